@@ -1,4 +1,5 @@
-//! Takes the runtime's sources into the generator, so that its output needs nothing unpublished.
+//! Copies the runtime's sources into the generator, so that generated packages need no unpublished
+//! dependency.
 
 use std::{
     env, fs,
@@ -25,21 +26,20 @@ fn main() -> io::Result<()> {
     writeln!(out, "];")
 }
 
-/// Where the runtime lies: in the workspace, or beside this package as registries and vendored folders
-/// are unpacked.
+/// Finds the runtime's folder: in the workspace, or beside this package in a registry cache or vendor folder.
 pub(crate) fn home(own: &Path, version: &str) -> Option<PathBuf> {
     let names = ["runtime", &format!("contract-runtime-{version}"), "contract-runtime"];
     let mut folders = names.into_iter().map(|name| own.join("..").join(name));
     folders.find(|folder| written(folder).is_ok_and(|text| text.contains("name = \"contract-runtime\"")))
 }
 
-/// A manifest as it was written: packages have another one that says the same.
+/// Reads a manifest as its author wrote it. Published packages contain a normalized manifest as well.
 pub(crate) fn written(folder: &Path) -> io::Result<String> {
     fs::read_to_string(folder.join("Cargo.toml.orig"))
         .or_else(|_| fs::read_to_string(folder.join("Cargo.toml")))
 }
 
-/// All sources but the tests.
+/// Collects all source files except tests.
 fn collect(folder: &Path, root: &Path, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -55,7 +55,7 @@ fn collect(folder: &Path, root: &Path, files: &mut Vec<(String, PathBuf)>) -> io
     Ok(())
 }
 
-/// A source whose tests stay at home: the modules in it, and the names of their files.
+/// Removes the test modules and the names of their files from a source file.
 fn without_tests(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let mut out =
@@ -67,18 +67,18 @@ fn without_tests(text: &str) -> String {
     out
 }
 
-/// What this package inherits from the workspace that the runtime inherits it from too.
+/// Returns a package field that this package and the runtime both inherit from the workspace.
 fn inherited(variable: &str) -> String {
     env::var(variable).unwrap_or_default()
 }
 
-/// The manifest outside its workspace: what is inherited is written out, tests are left out, and what
-/// only a registry asks.
+/// Rewrites the manifest for use outside of its workspace: inherited fields are expanded; tests and fields
+/// that only registries use are removed.
 fn manifest(text: &str) -> String {
     const OF_REGISTRIES: [&str; 4] = ["keywords", "categories", "documentation", "exclude"];
     let mut out = String::new();
     let mut skip = false;
-    // Of the line below them.
+    // Comments that belong to the next line.
     let mut comments = String::new();
     for line in text.lines() {
         if line.starts_with('#') {

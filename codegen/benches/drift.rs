@@ -1,11 +1,11 @@
-//! Comparing large contracts: what is the same, and what changed here and there.
+//! Benchmarks of the comparison of two versions of a large contract.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 
 #[path = "../tests/drift/large.rs"]
 mod large;
 
-use contract_codegen::drift::{Options, Version, compare};
+use contract_codegen::drift::{CompareOptions, ContractVersion, compare};
 
 const SCHEMAS: usize = 15_000;
 
@@ -13,27 +13,28 @@ fn main() {
     divan::main();
 }
 
-fn version(limit: usize) -> Version {
-    Version::from_texts(&[("openapi.json", "", &large::contract(SCHEMAS, limit))]).unwrap()
+fn version(limit: usize) -> ContractVersion {
+    ContractVersion::from_strings(&[("openapi.json", "", &large::contract(SCHEMAS, limit))]).unwrap()
 }
 
-/// Reading and resolving one of them.
+/// Reads and resolves one version.
 #[divan::bench(sample_count = 5)]
 fn read(bencher: divan::Bencher<'_, '_>) {
     let text = large::contract(SCHEMAS, 50);
-    bencher.bench(|| Version::from_texts(&[("openapi.json", "", &text)]).unwrap());
+    bencher.bench(|| ContractVersion::from_strings(&[("openapi.json", "", &text)]).unwrap());
 }
 
-/// Two readings of one document.
+/// Compares two equal versions.
 #[divan::bench(sample_count = 5)]
 fn identical(bencher: divan::Bencher<'_, '_>) {
     let (old, new) = (version(50), version(50));
-    bencher.bench(|| compare(&old, &new, &Options::default()));
+    bencher.bench(|| compare(&old, &new, &CompareOptions::default()));
 }
 
-/// 150 of 15,000 schemas changed, each with a proof; every operation reaches all of them.
+/// Compares versions in which 150 of 15,000 schemas changed, each with a proof; every operation uses all
+/// schemas.
 #[divan::bench(sample_count = 5)]
 fn changed(bencher: divan::Bencher<'_, '_>) {
     let (old, new) = (version(50), version(40));
-    bencher.bench(|| compare(&old, &new, &Options::default()));
+    bencher.bench(|| compare(&old, &new, &CompareOptions::default()));
 }

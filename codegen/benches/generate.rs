@@ -1,4 +1,4 @@
-//! The whole contract of the exchange, from files to printed modules.
+//! Benchmarks of the pipeline from files to printed modules, with the exchange contract.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 
@@ -17,7 +17,7 @@ fn project() -> Project {
 
 #[divan::bench(sample_count = 20)]
 fn read_and_decide() {
-    divan::black_box(project().read().unwrap());
+    divan::black_box(project().read_contract().unwrap());
 }
 
 #[divan::bench(sample_count = 20)]
@@ -25,7 +25,7 @@ fn generate() {
     divan::black_box(project().generate().unwrap());
 }
 
-/// A document of so many schemas that hold each other.
+/// Returns a document with `count` schemas that refer to each other.
 fn many(count: usize) -> String {
     let schema = |at: usize| {
         let (next, other) = ((at * 7 + 3) % count, (at + 1) % count);
@@ -52,6 +52,6 @@ fn many(count: usize) -> String {
 fn report_on_15_000_schemas() {
     let project = Project::default();
     let sources = Sources::from_texts(&[("many.json", "", &many(15_000))]).unwrap();
-    let contract = project.understand(sources).unwrap();
-    divan::black_box(Report::of(&project, &contract, &|_| {}));
+    let contract = project.analyze_sources(sources).unwrap();
+    divan::black_box(Report::for_contract(&project, &contract, &|_| {}));
 }

@@ -1,10 +1,10 @@
-//! Compiles what the generator makes of spoilt and of random documents: of each kind the first
-//! `COUNT` (300) numbers from `FIRST` (0) that are not refused, and two chains of many types, as
-//! modules of one package, with warnings denied.
+//! Compiles generated code of mutated and random documents: of each kind the first `COUNT` (300) documents
+//! from number `FIRST` (0) that are accepted, and two chains of many types. All of them are modules of one
+//! package in which warnings are errors.
 //!
-//! `cargo run -p contract-codegen --example mutants -- [COUNT] [FIRST]`. The package is left in
-//! `target/mutants`; a module `m4711` is the document of `MUTATION=4711` in `tests/mutations.rs`,
-//! `r4711` that of `RANDOM=4711` in `src/tests/random.rs`.
+//! `cargo run -p contract-codegen --example mutants -- [COUNT] [FIRST]`. The package stays in
+//! `target/mutants`; module `m4711` is the document of `MUTATION=4711` in `tests/mutations.rs`, and `r4711`
+//! that of `RANDOM=4711` in `src/tests/random.rs`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -31,9 +31,9 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use contract_codegen::Files;
+use contract_codegen::OutputFiles;
 
-/// Types that stand inside each other, directly and in arrays.
+/// Number of nested types, directly and in arrays.
 const CHAIN: usize = 400;
 
 fn main() -> ExitCode {
@@ -47,23 +47,23 @@ fn main() -> ExitCode {
         let generated = mutants::generate(&mutants::document(number, &seeds)).ok()?;
         Some((format!("m{number}"), generated.files))
     });
-    let mut root = root();
+    let mut root = root_source();
     let random = (first..).filter_map(|number| {
         let generated = mutants::generate(&random::document(number).text).ok()?;
         Some((format!("r{number}"), generated.files))
     });
     let count_of_each = usize::try_from(count).unwrap();
     let chains = [
-        chain("chain", |link| link.to_owned()),
-        chain("arrays", |link| format!(r#"{{"type":"array","items":{link}}}"#)),
+        generate_chain("chain", |link| link.to_owned()),
+        generate_chain("arrays", |link| format!(r#"{{"type":"array","items":{link}}}"#)),
     ];
     for (name, files) in good.take(count_of_each).chain(random.take(count_of_each)).chain(chains) {
-        add(&folder, &mut root, &name, &files);
+        add_module(&folder, &mut root, &name, &files);
     }
     fs::write(folder.join("src/lib.rs"), root).unwrap();
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    fs::write(folder.join("Cargo.toml"), manifest(&workspace)).unwrap();
-    // The versions that everything else here is built with.
+    fs::write(folder.join("Cargo.toml"), manifest_source(&workspace)).unwrap();
+    // Use the same dependency versions as the workspace.
     fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let status = Command::new(env!("CARGO"))
         .args(["check", "--offline", "--all-features"])
@@ -73,21 +73,21 @@ fn main() -> ExitCode {
         .unwrap();
     println!(
         "{count} documents from number {first}: {}",
-        if status.success() { "all compile" } else { "see above" }
+        if status.success() { "all compile" } else { "some do not compile, see above" }
     );
     if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn root() -> String {
+fn root_source() -> String {
     "#![deny(warnings)]\n\
-     // What the generator's note `foreign-names` asks the owner of a crate's root for.\n\
+     // The crate root needs this according to the note `foreign-names` of the generator.\n\
      #![allow(confusable_idents, mixed_script_confusables, uncommon_codepoints)]\n\
-     #![allow(dead_code, clippy::all, reason = \"spoilt contracts are like that\")]\n\
+     #![allow(dead_code, clippy::all, reason = \"mutated contracts produce such code\")]\n\
      #![recursion_limit = \"4096\"]\n"
         .to_owned()
 }
 
-fn manifest(workspace: &Path) -> String {
+fn manifest_source(workspace: &Path) -> String {
     let runtime = workspace.canonicalize().unwrap().join("runtime");
     format!(
         "[package]\nname = \"mutants\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n\
@@ -97,7 +97,7 @@ fn manifest(workspace: &Path) -> String {
     )
 }
 
-fn add(folder: &Path, root: &mut String, name: &str, files: &Files) {
+fn add_module(folder: &Path, root: &mut String, name: &str, files: &OutputFiles) {
     let module: PathBuf = folder.join("src").join(name);
     fs::create_dir_all(&module).unwrap();
     for (file, text) in files.iter() {
@@ -106,9 +106,9 @@ fn add(folder: &Path, root: &mut String, name: &str, files: &Files) {
     let _ = writeln!(root, "#[path = \"{name}/root.rs\"]\npub mod {name};");
 }
 
-/// More types inside each other than the compiler goes by itself; `between` is what stands
-/// between two of them.
-fn chain(name: &str, between: impl Fn(&str) -> String) -> (String, Files) {
+/// Generates more nested types than the compiler's default recursion limit allows; `between` returns the
+/// schema between two of them.
+fn generate_chain(name: &str, between: impl Fn(&str) -> String) -> (String, OutputFiles) {
     let link = |at: usize| {
         let next = if at + 1 < CHAIN {
             format!(r#""next":{},"#, between(&format!(r##"{{"$ref":"#/$defs/link{}"}}"##, at + 1)))

@@ -1,5 +1,7 @@
-//! Lists whose members have ids: an id is made by the list that holds the member, and by nobody
-//! else, so a number can never stand for a schema of another graph or for a row of a table.
+//! An arena with typed ids.
+//!
+//! Only [`Arena`] creates an [`Id`], so that a plain number cannot be used as an id. An id carries its
+//! element type but not its arena: using it with another arena of the same type is a logic error.
 
 use std::{
     cmp::Ordering,
@@ -9,20 +11,20 @@ use std::{
     ops::{Index, IndexMut},
 };
 
-/// Names one member of an [`Arena`].
+/// The id of an element of an [`Arena`].
 pub struct Id<T> {
     index: u32,
-    of: PhantomData<fn() -> T>,
+    marker: PhantomData<fn() -> T>,
 }
 
 impl<T> Id<T> {
-    const fn at(index: usize) -> Self {
-        // No list grows so long: each member is read from a text that is shorter than 4 GiB.
-        #[expect(clippy::cast_possible_truncation, reason = "texts are shorter than that")]
-        Self { index: index as u32, of: PhantomData }
+    const fn from_index(index: usize) -> Self {
+        // An element is parsed from a document, and documents are smaller than 4 GiB.
+        #[expect(clippy::cast_possible_truncation, reason = "documents are smaller than 4 GiB")]
+        Self { index: index as u32, marker: PhantomData }
     }
 
-    /// Where the member stands in its list, for those who write the list down.
+    /// Returns the position of the element in its arena, for serialization.
     #[must_use]
     pub(crate) const fn index(self) -> usize {
         self.index as usize
@@ -37,10 +39,10 @@ impl<T> Clone for Id<T> {
 
 impl<T> Copy for Id<T> {}
 
-/// The first member: what a value that is filled in later starts with.
+/// The id of the first element: a placeholder for values that are filled in later.
 impl<T> Default for Id<T> {
     fn default() -> Self {
-        Self::at(0)
+        Self::from_index(0)
     }
 }
 
@@ -76,7 +78,7 @@ impl<T> Hash for Id<T> {
     }
 }
 
-/// A list that names its members.
+/// A vector with typed ids for its elements.
 #[derive(Clone, Debug)]
 pub struct Arena<T> {
     members: Vec<T>,
@@ -89,64 +91,58 @@ impl<T> Default for Arena<T> {
 }
 
 impl<T> Arena<T> {
-    /// Adds a member at the end.
     pub fn push(&mut self, member: T) -> Id<T> {
         self.members.push(member);
-        Id::at(self.members.len() - 1)
+        Id::from_index(self.members.len() - 1)
     }
 
-    /// The ids that the first `count` members of a list get, for members that name each other.
+    /// Returns the ids of the first `count` elements of any arena, for elements that refer to each other.
     pub(crate) fn first_ids(count: usize) -> impl Iterator<Item = Id<T>> {
-        (0..count).map(Id::at)
+        (0..count).map(Id::from_index)
     }
 
-    /// The id of the member at a position that [`Id::index`] gave.
-    pub(crate) fn nth(&self, index: usize) -> Option<Id<T>> {
-        (index < self.members.len()).then(|| Id::at(index))
+    /// Returns the id of the element at a position that [`Id::index`] returned.
+    pub(crate) fn id_at_index(&self, index: usize) -> Option<Id<T>> {
+        (index < self.members.len()).then(|| Id::from_index(index))
     }
 
-    /// A member, if the list is as long as the one that the id was made for.
+    /// Returns the element of an id; `None` when the id is beyond the end of this arena.
     #[must_use]
     pub fn get(&self, id: Id<T>) -> Option<&T> {
         self.members.get(id.index())
     }
 
-    /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// All ids, in order; they do not keep the list borrowed.
+    /// Iterates over all ids in order, without borrowing the arena.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = Id<T>> + use<T> {
-        (0..self.members.len()).map(Id::at)
+        (0..self.members.len()).map(Id::from_index)
     }
 
-    /// All members, in order.
     #[must_use]
     pub fn as_slice(&self) -> &[T] {
         &self.members
     }
 
-    /// All members, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.members.iter()
     }
 
-    /// All members, in order.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.members.iter_mut()
     }
 
-    /// One value for each member.
-    pub(crate) fn map<V>(&self, value: impl FnMut(Id<T>) -> V) -> ById<T, V> {
-        ById { values: self.ids().map(value).collect(), of: PhantomData }
+    /// Builds a map with one value for each element.
+    pub(crate) fn map_ids<V>(&self, value: impl FnMut(Id<T>) -> V) -> ArenaMap<T, V> {
+        ArenaMap { values: self.ids().map(value).collect(), marker: PhantomData }
     }
 }
 
@@ -197,14 +193,14 @@ impl<'a, T> IntoIterator for &'a mut Arena<T> {
     }
 }
 
-/// One value for each member of an [`Arena`].
+/// A map from the ids of an [`Arena`] to values.
 #[derive(Clone, Debug)]
-pub(crate) struct ById<T, V> {
+pub(crate) struct ArenaMap<T, V> {
     values: Vec<V>,
-    of: PhantomData<fn() -> T>,
+    marker: PhantomData<fn() -> T>,
 }
 
-impl<T, V> Index<Id<T>> for ById<T, V> {
+impl<T, V> Index<Id<T>> for ArenaMap<T, V> {
     type Output = V;
 
     fn index(&self, id: Id<T>) -> &V {
@@ -212,7 +208,7 @@ impl<T, V> Index<Id<T>> for ById<T, V> {
     }
 }
 
-impl<T, V> IndexMut<Id<T>> for ById<T, V> {
+impl<T, V> IndexMut<Id<T>> for ArenaMap<T, V> {
     fn index_mut(&mut self, id: Id<T>) -> &mut V {
         &mut self.values[id.index()]
     }
@@ -223,13 +219,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_lead_to_what_they_were_made_for() {
+    fn ids_address_their_elements() {
         let mut list = Arena::default();
         let (a, b) = (list.push("a"), list.push("b"));
         assert_eq!((list[a], list[b], list.get(b)), ("a", "b", Some(&"b")));
         assert_eq!(list.ids().collect::<Vec<_>>(), [a, b]);
         assert_eq!(Arena::<&str>::first_ids(2).collect::<Vec<_>>(), [a, b]);
-        let mut lengths = list.map(|id| list[id].len());
+        let mut lengths = list.map_ids(|id| list[id].len());
         lengths[b] += 1;
         assert_eq!((lengths[a], lengths[b]), (1, 2));
         assert!(a < b && a == Id::default() && format!("{b:?}") == "#1");

@@ -1,91 +1,92 @@
-//! The generated modules `calls` and `answers`: what each operation is asked and answers, in types
-//! that both sides share.
+//! Writes the modules `calls_module` and `answers_module`: the request and the responses of each operation,
+//! as types that client and server share.
 //!
-//! What may be left out is a struct of its own, with `Default` and a setter for each: a new
-//! parameter that is not required changes no line of a caller's.
+//! Optional parameters are fields of a separate struct with `Default` and setters, so that a new optional
+//! parameter does not break callers.
 
-use contract_runtime::operation::Framing;
+use contract_runtime::operation::ItemFraming;
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{
-    api::{ParameterIn, Status},
-    emit::{ident, markdown, sentence},
-    operations::{body_equality, doc, whole_type},
+    api::{ParameterIn, StatusPattern},
+    conjunction::{SchemaConjunction, SchemaFacts},
+    constraint_text::{describe_default, describe_schema_limits},
+    emit::{end_sentence, ident, rustdoc_markdown},
+    operations::{body_equality, doc_attributes, whole_type},
     plan::{
-        Answers, BodyType, Call, Case, Choice, Outcome, Parameter, Payload, Plan, Refused, Side, Streamed,
+        BodyType, ErrorType, OperationSide, PlannedCall, PlannedParameter, ResponseCase, ResponseEnum,
+        ResponseOutcome, ResponsePayload, ResponseSet, SidePlan, StreamContent,
     },
-    rust_types::{Equality, RustTypes},
-    schema::{Graph, Schema},
+    rust_types::{EqualityTraits, RustTypes},
+    schema::{Schema, SchemaGraph},
     shape::TypeRef,
-    together::{Conj, Facts},
-    words::{default, limits_of},
 };
 
-/// Writes the module `calls` (or `webhook_calls`), a direct child of the generated root.
-pub fn calls(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> TokenStream {
-    let writer = Writer { side: plan.side, graph, types };
-    plan.calls.iter().map(|call| writer.call(call)).collect()
+/// Writes the module `calls_module` (or `webhook_calls`), a direct child of the generated root.
+pub fn calls_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTypes) -> TokenStream {
+    let writer = CallWriter { side: plan.side, graph, types };
+    plan.calls.iter().map(|call| writer.write_call(call)).collect()
 }
 
-/// Whether a field that may be left out is deprecated: what is generated uses it all the same.
-pub(crate) fn any_deprecated(plan: &Plan<'_>) -> bool {
-    plan.calls.iter().flat_map(Call::optional).any(|(_, parameter)| parameter.deprecated)
+/// Returns true if an optional field is deprecated, so that generated code must allow deprecated items.
+pub(crate) fn any_deprecated(plan: &SidePlan<'_>) -> bool {
+    plan.calls.iter().flat_map(PlannedCall::optional_parameters).any(|(_, parameter)| parameter.deprecated)
 }
 
-/// How values of what a call is asked can be told apart.
-pub(crate) fn equality(call: &Call<'_>, types: &dyn RustTypes) -> Equality {
-    let required = call.required().map(|(_, parameter)| types.equality(&parameter.ty));
+/// Returns the comparison traits that the request type of a call can derive.
+pub(crate) fn call_equality(call: &PlannedCall<'_>, types: &dyn RustTypes) -> EqualityTraits {
+    let required = call.required_parameters().map(|(_, parameter)| types.equality(&parameter.ty));
     let body = call.body.iter().filter(|body| body.body.required).map(|body| body_equality(body, types));
-    Equality::of_all(required.chain(body).chain([options_equality(call, types)]))
+    EqualityTraits::weakest_of(required.chain(body).chain([options_equality(call, types)]))
 }
 
-fn options_equality(call: &Call<'_>, types: &dyn RustTypes) -> Equality {
-    let optional = call.optional().map(|(_, parameter)| types.equality(&parameter.ty));
+fn options_equality(call: &PlannedCall<'_>, types: &dyn RustTypes) -> EqualityTraits {
+    let optional = call.optional_parameters().map(|(_, parameter)| types.equality(&parameter.ty));
     let body = call.body.iter().filter(|body| !body.body.required).map(|body| body_equality(body, types));
-    Equality::of_all(optional.chain(body))
+    EqualityTraits::weakest_of(optional.chain(body))
 }
 
-/// How what an answer holds can be told apart.
-fn payload_equality(payload: &Payload, types: &dyn RustTypes) -> Equality {
+/// Returns the comparison traits that a response body can derive.
+fn payload_equality(payload: &ResponsePayload, types: &dyn RustTypes) -> EqualityTraits {
     match payload {
-        Payload::Json(ty) => types.equality(ty),
-        Payload::Text | Payload::Bytes | Payload::Nothing => Equality::Hashed,
+        ResponsePayload::Json(ty) => types.equality(ty),
+        ResponsePayload::Text | ResponsePayload::Bytes | ResponsePayload::Nothing => EqualityTraits::Hashable,
     }
 }
 
-struct Writer<'a> {
-    side: Side,
-    graph: &'a Graph,
+struct CallWriter<'a> {
+    side: OperationSide,
+    graph: &'a SchemaGraph,
     types: &'a dyn RustTypes,
 }
 
-impl Writer<'_> {
-    fn call(&self, call: &Call<'_>) -> TokenStream {
-        let place = call.place();
-        let options = call.has_options().then(|| self.options(call, &place));
+impl CallWriter<'_> {
+    fn write_call(&self, call: &PlannedCall<'_>) -> TokenStream {
+        let place = call.describe_place();
+        let options = call.has_options().then(|| self.write_options(call, &place));
         let name = ident(&call.name);
-        let about = doc(&[format!("What `{place}` is asked.")]);
-        let required = call.required().map(|(_, parameter)| {
-            let (about, field, ty) = self.field(parameter);
+        let about = doc_attributes(&[format!("The request of `{place}`.")]);
+        let required = call.required_parameters().map(|(_, parameter)| {
+            let (about, field, ty) = self.parameter_field(parameter);
             quote!(#about pub #field: #ty,)
         });
         let body = call.body.as_ref().filter(|body| body.body.required).map(|body| {
-            let described = body.body.description.as_deref().map(markdown);
-            let about = doc(&[described.unwrap_or_else(|| "The body.".to_owned())]);
+            let described = body.body.description.as_deref().map(rustdoc_markdown);
+            let about = doc_attributes(&[described.unwrap_or_else(|| "The request body.".to_owned())]);
             let ty = whole_type(self.side, body, self.types);
             quote!(#about pub body: #ty,)
         });
         let more = call.has_options().then(|| {
             let options = ident(&call.options);
             quote! {
-                /// What may be left out.
+                /// Optional parameters.
                 pub options: #options,
             }
         });
         let fields: TokenStream = required.chain(body).chain(more).collect();
         let fields = if fields.is_empty() { quote!(;) } else { quote!({ #fields }) };
-        let equality = equality(call, self.types).derives();
+        let equality = call_equality(call, self.types).derive_list();
         quote! {
             #options
 
@@ -95,49 +96,51 @@ impl Writer<'_> {
         }
     }
 
-    fn options(&self, call: &Call<'_>, place: &str) -> TokenStream {
+    fn write_options(&self, call: &PlannedCall<'_>, place: &str) -> TokenStream {
         let name = ident(&call.options);
-        let about = doc(&[format!("What may be left out of `{place}`.")]);
+        let about = doc_attributes(&[format!("Optional parameters of `{place}`.")]);
         let mut fields = TokenStream::new();
         let mut setters = TokenStream::new();
-        let mut add = |about: TokenStream, field: &proc_macro2::Ident, ty: &TokenStream, given: Given| {
-            let (argument, value) = match given {
-                Given::Plain => (quote!(#ty), quote!(#field)),
-                Given::Into => (quote!(impl Into<#ty>), quote!(#field.into())),
-                Given::Texts => {
-                    let each = quote!(#field.into_iter().map(Into::into).collect());
-                    (quote!(impl IntoIterator<Item = impl Into<String>>), each)
-                }
+        let mut add =
+            |about: TokenStream, field: &proc_macro2::Ident, ty: &TokenStream, given: SetterArgument| {
+                let (argument, value) = match given {
+                    SetterArgument::Plain => (quote!(#ty), quote!(#field)),
+                    SetterArgument::Into => (quote!(impl Into<#ty>), quote!(#field.into())),
+                    SetterArgument::Strings => {
+                        let each = quote!(#field.into_iter().map(Into::into).collect());
+                        (quote!(impl IntoIterator<Item = impl Into<String>>), each)
+                    }
+                };
+                fields.extend(quote!(#about pub #field: Option<#ty>,));
+                setters.extend(quote! {
+                    #about
+                    #[must_use]
+                    pub fn #field(mut self, #field: #argument) -> Self {
+                        self.#field = Some(#value);
+                        self
+                    }
+                });
             };
-            fields.extend(quote!(#about pub #field: Option<#ty>,));
-            setters.extend(quote! {
-                #about
-                #[must_use]
-                pub fn #field(mut self, #field: #argument) -> Self {
-                    self.#field = Some(#value);
-                    self
-                }
-            });
-        };
-        for (_, parameter) in call.optional() {
-            let (about, field, ty) = self.field(parameter);
+        for (_, parameter) in call.optional_parameters() {
+            let (about, field, ty) = self.parameter_field(parameter);
             let given = match &parameter.ty {
-                TypeRef::String => Given::Into,
-                TypeRef::Vec(inner) if **inner == TypeRef::String => Given::Texts,
-                _ => Given::Plain,
+                TypeRef::String => SetterArgument::Into,
+                TypeRef::Vec(inner) if **inner == TypeRef::String => SetterArgument::Strings,
+                _ => SetterArgument::Plain,
             };
-            let deprecated = parameter.deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
+            let deprecated =
+                parameter.deprecated.then(|| quote!(#[deprecated = "deprecated by the contract"]));
             add(quote!(#about #deprecated), &field, &ty, given);
         }
         if let Some(body) = call.body.as_ref().filter(|body| !body.body.required) {
-            let described = body.body.description.as_deref().map(markdown);
-            let about = doc(&[described.unwrap_or_else(|| "The body.".to_owned())]);
+            let described = body.body.description.as_deref().map(rustdoc_markdown);
+            let about = doc_attributes(&[described.unwrap_or_else(|| "The request body.".to_owned())]);
             let plain =
                 matches!(&body.variants[..], [one] if !matches!(one.ty, BodyType::Text | BodyType::Bytes));
             let ty = whole_type(self.side, body, self.types);
-            add(about, &ident("body"), &ty, if plain { Given::Plain } else { Given::Into });
+            add(about, &ident("body"), &ty, if plain { SetterArgument::Plain } else { SetterArgument::Into });
         }
-        let equality = options_equality(call, self.types).derives();
+        let equality = options_equality(call, self.types).derive_list();
         quote! {
             #about
             #[derive(Clone, Debug, Default, #equality)]
@@ -145,7 +148,7 @@ impl Writer<'_> {
             pub struct #name { #fields }
 
             impl #name {
-                /// Everything left out.
+                /// Returns options without any value.
                 #[must_use]
                 pub fn new() -> Self {
                     Self::default()
@@ -156,8 +159,11 @@ impl Writer<'_> {
         }
     }
 
-    /// Documentation, name and type of a parameter.
-    fn field(&self, parameter: &Parameter<'_>) -> (TokenStream, proc_macro2::Ident, TokenStream) {
+    /// Returns documentation, name and type of a parameter field.
+    fn parameter_field(
+        &self,
+        parameter: &PlannedParameter<'_>,
+    ) -> (TokenStream, proc_macro2::Ident, TokenStream) {
         let place = match parameter.row.location {
             ParameterIn::Path => "Path parameter",
             ParameterIn::Query => "Query parameter",
@@ -165,72 +171,75 @@ impl Writer<'_> {
             ParameterIn::Cookie => "Cookie",
             ParameterIn::QueryString => "The whole query",
         };
-        let words = parameter.row.schema.map(|schema| limits_of(self.graph, schema)).unwrap_or_default();
+        let words =
+            parameter.row.schema.map(|schema| describe_schema_limits(self.graph, schema)).unwrap_or_default();
         let words = if words.is_empty() { words } else { format!(": {words}") };
         let deprecated = if parameter.deprecated { ", deprecated" } else { "" };
         let mut paragraphs: Vec<String> = Vec::new();
-        let schemas = self.schemas(parameter);
+        let schemas = self.parameter_schemas(parameter);
         let described = |schema: &&Schema| schema.description.clone();
         let described = schemas.iter().rev().find_map(described);
-        let titled = || schemas.iter().rev().find_map(|schema| schema.title.as_deref().map(sentence));
+        let titled = || schemas.iter().rev().find_map(|schema| schema.title.as_deref().map(end_sentence));
         let described = parameter.parameter.description.clone().or(described).or_else(titled);
-        paragraphs.extend(described.as_deref().map(markdown));
+        paragraphs.extend(described.as_deref().map(rustdoc_markdown));
         paragraphs.push(format!("{place} `{}`{deprecated}{words}.", parameter.row.name));
-        paragraphs.extend(default(&schemas));
+        paragraphs.extend(describe_default(&schemas));
         if parameter.row.allow_empty {
-            let text =
-                "It may be sent without a value, which is as if it was left out where no value is empty.";
+            let text = "It may be sent without a value, which is the same as omitting it if its type has no empty value.";
             paragraphs.push(text.to_owned());
         }
         let field = ident(parameter.field.as_deref().unwrap_or_default());
-        (doc(&paragraphs), field, self.types.rust_type(&parameter.ty))
+        (doc_attributes(&paragraphs), field, self.types.rust_type(&parameter.ty))
     }
 
-    /// What its schema amounts to, the nearest last.
-    fn schemas(&self, parameter: &Parameter<'_>) -> Vec<&Schema> {
-        let place = parameter.parameter.schema.map(Conj::one);
-        let facts = place.map(|place| Facts::of(self.graph, &place, true));
-        facts.iter().flat_map(|facts| facts.schemas(self.graph)).collect()
+    /// Returns the schemas that apply to a parameter, the most specific last.
+    fn parameter_schemas(&self, parameter: &PlannedParameter<'_>) -> Vec<&Schema> {
+        let place = parameter.parameter.schema.map(SchemaConjunction::from_schema);
+        let facts = place.map(|place| SchemaFacts::from_conjunction(self.graph, &place, true));
+        facts.iter().flat_map(|facts| facts.unconditional_schemas(self.graph)).collect()
     }
 }
 
-/// How a setter takes its value.
-enum Given {
+/// The argument type of a setter.
+enum SetterArgument {
     Plain,
     Into,
-    Texts,
+    Strings,
 }
 
-/// Writes the module `answers` (or `webhook_answers`), or nothing when one type does everywhere.
-pub fn answers(plan: &Plan<'_>, types: &dyn RustTypes) -> Option<TokenStream> {
+/// Writes the module `answers_module` (or `webhook_answers`); `None` if no operation needs an enum of
+/// responses.
+pub fn answers_module(plan: &SidePlan<'_>, types: &dyn RustTypes) -> Option<TokenStream> {
     let items: Vec<TokenStream> =
-        plan.choices.iter().map(|choice| enumeration(plan, choice, types)).collect();
+        plan.response_enums.iter().map(|choice| write_choice_enum(plan, choice, types)).collect();
     (!items.is_empty()).then(|| quote!(#(#items)*))
 }
 
-fn enumeration(plan: &Plan<'_>, choice: &Choice, types: &dyn RustTypes) -> TokenStream {
+fn write_choice_enum(plan: &SidePlan<'_>, choice: &ResponseEnum, types: &dyn RustTypes) -> TokenStream {
     let name = ident(&choice.name);
     let first = choice.users.first().and_then(|&user| plan.calls.get(user));
-    let place = first.map(Call::place).unwrap_or_default();
+    let place = first.map(PlannedCall::describe_place).unwrap_or_default();
     let about = match (choice.outcome, choice.users.len()) {
-        (Outcome::Success, _) => format!("What `{place}` answers."),
-        (Outcome::Refusal, 1) => format!("What `{place}` refuses with."),
-        (Outcome::Refusal, 2) => format!("What `{place}` and one more refuse with."),
-        (Outcome::Refusal, users) => format!("What `{place}` and {} more refuse with.", users - 1),
+        (ResponseOutcome::Success, _) => format!("The success response of `{place}`."),
+        (ResponseOutcome::Error, 1) => format!("The error response of `{place}`."),
+        (ResponseOutcome::Error, 2) => format!("The error response of `{place}` and one more operation."),
+        (ResponseOutcome::Error, users) => {
+            format!("The error response of `{place}` and {} more operations.", users - 1)
+        }
     };
-    let about = doc(&[about]);
+    let about = doc_attributes(&[about]);
     let variants = choice.variants.iter().map(|(variant, payload)| {
         let text = match choice.outcome {
-            Outcome::Success => {
-                let cases = first.map(|call| call.answers.cases.as_slice()).unwrap_or_default();
-                cases.iter().find(|case| case.variant == *variant).map(said).unwrap_or_default()
+            ResponseOutcome::Success => {
+                let cases = first.map(|call| call.responses.cases.as_slice()).unwrap_or_default();
+                cases.iter().find(|case| case.variant == *variant).map(describe_case).unwrap_or_default()
             }
-            Outcome::Refusal => held(payload, types),
+            ResponseOutcome::Error => describe_payload(payload, types),
         };
-        let about = doc(&[text]);
+        let about = doc_attributes(&[text]);
         let name = ident(variant);
         match payload {
-            Payload::Nothing => quote!(#about #name),
+            ResponsePayload::Nothing => quote!(#about #name),
             payload => {
                 let ty = payload_type(payload, types);
                 quote!(#about #name(#ty))
@@ -238,7 +247,7 @@ fn enumeration(plan: &Plan<'_>, choice: &Choice, types: &dyn RustTypes) -> Token
         }
     });
     let held = choice.variants.iter().map(|(_, payload)| payload_equality(payload, types));
-    let equality = Equality::of_all(held).derives();
+    let equality = EqualityTraits::weakest_of(held).derive_list();
     quote! {
         #about
         #[derive(Clone, Debug, #equality)]
@@ -246,32 +255,33 @@ fn enumeration(plan: &Plan<'_>, choice: &Choice, types: &dyn RustTypes) -> Token
     }
 }
 
-/// `` `201` as `text/csv`: Made. ``
-fn said(case: &Case) -> String {
+/// Formats `` `201` as `text/csv`: Made. ``.
+fn describe_case(case: &ResponseCase) -> String {
     let status = match case.status {
-        Status::Default => "Any other".to_owned(),
+        StatusPattern::Default => "Any other status".to_owned(),
         status => format!("`{}`", status.key()),
     };
     let media = if case.by_media_type { format!(" as `{}`", case.media_type) } else { String::new() };
-    let told = if case.doc.trim().is_empty() { String::new() } else { format!(": {}", markdown(&case.doc)) };
-    format!("{status}{media}{told}")
+    let description =
+        if case.doc.trim().is_empty() { String::new() } else { format!(": {}", rustdoc_markdown(&case.doc)) };
+    format!("{status}{media}{description}")
 }
 
-fn held(payload: &Payload, types: &dyn RustTypes) -> String {
+fn describe_payload(payload: &ResponsePayload, types: &dyn RustTypes) -> String {
     match payload {
-        Payload::Json(ty) => match types.name(ty) {
+        ResponsePayload::Json(ty) => match types.type_name(ty) {
             Some(name) => format!("A [`{name}`](super::types::{name})."),
-            None => "JSON.".to_owned(),
+            None => "A JSON body.".to_owned(),
         },
-        Payload::Text => "Text.".to_owned(),
-        Payload::Bytes => "Bytes of another media type.".to_owned(),
-        Payload::Nothing => "Nothing but a status.".to_owned(),
+        ResponsePayload::Text => "A text body.".to_owned(),
+        ResponsePayload::Bytes => "The bytes of a body with another media type.".to_owned(),
+        ResponsePayload::Nothing => "A status without a body.".to_owned(),
     }
 }
 
-/// The type of all successes or of all refusals of a call, as seen from another module.
-pub(crate) fn answers_type(side: Side, answers: &Answers, types: &dyn RustTypes) -> TokenStream {
-    match (&answers.one, &answers.choice) {
+/// Returns the type of all success responses or of all error responses of a call, for use in another module.
+pub(crate) fn answers_type(side: OperationSide, answers: &ResponseSet, types: &dyn RustTypes) -> TokenStream {
+    match (&answers.single, &answers.enum_name) {
         (Some(one), _) if answers.optional => {
             let ty = payload_type(one, types);
             quote!(Option<#ty>)
@@ -282,54 +292,58 @@ pub(crate) fn answers_type(side: Side, answers: &Answers, types: &dyn RustTypes)
     }
 }
 
-/// What is read of a body in pieces.
-pub(crate) fn read_type(streamed: &Streamed, types: &dyn RustTypes) -> TokenStream {
+/// Returns the type from which a streamed body is read.
+pub(crate) fn read_type(streamed: &StreamContent, types: &dyn RustTypes) -> TokenStream {
     match streamed {
-        Streamed::Pieces => quote!(::contract_runtime::transport::ByteStream),
-        Streamed::Items(item) => {
+        StreamContent::Bytes => quote!(::contract_runtime::transport::ByteStream),
+        StreamContent::Items(item) => {
             let ty = types.rust_type(&item.ty);
             match item.framing {
-                Framing::Events => quote!(::contract_runtime::stream::Events<#ty>),
-                Framing::Lines | Framing::Sequence => quote!(::contract_runtime::stream::Items<#ty>),
+                ItemFraming::Events => quote!(::contract_runtime::stream::EventReader<#ty>),
+                ItemFraming::Lines | ItemFraming::Sequence => {
+                    quote!(::contract_runtime::stream::ItemReader<#ty>)
+                }
             }
         }
     }
 }
 
-/// What is written as a body in pieces.
-pub(crate) fn written_type(streamed: &Streamed, types: &dyn RustTypes) -> TokenStream {
+/// Returns the type to which a streamed body is written.
+pub(crate) fn written_type(streamed: &StreamContent, types: &dyn RustTypes) -> TokenStream {
     match streamed {
-        Streamed::Pieces => quote!(::contract_runtime::transport::ByteStream),
-        Streamed::Items(item) => {
+        StreamContent::Bytes => quote!(::contract_runtime::transport::ByteStream),
+        StreamContent::Items(item) => {
             let ty = types.rust_type(&item.ty);
             match item.framing {
-                Framing::Events => quote!(::contract_runtime::server::EventStream<#ty>),
-                Framing::Lines | Framing::Sequence => quote!(::contract_runtime::server::ItemStream<#ty>),
+                ItemFraming::Events => quote!(::contract_runtime::server::EventStream<#ty>),
+                ItemFraming::Lines | ItemFraming::Sequence => {
+                    quote!(::contract_runtime::server::ItemStream<#ty>)
+                }
             }
         }
     }
 }
 
-/// What operations refuse with, as seen from another module.
-pub(crate) fn refused_type(side: Side, refused: &Refused, types: &dyn RustTypes) -> TokenStream {
+/// Returns the type of error responses, for use in another module.
+pub(crate) fn refused_type(side: OperationSide, refused: &ErrorType, types: &dyn RustTypes) -> TokenStream {
     match refused {
-        Refused::One(payload) => payload_type(payload, types),
-        Refused::Choice(name) => choice_type(side, name),
+        ErrorType::One(payload) => payload_type(payload, types),
+        ErrorType::Enum(name) => choice_type(side, name),
     }
 }
 
-/// An enum of answers, as seen from another module.
-pub(crate) fn choice_type(side: Side, name: &str) -> TokenStream {
-    let (module, name) = (ident(side.answers()), ident(name));
+/// Returns the path of an enum of responses, for use in another module.
+pub(crate) fn choice_type(side: OperationSide, name: &str) -> TokenStream {
+    let (module, name) = (ident(side.answers_module()), ident(name));
     quote!(super::#module::#name)
 }
 
-/// The type of what an answer holds, as seen from another module.
-pub(crate) fn payload_type(payload: &Payload, types: &dyn RustTypes) -> TokenStream {
+/// Returns the type of a response body, for use in another module.
+pub(crate) fn payload_type(payload: &ResponsePayload, types: &dyn RustTypes) -> TokenStream {
     match payload {
-        Payload::Json(ty) => types.rust_type(ty),
-        Payload::Text => quote!(String),
-        Payload::Bytes => quote!(::contract_runtime::multipart::Bytes),
-        Payload::Nothing => quote!(()),
+        ResponsePayload::Json(ty) => types.rust_type(ty),
+        ResponsePayload::Text => quote!(String),
+        ResponsePayload::Bytes => quote!(::contract_runtime::multipart::Bytes),
+        ResponsePayload::Nothing => quote!(()),
     }
 }

@@ -1,7 +1,7 @@
-//! `jsonschema::canonical`, experimental and pinned: asked here and nowhere else.
+//! A wrapper around `jsonschema::canonical`, which is experimental and pinned.
 //!
-//! Normal forms can grow without measure, and what makes them may panic: each step runs on a thread of
-//! its own, which is left behind when it takes too long.
+//! Canonical forms can grow without bound, and the library may panic. Each step therefore runs on its own
+//! thread with a timeout; a thread that exceeds it is abandoned.
 
 use std::{
     cell::Cell,
@@ -14,57 +14,60 @@ use std::{
 use jsonschema::canonical::{self, CanonicalSchema, Containment};
 use serde_json::Value;
 
-/// How long the first step may take; after each that takes too long the next ones have half of it.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// How many steps may take too long before nothing more is asked: what they left behind goes on.
-const MOST_LOST: u8 = 5;
-/// Recursion follows the depth of the schemas.
-const STACK: usize = 64 << 20;
+/// The timeout of the first step; each timeout halves the next one.
+const INITIAL_TIMEOUT: Duration = Duration::from_secs(3);
+/// After this many timeouts all further steps are skipped, because the abandoned threads keep running.
+const MAX_TIMEOUTS: u8 = 5;
+/// The stack size of a step in bytes; recursion follows the nesting depth of the schemas.
+const STACK_SIZE: usize = 64 << 20;
 
-/// Asks, as long as there is patience: one for all that is asked about a contract.
+/// Checks containment between schemas. One instance serves one contract and counts its timeouts.
 #[derive(Debug, Default)]
-pub(crate) struct Engine {
-    lost: Cell<u8>,
+pub(crate) struct ContainmentChecker {
+    timeouts: Cell<u8>,
 }
 
-/// A schema in its normal form.
+/// A schema in canonical form.
 #[derive(Clone, Debug)]
-pub(crate) struct Normal(CanonicalSchema);
+pub(crate) struct CanonicalForm(CanonicalSchema);
 
-impl Engine {
-    /// The normal form of a document, in which `format` asserts; `None` where there is none.
-    pub(crate) fn read(&self, document: Value) -> Option<Normal> {
-        self.patiently(move || {
+impl ContainmentChecker {
+    /// Canonicalizes a schema document with asserted `format`; `None` on failure or timeout.
+    pub(crate) fn canonicalize(&self, document: Value) -> Option<CanonicalForm> {
+        self.run_with_timeout(move || {
             let options = canonical::options().offline().should_validate_formats(true);
-            options.canonicalize(&document).ok().map(Normal)
+            options.canonicalize(&document).ok().map(CanonicalForm)
         })
     }
 
-    /// Whether everything that `narrow` accepts `wide` accepts too; `None` when nobody knows.
-    pub(crate) fn covers(&self, wide: &Normal, narrow: &Normal) -> Option<bool> {
+    /// Returns whether `wide` accepts every value that `narrow` accepts; `None` if undecided.
+    pub(crate) fn check_coverage(&self, wide: &CanonicalForm, narrow: &CanonicalForm) -> Option<bool> {
         let (wide, narrow) = (wide.clone(), narrow.clone());
-        self.patiently(move || match wide.0.covers(&narrow.0).ok()? {
+        self.run_with_timeout(move || match wide.0.covers(&narrow.0).ok()? {
             Containment::Yes => Some(true),
             Containment::No => Some(false),
             Containment::Unknown => None,
         })
     }
 
-    fn patiently<T: Send + 'static>(&self, ask: impl FnOnce() -> Option<T> + Send + 'static) -> Option<T> {
-        if self.lost.get() >= MOST_LOST {
+    fn run_with_timeout<T: Send + 'static>(
+        &self,
+        step: impl FnOnce() -> Option<T> + Send + 'static,
+    ) -> Option<T> {
+        if self.timeouts.get() >= MAX_TIMEOUTS {
             return None;
         }
         let (answer, waiting) = mpsc::channel();
-        let ask = move || {
-            // What it leaves behind nobody looks at.
-            let found = panic::catch_unwind(AssertUnwindSafe(ask)).ok().flatten();
-            // Nobody waits any more when it took too long.
+        let step = move || {
+            // The closure's state is dropped after a panic.
+            let found = panic::catch_unwind(AssertUnwindSafe(step)).ok().flatten();
+            // The receiver is gone after a timeout.
             let _ = answer.send(found);
         };
-        thread::Builder::new().stack_size(STACK).spawn(ask).ok()?;
-        let found = waiting.recv_timeout(PATIENCE / (1 << self.lost.get()));
+        thread::Builder::new().stack_size(STACK_SIZE).spawn(step).ok()?;
+        let found = waiting.recv_timeout(INITIAL_TIMEOUT / (1 << self.timeouts.get()));
         if found.is_err() {
-            self.lost.set(self.lost.get() + 1);
+            self.timeouts.set(self.timeouts.get() + 1);
         }
         found.ok().flatten()
     }
@@ -77,23 +80,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_asked_any_more_when_too_much_was_in_vain() {
-        let engine = Engine { lost: Cell::new(MOST_LOST) };
-        assert!(engine.read(json!({})).is_none());
-        assert!(Engine::default().read(json!({})).is_some());
+    fn steps_are_skipped_after_too_many_timeouts() {
+        let engine = ContainmentChecker { timeouts: Cell::new(MAX_TIMEOUTS) };
+        assert!(engine.canonicalize(json!({})).is_none());
+        assert!(ContainmentChecker::default().canonicalize(json!({})).is_some());
     }
 
     #[test]
-    fn a_panic_is_no_answer() {
-        let engine = Engine::default();
-        assert_eq!(engine.patiently(|| -> Option<u8> { panic::resume_unwind(Box::new("gone")) }), None);
-        assert_eq!(engine.patiently(|| Some(1)), Some(1));
+    fn a_panic_returns_none() {
+        let engine = ContainmentChecker::default();
+        assert_eq!(
+            engine.run_with_timeout(|| -> Option<u8> { panic::resume_unwind(Box::new("gone")) }),
+            None
+        );
+        assert_eq!(engine.run_with_timeout(|| Some(1)), Some(1));
     }
 
     #[test]
     fn a_format_is_asserted() {
-        let engine = Engine::default();
-        let covers = |wide, narrow| engine.covers(&engine.read(wide)?, &engine.read(narrow)?);
+        let engine = ContainmentChecker::default();
+        let covers =
+            |wide, narrow| engine.check_coverage(&engine.canonicalize(wide)?, &engine.canonicalize(narrow)?);
         let email = || json!({ "type": "string", "format": "email" });
         assert_eq!(covers(json!({ "type": "string" }), email()), Some(true));
         assert_ne!(covers(email(), json!({ "type": "string" })), Some(true));

@@ -1,22 +1,22 @@
-//! The typed checks: what has to hold of a value's fields, beyond what its type guarantees.
+//! Builds the validation checks of types: conditions on fields beyond what the types guarantee.
 //!
-//! A constraint that the type itself guarantees costs nothing; one that needs more than a look
-//! at the fields (`unevaluated…`, `$dynamicRef`) is asked of the tables, value by value. So every
-//! constraint is checked, and the common ones at the price of a comparison.
+//! A constraint that the type guarantees costs nothing. A constraint that requires more than the fields
+//! (`unevaluated…`, `$dynamicRef`) is evaluated by the validation tables. All other constraints become
+//! comparisons.
 //!
-//! What comes out is data, a [`Check`]. `emit` writes it as the body of `is_valid`, [`evaluate`]
-//! finds out what that says of a value, [`enforced`] what it does about one keyword.
+//! The result is data, a [`Check`]: `emit` prints it as the body of `is_valid`, [`evaluate`] evaluates it for
+//! a value, and [`enforcement`] reports its effect for one keyword.
 
 mod check;
 mod containers;
 mod counts;
-pub mod enforced;
+pub mod enforcement;
 #[cfg(test)]
 pub mod evaluate;
 mod focus;
 mod scalars;
+mod strings;
 mod structs;
-mod texts;
 mod unions;
 mod writable;
 
@@ -26,134 +26,147 @@ use std::{
     rc::Rc,
 };
 
-use contract_runtime::schema::Certainty;
+use contract_runtime::schema::TagCertainty;
 
-pub use self::check::{Check, Counted, Form, Numeric, Order, Place, Test, Text};
-pub(crate) use self::scalars::{bounds, whole_limit};
+pub use self::check::{
+    Check, ComparisonOperator, CountOperand, NumberOperand, PlaceForm, StringOperand, ValuePlace, ValueTest,
+};
+pub(crate) use self::scalars::{integer_limit, numeric_bounds};
 use self::{
     check::Check::{Always, Never},
-    focus::Focus,
+    focus::KeywordFocus,
     scalars::{bool_keywords, int_keywords, number_keywords},
-    writable::Unwritable,
+    writable::UnwritableTypes,
 };
 use crate::{
-    arena::ById,
-    formats::Mapped,
-    schema::{Graph, Schema, SchemaId},
-    shape::{Body, Shapes, TypeDef, TypeId, TypeRef},
+    arena::ArenaMap,
+    conjunction::{SchemaConjunction, SchemaFacts},
+    formats::MappedFormat,
+    schema::{Schema, SchemaGraph, SchemaId},
+    shape::{Shapes, TypeBody, TypeDef, TypeId, TypeRef},
     tables::TableSet,
-    together::{Conj, Facts},
 };
 
-/// How deep checks are written out before they go through the tables.
-const DEPTH: u8 = 24;
+/// The nesting depth down to which checks are expanded; deeper ones use the tables.
+const MAX_DEPTH: u8 = 24;
 
-/// How many schemas are written out for one field, or beside the fields of one type. Unions that
-/// hold each other's branches would otherwise multiply, level by level.
-const VISITS: u32 = 256;
+/// The number of schemas expanded for one field, or beside the fields of one type. Mutually nested unions
+/// would otherwise multiply with each level.
+const MAX_VISITS: u32 = 256;
 
-/// What checks are made from.
+/// The input for building checks.
 #[derive(Debug)]
-pub struct Scope<'a> {
-    graph: &'a Graph,
+pub struct CheckScope<'a> {
+    graph: &'a SchemaGraph,
     shapes: &'a Shapes,
     tables: &'a TableSet<'a>,
     implied_objects: bool,
-    /// Every type as it stands in a field.
-    named: ById<TypeDef, TypeRef>,
-    /// Where every type stands, as equal places compare.
-    places: ById<TypeDef, Conj>,
-    /// Schemas with a union whose tag leaves a doubt about what else a value is.
-    doubtful: BTreeSet<SchemaId>,
-    unwritable: Unwritable,
+    type_refs: ArenaMap<TypeDef, TypeRef>,
+    /// The normalized place of each type, for comparison.
+    places: ArenaMap<TypeDef, SchemaConjunction>,
+    /// Schemas with a union whose tag is not required, so that it does not prove the variant.
+    loosely_tagged: BTreeSet<SchemaId>,
+    unwritable: UnwritableTypes,
 }
 
-impl<'a> Scope<'a> {
-    /// The checks of a contract that was shaped.
+impl<'a> CheckScope<'a> {
+    /// Prepares to build the checks of a contract with decided types.
     #[must_use]
     pub fn new(
-        graph: &'a Graph,
+        graph: &'a SchemaGraph,
         shapes: &'a Shapes,
         tables: &'a TableSet<'a>,
         implied_objects: bool,
     ) -> Self {
-        let named = shapes.types.map(TypeRef::Named);
-        let places = shapes.types.map(|id| shapes.normal(&shapes.get(id).conj));
+        let named = shapes.types.map_ids(TypeRef::Named);
+        let places = shapes.types.map_ids(|id| shapes.normalize(&shapes.get(id).conj));
         let doubtful = shapes.types.iter().chain(&shapes.parts).filter_map(|def| match &def.body {
-            Body::Tagged(body) if body.certainty != Certainty::Required => Some(body.holder),
+            TypeBody::Tagged(body) if body.certainty != TagCertainty::Required => Some(body.holder),
             _ => None,
         });
         let doubtful = doubtful.collect();
-        let unwritable = Unwritable::of(shapes);
-        Self { graph, shapes, tables, implied_objects, named, places, doubtful, unwritable }
+        let unwritable = UnwritableTypes::from_shapes(shapes);
+        Self {
+            graph,
+            shapes,
+            tables,
+            implied_objects,
+            type_refs: named,
+            places,
+            loosely_tagged: doubtful,
+            unwritable,
+        }
     }
 
-    /// The check of every type.
+    /// Builds the check of every type.
     #[must_use]
-    pub fn checks(&self) -> Checks {
-        let lenient = Checker::with(self, Rc::new(dynamic(self.graph)), Trivial::default());
-        let checker = Checker { writable: true, trivial: Trivial::default(), ..lenient };
-        Checks { by_type: self.shapes.types.map(|id| checker.definition(id)) }
+    pub fn build_checks(&self) -> TypeChecks {
+        let lenient = CheckBuilder::new(
+            self,
+            Rc::new(schemas_reaching_dynamic_ref(self.graph)),
+            TrivialTypes::default(),
+        );
+        let checker = CheckBuilder { writable: true, trivial: TrivialTypes::default(), ..lenient };
+        TypeChecks { by_type: self.shapes.types.map_ids(|id| checker.type_check(id)) }
     }
 }
 
-/// The checks of a contract.
+/// The checks of all types of a contract.
 #[derive(Clone, Debug)]
-pub struct Checks {
-    by_type: ById<TypeDef, Check>,
+pub struct TypeChecks {
+    by_type: ArenaMap<TypeDef, Check>,
 }
 
-impl Checks {
-    /// What a type has to check.
+impl TypeChecks {
+    /// Returns the check of a type.
     #[must_use]
-    pub fn of(&self, id: TypeId) -> &Check {
+    pub fn for_type(&self, id: TypeId) -> &Check {
         &self.by_type[id]
     }
 }
 
-/// A value whose type is known.
+/// A value with a known type.
 #[derive(Clone)]
-struct At<'a> {
+struct TypedPlace<'a> {
     ty: &'a TypeRef,
-    place: Place,
-    /// Whether it stands in a `Box`, which methods and arguments see through, but `match` does not.
+    place: ValuePlace,
+    /// True if the value is in a `Box`, which method calls and arguments dereference but `match` does not.
     boxed: bool,
 }
 
-impl<'a> At<'a> {
-    const fn new(ty: &'a TypeRef, place: Place) -> Self {
+impl<'a> TypedPlace<'a> {
+    const fn new(ty: &'a TypeRef, place: ValuePlace) -> Self {
         Self { ty, place, boxed: false }
     }
 
-    /// What a closure or a pattern binds. Names shadow each other: a test looks at the innermost
-    /// value alone.
-    const fn bound(ty: &'a TypeRef) -> Self {
-        Self::new(ty, Place::Bound)
+    /// Returns the value that a closure or pattern binds. Bindings shadow each other: a test sees only the
+    /// innermost.
+    const fn bound_value(ty: &'a TypeRef) -> Self {
+        Self::new(ty, ValuePlace::Bound)
     }
 }
 
-/// Which types need no check, as far as it was asked; shared, since the answer takes a walk
-/// through all that a type holds.
-type Trivial = Rc<RefCell<BTreeMap<TypeId, bool>>>;
+/// Cached answers whether a type needs no check; each answer requires a walk through the whole type.
+type TrivialTypes = Rc<RefCell<BTreeMap<TypeId, bool>>>;
 
-/// Writes checks and remembers which types need none.
-struct Checker<'a> {
-    scope: &'a Scope<'a>,
-    trivial: Trivial,
-    /// The same where what cannot be written may pass.
-    lenient: Trivial,
-    /// Schemas that may still be written out where we are.
+/// Builds checks and caches which types need none.
+struct CheckBuilder<'a> {
+    scope: &'a CheckScope<'a>,
+    trivial: TrivialTypes,
+    /// The same cache for checks that accept values which cannot be written.
+    lenient: TrivialTypes,
+    /// The number of schemas that may still be expanded here.
     visits: Cell<u32>,
-    /// Schemas from which a `$dynamicRef` can be reached. Where that leads depends on where the
-    /// evaluation began (Core 8.2.3.2), so their types are not checked piece by piece.
+    /// Schemas from which a `$dynamicRef` is reachable. Its target depends on where the evaluation began
+    /// (Core 8.2.3.2), so their types are not checked field by field.
     dynamic: Rc<BTreeSet<SchemaId>>,
-    /// Whether what cannot be written is refused, which no keyword asks for.
+    /// True if checks reject values that cannot be written, which no keyword requires.
     writable: bool,
-    focus: Option<Focus<'a>>,
+    focus: Option<KeywordFocus<'a>>,
 }
 
-impl<'a> Checker<'a> {
-    fn with(scope: &'a Scope<'a>, dynamic: Rc<BTreeSet<SchemaId>>, trivial: Trivial) -> Self {
+impl<'a> CheckBuilder<'a> {
+    fn new(scope: &'a CheckScope<'a>, dynamic: Rc<BTreeSet<SchemaId>>, trivial: TrivialTypes) -> Self {
         let lenient = Rc::clone(&trivial);
         Self { scope, trivial, lenient, visits: Cell::new(0), dynamic, writable: false, focus: None }
     }
@@ -165,13 +178,13 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn facts(&self, conj: &Conj) -> Facts {
-        Facts::of(self.scope.graph, conj, self.scope.implied_objects)
+    fn facts_of(&self, conj: &SchemaConjunction) -> SchemaFacts {
+        SchemaFacts::from_conjunction(self.scope.graph, conj, self.scope.implied_objects)
     }
 
-    /// A check that is written out if it stays small, else what `tables` says.
-    fn within_reason(&self, write: impl FnOnce() -> Check, tables: impl FnOnce() -> Check) -> Check {
-        let before = self.visits.replace(VISITS);
+    /// Builds an expanded check if it stays within the limit, or else the check by tables.
+    fn bounded_check(&self, write: impl FnOnce() -> Check, tables: impl FnOnce() -> Check) -> Check {
+        let before = self.visits.replace(MAX_VISITS);
         let check = write();
         match self.visits.replace(before) {
             0 => tables(),
@@ -179,41 +192,45 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether one more schema may be written out here.
-    fn visit(&self) -> bool {
+    /// Consumes one unit of the limit; returns false once it is exhausted.
+    fn take_visit(&self) -> bool {
         let left = self.visits.get();
         self.visits.set(left.saturating_sub(1));
         left > 1
     }
 
-    /// Whether the branch that was taken of a schema's union says all that the union asks.
-    fn settles(&self, chosen: &[SchemaId], id: SchemaId) -> bool {
-        chosen.contains(&id) && !self.scope.doubtful.contains(&id)
+    /// Returns true if the chosen branch of a schema's union covers all that the union requires.
+    fn is_decided_by_tag(&self, chosen: &[SchemaId], id: SchemaId) -> bool {
+        chosen.contains(&id) && !self.scope.loosely_tagged.contains(&id)
     }
 
-    /// What a type has to check.
-    fn definition(&self, id: TypeId) -> Check {
+    /// Builds the check of a type.
+    fn type_check(&self, id: TypeId) -> Check {
         let def = self.scope.shapes.get(id);
-        self.within_reason(|| self.written(id, def), || by_row(def))
+        self.bounded_check(|| self.write_type_check(id, def), || row_check(def))
     }
 
-    fn written(&self, id: TypeId, def: &'a TypeDef) -> Check {
-        let own = At::new(&self.scope.named[id], Place::Own);
+    fn write_type_check(&self, id: TypeId, def: &'a TypeDef) -> Check {
+        let own = TypedPlace::new(&self.scope.type_refs[id], ValuePlace::Own);
         if def.conj.ids.iter().any(|id| self.dynamic.contains(id)) {
-            return by_row(def);
+            return row_check(def);
         }
         let check = match &def.body {
-            Body::Struct(body) => self.struct_definition(def, body, &own),
-            Body::Tagged(body) => self.tagged_definition(id, def, body),
-            Body::ByKind(variants) => self.kinds_definition(id, def, variants),
-            Body::Newtype(inner) => self.members(&def.conj, &At::new(inner, Place::Own.inside()), DEPTH),
-            Body::Enum(_) | Body::Pending => self.members(&def.conj, &own, DEPTH),
+            TypeBody::Struct(body) => self.struct_definition(def, body, &own),
+            TypeBody::Tagged(body) => self.tagged_definition(id, def, body),
+            TypeBody::ByKind(variants) => self.kinds_definition(id, def, variants),
+            TypeBody::Newtype(inner) => self.conjunction_keywords(
+                &def.conj,
+                &TypedPlace::new(inner, ValuePlace::Own.newtype_value()),
+                MAX_DEPTH,
+            ),
+            TypeBody::Enum(_) | TypeBody::Pending => self.conjunction_keywords(&def.conj, &own, MAX_DEPTH),
         };
-        let check = if self.needs_tables(def) { check.and(by_row(def)) } else { check };
-        if self.writable { self.writable(check, &own) } else { check }
+        let check = if self.needs_tables(def) { check.and(row_check(def)) } else { check };
+        if self.writable { self.require_writable(check, &own) } else { check }
     }
 
-    /// Whether a type's check is always true.
+    /// Returns true if a type's check always holds.
     fn is_trivial(&self, id: TypeId) -> bool {
         if let Some(focus) = &self.focus {
             return focus.whole.is_trivial(id);
@@ -221,23 +238,24 @@ impl<'a> Checker<'a> {
         if let Some(&known) = self.trivial.borrow().get(&id) {
             return known;
         }
-        // A type inside itself: assume that there is something to check.
+        // For a recursive type, assume a nontrivial check.
         self.trivial.borrow_mut().insert(id, false);
-        let trivial = self.definition(id) == Always;
+        let trivial = self.type_check(id) == Always;
         self.trivial.borrow_mut().insert(id, trivial);
         trivial
     }
 
-    /// Rules that look at what other keywords evaluated cannot be split into fields.
+    /// Returns true for `unevaluated…` keywords, which depend on other keywords and cannot be split into
+    /// fields.
     fn needs_tables(&self, def: &TypeDef) -> bool {
-        let facts = self.facts(&def.conj);
-        facts.members.iter().chain(&facts.conditional).any(|&m| {
+        let facts = self.facts_of(&def.conj);
+        facts.unconditional.iter().chain(&facts.conditional).any(|&m| {
             let s = self.graph_schema(m);
             s.unevaluated_properties.is_some() || s.unevaluated_items.is_some()
         })
     }
 
-    fn applicators(&self, s: &Schema, skip_unions: bool, at: &dyn Fn(SchemaId) -> Check) -> Check {
+    fn applicator_checks(&self, s: &Schema, skip_unions: bool, at: &dyn Fn(SchemaId) -> Check) -> Check {
         let mut check = Always;
         if !skip_unions && !s.any_of.is_empty() {
             check = check.and(s.any_of.iter().map(|&b| at(b)).fold(Never, Check::or));
@@ -264,77 +282,77 @@ impl<'a> Checker<'a> {
         check
     }
 
-    /// Everything that several schemas say about a value.
-    fn conj(&self, conj: &Conj, at: &At<'a>, depth: u8) -> Check {
+    /// Builds the check of several schemas combined.
+    fn conjunction_check(&self, conj: &SchemaConjunction, at: &TypedPlace<'a>, depth: u8) -> Check {
         if let Some(check) = self.own_check(conj, at) {
             return check;
         }
         let skip = &conj.chosen;
-        Check::distinct(conj.ids.iter().map(|&id| self.schema_at(id, at, skip, depth)).collect())
+        Check::all_distinct(conj.ids.iter().map(|&id| self.schema_at(id, at, skip, depth)).collect())
     }
 
-    /// The check that the value's own type brings, when it checks exactly this.
-    fn own_check(&self, conj: &Conj, at: &At<'a>) -> Option<Check> {
+    /// Returns the value's own type check if it covers exactly these schemas.
+    fn own_check(&self, conj: &SchemaConjunction, at: &TypedPlace<'a>) -> Option<Check> {
         if self.focus.is_some_and(|focus| conj.ids.contains(&focus.id)) {
             return None;
         }
-        let TypeRef::Named(id) = unboxed(at.ty) else { return None };
+        let TypeRef::Named(id) = strip_boxes(at.ty) else { return None };
         let def = self.scope.shapes.get(*id);
-        let same = def.conj == *conj || self.scope.places[*id] == self.scope.shapes.normal(conj);
+        let same = def.conj == *conj || self.scope.places[*id] == self.scope.shapes.normalize(conj);
         same.then(|| match self.is_trivial(*id) {
             true => Always,
-            false => Test::Valid(at.place.clone()).into(),
+            false => ValueTest::Valid(at.place.clone()).into(),
         })
     }
 
-    fn members(&self, conj: &Conj, at: &At<'a>, depth: u8) -> Check {
+    fn conjunction_keywords(&self, conj: &SchemaConjunction, at: &TypedPlace<'a>, depth: u8) -> Check {
         let skip = &conj.chosen;
-        Check::distinct(conj.ids.iter().map(|&id| self.keywords(id, at, skip, depth)).collect())
+        Check::all_distinct(conj.ids.iter().map(|&id| self.keyword_checks(id, at, skip, depth)).collect())
     }
 
-    /// Everything that one schema says about a value.
-    fn schema(&self, id: SchemaId, at: &At<'a>, depth: u8) -> Check {
+    /// Builds the check of one schema at a value.
+    fn schema_check(&self, id: SchemaId, at: &TypedPlace<'a>, depth: u8) -> Check {
         self.schema_at(id, at, &[], depth)
     }
 
-    fn schema_at(&self, id: SchemaId, at: &At<'a>, chosen: &[SchemaId], depth: u8) -> Check {
+    fn schema_at(&self, id: SchemaId, at: &TypedPlace<'a>, chosen: &[SchemaId], depth: u8) -> Check {
         if !chosen.contains(&id)
-            && let Some(check) = self.own_check(&Conj::one(id), at)
+            && let Some(check) = self.own_check(&SchemaConjunction::from_schema(id), at)
         {
             return check;
         }
-        self.keywords(id, at, chosen, depth)
+        self.keyword_checks(id, at, chosen, depth)
     }
 
-    /// A schema's keywords at a value whose type does not check them itself.
-    fn keywords(&self, id: SchemaId, at: &At<'a>, chosen: &[SchemaId], depth: u8) -> Check {
+    /// Builds the check of a schema's keywords at a value whose type does not check them itself.
+    fn keyword_checks(&self, id: SchemaId, at: &TypedPlace<'a>, chosen: &[SchemaId], depth: u8) -> Check {
         let s = self.graph_schema(id);
         match s.boolean {
             Some(true) => return Always,
             Some(false) => return Never,
             None => {}
         }
-        if depth == 0 || is_contextual(s) || !self.visit() {
-            return self.by_tables(id, at);
+        if depth == 0 || is_contextual(s) || !self.take_visit() {
+            return self.table_check(id, at);
         }
         let own = match at.ty {
             TypeRef::Boxed(inner) => {
-                let at = At { ty: inner, place: at.place.clone(), boxed: true };
+                let at = TypedPlace { ty: inner, place: at.place.clone(), boxed: true };
                 return self.schema_at(id, &at, chosen, depth - 1);
             }
-            TypeRef::Nullable(inner) => return self.nullable(id, inner, at, chosen, depth),
-            TypeRef::Named(type_id) => return self.named(id, *type_id, at, chosen, depth),
+            TypeRef::Nullable(inner) => return self.nullable_check(id, inner, at, chosen, depth),
+            TypeRef::Named(type_id) => return self.named_type_checks(id, *type_id, at, chosen, depth),
             TypeRef::String => {
-                return self.string_keywords(id, &Text::String(at.place.clone()), chosen, depth);
+                return self.string_keywords(id, &StringOperand::String(at.place.clone()), chosen, depth);
             }
             TypeRef::Secret => {
-                return self.string_keywords(id, &Text::Secret(at.place.clone()), chosen, depth);
+                return self.string_keywords(id, &StringOperand::Secret(at.place.clone()), chosen, depth);
             }
-            TypeRef::Replaced(path, _) if let Some(name) = Mapped::of_path(path) => {
-                let text = Text::Formatted(at.place.clone(), name.to_owned());
+            TypeRef::Replaced(path, _) if let Some(name) = MappedFormat::name_from_path(path) => {
+                let text = StringOperand::Formatted(at.place.clone(), name.to_owned());
                 return self.string_keywords(id, &text, chosen, depth);
             }
-            TypeRef::Json | TypeRef::Replaced(..) => return self.by_tables(id, at),
+            TypeRef::Json | TypeRef::Replaced(..) => return self.table_check(id, at),
             TypeRef::Bool => bool_keywords(s, &at.place),
             TypeRef::Int(kind) => int_keywords(s, *kind, &at.place),
             TypeRef::Number => number_keywords(s, &at.place),
@@ -345,36 +363,47 @@ impl<'a> Checker<'a> {
         let again = |id: SchemaId| self.schema_at(id, at, chosen, depth - 1);
         let parts = s.reference.iter().chain(&s.all_of).map(|&part| again(part));
         let parts = Check::all(parts.collect::<Vec<_>>());
-        own.and(parts).and(self.applicators(s, self.settles(chosen, id), &again))
+        own.and(parts).and(self.applicator_checks(s, self.is_decided_by_tag(chosen, id), &again))
     }
 
-    /// A schema at a value of a type that has a name.
-    fn named(&self, id: SchemaId, of: TypeId, at: &At<'a>, chosen: &[SchemaId], depth: u8) -> Check {
+    /// Builds the check of a schema at a value of a named type.
+    fn named_type_checks(
+        &self,
+        id: SchemaId,
+        of: TypeId,
+        at: &TypedPlace<'a>,
+        chosen: &[SchemaId],
+        depth: u8,
+    ) -> Check {
         match &self.scope.shapes.get(of).body {
-            Body::Struct(body) if self.settles(chosen, id) => self.struct_without_unions(id, body, at, depth),
-            Body::Struct(body) => self.at_struct(id, body, at, depth),
-            Body::Tagged(body) => self.at_tagged(id, of, body, at, depth),
-            Body::ByKind(variants) => self.at_kinds(id, of, variants, at, depth),
-            // Generated modules see each other's fields.
-            Body::Newtype(inner) => self.schema_at(id, &At::new(inner, at.place.inside()), chosen, depth - 1),
-            Body::Enum(list) => self.enum_keywords(id, of, list, at, depth),
-            Body::Pending => self.by_tables(id, at),
+            TypeBody::Struct(body) if self.is_decided_by_tag(chosen, id) => {
+                self.struct_without_unions(id, body, at, depth)
+            }
+            TypeBody::Struct(body) => self.struct_check(id, body, at, depth),
+            TypeBody::Tagged(body) => self.tagged_check(id, of, body, at, depth),
+            TypeBody::ByKind(variants) => self.kinds_check(id, of, variants, at, depth),
+            // Generated modules can access each other's fields.
+            TypeBody::Newtype(inner) => {
+                self.schema_at(id, &TypedPlace::new(inner, at.place.newtype_value()), chosen, depth - 1)
+            }
+            TypeBody::Enum(list) => self.enum_keywords(id, of, list, at, depth),
+            TypeBody::Pending => self.table_check(id, at),
         }
     }
 
-    fn by_tables(&self, id: SchemaId, at: &At<'a>) -> Check {
-        let form = if *at.ty == TypeRef::Json { Form::Json } else { Form::Typed };
-        Test::Tables(at.place.clone(), form, vec![id]).into()
+    fn table_check(&self, id: SchemaId, at: &TypedPlace<'a>) -> Check {
+        let form = if *at.ty == TypeRef::Json { PlaceForm::Json } else { PlaceForm::Typed };
+        ValueTest::Tables(at.place.clone(), form, vec![id]).into()
     }
 }
 
-/// What the tables say of a value of a type as a whole.
-fn by_row(def: &TypeDef) -> Check {
-    Test::Tables(Place::Own, Form::Typed, def.conj.ids.clone()).into()
+/// Returns the check of a whole value by the tables.
+fn row_check(def: &TypeDef) -> Check {
+    ValueTest::Tables(ValuePlace::Own, PlaceForm::Typed, def.conj.ids.clone()).into()
 }
 
-/// The schemas from which a `$dynamicRef` can be reached.
-fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
+/// Returns the schemas from which a `$dynamicRef` is reachable.
+fn schemas_reaching_dynamic_ref(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     let mut parents: BTreeMap<SchemaId, Vec<SchemaId>> = BTreeMap::new();
     let mut found = BTreeSet::new();
     let mut work = Vec::new();
@@ -383,7 +412,7 @@ fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
         if schema.dynamic_reference.as_ref().is_some_and(|d| d.anchor.is_some()) {
             work.push(id);
         }
-        for part in schema.children() {
+        for part in schema.child_schemas() {
             parents.entry(part).or_default().push(id);
         }
     }
@@ -395,14 +424,14 @@ fn dynamic(graph: &Graph) -> BTreeSet<SchemaId> {
     found
 }
 
-fn unboxed(ty: &TypeRef) -> &TypeRef {
+fn strip_boxes(ty: &TypeRef) -> &TypeRef {
     match ty {
-        TypeRef::Boxed(inner) => unboxed(inner),
+        TypeRef::Boxed(inner) => strip_boxes(inner),
         other => other,
     }
 }
 
-/// Whether a schema's verdict depends on what its siblings or callers evaluated.
+/// Returns true if the result of a schema depends on what adjacent or calling schemas evaluated.
 fn is_contextual(s: &Schema) -> bool {
     s.dynamic_reference.is_some() || s.unevaluated_items.is_some() || s.unevaluated_properties.is_some()
 }

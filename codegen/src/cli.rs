@@ -1,13 +1,14 @@
-//! The command line: arguments in, one library call, text and an exit code out.
+//! The command line: parses the arguments, runs one library call, prints its result and returns an exit code.
 
 #[cfg_attr(
     not(all(feature = "engines", feature = "serve")),
-    allow(dead_code, reason = "what `lower` and `mock` are told")
+    allow(dead_code, reason = "only `lower` and `mock` use some of the arguments")
 )]
 mod args;
+mod console;
 mod drift;
+mod error;
 mod explain;
-mod failure;
 mod generate;
 mod init;
 #[cfg(feature = "engines")]
@@ -16,7 +17,6 @@ mod lower;
 mod mock;
 mod project;
 mod report;
-mod screen;
 
 use std::{
     panic,
@@ -31,16 +31,16 @@ use contract_codegen::engines::{Engines, serve};
 
 use self::{
     args::{Cli, Command},
-    failure::Failure,
-    screen::Screen,
+    console::Console,
+    error::CommandError,
 };
 
-/// The thread that the work is done on; what panics elsewhere is caught there.
-const THREAD: &str = "contract-codegen";
-/// BSD's `EX_SOFTWARE`.
-const INTERNAL: u8 = 70;
+/// Name of the thread that runs the command. Panics of other threads are handled where those threads start.
+const WORKER_THREAD: &str = "contract-codegen";
+/// `EX_SOFTWARE` of BSD's `sysexits`.
+const EXIT_INTERNAL_ERROR: u8 = 70;
 
-/// Parses the arguments and runs the command.
+/// Parses the arguments, runs the command and returns its exit code.
 pub(crate) fn main() -> ExitCode {
     // Usage errors and `--help` end here, with 2 and 0.
     let cli = Cli::parse();
@@ -48,74 +48,74 @@ pub(crate) fn main() -> ExitCode {
     if let Command::Engine = cli.command {
         return ExitCode::from(serve());
     }
-    let screen = Screen::new(cli.command.output());
-    let code = guarded(move || run(&cli.command, &screen));
+    let console = Console::new(cli.command.display_args());
+    let code = run_guarded(move || run_command(&cli.command, &console));
     ExitCode::from(code)
 }
 
-fn run(command: &Command, screen: &Screen) -> u8 {
+fn run_command(command: &Command, console: &Console) -> u8 {
     let result = match command {
-        Command::Init(args) => init::init(args, screen),
-        Command::Generate(args) => generate::generate(args, screen),
-        Command::Check(args) => generate::check(args, screen),
+        Command::Init(args) => init::run_init(args, console),
+        Command::Generate(args) => generate::run_generate(args, console),
+        Command::Check(args) => generate::run_check(args, console),
         #[cfg(feature = "engines")]
-        Command::Lower(args) => lower::lower(args, screen),
-        Command::Explain(args) => explain::explain(args, screen),
-        Command::Report(args) => report::report(args, screen),
-        Command::Drift(args) => drift::drift(args, screen),
+        Command::Lower(args) => lower::run_lower(args, console),
+        Command::Explain(args) => explain::run_explain(args, console),
+        Command::Report(args) => report::run_report(args, console),
+        Command::Drift(args) => drift::run_drift(args, console),
         #[cfg(feature = "serve")]
-        Command::Mock(args) => mock::mock(args, screen),
+        Command::Mock(args) => mock::run_mock(args, console),
         #[cfg(feature = "engines")]
         Command::Engine => Ok(serve()),
         #[cfg(not(feature = "serve"))]
-        Command::Mock(_) => Err(Failure::without_server()),
+        Command::Mock(_) => Err(CommandError::missing_serve_feature()),
         #[cfg(not(feature = "engines"))]
-        Command::Lower(_) | Command::Engine => Err(Failure::without_engines()),
+        Command::Lower(_) | Command::Engine => Err(CommandError::missing_engines_feature()),
     };
-    result.unwrap_or_else(|failure| failure.tell(screen))
+    result.unwrap_or_else(|failure| failure.report_to(console))
 }
 
-/// Other generators, each run of which is this command once more.
+/// Runs other generators in subprocesses of this executable, with the hidden `engine` subcommand.
 #[cfg(feature = "engines")]
-fn engines() -> Engines {
+fn engine_processes() -> Engines {
     std::env::current_exe().map_or_else(|_| Engines::here(), Engines::of)
 }
 
-impl From<std::io::Error> for Failure {
-    /// Only writing to standard output fails without a path.
+impl From<std::io::Error> for CommandError {
+    /// Reports a failed write to standard output; all other I/O errors are converted where the path is known.
     fn from(error: std::io::Error) -> Self {
         Self::Io(format!("cannot write to standard output: {error}"))
     }
 }
 
-/// Runs on a thread of its own; a panic becomes a message that asks for a report.
+/// Runs `work` on its own thread and turns a panic into an error message that asks for a bug report.
 ///
-/// The hook hears where it was, of which `join` says nothing, and keeps the panics of proofs quiet, which
-/// are caught where proofs start.
-fn guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
-    let said = Arc::new(Mutex::new(String::new()));
-    let heard = Arc::clone(&said);
+/// `JoinHandle::join` does not report the location of a panic, so that a panic hook records it. The hook also
+/// silences panics of proof threads, which are caught where those threads start.
+fn run_guarded(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
+    let panic_message = Arc::new(Mutex::new(String::new()));
+    let recorded_message = Arc::clone(&panic_message);
     panic::set_hook(Box::new(move |info| {
-        // Proofs run on threads of their own.
-        if thread::current().name() == Some(THREAD) {
-            *heard.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
+        // Panics of proof threads are caught there.
+        if thread::current().name() == Some(WORKER_THREAD) {
+            *recorded_message.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
         }
     }));
-    let ran = thread::Builder::new().name(THREAD.to_owned()).spawn(work);
+    let ran = thread::Builder::new().name(WORKER_THREAD.to_owned()).spawn(work);
     let code = match ran.map(thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
         Ok(Err(_)) => {
-            let said = said.lock().unwrap_or_else(PoisonError::into_inner);
-            screen::error_line(&format!(
-                "internal error: {said}\nThis is a bug in contract-codegen {}, whatever the contract holds. \
-                 Please report it with the contract, or the part of it that does it; nothing was written half.",
+            let panic_message = panic_message.lock().unwrap_or_else(PoisonError::into_inner);
+            console::print_stderr(&format!(
+                "internal error: {panic_message}\nThis is a bug in contract-codegen {}, even if the contract is invalid. \
+                 Please report it with the contract, or the part that triggers it. No output file was left incomplete.",
                 env!("CARGO_PKG_VERSION")
             ));
-            INTERNAL
+            EXIT_INTERNAL_ERROR
         }
         Err(error) => {
-            screen::error_line(&format!("error: cannot start a thread: {error}"));
-            failure::IO
+            console::print_stderr(&format!("error: cannot start a thread: {error}"));
+            error::EXIT_IO
         }
     };
     let _ = panic::take_hook();
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_internal_error() {
-        assert_eq!(guarded(|| std::panic::panic_any("boom")), INTERNAL);
-        assert_eq!(guarded(|| 3), 3);
+        assert_eq!(run_guarded(|| std::panic::panic_any("boom")), EXIT_INTERNAL_ERROR);
+        assert_eq!(run_guarded(|| 3), 3);
     }
 }

@@ -1,8 +1,8 @@
-//! The generated client: one method for each operation, written from the plan.
+//! Writes the generated client: one method for each operation.
 //!
-//! What is generated needs `contract-runtime` with its feature `client` and nothing else. A method
-//! is a signature and a request; how answers are read stands in the `Call` of its operation, so
-//! that sessions and outboxes can be written once over all of them.
+//! Generated code requires only `contract-runtime` with its feature `client`. A method consists of a
+//! signature and a request. The `PlannedCall` implementation of its operation parses the responses, so that
+//! code such as sessions or outboxes can be generic over all operations.
 
 mod docs;
 mod module;
@@ -14,47 +14,47 @@ use proc_macro2::TokenStream;
 use crate::{
     config::ClientConfig,
     diagnostics::{Diagnostic, Diagnostics},
-    plan::{Call, Plan},
+    plan::{PlannedCall, SidePlan},
     rust_types::RustTypes,
-    schema::Graph,
+    schema::SchemaGraph,
 };
 
-/// What methods are written from.
-pub(crate) struct Writer<'a> {
-    /// All operations.
-    pub(crate) plan: &'a Plan<'a>,
-    /// The schemas.
-    pub(crate) graph: &'a Graph,
-    /// How types are printed.
+/// The input for writing client methods.
+pub(crate) struct ClientWriter<'a> {
+    /// The plan of all operations.
+    pub(crate) plan: &'a SidePlan<'a>,
+    /// The schemas of the contract.
+    pub(crate) graph: &'a SchemaGraph,
+    /// Prints Rust types.
     pub(crate) types: &'a dyn RustTypes,
-    /// What the contract does not say.
+    /// The client options of the configuration.
     pub(crate) config: &'a ClientConfig,
 }
 
-/// Writes the module `client` (or `webhook_client`), a direct child of the generated root.
-/// Operations that no client can send are errors, or left out with a warning.
-pub fn client(
-    plan: &Plan<'_>,
-    graph: &Graph,
+/// Writes the module `client` (or `webhook_client`), a direct child of the generated root. Reports operations
+/// that the client cannot send as errors or, if configured, as warnings.
+pub fn client_module(
+    plan: &SidePlan<'_>,
+    graph: &SchemaGraph,
     types: &dyn RustTypes,
     config: &ClientConfig,
     diagnostics: &mut Diagnostics,
 ) -> TokenStream {
-    diagnostics.extend(plan.calls.iter().filter_map(|call| unsupported(call, config)));
-    module::assemble(&Writer { plan, graph, types, config })
+    diagnostics.extend(plan.calls.iter().filter_map(|call| unsupported_diagnostic(call, config)));
+    module::assemble_module(&ClientWriter { plan, graph, types, config })
 }
 
-/// What there is to say of an operation that has no method in the client.
-pub(crate) fn unsupported(call: &Call<'_>, config: &ClientConfig) -> Option<Diagnostic> {
-    let reason = call.unsendable.as_ref()?;
+/// Returns the diagnostic for an operation without a client method; `None` if the operation is supported.
+pub(crate) fn unsupported_diagnostic(call: &PlannedCall<'_>, config: &ClientConfig) -> Option<Diagnostic> {
+    let reason = call.unsendable_reason.as_ref()?;
     let message = format!("`{}` has no method in the client: {reason}", call.operation.id);
     let diagnostic = match config.skip_unsupported {
         Some(true) => Diagnostic::warning("client-unsupported", message),
         Some(false) => Diagnostic::error("client-unsupported", message)
-            .help("set `skip-unsupported = true` under `[client]` to generate the others without it"),
+            .help("set `skip-unsupported = true` in [client] to skip it"),
         None => Diagnostic::error("client-unsupported", message)
-            .help("`skip-unsupported = true` under `[client]` says that this is meant")
-            .mended("it is generated without one"),
+            .help("set `skip-unsupported = true` in [client] to accept this")
+            .with_fallback("the client is generated without it"),
     };
-    Some(diagnostic.at(call.operation.place.clone()))
+    Some(diagnostic.with_place(call.operation.place.clone()))
 }

@@ -1,15 +1,15 @@
-//! `codegen.toml`: what a contract's owner decides and the contract does not say.
+//! The options in `codegen.toml`: decisions of a contract's owner that the contract does not contain.
 //!
-//! Every option names something of the contract; one that no longer applies is an error, so
-//! that the file never carries what has lost its meaning. Schemas are named by *selectors*:
-//! the end of their location, `problem.schema.json#/$defs/code` or `#/components/schemas/Error`.
+//! An option that matches nothing in the contract is an error, so that the file contains no obsolete options.
+//! *Selectors* name schemas by the end of their location: `problem.schema.json#/$defs/code` or
+//! `#/components/schemas/Error`.
 //!
 //! ```
-//! use contract_codegen::config::{Config, Layout, UnboundedIntegers};
+//! use contract_codegen::config::{Config, OutputLayout, UnboundedIntegerType};
 //!
 //! let mut config = Config::default();
-//! config.output.layout = Layout::File;
-//! config.types.unbounded_integers = UnboundedIntegers::Exact;
+//! config.output.layout = OutputLayout::File;
+//! config.types.unbounded_integers = UnboundedIntegerType::Exact;
 //! config.secrets.push("#/components/schemas/Token".to_owned());
 //! ```
 
@@ -23,179 +23,186 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use serde::Deserialize;
 
 pub use self::pages::{
-    CursorWay, LinkTable, LinkWay, OffsetBy, OffsetWay, PageWay, Pages, Targets, UrlTable, UrlWay,
+    CursorPagination, LinkPagination, LinkPaginationTable, LinkTargetScope, NextUrlPagination, NextUrlTable,
+    OffsetIncrement, OffsetPagination, PageNumberPagination, PaginationConfig,
 };
-pub use self::{command_line::CommandLine, overlay::Overlay};
+pub use self::{command_line::CommandLineConfig, overlay::OverlayEntry};
 
 use crate::{
-    diagnostics::{Faults, Text, Texts},
-    tree::{Place, SourceId, Span},
+    diagnostics::{FaultPolicy, SourceText, SourceTextProvider},
+    tree::{DocumentLocation, SourceId, Span},
 };
 
-/// The whole file. Unknown keys are refused.
+/// The complete file. Unknown keys are errors.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
-    /// Files and folders of the contract, relative to this file.
+    /// The files and folders of the contract, relative to this file.
     pub inputs: Vec<PathBuf>,
-    /// How the contract is read.
-    pub input: Input,
-    /// URI prefixes and the folders that answer them: `{ "https://example.com/schemas/" = "vendor" }`.
+    /// Options for reading the contract.
+    pub input: InputConfig,
+    /// URI prefixes and the folders to which they map: `{ "https://example.com/schemas/" = "vendor" }`.
     pub mounts: BTreeMap<String, PathBuf>,
-    /// Name of the generated package.
+    /// The name of the generated package.
     pub package: Option<String>,
-    /// What is written.
-    pub output: Output,
-    /// How schemas become types.
+    /// Options for the generated files.
+    pub output: OutputConfig,
+    /// Options for the translation of schemas to types.
     pub types: TypeOptions,
-    /// Modules: one file each.
+    /// The modules of the generated types, one file each.
     #[serde(rename = "area")]
-    pub areas: Vec<Area>,
-    /// Rust names for schemas, by selector.
+    pub areas: Vec<AreaConfig>,
+    /// Rust names for schemas: selector → name.
     pub names: BTreeMap<String, String>,
-    /// Schemas whose values nobody may see in a log, by selector.
+    /// Selectors of schemas with secret values, which `Debug` output and logs hide.
     pub secrets: Vec<String>,
-    /// String enumerations and tagged unions that requests alone hold and whose unknown values
-    /// readers keep nevertheless, by selector.
+    /// Selectors of string enumerations and tagged unions that are used only in requests. Their readers keep
+    /// unknown values instead of rejecting them.
     pub open: Vec<String>,
-    /// Those that answers hold and whose unknown values readers refuse, by selector.
+    /// Selectors of enumerations and tagged unions of responses. Their readers reject unknown values.
     pub closed: Vec<String>,
-    /// Schemas that are `null`, too, though the contract does not say so, by selector.
+    /// Selectors of schemas that also accept `null`, although the contract does not allow it.
     pub nullable: Vec<String>,
-    /// Schemas that a type of your own represents: selector → path of the type.
+    /// Your own types for schemas: selector → path of the type.
     pub replace: BTreeMap<String, String>,
-    /// Traits that types derive beside their own: selector → paths; `*` stands for every type.
+    /// Additional derives: selector → paths of the traits; `*` selects every type.
     pub derives: BTreeMap<String, Vec<String>>,
-    /// Attributes of types, and of the fields of members: selector → attributes.
+    /// Attributes of types and fields: selector → attributes.
     pub attributes: BTreeMap<String, Vec<String>>,
-    /// Registry tables.
+    /// Enums that are generated from the rows of JSON files.
     #[serde(rename = "table")]
-    pub tables: Vec<Table>,
-    /// Traits over types and over calls.
+    pub tables: Vec<TableConfig>,
+    /// Traits over several types or over several calls.
     #[serde(rename = "view")]
-    pub views: Vec<View>,
-    /// The generated client.
+    pub views: Vec<ViewConfig>,
+    /// Options of the generated client.
     pub client: ClientConfig,
-    /// The operations table and the server interface.
+    /// Options of the operations table and the server interface.
     pub operations: OperationConfig,
-    /// What is handed on as it comes; nothing without it.
+    /// Options for streamed bodies; absent: nothing is streamed.
     pub streams: Option<StreamConfig>,
-    /// Operations that answer page by page.
-    pub pages: Vec<Pages>,
-    /// The file itself, for diagnostics.
+    /// The paginated operations.
+    pub pages: Vec<PaginationConfig>,
+    /// The configuration file itself, for diagnostics.
     #[serde(skip)]
     pub file: Option<ConfigFile>,
 }
 
-/// `[input]`
+/// The table `[input]`: how the contract is read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Input {
-    /// What faults of the contract do: `warn`, or `deny` for nothing generated.
-    pub faults: Faults,
-    /// Overlays and JSON merge patches that mend documents, in this order.
-    pub overlays: Vec<Overlay>,
+pub struct InputConfig {
+    /// The treatment of faults of the contract: `warn`, or `deny` to generate nothing.
+    pub faults: FaultPolicy,
+    /// Overlays and JSON merge patches, applied to the documents in this order.
+    pub overlays: Vec<OverlayEntry>,
 }
 
-/// The file that options were read from.
+/// The file from which the options were parsed.
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
-    /// Its name.
+    /// The name of the file, as diagnostics print it.
     pub name: String,
-    /// What stands in it.
+    /// The content of the file.
     pub text: Arc<str>,
 }
 
 impl Config {
-    /// Where a value of an option stands. The option is a path of keys, `types.unchecked`; the
-    /// value a text in its list, a key of its table, or what one of its tables holds.
-    pub(crate) fn place(&self, option: &str, value: &str) -> Option<Place> {
-        self.spot(|text| position::find(text, option, value))
+    /// Returns the location of an option's value. `option` is a path of keys such as `types.unchecked`;
+    /// `value` is a string in its list, or a key or value of its table.
+    pub(crate) fn option_place(&self, option: &str, value: &str) -> Option<DocumentLocation> {
+        self.place_from_span(|text| position::find_value(text, option, value))
     }
 
-    /// The same of an option of one of the tables in a list, which are numbered from 0.
-    pub(crate) fn place_in(&self, list: &str, index: usize, option: &str, value: &str) -> Option<Place> {
-        self.spot(|text| position::find_in(text, (list, index), option, value))
+    /// Returns the location of an option's value in the table number `index` (from 0) of an array of tables.
+    pub(crate) fn table_option_place(
+        &self,
+        list: &str,
+        index: usize,
+        option: &str,
+        value: &str,
+    ) -> Option<DocumentLocation> {
+        self.place_from_span(|text| position::find_value_in_table(text, (list, index), option, value))
     }
 
-    /// Whether there is a module of credentials.
+    /// Returns true if the module `credentials` is generated.
     pub(crate) const fn has_credentials(&self) -> bool {
         self.client.credentials || self.output.cli.is_some()
     }
 
-    /// Where a table of options stands, by its name.
-    pub(crate) fn place_of(&self, table: &str) -> Option<Place> {
-        self.spot(|text| position::find_table(text, table))
+    /// Returns the location of the first header of a table.
+    pub(crate) fn table_place(&self, table: &str) -> Option<DocumentLocation> {
+        self.place_from_span(|text| position::find_table(text, table))
     }
 
-    fn spot(&self, find: impl FnOnce(&str) -> Option<Span>) -> Option<Place> {
+    fn place_from_span(&self, find: impl FnOnce(&str) -> Option<Span>) -> Option<DocumentLocation> {
         let span = find(&self.file.as_ref()?.text)?;
-        Some(Place { source: SourceId::OPTIONS, pointer: String::new(), span })
+        Some(DocumentLocation { source: SourceId::OPTIONS, pointer: String::new(), span })
     }
 }
 
-impl Texts for ConfigFile {
-    fn texts(&self) -> impl Iterator<Item = (SourceId, Text)> {
-        let text = Text { name: self.name.clone(), text: Arc::clone(&self.text) };
+impl SourceTextProvider for ConfigFile {
+    fn source_texts(&self) -> impl Iterator<Item = (SourceId, SourceText)> {
+        let text = SourceText { name: self.name.clone(), text: Arc::clone(&self.text) };
         std::iter::once((SourceId::OPTIONS, text))
     }
 }
 
-/// `[output]`
+/// The table `[output]`: the generated files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Output {
-    /// Where `generate` writes, relative to this file: a folder, or a file for `layout = "file"`.
+pub struct OutputConfig {
+    /// The output path, relative to this file: a folder, or a file for `layout = "file"`.
     pub path: Option<PathBuf>,
-    /// `crate`: a package with its `Cargo.toml`; `modules`: source files alone; `file`: one of them.
-    pub layout: Layout,
-    /// Whether a client is generated.
+    /// `crate`: a package with its `Cargo.toml`; `modules`: source files only; `file`: a single source file.
+    pub layout: OutputLayout,
+    /// Generates a client.
     pub client: bool,
-    /// Whether a server interface is generated.
+    /// Generates a server interface.
     pub server: bool,
-    /// Whether the types have schemas for `schemars`: behind a feature of this name in a package,
-    /// where they are unless it is said, and elsewhere only when it is.
+    /// Generates `schemars` implementations, in a package behind a feature of this name. The default is
+    /// `true` for packages and `false` for other layouts.
     pub schemars: Option<bool>,
-    /// Whether the types have strategies for `proptest`, likewise.
+    /// Generates `proptest` strategies, with the same feature and default as `schemars`.
     pub proptest: Option<bool>,
-    /// Whether there is a command line: a module `cli` behind a feature of that name, and in a package the
-    /// command. It brings credentials along, as `client.credentials` does.
-    #[serde(deserialize_with = "command_line::read")]
-    pub cli: Option<CommandLine>,
-    /// Whether client, server and schemas stand behind features of these names, for the package that they
-    /// are compiled in. Unless it is said, they do in packages and modules and not in one file.
+    /// Generates a command line: a module `cli` behind a feature of that name, and a binary in a package. It
+    /// also generates the credentials module, as `client.credentials` does.
+    #[serde(deserialize_with = "command_line::deserialize_command_line")]
+    pub cli: Option<CommandLineConfig>,
+    /// Places client, server and schemas behind features of the package that compiles them. The default is
+    /// `true` for packages and modules, and `false` for a single file.
     pub features: Option<bool>,
-    /// Where the runtime is when it is not written into the output: packages can share one.
-    pub runtime: Option<Runtime>,
-    /// Whether the package is a member of a workspace around it, and none by itself.
+    /// The location of a shared runtime. By default, the runtime is written into the output.
+    pub runtime: Option<RuntimeLocation>,
+    /// The generated package is a member of the enclosing workspace instead of a workspace root.
     pub member: bool,
 }
 
-impl Output {
-    /// Whether client, server and schemas stand behind features.
+impl OutputConfig {
+    /// Returns true if client, server and schemas are behind features.
     #[must_use]
-    pub fn gated(&self) -> bool {
-        self.features.unwrap_or(self.layout != Layout::File)
+    pub fn has_features(&self) -> bool {
+        self.features.unwrap_or(self.layout != OutputLayout::File)
     }
 
-    /// Whether the types have schemas for `schemars`.
+    /// Returns true if `schemars` implementations are generated.
     #[must_use]
     pub fn has_schemas(&self) -> bool {
-        self.schemars.unwrap_or(self.layout == Layout::Crate && self.gated())
+        self.schemars.unwrap_or(self.layout == OutputLayout::Crate && self.has_features())
     }
 
-    /// Whether the types have strategies for `proptest`.
+    /// Returns true if `proptest` strategies are generated.
     #[must_use]
     pub fn has_strategies(&self) -> bool {
-        self.proptest.unwrap_or(self.layout == Layout::Crate && self.gated())
+        self.proptest.unwrap_or(self.layout == OutputLayout::Crate && self.has_features())
     }
 }
 
-impl Default for Output {
+impl Default for OutputConfig {
     fn default() -> Self {
         Self {
             path: None,
-            layout: Layout::Crate,
+            layout: OutputLayout::Crate,
             client: true,
             server: true,
             schemars: None,
@@ -208,83 +215,83 @@ impl Default for Output {
     }
 }
 
-/// A runtime that lies elsewhere: `"../runtime"`, or `{ path = "../north/runtime", package =
-/// "north-runtime" }` for the one that another generated package brings.
+/// The location of a shared runtime: `"../runtime"`, or `{ path = "../north/runtime", package =
+/// "north-runtime" }` for the runtime of another generated package.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum Runtime {
-    /// The path of `contract-runtime` itself, as the manifest names it.
-    Home(String),
-    /// Another name's.
+pub enum RuntimeLocation {
+    /// The path of the package `contract-runtime`, as written into the manifest.
+    Path(String),
+    /// A runtime package with a different name.
     #[serde(rename_all = "kebab-case")]
-    Named {
-        /// Its path, as the manifest names it.
+    Package {
+        /// The path of the package, as written into the manifest.
         path: String,
-        /// The name of its package.
+        /// The name of the runtime package.
         package: String,
     },
 }
 
-/// Shape of the output.
+/// The file layout of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Layout {
-    /// A package that compiles as it lies there.
+pub enum OutputLayout {
+    /// A package that compiles without further files.
     #[default]
     Crate,
-    /// Source files for a package of your own: `root.rs` declares the others.
+    /// Source files for an existing package: `root.rs` declares the other modules.
     Modules,
-    /// One source file that holds them all, for `mod api;` or `include!`.
+    /// A single source file, for `mod api;` or `include!`.
     File,
 }
 
-/// `[types]`
+/// The table `[types]`: how schemas become types.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct TypeOptions {
-    /// Which structs get a builder: those that requests hold, all, or none.
-    pub builders: Builders,
-    /// What an integer without a bound or an `int32`/`int64` format becomes.
-    pub unbounded_integers: UnboundedIntegers,
-    /// Whether a schema with `properties` but without `type` is read as an object.
+    /// The structs with a builder: those in requests, all, or none.
+    pub builders: BuilderScope,
+    /// The type of an integer without a bound and without an `int32` or `int64` format.
+    pub unbounded_integers: UnboundedIntegerType,
+    /// Treats a schema with `properties` but without `type` as an object.
     pub implied_objects: bool,
-    /// Schemas of which the opposite holds, by selector.
+    /// Selectors of schemas for which the opposite of `implied-objects` applies.
     pub implied_otherwise: Vec<String>,
-    /// Bases with a `discriminator` and no `oneOf` that become enums of what takes them in by `allOf`,
-    /// by selector.
+    /// Selectors of base schemas with a `discriminator` and no `oneOf`. Each becomes an enum of the schemas
+    /// that include it by `allOf`.
     pub families: Vec<String>,
-    /// What happens to keywords that JSON Schema does not know.
-    pub unknown_keywords: UnknownKeywords,
-    /// What happens to what cannot be expressed, such as a look-ahead in a pattern; unless it is
-    /// said, what happens to faults.
-    pub unsupported: Option<Unsupported>,
-    /// What `nullable: true` of OpenAPI 3.0 means beside anything but `type`.
-    pub nullable: Nullable,
-    /// Schemas whose `pattern`, or a key of whose `patternProperties`, cannot be run and is left
-    /// unchecked, by selector.
+    /// The treatment of keywords that JSON Schema does not define.
+    pub unknown_keywords: UnknownKeywordSetting,
+    /// The treatment of constraints that cannot be implemented, such as a look-ahead in a pattern. The
+    /// default is that of faults.
+    pub unsupported: Option<UnsupportedPolicy>,
+    /// The meaning of `nullable: true` of OpenAPI 3.0 next to other keywords than `type`.
+    pub nullable: NullableSetting,
+    /// Selectors of schemas whose `pattern`, or a key of whose `patternProperties`, is not supported and may
+    /// be left unchecked.
     pub unchecked: Vec<String>,
-    /// Formats whose texts become types: `{ date-time = "jiff" }` for a ready one, `{ x-sku = { type =
-    /// "crate::Sku" } }` for one of your own.
+    /// Formats that become types: `{ date-time = "jiff" }` for a built-in mapping, `{ x-sku = { type =
+    /// "crate::Sku" } }` for your own type.
     pub formats: BTreeMap<String, FormatType>,
-    /// Crates whose types a contract may name by `x-rust-type`; what it says of others is passed over.
+    /// Crates whose types a contract may name by `x-rust-type`; the extension is ignored for other crates.
     pub rust_types: Vec<String>,
 }
 
-/// The type of a format.
+/// The Rust type of a format.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum FormatType {
-    /// A ready one, by its package: `jiff`, `chrono`, `time`, `uuid`, `url`, `std`, `base64`.
-    Ready(String),
-    /// One of the owner's.
+    /// A built-in mapping, by package: `jiff`, `chrono`, `time`, `uuid`, `url`, `std`, `base64`.
+    Builtin(String),
+    /// A type of the contract's owner.
     #[serde(rename_all = "kebab-case")]
-    Own {
-        /// Its path.
+    Custom {
+        /// The path of the type.
         #[serde(rename = "type")]
         path: String,
-        /// The path of what makes it of a `&str`, a `Result`; `FromStr` unless it is said.
+        /// The path of the function from `&str` to a `Result`; the default is `FromStr`.
         read: Option<String>,
-        /// The path of what makes text of a `&T`, a `String`; `Display` unless it is said.
+        /// The path of the function from `&T` to a `String`; the default is `Display`.
         write: Option<String>,
     },
 }
@@ -292,14 +299,14 @@ pub enum FormatType {
 impl Default for TypeOptions {
     fn default() -> Self {
         Self {
-            builders: Builders::Requests,
-            unbounded_integers: UnboundedIntegers::I64,
+            builders: BuilderScope::Requests,
+            unbounded_integers: UnboundedIntegerType::I64,
             implied_objects: true,
             implied_otherwise: Vec::new(),
             families: Vec::new(),
-            unknown_keywords: UnknownKeywords::Warn,
+            unknown_keywords: UnknownKeywordSetting::Warn,
             unsupported: None,
-            nullable: Nullable::OrNull,
+            nullable: NullableSetting::OrNull,
             unchecked: Vec::new(),
             formats: BTreeMap::new(),
             rust_types: Vec::new(),
@@ -307,205 +314,203 @@ impl Default for TypeOptions {
     }
 }
 
-/// Which structs get a builder.
+/// The set of structs with a builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Builders {
-    /// Those reachable from a request body.
+pub enum BuilderScope {
+    /// Structs that are reachable from a request body.
     Requests,
-    /// Every struct.
+    /// Every struct of the contract.
     All,
-    /// None.
+    /// No struct, not even in requests.
     None,
 }
 
-/// What an unbounded integer becomes.
+/// The type of an unbounded integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum UnboundedIntegers {
-    /// `i64`; a value beyond is refused when it is read.
+pub enum UnboundedIntegerType {
+    /// `i64`; readers reject values outside its range.
     I64,
-    /// `Number`, exact whatever its size.
+    /// `Number`, which is exact for integers of any size.
     Exact,
 }
 
-/// What happens to keywords that JSON Schema does not know.
+/// The treatment of keywords that JSON Schema does not define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum UnknownKeywords {
-    /// An error.
+pub enum UnknownKeywordSetting {
+    /// Unknown keywords are errors, and no code is generated.
     Deny,
-    /// A warning.
+    /// Unknown keywords are warnings.
     Warn,
-    /// Nothing.
+    /// Unknown keywords are ignored, as JSON Schema specifies.
     Ignore,
 }
 
-/// What `nullable: true` of OpenAPI 3.0 means beside anything but `type`: `$ref`, `allOf`, `anyOf`,
-/// `oneOf`, or an `enum` without `null`.
+/// The meaning of `nullable: true` of OpenAPI 3.0 next to other keywords than `type`: `$ref`, `allOf`,
+/// `anyOf`, `oneOf`, or an `enum` without `null`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Nullable {
-    /// "Or null", as everybody who writes it means it.
+pub enum NullableSetting {
+    /// The value may be `null`, which is what authors intend.
     OrNull,
-    /// Nothing, as OpenAPI 3.0.3 says; each such place is a warning.
+    /// It has no effect, as OpenAPI 3.0.3 specifies; each occurrence is a warning.
     Strict,
 }
 
-/// What happens to what cannot be expressed.
+/// The treatment of constraints that cannot be implemented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unsupported {
-    /// An error.
+pub enum UnsupportedPolicy {
+    /// They are errors, and no code is generated.
     Deny,
-    /// A warning; the constraint is left unchecked, and the value keeps its plain type.
+    /// They are warnings: the constraint is not checked, and the value keeps its plain type.
     Keep,
 }
 
-/// `[[area]]`: a module and what it holds.
+/// A table `[[area]]`: a module and the schemas in it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Area {
-    /// Module name.
+pub struct AreaConfig {
+    /// The name of the module.
     pub name: String,
-    /// First line of its documentation.
+    /// The first line of the module's documentation.
     pub doc: String,
-    /// Source names (without folder and `.schema.json`) or selectors of schemas.
+    /// Names of sources (without folder and `.schema.json`), or selectors of schemas.
     pub schemas: Vec<String>,
-    /// Tags: what their operations reach belongs here too, unless another area reaches or names it.
+    /// Tags. Schemas that only operations with these tags reach belong to this area, too.
     pub tags: Vec<String>,
 }
 
-/// `[[table]]`: an enum made from the rows of a JSON file.
+/// A table `[[table]]`: an enum that is generated from the rows of a JSON file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Table {
-    /// Name of the enum.
+pub struct TableConfig {
+    /// The name of the enum.
     pub name: String,
-    /// The file, relative to `codegen.toml`.
+    /// The JSON file, relative to `codegen.toml`.
     pub file: PathBuf,
-    /// JSON Pointer of the array of rows.
+    /// The JSON Pointer of the array of rows in the file.
     pub rows: String,
-    /// The member that names a row.
+    /// The member of a row that names its variant.
     pub key: String,
-    /// Whether readers keep a value that no row has.
+    /// Readers keep unknown values instead of rejecting them.
     pub open: bool,
-    /// Documentation of the enum.
+    /// The documentation of the enum.
     pub doc: String,
-    /// The member whose text documents a variant.
+    /// The member of a row that holds the documentation of its variant.
     pub describe: Option<String>,
     /// String columns that become enums of their own: column → name of the enum.
     pub enums: BTreeMap<String, String>,
-    /// Columns that are left out.
+    /// Columns without an accessor.
     pub skip: Vec<String>,
 }
 
-/// `[[view]]`: a trait over types that have members in common, or over calls that take the same
-/// parameters.
+/// A table `[[view]]`: a trait over types with common members, or over calls with common parameters.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct View {
-    /// Name of the trait.
+pub struct ViewConfig {
+    /// The name of the trait.
     pub name: String,
-    /// Documentation of the trait.
+    /// The documentation of the trait.
     pub doc: String,
-    /// The schemas of its types, by selector.
+    /// Selectors of the schemas whose types implement the trait.
     pub types: Vec<String>,
-    /// The members that all of these types have, by their names on the wire.
+    /// The wire names of the members that all of these types have.
     pub members: Vec<String>,
-    /// Names of associated types, by member. One that is named is there whatever the types hold; one
-    /// for a member that holds another type in each is called after the member unless it is named.
+    /// Names of associated types, by member. A named one is always generated. A member whose type differs
+    /// between the types gets an associated type in any case, by default with a name derived from the member.
     pub associated: BTreeMap<String, String>,
-    /// The operations whose calls it is over, by `operationId`, instead of `types`.
+    /// The operations whose calls implement the trait, by `operationId`; replaces `types`.
     pub operations: Vec<String>,
-    /// The parameters that all of these operations take, by their names on the wire.
+    /// The wire names of the parameters that all of these operations take.
     pub parameters: Vec<String>,
-    /// The view over types that all their answers have.
+    /// The name of a view over types that all responses of these operations implement.
     pub answer: Option<String>,
 }
 
-/// `[client]`
+/// The table `[client]`: the generated client.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ClientConfig {
-    /// Header and cookie parameters that the transport supplies: they are no arguments.
+    /// Header and cookie parameters that the transport adds; methods have no argument for them.
     pub transport_headers: Vec<String>,
-    /// Whether operations that no client can call are left out with a warning; unless it is said,
-    /// as faults are.
+    /// Skips operations that no client can call, with a warning, instead of failing. The default follows the
+    /// treatment of faults.
     pub skip_unsupported: Option<bool>,
-    /// Members of refusals (`code`, an id) whose text an error's `Display` shows. None unless they
-    /// are named: what a refusal holds may be secret.
+    /// Members of error responses (`code`, an id) that `Display` of an error shows. The default is none,
+    /// since error responses may contain secrets.
     pub shown: Vec<String>,
-    /// Whether there is a module of credentials: a setter for each of `securitySchemes`, and a
-    /// transport that shows what an operation's `security` asks for.
+    /// Generates the module `credentials`: a setter for each of `securitySchemes`, and a transport that adds
+    /// the credentials that `security` of an operation requires.
     pub credentials: bool,
 }
 
-/// `[operations]`
+/// The table `[operations]`: the operations table and the server interface.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct OperationConfig {
-    /// The header whose presence makes an operation idempotent.
+    /// The header that makes an operation idempotent when it is present.
     pub idempotency_header: Option<String>,
-    /// Headers that no handler sees or writes, since something around it does: parameters of
-    /// requests, headers of responses. Clients leave them to their transport.
+    /// Headers that a layer around the handlers reads or writes: request parameters and response headers.
+    /// Handlers have no access to them, and clients leave them to their transport.
     pub hidden_headers: Vec<String>,
-    /// Operations that only read, whatever their method, by `operationId`.
+    /// The `operationId`s of operations that are safe regardless of their method.
     pub safe: Vec<String>,
-    /// Operations of which a second sending changes nothing more, whatever their method.
+    /// The `operationId`s of operations that are idempotent regardless of their method.
     pub idempotent: Vec<String>,
-    /// Operations whose bodies and successes are bytes on both sides: what has to be passed on as
-    /// it is.
+    /// The `operationId`s of operations whose bodies and success responses are passed as raw bytes.
     pub raw: Vec<String>,
-    /// The operations and webhooks that are generated, with the schemas that they reach; all of
-    /// them when the list is empty.
-    pub include: Vec<Selection>,
-    /// Those that are not, of the ones above.
-    pub exclude: Vec<Selection>,
+    /// Selects the operations and webhooks that are generated, with the schemas that they reach; an empty
+    /// list selects all.
+    pub include: Vec<OperationSelector>,
+    /// Removes operations from those that `include` selects.
+    pub exclude: Vec<OperationSelector>,
 }
 
 impl OperationConfig {
-    /// Whether no operation is left out.
+    /// Returns true if no operation is removed.
     #[must_use]
-    pub const fn takes_all(&self) -> bool {
+    pub const fn selects_all(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty()
     }
 }
 
-/// `[streams]`: operations that answer or take events, lines of JSON or JSON text sequences do so
+/// The table `[streams]`: operations with server-sent events, JSON lines or JSON text sequences exchange them
 /// item by item.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct StreamConfig {
-    /// Texts of events behind which nothing comes, and which are no events themselves: `[DONE]`.
+    /// Event data that ends a stream and is not an event itself: `[DONE]`.
     pub ends: Vec<String>,
-    /// Names of events behind which nothing comes: `message_stop`.
+    /// The names of events that end a stream: `message_stop`.
     pub last_events: Vec<String>,
-    /// Operations whose answers are bytes that are handed on as they come, by `operationId`.
+    /// The `operationId`s of operations whose response bytes are streamed.
     pub downloads: Vec<String>,
-    /// Operations whose bodies are bytes that are sent and read as they come.
+    /// The `operationId`s of operations whose request bytes are streamed.
     pub uploads: Vec<String>,
 }
 
-/// What chooses operations: `{ tag = "issues" }`. Where several members are given, all must hold.
+/// A selector of operations: `{ tag = "issues" }`. An operation must match all given members.
 ///
-/// `*` stands for any characters, in a path for those of one segment, where `**` stands for any
-/// number of segments.
+/// `*` matches any characters. In a path it matches within one segment, and `**` matches any number of
+/// segments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Selection {
-    /// One of its tags.
+pub struct OperationSelector {
+    /// A tag of the operation.
     pub tag: Option<String>,
-    /// Its path template: `/repos/**`, `/repos/*/*/issues`.
+    /// The path template: `/repos/**`, `/repos/*/*/issues`.
     pub path: Option<String>,
-    /// Its `operationId`.
+    /// The `operationId` of the operation.
     pub operation: Option<String>,
-    /// The name of a webhook.
+    /// The name of the webhook.
     pub webhook: Option<String>,
 }
 
-impl std::fmt::Display for Selection {
-    /// As it stands in the file: `{ tag = "issues" }`.
+impl std::fmt::Display for OperationSelector {
+    /// Formats the selector as TOML: `{ tag = "issues" }`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { tag, path, operation, webhook } = self;
         let members = [("tag", tag), ("path", path), ("operation", operation), ("webhook", webhook)];

@@ -1,5 +1,5 @@
-//! The generated module `credentials`: a setter for each of the contract's `securitySchemes`, and the
-//! tables by which the runtime shows them.
+//! Writes the module `credentials`: a setter for each of the contract's `securitySchemes`, and the tables
+//! with which the runtime adds credentials to requests.
 
 use std::collections::BTreeSet;
 
@@ -7,92 +7,93 @@ use contract_runtime::Json;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-pub(crate) use crate::api::schemes::Kind;
+pub(crate) use crate::api::schemes::SecuritySchemeKind;
 use crate::{
-    api::{Api, Operation},
+    api::{OpenApiDocument, Operation},
     diagnostics::{Diagnostic, Diagnostics},
-    emit::{ident, markdown},
+    emit::{ident, rustdoc_markdown},
     load::uri,
     names,
-    operations::doc,
-    plan::Plan,
+    operations::doc_attributes,
+    plan::SidePlan,
 };
 
-/// A scheme that operations ask for.
-pub(crate) struct Scheme<'a> {
-    /// Its name in the document.
+/// A security scheme that operations use.
+pub(crate) struct CredentialScheme<'a> {
+    /// The name in `securitySchemes`.
     pub(crate) name: &'a str,
-    /// How a request shows its secret.
-    pub(crate) kind: Kind,
-    /// What the document says of it.
+    /// Where a request carries the secret.
+    pub(crate) kind: SecuritySchemeKind,
+    /// The description in the contract.
     pub(crate) description: Option<&'a str>,
-    /// Whether the document says how its secret is shown.
-    is_known: bool,
-    /// Whether the words beside it in a `security` are scopes of tokens, and not roles that only the
-    /// server knows (OpenAPI 3.1, 4.8.30).
+    /// True if the contract declares the scheme in a supported form.
+    is_supported: bool,
+    /// True if the strings of a `security` entry are scopes, and not roles that only the server evaluates
+    /// (OpenAPI 3.1, 4.8.30).
     pub(crate) has_scopes: bool,
-    /// `deprecated` (OpenAPI 3.2, 4.27).
+    /// True if the scheme is `deprecated` (OpenAPI 3.2, 4.27).
     is_deprecated: bool,
 }
 
-/// Methods that the struct has beside its setters.
-const METHODS: &[&str] = &["new", "over", "clone", "fmt", "default"];
+/// Names of other methods of the generated struct.
+const RESERVED_METHODS: &[&str] = &["new", "wrap", "clone", "fmt", "default"];
 
-/// Writes the module, or nothing for a contract that asks for no credentials.
-pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
-    let schemes = asked(plan);
+/// Writes the module; `None` if no operation requires declared credentials.
+pub fn credentials_module(plan: &SidePlan<'_>) -> Option<TokenStream> {
+    let schemes = used_schemes(plan);
     if schemes.is_empty() {
         return None;
     }
     let wires: Vec<&str> = schemes.iter().map(|scheme| scheme.name).collect();
     let mut setters: Vec<String> = wires.iter().map(|wire| names::field_name(wire)).collect();
-    for setter in setters.iter_mut().filter(|setter| METHODS.contains(&setter.as_str())) {
+    for setter in setters.iter_mut().filter(|setter| RESERVED_METHODS.contains(&setter.as_str())) {
         setter.push_str("_key");
     }
     names::make_distinct(&wires, &mut setters);
     let mut taken: BTreeSet<String> = setters.iter().cloned().collect();
-    let rows = schemes.iter().map(row);
-    let security = plan.calls.iter().map(|call| requirements(call.operation, &schemes));
-    let scopes: Vec<TokenStream> = plan.calls.iter().map(|call| scopes(call.operation, &schemes)).collect();
+    let rows = schemes.iter().map(scheme_row);
+    let security = plan.calls.iter().map(|call| requirement_rows(call.operation, &schemes));
+    let scopes: Vec<TokenStream> =
+        plan.calls.iter().map(|call| scope_rows(call.operation, &schemes)).collect();
     let setters = schemes
         .iter()
         .zip(&setters)
         .enumerate()
-        .map(|(at, (scheme, name))| setter(at, scheme, name, &mut taken));
-    let (table, id) = plan.side.table();
+        .map(|(at, (scheme, name))| write_setter(at, scheme, name, &mut taken));
+    let (table, id) = plan.side.table_names();
     let (table, id) = (ident(table), ident(id));
     let asks = scopes.iter().any(|rows| !rows.is_empty());
-    let import = asks.then(|| quote!(Scopes,));
+    let import = asks.then(|| quote!(RequiredScopes,));
     let scopes_of = if asks { quote!(scopes) } else { quote!(scopes: |_| &[]) };
     let scopes = asks.then(|| {
         quote! {
-            fn scopes(operation: &Operation) -> &'static [Scopes] {
-                #id::of(operation).and_then(|id| SCOPES.get(id as usize).copied()).unwrap_or_default()
+            fn scopes(operation: &Operation) -> &'static [RequiredScopes] {
+                #id::from_operation(operation).and_then(|id| SCOPES.get(id as usize).copied()).unwrap_or_default()
             }
 
-            /// The scopes that alternatives ask for, in the order of the table.
-            static SCOPES: &[&[Scopes]] = &[#(&[#scopes]),*];
+            /// The scopes of each alternative, in the order of the table.
+            static SCOPES: &[&[RequiredScopes]] = &[#(&[#scopes]),*];
         }
     });
     Some(quote! {
         use ::contract_runtime::client::credentials::{
-            Authorized, Keyring, Requirement, Scheme, SchemeKind, #import Security,
+            AuthorizedTransport, Keyring, SchemeKind, SecurityRequirement, SecurityScheme, #import SecurityTable,
         };
         use ::contract_runtime::operation::Operation;
         use ::contract_runtime::transport::Transport;
 
         use super::#table::#id;
 
-        pub use ::contract_runtime::client::credentials::{ClientAuthentication, ClientCredentials, Missing};
+        pub use ::contract_runtime::client::credentials::{ClientAuthentication, ClientCredentials, MissingCredentials};
 
-        /// What operations ask a caller for, by the names of the contract. Prints none of it.
+        /// Credentials for operations, by the names of the contract. `Debug` output omits the secrets.
         ///
-        /// Of several alternatives of an operation the first is shown for which everything is here.
+        /// If an operation has several alternatives, the first one with all its credentials present is used.
         #[derive(Clone, Debug)]
         pub struct Credentials(Keyring);
 
         impl Credentials {
-            /// None.
+            /// Creates credentials without any secret.
             #[must_use]
             pub fn new() -> Self {
                 Self(Keyring::new(SECURITY))
@@ -100,11 +101,11 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
 
             #(#setters)*
 
-            /// A transport that adds to each request what its operation asks for. What is not here
-            /// is an error before anything is sent.
+            /// Returns a transport that adds the required credentials to each request. A request whose
+            /// credentials are missing is not sent and returns an error.
             #[must_use]
-            pub fn over<T: Transport>(self, transport: T) -> Authorized<T> {
-                self.0.over(transport)
+            pub fn wrap<T: Transport>(self, transport: T) -> AuthorizedTransport<T> {
+                self.0.wrap(transport)
             }
         }
 
@@ -114,160 +115,168 @@ pub fn credentials(plan: &Plan<'_>) -> Option<TokenStream> {
             }
         }
 
-        /// What the contract says of credentials.
-        pub const SECURITY: Security = Security { schemes: SCHEMES, of, #scopes_of };
+        /// The security requirements of the contract.
+        pub const SECURITY: SecurityTable = SecurityTable { schemes: SCHEMES, requirements, #scopes_of };
 
-        const SCHEMES: &[Scheme] = &[#(#rows),*];
+        const SCHEMES: &[SecurityScheme] = &[#(#rows),*];
 
-        fn of(operation: &Operation) -> &'static [Requirement] {
-            #id::of(operation).and_then(|id| REQUIREMENTS.get(id as usize).copied()).unwrap_or_default()
+        fn requirements(operation: &Operation) -> &'static [SecurityRequirement] {
+            #id::from_operation(operation).and_then(|id| REQUIREMENTS.get(id as usize).copied()).unwrap_or_default()
         }
 
-        /// Alternatives for each operation, in the order of the table.
-        static REQUIREMENTS: &[&[Requirement]] = &[#(#security),*];
+        /// The alternatives of each operation, in the order of the table.
+        static REQUIREMENTS: &[&[SecurityRequirement]] = &[#(#security),*];
 
         #scopes
     })
 }
 
-/// Whether operations ask for credentials that the contract declares.
+/// Returns true if operations require credentials that the contract declares.
 #[must_use]
-pub fn are_asked(plan: &Plan<'_>) -> bool {
-    !asked(plan).is_empty()
+pub fn uses_credentials(plan: &SidePlan<'_>) -> bool {
+    !used_schemes(plan).is_empty()
 }
 
-/// The schemes that operations ask for; none unless the contract declares one of them.
+/// Returns the schemes that operations require; none if the contract declares none of them.
 ///
-/// Nobody knows what shows one that is not declared, so that it is the transport's to show: otherwise
-/// no call that asks for it could be made.
-pub(crate) fn asked<'a>(plan: &Plan<'a>) -> Vec<Scheme<'a>> {
+/// The location of an undeclared scheme in a request is unknown, so that the transport must supply it.
+/// Otherwise no call that requires it could be sent.
+pub(crate) fn used_schemes<'a>(plan: &SidePlan<'a>) -> Vec<CredentialScheme<'a>> {
     let names = plan.calls.iter().flat_map(|call| call.operation.security.iter().flatten());
     let mut names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
     let declared = plan.api.security_schemes.iter();
-    let asked = declared.filter(|(name, _)| names.remove(name.as_str()));
-    let mut asked: Vec<Scheme<'a>> = asked.map(|(name, raw)| scheme(name, raw)).collect();
-    if !asked.is_empty() {
-        asked.extend(names.into_iter().map(|name| Scheme {
+    let used = declared.filter(|(name, _)| names.remove(name.as_str()));
+    let mut schemes: Vec<CredentialScheme<'a>> = used.map(|(name, raw)| parse_scheme(name, raw)).collect();
+    if !schemes.is_empty() {
+        schemes.extend(names.into_iter().map(|name| CredentialScheme {
             name,
-            kind: Kind::Connection,
+            kind: SecuritySchemeKind::MutualTls,
             description: None,
-            is_known: false,
+            is_supported: false,
             has_scopes: false,
             is_deprecated: false,
         }));
     }
-    asked
+    schemes
 }
 
-/// Says which schemes operations ask for at once though a request has one place for both.
-pub(crate) fn warn_of_clashes(plan: &Plan<'_>, diagnostics: &mut Diagnostics) {
-    let schemes = asked(plan);
+/// Warns about operations that require two schemes with the same location in a request.
+pub(crate) fn warn_of_conflicts(plan: &SidePlan<'_>, diagnostics: &mut Diagnostics) {
+    let schemes = used_schemes(plan);
     let find = |name: &str| schemes.iter().find(|scheme| scheme.name == name);
-    let mut said = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for operation in plan.calls.iter().map(|call| call.operation) {
         for alternative in &operation.security {
-            let all: Vec<&Scheme<'_>> = alternative.iter().filter_map(|(name, _)| find(name)).collect();
+            let all: Vec<&CredentialScheme<'_>> =
+                alternative.iter().filter_map(|(name, _)| find(name)).collect();
             for (at, one) in all.iter().enumerate() {
                 let mut others = all[at + 1..].iter();
-                let Some(other) = others.find(|other| one.place().is_some() && one.place() == other.place())
-                else {
+                let Some(other) = others.find(|other| {
+                    one.request_place().is_some() && one.request_place() == other.request_place()
+                }) else {
                     continue;
                 };
-                if !said.insert((one.name, other.name)) {
+                if !reported.insert((one.name, other.name)) {
                     continue;
                 }
                 let message = format!(
-                    "`{}` asks for `{}` and `{}` at once, which have the same place in a request: it is not sent \
-                     unless both are one token",
+                    "`{}` requires both `{}` and `{}`, which have the same location in a request: it is not sent \
+                     unless both have the same token",
                     operation.id, one.name, other.name
                 );
-                let help = "where either suffices, make each an entry of `security` of its own";
-                diagnostics
-                    .push(Diagnostic::warning("unsupported", message).at(operation.place.clone()).help(help));
+                let help = "if either suffices, make them separate entries of `security`";
+                diagnostics.push(
+                    Diagnostic::warning("unsupported", message)
+                        .with_place(operation.place.clone())
+                        .help(help),
+                );
             }
         }
     }
 }
 
-impl Scheme<'_> {
-    /// Where in a request it is shown, when it is.
-    fn place(&self) -> Option<(&'static str, String)> {
+impl CredentialScheme<'_> {
+    /// Returns where a request carries the secret: location and name.
+    fn request_place(&self) -> Option<(&'static str, String)> {
         match &self.kind {
-            Kind::Header(name) => Some(("header", name.to_ascii_lowercase())),
-            Kind::Query(name) => Some(("query", name.clone())),
-            Kind::Cookie(name) => Some(("cookie", name.clone())),
-            Kind::Basic | Kind::Token { .. } | Kind::Authorization(_) => {
-                Some(("header", "authorization".to_owned()))
-            }
-            Kind::Connection => None,
+            SecuritySchemeKind::Header(name) => Some(("header", name.to_ascii_lowercase())),
+            SecuritySchemeKind::Query(name) => Some(("query", name.clone())),
+            SecuritySchemeKind::Cookie(name) => Some(("cookie", name.clone())),
+            SecuritySchemeKind::Basic
+            | SecuritySchemeKind::BearerToken { .. }
+            | SecuritySchemeKind::HttpScheme(_) => Some(("header", "authorization".to_owned())),
+            SecuritySchemeKind::MutualTls => None,
         }
     }
 }
 
-/// Makes the addresses at which clients get tokens absolute: relative ones stand beside the document's
-/// server (OpenAPI 3.1, 4.6), and what has none is nobody's to guess.
-pub(crate) fn locate_tokens(api: &mut Api) {
+/// Makes the token URLs of client credentials absolute. A relative one refers to the first server of the
+/// document (OpenAPI 3.1, 4.6); without a server it is removed.
+pub(crate) fn resolve_token_urls(api: &mut OpenApiDocument) {
     let server = api.servers.iter().find(|server| uri::is_absolute(server));
     for (_, scheme) in &mut api.security_schemes {
-        let Some(Json::String(address)) = member(scheme, "flows")
-            .and_then(|flows| member(flows, "clientCredentials"))
-            .and_then(|flow| member(flow, "tokenUrl"))
+        let Some(Json::String(address)) = object_member(scheme, "flows")
+            .and_then(|flows| object_member(flows, "clientCredentials"))
+            .and_then(|flow| object_member(flow, "tokenUrl"))
         else {
             continue;
         };
         if !address.is_empty() && !uri::is_absolute(address) {
-            let found = server.and_then(|server| uri::resolve(server, address).ok());
+            let found = server.and_then(|server| uri::resolve_reference(server, address).ok());
             *address = found.map(|found| found.uri).unwrap_or_default();
         }
     }
 }
 
-fn member<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
+fn object_member<'j>(value: &'j mut Json, name: &str) -> Option<&'j mut Json> {
     match value {
         Json::Object(members) => members.get_mut(name),
         _ => None,
     }
 }
 
-/// What one of `securitySchemes` comes to.
-pub(crate) fn scheme<'a>(name: &'a str, raw: &'a Json) -> Scheme<'a> {
-    // What is wrong with it was said where it was read.
-    let found = Kind::of(raw);
-    let is_known = found.is_ok();
-    let kind = found.unwrap_or(Kind::Connection);
+/// Parses an entry of `securitySchemes`.
+pub(crate) fn parse_scheme<'a>(name: &'a str, raw: &'a Json) -> CredentialScheme<'a> {
+    // The loader has already reported an invalid entry.
+    let found = SecuritySchemeKind::from_json(raw);
+    let is_supported = found.is_ok();
+    let kind = found.unwrap_or(SecuritySchemeKind::MutualTls);
     let text = |pointer: &str| raw.pointer(pointer).and_then(Json::as_str);
     let description = text("/description");
     let has_scopes = matches!(text("/type"), Some("oauth2" | "openIdConnect"));
     let is_deprecated = raw.pointer("/deprecated") == Some(&Json::Bool(true));
-    Scheme { name, kind, description, is_known, has_scopes, is_deprecated }
+    CredentialScheme { name, kind, description, is_supported, has_scopes, is_deprecated }
 }
 
-fn row(scheme: &Scheme<'_>) -> TokenStream {
+fn scheme_row(scheme: &CredentialScheme<'_>) -> TokenStream {
     let name = scheme.name;
     let kind = match &scheme.kind {
-        Kind::Header(own) => quote!(Header(#own)),
-        Kind::Query(own) => quote!(Query(#own)),
-        Kind::Cookie(own) => quote!(Cookie(#own)),
-        Kind::Basic => quote!(Basic),
-        Kind::Token { token_url } => quote!(Bearer { token_url: #token_url }),
-        Kind::Authorization(word) => quote!(Authorization(#word)),
-        Kind::Connection => quote!(Connection),
+        SecuritySchemeKind::Header(own) => quote!(Header(#own)),
+        SecuritySchemeKind::Query(own) => quote!(Query(#own)),
+        SecuritySchemeKind::Cookie(own) => quote!(Cookie(#own)),
+        SecuritySchemeKind::Basic => quote!(Basic),
+        SecuritySchemeKind::BearerToken { token_url } => quote!(Bearer { token_url: #token_url }),
+        SecuritySchemeKind::HttpScheme(word) => quote!(Authorization(#word)),
+        SecuritySchemeKind::MutualTls => quote!(Connection),
     };
-    quote!(Scheme { name: #name, kind: SchemeKind::#kind })
+    quote!(SecurityScheme { name: #name, kind: SchemeKind::#kind })
 }
 
-/// The alternatives of an operation in the order in which they are tried. What nobody says how to show is taken
-/// to be shown, so that an alternative that asks for it comes behind those whose schemes are known.
-fn alternatives<'o>(operation: &'o Operation, schemes: &[Scheme<'_>]) -> Vec<&'o Vec<(String, Vec<String>)>> {
-    let is_unknown = |name: &str| !schemes.iter().any(|scheme| scheme.name == name && scheme.is_known);
+/// Returns the alternatives of an operation in the order in which they are tried. Unsupported schemes count
+/// as supplied by the transport, so that alternatives with such a scheme come last.
+fn ordered_alternatives<'o>(
+    operation: &'o Operation,
+    schemes: &[CredentialScheme<'_>],
+) -> Vec<&'o Vec<(String, Vec<String>)>> {
+    let is_unknown = |name: &str| !schemes.iter().any(|scheme| scheme.name == name && scheme.is_supported);
     let mut alternatives: Vec<_> = operation.security.iter().collect();
     alternatives.sort_by_key(|alternative| alternative.iter().any(|(name, _)| is_unknown(name)));
     alternatives
 }
 
-/// Alternatives as lists of indices.
-fn requirements(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
-    let alternatives = alternatives(operation, schemes).into_iter().map(|alternative| {
+/// Writes the alternatives as lists of scheme indices.
+fn requirement_rows(operation: &Operation, schemes: &[CredentialScheme<'_>]) -> TokenStream {
+    let alternatives = ordered_alternatives(operation, schemes).into_iter().map(|alternative| {
         let indices = alternative.iter().map(|(name, _)| {
             let at = schemes.iter().position(|scheme| scheme.name == name);
             Literal::usize_unsuffixed(at.unwrap_or(schemes.len()))
@@ -277,40 +286,49 @@ fn requirements(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
     quote!(&[#(#alternatives),*])
 }
 
-/// What alternatives ask of tokens.
-fn scopes(operation: &Operation, schemes: &[Scheme<'_>]) -> TokenStream {
-    let asked = alternatives(operation, schemes).into_iter().enumerate();
-    let rows = asked.flat_map(|(at, alternative)| alternative.iter().map(move |asked| (at, asked)));
+/// Writes the token scopes of the alternatives.
+fn scope_rows(operation: &Operation, schemes: &[CredentialScheme<'_>]) -> TokenStream {
+    let entries = ordered_alternatives(operation, schemes).into_iter().enumerate();
+    let rows = entries.flat_map(|(at, alternative)| alternative.iter().map(move |entry| (at, entry)));
     let rows = rows.filter_map(|(at, (name, scopes))| {
         let scheme = schemes.iter().position(|scheme| scheme.name == name && scheme.has_scopes)?;
         let (at, scheme) = (Literal::usize_unsuffixed(at), Literal::usize_unsuffixed(scheme));
-        let row = || quote!(Scopes { alternative: #at, scheme: #scheme, names: &[#(#scopes),*] });
+        let row = || quote!(RequiredScopes { alternative: #at, scheme: #scheme, names: &[#(#scopes),*] });
         (!scopes.is_empty()).then(row)
     });
     quote!(#(#rows),*)
 }
 
-fn setter(at: usize, scheme: &Scheme<'_>, setter: &str, taken: &mut BTreeSet<String>) -> Option<TokenStream> {
+fn write_setter(
+    at: usize,
+    scheme: &CredentialScheme<'_>,
+    setter: &str,
+    taken: &mut BTreeSet<String>,
+) -> Option<TokenStream> {
     let (at, name) = (Literal::usize_unsuffixed(at), ident(setter));
     let what = match &scheme.kind {
-        Kind::Header(own) => format!("`{}`: a key in the header `{own}`.", scheme.name),
-        Kind::Query(own) => format!("`{}`: a key as the parameter `{own}` of the query.", scheme.name),
-        Kind::Cookie(own) => format!("`{}`: a key as the cookie `{own}`.", scheme.name),
-        Kind::Basic => format!("`{}`: a name, which has no colon, and a password.", scheme.name),
-        Kind::Token { .. } => format!("`{}`: a token.", scheme.name),
-        Kind::Authorization(word) => {
-            format!("`{}`: what stands behind `{word}` in `Authorization`.", scheme.name)
+        SecuritySchemeKind::Header(own) => format!("`{}`: an API key in the header `{own}`.", scheme.name),
+        SecuritySchemeKind::Query(own) => {
+            format!("`{}`: an API key in the query parameter `{own}`.", scheme.name)
         }
-        Kind::Connection => return None,
+        SecuritySchemeKind::Cookie(own) => format!("`{}`: an API key in the cookie `{own}`.", scheme.name),
+        SecuritySchemeKind::Basic => format!("`{}`: a user name without colon, and a password.", scheme.name),
+        SecuritySchemeKind::BearerToken { .. } => format!("`{}`: a bearer token.", scheme.name),
+        SecuritySchemeKind::HttpScheme(word) => {
+            format!("`{}`: the value after `{word}` in `Authorization`.", scheme.name)
+        }
+        SecuritySchemeKind::MutualTls => return None,
     };
-    let deprecated = scheme.is_deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
+    let deprecated = scheme.is_deprecated.then(|| quote!(#[deprecated = "deprecated by the contract"]));
     let about = |what: String| {
-        let text = doc(&[what].into_iter().chain(scheme.description.map(markdown)).collect::<Vec<_>>());
+        let text = doc_attributes(
+            &[what].into_iter().chain(scheme.description.map(rustdoc_markdown)).collect::<Vec<_>>(),
+        );
         quote!(#text #deprecated)
     };
     let first = about(what);
     let plain = match scheme.kind {
-        Kind::Basic => quote! {
+        SecuritySchemeKind::Basic => quote! {
             #first
             #[must_use]
             pub fn #name(self, name: &str, password: &str) -> Self {
@@ -326,14 +344,14 @@ fn setter(at: usize, scheme: &Scheme<'_>, setter: &str, taken: &mut BTreeSet<Str
         },
     };
     let fetched = match &scheme.kind {
-        Kind::Token { token_url } => {
+        SecuritySchemeKind::BearerToken { token_url } => {
             let from = if token_url.is_empty() {
-                "from where the client's credentials say".to_owned()
+                "from the URL in the client credentials".to_owned()
             } else {
                 format!("from `{token_url}`")
             };
             let second = about(format!(
-                "`{}`: tokens for a client's own credentials, fetched {from} when they are needed.",
+                "`{}`: tokens for client credentials, fetched {from} when needed.",
                 scheme.name
             ));
             let mut name = format!("{}_client", setter.trim_end_matches('_'));
@@ -357,50 +375,60 @@ fn setter(at: usize, scheme: &Scheme<'_>, setter: &str, taken: &mut BTreeSet<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{generate::Project, load::Sources, plan::Side};
+    use crate::{generate::Project, load::Sources, plan::OperationSide};
 
-    /// One fault costs one spot, and no call.
+    /// An undeclared scheme does not prevent calls.
     #[test]
-    fn a_scheme_that_nobody_declares_is_the_transports_to_show() {
+    fn an_undeclared_scheme_is_left_to_the_transport() {
         let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "security": [{"nowhere": []}],
             "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
             "paths": {"/a": {
                 "get": {"operationId": "a", "responses": {"204": {"description": ""}}},
                 "put": {"operationId": "b", "security": [{"nowhere": []}, {"key": []}], "responses": {"204": {"description": ""}}}}}}"#;
         let contract =
-            Project::default().understand(Sources::from_texts(&[("a.json", "", document)]).unwrap());
+            Project::default().analyze_sources(Sources::from_texts(&[("a.json", "", document)]).unwrap());
         let contract = contract.unwrap();
         let project = Project::default();
-        let plan = project.plan(&contract, Side::Paths);
-        let schemes = asked(&plan);
-        let found: Vec<(&str, &Kind)> = schemes.iter().map(|scheme| (scheme.name, &scheme.kind)).collect();
+        let plan = project.operation_plan(&contract, OperationSide::Paths);
+        let schemes = used_schemes(&plan);
+        let found: Vec<(&str, &SecuritySchemeKind)> =
+            schemes.iter().map(|scheme| (scheme.name, &scheme.kind)).collect();
         assert_eq!(
             found,
-            [("key", &Kind::Token { token_url: String::new() }), ("nowhere", &Kind::Connection)]
+            [
+                ("key", &SecuritySchemeKind::BearerToken { token_url: String::new() }),
+                ("nowhere", &SecuritySchemeKind::MutualTls)
+            ]
         );
-        let asking =
-            plan.calls.iter().map(|call| requirements(call.operation, &schemes).to_string().replace(' ', ""));
+        let asking = plan
+            .calls
+            .iter()
+            .map(|call| requirement_rows(call.operation, &schemes).to_string().replace(' ', ""));
         assert_eq!(asking.collect::<Vec<_>>(), ["&[&[1]]", "&[&[0],&[1]]"]);
     }
 
-    /// As one that nobody declares: it must not hide what can be shown.
+    /// An unsupported scheme must not take precedence over supported ones.
     #[test]
-    fn an_alternative_that_nobody_knows_how_to_show_comes_last() {
+    fn an_alternative_with_an_unsupported_scheme_comes_last() {
         let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "security": [{"odd": []}, {"key": []}],
             "components": {"securitySchemes": {"key": {"type": "http", "scheme": "bearer"}, "odd": {"type": "basic"}}},
             "paths": {"/a": {"get": {"operationId": "a", "responses": {"204": {"description": ""}}}}}}"#;
         let project = Project::default();
-        let contract = project.understand(Sources::from_texts(&[("a.json", "", document)]).unwrap()).unwrap();
-        let plan = project.plan(&contract, Side::Paths);
-        let schemes = asked(&plan);
-        let found: Vec<&Kind> = schemes.iter().map(|scheme| &scheme.kind).collect();
-        assert_eq!(found, [&Kind::Token { token_url: String::new() }, &Kind::Connection]);
-        let asking = requirements(plan.calls[0].operation, &schemes).to_string().replace(' ', "");
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("a.json", "", document)]).unwrap()).unwrap();
+        let plan = project.operation_plan(&contract, OperationSide::Paths);
+        let schemes = used_schemes(&plan);
+        let found: Vec<&SecuritySchemeKind> = schemes.iter().map(|scheme| &scheme.kind).collect();
+        assert_eq!(
+            found,
+            [&SecuritySchemeKind::BearerToken { token_url: String::new() }, &SecuritySchemeKind::MutualTls]
+        );
+        let asking = requirement_rows(plan.calls[0].operation, &schemes).to_string().replace(' ', "");
         assert_eq!(asking, "&[&[0],&[1]]");
     }
 
-    /// Roles are the server's affair (OpenAPI 3.1, 4.8.30), and an alternative without scopes hides
-    /// none of another.
+    /// Roles are evaluated by the server (OpenAPI 3.1, 4.8.30), and an alternative without scopes does not
+    /// hide those of another one.
     #[test]
     fn scopes_belong_to_a_scheme_of_an_alternative() {
         let document = r#"{"openapi": "3.1.0", "info": {"title": "", "version": "1"},
@@ -411,39 +439,39 @@ mod tests {
                 "get": {"operationId": "a", "responses": {"204": {"description": ""}}},
                 "put": {"operationId": "b", "security": [{"key": ["clerk"]}], "responses": {"204": {"description": ""}}}}}}"#;
         let contract =
-            Project::default().understand(Sources::from_texts(&[("a.json", "", document)]).unwrap());
+            Project::default().analyze_sources(Sources::from_texts(&[("a.json", "", document)]).unwrap());
         let contract = contract.unwrap();
         let project = Project::default();
-        let plan = project.plan(&contract, Side::Paths);
-        let schemes = asked(&plan);
-        let asking = plan.calls.iter().map(|call| scopes(call.operation, &schemes).to_string());
+        let plan = project.operation_plan(&contract, OperationSide::Paths);
+        let schemes = used_schemes(&plan);
+        let asking = plan.calls.iter().map(|call| scope_rows(call.operation, &schemes).to_string());
         let asking: Vec<String> = asking.map(|rows| rows.replace(' ', "")).collect();
         let expected = concat!(
-            r#"Scopes{alternative:1,scheme:1,names:&["read","list"]},"#,
-            r#"Scopes{alternative:3,scheme:1,names:&["all"]}"#,
+            r#"RequiredScopes{alternative:1,scheme:1,names:&["read","list"]},"#,
+            r#"RequiredScopes{alternative:3,scheme:1,names:&["all"]}"#,
         );
         assert_eq!(asking, [expected, ""]);
     }
 
-    /// OpenAPI 3.1, 4.6: beside the document's server, whatever other documents say.
+    /// A relative token URL refers to the server of its own document (OpenAPI 3.1, 4.6).
     #[test]
-    fn a_relative_address_of_tokens_stands_beside_the_server() {
+    fn a_relative_token_url_refers_to_the_server() {
         let located = |servers: &[&str], address: &str| {
             let flow = format!(
                 r#"{{"type": "oauth2", "flows": {{"clientCredentials": {{"tokenUrl": "{address}"}}}}}}"#
             );
-            let mut api = Api {
+            let mut api = OpenApiDocument {
                 servers: servers.iter().map(|&server| server.to_owned()).collect(),
                 security_schemes: vec![("oauth".to_owned(), Json::parse(flow.as_bytes()).unwrap())],
-                ..Api::default()
+                ..OpenApiDocument::default()
             };
-            locate_tokens(&mut api);
-            scheme("oauth", &api.security_schemes[0].1).kind
+            resolve_token_urls(&mut api);
+            parse_scheme("oauth", &api.security_schemes[0].1).kind
         };
         let check = |servers: &[&str], address: &str, expected: &str| {
             assert_eq!(
                 located(servers, address),
-                Kind::Token { token_url: expected.to_owned() },
+                SecuritySchemeKind::BearerToken { token_url: expected.to_owned() },
                 "{address}"
             );
         };
@@ -464,20 +492,22 @@ mod tests {
             ("Type", r#""type": "openIdConnect", "openIdConnectUrl": "https://a.example/""#),
             ("type", r#""type": "apiKey", "in": "header", "name": "X-Type""#),
             ("yield", r#""type": "oauth2", "flows": {}"#),
-            ("over", r#""type": "apiKey", "in": "query", "name": "over""#),
+            ("wrap", r#""type": "apiKey", "in": "query", "name": "wrap""#),
         ];
         let declared = schemes.map(|(name, scheme)| format!(r#""{name}": {{{scheme}}}"#)).join(",");
-        let asked = schemes.map(|(name, _)| format!(r#"{{"{name}": []}}"#)).join(",");
+        let schemes = schemes.map(|(name, _)| format!(r#"{{"{name}": []}}"#)).join(",");
         let document = format!(
-            r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "security": [{asked}],
+            r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "security": [{schemes}],
                 "components": {{"securitySchemes": {{{declared}}}}},
                 "paths": {{"/a": {{"get": {{"operationId": "a", "responses": {{"204": {{"description": ""}}}}}}}}}}}}"#
         );
         let project = Project::default();
         let sources = Sources::from_texts(&[("a.json", "", &document)]).unwrap();
-        let contract = project.understand(sources).unwrap();
-        let module: syn::File =
-            syn::parse2(credentials(&project.plan(&contract, Side::Paths)).unwrap()).unwrap();
+        let contract = project.analyze_sources(sources).unwrap();
+        let module: syn::File = syn::parse2(
+            credentials_module(&project.operation_plan(&contract, OperationSide::Paths)).unwrap(),
+        )
+        .unwrap();
         let block = module.items.iter().find_map(|item| match item {
             syn::Item::Impl(block) if block.trait_.is_none() => Some(block),
             _ => None,
@@ -496,8 +526,8 @@ mod tests {
             "lower_type",
             "yield_",
             "yield_client",
-            "over_key",
-            "over",
+            "wrap_key",
+            "wrap",
         ];
         assert_eq!(methods.collect::<Vec<_>>(), expected);
     }

@@ -1,11 +1,10 @@
-//! What a run has to say: problems with their places, shown together.
+//! Diagnostics of a run: errors, warnings and notes with their locations.
 //!
-//! Every stage pushes into [`Diagnostics`]; nothing is printed here. [`Diagnostics::render`]
-//! writes for people, [`Diagnostics::json_lines`] for programs.
+//! Every stage pushes into [`Diagnostics`]; this module prints nothing. [`Diagnostics::render`] formats them
+//! for people, [`Diagnostics::json_lines`] for programs.
 //!
-//! A *fault* is an error whose reader went on: it says what it took in its place
-//! ([`Diagnostic::mend`]). Readers report and recover, always; whether faults refuse a contract
-//! is decided in one place, by [`Faults`].
+//! A *fault* is an error after which the parser continued with a [`Diagnostic::fallback`]. Parsers always
+//! report and recover. Only [`FaultPolicy`] determines if faults reject a contract.
 //!
 //! ```
 //! use contract_codegen::{Sources, diagnostics::Severity};
@@ -23,23 +22,23 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Deserialize;
 
-pub use crate::tree::{Place, SourceId, Span};
+pub use crate::tree::{DocumentLocation, SourceId, Span};
 
-/// How bad a problem is; errors sort first.
+/// The severity of a diagnostic; errors sort first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Nothing is generated.
+    /// No code is generated.
     Error,
-    /// Something was understood in a way its author may not expect.
+    /// The generator chose an interpretation that the author may not expect.
     Warning,
-    /// Worth knowing.
+    /// Additional information that needs no action.
     Note,
 }
 
 impl Severity {
-    /// The word in front of the code: `error`, `warning`, `note`.
+    /// Returns the word in front of the code: `error`, `warning`, `note`.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
             Self::Warning => "warning",
@@ -48,104 +47,99 @@ impl Severity {
     }
 }
 
-/// One problem.
+/// An error, warning or note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity, which [`FaultPolicy`] may lower.
     pub severity: Severity,
-    /// Which kind of problem, in kebab case; stable, so that scripts may rely on it.
+    /// The kind of problem in kebab case. Codes are stable, so that scripts may rely on them.
     pub code: &'static str,
-    /// One sentence without the place.
+    /// One sentence that does not contain the location.
     pub message: String,
-    /// Where it is; `None` when it concerns no single document.
-    pub place: Option<Place>,
-    /// Other places that belong to it, with what they are.
-    pub labels: Vec<(Place, String)>,
-    /// What to do about it.
+    /// The location; `None` when the problem concerns no single document.
+    pub place: Option<DocumentLocation>,
+    /// Related locations, each with a label.
+    pub labels: Vec<(DocumentLocation, String)>,
+    /// The recommended action.
     pub help: Option<String>,
-    /// What was taken in place of what is wrong, as a clause; `None` when nothing could be.
-    pub mend: Option<String>,
+    /// The assumption with which the parser continued, as a clause; `None` if it could not continue.
+    pub fallback: Option<String>,
 }
 
-/// What faults do: errors that were mended where they were found.
+/// The treatment of faults: errors with a [`Diagnostic::fallback`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Faults {
-    /// They are warnings: what is meant is read, and what cannot be read is left out.
+pub enum FaultPolicy {
+    /// Faults become warnings: the generator continues with the fallback.
     #[default]
     Warn,
-    /// They are errors, and nothing is generated.
+    /// Faults stay errors, and no code is generated.
     Deny,
 }
 
 impl Diagnostic {
-    /// An error.
     #[must_use]
     pub(crate) fn error(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message)
     }
 
-    /// A warning.
     #[must_use]
     pub(crate) fn warning(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message)
     }
 
-    /// A note.
     #[must_use]
     pub(crate) fn note(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Note, code, message)
     }
 
-    /// A problem of a given severity.
+    /// Creates a diagnostic without a location.
     #[must_use]
     pub(crate) fn new(severity: Severity, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
-        Self { severity, code, message, place: None, labels: Vec::new(), help: None, mend: None }
+        Self { severity, code, message, place: None, labels: Vec::new(), help: None, fallback: None }
     }
 
-    /// Says where it is.
     #[must_use]
-    pub(crate) fn at(mut self, place: Place) -> Self {
+    pub(crate) fn with_place(mut self, place: DocumentLocation) -> Self {
         self.place = Some(place);
         self
     }
 
-    /// Says where it is, when that is known.
     #[must_use]
-    pub(crate) fn maybe_at(mut self, place: Option<Place>) -> Self {
+    pub(crate) fn with_optional_place(mut self, place: Option<DocumentLocation>) -> Self {
         self.place = place;
         self
     }
 
-    /// Adds another place and what it is (`first defined here`).
+    /// Adds a related location with its label (`first defined here`).
     #[must_use]
-    pub(crate) fn label(mut self, place: Place, text: impl Into<String>) -> Self {
+    pub(crate) fn with_label(mut self, place: DocumentLocation, text: impl Into<String>) -> Self {
         self.labels.push((place, text.into()));
         self
     }
 
-    /// Adds other places of the same.
+    /// Adds further locations of the same problem, labeled `also`.
     #[must_use]
-    pub(crate) fn also(mut self, places: &[Place]) -> Self {
+    pub(crate) fn with_related_places(mut self, places: &[DocumentLocation]) -> Self {
         self.labels.extend(places.iter().map(|place| (place.clone(), "also".to_owned())));
         self
     }
 
-    /// Says what was taken in its place, as a clause: `it is left out`.
+    /// Sets the assumption with which the parser continues, as a clause: `it is ignored`.
     #[must_use]
-    pub(crate) fn mended(mut self, text: impl Into<String>) -> Self {
-        self.mend = Some(text.into());
+    pub(crate) fn with_fallback(mut self, text: impl Into<String>) -> Self {
+        self.fallback = Some(text.into());
         self
     }
 
-    /// Whether nobody could go on from here.
+    /// Returns true for an error without a fallback.
     #[must_use]
     pub(crate) fn is_fatal(&self) -> bool {
-        self.severity == Severity::Error && self.mend.is_none()
+        self.severity == Severity::Error && self.fallback.is_none()
     }
 
-    /// Says what to do about it.
+    /// Sets the recommended action.
     #[must_use]
     pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
@@ -153,119 +147,118 @@ impl Diagnostic {
     }
 }
 
-/// A text that places point into.
+/// The content of a source, for excerpts around locations in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Text {
-    /// What people call it: the name of a file.
+pub(crate) struct SourceText {
+    /// The display name, usually that of a file.
     pub(crate) name: String,
-    /// What stands in it.
+    /// The content of the file.
     pub(crate) text: Arc<str>,
 }
 
-/// Who holds texts that places point into.
-pub(crate) trait Texts {
-    /// Each of them, with the id that places have.
-    fn texts(&self) -> impl Iterator<Item = (SourceId, Text)>;
+/// A holder of [`SourceText`]s.
+pub(crate) trait SourceTextProvider {
+    /// Iterates over all [`SourceText`]s with their source ids.
+    fn source_texts(&self) -> impl Iterator<Item = (SourceId, SourceText)>;
 
-    /// Where else it is written what stands at a place, which is where its author mends it.
-    fn origin(&self, place: &Place) -> Option<Place> {
+    /// Returns the location in an overlay that the value at `place` was copied from; `None` if there is none.
+    fn original_place(&self, place: &DocumentLocation) -> Option<DocumentLocation> {
         let _ = place;
         None
     }
 }
 
-/// All problems of a run, with the texts that they point into.
+/// The diagnostics of a run, with the [`SourceText`]s for their excerpts.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
-    texts: BTreeMap<SourceId, Text>,
+    texts: BTreeMap<SourceId, SourceText>,
 }
 
 impl Diagnostics {
-    /// None yet.
     #[must_use]
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one.
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
     }
 
-    /// Adds another run's, texts included.
+    /// Appends the diagnostics and source texts of `other`.
     pub(crate) fn append(&mut self, other: Self) {
         self.list.extend(other.list);
         self.texts.extend(other.texts);
     }
 
-    /// Leaves those that pass.
+    /// Keeps only the diagnostics for which `pass` returns true.
     pub(crate) fn retain(&mut self, pass: impl FnMut(&Diagnostic) -> bool) {
         self.list.retain(pass);
     }
 
-    /// Remembers the texts of a holder, so that excerpts can be shown. Cheap: texts are shared.
-    pub(crate) fn attach(&mut self, holder: &impl Texts) {
+    /// Stores the texts of `holder` for excerpts, and replaces locations by their origin in an overlay. Texts
+    /// are shared, not copied.
+    pub(crate) fn attach_sources(&mut self, holder: &impl SourceTextProvider) {
         for each in &mut self.list {
             let labels = each.labels.iter_mut().map(|(place, _)| place);
             for place in each.place.iter_mut().chain(labels) {
-                if let Some(origin) = holder.origin(place) {
+                if let Some(origin) = holder.original_place(place) {
                     *place = origin;
                 }
             }
         }
-        self.texts.extend(holder.texts());
+        self.texts.extend(holder.source_texts());
     }
 
-    /// Puts something in front of the names of all files.
-    pub(crate) fn below(mut self, prefix: &str) -> Self {
+    /// Prefixes the names of all files.
+    pub(crate) fn prefix_file_names(mut self, prefix: &str) -> Self {
         self.texts.values_mut().for_each(|text| text.name.insert_str(0, prefix));
         self
     }
 
-    /// Whether any of them is an error.
+    /// Returns true if at least one diagnostic is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// Whether any of them is an error that nothing was taken in place of.
+    /// Returns true if at least one error has no fallback.
     #[must_use]
     pub(crate) fn has_fatal(&self) -> bool {
         self.list.iter().any(Diagnostic::is_fatal)
     }
 
-    /// Decides what mended errors are: warnings that say what was taken, or errors as before.
-    pub(crate) fn settle(&mut self, faults: Faults) {
-        if faults == Faults::Deny {
+    /// Lowers faults to warnings that mention the fallback, unless the policy denies them.
+    pub(crate) fn apply_fault_policy(&mut self, faults: FaultPolicy) {
+        if faults == FaultPolicy::Deny {
             return;
         }
         for each in self.list.iter_mut().filter(|each| each.severity == Severity::Error) {
-            if let Some(mend) = &each.mend {
+            if let Some(mend) = &each.fallback {
                 each.severity = Severity::Warning;
                 each.message = format!("{}; {mend}", each.message);
             }
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no diagnostics of any severity.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of diagnostics of all severities.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Each of them, in the order of [`Diagnostics::sort`] once that was called.
+    /// Iterates over all diagnostics, in insertion order or in that of the last [`Diagnostics::sort`].
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// Errors first, then by source and offset; equal ones only once.
+    /// Sorts by severity, file and offset, and removes duplicates.
     pub fn sort(&mut self) {
         let texts = &self.texts;
         let key = |diagnostic: &Diagnostic| {
@@ -286,36 +279,37 @@ impl Diagnostics {
         self.list.dedup();
     }
 
-    /// All of them for people: excerpts with line numbers, help, a count at the end.
+    /// Formats all diagnostics for people: excerpts with line numbers, help, and a summary line.
     ///
-    /// `color` asks for colours; `NO_COLOR` in the environment overrules it.
+    /// `color` enables ANSI colors unless `NO_COLOR` is set in the environment.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
-        render::people(&self.sorted(), color, None)
+        render::render_human(&self.sorted_copy(), color, None)
     }
 
-    /// Each in one line, for the output of other tools: `file:line:column #/pointer: code: message (help)`.
+    /// Formats each as one line for the output of other tools: `file:line:column #/pointer: code: message
+    /// (help)`.
     #[must_use]
-    pub fn lines(&self) -> Vec<(Severity, String)> {
-        render::lines(&self.sorted())
+    pub fn single_lines(&self) -> Vec<(Severity, String)> {
+        render::render_lines(&self.sorted_copy())
     }
 
-    /// The same with the first few of each kind: the same severity and code, and the same message
-    /// but for what it names.
+    /// Formats at most three diagnostics of each kind. A kind shares severity, code and message, apart from
+    /// quoted names and numbers.
     #[must_use]
     pub fn render_brief(&self, color: bool) -> String {
-        render::people(&self.sorted(), color, Some(render::FEW))
+        render::render_human(&self.sorted_copy(), color, Some(render::MAX_PER_KIND))
     }
 
-    /// All of them for programs: one JSON object a line with `severity`, `code`, `message`,
-    /// `file`, `pointer`, `line`, `column` (both from 1), `help`, and `mend` for faults: what was taken
-    /// in place of what is wrong; `null` where unknown.
+    /// Formats all diagnostics for programs, as one JSON object per line with `severity`, `code`, `message`,
+    /// `file`, `pointer`, `line`, `column` (both from 1), `help`, and `mend` (the fallback of a fault).
+    /// Unknown values are `null`.
     #[must_use]
     pub fn json_lines(&self) -> String {
-        render::json_lines(&self.sorted())
+        render::json_lines(&self.sorted_copy())
     }
 
-    fn sorted(&self) -> Self {
+    fn sorted_copy(&self) -> Self {
         let mut sorted = self.clone();
         sorted.sort();
         sorted

@@ -1,59 +1,60 @@
-//! `required` beside `readOnly` and `writeOnly` in OpenAPI 3.0: "if the property is marked as readOnly being true
-//! and is in the required list, the required will take effect on the response only", and the other way round
-//! (3.0.3, 4.7.24.2). Since 3.1 both words are annotations, as in JSON Schema, and `required` holds of both
-//! directions.
+//! Request-only and response-only properties of OpenAPI 3.0.
 //!
-//! What each schema says is of the version of the document that it stands in.
+//! OpenAPI 3.0 limits `required` beside `readOnly` and `writeOnly`: "if the property is marked as readOnly
+//! being true and is in the required list, the required will take effect on the response only", and vice
+//! versa for `writeOnly` (3.0.3, 4.7.24.2). Since 3.1 both keywords are annotations, as in JSON Schema, and
+//! `required` applies in both directions.
+//!
+//! The version of the document that contains a schema decides which rule applies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    schema::{Graph, SchemaId},
-    together::{Conj, Facts},
+    conjunction::{SchemaConjunction, SchemaFacts},
+    schema::{SchemaGraph, SchemaId},
     tree::SourceId,
 };
 
-/// Who a value goes to.
+/// The direction in which a value is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Direction {
-    /// Whoever keeps it: what is `readOnly` is not sent.
+    /// From the client to the server: `readOnly` properties are not sent.
     Request,
-    /// Whoever asks for it: what is `writeOnly` is not answered.
-    Answer,
+    /// From the server to the client: `writeOnly` properties are not sent.
+    Response,
 }
 
 impl Direction {
-    pub(crate) const fn other(self) -> Self {
+    pub(crate) const fn opposite(self) -> Self {
         match self {
-            Self::Request => Self::Answer,
-            Self::Answer => Self::Request,
+            Self::Request => Self::Response,
+            Self::Response => Self::Request,
         }
     }
 }
 
-/// A member that is asked for in one direction alone.
+/// A property that is required in one direction only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Asked {
-    /// The schema whose `required` names it.
-    pub(crate) by: SchemaId,
+pub(crate) struct OneWayRequirement {
+    /// The schema with the `required` entry.
+    pub(crate) required_by: SchemaId,
     pub(crate) name: String,
-    /// Who asks for it.
     pub(crate) direction: Direction,
 }
 
-/// What is sent, and asked for, in one direction alone.
+/// The properties that are sent or required in one direction only.
 #[derive(Debug, Default)]
-pub(crate) struct OneWay {
-    /// The documents of OpenAPI 3.0.
+pub(crate) struct OneWayProperties {
+    /// The documents with OpenAPI 3.0.
     sources: BTreeSet<SourceId>,
     read_only: BTreeSet<SchemaId>,
     write_only: BTreeSet<SchemaId>,
-    asked: BTreeMap<SchemaId, Vec<Asked>>,
+    requirements: BTreeMap<SchemaId, Vec<OneWayRequirement>>,
 }
 
-impl OneWay {
-    /// `is_old` says which documents are of OpenAPI 3.0.
-    pub(crate) fn of(graph: &Graph, is_old: impl Fn(SourceId) -> bool) -> Self {
+impl OneWayProperties {
+    /// Collects the one-way properties of a graph; `is_old` returns true for documents with OpenAPI 3.0.
+    pub(crate) fn from_graph(graph: &SchemaGraph, is_old: impl Fn(SourceId) -> bool) -> Self {
         let sources: BTreeSet<SourceId> = graph.ids().map(|id| graph.schema(id).place.source).collect();
         let sources: BTreeSet<SourceId> = sources.into_iter().filter(|source| is_old(*source)).collect();
         if sources.is_empty() {
@@ -67,49 +68,50 @@ impl OneWay {
             }
         }
         let spread = |found: Vec<SchemaId>| {
-            closure(found, |id, waiting| waiting.extend(holders.get(&id).into_iter().flatten()))
+            transitive_closure(found, |id, waiting| waiting.extend(holders.get(&id).into_iter().flatten()))
         };
-        let marked = |is: fn(&Graph, SchemaId) -> bool| {
+        let marked = |is: fn(&SchemaGraph, SchemaId) -> bool| {
             let is_old = |id: SchemaId| sources.contains(&graph.schema(id).place.source);
             spread(graph.ids().filter(|id| is_old(*id) && is(graph, *id)).collect())
         };
         let read_only = marked(|graph, id| graph.schema(id).read_only);
         let write_only = marked(|graph, id| graph.schema(id).write_only);
-        let mut found = Self { sources, read_only, write_only, asked: BTreeMap::new() };
+        let mut found = Self { sources, read_only, write_only, requirements: BTreeMap::new() };
         let has = |id: &SchemaId| graph.schema(*id).properties.iter().any(|(_, id)| found.is_marked(*id));
-        // What has such a member, by itself or in a part.
+        // Schemas that declare such a property, themselves or in an `allOf` part.
         for whole in spread(graph.ids().filter(has).collect()) {
-            let asked = found.asked_of(graph, whole);
-            if !asked.is_empty() {
-                found.asked.insert(whole, asked);
+            let requirements = found.collect_requirements(graph, whole);
+            if !requirements.is_empty() {
+                found.requirements.insert(whole, requirements);
             }
         }
         found
     }
 
-    /// The schemas that ask for members in one direction alone, by themselves or in a part, and which.
-    pub(crate) fn wholes(&self) -> impl Iterator<Item = (SchemaId, &[Asked])> {
-        self.asked.iter().map(|(whole, asked)| (*whole, asked.as_slice()))
+    /// Iterates over the schemas with one-way requirements, their own or those of a part, and these
+    /// requirements.
+    pub(crate) fn requirements_by_schema(&self) -> impl Iterator<Item = (SchemaId, &[OneWayRequirement])> {
+        self.requirements.iter().map(|(whole, requirements)| (*whole, requirements.as_slice()))
     }
 
-    /// What a schema and its parts ask for in one direction alone.
-    pub(crate) fn asked(&self, whole: SchemaId) -> &[Asked] {
-        self.asked.get(&whole).map_or(&[], Vec::as_slice)
+    /// Returns the one-way requirements of a schema and its parts.
+    pub(crate) fn requirements_of(&self, whole: SchemaId) -> &[OneWayRequirement] {
+        self.requirements.get(&whole).map_or(&[], Vec::as_slice)
     }
 
-    /// The one direction in which a member is sent, by all that the `properties` of one place say of it.
-    pub(crate) fn sent(&self, said: &[SchemaId]) -> Option<Direction> {
-        let is = |marked: &BTreeSet<SchemaId>| said.iter().any(|id| marked.contains(id));
+    /// Returns the only direction in which a property is sent; `declarations` are its schemas at one place.
+    pub(crate) fn sent_direction(&self, declarations: &[SchemaId]) -> Option<Direction> {
+        let is = |marked: &BTreeSet<SchemaId>| declarations.iter().any(|id| marked.contains(id));
         match (is(&self.read_only), is(&self.write_only)) {
-            (true, false) => Some(Direction::Answer),
+            (true, false) => Some(Direction::Response),
             (false, true) => Some(Direction::Request),
-            // Both words must not stand together, and say nothing then.
+            // `readOnly` and `writeOnly` exclude each other; with both, neither applies.
             _ => None,
         }
     }
 
-    /// Whether what the schemas of a document ask for is asked where it is sent, and nowhere else.
-    pub(crate) fn holds_in(&self, source: SourceId) -> bool {
+    /// Returns true if `required` depends on the direction in this document.
+    pub(crate) fn is_directional(&self, source: SourceId) -> bool {
         self.sources.contains(&source)
     }
 
@@ -117,25 +119,32 @@ impl OneWay {
         self.read_only.contains(&id) || self.write_only.contains(&id)
     }
 
-    fn asked_of(&self, graph: &Graph, whole: SchemaId) -> Vec<Asked> {
-        let members = Facts::of(graph, &Conj::one(whole), false).members;
-        let mut said: BTreeMap<&str, Vec<SchemaId>> = BTreeMap::new();
+    fn collect_requirements(&self, graph: &SchemaGraph, whole: SchemaId) -> Vec<OneWayRequirement> {
+        let members =
+            SchemaFacts::from_conjunction(graph, &SchemaConjunction::from_schema(whole), false).unconditional;
+        let mut declarations: BTreeMap<&str, Vec<SchemaId>> = BTreeMap::new();
         for (name, id) in members.iter().flat_map(|part| &graph.schema(*part).properties) {
-            said.entry(name).or_default().push(*id);
+            declarations.entry(name).or_default().push(*id);
         }
-        let mut asked = Vec::new();
-        for by in members.iter().filter(|id| self.holds_in(graph.schema(**id).place.source)) {
+        let mut requirements = Vec::new();
+        for by in members.iter().filter(|id| self.is_directional(graph.schema(**id).place.source)) {
             for name in &graph.schema(*by).required {
-                let direction = said.get(name.as_str()).and_then(|said| self.sent(said));
-                asked.extend(direction.map(|direction| Asked { by: *by, name: name.clone(), direction }));
+                let direction = declarations
+                    .get(name.as_str())
+                    .and_then(|declarations| self.sent_direction(declarations));
+                requirements.extend(direction.map(|direction| OneWayRequirement {
+                    required_by: *by,
+                    name: name.clone(),
+                    direction,
+                }));
             }
         }
-        asked
+        requirements
     }
 }
 
-/// Everything that is reached in steps.
-pub(crate) fn closure(
+/// Returns all schemas that repeated steps reach from the start, including the start.
+pub(crate) fn transitive_closure(
     mut waiting: Vec<SchemaId>,
     step: impl Fn(SchemaId, &mut Vec<SchemaId>),
 ) -> BTreeSet<SchemaId> {

@@ -1,61 +1,70 @@
-//! What a new version of a contract means for those who use the old one.
+//! Compares two versions of a contract and classifies each difference as breaking or not.
 //!
-//! [`compare`] walks two contracts side by side and returns every difference as a [`Change`]
-//! with a verdict for each direction: *readers* take what the service sends, *writers* send
-//! what the service takes. A schema that a response reaches is compared as something clients
-//! read, one that a request reaches as something they write, one that both reach as both.
+//! [`compare`] walks two contracts side by side and returns every difference as a [`ContractChange`] with a
+//! level for each direction: *readers* receive what the service sends, *writers* send what the service
+//! receives. A schema that only responses reach is compared for readers, one that only requests reach for
+//! writers, and one that both reach for both.
 //!
-//! Schemas are compared by what they say together after `$ref` and `allOf` (`flat`), so that
-//! moving a definition or writing a reference out changes nothing. The verdicts come from the
-//! table in [`rules`]; where such a verdict must be cautious, `proof` asks whether it holds
-//! for this pair. Files are read by [`Version::open`] and [`Version::load`], and those of a
-//! revision by [`revision::open`]; [`mod@report`] prints, and everything else here is pure.
+//! Schemas are compared after `$ref` and `allOf` are flattened (`flattened`), so moving a definition or
+//! inlining a reference is not a change. The levels come from the table in [`rules`]. Where a level is only
+//! cautious, `proof` tries to prove or refute it for the given pair of schemas. [`ContractVersion::open`] and
+//! [`ContractVersion::load`] read files, [`revision::open_revision`] reads the files of a git revision, and
+//! [`mod@report`] renders the result. All other modules are free of side effects.
 //!
 //! ```
-//! use contract_codegen::drift::{Level, Options, Version, compare};
+//! use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractVersion, compare};
 //!
-//! let version = |schema: &str| Version::from_texts(&[("seat.schema.json", "", schema)]);
+//! let version = |schema: &str| ContractVersion::from_strings(&[("seat.schema.json", "", schema)]);
 //! let (old, new) = (version(r#"{"type": "integer"}"#)?, version(r#"{"type": "integer", "minimum": 1}"#)?);
-//! let drift = compare(&old, &new, &Options::default());
-//! assert_eq!(drift.writers(), Level::Breaking);
+//! let drift = compare(&old, &new, &CompareOptions::default());
+//! assert_eq!(drift.writer_level(), ChangeLevel::Breaking);
 //! assert_eq!(drift.changes[0].rule, "range-narrowed");
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 
+mod alternatives;
 mod annotations;
-mod answers;
+mod apis;
 mod arrays;
+mod bodies;
+mod branches;
+mod comparison;
 mod conditions;
+mod difference_cache;
 mod directions;
 mod discriminators;
 mod enumerations;
 mod faults;
-mod finding;
-mod flat;
+mod findings;
+mod flattened;
 mod formats;
 mod identity;
+mod locations;
 mod media;
 mod named;
 mod objects;
 mod operations;
 mod overlaps;
-#[cfg(test)]
-mod pairs;
 mod parameters;
-mod places;
+mod paths;
 mod proof;
+#[cfg(test)]
+mod random_pairs;
 pub mod report;
+mod responses;
 pub mod revision;
 pub mod rules;
 mod scalars;
 mod schemas;
+mod schemes;
 mod security;
-mod subject;
-mod texts;
+mod servers;
+mod site;
+mod strings;
 mod unions;
-mod unseen;
-mod ways;
+mod verdicts;
 mod wire;
+mod witness_search;
 mod xml;
 
 use std::{
@@ -64,88 +73,98 @@ use std::{
     sync::Arc,
 };
 
-pub use self::faults::Fault;
+pub use self::faults::ContractFault;
 use crate::{
-    api::Api,
-    config::{Config, Input},
-    diagnostics::{Diagnostic, Diagnostics, Faults, Texts},
+    api::OpenApiDocument,
+    config::{Config, InputConfig},
+    diagnostics::{Diagnostic, Diagnostics, FaultPolicy, SourceTextProvider},
     load::{Sources, files},
-    resolve::{ResolveOptions, UnknownKeywords, resolve},
-    schema::Graph,
-    stack::deep,
-    tree::{Source, SourceId},
+    resolve::{ResolveOptions, UnknownKeywordPolicy, resolve_documents},
+    schema::SchemaGraph,
+    stack::run_on_deep_stack,
+    tree::{SourceDocument, SourceId},
 };
 
-/// The configuration that names the inputs of a contract.
-pub const CONFIGURATION: &str = "codegen.toml";
+/// The name of the configuration file that lists the inputs of a contract.
+pub const CONFIGURATION_FILE: &str = "codegen.toml";
 
-/// One version of a contract: its schemas, its operations, the texts they stand in.
+/// One version of a contract: its schemas, its operations, and the documents that declare them.
 #[derive(Clone, Debug)]
-pub struct Version {
-    /// All schemas.
-    pub(crate) graph: Graph,
-    /// One per OpenAPI document.
-    pub(crate) apis: Vec<Api>,
-    /// The documents.
+pub struct ContractVersion {
+    /// All schemas of the contract.
+    pub(crate) graph: SchemaGraph,
+    /// The operations, one entry per OpenAPI document, sorted by URI.
+    pub(crate) apis: Vec<OpenApiDocument>,
+    /// The documents and overlays.
     pub(crate) sources: Sources,
-    /// How they were read.
+    /// The options that schemas were resolved with.
     options: ResolveOptions,
-    faults: Faults,
-    /// What was read as it is meant, or left out.
-    left: Vec<Diagnostic>,
-    /// Per source: the file as it is found from where the version was given.
-    files: Vec<String>,
+    fault_policy: FaultPolicy,
+    /// Faults that the loader repaired or skipped.
+    tolerated_faults: Vec<Diagnostic>,
+    /// Per source: the path of the file, relative to the folder that the version was loaded from.
+    file_names: Vec<String>,
 }
 
-impl Version {
-    /// Reads files and folders; `mounts` answer URIs from folders, as in [`Sources::from_files`].
+impl ContractVersion {
+    /// Reads files and folders; `mounts` map URI prefixes to folders, as in [`Sources::from_files`].
     ///
     /// # Errors
-    /// Every problem of every file; unknown keywords are none here.
+    /// Every problem of every file. Unknown keywords are not reported.
     pub fn load(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        Self::read(inputs, mounts, ResolveOptions::default(), (&Input::default(), &common(inputs)))
+        Self::read_inputs(
+            inputs,
+            mounts,
+            ResolveOptions::default(),
+            (&InputConfig::default(), &common_folder(inputs)),
+        )
     }
 
-    /// Reads files and folders as this version was read, so that one configuration speaks of both.
+    /// Reads files and folders with the options that this version was read with, so that one configuration
+    /// applies to both.
     ///
     /// # Errors
-    /// As [`Version::load`].
-    pub fn load_alike(&self, inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
-        let input = Input { faults: self.faults, ..Input::default() };
-        Self::read(inputs, mounts, self.options.clone(), (&input, &common(inputs)))
+    /// As [`ContractVersion::load`].
+    pub fn load_with_same_options(
+        &self,
+        inputs: &[PathBuf],
+        mounts: &[(String, PathBuf)],
+    ) -> Result<Self, Diagnostics> {
+        let input = InputConfig { faults: self.fault_policy, ..InputConfig::default() };
+        Self::read_inputs(inputs, mounts, self.options.clone(), (&input, &common_folder(inputs)))
     }
 
-    fn read(
+    fn read_inputs(
         inputs: &[PathBuf],
         mounts: &[(String, PathBuf)],
         options: ResolveOptions,
-        (input, base): (&Input, &Path),
+        (input, base): (&InputConfig, &Path),
     ) -> Result<Self, Diagnostics> {
-        deep(|| {
+        run_on_deep_stack(|| {
             let mut sources = Sources::from_files(inputs, mounts)?;
             let mut problems = Diagnostics::new();
-            sources.mend_all(input, base, &|_| None, &mut problems);
+            sources.apply_overlays(input, base, &|_| None, &mut problems);
             if problems.has_errors() {
                 return Err(problems);
             }
             let mut version = Self::new(sources, options, input.faults)?;
-            let home = files::absolute(&base.join(".")).unwrap_or_else(|_| base.to_path_buf());
-            for (id, file) in version.sources.ids().zip(&mut version.files) {
+            let home = files::absolute_path(&base.join(".")).unwrap_or_else(|_| base.to_path_buf());
+            for (id, file) in version.sources.ids().zip(&mut version.file_names) {
                 if let Some(path) = version.sources.path(id) {
-                    *file = way(&home, path);
+                    *file = relative_path(&home, path);
                 }
             }
             Ok(version)
         })
     }
 
-    /// Reads a contract as its generator does: the inputs, mounts and reading of words of a
-    /// `codegen.toml`, or of the one in a folder; without one, the file or everything in the folder.
+    /// Reads a contract as the generator does: with the inputs, mounts and type options of a `codegen.toml`,
+    /// given as a file or found in the given folder. Without one, reads the file or everything in the folder.
     ///
     /// # Errors
-    /// As [`Version::load`], and a `codegen.toml` that cannot be read.
+    /// As [`ContractVersion::load`], and when the `codegen.toml` cannot be read.
     pub fn open(path: &Path) -> Result<Self, Diagnostics> {
-        let configuration = if path.is_dir() { path.join(CONFIGURATION) } else { path.to_path_buf() };
+        let configuration = if path.is_dir() { path.join(CONFIGURATION_FILE) } else { path.to_path_buf() };
         if !configuration.is_file() || configuration.extension().is_none_or(|ending| ending != "toml") {
             return Self::load(&[path.to_path_buf()], &[]);
         }
@@ -163,57 +182,67 @@ impl Version {
             inputs.push(base.to_path_buf());
         }
         let mounts: Vec<_> = config.mounts.iter().map(|(uri, path)| (uri.clone(), base.join(path))).collect();
-        Self::read(&inputs, &mounts, ResolveOptions::from(&config.types), (&config.input, base))
+        Self::read_inputs(&inputs, &mounts, ResolveOptions::from(&config.types), (&config.input, base))
     }
 
-    /// Reads texts: name, URI (empty: made from the name), content.
+    /// Parses strings, each given as name, URI (empty: derived from the name) and content.
     ///
     /// # Errors
-    /// As [`Version::load`].
-    pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
+    /// As [`ContractVersion::load`].
+    pub fn from_strings(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
         let options = ResolveOptions::default();
-        deep(|| Sources::from_texts(texts).and_then(|sources| Self::new(sources, options, Faults::default())))
+        run_on_deep_stack(|| {
+            Sources::from_texts(texts).and_then(|sources| Self::new(sources, options, FaultPolicy::default()))
+        })
     }
 
-    fn new(mut sources: Sources, options: ResolveOptions, faults: Faults) -> Result<Self, Diagnostics> {
-        let options = ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..options };
-        let (graph, apis, mut problems) = resolve(&mut sources, &options);
-        problems.settle(faults);
+    fn new(mut sources: Sources, options: ResolveOptions, faults: FaultPolicy) -> Result<Self, Diagnostics> {
+        let options = ResolveOptions { unknown_keywords: UnknownKeywordPolicy::Ignore, ..options };
+        let (graph, apis, mut problems) = resolve_documents(&mut sources, &options);
+        problems.apply_fault_policy(faults);
         if problems.has_errors() {
             return Err(problems);
         }
         let files = sources.sources.iter().map(|source| source.name.clone()).collect();
-        let left = problems.into_iter().filter(|each| each.mend.is_some()).collect();
-        Ok(Self { graph, apis, sources, options, faults, left, files })
+        let left = problems.into_iter().filter(|each| each.fallback.is_some()).collect();
+        Ok(Self {
+            graph,
+            apis,
+            sources,
+            options,
+            fault_policy: faults,
+            tolerated_faults: left,
+            file_names: files,
+        })
     }
 
-    /// The file of a source, as in [`Spot::file`].
+    /// Returns the path of a source, as in [`SourceLocation::file`].
     #[must_use]
-    pub(crate) fn file(&self, source: SourceId) -> String {
-        // Overlays are named from the folder of the configuration as they are.
-        let overlay = || self.sources.texts().find(|(id, _)| *id == source).map(|(_, text)| text.name);
-        self.files.get(source.0 as usize).cloned().or_else(overlay).unwrap_or_default()
+    pub(crate) fn file_name(&self, source: SourceId) -> String {
+        // Overlays keep their name, which is relative to the folder of the configuration.
+        let overlay = || self.sources.source_texts().find(|(id, _)| *id == source).map(|(_, text)| text.name);
+        self.file_names.get(source.0 as usize).cloned().or_else(overlay).unwrap_or_default()
     }
 
-    /// The text of a document or an overlay.
-    fn text(&self, source: SourceId) -> Option<Arc<str>> {
-        self.sources.texts().find(|(id, _)| *id == source).map(|(_, text)| text.text)
+    /// Returns the content of a document or an overlay.
+    fn source_text(&self, source: SourceId) -> Option<Arc<str>> {
+        self.sources.source_texts().find(|(id, _)| *id == source).map(|(_, text)| text.text)
     }
 
-    /// Whether both were read in the same way from the same bytes, so that they say the same: of what
-    /// is no input only what something leads to counts. What overlays make of a document is not looked
-    /// at: then nobody knows.
-    fn is_reread(&self, other: &Self) -> bool {
+    /// Returns true if both versions were read with the same options from the same bytes, so that they cannot
+    /// differ. Documents that are not inputs count only if an input refers to them. Returns false for
+    /// contracts with overlays, whose effect is not compared here.
+    fn is_same_input(&self, other: &Self) -> bool {
         let (all, others) = (&self.sources.sources, &other.sources.sources);
-        // The address of the only document tells nothing: whatever the file is called, it is that one.
+        // The name of a single document is irrelevant: it can only be compared with the other one.
         let alone = all.len() == 1;
-        let same = |one: &Source, other: &Source| {
+        let same = |one: &SourceDocument, other: &SourceDocument| {
             one.digest == other.digest
                 && files::is_yaml(&one.name) == files::is_yaml(&other.name)
                 && (alone || (&one.uri, &one.name) == (&other.uri, &other.name))
         };
         self.options == other.options
-            && self.faults == other.faults
+            && self.fault_policy == other.fault_policy
             && self.sources.overlays.is_empty()
             && other.sources.overlays.is_empty()
             && all.len() == others.len()
@@ -221,63 +250,64 @@ impl Version {
             && self.sources.ids().all(|id| self.sources.is_input(id) == other.sources.is_input(id))
     }
 
-    /// The identifiers of its schema documents: `$id`, or the URI that a document has by its place.
-    pub fn identifiers(&self) -> impl Iterator<Item = &str> {
+    /// Returns the identifiers of all schema documents: `$id`, or the URI derived from the document's path.
+    pub fn schema_identifiers(&self) -> impl Iterator<Item = &str> {
         let own = self.graph.resources.iter().filter(|resource| resource.root.is_some());
         own.map(|resource| resource.uri.as_str())
     }
 
-    /// `info.version` of the first OpenAPI document, by URI; empty without one. A contract of several documents is
-    /// one contract, and has one version.
+    /// Returns `info.version` of the first OpenAPI document by URI, or an empty string if there is none. A
+    /// contract of several documents has one version.
     #[must_use]
-    pub fn version(&self) -> &str {
+    pub fn info_version(&self) -> &str {
         self.apis.first().map_or("", |api| api.version.as_str())
     }
 }
 
-/// The folder that inputs are named from: the only one, or that of the only file.
-fn common(inputs: &[PathBuf]) -> PathBuf {
+/// Returns the folder that file names are relative to: the common folder of all inputs.
+fn common_folder(inputs: &[PathBuf]) -> PathBuf {
     let folder = |path: &PathBuf| {
         if path.is_dir() { path.clone() } else { path.parent().map_or_else(PathBuf::new, Path::to_path_buf) }
     };
     let folders: Vec<PathBuf> =
-        inputs.iter().map(folder).map(|path| files::absolute(&path.join(".")).unwrap_or(path)).collect();
-    files::common(&folders).unwrap_or_default()
+        inputs.iter().map(folder).map(|path| files::absolute_path(&path.join(".")).unwrap_or(path)).collect();
+    files::common_ancestor(&folders).unwrap_or_default()
 }
 
-/// The way from a folder to a file, both absolute; the file itself where nothing is shared.
-fn way(folder: &Path, file: &Path) -> String {
+/// Returns the relative path from a folder to a file, both absolute, or the file's path if they have no
+/// folder in common.
+fn relative_path(folder: &Path, file: &Path) -> String {
     let shared = folder.components().zip(file.components()).take_while(|(one, other)| one == other).count();
     let up = folder.components().count() - shared;
     let inside: PathBuf = file.components().skip(shared).collect();
-    // The root alone is nothing to share.
+    // A common root folder does not count.
     let relative = shared > 1 || folder.components().count() <= 1;
-    let way: PathBuf = if relative {
+    let path: PathBuf = if relative {
         std::iter::repeat_n(Path::new(".."), up).chain([inside.as_path()]).collect()
     } else {
         file.to_path_buf()
     };
-    way.to_string_lossy().replace('\\', "/")
+    path.to_string_lossy().replace('\\', "/")
 }
 
-/// What a change means for one direction; the greater, the worse.
+/// The effect of a change in one direction, in ascending order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Level {
-    /// Nothing to notice.
+pub enum ChangeLevel {
+    /// No effect on values, names or generated code.
     #[default]
     Same,
-    /// There is something new, or less to expect; whoever ignores it goes on as before.
+    /// Something was added or became less likely; clients that ignore it work as before.
     Additive,
-    /// The wire is the same, but what people and generated code call by name has another one.
+    /// The wire format is the same, but a name that people and generated code use has changed.
     Renamed,
-    /// Something that worked may stop working.
+    /// Clients that worked may stop working.
     Breaking,
 }
 
-impl Level {
-    /// `same`, `additive`, `renamed` or `breaking`.
+impl ChangeLevel {
+    /// Returns `same`, `additive`, `renamed` or `breaking`.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Same => "same",
             Self::Additive => "additive",
@@ -287,97 +317,97 @@ impl Level {
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for ChangeLevel {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.word())
+        formatter.write_str(self.as_str())
     }
 }
 
-/// Where something stands, in words that outlive the contract that was read.
+/// A location in a source file that stays valid after the contract is dropped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Spot {
-    /// The file as it is found from where its version was given: from the folder, or from the folder of
-    /// the file or of the `codegen.toml`. `/` on every system.
+pub struct SourceLocation {
+    /// The path of the file, relative to the folder that its version was loaded from (the given folder, or
+    /// the folder of the given file or `codegen.toml`). With `/` on every system.
     pub file: String,
-    /// JSON Pointer in it.
+    /// JSON Pointer in the file.
     pub pointer: String,
-    /// Line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
 }
 
-impl fmt::Display for Spot {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.file, self.line)
     }
 }
 
-/// One difference.
+/// One difference between two versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The rule that judged it, an id of [`rules::RULES`].
+pub struct ContractChange {
+    /// The rule that classified it, an id of [`rules::RULES`].
     pub rule: &'static str,
-    /// What it means for those who read.
-    pub readers: Level,
-    /// What it means for those who write.
-    pub writers: Level,
-    /// Where the old version says it.
-    pub old: Option<Spot>,
-    /// Where the new version says it; where it is gone, the nearest thing that is left.
-    pub new: Option<Spot>,
-    /// What changed: `GET /me/ships 200 body /items/*/name`.
+    /// The level for readers.
+    pub readers: ChangeLevel,
+    /// The level for writers.
+    pub writers: ChangeLevel,
+    /// The location in the old version.
+    pub old: Option<SourceLocation>,
+    /// The location in the new version, or the nearest remaining location of a removed element.
+    pub new: Option<SourceLocation>,
+    /// The changed element, as the shortest path to it: `GET /me/ships 200 body /items/*/name`.
     pub subject: String,
-    /// Everything that reaches the same place: `GET /me/ships 200 body`, sorted.
+    /// Every use that reaches the same element, sorted: `GET /me/ships 200 body`.
     pub uses: Vec<String>,
-    /// One sentence: what is different and what a reader or writer now meets.
+    /// One sentence that states the difference and its effect on readers or writers.
     pub message: String,
-    /// Whether a proof or a witness stands behind the verdict.
+    /// Whether the level is confirmed by a proof or by an example value.
     pub proven: bool,
     /// A JSON value at the subject's place that only one of the versions accepts.
     pub witness: Option<String>,
 }
 
-impl Change {
-    /// The worse of its two levels.
+impl ContractChange {
+    /// Returns the higher of the two levels.
     #[must_use]
-    pub fn level(&self) -> Level {
+    pub fn level(&self) -> ChangeLevel {
         self.readers.max(self.writers)
     }
 }
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whether both are versions of one major version. Then nothing that was declared may go,
-    /// even where readers could do without it.
+pub struct CompareOptions {
+    /// Whether both versions belong to one major version. Then nothing that was declared may be removed,
+    /// even if readers do not depend on it.
     pub within_major: bool,
-    /// Whether cautious verdicts are put to the proof, which costs time. Without, what breaks nobody may
-    /// be called breaking, and what says the same in other words a change.
+    /// Whether cautious levels are checked by proofs, which takes time. Without proofs, a harmless change may
+    /// be reported as breaking, and an equivalent rewrite as a change.
     pub proofs: bool,
 }
 
-impl Default for Options {
+impl Default for CompareOptions {
     fn default() -> Self {
         Self { within_major: true, proofs: true }
     }
 }
 
-/// How a version number must move (Semantic Versioning 2.0.0).
+/// The part of a version number that has to be incremented (Semantic Versioning 2.0.0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Bump {
-    /// Not at all.
+pub enum VersionBump {
+    /// No increment is required.
     None,
-    /// `1.2.3` to `1.2.4`: only words changed.
+    /// `1.2.3` to `1.2.4`: only documentation changed.
     Patch,
-    /// `1.2.3` to `1.3.0`.
+    /// `1.2.3` to `1.3.0`: something was added or renamed.
     Minor,
-    /// `1.2.3` to `2.0.0`.
+    /// `1.2.3` to `2.0.0`: something was broken.
     Major,
 }
 
-impl Bump {
-    /// `none`, `patch`, `minor` or `major`.
+impl VersionBump {
+    /// Returns `none`, `patch`, `minor` or `major`.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Patch => "patch",
@@ -386,21 +416,20 @@ impl Bump {
         }
     }
 
-    /// The step that changes of a level ask for; within a major version a new name asks for no more
-    /// than a new member does.
-    pub(crate) const fn of(level: Level, no_change: bool) -> Self {
+    /// Returns the increment that a level requires. A new name requires no more than a new property.
+    pub(crate) const fn for_level(level: ChangeLevel, no_change: bool) -> Self {
         match level {
-            Level::Breaking => Self::Major,
-            Level::Renamed | Level::Additive => Self::Minor,
-            Level::Same if no_change => Self::None,
-            Level::Same => Self::Patch,
+            ChangeLevel::Breaking => Self::Major,
+            ChangeLevel::Renamed | ChangeLevel::Additive => Self::Minor,
+            ChangeLevel::Same if no_change => Self::None,
+            ChangeLevel::Same => Self::Patch,
         }
     }
 
-    /// The step between two `info.version`s, `None` when one of them is no version number.
+    /// Returns the increment between two `info.version`s, or `None` if one of them is not a version number.
     #[must_use]
-    pub fn between(old: &str, new: &str) -> Option<Self> {
-        let (old, new) = (numbers(old)?, numbers(new)?);
+    pub fn between_versions(old: &str, new: &str) -> Option<Self> {
+        let (old, new) = (parse_version_numbers(old)?, parse_version_numbers(new)?);
         Some(match () {
             () if new <= old => Self::None,
             () if new[0] > old[0] => Self::Major,
@@ -410,7 +439,7 @@ impl Bump {
     }
 }
 
-fn numbers(version: &str) -> Option<[u64; 3]> {
+fn parse_version_numbers(version: &str) -> Option<[u64; 3]> {
     let core = version.trim_start_matches('v').split(['-', '+']).next()?;
     let mut parts = core.split('.').map(str::parse::<u64>);
     let major = parts.next()?.ok()?;
@@ -419,67 +448,72 @@ fn numbers(version: &str) -> Option<[u64; 3]> {
     Some([major, minor, patch])
 }
 
-/// Every difference between two versions, in the order of the contract: operations first.
+/// All differences between two versions, in the order of the contract: operations first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Drift {
-    /// The differences, those of level [`Level::Same`] included.
-    pub changes: Vec<Change>,
-    /// The old contract's version, as [`Version::version`]: that of all changes, whichever document they are in.
+pub struct ContractDrift {
+    /// The differences, including those of level [`ChangeLevel::Same`].
+    pub changes: Vec<ContractChange>,
+    /// `info.version` of the old contract, as [`ContractVersion::info_version`]. It applies to the changes of
+    /// all documents.
     pub old_version: String,
-    /// The new contract's version, in the same way.
+    /// `info.version` of the new contract.
     pub new_version: String,
-    /// Faults that only the new version has. They were read as they are meant, or left out, and compared
-    /// as that.
-    pub faults: Vec<Fault>,
-    /// How many faults the old version has.
+    /// Faults that only the new version has. The loader repaired or skipped them, and the comparison uses the
+    /// repaired contract.
+    pub faults: Vec<ContractFault>,
+    /// The number of faults of the old version.
     pub old_faults: usize,
 }
 
-impl Drift {
-    /// The worst that readers meet.
+impl ContractDrift {
+    /// Returns the highest level for readers.
     #[must_use]
-    pub fn readers(&self) -> Level {
+    pub fn reader_level(&self) -> ChangeLevel {
         self.changes.iter().map(|change| change.readers).max().unwrap_or_default()
     }
 
-    /// The worst that writers meet.
+    /// Returns the highest level for writers.
     #[must_use]
-    pub fn writers(&self) -> Level {
+    pub fn writer_level(&self) -> ChangeLevel {
         self.changes.iter().map(|change| change.writers).max().unwrap_or_default()
     }
 
-    /// The worse of both.
+    /// Returns the highest level for readers and writers.
     #[must_use]
-    pub fn level(&self) -> Level {
-        self.readers().max(self.writers())
+    pub fn overall_level(&self) -> ChangeLevel {
+        self.reader_level().max(self.writer_level())
     }
 
-    /// The step that these changes ask of the version.
+    /// Returns the version increment that these changes require.
     #[must_use]
-    pub fn bump(&self) -> Bump {
-        Bump::of(self.level(), self.changes.is_empty())
+    pub fn required_bump(&self) -> VersionBump {
+        VersionBump::for_level(self.overall_level(), self.changes.is_empty())
     }
 }
 
 /// Compares two versions of a contract.
 ///
-/// The same two contracts always give the same changes in the same order.
+/// The result is deterministic: the same contracts give the same changes in the same order.
 #[must_use]
-pub fn compare(old: &Version, new: &Version, options: &Options) -> Drift {
-    let changes = if old.is_reread(new) { Vec::new() } else { compared(old, new, options) };
-    Drift {
+pub fn compare(old: &ContractVersion, new: &ContractVersion, options: &CompareOptions) -> ContractDrift {
+    let changes = if old.is_same_input(new) { Vec::new() } else { find_changes(old, new, options) };
+    ContractDrift {
         changes,
-        old_version: old.version().to_owned(),
-        new_version: new.version().to_owned(),
-        faults: faults::fresh(old, new),
-        old_faults: old.left.len(),
+        old_version: old.info_version().to_owned(),
+        new_version: new.info_version().to_owned(),
+        faults: faults::find_new_faults(old, new),
+        old_faults: old.tolerated_faults.len(),
     }
 }
 
-fn compared(old: &Version, new: &Version, options: &Options) -> Vec<Change> {
-    deep(|| {
-        let directions = directions::Directions::of(old, new);
-        let grounds = <[proof::Grounds<'_>; 3]>::default();
-        finding::Comparer::new(old, new, &directions, &grounds, options).run()
+fn find_changes(
+    old: &ContractVersion,
+    new: &ContractVersion,
+    options: &CompareOptions,
+) -> Vec<ContractChange> {
+    run_on_deep_stack(|| {
+        let directions = directions::DirectionViews::from_versions(old, new);
+        let stores = <[proof::TableStores<'_>; 3]>::default();
+        comparison::Comparison::new(old, new, &directions, &stores, options).compare_contracts()
     })
 }

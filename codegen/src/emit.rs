@@ -1,7 +1,8 @@
-//! Writes the models: types, their reading and writing, their checks.
+//! Generates the models: type definitions, their reading and writing, and their checks.
 
 mod builders;
 mod checks;
+mod conversions;
 mod docs;
 mod equality;
 mod json_schemas;
@@ -10,7 +11,6 @@ mod records;
 mod scalars;
 mod strategies;
 mod unions;
-mod wider;
 
 use std::{
     cell::RefCell,
@@ -21,22 +21,22 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use crate::{
-    checks::{Check, Scope},
-    options::Options,
-    rust_types::{Equality, RustTypes},
-    schema::{Graph, SchemaId},
-    shape::{Body, Defaults, Holders, IntKind, Shapes, TypeDef, TypeId, TypeRef},
+    checks::{Check, CheckScope},
+    conjunction::{SchemaConjunction, SchemaFacts},
+    options::SchemaOptions,
+    rust_types::{EqualityTraits, RustTypes},
+    schema::{SchemaGraph, SchemaId},
+    shape::{ContainmentIndex, DefaultableTypes, IntKind, Shapes, TypeBody, TypeDef, TypeId, TypeRef},
     tables::TableSet,
-    together::{Conj, Facts},
 };
 
 pub(crate) use docs::any_deprecated;
-pub(crate) use json_schemas::Text;
-pub use markdown::markdown;
-pub(crate) use markdown::sentence;
-pub(crate) use scalars::string_enum;
+pub(crate) use json_schemas::ExtraStringEnum;
+pub(crate) use markdown::end_sentence;
+pub use markdown::rustdoc_markdown;
+pub(crate) use scalars::string_enum_macro;
 
-/// An identifier from a name that may be raw.
+/// Returns an identifier for a name, which may start with `r#`.
 pub(crate) fn ident(name: &str) -> Ident {
     match name.strip_prefix("r#") {
         Some(raw) => Ident::new_raw(raw, Span::call_site()),
@@ -44,17 +44,17 @@ pub(crate) fn ident(name: &str) -> Ident {
     }
 }
 
-/// What a module of models names of the runtime, beside what its macros name themselves; in the order
-/// of its `use`.
+/// The runtime items that a module of models imports, in the order of its `use` declaration. Macros name
+/// further ones themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Runtime {
+enum RuntimeImport {
     Contract,
     Json,
     Map,
     Nullable,
     Number,
     Secret,
-    /// The module that some conditions call.
+    /// The module whose functions some checks call.
     Conditions,
     IsApart,
     Validator,
@@ -62,9 +62,9 @@ enum Runtime {
     AtMost,
 }
 
-impl Runtime {
-    /// Below the runtime.
-    fn path(self) -> TokenStream {
+impl RuntimeImport {
+    /// Returns the path below the runtime crate.
+    fn import_path(self) -> TokenStream {
         match self {
             Self::Contract => quote!(Contract),
             Self::Json => quote!(Json),
@@ -73,7 +73,7 @@ impl Runtime {
             Self::Number => quote!(Number),
             Self::Secret => quote!(Secret),
             Self::Conditions => quote!(contract),
-            Self::IsApart => quote!(read::is_apart),
+            Self::IsApart => quote!(read::is_disjoint),
             Self::Validator => quote!(schema::Validator),
             Self::AtLeast => quote!(text::char_count_at_least),
             Self::AtMost => quote!(text::char_count_at_most),
@@ -81,110 +81,115 @@ impl Runtime {
     }
 }
 
-/// What the module that is being written names from outside it.
+/// The imports that the current module needs.
 #[derive(Debug, Default)]
-struct Imports {
-    runtime: BTreeSet<Runtime>,
-    /// Types of other areas: area, name.
+struct ModuleImports {
+    runtime: BTreeSet<RuntimeImport>,
+    /// Types of other areas, as area and name.
     siblings: BTreeSet<(String, String)>,
 }
 
-/// All that writing a model needs to know.
+/// Generates the models of a contract.
 #[derive(Debug)]
-pub struct Emitter<'a> {
-    graph: &'a Graph,
+pub struct ModelEmitter<'a> {
+    graph: &'a SchemaGraph,
     shapes: &'a Shapes,
     tables: &'a TableSet<'a>,
     implied_objects: bool,
     builders: BTreeSet<TypeId>,
-    /// Types that can hold undeclared members, at any depth.
-    with_members: Holders,
-    /// Types that can hold secrets.
-    with_secrets: Holders,
-    equality: equality::Equalities,
-    defaults: Defaults,
-    options: Option<&'a Options>,
+    /// Types that may contain undeclared properties, at any depth.
+    may_hold_undeclared: ContainmentIndex,
+    /// Types that may contain secrets, at any depth.
+    may_hold_secrets: ContainmentIndex,
+    equality: equality::TypeEqualities,
+    defaults: DefaultableTypes,
+    options: Option<&'a SchemaOptions>,
     area: RefCell<String>,
-    imports: RefCell<Imports>,
+    imports: RefCell<ModuleImports>,
 }
 
-impl<'a> Emitter<'a> {
-    /// Prepares to write the types of a contract; `builders` get a builder.
+impl<'a> ModelEmitter<'a> {
+    /// Prepares to generate the types of a contract; the types in `builders` get a builder.
     #[must_use]
     pub fn new(
-        graph: &'a Graph,
+        graph: &'a SchemaGraph,
         shapes: &'a Shapes,
         tables: &'a TableSet<'a>,
         implied_objects: bool,
         builders: BTreeSet<TypeId>,
     ) -> Self {
-        let is_open = |body: &Body| matches!(body, Body::Struct(body) if body.additional.is_none());
+        let is_open = |body: &TypeBody| matches!(body, TypeBody::Struct(body) if body.additional.is_none());
         Self {
             graph,
             shapes,
             tables,
             implied_objects,
             builders,
-            with_members: Holders::of(shapes, is_open, |_| false),
-            with_secrets: Holders::of(shapes, |_| false, |ty| *ty == TypeRef::Secret),
-            equality: equality::Equalities::of(shapes, &BTreeSet::new()),
-            defaults: Defaults::of(shapes),
+            may_hold_undeclared: ContainmentIndex::from_predicates(shapes, is_open, |_| false),
+            may_hold_secrets: ContainmentIndex::from_predicates(
+                shapes,
+                |_| false,
+                |ty| *ty == TypeRef::Secret,
+            ),
+            equality: equality::TypeEqualities::from_shapes(shapes, &BTreeSet::new()),
+            defaults: DefaultableTypes::from_shapes(shapes),
             options: None,
             area: RefCell::default(),
             imports: RefCell::default(),
         }
     }
 
-    /// Says which types of the owner are generated too, beside the models.
+    /// Registers generated types outside the models, which implement all equality traits.
     #[must_use]
-    pub fn beside(mut self, generated: &BTreeSet<String>) -> Self {
-        self.equality = equality::Equalities::of(self.shapes, generated);
+    pub fn with_generated_types(mut self, generated: &BTreeSet<String>) -> Self {
+        self.equality = equality::TypeEqualities::from_shapes(self.shapes, generated);
         self
     }
 
-    /// Says which attributes the owner gives to types and fields.
+    /// Applies the configured attributes to types and fields.
     #[must_use]
-    pub fn dressed(mut self, options: &'a Options) -> Self {
+    pub fn with_attributes(mut self, options: &'a SchemaOptions) -> Self {
         self.options = Some(options);
         self
     }
 
-    /// The modules of the models, by name: one for each area.
+    /// Generates the modules of the models, one for each area, by name.
     #[must_use]
-    pub fn areas(&self) -> BTreeMap<String, TokenStream> {
+    pub fn area_modules(&self) -> BTreeMap<String, TokenStream> {
         let mut areas: BTreeMap<String, Vec<TypeId>> = BTreeMap::new();
         for id in self.shapes.ids() {
             areas.entry(self.shapes.get(id).area.clone()).or_default().push(id);
         }
-        let checks = Scope::new(self.graph, self.shapes, self.tables, self.implied_objects).checks();
+        let checks =
+            CheckScope::new(self.graph, self.shapes, self.tables, self.implied_objects).build_checks();
         areas
             .into_iter()
             .map(|(area, mut ids)| {
                 ids.sort_by(|a, b| self.shapes.get(*a).name.cmp(&self.shapes.get(*b).name));
                 self.area.replace(area.clone());
                 let items: Vec<TokenStream> =
-                    ids.into_iter().map(|id| self.item(id, checks.of(id))).collect();
-                let uses = self.uses();
+                    ids.into_iter().map(|id| self.type_item(id, checks.for_type(id))).collect();
+                let uses = self.use_items();
                 (area, quote!(#uses #(#items)*))
             })
             .collect()
     }
 
-    /// Remembers that the module that is being written names something of the runtime.
-    fn import(&self, what: Runtime) {
+    /// Records that the current module uses a runtime item.
+    fn add_import(&self, what: RuntimeImport) {
         self.imports.borrow_mut().runtime.insert(what);
     }
 
-    /// The `use` lines of the module that was written.
-    fn uses(&self) -> TokenStream {
-        let Imports { runtime, siblings } = self.imports.take();
-        // Where a type is written with its conditions, its validator is named.
-        let conditions = runtime.contains(&Runtime::Validator).then(|| {
+    /// Returns the `use` declarations of the current module and resets them.
+    fn use_items(&self) -> TokenStream {
+        let ModuleImports { runtime, siblings } = self.imports.take();
+        // Modules with expanded checks import `Validator`.
+        let conditions = runtime.contains(&RuntimeImport::Validator).then(|| {
             quote! {
                 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
             }
         });
-        let runtime: Vec<TokenStream> = runtime.iter().map(|each| each.path()).collect();
+        let runtime: Vec<TokenStream> = runtime.iter().map(|each| each.import_path()).collect();
         let runtime = (!runtime.is_empty()).then(|| quote!(use ::contract_runtime::{#(#runtime),*};));
         let mut areas: BTreeMap<String, Vec<Ident>> = BTreeMap::new();
         for (area, name) in siblings {
@@ -201,9 +206,9 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The module `types`: every model by its own name.
+    /// Generates the module `types`, which re-exports every model.
     #[must_use]
-    pub fn reexports(&self) -> TokenStream {
+    pub fn types_module(&self) -> TokenStream {
         let mut areas: BTreeMap<&str, Vec<Ident>> = BTreeMap::new();
         for def in &self.shapes.types {
             areas.entry(&def.area).or_default().push(ident(&def.name));
@@ -216,29 +221,29 @@ impl<'a> Emitter<'a> {
         quote!(#(#uses)*)
     }
 
-    fn item(&self, id: TypeId, check: &Check) -> TokenStream {
+    fn type_item(&self, id: TypeId, check: &Check) -> TokenStream {
         let def = self.shapes.get(id);
         let body = match &def.body {
-            Body::Struct(body) => self.record(id, def, body),
-            Body::Tagged(body) => self.tagged(id, def, body),
-            Body::ByKind(variants) => self.by_kind(id, def, variants),
-            Body::Enum(list) => self.string_enum(def, list),
-            Body::Newtype(inner) => self.newtype(id, def, inner),
-            Body::Pending => TokenStream::new(),
+            TypeBody::Struct(body) => self.struct_item(id, def, body),
+            TypeBody::Tagged(body) => self.tagged_union_item(id, def, body),
+            TypeBody::ByKind(variants) => self.kind_union_item(id, def, variants),
+            TypeBody::Enum(list) => self.string_enum_item(def, list),
+            TypeBody::Newtype(inner) => self.newtype_item(id, def, inner),
+            TypeBody::Pending => TokenStream::new(),
         };
-        let contract = self.contract(def, check);
+        let contract = self.contract_impl(def, check);
         quote!(#body #contract)
     }
 
-    fn contract(&self, def: &TypeDef, check: &Check) -> TokenStream {
+    fn contract_impl(&self, def: &TypeDef, check: &Check) -> TokenStream {
         let name = ident(&def.name);
-        let row = self.tables.row(&def.conj);
+        let row = self.tables.row_expression(&def.conj);
         if matches!(check, Check::Always) {
-            return quote!(::contract_runtime::contract!(#name = schemas::validator(#row)););
+            return quote!(::contract_runtime::unconstrained_contract!(#name = schemas::validator(#row)););
         }
-        self.import(Runtime::Contract);
-        self.import(Runtime::Validator);
-        let check = self.check(check);
+        self.add_import(RuntimeImport::Contract);
+        self.add_import(RuntimeImport::Validator);
+        let check = self.check_expression(check);
         quote! {
             impl Contract for #name {
                 const VALIDATOR: Validator<'static> = schemas::validator(#row);
@@ -250,29 +255,29 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// What a type derives of `Clone`, `Debug`, `PartialEq`, `Eq` and `Hash`.
-    fn derives(&self, id: TypeId) -> TokenStream {
-        let equality = self.equality.of_type(id).derives();
+    /// Returns the derive list of a type.
+    fn derive_list(&self, id: TypeId) -> TokenStream {
+        let equality = self.equality.equality_of_type(id).derive_list();
         quote!(Clone, Debug, #equality)
     }
 
-    /// The Rust type of a place, as seen from the module that is being written.
-    fn ty(&self, ty: &TypeRef) -> TokenStream {
+    /// Returns the Rust type as seen from the current module.
+    fn type_tokens(&self, ty: &TypeRef) -> TokenStream {
         match ty {
             TypeRef::Json => {
-                self.import(Runtime::Json);
+                self.add_import(RuntimeImport::Json);
                 quote!(Json)
             }
             TypeRef::Bool => quote!(bool),
             TypeRef::Int(IntKind::I64) => quote!(i64),
             TypeRef::Int(IntKind::U64) => quote!(u64),
             TypeRef::Number => {
-                self.import(Runtime::Number);
+                self.add_import(RuntimeImport::Number);
                 quote!(Number)
             }
             TypeRef::String => quote!(String),
             TypeRef::Secret => {
-                self.import(Runtime::Secret);
+                self.add_import(RuntimeImport::Secret);
                 quote!(Secret)
             }
             TypeRef::Named(id) => {
@@ -284,42 +289,42 @@ impl<'a> Emitter<'a> {
                 quote!(#name)
             }
             TypeRef::Replaced(path, _) => path.parse().unwrap_or_else(|_| quote!(Json)),
-            TypeRef::Vec(inner) => wrap(quote!(Vec), &self.ty(inner)),
+            TypeRef::Vec(inner) => generic_type(quote!(Vec), &self.type_tokens(inner)),
             TypeRef::Map(inner) => {
-                self.import(Runtime::Map);
-                wrap(quote!(Map), &self.ty(inner))
+                self.add_import(RuntimeImport::Map);
+                generic_type(quote!(Map), &self.type_tokens(inner))
             }
             TypeRef::Nullable(inner) => {
-                self.import(Runtime::Nullable);
-                wrap(quote!(Nullable), &self.ty(inner))
+                self.add_import(RuntimeImport::Nullable);
+                generic_type(quote!(Nullable), &self.type_tokens(inner))
             }
-            TypeRef::Boxed(inner) => wrap(quote!(Box), &self.ty(inner)),
+            TypeRef::Boxed(inner) => generic_type(quote!(Box), &self.type_tokens(inner)),
             TypeRef::Tuple(inner) => {
-                let inner = inner.iter().map(|t| self.ty(t));
+                let inner = inner.iter().map(|t| self.type_tokens(t));
                 quote!((#(#inner,)*))
             }
         }
     }
 
-    fn facts(&self, conj: &Conj) -> Facts {
-        Facts::of(self.graph, conj, self.implied_objects)
+    fn facts_of(&self, conj: &SchemaConjunction) -> SchemaFacts {
+        SchemaFacts::from_conjunction(self.graph, conj, self.implied_objects)
     }
 
     fn holds_members(&self, ty: &TypeRef) -> bool {
-        self.with_members.of_place(ty)
+        self.may_hold_undeclared.place_contains(ty)
     }
 }
 
-fn wrap(outer: TokenStream, inner: &TokenStream) -> TokenStream {
+fn generic_type(outer: TokenStream, inner: &TokenStream) -> TokenStream {
     quote!(#outer<#inner>)
 }
 
-impl RustTypes for Emitter<'_> {
+impl RustTypes for ModelEmitter<'_> {
     fn rust_type(&self, ty: &TypeRef) -> TokenStream {
         full_type(self.shapes, ty)
     }
 
-    fn name<'s>(&'s self, ty: &TypeRef) -> Option<&'s str> {
+    fn type_name<'s>(&'s self, ty: &TypeRef) -> Option<&'s str> {
         match ty {
             TypeRef::Named(id) => Some(&self.shapes.get(*id).name),
             _ => None,
@@ -330,17 +335,17 @@ impl RustTypes for Emitter<'_> {
         self.shapes.is_copy(ty)
     }
 
-    fn equality(&self, ty: &TypeRef) -> Equality {
-        self.equality.of_place(ty)
+    fn equality(&self, ty: &TypeRef) -> EqualityTraits {
+        self.equality.equality_of(ty)
     }
 
-    fn validator(&self, schema: SchemaId) -> TokenStream {
-        let row = self.tables.row_of(schema);
+    fn validator_expression(&self, schema: SchemaId) -> TokenStream {
+        let row = self.tables.schema_row_expression(schema);
         quote!(schemas::validator(#row))
     }
 }
 
-/// A type as seen from a module beside the areas.
+/// Returns the Rust type as seen from a sibling of the areas.
 fn full_type(shapes: &Shapes, ty: &TypeRef) -> TokenStream {
     let runtime = quote!(::contract_runtime);
     match ty {
@@ -356,10 +361,10 @@ fn full_type(shapes: &Shapes, ty: &TypeRef) -> TokenStream {
             quote!(super::types::#name)
         }
         TypeRef::Replaced(path, _) => path.parse().unwrap_or_else(|_| quote!(#runtime::Json)),
-        TypeRef::Vec(inner) => wrap(quote!(Vec), &full_type(shapes, inner)),
-        TypeRef::Map(inner) => wrap(quote!(#runtime::Map), &full_type(shapes, inner)),
-        TypeRef::Nullable(inner) => wrap(quote!(#runtime::Nullable), &full_type(shapes, inner)),
-        TypeRef::Boxed(inner) => wrap(quote!(Box), &full_type(shapes, inner)),
+        TypeRef::Vec(inner) => generic_type(quote!(Vec), &full_type(shapes, inner)),
+        TypeRef::Map(inner) => generic_type(quote!(#runtime::Map), &full_type(shapes, inner)),
+        TypeRef::Nullable(inner) => generic_type(quote!(#runtime::Nullable), &full_type(shapes, inner)),
+        TypeRef::Boxed(inner) => generic_type(quote!(Box), &full_type(shapes, inner)),
         TypeRef::Tuple(inner) => {
             let inner = inner.iter().map(|t| full_type(shapes, t));
             quote!((#(#inner,)*))

@@ -1,15 +1,16 @@
-//! What other generators make of a contract: progenitor of its operations, typify of its schemas.
+//! Reports how progenitor handles the operations of a contract and how typify handles its schemas, and lowers
+//! contracts to OpenAPI 3.0.3 and JSON Schema draft-07.
 //!
-//! Both are run for real, each time as a process of their own ([`Engines`]), and what they produce is
-//! read: progenitor's methods are held against the operations, typify's types are given documents,
-//! valid ones and such as break one rule. So what is said of them is what they do with this
-//! contract, in the versions that are linked here, and nothing that is generated depends on it.
+//! [`opinions`] runs both generators, each in a separate process ([`Engines`]), and analyzes their output. It
+//! compares progenitor's methods with the operations. It tests typify's types with valid documents and with
+//! documents that violate exactly one rule. The results therefore describe the linked versions on this
+//! contract. Generated code does not depend on them.
 //!
 //! ```no_run
 //! use contract_codegen::{Project, engines::{Engines, opinions}};
 //!
 //! let project = Project { inputs: vec!["openapi.yaml".into()], ..Project::default() };
-//! for opinion in opinions(&project.read()?, &Engines::here()) {
+//! for opinion in opinions(&project.read_contract()?, &Engines::here()) {
 //!     println!("{} refuses {} parts of it", opinion.engine, opinion.refusals.len());
 //! }
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
@@ -37,45 +38,45 @@ pub use self::{
     openapi::Document,
     process::{Engines, SUBCOMMAND, serve},
 };
-use crate::{reading::Reading, stack::deep};
+use crate::{analyzed_contract::AnalyzedContract, stack::run_on_deep_stack};
 
-/// How many places are named where something is dropped.
+/// Maximum number of places that a row lists for a dropped construct.
 const NAMED: usize = 3;
 
-/// What one generator does with a contract.
+/// The behavior of one generator on a contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opinion {
-    /// `progenitor`, `typify`.
+    /// The generator: `progenitor` or `typify`.
     pub engine: &'static str,
-    /// By construct.
+    /// One row per construct.
     pub rows: Vec<Row>,
-    /// What it takes not at all, or not as the contract means it.
+    /// Parts of the contract that the generator rejects, or valid documents that its types reject.
     pub refusals: Vec<Refusal>,
 }
 
-/// How a construct fares: a keyword, a place of parameters, what a document has.
+/// The results for one construct: a keyword, a parameter location or a document feature.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// `maxLength`, `parameter in the query`.
     pub construct: String,
-    /// How often what is produced does as it says.
+    /// Occurrences that the generated code honors.
     pub kept: usize,
-    /// How often it does not.
+    /// Occurrences that the generated code ignores.
     pub dropped: usize,
-    /// How often it stands in something that is refused.
+    /// Occurrences inside of parts that the generator rejects.
     pub refused: usize,
-    /// How often no question was found that tells.
+    /// Occurrences without a verdict: no test document was found, or the generated method was not recognized.
     pub unasked: usize,
-    /// Some of the places where it is dropped, with what shows it.
+    /// Some places where the construct is dropped, each with its evidence; at most three.
     pub places: Vec<String>,
 }
 
-/// Something that a generator refuses.
+/// A part of the contract that a generator rejects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refusal {
     /// `file:line #/pointer`
     pub place: String,
-    /// Why, in its own words.
+    /// The generator's error message.
     pub reason: String,
 }
 
@@ -93,33 +94,35 @@ impl Row {
     }
 }
 
-/// The schemas of a contract as the `definitions` of one draft-07 document, which typify reads.
+/// Returns the schemas of a contract as the `definitions` of one draft-07 document, the input of typify.
 #[must_use]
-pub fn draft_07(contract: &Reading) -> Value {
-    deep(|| typify::document(contract, &Names::of(&contract.graph, &contract.api)))
+pub fn draft_07(contract: &AnalyzedContract) -> Value {
+    run_on_deep_stack(|| typify::document(contract, &Names::of(&contract.graph, &contract.api)))
 }
 
-/// A contract as one OpenAPI 3.0.3 document, as much of it as that has words for.
+/// Lowers a contract to one OpenAPI 3.0.3 document and lists the constructs that OpenAPI 3.0 cannot express.
 ///
 /// ```no_run
 /// use contract_codegen::{Project, engines::openapi_30};
 ///
-/// let contract = Project { inputs: vec!["openapi.yaml".into()], ..Project::default() }.read()?;
+/// let contract = Project { inputs: vec!["openapi.yaml".into()], ..Project::default() }.read_contract()?;
 /// let document = openapi_30(&contract);
 /// for loss in &document.losses {
-///     println!("{}: {}", contract.whereabouts(&loss.place), loss.what);
+///     println!("{}: {}", contract.format_location(&loss.place), loss.what);
 /// }
 /// # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 /// ```
 #[must_use]
-pub fn openapi_30(contract: &Reading) -> Document {
-    deep(|| openapi::document(contract))
+pub fn openapi_30(contract: &AnalyzedContract) -> Document {
+    run_on_deep_stack(|| openapi::document(contract))
 }
 
-/// Asks progenitor and typify what they make of a contract.
+/// Runs progenitor and typify on a contract and returns the results of each.
+///
+/// progenitor is skipped if the contract has no operations.
 #[must_use]
-pub fn opinions(contract: &Reading, engines: &Engines) -> Vec<Opinion> {
-    deep(|| {
+pub fn opinions(contract: &AnalyzedContract, engines: &Engines) -> Vec<Opinion> {
+    run_on_deep_stack(|| {
         let names = Names::of(&contract.graph, &contract.api);
         let mut all = Vec::new();
         if !contract.api.operations.is_empty() {

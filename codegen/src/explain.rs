@@ -1,335 +1,344 @@
-//! Where something generated came from, why it looks that way, and what enforces its rules.
+//! Explanations of generated items: where each is defined, why it has its form, and what enforces its rules.
+//!
+//! Entry point: [`explain_name`]. The module also lists every constraint of a contract for [`crate::report`].
 //!
 //! ```
-//! use contract_codegen::{Project, Sources, explain::explain};
+//! use contract_codegen::{Project, Sources, explain::explain_name};
 //!
 //! let text = r#"{"type": "object", "properties": {"code": {"type": "string", "maxLength": 3}}}"#;
 //! let project = Project::default();
-//! let contract = project.understand(Sources::from_texts(&[("seat.schema.json", "", text)])?)?;
-//! let found = explain(&project, &contract, "Seat.code").unwrap_or_default();
+//! let contract = project.analyze_sources(Sources::from_texts(&[("seat.schema.json", "", text)])?)?;
+//! let found = explain_name(&project, &contract, "Seat.code").unwrap_or_default();
 //! assert!(found[0].origins[0].starts_with("seat.schema.json:1"));
-//! assert!(found[0].text().contains("maxLength 3"));
-//! assert_eq!(explain(&project, &contract, "Seat.cod"), Err(Some("Seat.code".to_owned())));
+//! assert!(found[0].to_text().contains("maxLength 3"));
+//! assert_eq!(explain_name(&project, &contract, "Seat.cod"), Err(Some("Seat.code".to_owned())));
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 
 pub(crate) mod constraint;
-mod find;
+mod lookup;
 mod operation;
-mod print;
 pub(crate) mod reason;
+mod render;
 
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
 };
 
-use contract_runtime::{media::MediaType, operation::Framing, text::Lines};
+use contract_runtime::{media_type::MediaType, operation::ItemFraming, text::LineStarts};
 
-pub use self::constraint::How;
-use self::constraint::clip;
-pub(crate) use self::constraint::{Constraint, Constraints};
+pub use self::constraint::EnforcedBy;
+use self::constraint::truncate_value;
+pub(crate) use self::constraint::{ConstraintLister, SchemaConstraint};
 use crate::{
+    analyzed_contract::AnalyzedContract,
     api::{self, Operation},
+    conjunction::{SchemaConjunction, SchemaFacts},
     generate::Project,
-    plan::{Plans, Side},
-    reading::Reading,
+    plan::{ContractPlan, OperationSide},
     schema::{Schema, SchemaId},
-    shape::{Body, Field, TypeId, TypeRef},
-    stack::deep,
-    tables::Shelves,
-    together::{Conj, Facts},
-    tree::{Place, SourceId},
+    shape::{StructField, TypeBody, TypeId, TypeRef},
+    stack::run_on_deep_stack,
+    tables::TableArenas,
+    tree::{DocumentLocation, SourceId},
 };
 
-/// Everything there is to say about a name.
+/// The explanation of one type, field, schema or operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// `struct StockLot`
+    /// Kind and name, such as `struct StockLot, in module `models``.
     pub title: String,
-    /// `stocks/lot.schema.json:12 #/$defs/lot`, one for each schema.
+    /// One entry for each schema of the item, such as `stocks/lot.schema.json:12 #/$defs/lot`.
     pub origins: Vec<String>,
-    /// `title` and `description` of the contract.
+    /// `title` and `description` of the contract, on separate lines.
     pub description: Option<String>,
-    /// Its form and why.
+    /// The Rust form of the item and the reason for it.
     pub form: String,
-    /// What applies to the value as a whole.
-    pub rules: Vec<Rule>,
-    /// Its parts: members, variants, arguments.
-    pub parts: Vec<Part>,
+    /// Rules for the value as a whole.
+    pub rules: Vec<ExplainedRule>,
+    /// Fields of a struct, variants of an enum, or parameters, bodies and responses of an operation.
+    pub parts: Vec<ExplainedPart>,
 }
 
-/// A constraint in words.
+/// A constraint as text, with the mechanism that enforces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
-    /// `maxLength 64`
+pub struct ExplainedRule {
+    /// Keyword and value, such as `maxLength 64`.
     pub text: String,
-    /// What enforces it; nothing for what only tells: `format`, `default`.
-    pub how: Option<How>,
+    /// The mechanism that enforces the rule; `None` for an annotation such as `format` or `default`.
+    pub enforcement: Option<EnforcedBy>,
 }
 
-/// A member, a variant, an argument.
+/// A field, a variant, a parameter, a body or a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Part {
-    /// Its name on the wire.
+pub struct ExplainedPart {
+    /// The name in JSON or in the request: a property, a tag value, a parameter or a media type.
     pub wire: String,
-    /// Its Rust name.
+    /// The Rust name; empty if the part has none.
     pub name: String,
-    /// Its Rust type.
+    /// The Rust type, as generated code prints it.
     pub ty: String,
-    /// `required`, `optional`, or what means this variant.
+    /// `required` or `optional`, or the role of the part, such as `value of `kind`` for a variant.
     pub presence: String,
-    /// What the contract says about it.
+    /// The description in the contract.
     pub description: Option<String>,
-    /// What applies to its value.
-    pub rules: Vec<Rule>,
+    /// Rules for the value of the part.
+    pub rules: Vec<ExplainedRule>,
 }
 
-/// Explains a type, `Type.member`, the end of a schema's location, or an operation by its id or its
-/// method.
+/// Explains everything with the given name: a type, `Type.field`, the end of a schema's location, or an
+/// operation by its id, method name or call type.
 ///
 /// # Errors
-/// The nearest name that there is, when nothing has this one.
-pub fn explain(
+/// Returns the most similar existing name if nothing has this name.
+pub fn explain_name(
     project: &Project,
-    contract: &Reading,
+    contract: &AnalyzedContract,
     name: &str,
 ) -> Result<Vec<Explanation>, Option<String>> {
-    deep(|| {
-        let plans = project.plans(contract);
-        let found = find::find(contract, &plans, name);
+    run_on_deep_stack(|| {
+        let plans = project.operation_plans(contract);
+        let found = lookup::find_targets(contract, &plans, name);
         if found.is_empty() {
-            return Err(find::nearest(contract, &plans, name));
+            return Err(lookup::nearest_name(contract, &plans, name));
         }
-        let shelves = Shelves::default();
-        let tables = contract.tables(&shelves);
-        let explainer = Explainer { contract, plans, constraints: Constraints::new(contract, &tables) };
-        Ok(found.into_iter().filter_map(|target| explainer.target(target)).collect())
+        let arenas = TableArenas::default();
+        let tables = contract.build_tables(&arenas);
+        let explainer = Explainer { contract, plans, constraints: ConstraintLister::new(contract, &tables) };
+        Ok(found.into_iter().filter_map(|target| explainer.explain_target(target)).collect())
     })
 }
 
-/// What a name can mean.
+/// An item that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target {
+enum ExplainTarget {
     Type(TypeId),
     Member(TypeId, usize),
     Schema(SchemaId),
-    /// A call of one of the plans, by its index.
-    Call(Side, usize),
+    /// A call of one of the two plans, by its index.
+    Call(OperationSide, usize),
 }
 
 struct Explainer<'a> {
-    contract: &'a Reading,
-    plans: Plans<'a>,
-    constraints: Constraints<'a>,
+    contract: &'a AnalyzedContract,
+    plans: ContractPlan<'a>,
+    constraints: ConstraintLister<'a>,
 }
 
 impl Explainer<'_> {
-    fn target(&self, target: Target) -> Option<Explanation> {
+    fn explain_target(&self, target: ExplainTarget) -> Option<Explanation> {
         Some(match target {
-            Target::Type(id) => self.definition(id),
-            Target::Member(id, index) => self.member(id, index),
-            Target::Schema(id) => self.schema(id),
-            Target::Call(side, index) => self.operation(side, self.plans.of(side).calls.get(index)?),
+            ExplainTarget::Type(id) => self.explain_type(id),
+            ExplainTarget::Member(id, index) => self.explain_member(id, index),
+            ExplainTarget::Schema(id) => self.explain_schema(id),
+            ExplainTarget::Call(side, index) => {
+                self.explain_operation(side, self.plans.side(side).calls.get(index)?)
+            }
         })
     }
 
-    fn definition(&self, id: TypeId) -> Explanation {
+    fn explain_type(&self, id: TypeId) -> Explanation {
         let def = self.contract.shapes.get(id);
         let word = match &def.body {
-            Body::Struct(_) | Body::Newtype(_) | Body::Pending => "struct",
-            Body::Tagged(_) | Body::ByKind(_) | Body::Enum(_) => "enum",
+            TypeBody::Struct(_) | TypeBody::Newtype(_) | TypeBody::Pending => "struct",
+            TypeBody::Tagged(_) | TypeBody::ByKind(_) | TypeBody::Enum(_) => "enum",
         };
         let own = TypeRef::Named(id);
-        let mut rules = self.rules(&def.conj, &own, &[]);
-        if let Body::Newtype(inner) = &def.body {
-            rules.extend(self.inside(&def.conj, inner));
+        let mut rules = self.rules_at(&def.conj, &own, &[]);
+        if let TypeBody::Newtype(inner) = &def.body {
+            rules.extend(self.inner_rules(&def.conj, inner));
         }
         Explanation {
             title: format!("{word} {}, in module `{}`", def.name, def.area),
-            origins: self.origins(&def.conj),
-            description: self.description(&def.conj, def.schema),
-            form: reason::form(self.contract, def),
+            origins: self.format_origins(&def.conj),
+            description: self.find_description(&def.conj, def.schema),
+            form: reason::type_form(self.contract, def),
             rules,
-            parts: self.parts(id),
+            parts: self.type_parts(id),
         }
     }
 
-    fn parts(&self, id: TypeId) -> Vec<Part> {
+    fn type_parts(&self, id: TypeId) -> Vec<ExplainedPart> {
         let def = self.contract.shapes.get(id);
-        let variant = |wire: String, name: &str, ty: &TypeRef, presence: &str| Part {
+        let variant = |wire: String, name: &str, ty: &TypeRef, presence: &str| ExplainedPart {
             wire,
             name: name.to_owned(),
-            ty: reason::name(self.contract, ty),
+            ty: reason::type_name(self.contract, ty),
             presence: presence.to_owned(),
             description: None,
             rules: Vec::new(),
         };
         match &def.body {
-            Body::Struct(body) => (0..body.fields.len()).filter_map(|index| self.part(id, index)).collect(),
-            Body::Tagged(body) => {
+            TypeBody::Struct(body) => {
+                (0..body.fields.len()).filter_map(|index| self.field_part(id, index)).collect()
+            }
+            TypeBody::Tagged(body) => {
                 let parts = body.variants.iter().map(|v| {
                     let literals: Vec<String> = v.literals.iter().map(ToString::to_string).collect();
                     variant(literals.join(" or "), &v.name, &v.ty, &format!("value of `{}`", body.tag))
                 });
                 parts.collect()
             }
-            Body::ByKind(variants) => variants
+            TypeBody::ByKind(variants) => variants
                 .iter()
-                .map(|v| variant(constraint::type_words(v.types), &v.name, &v.ty, "JSON type"))
+                .map(|v| variant(constraint::join_type_names(v.types), &v.name, &v.ty, "JSON type"))
                 .collect(),
-            Body::Enum(list) => {
-                let parts = list.values.iter().map(|(wire, rust, doc)| Part {
+            TypeBody::Enum(list) => {
+                let parts = list.values.iter().map(|(wire, rust, doc)| ExplainedPart {
                     description: doc.clone(),
                     ..variant(wire.clone(), rust, &TypeRef::String, "value")
                 });
                 parts.collect()
             }
-            Body::Newtype(_) | Body::Pending => Vec::new(),
+            TypeBody::Newtype(_) | TypeBody::Pending => Vec::new(),
         }
     }
 
-    fn part(&self, id: TypeId, index: usize) -> Option<Part> {
-        let Body::Struct(body) = &self.contract.shapes.get(id).body else { return None };
+    fn field_part(&self, id: TypeId, index: usize) -> Option<ExplainedPart> {
+        let TypeBody::Struct(body) = &self.contract.shapes.get(id).body else { return None };
         let field = body.fields.get(index)?;
-        let covered = self.covered(&field.ty);
+        let covered = self.schemas_of_type(&field.ty);
         let presence = match (field.omitted, field.required) {
-            (true, _) => "written without a field: the type stands for it",
+            (true, _) => "constant, without a field of its own",
             (false, true) => "required",
             (false, false) => "optional",
         };
-        Some(Part {
+        Some(ExplainedPart {
             wire: field.wire.clone(),
             name: field.name.clone(),
-            ty: reason::name(self.contract, &field.ty),
+            ty: reason::type_name(self.contract, &field.ty),
             presence: presence.to_owned(),
-            description: self.description(&field.conj, field.describe),
-            rules: self.rules_of_member(field, &covered),
+            description: self.find_description(&field.conj, field.described_by),
+            rules: self.field_rules(field, &covered),
         })
     }
 
-    fn rules_of_member(&self, field: &Field, covered: &[SchemaId]) -> Vec<Rule> {
-        let mut all = rules(self.constraints.of_member(field, covered));
-        all.extend(self.told(&field.conj, covered));
-        all.extend(self.inside(&field.conj, &field.ty));
+    fn field_rules(&self, field: &StructField, covered: &[SchemaId]) -> Vec<ExplainedRule> {
+        let mut all = rules_from_constraints(self.constraints.field_constraints(field, covered));
+        all.extend(self.unenforced_rules(&field.conj, covered));
+        all.extend(self.inner_rules(&field.conj, &field.ty));
         all
     }
 
-    /// The schemas whose rules a field's own type carries and explains.
-    fn covered(&self, ty: &TypeRef) -> Vec<SchemaId> {
+    /// Returns the schemas that a field's type already covers with rules of its own.
+    fn schemas_of_type(&self, ty: &TypeRef) -> Vec<SchemaId> {
         match ty {
-            TypeRef::Named(id) => self.members(&self.contract.shapes.get(*id).conj),
-            TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => self.covered(inner),
+            TypeRef::Named(id) => self.applied_schemas(&self.contract.shapes.get(*id).conj),
+            TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => self.schemas_of_type(inner),
             _ => Vec::new(),
         }
     }
 
-    fn member(&self, id: TypeId, index: usize) -> Explanation {
+    fn explain_member(&self, id: TypeId, index: usize) -> Explanation {
         let def = self.contract.shapes.get(id);
         let field = match &def.body {
-            Body::Struct(body) => body.fields.get(index),
+            TypeBody::Struct(body) => body.fields.get(index),
             _ => None,
         };
-        let (Some(field), Some(part)) = (field, self.part(id, index)) else { return self.definition(id) };
+        let (Some(field), Some(part)) = (field, self.field_part(id, index)) else {
+            return self.explain_type(id);
+        };
         let form = match &field.ty {
             TypeRef::Json => format!(
                 "`Json`, {}: JSON value because {}",
                 part.presence,
-                reason::json(self.contract, &field.conj)
+                reason::json_reason(self.contract, &field.conj)
             ),
             TypeRef::Named(inner) => {
                 let inner = self.contract.shapes.get(*inner);
-                format!("`{}`, {}: {}", inner.name, part.presence, reason::form(self.contract, inner))
+                format!("`{}`, {}: {}", inner.name, part.presence, reason::type_form(self.contract, inner))
             }
             _ => format!("`{}`, {}", part.ty, part.presence),
         };
         Explanation {
             title: format!("{}.{}, `{}` on the wire", def.name, field.name, field.wire),
-            origins: self.origins(&field.conj),
+            origins: self.format_origins(&field.conj),
             description: part.description,
             form,
-            rules: self.rules_of_member(field, &[]),
+            rules: self.field_rules(field, &[]),
             parts: Vec::new(),
         }
     }
 
-    fn schema(&self, id: SchemaId) -> Explanation {
-        let conj = Conj::one(id);
-        let ty = self.contract.shapes.of(id);
+    fn explain_schema(&self, id: SchemaId) -> Explanation {
+        let conj = SchemaConjunction::from_schema(id);
+        let ty = self.contract.shapes.type_of_schema(id);
         if let TypeRef::Named(named) = ty {
-            return self.definition(*named);
+            return self.explain_type(*named);
         }
-        // A schema inside others may be a field, where it has a type.
+        // A nested schema may belong to a field that has a type.
         let field =
             self.contract.shapes.ids().find_map(|owner| match &self.contract.shapes.get(owner).body {
-                Body::Struct(body) => {
+                TypeBody::Struct(body) => {
                     let index = body.fields.iter().position(|field| field.conj.ids.contains(&id))?;
                     Some((owner, index))
                 }
                 _ => None,
             });
         if let Some((owner, index)) = field {
-            return self.member(owner, index);
+            return self.explain_member(owner, index);
         }
         Explanation {
-            title: format!("schema {}", self.contract.graph.location(id)),
-            origins: self.origins(&conj),
-            description: self.description(&conj, Some(id)),
+            title: format!("schema {}", self.contract.graph.absolute_location(id)),
+            origins: self.format_origins(&conj),
+            description: self.find_description(&conj, Some(id)),
             form: match ty {
-                TypeRef::Json => "has no type of its own: a part of others, or a JSON value".to_owned(),
-                other => format!("`{}`", reason::name(self.contract, other)),
+                TypeRef::Json => "has no type of its own: part of other schemas, or a JSON value".to_owned(),
+                other => format!("`{}`", reason::type_name(self.contract, other)),
             },
-            rules: self.rules(&conj, ty, &[]),
+            rules: self.rules_at(&conj, ty, &[]),
             parts: Vec::new(),
         }
     }
 
-    fn rules(&self, conj: &Conj, ty: &TypeRef, covered: &[SchemaId]) -> Vec<Rule> {
-        let mut all = rules(self.constraints.at(conj, ty, covered));
-        all.extend(self.told(conj, covered));
-        all.extend(self.inside(conj, ty));
+    fn rules_at(&self, conj: &SchemaConjunction, ty: &TypeRef, covered: &[SchemaId]) -> Vec<ExplainedRule> {
+        let mut all = rules_from_constraints(self.constraints.constraints_at(conj, ty, covered));
+        all.extend(self.unenforced_rules(conj, covered));
+        all.extend(self.inner_rules(conj, ty));
         all
     }
 
-    /// What a place is told that nothing enforces.
-    fn told(&self, conj: &Conj, covered: &[SchemaId]) -> Vec<Rule> {
-        let members = self.members(conj).into_iter().filter(|id| !covered.contains(id));
+    /// Returns the annotations of a location that nothing enforces: `format` and `default`.
+    fn unenforced_rules(&self, conj: &SchemaConjunction, covered: &[SchemaId]) -> Vec<ExplainedRule> {
+        let members = self.applied_schemas(conj).into_iter().filter(|id| !covered.contains(id));
         let schemas = members.map(|id| self.contract.graph.schema(id));
         let schemas: Vec<&Schema> = schemas.collect();
         let formats = schemas.iter().filter_map(|schema| schema.format.as_ref());
         let mut texts: BTreeSet<String> = formats.map(|format| format!("format {format}")).collect();
-        // The nearest to the use is what is meant there.
+        // The default nearest to the use overrides the others.
         let default = schemas.iter().rev().find_map(|schema| schema.default.as_ref());
-        texts.extend(default.map(|default| format!("default {}", clip(&default.to_string()))));
-        texts.into_iter().map(|text| Rule { text, how: None }).collect()
+        texts.extend(default.map(|default| format!("default {}", truncate_value(&default.to_string()))));
+        texts.into_iter().map(|text| ExplainedRule { text, enforcement: None }).collect()
     }
 
-    /// The rules of what stands in a list or a map, unless a type of its own has them.
-    fn inside(&self, conj: &Conj, ty: &TypeRef) -> Vec<Rule> {
+    /// Returns the rules for elements of a list or values of a map, unless a named type covers them.
+    fn inner_rules(&self, conj: &SchemaConjunction, ty: &TypeRef) -> Vec<ExplainedRule> {
         let graph = &self.contract.graph;
-        let schemas = self.members(conj).into_iter().map(|id| graph.schema(id));
+        let schemas = self.applied_schemas(conj).into_iter().map(|id| graph.schema(id));
         let (inner, inside, what): (&TypeRef, Vec<SchemaId>, _) = match ty {
-            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => return self.inside(conj, inner),
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => return self.inner_rules(conj, inner),
             TypeRef::Vec(inner) => (inner, schemas.filter_map(|s| s.items).collect(), "each element"),
             TypeRef::Map(inner) => {
-                (inner, schemas.filter_map(|s| s.additional_properties).collect(), "each member")
+                (inner, schemas.filter_map(|s| s.additional_properties).collect(), "each value")
             }
             _ => return Vec::new(),
         };
-        if inside.is_empty() || !self.covered(inner).is_empty() {
+        if inside.is_empty() || !self.schemas_of_type(inner).is_empty() {
             return Vec::new();
         }
-        let mut all = self.rules(&Conj::all(inside), inner, &[]);
+        let mut all = self.rules_at(&SchemaConjunction::from_schemas(inside), inner, &[]);
         all.iter_mut().for_each(|rule| rule.text = format!("{what}: {}", rule.text));
         all
     }
 
-    /// All schemas that apply at a place.
-    fn members(&self, conj: &Conj) -> Vec<SchemaId> {
-        Facts::of(&self.contract.graph, conj, self.contract.options.implied_objects).members
+    /// Returns all schemas that apply unconditionally at a location.
+    fn applied_schemas(&self, conj: &SchemaConjunction) -> Vec<SchemaId> {
+        SchemaFacts::from_conjunction(&self.contract.graph, conj, self.contract.options.implied_objects)
+            .unconditional
     }
 
-    fn description(&self, conj: &Conj, first: Option<SchemaId>) -> Option<String> {
+    fn find_description(&self, conj: &SchemaConjunction, first: Option<SchemaId>) -> Option<String> {
         let ids = first.into_iter().chain(conj.ids.iter().rev().copied());
         let mut schemas = ids.map(|id| self.contract.graph.schema(id));
         let schema = schemas.find(|s| s.title.is_some() || s.description.is_some())?;
@@ -337,21 +346,21 @@ impl Explainer<'_> {
         Some(text.collect::<Vec<_>>().join("\n"))
     }
 
-    fn origins(&self, conj: &Conj) -> Vec<String> {
-        conj.ids.iter().map(|&id| self.whereabouts(&self.contract.graph.schema(id).place)).collect()
+    fn format_origins(&self, conj: &SchemaConjunction) -> Vec<String> {
+        conj.ids.iter().map(|&id| self.format_location(&self.contract.graph.schema(id).place)).collect()
     }
 
-    fn whereabouts(&self, place: &Place) -> String {
-        self.contract.whereabouts(place)
+    fn format_location(&self, place: &DocumentLocation) -> String {
+        self.contract.format_location(place)
     }
 }
 
-/// Constraints in words, each once.
-fn rules(constraints: Vec<Constraint>) -> Vec<Rule> {
-    let mut out: Vec<Rule> = Vec::new();
+/// Converts constraints into rules, without duplicates.
+fn rules_from_constraints(constraints: Vec<SchemaConstraint>) -> Vec<ExplainedRule> {
+    let mut out: Vec<ExplainedRule> = Vec::new();
     for constraint in constraints {
         let text = format!("{} {}", constraint.keyword, constraint.value);
-        let rule = Rule { text, how: Some(constraint.how) };
+        let rule = ExplainedRule { text, enforcement: Some(constraint.enforcement) };
         if !out.contains(&rule) {
             out.push(rule);
         }
@@ -359,96 +368,105 @@ fn rules(constraints: Vec<Constraint>) -> Vec<Rule> {
     out
 }
 
-impl Reading {
-    /// A place of the contract as people find it: `file:line #/pointer`.
+impl AnalyzedContract {
+    /// Formats a location of the contract as `file:line #/pointer`.
     #[must_use]
-    pub fn whereabouts(&self, place: &Place) -> String {
-        Whereabouts::new(self).of(place)
+    pub fn format_location(&self, place: &DocumentLocation) -> String {
+        LocationFormatter::new(self).format_location(place)
     }
 }
 
-/// Where many places are, for whom the lines of a document are counted once.
+/// Formats locations of a contract as `file:line #/pointer`; indexes the lines of each document once.
 #[derive(Debug)]
-pub(crate) struct Whereabouts<'a> {
-    contract: &'a Reading,
-    lines: RefCell<BTreeMap<SourceId, Lines>>,
+pub(crate) struct LocationFormatter<'a> {
+    contract: &'a AnalyzedContract,
+    lines: RefCell<BTreeMap<SourceId, LineStarts>>,
 }
 
-impl<'a> Whereabouts<'a> {
-    /// Of the documents of a contract.
+impl<'a> LocationFormatter<'a> {
+    /// Creates a formatter for the documents of a contract.
     #[must_use]
-    pub(crate) fn new(contract: &'a Reading) -> Self {
+    pub(crate) fn new(contract: &'a AnalyzedContract) -> Self {
         Self { contract, lines: RefCell::default() }
     }
 
-    /// `file:line #/pointer`
+    /// Formats a location as `file:line #/pointer`.
     #[must_use]
-    pub(crate) fn of(&self, place: &Place) -> String {
+    pub(crate) fn format_location(&self, place: &DocumentLocation) -> String {
         let Some(source) = self.contract.sources.get(place.source) else {
             return format!("#{}", place.pointer);
         };
         let mut lines = self.lines.borrow_mut();
-        let lines = lines.entry(place.source).or_insert_with(|| Lines::of(&source.text));
-        format!("{}:{} #{}", source.name, lines.line(place.span.start as usize) + 1, place.pointer)
+        let lines = lines.entry(place.source).or_insert_with(|| LineStarts::new(&source.text));
+        format!("{}:{} #{}", source.name, lines.line_at(place.span.start as usize) + 1, place.pointer)
     }
 }
 
-/// Every constraint of the contract with what enforces it, each once: a schema that several
-/// places share is written once.
+/// Lists every constraint of the contract with the mechanism that enforces it.
+///
+/// A constraint of a schema that is used in several locations is listed once.
 #[must_use]
-pub(crate) fn carried(contract: &Reading) -> Vec<Constraint> {
-    let shelves = Shelves::default();
-    let tables = contract.tables(&shelves);
-    let constraints = Constraints::new(contract, &tables);
+pub(crate) fn collect_constraints(contract: &AnalyzedContract) -> Vec<SchemaConstraint> {
+    let arenas = TableArenas::default();
+    let tables = contract.build_tables(&arenas);
+    let constraints = ConstraintLister::new(contract, &tables);
     let mut all = Vec::new();
     for id in contract.shapes.ids() {
         let def = contract.shapes.get(id);
-        all.extend(constraints.at(&def.conj, &TypeRef::Named(id), &[]));
-        if let Body::Struct(body) = &def.body {
-            all.extend(body.fields.iter().flat_map(|field| constraints.of_member(field, &[])));
+        all.extend(constraints.constraints_at(&def.conj, &TypeRef::Named(id), &[]));
+        if let TypeBody::Struct(body) = &def.body {
+            all.extend(body.fields.iter().flat_map(|field| constraints.field_constraints(field, &[])));
         }
     }
     let operations = || contract.api.operations.iter().chain(&contract.api.webhooks);
-    let at = |id: SchemaId| constraints.at(&Conj::one(id), contract.shapes.of(id), &[]);
-    all.extend(operations().flat_map(judged).flat_map(at));
-    // Text and bytes are texts; what else is said of them nobody asks.
-    let asked = |found: &Constraint| found.keyword != "type" || !found.value.contains("string");
-    let passed = operations().flat_map(passed).flat_map(at).filter(asked);
-    all.extend(passed.map(|found| Constraint { how: How::Nothing, ..found }));
+    let at = |id: SchemaId| {
+        constraints.constraints_at(
+            &SchemaConjunction::from_schema(id),
+            contract.shapes.type_of_schema(id),
+            &[],
+        )
+    };
+    all.extend(operations().flat_map(validated_schemas).flat_map(at));
+    // Text and byte bodies are strings by definition, so that `type: string` needs no enforcement.
+    let is_enforceable =
+        |found: &SchemaConstraint| found.keyword != "type" || !found.value.contains("string");
+    let passed = operations().flat_map(unvalidated_schemas).flat_map(at).filter(is_enforceable);
+    all.extend(passed.map(|found| SchemaConstraint { enforcement: EnforcedBy::Nothing, ..found }));
     let mut seen = BTreeSet::new();
     all.retain(|found| seen.insert((found.schema, found.keyword, found.value.clone())));
     all
 }
 
-/// Schemas of an operation that its values are held against: those of parameters, of what is no mere text or
-/// bytes in requests, and of JSON in answers.
-fn judged(operation: &Operation) -> impl Iterator<Item = SchemaId> {
+/// Returns the schemas of an operation whose values are validated: parameters, structured request bodies and
+/// JSON responses.
+fn validated_schemas(operation: &Operation) -> impl Iterator<Item = SchemaId> {
     let parameters = operation.parameters.iter().map(|parameter| parameter.schema);
-    let sent = sent(operation).filter(|media| holds_values(media)).map(|media| media.schema);
-    let answers = answered(operation).filter(|media| MediaType::of(&media.name).is_json());
+    let sent = request_media_types(operation).filter(|media| is_structured(media)).map(|media| media.schema);
+    let answers = response_media_types(operation).filter(|media| MediaType::parse(&media.name).is_json());
     parameters.chain(sent).chain(answers.map(|media| media.schema)).flatten()
 }
 
-/// Schemas of an operation's text and bytes, which are handed on as they are. Of several items that follow one
-/// another the options decide.
-fn passed(operation: &Operation) -> impl Iterator<Item = SchemaId> {
-    let is_one = |media: &&api::MediaType| Framing::of(&MediaType::of(&media.name)).is_none();
-    let sent = sent(operation).filter(|media| !holds_values(media));
-    let answers = answered(operation).filter(|media| !MediaType::of(&media.name).is_json());
+/// Returns the schemas of text and byte bodies, which are passed on without validation. Streams are excluded,
+/// since the options decide whether their items are validated.
+fn unvalidated_schemas(operation: &Operation) -> impl Iterator<Item = SchemaId> {
+    let is_one =
+        |media: &&api::MediaType| ItemFraming::from_media_type(&MediaType::parse(&media.name)).is_none();
+    let sent = request_media_types(operation).filter(|media| !is_structured(media));
+    let answers = response_media_types(operation).filter(|media| !MediaType::parse(&media.name).is_json());
     sent.chain(answers).filter(is_one).filter_map(|media| media.schema)
 }
 
-fn sent(operation: &Operation) -> impl Iterator<Item = &api::MediaType> {
+fn request_media_types(operation: &Operation) -> impl Iterator<Item = &api::MediaType> {
     operation.request_body.iter().flat_map(|body| &body.content)
 }
 
-fn answered(operation: &Operation) -> impl Iterator<Item = &api::MediaType> {
+fn response_media_types(operation: &Operation) -> impl Iterator<Item = &api::MediaType> {
     operation.responses.iter().flat_map(|response| &response.content)
 }
 
-/// Whether a body is read as its schema says, and not as text or bytes alone.
-fn holds_values(media: &api::MediaType) -> bool {
-    let name = MediaType::of(&media.name);
+/// Returns true if a body is parsed according to its schema, and not passed on as text or bytes.
+fn is_structured(media: &api::MediaType) -> bool {
+    let name = MediaType::parse(&media.name);
     name.is_json() || name.is_form() || name.is_multipart()
 }
 
@@ -459,9 +477,10 @@ mod tests {
     use super::*;
     use crate::load::Sources;
 
-    /// Of a default beside a reference and the target's the one beside it counts, in code and in words.
+    /// A `default` beside a `$ref` overrides the default of the referenced schema, in code and in
+    /// explanations.
     #[test]
-    fn the_nearest_default_is_told() {
+    fn the_nearest_default_is_explained() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {
             "S": {"type": "string", "default": "x"},
             "O": {"type": "object", "properties": {
@@ -469,17 +488,18 @@ mod tests {
                 "part": {"allOf": [{"$ref": "#/components/schemas/S"}], "default": "z"},
                 "none": {"$ref": "#/components/schemas/S"}}}}}}"##;
         let project = Project::default();
-        let contract = project.understand(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
-        let told = |name: &str| {
-            let rules = explain(&project, &contract, name).unwrap().remove(0).rules;
-            let told = rules.into_iter().filter(|rule| rule.text.starts_with("default"));
-            told.map(|rule| rule.text).collect::<Vec<_>>()
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
+        let defaults = |name: &str| {
+            let rules = explain_name(&project, &contract, name).unwrap().remove(0).rules;
+            let defaults = rules.into_iter().filter(|rule| rule.text.starts_with("default"));
+            defaults.map(|rule| rule.text).collect::<Vec<_>>()
         };
         let expect = [("O.beside", "y"), ("O.part", "z"), ("O.none", "x")];
         for (name, default) in expect {
-            assert_eq!(told(name), [format!("default \"{default}\"")], "{name}");
+            assert_eq!(defaults(name), [format!("default \"{default}\"")], "{name}");
         }
-        let files = project.emit(contract).unwrap().files.0;
+        let files = project.generate_from(contract).unwrap().files.0;
         let code: String = files.into_values().collect();
         for (name, default) in expect {
             let name = &name[2..];
@@ -490,7 +510,7 @@ mod tests {
         }
     }
 
-    /// A body is of the type that both sides have; of text and bytes nobody asks what a schema says.
+    /// The explanation shows the body types of generated code; schemas of text and byte bodies add no rules.
     #[test]
     fn bodies_are_of_the_types_that_the_code_has() {
         let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"post": {
@@ -502,8 +522,9 @@ mod tests {
                 "image/*": {"schema": {"type": "string", "maxLength": 7}}}}}}},
             "components": {"schemas": {"Pet": {"type": "object", "minProperties": 1, "properties": {"id": {"type": "integer"}}}}}}"##;
         let project = Project::default();
-        let contract = project.understand(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
-        let found = explain(&project, &contract, "a").unwrap().remove(0).parts;
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
+        let found = explain_name(&project, &contract, "a").unwrap().remove(0).parts;
         let found: Vec<_> = found
             .iter()
             .map(|part| {

@@ -1,87 +1,94 @@
-//! The pipeline: load → resolve → prune → shape → plan → tables, then emit → operations
-//! → views → registries → render.
+//! The pipeline from a contract to generated files.
+//!
+//! Stages: load → resolve → prune → shape → plan → tables, then emit → operations → views → registries →
+//! render. [`Project`] is the entry point; [`crate::write`] writes the files.
 
 mod builders;
 mod directions;
+mod media_ranges;
 mod models;
 mod modules;
-mod named;
 mod operations;
 mod options;
 mod output;
-mod ranges;
 mod registries;
 mod secrets;
 mod unchecked;
-mod vendor;
+mod user_names;
+mod vendor_extensions;
 mod views;
 
 use std::path::{Path, PathBuf};
 
-use self::modules::{Modules, Source};
+use self::modules::{ModuleOrigin, ModuleSet};
 pub(crate) use self::options::RESERVED;
-pub use self::options::{select, selector};
+pub use self::options::{select_schemas, shortest_selector};
 use crate::{
-    api::Api,
+    analyzed_contract::AnalyzedContract,
+    api::OpenApiDocument,
     command_line,
     config::{Config, ConfigFile},
-    credentials::locate_tokens,
+    credentials::resolve_token_urls,
     diagnostics::{Diagnostic, Diagnostics},
-    emit::Emitter,
-    formats::Mapped,
+    emit::ModelEmitter,
+    formats::MappedFormat,
     load::{self, Sources, load_all},
-    naming::Names,
-    plan::{Given, Plan, Plans, SCOPE, Side, check_places, plan, settle_constants},
+    naming::TypeNames,
+    plan::{
+        ContractPlan, OperationSide, PlanInput, SCOPE, SidePlan, assign_constants, build_plan,
+        check_ambiguous_paths,
+    },
     proof::structure::warn_of_gaps,
-    prune::{Settled, prune},
-    reading::Reading,
-    render::Files,
-    resolve::{ResolveOptions, is_openapi_30, resolve},
-    shape::shape,
-    stack::deep,
-    tables::{Shelves, TablePlan, TableSet, patterns},
+    prune::{NamedContract, prune_contract},
+    render::OutputFiles,
+    resolve::{ResolveOptions, is_openapi_30, resolve_documents},
+    shape::build_shapes,
+    stack::run_on_deep_stack,
+    tables::{TableArenas, TablePlan, TableSet, compile_patterns},
 };
 
-/// A contract and what its owner decided about it.
+/// The inputs and options of one contract.
 #[derive(Clone, Debug, Default)]
 pub struct Project {
-    /// The options.
+    /// The options, as in a `codegen.toml`.
     pub config: Config,
-    /// The folder that paths of the options are relative to.
+    /// The folder that relative paths in the options refer to.
     pub base: PathBuf,
-    /// Files and folders of the contract, beside those that the options name.
+    /// Files and folders of the contract, in addition to `inputs` in the options.
     pub inputs: Vec<PathBuf>,
 }
 
-/// Hears what is done at the moment, in a few words.
-pub type Step<'a> = &'a (dyn Fn(&str) + Sync);
+/// A callback that receives a short description of each step.
+pub type ProgressCallback<'a> = &'a (dyn Fn(&str) + Sync);
 
-/// Output, and what there is to say about it.
+/// Generated files with their contract.
 #[derive(Debug)]
-pub struct Generated {
-    /// The files.
-    pub files: Files,
-    /// The contract that they were made from.
-    pub contract: Reading,
-    /// What there is, by what it is called: `structs`, `fields`, `operations`.
+pub struct GeneratedCode {
+    /// The generated files.
+    pub files: OutputFiles,
+    /// The contract from which the files were generated, with its diagnostics.
+    pub contract: AnalyzedContract,
+    /// Number of generated items by kind: `structs`, `fields`, `operations`.
     pub counts: Vec<(&'static str, usize)>,
 }
 
 impl Project {
-    /// Reads a `codegen.toml`.
+    /// Opens a `codegen.toml` without reading the contract.
+    ///
+    /// The options are relative to the folder of the file.
     ///
     /// # Errors
-    /// When the file cannot be read or holds something that is no option.
+    /// Returns an error if the file cannot be read, is not valid TOML, or contains an unknown option.
     pub fn from_config(path: &Path) -> Result<Self, Diagnostics> {
         let text = std::fs::read_to_string(path).map_err(|e| {
-            only(
+            single_diagnostic(
                 Diagnostic::error("config", format!("cannot read {}: {e}", path.display()))
                     .help("give the path of a codegen.toml, or the contract's own files"),
             )
         })?;
         let mut config: Config = toml::from_str(&text).map_err(|e| {
             let message = format!("{} is not a valid codegen.toml:\n{e}", path.display());
-            only(Diagnostic::error("config", message))
+            single_diagnostic(Diagnostic::error("config", message))
         })?;
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         config.file = Some(ConfigFile { name, text: text.into() });
@@ -89,232 +96,276 @@ impl Project {
         Ok(Self { config, base, inputs: Vec::new() })
     }
 
-    /// Reads the contract and decides all types.
+    /// Reads the contract and determines all Rust types.
     ///
     /// # Errors
-    /// Every problem of every file.
-    pub fn read(&self) -> Result<Reading, Diagnostics> {
-        self.read_with(&|_| {})
+    /// Returns all problems of all files if the contract is invalid.
+    pub fn read_contract(&self) -> Result<AnalyzedContract, Diagnostics> {
+        self.read_contract_with(&|_| {})
     }
 
-    /// The same, and hears what is done at the moment.
+    /// Reads the contract like [`Self::read_contract`] and reports progress to `step`.
     ///
     /// # Errors
-    /// Every problem of every file.
-    pub fn read_with(&self, step: Step<'_>) -> Result<Reading, Diagnostics> {
-        deep(|| self.understood(step).and_then(|contract| self.accepted(contract)))
+    /// Returns all problems of all files if the contract is invalid.
+    pub fn read_contract_with(&self, step: ProgressCallback<'_>) -> Result<AnalyzedContract, Diagnostics> {
+        run_on_deep_stack(|| self.read_unchecked(step).and_then(|contract| self.reject_errors(contract)))
     }
 
-    /// What could be read, with all problems; an error where nobody could go on.
-    fn understood(&self, step: Step<'_>) -> Result<Reading, Diagnostics> {
-        let (sources, problems) = self.load(step)?;
-        self.understand_with(sources, problems, step)
+    /// Reads the contract with all its problems; returns an error only if the pipeline cannot continue.
+    fn read_unchecked(&self, step: ProgressCallback<'_>) -> Result<AnalyzedContract, Diagnostics> {
+        let (sources, problems) = self.load_sources(step)?;
+        self.analyze_with(sources, problems, step)
     }
 
-    fn load(&self, step: Step<'_>) -> Result<(Sources, Diagnostics), Diagnostics> {
+    fn load_sources(&self, step: ProgressCallback<'_>) -> Result<(Sources, Diagnostics), Diagnostics> {
         step("reading the contract");
         let mut inputs: Vec<PathBuf> = self.config.inputs.iter().map(|p| self.base.join(p)).collect();
         inputs.extend(self.inputs.iter().cloned());
         let mounts: Vec<(String, PathBuf)> =
             self.config.mounts.iter().map(|(uri, path)| (uri.clone(), self.base.join(path))).collect();
-        self.mounted(&mounts)?;
+        self.check_mounts(&mounts)?;
         Ok(load_all(&inputs, &mounts))
     }
 
-    /// Whether everything is there that is mounted.
-    fn mounted(&self, mounts: &[(String, PathBuf)]) -> Result<(), Diagnostics> {
+    /// Checks that all mounted folders and files exist.
+    fn check_mounts(&self, mounts: &[(String, PathBuf)]) -> Result<(), Diagnostics> {
         let mut problems = Diagnostics::new();
         for (prefix, path) in mounts {
-            let place = self.config.place("mounts", prefix);
-            problems.extend(load::missing(prefix, path).map(|problem| problem.maybe_at(place)));
+            let place = self.config.option_place("mounts", prefix);
+            problems
+                .extend(load::check_mount(prefix, path).map(|problem| problem.with_optional_place(place)));
         }
         if let Some(file) = &self.config.file {
-            problems.attach(file);
+            problems.attach_sources(file);
         }
         if problems.has_errors() { Err(problems) } else { Ok(()) }
     }
 
-    /// The same for documents that were read already.
+    /// Analyzes documents that are already loaded, and determines all Rust types.
     ///
     /// # Errors
-    /// Every problem of every document.
-    pub fn understand(&self, sources: Sources) -> Result<Reading, Diagnostics> {
-        deep(|| {
-            self.understand_with(sources, Diagnostics::new(), &|_| {})
-                .and_then(|contract| self.accepted(contract))
+    /// Returns all problems of all documents if the contract is invalid.
+    pub fn analyze_sources(&self, sources: Sources) -> Result<AnalyzedContract, Diagnostics> {
+        run_on_deep_stack(|| {
+            self.analyze_with(sources, Diagnostics::new(), &|_| {})
+                .and_then(|contract| self.reject_errors(contract))
         })
     }
 
-    /// A contract in which nothing is wrong, or nothing that its owner does not let pass.
-    fn accepted(&self, mut contract: Reading) -> Result<Reading, Diagnostics> {
-        contract.diagnostics.settle(self.config.input.faults);
+    /// Applies the `faults` option and returns the diagnostics as an error if any of them is an error.
+    fn reject_errors(&self, mut contract: AnalyzedContract) -> Result<AnalyzedContract, Diagnostics> {
+        contract.diagnostics.apply_fault_policy(self.config.input.faults);
         if contract.diagnostics.has_errors() { Err(contract.diagnostics) } else { Ok(contract) }
     }
 
-    /// All rounds of reading: each goes on as long as what the ones before found can be mended.
-    fn understand_with(
+    /// Runs all analysis stages. Each stage continues despite recoverable problems of the stages before it.
+    fn analyze_with(
         &self,
         mut sources: Sources,
         mut unread: Diagnostics,
-        step: Step<'_>,
-    ) -> Result<Reading, Diagnostics> {
-        named::check(&self.config)?;
-        let named = |file: &Path| self.config.place("input.overlays", &file.to_string_lossy());
-        sources.mend_all(&self.config.input, &self.base, &named, &mut unread);
+        step: ProgressCallback<'_>,
+    ) -> Result<AnalyzedContract, Diagnostics> {
+        user_names::check_names(&self.config)?;
+        let named = |file: &Path| self.config.option_place("input.overlays", &file.to_string_lossy());
+        sources.apply_overlays(&self.config.input, &self.base, &named, &mut unread);
         let bytes: usize = sources.sources.iter().map(|source| source.text.len()).sum();
-        step(&format!("settling the references of {} KB in {}", bytes / 1000, documents(&sources)));
+        step(&format!("resolving references in {} KB of {}", bytes / 1000, count_documents(&sources)));
         let (mut graph, apis, mut diagnostics) =
-            resolve(&mut sources, &ResolveOptions::from(&self.config.types));
+            resolve_documents(&mut sources, &ResolveOptions::from(&self.config.types));
         for prefix in sources.unused_mounts() {
             diagnostics.push(
-                Diagnostic::warning("mount", format!("no reference asks for what is mounted at `{prefix}`"))
-                    .maybe_at(self.config.place("mounts", prefix))
-                    .help("remove the mount, or correct its prefix: it is the start of the URIs that it answers"),
+                Diagnostic::warning("mount", format!("no reference uses the mount `{prefix}`"))
+                    .with_optional_place(self.config.option_place("mounts", prefix))
+                    .help("remove the mount, or correct its prefix, which must be the start of the URIs in references"),
             );
         }
-        // What is wrong in a part that nobody asked for may stay wrong.
-        let stuck = diagnostics.has_fatal() && self.config.operations.takes_all();
+        // Errors outside the selected operations are removed later with the pruned schemas.
+        let stuck = diagnostics.has_fatal() && self.config.operations.selects_all();
         if stuck || unread.has_fatal() {
             diagnostics.append(unread);
             if let Some(file) = &self.config.file {
-                diagnostics.attach(file);
+                diagnostics.attach_sources(file);
             }
-            diagnostics.settle(self.config.input.faults);
+            diagnostics.apply_fault_policy(self.config.input.faults);
             return Err(diagnostics);
         }
-        let api = merged(apis);
+        let api = merge_apis(apis);
         let is_old = |source| is_openapi_30(&sources, source);
-        directions::settle(&mut graph, &api, is_old, &mut diagnostics);
-        options::imply(&self.config, &mut graph, &mut diagnostics);
-        options::families(&self.config, &mut graph, &mut diagnostics);
+        directions::relax_one_way_members(&mut graph, &api, is_old, &mut diagnostics);
+        options::apply_implied_otherwise(&self.config, &mut graph, &mut diagnostics);
+        options::apply_families(&self.config, &mut graph, &mut diagnostics);
         options::allow_null(&self.config, &mut graph, &mut diagnostics);
-        let options = self.options(&graph, &api, &mut diagnostics);
-        let names = Names::settle(&graph, &api, &options);
-        named::settled(&self.config, &graph, &names, &mut diagnostics);
-        let settled = Settled { graph, api, options, names };
-        let (settled, whole) = prune(settled, &self.config, &sources, &mut diagnostics);
-        let Settled { mut graph, mut api, options, names } = settled;
-        check_places(&graph, &self.config.operations, &api.operations, &mut diagnostics);
-        settle_constants(&graph, &self.config, &mut api.operations);
-        step(&format!("deciding the types of {} schemas", graph.schemas.len()));
-        let (compiled, refused) = patterns(&graph);
-        let unchecked = unchecked::patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
-        unchecked::loosen(&mut graph, &options, &unchecked, &mut diagnostics);
+        let options = self.resolve_options(&graph, &api, &mut diagnostics);
+        let names = TypeNames::assign_names(&graph, &api, &options);
+        user_names::check_contested_names(&self.config, &graph, &names, &mut diagnostics);
+        let named = NamedContract { graph, api, options, names };
+        let (named, whole) = prune_contract(named, &self.config, &sources, &mut diagnostics);
+        let NamedContract { mut graph, mut api, options, names } = named;
+        check_ambiguous_paths(&graph, &self.config.operations, &api.operations, &mut diagnostics);
+        assign_constants(&graph, &self.config, &mut api.operations);
+        step(&format!("determining the types of {} schemas", graph.schemas.len()));
+        let (compiled, refused) = compile_patterns(&graph);
+        let unchecked =
+            unchecked::report_patterns(&self.config.types, &graph, &options, refused, &mut diagnostics);
+        unchecked::loosen_schemas(&mut graph, &options, &unchecked, &mut diagnostics);
         let named_rows = names.rows.clone();
-        let shapes = shape(&graph, &api, &options, names);
-        ranges::settle(&mut api, &self.config, (&graph, &shapes), &mut diagnostics);
-        vendor::enumerations(&graph, &shapes, options.implied_objects, &mut diagnostics);
+        let shapes = build_shapes(&graph, &api, &options, names);
+        media_ranges::read_ranges_as_json(&mut api, &self.config, (&graph, &shapes), &mut diagnostics);
+        vendor_extensions::check_enum_extensions(&graph, &shapes, options.implied_objects, &mut diagnostics);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
-        options::idle(&self.config, &graph, &shapes, &mut diagnostics);
-        secrets::check(&self.config, (&graph, &api), &shapes, &options, &mut diagnostics);
+        options::check_unused_options(&self.config, &graph, &shapes, &mut diagnostics);
+        secrets::check_secrets(&self.config, (&graph, &api), &shapes, &options, &mut diagnostics);
         let rows = TablePlan::new(&graph, &shapes, compiled, &named_rows, &options.formats);
-        diagnostics.attach(&sources);
+        diagnostics.attach_sources(&sources);
         if let Some(file) = &self.config.file {
-            diagnostics.attach(file);
+            diagnostics.attach_sources(file);
         }
-        Ok(Reading { sources, graph, api, shapes, rows, diagnostics, options, whole })
+        Ok(AnalyzedContract {
+            sources,
+            graph,
+            api,
+            shapes,
+            table_plan: rows,
+            diagnostics,
+            options,
+            full_size: whole,
+        })
     }
 
-    /// Generates everything that the configuration asks for.
+    /// Reads the contract and generates all configured files, without writing them.
     ///
     /// # Errors
-    /// Every problem of the contract; nothing is written half.
-    pub fn generate(&self) -> Result<Generated, Diagnostics> {
+    /// Returns all problems of the contract if any of them is an error.
+    pub fn generate(&self) -> Result<GeneratedCode, Diagnostics> {
         self.generate_with(&|_| {})
     }
 
-    /// The same, and hears what is done at the moment.
+    /// Generates files like [`Self::generate`] and reports progress to `step`.
     ///
     /// # Errors
-    /// Every problem of the contract; nothing is written half.
-    pub fn generate_with(&self, step: Step<'_>) -> Result<Generated, Diagnostics> {
-        deep(|| self.understood(step).and_then(|contract| self.emit_with(contract, step)))
+    /// Returns all problems of the contract if any of them is an error.
+    pub fn generate_with(&self, step: ProgressCallback<'_>) -> Result<GeneratedCode, Diagnostics> {
+        run_on_deep_stack(|| self.read_unchecked(step).and_then(|contract| self.emit_files(contract, step)))
     }
 
-    /// The same for a contract that was read already.
+    /// Generates files from a contract that this project has already read.
     ///
     /// # Errors
-    /// Every problem of the contract.
-    pub fn emit(&self, contract: Reading) -> Result<Generated, Diagnostics> {
-        deep(|| self.emit_with(contract, &|_| {}))
+    /// Returns all problems of the contract if any of them is an error.
+    pub fn generate_from(&self, contract: AnalyzedContract) -> Result<GeneratedCode, Diagnostics> {
+        run_on_deep_stack(|| self.emit_files(contract, &|_| {}))
     }
 
-    fn emit_with(&self, mut contract: Reading, step: Step<'_>) -> Result<Generated, Diagnostics> {
+    fn emit_files(
+        &self,
+        mut contract: AnalyzedContract,
+        step: ProgressCallback<'_>,
+    ) -> Result<GeneratedCode, Diagnostics> {
         let config = &self.config;
         let mut diagnostics = std::mem::take(&mut contract.diagnostics);
-        let mut modules = Modules::default();
+        let mut modules = ModuleSet::default();
         step(&format!("writing {} types", contract.shapes.types.len()));
-        let registries = registries::modules(self, &contract.api, &mut contract.sources, &mut diagnostics);
-        let shelves = Shelves::default();
-        let tables = contract.tables(&shelves);
-        let emitter = self.emitter(&contract, &tables);
-        modules.add(models::areas(config, &emitter), Source::Area, config, &mut diagnostics);
-        modules.add(models::shared(&emitter, &tables), Source::Generator, config, &mut diagnostics);
-        let formats = models::formats(&contract.options.formats);
-        modules.add(formats.into_iter().collect(), Source::Generator, config, &mut diagnostics);
+        let registries =
+            registries::registry_modules(self, &contract.api, &mut contract.sources, &mut diagnostics);
+        let arenas = TableArenas::default();
+        let tables = contract.build_tables(&arenas);
+        let emitter = self.type_emitter(&contract, &tables);
+        modules.insert_all(
+            models::area_modules(config, &emitter),
+            ModuleOrigin::Area,
+            config,
+            &mut diagnostics,
+        );
+        modules.insert_all(
+            models::shared_modules(&emitter, &tables),
+            ModuleOrigin::Generator,
+            config,
+            &mut diagnostics,
+        );
+        let formats = models::format_module(&contract.options.formats);
+        modules.insert_all(formats.into_iter().collect(), ModuleOrigin::Generator, config, &mut diagnostics);
         if config.output.has_schemas() {
-            let replaced = registries::replaced(config, &contract.options);
-            let module = models::json_schemas(&emitter, &replaced, &registries::texts(config));
-            modules.add(module.into_iter().collect(), Source::Generator, config, &mut diagnostics);
+            let replaced = registries::replaced_schemas(config, &contract.options);
+            let module = models::json_schema_module(&emitter, &replaced, &registries::unbound_enums(config));
+            modules.insert_all(
+                module.into_iter().collect(),
+                ModuleOrigin::Generator,
+                config,
+                &mut diagnostics,
+            );
         }
         if config.output.has_strategies() {
-            let module = models::strategies(&emitter);
-            modules.add(module.into_iter().collect(), Source::Generator, config, &mut diagnostics);
+            let module = models::strategy_module(&emitter);
+            modules.insert_all(
+                module.into_iter().collect(),
+                ModuleOrigin::Generator,
+                config,
+                &mut diagnostics,
+            );
         }
-        let plans = self.plans(&contract);
-        command_line::check(config, &plans.paths, &mut diagnostics);
-        operations::idle(config, &plans, &mut diagnostics);
-        let views = views::modules(config, &contract, &plans, &emitter, &mut diagnostics);
-        modules.add(views, Source::Generator, config, &mut diagnostics);
-        for plan in plans.iter().filter(|plan| self.writes(plan)) {
-            step(&format!("writing {} {}", plan.calls.len(), plan.side.table().0));
-            let written = operations::modules(config, plan, &contract.graph, &emitter, &mut diagnostics);
-            modules.add(written, Source::Generator, config, &mut diagnostics);
+        let plans = self.operation_plans(&contract);
+        command_line::check_config(config, &plans.paths, &mut diagnostics);
+        operations::check_unused_options(config, &plans, &mut diagnostics);
+        let views = views::view_modules(config, &contract, &plans, &emitter, &mut diagnostics);
+        modules.insert_all(views, ModuleOrigin::Generator, config, &mut diagnostics);
+        for plan in plans.iter().filter(|plan| self.has_output_for(plan)) {
+            step(&format!("writing {} {}", plan.calls.len(), plan.side.table_names().0));
+            let written =
+                operations::operation_modules(config, plan, &contract.graph, &emitter, &mut diagnostics);
+            modules.insert_all(written, ModuleOrigin::Generator, config, &mut diagnostics);
         }
-        modules.add(registries, Source::Table, config, &mut diagnostics);
-        let counts = contract.counts(&plans);
+        modules.insert_all(registries, ModuleOrigin::Table, config, &mut diagnostics);
+        let counts = contract.count_items(&plans);
         step(&format!("printing {} modules", modules.len() + 1));
-        let files = output::print(self, &contract, modules, &mut diagnostics);
-        diagnostics.attach(&contract.sources);
-        diagnostics.settle(config.input.faults);
+        let files = output::print_files(self, &contract, modules, &mut diagnostics);
+        diagnostics.attach_sources(&contract.sources);
+        diagnostics.apply_fault_policy(config.input.faults);
         if diagnostics.has_errors() {
             return Err(diagnostics);
         }
         contract.diagnostics = diagnostics;
-        Ok(Generated { files, contract, counts })
+        Ok(GeneratedCode { files, contract, counts })
     }
 
-    /// The writer of types, which all others ask how a type is printed.
-    fn emitter<'a>(&self, contract: &'a Reading, tables: &'a TableSet<'a>) -> Emitter<'a> {
-        let Reading { graph, api, shapes, options, .. } = contract;
-        let mut generated = registries::types(&self.config);
-        generated.extend(options.formats.iter().map(Mapped::path));
-        let builders = builders::of(self.config.types.builders, api, shapes);
-        Emitter::new(graph, shapes, tables, options.implied_objects, builders)
-            .beside(&generated)
-            .dressed(options)
+    /// Returns the emitter of types, which all other writers use to print a type.
+    fn type_emitter<'a>(&self, contract: &'a AnalyzedContract, tables: &'a TableSet<'a>) -> ModelEmitter<'a> {
+        let AnalyzedContract { graph, api, shapes, options, .. } = contract;
+        let mut generated = registries::registry_types(&self.config);
+        generated.extend(options.formats.iter().map(MappedFormat::type_path));
+        let builders = builders::select_builder_types(self.config.types.builders, api, shapes);
+        ModelEmitter::new(graph, shapes, tables, options.implied_objects, builders)
+            .with_generated_types(&generated)
+            .with_attributes(options)
     }
 
-    /// What is decided about the operations of both sides.
+    /// Plans the operations and the webhooks of a contract.
     #[must_use]
-    pub(crate) fn plans<'a>(&'a self, contract: &'a Reading) -> Plans<'a> {
-        Plans { paths: self.plan(contract, Side::Paths), webhooks: self.plan(contract, Side::Webhooks) }
+    pub(crate) fn operation_plans<'a>(&'a self, contract: &'a AnalyzedContract) -> ContractPlan<'a> {
+        ContractPlan {
+            paths: self.operation_plan(contract, OperationSide::Paths),
+            webhooks: self.operation_plan(contract, OperationSide::Webhooks),
+        }
     }
 
-    /// Whether anything is written of a side: it has operations, and either half is asked for.
-    const fn writes(&self, plan: &Plan<'_>) -> bool {
+    /// Returns true if code is generated for a side: it has operations, and a client or server is configured.
+    const fn has_output_for(&self, plan: &SidePlan<'_>) -> bool {
         !plan.calls.is_empty() && (self.config.output.client || self.config.output.server)
     }
 
-    /// What is decided about the operations of one side.
+    /// Plans the operations of one side.
     #[must_use]
-    pub(crate) fn plan<'a>(&'a self, contract: &'a Reading, side: Side) -> Plan<'a> {
-        deep(|| plan(self.given(contract), side))
+    pub(crate) fn operation_plan<'a>(
+        &'a self,
+        contract: &'a AnalyzedContract,
+        side: OperationSide,
+    ) -> SidePlan<'a> {
+        run_on_deep_stack(|| build_plan(self.plan_input(contract), side))
     }
 
-    /// What plans are made from.
-    pub(crate) fn given<'a>(&'a self, contract: &'a Reading) -> Given<'a> {
-        Given {
+    /// Collects the input of operation plans.
+    pub(crate) fn plan_input<'a>(&'a self, contract: &'a AnalyzedContract) -> PlanInput<'a> {
+        PlanInput {
             graph: &contract.graph,
             shapes: &contract.shapes,
             api: &contract.api,
@@ -328,27 +379,27 @@ impl Project {
     }
 }
 
-/// Documentation by lines.
-fn lines(doc: &str) -> Vec<String> {
+/// Splits documentation into lines; empty documentation is one empty line.
+fn doc_lines(doc: &str) -> Vec<String> {
     if doc.is_empty() { vec![String::new()] } else { doc.lines().map(str::to_owned).collect() }
 }
 
-fn documents(sources: &Sources) -> String {
+fn count_documents(sources: &Sources) -> String {
     match sources.sources.len() {
         1 => "one document".to_owned(),
         several => format!("{several} documents"),
     }
 }
 
-fn only(diagnostic: Diagnostic) -> Diagnostics {
+fn single_diagnostic(diagnostic: Diagnostic) -> Diagnostics {
     let mut all = Diagnostics::new();
     all.push(diagnostic);
     all
 }
 
-/// All documents' operations as one.
-fn merged(mut apis: Vec<Api>) -> Api {
-    apis.iter_mut().for_each(locate_tokens);
+/// Merges the operations of all documents into one API.
+fn merge_apis(mut apis: Vec<OpenApiDocument>) -> OpenApiDocument {
+    apis.iter_mut().for_each(resolve_token_urls);
     let mut apis = apis.into_iter();
     let mut all = apis.next().unwrap_or_default();
     for api in apis {

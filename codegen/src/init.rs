@@ -1,19 +1,18 @@
-//! `init`: what a contract's owner may want to decide, found in the contract, and a commented
-//! `codegen.toml` that says it.
+//! `init`: inspects a contract and writes a commented `codegen.toml` with suggestions.
 //!
-//! [`findings`] looks and decides nothing; [`codegen_toml`] writes. What `generate` would refuse
-//! with the defaults is settled there; all else stands as a comment.
+//! [`inspect_contract`] collects the suggestions and [`codegen_toml`] writes the file. Settings without which
+//! `generate` would reject the contract are active; all other suggestions are comments.
 //!
 //! ```no_run
-//! use contract_codegen::init::{codegen_toml, findings};
+//! use contract_codegen::init::{codegen_toml, inspect_contract};
 //!
-//! let found = findings(&["openapi.yaml".into()], &[], &|_| {})?;
+//! let found = inspect_contract(&["openapi.yaml".into()], &[], &|_| {})?;
 //! println!("{}", codegen_toml(&found, &["openapi.yaml".to_owned()]));
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 
-mod pages;
-mod print;
+mod paging;
+mod render;
 mod secrets;
 
 use std::{
@@ -21,149 +20,152 @@ use std::{
     path::PathBuf,
 };
 
-pub use self::{pages::Paged, print::codegen_toml};
+pub use self::{paging::PagedOperations, render::codegen_toml};
 use crate::{
+    analyzed_contract::AnalyzedContract,
     api::ParameterIn,
     client,
-    config::Unsupported,
+    config::UnsupportedPolicy,
+    conjunction::discriminator,
     diagnostics::Diagnostics,
-    generate::{Project, Step, selector},
+    generate::{ProgressCallback, Project, shortest_selector},
     package,
-    plan::Plan,
-    prune::{reach, seeds},
-    reading::Reading,
-    schema::{Schema, SchemaId, Types},
-    stack::deep,
+    plan::SidePlan,
+    prune::{operation_schemas, reachable_schemas},
+    schema::{Schema, SchemaId, TypeSet},
+    stack::run_on_deep_stack,
     tables,
-    together::meaning,
 };
 
-/// What was found.
+/// The facts about a contract from which suggestions are made.
 #[derive(Clone, Debug, Default)]
-pub struct Findings {
+pub struct InitFindings {
     /// Title and version of the contract.
     pub title: String,
-    /// A name for the package.
+    /// Suggested package name, derived from the title.
     pub package: String,
-    /// Operations.
+    /// Number of operations.
     pub operations: usize,
-    /// Webhooks.
+    /// Number of webhooks and callbacks.
     pub webhooks: usize,
-    /// Types.
+    /// Number of types.
     pub types: usize,
-    /// `servers` of the documents.
+    /// URLs in `servers` of the documents.
     pub servers: Vec<String>,
-    /// Tags of operations, and how many types each reaches that no other does.
+    /// Tags of operations, each with the number of types that only its operations use.
     pub tags: Vec<(String, usize)>,
-    /// Schemas that look like secrets, and why.
+    /// Selectors of schemas that look like secrets, each with the reason.
     pub secrets: Vec<(String, String)>,
-    /// Integers without bounds and `int32` or `int64`.
-    pub unbounded: Vec<String>,
-    /// Bases with a `discriminator` and no `oneOf`, and how many schemas take each in.
+    /// Selectors of integers without bounds and without the format `int32`, `int64` or `uint64`.
+    pub unbounded_integers: Vec<String>,
+    /// Selectors of base schemas with a `discriminator` and without `oneOf`, each with its number of
+    /// children.
     pub families: Vec<(String, usize)>,
-    /// Patterns that no linear matcher can run: schema and pattern.
-    pub patterns: Vec<(String, String)>,
-    /// Operations that no client can call, in a sentence each.
-    pub refused: Vec<String>,
-    /// Header parameters that make a call idempotent.
-    pub idempotency: Vec<String>,
-    /// Header parameters that something around the client supplies.
-    pub transport: Vec<String>,
-    /// Operations that look as if they answered page by page.
-    pub pages: Vec<Paged>,
-    /// Where the prefixes of URIs are answered from: prefix, folder or file as it was given.
+    /// Selector and source of each pattern that the linear-time matcher does not support.
+    pub unsupported_patterns: Vec<(String, String)>,
+    /// Messages about operations that the client cannot call.
+    pub unsupported_operations: Vec<String>,
+    /// Header parameters that carry an idempotency key.
+    pub idempotency_headers: Vec<String>,
+    /// Header parameters that a transport, rather than the caller, typically supplies.
+    pub transport_headers: Vec<String>,
+    /// Operations that look paginated.
+    pub pages: Vec<PagedOperations>,
+    /// URI prefixes with the local folder or file that resolves them, as given by the user.
     pub mounts: Vec<(String, PathBuf)>,
-    /// URIs that references ask for and that nothing answers.
-    pub unanswered: Vec<String>,
-    /// Whether the package will stand below a Cargo workspace, which whoever writes the file knows.
-    pub workspace: bool,
-    /// Keywords that JSON Schema does not know.
+    /// URIs of references that no document resolves, without fragments.
+    pub unresolved_uris: Vec<String>,
+    /// True if the package will be inside a Cargo workspace; the caller sets this.
+    pub in_workspace: bool,
+    /// Number of keywords that are unknown to JSON Schema.
     pub unknown_keywords: usize,
-    /// Schemas with `properties` and without `type`.
-    pub implied: usize,
-    /// Everything that there is to say about the contract, as `generate` would.
+    /// Number of schemas with `properties` and without `type`.
+    pub implied_objects: usize,
+    /// All diagnostics that `generate` would report.
     pub diagnostics: Diagnostics,
 }
 
-/// Reads a contract and looks for what its owner may want to decide. `mounts` answer URIs that
-/// begin with a prefix from a folder, or a whole URI from a file.
+/// Reads a contract and collects suggestions for its configuration. `mounts` resolve URIs with a prefix from
+/// a local folder, or one URI from a file.
 ///
 /// # Errors
-/// When the contract would be refused whatever the options.
-pub fn findings(
+/// Returns the diagnostics if the contract is invalid under any options.
+pub fn inspect_contract(
     inputs: &[PathBuf],
     mounts: &[(String, PathBuf)],
-    step: Step<'_>,
-) -> Result<Findings, Diagnostics> {
+    step: ProgressCallback<'_>,
+) -> Result<InitFindings, Diagnostics> {
     let mut project = Project { inputs: inputs.to_vec(), ..Project::default() };
     project.config.mounts = mounts.iter().cloned().collect();
-    project.config.types.unsupported = Some(Unsupported::Keep);
+    project.config.types.unsupported = Some(UnsupportedPolicy::Keep);
     project.config.client.skip_unsupported = Some(true);
-    let contract = project.read_with(step)?;
-    let found = deep(|| found(&project, &contract))?;
-    Ok(Findings { mounts: mounts.to_vec(), ..found })
+    let contract = project.read_contract_with(step)?;
+    let found = run_on_deep_stack(|| inspect_reading(&project, &contract))?;
+    Ok(InitFindings { mounts: mounts.to_vec(), ..found })
 }
 
-fn found(project: &Project, contract: &Reading) -> Result<Findings, Diagnostics> {
+fn inspect_reading(project: &Project, contract: &AnalyzedContract) -> Result<InitFindings, Diagnostics> {
     let mut diagnostics = contract.diagnostics.clone();
-    let plans = project.plans(contract);
-    diagnostics.attach(&contract.sources);
-    diagnostics.settle(project.config.input.faults);
+    let plans = project.operation_plans(contract);
+    diagnostics.attach_sources(&contract.sources);
+    diagnostics.apply_fault_policy(project.config.input.faults);
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
     let (graph, api) = (&contract.graph, plans.paths.api);
-    let mut found = Findings {
+    let mut found = InitFindings {
         title: contract.title(),
-        package: package::name(&api.title),
+        package: package::package_name(&api.title),
         operations: plans.paths.calls.len(),
         webhooks: plans.webhooks.calls.len(),
         types: contract.shapes.types.len(),
         servers: api.servers.clone(),
-        tags: tags(contract, &plans.paths),
-        secrets: secrets::secrets(contract),
-        pages: pages::pages(&plans.paths, contract),
-        unanswered: unanswered(contract),
-        ..Findings::default()
+        tags: count_types_by_tag(contract, &plans.paths),
+        secrets: secrets::find_secrets(contract),
+        pages: paging::find_paged_operations(&plans.paths, contract),
+        unresolved_uris: find_unresolved_uris(contract),
+        ..InitFindings::default()
     };
-    let unbounded = graph.ids().filter(|&id| is_unbounded(graph.schema(id)));
-    found.unbounded = unbounded.map(|id| selector(graph, id)).collect();
-    let families = meaning::families(graph).into_iter();
-    found.families = families.map(|(base, children)| (selector(graph, base), children.len())).collect();
-    let (_, refused) = tables::patterns(graph);
-    found.patterns = refused.into_iter().map(|each| (selector(graph, each.schema), each.source)).collect();
+    let unbounded = graph.ids().filter(|&id| is_unbounded_integer(graph.schema(id)));
+    found.unbounded_integers = unbounded.map(|id| shortest_selector(graph, id)).collect();
+    let families = discriminator::find_families(graph).into_iter();
+    found.families =
+        families.map(|(base, children)| (shortest_selector(graph, base), children.len())).collect();
+    let (_, refused) = tables::compile_patterns(graph);
+    found.unsupported_patterns =
+        refused.into_iter().map(|each| (shortest_selector(graph, each.schema), each.source)).collect();
     found.unknown_keywords =
         contract.diagnostics.iter().filter(|each| each.code == "unknown-keyword").count();
     let calls = plans.iter().flat_map(|plan| &plan.calls);
-    for problem in calls.filter_map(|call| client::unsupported(call, &project.config.client)) {
-        found.refused.push(problem.message.clone());
+    for problem in calls.filter_map(|call| client::unsupported_diagnostic(call, &project.config.client)) {
+        found.unsupported_operations.push(problem.message.clone());
         diagnostics.push(problem);
     }
-    found.implied = graph
+    found.implied_objects = graph
         .schemas
         .iter()
         .filter(|s| s.types.is_none() && s.reference.is_none() && !s.properties.is_empty())
         .count();
-    headers(&plans.paths, &mut found);
-    Ok(Findings { diagnostics, ..found })
+    find_special_headers(&plans.paths, &mut found);
+    Ok(InitFindings { diagnostics, ..found })
 }
 
-/// URIs, without their fragments, that references ask for and that no document has.
-fn unanswered(contract: &Reading) -> Vec<String> {
-    let asked = contract.diagnostics.iter().filter(|each| each.code == "unresolved-reference");
-    let asked = asked.filter_map(|each| {
+/// Returns the URIs, without fragments, of references that no document resolves.
+fn find_unresolved_uris(contract: &AnalyzedContract) -> Vec<String> {
+    let uris = contract.diagnostics.iter().filter(|each| each.code == "unresolved-reference");
+    let uris = uris.filter_map(|each| {
         let place = each.place.as_ref()?;
         let source = contract.sources.get(place.source)?;
-        let reference = source.tree.at(&place.pointer)?.as_str()?;
+        let reference = source.tree.resolve_pointer(&place.pointer)?.as_str()?;
         let uri = reference.split('#').next().unwrap_or(reference);
         (uri.starts_with("http://") || uri.starts_with("https://")).then(|| uri.to_owned())
     });
-    asked.collect::<BTreeSet<String>>().into_iter().collect()
+    uris.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
-/// The parameters that are said once, not with every call.
-fn headers(plan: &Plan<'_>, found: &mut Findings) {
-    // Which header it is stands in its name, or in what is said about it.
+/// Finds header parameters that are configured once rather than passed with each call.
+fn find_special_headers(plan: &SidePlan<'_>, found: &mut InitFindings) {
+    // The name of the header or its description identifies an idempotency key.
     let mut names: BTreeMap<&str, bool> = BTreeMap::new();
     for parameter in plan.calls.iter().flat_map(|call| &call.parameters) {
         if parameter.row.location == ParameterIn::Header {
@@ -175,28 +177,28 @@ fn headers(plan: &Plan<'_>, found: &mut Findings) {
     for (name, repeats) in names {
         let lower = name.to_ascii_lowercase();
         if repeats || lower.contains("idempotency") {
-            found.idempotency.push(name.to_owned());
+            found.idempotency_headers.push(name.to_owned());
         } else if ["authorization", "dpop", "signature", "correlation", "request-id", "api-version", "trace"]
             .iter()
             .any(|word| lower.contains(word))
         {
-            found.transport.push(name.to_owned());
+            found.transport_headers.push(name.to_owned());
         }
     }
 }
 
-/// Tags in the order of their names, and how many types only their operations reach.
-fn tags(contract: &Reading, plan: &Plan<'_>) -> Vec<(String, usize)> {
+/// Returns the tags by name, each with the number of types that only its operations use.
+fn count_types_by_tag(contract: &AnalyzedContract, plan: &SidePlan<'_>) -> Vec<(String, usize)> {
     let called = || plan.calls.iter().map(|call| call.operation);
     let names: BTreeSet<&String> = called().flat_map(|operation| &operation.tags).collect();
     let reached: Vec<(&String, BTreeSet<SchemaId>)> = names
         .into_iter()
         .map(|tag| {
             let operations = called().filter(|operation| operation.tags.contains(tag));
-            (tag, reach(&contract.graph, seeds(&contract.graph, operations)))
+            (tag, reachable_schemas(&contract.graph, operation_schemas(&contract.graph, operations)))
         })
         .collect();
-    let mut counts = contract.graph.schemas.map(|_| 0usize);
+    let mut counts = contract.graph.schemas.map_ids(|_| 0usize);
     reached.iter().flat_map(|(_, ids)| ids).for_each(|id| counts[*id] += 1);
     let alone = |id: &SchemaId| counts[*id] == 1;
     let owned = |ids: &BTreeSet<SchemaId>| {
@@ -206,12 +208,12 @@ fn tags(contract: &Reading, plan: &Plan<'_>) -> Vec<(String, usize)> {
     reached.iter().map(|(tag, ids)| ((*tag).clone(), owned(ids))).collect()
 }
 
-fn is_unbounded(schema: &Schema) -> bool {
+fn is_unbounded_integer(schema: &Schema) -> bool {
     let below = schema.minimum.is_some() || schema.exclusive_minimum.is_some();
     let above = schema.maximum.is_some() || schema.exclusive_maximum.is_some();
     let machine = schema.format.as_deref().is_some_and(|f| ["int32", "int64", "uint64"].contains(&f));
-    let types = schema.types.map(|types| types.without(Types::NULL));
-    types == Some(Types::INTEGER)
+    let types = schema.types.map(|types| types.difference(TypeSet::NULL));
+    types == Some(TypeSet::INTEGER)
         && schema.enumeration.is_none()
         && schema.constant.is_none()
         && !machine

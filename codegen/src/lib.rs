@@ -1,31 +1,31 @@
-//! From any OpenAPI 3.0, 3.1 or 3.2 or JSON Schema 2020-12 contract to Rust: typed models,
+//! A code generator that turns OpenAPI 3.0, 3.1 and 3.2 documents and JSON Schema 2020-12 into Rust types,
 //! validators, a client and a server interface.
 //!
-//! A build script that generates one file and tells cargo what it was made of:
+//! A build script generates one file and reports the input files to cargo, so that a change of one reruns it:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
 //!
-//! use contract_codegen::Build;
+//! use contract_codegen::BuildScript;
 //!
 //! fn main() -> ExitCode {
-//!     Build::of("openapi.yaml").run("api.rs")
+//!     BuildScript::new("openapi.yaml").run("api.rs")
 //! }
 //! ```
 //!
-//! [`Build`] is the short way, and a build script needs none of the features (`default-features = false`).
-//! [`Project`] is what it stands on: inputs and a [`config::Config`] in, a [`Reading`] or the [`Files`] of a
-//! whole output out, and [`Sources`] where documents are no files. Problems are
-//! [`diagnostics::Diagnostics`], with file and JSON Pointer.
+//! [`BuildScript`] is the short form for build scripts. It needs none of the features (`default-features = false`).
+//! [`Project`] is the full interface: it takes inputs and a [`config::Config`] and returns a [`AnalyzedContract`], or
+//! the [`OutputFiles`] of a complete output. [`Sources`] takes documents from memory. Problems are returned as
+//! [`diagnostics::Diagnostics`] with file and JSON Pointer.
 //!
 //! ```
-//! use contract_codegen::{Project, Sources, config::Layout};
+//! use contract_codegen::{Project, Sources, config::OutputLayout};
 //!
 //! let mut project = Project::default();
-//! project.config.output.layout = Layout::File;
+//! project.config.output.layout = OutputLayout::File;
 //! let text = r#"{"title": "Seat", "type": "string", "pattern": "^[0-9]{1,2}[A-F]$"}"#;
-//! let contract = project.understand(Sources::from_texts(&[("seat.schema.json", "", text)])?)?;
-//! let generated = project.emit(contract)?;
+//! let contract = project.analyze_sources(Sources::from_texts(&[("seat.schema.json", "", text)])?)?;
+//! let generated = project.generate_from(contract)?;
 //! let (_, code) = generated.files.iter().next().ok_or("no file")?;
 //! assert!(code.contains("pub struct Seat"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -35,38 +35,41 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`config`] | what a `codegen.toml` decides |
-//! | [`diagnostics`] | what is wrong with a contract, and where |
-//! | [`write`](mod@write) | files on disk: written, or compared in CI |
-//! | [`init`] | a first `codegen.toml` for a contract |
-//! | [`explain`] | where something generated came from, and what enforces its rules |
-//! | [`report`] | what is looser than the contract, assumed, proven |
-//! | `drift` | what a new version of a contract breaks |
-//! | `engines` | what progenitor and typify make of a contract, and the contract in their words |
-//! | `mock` | a double of any service, answered from its contract |
-//! | [`pattern`] | ECMA-262 patterns, run in linear time |
+//! | [`config`] | the options of `codegen.toml` |
+//! | [`diagnostics`] | errors, warnings and notes with their location in a contract |
+//! | [`write`](mod@write) | writes files to disk, or compares them with the disk in CI |
+//! | [`init`] | creates a first `codegen.toml` for a contract |
+//! | [`explain`] | reports the origin of a generated item and the code that enforces its rules |
+//! | [`report`] | reports unchecked, assumed and proven constraints |
+//! | `drift` | reports breaking changes between two versions of a contract |
+//! | `engines` | reports the support of progenitor and typify for a contract, and lowers it for them |
+//! | `mock` | a mock server for any contract |
+//! | [`pattern`] | compiles ECMA-262 patterns to linear-time programs |
 //!
 //! # Features
 //!
 //! | | |
 //! |---|---|
 //! | `cli` (default) | the command `contract-codegen`, with `frames` and `proofs` |
-//! | `engines` | what progenitor and typify make of a contract (`engines`), for `report --engines` and `lower` |
-//! | `frames` | excerpts in frames around what is told |
-//! | `mock` | a double of any service, answered from its contract (`mock`) |
-//! | `proofs` | `drift`; proofs in place of tests in a report |
-//! | `serve` (default) | the command's `mock`: the double on a socket |
+//! | `engines` | the module `engines`, for `report --engines` and `lower` |
+//! | `frames` | diagnostics with framed source excerpts |
+//! | `mock` | the module `mock` |
+//! | `proofs` | the module `drift`, and proofs instead of tests in a report |
+//! | `serve` (default) | the subcommand `mock`, which serves the mock over HTTP |
 //!
 //! # Stages
 //!
-//! Behind [`Project`] stand the stages, a private module each: `load`, `resolve`, `prune`, `shape`, `plan`,
+//! [`Project`] runs these stages, each a private module: `load`, `resolve`, `prune`, `shape`, `plan`,
 //! `tables`, `emit` with `operations`, `calls`, `views`, `client`, `server` and `registry`, then `render` and
-//! [`write`](mod@write). Names are settled in `naming`, before a part of a contract is taken.
+//! [`write`](mod@write). The module `naming` assigns type names before `prune` removes unused parts.
 #![cfg_attr(
     not(all(feature = "engines", feature = "mock", feature = "proofs")),
-    allow(dead_code, reason = "what a feature alone asks for is found by the build that has all of them")
+    allow(dead_code, reason = "the build with all features finds items that no feature uses")
 )]
-#![allow(unreachable_pub, reason = "the border is drawn here: what a private module shows is its siblings'")]
+#![allow(
+    unreachable_pub,
+    reason = "private modules share items with their siblings; this file defines the public API"
+)]
 
 pub mod config;
 pub mod diagnostics;
@@ -82,6 +85,7 @@ pub mod pattern;
 pub mod report;
 pub mod write;
 
+mod analyzed_contract;
 mod api;
 mod arena;
 mod build;
@@ -91,12 +95,14 @@ mod canonical;
 mod checks;
 mod client;
 mod command_line;
+mod conjunction;
+mod constraint_text;
 mod credentials;
 mod directions;
 mod emit;
 mod formats;
 mod generate;
-mod held;
+mod list_arena;
 mod load;
 mod names;
 mod naming;
@@ -106,7 +112,6 @@ mod package;
 mod plan;
 mod proof;
 mod prune;
-mod reading;
 mod registry;
 mod render;
 mod resolve;
@@ -114,22 +119,20 @@ mod rust_types;
 mod schema;
 mod server;
 mod shape;
-mod shelf;
 mod stack;
 mod tables;
-mod together;
 mod tree;
+mod typed_value;
 mod views;
-mod words;
 
-pub use build::{Build, BuildError};
-pub use generate::{Generated, Project, Step};
+pub use analyzed_contract::AnalyzedContract;
+pub use build::{BuildError, BuildScript};
+pub use generate::{GeneratedCode, ProgressCallback, Project};
 pub use load::Sources;
 #[cfg(feature = "mock")]
-pub use mock::Mock;
-pub use prune::Whole;
-pub use reading::Reading;
-pub use render::Files;
+pub use mock::MockServer;
+pub use prune::ContractSize;
+pub use render::OutputFiles;
 
 #[cfg(test)]
 mod tests;

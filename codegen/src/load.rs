@@ -1,15 +1,15 @@
-//! Reading files, folders and texts into trees; no meaning yet, and never the network.
+//! Loads files, folders and strings into trees. The loader interprets no schemas and never uses the network.
 //!
-//! A source's URI is its root `$id`, or one made from its name relative to the inputs, so that
-//! the same contract gives the same graph in every folder and on every machine.
+//! The URI of a source is the `$id` of its root, or derived from its name relative to the inputs. The same
+//! contract therefore gives the same graph in every folder and on every machine.
 
 mod bytes;
 pub(crate) mod files;
 pub(crate) mod json;
 mod metaschemas;
+mod openapi_version;
 mod overlay;
 pub(crate) mod uri;
-mod version;
 pub(crate) mod yaml;
 
 use std::{
@@ -22,127 +22,127 @@ use std::{
 use contract_runtime::{Json, depth};
 use sha2::{Digest, Sha256};
 
-use self::bytes::read;
-pub(crate) use self::overlay::Mend;
+use self::bytes::decode_document;
+pub(crate) use self::overlay::OverlayEdit;
 
 use crate::{
-    config::{Input, Overlay},
-    diagnostics::{Diagnostic, Diagnostics, Text, Texts},
-    stack::deep,
-    tree::{Member, Place, Source, SourceId, Span, Tree, Value},
+    config::{InputConfig, OverlayEntry},
+    diagnostics::{Diagnostic, Diagnostics, SourceText, SourceTextProvider},
+    stack::run_on_deep_stack,
+    tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceDocument, SourceId, Span},
 };
 
-/// Levels of nesting that a document may have, as many as a value; bounds every recursion over trees.
-pub const MAX_DEPTH: usize = depth::DEFAULT;
+/// The maximum nesting depth of a document, the same as for JSON values; bounds every recursion over trees.
+pub const MAX_DEPTH: usize = depth::DEFAULT_DEPTH;
 
-/// The documents of a contract: everything that was read, and where more may be read when a reference asks for it.
+/// The documents of a contract, and the folders from which referenced documents are loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The documents: the inputs by name, then those that references asked for.
-    pub(crate) sources: Vec<Source>,
-    /// What was left out, and why.
+    /// The documents: first the inputs by name, then those that references loaded.
+    pub(crate) sources: Vec<SourceDocument>,
+    /// Notes on skipped files, and faults of the documents.
     pub(crate) notes: Diagnostics,
-    /// What overlays did to documents.
-    pub(crate) mends: Vec<Mend>,
-    /// The overlays, with their digests.
-    pub(crate) overlays: Vec<(Text, String)>,
-    /// What of documents came from overlays, and from where.
-    origins: BTreeMap<SourceId, overlay::Origins>,
-    /// Where the overlays lie.
-    mending: Vec<PathBuf>,
-    /// Per source: where it came from.
-    retrievals: Vec<Retrieval>,
-    /// Every URI that names a source as a whole, normalised.
+    /// The changes that overlays made.
+    pub(crate) overlay_edits: Vec<OverlayEdit>,
+    /// The overlays with their digests.
+    pub(crate) overlays: Vec<(SourceText, String)>,
+    /// The values that came from overlays, with their origins.
+    origins: BTreeMap<SourceId, overlay::OverlayOrigins>,
+    /// The paths of the overlays.
+    overlay_paths: Vec<PathBuf>,
+    /// The origin of each source.
+    retrievals: Vec<SourceRetrieval>,
+    /// The sources by the normalized URIs that identify them as a whole.
     names: BTreeMap<String, SourceId>,
-    /// The folder that all inputs lie in.
+    /// The common folder of all inputs.
     root: Option<PathBuf>,
-    mounts: Vec<Mount>,
-    /// Where references asked for files that are not there.
+    mounts: Vec<MountPoint>,
+    /// Paths of files that references name and that do not exist.
     absent: BTreeSet<PathBuf>,
-    offered: BTreeMap<String, Offer>,
+    offered: BTreeMap<String, OfferedText>,
 }
 
 #[derive(Clone, Debug)]
-struct Retrieval {
-    /// The URI that it has by its place, against which its `$id` is read.
-    address: String,
+struct SourceRetrieval {
+    /// The URI derived from the location, which is the base of `$id`.
+    base_uri: String,
     path: Option<PathBuf>,
-    input: bool,
-    broken: bool,
+    is_input: bool,
+    is_broken: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Mount {
+struct MountPoint {
     prefix: String,
     path: PathBuf,
-    /// Whether a reference asked for something of it.
-    used: bool,
+    /// Set once a reference used the mount.
+    is_used: bool,
 }
 
-impl Mount {
-    /// What stands behind its prefix in a URI, as the path of a file.
+impl MountPoint {
+    /// Returns the part of a URI after the prefix, as a file path.
     fn rest(&self, uri: &str) -> Option<String> {
-        uri::decode(uri.strip_prefix(&self.prefix)?.trim_start_matches('/'))
+        uri::percent_decode(uri.strip_prefix(&self.prefix)?.trim_start_matches('/'))
     }
 }
 
 #[derive(Clone, Debug)]
-struct Offer {
+struct OfferedText {
     name: String,
     text: String,
 }
 
-/// A file that a reference leads to and that is not read, since it lies above the folder of the inputs; paths
-/// as they can be typed where the run began.
+/// A referenced file above the common folder of the inputs, which is not read. Paths are relative to the
+/// working directory.
 #[derive(Clone, Debug)]
-pub(crate) struct Above {
-    /// The folder that holds it and the inputs.
+pub(crate) struct FileAboveRoot {
+    /// The folder that contains both the file and the inputs.
     pub(crate) folder: String,
-    /// What a mount of it is called: the URI of its folder, or its own.
+    /// The URI prefix of a mount for it: the URI of its folder, or its own.
     pub(crate) uri: String,
-    /// What to mount there.
+    /// The path of that mount.
     pub(crate) path: String,
 }
 
-/// What says which document an overlay is for.
+/// The name by which an overlay selects its document.
 #[derive(Clone, Copy, Debug)]
-enum Named<'a> {
-    /// The `document` of the configuration.
-    ByOwner(&'a str),
-    /// The overlay's own `extends`: where its author found the document.
-    ByOverlay(&'a str),
+enum OverlayTarget<'a> {
+    /// `document` in the configuration.
+    FromConfig(&'a str),
+    /// `extends` in the overlay: the location from which its author retrieved the document.
+    FromExtends(&'a str),
 }
 
-/// The names of files that texts of a document may lead to, with every ending that a reference may leave
-/// out: `b.json` and more for `../b.json#/$defs/c`.
-pub(crate) fn file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
-    deep(|| {
-        let tree = read(SourceId(0), name, bytes).1;
-        let mut waiting: Vec<&Tree> = tree.iter().collect();
+/// Returns the file names to which strings of a document may refer, with every extension that a reference may
+/// omit: `b.json` and others for `../b.json#/$defs/c`.
+pub(crate) fn referenced_file_names(name: &str, bytes: &[u8]) -> BTreeSet<String> {
+    run_on_deep_stack(|| {
+        let tree = decode_document(SourceId(0), name, bytes).1;
+        let mut waiting: Vec<&DocumentNode> = tree.iter().collect();
         let mut found = BTreeSet::new();
         while let Some(each) = waiting.pop() {
             waiting.extend(each.members().iter().map(|member| &member.value).chain(each.elements()));
             let text = each.as_str().and_then(|text| text.split(['#', '?']).next());
             let last = text.and_then(|path| path.rsplit('/').next()).filter(|last| !last.is_empty());
-            if let Some(last) = last.and_then(uri::decode) {
-                found.extend(files::ENDINGS.map(|ending| format!("{last}{ending}")));
+            if let Some(last) = last.and_then(uri::percent_decode) {
+                found.extend(files::EXTENSIONS.map(|ending| format!("{last}{ending}")));
             }
         }
         found
     })
 }
 
-/// Whether a source is meant.
-type Test<'a> = dyn Fn(SourceId, &Source) -> bool + 'a;
+/// A condition on a source.
+type SourcePredicate<'a> = dyn Fn(SourceId, &SourceDocument) -> bool + 'a;
 
-/// What [`Sources::from_files`] reads, with whatever could be read beside the problems, so that one run finds
+/// Loads like [`Sources::from_files`], but returns the sources next to the problems, so that one run finds
 /// all of them.
 pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sources, Diagnostics) {
     let mut sources = Sources::default();
     let mut problems = Diagnostics::new();
-    problems.extend(mounts.iter().filter_map(|(prefix, path)| missing(prefix, path)));
+    problems.extend(mounts.iter().filter_map(|(prefix, path)| check_mount(prefix, path)));
     if problems.has_errors() {
-        // Each reference that the mount should answer would only say the same again.
+        // Each reference below the mount would repeat this error.
         return (sources, problems);
     }
     for (prefix, path) in mounts {
@@ -151,9 +151,9 @@ pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sou
     let mut found = Vec::new();
     let mut folders = Vec::new();
     for input in inputs {
-        match files::find(input) {
+        match files::find_input_files(input) {
             Ok(more) => {
-                let folder = files::absolute(input).unwrap_or_else(|_| input.clone());
+                let folder = files::absolute_path(input).unwrap_or_else(|_| input.clone());
                 let parent = folder.parent().map(Path::to_path_buf);
                 folders.push(if folder.is_dir() { folder } else { parent.unwrap_or_default() });
                 if more.is_empty() {
@@ -167,93 +167,98 @@ pub(crate) fn load_all(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> (Sou
             }
         }
     }
-    let root = files::common(&folders).unwrap_or_default();
-    // A file that is named itself counts even when a folder holds it too.
+    let root = files::common_ancestor(&folders).unwrap_or_default();
+    // A file that is an input itself counts as explicit even when an input folder contains it.
     found.sort_by(|left, right| (&left.path, right.explicit).cmp(&(&right.path, left.explicit)));
     found.dedup_by(|later, kept| later.path == kept.path);
     for file in found {
-        let name = files::relative(&root, &file.path).unwrap_or_else(|| file.path.display().to_string());
+        let name = files::relative_path(&root, &file.path).unwrap_or_else(|| file.path.display().to_string());
         match fs::read(&file.path) {
-            Ok(bytes) => sources.input(name, Some(file.path), &bytes, file.explicit, None, &mut problems),
+            Ok(bytes) => sources.add_input(name, Some(file.path), &bytes, file.explicit, None, &mut problems),
             Err(error) => problems.push(Diagnostic::error("io", format!("cannot read {name}: {error}"))),
         }
     }
     sources.root = Some(root);
     if sources.sources.is_empty() && !problems.has_errors() {
-        problems.push(Diagnostic::error("io", "the inputs hold no schema and no OpenAPI document"));
+        problems.push(Diagnostic::error("io", "the inputs contain neither a schema nor an OpenAPI document"));
     }
-    sources.settle(&mut problems);
+    sources.defer_faults(&mut problems);
     (sources, problems)
 }
 
-/// What is wrong with a mount whose folder or file is not there.
-pub(crate) fn missing(prefix: &str, path: &Path) -> Option<Diagnostic> {
+/// Returns an error if the folder or file of a mount does not exist.
+pub(crate) fn check_mount(prefix: &str, path: &Path) -> Option<Diagnostic> {
     let message = format!("`{prefix}` is mounted to {}, which does not exist", path.display());
-    let help =
-        "give the folder that holds the documents, relative to codegen.toml, or the file of one document";
+    let help = "name an existing folder or file, relative to codegen.toml";
     (!path.exists()).then(|| Diagnostic::error("mount", message).help(help))
 }
 
 impl Sources {
-    /// Reads the inputs: files, and folders with everything in them that looks like a contract.
+    /// Loads the inputs: files, and folders with all contract documents in them.
     ///
-    /// `mounts` answer URIs that start with a prefix from a folder (or a whole URI from a file).
+    /// `mounts` map URI prefixes to folders, or single URIs to files.
     ///
     /// # Errors
-    /// Every problem of every file, with excerpts.
+    /// All problems of all files, with excerpts.
     pub fn from_files(inputs: &[PathBuf], mounts: &[(String, PathBuf)]) -> Result<Self, Diagnostics> {
         let (sources, problems) = load_all(inputs, mounts);
-        sources.or(problems)
+        sources.into_result(problems)
     }
 
-    /// Reads texts: name (its ending tells YAML from JSON), retrieval URI (empty: made from
-    /// the name), content. All of them are inputs.
+    /// Loads documents from memory. Each is a name (a YAML extension selects YAML), a retrieval URI (empty:
+    /// derived from the name) and the content. All of them are inputs.
     ///
     /// # Errors
-    /// Every problem of every text, with excerpts.
+    /// All problems of all documents, with excerpts.
     pub fn from_texts(texts: &[(&str, &str, &str)]) -> Result<Self, Diagnostics> {
         let mut sources = Self::default();
         let mut problems = Diagnostics::new();
         for (name, uri, text) in texts {
             let uri = Some(*uri).filter(|uri| !uri.is_empty());
-            sources.input((*name).to_owned(), None, text.as_bytes(), true, uri, &mut problems);
+            sources.add_input((*name).to_owned(), None, text.as_bytes(), true, uri, &mut problems);
         }
-        sources.settle(&mut problems);
-        sources.or(problems)
+        sources.defer_faults(&mut problems);
+        sources.into_result(problems)
     }
 
-    /// Lets a folder answer the URIs that start with `prefix`, or a file one URI.
+    /// Maps URIs that start with `prefix` to a folder, or a single URI to a file.
     pub fn mount(&mut self, prefix: &str, path: &Path) {
-        let path = files::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        self.mounts.push(Mount { prefix: prefix.to_owned(), path, used: false });
-        // The longest prefix wins.
+        let path = files::absolute_path(path).unwrap_or_else(|_| path.to_path_buf());
+        self.mounts.push(MountPoint { prefix: prefix.to_owned(), path, is_used: false });
+        // The longest matching prefix takes precedence.
         self.mounts.sort_by(|left, right| {
             right.prefix.len().cmp(&left.prefix.len()).then_with(|| left.prefix.cmp(&right.prefix))
         });
     }
 
-    /// The prefixes whose folder or file no reference asked for so far.
+    /// Iterates over the prefixes of mounts that no reference has used.
     pub(crate) fn unused_mounts(&self) -> impl Iterator<Item = &str> {
-        self.mounts.iter().filter(|mount| !mount.used).map(|mount| mount.prefix.as_str())
+        self.mounts.iter().filter(|mount| !mount.is_used).map(|mount| mount.prefix.as_str())
     }
 
-    /// Mends documents by all overlays that the options name; `place` says where they name a file.
-    pub(crate) fn mend_all(
+    /// Applies all overlays of the options; `place` returns the location of a file in the options.
+    pub(crate) fn apply_overlays(
         &mut self,
-        input: &Input,
+        input: &InputConfig,
         base: &Path,
-        place: &dyn Fn(&Path) -> Option<Place>,
+        place: &dyn Fn(&Path) -> Option<DocumentLocation>,
         problems: &mut Diagnostics,
     ) {
         for overlay in &input.overlays {
-            self.mend(overlay, base, place(&overlay.file), problems);
+            self.apply_overlay(overlay, base, place(&overlay.file), problems);
         }
-        self.settle(problems);
+        self.defer_faults(problems);
     }
 
-    /// Mends a document by an overlay or a JSON merge patch: the one that is named here or there, or
-    /// the only one.
-    fn mend(&mut self, entry: &Overlay, base: &Path, named: Option<Place>, problems: &mut Diagnostics) {
+    /// Applies an overlay or a JSON merge patch to the document that the options or the overlay name, or to
+    /// the only document.
+    fn apply_overlay(
+        &mut self,
+        entry: &OverlayEntry,
+        base: &Path,
+        named: Option<DocumentLocation>,
+        problems: &mut Diagnostics,
+    ) {
         let name = entry.file.to_string_lossy().replace('\\', "/");
         let path = base.join(&entry.file);
         let bytes = match fs::read(&path) {
@@ -261,72 +266,72 @@ impl Sources {
             Err(error) => {
                 problems.push(
                     Diagnostic::error("io", format!("cannot read {name}: {error}"))
-                        .maybe_at(named)
-                        .help("give the overlay's file, relative to codegen.toml"),
+                        .with_optional_place(named)
+                        .help("write the path of the overlay relative to codegen.toml"),
                 );
                 return;
             }
         };
-        self.mending.push(path);
+        self.overlay_paths.push(path);
         let source = SourceId::overlay(self.overlays.len());
-        let (text, tree, found) = read(source, &name, &bytes);
-        self.overlays.push((Text { name: name.clone(), text: Arc::from(text) }, digest(&bytes)));
+        let (text, tree, found) = decode_document(source, &name, &bytes);
+        self.overlays.push((SourceText { name: name.clone(), text: Arc::from(text) }, sha256_hex(&bytes)));
         problems.extend(found);
         let Some(tree) = tree else { return };
-        let overlay = overlay::Overlay { name: &name, source, tree: &tree };
-        let named = entry.document.as_deref().map(Named::ByOwner);
-        let named = named.or_else(|| overlay::extends(&tree).map(Named::ByOverlay));
-        match self.mended(named) {
+        let overlay = overlay::OverlayDocument { name: &name, source, tree: &tree };
+        let named = entry.document.as_deref().map(OverlayTarget::FromConfig);
+        let named = named.or_else(|| overlay::extends_target(&tree).map(OverlayTarget::FromExtends));
+        match self.find_overlay_target(named) {
             Ok(id) => {
                 if let Some(held) = self.sources.get_mut(id.0 as usize) {
                     let origins = self.origins.entry(id).or_default();
-                    self.mends.extend(overlay.apply(id, &mut held.tree, origins, problems));
-                    self.identify(id);
+                    self.overlay_edits.extend(overlay.apply(id, &mut held.tree, origins, problems));
+                    self.update_uri(id);
                 }
             }
             Err(message) => {
-                let place = Place { source, pointer: String::new(), span: tree.span };
-                problems.push(Diagnostic::error("overlay", message).at(place).help(
+                let place = DocumentLocation { source, pointer: String::new(), span: tree.span };
+                problems.push(Diagnostic::error("overlay", message).with_place(place).help(
                     "name it with `extends`, or with `{ file = \"…\", document = \"…\" }` in `overlays`",
                 ));
             }
         }
     }
 
-    /// Names a document anew after its `$id` was mended.
-    fn identify(&mut self, id: SourceId) {
+    /// Registers a document again after an overlay changed its `$id`.
+    fn update_uri(&mut self, id: SourceId) {
         let at = id.0 as usize;
         let (Some(source), Some(retrieval)) = (self.sources.get_mut(at), self.retrievals.get(at)) else {
             return;
         };
-        let uri = address(&source.tree, &retrieval.address);
+        let uri = document_uri(&source.tree, &retrieval.base_uri);
         if uri != source.uri {
-            let old = uri::key(&std::mem::replace(&mut source.uri, uri.clone()));
-            if old != uri::key(&retrieval.address) && self.names.get(&old) == Some(&id) {
+            let old = uri::normalized_key(&std::mem::replace(&mut source.uri, uri.clone()));
+            if old != uri::normalized_key(&retrieval.base_uri) && self.names.get(&old) == Some(&id) {
                 self.names.remove(&old);
             }
-            self.names.entry(uri::key(&uri)).or_insert(id);
+            self.names.entry(uri::normalized_key(&uri)).or_insert(id);
         }
     }
 
-    /// The document that an overlay is for: by its URI or its whole name before the end of its name or
-    /// path, and by that before the file's name alone, where nothing else is said or the rest is where
-    /// a vendor has it.
-    fn mended(&self, named: Option<Named<'_>>) -> Result<SourceId, String> {
+    /// Returns the document of an overlay. A match of the URI or the full name takes precedence over the end
+    /// of the name or path, and that over the bare file name. The file name counts only if the overlay gives
+    /// no folder, or an absolute URI.
+    fn find_overlay_target(&self, named: Option<OverlayTarget<'_>>) -> Result<SourceId, String> {
         let inputs = || self.ids().filter(|id| self.is_input(*id) && !self.is_broken(*id));
-        let all = |passes: &Test<'_>| -> Vec<SourceId> {
+        let all = |passes: &SourcePredicate<'_>| -> Vec<SourceId> {
             inputs().filter(|id| self.get(*id).is_some_and(|source| passes(*id, source))).collect()
         };
         let last = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
         let elsewhere = match named {
-            Some(Named::ByOwner(named)) => !named.contains('/'),
-            Some(Named::ByOverlay(named)) => !named.contains('/') || uri::is_absolute(named),
+            Some(OverlayTarget::FromConfig(named)) => !named.contains('/'),
+            Some(OverlayTarget::FromExtends(named)) => !named.contains('/') || uri::is_absolute(named),
             None => false,
         };
-        let named = named.map(|(Named::ByOwner(named) | Named::ByOverlay(named))| named);
+        let named = named.map(|(OverlayTarget::FromConfig(named) | OverlayTarget::FromExtends(named))| named);
         let found = match named {
             Some(named) => {
-                // Where the overlay lies is none of the names.
+                // The path is relative to the overlay, whose own folder is irrelevant.
                 let mut rest = named;
                 while let Some(less) = rest.strip_prefix("./").or_else(|| rest.strip_prefix("../")) {
                     rest = less;
@@ -335,7 +340,7 @@ impl Sources {
                 let lies = |id: SourceId| {
                     self.path(id).is_some_and(|path| ends(&path.to_string_lossy().replace('\\', "/")))
                 };
-                let ways: [&Test<'_>; 3] = [
+                let ways: [&SourcePredicate<'_>; 3] = [
                     &|_, source| source.uri == named || source.name == rest,
                     &|id, source| ends(&source.name) || lies(id),
                     &|_, source| elsewhere && last(&source.name) == last(named),
@@ -349,36 +354,34 @@ impl Sources {
         };
         match (found.as_slice(), named) {
             ([one], _) => Ok(*one),
-            ([], Some(named)) => Err(format!("no input is `{named}`, which the overlay is for")),
-            (_, Some(named)) => Err(format!("more than one input is `{named}`, which the overlay is for")),
-            (_, None) => Err("it is not said which document the overlay is for".to_owned()),
+            ([], Some(named)) => Err(format!("no input matches the document `{named}` of the overlay")),
+            (_, Some(named)) => Err(format!("several inputs match the document `{named}` of the overlay")),
+            (_, None) => Err("the overlay does not name its document".to_owned()),
         }
     }
 
-    /// Lets a text answer one URI. It becomes a source only when a reference asks for it.
+    /// Offers a document for a URI. It becomes a source only when a reference needs it.
     pub fn offer(&mut self, name: &str, uri: &str, text: &str) {
-        let offer = Offer { name: name.to_owned(), text: text.to_owned() };
-        self.offered.insert(uri::key(uri), offer);
+        let offer = OfferedText { name: name.to_owned(), text: text.to_owned() };
+        self.offered.insert(uri::normalized_key(uri), offer);
     }
 
-    /// The source behind an id.
     #[must_use]
-    pub(crate) fn get(&self, id: SourceId) -> Option<&Source> {
+    pub(crate) fn get(&self, id: SourceId) -> Option<&SourceDocument> {
         self.sources.get(id.0 as usize)
     }
 
-    /// The file that a source was read from; `None` for texts.
+    /// Returns the file of a source; `None` for documents from memory.
     #[must_use]
     pub(crate) fn path(&self, id: SourceId) -> Option<&Path> {
         self.retrievals.get(id.0 as usize)?.path.as_deref()
     }
 
-    /// All ids, in order.
     pub(crate) fn ids(&self) -> impl Iterator<Item = SourceId> + use<> {
         (0..u32::try_from(self.sources.len()).unwrap_or(u32::MAX)).map(SourceId)
     }
 
-    /// Every document as it was read: its absolute URI, and what stands in it.
+    /// Iterates over all documents with their absolute URIs.
     ///
     /// ```
     /// use contract_codegen::Sources;
@@ -396,56 +399,56 @@ impl Sources {
         self.sources.iter().map(|source| (source.uri.as_str(), source.tree.to_json()))
     }
 
-    /// Every file that was read, as a path that can be opened: the documents, those that references and mounts
-    /// led to included, and the overlays.
+    /// Iterates over the paths of all files that were read: documents, including those that references and
+    /// mounts loaded, and overlays.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let documents = self.retrievals.iter().filter_map(|each| each.path.as_deref());
-        documents.chain(self.mending.iter().map(PathBuf::as_path))
+        documents.chain(self.overlay_paths.iter().map(PathBuf::as_path))
     }
 
-    /// Where files were looked for, which references lead to, and were not found.
+    /// Iterates over the paths of referenced files that do not exist.
     pub(crate) fn absent(&self) -> impl Iterator<Item = &Path> {
         self.absent.iter().map(PathBuf::as_path)
     }
 
-    /// Whether it was given, not asked for by a reference.
+    /// Returns true for an input, false for a document that a reference loaded.
     #[must_use]
     pub(crate) fn is_input(&self, id: SourceId) -> bool {
-        self.retrievals.get(id.0 as usize).is_some_and(|retrieval| retrieval.input)
+        self.retrievals.get(id.0 as usize).is_some_and(|retrieval| retrieval.is_input)
     }
 
-    /// Whether it could not be read; its tree is `null` then.
+    /// Returns true if the source could not be parsed; its tree is `null` then.
     pub(crate) fn is_broken(&self, id: SourceId) -> bool {
-        self.retrievals.get(id.0 as usize).is_none_or(|retrieval| retrieval.broken)
+        self.retrievals.get(id.0 as usize).is_none_or(|retrieval| retrieval.is_broken)
     }
 
-    /// The source that a URI names as a whole, by `$id` or by where it was read.
+    /// Returns the source that a URI identifies as a whole, by its `$id` or by its retrieval URI.
     #[must_use]
     pub(crate) fn find(&self, uri: &str) -> Option<SourceId> {
-        self.names.get(&uri::key(uri)).copied()
+        self.names.get(&uri::normalized_key(uri)).copied()
     }
 
-    /// Every URI (normalised) that names a source as a whole.
+    /// Iterates over the normalized URIs that identify a source as a whole.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, SourceId)> {
         self.names.iter().map(|(uri, id)| (uri.as_str(), *id))
     }
 
-    /// Reads the document that a URI names, when a mount, an offer or a file beside the
-    /// referring one answers, or when it is a meta-schema of 2020-12. `Ok(false)` when nothing does; problems of a document that is
-    /// there but cannot be read go to `problems`.
-    pub(crate) fn demand(&mut self, uri: &str, from: SourceId, problems: &mut Diagnostics) -> bool {
-        let key = uri::key(uri);
+    /// Loads the document of a URI from an offer, a mount, a file next to the referring one, or the built-in
+    /// meta-schemas of 2020-12. Returns false if none of them has it, or if it was already loaded. Problems
+    /// of a document that exists but cannot be read are added to `problems`.
+    pub(crate) fn load_referenced(&mut self, uri: &str, from: SourceId, problems: &mut Diagnostics) -> bool {
+        let key = uri::normalized_key(uri);
         if self.names.contains_key(&key) {
             return false;
         }
         if let Some(offer) = self.offered.remove(&key) {
-            let id = self.add(offer.name, None, offer.text.as_bytes(), uri, false, problems);
+            let id = self.add_source(offer.name, None, offer.text.as_bytes(), uri, false, problems);
             self.names.insert(key, id);
             return true;
         }
-        let Some(path) = self.path_of(uri, from) else {
-            let Some((name, text)) = metaschemas::find(&key) else { return false };
-            let id = self.add(name.to_owned(), None, text.as_bytes(), uri, false, problems);
+        let Some(path) = self.file_for_uri(uri, from) else {
+            let Some((name, text)) = metaschemas::find_metaschema(&key) else { return false };
+            let id = self.add_source(name.to_owned(), None, text.as_bytes(), uri, false, problems);
             self.names.insert(key, id);
             return true;
         };
@@ -454,92 +457,97 @@ impl Sources {
             self.names.insert(key, SourceId(u32::try_from(known).unwrap_or(u32::MAX)));
             return true;
         }
-        let name = self.name_of(&path);
+        let name = self.display_name(&path);
         match fs::read(&path) {
             Ok(bytes) => {
-                let id = self.add(name, Some(path), &bytes, uri, false, problems);
+                let id = self.add_source(name, Some(path), &bytes, uri, false, problems);
                 self.names.insert(key, id);
                 true
             }
             Err(error) => {
                 let problem = Diagnostic::error("io", format!("cannot read {name}: {error}"));
-                problems.push(problem.mended("what refers to it is any JSON"));
+                problems.push(problem.with_fallback("references to it accept any JSON"));
                 false
             }
         }
     }
 
-    /// Where a reference of a file leads, if a file is there and lies above the folder of the inputs. It is
-    /// only looked for, never read: no document decides what else of a disk becomes part of a contract.
-    pub(crate) fn above(&self, uri: &str, reference: &str, from: SourceId) -> Option<Above> {
+    /// Returns the target of a file reference if it exists above the common folder of the inputs. The file is
+    /// not read: a document must not decide which other files of a disk become part of a contract.
+    pub(crate) fn find_above_root(
+        &self,
+        uri: &str,
+        reference: &str,
+        from: SourceId,
+    ) -> Option<FileAboveRoot> {
         let (root, home) = (self.root.as_deref()?, self.path(from)?.parent()?);
         let way = reference.split(['#', '?']).next()?;
         if !way.contains("../") || way.starts_with('/') || way.contains(':') {
             return None;
         }
-        let path = files::absolute(&home.join(uri::decode(way)?)).ok()?;
+        let path = files::absolute_path(&home.join(uri::percent_decode(way)?)).ok()?;
         if !uri.starts_with("file:///") || path.starts_with(root) {
             return None;
         }
-        let found = files::there(&path)?;
-        let folder = files::common(&[root.to_path_buf(), found.parent()?.to_path_buf()])?;
+        let found = files::find_with_extension(&path)?;
+        let folder = files::common_ancestor(&[root.to_path_buf(), found.parent()?.to_path_buf()])?;
         let (prefix, _) = uri.rsplit_once('/')?;
-        // At the root of all names a folder would answer for the inputs, too.
+        // A mount of the root folder would match the URIs of the inputs, too.
         let (uri, path) = match prefix {
             "file://" => (uri.to_owned(), found.as_path()),
             prefix => (format!("{prefix}/"), found.parent()?),
         };
-        Some(Above { folder: files::typed(&folder), uri, path: files::typed(path) })
+        Some(FileAboveRoot { folder: files::display_path(&folder), uri, path: files::display_path(path) })
     }
 
-    fn name_of(&self, path: &Path) -> String {
-        let root = self.root.as_deref().and_then(|root| files::relative(root, path));
-        let mount = self.mounts.iter().find_map(|mount| files::relative(mount.path.parent()?, path));
+    fn display_name(&self, path: &Path) -> String {
+        let root = self.root.as_deref().and_then(|root| files::relative_path(root, path));
+        let mount = self.mounts.iter().find_map(|mount| files::relative_path(mount.path.parent()?, path));
         root.or(mount).unwrap_or_else(|| path.display().to_string())
     }
 
-    /// The file that a URI stands for.
-    fn path_of(&mut self, uri: &str, from: SourceId) -> Option<PathBuf> {
+    /// Returns the existing file of a URI, and records a missing one.
+    fn file_for_uri(&mut self, uri: &str, from: SourceId) -> Option<PathBuf> {
         for mount in &mut self.mounts {
             if mount.path.is_file() {
-                if uri::key(&mount.prefix) == uri::key(uri) {
-                    mount.used = true;
+                if uri::normalized_key(&mount.prefix) == uri::normalized_key(uri) {
+                    mount.is_used = true;
                     return Some(mount.path.clone());
                 }
             } else if let Some(rest) = mount.rest(uri) {
-                mount.used = true;
-                match files::below(&mount.path, &rest) {
+                mount.is_used = true;
+                match files::find_inside(&mount.path, &rest) {
                     Some(path) => return Some(path),
-                    None => self.absent.extend(files::inside(&mount.path, &rest)),
+                    None => self.absent.extend(files::join_inside(&mount.path, &rest)),
                 }
             }
         }
         let root = self.root.clone()?;
         let rest = if let Some(rest) = uri.strip_prefix("file:///") {
-            uri::decode(rest)?
+            uri::percent_decode(rest)?
         } else {
-            let (prefix, folder) = self.implied(&root, from)?;
-            let rest = uri::decode(uri.strip_prefix(&prefix)?)?;
-            files::relative(&root, &folder.join(rest))?
+            let (prefix, folder) = self.implied_folder(&root, from)?;
+            let rest = uri::percent_decode(uri.strip_prefix(&prefix)?)?;
+            files::relative_path(&root, &folder.join(rest))?
         };
-        let found = files::below(&root, &rest);
+        let found = files::find_inside(&root, &rest);
         if found.is_none() {
-            self.absent.extend(files::inside(&root, &rest));
+            self.absent.extend(files::join_inside(&root, &rest));
         }
         found
     }
 
-    /// What a mounted folder does not hold of what it is to answer: the file's name there, the folder, and
-    /// where that is mounted.
-    pub(crate) fn unanswered(&self, uri: &str) -> Option<(String, String, String)> {
+    /// Returns the mounted folder that should contain a URI and does not: the missing file name, the folder,
+    /// and the prefix of the mount.
+    pub(crate) fn find_unanswered_mount(&self, uri: &str) -> Option<(String, String, String)> {
         let folders = self.mounts.iter().filter(|mount| !mount.path.is_file());
         let (mount, rest) = folders.filter_map(|mount| Some((mount, mount.rest(uri)?))).next()?;
-        Some((rest, files::typed(&mount.path), mount.prefix.clone()))
+        Some((rest, files::display_path(&mount.path), mount.prefix.clone()))
     }
 
-    /// The URI prefix and the folder that a source's `$id` and file name agree on:
-    /// `https://x/v1/a.schema.json` in `schemas/v1/a.schema.json` makes `https://x/` `schemas/`.
-    fn implied(&self, root: &Path, from: SourceId) -> Option<(String, PathBuf)> {
+    /// Derives a URI prefix and its folder from the `$id` and the path of a source:
+    /// `https://x/v1/a.schema.json` in `schemas/v1/a.schema.json` maps `https://x/` to `schemas/`.
+    fn implied_folder(&self, root: &Path, from: SourceId) -> Option<(String, PathBuf)> {
         let source = self.get(from)?;
         let path = self.retrievals.get(from.0 as usize)?.path.as_deref()?;
         let mut folder = path.to_path_buf();
@@ -565,7 +573,7 @@ impl Sources {
         agreed.then(|| (format!("{authority}{address}/"), folder))
     }
 
-    fn input(
+    fn add_input(
         &mut self,
         name: String,
         path: Option<PathBuf>,
@@ -574,14 +582,14 @@ impl Sources {
         uri: Option<&str>,
         problems: &mut Diagnostics,
     ) {
-        let retrieval = uri.map_or_else(|| uri::of_name(&name), str::to_owned);
-        // What is wrong with a file that is no contract is nobody's business.
+        let retrieval = uri.map_or_else(|| uri::from_file_name(&name), str::to_owned);
+        // Problems of a file that turns out to be no contract document are dropped.
         let mut found = Diagnostics::new();
-        let id = self.add(name, path, bytes, &retrieval, true, &mut found);
+        let id = self.add_source(name, path, bytes, &retrieval, true, &mut found);
         let Some(source) = self.get(id) else { return };
         if !explicit && !self.is_broken(id) && !files::is_contract(&source.tree) {
             let message = format!("{} is neither a schema nor an OpenAPI document", source.name);
-            let help = "name the file itself as an input to have it read all the same";
+            let help = "to read it anyway, list the file itself as an input";
             self.notes.push(Diagnostic::note("skipped", message).help(help));
             self.sources.pop();
             self.retrievals.pop();
@@ -590,13 +598,13 @@ impl Sources {
         problems.append(found);
         let address = source.uri.clone();
         for each in [address, retrieval] {
-            self.names.entry(uri::key(&each)).or_insert(id);
+            self.names.entry(uri::normalized_key(&each)).or_insert(id);
         }
     }
 
-    /// Parses and appends; a document that cannot be read becomes a broken source, so that
-    /// diagnostics can show it.
-    fn add(
+    /// Parses and appends a document. One that cannot be parsed becomes a broken source, so that diagnostics
+    /// can show excerpts of it.
+    fn add_source(
         &mut self,
         name: String,
         path: Option<PathBuf>,
@@ -606,39 +614,48 @@ impl Sources {
         problems: &mut Diagnostics,
     ) -> SourceId {
         let id = SourceId(u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
-        let digest = digest(bytes);
-        let (text, mut tree, mut found) = read(id, &name, bytes);
-        found.extend(tree.as_mut().and_then(|tree| version::settle(id, tree)));
+        let digest = sha256_hex(bytes);
+        let (text, mut tree, mut found) = decode_document(id, &name, bytes);
+        found.extend(tree.as_mut().and_then(|tree| openapi_version::normalize_version(id, tree)));
         let broken = tree.is_none() || found.iter().any(Diagnostic::is_fatal);
-        // What is wrong with a document that only references ask for costs what they ask it for.
+        // Problems of a document that only references need affect only these references.
         let optional = |each: Diagnostic| {
-            if input || each.mend.is_some() { each } else { each.mended("what refers to it is any JSON") }
+            if input || each.fallback.is_some() {
+                each
+            } else {
+                each.with_fallback("references to it accept any JSON")
+            }
         };
         let found = found.into_iter().map(optional);
         problems.extend(found);
-        let tree = tree.unwrap_or(Tree { value: Value::Null, span: Span::default() });
-        let uri = address(&tree, retrieval);
-        self.sources.push(Source { name, uri, text: Arc::from(text), tree, digest });
-        self.retrievals.push(Retrieval { address: retrieval.to_owned(), path, input, broken });
+        let tree = tree.unwrap_or(DocumentNode { value: NodeValue::Null, span: Span::default() });
+        let uri = document_uri(&tree, retrieval);
+        self.sources.push(SourceDocument { name, uri, text: Arc::from(text), tree, digest });
+        self.retrievals.push(SourceRetrieval {
+            base_uri: retrieval.to_owned(),
+            path,
+            is_input: input,
+            is_broken: broken,
+        });
         if !input {
-            let address = self.get(id).map(|source| uri::key(&source.uri)).unwrap_or_default();
+            let address = self.get(id).map(|source| uri::normalized_key(&source.uri)).unwrap_or_default();
             self.names.entry(address).or_insert(id);
         }
         id
     }
 
-    /// Keeps what was read leniently for whoever decides about it, and leaves what nobody could read.
-    fn settle(&mut self, problems: &mut Diagnostics) {
+    /// Moves faults to `notes`, where the fault policy decides about them later, and keeps fatal errors.
+    fn defer_faults(&mut self, problems: &mut Diagnostics) {
         let (fatal, mended) = std::mem::take(problems).into_iter().partition(Diagnostic::is_fatal);
         let (fatal, mended): (Vec<Diagnostic>, Vec<Diagnostic>) = (fatal, mended);
         problems.extend(fatal);
         self.notes.extend(mended);
-        problems.attach(self);
+        problems.attach_sources(self);
     }
 
-    fn or(self, mut problems: Diagnostics) -> Result<Self, Diagnostics> {
+    fn into_result(self, mut problems: Diagnostics) -> Result<Self, Diagnostics> {
         if problems.has_errors() {
-            problems.attach(&self);
+            problems.attach_sources(&self);
             problems.sort();
             Err(problems)
         } else {
@@ -647,16 +664,19 @@ impl Sources {
     }
 }
 
-impl Texts for Sources {
-    fn texts(&self) -> impl Iterator<Item = (SourceId, Text)> {
-        let text = |source: &Source| Text { name: source.name.clone(), text: Arc::clone(&source.text) };
+impl SourceTextProvider for Sources {
+    fn source_texts(&self) -> impl Iterator<Item = (SourceId, SourceText)> {
+        let text = |source: &SourceDocument| SourceText {
+            name: source.name.clone(),
+            text: Arc::clone(&source.text),
+        };
         let overlays = self.overlays.iter().enumerate();
         let overlays = overlays.map(|(at, (text, _))| (SourceId::overlay(at), text.clone()));
         self.ids().zip(self.sources.iter().map(text)).chain(overlays)
     }
 
-    /// Where an overlay says what stands at a place, or nearest around it.
-    fn origin(&self, place: &Place) -> Option<Place> {
+    /// Returns the location in an overlay of the value at a place, or of the nearest enclosing one.
+    fn original_place(&self, place: &DocumentLocation) -> Option<DocumentLocation> {
         let origins = self.origins.get(&place.source)?;
         let tree = &self.get(place.source)?.tree;
         let mut pointer = place.pointer.as_str();
@@ -664,7 +684,7 @@ impl Texts for Sources {
             if let Some(origin) = origins.get(pointer) {
                 return Some(origin.clone());
             }
-            if tree.at(pointer).is_some() {
+            if tree.resolve_pointer(pointer).is_some() {
                 return None;
             }
             pointer = pointer.rsplit_once('/')?.0;
@@ -672,33 +692,33 @@ impl Texts for Sources {
     }
 }
 
-/// The URI of a document: its `$id` against the one that it has by its place.
-fn address(tree: &Tree, retrieval: &str) -> String {
-    let id = identifier(tree).and_then(|member| member.value.as_str());
-    let named = id.and_then(|id| uri::resolve(retrieval, id).ok());
+/// Returns the URI of a document: its `$id`, resolved against its retrieval URI.
+fn document_uri(tree: &DocumentNode, retrieval: &str) -> String {
+    let id = identifier_member(tree).and_then(|member| member.value.as_str());
+    let named = id.and_then(|id| uri::resolve_reference(retrieval, id).ok());
     named.map_or_else(|| retrieval.to_owned(), |absolute| absolute.uri)
 }
 
-/// The `$id`, or what an old draft calls so, of a root that is a schema; fragments of old drafts
-/// name no document. Of an OpenAPI document `$self` (OpenAPI 3.2, 4.1).
-pub(crate) fn identifier(tree: &Tree) -> Option<&Member> {
+/// Returns the member that identifies a document: `$id` (`id` in draft-04) of a root schema, or `$self` of an
+/// OpenAPI document (OpenAPI 3.2, 4.1). An old `$id` that is only a fragment identifies no document.
+pub(crate) fn identifier_member(tree: &DocumentNode) -> Option<&ObjectMember> {
     if tree.get("openapi").is_some() {
         return tree.member("$self").filter(|member| member.value.as_str().is_some());
     }
-    let early = tree.get("$schema").and_then(Tree::as_str).is_some_and(is_early);
+    let early = tree.get("$schema").and_then(DocumentNode::as_str).is_some_and(is_draft_04);
     let member = tree.member(if early { "id" } else { "$id" })?;
     member.value.as_str().filter(|id| !id.is_empty() && !id.starts_with('#')).map(|_| member)
 }
 
-/// Whether a `$schema` names draft-04, which calls a schema by `id`.
-pub(crate) fn is_early(dialect: &str) -> bool {
+/// Returns true if a `$schema` names draft-04, where `id` identifies schemas.
+pub(crate) fn is_draft_04(dialect: &str) -> bool {
     let bare = dialect.strip_suffix('#').unwrap_or(dialect);
     let path = bare.strip_prefix("https://").or_else(|| bare.strip_prefix("http://"));
     path == Some("json-schema.org/draft-04/schema")
 }
 
-/// SHA-256, lower-case hex.
-fn digest(bytes: &[u8]) -> String {
+/// Returns the SHA-256 digest in lower-case hex.
+fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -707,31 +727,31 @@ pub(crate) fn span(start: usize, end: usize) -> Span {
     Span { start: narrow(start), end: narrow(end) }
 }
 
-/// Adds a member, or puts it in the place of the one that has its key.
-pub(crate) fn put(members: &mut Vec<Member>, member: Member, known: Option<usize>) {
+/// Appends a member, or replaces the one at index `known`.
+pub(crate) fn insert_member(members: &mut Vec<ObjectMember>, member: ObjectMember, known: Option<usize>) {
     match known.and_then(|at| members.get_mut(at)) {
         Some(known) => *known = member,
         None => members.push(member),
     }
 }
 
-/// Keys of the object being read, hashed only once there are many.
+/// The keys of the object that is being parsed. They are hashed only once there are many of them.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct KeyIndex {
     keys: HashMap<String, usize>,
 }
 
-impl Seen {
-    /// Which member has the key, `None` for a new one.
-    pub(crate) fn find(&mut self, key: &str, members: &[Member]) -> Option<usize> {
+impl KeyIndex {
+    /// Returns the index of the member with this key.
+    pub(crate) fn find(&mut self, key: &str, members: &[ObjectMember]) -> Option<usize> {
         const FEW: usize = 12;
         if members.len() < FEW {
-            look(members.len());
+            count_lookups(members.len());
             return members.iter().position(|member| member.key == key);
         }
-        // Members stay where they are, and no two have one key, so that only new ones are missing.
+        // Members are append-only with distinct keys, so only the new ones must be indexed.
         let new = self.keys.len();
-        look(members.len() - new);
+        count_lookups(members.len() - new);
         for (at, member) in members.iter().enumerate().skip(new) {
             self.keys.insert(member.key.clone(), at);
         }
@@ -739,14 +759,14 @@ impl Seen {
     }
 }
 
-/// Counts members that were looked at, which tests ask instead of time.
+/// Counts inspected members, so that tests can check the complexity without measuring time.
 #[cfg(test)]
-fn look(members: usize) {
+fn count_lookups(members: usize) {
     tests::LOOKED.set(tests::LOOKED.get() + members);
 }
 
 #[cfg(not(test))]
-const fn look(_: usize) {}
+const fn count_lookups(_: usize) {}
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! The command `contract-codegen`: typed Rust from any OpenAPI or JSON Schema contract.
+//! The binary `contract-codegen`; the module `cli` implements its subcommands.
 
 mod cli;
 

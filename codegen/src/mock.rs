@@ -1,26 +1,26 @@
-//! A double of any service: answers every operation of a contract from its examples, else from
-//! valid values that are made, and judges every request by the document.
+//! The mock server: answers every operation of a contract with examples or generated valid values, and
+//! validates every request.
 //!
 //! ```no_run
-//! use contract_codegen::{Mock, Project};
+//! use contract_codegen::{MockServer, Project};
 //! use contract_runtime::server::Bytes;
 //!
 //! let project = Project { inputs: vec!["openapi.yaml".into()], ..Project::default() };
-//! let mock = Mock::of(project, 0)?;
+//! let mock = MockServer::from_project(project, 0)?;
 //! let request = http::Request::get("/tickets/a-17").body(Bytes::new())?;
-//! assert_eq!(mock.answer(request).status(), 200);
+//! assert_eq!(mock.respond_to(request).status(), 200);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No sockets and no clock: what a request is answered with depends on the contract, the seed, and
-//! with `Prefer: dynamic=true` on the request. Reading and routing are the runtime's own, as in
-//! generated servers; what is valid, say the tables.
+//! The module uses no sockets and no clock: a response depends on the contract and the seed and, with
+//! `Prefer: dynamic=true`, on the request. The runtime parses and routes requests, as in generated servers,
+//! and the validation tables decide which values are valid.
 
-mod judge;
-mod made;
-mod refusal;
-mod table;
-mod wishes;
+mod bodies;
+mod operation_rows;
+mod preferences;
+mod problem;
+mod validate;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -30,98 +30,101 @@ use std::{
 };
 
 use contract_runtime::{
-    operation::{Lookup, Operation, Operations},
+    operation::{Operation, OperationLookup, OperationTable},
     server::Bytes,
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header, request::Parts};
 
-pub use self::refusal::Broken;
+pub use self::problem::RequestViolation;
 use self::{
-    made::{Lack, Made},
-    refusal::Refusal,
-    wishes::{Wishes, acceptable},
+    bodies::{BodyError, GeneratedBody},
+    preferences::{RequestPreferences, negotiate_media_type},
+    problem::ProblemResponse,
 };
 use crate::{
-    api::{self, Status},
-    credentials::{self, Scheme},
+    analyzed_contract::AnalyzedContract,
+    api::{self, StatusPattern},
+    credentials::{self, CredentialScheme},
     diagnostics::Diagnostics,
-    explain::Whereabouts,
+    explain::LocationFormatter,
     generate::Project,
-    plan::{Call, Outcome, Plan, Side},
-    reading::Reading,
+    plan::{OperationSide, PlannedCall, ResponseOutcome, SidePlan},
     schema::SchemaId,
-    stack::deep,
-    tables::{Shelves, TableSet},
+    stack::run_on_deep_stack,
+    tables::{TableArenas, TableSet},
 };
 
-/// A contract that answers requests. What it knows is kept to the end of the process, as the
-/// tables of a generated server are: it is made once.
-pub struct Mock {
+/// A mock server for one contract. It keeps the contract and its tables in memory until the process ends,
+/// like the tables of a generated server, so that a process should create it once.
+pub struct MockServer {
     project: &'static Project,
-    contract: &'static Reading,
-    plan: &'static Plan<'static>,
+    contract: &'static AnalyzedContract,
+    plan: &'static SidePlan<'static>,
     tables: &'static TableSet<'static>,
-    operations: Operations,
-    /// The same without parameters, by which bodies are read whatever is wrong with those.
+    operations: OperationTable,
+    /// The operations without parameters, to validate a body independently of invalid parameters.
     bodies: &'static [Operation],
-    /// The start of paths by `servers`, the longest first.
+    /// Base paths of `servers`, the longest first.
     bases: Vec<String>,
-    schemes: Vec<Scheme<'static>>,
-    /// Of events: texts and names behind which nothing comes.
-    ends: &'static [&'static str],
-    last: &'static [&'static str],
+    schemes: Vec<CredentialScheme<'static>>,
+    /// Event data that ends a stream.
+    end_data: &'static [&'static str],
+    /// Names of final events.
+    last_events: &'static [&'static str],
     seed: u64,
-    /// The bodies that depend on no request, by call, status and media type.
-    made: Mutex<HashMap<(usize, u16, usize), Made>>,
-    /// Schemas by their locations, for those who are refused.
-    located: OnceLock<HashMap<String, SchemaId>>,
+    /// Bodies that do not depend on the request, by index of the call, status and index of the media type.
+    cached_bodies: Mutex<HashMap<(usize, u16, usize), GeneratedBody>>,
+    /// Schemas by location, to describe violations.
+    schemas_by_location: OnceLock<HashMap<String, SchemaId>>,
 }
 
-/// What became of a request, among the extensions of its answer.
+/// The result for a request; an extension of the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// `operationId`; nothing for a path that the contract does not have.
+pub struct MockVerdict {
+    /// The `operationId`; `None` if no operation matches the path and method.
     pub operation: Option<String>,
-    /// Where the body comes from, or why there is no answer of the contract.
-    pub words: String,
-    /// What is wrong with the request.
-    pub broken: Vec<Broken>,
+    /// The origin of the body, or the reason for an error response.
+    pub description: String,
+    /// All violations of the contract by the request.
+    pub violations: Vec<RequestViolation>,
 }
 
-/// What there is to say of a mock before it is asked.
+/// Problems of a contract that affect the mock server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Review {
-    /// Where schemas stand of which no valid value was found, with the operations that answer 501.
+pub struct MockReview {
+    /// Locations of schemas without a known valid value, with the operations that answer 501.
     pub without_value: Vec<(String, Vec<String>)>,
-    /// Where examples stand that their schemas refuse, and by which rule; none of them is sent.
-    pub broken_examples: Vec<(String, String)>,
-    /// Where each `oneOf` with a `discriminator` stands that refuses what its tag means, since another
-    /// branch accepts it too, with such a value.
-    pub overlapping: Vec<(String, String)>,
+    /// Locations of examples that violate their schema, with the violated rule. The mock does not send them.
+    pub invalid_examples: Vec<(String, String)>,
+    /// Locations of `oneOf` schemas with a `discriminator` that reject a value because more than one branch
+    /// accepts it, with such a value.
+    pub overlapping_unions: Vec<(String, String)>,
 }
 
-impl Mock {
-    /// Reads a contract.
+impl MockServer {
+    /// Reads the contract of a project and creates its mock server.
     ///
     /// # Errors
-    /// Every problem of every file.
-    pub fn of(project: Project, seed: u64) -> Result<Self, Diagnostics> {
-        let contract = project.read()?;
+    /// Returns all problems of all files if the contract is invalid.
+    pub fn from_project(project: Project, seed: u64) -> Result<Self, Diagnostics> {
+        let contract = project.read_contract()?;
         Ok(Self::new(project, contract, seed))
     }
 
-    /// The mock of a contract that was read by this project. The seed decides what examples leave open.
+    /// Creates the mock server for a contract that this project has read. `seed` determines generated values.
     #[must_use]
-    pub fn new(project: Project, contract: Reading, seed: u64) -> Self {
+    pub fn new(project: Project, contract: AnalyzedContract, seed: u64) -> Self {
         let project: &'static Project = Box::leak(Box::new(project));
-        let contract: &'static Reading = Box::leak(Box::new(contract));
-        let shelves: &'static Shelves<'static> = Box::leak(Box::default());
-        let tables: &'static TableSet<'static> = Box::leak(Box::new(contract.tables(shelves)));
-        let plan: &'static Plan<'static> = Box::leak(Box::new(project.plan(contract, Side::Paths)));
-        let operations = table::operations(plan, tables);
+        let contract: &'static AnalyzedContract = Box::leak(Box::new(contract));
+        let arenas: &'static TableArenas<'static> = Box::leak(Box::default());
+        let tables: &'static TableSet<'static> = Box::leak(Box::new(contract.build_tables(arenas)));
+        let plan: &'static SidePlan<'static> =
+            Box::leak(Box::new(project.operation_plan(contract, OperationSide::Paths)));
+        let operations = operation_rows::operation_rows(plan, tables);
         let bodies = operations.all().iter().map(|operation| Operation { parameters: &[], ..*operation });
         let own = contract.api.operations.iter().flat_map(|operation| &operation.servers);
-        let mut bases: Vec<String> = contract.api.servers.iter().chain(own).map(|url| base(url)).collect();
+        let mut bases: Vec<String> =
+            contract.api.servers.iter().chain(own).map(|url| base_path(url)).collect();
         bases.push(String::new());
         bases.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
         bases.dedup();
@@ -134,65 +137,67 @@ impl Mock {
             operations,
             bodies: bodies.collect::<Vec<_>>().leak(),
             bases,
-            schemes: schemes.map(|(name, raw)| credentials::scheme(name, raw)).collect(),
-            ends: kept(project.config.streams.as_ref().map(|streams| &streams.ends)),
-            last: kept(project.config.streams.as_ref().map(|streams| &streams.last_events)),
+            schemes: schemes.map(|(name, raw)| credentials::parse_scheme(name, raw)).collect(),
+            end_data: leak_strings(project.config.streams.as_ref().map(|streams| &streams.ends)),
+            last_events: leak_strings(project.config.streams.as_ref().map(|streams| &streams.last_events)),
             seed,
-            made: Mutex::default(),
-            located: OnceLock::new(),
+            cached_bodies: Mutex::default(),
+            schemas_by_location: OnceLock::new(),
         }
     }
 
-    /// The operations that it answers, as rows.
+    /// Returns the operations that the mock answers, as rows of the runtime.
     #[must_use]
-    pub const fn operations(&self) -> Operations {
+    pub const fn operations(&self) -> OperationTable {
         self.operations
     }
 
-    /// The contract.
+    /// Returns the contract.
     #[must_use]
-    pub const fn contract(&self) -> &'static Reading {
+    pub const fn contract(&self) -> &'static AnalyzedContract {
         self.contract
     }
 
-    /// Makes what is answered to plain requests, so that the first of them waits for nothing, and
-    /// says what cannot be made.
+    /// Prepares the default responses, so that the first requests do not wait for them, and returns the
+    /// problems found.
     #[must_use]
-    pub fn review(&self) -> Review {
+    pub fn review(&self) -> MockReview {
         let calls: Vec<usize> = (0..self.plan.calls.len()).collect();
         let workers = thread::available_parallelism().map_or(1, usize::from);
         let share = calls.len().div_ceil(workers).max(1);
-        let parts: Vec<Found> = thread::scope(|scope| {
-            let looking = |part| scope.spawn(move || deep(|| self.look(part)));
+        let parts: Vec<ReviewFindings> = thread::scope(|scope| {
+            let looking = |part| scope.spawn(move || run_on_deep_stack(|| self.review_calls(part)));
             let looking: Vec<_> = calls.chunks(share).map(looking).collect();
             looking.into_iter().filter_map(|part| part.join().ok()).collect()
         });
-        let mut review = Review::default();
-        let places = Whereabouts::new(self.contract);
+        let mut review = MockReview::default();
+        let places = LocationFormatter::new(self.contract);
         let mut without: BTreeMap<SchemaId, Vec<String>> = BTreeMap::new();
         for (schema, operation) in parts.iter().flat_map(|found| &found.without_value) {
-            without.entry(self.meant(*schema)).or_default().push(operation.clone());
+            without.entry(self.resolve_references(*schema)).or_default().push(operation.clone());
         }
         for (schema, operations) in without {
-            review.without_value.push((places.of(&self.contract.graph.schema(schema).place), operations));
+            review
+                .without_value
+                .push((places.format_location(&self.contract.graph.schema(schema).place), operations));
         }
-        let mut broken: Vec<(String, String)> = Vec::new();
-        for (place, rule) in parts.into_iter().flat_map(|found| found.broken_examples) {
-            broken.push((places.of(&place), rule));
+        let mut invalid: Vec<(String, String)> = Vec::new();
+        for (place, rule) in parts.into_iter().flat_map(|found| found.invalid_examples) {
+            invalid.push((places.format_location(&place), rule));
         }
-        broken.sort();
-        broken.dedup();
-        review.broken_examples = broken;
-        let overlapping = deep(|| self.overlapping()).into_iter();
-        review.overlapping =
-            overlapping.map(|(place, value)| (places.of(&place), value.to_string())).collect();
+        invalid.sort();
+        invalid.dedup();
+        review.invalid_examples = invalid;
+        let overlapping = run_on_deep_stack(|| self.find_overlapping_unions()).into_iter();
+        review.overlapping_unions =
+            overlapping.map(|(place, value)| (places.format_location(&place), value.to_string())).collect();
         review
     }
 
-    /// What stands behind references.
-    fn meant(&self, schema: SchemaId) -> SchemaId {
+    /// Follows the references of a schema to their target.
+    fn resolve_references(&self, schema: SchemaId) -> SchemaId {
         let mut at = schema;
-        // Bounded like every walk over references: a graph may be made by hand.
+        // The limit guards against cycles in a graph that was built by hand.
         for _ in 0..32 {
             let Some(next) = self.contract.graph.schema(at).reference else { break };
             at = next;
@@ -200,32 +205,32 @@ impl Mock {
         at
     }
 
-    fn look(&self, calls: &[usize]) -> Found {
-        let mut found = Found::default();
+    fn review_calls(&self, calls: &[usize]) -> ReviewFindings {
+        let mut found = ReviewFindings::default();
         for &at in calls {
             let call = &self.plan.calls[at];
-            let Some(answer) = self.usual(at) else { continue };
+            let Some(answer) = self.default_response(at) else { continue };
             let Some(response) = answer.response else { continue };
-            let Some((media, name)) = acceptable(&http::HeaderMap::new(), &response.content) else {
+            let Some((media, name)) = negotiate_media_type(&http::HeaderMap::new(), &response.content) else {
                 continue;
             };
-            found.broken_examples.extend(self.broken_examples(media));
-            let made = self.content(&answer, media, &name, &Wishes::default(), None);
-            if let Err(Lack::Value(schema)) = made {
+            found.invalid_examples.extend(self.invalid_examples(media));
+            let body = self.response_body(&answer, media, &name, &RequestPreferences::default(), None);
+            if let Err(BodyError::Value(schema)) = body {
                 found.without_value.push((schema, call.operation.id.clone()));
             }
         }
         found
     }
 
-    /// Answers a request; a [`Verdict`] is among the extensions of the answer.
+    /// Answers a request. The response has a [`MockVerdict`] among its extensions.
     #[must_use]
-    pub fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+    pub fn respond_to(&self, request: Request<Bytes>) -> Response<Bytes> {
         let (parts, body) = request.into_parts();
         let origin = parts.headers.get(header::ORIGIN).cloned();
         let head = parts.method == Method::HEAD;
-        // Values and schemas nest deeper than a thread of a server may.
-        let mut response = deep(|| self.whole(parts, body));
+        // Values and schemas may nest deeper than the stack of a server thread allows.
+        let mut response = run_on_deep_stack(|| self.handle_request(parts, body));
         if let Some(origin) = origin {
             let headers = response.headers_mut();
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -233,7 +238,7 @@ impl Mock {
             headers.append(header::VARY, HeaderValue::from_static("Origin"));
         }
         if head {
-            // RFC 9110, 9.3.2: the head of `GET`.
+            // RFC 9110, 9.3.2: a response to HEAD has the header fields of GET.
             let length = std::mem::take(response.body_mut()).len();
             if length > 0 {
                 response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
@@ -242,26 +247,26 @@ impl Mock {
         response
     }
 
-    /// A refusal of whoever hands requests on, in the form of all others: of a body that was too
-    /// large to be read, say.
+    /// Returns an error response in the format of all others, for example if the caller rejects a body that
+    /// is too large.
     #[must_use]
-    pub fn refused(status: StatusCode, detail: &str) -> Response<Bytes> {
-        told(None, Err(Refusal::new(status, detail)))
+    pub fn error_response(status: StatusCode, detail: &str) -> Response<Bytes> {
+        attach_verdict(None, Err(ProblemResponse::new(status, detail)))
     }
 
-    fn whole(&self, parts: Parts, body: Bytes) -> Response<Bytes> {
-        let (operation, done) = match self.route(parts) {
-            Routed::To(at, parts) => {
-                let done = self.asked(at, &parts, &body);
+    fn handle_request(&self, parts: Parts, body: Bytes) -> Response<Bytes> {
+        let (operation, done) = match self.route_request(parts) {
+            RouteResult::To(at, parts) => {
+                let done = self.answer_call(at, &parts, &body);
                 (Some(self.plan.calls[at].operation.id.clone()), done)
             }
-            Routed::Done(done) => (None, *done),
+            RouteResult::Done(done) => (None, *done),
         };
-        told(operation, done)
+        attach_verdict(operation, done)
     }
 
-    /// The call of a request, and its head as it would stand below the contract's own address.
-    fn route(&self, mut parts: Parts) -> Routed {
+    /// Finds the operation of a request and removes the base path from its URI.
+    fn route_request(&self, mut parts: Parts) -> RouteResult {
         let path = parts.uri.path().to_owned();
         let below = |base: &String| match path.strip_prefix(base.as_str())? {
             "" => Some("/"),
@@ -269,147 +274,158 @@ impl Mock {
         };
         let mut allowed: Vec<&'static str> = Vec::new();
         let header = |name: &str| parts.headers.get(name).map(|value| value.as_bytes());
-        let asked = parts.uri.query().unwrap_or_default();
+        let query = parts.uri.query().unwrap_or_default();
         for rest in self.bases.iter().filter_map(below) {
-            match self.operations.find_asked(parts.method.as_str(), rest, asked, header) {
-                Lookup::Found(operation) => {
+            match self.operations.find_request(parts.method.as_str(), rest, query, header) {
+                OperationLookup::Found(operation) => {
                     let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
                     let Ok(uri) = format!("{rest}{query}").parse::<Uri>() else { continue };
                     let at = self.operations.all().iter().position(|each| each == operation);
                     parts.uri = uri;
-                    return Routed::To(at.unwrap_or(0), Arc::new(parts));
+                    return RouteResult::To(at.unwrap_or(0), Arc::new(parts));
                 }
-                Lookup::WrongMethod(methods) => allowed.extend(methods.methods()),
-                Lookup::Nothing => {}
+                OperationLookup::MethodNotAllowed(methods) => allowed.extend(methods.methods()),
+                OperationLookup::NotFound => {}
             }
         }
         if allowed.is_empty() {
             let known = self.bases.first().filter(|base| !base.is_empty());
-            let below = known.map(|base| format!(", below `{base}` or without it")).unwrap_or_default();
-            let detail = format!("the contract has no path that `{path}` fits{below}");
-            return Routed::Done(Box::new(Err(Refusal::new(StatusCode::NOT_FOUND, detail))));
+            let below =
+                known.map(|base| format!(", with or without the base path `{base}`")).unwrap_or_default();
+            let detail = format!("the contract has no path that matches `{path}`{below}");
+            return RouteResult::Done(Box::new(Err(ProblemResponse::new(StatusCode::NOT_FOUND, detail))));
         }
         let methods = allowed.join(", ");
         if parts.method == Method::OPTIONS {
-            let words = "the methods of the path".to_owned();
-            return Routed::Done(Box::new(Ok((preflight(&parts, &methods), words))));
+            let origin = "the methods of the path".to_owned();
+            return RouteResult::Done(Box::new(Ok((preflight_response(&parts, &methods), origin))));
         }
-        let detail = format!("`{path}` has {methods}, not {}", parts.method);
-        let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, detail);
-        Routed::Done(Box::new(Err(refusal.with(header::ALLOW, &methods))))
+        let detail = format!("`{path}` supports {methods}, not {}", parts.method);
+        let refusal = ProblemResponse::new(StatusCode::METHOD_NOT_ALLOWED, detail);
+        RouteResult::Done(Box::new(Err(refusal.with_header(header::ALLOW, &methods))))
     }
 
-    /// Judges a request and answers it.
-    fn asked(&self, at: usize, parts: &Arc<Parts>, body: &Bytes) -> Done {
-        self.judge(at, parts, body)?;
-        let wishes = Wishes::of(&parts.headers);
-        let answer = match wishes.code {
-            Some(code) => self.of_status(at, code)?,
-            None => self.usual(at).unwrap_or(Answering { at, status: 200, response: None }),
+    /// Validates a request and answers it.
+    fn answer_call(&self, at: usize, parts: &Arc<Parts>, body: &Bytes) -> MockResult {
+        self.validate_request(at, parts, body)?;
+        let preferences = RequestPreferences::from_headers(&parts.headers);
+        let answer = match preferences.code {
+            Some(code) => self.response_for_status(at, code)?,
+            None => self.default_response(at).unwrap_or(SelectedResponse { at, status: 200, response: None }),
         };
         let mut response = Response::new(Bytes::new());
         let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
         *response.status_mut() = status;
-        let mut words = "no body".to_owned();
+        let mut origin = "no body".to_owned();
         if let Some(described) = answer.response {
-            let seed = self.seed_of(&answer, &wishes, parts, body);
+            let seed = self.response_seed(&answer, &preferences, parts, body);
             let bodiless = matches!(answer.status, 204 | 205 | 304) || answer.status < 200;
             if !bodiless && !described.content.is_empty() {
-                let (media, name) =
-                    acceptable(&parts.headers, &described.content).ok_or_else(|| unacceptable(described))?;
-                let dynamic = wishes.dynamic.then_some(seed);
-                let made = self.content(&answer, media, &name, &wishes, dynamic);
-                let made = made.map_err(|lack| self.unanswered(&answer, &lack))?;
-                words = made.source;
-                *response.body_mut() = made.body;
+                let (media, name) = negotiate_media_type(&parts.headers, &described.content)
+                    .ok_or_else(|| not_acceptable(described))?;
+                let dynamic = preferences.dynamic.then_some(seed);
+                let body = self.response_body(&answer, media, &name, &preferences, dynamic);
+                let body = body.map_err(|error| self.missing_body_response(&answer, &error))?;
+                origin = body.source;
+                *response.body_mut() = body.body;
                 response
                     .headers_mut()
                     .extend(HeaderValue::try_from(name).ok().map(|name| (header::CONTENT_TYPE, name)));
             }
-            let headers = self.headers(described, seed).map_err(|lack| self.unanswered(&answer, &lack))?;
+            let headers = self
+                .response_headers(described, seed)
+                .map_err(|error| self.missing_body_response(&answer, &error))?;
             response.headers_mut().extend(headers);
         }
-        let applied = HeaderValue::try_from(wishes.applied()).ok().filter(|applied| !applied.is_empty());
+        let applied =
+            HeaderValue::try_from(preferences.applied_header()).ok().filter(|applied| !applied.is_empty());
         let name = http::HeaderName::from_static("preference-applied");
         response.headers_mut().extend(applied.map(|applied| (name, applied)));
-        Ok((response, words))
+        Ok((response, origin))
     }
 
-    /// The first success, those with a body of `2XX` before others.
-    fn usual(&self, at: usize) -> Option<Answering> {
+    /// Returns the first success response; statuses from 200 to 299 come first.
+    fn default_response(&self, at: usize) -> Option<SelectedResponse> {
         let call = &self.plan.calls[at];
-        let mut cases: Vec<(u16, Status)> = call
-            .answers
+        let mut cases: Vec<(u16, StatusPattern)> = call
+            .responses
             .cases
             .iter()
-            .map(|case| (case.usual_status(Outcome::Success), case.status))
+            .map(|case| (case.default_status(ResponseOutcome::Success), case.status))
             .collect();
         cases.sort_by_key(|(status, _)| !(200..=299).contains(status));
         let (status, entry) = *cases.first()?;
         let response = call.operation.responses.iter().find(|response| response.status == entry);
-        Some(Answering { at, status, response })
+        Some(SelectedResponse { at, status, response })
     }
 
-    /// What the contract says of a status that somebody asks for.
-    fn of_status(&self, at: usize, code: u16) -> Result<Answering, Refusal> {
-        let call: &'static Call<'static> = &self.plan.calls[at];
+    /// Returns the response that the contract describes for a requested status.
+    fn response_for_status(&self, at: usize, code: u16) -> Result<SelectedResponse, ProblemResponse> {
+        let call: &'static PlannedCall<'static> = &self.plan.calls[at];
         let responses = &call.operation.responses;
         let class = u8::try_from(code / 100).unwrap_or(0);
-        let entries = [Status::Code(code), Status::Range(class), Status::Default];
+        let entries = [StatusPattern::Code(code), StatusPattern::Range(class), StatusPattern::Default];
         let found = entries.iter().find_map(|entry| responses.iter().find(|each| each.status == *entry));
         let Some(response) = found else {
             let known: Vec<String> = responses.iter().map(|each| each.status.key()).collect();
-            let detail = format!("the operation has no answer {code}, only {}", known.join(", "));
-            return Err(Refusal::new(StatusCode::NOT_FOUND, detail));
+            let detail = format!("the operation has no response {code}, only {}", known.join(", "));
+            return Err(ProblemResponse::new(StatusCode::NOT_FOUND, detail));
         };
-        Ok(Answering { at, status: code, response: Some(response) })
+        Ok(SelectedResponse { at, status: code, response: Some(response) })
     }
 
-    fn unanswered(&self, answer: &Answering, lack: &Lack) -> Refusal {
+    fn missing_body_response(&self, answer: &SelectedResponse, error: &BodyError) -> ProblemResponse {
         let status = answer.status;
-        match lack {
-            Lack::Value(schema) => {
-                let meant = self.contract.graph.schema(self.meant(*schema));
-                let place = Whereabouts::new(self.contract).of(&meant.place);
+        match error {
+            BodyError::Value(schema) => {
+                let meant = self.contract.graph.schema(self.resolve_references(*schema));
+                let place = LocationFormatter::new(self.contract).format_location(&meant.place);
                 let detail = format!(
-                    "no valid value was found for the body of {status}, described at {place}; give it an example"
+                    "no valid value was found for the body of the {status} response, whose schema is at {place}; add an example"
                 );
-                Refusal::new(StatusCode::NOT_IMPLEMENTED, detail)
+                ProblemResponse::new(StatusCode::NOT_IMPLEMENTED, detail)
             }
-            Lack::Header(name) => {
+            BodyError::Header(name) => {
                 let detail = format!(
-                    "no valid value was found for the header `{name}` of {status}; give it an example"
+                    "no valid value was found for the header `{name}` of the {status} response; add an example"
                 );
-                Refusal::new(StatusCode::NOT_IMPLEMENTED, detail)
+                ProblemResponse::new(StatusCode::NOT_IMPLEMENTED, detail)
             }
-            Lack::Example(known) => {
+            BodyError::Example(known) => {
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                let detail = format!("the body of {status} has no such example, only: {known}");
-                Refusal::new(StatusCode::NOT_FOUND, detail)
+                let detail = format!("the {status} response has no such example; available: {known}");
+                ProblemResponse::new(StatusCode::NOT_FOUND, detail)
             }
-            Lack::Broken(rule) => {
-                let detail = format!("this example of the body of {status} breaks its own schema: {rule}");
-                Refusal::new(StatusCode::NOT_IMPLEMENTED, detail)
+            BodyError::Broken(rule) => {
+                let detail = format!("this example of the {status} response violates its schema: {rule}");
+                ProblemResponse::new(StatusCode::NOT_IMPLEMENTED, detail)
             }
         }
     }
 
-    /// The same for the same request; without `dynamic` the same for all of an operation.
-    fn seed_of(&self, answer: &Answering, wishes: &Wishes, parts: &Parts, body: &Bytes) -> u64 {
-        let seed = mixed(self.own_seed(answer), &[]);
-        if !wishes.dynamic {
+    /// Returns the seed for a response: with `dynamic` it depends on the request, otherwise only on the
+    /// operation and status.
+    fn response_seed(
+        &self,
+        answer: &SelectedResponse,
+        preferences: &RequestPreferences,
+        parts: &Parts,
+        body: &Bytes,
+    ) -> u64 {
+        let seed = mix_seed(self.base_seed(answer), &[]);
+        if !preferences.dynamic {
             return seed;
         }
-        mixed(seed, &[parts.method.as_str().as_bytes(), parts.uri.to_string().as_bytes(), body])
+        mix_seed(seed, &[parts.method.as_str().as_bytes(), parts.uri.to_string().as_bytes(), body])
     }
 
-    fn own_seed(&self, answer: &Answering) -> u64 {
+    fn base_seed(&self, answer: &SelectedResponse) -> u64 {
         let id = &self.plan.calls[answer.at].operation.id;
-        mixed(self.seed, &[id.as_bytes(), &answer.status.to_be_bytes()])
+        mix_seed(self.seed, &[id.as_bytes(), &answer.status.to_be_bytes()])
     }
 }
 
-impl fmt::Debug for Mock {
+impl fmt::Debug for MockServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mock")
             .field("operations", &self.plan.calls.len())
@@ -418,59 +434,61 @@ impl fmt::Debug for Mock {
     }
 }
 
-/// An answer with where it comes from, or why there is none.
-type Done = Result<(Response<Bytes>, String), Refusal>;
+/// A response with the origin of its body, or an error response.
+type MockResult = Result<(Response<Bytes>, String), ProblemResponse>;
 
-/// Where a request leads.
-enum Routed {
-    /// To a call, with its head as it would stand below the contract's own address.
+/// The result of routing.
+enum RouteResult {
+    /// The index of a call, with the request head relative to the base path.
     To(usize, Arc<Parts>),
-    /// To none.
-    Done(Box<Done>),
+    /// A response without a call.
+    Done(Box<MockResult>),
 }
 
-/// What some operations lack.
+/// Problems of some operations.
 #[derive(Default)]
-struct Found {
+struct ReviewFindings {
     without_value: Vec<(SchemaId, String)>,
-    broken_examples: Vec<(crate::tree::Place, String)>,
+    invalid_examples: Vec<(crate::tree::DocumentLocation, String)>,
 }
 
-/// Which entry of `responses` answers, and with which status.
-struct Answering {
+/// The entry of `responses` that answers a call, and the status.
+struct SelectedResponse {
     at: usize,
     status: u16,
     response: Option<&'static api::Response>,
 }
 
-/// What became of a request, as its answer tells it.
-fn told(operation: Option<String>, done: Done) -> Response<Bytes> {
+/// Builds the response and attaches its [`MockVerdict`].
+fn attach_verdict(operation: Option<String>, done: MockResult) -> Response<Bytes> {
     let (mut response, verdict) = match done {
-        Ok((response, words)) => (response, Verdict { operation, words, broken: Vec::new() }),
+        Ok((response, origin)) => {
+            (response, MockVerdict { operation, description: origin, violations: Vec::new() })
+        }
         Err(refusal) => {
-            let response = refusal.response(operation.as_deref());
-            (response, Verdict { operation, words: refusal.detail, broken: refusal.broken })
+            let response = refusal.to_response(operation.as_deref());
+            (response, MockVerdict { operation, description: refusal.detail, violations: refusal.violations })
         }
     };
     response.extensions_mut().insert(verdict);
     response
 }
 
-/// Texts of the options as the rows of a generated table hold them.
-fn kept(texts: Option<&'static Vec<String>>) -> &'static [&'static str] {
+/// Leaks strings of the options, since rows of the runtime require static ones.
+fn leak_strings(texts: Option<&'static Vec<String>>) -> &'static [&'static str] {
     let texts: Vec<&'static str> = texts.into_iter().flatten().map(String::as_str).collect();
     texts.leak()
 }
 
-/// The path of an address, without a slash at its end; empty where it is none of a server.
-fn base(url: &str) -> String {
+/// Returns the path of a server URL without a trailing slash; empty if it has none or contains variables.
+fn base_path(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest.find('/').map_or("", |at| &rest[at..]));
     let path = rest.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     if path.starts_with('/') && !path.contains('{') { path.to_owned() } else { String::new() }
 }
 
-/// What browsers ask before they send (Fetch, 4.8), and who asks for the methods.
-fn preflight(parts: &Parts, methods: &str) -> Response<Bytes> {
+/// Answers OPTIONS, including preflight requests of browsers (Fetch, 4.8).
+fn preflight_response(parts: &Parts, methods: &str) -> Response<Bytes> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
@@ -480,20 +498,20 @@ fn preflight(parts: &Parts, methods: &str) -> Response<Bytes> {
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
         }
     }
-    if let Some(asked) = parts.headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, asked.clone());
+    if let Some(requested) = parts.headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
     }
     response
 }
 
-fn unacceptable(described: &api::Response) -> Refusal {
+fn not_acceptable(described: &api::Response) -> ProblemResponse {
     let known: Vec<&str> = described.content.iter().map(|media| media.name.as_str()).collect();
-    let detail = format!("`Accept` takes none of {}", known.join(", "));
-    Refusal::new(StatusCode::NOT_ACCEPTABLE, detail)
+    let detail = format!("`Accept` matches none of {}", known.join(", "));
+    ProblemResponse::new(StatusCode::NOT_ACCEPTABLE, detail)
 }
 
-/// A number of a number and some texts (FNV-1a).
-fn mixed(seed: u64, texts: &[&[u8]]) -> u64 {
+/// Hashes byte strings into a seed (FNV-1a).
+fn mix_seed(seed: u64, texts: &[&[u8]]) -> u64 {
     let step = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     let start = seed.to_be_bytes().into_iter().fold(0xcbf2_9ce4_8422_2325, step);
     texts.iter().fold(start, |state, text| step(text.iter().copied().fold(state, step), 0xff))

@@ -1,13 +1,12 @@
-//! Every rule that turns a wire name into a Rust name, in one file.
+//! The rules that turn wire names into Rust names.
 //!
-//! Names are settled here and nowhere else. They depend on the contract alone, never on the
-//! order in which it is read.
+//! Names depend only on the contract, not on the order in which it is read.
 
 use std::borrow::Cow;
 
 use heck::{ToPascalCase, ToSnakeCase};
 
-/// Words that cannot be identifiers, in any edition up to 2024.
+/// Rust keywords of all editions up to 2024.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
@@ -16,17 +15,17 @@ const KEYWORDS: &[&str] = &[
     "virtual", "where", "while", "yield",
 ];
 
-/// Names whose capitals would be taken for the beginnings of words: `OAuth2` is `oauth2`.
-const WORDS: &[(&str, &str)] = &[("OAuth", "Oauth"), ("IPv", "Ipv")];
+/// Names whose inner capitals would be mistaken for word starts: `OAuth2` becomes `oauth2`.
+const CAPITALIZED_NAMES: &[(&str, &str)] = &[("OAuth", "Oauth"), ("IPv", "Ipv")];
 
-/// Type names that generated code itself uses unqualified.
-const TAKEN_TYPES: &[&str] = &[
+/// Type names that generated code uses unqualified.
+const RESERVED_TYPES: &[&str] = &[
     "Box", "Json", "Map", "None", "Nullable", "Number", "Ok", "Err", "Option", "Result", "Secret", "Self",
     "Some", "String", "Vec",
 ];
 
-/// What generated modules import and macros of the runtime name, beside what `names` keeps free.
-const IMPORTED: &[&str] = &[
+/// Names that generated modules import or that macros of the runtime use, in addition to [`RESERVED_TYPES`].
+const IMPORTED_NAMES: &[&str] = &[
     "AsRef",
     "Contract",
     "Default",
@@ -50,9 +49,9 @@ const IMPORTED: &[&str] = &[
     "Violations",
 ];
 
-/// Whether a name can stand in Rust as it is.
+/// Returns true for a valid Rust identifier that is not a keyword.
 #[must_use]
-pub fn is_name(name: &str) -> bool {
+pub fn is_rust_identifier(name: &str) -> bool {
     let mut letters = name.chars();
     letters.next().is_some_and(|first| first == '_' || unicode_ident::is_xid_start(first))
         && letters.all(unicode_ident::is_xid_continue)
@@ -60,14 +59,14 @@ pub fn is_name(name: &str) -> bool {
         && !KEYWORDS.contains(&name)
 }
 
-/// Whether something in the module of a generated type bears the name already.
+/// Returns true if the module of a generated type already uses the name.
 #[must_use]
-pub fn is_taken(name: &str) -> bool {
-    [TAKEN_TYPES, IMPORTED].iter().any(|taken| taken.contains(&name))
+pub fn is_reserved_type(name: &str) -> bool {
+    [RESERVED_TYPES, IMPORTED_NAMES].iter().any(|taken| taken.contains(&name))
 }
 
-/// Whether a generated type can be called so, and the compiler has nothing to say about it: its lint
-/// wants a capital first, and no `_` beside what could be one.
+/// Returns true if the name is valid for a generated type and the lint `non_camel_case_types` accepts it: it
+/// starts with a capital, and has no `_` next to a letter with case.
 #[must_use]
 pub fn is_model_name(name: &str) -> bool {
     let is_cased = |c: char| c.is_lowercase() || c.is_uppercase();
@@ -79,56 +78,56 @@ pub fn is_model_name(name: &str) -> bool {
     let is_of_types = !bare.is_empty()
         && !bare.starts_with(char::is_lowercase)
         && !around.any(|sign| is_cased(sign) || sign == '_');
-    is_name(name) && is_of_types && !is_taken(name)
+    is_rust_identifier(name) && is_of_types && !is_reserved_type(name)
 }
 
-/// A type or variant name: `stock-lot` → `StockLot`, `+1` → `Plus1`, `` → `Empty`.
+/// Returns a type or variant name: `stock-lot` → `StockLot`, `+1` → `Plus1`, `` → `Empty`.
 #[must_use]
 pub fn type_name(wire: &str) -> String {
-    let name = pascal(wire);
-    if TAKEN_TYPES.contains(&name.as_str()) || KEYWORDS.contains(&name.as_str()) {
+    let name = pascal_case(wire);
+    if RESERVED_TYPES.contains(&name.as_str()) || KEYWORDS.contains(&name.as_str()) {
         format!("{name}Value")
     } else {
         name
     }
 }
 
-/// The name of a generated type: one that nothing in its module bears already.
+/// Returns the name of a generated type, which differs from all names that its module uses.
 #[must_use]
 pub fn model_name(wire: &str) -> String {
     let name = type_name(wire);
-    if IMPORTED.contains(&name.as_str()) { format!("{name}Value") } else { name }
+    if IMPORTED_NAMES.contains(&name.as_str()) { format!("{name}Value") } else { name }
 }
 
-/// A variant name: like a type name, but only `Self` is taken.
+/// Returns a variant name. Unlike for types, only `Self` is reserved.
 #[must_use]
 pub fn variant_name(wire: &str) -> String {
-    let name = pascal(wire);
+    let name = pascal_case(wire);
     if name == "Self" { "SelfValue".to_owned() } else { name }
 }
 
-/// Keeps the name of the variant for what the contract does not list free, in closed enumerations
-/// too, so that opening one renames nothing.
+/// Renames `Unknown`, which is reserved for the variant of unlisted values. Closed enumerations reserve it,
+/// too, so that opening one renames no variant.
 pub fn reserve_unknown(names: &mut [String]) {
     for name in names.iter_mut().filter(|name| *name == "Unknown") {
         "UnknownValue".clone_into(name);
     }
 }
 
-/// A field, method or module name: `orgUnit` → `org_unit`, `DPoP` → `dpop`, `type` → `type_`. A
-/// keyword takes an underscore instead of becoming raw, so that it reads the same in a literal, in
-/// a pattern and in text, as `self` must anyway.
+/// Returns a field, method or module name: `orgUnit` → `org_unit`, `DPoP` → `dpop`, `type` → `type_`.
+/// Keywords get an underscore instead of `r#`, so that the spelling is the same in code and documentation;
+/// `self` cannot be raw.
 #[must_use]
 pub fn field_name(wire: &str) -> String {
-    escape(&snake(wire))
+    escape_keyword(&snake_case(wire))
 }
 
-/// The name of a constant: `stock-lot` → `STOCK_LOT`. It is plain ASCII, so that no lint minds the
-/// script of it: `größe` → `GRUF6UDFE`.
+/// Returns the name of a constant: `stock-lot` → `STOCK_LOT`. Other characters than ASCII are replaced by
+/// their code points, so that no lint rejects them: `größe` → `GRUF6UDFE`.
 #[must_use]
 pub fn constant_name(wire: &str) -> String {
     let mut name = String::new();
-    for c in snake(wire).chars() {
+    for c in snake_case(wire).chars() {
         match c.is_ascii() {
             true => name.push(c.to_ascii_uppercase()),
             false => name.push_str(&format!("U{:X}", u32::from(c))),
@@ -137,15 +136,15 @@ pub fn constant_name(wire: &str) -> String {
     name
 }
 
-/// The module of a registry table: `OauthError` → `oauth_errors`.
+/// Returns the module name of a registry table: `OauthError` → `oauth_errors`.
 #[must_use]
 pub fn table_module(table: &str) -> String {
     format!("{}s", field_name(table).trim_end_matches('_'))
 }
 
-/// `…/page.schema.json` → `page`.
+/// Returns the stem of a file name or URI: `…/page.schema.json` → `page`.
 #[must_use]
-pub fn stem(uri: &str) -> String {
+pub fn file_stem(uri: &str) -> String {
     let file = uri.rsplit(['/', ':']).next().unwrap_or(uri);
     let mut stem = file;
     for ending in [".json", ".yaml", ".yml", ".schema"] {
@@ -154,17 +153,18 @@ pub fn stem(uri: &str) -> String {
     stem.to_owned()
 }
 
-/// Makes a list of names distinct, the same way whatever the order of the others is:
-/// names that clash take the words for what tells them apart, then a number.
+/// Makes a list of names distinct. Names that clash get a prefix for their case (`Upper`, `Lower`), then a
+/// number.
 ///
-/// `wires` and `names` go together; `names` is rewritten.
+/// `names` is rewritten in place; `wires` holds the wire name of each. The result does not depend on their
+/// order.
 pub fn make_distinct(wires: &[&str], names: &mut [String]) {
     let before = names.to_vec();
     let bare = |name: &str| name.trim_end_matches('_').to_owned();
     let clashes = |i: usize| before.iter().filter(|n| **n == before[i]).count() > 1;
-    // Fields, methods and modules begin small; types and variants do not.
+    // Names of fields, methods and modules start in lower case; those of types and variants do not.
     let small = before.iter().all(|n| !bare(n).starts_with(char::is_uppercase));
-    // Case is what usually tells them apart: `a` and `A`, `low` and `LOW`, `type` and `Type`.
+    // Names that clash usually differ in case only: `a` and `A`, `low` and `LOW`, `type` and `Type`.
     for i in 0..names.len() {
         let wire = wires[i];
         if !clashes(i) {
@@ -184,7 +184,7 @@ pub fn make_distinct(wires: &[&str], names: &mut [String]) {
             (false, _) => format!("Lower{name}"),
         };
     }
-    // What still clashes is numbered in the order of the wire names.
+    // The remaining clashes are numbered in the order of the wire names.
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_key(|&i| wires[i]);
     let mut seen: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
@@ -198,29 +198,29 @@ pub fn make_distinct(wires: &[&str], names: &mut [String]) {
     }
 }
 
-fn pascal(wire: &str) -> String {
-    let spelled = spell(wire);
+fn pascal_case(wire: &str) -> String {
+    let spelled = replace_symbols(wire);
     let name = spelled.to_pascal_case();
     if name.is_empty() {
-        return if wire.is_empty() { "Empty".to_owned() } else { code_points(wire) };
+        return if wire.is_empty() { "Empty".to_owned() } else { code_point_name(wire) };
     }
     if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) { format!("N{name}") } else { name }
 }
 
-fn snake(wire: &str) -> String {
+fn snake_case(wire: &str) -> String {
     let words: Vec<String> =
-        spell(wire).split([' ', '_']).map(snake_word).filter(|w| !w.is_empty()).collect();
+        replace_symbols(wire).split([' ', '_']).map(snake_word).filter(|w| !w.is_empty()).collect();
     let name = words.join("_");
     if name.is_empty() {
-        return if wire.is_empty() { "empty".to_owned() } else { code_points(wire).to_snake_case() };
+        return if wire.is_empty() { "empty".to_owned() } else { code_point_name(wire).to_snake_case() };
     }
     if name.starts_with(|c: char| !unicode_ident::is_xid_start(c)) { format!("n{name}") } else { name }
 }
 
-/// One word, `camelCase` taken apart. Capitals that alternate with single letters are an
-/// abbreviation: `DPoP` is one word.
+/// Converts one word of a `camelCase` name. Alternating capitals and single letters are an abbreviation:
+/// `DPoP` is one word.
 fn snake_word(word: &str) -> String {
-    let snake = settle_capitals(word).to_snake_case();
+    let snake = normalize_capitals(word).to_snake_case();
     let parts: Vec<usize> = snake.split('_').map(|part| part.chars().count()).collect();
     let short = parts.iter().all(|&count| count <= 2) && parts.contains(&1);
     if parts.len() > 2 && short && snake.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
@@ -230,10 +230,11 @@ fn snake_word(word: &str) -> String {
     }
 }
 
-/// Names of [`WORDS`] as words with one capital, wherever no abbreviation runs into them.
-fn settle_capitals(word: &str) -> Cow<'_, str> {
+/// Replaces names of [`CAPITALIZED_NAMES`] by their spelling with one capital, unless a capital precedes
+/// them.
+fn normalize_capitals(word: &str) -> Cow<'_, str> {
     let mut word = Cow::Borrowed(word);
-    for (name, plain) in WORDS {
+    for (name, plain) in CAPITALIZED_NAMES {
         let mut from = 0;
         while let Some(at) = word[from..].find(name).map(|at| from + at) {
             from = at + name.len();
@@ -245,7 +246,7 @@ fn settle_capitals(word: &str) -> Cow<'_, str> {
     word
 }
 
-fn escape(name: &str) -> String {
+fn escape_keyword(name: &str) -> String {
     match name {
         "_" => "__".to_owned(),
         word if KEYWORDS.contains(&word) => format!("{word}_"),
@@ -253,8 +254,8 @@ fn escape(name: &str) -> String {
     }
 }
 
-/// Signs that carry meaning become words; everything else that no identifier holds separates.
-fn spell(wire: &str) -> String {
+/// Replaces meaningful symbols by words, and all other characters that identifiers exclude by separators.
+fn replace_symbols(wire: &str) -> String {
     let mut out = String::with_capacity(wire.len());
     for (i, c) in wire.char_indices() {
         let next_is_digit = wire[i + c.len_utf8()..].starts_with(|c: char| c.is_ascii_digit());
@@ -271,9 +272,9 @@ fn spell(wire: &str) -> String {
             '*' => out.push_str(" star "),
             '/' if wire.len() == 1 => out.push_str(" slash "),
             '$' => out.push(' '),
-            // The compiler composes marks with their letters, and then two names may be one.
+            // The compiler normalizes identifiers to NFC, which could make two names equal.
             '\u{300}'..='\u{36f}' => {}
-            // For the same reason: `Å`, the sign, is `Å`, the letter.
+            // Letter-like symbols normalize to letters: the Ångström sign becomes `Å`.
             '\u{2100}'..='\u{214f}' => out.push_str(&format!(" U{:X} ", u32::from(c))),
             c if unicode_ident::is_xid_continue(c) => out.push(c),
             _ => out.push(' '),
@@ -282,8 +283,8 @@ fn spell(wire: &str) -> String {
     out
 }
 
-/// The last resort, for names made of signs alone: `U2603`.
-fn code_points(wire: &str) -> String {
+/// Names a wire name that consists of symbols only, by code points: `U2603`.
+fn code_point_name(wire: &str) -> String {
     let mut name = String::new();
     for c in wire.chars() {
         name.push_str(&format!("U{:X}", u32::from(c)));
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn chosen_names_are_types_that_nothing_else_is() {
+    fn chosen_names_are_unreserved_type_names() {
         for name in ["Seat", "HTTPError", "V1_2", "_Seat", "Größe", "船", "OptionValue"] {
             assert!(is_model_name(name), "{name}");
         }

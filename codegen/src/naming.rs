@@ -1,121 +1,121 @@
-//! Which schema bears which Rust name, settled on the whole contract before a part of it is taken,
-//! so that a type has the same name in a part as in the whole.
+//! Assigns Rust names to schemas. Names are assigned for the whole contract before it is reduced to a part,
+//! so that a type has the same name in both.
 //!
-//! A schema with a name of its own keeps it; clashes take the file's. A type that nobody named is
-//! called after the place where it stands, not after those who refer to it.
+//! A schema with a declared name keeps it; clashing names are qualified with that of the file. An anonymous
+//! type is named after its own location, not after the schemas that refer to it.
 
 mod aliases;
-mod equals;
+mod equal_schemas;
 mod places;
 pub(crate) mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    api::Api,
+    api::OpenApiDocument,
     names,
-    options::Options,
-    schema::{Graph, Moved, Origin, SchemaId},
+    options::SchemaOptions,
+    schema::{SchemaGraph, SchemaId, SchemaOrigin, SchemaRemapping},
 };
 
-pub use self::places::{operation_places, places};
+pub use self::places::{operation_places, type_places};
 pub(crate) use self::rows::RowNames;
 
 /// The names of a contract's types.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
-    /// Names of schemas that the contract or its owner names.
+pub struct TypeNames {
+    /// The names of schemas that the contract or its owner names.
     named: BTreeMap<SchemaId, String>,
-    /// Names of anonymous types, by the schema that stands at their place.
+    /// The names of anonymous types, by schema.
     places: BTreeMap<SchemaId, PlaceName>,
     /// All names of the whole contract.
     taken: BTreeSet<String>,
     /// Names that the owner chose and that several schemas of the whole contract would have.
     contested: BTreeMap<String, Vec<SchemaId>>,
-    /// Where each schema that is nothing but a reference ends.
+    /// The final target of each schema that is only a reference.
     pub(crate) aliases: BTreeMap<SchemaId, SchemaId>,
-    /// The first of the anonymous schemas that say the same, for each of them.
+    /// The first of several equal anonymous schemas, for each of them.
     pub(crate) equals: BTreeMap<SchemaId, SchemaId>,
-    /// Schemas without a name that accept everything.
-    pub(crate) silent: BTreeSet<SchemaId>,
-    /// What rows of tables are counted from.
+    /// Anonymous schemas that accept every value.
+    pub(crate) unconstrained: BTreeSet<SchemaId>,
+    /// The names of row groups in the tables.
     pub(crate) rows: RowNames,
 }
 
-/// The name that a place without one of its own gives to a type.
+/// The name of an anonymous type.
 #[derive(Clone, Debug)]
 pub(crate) struct PlaceName {
-    /// The path of names that leads there.
+    /// The path of names that leads to the schema.
     hint: String,
-    /// What no other type is called.
+    /// The unique name of the type.
     name: String,
 }
 
-impl Names {
-    /// Settles the names of a whole contract.
+impl TypeNames {
+    /// Assigns the names of a whole contract.
     #[must_use]
-    pub fn settle(graph: &Graph, api: &Api, options: &Options) -> Self {
+    pub fn assign_names(graph: &SchemaGraph, api: &OpenApiDocument, options: &SchemaOptions) -> Self {
         let mut names = Self::default();
-        names.settle_named(graph, options);
-        names.settle_aliases(graph, options);
-        names.settle_equals(graph, options);
-        names.settle_places(graph, api);
-        names.rows = RowNames::settle(graph);
+        names.assign_declared_names(graph, options);
+        names.find_aliases(graph, options);
+        names.find_equal_schemas(graph, options);
+        names.assign_place_names(graph, api);
+        names.rows = RowNames::assign_names(graph);
         names
     }
 
-    /// The same names in a part.
+    /// Replaces schema ids after the graph was reduced.
     #[must_use]
-    pub(crate) fn moved(self, moved: &Moved) -> Self {
+    pub(crate) fn moved(self, moved: &SchemaRemapping) -> Self {
         let aliases = self.aliases.into_iter();
         Self {
-            named: moved.keys(self.named),
-            places: moved.keys(self.places),
+            named: moved.remap_keys(self.named),
+            places: moved.remap_keys(self.places),
             aliases: aliases.filter_map(|(id, target)| Some((moved.get(id)?, moved.get(target)?))).collect(),
-            equals: equals::moved(&self.equals, moved),
-            silent: moved.set(self.silent),
+            equals: equal_schemas::remap_equals(&self.equals, moved),
+            unconstrained: moved.remap_set(self.unconstrained),
             taken: self.taken,
             contested: BTreeMap::new(),
             rows: self.rows,
         }
     }
 
-    /// The name of a schema that has one.
+    /// Returns the name of a schema that has one.
     #[must_use]
-    pub fn of(&self, id: SchemaId) -> Option<&str> {
+    pub fn name_of(&self, id: SchemaId) -> Option<&str> {
         self.named.get(&id).map(String::as_str)
     }
 
-    /// All schemas that have a name.
+    /// Iterates over all schemas with a name.
     pub fn named(&self) -> impl Iterator<Item = SchemaId> {
         self.named.keys().copied()
     }
 
-    /// Names that the owner chose for one schema and that others would have, too, with all of them; until
-    /// a part is taken.
+    /// Returns the names that the owner chose and that several schemas would have, with all of these schemas.
+    /// Empty after the contract was reduced.
     pub(crate) const fn contested(&self) -> &BTreeMap<String, Vec<SchemaId>> {
         &self.contested
     }
 
-    /// The path of names that leads to a schema without a name, when a type may stand there.
+    /// Returns the path of names that leads to an anonymous schema, if it may need a type.
     #[must_use]
     pub fn hint(&self, id: SchemaId) -> Option<&str> {
         self.places.get(&id).map(|place| place.hint.as_str())
     }
 
-    /// The settled name of an anonymous type at one of these schemas, which `hint` leads to; each
-    /// is given once.
+    /// Takes the name of an anonymous type for the first match of these schemas with `hint`; each name is
+    /// returned once.
     pub(crate) fn take(&mut self, ids: &[SchemaId], hint: &str) -> String {
         for id in ids.iter().rev() {
             if self.places.get(id).is_some_and(|place| place.hint == hint) {
                 return self.places.remove(id).map(|place| place.name).unwrap_or_default();
             }
         }
-        self.unique(names::model_name(hint))
+        self.make_unique(names::model_name(hint))
     }
 
-    /// Gives every schema that has a name of its own its Rust name; clashes take the file's.
-    fn settle_named(&mut self, graph: &Graph, options: &Options) {
+    /// Assigns names to all schemas with a declared name; clashing names are qualified with that of the file.
+    fn assign_declared_names(&mut self, graph: &SchemaGraph, options: &SchemaOptions) {
         let mut wanted: BTreeMap<String, Vec<SchemaId>> = BTreeMap::new();
         for id in graph.ids() {
             let schema = graph.schema(id);
@@ -124,10 +124,10 @@ impl Names {
             }
             let name = match (&schema.origin, options.names.get(&id)) {
                 (_, Some(chosen)) => chosen.clone(),
-                (Origin::Root(n) | Origin::Definition(n) | Origin::Component(n), None) => {
+                (SchemaOrigin::Root(n) | SchemaOrigin::Definition(n) | SchemaOrigin::Component(n), None) => {
                     names::model_name(n)
                 }
-                (Origin::Inline, None) => continue,
+                (SchemaOrigin::Inline, None) => continue,
             };
             wanted.entry(name).or_default().push(id);
         }
@@ -146,20 +146,20 @@ impl Names {
                 }
             }
         }
-        clashing.sort_by_key(|(_, id)| graph.location(*id));
+        clashing.sort_by_key(|(_, id)| graph.absolute_location(*id));
         for (name, id) in clashing {
-            let stem = names::stem(&graph.resource(graph.schema(id).resource).uri);
+            let stem = names::file_stem(&graph.resource(graph.schema(id).resource).uri);
             let qualified = match &graph.schema(id).origin {
-                // A root or a component keeps its plain name when only `$defs` clash with it.
-                Origin::Root(_) | Origin::Component(_) if !self.taken.contains(&name) => name,
+                // A root or a component keeps its plain name if it clashes only with `$defs`.
+                SchemaOrigin::Root(_) | SchemaOrigin::Component(_) if !self.taken.contains(&name) => name,
                 _ => format!("{}{name}", names::type_name(&stem)),
             };
-            let unique = self.unique(qualified);
+            let unique = self.make_unique(qualified);
             self.named.insert(id, unique);
         }
     }
 
-    fn unique(&mut self, name: String) -> String {
+    fn make_unique(&mut self, name: String) -> String {
         let mut unique = name.clone();
         let mut number = 1u32;
         while !self.taken.insert(unique.clone()) {

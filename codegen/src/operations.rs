@@ -1,4 +1,4 @@
-//! The generated module `operations`: what the contract says of each operation, as a table.
+//! Generates the module `operations`: a table of all operations and their properties.
 
 mod bodies;
 mod rows;
@@ -9,47 +9,50 @@ use std::collections::{BTreeMap, BTreeSet};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-pub use bodies::bodies;
-pub(crate) use bodies::{equality as body_equality, whole_type};
-pub(crate) use strings::{StringEnum, StringValue};
+pub use bodies::request_bodies_module;
+pub(crate) use bodies::{body_equality, whole_type};
+pub(crate) use strings::{StringEnumItem, StringValue};
 
 use crate::{
-    api::{Operation, Status},
-    emit::{ident, markdown, sentence},
+    api::{Operation, StatusPattern},
+    emit::{end_sentence, ident, rustdoc_markdown},
     names,
-    plan::{Answers, Call, Outcome, Payload, Plan, Repeat, Row, SCOPE, Side},
+    plan::{
+        OperationSide, ParameterRow, PlannedCall, ResponseOutcome, ResponsePayload, ResponseSet, RetrySafety,
+        SCOPE, SidePlan,
+    },
     rust_types::RustTypes,
-    schema::Graph,
+    schema::SchemaGraph,
 };
-use rows::Rows;
+use rows::RowWriter;
 
-impl Side {
-    /// The module of request bodies.
-    pub(crate) const fn bodies(self) -> &'static str {
+impl OperationSide {
+    /// Returns the name of the module with request bodies.
+    pub(crate) const fn bodies_module(self) -> &'static str {
         match self {
             Self::Paths => "bodies",
             Self::Webhooks => "webhook_bodies",
         }
     }
 
-    /// The module of what each call is asked.
-    pub(crate) const fn calls(self) -> &'static str {
+    /// Returns the name of the module with call arguments.
+    pub(crate) const fn calls_module(self) -> &'static str {
         match self {
             Self::Paths => "calls",
             Self::Webhooks => "webhook_calls",
         }
     }
 
-    /// The module of answers and refusals of several types.
-    pub(crate) const fn answers(self) -> &'static str {
+    /// Returns the name of the module with response and error enums.
+    pub(crate) const fn answers_module(self) -> &'static str {
         match self {
-            Self::Paths => "answers",
-            Self::Webhooks => "webhook_answers",
+            Self::Paths => "responses",
+            Self::Webhooks => "webhook_responses",
         }
     }
 
-    /// The module of the table, and the enum of ids in it.
-    pub(crate) const fn table(self) -> (&'static str, &'static str) {
+    /// Returns the name of the module with the table, and of its enum of ids.
+    pub(crate) const fn table_names(self) -> (&'static str, &'static str) {
         match self {
             Self::Paths => ("operations", "OperationId"),
             Self::Webhooks => ("webhooks", "WebhookId"),
@@ -57,45 +60,49 @@ impl Side {
     }
 }
 
-/// Which of the runtime's types a table names.
+/// The runtime types that a table uses, collected for its imports.
 #[derive(Default)]
-struct Used {
+struct UsedRuntimeTypes {
     operation: BTreeSet<&'static str>,
     parameters: BTreeSet<&'static str>,
     types: bool,
-    /// The generated module of tables.
+    /// True if the generated module `schemas` is used.
     schemas: bool,
 }
 
-/// Writes the module `operations` (or `webhooks`), a direct child of the generated root.
-pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> TokenStream {
+/// Generates the module `operations` (or `webhooks`), a direct child of the generated root.
+pub fn operations_module(plan: &SidePlan<'_>, graph: &SchemaGraph, types: &dyn RustTypes) -> TokenStream {
     let order = plan.order.iter().map(|&index| Literal::usize_unsuffixed(index));
-    let mut rows = Rows { graph, types, streams: plan.streams, used: Used::default() };
-    let shared = Shared::of(plan);
-    let consts = shared.items(&mut rows);
-    let table: Vec<TokenStream> =
-        plan.calls.iter().zip(paths(plan)).map(|(call, path)| row(call, path, &shared, &mut rows)).collect();
-    let imports = imports(&rows.used);
-    let (_, id) = plan.side.table();
+    let mut rows = RowWriter { graph, types, streams: plan.streams, used: UsedRuntimeTypes::default() };
+    let shared = SharedParameters::from_plan(plan);
+    let consts = shared.constant_items(&mut rows);
+    let table: Vec<TokenStream> = plan
+        .calls
+        .iter()
+        .zip(table_paths(plan))
+        .map(|(call, path)| operation_row(call, path, &shared, &mut rows))
+        .collect();
+    let imports = import_items(&rows.used);
+    let (_, id) = plan.side.table_names();
     let (every, list) = match plan.side {
-        Side::Paths => ("operations", "OPERATIONS"),
-        Side::Webhooks => ("webhooks and callbacks", "WEBHOOKS"),
+        OperationSide::Paths => ("operations", "OPERATIONS"),
+        OperationSide::Webhooks => ("webhooks and callbacks", "WEBHOOKS"),
     };
-    let ids = StringEnum {
+    let ids = StringEnumItem {
         name: id,
         doc: vec![format!("The {every}, by `operationId`.")],
-        values: plan.calls.iter().map(value).collect(),
+        values: plan.calls.iter().map(id_value).collect(),
     };
-    let ids = ids.tokens(false);
-    let scopes = scopes(plan);
+    let ids = ids.to_tokens(false);
+    let scopes = scopes_enum(plan);
     let (id, list) = (ident(id), ident(list));
     let about = match plan.side {
-        Side::Paths => " Every operation, in the order of the contract.",
-        Side::Webhooks => " Every webhook and callback, in the order of the contract.",
+        OperationSide::Paths => " Every operation, in the order of the contract.",
+        OperationSide::Webhooks => " Every webhook and callback, in the order of the contract.",
     };
     let search = match plan.side {
-        Side::Paths => " Every operation, to search by id or by method and path.",
-        Side::Webhooks => {
+        OperationSide::Paths => " Every operation, to search by id or by method and path.",
+        OperationSide::Webhooks => {
             " Every webhook and callback, to search by id; their paths are their names, without a leading `/`."
         }
     };
@@ -109,20 +116,20 @@ pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Toke
         pub static #list: &[Operation] = &[#(#table),*];
 
         #[doc = #search]
-        pub const TABLE: Operations = Operations::new(#list, &[#(#order),*]);
+        pub const TABLE: OperationTable = OperationTable::new(#list, &[#(#order),*]);
 
         #ids
 
         impl #id {
-            /// What the contract says of it.
+            /// Returns the description of the operation.
             #[must_use]
             pub const fn operation(self) -> &'static Operation {
                 &#list[self as usize]
             }
 
-            /// The id of an operation of this table.
+            /// Returns the id of an operation in this table.
             #[must_use]
-            pub fn of(operation: &Operation) -> Option<Self> {
+            pub fn from_operation(operation: &Operation) -> Option<Self> {
                 operation.id.parse().ok()
             }
         }
@@ -131,8 +138,8 @@ pub fn operations(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Toke
     }
 }
 
-fn imports(used: &Used) -> TokenStream {
-    let operation = used.operation.iter().copied().chain(["Operation", "Operations"]);
+fn import_items(used: &UsedRuntimeTypes) -> TokenStream {
+    let operation = used.operation.iter().copied().chain(["Operation", "OperationTable"]);
     let operation: BTreeSet<&str> = operation.collect();
     let operation = operation.into_iter().map(ident);
     let parameters = (!used.parameters.is_empty()).then(|| {
@@ -141,7 +148,7 @@ fn imports(used: &Used) -> TokenStream {
     });
     let types = used.types.then(|| {
         quote!(
-            use ::contract_runtime::schema::Types;
+            use ::contract_runtime::schema::TypeSet;
         )
     });
     let schemas = used.schemas.then(|| {
@@ -157,14 +164,14 @@ fn imports(used: &Used) -> TokenStream {
     }
 }
 
-/// Parameters that several operations have alike, as constants.
-struct Shared<'p>(BTreeMap<&'p Row, Ident>);
+/// Constants for parameters that several operations share.
+struct SharedParameters<'p>(BTreeMap<&'p ParameterRow, Ident>);
 
-impl<'p> Shared<'p> {
-    fn of(plan: &'p Plan<'_>) -> Self {
-        let mut counts: BTreeMap<&Row, usize> = BTreeMap::new();
-        // In the order of the contract, by which names that clash are numbered.
-        let mut order: Vec<&Row> = Vec::new();
+impl<'p> SharedParameters<'p> {
+    fn from_plan(plan: &'p SidePlan<'_>) -> Self {
+        let mut counts: BTreeMap<&ParameterRow, usize> = BTreeMap::new();
+        // In document order, which determines the numbers of clashing names.
+        let mut order: Vec<&ParameterRow> = Vec::new();
         for parameter in plan.calls.iter().flat_map(|call| &call.parameters) {
             let count = counts.entry(&parameter.row).or_default();
             *count += 1;
@@ -177,69 +184,81 @@ impl<'p> Shared<'p> {
         names::make_distinct(&wires, &mut names);
         let named = order.into_iter().zip(names).map(|(row, name)| {
             let name = name.trim_end_matches('_').to_uppercase();
-            // Apart from the table's own names.
+            // The suffix avoids clashes with the table's own names.
             (row, format_ident!("{name}_PARAMETER"))
         });
         Self(named.collect())
     }
 
-    fn items(&self, rows: &mut Rows<'_>) -> TokenStream {
+    fn constant_items(&self, rows: &mut RowWriter<'_>) -> TokenStream {
         let items = self.0.iter().map(|(row, name)| {
-            let tokens = rows.parameter(row);
+            let tokens = rows.parameter_row(row);
             quote!(const #name: Parameter = #tokens;)
         });
         items.collect()
     }
 }
 
-fn value(call: &Call<'_>) -> StringValue {
-    let mut doc: Vec<String> =
-        call.operation.summary.as_deref().map(|text| markdown(&sentence(text))).into_iter().collect();
-    doc.push(format!("`{}`", call.place()));
+fn id_value(call: &PlannedCall<'_>) -> StringValue {
+    let mut doc: Vec<String> = call
+        .operation
+        .summary
+        .as_deref()
+        .map(|text| rustdoc_markdown(&end_sentence(text)))
+        .into_iter()
+        .collect();
+    doc.push(format!("`{}`", call.describe_place()));
     StringValue { wire: call.operation.id.clone(), name: call.id.clone(), doc }
 }
 
-/// What stands for the path of each call. Webhooks and callbacks have names there, of which receivers
-/// make addresses; since several may have one name and method, all but the first go by their ids.
-fn paths<'a>(plan: &Plan<'a>) -> Vec<&'a str> {
+/// Returns the table path of each call. Webhooks and callbacks have names instead of paths; of several with
+/// the same name and method, all but the first use their id.
+fn table_paths<'a>(plan: &SidePlan<'a>) -> Vec<&'a str> {
     let mut taken = BTreeSet::new();
-    let path = |call: &Call<'a>| {
+    let path = |call: &PlannedCall<'a>| {
         let Operation { id, method, path, route, .. } = call.operation;
-        if plan.side == Side::Paths {
+        if plan.side == OperationSide::Paths {
             return route.as_str();
         }
-        // The runtime takes what begins with `/` for a path below the client's address.
+        // The runtime treats a leading `/` as a path below the client's base URL.
         let [name, id] = [path, id].map(|name| name.trim_start_matches('/'));
         [name, id].into_iter().find(|each| taken.insert((method, *each))).unwrap_or(id)
     };
     plan.calls.iter().map(path).collect()
 }
 
-fn row(call: &Call<'_>, path: &str, shared: &Shared<'_>, rows: &mut Rows<'_>) -> TokenStream {
+fn operation_row(
+    call: &PlannedCall<'_>,
+    path: &str,
+    shared: &SharedParameters<'_>,
+    rows: &mut RowWriter<'_>,
+) -> TokenStream {
     let Operation { id, method, tags, deprecated, servers, .. } = call.operation;
     let summary = call.operation.summary.as_deref().unwrap_or("");
     let (anonymous, scopes) = (call.anonymous, &call.scopes);
-    let idempotent = call.keyed;
-    let repeat = ident(match (call.repeat, method.as_str()) {
-        (Repeat::Safe, _) | (Repeat::Method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY") => "Safe",
-        (Repeat::Idempotent, _) | (Repeat::Method, "PUT" | "DELETE") => "Idempotent",
-        (Repeat::Keyed, _) => "Keyed",
-        (Repeat::Method, _) => "Once",
+    let idempotent = call.requires_key;
+    let repeat = ident(match (call.retry, method.as_str()) {
+        (RetrySafety::Safe, _) | (RetrySafety::ByMethod, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY") => {
+            "Safe"
+        }
+        (RetrySafety::Idempotent, _) | (RetrySafety::ByMethod, "PUT" | "DELETE") => "Idempotent",
+        (RetrySafety::Keyed, _) => "Keyed",
+        (RetrySafety::ByMethod, _) => "NonIdempotent",
     });
-    rows.used.operation.insert("Repeat");
+    rows.used.operation.insert("RepeatSafety");
     let parameters = call.parameters.iter().map(|parameter| match shared.0.get(&parameter.row) {
         Some(name) => quote!(#name),
-        None => rows.parameter(&parameter.row),
+        None => rows.parameter_row(&parameter.row),
     });
     let parameters: Vec<TokenStream> = parameters.collect();
     let body = match &call.body {
         Some(body) => {
-            let body = rows.body(body, call.streams.body.as_ref());
+            let body = rows.body_row(body, call.streams.body.as_ref());
             quote!(Some(#body))
         }
         None => quote!(None),
     };
-    let responses = responses(call, rows);
+    let responses = response_rows(call, rows);
     quote! {
         Operation {
             id: #id,
@@ -250,7 +269,7 @@ fn row(call: &Call<'_>, path: &str, shared: &Shared<'_>, rows: &mut Rows<'_>) ->
             anonymous: #anonymous,
             scopes: &[#(&[#(#scopes),*]),*],
             idempotent: #idempotent,
-            repeat: Repeat::#repeat,
+            repeat: RepeatSafety::#repeat,
             deprecated: #deprecated,
             parameters: &[#(#parameters),*],
             body: #body,
@@ -260,79 +279,81 @@ fn row(call: &Call<'_>, path: &str, shared: &Shared<'_>, rows: &mut Rows<'_>) ->
     }
 }
 
-/// One row for each status, successes first; what the contract gives no success is `2XX` of any kind.
-fn responses(call: &Call<'_>, rows: &mut Rows<'_>) -> Vec<TokenStream> {
+/// Generates one row for each status, successes first; a contract without successes gets `2XX` of any kind.
+fn response_rows(call: &PlannedCall<'_>, rows: &mut RowWriter<'_>) -> Vec<TokenStream> {
     let mut out = Vec::new();
-    let mut seen: Vec<Status> = Vec::new();
-    for (answers, outcome) in [(&call.answers, Outcome::Success), (&call.refusals, Outcome::Refusal)] {
+    let mut seen: Vec<StatusPattern> = Vec::new();
+    for (answers, outcome) in
+        [(&call.responses, ResponseOutcome::Success), (&call.errors, ResponseOutcome::Error)]
+    {
         for case in &answers.cases {
-            // `default` may be both; its row says that it is a success too.
+            // `default` may be both; its row is marked as a success.
             if seen.contains(&case.status) {
                 continue;
             }
             seen.push(case.status);
-            out.push(response(call, answers, case.status, outcome, rows));
+            out.push(response_row(call, answers, case.status, outcome, rows));
         }
     }
     out
 }
 
-fn response(
-    call: &Call<'_>,
-    answers: &Answers,
-    status: Status,
-    outcome: Outcome,
-    rows: &mut Rows<'_>,
+fn response_row(
+    call: &PlannedCall<'_>,
+    answers: &ResponseSet,
+    status: StatusPattern,
+    outcome: ResponseOutcome,
+    rows: &mut RowWriter<'_>,
 ) -> TokenStream {
-    rows.used.operation.extend(["Outcome", "Response", "Statuses"]);
+    rows.used.operation.extend(["ResponseKind", "ResponseSpec", "StatusRange"]);
     let statuses = match status {
-        Status::Code(code) => {
+        StatusPattern::Code(code) => {
             let code = Literal::u16_unsuffixed(code);
             quote!(Code(#code))
         }
-        Status::Range(class) => {
+        StatusPattern::Range(class) => {
             let class = Literal::u16_unsuffixed(u16::from(class));
             quote!(Class(#class))
         }
-        Status::Default => quote!(Default),
+        StatusPattern::Default => quote!(Default),
     };
     let word = ident(match outcome {
-        Outcome::Success => "Success",
-        Outcome::Refusal => "Refusal",
+        ResponseOutcome::Success => "Success",
+        ResponseOutcome::Error => "Error",
     });
-    // All names of a media type, those too that are read alike.
+    // All media types, including aliases.
     let described = call.operation.responses.iter().find(|response| response.status == status);
     let cases: Vec<_> = answers.cases.iter().filter(|case| case.status == status).collect();
-    let empty = cases.iter().all(|case| case.payload == Payload::Nothing);
+    let empty = cases.iter().all(|case| case.payload == ResponsePayload::Nothing);
     let contents: Vec<TokenStream> = match described {
         Some(described) if !empty => described
             .content
             .iter()
             .map(|media| {
-                let own = cases.iter().find(|case| case.names().any(|name| name == media.name));
-                let streamed = call.streams.answer.as_ref().filter(|_| outcome == Outcome::Success);
+                let own = cases.iter().find(|case| case.media_types().any(|name| name == media.name));
+                let streamed = call.streams.response.as_ref().filter(|_| outcome == ResponseOutcome::Success);
                 let streamed = streamed.filter(|own| own.status == status && own.media_type == media.name);
                 if let Some(streamed) = streamed {
-                    return rows.streamed(&media.name, &streamed.content);
+                    return rows.stream_row(&media.name, &streamed.content);
                 }
                 let format = ident(match own.map(|case| &case.payload) {
-                    Some(Payload::Json(_)) => "Json",
-                    Some(Payload::Text) => "Text",
+                    Some(ResponsePayload::Json(_)) => "Json",
+                    Some(ResponsePayload::Text) => "Text",
                     _ => "Bytes",
                 });
                 let schema = media.schema.filter(|_| format == "Json");
-                rows.content(&media.name, &quote!(#format), schema)
+                rows.content_row(&media.name, &quote!(#format), schema)
             })
             .collect(),
-        // Nothing is said, so anything may be there.
-        None => vec![rows.content("*/*", &quote!(Bytes), None)],
+        // Without a description any content is possible.
+        None => vec![rows.content_row("*/*", &quote!(Bytes), None)],
         Some(_) => Vec::new(),
     };
-    quote!(Response { statuses: Statuses::#statuses, outcome: Outcome::#word, content: &[#(#contents),*] })
+    quote!(ResponseSpec { statuses: StatusRange::#statuses, kind: ResponseKind::#word, content: &[#(#contents),*] })
 }
 
-/// The enum of scopes, or where it is; nothing when there are none.
-fn scopes(plan: &Plan<'_>) -> Option<TokenStream> {
+/// Generates the enum of scopes, or a re-export of the registry table; `None` without scopes.
+fn scopes_enum(plan: &SidePlan<'_>) -> Option<TokenStream> {
     if plan.scopes.is_empty() {
         return None;
     }
@@ -346,19 +367,19 @@ fn scopes(plan: &Plan<'_>) -> Option<TokenStream> {
     let mut variants: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
     names::make_distinct(&wires, &mut variants);
     let values = plan.scopes.iter().zip(&variants).map(|((wire, doc), name)| {
-        let doc = doc.as_deref().map(markdown).into_iter().collect();
+        let doc = doc.as_deref().map(rustdoc_markdown).into_iter().collect();
         StringValue { wire: wire.clone(), name: name.clone(), doc }
     });
-    let scopes = StringEnum {
+    let scopes = StringEnumItem {
         name: SCOPE,
-        doc: vec!["The scopes that operations ask for.".to_owned()],
+        doc: vec!["The scopes that operations require.".to_owned()],
         values: values.collect(),
     };
-    Some(scopes.tokens(false))
+    Some(scopes.to_tokens(false))
 }
 
-/// `#[doc]` attributes for paragraphs of Markdown.
-pub(crate) fn doc(paragraphs: &[String]) -> TokenStream {
+/// Returns `#[doc]` attributes for paragraphs of Markdown.
+pub(crate) fn doc_attributes(paragraphs: &[String]) -> TokenStream {
     let text = paragraphs.join("\n\n");
     let lines = text.lines().map(str::trim_end);
     let lines = lines.map(|l| if l.is_empty() { String::new() } else { format!(" {l}") });

@@ -1,64 +1,64 @@
-//! What the owner of a contract decided about its schemas, selectors settled to ids.
+//! The owner's options for schemas, with selectors resolved to schema ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    config::{TypeOptions, UnboundedIntegers},
-    formats::Formats,
-    schema::{Moved, SchemaId},
+    config::{TypeOptions, UnboundedIntegerType},
+    formats::FormatTypes,
+    schema::{SchemaId, SchemaRemapping},
 };
 
-/// What the configuration says about types.
+/// The options for schemas and their types.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Rust names chosen by the owner.
+pub struct SchemaOptions {
+    /// The Rust names that the owner chose.
     pub names: BTreeMap<SchemaId, String>,
-    /// Schemas with secret values.
+    /// The schemas with secret values.
     pub secrets: BTreeSet<SchemaId>,
-    /// Enumerations and tagged unions of requests whose unknown values are kept nevertheless.
+    /// Enumerations and tagged unions of requests that keep unknown values.
     pub open: BTreeSet<SchemaId>,
-    /// Those of answers whose unknown values are not.
+    /// Enumerations and tagged unions of responses that reject unknown values.
     pub closed: BTreeSet<SchemaId>,
-    /// Schemas that requests hold and nothing else.
+    /// The schemas that only requests use.
     pub requests: BTreeSet<SchemaId>,
-    /// Types of the owner.
+    /// The owner's types that replace generated ones.
     pub replace: BTreeMap<SchemaId, String>,
-    /// The module of each schema's type; `models` where it is missing.
+    /// The module of each schema's type; `models` for absent schemas.
     pub areas: BTreeMap<SchemaId, String>,
-    /// Unbounded integers keep any size.
+    /// Unbounded integers become `Number` instead of `i64`.
     pub exact_integers: bool,
-    /// `properties` without `type` means an object.
+    /// A schema with `properties` but without `type` is an object.
     pub implied_objects: bool,
-    /// Schemas whose unsupported pattern is left unchecked.
+    /// Schemas whose unsupported pattern is not checked.
     pub unchecked: BTreeSet<SchemaId>,
-    /// The schemas that each view over types lists, in the order of the views.
+    /// The schemas of each view over types, in the order of the views.
     pub views: Vec<Vec<SchemaId>>,
-    /// Schemas on circles of required members: a struct of theirs could not be made.
-    pub endless: BTreeSet<SchemaId>,
-    /// Formats that become types.
-    pub formats: Formats,
-    /// Attributes of types and fields, those that derive among them.
+    /// Schemas on cycles of required properties, for which no value can be constructed.
+    pub unconstructible: BTreeSet<SchemaId>,
+    /// The formats that become types.
+    pub formats: FormatTypes,
+    /// Attributes of types and fields, including derives.
     pub attributes: BTreeMap<SchemaId, Vec<String>>,
-    /// Paths of what every type derives; `Default` where it can have one.
-    pub everywhere: Vec<String>,
+    /// The traits that every type derives; `Default` only where it is possible.
+    pub common_derives: Vec<String>,
 }
 
-impl Options {
-    /// Takes over the options of the file that need no selector.
+impl SchemaOptions {
+    /// Copies the options that contain no selectors.
     #[must_use]
     pub fn from_types(types: &TypeOptions) -> Self {
         Self {
-            exact_integers: types.unbounded_integers == UnboundedIntegers::Exact,
+            exact_integers: types.unbounded_integers == UnboundedIntegerType::Exact,
             implied_objects: types.implied_objects,
             ..Self::default()
         }
     }
 
-    /// What they say about the schemas that are left of a graph.
+    /// Replaces schema ids after the graph was reduced.
     ///
-    /// No `..`: whoever adds an option decides here whether it names schemas.
+    /// Destructures without `..`, so that a new option does not compile until it is handled here.
     #[must_use]
-    pub(crate) fn moved(self, moved: &Moved) -> Self {
+    pub(crate) fn remapped(self, moved: &SchemaRemapping) -> Self {
         let Self {
             names,
             secrets,
@@ -71,27 +71,27 @@ impl Options {
             implied_objects,
             unchecked,
             views,
-            endless,
+            unconstructible: endless,
             formats,
             attributes,
-            everywhere,
+            common_derives: everywhere,
         } = self;
         Self {
-            names: moved.keys(names),
-            secrets: moved.set(secrets),
-            open: moved.set(open),
-            closed: moved.set(closed),
-            requests: moved.set(requests),
-            replace: moved.keys(replace),
-            areas: moved.keys(areas),
+            names: moved.remap_keys(names),
+            secrets: moved.remap_set(secrets),
+            open: moved.remap_set(open),
+            closed: moved.remap_set(closed),
+            requests: moved.remap_set(requests),
+            replace: moved.remap_keys(replace),
+            areas: moved.remap_keys(areas),
             exact_integers,
             implied_objects,
-            unchecked: moved.set(unchecked),
-            views: views.into_iter().map(|view| moved.list(view)).collect(),
-            endless: moved.set(endless),
+            unchecked: moved.remap_set(unchecked),
+            views: views.into_iter().map(|view| moved.remap_list(view)).collect(),
+            unconstructible: moved.remap_set(endless),
             formats,
-            attributes: moved.keys(attributes),
-            everywhere,
+            attributes: moved.remap_keys(attributes),
+            common_derives: everywhere,
         }
     }
 }

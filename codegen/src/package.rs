@@ -1,57 +1,63 @@
-//! What makes modules a package: `Cargo.toml`, and the runtime when nobody names one.
+//! Turns modules into a package: writes `Cargo.toml`, and the sources of the runtime if it is not a
+//! dependency.
 
 use std::collections::BTreeSet;
 
 use crate::{
     command_line,
-    config::{Config, Runtime},
-    formats::Formats,
+    config::{Config, RuntimeLocation},
+    formats::FormatTypes,
     names,
-    render::{Files, Part},
+    render::{OutputFiles, PackagePart},
 };
 
-/// Adds the manifest, and the runtime's sources unless the configuration says where it is.
+/// Adds the manifest, and the sources of the runtime unless the configuration contains its path.
 ///
-/// Generated code names the runtime, serde and what `formats` are made of; what clients and servers
-/// stand on beside them is the runtime's to depend on.
-pub(crate) fn add(
+/// Generated code depends only on the runtime, serde and the crates of mapped formats. All other dependencies
+/// of clients and servers are dependencies of the runtime.
+pub(crate) fn add_package_files(
     config: &Config,
     title: &str,
-    parts: &BTreeSet<Part>,
-    formats: &Formats,
-    files: &mut Files,
+    parts: &BTreeSet<PackagePart>,
+    formats: &FormatTypes,
+    files: &mut OutputFiles,
 ) {
     let output = &config.output;
-    let name = of(config, title);
+    let name = package_name_for(config, title);
     let own = format!("{name}-runtime");
     let (runtime, renamed) = match &output.runtime {
-        Some(Runtime::Home(path)) => (path.clone(), String::new()),
-        Some(Runtime::Named { path, package }) => (path.clone(), format!(", package = {package:?}")),
+        Some(RuntimeLocation::Path(path)) => (path.clone(), String::new()),
+        Some(RuntimeLocation::Package { path, package }) => {
+            (path.clone(), format!(", package = {package:?}"))
+        }
         None => {
             for (path, text) in RUNTIME {
-                let text = if *path == "Cargo.toml" { of_its_own(text, &own) } else { (*text).to_owned() };
+                let text =
+                    if *path == "Cargo.toml" { embedded_manifest(text, &own) } else { (*text).to_owned() };
                 files.insert(format!("runtime/{path}"), text);
             }
-            // Two packages of one workspace cannot have the same name.
+            // Package names must be unique within a workspace.
             ("runtime".to_owned(), format!(", package = \"{own}\""))
         }
     };
-    let features = features(config, parts);
+    let features = package_features(config, parts);
     let always: Vec<String> =
-        needed(config, parts).into_iter().map(|feature| format!("{feature:?}")).collect();
+        runtime_features(config, parts).into_iter().map(|feature| format!("{feature:?}")).collect();
     let always = match always.as_slice() {
-        parts if !output.gated() && !parts.is_empty() => format!(", features = [{}]", parts.join(", ")),
+        parts if !output.has_features() && !parts.is_empty() => {
+            format!(", features = [{}]", parts.join(", "))
+        }
         _ => String::new(),
     };
-    // Without it a package below a folder with a workspace would be taken for a member of that.
+    // Without `[workspace]`, Cargo would treat the package as a member of a workspace around it.
     let workspace = if output.member { "" } else { "[workspace]\n" };
     let formats: BTreeSet<&str> = formats.iter().filter_map(|mapped| mapped.dependency).collect();
     let formats: String = formats.into_iter().map(|line| format!("{line}\n")).collect();
-    let command = config.output.cli.as_ref().filter(|_| parts.contains(&Part::Cli)).map(|asked| {
-        let command = command_line::name(asked, &name);
-        files.insert("src/main.rs", main(&name, command));
-        let required = if output.gated() { "required-features = [\"cli\"]\n" } else { "" };
-        // The library is what is documented, and may be called the same.
+    let command = config.output.cli.as_ref().filter(|_| parts.contains(&PackagePart::Cli)).map(|settings| {
+        let command = command_line::program_name(settings, &name);
+        files.insert("src/main.rs", main_source(&name, command));
+        let required = if output.has_features() { "required-features = [\"cli\"]\n" } else { "" };
+        // The library may have the same name; only the library is documented.
         format!("[[bin]]\nname = \"{command}\"\npath = \"src/main.rs\"\ndoc = false\n{required}")
     });
     let sections = [
@@ -70,20 +76,20 @@ pub(crate) fn add(
     files.insert("Cargo.toml", manifest);
 }
 
-/// What the runtime has for those who use a client, beside what the client itself needs.
-const FOR_CLIENTS: &[(&str, &str)] = &[
-    ("reqwest", "A plain transport without TLS."),
-    ("reqwest-rustls", "The same with TLS."),
-    ("ready", "The same with retries, a number of calls at a time and spans around it, in one line."),
-    ("layers", "Layers around any transport: retries, timeouts, a number of calls at a time."),
-    ("tracing", "A span for each call."),
-    ("tower", "A transport over any service of tower."),
+/// Features of the runtime for users of a client, in addition to those that the client requires.
+const CLIENT_FEATURES: &[(&str, &str)] = &[
+    ("reqwest", "HTTP transport by reqwest, without TLS."),
+    ("reqwest-rustls", "HTTP transport by reqwest, with TLS by rustls."),
+    ("ready", "Preconfigured transport: reqwest with TLS, retries, a concurrency limit and tracing."),
+    ("layers", "Layers for any transport: retries, timeouts, concurrency limits."),
+    ("tracing", "A tracing span for each call."),
+    ("tower", "A transport over any tower service."),
 ];
 
-/// Parts as features, where they are chosen by those, and what the runtime has for their users: they
-/// ask for all of it by way of the package, so that it is the one runtime that the package has.
-fn features(config: &Config, parts: &BTreeSet<Part>) -> String {
-    let gated = config.output.gated();
+/// Returns the `[features]` table: the parts of the package, and features of the runtime. Users enable them
+/// through the package, so that only one copy of the runtime is used.
+fn package_features(config: &Config, parts: &BTreeSet<PackagePart>) -> String {
+    let gated = config.output.has_features();
     let mut features = String::from("[features]\n");
     let mut add = |about: &str, name: &str, switched: &[&str]| {
         let switched: Vec<String> = switched.iter().map(|name| format!("{name:?}")).collect();
@@ -91,55 +97,57 @@ fn features(config: &Config, parts: &BTreeSet<Part>) -> String {
     };
     for part in parts.iter().filter(|_| gated) {
         let about = match part {
-            Part::Client => "One method for each operation, over any transport.",
-            Part::Server => "A trait with one method for each operation, and its router.",
-            Part::Schemars => "The schemas of types, for schemars.",
-            Part::Proptest => "Valid and nearly valid values of types, for proptest.",
-            Part::Cli => "A command for each operation, over HTTPS; it needs no other part.",
+            PackagePart::Client => "The client: one method for each operation, over any transport.",
+            PackagePart::Server => "The server: a trait with one method for each operation, and its router.",
+            PackagePart::Schemars => "`schemars::JsonSchema` for all types.",
+            PackagePart::Proptest => "`proptest` strategies for valid and nearly valid values of all types.",
+            PackagePart::Cli => "The command-line program: one command for each operation, over HTTPS.",
         };
-        let needed = std::iter::once(part.feature()).chain(more(config, *part));
+        let needed = std::iter::once(part.feature_name()).chain(extra_features(config, *part));
         let needed: Vec<String> = needed.map(|name| format!("contract-runtime/{name}")).collect();
-        add(about, part.feature(), &needed.iter().map(String::as_str).collect::<Vec<_>>());
+        add(about, part.feature_name(), &needed.iter().map(String::as_str).collect::<Vec<_>>());
     }
-    let client = parts.contains(&Part::Client);
-    for (name, about) in FOR_CLIENTS.iter().filter(|_| client) {
-        // A client that is always there is no feature.
+    let client = parts.contains(&PackagePart::Client);
+    for (name, about) in CLIENT_FEATURES.iter().filter(|_| client) {
+        // A client without a feature gate is always present.
         let passed = ["client", &format!("contract-runtime/{name}")];
         add(about, name, &passed[usize::from(!gated)..]);
     }
-    if client || parts.contains(&Part::Server) {
-        add("Tokio's timer, for whatever waits.", "tokio", &["contract-runtime/tokio"]);
+    if client || parts.contains(&PackagePart::Server) {
+        add("Timers by tokio.", "tokio", &["contract-runtime/tokio"]);
     }
     for name in ["bigdecimal", "rust_decimal"] {
-        let about = format!("Exact conversions of numbers to and from those of `{name}`.");
+        let about = format!("Exact conversions of numbers to and from `{name}`.");
         add(&about, name, &[&format!("contract-runtime/{name}")]);
     }
     features
 }
 
-/// The features of the runtime that the parts of an output need, each once.
-pub(crate) fn needed(config: &Config, parts: &BTreeSet<Part>) -> Vec<&'static str> {
-    let all = parts.iter().flat_map(|part| std::iter::once(part.feature()).chain(more(config, *part)));
+/// Returns the features of the runtime that the parts require, without duplicates.
+pub(crate) fn runtime_features(config: &Config, parts: &BTreeSet<PackagePart>) -> Vec<&'static str> {
+    let all = parts
+        .iter()
+        .flat_map(|part| std::iter::once(part.feature_name()).chain(extra_features(config, *part)));
     let mut seen = BTreeSet::new();
     all.filter(|feature| seen.insert(*feature)).collect()
 }
 
-/// What a part needs of the runtime beside itself, by what its owner asks for.
-fn more(config: &Config, part: Part) -> impl Iterator<Item = &'static str> {
+/// Returns the features of the runtime that a part requires in addition to its own, depending on the options.
+fn extra_features(config: &Config, part: PackagePart) -> impl Iterator<Item = &'static str> {
     let streams = config.streams.is_some();
-    let calls = matches!(part, Part::Client | Part::Server);
+    let calls = matches!(part, PackagePart::Client | PackagePart::Server);
     let stream = (streams && calls).then_some("stream");
-    let credentials = (config.has_credentials() && part == Part::Client).then_some("credentials");
-    let pages = (!config.pages.is_empty() && part == Part::Client).then_some("pages");
-    // What keeps the connections of quiet event streams alive.
-    let tokio = (streams && part == Part::Server).then_some("tokio");
-    // A command that nobody tells anything speaks TLS.
-    let tls = (part == Part::Cli).then_some("reqwest-rustls");
+    let credentials = (config.has_credentials() && part == PackagePart::Client).then_some("credentials");
+    let pages = (!config.pages.is_empty() && part == PackagePart::Client).then_some("pages");
+    // Event streams need a timer for keep-alive comments.
+    let tokio = (streams && part == PackagePart::Server).then_some("tokio");
+    // A command-line program uses TLS by default.
+    let tls = (part == PackagePart::Cli).then_some("reqwest-rustls");
     [credentials, pages, stream, tokio, tls].into_iter().flatten()
 }
 
-/// The command itself.
-fn main(package: &str, command: &str) -> String {
+/// Returns the source of the program.
+fn main_source(package: &str, command: &str) -> String {
     let package = package.replace('-', "_");
     format!(
         "// @generated by contract-codegen; do not edit.\n\n//! The command `{command}`.\n\n\
@@ -147,28 +155,28 @@ fn main(package: &str, command: &str) -> String {
     )
 }
 
-/// The oldest compiler that the runtime, and with it all output, is for.
+/// The oldest supported compiler of the runtime and of generated code.
 const RUST_VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
 
-/// The runtime's manifest for the one package that it lies in.
-fn of_its_own(manifest: &str, name: &str) -> String {
-    // Its examples call it by the name that it has at home.
+/// Returns the manifest of the runtime for inclusion in one package.
+fn embedded_manifest(manifest: &str, name: &str) -> String {
+    // Its examples use the original package name.
     manifest.replacen("name = \"contract-runtime\"", &format!("name = {name:?}"), 1)
         + "\n[lib]\ndoctest = false\n"
 }
 
-/// The name of the package: as it is said, or from the title.
-pub(crate) fn of(config: &Config, title: &str) -> String {
-    config.package.clone().unwrap_or_else(|| name(title))
+/// Returns the configured package name, or one derived from the title.
+pub(crate) fn package_name_for(config: &Config, title: &str) -> String {
+    config.package.clone().unwrap_or_else(|| package_name(title))
 }
 
-/// Whether cargo takes a name for a package, and Rust for its library.
+/// Returns true if the name is valid for a Cargo package and its library.
 pub(crate) fn is_name(name: &str) -> bool {
-    name.is_ascii() && !name.starts_with('-') && names::is_name(&name.replace('-', "_"))
+    name.is_ascii() && !name.starts_with('-') && names::is_rust_identifier(&name.replace('-', "_"))
 }
 
-/// A package name from the title: `Train Travel API` → `train-travel-api`.
-pub(crate) fn name(title: &str) -> String {
+/// Derives a package name from the title: `Train Travel API` → `train-travel-api`.
+pub(crate) fn package_name(title: &str) -> String {
     let words = title.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase).collect();
     let name = words.join("-");
@@ -185,31 +193,36 @@ mod tests {
     use super::*;
     use crate::config::StreamConfig;
 
-    /// What somebody can ask of the runtime can be asked of a package, so that nobody who uses one
-    /// depends on the runtime.
+    /// The package exposes every feature of the runtime, so that its users need no dependency on the runtime.
     #[test]
     fn every_feature_of_the_runtime_is_passed_on() {
         let (_, runtime) = RUNTIME.iter().find(|(path, _)| *path == "Cargo.toml").unwrap();
         let runtime: toml::Table = runtime.parse().unwrap();
-        let parts = BTreeSet::from([Part::Client, Part::Server, Part::Schemars, Part::Proptest, Part::Cli]);
+        let parts = BTreeSet::from([
+            PackagePart::Client,
+            PackagePart::Server,
+            PackagePart::Schemars,
+            PackagePart::Proptest,
+            PackagePart::Cli,
+        ]);
         let pages = toml::from_str("operations = [\"list\"]\nlink = \"next\"").unwrap();
         let mut config =
             Config { streams: Some(StreamConfig::default()), pages: vec![pages], ..Config::default() };
         config.client.credentials = true;
-        let of = |config: &Config, parts: &BTreeSet<Part>| -> toml::Table {
-            let mut files = Files::default();
-            add(config, "Tickets", parts, &Formats::default(), &mut files);
+        let of = |config: &Config, parts: &BTreeSet<PackagePart>| -> toml::Table {
+            let mut files = OutputFiles::default();
+            add_package_files(config, "Tickets", parts, &FormatTypes::default(), &mut files);
             files.0["Cargo.toml"].parse().unwrap()
         };
         let passed = of(&config, &parts)["features"].to_string();
         for feature in runtime["features"].as_table().unwrap().keys() {
             assert!(passed.contains(&format!("\"contract-runtime/{feature}\"")), "{feature}: {passed}");
         }
-        // What a client alone can use is there with a client alone.
+        // Client features exist only in packages with a client.
         let features = |parts| of(&config, &parts)["features"].as_table().unwrap().clone();
-        let server = features(BTreeSet::from([Part::Server]));
-        let client = features(BTreeSet::from([Part::Client]));
-        for (feature, _) in FOR_CLIENTS {
+        let server = features(BTreeSet::from([PackagePart::Server]));
+        let client = features(BTreeSet::from([PackagePart::Client]));
+        for (feature, _) in CLIENT_FEATURES {
             assert!(client.contains_key(*feature) && !server.contains_key(*feature), "{feature}");
         }
         assert!(server.contains_key("tokio") && client.contains_key("tokio"));

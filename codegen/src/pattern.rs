@@ -1,15 +1,14 @@
-//! ECMA-262 patterns to the static programs of `contract_runtime::pattern`.
+//! Compiles ECMA-262 patterns to the static programs of `contract_runtime::pattern`.
 //!
-//! JSON Schema patterns are ECMA-262 regular expressions in the sense of the `u`
-//! flag (Core 6.4). Their syntax is read here (`translate`), the set algebra and
-//! the Unicode tables are those of `regex-syntax`, and the result is laid out as
-//! a program: a chain read once where that is provably exact (`assemble`), else a
-//! table of states where it stays small (`determine`), else a nondeterministic
-//! program. What cannot be run in linear time is refused.
+//! JSON Schema patterns are ECMA-262 regular expressions with the `u` flag (Core 6.4). `translate` parses
+//! their syntax; `regex-syntax` contributes the set algebra and the Unicode tables. The program is a chain
+//! that is matched in one pass where that is provably exact (`assemble`), else a small table of states
+//! (`determinize`), else a nondeterministic program. Patterns that cannot be matched in linear time are
+//! rejected.
 //!
-//! More lenient than the `u` flag where every dialect means the same: an escaped
-//! space or ASCII punctuation character stands for itself, and so do `]`, `}`, a `{` that
-//! begins no quantifier, and a `-` beside a class escape.
+//! The compiler is more lenient than the `u` flag where all dialects agree: an escaped space or ASCII
+//! punctuation character stands for itself, and so do `]`, `}`, a `{` that begins no quantifier, and a `-`
+//! next to a class escape.
 //!
 //! ```
 //! use contract_codegen::pattern::compile;
@@ -21,7 +20,7 @@
 //! ```
 
 mod assemble;
-mod determine;
+mod determinize;
 #[cfg(any(feature = "mock", feature = "proofs"))]
 pub(crate) mod inclusion;
 mod print;
@@ -29,37 +28,37 @@ mod translate;
 
 use std::fmt;
 
-use contract_runtime::pattern::Atom;
-use contract_runtime::pattern::Class;
-use contract_runtime::pattern::Instruction;
+use contract_runtime::pattern::CharClass;
+use contract_runtime::pattern::NfaInstruction;
 use contract_runtime::pattern::Pattern;
+use contract_runtime::pattern::SequenceAtom;
 
-use crate::shelf::Shelf;
+use crate::list_arena::ListArena;
 
-/// The most instructions a program may have.
+/// The maximum number of instructions of a program.
 pub const INSTRUCTION_LIMIT: usize = 20_000;
 
-/// Why a pattern cannot be compiled.
+/// The error of a pattern that cannot be compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternError {
-    /// Where in the pattern, in bytes.
+    /// The offset in the pattern, in bytes.
     pub offset: usize,
-    /// What is wrong there, as a sentence without a full stop.
+    /// The problem at the offset, as a clause.
     pub reason: String,
 }
 
 impl PatternError {
-    /// What to do about it, as a request.
+    /// Returns the recommended change of the pattern, as an imperative.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         if self.reason.ends_with("cannot be matched in linear time") {
             "write it without look-around and back-references"
         } else if self.reason.starts_with("flags") {
-            "say it without them: both cases written out, such as `[aA]`"
+            "write out both cases instead, such as `[aA]`"
         } else if self.reason.contains("too ") {
             "write it smaller, with fewer or shorter repetitions"
         } else {
-            "mend it: it is no pattern of ECMA-262"
+            "correct it: it is not a valid ECMA-262 pattern"
         }
     }
 }
@@ -72,118 +71,111 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-/// A compiled pattern, to be printed or run.
+/// A compiled pattern, which can be executed or printed as Rust code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compiled {
-    /// The pattern as the schema spells it.
+pub struct CompiledPattern {
+    /// The pattern as spelled in the schema.
     pub source: String,
-    /// What to run.
     pub(crate) program: CompiledProgram,
 }
 
-/// Owned form of `contract_runtime::pattern::Program`.
+/// The owned form of `contract_runtime::pattern::PatternProgram`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CompiledProgram {
-    /// A chain of atoms for which taking as much as possible is never wrong.
+    /// A chain of atoms in which greedy matching is always correct.
     Sequence {
-        /// Whether the match begins where the text begins.
+        /// The match must begin at the start of the string.
         start: bool,
-        /// Whether the match ends where the text ends.
+        /// The match must end at the end of the string.
         end: bool,
-        /// What is read, in order.
         atoms: Vec<CompiledAtom>,
     },
     /// A table of states; the arguments of `contract_runtime::pattern::Dfa::new`.
     Dfa {
-        /// The first character of each run of one class, and the class.
+        /// The first character of each run of characters with the same class, and that class.
         runs: Vec<(char, u8)>,
-        /// How many classes there are, which is how long a row is.
+        /// The number of classes, which is the length of a row.
         stride: u16,
-        /// Where a text begins.
+        /// The initial state.
         start: u16,
-        /// The first state in which a text must not end.
+        /// The first of the states that do not accept at the end of the string.
         open: u16,
-        /// The rows.
+        /// The transition rows.
         next: Vec<u16>,
     },
     /// A nondeterministic program.
     Nfa {
-        /// Whether every match begins where the text begins.
+        /// Every match must begin at the start of the string.
         start: bool,
-        /// The instructions.
-        instructions: Vec<Instruction>,
-        /// The classes they name.
+        instructions: Vec<NfaInstruction>,
+        /// The classes to which instructions refer.
         classes: Vec<CompiledClass>,
     },
 }
 
-/// Owned form of `contract_runtime::pattern::Atom`.
+/// The owned form of `contract_runtime::pattern::SequenceAtom`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CompiledAtom {
-    /// Exactly this text.
     Literal(String),
     /// A number of characters of a class.
     Class {
-        /// Which characters.
         class: CompiledClass,
-        /// The least number of them.
         min: u32,
-        /// The greatest number, `contract_runtime::pattern::UNBOUNDED` for none.
+        /// The maximum count; `contract_runtime::pattern::UNBOUNDED` for none.
         max: u32,
     },
 }
 
-/// Owned form of `contract_runtime::pattern::Class`.
+/// The owned form of `contract_runtime::pattern::CharClass`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct CompiledClass {
     /// Bit *n* stands for the ASCII character *n*.
     pub(crate) ascii: u128,
-    /// The other characters: inclusive ranges, ascending, disjoint.
+    /// The other characters as inclusive ranges. Invariant: ascending and disjoint.
     pub(crate) ranges: Vec<(char, char)>,
 }
 
 /// Compiles a pattern.
 ///
 /// # Errors
-/// When the pattern is not ECMA-262 with the `u` flag, when it has look-around or
-/// back-references, or when its program exceeds [`INSTRUCTION_LIMIT`].
-pub fn compile(source: &str) -> Result<Compiled, PatternError> {
-    let translated = translate::translate(source)?;
-    let hir = parse(&translated).map_err(|reason| PatternError { offset: 0, reason })?;
-    let program = assemble::assemble(&hir)?;
-    Ok(Compiled { source: source.to_owned(), program })
+/// When the pattern is not ECMA-262 with the `u` flag, when it contains look-around or back-references, or
+/// when its program exceeds [`INSTRUCTION_LIMIT`].
+pub fn compile(source: &str) -> Result<CompiledPattern, PatternError> {
+    let translated = translate::translate_pattern(source)?;
+    let hir = parse_hir(&translated).map_err(|reason| PatternError { offset: 0, reason })?;
+    let program = assemble::assemble_program(&hir)?;
+    Ok(CompiledPattern { source: source.to_owned(), program })
 }
 
-impl Compiled {
-    /// The pattern in memory, which borrows its lists from shelves.
+impl CompiledPattern {
+    /// Builds the runtime pattern; its lists are stored in the arenas.
     #[must_use]
-    pub(crate) fn pattern<'t>(
+    pub(crate) fn to_pattern<'t>(
         &'t self,
-        atoms: &'t Shelf<Atom<'t>>,
-        classes: &'t Shelf<Class<'t>>,
+        atoms: &'t ListArena<SequenceAtom<'t>>,
+        classes: &'t ListArena<CharClass<'t>>,
     ) -> Pattern<'t> {
-        print::pattern(self, atoms, classes)
+        print::build_pattern(self, atoms, classes)
     }
 
-    /// Whether the pattern is found in a text.
+    /// Returns true if the pattern matches somewhere in the string.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
-        self.pattern(&Shelf::default(), &Shelf::default()).is_match(text)
+        self.to_pattern(&ListArena::default(), &ListArena::default()).is_match(text)
     }
 
-    /// An expression of type `Pattern`, in one line, where `contract_runtime::pattern` and
-    /// `pattern::Pattern` are imported.
+    /// Returns a one-line Rust expression of type `Pattern`. It requires imports of
+    /// `contract_runtime::pattern` and `pattern::Pattern`.
     #[must_use]
-    pub(crate) fn text(&self) -> String {
-        print::text(self)
+    pub(crate) fn to_rust_expression(&self) -> String {
+        print::print_expression(self)
     }
 }
 
-/// Reads what `translate` wrote.
-fn parse(translated: &str) -> Result<regex_syntax::hir::Hir, String> {
+/// Parses the output of `translate`.
+fn parse_hir(translated: &str) -> Result<regex_syntax::hir::Hir, String> {
     regex_syntax::ParserBuilder::new()
-        // `(?-u:\B)` may hold inside a character's bytes; our programs read
-        // characters, so that it cannot matter.
+        // `(?-u:\B)` could match inside of a multi-byte character, but the programs match whole characters.
         .utf8(false)
         .build()
         .parse(translated)

@@ -1,230 +1,219 @@
-//! Decides every operation once, for all who write something about it: names, parameters, bodies,
-//! answers, refusals, and in which order paths are tried.
+//! Plans every operation once for all code writers: names, parameters, bodies, responses, errors, and the
+//! order in which paths are matched.
 //!
 //! ```text
-//! Api + Shapes ──► plan ──┬► operations   the table
-//!                         ├► bodies, calls, answers   the types that both sides share
+//! Api + Shapes ──► plan ──┬► operations   the operation table
+//!                         ├► bodies, calls, answers   types shared by client and server
 //!                         ├► client, server
-//!                         └► lower   the same for other engines
+//!                         └► lower   contracts for other generators
 //! ```
 //!
-//! A plan is plain data: no code, and types as the shape stage has them. The index of a call is
-//! that of its operation, the index of a parameter is its row of the table on both sides.
+//! A plan is plain data: no code, and types as references into [`Shapes`]. The index of a call is that of its
+//! operation; the index of a parameter is its row in the table. The entry point is [`build_plan`].
 
-mod answers;
 mod bodies;
-mod idle;
-mod names;
-mod order;
+mod operation_names;
 mod pages;
 mod parts;
+mod path_order;
 mod reason;
+mod responses;
 mod streams;
-mod text;
+mod text_shape;
+mod unused_names;
 
 use std::collections::BTreeSet;
 
-pub(crate) use answers::outcome;
-pub use answers::{Answers, Case, Choice, Outcome, Payload};
-pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Mark, Row};
-pub use idle::check_names;
-pub(crate) use order::{check_places, settle_constants};
-pub use pages::{Limit, Pages, Route, Step, Unfit, Way, check as check_pages};
-pub use parts::{Part, PartCount, PartForm};
+pub use bodies::{
+    BodyFormat, BodyType, BodyVariant, MediaTypePlan, ParameterRow, RequestBodyPlan, RequestMark,
+};
+pub use pages::{
+    NextPage, PageLimit, PageProblem, Pagination, ValuePath, ValuePathStep, report_problems as check_pages,
+};
+pub use parts::{MultipartPart, PartArity, PartForm};
+pub(crate) use path_order::{assign_constants, check_ambiguous_paths};
+pub(crate) use responses::outcome_of;
+pub use responses::{ResponseCase, ResponseEnum, ResponseOutcome, ResponsePayload, ResponseSet};
 #[cfg(feature = "mock")]
-pub use streams::Item;
-pub use streams::{Streamed, StreamedBody, Streams, check as check_streams};
-pub use text::{Scalar, Shape};
+pub use streams::StreamItem;
+pub use streams::{StreamContent, StreamPlan, StreamedBody, check_stream_options as check_streams};
+pub use text_shape::{TextScalar, TextShape};
+pub use unused_names::check_names;
 
 use contract_runtime::Json;
 
 use crate::{
-    api::{self, Api, Operation, ParameterIn, tokens::is_token},
+    api::{self, OpenApiDocument, Operation, ParameterIn, tokens::is_token},
     config::{self, ClientConfig, Config, OperationConfig, StreamConfig},
     diagnostics::{Diagnostic, Diagnostics},
-    schema::{Graph, SchemaId},
+    schema::{SchemaGraph, SchemaId},
     shape::{Shapes, TypeRef},
 };
 
-/// What a plan is made from.
+/// The input for planning operations.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
-    /// All schemas.
-    pub graph: &'a Graph,
-    /// All types.
+pub struct PlanInput<'a> {
+    pub graph: &'a SchemaGraph,
     pub shapes: &'a Shapes,
-    /// All operations.
-    pub api: &'a Api,
-    /// What the contract does not say of its operations.
+    pub api: &'a OpenApiDocument,
+    /// The configuration section `[operations]`.
     pub operations: &'a OperationConfig,
-    /// What it does not say of clients.
+    /// The configuration section `[client]`.
     pub client: &'a ClientConfig,
-    /// What is handed on as it comes.
+    /// The configuration section `[streams]`, if present.
     pub streams: Option<&'a StreamConfig>,
-    /// What comes page by page.
-    pub pages: &'a [config::Pages],
-    /// Whether a registry table is called [`SCOPE`].
+    /// The configuration entries `[[pages]]`.
+    pub pages: &'a [config::PaginationConfig],
+    /// True if a registry table has the name [`SCOPE`].
     pub scope_table: bool,
-    /// Whether `properties` without `type` mean an object.
+    /// True if `properties` without `type` mean an object.
     pub implied_objects: bool,
 }
 
-/// Which operations of a contract.
+/// The group of operations that a plan covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Side {
-    /// Those below `paths`, which clients call.
+pub enum OperationSide {
+    /// Operations below `paths`, which clients call.
     #[default]
     Paths,
-    /// Those below `webhooks`, and callbacks, which the interface itself calls.
+    /// Operations below `webhooks`, and callbacks, which the API provider calls.
     Webhooks,
 }
 
-/// All operations of one side, decided.
+/// The plan of all operations of one side.
 #[derive(Clone, Debug)]
-pub struct Plan<'a> {
-    /// Which.
-    pub side: Side,
-    /// The document.
-    pub api: &'a Api,
-    /// One for each operation, in document order.
-    pub calls: Vec<Call<'a>>,
-    /// What is handed on as it comes, where anything is.
+pub struct SidePlan<'a> {
+    pub side: OperationSide,
+    pub api: &'a OpenApiDocument,
+    /// One call for each operation, in document order.
+    pub calls: Vec<PlannedCall<'a>>,
+    /// The configuration of streams, if any call is streamed.
     pub streams: Option<&'a StreamConfig>,
-    /// What is wrong with what was said of pages.
-    pub unfit: Vec<Unfit>,
-    /// The order in which paths are tried, as indices of `calls`.
+    /// The problems found in `[[pages]]` entries.
+    pub page_problems: Vec<PageProblem>,
+    /// The order in which paths are matched, as indices into `calls`.
     pub order: Vec<usize>,
-    /// The enums of answers and refusals, each once, by name.
-    pub choices: Vec<Choice>,
-    /// What most operations refuse with.
-    pub common: Option<Refused>,
-    /// Scopes that security schemes declare or operations ask for, with what is said of them.
+    /// The enums for responses and errors, each once, by name.
+    pub response_enums: Vec<ResponseEnum>,
+    /// The error type that most operations have.
+    pub common_error: Option<ErrorType>,
+    /// The scopes that security schemes declare or operations require, with descriptions.
     pub scopes: Vec<(String, Option<String>)>,
-    /// Whether their enum is that of a registry table, which says more of them.
+    /// True if a registry table provides the enum of scopes.
     pub scope_table: bool,
 }
 
-/// The enum of scopes; a registry table of this name takes its place.
+/// The name of the enum of scopes; a registry table with this name replaces it.
 pub const SCOPE: &str = "Scope";
 
-/// All operations of a contract, decided.
+/// The plans of both sides of a contract.
 #[derive(Clone, Debug)]
-pub struct Plans<'a> {
-    /// Those below `paths`.
-    pub paths: Plan<'a>,
-    /// Those below `webhooks`, and callbacks.
-    pub webhooks: Plan<'a>,
+pub struct ContractPlan<'a> {
+    /// The plan of the operations below `paths`.
+    pub paths: SidePlan<'a>,
+    /// The plan of the webhooks and callbacks.
+    pub webhooks: SidePlan<'a>,
 }
 
-impl Refused {
-    /// Whether both are one Rust type.
+impl ErrorType {
+    /// Returns true if both are the same Rust type.
     #[must_use]
-    pub fn is_as_rust(&self, other: &Self) -> bool {
+    pub fn is_same_rust_type(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::One(one), Self::One(other)) => one.is_as_rust(other),
+            (Self::One(one), Self::One(other)) => one.is_same_rust_type(other),
             (one, other) => one == other,
         }
     }
 }
 
-impl<'a> Plans<'a> {
-    /// Those of one side.
+impl<'a> ContractPlan<'a> {
+    /// Returns the plan of one side.
     #[must_use]
-    pub const fn of(&self, side: Side) -> &Plan<'a> {
+    pub const fn side(&self, side: OperationSide) -> &SidePlan<'a> {
         match side {
-            Side::Paths => &self.paths,
-            Side::Webhooks => &self.webhooks,
+            OperationSide::Paths => &self.paths,
+            OperationSide::Webhooks => &self.webhooks,
         }
     }
 
-    /// Each side.
-    pub fn iter(&self) -> impl Iterator<Item = &Plan<'a>> {
+    /// Iterates over the plans of both sides.
+    pub fn iter(&self) -> impl Iterator<Item = &SidePlan<'a>> {
         [&self.paths, &self.webhooks].into_iter()
     }
 }
 
-/// What operations refuse with.
+/// The error type of operations.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refused {
-    /// One type.
-    One(Payload),
-    /// An enum of [`Plan::choices`], by name.
-    Choice(String),
+pub enum ErrorType {
+    One(ResponsePayload),
+    /// An enum of [`SidePlan::response_enums`], by name.
+    Enum(String),
 }
 
-/// One operation, decided.
+/// The plan of one operation.
 #[derive(Clone, Debug)]
-pub struct Call<'a> {
-    /// What the contract says.
+pub struct PlannedCall<'a> {
     pub operation: &'a Operation,
-    /// Its variant of `OperationId` and `Incoming`: `PetWrite`.
+    /// The variant in the generated enums `OperationId` and `Incoming`: `PetWrite`.
     pub id: String,
-    /// Its method: `pet_write`.
+    /// The generated method: `pet_write`.
     pub method: String,
-    /// The struct of what may be left out: `PetWrite`.
+    /// The generated struct of optional arguments: `PetWrite`.
     pub options: String,
-    /// The struct of everything that it is asked: `PetWriteCall`.
+    /// The generated struct of all arguments: `PetWriteCall`.
     pub name: String,
-    /// What a second sending of the same request does.
-    pub repeat: Repeat,
-    /// Whether it requires the header that makes a repetition harmless, whatever `repeat` says.
-    pub keyed: bool,
-    /// The rows of the table, in document order.
-    pub parameters: Vec<Parameter<'a>>,
-    /// The body.
-    pub body: Option<Body<'a>>,
-    /// What it answers.
-    pub answers: Answers,
-    /// What it refuses with.
-    pub refusals: Answers,
-    /// The media types that a client can read, results first.
+    /// The effect of repeating the same request.
+    pub retry: RetrySafety,
+    /// True if the idempotency header is required, regardless of `retry`.
+    pub requires_key: bool,
+    /// The parameters with a table row, in document order.
+    pub parameters: Vec<PlannedParameter<'a>>,
+    pub body: Option<RequestBodyPlan<'a>>,
+    pub responses: ResponseSet,
+    pub errors: ResponseSet,
+    /// The `Accept` header: the media types that a client can read, those of successes first.
     pub accept: Option<String>,
-    /// What of it is handed on as it comes.
-    pub streams: Streams,
-    /// The number of the `[[pages]]` by which it answers page by page, and how.
-    pub pages: Option<(usize, Pages)>,
-    /// Whether a caller need not sign in.
+    pub streams: StreamPlan,
+    /// The index of the `[[pages]]` entry that paginates the operation, and the pagination.
+    pub pages: Option<(usize, Pagination)>,
+    /// True if a caller need not authenticate.
     pub anonymous: bool,
-    /// Alternatives of scopes, each once; none when some alternative asks for no scope.
+    /// Alternative sets of scopes without duplicates; empty if some alternative requires no scope.
     pub scopes: Vec<Vec<&'a str>>,
-    /// Why no client can send it.
-    pub unsendable: Option<String>,
+    /// The reason if no client can send the operation.
+    pub unsendable_reason: Option<String>,
 }
 
-/// What a second sending of the same request does, where the method does not say it.
+/// The effect of repeating a request, where the configuration overrides the HTTP method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeat {
-    /// What the method says.
-    Method,
-    /// It only reads.
+pub enum RetrySafety {
+    ByMethod,
     Safe,
-    /// It changes nothing more.
     Idempotent,
-    /// It changes nothing more, since it carries a key.
+    /// The second request changes nothing more, because both carry the same idempotency key.
     Keyed,
 }
 
-/// One parameter, decided.
+/// The plan of one parameter.
 #[derive(Clone, Debug)]
-pub struct Parameter<'a> {
-    /// What the contract says.
+pub struct PlannedParameter<'a> {
     pub parameter: &'a api::Parameter,
-    /// Its field; none when the transport supplies it, and where it is always the same.
+    /// The field; `None` if the transport supplies the parameter or its value is constant.
     pub field: Option<String>,
-    /// Its type, which is never `null`: that has no text.
+    /// The type without `null`, which has no string form.
     pub ty: TypeRef,
-    /// The only texts that it, or each of its elements, can be; none where there are others, or too many to list.
-    pub values: Vec<String>,
-    /// Whether it is deprecated, or its schema is, where it stands.
+    /// The only strings that the parameter, or each of its elements, can be; empty if there are others or too
+    /// many.
+    pub allowed_values: Vec<String>,
+    /// True if the parameter or its schema is deprecated.
     pub deprecated: bool,
-    /// Its row of the table.
-    pub row: Row,
+    pub row: ParameterRow,
 }
 
-impl Side {
-    /// The operations of this side.
+impl OperationSide {
+    /// Returns the operations of this side.
     #[must_use]
-    pub fn of(self, api: &Api) -> &[Operation] {
+    pub fn operations(self, api: &OpenApiDocument) -> &[Operation] {
         match self {
             Self::Paths => &api.operations,
             Self::Webhooks => &api.webhooks,
@@ -232,11 +221,12 @@ impl Side {
     }
 }
 
-impl Call<'_> {
-    /// The arguments that a caller has to give, by their rows: those of the path in the order of
-    /// its template, then the others in document order.
-    pub fn required(&self) -> impl Iterator<Item = (usize, &Parameter<'_>)> {
-        let mut rows: Vec<(usize, &Parameter<'_>)> = self.fields().filter(|(_, p)| p.row.required).collect();
+impl PlannedCall<'_> {
+    /// Iterates over the required arguments with their row indices: path parameters in template order, then
+    /// the others in document order.
+    pub fn required_parameters(&self) -> impl Iterator<Item = (usize, &PlannedParameter<'_>)> {
+        let mut rows: Vec<(usize, &PlannedParameter<'_>)> =
+            self.field_parameters().filter(|(_, p)| p.row.required).collect();
         let path = &self.operation.path;
         rows.sort_by_key(|(_, parameter)| match parameter.row.location {
             ParameterIn::Path => path.find(&format!("{{{}}}", parameter.row.name)).unwrap_or(usize::MAX),
@@ -245,33 +235,35 @@ impl Call<'_> {
         rows.into_iter()
     }
 
-    /// What may be left out, by its rows.
-    pub fn optional(&self) -> impl Iterator<Item = (usize, &Parameter<'_>)> {
-        self.fields().filter(|(_, parameter)| !parameter.row.required)
+    /// Iterates over the optional arguments with their row indices.
+    pub fn optional_parameters(&self) -> impl Iterator<Item = (usize, &PlannedParameter<'_>)> {
+        self.field_parameters().filter(|(_, parameter)| !parameter.row.required)
     }
 
-    /// Whether anything may be left out, the body included.
+    /// Returns true if any argument is optional, including the body.
     #[must_use]
     pub fn has_options(&self) -> bool {
-        self.optional().next().is_some() || self.body.as_ref().is_some_and(|body| !body.body.required)
+        self.optional_parameters().next().is_some()
+            || self.body.as_ref().is_some_and(|body| !body.body.required)
     }
 
-    /// `GET /pets`, as messages and documentation call it. Of what stands behind `#`, which is never sent, it
-    /// is said what requests are known by: `GET / with Action=Run`.
+    /// Describes the operation for messages and documentation: `GET /pets`. A fragment is never sent, so it
+    /// is replaced by the parameters that identify the request: `GET / with Action=Run`.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub fn describe_place(&self) -> String {
         let Operation { method, path, .. } = self.operation;
-        let template = self.operation.template();
+        let template = self.operation.path_template();
         let label = path.strip_prefix(template).and_then(|rest| rest.find('#'));
         let Some(shown) = label.and_then(|at| path.get(..template.len() + at)) else {
             return format!("{method} {path}");
         };
-        let text = |parameter: &Parameter<'_>| match &parameter.row.mark {
-            Some(Mark::Text(text)) => Some(format!("{}={text}", parameter.row.name)),
+        let text = |parameter: &PlannedParameter<'_>| match &parameter.row.mark {
+            Some(RequestMark::Text(text)) => Some(format!("{}={text}", parameter.row.name)),
             _ => None,
         };
-        let there =
-            |parameter: &Parameter<'_>| parameter.row.mark.as_ref().map(|_| parameter.row.name.clone());
+        let there = |parameter: &PlannedParameter<'_>| {
+            parameter.row.mark.as_ref().map(|_| parameter.row.name.clone())
+        };
         let mut known: Vec<String> = self.parameters.iter().filter_map(text).collect();
         if known.is_empty() {
             known.extend(self.parameters.iter().filter_map(there));
@@ -282,51 +274,64 @@ impl Call<'_> {
         }
     }
 
-    fn fields(&self) -> impl Iterator<Item = (usize, &Parameter<'_>)> {
+    fn field_parameters(&self) -> impl Iterator<Item = (usize, &PlannedParameter<'_>)> {
         self.parameters.iter().enumerate().filter(|(_, parameter)| parameter.field.is_some())
     }
 }
 
-impl<'a> Plan<'a> {
-    /// The operations that a server answers: of those that stand for the same requests the first.
-    pub fn served(&self) -> impl Iterator<Item = &Call<'a>> {
+impl<'a> SidePlan<'a> {
+    /// Iterates over the operations that a server can route; of operations that match the same requests only
+    /// the first.
+    pub fn served_calls(&self) -> impl Iterator<Item = &PlannedCall<'a>> {
         let found: BTreeSet<usize> = self.order.iter().copied().collect();
         let calls = self.calls.iter().enumerate();
         calls.filter(move |(at, _)| found.contains(at)).map(|(_, call)| call)
     }
 }
 
-/// OpenAPI 3.1, 4.8.12.1: parameters of these names are ignored.
-const IGNORED: &[&str] = &["accept", "content-type", "authorization"];
+/// Header parameters with these names are ignored (OpenAPI 3.1, 4.8.12.1).
+const IGNORED_HEADERS: &[&str] = &["accept", "content-type", "authorization"];
 
-/// Decides all operations of one side.
+/// Plans all operations of one side.
 #[must_use]
-pub fn plan<'a>(given: Given<'a>, side: Side) -> Plan<'a> {
-    let operations = side.of(given.api);
-    let names = names::names(operations);
-    let calls = operations.iter().zip(names).map(|(operation, names)| call(given, side, operation, names));
-    let mut calls: Vec<Call<'a>> = calls.collect();
-    streams::name(&mut calls);
+pub fn build_plan<'a>(given: PlanInput<'a>, side: OperationSide) -> SidePlan<'a> {
+    let operations = side.operations(given.api);
+    let names = operation_names::name_operations(operations);
+    let calls =
+        operations.iter().zip(names).map(|(operation, names)| build_call(given, side, operation, names));
+    let mut calls: Vec<PlannedCall<'a>> = calls.collect();
+    streams::name_stream_methods(&mut calls);
     let order = match side {
-        Side::Paths => {
-            let order = order::order(&calls);
-            order::unmark(&mut calls);
+        OperationSide::Paths => {
+            let order = path_order::sort_calls(&calls);
+            path_order::clear_unneeded_marks(&mut calls);
             order
         }
-        // Their paths are names; where each is received is the receiver's choice.
-        Side::Webhooks => (0..calls.len()).collect(),
+        // Webhook paths are names; the receiver chooses the address.
+        OperationSide::Webhooks => (0..calls.len()).collect(),
     };
-    let unfit = pages::decide(given, side, &mut calls);
-    let choices = answers::choices(given.shapes, &mut calls);
-    let common = answers::common(&calls);
-    let scopes = if side == Side::Paths { scopes(given.api) } else { Vec::new() };
+    let unfit = pages::plan_pages(given, side, &mut calls);
+    let choices = responses::build_response_enums(given.shapes, &mut calls);
+    let common = responses::common_error(&calls);
+    let scopes = if side == OperationSide::Paths { collect_scopes(given.api) } else { Vec::new() };
     let scope_table = given.scope_table;
     let streams = given.streams.filter(|_| calls.iter().any(|call| !call.streams.is_empty()));
-    Plan { side, api: given.api, streams, unfit, calls, order, choices, common, scopes, scope_table }
+    SidePlan {
+        side,
+        api: given.api,
+        streams,
+        page_problems: unfit,
+        calls,
+        order,
+        response_enums: choices,
+        common_error: common,
+        scopes,
+        scope_table,
+    }
 }
 
-/// Reports options that name an operation which the contract does not have.
-pub fn check_lists(options: &Config, api: &Api, diagnostics: &mut Diagnostics) {
+/// Reports options that name an unknown operation.
+pub fn check_operation_lists(options: &Config, api: &OpenApiDocument, diagnostics: &mut Diagnostics) {
     let config = &options.operations;
     let called: BTreeSet<&str> = api.operations.iter().map(|o| o.id.as_str()).collect();
     let known: BTreeSet<&str> =
@@ -341,7 +346,7 @@ pub fn check_lists(options: &Config, api: &Api, diagnostics: &mut Diagnostics) {
         let (downloads, uploads) = (&streams.downloads, &streams.uploads);
         [("streams.downloads", downloads, &called), ("streams.uploads", uploads, &called)]
     });
-    // A client calls operations; webhooks call it.
+    // Clients call operations; webhooks call clients.
     let views = options.views.iter().map(|view| ("view.operations", &view.operations, &called));
     let pages = options.pages.iter().map(|pages| ("pages.operations", &pages.operations, &called));
     pages::check_entries(options, api, diagnostics);
@@ -350,29 +355,34 @@ pub fn check_lists(options: &Config, api: &Api, diagnostics: &mut Diagnostics) {
             let message = format!("`{option}` names an operation that the contract does not have: `{id}`");
             diagnostics.push(
                 Diagnostic::error("config", message)
-                    .maybe_at(options.place(option, id))
+                    .with_optional_place(options.option_place(option, id))
                     .help("an operation is named by its `operationId`"),
             );
         }
     }
 }
 
-fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names::Names) -> Call<'a> {
+fn build_call<'a>(
+    given: PlanInput<'a>,
+    side: OperationSide,
+    operation: &'a Operation,
+    names: operation_names::OperationNames,
+) -> PlannedCall<'a> {
     let config = given.operations;
-    let names::Names { id, method, options, call } = names;
+    let operation_names::OperationNames { id, method, options, call } = names;
     let named = |list: &[String]| list.contains(&operation.id);
     let raw = named(&config.raw);
-    let mut parameters = parameters(given, side, operation);
-    names::name_fields(side, &mut parameters);
-    let body = operation.request_body.as_ref().and_then(|body| given.body(&id, body, raw));
-    let (answers, refusals) = given.answers(operation, raw);
-    let accept = answers::accept(operation, &answers, &refusals);
-    let mut call = Call {
-        unsendable: unsendable(side, operation, &parameters, body.as_ref()),
-        repeat: repeat(given, operation),
-        keyed: carries_key(given, operation),
+    let mut parameters = plan_parameters(given, side, operation);
+    operation_names::name_fields(side, &mut parameters);
+    let body = operation.request_body.as_ref().and_then(|body| given.plan_body(&id, body, raw));
+    let (answers, refusals) = given.plan_responses(operation, raw);
+    let accept = responses::accept_header(operation, &answers, &refusals);
+    let mut call = PlannedCall {
+        unsendable_reason: find_unsendable_reason(side, operation, &parameters, body.as_ref()),
+        retry: retry_safety(given, operation),
+        requires_key: carries_key(given, operation),
         anonymous: operation.security.is_empty() || operation.security.iter().any(Vec::is_empty),
-        scopes: alternatives(operation),
+        scopes: scope_alternatives(operation),
         operation,
         id,
         method,
@@ -380,21 +390,21 @@ fn call<'a>(given: Given<'a>, side: Side, operation: &'a Operation, names: names
         name: call,
         parameters,
         body,
-        answers,
-        refusals,
+        responses: answers,
+        errors: refusals,
         accept,
-        streams: Streams::default(),
+        streams: StreamPlan::default(),
         pages: None,
     };
-    // What the interface itself calls is answered at once.
-    if side == Side::Paths && !raw {
-        call.streams = given.streams(&call);
+    // Webhook requests are answered at once, so they are not streamed.
+    if side == OperationSide::Paths && !raw {
+        call.streams = given.plan_streams(&call);
     }
     call
 }
 
-/// The parameters that have rows: those that something around a handler reads have none.
-fn visible<'o>(
+/// Iterates over the parameters with a table row; parameters that middleware reads have none.
+fn visible_parameters<'o>(
     config: &OperationConfig,
     operation: &'o Operation,
 ) -> impl Iterator<Item = &'o api::Parameter> {
@@ -402,33 +412,37 @@ fn visible<'o>(
 }
 
 fn is_visible(config: &OperationConfig, parameter: &api::Parameter) -> bool {
-    let mut list = config.hidden_headers.iter().map(String::as_str).chain(IGNORED.iter().copied());
+    let mut list = config.hidden_headers.iter().map(String::as_str).chain(IGNORED_HEADERS.iter().copied());
     parameter.location != ParameterIn::Header || !list.any(|name| parameter.name.eq_ignore_ascii_case(name))
 }
 
-/// Whether the transport supplies a parameter, not whoever calls.
+/// Returns true if the transport supplies a parameter instead of the caller.
 fn is_supplied(config: &ClientConfig, parameter: &api::Parameter) -> bool {
     matches!(parameter.location, ParameterIn::Header | ParameterIn::Cookie)
         && config.transport_headers.iter().any(|name| parameter.name.eq_ignore_ascii_case(name))
 }
 
-fn parameters<'a>(given: Given<'a>, side: Side, operation: &'a Operation) -> Vec<Parameter<'a>> {
-    let settled = visible(given.operations, operation).map(|parameter| Parameter {
+fn plan_parameters<'a>(
+    given: PlanInput<'a>,
+    side: OperationSide,
+    operation: &'a Operation,
+) -> Vec<PlannedParameter<'a>> {
+    let settled = visible_parameters(given.operations, operation).map(|parameter| PlannedParameter {
         parameter,
         field: (parameter.constant.is_none() && !is_supplied(given.client, parameter)).then(String::new),
-        ty: match parameter.schema.map(|schema| given.shapes.of(schema)) {
+        ty: match parameter.schema.map(|schema| given.shapes.type_of_schema(schema)) {
             _ if parameter.constant.is_some() => TypeRef::String,
             Some(TypeRef::Nullable(inner)) => (**inner).clone(),
             Some(ty) => ty.clone(),
             None => TypeRef::String,
         },
-        values: given.values_of(parameter),
+        allowed_values: given.allowed_values(parameter),
         deprecated: parameter.deprecated
             || parameter.schema.is_some_and(|schema| given.graph.schema(schema).deprecated),
-        row: Row {
+        row: ParameterRow {
             name: parameter.name.clone(),
             location: parameter.location,
-            // OpenAPI 3.1, 4.8.12.1: a parameter of the path has to be.
+            // OpenAPI 3.1, 4.8.12.1: path parameters are always required.
             required: parameter.required || parameter.location == ParameterIn::Path,
             style: parameter.style.clone(),
             explode: parameter.explode,
@@ -437,28 +451,28 @@ fn parameters<'a>(given: Given<'a>, side: Side, operation: &'a Operation) -> Vec
             allow_empty: parameter.allow_empty
                 && !parameter.required
                 && parameter.location == ParameterIn::Query,
-            shape: given.text_of(parameter),
+            shape: given.parameter_shape(parameter),
             schema: parameter.schema,
-            mark: order::mark_of(given.graph, parameter).filter(|_| side == Side::Paths),
+            mark: path_order::mark_of(given.graph, parameter).filter(|_| side == OperationSide::Paths),
         },
     });
     settled.collect()
 }
 
-fn repeat(given: Given<'_>, operation: &Operation) -> Repeat {
+fn retry_safety(given: PlanInput<'_>, operation: &Operation) -> RetrySafety {
     let config = given.operations;
     if config.safe.contains(&operation.id) {
-        Repeat::Safe
+        RetrySafety::Safe
     } else if config.idempotent.contains(&operation.id) {
-        Repeat::Idempotent
+        RetrySafety::Idempotent
     } else if carries_key(given, operation) {
-        Repeat::Keyed
+        RetrySafety::Keyed
     } else {
-        Repeat::Method
+        RetrySafety::ByMethod
     }
 }
 
-fn carries_key(given: Given<'_>, operation: &Operation) -> bool {
+fn carries_key(given: PlanInput<'_>, operation: &Operation) -> bool {
     let key = given.operations.idempotency_header.as_deref().unwrap_or("");
     operation.parameters.iter().any(|parameter| {
         let header = parameter.location == ParameterIn::Header && parameter.required;
@@ -466,34 +480,34 @@ fn carries_key(given: Given<'_>, operation: &Operation) -> bool {
     })
 }
 
-/// Why no client can send an operation.
-fn unsendable(
-    side: Side,
+/// Returns the reason if no client can send the operation.
+fn find_unsendable_reason(
+    side: OperationSide,
     operation: &Operation,
-    parameters: &[Parameter<'_>],
-    body: Option<&Body<'_>>,
+    parameters: &[PlannedParameter<'_>],
+    body: Option<&RequestBodyPlan<'_>>,
 ) -> Option<String> {
     if !is_token(&operation.method) {
-        return Some(format!("`{}` is no method", operation.method));
+        return Some(format!("`{}` is not a valid HTTP method", operation.method));
     }
-    let is_header = |row: &Row| row.location == ParameterIn::Header && row.required;
-    let mut asked = parameters.iter().filter(|parameter| parameter.field.is_some());
-    if let Some(header) = asked.find(|each| is_header(&each.row) && !is_token(&each.row.name)) {
-        return Some(format!("`{}` is no name of a header", header.row.name));
+    let is_header = |row: &ParameterRow| row.location == ParameterIn::Header && row.required;
+    let mut arguments = parameters.iter().filter(|parameter| parameter.field.is_some());
+    if let Some(header) = arguments.find(|each| is_header(&each.row) && !is_token(&each.row.name)) {
+        return Some(format!("`{}` is not a valid header name", header.row.name));
     }
     let sent = body.into_iter().flat_map(|body| body.variants.iter().map(|v| &body.contents[v.sent].media));
     for media in sent {
-        if !contract_runtime::media::MediaType::of(&media.name).is_sendable() {
-            return Some(format!("`{}` is no media type that a client can send", media.name));
+        if !contract_runtime::media_type::MediaType::parse(&media.name).is_sendable() {
+            return Some(format!("a client cannot send the media type `{}`", media.name));
         }
     }
-    // A webhook has a name where others have a path, in which its parameters stand.
+    // A webhook has a name instead of a path, so path parameters have no place.
     let mut in_path = operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
-    let lost = in_path.next().filter(|_| side == Side::Webhooks)?;
+    let lost = in_path.next().filter(|_| side == OperationSide::Webhooks)?;
     Some(format!("path parameter `{}` is not in the path", lost.name))
 }
 
-fn alternatives(operation: &Operation) -> Vec<Vec<&str>> {
+fn scope_alternatives(operation: &Operation) -> Vec<Vec<&str>> {
     let mut all: Vec<Vec<&str>> = Vec::new();
     for alternative in &operation.security {
         let mut scopes: Vec<&str> =
@@ -510,8 +524,8 @@ fn alternatives(operation: &Operation) -> Vec<Vec<&str>> {
     all
 }
 
-/// Those that security schemes declare, in their order, then those that operations ask for.
-pub(crate) fn scopes(api: &Api) -> Vec<(String, Option<String>)> {
+/// Returns the scopes that security schemes declare, in their order, then the others that operations require.
+pub(crate) fn collect_scopes(api: &OpenApiDocument) -> Vec<(String, Option<String>)> {
     let mut all: Vec<(String, Option<String>)> = Vec::new();
     let mut add = |scope: &str, doc: Option<&str>| {
         if !all.iter().any(|(known, _)| known == scope) {
@@ -527,16 +541,16 @@ pub(crate) fn scopes(api: &Api) -> Vec<(String, Option<String>)> {
             }
         }
     }
-    for scope in api.operations.iter().flat_map(alternatives).flatten() {
+    for scope in api.operations.iter().flat_map(scope_alternatives).flatten() {
         add(scope, None);
     }
     all
 }
 
-/// What a schema, or one that it refers to, says of itself.
-pub(crate) fn described(graph: &Graph, schema: SchemaId) -> Option<String> {
+/// Returns the description of a schema or of its reference target.
+pub(crate) fn description_of(graph: &SchemaGraph, schema: SchemaId) -> Option<String> {
     let mut next = Some(schema);
-    // Bounded like every walk over references: a graph may be made by hand.
+    // Bounded like every walk over references, in case of cycles.
     for _ in 0..8 {
         let schema = graph.schema(next?);
         if let Some(text) = &schema.description {

@@ -1,54 +1,54 @@
-//! Whether every generated type can hold all that its schema accepts.
+//! Checks that each generated type can hold every value that its schema accepts.
 //!
-//! [`accepted`] says as a JSON Schema what reading a type lets through. First
-//! `jsonschema::canonical` is asked whether that covers the source schema. What it cannot say is
-//! tried with instances: they are made from the schema, checked valid by our tables, and have to
-//! be read by the type and written back equal. A value that does not is a gap: a bug in `shape`.
-//! [`structure`] is the part of it that costs next to nothing.
+//! [`accepted_schema`] expresses the values that a type can read as a JSON Schema. `jsonschema::canonical`
+//! then decides whether that schema covers the source schema. Undecided types are tested with sample values:
+//! each is valid by the validation tables, and must survive a round trip through the type unchanged. A value
+//! that does not is a gap, which is a bug in `shape`. [`structure`] is a cheap subset of these checks.
 
-mod accepted;
-mod source;
+mod accepted_schema;
+mod source_schema;
 pub(crate) mod structure;
 #[cfg(test)]
 mod tests;
 
 use contract_runtime::Json;
 
-use self::accepted::accepted;
+use self::accepted_schema::accepted_schema;
 #[cfg(feature = "proofs")]
-use crate::canonical::Engine;
+use crate::canonical::ContainmentChecker;
 use crate::{
-    held,
-    reading::Reading,
-    schema::{SchemaId, Types, document::Writer},
-    shape::{TypeDef, TypeId, TypeRef},
-    stack::deep,
-    tables::{Shelves, TableSet},
-    together::{
-        sample::{self, Effort, Known},
+    analyzed_contract::AnalyzedContract,
+    conjunction::{
+        sample::{self, SampleCache, SampleEffort},
         type_of,
     },
+    schema::{SchemaId, TypeSet, document::SchemaDocumentWriter},
+    shape::{TypeDef, TypeId, TypeRef},
+    stack::run_on_deep_stack,
+    tables::{TableArenas, TableSet},
+    typed_value,
 };
 
-/// What is known about a type.
+/// The result of checking one type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Proof {
-    /// Every value that the schema accepts can be held.
+pub enum TypeProof {
+    /// The type can hold every value that the schema accepts.
     Proven,
-    /// Every one, given what the options assume: integers within 64 bits, `properties` mean an object.
+    /// As `Proven`, under the assumptions of the options: integers fit in 64 bits, `properties` mean an
+    /// object.
     Assumed,
-    /// Nobody knows, but so many valid values can be held.
+    /// Undecided, but this many valid values round-trip.
     Tested(usize),
-    /// The schema accepts something that cannot be held; a value, if one was found.
+    /// The schema accepts a value that the type cannot hold; the value, if one was found.
     Gap(Option<Json>),
-    /// Nothing could be said, and why.
+    /// Not checked, with the reason.
     Skipped(&'static str),
 }
 
-impl Proof {
-    /// The word for it: `proven`.
+impl TypeProof {
+    /// Returns the result as a word, such as `proven`.
     #[must_use]
-    pub const fn word(&self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Proven => "proven",
             Self::Assumed => "assumed",
@@ -59,112 +59,128 @@ impl Proof {
     }
 }
 
-/// Judges every type of a contract, in the order of the types.
+/// Checks every type of a contract, in the order of the types.
 ///
-/// `seen` is called before each with how many are done, for who shows progress.
+/// Calls `seen` before each type with the number of types already checked, for progress reports.
 #[must_use]
-pub fn prove(contract: &Reading, mut seen: impl FnMut(usize) + Send) -> Vec<(TypeId, Proof)> {
-    deep(|| {
-        let shelves = Shelves::default();
-        let tables = contract.tables(&shelves);
+pub fn prove_types(
+    contract: &AnalyzedContract,
+    mut seen: impl FnMut(usize) + Send,
+) -> Vec<(TypeId, TypeProof)> {
+    run_on_deep_stack(|| {
+        let arenas = TableArenas::default();
+        let tables = contract.build_tables(&arenas);
         #[allow(clippy::let_unit_value, reason = "without the feature `proofs` an engine is nothing")]
-        let engine = Engine::default();
-        let mut seen_before = Seen { writer: Writer::new(&contract.graph, 's'), known: Known::default() };
+        let engine = ContainmentChecker::default();
+        let mut seen_before = ProofCache {
+            writer: SchemaDocumentWriter::new(&contract.graph, 's'),
+            samples: SampleCache::default(),
+        };
         let count = contract.shapes.types.len();
-        // Of very many types each is tried with fewer instances.
-        let places = u32::try_from(PLACES / count.max(1)).unwrap_or(u32::MAX);
-        let effort = if count > MANY { Effort::Within(places) } else { Effort::Thorough };
+        // Contracts with very many types get fewer samples for each.
+        let places = u32::try_from(MAX_TOTAL_PLACES / count.max(1)).unwrap_or(u32::MAX);
+        let effort =
+            if count > LARGE_CONTRACT_TYPES { SampleEffort::Within(places) } else { SampleEffort::Thorough };
         let each = |(index, id)| {
             seen(index);
-            (id, judge(contract, &tables, &engine, (id, effort), &mut seen_before))
+            (id, prove_type(contract, &tables, &engine, (id, effort), &mut seen_before))
         };
         contract.shapes.ids().enumerate().map(each).collect()
     })
 }
 
-/// What was found out about types before.
+/// State shared by the checks of all types.
 #[derive(Debug)]
-struct Seen<'g> {
-    writer: Writer<'g>,
-    known: Known,
+struct ProofCache<'g> {
+    writer: SchemaDocumentWriter<'g>,
+    samples: SampleCache,
 }
 
 #[cfg(feature = "proofs")]
-fn covers(engine: &Engine, wide: serde_json::Value, narrow: serde_json::Value) -> Option<bool> {
-    engine.covers(&engine.read(wide)?, &engine.read(narrow)?)
+fn check_containment(
+    engine: &ContainmentChecker,
+    wide: serde_json::Value,
+    narrow: serde_json::Value,
+) -> Option<bool> {
+    engine.check_coverage(&engine.canonicalize(wide)?, &engine.canonicalize(narrow)?)
 }
 
-/// Nobody is there to be asked: every type is tried with instances.
+/// A stand-in without the feature `proofs`: every type is tested with samples.
 #[cfg(not(feature = "proofs"))]
-type Engine = ();
+type ContainmentChecker = ();
 
 #[cfg(not(feature = "proofs"))]
-fn covers(_: &Engine, _: serde_json::Value, _: serde_json::Value) -> Option<bool> {
+fn check_containment(_: &ContainmentChecker, _: serde_json::Value, _: serde_json::Value) -> Option<bool> {
     None
 }
 
-/// Places that are looked at for the instances of all types together, where there are many.
-const PLACES: usize = 1_500_000;
-/// So many.
-const MANY: usize = 2_000;
+/// The number of places visited while sampling all types of a large contract.
+const MAX_TOTAL_PLACES: usize = 1_500_000;
+/// The number of types above which a contract counts as large.
+const LARGE_CONTRACT_TYPES: usize = 2_000;
 
-fn judge(
-    contract: &Reading,
+fn prove_type(
+    contract: &AnalyzedContract,
     tables: &TableSet<'_>,
-    engine: &Engine,
-    (id, effort): (TypeId, Effort),
-    seen: &mut Seen<'_>,
-) -> Proof {
+    engine: &ContainmentChecker,
+    (id, effort): (TypeId, SampleEffort),
+    seen: &mut ProofCache<'_>,
+) -> TypeProof {
     let def = contract.shapes.get(id);
     let written = |assumed: bool| {
-        let source = source::document(contract, &seen.writer, def, assumed)?;
-        Some((accepted(&contract.shapes, id, assumed), source))
+        let source = source_schema::source_document(contract, &seen.writer, def, assumed)?;
+        Some((accepted_schema(&contract.shapes, id, assumed), source))
     };
     if let Some((wide, narrow)) = written(false)
-        && covers(engine, wide, narrow) == Some(true)
+        && check_containment(engine, wide, narrow) == Some(true)
     {
-        return Proof::Proven;
+        return TypeProof::Proven;
     }
-    let assumed = written(true).and_then(|(wide, narrow)| covers(engine, wide, narrow));
+    let assumed = written(true).and_then(|(wide, narrow)| check_containment(engine, wide, narrow));
     if assumed == Some(true) {
-        return Proof::Assumed;
+        return TypeProof::Assumed;
     }
-    let samples = sampled(contract, tables, def, effort, &seen.known);
-    let gap = samples.iter().find(|value| !holds(contract, id, value));
+    let samples = cached_samples(contract, tables, def, effort, &seen.samples);
+    let gap = samples.iter().find(|value| !round_trips(contract, id, value));
     match (gap, samples.len()) {
-        (Some(value), _) => Proof::Gap(Some(value.clone())),
-        (None, _) if assumed == Some(false) => Proof::Gap(None),
-        (None, 0) => Proof::Skipped("no valid value was found"),
-        (None, count) => Proof::Tested(count),
+        (Some(value), _) => TypeProof::Gap(Some(value.clone())),
+        (None, _) if assumed == Some(false) => TypeProof::Gap(None),
+        (None, 0) => TypeProof::Skipped("no valid value was found"),
+        (None, count) => TypeProof::Tested(count),
     }
 }
 
-/// Valid values of a type's schema, made deterministically: least, most, every branch. `tables` are
-/// the contract's.
+/// Returns valid sample values of a type's schema, deterministically: minimum, maximum and each branch.
+/// `tables` belong to the contract.
 #[cfg(test)]
-pub(crate) fn samples(contract: &Reading, tables: &TableSet<'_>, def: &TypeDef, effort: Effort) -> Vec<Json> {
-    sampled(contract, tables, def, effort, &Known::default())
-}
-
-fn sampled(
-    contract: &Reading,
+pub(crate) fn valid_samples(
+    contract: &AnalyzedContract,
     tables: &TableSet<'_>,
     def: &TypeDef,
-    effort: Effort,
-    known: &Known,
+    effort: SampleEffort,
+) -> Vec<Json> {
+    cached_samples(contract, tables, def, effort, &SampleCache::default())
+}
+
+fn cached_samples(
+    contract: &AnalyzedContract,
+    tables: &TableSet<'_>,
+    def: &TypeDef,
+    effort: SampleEffort,
+    known: &SampleCache,
 ) -> Vec<Json> {
     let part = |id: SchemaId, value: &Json| tables.is_valid(id, value);
     let implied = contract.options.implied_objects;
-    let values = sample::values(&contract.graph, &def.conj, implied, effort, &part, known);
+    let values = sample::edge_values(&contract.graph, &def.conj, implied, effort, &part, known);
     let valid = |value: &Json| {
-        let within = def.conj.within.contains(type_of(value)) || def.conj.within == Types::ALL;
+        let within = def.conj.within.contains(type_of(value)) || def.conj.within == TypeSet::ALL;
         within && def.conj.ids.iter().all(|&id| tables.is_valid(id, value))
     };
     values.into_iter().filter(valid).collect()
 }
 
-/// Whether a type reads a value and writes it back equal.
-fn holds(contract: &Reading, id: TypeId, value: &Json) -> bool {
-    let held = held::read(&contract.shapes, &TypeRef::Named(id), value);
-    held.is_some_and(|held| held::write(&contract.shapes, &held) == *value)
+/// Returns true if a type reads a value and writes it back unchanged.
+fn round_trips(contract: &AnalyzedContract, id: TypeId, value: &Json) -> bool {
+    let typed = typed_value::read_value(&contract.shapes, &TypeRef::Named(id), value);
+    typed.is_some_and(|typed| typed_value::write_value(&contract.shapes, &typed) == *value)
 }

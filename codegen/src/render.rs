@@ -1,8 +1,8 @@
-//! Prints modules: header first, one blank line between items, nothing that depends on time,
-//! place or order of reading.
+//! Prints modules as Rust source files: a header, then items separated by blank lines. The output is
+//! deterministic: it depends neither on time nor on paths nor on the order in which files are read.
 
-mod calls;
-mod rows;
+mod macro_calls;
+mod table_rows;
 
 use std::{
     collections::BTreeMap,
@@ -18,44 +18,44 @@ use syn::{
     parse::{ParseStream, Parser as _},
 };
 
-/// Output: path below the output folder, with `/`, and content.
+/// Generated files: content by path below the output folder, with `/` as separator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files(pub BTreeMap<String, String>);
+pub struct OutputFiles(pub BTreeMap<String, String>);
 
-impl Files {
-    /// Adds a file.
+impl OutputFiles {
+    /// Adds or replaces a file.
     pub fn insert(&mut self, path: impl Into<String>, content: String) {
         self.0.insert(path.into(), content);
     }
 
-    /// All files, by path.
+    /// Iterates over all files, sorted by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(path, content)| (path.as_str(), content.as_str()))
     }
 }
 
-/// Bytes of stack of a printing thread; only what is used becomes memory.
-const STACK: usize = 256 << 20;
+/// Stack size of a printing thread, in bytes. Unused stack occupies no physical memory.
+const STACK_BYTES: usize = 256 << 20;
 
-/// A part of a package that its users choose by a feature.
+/// A part of a package that a Cargo feature enables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// Calls the interface.
+pub enum PackagePart {
+    /// The client.
     Client,
-    /// Answers it.
+    /// The server interface.
     Server,
-    /// Publishes the schemas of types.
+    /// JSON Schemas of the types.
     Schemars,
-    /// Makes values of types for tests.
+    /// `proptest` strategies for the types.
     Proptest,
-    /// Calls the interface from a terminal.
+    /// The command-line program.
     Cli,
 }
 
-impl Part {
-    /// The name of its feature, here and in the runtime.
+impl PackagePart {
+    /// Returns the name of the feature, in the package and in the runtime.
     #[must_use]
-    pub const fn feature(self) -> &'static str {
+    pub const fn feature_name(self) -> &'static str {
         match self {
             Self::Client => "client",
             Self::Server => "server",
@@ -66,28 +66,29 @@ impl Part {
     }
 }
 
-/// The parts that need a module: it is compiled with any of them, and always when there are none.
-pub type Gate = &'static [Part];
+/// The parts that require a module: it is compiled if any of them is enabled, and always if the list is
+/// empty.
+pub type FeatureGate = &'static [PackagePart];
 
-/// A module before it is printed.
+/// A generated module before printing.
 #[derive(Clone, Debug)]
-pub struct Module {
-    /// Its name.
+pub struct GeneratedModule {
+    /// The module name, without a path.
     pub name: String,
-    /// Lines of its documentation.
+    /// The lines of its documentation.
     pub doc: Vec<String>,
-    /// The parts that need it.
-    pub gate: Gate,
-    /// Whether documentation leaves it out.
+    /// The parts that require it.
+    pub gate: FeatureGate,
+    /// True if documentation omits it.
     pub hidden: bool,
-    /// Its items, as text that only a compiler reads.
+    /// Its items as unformatted source.
     source: String,
-    /// Items in print, which follow the others.
+    /// Items that are already formatted and follow the others.
     printed: String,
 }
 
-impl Module {
-    /// Takes over the items of a module.
+impl GeneratedModule {
+    /// Creates a module from its items.
     #[must_use]
     pub fn new(name: impl Into<String>, doc: Vec<String>, tokens: &TokenStream) -> Self {
         Self {
@@ -100,63 +101,64 @@ impl Module {
         }
     }
 
-    /// The same, compiled only with one of these parts.
+    /// Compiles the module only with one of these parts.
     #[must_use]
-    pub fn behind(mut self, gate: Gate) -> Self {
+    pub fn with_gate(mut self, gate: FeatureGate) -> Self {
         self.gate = gate;
         self
     }
 
-    /// The same, left out of documentation.
+    /// Hides the module from documentation.
     #[must_use]
-    pub fn hidden(mut self) -> Self {
+    pub fn with_hidden_docs(mut self) -> Self {
         self.hidden = true;
         self
     }
 
-    /// Lets it use what the contract calls deprecated.
+    /// Allows the module to use deprecated items.
     pub fn allow_deprecated(&mut self) {
-        const ALLOW: &str = "#![allow(deprecated, reason = \"what the contract calls deprecated is generated all the same\")] ";
+        const ALLOW: &str =
+            "#![allow(deprecated, reason = \"generated code includes deprecated items of the contract\")] ";
         if !self.source.starts_with(ALLOW) {
             self.source.insert_str(0, ALLOW);
         }
     }
 
-    /// Whether it passes on what stands in other modules.
+    /// Returns true if the module re-exports items of other modules.
     #[must_use]
-    pub fn passes_on(&self) -> bool {
+    pub fn has_reexports(&self) -> bool {
         self.source.contains("pub use ")
     }
 
-    /// The same with items that are in print already.
+    /// Appends items that are already formatted.
     #[must_use]
-    pub fn followed_by(mut self, printed: String) -> Self {
+    pub fn with_printed_items(mut self, printed: String) -> Self {
         self.printed = printed;
         self
     }
 }
 
-/// Prints modules, on as many threads as there are processors: printing is two thirds of the
-/// work of a run. The order of the results is that of the modules.
+/// Prints modules in parallel, with one thread for each processor, since printing takes most of the run time.
+/// Results are in the order of the modules.
 #[must_use]
-pub fn modules(modules: &[Module]) -> Vec<Result<String, String>> {
+pub fn print_modules(modules: &[GeneratedModule]) -> Vec<Result<String, String>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(modules.len().max(1));
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<String, String>)>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            // Parser and printer descend into what they read.
-            let worker = std::thread::Builder::new().stack_size(STACK);
+            // Parser and printer are recursive and need a large stack.
+            let worker = std::thread::Builder::new().stack_size(STACK_BYTES);
             let spawned = worker.spawn_scoped(scope, || {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(module) = modules.get(index) else { break };
-                    let printed = print(module);
+                    let printed = print_module(module);
                     done.lock().unwrap_or_else(PoisonError::into_inner).push((index, printed));
                 }
             });
             if let Err(error) = spawned {
-                let message = format!("cannot start a thread to print on: {error}");
+                let message = format!("cannot start a printing thread: {error}");
                 done.lock().unwrap_or_else(PoisonError::into_inner).push((0, Err(message)));
             }
         }
@@ -166,19 +168,19 @@ pub fn modules(modules: &[Module]) -> Vec<Result<String, String>> {
     done.into_iter().map(|(_, printed)| printed).collect()
 }
 
-/// Prints one module. Fails when its source is no Rust; the message says why.
-fn print(module: &Module) -> Result<String, String> {
+/// Prints one module. Returns an error message if its source is not valid Rust.
+fn print_module(module: &GeneratedModule) -> Result<String, String> {
     let mut out = String::from("// @generated by contract-codegen; do not edit.\n\n");
     for line in &module.doc {
         out.push_str(if line.is_empty() { "//!" } else { "//! " });
         out.push_str(line);
         out.push('\n');
     }
-    // One item at a time: the tree of a whole module would be many times its text.
+    // Parse item by item: the syntax tree of a whole module takes many times the memory of its source.
     let items = |input: ParseStream<'_>| {
         for attribute in input.call(Attribute::parse_inner)? {
             out.push('\n');
-            out.push_str(&unparse(vec![attribute], Vec::new()));
+            out.push_str(&format_items(vec![attribute], Vec::new()));
         }
         let mut close = false;
         while !input.is_empty() {
@@ -190,13 +192,12 @@ fn print(module: &Module) -> Result<String, String> {
             }
             close = joins;
             out.push_str(&match &item {
-                Item::Macro(call) => held(call)
-                    .or_else(|| calls::print(call))
-                    .unwrap_or_else(|| unparse(Vec::new(), vec![item])),
-                Item::Static(table) => {
-                    rows::print(table).unwrap_or_else(|| spaced(&unparse(Vec::new(), vec![item])))
-                }
-                _ => spaced(&unparse(Vec::new(), vec![item])),
+                Item::Macro(call) => print_enum_macro(call)
+                    .or_else(|| macro_calls::print_macro_call(call))
+                    .unwrap_or_else(|| format_items(Vec::new(), vec![item])),
+                Item::Static(table) => table_rows::print_table(table)
+                    .unwrap_or_else(|| separate_members(&format_items(Vec::new(), vec![item]))),
+                _ => separate_members(&format_items(Vec::new(), vec![item])),
             });
         }
         Ok(())
@@ -209,11 +210,11 @@ fn print(module: &Module) -> Result<String, String> {
     Ok(out)
 }
 
-/// A call of a macro that takes one item, printed as items are.
-fn held(call: &ItemMacro) -> Option<String> {
+/// Formats the call of a macro that contains a single enum.
+fn print_enum_macro(call: &ItemMacro) -> Option<String> {
     let item: ItemEnum = call.mac.parse_body().ok()?;
-    let mut out = format!("{}! {{\n", calls::path(call));
-    for line in unparse(Vec::new(), vec![Item::Enum(item)]).lines() {
+    let mut out = format!("{}! {{\n", macro_calls::macro_path(call));
+    for line in format_items(Vec::new(), vec![Item::Enum(item)]).lines() {
         out.push_str(if line.is_empty() { "" } else { "    " });
         out.push_str(line);
         out.push('\n');
@@ -222,12 +223,12 @@ fn held(call: &ItemMacro) -> Option<String> {
     Some(out)
 }
 
-fn unparse(attrs: Vec<Attribute>, items: Vec<Item>) -> String {
+fn format_items(attrs: Vec<Attribute>, items: Vec<Item>) -> String {
     prettyplease::unparse(&syn::File { shebang: None, frontmatter: None, attrs, items })
 }
 
-/// Puts a blank line between the members of an `impl` or a trait.
-fn spaced(text: &str) -> String {
+/// Inserts blank lines between the members of an `impl` or a trait.
+fn separate_members(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     let block = text
         .lines()
@@ -267,7 +268,7 @@ mod tests {
             struct S;
             impl S { const A: u8 = 1; fn f() {} #[doc = " doc"] fn g() {} }
         };
-        let text = print(&Module::new("m", vec!["A module.".to_owned()], &tokens)).unwrap();
+        let text = print_module(&GeneratedModule::new("m", vec!["A module.".to_owned()], &tokens)).unwrap();
         let expect = "// @generated by contract-codegen; do not edit.\n\n//! A module.\n\nuse a::b;\nuse c::d;\n\nstruct S;\n\nimpl S {\n    const A: u8 = 1;\n\n    fn f() {}\n\n    /// doc\n    fn g() {}\n}\n";
         assert_eq!(text, expect);
     }

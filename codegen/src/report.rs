@@ -1,159 +1,161 @@
-//! What a run made of a contract: its types, where they are looser than the schemas and what
-//! enforces the rest, what was assumed, what engines lost, what is proven.
+//! The report on a contract: its types, which of them accept more than their schema and what enforces the
+//! rest, the assumptions of the options, the results of other generators, and proofs.
+//!
+//! Entry point: [`Report::for_contract`].
 //!
 //! ```
 //! use contract_codegen::{Project, Sources, report::Report};
 //!
 //! let text = r#"{"type": "object", "properties": {"code": {"type": "string", "maxLength": 3}}}"#;
 //! let project = Project::default();
-//! let contract = project.understand(Sources::from_texts(&[("seat.schema.json", "", text)])?)?;
-//! let report = Report::of(&project, &contract, &|_| {});
-//! assert_eq!(report.gaps().count(), 0);
-//! assert!(report.text(false).contains("maxLength"));
+//! let contract = project.analyze_sources(Sources::from_texts(&[("seat.schema.json", "", text)])?)?;
+//! let report = Report::for_contract(&project, &contract, &|_| {});
+//! assert_eq!(report.proof_gaps().count(), 0);
+//! assert!(report.to_text(false).contains("maxLength"));
 //! # Ok::<(), contract_codegen::diagnostics::Diagnostics>(())
 //! ```
 
-mod open;
-mod print;
+mod render;
+mod unenforced;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-pub use self::open::LeftOpen;
+pub use self::unenforced::UnenforcedConstraints;
 #[cfg(feature = "engines")]
 use crate::engines::{Opinion, Refusal, Row};
-pub use crate::proof::Proof;
+pub use crate::proof::TypeProof;
 use crate::{
+    analyzed_contract::AnalyzedContract,
     config::Config,
-    explain::{Constraints, How, Whereabouts, carried, reason},
-    formats::Mapped,
-    generate::{Project, Step, selector},
-    plan::Plans,
-    proof::prove,
-    reading::Reading,
-    shape::{Body, TypeId, TypeRef},
-    stack::deep,
-    tables::Shelves,
-    together::{Conj, Facts, meaning},
+    conjunction::{SchemaConjunction, SchemaFacts, discriminator},
+    explain::{ConstraintLister, EnforcedBy, LocationFormatter, collect_constraints, reason},
+    formats::MappedFormat,
+    generate::{ProgressCallback, Project, shortest_selector},
+    plan::ContractPlan,
+    proof::prove_types,
+    shape::{TypeBody, TypeId, TypeRef},
+    stack::run_on_deep_stack,
+    tables::TableArenas,
 };
 
-/// The report of a run.
+/// The report on one contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Title and version of the contract.
     pub title: String,
-    /// What there is, by what it is called: `structs`, `fields`, `operations`.
+    /// Number of generated items by kind: `structs`, `fields`, `operations`.
     pub counts: Vec<(&'static str, usize)>,
-    /// What overlays did to the documents.
-    pub mends: Vec<Mended>,
-    /// Constraints by keyword, and by what enforces them.
-    pub constraints: BTreeMap<&'static str, BTreeMap<How, usize>>,
-    /// Types that hold more than their schemas accept.
-    pub looser: Vec<Looser>,
-    /// What the options assume.
+    /// Changes that overlays made to the documents.
+    pub overlay_changes: Vec<OverlayChange>,
+    /// Number of constraints by keyword and enforcing mechanism.
+    pub constraints: BTreeMap<&'static str, BTreeMap<EnforcedBy, usize>>,
+    /// Types that accept more than their schemas.
+    pub looser_types: Vec<LooserType>,
+    /// Assumptions of the options, one sentence each.
     pub assumptions: Vec<String>,
-    /// Bases with a `discriminator` that are no enums of their children.
-    pub families: Vec<Family>,
-    /// Operations and webhooks that no client can send, with the reason.
-    pub unsent: Vec<Unsent>,
-    /// What other generators do with the contract; `None` when they were not asked.
+    /// Base schemas with a `discriminator` that do not become enums of their children.
+    pub families: Vec<DiscriminatorFamily>,
+    /// Operations and webhooks that the client cannot send, with the reason.
+    pub unsendable: Vec<UnsendableOperation>,
+    /// Results of other generators; `None` if they did not run.
     #[cfg(feature = "engines")]
     pub engines: Option<Vec<Opinion>>,
-    /// What is known about each type, in order of the types.
-    pub proofs: Vec<(String, Proof)>,
+    /// The proof for each type, in the order of the types.
+    pub proofs: Vec<(String, TypeProof)>,
 }
 
-/// What one action of an overlay did.
+/// The effect of one overlay action.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mended {
-    /// The overlay's file.
+pub struct OverlayChange {
+    /// Path of the overlay file.
     pub file: String,
-    /// What it says of the action, or what that selects.
-    pub what: String,
+    /// The `description` of the action, or else its `target`.
+    pub description: String,
     /// `updated` or `removed`.
-    pub how: &'static str,
-    /// Where, `file:line #/pointer`.
+    pub effect: &'static str,
+    /// Changed locations, as `file:line #/pointer`.
     pub places: Vec<String>,
 }
 
-/// A place whose type holds more than its schema accepts.
+/// A type or field that accepts more than its schema.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Looser {
-    /// `Type` or `Type.member`
+pub struct LooserType {
+    /// `Type` or `Type.field`.
     pub name: String,
-    /// `file:line #/pointer`
+    /// Location of the schema, as `file:line #/pointer`.
     pub place: String,
-    /// What it is instead, and why.
-    pub what: String,
-    /// What enforces the rest.
+    /// The Rust form and the reason for it.
+    pub reason: String,
+    /// The mechanism that enforces the remaining rules.
     pub enforced: &'static str,
 }
 
-/// A base with a `discriminator` and no `oneOf`, read as itself.
+/// A base schema with a `discriminator` and without `oneOf`, which becomes an ordinary struct.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Family {
-    /// Its selector.
+pub struct DiscriminatorFamily {
+    /// Its selector for `types.families`.
     pub selector: String,
-    /// `file:line #/pointer`
+    /// Location of the schema, as `file:line #/pointer`.
     pub place: String,
-    /// How many schemas take it in.
+    /// Number of schemas that include it by `allOf`.
     pub children: usize,
 }
 
-/// An operation or webhook that no client can send.
+/// An operation or webhook that the client cannot send.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unsent {
-    /// Its `operationId`.
+pub struct UnsendableOperation {
+    /// The `operationId`.
     pub id: String,
-    /// `file:line #/pointer`
+    /// Location of the operation, as `file:line #/pointer`.
     pub place: String,
-    /// Why not.
+    /// The reason why the client cannot send it.
     pub reason: String,
 }
 
 impl Report {
-    /// Puts together what there is to say, proofs of every type included. Other generators are asked by
-    /// whoever wants to know.
+    /// Builds the report and proves every type; `step` receives progress messages. The caller adds the
+    /// results of other generators to `engines`.
     #[must_use]
-    pub fn of(project: &Project, contract: &Reading, step: Step<'_>) -> Self {
-        deep(|| {
+    pub fn for_contract(project: &Project, contract: &AnalyzedContract, step: ProgressCallback<'_>) -> Self {
+        run_on_deep_stack(|| {
             let count = contract.shapes.types.len();
-            let proofs = prove(contract, |done| step(&format!("proving {done} of {count} types")));
-            put_together(&project.config, contract, &project.plans(contract), proofs)
+            let proofs = prove_types(contract, |done| step(&format!("proving {done} of {count} types")));
+            assemble_report(&project.config, contract, &project.operation_plans(contract), proofs)
         })
     }
 }
 
-fn put_together(
+fn assemble_report(
     config: &Config,
-    contract: &Reading,
-    plans: &Plans<'_>,
-    proofs: Vec<(TypeId, Proof)>,
+    contract: &AnalyzedContract,
+    plans: &ContractPlan<'_>,
+    proofs: Vec<(TypeId, TypeProof)>,
 ) -> Report {
     let name = |id: TypeId| contract.shapes.get(id).name.clone();
     Report {
         title: contract.title(),
-        counts: contract.counts(plans),
-        mends: mends(contract),
-        constraints: constraints(contract),
-        looser: looser(contract),
-        assumptions: assumptions(config, contract, &proofs),
-        families: families(contract),
-        unsent: unsent(contract, plans),
+        counts: contract.count_items(plans),
+        overlay_changes: list_overlay_changes(contract),
+        constraints: count_constraints(contract),
+        looser_types: find_looser_types(contract),
+        assumptions: list_assumptions(config, contract, &proofs),
+        families: list_families(contract),
+        unsendable: list_unsendable(contract, plans),
         #[cfg(feature = "engines")]
         engines: None,
         proofs: proofs.into_iter().map(|(id, proof)| (name(id), proof)).collect(),
     }
 }
 
-/// Every place with a type: the types themselves and their fields.
-fn places(contract: &Reading) -> Vec<(String, Conj, TypeRef)> {
+/// Returns every type and every struct field with its schemas and Rust type.
+fn typed_places(contract: &AnalyzedContract) -> Vec<(String, SchemaConjunction, TypeRef)> {
     let mut out = Vec::new();
     for id in contract.shapes.ids() {
         let def = contract.shapes.get(id);
         out.push((def.name.clone(), def.conj.clone(), TypeRef::Named(id)));
-        if let Body::Struct(body) = &def.body {
+        if let TypeBody::Struct(body) = &def.body {
             out.extend(
                 body.fields
                     .iter()
@@ -164,59 +166,76 @@ fn places(contract: &Reading) -> Vec<(String, Conj, TypeRef)> {
     out
 }
 
-fn constraints(contract: &Reading) -> BTreeMap<&'static str, BTreeMap<How, usize>> {
-    let mut out: BTreeMap<&'static str, BTreeMap<How, usize>> = BTreeMap::new();
-    for found in carried(contract) {
-        *out.entry(found.keyword).or_default().entry(found.how).or_default() += 1;
+fn count_constraints(contract: &AnalyzedContract) -> BTreeMap<&'static str, BTreeMap<EnforcedBy, usize>> {
+    let mut out: BTreeMap<&'static str, BTreeMap<EnforcedBy, usize>> = BTreeMap::new();
+    for found in collect_constraints(contract) {
+        *out.entry(found.keyword).or_default().entry(found.enforcement).or_default() += 1;
     }
     out
 }
 
-fn looser(contract: &Reading) -> Vec<Looser> {
-    let shelves = Shelves::default();
-    let tables = contract.tables(&shelves);
-    let constraints = Constraints::new(contract, &tables);
-    let whereabouts = Whereabouts::new(contract);
+fn find_looser_types(contract: &AnalyzedContract) -> Vec<LooserType> {
+    let arenas = TableArenas::default();
+    let tables = contract.build_tables(&arenas);
+    let constraints = ConstraintLister::new(contract, &tables);
+    let whereabouts = LocationFormatter::new(contract);
     let mut out = Vec::new();
-    for (name, conj, ty) in places(contract) {
-        let facts = Facts::of(&contract.graph, &conj, contract.options.implied_objects);
-        let mut say = |what: String, enforced: &'static str| {
-            let place = conj.ids.last().map(|&id| whereabouts.of(&contract.graph.schema(id).place));
-            out.push(Looser { name: name.clone(), place: place.unwrap_or_default(), what, enforced });
+    for (name, conj, ty) in typed_places(contract) {
+        let facts = SchemaFacts::from_conjunction(&contract.graph, &conj, contract.options.implied_objects);
+        let mut add = |what: String, enforced: &'static str| {
+            let place =
+                conj.ids.last().map(|&id| whereabouts.format_location(&contract.graph.schema(id).place));
+            out.push(LooserType {
+                name: name.clone(),
+                place: place.unwrap_or_default(),
+                reason: what,
+                enforced,
+            });
         };
         let holds_json = match &ty {
             TypeRef::Json => true,
-            TypeRef::Named(id) => matches!(contract.shapes.get(*id).body, Body::Newtype(TypeRef::Json)),
+            TypeRef::Named(id) => matches!(contract.shapes.get(*id).body, TypeBody::Newtype(TypeRef::Json)),
             _ => false,
         };
-        let says_something =
-            holds_json && constraints.at(&conj, &ty, &[]).iter().any(|c| c.how == How::Tables);
+        let has_table_rules = holds_json
+            && constraints
+                .constraints_at(&conj, &ty, &[])
+                .iter()
+                .any(|c| c.enforcement == EnforcedBy::Tables);
         match &ty {
-            TypeRef::Json if says_something => {
-                say(format!("a JSON value: {}", reason::json(contract, &conj)), "the tables");
-            }
-            TypeRef::Vec(inner) if **inner == TypeRef::Json && positions(contract, &facts) => {
-                say(
-                    "a list of JSON values: its positions have schemas of their own".to_owned(),
-                    "the tables",
+            TypeRef::Json if has_table_rules => {
+                add(
+                    format!("a JSON value: {}", reason::json_reason(contract, &conj)),
+                    "the validation tables",
                 );
             }
-            TypeRef::Replaced(path, _) if let Some(name) = Mapped::of_path(path) => {
-                say(format!("`{name}`, the type of its format"), "that type and the checks");
+            TypeRef::Vec(inner) if **inner == TypeRef::Json && has_positional_items(contract, &facts) => {
+                add(
+                    "a list of JSON values: its positions have different schemas".to_owned(),
+                    "the validation tables",
+                );
             }
-            TypeRef::Replaced(path, _) => say(format!("`{path}`, a type of the owner's"), "that type"),
+            TypeRef::Replaced(path, _) if let Some(name) = MappedFormat::name_from_path(path) => {
+                add(format!("`{name}`, the type of its format"), "the type and its checks");
+            }
+            TypeRef::Replaced(path, _) => {
+                add(format!("`{path}`, a type set in the configuration"), "the type itself")
+            }
             TypeRef::Named(id) => match &contract.shapes.get(*id).body {
-                Body::Newtype(TypeRef::Json) if says_something && !name.contains('.') => {
-                    say(format!("a JSON value: {}", reason::json(contract, &conj)), "the tables");
+                TypeBody::Newtype(TypeRef::Json) if has_table_rules && !name.contains('.') => {
+                    add(
+                        format!("a JSON value: {}", reason::json_reason(contract, &conj)),
+                        "the validation tables",
+                    );
                 }
-                Body::Struct(_) if !facts.holders.is_empty() && !name.contains('.') => {
-                    say(
-                        "a struct of the members of all branches: no tag tells them apart".to_owned(),
+                TypeBody::Struct(_) if !facts.open_unions.is_empty() && !name.contains('.') => {
+                    add(
+                        "a struct with the properties of all branches: no tag distinguishes them".to_owned(),
                         "`is_valid`",
                     );
                 }
-                Body::Struct(_) if !facts.conditional.is_empty() && !name.contains('.') => {
-                    say("a struct without the conditions on its members".to_owned(), "`is_valid`");
+                TypeBody::Struct(_) if !facts.conditional.is_empty() && !name.contains('.') => {
+                    add("a struct without the conditions on its properties".to_owned(), "`is_valid`");
                 }
                 _ => {}
             },
@@ -228,120 +247,125 @@ fn looser(contract: &Reading) -> Vec<Looser> {
     out
 }
 
-fn positions(contract: &Reading, facts: &Facts) -> bool {
-    facts.members.iter().any(|&id| !contract.graph.schema(id).prefix_items.is_empty())
+fn has_positional_items(contract: &AnalyzedContract, facts: &SchemaFacts) -> bool {
+    facts.unconditional.iter().any(|&id| !contract.graph.schema(id).prefix_items.is_empty())
 }
 
-fn assumptions(config: &Config, contract: &Reading, proofs: &[(TypeId, Proof)]) -> Vec<String> {
+fn list_assumptions(
+    config: &Config,
+    contract: &AnalyzedContract,
+    proofs: &[(TypeId, TypeProof)],
+) -> Vec<String> {
     let types = &config.types;
-    let assumed = proofs.iter().filter(|(_, proof)| *proof == Proof::Assumed).count();
+    let assumed = proofs.iter().filter(|(_, proof)| *proof == TypeProof::Assumed).count();
     let graph = &contract.graph;
     let implied = graph.ids().filter(|&id| {
-        let place = Conj::one(id);
-        Facts::of(graph, &place, types.implied_objects).types != Facts::stated(graph, &place)
+        let place = SchemaConjunction::from_schema(id);
+        SchemaFacts::from_conjunction(graph, &place, types.implied_objects).types
+            != SchemaFacts::stated_types(graph, &place)
     });
     let implied = implied.count();
     let mut out = Vec::new();
     if implied > 0 {
         out.push(format!(
-            "implied-objects: {implied} schemas without `type` are read as what their keywords speak about"
+            "implied-objects: {implied} schemas without `type` have the type that their keywords imply"
         ));
     }
-    out.extend(config.nullable.iter().map(|selector| format!("nullable: `{selector}` is `null`, too")));
-    if types.unbounded_integers == crate::config::UnboundedIntegers::I64 {
+    out.extend(config.nullable.iter().map(|selector| format!("nullable: `{selector}` also accepts `null`")));
+    if types.unbounded_integers == crate::config::UnboundedIntegerType::I64 {
         out.push(
-            "unbounded-integers = \"i64\": an integer beyond 64 bits is refused when it is read".to_owned(),
+            "unbounded-integers = \"i64\": an integer beyond 64 bits is rejected when parsed".to_owned(),
         );
     }
     if assumed > 0 {
-        out.push(format!("{assumed} types hold all that their schemas accept only under these assumptions"));
+        out.push(format!("{assumed} types can hold every valid value only under these assumptions"));
     }
     for (schema, path) in &config.replace {
-        out.push(format!("replace: `{path}` holds all that `{schema}` accepts"));
+        out.push(format!("replace: `{path}` can hold every value that `{schema}` accepts"));
     }
     out
 }
 
-fn mends(contract: &Reading) -> Vec<Mended> {
-    let whereabouts = Whereabouts::new(contract);
-    let mended = contract.sources.mends.iter().map(|mend| Mended {
+fn list_overlay_changes(contract: &AnalyzedContract) -> Vec<OverlayChange> {
+    let whereabouts = LocationFormatter::new(contract);
+    let mended = contract.sources.overlay_edits.iter().map(|mend| OverlayChange {
         file: mend.file.clone(),
-        what: mend.what.clone(),
-        how: mend.how,
-        places: mend.places.iter().map(|place| whereabouts.of(place)).collect(),
+        description: mend.what.clone(),
+        effect: mend.how,
+        places: mend.places.iter().map(|place| whereabouts.format_location(place)).collect(),
     });
     mended.collect()
 }
 
-fn families(contract: &Reading) -> Vec<Family> {
+fn list_families(contract: &AnalyzedContract) -> Vec<DiscriminatorFamily> {
     let graph = &contract.graph;
-    let whereabouts = Whereabouts::new(contract);
-    let families = meaning::families(graph).into_iter();
-    let read_as_themselves = families.filter(|(base, _)| graph.schema(*base).family().is_empty());
-    let family = read_as_themselves.map(|(base, children)| Family {
-        selector: selector(graph, base),
-        place: whereabouts.of(&graph.schema(base).place),
+    let whereabouts = LocationFormatter::new(contract);
+    let families = discriminator::find_families(graph).into_iter();
+    let read_as_themselves = families.filter(|(base, _)| graph.schema(*base).family_members().is_empty());
+    let family = read_as_themselves.map(|(base, children)| DiscriminatorFamily {
+        selector: shortest_selector(graph, base),
+        place: whereabouts.format_location(&graph.schema(base).place),
         children: children.len(),
     });
     family.collect()
 }
 
-fn unsent(contract: &Reading, plans: &Plans<'_>) -> Vec<Unsent> {
-    let whereabouts = Whereabouts::new(contract);
+fn list_unsendable(contract: &AnalyzedContract, plans: &ContractPlan<'_>) -> Vec<UnsendableOperation> {
+    let whereabouts = LocationFormatter::new(contract);
     let calls = plans.iter().flat_map(|plan| &plan.calls);
     let unsent = calls.filter_map(|call| {
-        let (id, place) = (call.operation.id.clone(), whereabouts.of(&call.operation.place));
-        Some(Unsent { id, place, reason: call.unsendable.clone()? })
+        let (id, place) = (call.operation.id.clone(), whereabouts.format_location(&call.operation.place));
+        Some(UnsendableOperation { id, place, reason: call.unsendable_reason.clone()? })
     });
     unsent.collect()
 }
 
 impl Report {
-    /// Values that a schema accepts and its type does not hold: bugs of the generator.
-    pub fn gaps(&self) -> impl Iterator<Item = (&str, Option<String>)> {
+    /// Returns the types that cannot hold some value that their schema accepts, with such a value if one was
+    /// found. Each is a bug of the generator.
+    pub fn proof_gaps(&self) -> impl Iterator<Item = (&str, Option<String>)> {
         self.proofs.iter().filter_map(|(name, proof)| match proof {
-            Proof::Gap(instance) => Some((name.as_str(), instance.as_ref().map(ToString::to_string))),
+            TypeProof::Gap(instance) => Some((name.as_str(), instance.as_ref().map(ToString::to_string))),
             _ => None,
         })
     }
 
-    /// For programs.
+    /// Returns the report as a JSON object for programs.
     #[must_use]
-    pub fn json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let constraints: serde_json::Map<String, Value> = self
             .constraints
             .iter()
             .map(|(keyword, by)| {
                 let by: serde_json::Map<String, Value> =
-                    by.iter().map(|(how, count)| (how.words().to_owned(), json!(count))).collect();
+                    by.iter().map(|(how, count)| (how.as_phrase().to_owned(), json!(count))).collect();
                 ((*keyword).to_owned(), Value::Object(by))
             })
             .collect();
-        let proof = |(name, proof): &(String, Proof)| {
+        let proof = |(name, proof): &(String, TypeProof)| {
             let detail = match proof {
-                Proof::Tested(count) => json!(count),
-                Proof::Gap(Some(instance)) => instance.to_value(),
-                Proof::Skipped(reason) => json!(reason),
+                TypeProof::Tested(count) => json!(count),
+                TypeProof::Gap(Some(instance)) => instance.to_value(),
+                TypeProof::Skipped(reason) => json!(reason),
                 _ => Value::Null,
             };
-            json!({ "type": name, "proof": proof.word(), "detail": detail })
+            json!({ "type": name, "proof": proof.as_str(), "detail": detail })
         };
         let counts: serde_json::Map<String, Value> =
             self.counts.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
-        let looser =
-            |l: &Looser| json!({ "name": l.name, "place": l.place, "what": l.what, "enforced": l.enforced });
-        let mend = |m: &Mended| json!({ "file": m.file, "what": m.what, "how": m.how, "places": m.places });
-        let family = |f: &Family| json!({ "selector": f.selector, "place": f.place, "children": f.children });
-        let unsent = |u: &Unsent| json!({ "id": u.id, "place": u.place, "reason": u.reason });
+        let looser = |l: &LooserType| json!({ "name": l.name, "place": l.place, "what": l.reason, "enforced": l.enforced });
+        let mend = |m: &OverlayChange| json!({ "file": m.file, "what": m.description, "how": m.effect, "places": m.places });
+        let family = |f: &DiscriminatorFamily| json!({ "selector": f.selector, "place": f.place, "children": f.children });
+        let unsent = |u: &UnsendableOperation| json!({ "id": u.id, "place": u.place, "reason": u.reason });
         let mut out = json!({
             "title": self.title,
             "counts": counts,
-            "mends": self.mends.iter().map(mend).collect::<Vec<_>>(),
+            "mends": self.overlay_changes.iter().map(mend).collect::<Vec<_>>(),
             "constraints": constraints,
-            "looser": self.looser.iter().map(looser).collect::<Vec<_>>(),
+            "looser": self.looser_types.iter().map(looser).collect::<Vec<_>>(),
             "assumptions": self.assumptions,
             "families": self.families.iter().map(family).collect::<Vec<_>>(),
-            "unsent": self.unsent.iter().map(unsent).collect::<Vec<_>>(),
+            "unsent": self.unsendable.iter().map(unsent).collect::<Vec<_>>(),
             "proofs": self.proofs.iter().map(proof).collect::<Vec<_>>(),
         });
         out["engines"] = self.engines_json();
@@ -376,10 +400,10 @@ impl Report {
         self.engines.as_ref().map_or(Value::Null, |all| all.iter().map(opinion).collect())
     }
 
-    /// For people; `markdown` for a file or a pull request.
+    /// Returns the report as plain text or, with `markdown`, as Markdown.
     #[must_use]
-    pub fn text(&self, markdown: bool) -> String {
-        print::text(self, markdown)
+    pub fn to_text(&self, markdown: bool) -> String {
+        render::render_report(self, markdown)
     }
 }
 
@@ -388,10 +412,9 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::{explain::explain, load::Sources};
+    use crate::{explain::explain_name, load::Sources};
 
-    /// What is asked of parameters and of bodies without a type of their own is counted, and explained, as what is
-    /// asked of types.
+    /// Rules of parameters and of bodies without a named type are counted and explained like rules of types.
     #[test]
     fn rules_of_operations_count() {
         let text = r#"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/t": {"post": {
@@ -407,26 +430,27 @@ mod tests {
             }}}
         }}}}"#;
         let project = Project::default();
-        let contract = project.understand(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
-        let report = Report::of(&project, &contract, &|_| {});
-        // Nobody looks into texts and bytes.
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
+        let report = Report::for_contract(&project, &contract, &|_| {});
+        // Text and byte bodies are not validated.
         let counts = |keyword: &str| {
             let by = &report.constraints[keyword];
-            let passed = by.get(&How::Nothing).copied().unwrap_or(0);
-            (by.values().sum::<usize>() - passed, passed, by.contains_key(&How::Type))
+            let passed = by.get(&EnforcedBy::Nothing).copied().unwrap_or(0);
+            (by.values().sum::<usize>() - passed, passed, by.contains_key(&EnforcedBy::Type))
         };
         assert_eq!(counts("minLength"), (1, 1, false));
         assert_eq!(counts("maxLength"), (0, 1, false));
         assert_eq!(counts("pattern"), (0, 2, false));
         assert_eq!(counts("maxItems"), (1, 0, false));
-        assert!(!report.constraints["type"].contains_key(&How::Nothing));
-        let said = explain(&project, &contract, "t").unwrap()[0].text();
+        assert!(!report.constraints["type"].contains_key(&EnforcedBy::Nothing));
+        let explanation = explain_name(&project, &contract, "t").unwrap()[0].to_text();
         assert!(
-            said.contains("minLength 1") && said.contains("text/plain: String, body, optional"),
-            "{said}"
+            explanation.contains("minLength 1") && explanation.contains("text/plain: String, body, optional"),
+            "{explanation}"
         );
         for rule in ["minLength 2", "maxLength 3", "pattern"] {
-            assert!(!said.contains(rule), "{rule}: {said}");
+            assert!(!explanation.contains(rule), "{rule}: {explanation}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Trees to the schema graph: every reference settled, every keyword's form checked.
+//! Builds the schema graph from trees: resolves every reference and validates the form of every keyword.
 //!
-//! [`resolve`] walks the inputs (`discover`), reads more documents when references ask for
-//! them, orders what it found by URI and position, and parses each schema once (`parse`).
+//! The entry point is [`resolve_documents`]. It walks the inputs (`discover`), loads referenced documents,
+//! orders all schemas by URI and position, and parses each schema once (`parse`).
 
 pub(crate) mod cycle;
 pub(crate) mod dialect;
@@ -20,135 +20,138 @@ use std::{
 };
 
 use crate::{
-    api::Api,
+    api::OpenApiDocument,
     arena::{Arena, Id},
     config::{self, TypeOptions},
     diagnostics::Diagnostics,
     load::Sources,
-    schema::{Gap, Graph, Resource},
+    schema::{SchemaGap, SchemaGraph, SchemaResource},
     tree::SourceId,
 };
 
-use self::{dialect::Dialect, discover::Discovery, parse::Parser};
+use self::{dialect::SchemaDialect, discover::Discovery, parse::SchemaParser};
 
-/// What to say about a keyword that the dialect does not know. `x-` members are never unknown.
+/// The treatment of keywords that the dialect does not define. `x-` members are always accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum UnknownKeywords {
-    /// An error.
+pub enum UnknownKeywordPolicy {
     Deny,
-    /// A warning.
     #[default]
     Warn,
-    /// Nothing, as JSON Schema itself says.
+    /// They are ignored, as JSON Schema specifies.
     Ignore,
 }
 
-pub use self::nullable::Nullable;
+pub use self::nullable::NullableSemantics;
 
-/// How documents are read.
+/// Options for the interpretation of documents.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct ResolveOptions {
-    /// Unknown keywords of schemas.
-    pub unknown_keywords: UnknownKeywords,
-    /// `nullable` of OpenAPI 3.0.
-    pub nullable: Nullable,
+    pub unknown_keywords: UnknownKeywordPolicy,
+    pub nullable: NullableSemantics,
 }
 
 impl From<&TypeOptions> for ResolveOptions {
     fn from(options: &TypeOptions) -> Self {
         Self {
             unknown_keywords: match options.unknown_keywords {
-                config::UnknownKeywords::Deny => UnknownKeywords::Deny,
-                config::UnknownKeywords::Warn => UnknownKeywords::Warn,
-                config::UnknownKeywords::Ignore => UnknownKeywords::Ignore,
+                config::UnknownKeywordSetting::Deny => UnknownKeywordPolicy::Deny,
+                config::UnknownKeywordSetting::Warn => UnknownKeywordPolicy::Warn,
+                config::UnknownKeywordSetting::Ignore => UnknownKeywordPolicy::Ignore,
             },
             nullable: match options.nullable {
-                config::Nullable::OrNull => Nullable::OrNull,
-                config::Nullable::Strict => Nullable::Strict,
+                config::NullableSetting::OrNull => NullableSemantics::OrNull,
+                config::NullableSetting::Strict => NullableSemantics::Strict,
             },
         }
     }
 }
 
-/// Builds the graph of all inputs and what they reach, and one [`Api`] per OpenAPI document
-/// among the inputs, by URI.
+/// Builds the graph of all inputs and of everything that they reach, and one [`OpenApiDocument`] for each
+/// OpenAPI document among the inputs, sorted by URI.
 ///
-/// Documents that references ask for are read and added to `sources`. The graph is whole only
-/// when the diagnostics hold no error; they are sorted and carry their excerpts.
-pub fn resolve(sources: &mut Sources, options: &ResolveOptions) -> (Graph, Vec<Api>, Diagnostics) {
+/// Referenced documents are loaded into `sources`. The graph is complete only if the diagnostics contain no
+/// error. The diagnostics are sorted and have their source texts attached.
+pub fn resolve_documents(
+    sources: &mut Sources,
+    options: &ResolveOptions,
+) -> (SchemaGraph, Vec<OpenApiDocument>, Diagnostics) {
     let mut problems = sources.notes.clone();
     let mut tried = BTreeSet::new();
     loop {
-        let discovery = Discovery::run(sources, fallback(sources));
-        let asked = discovery.missing.iter().filter(|(uri, _)| tried.insert(uri.clone()));
-        let asked: Vec<(String, SourceId)> = asked.map(|(uri, place)| (uri.clone(), place.source)).collect();
-        if !asked.is_empty() {
+        let discovery = Discovery::run(sources, fallback_dialect(sources));
+        let requested = discovery.missing.iter().filter(|(uri, _)| tried.insert(uri.clone()));
+        let requested: Vec<(String, SourceId)> =
+            requested.map(|(uri, place)| (uri.clone(), place.source)).collect();
+        if !requested.is_empty() {
             drop(discovery);
             let mut more = false;
-            for (uri, from) in asked {
-                more |= sources.demand(&uri, from, &mut problems);
+            for (uri, from) in requested {
+                more |= sources.load_referenced(&uri, from, &mut problems);
             }
             if more {
                 continue;
             }
-            let discovery = Discovery::run(sources, fallback(sources));
-            return finish(sources, &discovery, options, problems);
+            let discovery = Discovery::run(sources, fallback_dialect(sources));
+            return assemble_graph(sources, &discovery, options, problems);
         }
-        return finish(sources, &discovery, options, problems);
+        return assemble_graph(sources, &discovery, options, problems);
     }
 }
 
-/// The dialect of schemas that name none: OpenAPI 3.0's when that is the only API around.
-fn fallback(sources: &Sources) -> Dialect {
-    let versions = || sources.sources.iter().filter_map(|source| dialect::version(&source.tree));
+/// Returns the dialect of schemas without `$schema`: OpenAPI 3.0 if all OpenAPI documents have this version.
+fn fallback_dialect(sources: &Sources) -> SchemaDialect {
+    let versions = || sources.sources.iter().filter_map(|source| dialect::openapi_version(&source.tree));
     let old = versions().any(|version| version.starts_with("3.0"));
     if old && versions().all(|version| version.starts_with("3.0")) {
-        Dialect::OPENAPI_30
+        SchemaDialect::OPENAPI_30
     } else {
-        Dialect::LATEST
+        SchemaDialect::LATEST
     }
 }
 
-/// Whether schemas of a document that name no dialect are those of OpenAPI 3.0.
+/// Returns true if schemas of a document use the dialect of OpenAPI 3.0 by default.
 pub(crate) fn is_openapi_30(sources: &Sources, id: SourceId) -> bool {
-    sources.get(id).is_some_and(|source| match dialect::version(&source.tree) {
+    sources.get(id).is_some_and(|source| match dialect::openapi_version(&source.tree) {
         Some(version) => version.starts_with("3.0"),
-        None => source.tree.get("$schema").is_none() && fallback(sources).draft == Dialect::OPENAPI_30.draft,
+        None => {
+            source.tree.get("$schema").is_none()
+                && fallback_dialect(sources).draft == SchemaDialect::OPENAPI_30.draft
+        }
     })
 }
 
-fn finish(
+fn assemble_graph(
     sources: &Sources,
     discovery: &Discovery<'_>,
     options: &ResolveOptions,
     mut problems: Diagnostics,
-) -> (Graph, Vec<Api>, Diagnostics) {
+) -> (SchemaGraph, Vec<OpenApiDocument>, Diagnostics) {
     problems.append(discovery.problems.clone());
     problems.extend(discovery.lost.iter().cloned());
     let reached = |at: &usize| discovery.reached.get(*at).copied().unwrap_or(false);
-    let (nodes, ids) = order((0..discovery.nodes.len()).filter(reached).collect(), |at| {
-        discovery.nodes.get(at).map(|node| key(sources, node.source, node.tree, &node.pointer))
+    let (nodes, ids) = assign_ids((0..discovery.nodes.len()).filter(reached).collect(), |at| {
+        discovery.nodes.get(at).map(|node| sort_key(sources, node.source, node.tree, &node.pointer))
     });
-    let (held, resources) = order((0..discovery.resources.len()).collect(), |at| {
-        discovery.resources.get(at).map(|held| key(sources, held.source, held.tree, &held.pointer))
+    let (held, resources) = assign_ids((0..discovery.resources.len()).collect(), |at| {
+        discovery.resources.get(at).map(|held| sort_key(sources, held.source, held.tree, &held.pointer))
     });
-    let mut parser = Parser {
+    let mut parser = SchemaParser {
         discovery,
         ids: &ids,
         resources: &resources,
         options,
         nullable: Vec::new(),
-        gap: Gap::None,
+        gap: SchemaGap::None,
         referring: OnceCell::new(),
         problems: Diagnostics::new(),
     };
-    let mut graph = Graph::default();
+    let mut graph = SchemaGraph::default();
     for (at, node) in nodes.iter().filter_map(|at| Some((*at, discovery.nodes.get(*at)?))) {
-        graph.schemas.push(parser.schema(at, node));
+        graph.schemas.push(parser.parse_schema(at, node));
     }
     for resource in held.iter().filter_map(|at| discovery.resources.get(*at)) {
         let id = |node: usize| ids.get(&node).copied();
-        graph.resources.push(Resource {
+        graph.resources.push(SchemaResource {
             uri: resource.uri.clone(),
             source: resource.source,
             root: resource.root.and_then(id),
@@ -160,24 +163,33 @@ fn finish(
         });
     }
     problems.append(parser.problems);
-    nullable::settle(&mut graph, parser.nullable, &mut problems);
-    cycle::cut(&mut graph, &mut problems);
-    let apis = openapi::read(discovery, &ids, &mut problems);
-    problems.attach(sources);
+    nullable::apply_nullable(&mut graph, parser.nullable, &mut problems);
+    cycle::cut_cycles(&mut graph, &mut problems);
+    let apis = openapi::read_documents(discovery, &ids, &mut problems);
+    problems.attach_sources(sources);
     problems.sort();
     (graph, apis, problems)
 }
 
-type Key<'a> = (&'a str, u32, Reverse<u32>, String);
+type SortKey<'a> = (&'a str, u32, Reverse<u32>, String);
 
-/// Sources by URI, then the order of the document; aliases of YAML, which share spans, by pointer.
-fn key<'a>(sources: &'a Sources, source: SourceId, tree: &crate::tree::Tree, pointer: &str) -> Key<'a> {
+/// Returns the sort key of a schema: the URI of its source, then the position in the document. Values of YAML
+/// aliases share a span and are ordered by pointer.
+fn sort_key<'a>(
+    sources: &'a Sources,
+    source: SourceId,
+    tree: &crate::tree::DocumentNode,
+    pointer: &str,
+) -> SortKey<'a> {
     let uri = sources.get(source).map_or("", |source| source.uri.as_str());
     (uri, tree.span.start, Reverse(tree.span.end), pointer.to_owned())
 }
 
-/// Sorted positions, and for each position the id of what stands there.
-fn order<K: Ord, T>(mut all: Vec<usize>, key: impl Fn(usize) -> K) -> (Vec<usize>, HashMap<usize, Id<T>>) {
+/// Sorts positions by key, and returns them with the id of each.
+fn assign_ids<K: Ord, T>(
+    mut all: Vec<usize>,
+    key: impl Fn(usize) -> K,
+) -> (Vec<usize>, HashMap<usize, Id<T>>) {
     all.sort_by_cached_key(|at| key(*at));
     let ids = all.iter().copied().zip(Arena::first_ids(all.len())).collect();
     (all, ids)

@@ -1,102 +1,100 @@
-//! How stages that write operations print the Rust types that shape decided.
+//! The interface through which code writers print the Rust types that the `shape` stage decided.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{schema::SchemaId, shape::TypeRef};
 
-/// Prints types and validators, as seen from a module directly below the generated root.
+/// Prints types and validators as seen from a module directly below the generated root.
 pub trait RustTypes {
-    /// `super::types::StockLot`, `i64`, `String`, `Vec<super::types::Ship>`.
+    /// Returns the path of a type: `super::types::StockLot`, `i64`, `String`, `Vec<super::types::Ship>`.
     fn rust_type(&self, ty: &TypeRef) -> TokenStream;
 
-    /// The type's name without its path, when it is one of the contract.
-    fn name<'s>(&'s self, ty: &TypeRef) -> Option<&'s str>;
+    /// Returns the name of a generated type without its path, or `None` for other types.
+    fn type_name<'s>(&'s self, ty: &TypeRef) -> Option<&'s str>;
 
-    /// Whether the type is known to be `Copy`.
+    /// Returns true if the type is known to be `Copy`.
     fn is_copy(&self, ty: &TypeRef) -> bool;
 
-    /// How values of the type can be told apart.
-    fn equality(&self, ty: &TypeRef) -> Equality;
+    /// Returns the equality traits that the type implements.
+    fn equality(&self, ty: &TypeRef) -> EqualityTraits;
 
-    /// A constant expression of type `contract_runtime::schema::Validator` for a schema, where the
-    /// module `schemas` is imported.
-    fn validator(&self, schema: SchemaId) -> TokenStream;
+    /// Returns a constant expression of type `contract_runtime::schema::Validator` for a schema; it requires
+    /// an import of the module `schemas`.
+    fn validator_expression(&self, schema: SchemaId) -> TokenStream;
 }
 
-/// How values of a type can be told apart.
+/// The equality traits of a type, from fewest to most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Equality {
-    /// `PartialEq` alone: a type of the owner's, of which no more is known.
-    Compared,
-    /// `Eq`, but no `Hash`: secrets have no hash that anybody could see.
-    Equal,
-    /// `Eq` and `Hash`.
-    Hashed,
+pub enum EqualityTraits {
+    /// `PartialEq` only: a type from outside the generated crate, of which no other traits are known.
+    Partial,
+    /// `PartialEq` and `Eq`, but not `Hash`: a hash could reveal a secret.
+    Full,
+    /// `PartialEq`, `Eq` and `Hash`.
+    Hashable,
 }
 
-impl Equality {
-    /// That of what holds values of all of these.
+impl EqualityTraits {
+    /// Returns the traits that a type with fields of all these traits can derive.
     #[must_use]
-    pub fn of_all(parts: impl IntoIterator<Item = Self>) -> Self {
-        parts.into_iter().fold(Self::Hashed, Self::min)
+    pub fn weakest_of(parts: impl IntoIterator<Item = Self>) -> Self {
+        parts.into_iter().fold(Self::Hashable, Self::min)
     }
 
-    /// What a type derives for it.
+    /// Returns the traits as a derive list.
     #[must_use]
-    pub fn derives(self) -> TokenStream {
+    pub fn derive_list(self) -> TokenStream {
         match self {
-            Self::Compared => quote!(PartialEq),
-            Self::Equal => quote!(PartialEq, Eq),
-            Self::Hashed => quote!(PartialEq, Eq, Hash),
+            Self::Partial => quote!(PartialEq),
+            Self::Full => quote!(PartialEq, Eq),
+            Self::Hashable => quote!(PartialEq, Eq, Hash),
         }
     }
 }
 
-/// How a value is handed to who only looks at it.
+/// The form in which generated code passes a value that it only reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handed {
-    /// By value, since it is `Copy`.
-    Copied,
-    /// As `&str`.
-    Text,
-    /// As a slice.
-    List,
-    /// By reference.
-    Borrowed,
+pub enum PassingMode {
+    /// By value, for `Copy` types.
+    ByValue,
+    Str,
+    /// As a slice of the elements.
+    Slice,
+    ByReference,
 }
 
-impl Handed {
-    /// How values of a type are handed over.
+impl PassingMode {
+    /// Returns the passing mode of a type.
     #[must_use]
-    pub fn of(ty: &TypeRef, types: &dyn RustTypes) -> Self {
+    pub fn for_type(ty: &TypeRef, types: &dyn RustTypes) -> Self {
         match ty {
-            TypeRef::String => Self::Text,
-            TypeRef::Vec(_) => Self::List,
-            ty if types.is_copy(ty) => Self::Copied,
-            _ => Self::Borrowed,
+            TypeRef::String => Self::Str,
+            TypeRef::Vec(_) => Self::Slice,
+            ty if types.is_copy(ty) => Self::ByValue,
+            _ => Self::ByReference,
         }
     }
 
-    /// The same, and the type of what is handed over.
+    /// Returns the passing mode of a type and the type of the argument.
     #[must_use]
-    pub fn given(ty: &TypeRef, types: &dyn RustTypes) -> (Self, TokenStream) {
-        let handed = Self::of(ty, types);
+    pub fn with_argument_type(ty: &TypeRef, types: &dyn RustTypes) -> (Self, TokenStream) {
+        let handed = Self::for_type(ty, types);
         let of = match ty {
             TypeRef::Vec(inner) => inner,
             ty => ty,
         };
-        (handed, handed.rust_type(&types.rust_type(of)))
+        (handed, handed.argument_type(&types.rust_type(of)))
     }
 
-    /// The type of what is handed over; `ty` is that of the value, of a list the element's.
+    /// Returns the argument type; `ty` is the value's type, or the element type for slices.
     #[must_use]
-    pub fn rust_type(self, ty: &TokenStream) -> TokenStream {
+    pub fn argument_type(self, ty: &TokenStream) -> TokenStream {
         match self {
-            Self::Copied => quote!(#ty),
-            Self::Text => quote!(&str),
-            Self::List => quote!(&[#ty]),
-            Self::Borrowed => quote!(&#ty),
+            Self::ByValue => quote!(#ty),
+            Self::Str => quote!(&str),
+            Self::Slice => quote!(&[#ty]),
+            Self::ByReference => quote!(&#ty),
         }
     }
 }

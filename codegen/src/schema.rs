@@ -1,112 +1,101 @@
-//! The schema graph: every schema of a contract, parsed once, references settled.
+//! The schema graph: every schema of a contract, parsed once, with resolved references.
 //!
-//! `load` reads text into trees, `resolve` turns the trees into this graph. Everything
-//! after that (naming, shaping, tables, drift) works on [`SchemaId`]s and never looks at
-//! a URI or a raw document again.
+//! `load` parses text into trees and `resolve` builds this graph from the trees. All later stages (naming,
+//! type shapes, tables, drift) use [`SchemaId`]s and need neither URIs nor raw documents.
 
 pub(crate) mod document;
 pub(crate) mod keywords;
 mod part;
 pub(crate) mod values;
 
-use contract_runtime::{Json, Map, Number, format::Format};
+use contract_runtime::{Json, Map, Number, format::StringFormat};
 
 use crate::{
     arena::{Arena, Id},
-    tree::{Place, SourceId},
+    tree::{DocumentLocation, SourceId},
 };
 
-pub(crate) use self::part::Moved;
+pub(crate) use self::part::SchemaRemapping;
 
-/// A schema of a [`Graph`].
+/// The id of a schema of a [`SchemaGraph`].
 pub type SchemaId = Id<Schema>;
 
-/// A schema resource of a [`Graph`] (JSON Schema Core 2020-12, 8.2.1).
-pub type ResourceId = Id<Resource>;
+/// The id of a schema resource of a [`SchemaGraph`] (JSON Schema Core 2020-12, 8.2.1).
+pub type ResourceId = Id<SchemaResource>;
 
-/// A schema resource: what one `$id` (or one whole document) identifies.
+/// A schema resource: the part of a document that one `$id` identifies, or a whole document.
 #[derive(Clone, Debug)]
-pub struct Resource {
-    /// Absolute URI without fragment.
+pub struct SchemaResource {
+    /// The absolute URI without fragment.
     pub uri: String,
-    /// The source that holds it.
+    /// The source that contains the resource.
     pub source: SourceId,
-    /// Its root schema, unless the root is not a schema (an OpenAPI document).
+    /// The root schema; `None` if the root is not a schema, as in an OpenAPI document.
     pub root: Option<SchemaId>,
-    /// `$dynamicAnchor` names and the schemas that bear them.
+    /// The names of `$dynamicAnchor`s with the schemas that define them.
     pub dynamic_anchors: Vec<(String, SchemaId)>,
 }
 
-/// How a schema got the name that its type may take.
+/// The position of a schema in its document, from which the name of its type is derived.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Origin {
-    /// The root of a file or of an embedded `$id`; the file's stem (`stock-lot`).
+pub enum SchemaOrigin {
+    /// The root of a file or of an embedded `$id`, with the stem of the file (`stock-lot`).
     Root(String),
-    /// A member of `$defs` (or `definitions`), its key.
+    /// A member of `$defs` or `definitions`, with its key.
     Definition(String),
-    /// A member of `components/schemas`, its key.
+    /// A member of `components/schemas`, with its key.
     Component(String),
-    /// Somewhere inside another schema or an operation.
+    /// A position inside another schema or an operation.
     #[default]
     Inline,
 }
 
-/// A set of JSON types, with `integer` as a type of its own (Validation 6.1.1).
+/// A set of JSON types in which `integer` is a type of its own (Validation 6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Types(pub u8);
+pub struct TypeSet(pub u8);
 
-impl Types {
-    /// `null`
+impl TypeSet {
     pub const NULL: Self = Self(1);
-    /// `boolean`
     pub const BOOLEAN: Self = Self(2);
-    /// `integer`
     pub const INTEGER: Self = Self(4);
-    /// `number`, integers included.
+    /// The type `number`, which includes `integer`.
     pub const NUMBER: Self = Self(8 | 4);
-    /// `string`
     pub const STRING: Self = Self(16);
-    /// `array`
     pub const ARRAY: Self = Self(32);
-    /// `object`
     pub const OBJECT: Self = Self(64);
-    /// Every type.
     pub const ALL: Self = Self(127);
 
-    /// The union of two sets.
     #[must_use]
-    pub const fn or(self, other: Self) -> Self {
+    pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
-    /// What both sets hold.
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
+    pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
-    /// What `self` holds and `other` does not.
+    /// Returns the types of `self` that are not in `other`.
     #[must_use]
-    pub const fn without(self, other: Self) -> Self {
+    pub const fn difference(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
-    /// Whether all of `other` is in `self`.
+    /// Returns true if `other` is a subset of `self`.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
-    /// How many of the JSON types it holds; `integer` beside `number` is none of its own.
+    /// Returns the number of JSON types in the set; `integer` together with `number` counts once.
     #[must_use]
     pub const fn count(self) -> u32 {
         let own = self.0 & !Self::INTEGER.0;
         let integer = if self.0 & Self::NUMBER.0 == Self::INTEGER.0 { 1 } else { 0 };
         own.count_ones() + integer
     }
-    /// Whether nothing is in the set.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Every type by its name, `number` before the `integer` that it holds.
+    /// All types with their names, `number` before `integer`, which it includes.
     pub const NAMED: [(Self, &'static str); 7] = [
         (Self::NULL, "null"),
         (Self::BOOLEAN, "boolean"),
@@ -117,216 +106,187 @@ impl Types {
         (Self::OBJECT, "object"),
     ];
 
-    /// The type of a name.
+    /// Returns the type with the given JSON Schema name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMED.iter().find(|(_, known)| *known == name).map(|(types, _)| *types)
     }
 
-    /// The names that make up the set, as few as possible.
+    /// Returns the shortest list of type names that describes the set.
     #[must_use]
-    pub fn names(self) -> Vec<&'static str> {
+    pub fn type_names(self) -> Vec<&'static str> {
         let mut left = self;
         let mut names = Vec::new();
         for (types, name) in Self::NAMED {
             if left.contains(types) {
                 names.push(name);
-                left = left.without(types);
+                left = left.difference(types);
             }
         }
         names
     }
 }
 
-/// `contains` with its two counts (Core 10.3.1.3, Validation 6.4.4 and 6.4.5).
+/// `contains` with `minContains` and `maxContains` (Core 10.3.1.3, Validation 6.4.4 and 6.4.5).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Contains {
-    /// What an element must satisfy to count.
+pub struct ContainsConstraint {
+    /// The schema of the elements to count.
     pub schema: SchemaId,
-    /// `minContains`; 1 when absent.
+    /// `minContains`; an absent one means 1.
     pub min: Option<u64>,
-    /// `maxContains`.
     pub max: Option<u64>,
 }
 
 /// `$dynamicRef` (Core 8.2.3.2).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DynamicReference {
-    /// The fragment, when the initial target bears it as a `$dynamicAnchor`; otherwise the
-    /// reference behaves like `$ref` and this is `None`.
+    /// The anchor name, if the initial target defines it as a `$dynamicAnchor`. `None` if the reference
+    /// behaves like `$ref`.
     pub anchor: Option<String>,
-    /// Where the reference points before the dynamic scope is considered.
+    /// The target of the reference before the dynamic scope is considered.
     pub initial: SchemaId,
 }
 
-/// What a reader left out of a schema: what is left accepts more than its author means, so that
-/// nobody may conclude anything from a value that it accepts.
+/// The part of a schema that the parser dropped because it was invalid.
+///
+/// A schema with a gap accepts more values than its author intended, so that acceptance of a value proves
+/// nothing about the contract. Invariant: larger variants include smaller ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Gap {
-    /// Nothing.
+pub enum SchemaGap {
+    /// Nothing was dropped.
     #[default]
     None,
-    /// Something that only refuses values: a bound, a type.
-    Check,
-    /// Something that also says which members and elements are known (`$ref`, `properties`), which
-    /// `unevaluatedProperties` and `unevaluatedItems` around it ask.
-    Members,
+    /// An assertion such as a bound or a type, which can only reject values.
+    Assertion,
+    /// An applicator such as `$ref` or `properties`, which also decides about the evaluated properties and
+    /// items that `unevaluatedProperties` and `unevaluatedItems` of enclosing schemas depend on.
+    Applicator,
 }
 
-/// OpenAPI's `discriminator`, an annotation (3.1, 4.8.25).
+/// The `discriminator` of OpenAPI, an annotation (3.1, 4.8.25).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Discriminator {
-    /// `propertyName`: the member whose value says which schema is meant.
+    /// `propertyName`: the property whose value selects the schema.
     pub tag: String,
-    /// `mapping`: values and the schemas that they mean, as far as the contract has those. A schema
-    /// of `components/schemas` that is not here is meant by its own name.
+    /// `mapping`: property values with their schemas, as far as the contract defines those. A schema of
+    /// `components/schemas` that is absent here is selected by its own name.
     pub mapping: Vec<(String, SchemaId)>,
-    /// `defaultMapping`: what other values and none mean (OpenAPI 3.2, 4.25).
+    /// `defaultMapping`: the schema for missing and unmapped values (OpenAPI 3.2, 4.25).
     pub default: Option<SchemaId>,
-    /// What takes the schema in by `allOf`, where the owner makes an enum of all these (`types.families`).
+    /// The schemas that include this one by `allOf`, if the option `types.families` makes an enum of them.
     pub family: Vec<SchemaId>,
 }
 
-/// One schema object (or boolean) with every keyword of the 2020-12 vocabularies.
+/// A schema object or boolean schema with every keyword of the 2020-12 vocabularies.
 ///
-/// Keywords that are absent are `None` or empty; `false` is a schema with
-/// [`Schema::boolean`] `Some(false)`.
+/// Absent keywords are `None` or empty. The schema `false` has [`Schema::boolean`] `Some(false)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Schema {
-    /// Where it stands: source, JSON Pointer in that source, span.
-    pub place: Place,
-    /// The resource it belongs to.
+    /// The location in the source document.
+    pub place: DocumentLocation,
+    /// The schema resource that contains it.
     pub resource: ResourceId,
-    /// JSON Pointer from the resource's root, as `#/…` wants it (empty for the root).
+    /// The JSON Pointer from the root of the resource; empty for the root.
     pub location: String,
-    /// How it may be named.
-    pub origin: Origin,
-    /// `Some` for a boolean schema.
+    /// The position from which its type name is derived.
+    pub origin: SchemaOrigin,
+    /// The value of a boolean schema.
     pub boolean: Option<bool>,
-    /// What of it could not be read.
-    pub gap: Gap,
+    /// The part that was dropped while parsing.
+    pub gap: SchemaGap,
 
-    /// `$ref`, settled.
+    /// The resolved target of `$ref`.
     pub reference: Option<SchemaId>,
-    /// `$dynamicRef`, settled as far as it can be.
+    /// `$dynamicRef`, resolved to its initial target.
     pub dynamic_reference: Option<DynamicReference>,
-    /// The members of `$defs` (and `definitions`), in document order.
+    /// The members of `$defs` and `definitions`, in document order.
     pub definitions: Vec<(String, SchemaId)>,
 
-    /// `title`
     pub title: Option<String>,
-    /// `description`
     pub description: Option<String>,
-    /// `default`
     pub default: Option<Json>,
-    /// `examples` (and OpenAPI's `example`)
+    /// `examples`, and the single `example` of OpenAPI.
     pub examples: Vec<Json>,
-    /// `deprecated`
     pub deprecated: bool,
-    /// `readOnly`
     pub read_only: bool,
-    /// `writeOnly`
     pub write_only: bool,
-    /// `format`, an annotation.
+    /// `format` as an annotation, in its original spelling.
     pub format: Option<String>,
-    /// The same where the dialect asserts it (Validation 7.2.2).
-    pub asserted: Option<Format>,
-    /// `contentEncoding`, an annotation.
+    /// The format, if the dialect asserts it (Validation 7.2.2).
+    pub asserted: Option<StringFormat>,
     pub content_encoding: Option<String>,
-    /// `contentMediaType`, an annotation.
     pub content_media_type: Option<String>,
-    /// `contentSchema`, an annotation.
     pub content_schema: Option<SchemaId>,
-    /// Members that start with `x-`, and OpenAPI's `discriminator`, `xml`, `externalDocs`.
+    /// Members that start with `x-`, and `discriminator`, `xml` and `externalDocs` of OpenAPI.
     pub extensions: Map<Json>,
-    /// `discriminator`, settled.
+    /// `discriminator` with resolved schemas.
     pub discriminator: Option<Discriminator>,
-    /// Whether the owner reads it the other way than `implied-objects` says.
+    /// Inverts the option `types.implied-objects` for this schema (`types.implied-otherwise`).
     pub implied_otherwise: bool,
 
-    /// `type`
-    pub types: Option<Types>,
-    /// `enum`
+    /// The types that `type` allows.
+    pub types: Option<TypeSet>,
+    /// The values of `enum`.
     pub enumeration: Option<Vec<Json>>,
-    /// `const`
+    /// The value of `const`.
     pub constant: Option<Json>,
-    /// `minimum`
     pub minimum: Option<Number>,
-    /// `maximum`
     pub maximum: Option<Number>,
-    /// `exclusiveMinimum`
     pub exclusive_minimum: Option<Number>,
-    /// `exclusiveMaximum`
     pub exclusive_maximum: Option<Number>,
-    /// `multipleOf`
     pub multiple_of: Option<Number>,
-    /// `minLength`, code points
+    /// `minLength` in code points.
     pub min_length: Option<u64>,
-    /// `maxLength`, code points
+    /// `maxLength` in code points.
     pub max_length: Option<u64>,
-    /// `pattern`, ECMA-262 with the `u` flag
+    /// `pattern`, an ECMA-262 regular expression with the `u` flag.
     pub pattern: Option<String>,
-    /// `minItems`
     pub min_items: Option<u64>,
-    /// `maxItems`
     pub max_items: Option<u64>,
-    /// `uniqueItems`
     pub unique_items: bool,
-    /// `contains`, `minContains`, `maxContains`
-    pub contains: Option<Contains>,
-    /// `prefixItems`
+    /// `contains` with `minContains` and `maxContains`.
+    pub contains: Option<ContainsConstraint>,
     pub prefix_items: Vec<SchemaId>,
-    /// `items`
     pub items: Option<SchemaId>,
-    /// `unevaluatedItems`
     pub unevaluated_items: Option<SchemaId>,
-    /// `properties`, in document order
+    /// `properties`, in document order.
     pub properties: Vec<(String, SchemaId)>,
-    /// `patternProperties`, in document order
+    /// `patternProperties`, in document order.
     pub pattern_properties: Vec<(String, SchemaId)>,
-    /// `additionalProperties`
     pub additional_properties: Option<SchemaId>,
-    /// `unevaluatedProperties`
     pub unevaluated_properties: Option<SchemaId>,
-    /// `propertyNames`
     pub property_names: Option<SchemaId>,
-    /// `required`, in document order
+    /// `required`, in document order.
     pub required: Vec<String>,
-    /// What it asks for besides in one direction alone: members of OpenAPI 3.0 that are `readOnly` or `writeOnly`
+    /// Properties that only requests or only responses require: `readOnly` and `writeOnly` ones of OpenAPI
+    /// 3.0.
     pub one_way: Vec<String>,
-    /// `minProperties`
     pub min_properties: Option<u64>,
-    /// `maxProperties`
     pub max_properties: Option<u64>,
-    /// `dependentRequired` (and the array form of `dependencies`)
+    /// `dependentRequired`, and the array form of `dependencies`.
     pub dependent_required: Vec<(String, Vec<String>)>,
-    /// `dependentSchemas` (and the schema form of `dependencies`)
+    /// `dependentSchemas`, and the schema form of `dependencies`.
     pub dependent_schemas: Vec<(String, SchemaId)>,
-    /// `allOf`
     pub all_of: Vec<SchemaId>,
-    /// `anyOf`
     pub any_of: Vec<SchemaId>,
-    /// `oneOf`
     pub one_of: Vec<SchemaId>,
-    /// `not`
     pub not: Option<SchemaId>,
-    /// `if`
+    /// The schema of `if`.
     pub condition: Option<SchemaId>,
-    /// `then`
     pub then: Option<SchemaId>,
-    /// `else`
+    /// The schema of `else`.
     pub otherwise: Option<SchemaId>,
 }
 
 impl Schema {
-    /// What takes it in, where it becomes an enum of these; none elsewhere.
+    /// Returns the schemas that include this one, if `types.families` makes an enum of them; else empty.
     #[must_use]
-    pub fn family(&self) -> &[SchemaId] {
+    pub fn family_members(&self) -> &[SchemaId] {
         self.discriminator.as_ref().map_or(&[], |discriminator| &discriminator.family)
     }
 
-    /// Leaves out every step to a schema that is applied in place.
-    pub(crate) fn leave_out(&mut self, target: SchemaId) {
+    /// Removes every in-place application of `target`, and records the gap.
+    pub(crate) fn remove_in_place_reference(&mut self, target: SchemaId) {
         for step in
             [&mut self.reference, &mut self.not, &mut self.condition, &mut self.then, &mut self.otherwise]
         {
@@ -337,40 +297,37 @@ impl Schema {
             steps.retain(|step| *step != target);
         }
         self.dependent_schemas.retain(|(_, step)| *step != target);
-        self.gap = Gap::Members;
+        self.gap = SchemaGap::Applicator;
     }
 }
 
-/// Every schema that the inputs hold or reach, references settled.
+/// All schemas that the inputs contain or reach, with resolved references.
 #[derive(Clone, Debug, Default)]
-pub struct Graph {
-    /// All schemas: sources by URI, then document order.
+pub struct SchemaGraph {
+    /// All schemas, sorted by the URI of their source and then in document order.
     pub schemas: Arena<Schema>,
-    /// All resources, in the same order.
-    pub resources: Arena<Resource>,
+    /// All schema resources, in the same order.
+    pub resources: Arena<SchemaResource>,
 }
 
-impl Graph {
-    /// The schema behind an id.
+impl SchemaGraph {
     #[must_use]
     pub fn schema(&self, id: SchemaId) -> &Schema {
         &self.schemas[id]
     }
 
-    /// The resource behind an id.
     #[must_use]
-    pub fn resource(&self, id: ResourceId) -> &Resource {
+    pub fn resource(&self, id: ResourceId) -> &SchemaResource {
         &self.resources[id]
     }
 
-    /// All ids, in order.
     pub fn ids(&self) -> impl Iterator<Item = SchemaId> + use<> {
         self.schemas.ids()
     }
 
-    /// `uri#pointer`, what documentation and violations print.
+    /// Returns `uri#pointer`, the form that documentation and violations contain.
     #[must_use]
-    pub fn location(&self, id: SchemaId) -> String {
+    pub fn absolute_location(&self, id: SchemaId) -> String {
         let schema = self.schema(id);
         format!("{}#{}", self.resource(schema.resource).uri, schema.location)
     }

@@ -1,8 +1,8 @@
-//! The generated module `server`: a trait to implement, a router that calls it.
+//! Writes the module `server`: a trait to implement, and the router that calls it.
 //!
-//! Generated code holds what differs between operations: how a request is read, the status and
-//! media type that an answer is written with. The order of steps, limits, checks and failures
-//! are `contract_runtime::server`, the same for every contract.
+//! Generated code contains only the differences between operations: how a request is parsed, and the status
+//! and media type of each response. `contract_runtime::server` contains the order of steps, limits, checks
+//! and error handling.
 
 mod answers;
 mod requests;
@@ -11,44 +11,44 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{
-    calls::{equality, read_type, refused_type},
-    emit::{ident, markdown, sentence},
-    operations::doc,
-    plan::{Call, Plan, Side},
-    rust_types::{Equality, RustTypes},
+    calls::{call_equality, read_type, refused_type},
+    emit::{end_sentence, ident, rustdoc_markdown},
+    operations::doc_attributes,
+    plan::{OperationSide, PlannedCall, SidePlan},
+    rust_types::{EqualityTraits, RustTypes},
 };
 
-/// Writes the module `server` (or `webhook_server`), a direct child of the generated root
-/// beside `operations` (or `webhooks`).
-pub fn server(plan: &Plan<'_>, types: &dyn RustTypes) -> TokenStream {
-    let writer = Writer { plan, types };
-    let (table, id) = plan.side.table();
+/// Writes the module `server` (or `webhook_server`), a direct child of the generated root beside `operations`
+/// (or `webhooks`).
+pub fn server_module(plan: &SidePlan<'_>, types: &dyn RustTypes) -> TokenStream {
+    let writer = ServerWriter { plan, types };
+    let (table, id) = plan.side.table_names();
     let (table, id) = (ident(table), ident(id));
-    let alias = plan.common.as_ref().map(|refused| {
+    let alias = plan.common_error.as_ref().map(|refused| {
         let ty = refused_type(plan.side, refused, types);
         quote! {
-            /// Why most operations refuse: what the contract gives for it, with its status.
-            pub type Refusal = ::contract_runtime::server::Refusal<#ty>;
+            /// The error response of most operations: its body and status.
+            pub type ErrorResponse = ::contract_runtime::server::ErrorResponse<#ty>;
         }
     });
-    let methods = plan.served().map(|call| writer.method(call));
-    let requests = plan.served().map(|call| writer.request(call));
-    let incoming = writer.incoming();
+    let methods = plan.served_calls().map(|call| writer.trait_method(call));
+    let requests = plan.served_calls().map(|call| writer.request_impl(call));
+    let incoming = writer.incoming_enum();
     let about = match plan.side {
-        Side::Paths => quote! {
-            /// What this contract's server does, one method per operation.
+        OperationSide::Paths => quote! {
+            /// The server of this contract, with one method for each operation.
         },
-        Side::Webhooks => quote! {
-            /// What receives this contract's webhooks and callbacks, one method for each.
+        OperationSide::Webhooks => quote! {
+            /// The receiver of the contract's webhooks and callbacks, with one method for each.
         },
     };
-    let router = router(plan.side);
+    let router = router_functions(plan.side);
     quote! {
         use ::std::{future::Future, sync::Arc};
         use ::contract_runtime::operation::Operation;
         use ::contract_runtime::server::{
-            self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request, Response, Router,
-            RouterOptions,
+            self as runtime, Endpoints, FromIncomingRequest, HandlerFuture, IncomingRequest, Rejection,
+            RequestContext, Response, Router, RouterOptions, TypedResponse,
         };
         use super::#table::{#id, TABLE};
 
@@ -56,14 +56,14 @@ pub fn server(plan: &Plan<'_>, types: &dyn RustTypes) -> TokenStream {
 
         #about
         ///
-        /// A method that is not written answers `Rejection::NotImplemented` through
-        /// [`Service::reject`], so that a new operation breaks nobody.
+        /// By default, a method returns `Rejection::NotImplemented` through [`Service::reject`], so that new
+        /// operations do not break implementations.
         pub trait Service: Send + Sync + 'static {
-            /// Turns what failed before or beside a method into an answer of the contract.
+            /// Converts a failure outside of the methods into a response: missing parameters, invalid bodies,
+            /// unknown paths, panics.
             ///
-            /// The one place for that: missing parameters, invalid bodies, unknown paths,
-            /// panics. [`Context::operation`] is `None` when no route was found.
-            fn reject(&self, context: &Context, rejection: Rejection) -> Response;
+            /// [`RequestContext::operation`] is `None` if no route was found.
+            fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response;
 
             #(#methods)*
         }
@@ -76,30 +76,30 @@ pub fn server(plan: &Plan<'_>, types: &dyn RustTypes) -> TokenStream {
     }
 }
 
-fn router(side: Side) -> TokenStream {
+fn router_functions(side: OperationSide) -> TokenStream {
     match side {
-        Side::Paths => quote! {
-            /// Serves every operation of the contract.
+        OperationSide::Paths => quote! {
+            /// Returns a router for all operations of the contract.
             ///
             /// Each call is checked in this order: route, media type, size of the body, query and
-            /// parameters, body. The first failure goes to [`Service::reject`].
+            /// parameters, body. The first failure is passed to [`Service::reject`].
             pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
                 endpoints(service, options).into_router()
             }
 
-            /// The same as single steps, for whoever has steps of its own between them.
+            /// Returns the endpoints of the router, for servers that add steps of their own.
             pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
-                Endpoints::new(service, TABLE, options, S::reject, |service, call| {
-                    Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+                Endpoints::new(service, TABLE, options, S::reject, |service, request| {
+                    Box::pin(async move { AnyCall::from_request(request)?.dispatch(service, request).await })
                 })
             }
         },
-        Side::Webhooks => quote! {
-            /// Receives every webhook and callback, each at the path that `path` gives for it:
-            /// where that is, the receiver tells the sender.
+        OperationSide::Webhooks => quote! {
+            /// Returns a router for all webhooks and callbacks, each at the path that `path` returns. The
+            /// receiver communicates these paths to the sender.
             ///
             /// Each call is checked in this order: route, media type, size of the body, query and
-            /// parameters, body. The first failure goes to [`Service::reject`].
+            /// parameters, body. The first failure is passed to [`Service::reject`].
             pub fn router<S: Service>(
                 service: Arc<S>,
                 path: impl Fn(&'static Operation) -> String,
@@ -108,35 +108,35 @@ fn router(side: Side) -> TokenStream {
                 endpoints(service, path, options).into_router()
             }
 
-            /// The same as single steps, for whoever has steps of its own between them.
+            /// Returns the endpoints of the router, for servers that add steps of their own.
             pub fn endpoints<S: Service>(
                 service: Arc<S>,
                 path: impl Fn(&'static Operation) -> String,
                 options: RouterOptions,
             ) -> Endpoints<S> {
-                let endpoints = Endpoints::new(service, TABLE, options, S::reject, |service, call| {
-                    Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+                let endpoints = Endpoints::new(service, TABLE, options, S::reject, |service, request| {
+                    Box::pin(async move { AnyCall::from_request(request)?.dispatch(service, request).await })
                 });
-                endpoints.at(path)
+                endpoints.with_webhook_paths(path)
             }
         },
     }
 }
 
-struct Writer<'a> {
-    plan: &'a Plan<'a>,
+struct ServerWriter<'a> {
+    plan: &'a SidePlan<'a>,
     types: &'a dyn RustTypes,
 }
 
-impl Writer<'_> {
-    /// The struct of a call, in the module that both sides share.
-    fn call_type(&self, call: &Call<'_>) -> TokenStream {
-        let (module, name) = (ident(self.plan.side.calls()), ident(&call.name));
+impl ServerWriter<'_> {
+    /// Returns the path of the call struct, in the module that client and server share.
+    fn call_type(&self, call: &PlannedCall<'_>) -> TokenStream {
+        let (module, name) = (ident(self.plan.side.calls_module()), ident(&call.name));
         quote!(super::#module::#name)
     }
 
-    fn method(&self, call: &Call<'_>) -> TokenStream {
-        let about = doc(&documentation(call));
+    fn trait_method(&self, call: &PlannedCall<'_>) -> TokenStream {
+        let about = doc_attributes(&doc_paragraphs(call));
         let name = ident(&call.method);
         let request = self.call_type(call);
         let success = self.success_type(call);
@@ -148,12 +148,12 @@ impl Writer<'_> {
             Some(_) => quote!((call, body, context)),
             None => quote!((call, context)),
         };
-        let refusal = match call.refusals.refused() {
-            refused if refused == self.plan.common => quote!(Refusal),
+        let refusal = match call.errors.error_type() {
+            refused if refused == self.plan.common_error => quote!(ErrorResponse),
             refused => {
                 let ty = refused
                     .map_or_else(|| quote!(()), |refused| refused_type(self.plan.side, &refused, self.types));
-                quote!(runtime::Refusal<#ty>)
+                quote!(runtime::ErrorResponse<#ty>)
             }
         };
         let deprecated =
@@ -165,25 +165,25 @@ impl Writer<'_> {
                 &self,
                 call: #request,
                 #body
-                context: Context,
+                context: RequestContext,
             ) -> impl Future<Output = Result<#success, #refusal>> + Send {
                 runtime::not_implemented(#given)
             }
         }
     }
 
-    /// The enum of all requests.
-    fn incoming(&self) -> TokenStream {
-        let id = ident(self.plan.side.table().1);
-        let calls = || self.plan.served();
+    /// Writes the enum of all requests.
+    fn incoming_enum(&self) -> TokenStream {
+        let id = ident(self.plan.side.table_names().1);
+        let calls = || self.plan.served_calls();
         let variants = calls().map(|call| {
             let (name, ty) = (ident(&call.id), self.call_type(call));
-            let about = doc(&[format!("`{}`", call.place())]);
+            let about = doc_attributes(&[format!("`{}`", call.describe_place())]);
             quote!(#about #name(#ty))
         });
         let reads = calls().map(|call| {
             let name = ident(&call.id);
-            quote!(Some(#id::#name) => Request::read(call).map(Self::#name))
+            quote!(Some(#id::#name) => FromIncomingRequest::from_request(request).map(Self::#name))
         });
         let ids = calls().map(|call| {
             let name = ident(&call.id);
@@ -191,7 +191,7 @@ impl Writer<'_> {
         });
         let undeclared = calls().filter(|call| requests::holds_models(call)).map(|call| {
             let name = ident(&call.id);
-            quote!(Self::#name(call) => call.undeclared(limit),)
+            quote!(Self::#name(call) => call.undeclared_members(limit),)
         });
         let undeclared: Vec<TokenStream> = undeclared.collect();
         let served = calls().count();
@@ -207,52 +207,56 @@ impl Writer<'_> {
         };
         let answers = calls().map(|call| {
             let (name, method) = (ident(&call.id), ident(&call.method));
-            let arms = self.arms(call);
-            let body = call.streams.body.as_ref().map(|_| quote!(call.pieces(),));
+            let arms = self.response_arms(call);
+            let body = call.streams.body.as_ref().map(|_| quote!(request.read_stream(),));
             quote! {
-                Self::#name(request) => Box::pin(async move {
-                    match service.#method(request, #body call.context()).await { #arms }
+                Self::#name(call) => Box::pin(async move {
+                    match service.#method(call, #body request.context()).await { #arms }
                 })
             }
         });
         let unread = if served == self.plan.calls.len() { quote!(None) } else { quote!(_) };
         let large = (served > 1).then(|| {
-            quote!(#[allow(clippy::large_enum_variant, reason = "one at a time is on its way; a pointer for each costs more than the space")])
+            quote!(#[allow(clippy::large_enum_variant, reason = "requests are handled one at a time; boxing each costs more than the space")])
         });
-        let equality = Equality::of_all(calls().map(|call| equality(call, self.types))).derives();
+        let equality =
+            EqualityTraits::weakest_of(calls().map(|call| call_equality(call, self.types))).derive_list();
         quote! {
-            /// The request of any operation: read once, looked at by whoever has to, answered.
+            /// The parsed request of any operation, to inspect before it is handled.
             #[derive(Clone, Debug, #equality)]
             #large
-            pub enum Incoming { #(#variants),* }
+            pub enum AnyCall { #(#variants),* }
 
-            impl Incoming {
-                /// Reads the request of a call.
+            impl AnyCall {
+                /// Parses the request of a call.
                 ///
                 /// # Errors
-                /// When its body is refused, or the call is of another table.
-                pub fn read(call: &Call) -> Result<Self, Rejection> {
-                    match #id::of(call.operation()) {
+                /// Returns an error if the request is invalid or the call belongs to another table.
+                pub fn from_request(request: &IncomingRequest) -> Result<Self, Rejection> {
+                    match #id::from_operation(request.operation()) {
                         #(#reads,)*
                         #unread => Err(Rejection::NotFound),
                     }
                 }
 
-                /// Its operation.
+                /// Returns the operation of the request.
                 #[must_use]
-                pub const fn id(&self) -> #id {
+                pub const fn operation_id(&self) -> #id {
                     match self { #(#ids),* }
                 }
 
-                /// JSON Pointers of at most `limit` fields of the body that the contract does not
-                /// declare, whatever their length.
+                /// Returns JSON Pointers to undeclared fields of the body, at most `limit` of them.
                 #[must_use]
-                pub fn undeclared(&self, limit: usize) -> Vec<String> {
+                pub fn undeclared_members(&self, limit: usize) -> Vec<String> {
                     #undeclared
                 }
 
-                /// Hands it to the service's method and writes what that answers.
-                pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+                /// Calls the method of the service and writes its response.
+                pub fn dispatch<'a, S: Service>(
+                    self,
+                    service: &'a S,
+                    request: &'a IncomingRequest,
+                ) -> HandlerFuture<'a> {
                     match self { #(#answers,)* }
                 }
             }
@@ -260,12 +264,12 @@ impl Writer<'_> {
     }
 }
 
-fn documentation(call: &Call<'_>) -> Vec<String> {
+fn doc_paragraphs(call: &PlannedCall<'_>) -> Vec<String> {
     let operation = call.operation;
     let mut paragraphs: Vec<String> = Vec::new();
-    paragraphs.extend(operation.summary.as_deref().map(|text| markdown(&sentence(text))));
-    paragraphs.extend(operation.description.as_deref().map(markdown));
-    paragraphs.push(format!("`{}`", call.place()));
+    paragraphs.extend(operation.summary.as_deref().map(|text| rustdoc_markdown(&end_sentence(text))));
+    paragraphs.extend(operation.description.as_deref().map(rustdoc_markdown));
+    paragraphs.push(format!("`{}`", call.describe_place()));
     paragraphs
 }
 

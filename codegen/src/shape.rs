@@ -1,44 +1,45 @@
 //! Decides the Rust type of every schema.
 //!
-//! A shape is a superset: it holds every value that its schema accepts. What the type cannot
-//! say (`if`/`then`, `dependentRequired`, `not`, bounds) never changes it; checks carry that.
-//! A place in the contract is described by a [`Conj`]: all the schemas that hold there at once.
+//! A type accepts a superset: it holds every value that its schema accepts. Constraints that a type cannot
+//! express (`if`/`then`, `dependentRequired`, `not`, bounds) do not change it; the `checks` stage enforces
+//! them. A place in the contract is a [`SchemaConjunction`], all schemas that apply there. The entry point is
+//! [`build_shapes`].
 
 mod boxes;
 mod build;
+mod containment;
 mod defaults;
+mod display;
+mod enum_annotations;
 mod families;
-mod holders;
-mod sweep;
 mod tags;
 #[cfg(test)]
 mod tests;
-mod text;
 mod unions;
-mod values;
+mod unused_types;
 
-pub(crate) use build::ENUM_LIMIT;
-pub use build::shape;
-pub(crate) use defaults::{Defaults, is_default};
-pub(crate) use holders::Holders;
-pub use text::text;
-pub use unions::is_tagged;
-pub(crate) use values::constants;
+pub(crate) use build::MAX_ENUM_VARIANTS;
+pub use build::build_shapes;
+pub(crate) use containment::ContainmentIndex;
+pub(crate) use defaults::{DefaultableTypes, is_default_path};
+pub use display::display_type;
+pub(crate) use enum_annotations::named_constants;
+pub use unions::is_tagged_union;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::{Json, schema::Certainty};
+use contract_runtime::{Json, schema::TagCertainty};
 
 use crate::{
     arena::{Arena, Id},
-    schema::{SchemaId, Types},
-    together::Conj,
+    conjunction::SchemaConjunction,
+    schema::{SchemaId, TypeSet},
 };
 
-/// A type of [`Shapes`].
+/// The id of a type in [`Shapes`].
 pub type TypeId = Id<TypeDef>;
 
-/// A Rust type as it stands in a field.
+/// A reference to a Rust type, as in the declaration of a field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TypeRef {
     /// Any JSON value.
@@ -51,43 +52,44 @@ pub enum TypeRef {
     Number,
     /// `String`
     String,
-    /// A string that nothing prints.
+    /// A string that is redacted when printed.
     Secret,
     /// A type of the generated crate.
     Named(TypeId),
-    /// A type of somebody else's, by path; its schema.
+    /// A type from outside the generated crate: its path and the schema that it replaces.
     Replaced(String, SchemaId),
-    /// An array.
+    /// An array of any length.
     Vec(Box<TypeRef>),
-    /// An object without declared members.
+    /// An object without declared properties.
     Map(Box<TypeRef>),
     /// An array of fixed length.
     Tuple(Vec<TypeRef>),
     /// A value or `null`.
     Nullable(Box<TypeRef>),
-    /// Behind a pointer, where a type contains itself.
+    /// A boxed type, where a type contains itself.
     Boxed(Box<TypeRef>),
 }
 
 impl TypeRef {
-    /// Whether both are one Rust type, though of schemas that differ: several may be replaced by one path.
+    /// Returns true if both print as the same Rust type. Two schemas may be replaced by the same path.
     #[must_use]
-    pub fn is_as_rust(&self, other: &Self) -> bool {
+    pub fn is_same_rust_type(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Replaced(one, _), Self::Replaced(other, _)) => one == other,
             (Self::Vec(one), Self::Vec(other))
             | (Self::Map(one), Self::Map(other))
             | (Self::Nullable(one), Self::Nullable(other))
-            | (Self::Boxed(one), Self::Boxed(other)) => one.is_as_rust(other),
+            | (Self::Boxed(one), Self::Boxed(other)) => one.is_same_rust_type(other),
             (Self::Tuple(one), Self::Tuple(other)) => {
-                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| one.is_as_rust(other))
+                one.len() == other.len()
+                    && one.iter().zip(other).all(|(one, other)| one.is_same_rust_type(other))
             }
             (one, other) => one == other,
         }
     }
 }
 
-/// Which machine integer.
+/// The machine integer of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IntKind {
     /// `i64`
@@ -96,53 +98,53 @@ pub enum IntKind {
     U64,
 }
 
-/// A generated type.
+/// A generated type and the schemas that it implements.
 #[derive(Clone, Debug)]
 pub struct TypeDef {
-    /// Its Rust name, unique in the crate.
+    /// The Rust name, unique in the generated crate.
     pub name: String,
-    /// The schema that it was made for, when it is one.
+    /// The named schema that the type implements, if any.
     pub schema: Option<SchemaId>,
-    /// All that applies to it.
-    pub conj: Conj,
-    /// What it looks like.
-    pub body: Body,
-    /// Module it stands in.
+    /// The schemas that apply to values of the type.
+    pub conj: SchemaConjunction,
+    /// The structure of the type.
+    pub body: TypeBody,
+    /// The module that contains the type.
     pub area: String,
 }
 
 impl TypeDef {
-    /// Whether the type is `Copy`.
+    /// Returns true if the type is `Copy`.
     #[must_use]
     pub fn is_copy(&self) -> bool {
         match &self.body {
-            Body::Enum(list) => !list.open,
-            Body::Newtype(inner) => matches!(inner, TypeRef::Bool | TypeRef::Int(_)),
-            Body::Pending | Body::Struct(_) | Body::Tagged(_) | Body::ByKind(_) => false,
+            TypeBody::Enum(list) => !list.open,
+            TypeBody::Newtype(inner) => matches!(inner, TypeRef::Bool | TypeRef::Int(_)),
+            TypeBody::Pending | TypeBody::Struct(_) | TypeBody::Tagged(_) | TypeBody::ByKind(_) => false,
         }
     }
 }
 
-/// What a generated type looks like.
+/// The structure of a generated type.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum TypeBody {
     /// Not decided yet.
     Pending,
-    /// An object with declared members.
-    Struct(Struct),
-    /// An object whose tag says which of several it is.
-    Tagged(Tagged),
-    /// A value whose JSON type says which of several it is.
+    /// An object with declared properties.
+    Struct(StructBody),
+    /// An object whose tag selects a variant.
+    Tagged(TaggedUnion),
+    /// A value whose JSON type selects a variant.
     ByKind(Vec<KindVariant>),
-    /// A string out of a list.
+    /// A string from a list.
     Enum(StringEnum),
-    /// One value with a name and rules of its own.
+    /// A single value with a name and constraints of its own.
     Newtype(TypeRef),
 }
 
-impl Body {
-    /// The types that it holds; what is written without a field is not held.
-    pub(crate) fn places(&self) -> Box<dyn Iterator<Item = &TypeRef> + '_> {
+impl TypeBody {
+    /// Iterates over the types of fields, variants and contents; omitted fields are skipped.
+    pub(crate) fn type_refs(&self) -> Box<dyn Iterator<Item = &TypeRef> + '_> {
         match self {
             Self::Struct(body) => {
                 Box::new(body.fields.iter().filter(|f| !f.omitted).map(|f| &f.ty).chain(&body.additional))
@@ -155,114 +157,114 @@ impl Body {
     }
 }
 
-/// An object with declared members.
+/// The structure of an object with declared properties.
 #[derive(Clone, Debug)]
-pub struct Struct {
-    /// In document order, base before refinement.
-    pub fields: Vec<Field>,
-    /// What undeclared members hold, when the schema says so.
+pub struct StructBody {
+    /// The fields in document order, base before refinement.
+    pub fields: Vec<StructField>,
+    /// The type of undeclared properties, if the schema constrains it.
     pub additional: Option<TypeRef>,
 }
 
-/// A member of a [`Struct`].
+/// A field of a [`StructBody`].
 #[derive(Clone, Debug)]
-pub struct Field {
-    /// Its name on the wire.
+pub struct StructField {
+    /// The property name on the wire.
     pub wire: String,
-    /// Its Rust name.
+    /// The Rust name of the field.
     pub name: String,
-    /// Type of its value.
+    /// The type of the value, without `Option`.
     pub ty: TypeRef,
-    /// Whether it is always there.
+    /// True if the property is always present.
     pub required: bool,
-    /// What applies to its value wherever the struct stands.
-    pub conj: Conj,
-    /// The schema that describes it.
-    pub describe: Option<SchemaId>,
-    /// The one value it can have.
+    /// The schemas that always apply to the value.
+    pub conj: SchemaConjunction,
+    /// The schema that documents the property.
+    pub described_by: Option<SchemaId>,
+    /// The only value that the property can have.
     pub constant: Option<Json>,
-    /// Whether the constant is written without a field, since it tells variants apart.
+    /// True if the constant is written without a field, because it distinguishes variants.
     pub omitted: bool,
 }
 
 /// A union of objects with a tag.
 #[derive(Clone, Debug)]
-pub struct Tagged {
-    /// The schema that holds the `oneOf` or `anyOf`.
+pub struct TaggedUnion {
+    /// The schema with the `oneOf` or `anyOf`.
     pub holder: SchemaId,
-    /// Name of the tag on the wire.
+    /// The property name of the tag.
     pub tag: String,
-    /// How sure it tells them apart. Where it may be missing, or is only what a `discriminator`
-    /// says, readers keep an object that is none of the variants.
-    pub certainty: Certainty,
-    /// In document order.
+    /// The reliability of the tag in identifying the variant. If the tag is optional or comes from a
+    /// `discriminator` only, readers keep objects that match no variant.
+    pub certainty: TagCertainty,
+    /// The variants in document order.
     pub variants: Vec<TaggedVariant>,
-    /// The index of the variant that other tags mean, and none.
-    pub otherwise: Option<usize>,
-    /// Whether readers keep objects with an unknown tag.
+    /// The index of the variant for unmapped or missing tags.
+    pub default_variant: Option<usize>,
+    /// True if readers keep objects with an unknown tag.
     pub open: bool,
 }
 
-/// A variant of a [`Tagged`] union.
+/// A variant of a [`TaggedUnion`].
 #[derive(Clone, Debug)]
 pub struct TaggedVariant {
-    /// Its Rust name.
+    /// The Rust name of the variant.
     pub name: String,
-    /// The values of the tag that mean it.
+    /// The tag values that select the variant.
     pub literals: Vec<Json>,
-    /// What it holds.
+    /// The type of the variant's content.
     pub ty: TypeRef,
-    /// Position among the holder's branches.
+    /// The position among the holder's branches.
     pub branch: usize,
 }
 
-/// A variant that one or more JSON types mean.
+/// A variant selected by one or more JSON types.
 #[derive(Clone, Debug)]
 pub struct KindVariant {
-    /// Its Rust name.
+    /// The Rust name of the variant.
     pub name: String,
-    /// The JSON types.
-    pub types: Types,
-    /// What it holds.
+    /// The JSON types that select the variant.
+    pub types: TypeSet,
+    /// The type of the variant's content.
     pub ty: TypeRef,
 }
 
-/// A string out of a list.
+/// The structure of a string enumeration.
 #[derive(Clone, Debug)]
 pub struct StringEnum {
-    /// Wire value, Rust name, documentation.
+    /// For each value: wire value, Rust name, documentation.
     pub values: Vec<(String, String, Option<String>)>,
-    /// Whether readers keep values that the list does not hold.
+    /// True if readers keep values that are not listed.
     pub open: bool,
 }
 
-/// Every type of a contract, and which type each place has.
+/// All types of a contract, and the type of each place.
 #[derive(Clone, Debug, Default)]
 pub struct Shapes {
-    /// All types.
+    /// All generated types.
     pub types: Arena<TypeDef>,
-    /// Unions that no value is by itself, in parts of other types: what they are told apart by.
+    /// Unions of which no standalone value exists, only parts of other types; kept for their tags.
     pub parts: Vec<TypeDef>,
-    /// The type of each place that was asked for.
-    pub places: BTreeMap<Conj, TypeRef>,
-    /// Where each schema that is nothing but a reference ends.
+    /// The type of each requested place.
+    pub places: BTreeMap<SchemaConjunction, TypeRef>,
+    /// The final target of each schema that is a bare reference.
     pub aliases: BTreeMap<SchemaId, SchemaId>,
-    /// The first of the anonymous schemas that say the same, for each of the others.
+    /// For duplicate anonymous schemas: the first schema with equal content.
     pub equals: BTreeMap<SchemaId, SchemaId>,
-    /// Schemas without a name that accept everything.
-    pub silent: BTreeSet<SchemaId>,
-    /// Schemas of the options `open` and `closed` that made a type another than it would be.
-    pub decided: BTreeSet<SchemaId>,
+    /// Anonymous schemas that accept everything.
+    pub unconstrained: BTreeSet<SchemaId>,
+    /// Schemas listed in the options `open` and `closed` whose entry had an effect.
+    pub used_overrides: BTreeSet<SchemaId>,
 }
 
 impl Shapes {
-    /// The type behind an id.
+    /// Returns the type with the given id.
     #[must_use]
     pub fn get(&self, id: TypeId) -> &TypeDef {
         &self.types[id]
     }
 
-    /// Whether a type is known to be `Copy`; of the owner's types nothing is.
+    /// Returns true if a type is known to be `Copy`; types from outside the generated crate are not.
     #[must_use]
     pub fn is_copy(&self, ty: &TypeRef) -> bool {
         match ty {
@@ -281,49 +283,53 @@ impl Shapes {
         }
     }
 
-    /// All ids, in order.
+    /// Iterates over the ids of all types in order.
     pub fn ids(&self) -> impl Iterator<Item = TypeId> + use<> {
         self.types.ids()
     }
 
-    /// How many types stand inside each other at most, whatever stands between them.
+    /// Returns the maximum nesting depth of types, counting through boxes, arrays and maps.
     #[must_use]
-    pub fn depth(&self) -> usize {
-        boxes::depth(self)
+    pub fn nesting_depth(&self) -> usize {
+        boxes::nesting_depth(self)
     }
 
-    /// Follows aliases, takes the first of equals and drops what says nothing, so that equal places
-    /// compare equal.
+    /// Resolves aliases, replaces duplicates by the first of them and drops unconstrained schemas, so that
+    /// equivalent places compare equal.
     #[must_use]
-    pub fn normal(&self, conj: &Conj) -> Conj {
-        self.followed(conj, |id| self.equals.get(&id).copied().unwrap_or(id))
+    pub fn normalize(&self, conj: &SchemaConjunction) -> SchemaConjunction {
+        self.resolve_ids(conj, |id| self.equals.get(&id).copied().unwrap_or(id))
     }
 
-    /// The same with the schemas of the place itself: what of several is equal to a schema elsewhere says
-    /// nothing of that one.
+    /// As [`Self::normalize`], but keeps duplicates: in a combination of several schemas, a duplicate
+    /// elsewhere must not replace one of them.
     #[must_use]
-    pub(crate) fn own(&self, conj: &Conj) -> Conj {
-        self.followed(conj, |id| id)
+    pub(crate) fn normalize_own(&self, conj: &SchemaConjunction) -> SchemaConjunction {
+        self.resolve_ids(conj, |id| id)
     }
 
-    fn followed(&self, conj: &Conj, meant: impl Fn(SchemaId) -> SchemaId) -> Conj {
+    fn resolve_ids(
+        &self,
+        conj: &SchemaConjunction,
+        meant: impl Fn(SchemaId) -> SchemaId,
+    ) -> SchemaConjunction {
         let mut ids: Vec<SchemaId> = conj
             .ids
             .iter()
             .map(|id| meant(self.aliases.get(id).copied().unwrap_or(*id)))
-            .filter(|id| !self.silent.contains(id))
+            .filter(|id| !self.unconstrained.contains(id))
             .collect();
         ids.sort_unstable();
         ids.dedup();
-        // A holder may stand behind a reference or in an `allOf`: it need not be one of `ids`.
-        Conj { ids, chosen: conj.chosen.clone(), within: conj.within }
+        // The holder may be behind a reference or in an `allOf`, so it need not be in `ids`.
+        SchemaConjunction { ids, chosen: conj.chosen.clone(), within: conj.within }
     }
 
-    /// The type of a schema that was shaped.
+    /// Returns the type of a schema; [`TypeRef::Json`] if the schema was not shaped.
     #[must_use]
-    pub fn of(&self, schema: SchemaId) -> &TypeRef {
-        let place = Conj::one(schema);
-        let found = self.places.get(&place).or_else(|| self.places.get(&self.normal(&place)));
+    pub fn type_of_schema(&self, schema: SchemaId) -> &TypeRef {
+        let place = SchemaConjunction::from_schema(schema);
+        let found = self.places.get(&place).or_else(|| self.places.get(&self.normalize(&place)));
         found.unwrap_or(&TypeRef::Json)
     }
 }

@@ -1,37 +1,38 @@
-//! A deep stack for work that descends as far as its input does.
+//! A deep stack for recursive work.
 //!
-//! Contracts nest, and so do the functions that walk them; what the caller's thread has is often
-//! too little. Every entrance of the library that walks a contract begins with [`deep`].
+//! Contracts nest, and the functions that walk them recurse. The stack of the calling thread is often too
+//! small, so every public function of the library that walks a contract starts with [`run_on_deep_stack`].
 
 use std::{cell::Cell, panic, thread};
 
-/// Bytes; only what is used becomes memory.
-const STACK: usize = 256 << 20;
+/// Bytes of virtual memory; the system commits only used pages.
+const STACK_SIZE: usize = 256 << 20;
 
 thread_local! {
-    /// Whether this thread was started here.
-    static DEEP: Cell<bool> = const { Cell::new(false) };
+    /// Set on the threads that [`run_on_deep_stack`] starts.
+    static ON_DEEP_STACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does the work on a thread with a deep stack, unless this one has it; a panic goes on here.
-pub(crate) fn deep<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    if DEEP.get() {
+/// Runs `work` on a thread with a deep stack, or directly if this thread already has one. A panic in `work`
+/// continues on the calling thread.
+pub(crate) fn run_on_deep_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    if ON_DEEP_STACK.get() {
         return work();
     }
     let mut work = Some(work);
     let name = thread::current().name().unwrap_or("contract-codegen").to_owned();
     let done = thread::scope(|scope| {
-        let worker = thread::Builder::new().name(name).stack_size(STACK).spawn_scoped(scope, || {
-            DEEP.set(true);
+        let worker = thread::Builder::new().name(name).stack_size(STACK_SIZE).spawn_scoped(scope, || {
+            ON_DEEP_STACK.set(true);
             work.take().map(|work| work())
         });
         worker.ok().and_then(|worker| worker.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
     });
     match (done, work) {
         (Some(done), _) => done,
-        // No thread could be started: what the caller has may suffice.
+        // The thread could not be started: run on the stack of the caller, which may suffice.
         (None, Some(work)) => work(),
-        (None, None) => unreachable!("work that was taken gives a result or panics"),
+        (None, None) => unreachable!("a started thread returns a result or panics"),
     }
 }
 
@@ -45,16 +46,16 @@ mod tests {
     }
 
     #[test]
-    fn work_descends_further_than_the_caller_could() {
-        // More than the two megabytes that a test has.
+    fn deep_recursion_fits_the_stack() {
+        // Needs more than the 2 MiB that a test thread has.
         let levels = 8_000;
-        assert!(deep(|| descend(levels)) > levels / 2);
-        assert_eq!(deep(|| deep(|| 3)), 3);
+        assert!(run_on_deep_stack(|| descend(levels)) > levels / 2);
+        assert_eq!(run_on_deep_stack(|| run_on_deep_stack(|| 3)), 3);
     }
 
     #[test]
-    fn a_panic_is_the_callers() {
-        let caught = panic::catch_unwind(|| deep(|| -> u8 { panic::panic_any("gone") }));
+    fn panics_propagate_to_the_caller() {
+        let caught = panic::catch_unwind(|| run_on_deep_stack(|| -> u8 { panic::panic_any("gone") }));
         assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"gone"));
     }
 }

@@ -1,8 +1,8 @@
-//! The schema graph as the runtime's tables: in memory for the generator's own questions, and
-//! printed as constants into the generated crate.
+//! The validation tables: the schema graph in the runtime's format, in memory for the generator's own checks
+//! and printed as constants into the generated crate.
 //!
-//! [`TablePlan`] decides which row each schema has and owns what no schema says; a [`TableSet`] is
-//! the tables themselves, which borrow from the plan, the graph and [`Shelves`].
+//! A [`TablePlan`] assigns rows to schemas and owns the data that no schema owns. A [`TableSet`] contains the
+//! tables themselves, which borrow from the plan, the graph and [`TableArenas`].
 
 mod build;
 mod print;
@@ -14,78 +14,74 @@ use std::collections::BTreeMap;
 use contract_runtime::{
     Json, Number,
     pattern::Pattern,
-    schema::{Certainty, SchemaId as RowId, Tables, Validator},
+    schema::{SchemaId as RowId, SchemaTables, TagCertainty, Validator},
     violation::Violations,
 };
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-pub use self::build::Shelves;
+pub use self::build::TableArenas;
 #[cfg(feature = "mock")]
 pub(crate) use self::build::row_types;
-use self::rows::Rows;
+use self::rows::TableRows;
 use crate::{
-    formats::{Formats, Mapped},
+    conjunction::SchemaConjunction,
+    formats::{FormatTypes, MappedFormat},
     naming::{RowNames, rows::pattern_names},
-    pattern::{Compiled, compile},
-    schema::{Graph, Schema, SchemaId, keywords::Keyword as Rule},
-    shape::{Body, Shapes, Tagged},
-    together::Conj,
+    pattern::{CompiledPattern, compile},
+    schema::{Schema, SchemaGraph, SchemaId, keywords::Keyword as Rule},
+    shape::{Shapes, TaggedUnion, TypeBody},
 };
 
-/// What the tables of a contract will be.
+/// The layout of a contract's tables, and the data that they borrow.
 #[derive(Debug)]
 pub struct TablePlan {
-    rows: Rows,
-    /// Name of the constant and program, by the pattern.
-    patterns: BTreeMap<String, (String, Compiled)>,
-    /// What tags mean, by the schema that holds the union.
-    choices: BTreeMap<SchemaId, Tags>,
-    formats: Formats,
+    rows: TableRows,
+    /// The constant's name and the compiled program of each pattern, by source.
+    patterns: BTreeMap<String, (String, CompiledPattern)>,
+    /// The branches that tags select, by the schema with the union.
+    choices: BTreeMap<SchemaId, TagBranches>,
+    formats: FormatTypes,
 }
 
-/// Which branch each value of a tag means.
+/// The tag of a union and the branch that each value selects.
 #[derive(Clone, Debug)]
-struct Tags {
+struct TagBranches {
     tag: String,
-    certainty: Certainty,
+    certainty: TagCertainty,
     branches: Vec<(Json, usize)>,
 }
 
-/// The tables of a contract and how to name a row.
+/// The tables of a contract.
 #[derive(Debug)]
 pub struct TableSet<'t> {
     plan: &'t TablePlan,
-    tables: Tables<'t>,
+    tables: SchemaTables<'t>,
     patterns: BTreeMap<&'t str, &'t Pattern<'t>>,
 }
 
 /// A pattern that cannot be compiled.
 #[derive(Clone, Debug)]
-pub struct Refused {
-    /// The schema that has it.
+pub struct RejectedPattern {
     pub schema: SchemaId,
-    /// As what.
     pub role: PatternRole,
-    /// What it says.
     pub source: String,
-    /// Why.
     pub error: crate::pattern::PatternError,
 }
 
-/// What a pattern is asked about.
+/// The strings that a pattern applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternRole {
     /// The value: `pattern`.
     Value,
-    /// The names of members: a key of `patternProperties`.
+    /// Property names: a key of `patternProperties`.
     Key,
 }
 
-/// Compiles every pattern of the graph; those that are not ECMA-262, or need what a linear
-/// matcher cannot do, come back as errors.
+/// Compiles every pattern of the graph. Patterns that are not ECMA-262 or that a linear matcher does not
+/// support are returned as errors.
 #[must_use]
-pub fn patterns(graph: &Graph) -> (BTreeMap<String, Compiled>, Vec<Refused>) {
+pub fn compile_patterns(graph: &SchemaGraph) -> (BTreeMap<String, CompiledPattern>, Vec<RejectedPattern>) {
     let mut all = BTreeMap::new();
     let mut refused = Vec::new();
     for id in graph.ids() {
@@ -100,7 +96,9 @@ pub fn patterns(graph: &Graph) -> (BTreeMap<String, Compiled>, Vec<Refused>) {
                 Ok(compiled) => {
                     all.insert(source.clone(), compiled);
                 }
-                Err(error) => refused.push(Refused { schema: id, role, source: source.clone(), error }),
+                Err(error) => {
+                    refused.push(RejectedPattern { schema: id, role, source: source.clone(), error })
+                }
             }
         }
     }
@@ -108,113 +106,119 @@ pub fn patterns(graph: &Graph) -> (BTreeMap<String, Compiled>, Vec<Refused>) {
 }
 
 impl TablePlan {
-    /// Decides the rows; tagged unions of `shapes` tell which branch a tag means.
+    /// Assigns the rows; the tagged unions of `shapes` determine which branch a tag selects.
     #[must_use]
     pub(crate) fn new(
-        graph: &Graph,
+        graph: &SchemaGraph,
         shapes: &Shapes,
-        patterns: BTreeMap<String, Compiled>,
+        patterns: BTreeMap<String, CompiledPattern>,
         names: &RowNames,
-        formats: &Formats,
+        formats: &FormatTypes,
     ) -> Self {
-        // Both in the order of the patterns.
+        // Names and patterns have the same order.
         let names_of_patterns: Vec<String> = pattern_names(patterns.keys()).into_values().collect();
         let named = patterns.into_iter().zip(names_of_patterns);
         let patterns = named.map(|((source, compiled), name)| (source, (name, compiled)));
         Self {
-            rows: Rows::new(graph, shapes, names),
+            rows: TableRows::new(graph, shapes, names),
             patterns: patterns.collect(),
-            choices: choices(graph, shapes),
+            choices: tag_choices(graph, shapes),
             formats: formats.clone(),
         }
     }
 
-    /// The same for a graph alone, whatever types are made of it.
+    /// Plans the tables of a graph without types.
     #[cfg(feature = "proofs")]
     #[must_use]
-    pub(crate) fn of_graph(graph: &Graph) -> Self {
-        Self::new(graph, &Shapes::default(), patterns(graph).0, &RowNames::settle(graph), &Formats::default())
+    pub(crate) fn from_graph(graph: &SchemaGraph) -> Self {
+        Self::new(
+            graph,
+            &Shapes::default(),
+            compile_patterns(graph).0,
+            &RowNames::assign_names(graph),
+            &FormatTypes::default(),
+        )
     }
 
-    /// The tables themselves; they are of the graph that the plan was made for.
+    /// Builds the tables; `graph` must be the graph that the plan was made for.
     #[must_use]
-    pub fn build<'t>(&'t self, graph: &'t Graph, shelves: &'t Shelves<'t>) -> TableSet<'t> {
-        build::build(self, graph, shelves)
+    pub fn build_tables<'t>(&'t self, graph: &'t SchemaGraph, arenas: &'t TableArenas<'t>) -> TableSet<'t> {
+        build::build_tables(self, graph, arenas)
     }
 
-    /// The row of a schema as generated code names it in the module `schemas`: `SHIP.plus(3)`.
+    /// Returns the name of a schema's row in the generated module `schemas`, such as `SHIP.offset_by(3)`.
     #[must_use]
     pub fn row_name(&self, schema: SchemaId) -> Option<String> {
-        self.rows.name(self.rows.of(schema)?)
+        self.rows.row_name(self.rows.of(schema)?)
     }
 }
 
 impl TableSet<'_> {
-    /// An expression for the row that checks a place, as seen from beside the module `schemas`:
-    /// `schemas::SHIP.plus(3)`.
+    /// Returns an expression for the row that validates a place, as seen from a sibling of the module
+    /// `schemas`: `schemas::SHIP.offset_by(3)`.
     #[must_use]
-    pub fn row(&self, conj: &Conj) -> TokenStream {
-        self.expression(self.plan.rows.all(&conj.ids))
+    pub fn row_expression(&self, conj: &SchemaConjunction) -> TokenStream {
+        self.group_expression(self.plan.rows.row_of_all(&conj.ids))
     }
 
-    /// The same of a single schema.
+    /// Returns the row expression of a single schema.
     #[must_use]
-    pub fn row_of(&self, schema: SchemaId) -> TokenStream {
-        self.expression(self.plan.rows.of(schema))
+    pub fn schema_row_expression(&self, schema: SchemaId) -> TokenStream {
+        self.group_expression(self.plan.rows.of(schema))
     }
 
-    fn expression(&self, row: Option<RowId>) -> TokenStream {
-        let Some((group, offset)) = row.and_then(|row| self.plan.rows.group(row)) else {
+    fn group_expression(&self, row: Option<RowId>) -> TokenStream {
+        let Some((group, offset)) = row.and_then(|row| self.plan.rows.group_of(row)) else {
             return quote!(compile_error!("a place without a row"));
         };
         let name = format_ident!("{}", group.name);
         let plus = (offset > 0).then(|| {
             let offset = proc_macro2::Literal::u32_unsuffixed(offset);
-            quote!(.plus(#offset))
+            quote!(.offset_by(#offset))
         });
         quote!(schemas::#name #plus)
     }
 
-    /// The name of a pattern's constant.
+    /// Returns the name of a pattern's constant.
     #[must_use]
-    pub fn pattern(&self, source: &str) -> Option<Ident> {
+    pub fn pattern_constant(&self, source: &str) -> Option<Ident> {
         let (name, _) = self.plan.patterns.get(source)?;
         Some(format_ident!("{name}"))
     }
 
-    /// The formats that are types.
-    pub(crate) fn formats(&self) -> impl Iterator<Item = &Mapped> {
+    /// Iterates over the formats that are mapped to types.
+    pub(crate) fn mapped_formats(&self) -> impl Iterator<Item = &MappedFormat> {
         self.plan.formats.iter()
     }
 
-    /// The type of a schema's format.
-    pub(crate) fn mapped(&self, schema: &Schema) -> Option<&Mapped> {
-        self.plan.formats.of(schema)
+    /// Returns the type that a schema's format is mapped to.
+    pub(crate) fn mapped_format(&self, schema: &Schema) -> Option<&MappedFormat> {
+        self.plan.formats.for_schema(schema)
     }
 
-    /// A pattern that can be run now.
+    /// Matches a string against a compiled pattern; false if the pattern is unknown.
     #[must_use]
     pub fn is_match(&self, source: &str, text: &str) -> bool {
         self.patterns.get(source).is_some_and(|pattern| pattern.is_match(text))
     }
 
-    /// Whether a value satisfies a schema of the graph.
+    /// Returns true if a value satisfies a schema of the graph.
     #[must_use]
     pub fn is_valid(&self, id: SchemaId, value: &Json) -> bool {
         let row = self.plan.rows.of(id);
         row.is_some_and(|row| Validator::new(&self.tables, row).is_valid(value))
     }
 
-    /// What checks values of a schema, for whoever reads requests by it.
+    /// Returns the runtime validator of a schema.
     #[cfg(feature = "mock")]
-    pub(crate) fn validator(&self, id: SchemaId) -> Option<Validator<'_>> {
+    pub(crate) fn validator_for(&self, id: SchemaId) -> Option<Validator<'_>> {
         Some(Validator::new(&self.tables, self.plan.rows.of(id)?))
     }
 
-    /// What of a schema of the graph a value breaks.
+    /// Validates a value against a schema of the graph.
     ///
     /// # Errors
-    /// All that it breaks.
+    /// Returns all violations.
     pub fn validate(&self, id: SchemaId, value: &Json) -> Result<(), Violations> {
         match self.plan.rows.of(id) {
             Some(row) => Validator::new(&self.tables, row).validate(value),
@@ -222,43 +226,44 @@ impl TableSet<'_> {
         }
     }
 
-    /// The module `schemas` of the generated crate, without the tables themselves.
+    /// Returns the start of the generated module `schemas`: imports and the function `validator`.
     #[must_use]
-    pub fn tokens(&self) -> TokenStream {
-        print::tokens(self)
+    pub fn schemas_module(&self) -> TokenStream {
+        print::module_prelude(self)
     }
 
-    /// The names of rows and the tables, which follow the items of [`tokens`](Self::tokens).
+    /// Returns the row names and tables as source text, which follows
+    /// [`schemas_module`](Self::schemas_module).
     #[must_use]
-    pub fn text(&self) -> String {
-        print::text(self)
+    pub fn tables_source(&self) -> String {
+        print::print_tables(self)
     }
 }
 
-/// Which branch each tag means, by the schema that holds the union.
-fn choices(graph: &Graph, shapes: &Shapes) -> BTreeMap<SchemaId, Tags> {
+/// Returns the branches that tags select, by the schema with the union.
+fn tag_choices(graph: &SchemaGraph, shapes: &Shapes) -> BTreeMap<SchemaId, TagBranches> {
     let mut out = BTreeMap::new();
     for def in shapes.types.iter().chain(&shapes.parts) {
-        let Body::Tagged(tagged) = &def.body else { continue };
-        // What a base says is valid, its children do not decide.
-        if !graph.schema(tagged.holder).family().is_empty() {
+        let TypeBody::Tagged(tagged) = &def.body else { continue };
+        // The children of a discriminator base do not affect its validity.
+        if !graph.schema(tagged.holder).family_members().is_empty() {
             continue;
         }
-        // A refinement elsewhere may leave fewer variants; the choice is for the holder itself, or
-        // for the holder beside `null`, which a union around it adds.
+        // A refinement elsewhere may allow fewer variants. The entry belongs to the holder itself, or to a
+        // union that only adds `null` to it.
         let around = |id: &SchemaId| {
             let schema = graph.schema(*id);
-            def.conj.chosen.contains(id) && schema.decides_by(&[Rule::AnyOf, Rule::OneOf])
+            def.conj.chosen.contains(id) && schema.is_constrained_only_by(&[Rule::AnyOf, Rule::OneOf])
         };
         if !def.conj.ids.iter().all(|id| *id == tagged.holder || around(id)) {
             continue;
         }
         let variants = tagged.variants.iter();
         let branches = variants.flat_map(|v| v.literals.iter().map(|l| (l.clone(), v.branch))).collect();
-        let Tagged { tag, certainty, .. } = tagged;
-        out.insert(tagged.holder, Tags { tag: tag.clone(), certainty: *certainty, branches });
+        let TaggedUnion { tag, certainty, .. } = tagged;
+        out.insert(tagged.holder, TagBranches { tag: tag.clone(), certainty: *certainty, branches });
     }
-    // What shares a type has the same branches at the same positions.
+    // Duplicates share a type and have the same branches at the same positions.
     for (id, first) in &shapes.equals {
         if let Some(tags) = out.get(first).cloned() {
             out.entry(*id).or_insert(tags);
@@ -267,13 +272,13 @@ fn choices(graph: &Graph, shapes: &Shapes) -> BTreeMap<SchemaId, Tags> {
     out
 }
 
-/// An expression for an exact number, as short as its text allows.
+/// Returns an expression for an exact number, in the shortest form that preserves its digits.
 #[must_use]
 pub fn number_tokens(number: &Number) -> TokenStream {
-    let text = number.text();
+    let text = number.to_json_text();
     if let Ok(whole) = text.parse::<i64>() {
         let whole = proc_macro2::Literal::i64_unsuffixed(whole);
-        return quote!(Number::int(#whole));
+        return quote!(Number::from_i64(#whole));
     }
     if let Some((before, after)) = text.split_once('.')
         && let Ok(digits) = format!("{before}{after}").parse::<i64>()
@@ -283,8 +288,8 @@ pub fn number_tokens(number: &Number) -> TokenStream {
     {
         let digits = proc_macro2::Literal::i64_unsuffixed(digits);
         let scale = proc_macro2::Literal::u8_unsuffixed(scale);
-        return quote!(Number::decimal(#digits, #scale));
+        return quote!(Number::from_decimal(#digits, #scale));
     }
     let text = text.as_ref();
-    quote!(Number::literal(#text))
+    quote!(Number::from_literal(#text))
 }

@@ -1,5 +1,5 @@
-//! What several stages come to together, for many contracts: what the types of a contract hold, what a part
-//! of one says. Tests of one stage stand in its module, those of what others see in `codegen/tests`.
+//! Tests that span several stages and run on many contracts. Tests of a single stage are in its module, tests
+//! of observable behavior in `codegen/tests`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 #[cfg(feature = "proofs")]

@@ -1,197 +1,186 @@
-//! Documents as trees that remember where every value stands.
+//! Parsed documents as trees in which every value has its byte range.
 
 use std::{borrow::Cow, sync::Arc};
 
 #[cfg(feature = "proofs")]
-pub use contract_runtime::pointer::escape;
-pub use contract_runtime::pointer::join;
+pub use contract_runtime::pointer::escape_token;
+pub use contract_runtime::pointer::join_token;
 use contract_runtime::{Json, Number, pointer};
 
-/// The name that a token of a pointer stands for; what is no token stands for itself.
+/// Returns the unescaped name of a JSON Pointer token; an invalid token is returned unchanged.
 #[must_use]
-pub fn name_of(token: &str) -> Cow<'_, str> {
-    pointer::unescape(token).unwrap_or(Cow::Borrowed(token))
+pub fn unescape_token(token: &str) -> Cow<'_, str> {
+    pointer::unescape_token(token).unwrap_or(Cow::Borrowed(token))
 }
 
-/// Index of a source in [`crate::load::Sources`].
+/// The index of a source in [`crate::load::Sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SourceId(pub u32);
 
 impl SourceId {
-    /// The file of the options, which is no document of the contract.
+    /// The configuration file, which is not a document of the contract.
     pub const OPTIONS: Self = Self(u32::MAX);
 
-    /// An overlay, which is none either.
+    /// Returns the id of the overlay with this index. Overlays are not documents of the contract, either.
     #[must_use]
     pub fn overlay(index: usize) -> Self {
         Self(u32::try_from(index).map_or(0, |index| (u32::MAX - 1).saturating_sub(index)))
     }
 }
 
-/// Byte range in a source's text.
+/// A byte range in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Span {
-    /// First byte.
+    /// The offset of the first byte.
     pub start: u32,
-    /// Byte after the last.
+    /// The offset after the last byte.
     pub end: u32,
 }
 
-/// Where something stands: what every diagnostic names.
+/// The location of a value in a source, as diagnostics report it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Place {
-    /// The source.
+pub struct DocumentLocation {
+    /// The source that holds the value.
     pub source: SourceId,
-    /// JSON Pointer in it.
+    /// The JSON Pointer of the value in the source.
     pub pointer: String,
-    /// Byte range of the value.
+    /// The byte range of the value.
     pub span: Span,
 }
 
-/// A value with its span.
+/// A value with its byte range.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tree {
-    /// What it is.
-    pub value: Value,
-    /// Where it stands.
+pub struct DocumentNode {
+    pub value: NodeValue,
     pub span: Span,
 }
 
-/// A JSON value; numbers keep their text.
+/// A JSON value; numbers keep their spelling.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// `null`
+pub enum NodeValue {
     Null,
-    /// `true`, `false`
     Bool(bool),
-    /// The number's text, valid JSON.
+    /// The spelling of the number, which is valid JSON.
     Number(String),
-    /// A string, unescaped.
+    /// The unescaped string.
     String(String),
-    /// An array.
-    Array(Vec<Tree>),
-    /// An object, members in document order, keys distinct.
-    Object(Vec<Member>),
+    Array(Vec<DocumentNode>),
+    /// The members in document order. Invariant: keys are distinct.
+    Object(Vec<ObjectMember>),
 }
 
-/// A member of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Member {
-    /// The key, unescaped.
+pub struct ObjectMember {
+    /// The unescaped key.
     pub key: String,
-    /// Where the key stands.
     pub key_span: Span,
-    /// The value.
-    pub value: Tree,
+    pub value: DocumentNode,
 }
 
-/// One input: a file's text, tree and digest.
+/// An input document: its text, tree and digest.
 #[derive(Clone, Debug)]
-pub struct Source {
-    /// As shown to people: relative to the folder that was given.
+pub struct SourceDocument {
+    /// The display name: the path relative to the common folder of the inputs.
     pub name: String,
-    /// Absolute base URI: `$id` of the root, or one made from the file's place.
+    /// The absolute base URI: the `$id` of the root, or a URI derived from the file name.
     pub uri: String,
-    /// The text as read.
+    /// The text as read, without a byte order mark.
     pub text: Arc<str>,
-    /// Its tree.
-    pub tree: Tree,
-    /// SHA-256 of the bytes, lower-case hex.
+    pub tree: DocumentNode,
+    /// SHA-256 of the bytes, in lower-case hex.
     pub digest: String,
 }
 
-impl Tree {
-    /// The member of an object, `None` for anything else.
+impl DocumentNode {
+    /// Returns the member of an object; `None` for any other value.
     #[must_use]
-    pub fn member(&self, key: &str) -> Option<&Member> {
+    pub fn member(&self, key: &str) -> Option<&ObjectMember> {
         self.members().iter().find(|member| member.key == key)
     }
 
-    /// The value of an object's member.
+    /// Returns the value of an object's member.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.member(key).map(|member| &member.value)
     }
 
-    /// The members of an object; empty for anything else.
+    /// Returns the members of an object; empty for any other value.
     #[must_use]
-    pub fn members(&self) -> &[Member] {
-        if let Value::Object(members) = &self.value { members } else { &[] }
+    pub fn members(&self) -> &[ObjectMember] {
+        if let NodeValue::Object(members) = &self.value { members } else { &[] }
     }
 
-    /// The elements of an array; empty for anything else.
+    /// Returns the elements of an array; empty for any other value.
     #[must_use]
     pub fn elements(&self) -> &[Self] {
-        if let Value::Array(elements) = &self.value { elements } else { &[] }
+        if let NodeValue::Array(elements) = &self.value { elements } else { &[] }
     }
 
-    /// The text of a string.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
-        if let Value::String(text) = &self.value { Some(text) } else { None }
+        if let NodeValue::String(text) = &self.value { Some(text) } else { None }
     }
 
-    /// The truth value of a boolean.
     #[must_use]
     pub const fn as_bool(&self) -> Option<bool> {
-        if let Value::Bool(value) = &self.value { Some(*value) } else { None }
+        if let NodeValue::Bool(value) = &self.value { Some(*value) } else { None }
     }
 
-    /// The text of a number.
+    /// Returns the spelling of a number.
     #[must_use]
     pub fn as_number(&self) -> Option<&str> {
-        if let Value::Number(text) = &self.value { Some(text) } else { None }
+        if let NodeValue::Number(text) = &self.value { Some(text) } else { None }
     }
 
-    /// Whether it is an object.
     #[must_use]
     pub const fn is_object(&self) -> bool {
-        matches!(self.value, Value::Object(_))
+        matches!(self.value, NodeValue::Object(_))
     }
 
-    /// What a message calls it: `a string`, `an array`.
+    /// Returns the JSON type with its article, for messages: `a string`, `an array`.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
+    pub const fn kind_with_article(&self) -> &'static str {
         match self.value {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::String(_) => "a string",
-            Value::Array(_) => "an array",
-            Value::Object(_) => "an object",
+            NodeValue::Null => "null",
+            NodeValue::Bool(_) => "a boolean",
+            NodeValue::Number(_) => "a number",
+            NodeValue::String(_) => "a string",
+            NodeValue::Array(_) => "an array",
+            NodeValue::Object(_) => "an object",
         }
     }
 
-    /// The value without its places.
+    /// Converts to a JSON value without byte ranges.
     #[must_use]
     pub fn to_json(&self) -> Json {
         match &self.value {
-            Value::Null => Json::Null,
-            Value::Bool(value) => Json::Bool(*value),
-            // The readers let only valid numbers through, so the text never stays a string.
-            Value::Number(text) => {
+            NodeValue::Null => Json::Null,
+            NodeValue::Bool(value) => Json::Bool(*value),
+            // The parsers accept only valid numbers, so the fallback to a string is never taken.
+            NodeValue::Number(text) => {
                 Number::parse(text).map_or_else(|_| Json::String(text.clone()), Json::Number)
             }
-            Value::String(text) => Json::String(text.clone()),
-            Value::Array(elements) => Json::Array(elements.iter().map(Self::to_json).collect()),
-            Value::Object(members) => Json::Object(
+            NodeValue::String(text) => Json::String(text.clone()),
+            NodeValue::Array(elements) => Json::Array(elements.iter().map(Self::to_json).collect()),
+            NodeValue::Object(members) => Json::Object(
                 members.iter().map(|member| (member.key.clone(), member.value.to_json())).collect(),
             ),
         }
     }
 
-    /// The value that a JSON Pointer names (RFC 6901), `None` when there is none.
+    /// Returns the value at a JSON Pointer (RFC 6901).
     #[must_use]
-    pub fn at(&self, pointer: &str) -> Option<&Self> {
-        pointer::tokens(pointer)?.try_fold(self, |here, token| here.step(&pointer::unescape(token)?))
+    pub fn resolve_pointer(&self, pointer: &str) -> Option<&Self> {
+        pointer::split_tokens(pointer)?
+            .try_fold(self, |here, token| here.child_by_token(&pointer::unescape_token(token)?))
     }
 
-    /// One token of a JSON Pointer, unescaped.
+    /// Returns the child that an unescaped JSON Pointer token selects.
     #[must_use]
-    pub fn step(&self, token: &str) -> Option<&Self> {
+    pub fn child_by_token(&self, token: &str) -> Option<&Self> {
         match &self.value {
-            Value::Object(_) => self.get(token),
-            Value::Array(elements) => elements.get(pointer::index(token)?),
+            NodeValue::Object(_) => self.get(token),
+            NodeValue::Array(elements) => elements.get(pointer::parse_index(token)?),
             _ => None,
         }
     }

@@ -1,9 +1,9 @@
-//! Traits over types of one outline, and over calls that take the same parameters (`[[view]]`), so
+//! Views (`[[view]]`): traits over types with common properties, and over calls with common parameters, so
 //! that code for all of them is written once.
 //!
-//! What a view says is decided here, as plain data; [`types`] and [`calls`] print it. A getter has
-//! one type in all implementations: a member that holds another type in each of them, or whose type
-//! the owner names, becomes an associated type, and a difference that none can say is an error.
+//! [`resolve_views`] determines each view as plain data; [`views_module`] and [`call_views_module`] print it.
+//! A getter has the same signature in all implementations: a property with different types becomes an
+//! associated type, and an incompatible one is an error.
 
 mod calls;
 mod problems;
@@ -11,113 +11,113 @@ mod write;
 
 use std::collections::BTreeSet;
 
-use self::problems::Problems;
+use self::problems::ViewProblems;
 pub use self::{
-    calls::{CallView, Shared},
-    write::{calls, types},
+    calls::{CallView, SharedParameter},
+    write::{call_views_module, views_module},
 };
 use crate::{
-    config::{Config, View},
+    config::{Config, ViewConfig},
     diagnostics::Diagnostics,
     names,
-    plan::{Plan, described},
-    schema::{Graph, SchemaId},
-    shape::{Body, Field, Shapes, TypeId, TypeRef, text},
+    plan::{SidePlan, description_of},
+    schema::{SchemaGraph, SchemaId},
+    shape::{Shapes, StructField, TypeBody, TypeId, TypeRef, display_type},
 };
 
 /// The views of a contract.
 #[derive(Debug, Default)]
-pub struct Views<'a> {
-    /// Those over types.
+pub struct ContractViews<'a> {
+    /// Views over types.
     pub types: Vec<TypeView<'a>>,
-    /// Those over calls.
+    /// Views over calls.
     pub calls: Vec<CallView<'a>>,
 }
 
 /// A trait over types.
 #[derive(Debug)]
 pub struct TypeView<'a> {
-    /// What its owner says of it.
-    pub view: &'a View,
-    /// What all types have.
-    pub members: Vec<Member>,
-    /// The types, and the fields of the members, in the order of the members.
-    pub types: Vec<(TypeId, Vec<&'a Field>)>,
+    /// The configuration of the view.
+    pub view: &'a ViewConfig,
+    /// The properties that all types have.
+    pub members: Vec<ViewMember>,
+    /// The types, each with its fields in the order of `members`.
+    pub types: Vec<(TypeId, Vec<&'a StructField>)>,
 }
 
-/// A member that all types of a view have.
+/// A property that all types of a view have.
 #[derive(Debug)]
-pub struct Member {
-    /// Its name on the wire.
+pub struct ViewMember {
+    /// Its JSON name.
     pub wire: String,
-    /// The getter.
+    /// The name of the getter.
     pub name: String,
-    /// What is said of it, when all types say the same.
+    /// Its description, if it is the same in all types.
     pub doc: Option<String>,
-    /// Whether some type may leave it out.
+    /// True if the property is optional in at least one type.
     pub optional: bool,
-    /// What it holds.
-    pub holds: Holds,
+    /// Its type in the view.
+    pub holds: MemberType,
 }
 
-/// What a member holds.
+/// The type of a property in a view.
 #[derive(Debug)]
-pub enum Holds {
-    /// One type everywhere.
+pub enum MemberType {
+    /// The same type in all types of the view.
     Same(TypeRef),
-    /// A type of its own in each type.
-    Each(Associated),
-    /// A list of such.
-    ListOf(Associated),
+    /// A different type in each of them.
+    Each(AssociatedType),
+    /// A list whose element type differs.
+    ListOf(AssociatedType),
 }
 
-/// A type that differs.
+/// An associated type of the trait.
 #[derive(Debug)]
-pub struct Associated {
-    /// Its name.
+pub struct AssociatedType {
+    /// The name of the associated type.
     pub name: String,
-    /// What it is, in the order of the view's types.
+    /// The concrete types, in the order of the types of the view.
     pub types: Vec<TypeRef>,
 }
 
-impl Member {
-    /// The associated type, when there is one.
+impl ViewMember {
+    /// Returns the associated type of the property, if it has one.
     #[must_use]
-    pub const fn associated(&self) -> Option<&Associated> {
+    pub const fn associated_type(&self) -> Option<&AssociatedType> {
         match &self.holds {
-            Holds::Same(_) => None,
-            Holds::Each(associated) | Holds::ListOf(associated) => Some(associated),
+            MemberType::Same(_) => None,
+            MemberType::Each(associated) | MemberType::ListOf(associated) => Some(associated),
         }
     }
 }
 
-/// Decides the views of a contract; `listed` are the schemas of each one's types, as far as they are
-/// in the part that is generated. A view of which that part has nothing is left out.
+/// Resolves the views of a contract. `listed` contains the schemas of each view that the selection of
+/// operations keeps; a view without any of them is omitted.
 #[must_use]
-pub fn views<'a>(
+pub fn resolve_views<'a>(
     config: &'a Config,
-    (graph, shapes): (&'a Graph, &'a Shapes),
+    (graph, shapes): (&'a SchemaGraph, &'a Shapes),
     listed: &[Vec<SchemaId>],
-    plan: &'a Plan<'a>,
+    plan: &'a SidePlan<'a>,
     diagnostics: &mut Diagnostics,
-) -> Views<'a> {
-    let mut found = Views::default();
-    let mut asked = Vec::new();
+) -> ContractViews<'a> {
+    let mut found = ContractViews::default();
+    let mut valid = Vec::new();
     for (index, view) in config.views.iter().enumerate() {
-        let mut problems = Problems { config, index, view, found: diagnostics };
-        if problems.form() {
-            asked.push((index, view));
+        let mut problems = ViewProblems { config, index, view, found: diagnostics };
+        if problems.check_options() {
+            valid.push((index, view));
         }
     }
     let (over_types, over_calls): (Vec<_>, Vec<_>) =
-        asked.into_iter().partition(|(_, view)| !view.types.is_empty());
+        valid.into_iter().partition(|(_, view)| !view.types.is_empty());
     for (index, view) in over_types {
-        let mut problems = Problems { config, index, view, found: diagnostics };
+        let mut problems = ViewProblems { config, index, view, found: diagnostics };
         let schemas = listed.get(index).map_or(&[][..], Vec::as_slice);
         found.types.extend(type_view(schemas, (graph, shapes), &mut problems));
     }
     for (index, view) in over_calls {
-        let mut problems = Problems { config, index, view, found: diagnostics };
+        let mut problems = ViewProblems { config, index, view, found: diagnostics };
         found.calls.extend(calls::call_view(plan, &found.types, shapes, &mut problems));
     }
     found
@@ -125,15 +125,15 @@ pub fn views<'a>(
 
 fn type_view<'a>(
     schemas: &[SchemaId],
-    (graph, shapes): (&'a Graph, &'a Shapes),
-    problems: &mut Problems<'a, '_>,
+    (graph, shapes): (&'a SchemaGraph, &'a Shapes),
+    problems: &mut ViewProblems<'a, '_>,
 ) -> Option<TypeView<'a>> {
     let view = problems.view;
-    let mut types: Vec<(TypeId, Vec<&Field>)> = Vec::new();
+    let mut types: Vec<(TypeId, Vec<&StructField>)> = Vec::new();
     let mut whole = true;
     for &schema in schemas {
         let Some((id, fields)) = struct_of(schema, shapes) else {
-            problems.no_struct(&graph.location(schema));
+            problems.report_no_struct(&graph.absolute_location(schema));
             whole = false;
             continue;
         };
@@ -143,54 +143,55 @@ fn type_view<'a>(
         let found = view.members.iter().filter_map(|member| {
             let field = fields.iter().find(|field| field.wire == *member && !field.omitted);
             if field.is_none() {
-                problems.no_member(member, &shapes.get(id).name, fields);
+                problems.report_missing_member(member, &shapes.get(id).name, fields);
             }
             field
         });
-        let found: Vec<&Field> = found.collect();
+        let found: Vec<&StructField> = found.collect();
         whole &= found.len() == view.members.len();
         types.push((id, found));
     }
     if types.is_empty() || !whole {
         return None;
     }
-    let mut members: Vec<Member> = Vec::new();
+    let mut members: Vec<ViewMember> = Vec::new();
     for (at, wire) in view.members.iter().enumerate() {
-        let of: Vec<(TypeId, &Field)> =
+        let of: Vec<(TypeId, &StructField)> =
             types.iter().filter_map(|(id, fields)| Some((*id, *fields.get(at)?))).collect();
-        let mut docs = of.iter().map(|(_, field)| field.describe.and_then(|id| described(graph, id)));
+        let mut docs =
+            of.iter().map(|(_, field)| field.described_by.and_then(|id| description_of(graph, id)));
         let first = docs.next().flatten();
         let doc = first.filter(|first| docs.all(|doc| doc.as_ref() == Some(first)));
         let optional = of.iter().any(|(_, field)| !field.required);
-        let Some(holds) = holds(wire, &of, shapes, problems) else {
+        let Some(holds) = member_type(wire, &of, shapes, problems) else {
             whole = false;
             continue;
         };
-        members.push(Member { wire: wire.clone(), name: names::field_name(wire), doc, optional, holds });
+        members.push(ViewMember { wire: wire.clone(), name: names::field_name(wire), doc, optional, holds });
     }
     (whole && check_associated(&members, problems)).then_some(TypeView { view, members, types })
 }
 
-/// The struct of a schema and its fields.
-fn struct_of(schema: SchemaId, shapes: &Shapes) -> Option<(TypeId, &[Field])> {
-    let TypeRef::Named(id) = unboxed(shapes.of(schema)) else { return None };
-    let Body::Struct(body) = &shapes.get(*id).body else { return None };
+/// Returns the struct of a schema and its fields.
+fn struct_of(schema: SchemaId, shapes: &Shapes) -> Option<(TypeId, &[StructField])> {
+    let TypeRef::Named(id) = strip_boxes(shapes.type_of_schema(schema)) else { return None };
+    let TypeBody::Struct(body) = &shapes.get(*id).body else { return None };
     Some((*id, &body.fields))
 }
 
-/// What a member holds in each of the types; an error where they differ in form.
-fn holds(
+/// Returns the type of a property in the view; reports types that are incompatible.
+fn member_type(
     wire: &str,
-    of: &[(TypeId, &Field)],
+    of: &[(TypeId, &StructField)],
     shapes: &Shapes,
-    problems: &mut Problems<'_, '_>,
-) -> Option<Holds> {
-    let all: Vec<&TypeRef> = of.iter().map(|(_, field)| unboxed(&field.ty)).collect();
+    problems: &mut ViewProblems<'_, '_>,
+) -> Option<MemberType> {
+    let all: Vec<&TypeRef> = of.iter().map(|(_, field)| strip_boxes(&field.ty)).collect();
     let first = *all.first()?;
     let chosen = problems.view.associated.get(wire).cloned();
-    // What its owner named stays: the part that is generated may have one of the types alone.
-    if chosen.is_none() && all.iter().all(|ty| ty.is_as_rust(first)) {
-        return Some(Holds::Same(first.clone()));
+    // A configured associated type stays, even if the selection leaves only one of the types.
+    if chosen.is_none() && all.iter().all(|ty| ty.is_same_rust_type(first)) {
+        return Some(MemberType::Same(first.clone()));
     }
     let element = |ty: &&TypeRef| match ty {
         TypeRef::Vec(inner) => Some((**inner).clone()),
@@ -198,36 +199,37 @@ fn holds(
     };
     if let Some(types) = all.iter().map(element).collect::<Option<Vec<_>>>() {
         let name = chosen.unwrap_or_else(|| element_name(wire));
-        return Some(Holds::ListOf(Associated { name, types }));
+        return Some(MemberType::ListOf(AssociatedType { name, types }));
     }
-    // A box inside one of them is no reason for an associated type that nobody named.
-    let alike = chosen.is_none() && all.iter().all(|ty| without_boxes(ty).is_as_rust(&without_boxes(first)));
+    // Types that differ only in boxes do not become an associated type automatically.
+    let alike =
+        chosen.is_none() && all.iter().all(|ty| without_boxes(ty).is_same_rust_type(&without_boxes(first)));
     let other = of.iter().find(|(_, field)| {
-        let ty = unboxed(&field.ty);
-        form(ty) != form(first) || (alike && !ty.is_as_rust(first))
+        let ty = strip_boxes(&field.ty);
+        container_kind(ty) != container_kind(first) || (alike && !ty.is_same_rust_type(first))
     });
     if let (Some(one), Some(other)) = (of.first(), other) {
-        let said = |(id, field): &(TypeId, &Field)| {
-            format!("`{}` in `{}`", text(shapes, unboxed(&field.ty)), shapes.get(*id).name)
+        let describe = |(id, field): &(TypeId, &StructField)| {
+            format!("`{}` in `{}`", display_type(shapes, strip_boxes(&field.ty)), shapes.get(*id).name)
         };
-        problems.say(
+        problems.report(
             ("members", wire),
-            &format!("cannot say what `{wire}` holds: {} and {}", said(one), said(other)),
+            &format!("has incompatible types for `{wire}`: {} and {}", describe(one), describe(other)),
             if alike {
-                "leave the member out, or name a type for it in `associated`: a pointer stands where a type \
+                "omit the member, or name a type for it in `associated`: one of the types is boxed because it \
                  would contain itself"
             } else {
-                "leave the member out, or make a view of the types that agree"
+                "omit the member, or use separate views for the incompatible types"
             },
         );
         return None;
     }
     let name = chosen.unwrap_or_else(|| names::type_name(&names::variant_name(wire)));
-    Some(Holds::Each(Associated { name, types: all.into_iter().cloned().collect() }))
+    Some(MemberType::Each(AssociatedType { name, types: all.into_iter().cloned().collect() }))
 }
 
-/// What stands around a type; one associated type stands for types of one form only.
-const fn form(ty: &TypeRef) -> u8 {
+/// Returns a number for the container of a type; an associated type requires the same container everywhere.
+const fn container_kind(ty: &TypeRef) -> u8 {
     match ty {
         TypeRef::Vec(_) => 1,
         TypeRef::Map(_) => 2,
@@ -237,28 +239,32 @@ const fn form(ty: &TypeRef) -> u8 {
     }
 }
 
-/// Whether associated types have names of their own, and every chosen name is that of a member.
-fn check_associated(members: &[Member], problems: &mut Problems<'_, '_>) -> bool {
+/// Checks that associated types have unique valid names, and that each configured one belongs to a property.
+fn check_associated(members: &[ViewMember], problems: &mut ViewProblems<'_, '_>) -> bool {
     let view = problems.view;
     let mut good = true;
     let mut seen = BTreeSet::new();
-    for (wire, name) in members.iter().filter_map(|m| Some((&m.wire, &m.associated()?.name))) {
+    for (wire, name) in members.iter().filter_map(|m| Some((&m.wire, &m.associated_type()?.name))) {
         if names::model_name(name) != *name {
             let help = "choose a name such as `Item`";
-            problems.say(("associated", name), &format!("cannot call a type `{name}`"), help);
+            problems.report(("associated", name), &format!("has the invalid type name `{name}`"), help);
         } else if !seen.insert(name) {
             let help = format!("name it in `associated`, as in `associated = {{ {wire} = \"Item\" }}`");
-            problems.say(("members", wire), &format!("has two types called `{name}`"), &help);
+            problems.report(
+                ("members", wire),
+                &format!("has two associated types with the name `{name}`"),
+                &help,
+            );
         } else {
             continue;
         }
         good = false;
     }
     for wire in view.associated.keys().filter(|wire| !view.members.contains(wire)) {
-        let help = "name it in `members` too, or remove it from `associated`";
-        problems.say(
+        let help = "add it to `members`, or remove it from `associated`";
+        problems.report(
             ("associated", wire),
-            &format!("names a type for `{wire}`, which is none of its members"),
+            &format!("names a type for `{wire}`, which is not one of its members"),
             help,
         );
         good = false;
@@ -266,7 +272,8 @@ fn check_associated(members: &[Member], problems: &mut Problems<'_, '_>) -> bool
     good
 }
 
-/// `items` → `Item`, `entries` → `Entry`; what has no singular of that kind is `…Item`.
+/// Derives an element name: `items` → `Item`, `entries` → `Entry`; names without such a singular become
+/// `…Item`.
 fn element_name(wire: &str) -> String {
     let name = names::variant_name(wire);
     match name.strip_suffix('s') {
@@ -276,15 +283,15 @@ fn element_name(wire: &str) -> String {
     }
 }
 
-/// A box is no difference: it is there for the size of another type.
-fn unboxed(ty: &TypeRef) -> &TypeRef {
+/// Removes a box, which does not affect the getter.
+fn strip_boxes(ty: &TypeRef) -> &TypeRef {
     match ty {
-        TypeRef::Boxed(inner) => unboxed(inner),
+        TypeRef::Boxed(inner) => strip_boxes(inner),
         ty => ty,
     }
 }
 
-/// A type as it would be if none stood behind a pointer.
+/// Removes all boxes from a type.
 fn without_boxes(ty: &TypeRef) -> TypeRef {
     let inside = |inner: &TypeRef| Box::new(without_boxes(inner));
     match ty {

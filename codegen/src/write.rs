@@ -1,15 +1,15 @@
-//! Puts files on disk: only what changed, whole or not at all, and nothing beside it.
+//! Writes generated files to disk, or compares them with the files on disk.
 //!
-//! The output folder belongs to the generator: what it did not write is removed, links are
-//! never followed, and a folder that somebody else filled is refused untouched.
+//! Only changed files are written, and either all of them or none. The generator owns the output folder: it
+//! removes other files, never follows links, and refuses a folder with files that it did not generate.
 //!
-//! A test that what is committed is what is generated:
+//! A test that the committed code is up to date:
 //!
 //! ```no_run
-//! use contract_codegen::{Project, write::{Mode, apply}};
+//! use contract_codegen::{Project, write::{WriteMode, apply_files}};
 //!
 //! let generated = Project::from_config("codegen.toml".as_ref())?.generate()?;
-//! let changes = apply(&generated.files, "src/generated".as_ref(), Mode::Check)?;
+//! let changes = apply_files(&generated.files, "src/generated".as_ref(), WriteMode::Check)?;
 //! assert!(changes.is_clean(), "{}", changes.difference.unwrap_or_default());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -23,37 +23,37 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use self::{difference::difference, disk::Found};
-use crate::render::Files;
+use self::{difference::first_difference, disk::EntryKind};
+use crate::render::OutputFiles;
 
-/// What is done with differences.
+/// The effect of a call on files that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// They are written.
+pub enum WriteMode {
+    /// Write the changes.
     Write,
-    /// They are reported, the first one as a diff.
+    /// Report the changes, and the first significant one as a diff.
     Check,
-    /// They are reported.
+    /// Report the changes without a diff.
     DryRun,
 }
 
-/// What became of a file, or would become of it.
+/// The change of a file between the disk and the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
-    /// It was not there.
+pub enum FileChange {
+    /// The file is new.
     Created,
-    /// It was there with other content.
+    /// The content of the file differs.
     Updated,
-    /// It was there and is not part of the output.
+    /// The file is on disk and not part of the output.
     Removed,
-    /// Nothing, but for line endings.
+    /// The content is the same, except for line endings.
     Same,
 }
 
-impl Change {
-    /// The word for it: `created`.
+impl FileChange {
+    /// Returns the lower-case name of the change, such as `created`.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Updated => "updated",
@@ -63,38 +63,38 @@ impl Change {
     }
 }
 
-/// Every file of the output and every stray beside them.
+/// The change of every file in the output and on disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Path below the folder, with `/`, in order.
-    pub files: BTreeMap<String, Change>,
-    /// The first difference that means something, as a unified diff from disk to output;
-    /// [`Mode::Check`] alone.
+pub struct FileChanges {
+    /// Changes by path below the output folder, with `/` as separator.
+    pub files: BTreeMap<String, FileChange>,
+    /// The first significant difference, as a unified diff from disk to output; only with
+    /// [`WriteMode::Check`].
     pub difference: Option<String>,
 }
 
-impl Changes {
-    /// Whether the folder held exactly the output.
+impl FileChanges {
+    /// Returns true if the files on disk are exactly those of the output.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.files.values().all(|change| *change == Change::Same)
+        self.files.values().all(|change| *change == FileChange::Same)
     }
 
-    /// How many files had this change.
+    /// Counts the files with this change.
     #[must_use]
-    pub fn count(&self, change: Change) -> usize {
+    pub fn count(&self, change: FileChange) -> usize {
         self.files.values().filter(|each| **each == change).count()
     }
 }
 
-/// Why nothing, or not everything, could be written.
+/// The reason why files could not be written.
 #[derive(Debug)]
 pub enum WriteError {
-    /// Something went wrong at a path.
+    /// An I/O error at a path.
     Io(PathBuf, io::Error),
-    /// The folder holds files, and none says that the generator wrote it.
-    Foreign(PathBuf),
-    /// The file is there, and does not say that the generator wrote it.
+    /// The folder contains files and was not generated before.
+    ForeignFolder(PathBuf),
+    /// The file exists and was not generated before.
     ForeignFile(PathBuf),
 }
 
@@ -102,14 +102,14 @@ impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Foreign(folder) => write!(
+            Self::ForeignFolder(folder) => write!(
                 f,
-                "{} holds files that the generator did not write; give a folder that is new, empty or its own",
+                "{} contains files that were not generated; choose a new, empty or previously generated folder",
                 folder.display()
             ),
             Self::ForeignFile(path) => write!(
                 f,
-                "{} is a file that the generator did not write; give a path that is new or its own",
+                "{} was not generated; choose a new path or a previously generated file",
                 path.display()
             ),
         }
@@ -120,109 +120,116 @@ impl std::error::Error for WriteError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io(_, error) => Some(error),
-            Self::Foreign(_) | Self::ForeignFile(_) => None,
+            Self::ForeignFolder(_) | Self::ForeignFile(_) => None,
         }
     }
 }
 
-/// Makes `folder` hold exactly `files`, or says what differs.
+/// Makes `folder` contain exactly `files`, or reports the differences.
 ///
-/// Kept beside them: names that start with a dot and, for a package, `target` and `Cargo.lock`.
-/// All content is on disk before the first file is replaced, and each is replaced by a rename.
+/// Kept are names that start with a dot and, for a package, `target` and `Cargo.lock`. All content is written
+/// to temporary files before the first file is replaced, and each file is replaced by a rename.
 ///
 /// # Errors
-/// When something cannot be read or written, with its path; when the folder is somebody else's.
-pub fn apply(files: &Files, folder: &Path, mode: Mode) -> Result<Changes, WriteError> {
+/// Returns an error with the path if a file cannot be read or written, or if the folder was not generated
+/// before.
+pub fn apply_files(files: &OutputFiles, folder: &Path, mode: WriteMode) -> Result<FileChanges, WriteError> {
     for (path, _) in files.iter() {
         if path.split('/').any(|part| part.is_empty() || part.starts_with('.') || part.contains('\\')) {
-            let error =
-                io::Error::new(io::ErrorKind::InvalidInput, "not a plain path below the output folder");
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "invalid path for an output file");
             return Err(WriteError::Io(folder.join(path), error));
         }
     }
     let package = files.0.contains_key("Cargo.toml");
-    let present = disk::list(folder, package)?;
-    if present.keys().any(|path| !disk::is_left(path)) && !disk::is_own(folder) {
-        return Err(WriteError::Foreign(folder.to_path_buf()));
+    let present = disk::list_folder(folder, package)?;
+    if present.keys().any(|path| !disk::is_staging_leftover(path)) && !disk::is_generated_folder(folder) {
+        return Err(WriteError::ForeignFolder(folder.to_path_buf()));
     }
-    let mut changes = Changes::default();
-    let mut shown: Option<difference::Difference> = None;
+    let mut changes = FileChanges::default();
+    let mut shown: Option<difference::FileDifference> = None;
     for (path, content) in files.iter() {
         let before = match present.get(path) {
-            Some(Found::File) => Some(disk::read(&folder.join(path))?),
-            Some(Found::Other) => Some(Vec::new()),
+            Some(EntryKind::File) => Some(disk::read_file(&folder.join(path))?),
+            Some(EntryKind::Other) => Some(Vec::new()),
             None => None,
         };
         let change = match &before {
-            None => Change::Created,
-            Some(bytes) if same(bytes, content) && present.get(path) == Some(&Found::File) => Change::Same,
-            Some(_) => Change::Updated,
+            None => FileChange::Created,
+            Some(bytes)
+                if has_same_content(bytes, content) && present.get(path) == Some(&EntryKind::File) =>
+            {
+                FileChange::Same
+            }
+            Some(_) => FileChange::Updated,
         };
         changes.files.insert(path.to_owned(), change);
-        if mode == Mode::Check && change != Change::Same && shown.as_ref().is_none_or(|shown| !shown.means) {
+        if mode == WriteMode::Check
+            && change != FileChange::Same
+            && shown.as_ref().is_none_or(|shown| !shown.is_significant)
+        {
             let before = before.unwrap_or_default();
-            let found = difference(path, &String::from_utf8_lossy(&before), content);
-            if found.means || shown.is_none() {
+            let found = first_difference(path, &String::from_utf8_lossy(&before), content);
+            if found.is_significant || shown.is_none() {
                 shown = Some(found);
             }
         }
     }
     changes.difference = shown.as_ref().map(|shown| shown.text.clone());
     for path in present.keys().filter(|path| !files.0.contains_key(*path)) {
-        changes.files.insert(path.clone(), Change::Removed);
-        if mode == Mode::Check && shown.as_ref().is_none_or(|shown| !shown.means) {
-            changes.difference = Some(format!("{path} is on disk and not part of the output\n"));
+        changes.files.insert(path.clone(), FileChange::Removed);
+        if mode == WriteMode::Check && shown.as_ref().is_none_or(|shown| !shown.is_significant) {
+            changes.difference = Some(format!("{path} exists on disk but is not part of the output\n"));
         }
     }
-    if mode == Mode::Write && !changes.is_clean() {
-        disk::replace(files, folder, &changes.files)?;
+    if mode == WriteMode::Write && !changes.is_clean() {
+        disk::replace_files(files, folder, &changes.files)?;
     }
     Ok(changes)
 }
 
-/// Makes the file at `path` hold exactly the one file of `files`, or says what differs.
+/// Makes the file at `path` contain exactly the single file of `files`, or reports the difference.
 ///
-/// A file that is there must say in its first line that the generator wrote it, or be empty. It
-/// is replaced by a rename once all content is on disk; nothing beside it is looked at.
+/// An existing file must be empty or have the generator's mark in its first line. It is replaced by a rename
+/// after all content is written. Other files in its folder are not affected.
 ///
 /// # Errors
-/// When something cannot be read or written, with its path; when the file is somebody else's.
-pub fn apply_file(files: &Files, path: &Path, mode: Mode) -> Result<Changes, WriteError> {
+/// Returns an error with the path if the file cannot be read or written, or was not generated before.
+pub fn apply_file(files: &OutputFiles, path: &Path, mode: WriteMode) -> Result<FileChanges, WriteError> {
     let invalid = |message: &str| {
         WriteError::Io(path.to_path_buf(), io::Error::new(io::ErrorKind::InvalidInput, message))
     };
     let mut all = files.iter();
     let (Some((_, content)), None) = (all.next(), all.next()) else {
-        return Err(invalid("the output is not one file"));
+        return Err(invalid("the output consists of more than one file"));
     };
     let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
-        return Err(invalid("no name for a file"));
+        return Err(invalid("the path has no file name"));
     };
-    let before = match disk::at(path)? {
-        Some(Found::File) => Some(disk::read(path)?),
-        Some(Found::Other) => return Err(invalid("is a folder or a link, not a file")),
+    let before = match disk::entry_at(path)? {
+        Some(EntryKind::File) => Some(disk::read_file(path)?),
+        Some(EntryKind::Other) => return Err(invalid("the path is a folder or a link, not a file")),
         None => None,
     };
     let change = match &before {
-        None => Change::Created,
-        Some(bytes) if same(bytes, content) => Change::Same,
-        Some(bytes) if bytes.is_empty() || disk::is_marked(bytes) => Change::Updated,
+        None => FileChange::Created,
+        Some(bytes) if has_same_content(bytes, content) => FileChange::Same,
+        Some(bytes) if bytes.is_empty() || disk::is_marked(bytes) => FileChange::Updated,
         Some(_) => return Err(WriteError::ForeignFile(path.to_path_buf())),
     };
-    let mut changes = Changes::default();
+    let mut changes = FileChanges::default();
     changes.files.insert(name.clone(), change);
-    if mode == Mode::Check && change != Change::Same {
+    if mode == WriteMode::Check && change != FileChange::Same {
         let before = before.unwrap_or_default();
-        changes.difference = Some(difference(&name, &String::from_utf8_lossy(&before), content).text);
+        changes.difference = Some(first_difference(&name, &String::from_utf8_lossy(&before), content).text);
     }
-    if mode == Mode::Write && change != Change::Same {
+    if mode == WriteMode::Write && change != FileChange::Same {
         disk::replace_file(path, content)?;
     }
     Ok(changes)
 }
 
-/// The folder of the Cargo workspace that `folder` lies below and that does not exclude it: the nearest
-/// one, as Cargo looks for it. A manifest that cannot be read is passed over.
+/// Returns the folder of the nearest Cargo workspace around `folder`, unless the workspace excludes it.
+/// Manifests that cannot be read are skipped.
 #[must_use]
 pub fn workspace_around(folder: &Path) -> Option<PathBuf> {
     let folder = std::path::absolute(folder).ok()?;
@@ -236,8 +243,8 @@ pub fn workspace_around(folder: &Path) -> Option<PathBuf> {
     (!excluded.any(|path| folder.starts_with(root.join(path)))).then(|| root.to_path_buf())
 }
 
-/// Equality that does not see how a checkout ends its lines.
-fn same(bytes: &[u8], content: &str) -> bool {
+/// Compares contents without regard to line endings.
+fn has_same_content(bytes: &[u8], content: &str) -> bool {
     if bytes == content.as_bytes() {
         return true;
     }

@@ -7,10 +7,10 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use contract_codegen::Build;
+use contract_codegen::BuildScript;
 
 fn main() -> ExitCode {
-    Build::of("tickets.yaml").with(|config| config.output.server = false).run("api.rs")
+    BuildScript::new("tickets.yaml").with_config(|config| config.output.server = false).run("api.rs")
 }
 
 /// Set for the process that is the build script.
@@ -91,7 +91,7 @@ const CONFIGURED: &str = "BOOK_BUILD_CONFIGURED";
 #[test]
 fn the_configured_build_script() {
     if env::var_os(CONFIGURED).is_some() {
-        let _ = Build::of("api/codegen.toml").run("api.rs");
+        let _ = BuildScript::new("api/codegen.toml").run("api.rs");
     }
 }
 
@@ -135,7 +135,7 @@ fn a_program_hears_what_was_read() -> Result<(), Box<dyn std::error::Error>> {
     fs::write(&contract, "{$defs: {seat: {$ref: seat.json}}}")?;
     fs::write(package.join("seat.json"), r#"{"type": "string", "maxLength": 4}"#)?;
     let target = package.join("api.rs");
-    let generated = Build::of(&contract).write(&target)?;
+    let generated = BuildScript::new(&contract).write_file(&target)?;
     let read: Vec<PathBuf> = generated.contract.sources.files().map(Path::to_path_buf).collect();
     assert!(fs::read_to_string(&target)?.contains("Seat"));
     for file in ["tickets.yaml", "seat.json"] {

@@ -30,7 +30,7 @@ use std::{
 
 use contract_codegen::Project;
 use contract_runtime::{
-    cli::{Exit, Process},
+    cli::{CliExit, ProcessContext},
     client::ReqwestTransport,
 };
 
@@ -71,14 +71,14 @@ const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconn
 const NOTHING: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
 
 /// What a test says of the command's surroundings, and a transport of its own.
-fn run(words: &[&str]) -> (Exit, String, String) {
+fn run(words: &[&str]) -> (CliExit, String, String) {
     let (mut output, mut errors) = (Vec::new(), Vec::new());
-    let mut process = Process {
+    let mut process = ProcessContext {
         variable: &|name| (name == "TRAIN_TICKETS_API_KEY").then(|| "hush".to_owned()),
         input: &mut Cursor::new("{\"seat\": 100}"),
         output: &mut output,
         errors: &mut errors,
-        terminal: false,
+        is_terminal: false,
         now: &SystemTime::now,
         transport: &|| Ok(Box::new(ReqwestTransport::new()?)),
     };
@@ -127,13 +127,13 @@ fn a_command_calls_a_server() {
         "--json",
     ];
     let (exit, output, errors) = run(&words);
-    assert_eq!((exit, errors.as_str()), (Exit::Done, ""));
+    assert_eq!((exit, errors.as_str()), (CliExit::Done, ""));
     assert_eq!(output, "{\"seat\":7,\"class\":\"first\"}\n");
     let (exit, output, _) =
         run(&["read-ticket", "T-01", "--query-id", "7", "--query-json", "--server", &server]);
-    assert_eq!((exit, output.as_str()), (Exit::Done, "seat: 7\nclass: first\n"));
+    assert_eq!((exit, output.as_str()), (CliExit::Done, "seat: 7\nclass: first\n"));
     let (exit, output, _) = run(&["watch-events", "--server", &server]);
-    assert_eq!((exit, output.as_str()), (Exit::Done, "{\"title\":\"a\"}\n{\"title\":\"b\"}\n"));
+    assert_eq!((exit, output.as_str()), (CliExit::Done, "{\"title\":\"a\"}\n{\"title\":\"b\"}\n"));
     let sent = serving.join().unwrap();
     assert!(
         sent[0].starts_with("GET /tickets?class=first&paidOnly=true&fare%5Bleast%5D=1.50 "),
@@ -144,14 +144,14 @@ fn a_command_calls_a_server() {
     assert!(sent[1].starts_with("GET /tickets/T-01?id=7&json=true "), "{}", sent[1]);
     assert!(sent[1].contains("x-key: hush\r\n"), "{}", sent[1]);
     let (exit, _, errors) = run(&["write-ticket", "T-01", "--body", "-", "--server", "http://127.0.0.1:1"]);
-    assert_eq!(exit, Exit::Usage);
+    assert_eq!(exit, CliExit::Usage);
     assert!(
         errors.contains("/seat: maximum (file:///input.json#/components/schemas/Ticket/properties/seat)"),
         "{errors}"
     );
     // Of several media types nobody guesses the one that a range stands for.
     let (exit, _, errors) = run(&["add-scan", "T-01", "--body", "-", "--server", "http://127.0.0.1:1"]);
-    assert!(exit == Exit::Usage && errors.contains("give --content-type TYPE"), "{errors}");
+    assert!(exit == CliExit::Usage && errors.contains("give --content-type TYPE"), "{errors}");
 }
 
 /// The package of the case. TLS is left out: it takes a compiler of C minutes, and nothing of it is written here.
@@ -224,11 +224,14 @@ fn the_package_has_a_command() {
     assert_eq!(run(&words, "{\"seat\": 7}"), (0, String::new(), String::new()));
     let (code, output, errors) = run(&["read-ticket", "T-02", "--server", &server], "");
     assert_eq!((code, output.as_str()), (5, ""));
-    assert_eq!(errors, "error: the server answered 404 Not Found\n  title: None\n");
+    assert_eq!(errors, "error: the server returned 404 Not Found\n  title: None\n");
     let sent = serving.join().unwrap();
     assert!(sent[0].starts_with("PUT /tickets/T-01 ") && sent[0].ends_with("{\"seat\": 7}"), "{}", sent[0]);
     assert!(sent[0].contains("x-key: hush\r\n"), "{}", sent[0]);
     let (code, _, errors) = run(&words, "{\"seat\": 100}");
     assert_eq!(code, 2);
-    assert!(errors.contains("the body breaks the contract") && errors.contains("/seat: maximum"), "{errors}");
+    assert!(
+        errors.contains("the body violates the contract") && errors.contains("/seat: maximum"),
+        "{errors}"
+    );
 }

@@ -6,8 +6,8 @@
 #![allow(dead_code, reason = "what these tests do not ask for is part of the output all the same")]
 
 #[rustfmt::skip]
-#[path = "cases/hangar/expected/answers.rs"]
-pub mod answers;
+#[path = "cases/hangar/expected/responses.rs"]
+pub mod responses;
 #[rustfmt::skip]
 #[path = "cases/hangar/expected/calls.rs"]
 pub mod calls;
@@ -43,18 +43,20 @@ use std::{
     time::Duration,
 };
 
-use answers::{EmptyOrProblem, OtherOrProblem};
-use calls::{ManualCall, Picture, ShipsRead, ShipsWrite, ShipsWriteCall};
-use client::{Answer, Bytes, Call, Client, Error, RequestChecks};
+use calls::{ManualCall, PictureOptions, ShipsReadOptions, ShipsWriteCall, ShipsWriteOptions};
+use client::{Bytes, Call as _, Client, Error, RequestChecks};
 use contract_runtime::{
     Contract,
-    client::{Reason, ReqwestTransport, RetryAfter},
-    layers::{Attempts, Ready, Retries, TowerTransport},
-    operation::{Operation, Outcome, Repeat},
+    client::{ReqwestTransport, RetryAfter, UnexpectedReason},
+    layers::{AttemptCount, RetryOptions, TowerTransport, TransportStack},
+    operation::{Operation, RepeatSafety, ResponseKind},
     server::{self as runtime, Rejection, RouterOptions},
-    transport::{Delivery, Sending, Sleeping, Timer, TokioTimer, Transport, TransportError, TransportFault},
+    transport::{
+        Delivery, ResponseFuture, SleepFuture, Timer, TokioTimer, Transport, TransportError, TransportFault,
+    },
 };
 use http::{Request, Response, StatusCode};
+use responses::{EmptyOrProblem, OtherOrProblem};
 use tower::ServiceExt;
 use types::{IdempotencyKey, Problem, Ship, ShipChangeSet};
 
@@ -64,7 +66,7 @@ type Reply = fn() -> Result<Response<Bytes>, TransportError>;
 struct Fake(Reply, Arc<Mutex<Vec<Request<Bytes>>>>);
 
 impl Transport for Fake {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         self.1.lock().unwrap().push(request);
         Box::pin(std::future::ready((self.0)()))
     }
@@ -103,23 +105,23 @@ fn changes(note: &str) -> ShipChangeSet {
 /// Over reqwest a client takes one line, and each part of what is around it is a setting.
 #[test]
 fn a_ready_transport_is_one_line() {
-    let client = Client::new("https://exchange.example", ReqwestTransport::ready().unwrap());
-    let sends = ReqwestTransport::new().unwrap().with_quiet_time(Duration::from_secs(5));
-    let layers = Ready {
-        retries: Some(Retries { attempts: 5, ..Retries::default() }),
-        concurrency: Some(4),
-        call_time: Some(Duration::from_secs(30)),
-        ..Ready::default()
+    let client = Client::new("https://exchange.example", ReqwestTransport::with_default_layers().unwrap());
+    let sends = ReqwestTransport::new().unwrap().with_idle_timeout(Duration::from_secs(5));
+    let layers = TransportStack {
+        retry: Some(RetryOptions { max_attempts: 5, ..RetryOptions::default() }),
+        max_concurrency: Some(4),
+        call_timeout: Some(Duration::from_secs(30)),
+        ..TransportStack::default()
     };
-    let other = Client::new("https://exchange.example", layers.over(sends, TokioTimer));
-    assert_eq!(client.core().base_url(), other.core().base_url());
+    let other = Client::new("https://exchange.example", layers.wrap(sends, TokioTimer));
+    assert_eq!(client.api_client().base_url(), other.api_client().base_url());
 }
 
 /// Waits for nothing.
 struct Impatient;
 
 impl Timer for Impatient {
-    fn sleep(&self, _: Duration) -> Sleeping {
+    fn sleep(&self, _: Duration) -> SleepFuture {
         Box::pin(std::future::ready(()))
     }
 }
@@ -131,7 +133,7 @@ fn a_call_goes_through_all_layers() {
     #[derive(Clone, Default)]
     struct Flaky(Arc<Mutex<Vec<String>>>);
     impl Transport for Flaky {
-        fn send<'a>(&'a self, operation: &'static Operation, _: Request<Bytes>) -> Sending<'a> {
+        fn send<'a>(&'a self, operation: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
             let mut sent = self.0.lock().unwrap();
             sent.push(operation.id.to_owned());
             let came = match sent.len() % 3 {
@@ -142,15 +144,16 @@ fn a_call_goes_through_all_layers() {
         }
     }
     let flaky = Flaky::default();
-    let client = Client::new("https://exchange.example", Ready::default().over(flaky.clone(), Impatient));
-    let page = run(client.ships_read("a", "t", ShipsRead::new())).unwrap();
-    assert_eq!((page.ships.len(), page.extensions.get()), (1, Some(&Attempts(3))));
+    let client =
+        Client::new("https://exchange.example", TransportStack::default().wrap(flaky.clone(), Impatient));
+    let page = run(client.ships_read("a", "t", ShipsReadOptions::new())).unwrap();
+    assert_eq!((page.ships.len(), page.extensions().get()), (1, Some(&AttemptCount(3))));
     assert_eq!(*flaky.0.lock().unwrap(), ["ships_read"; 3]);
     // One that is given up says it, too.
-    let retries = Some(Retries { attempts: 2, ..Retries::default() });
-    let layers = Ready { retries, ..Ready::default() };
-    let client = Client::new("https://exchange.example", layers.over(flaky, Impatient));
-    let error = run(client.ships_read("a", "t", ShipsRead::new())).unwrap_err();
+    let retries = Some(RetryOptions { max_attempts: 2, ..RetryOptions::default() });
+    let layers = TransportStack { retry: retries, ..TransportStack::default() };
+    let client = Client::new("https://exchange.example", layers.wrap(flaky, Impatient));
+    let error = run(client.ships_read("a", "t", ShipsReadOptions::new())).unwrap_err();
     let Error::Transport(error) = error else { panic!("{error}") };
     assert_eq!(error.attempts(), Some(2));
 }
@@ -162,17 +165,18 @@ fn a_service_of_tower_is_a_transport() {
     let router = server::router(Arc::clone(&echo), RouterOptions::default());
     let service = router.map_request(|request: Request<Bytes>| request.map(axum::body::Body::from));
     let client = Client::new("https://exchange.example", TowerTransport::new(service));
-    let page = drive(client.ships_read("here", "t", ShipsRead::new())).unwrap();
-    assert_eq!((page.status, page.ships.len()), (StatusCode::OK, 0));
+    let page = drive(client.ships_read("here", "t", ShipsReadOptions::new())).unwrap();
+    assert_eq!((page.status(), page.ships.len()), (StatusCode::OK, 0));
     let heard = echo.0.lock().unwrap();
-    assert!(matches!(&heard[..], [server::Incoming::ShipsRead(call)] if call.ship_id == "here"), "{heard:?}");
+    assert!(matches!(&heard[..], [server::AnyCall::ShipsRead(call)] if call.ship_id == "here"), "{heard:?}");
 }
 
 #[test]
 fn arguments_go_where_the_contract_says() {
     let (client, sent) = fake(|| answer(200, "application/json", r#"{"ships":["a"]}"#));
-    let page = run(client.ships_read("a/b c", "é", ShipsRead::new().limit(100).tag(["x&y", "z"]))).unwrap();
-    assert_eq!((page.status, page.ships.len()), (StatusCode::OK, 1));
+    let page =
+        run(client.ships_read("a/b c", "é", ShipsReadOptions::new().limit(100).tag(["x&y", "z"]))).unwrap();
+    assert_eq!((page.status(), page.ships.len()), (StatusCode::OK, 1));
     let request = sent.lock().unwrap().remove(0);
     assert_eq!(request.method(), "GET");
     assert_eq!(
@@ -187,8 +191,8 @@ fn arguments_go_where_the_contract_says() {
 #[test]
 fn bodies_and_headers_are_sent_and_results_may_be_absent() {
     let (client, sent) = fake(|| answer(200, "application/ship+json", r#"{"name":"x"}"#));
-    let result = run(client.ships_write(&key(), &changes("n"), ShipsWrite::new())).unwrap();
-    assert_eq!(result.body, Some(ship("x")));
+    let result = run(client.ships_write(&key(), &changes("n"), ShipsWriteOptions::new())).unwrap();
+    assert_eq!(result.into_body(), Some(ship("x")));
     let request = sent.lock().unwrap().remove(0);
     assert_eq!(request.headers()["idempotency-key"], "key-000001");
     assert_eq!(request.headers()["content-type"], "application/merge-patch+json");
@@ -196,17 +200,19 @@ fn bodies_and_headers_are_sent_and_results_may_be_absent() {
 
     let (client, _) = fake(|| answer(202, "text/plain", ""));
     assert_eq!(
-        run(client.ships_write(&key(), &changes("n"), ShipsWrite::new().x_note("hi"))).unwrap().body,
+        run(client.ships_write(&key(), &changes("n"), ShipsWriteOptions::new().x_note("hi")))
+            .unwrap()
+            .into_body(),
         None
     );
 
     let (client, sent) = fake(|| answer(204, "text/plain", ""));
-    let imported: Answer<()> = run(client.import("a,b")).unwrap();
-    assert_eq!(imported.status, StatusCode::NO_CONTENT);
+    let imported: contract_runtime::client::Response<()> = run(client.import("a,b")).unwrap();
+    assert_eq!(imported.status(), StatusCode::NO_CONTENT);
     assert_eq!(sent.lock().unwrap()[0].headers()["content-type"], "text/csv");
 
     let (client, sent) = fake(|| answer(200, "image/png", "PNG"));
-    assert_eq!(run(client.picture(Picture::default())).unwrap().body, "PNG");
+    assert_eq!(run(client.picture(PictureOptions::default())).unwrap().into_body(), "PNG");
     assert!(sent.lock().unwrap()[0].body().is_empty());
 }
 
@@ -219,29 +225,29 @@ fn refusals_are_typed_and_keep_their_headers() {
             r#"{"code":"LIMITED","id":"7","detail":"SECRET"}"#,
         )
     });
-    let error = run(client.ships_write(&key(), &changes("n"), ShipsWrite::new())).unwrap_err();
+    let error = run(client.ships_write(&key(), &changes("n"), ShipsWriteOptions::new())).unwrap_err();
     assert_eq!(error.status(), Some(StatusCode::TOO_MANY_REQUESTS));
     assert_eq!(error.header("retry-after"), Some("7"));
     assert_eq!(error.retry_after(), Some(RetryAfter::Delay(Duration::from_secs(7))));
     assert_eq!(error.body().unwrap().code, "LIMITED");
     // What `shown` names, and nothing else of a refusal.
-    assert_eq!(error.to_string(), "the server answered 429 Too Many Requests: code LIMITED, id 7");
-    assert_eq!(format!("{error:?}"), format!("Answer({error})"));
+    assert_eq!(error.to_string(), "the server returned 429 Too Many Requests: code LIMITED, id 7");
+    assert_eq!(format!("{error:?}"), format!("ErrorResponse({error})"));
 }
 
 /// Each status has the body that the contract gives it; a proxy's page keeps status, headers
 /// and body.
 #[test]
 fn refusals_of_several_types_are_told_apart() {
-    #[allow(deprecated, reason = "the contract says so of this one")]
+    #[allow(deprecated, reason = "deprecated by the contract of this one")]
     let call = |reply: Reply| run(fake(reply).0.ship_remove("a")).unwrap_err();
     let unknown = call(|| answer(404, "application/json", r#"{"code":"GONE"}"#));
     assert_eq!(unknown.body(), Some(&OtherOrProblem::Problem(problem("GONE"))));
     let used = call(|| answer(409, "application/json", r#"{"other":"x"}"#));
     assert_eq!(used.body(), Some(&OtherOrProblem::Other(read(r#"{"other":"x"}"#))));
     let page = call(|| answer(404, "text/html", "<html>"));
-    let Error::Unreadable(page) = page else { panic!("{page}") };
-    assert_eq!((page.status.as_u16(), page.reason), (404, Reason::MediaType));
+    let Error::UnexpectedResponse(page) = page else { panic!("{page}") };
+    assert_eq!((page.status.as_u16(), page.reason), (404, UnexpectedReason::MediaType));
     assert_eq!((&page.headers["retry-after"], &page.body[..]), (&"7".parse().unwrap(), &b"<html>"[..]));
 }
 
@@ -250,14 +256,14 @@ fn refusals_of_several_types_are_told_apart() {
 fn other_answers_are_unreadable() {
     let check = |reply: Reply, status: u16, expect: &str| {
         let (client, _) = fake(reply);
-        let error = run(client.ships_read("a", "t", ShipsRead::default())).unwrap_err();
+        let error = run(client.ships_read("a", "t", ShipsReadOptions::default())).unwrap_err();
         assert_eq!(error.status().unwrap().as_u16(), status);
         let text = format!("{error} {error:?}");
-        let Error::Unreadable(unreadable) = error else { panic!("{error}") };
+        let Error::UnexpectedResponse(unreadable) = error else { panic!("{error}") };
         assert_eq!(unreadable.reason.to_string(), expect);
         assert!(!format!("{text} {unreadable:?}").contains("SECRET"), "{text}");
     };
-    check(|| answer(502, "text/html", "<html>SECRET"), 502, "the body is of another content type");
+    check(|| answer(502, "text/html", "<html>SECRET"), 502, "unexpected content type");
     check(|| answer(200, "application/json", ""), 200, "there is no body");
     check(
         || answer(200, "application/json", r#"{"ships":["SECRET"#),
@@ -268,9 +274,9 @@ fn other_answers_are_unreadable() {
     check(
         || answer(200, "application/json", r#"{"ships":"SECRET"}"#),
         200,
-        "the body has another shape (line 1, byte 17): `type` at \"/ships\"",
+        "the body does not match its type (line 1, byte 17): `type` at \"/ships\"",
     );
-    check(|| answer(301, "text/html", "SECRET"), 301, "the contract does not name this status");
+    check(|| answer(301, "text/html", "SECRET"), 301, "undocumented status");
 }
 
 #[test]
@@ -279,12 +285,12 @@ fn failures_of_the_transport_arrive_as_they_are() {
         Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown)
             .with_source(std::io::Error::other("stalled")))
     });
-    let error = run(client.ships_read("a", "t", ShipsRead::default())).unwrap_err();
-    assert_eq!(error.to_string(), "no answer in time: stalled");
+    let error = run(client.ships_read("a", "t", ShipsReadOptions::default())).unwrap_err();
+    assert_eq!(error.to_string(), "the request timed out: stalled");
     assert_eq!(error.status(), None);
     let Error::Transport(cause) = error else { panic!("{error}") };
     assert_eq!((cause.fault(), cause.delivery()), (TransportFault::Timeout, Delivery::Unknown));
-    assert!(cause.cause::<std::io::Error>().is_some());
+    assert!(cause.downcast_source::<std::io::Error>().is_some());
 }
 
 #[test]
@@ -295,20 +301,20 @@ fn what_breaks_the_contract_is_not_sent() {
         let Error::InvalidRequest(violations) = error else { panic!("{error}") };
         violations.iter().map(|each| format!("{} {}", each.pointer, each.keyword)).collect()
     }
-    let error = run(client.ships_write(&key(), &long, ShipsWrite::new())).unwrap_err();
+    let error = run(client.ships_write(&key(), &long, ShipsWriteOptions::new())).unwrap_err();
     assert_eq!(refused(error), [" maxLength"]);
     let key: IdempotencyKey = read(r#""a key of far too many characters""#);
-    let error =
-        run(client.ships_write(&key, &changes(""), ShipsWrite::new().x_note("line\nbreak"))).unwrap_err();
+    let error = run(client.ships_write(&key, &changes(""), ShipsWriteOptions::new().x_note("line\nbreak")))
+        .unwrap_err();
     assert_eq!(refused(error), ["/Idempotency-Key maxLength", "/X-Note pattern"]);
     for lost in ["", ".", ".."] {
-        let error = run(client.ships_read(lost, "t", ShipsRead::new())).unwrap_err();
+        let error = run(client.ships_read(lost, "t", ShipsReadOptions::new())).unwrap_err();
         assert_eq!(refused(error), ["/shipId pattern"]);
     }
     assert!(sent.lock().unwrap().is_empty());
 
     let client = client.with_request_checks(RequestChecks::Off);
-    run(client.ships_write(&key, &long, ShipsWrite::new())).unwrap();
+    run(client.ships_write(&key, &long, ShipsWriteOptions::new())).unwrap();
     assert_eq!(sent.lock().unwrap().len(), 1);
 }
 
@@ -316,7 +322,7 @@ fn what_breaks_the_contract_is_not_sent() {
 fn a_base_url_that_is_none_is_reported_by_the_call() {
     for base in ["", "exchange.example", "https://", "https://a/?b", "not a url"] {
         let client = Client::new(base, Fake(|| answer(200, "", ""), Arc::default()));
-        let error = run(client.picture(Picture::default())).unwrap_err();
+        let error = run(client.picture(PictureOptions::default())).unwrap_err();
         let Error::Transport(cause) = error else { panic!("{base}: {error}") };
         assert_eq!((cause.fault(), cause.delivery()), (TransportFault::Request, Delivery::NotSent));
     }
@@ -325,13 +331,13 @@ fn a_base_url_that_is_none_is_reported_by_the_call() {
 #[test]
 fn the_table_says_what_may_be_repeated() {
     let repeat = |id: operations::OperationId| id.operation().repeat;
-    assert_eq!(repeat(operations::OperationId::ShipsRead), Repeat::Safe);
-    assert_eq!(repeat(operations::OperationId::ShipsWrite), Repeat::Keyed);
-    assert_eq!(repeat(operations::OperationId::ShipRemove), Repeat::Idempotent);
-    assert_eq!(repeat(operations::OperationId::Picture), Repeat::Idempotent);
+    assert_eq!(repeat(operations::OperationId::ShipsRead), RepeatSafety::Safe);
+    assert_eq!(repeat(operations::OperationId::ShipsWrite), RepeatSafety::Keyed);
+    assert_eq!(repeat(operations::OperationId::ShipRemove), RepeatSafety::Idempotent);
+    assert_eq!(repeat(operations::OperationId::Picture), RepeatSafety::Idempotent);
     // What its owner says of a `POST`.
-    assert_eq!(repeat(operations::OperationId::Import), Repeat::Idempotent);
-    assert_eq!(repeat(operations::OperationId::Resolve), Repeat::Safe);
+    assert_eq!(repeat(operations::OperationId::Import), RepeatSafety::Idempotent);
+    assert_eq!(repeat(operations::OperationId::Resolve), RepeatSafety::Safe);
 }
 
 fn read<T: Contract>(text: &str) -> T {
@@ -353,16 +359,16 @@ fn a_stored_call_is_sent_again_byte_for_byte() {
     let call = ShipsWriteCall {
         idempotency_key: key(),
         body: changes("n"),
-        options: ShipsWrite::new().x_note("hi"),
+        options: ShipsWriteOptions::new().x_note("hi"),
     };
-    let stored = call.request(client.core()).store().unwrap();
+    let stored = call.build_request(client.api_client()).into_stored().unwrap();
     assert_eq!(stored.operation, "ships_write");
     for _ in 0..2 {
-        let answer = run(client.core().repeat::<ShipsWriteCall>(&stored)).unwrap();
-        assert_eq!(answer.body, Some(ship("x")));
+        let answer = run(client.api_client().send_stored::<ShipsWriteCall>(&stored)).unwrap();
+        assert_eq!(*answer, Some(ship("x")));
     }
-    let direct = run(client.core().call(&call)).unwrap();
-    assert_eq!(direct.body, Some(ship("x")));
+    let direct = run(client.api_client().call(&call)).unwrap();
+    assert_eq!(direct.into_body(), Some(ship("x")));
     let sent = sent.lock().unwrap();
     for again in &sent[1..] {
         assert_eq!(
@@ -372,7 +378,7 @@ fn a_stored_call_is_sent_again_byte_for_byte() {
     }
     // What breaks the contract is not kept either.
     let broken = ShipsWriteCall { body: read(&format!("{:?}", "x".repeat(17))), ..call };
-    assert!(broken.request(client.core()).store().is_err());
+    assert!(broken.build_request(client.api_client()).into_stored().is_err());
 }
 
 /// A caller speaks to its transport, and the transport to its caller, by types of their own.
@@ -382,7 +388,7 @@ fn extensions_go_with_a_call_and_come_with_its_answer() {
     struct Attempt(u32);
     struct Counting;
     impl Transport for Counting {
-        fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+        fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
             let Attempt(before) = request.extensions().get().cloned().unwrap_or(Attempt(0));
             let mut answer = answer(204, "text/plain", "").unwrap();
             answer.extensions_mut().insert(Attempt(before + 1));
@@ -390,15 +396,15 @@ fn extensions_go_with_a_call_and_come_with_its_answer() {
         }
     }
     let client = Client::new("https://exchange.example", Counting);
-    let answer = run(client.import("a").with(Attempt(4))).unwrap();
-    assert_eq!(answer.extensions.get(), Some(&Attempt(5)));
+    let answer = run(client.import("a").with_extension(Attempt(4))).unwrap();
+    assert_eq!(answer.extensions().get(), Some(&Attempt(5)));
 }
 
 /// What a service says of a call, and what it was asked.
-struct Echo(Mutex<Vec<server::Incoming>>);
+struct Echo(Mutex<Vec<server::AnyCall>>);
 
 impl server::Service for Echo {
-    fn reject(&self, _: &runtime::Context, rejection: Rejection) -> runtime::Response {
+    fn reject(&self, _: &runtime::RequestContext, rejection: Rejection) -> runtime::Response {
         let mut response = runtime::Response::new(format!("{rejection}").into());
         *response.status_mut() = StatusCode::from_u16(rejection.status()).unwrap();
         response
@@ -407,12 +413,12 @@ impl server::Service for Echo {
     async fn ships_read(
         &self,
         call: calls::ShipsReadCall,
-        _: runtime::Context,
-    ) -> Result<types::ShipPage, runtime::Refusal<EmptyOrProblem>> {
+        _: runtime::RequestContext,
+    ) -> Result<types::ShipPage, runtime::ErrorResponse<EmptyOrProblem>> {
         let moved = call.ship_id == "moved";
-        self.0.lock().unwrap().push(server::Incoming::ShipsRead(call));
+        self.0.lock().unwrap().push(server::AnyCall::ShipsRead(call));
         match moved {
-            true => Err(runtime::Refusal::new(StatusCode::FOUND, EmptyOrProblem::Empty)),
+            true => Err(runtime::ErrorResponse::new(StatusCode::FOUND, EmptyOrProblem::Empty)),
             false => Ok(read(r#"{"ships":[]}"#)),
         }
     }
@@ -420,10 +426,10 @@ impl server::Service for Echo {
     async fn manual(
         &self,
         call: ManualCall,
-        _: runtime::Context,
-    ) -> Result<runtime::Bytes, runtime::Refusal<Problem>> {
+        _: runtime::RequestContext,
+    ) -> Result<runtime::Bytes, runtime::ErrorResponse<Problem>> {
         let bytes = call.body.clone();
-        self.0.lock().unwrap().push(server::Incoming::Manual(call));
+        self.0.lock().unwrap().push(server::AnyCall::Manual(call));
         Ok(bytes)
     }
 }
@@ -431,7 +437,7 @@ impl server::Service for Echo {
 struct Direct(runtime::Router);
 
 impl Transport for Direct {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         let router = self.0.clone();
         Box::pin(async move {
             let response = router.oneshot(request.map(axum::body::Body::from)).await.unwrap();
@@ -468,20 +474,23 @@ fn what_is_asked_is_what_is_read() {
         query_name: 7,
         lower_query_name: "x".to_owned(),
         body: Bytes::from_static(b"{ \"a\" : 1 }"),
-        options: calls::Manual::new().range(read(r#"{"from":1,"to":2}"#)),
+        options: calls::ManualOptions::new().range(read(r#"{"from":1,"to":2}"#)),
     };
-    let answer = drive(client.core().call(&call)).unwrap();
-    assert_eq!(answer.body, call.body);
-    assert_eq!(*echo.0.lock().unwrap(), [server::Incoming::Manual(call)]);
+    let answer = drive(client.api_client().call(&call)).unwrap();
+    assert_eq!(*answer, call.body);
+    assert_eq!(*echo.0.lock().unwrap(), [server::AnyCall::Manual(call)]);
 }
 
 /// A redirect beside `200` is a refusal for the client, for the service, and in the table.
 #[test]
 fn both_sides_agree_what_is_a_success() {
     let (client, _) = wired();
-    let refused = drive(client.ships_read("moved", "t", ShipsRead::new())).unwrap_err();
+    let refused = drive(client.ships_read("moved", "t", ShipsReadOptions::new())).unwrap_err();
     assert_eq!((refused.status(), refused.body()), (Some(StatusCode::FOUND), Some(&EmptyOrProblem::Empty)));
     let row = operations::OperationId::ShipsRead.operation();
-    assert_eq!((row.outcome(302), row.outcome(200)), (Some(Outcome::Refusal), Some(Outcome::Success)));
-    assert!(drive(client.ships_read("here", "t", ShipsRead::new())).is_ok());
+    assert_eq!(
+        (row.response_kind(302), row.response_kind(200)),
+        (Some(ResponseKind::Error), Some(ResponseKind::Success))
+    );
+    assert!(drive(client.ships_read("here", "t", ShipsReadOptions::new())).is_ok());
 }

@@ -33,14 +33,14 @@ use std::{
     thread::JoinHandle,
 };
 
-use calls::Both;
+use calls::BothOptions;
 use client::{Bytes, Client, Error};
 use contract_runtime::{
     client::ReqwestTransport,
     operation::Operation,
-    transport::{Delivery, Sending, Transport, TransportFault},
+    transport::{Delivery, ResponseFuture, Transport, TransportFault},
 };
-use credentials::{ClientCredentials, Credentials, Missing};
+use credentials::{ClientCredentials, Credentials, MissingCredentials};
 use http::{Request, Response};
 
 /// Answers 204 to who is known, 401 to who is not, and gives tokens of which only the second is good.
@@ -87,7 +87,7 @@ impl Vault {
 }
 
 impl Transport for Vault {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         let (status, body) = self.take(&request);
         Box::pin(async move { Ok(Response::builder().status(status).body(body.into()).unwrap()) })
     }
@@ -95,7 +95,7 @@ impl Transport for Vault {
 
 fn client(credentials: Credentials) -> (Client, Vault) {
     let vault = Vault::default();
-    (Client::new("https://vault.example", credentials.over(vault.clone())), vault)
+    (Client::new("https://vault.example", credentials.wrap(vault.clone())), vault)
 }
 
 /// The same behind a connection, for so many requests.
@@ -157,13 +157,13 @@ async fn a_server_behind_a_connection_takes_them() {
         .new_key("a/b")
         .person("t")
         .machine_client(machine.with_token_url(format!("{address}/oauth/token")));
-    let client = Client::new(&address, all.over(ReqwestTransport::new().unwrap()));
+    let client = Client::new(&address, all.wrap(ReqwestTransport::new().unwrap()));
     client.open().await.unwrap();
     client.keyed().await.unwrap();
-    client.both(Both::new().page(2)).await.unwrap();
+    client.both(BothOptions::new().page(2)).await.unwrap();
     client.with_token().await.unwrap();
     client.machine().await.unwrap();
-    let basic = Credentials::new().basic("me", "pw").over(ReqwestTransport::new().unwrap());
+    let basic = Credentials::new().basic("me", "pw").wrap(ReqwestTransport::new().unwrap());
     Client::new(&address, basic).keyed().await.unwrap();
     serving.join().unwrap();
     let machine = ["/oauth/token", "/machine", "/oauth/token", "/machine"];
@@ -183,8 +183,8 @@ async fn each_operation_is_shown_what_it_asks_for() {
     client.open().await.unwrap();
     client.keyed().await.unwrap();
     client.maybe().await.unwrap();
-    client.both(Both::new()).await.unwrap();
-    client.both(Both::new().page(2)).await.unwrap();
+    client.both(BothOptions::new()).await.unwrap();
+    client.both(BothOptions::new().page(2)).await.unwrap();
     client.with_token().await.unwrap();
     // The first token is refused, a second one fetched, and kept.
     client.machine().await.unwrap();
@@ -207,11 +207,11 @@ async fn what_is_missing_is_said_before_anything_is_sent() {
     match client.keyed().await.unwrap_err() {
         Error::Transport(error) => {
             assert_eq!((error.fault(), error.delivery()), (TransportFault::Declined, Delivery::NotSent));
-            assert_eq!(error.cause::<Missing>().unwrap().operation, "keyed");
+            assert_eq!(error.downcast_source::<MissingCredentials>().unwrap().operation, "keyed");
             assert!(error.to_string().ends_with("not set: `api-key`, or `basic`"), "{error}");
         }
         other => panic!("{other}"),
     }
-    assert!(client.both(Both::new()).await.unwrap_err().to_string().ends_with("not set: `new`"));
+    assert!(client.both(BothOptions::new()).await.unwrap_err().to_string().ends_with("not set: `new`"));
     assert_eq!(vault.asked(), ["/maybe"]);
 }

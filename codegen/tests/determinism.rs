@@ -8,8 +8,8 @@ use std::{
 };
 
 use contract_codegen::{
-    Files, Project, Sources,
-    config::{Builders, Config, Layout},
+    OutputFiles, Project, Sources,
+    config::{BuilderScope, Config, OutputLayout},
 };
 
 #[allow(dead_code, reason = "it is asked where it looks, not run")]
@@ -22,7 +22,7 @@ fn project() -> Project {
     Project::from_config(&config).unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn files(project: &Project) -> Files {
+fn files(project: &Project) -> OutputFiles {
     project.generate().unwrap_or_else(|e| panic!("{e}")).files
 }
 
@@ -37,8 +37,8 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn assert_same(one: &Files, other: &Files) {
-    let names = |files: &Files| files.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+fn assert_same(one: &OutputFiles, other: &OutputFiles) {
+    let names = |files: &OutputFiles| files.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
     assert_eq!(names(one), names(other));
     for ((name, a), (_, b)) in one.iter().zip(other.iter()) {
         let line = a.lines().zip(b.lines()).position(|(a, b)| a != b);
@@ -84,11 +84,11 @@ fn files_of_json_and_yaml_are_generated_the_same_in_every_order() {
         let mut files = several(case);
         assert_eq!(files.len(), count, "{case}: {files:?}");
         assert!(files.iter().any(|file| file.extension().is_some_and(|ending| ending == "yaml")));
-        for layout in [Layout::Crate, Layout::Modules] {
+        for layout in [OutputLayout::Crate, OutputLayout::Modules] {
             let generate = |inputs: Vec<PathBuf>| {
                 let mut config = Config::default();
                 config.output.layout = layout;
-                config.types.builders = Builders::All;
+                config.types.builders = BuilderScope::All;
                 self::files(&Project { config, base: PathBuf::new(), inputs })
             };
             let first = generate(files.clone());
@@ -117,8 +117,8 @@ fn texts_are_generated_the_same_in_every_order() {
         let texts: Vec<(&str, &str, &str)> =
             texts.iter().map(|(name, text)| (name.as_str(), "", text.as_str())).collect();
         let project = Project::default();
-        let contract = project.understand(Sources::from_texts(&texts).unwrap()).unwrap();
-        let generated = project.emit(contract).unwrap_or_else(|e| panic!("{e}"));
+        let contract = project.analyze_sources(Sources::from_texts(&texts).unwrap()).unwrap();
+        let generated = project.generate_from(contract).unwrap_or_else(|e| panic!("{e}"));
         let files = generated.files.iter().filter(|(name, _)| *name != "src/lib.rs");
         files.map(|(name, text)| (name.to_owned(), text.to_owned())).collect::<Vec<_>>()
     };

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use contract_codegen::{Files, Project, Sources};
+use contract_codegen::{OutputFiles, Project, Sources};
 use similar::{DiffTag, TextDiff};
 
 /// The documents of the exchange: name and text.
@@ -23,7 +23,7 @@ fn documents() -> Vec<(String, String)> {
 }
 
 /// What is generated when each of these schemas has one more optional property.
-fn generated(edited: &[&str]) -> Files {
+fn generated(edited: &[&str]) -> OutputFiles {
     let mut documents = documents();
     for stem in edited {
         let ending = format!("{stem}.schema.json");
@@ -40,9 +40,9 @@ fn generated(edited: &[&str]) -> Files {
     let project = Project::from_config(&config).unwrap_or_else(|problems| panic!("{problems}"));
     let texts: Vec<(&str, &str, &str)> =
         documents.iter().map(|(name, text)| (name.as_str(), "", text.as_str())).collect();
-    let contract = project.understand(Sources::from_texts(&texts).unwrap());
+    let contract = project.analyze_sources(Sources::from_texts(&texts).unwrap());
     let contract = contract.unwrap_or_else(|problems| panic!("{problems}"));
-    project.emit(contract).unwrap_or_else(|problems| panic!("{problems}")).files
+    project.generate_from(contract).unwrap_or_else(|problems| panic!("{problems}")).files
 }
 
 /// Lines of a text that an edit replaces, and by what.
@@ -64,7 +64,7 @@ fn hunks(before: &str, after: &str) -> Vec<Hunk> {
 }
 
 /// How many lines go and come, by file.
-fn changed(before: &Files, after: &Files) -> BTreeMap<String, usize> {
+fn changed(before: &OutputFiles, after: &OutputFiles) -> BTreeMap<String, usize> {
     assert!(before.0.keys().eq(after.0.keys()), "files come or go");
     let mut found = BTreeMap::new();
     for ((name, old), (_, new)) in before.iter().zip(after.iter()) {
@@ -114,7 +114,7 @@ fn edits_of_two_schemas_merge_to_what_both_together_give() {
     let before = generated(&[]);
     for (one, other) in [("ship", "stock-lot"), ("/blueprint", "change-result"), ("ship", "page")] {
         let (first, second, both) = (generated(&[one]), generated(&[other]), generated(&[one, other]));
-        let files = |files: &Files| files.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+        let files = |files: &OutputFiles| files.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
         assert!(
             [&first, &second, &both].iter().all(|each| files(each) == files(&before)),
             "files come or go"

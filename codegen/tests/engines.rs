@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use contract_codegen::{
-    Project, Reading, Sources,
+    AnalyzedContract, Project, Sources,
     engines::{Engines, Opinion, Row, openapi_30, opinions},
 };
 
@@ -14,9 +14,9 @@ fn engines() -> Engines {
     Engines::of(PathBuf::from(env!("CARGO_BIN_EXE_contract-codegen")))
 }
 
-fn of_text(text: &str) -> Reading {
+fn of_text(text: &str) -> AnalyzedContract {
     let sources = Sources::from_texts(&[("a.json", "https://a.example/a.json", text)]).unwrap();
-    Project::default().understand(sources).unwrap()
+    Project::default().analyze_sources(sources).unwrap()
 }
 
 #[track_caller]
@@ -113,7 +113,7 @@ fn operations_are_measured_on_methods() {
 fn operations_of_one_path_are_measured_one_by_one() {
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/operations_apart/input/api.yaml");
     let project = Project { inputs: vec![input], ..Project::default() };
-    let contract = project.read().unwrap();
+    let contract = project.read_contract().unwrap();
     let opinions = opinions(&contract, &engines());
     assert_eq!(opinions[0].refusals, []);
     let lowered = openapi_30(&contract).value;
@@ -130,7 +130,7 @@ fn operations_of_one_path_are_measured_one_by_one() {
 fn progenitor_reads_the_hangar_as_we_do() {
     let input = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/hangar/input.json");
     let project = Project { inputs: vec![input], ..Project::default() };
-    let opinions = opinions(&project.read().unwrap(), &engines());
+    let opinions = opinions(&project.read_contract().unwrap(), &engines());
     let refused: Vec<&str> =
         opinions[0].refusals.iter().map(|refusal| refusal.place.rsplit('#').next().unwrap()).collect();
     let beyond =

@@ -11,7 +11,7 @@ use std::{
 
 use contract_codegen::{
     Project,
-    mock::{Mock, Verdict},
+    mock::{MockServer, MockVerdict},
 };
 use contract_runtime::server::Bytes;
 use http::{Request, StatusCode};
@@ -95,36 +95,39 @@ fn sent(address: &str, request: &str) -> (String, String) {
 fn a_library_asks_without_a_socket() {
     let folder = folder("library");
     let project = Project { inputs: vec![folder.join("pets.yaml")], ..Project::default() };
-    let mock = Mock::of(project, 0).unwrap();
+    let mock = MockServer::from_project(project, 0).unwrap();
     let request = Request::get("/pets/7").header("prefer", "example=cat").body(Bytes::new()).unwrap();
-    let response = mock.answer(request);
+    let response = mock.respond_to(request);
     assert_eq!(
         (response.status(), response.body().as_ref()),
         (StatusCode::OK, br#"{"name":"Tom"}"#.as_slice())
     );
 
-    let refused = mock.answer(Request::get("/pets/seven").body(Bytes::new()).unwrap());
-    let verdict = refused.extensions().get::<Verdict>().unwrap();
-    assert_eq!((verdict.broken[0].pointer.as_str(), verdict.broken[0].keyword.as_str()), ("/id", "type"));
+    let refused = mock.respond_to(Request::get("/pets/seven").body(Bytes::new()).unwrap());
+    let verdict = refused.extensions().get::<MockVerdict>().unwrap();
+    assert_eq!(
+        (verdict.violations[0].pointer.as_str(), verdict.violations[0].keyword.as_str()),
+        ("/id", "type")
+    );
 }
 
 /// The case whose client `client_runs.rs` calls.
 #[test]
 fn the_hangar_is_answered_and_its_requests_are_judged() {
     let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/hangar/codegen.toml");
-    let mock = Mock::of(Project::from_config(&case).unwrap(), 0).unwrap();
+    let mock = MockServer::from_project(Project::from_config(&case).unwrap(), 0).unwrap();
     assert!(mock.review().without_value.is_empty(), "{:?}", mock.review());
     let ask = |uri: &str| {
         let request = Request::get(uri).header("authorization", "DPoP token").header("dpop", "proof");
-        mock.answer(request.body(Bytes::new()).unwrap())
+        mock.respond_to(request.body(Bytes::new()).unwrap())
     };
     let page = ask("/ships/a/parts?type=t");
-    let verdict = page.extensions().get::<Verdict>().unwrap();
+    let verdict = page.extensions().get::<MockVerdict>().unwrap();
     assert_eq!((page.status(), verdict.operation.as_deref()), (StatusCode::OK, Some("ships_read")));
     let page: Value = serde_json::from_slice(page.body()).unwrap();
     assert!(page["ships"].is_array(), "{page}");
     let refused = ask("/ships/a/parts");
-    let broken = &refused.extensions().get::<Verdict>().unwrap().broken[0];
+    let broken = &refused.extensions().get::<MockVerdict>().unwrap().violations[0];
     assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
     assert_eq!(
         (broken.place, broken.pointer.as_str(), broken.keyword.as_str()),
@@ -137,18 +140,18 @@ fn it_says_where_it_listens_answers_and_ends_at_once() {
     let mut mock = Running::start(&folder("people"), &["pets.yaml", "--port", "0"]);
     let line = mock.line();
     let address = line.strip_prefix("listening on ").and_then(|rest| rest.split_once(": ")).unwrap();
-    assert_eq!(address.1, "1 operation of Pets 1; Ctrl-C ends it", "{line}");
+    assert_eq!(address.1, "1 operation of Pets 1; press Ctrl-C to stop", "{line}");
     let (status, body) = asked(address.0, "/pets/7?key=secret");
     assert_eq!((status.as_str(), body.as_str()), ("HTTP/1.1 200 OK", r#"{"name":"Tom"}"#));
     // What stands in a query is nobody's to log.
     assert_eq!(mock.line(), "200 GET /pets/7 readPet: example `cat`");
     assert_eq!(asked(address.0, "/pets/x").0, "HTTP/1.1 400 Bad Request");
-    assert_eq!(mock.line(), "400 GET /pets/x readPet: path /id has to be integer");
+    assert_eq!(mock.line(), "400 GET /pets/x readPet: path /id must be integer");
     // A body that is too large is refused before it is there.
     let head = format!("host: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", 65 << 20);
     let (status, body) = sent(address.0, &format!("POST /pets HTTP/1.1\r\n{head}"));
     assert_eq!(status, "HTTP/1.1 413 Payload Too Large");
-    assert!(body.contains("more than 64 MiB"), "{body}");
+    assert!(body.contains("exceeds 64 MiB"), "{body}");
     assert!(mock.line().starts_with("413 POST /pets: "));
     assert_eq!(asked(address.0, "/dogs").0, "HTTP/1.1 404 Not Found");
     assert!(mock.line().starts_with("404 GET /dogs: the contract has no path"));
@@ -157,7 +160,7 @@ fn it_says_where_it_listens_answers_and_ends_at_once() {
     assert!(mock.child.wait().unwrap().success());
     let mut said = String::new();
     mock.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.contains("examples that break their own schemas are not sent"), "{said}");
+    assert!(said.contains("examples that violate their own schema are not sent"), "{said}");
     assert!(said.contains("/examples/no/value: /: type"), "{said}");
 }
 

@@ -15,7 +15,7 @@
 use std::path::Path;
 
 use api::client::Client;
-use contract_codegen::{Files, Project, config::Layout};
+use contract_codegen::{OutputFiles, Project, config::OutputLayout};
 use contract_runtime::{Contract as _, client::ReqwestTransport};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -29,7 +29,7 @@ mod included {
     include!("one_file/api.rs");
 }
 
-fn generated(layout: Layout) -> Files {
+fn generated(layout: OutputLayout) -> OutputFiles {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/one_file");
     let mut project = Project { inputs: vec![folder.join("tickets.yaml")], ..Project::default() };
     project.config.output.layout = layout;
@@ -39,9 +39,9 @@ fn generated(layout: Layout) -> Files {
 #[test]
 fn each_module_holds_what_its_file_would() {
     let tokens = |items: Vec<syn::Item>| quote::quote!(#(#items)*).to_string();
-    let one = generated(Layout::File);
+    let one = generated(OutputLayout::File);
     let file = syn::parse_file(one.0.values().next().unwrap()).unwrap();
-    let modules = generated(Layout::Modules);
+    let modules = generated(OutputLayout::Modules);
     let mut seen = Vec::new();
     for item in file.items {
         let syn::Item::Mod(module) = item else { panic!("something beside modules") };
@@ -68,7 +68,7 @@ fn it_reads_and_checks() {
 
 /// The call that README.md shows.
 async fn seat(address: &str) -> Result<i64, Box<dyn std::error::Error>> {
-    let client = Client::new(address, ReqwestTransport::ready()?);
+    let client = Client::new(address, ReqwestTransport::with_default_layers()?);
     let ticket = client.read_ticket("T-01").await?;
     println!("seat {}", ticket.seat);
     Ok(ticket.seat)

@@ -13,8 +13,8 @@ mod stored;
 mod texts;
 
 #[rustfmt::skip]
-#[path = "cases/operations_all/expected/answers.rs"]
-pub mod answers;
+#[path = "cases/operations_all/expected/responses.rs"]
+pub mod responses;
 #[rustfmt::skip]
 #[path = "cases/operations_all/expected/bodies.rs"]
 pub mod bodies;
@@ -59,18 +59,18 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use answers::{JobAnswer, ProblemOrTextOrWait as JobRefusal};
-use bodies::{Field, File, NoteBody, UploadForm};
-use calls::{Find, Note};
+use bodies::{FilePart, MultipartField, NoteBody, UploadForm};
+use calls::{FindOptions, NoteOptions};
 use client::{Client, Error};
 use contract_runtime::{
     Contract, Json,
-    client::Reason,
+    client::UnexpectedReason,
     multipart::Bytes,
-    operation::{Operation, Typed},
+    operation::{Operation, TypedBytes},
     server::{self as runtime, Rejection, Response, Router, RouterOptions, StatusCode},
-    transport::{Sending, Transport},
+    transport::{ResponseFuture, Transport},
 };
+use responses::{JobResponse, ProblemOrTextOrWait as JobRefusal};
 use serde::Serialize;
 use tower::ServiceExt;
 
@@ -79,7 +79,7 @@ use tower::ServiceExt;
 struct InProcess(Router, Arc<Mutex<Vec<http::Request<Bytes>>>>);
 
 impl Transport for InProcess {
-    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> ResponseFuture<'a> {
         self.1.lock().unwrap().push(request.clone());
         let router = self.0.clone();
         Box::pin(async move {
@@ -125,15 +125,15 @@ fn rejected(rejection: &Rejection) -> Response {
 struct Echo;
 
 impl server::Service for Echo {
-    fn reject(&self, _: &runtime::Context, rejection: Rejection) -> Response {
+    fn reject(&self, _: &runtime::RequestContext, rejection: Rejection) -> Response {
         rejected(&rejection)
     }
 
     async fn find(
         &self,
         call: calls::FindCall,
-        _: runtime::Context,
-    ) -> Result<Vec<Json>, runtime::Refusal<()>> {
+        _: runtime::RequestContext,
+    ) -> Result<Vec<Json>, runtime::ErrorResponse<()>> {
         let calls::FindCall { ids, range, tags, options } = call;
         Ok(vec![
             json(&ids),
@@ -157,16 +157,17 @@ impl server::Service for Echo {
     async fn job(
         &self,
         call: calls::JobCall,
-        _: runtime::Context,
-    ) -> Result<JobAnswer, runtime::Refusal<JobRefusal>> {
+        _: runtime::RequestContext,
+    ) -> Result<JobResponse, runtime::ErrorResponse<JobRefusal>> {
         let wait = || read(r#"{"seconds":7}"#);
-        let refuse =
-            |status: u16, problem| Err(runtime::Refusal::new(StatusCode::from_u16(status).unwrap(), problem));
+        let refuse = |status: u16, problem| {
+            Err(runtime::ErrorResponse::new(StatusCode::from_u16(status).unwrap(), problem))
+        };
         match call.id.as_str() {
-            "json" => Ok(JobAnswer::OkJson(read(r#"{"id":"json"}"#))),
-            "csv" => Ok(JobAnswer::OkCsv("id\ncsv".to_owned())),
-            "wait" => Ok(JobAnswer::Accepted(wait())),
-            "none" => Ok(JobAnswer::NoContent),
+            "json" => Ok(JobResponse::OkJson(read(r#"{"id":"json"}"#))),
+            "csv" => Ok(JobResponse::OkCsv("id\ncsv".to_owned())),
+            "wait" => Ok(JobResponse::Accepted(wait())),
+            "none" => Ok(JobResponse::NoContent),
             "404" => refuse(404, JobRefusal::Problem(problem("GONE"))),
             "409" => refuse(409, JobRefusal::Wait(wait())),
             "418" => refuse(418, JobRefusal::Text("short and stout".to_owned())),
@@ -177,8 +178,8 @@ impl server::Service for Echo {
     async fn upload(
         &self,
         call: calls::UploadCall,
-        _: runtime::Context,
-    ) -> Result<String, runtime::Refusal<()>> {
+        _: runtime::RequestContext,
+    ) -> Result<String, runtime::ErrorResponse<()>> {
         let UploadForm { title, size, tags, meta, file, more, others } = call.body;
         let file = (file.bytes.to_vec(), file.name, file.media_type);
         let more: Vec<_> = more.iter().map(|file| (file.bytes.len(), file.media_type.clone())).collect();
@@ -187,8 +188,12 @@ impl server::Service for Echo {
         Ok(format!("{title:?} {size:?} {tags:?} {meta:?} {file:?} {more:?} {others:?}"))
     }
 
-    async fn note(&self, call: calls::NoteCall, _: runtime::Context) -> Result<String, runtime::Refusal<()>> {
-        let undeclared = runtime::Request::undeclared(&call, 9);
+    async fn note(
+        &self,
+        call: calls::NoteCall,
+        _: runtime::RequestContext,
+    ) -> Result<String, runtime::ErrorResponse<()>> {
+        let undeclared = runtime::FromIncomingRequest::undeclared_members(&call, 9);
         Ok(match call.options.body {
             None => "nothing".to_owned(),
             Some(NoteBody::Json(note)) => format!("note {} {undeclared:?}", json(&note)),
@@ -200,12 +205,16 @@ impl server::Service for Echo {
     async fn form(
         &self,
         call: calls::FormCall,
-        _: runtime::Context,
-    ) -> Result<types::Note, runtime::Refusal<()>> {
+        _: runtime::RequestContext,
+    ) -> Result<types::Note, runtime::ErrorResponse<()>> {
         Ok(call.body)
     }
 
-    async fn bytes(&self, call: calls::BytesCall, _: runtime::Context) -> Result<Bytes, server::Refusal> {
+    async fn bytes(
+        &self,
+        call: calls::BytesCall,
+        _: runtime::RequestContext,
+    ) -> Result<Bytes, server::ErrorResponse> {
         Ok(call.body)
     }
 }
@@ -225,7 +234,7 @@ fn parameters_of_every_place_and_style_arrive() {
     let filter: types::Filter = read(r#"{"name":"é [x]","ages":[1,2],"range":{"from":2}}"#);
     let list = types::FindSku::List(vec!["a".to_owned(), "b,c".to_owned()]);
     let number = types::FindWorkflow::Integer(7);
-    let options = Find::new()
+    let options = FindOptions::new()
         .joined(["p,q", "r s"])
         .piped(vec![1, -2])
         .spaced(["ä", "b+c"])
@@ -256,7 +265,7 @@ fn parameters_of_every_place_and_style_arrive() {
         json(&"s=1; t"),
         json(&[3, 4]),
     ];
-    assert_eq!(answer.body, expect);
+    assert_eq!(*answer, expect);
     let request = sent.lock().unwrap().remove(0);
     let uri = request.uri().to_string();
     assert!(
@@ -272,8 +281,8 @@ fn parameters_of_every_place_and_style_arrive() {
 
     let one = types::FindSku::Text("x,y".to_owned());
     let name = types::FindWorkflow::Text("ci.yml".to_owned());
-    let call = client.find(&["a"], &range, &["b"], Find::new().sku(one).workflow(name));
-    let body = run(call).unwrap().body;
+    let call = client.find(&["a"], &range, &["b"], FindOptions::new().sku(one).workflow(name));
+    let body = run(call).unwrap().into_body();
     let nothing = [3, 4, 5, 6, 7, 10, 11, 12, 13, 14];
     assert!(nothing.iter().all(|&at| body[at].is_null()), "{body:?}");
     assert_eq!((&body[8], &body[9]), (&json(&"x,y"), &json(&"ci.yml")));
@@ -285,7 +294,7 @@ fn arguments_without_a_form_are_refused() {
     let (client, sent) = echo();
     let range: types::Range = read(r#"{"from":1}"#);
     let long = types::FindSku::Text("x".repeat(21));
-    let options = Find::new().joined([""]).spaced(["a b"]).sku(long).x_parts(["a,b"]);
+    let options = FindOptions::new().joined([""]).spaced(["a b"]).sku(long).x_parts(["a,b"]);
     let call = client.find(&[] as &[&str], &range, &["b"], options);
     let Err(Error::InvalidRequest(violations)) = run(call) else { panic!("sent") };
     let found: Vec<String> = violations.iter().map(|v| format!("{} {}", v.pointer, v.keyword)).collect();
@@ -300,11 +309,14 @@ fn arguments_without_a_form_are_refused() {
 fn each_answer_has_its_own_type() {
     let (client, _) = echo();
     let job = |id: &str| run(client.job(id));
-    assert_eq!(job("json").unwrap().body, JobAnswer::OkJson(read(r#"{"id":"json"}"#)));
-    assert_eq!(job("csv").unwrap().body, JobAnswer::OkCsv("id\ncsv".to_owned()));
+    assert_eq!(job("json").unwrap().into_body(), JobResponse::OkJson(read(r#"{"id":"json"}"#)));
+    assert_eq!(job("csv").unwrap().into_body(), JobResponse::OkCsv("id\ncsv".to_owned()));
     let wait = job("wait").unwrap();
-    assert_eq!((wait.status.as_u16(), wait.body), (202, JobAnswer::Accepted(read(r#"{"seconds":7}"#))));
-    assert_eq!(job("none").unwrap().body, JobAnswer::NoContent);
+    assert_eq!(
+        (wait.status().as_u16(), wait.into_body()),
+        (202, JobResponse::Accepted(read(r#"{"seconds":7}"#)))
+    );
+    assert_eq!(job("none").unwrap().into_body(), JobResponse::NoContent);
     let refused = |id: &str, status: u16, body: JobRefusal| {
         let error = job(id).unwrap_err();
         assert_eq!((error.status().unwrap().as_u16(), error.body()), (status, Some(&body)));
@@ -326,24 +338,26 @@ fn a_proxys_page_is_kept() {
         Client::new("https://exchange.example", InProcess(Router::new().fallback(page), Sent::default()));
     let error = run(client.job("json")).unwrap_err();
     assert_eq!((error.header("retry-after"), error.body()), (Some("9"), None));
-    let Error::Unreadable(page) = error else { panic!("{error}") };
-    assert_eq!((page.status.as_u16(), page.reason), (502, Reason::MediaType));
+    let Error::UnexpectedResponse(page) = error else { panic!("{error}") };
+    assert_eq!((page.status.as_u16(), page.reason), (502, UnexpectedReason::MediaType));
     assert_eq!(page.body, "<html>busy</html>");
 }
 
 #[test]
 fn parts_and_files_arrive() {
     let (client, sent) = echo();
-    let mut form =
-        UploadForm::new("Ä \"title\"\r\n".to_owned(), File::new("a \"b\".png", vec![0, 13, 10, 45, 45, 255]));
+    let mut form = UploadForm::new(
+        "Ä \"title\"\r\n".to_owned(),
+        FilePart::new("a \"b\".png", vec![0, 13, 10, 45, 45, 255]),
+    );
     form.size = Some(12);
     form.tags = Some(vec!["x".to_owned(), String::new()]);
     form.meta = Some(read(r#"{"ages":[1]}"#));
-    form.more = vec![File::from("one"), File::from("three").with_media_type("image/gif")];
-    form.others.push(Field { name: "note".to_owned(), file: File::from("kept") });
+    form.more = vec![FilePart::from("one"), FilePart::from("three").with_media_type("image/gif")];
+    form.others.push(MultipartField { name: "note".to_owned(), file: FilePart::from("kept") });
     let answer = run(client.upload(&form)).unwrap();
     assert_eq!(
-        answer.body,
+        answer.into_body(),
         "\"Ä \\\"title\\\"\\r\\n\" Some(12) Some([\"x\", \"\"]) Some(\"{\\\"ages\\\":[1]}\") \
          ([0, 13, 10, 45, 45, 255], Some(\"a \\\"b\\\".png\"), Some(\"image/png\")) \
          [(3, Some(\"application/octet-stream\")), (5, Some(\"image/gif\"))] [\"note\"]"
@@ -352,14 +366,14 @@ fn parts_and_files_arrive() {
     assert!(head.headers()["content-type"].to_str().unwrap().starts_with("multipart/form-data; boundary="));
 
     // The contract holds for parts too: octets of a file, elements of a list.
-    form.file = File::from(vec![200; 17]);
+    form.file = FilePart::from(vec![200; 17]);
     form.tags = Some(vec!["x".to_owned(); 4]);
     let Err(Error::InvalidRequest(violations)) = run(client.upload(&form)) else { panic!("sent") };
     let found: Vec<String> = violations.iter().map(|v| format!("{} {}", v.pointer, v.keyword)).collect();
     assert_eq!(found, ["/file maxLength", "/tags maxItems"]);
     // The server says the same to those who send it all the same.
     let lax = client.with_request_checks(client::RequestChecks::Off);
-    let Err(Error::Unreadable(answer)) = run(lax.upload(&form)) else { panic!("accepted") };
+    let Err(Error::UnexpectedResponse(answer)) = run(lax.upload(&form)) else { panic!("accepted") };
     let text = String::from_utf8(answer.body.to_vec()).unwrap();
     assert!(answer.status == 400 && text.ends_with("/file maxLength, /tags maxItems"), "{text}");
 }
@@ -368,17 +382,17 @@ fn parts_and_files_arrive() {
 fn one_of_several_media_types_is_told_by_its_name() {
     let (client, _) = echo();
     let note = |body: Option<NoteBody>| {
-        let options = body.map_or_else(Note::new, |body| Note::new().body(body));
-        run(client.note(options)).map(|answer| answer.body)
+        let options = body.map_or_else(NoteOptions::new, |body| NoteOptions::new().body(body));
+        run(client.note(options)).map(|answer| answer.into_body())
     };
     assert_eq!(note(None).unwrap(), "nothing");
     let full: types::Note = read(r#"{"text":"a","more":1}"#);
     assert_eq!(note(Some(full.into())).unwrap(), r#"note {"text":"a","more":1} ["/more"]"#);
     assert_eq!(note(Some(NoteBody::Plain("ü".to_owned()))).unwrap(), "text ü");
-    let image = Typed::new("image/png", vec![1, 2, 3]);
+    let image = TypedBytes::new("image/png", vec![1, 2, 3]);
     assert_eq!(note(Some(image.into())).unwrap(), "3 bytes of image/png");
     // Outside of the range that the contract gives.
-    let pdf = Typed::new("application/pdf", vec![1]);
+    let pdf = TypedBytes::new("application/pdf", vec![1]);
     assert!(matches!(note(Some(pdf.into())), Err(Error::InvalidRequest(_))));
 
     // The same type as a form, which this client never sends.
@@ -388,7 +402,7 @@ fn one_of_several_media_types_is_told_by_its_name() {
         let request = http::Request::post("/notes").header("content-type", media_type);
         let request = request.body(Bytes::from(body)).unwrap();
         let transport = InProcess(router.clone(), Sent::default());
-        let answer = run(transport.send(&Operation::NONE, request)).unwrap();
+        let answer = run(transport.send(&Operation::EMPTY, request)).unwrap();
         (answer.status().as_u16(), String::from_utf8(answer.body().to_vec()).unwrap())
     };
     let read = send(form, "text=a+b&tags=1&tags=2");
@@ -407,7 +421,7 @@ fn forms_are_written_as_their_encoding_says() {
     let note: types::Note = read(
         r#"{"text":"a&b=c +ä","tags":["x,y","z"],"filter":{"name":"n","ages":[1,2],"range":{"from":1.50}}}"#,
     );
-    assert_eq!(run(client.form(&note)).unwrap().body, note);
+    assert_eq!(run(client.form(&note)).unwrap().into_body(), note);
     let request = sent.lock().unwrap().remove(0);
     let body = std::str::from_utf8(request.body()).unwrap();
     assert_eq!(
@@ -424,7 +438,7 @@ fn an_operations_own_server_is_used() {
     let first = run(client.bytes("abc"));
     // That server has the start of its path before the operation's.
     assert!(first.is_err());
-    assert_eq!(run(client.with_base_url_only().bytes("abc")).unwrap().body, "abc");
+    assert_eq!(run(client.with_base_url_only().bytes("abc")).unwrap().into_body(), "abc");
     let sent: Vec<String> = sent.lock().unwrap().iter().map(|request| request.uri().to_string()).collect();
     assert_eq!(sent, ["https://eu.files.example/up/bytes", "https://exchange.example/bytes"]);
 }
@@ -432,15 +446,15 @@ fn an_operations_own_server_is_used() {
 struct Receiver;
 
 impl webhook_server::Service for Receiver {
-    fn reject(&self, _: &runtime::Context, rejection: Rejection) -> Response {
+    fn reject(&self, _: &runtime::RequestContext, rejection: Rejection) -> Response {
         rejected(&rejection)
     }
 
     async fn scanned(
         &self,
         call: webhook_calls::ScannedCall,
-        _: runtime::Context,
-    ) -> Result<(), runtime::Refusal<()>> {
+        _: runtime::RequestContext,
+    ) -> Result<(), runtime::ErrorResponse<()>> {
         assert_eq!(call.body.id, "scan");
         Ok(())
     }
@@ -448,10 +462,10 @@ impl webhook_server::Service for Receiver {
     async fn job_done(
         &self,
         call: webhook_calls::JobDoneCall,
-        _: runtime::Context,
-    ) -> Result<types::Wait, webhook_server::Refusal> {
+        _: runtime::RequestContext,
+    ) -> Result<types::Wait, webhook_server::ErrorResponse> {
         match call.body.id.as_str() {
-            "refuse" => Err(runtime::Refusal::new(StatusCode::CONFLICT, problem("AGAIN"))),
+            "refuse" => Err(runtime::ErrorResponse::new(StatusCode::CONFLICT, problem("AGAIN"))),
             _ => Ok(read(&format!(r#"{{"seconds":{}}}"#, call.x_attempt))),
         }
     }

@@ -28,13 +28,16 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use calls::{Charges, ListBooks, ListEvents, ListParcels, ListRows, ListShelves, ReadLog, SearchParcels};
+use calls::{
+    ChargesOptions, ListBooksOptions, ListEventsOptions, ListParcelsOptions, ListRowsOptions,
+    ListShelvesOptions, ReadLogOptions, SearchParcelsOptions,
+};
 use client::{Bytes, Call, Client, Error};
 use contract_runtime::{
     Map,
-    client::pages::{Cursor, PageError, PageFault, PageItems, Paged, PagedCall, Pages, Stream},
+    client::pages::{ItemPage, PageCursor, PageError, PageFault, PageItems, PageStream, PagedCall, Stream},
     operation::Operation,
-    transport::{Sending, Transport},
+    transport::{ResponseFuture, Transport},
 };
 use http::{Request, Response};
 
@@ -152,7 +155,7 @@ fn status(status: u16) -> Response<Bytes> {
 }
 
 impl Transport for Depot {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         assert_eq!(request.uri().host(), Some("depot.example"), "no page sends anybody elsewhere");
         self.0.lock().unwrap().push(request.uri().query().unwrap_or_default().to_owned());
         let answer = self.answer(&request);
@@ -168,7 +171,7 @@ fn client() -> (Client, Depot) {
 /// All items, and why there are no more.
 async fn all<C: PagedCall + 'static>(
     mut items: PageItems<C>,
-) -> (Vec<<C::Page as Paged>::Item>, Option<PageError<C::Refusal>>) {
+) -> (Vec<<C::Page as ItemPage>::Item>, Option<PageError<C::ErrorBody>>) {
     let mut found = Vec::new();
     while let Some(item) = items.next().await {
         match item {
@@ -182,7 +185,7 @@ async fn all<C: PagedCall + 'static>(
 /// All seven, as numbers.
 async fn seven<C: PagedCall + 'static>(
     items: PageItems<C>,
-    number: impl Fn(<C::Page as Paged>::Item) -> i64,
+    number: impl Fn(<C::Page as ItemPage>::Item) -> i64,
 ) {
     let (found, failed) = all(items).await;
     assert!(failed.is_none(), "{failed:?}");
@@ -192,7 +195,7 @@ async fn seven<C: PagedCall + 'static>(
 #[tokio::test]
 async fn a_cursor_of_the_page() {
     let (client, depot) = client();
-    let options = ListParcels::new().limit(3);
+    let options = ListParcelsOptions::new().limit(3);
     let mut ids = Vec::new();
     let mut parcels = client.list_parcels_items("north", &["box"], &[1, 2], options);
     while let Some(parcel) = parcels.next().await {
@@ -205,20 +208,20 @@ async fn a_cursor_of_the_page() {
         [asked.to_owned(), format!("{asked}&cursor=a%252F3"), format!("{asked}&cursor=b")]
     );
     let search = types::Search { words: "box".to_owned(), extra: Map::new() };
-    seven(client.search_parcels_items(&search, SearchParcels::new()), |parcel| parcel.id).await;
+    seven(client.search_parcels_items(&search, SearchParcelsOptions::new()), |parcel| parcel.id).await;
 }
 
 /// What breaks the contract is not sent, whoever says it.
 #[tokio::test]
 async fn a_cursor_that_breaks_the_contract() {
     let (client, depot) = client();
-    let long = ListParcels::new().cursor("long");
+    let long = ListParcelsOptions::new().cursor("long");
     let mut pages = client.list_parcels_pages("north", &["box"], &[1], long);
     assert!(pages.next().await.unwrap().is_ok());
     let error = pages.next().await.unwrap().unwrap_err();
     assert!(matches!(error, PageError::Call(Error::InvalidRequest(_))), "{error}");
     assert_eq!(depot.asked().len(), 1);
-    let wrong = client.list_parcels_items("NORTH", &["box"], &[1], ListParcels::new());
+    let wrong = client.list_parcels_items("NORTH", &["box"], &[1], ListParcelsOptions::new());
     assert!(matches!(all(wrong).await.1, Some(PageError::Call(Error::InvalidRequest(_)))));
     assert!(depot.asked().is_empty());
 }
@@ -226,9 +229,9 @@ async fn a_cursor_that_breaks_the_contract() {
 #[tokio::test]
 async fn a_cursor_that_repeats() {
     let (client, depot) = client();
-    let again = ListParcels::new().cursor("loop");
+    let again = ListParcelsOptions::new().cursor("loop");
     let (found, failed) = all(client.list_parcels_items("north", &["box"], &[1], again)).await;
-    assert!(matches!(failed, Some(PageError::Page(PageFault::Repeated))));
+    assert!(matches!(failed, Some(PageError::Page(PageFault::RepeatedPage))));
     assert_eq!((found.len(), depot.asked().len()), (2, 2));
 }
 
@@ -236,17 +239,17 @@ async fn a_cursor_that_repeats() {
 async fn a_member_of_the_last_item() {
     let (client, depot) = client();
     // `charges_items` is an operation.
-    seven(client.charges_each(Charges::new()), |charge| charge.id).await;
+    seven(client.charges_each(ChargesOptions::new()), |charge| charge.id).await;
     assert_eq!(depot.asked(), ["", "starting_after=3", "starting_after=6"]);
 }
 
 #[tokio::test]
 async fn a_link_header() {
     let (client, depot) = client();
-    seven(client.list_events_items(ListEvents::new()), |event| event.what.parse().unwrap()).await;
+    seven(client.list_events_items(ListEventsOptions::new()), |event| event.what.parse().unwrap()).await;
     assert_eq!(depot.asked(), ["", "page=2", "page=3"]);
     // Nothing instead of a page.
-    let mut none = client.list_events_pages(ListEvents::new().page(9));
+    let mut none = client.list_events_pages(ListEventsOptions::new().page(9));
     assert!(none.next().await.is_none() && none.is_complete());
 }
 
@@ -256,33 +259,33 @@ async fn a_link_header_to_anywhere() {
     let (client, depot) = client();
     seven(client.list_hooks_items(), |hook| hook.parse().unwrap()).await;
     assert_eq!(depot.asked(), ["", "from=5", "from=8"]);
-    let mut first = client.list_hooks_pages().at_most(1);
+    let mut first = client.list_hooks_pages().with_max_pages(1);
     assert_eq!(first.next().await.unwrap().unwrap().into_items().len(), 4);
     assert!(first.next().await.is_none() && !first.is_complete());
     assert_eq!(first.cursor().unwrap().as_str(), "from=5");
 }
 
 #[tokio::test]
-#[allow(deprecated, reason = "the contract says so")]
+#[allow(deprecated, reason = "deprecated by the contract")]
 async fn an_address_in_the_body() {
     let (client, depot) = client();
-    seven(client.list_people_items(calls::ListPeople::new()), |name| name.parse().unwrap()).await;
+    seven(client.list_people_items(calls::ListPeopleOptions::new()), |name| name.parse().unwrap()).await;
     assert_eq!(depot.asked(), ["", "token=x"]);
-    let elsewhere = calls::ListPeople::new().token("evil");
+    let elsewhere = calls::ListPeopleOptions::new().token("evil");
     let (found, failed) = all(client.list_people_items(elsewhere)).await;
-    assert!(found.is_empty() && matches!(failed, Some(PageError::Page(PageFault::Elsewhere))));
+    assert!(found.is_empty() && matches!(failed, Some(PageError::Page(PageFault::ForeignTarget))));
 }
 
 #[tokio::test]
 async fn offsets() {
     let (client, depot) = client();
-    seven(client.list_rows_items(ListRows::new()), |row| row.n).await;
+    seven(client.list_rows_items(ListRowsOptions::new()), |row| row.n).await;
     assert_eq!(depot.asked(), ["", "offset=3", "offset=6"]);
-    let (odd, failed) = all(client.read_log_items(ReadLog::new())).await;
+    let (odd, failed) = all(client.read_log_items(ReadLogOptions::new())).await;
     assert!(failed.is_none());
     assert_eq!(odd.into_iter().map(|row| row.n).collect::<Vec<_>>(), [1, 3, 5, 7]);
     assert_eq!(depot.asked(), ["", "skip=2", "skip=4", "skip=6"]);
-    let (odd, _) = all(client.read_log_items(ReadLog::new().top(1))).await;
+    let (odd, _) = all(client.read_log_items(ReadLogOptions::new().top(1))).await;
     assert_eq!(odd.len(), 4);
     assert_eq!(depot.asked()[..2], ["top=1", "top=1&skip=1"]);
 }
@@ -290,33 +293,33 @@ async fn offsets() {
 #[tokio::test]
 async fn numbers_of_pages() {
     let (client, depot) = client();
-    seven(client.list_books_items(ListBooks::new().page(0)), |book| book.parse().unwrap()).await;
+    seven(client.list_books_items(ListBooksOptions::new().page(0)), |book| book.parse().unwrap()).await;
     // The last page has one book, and two were asked for.
     assert_eq!(depot.asked(), ["page=0", "page=1", "page=2", "page=3"]);
-    assert_eq!(all(client.list_books_items(ListBooks::new()).at_most(3)).await.0.len(), 3);
+    assert_eq!(all(client.list_books_items(ListBooksOptions::new()).with_max_items(3)).await.0.len(), 3);
     assert_eq!(depot.asked(), ["", "page=1"]);
-    seven(client.list_shelves_items(ListShelves::new()), |book| book.parse().unwrap()).await;
+    seven(client.list_shelves_items(ListShelvesOptions::new()), |book| book.parse().unwrap()).await;
     assert_eq!(depot.asked(), ["", "page=2"]);
 }
 
 #[tokio::test]
 async fn where_it_was_left() {
     let (client, depot) = client();
-    let mut rows = client.list_rows_items(ListRows::new());
+    let mut rows = client.list_rows_items(ListRowsOptions::new());
     for _ in 0..4 {
         rows.next().await.unwrap().unwrap();
     }
     // One row of the second page was read.
-    let (kept, given) = (rows.cursor().map(|cursor| cursor.as_str().to_owned()), rows.given());
+    let (kept, given) = (rows.cursor().map(|cursor| cursor.as_str().to_owned()), rows.consumed_items());
     assert_eq!((kept.as_deref(), given), (Some("3"), 1));
     depot.asked();
-    let mut rows = client.list_rows_items(ListRows::new()).resume_from(kept.unwrap());
+    let mut rows = client.list_rows_items(ListRowsOptions::new()).resume_from(kept.unwrap());
     assert_eq!(rows.next().await.unwrap().unwrap().n, 4);
     assert_eq!(depot.asked(), ["offset=3"]);
 }
 
 /// Written once, for every operation that answers page by page.
-async fn count<C: PagedCall + 'static>(mut pages: Pages<C>) -> usize {
+async fn count<C: PagedCall + 'static>(mut pages: PageStream<C>) -> usize {
     let mut count = 0;
     while let Some(Ok(page)) = pages.next().await {
         count += page.items().len();
@@ -327,22 +330,24 @@ async fn count<C: PagedCall + 'static>(mut pages: Pages<C>) -> usize {
 #[tokio::test]
 async fn code_for_all_operations() {
     let (client, _) = client();
-    assert_eq!(count(client.charges_pages(Charges::new())).await, 7);
-    assert_eq!(count(client.list_events_pages(ListEvents::new())).await, 7);
+    assert_eq!(count(client.charges_pages(ChargesOptions::new())).await, 7);
+    assert_eq!(count(client.list_events_pages(ListEventsOptions::new())).await, 7);
     // A call that was kept.
-    let call = calls::ListRowsCall { options: ListRows::new() };
-    assert_eq!(count(Pages::new(client.core(), call)).await, 7);
+    let call = calls::ListRowsCall { options: ListRowsOptions::new() };
+    assert_eq!(count(PageStream::new(client.api_client(), call)).await, 7);
 }
 
 /// Whoever has a library of streams uses it.
 #[tokio::test]
 async fn streams_as_others_know_them() {
-    type Count<C> = Result<usize, PageError<<C as Call>::Refusal>>;
-    fn boxed<C: PagedCall + Send + 'static>(pages: Pages<C>) -> Pin<Box<dyn Stream<Item = Count<C>> + Send>>
+    type Count<C> = Result<usize, PageError<<C as Call>::ErrorBody>>;
+    fn boxed<C: PagedCall + Send + 'static>(
+        pages: PageStream<C>,
+    ) -> Pin<Box<dyn Stream<Item = Count<C>> + Send>>
     where
-        <C::Page as Paged>::Item: Send,
+        <C::Page as ItemPage>::Item: Send,
     {
-        struct Counted<C: PagedCall>(Pages<C>);
+        struct Counted<C: PagedCall>(PageStream<C>);
         impl<C: PagedCall + 'static> Stream for Counted<C> {
             type Item = Count<C>;
             fn poll_next(
@@ -356,7 +361,7 @@ async fn streams_as_others_know_them() {
         Box::pin(Counted(pages))
     }
     let (client, _) = client();
-    let mut counts = boxed(client.charges_pages(Charges::new()).resume_from(Cursor::new("5")));
+    let mut counts = boxed(client.charges_pages(ChargesOptions::new()).resume_from(PageCursor::new("5")));
     let count = std::future::poll_fn(|context| counts.as_mut().poll_next(context)).await;
     assert_eq!(count.unwrap().unwrap(), 2);
 }

@@ -16,8 +16,8 @@ mod scripted;
 pub mod typed;
 
 #[rustfmt::skip]
-#[path = "cases/streams/expected/answers.rs"]
-pub mod answers;
+#[path = "cases/streams/expected/responses.rs"]
+pub mod responses;
 #[rustfmt::skip]
 #[path = "cases/streams/expected/bodies.rs"]
 pub mod bodies;
@@ -44,7 +44,7 @@ pub mod server;
 pub mod types;
 
 use contract_runtime::Map;
-use types::{Ask, Chunk, Day, Move, MoveEvent, Problem, Reply, WatchThreadAnswer200Item};
+use types::{Ask, Chunk, Day, Move, MoveEvent, Problem, Reply, WatchThreadResponse200Item};
 
 fn ask(prompt: &str) -> Ask {
     Ask { prompt: prompt.to_owned(), stream: None, extra: Map::new() }
@@ -75,6 +75,6 @@ fn reply(text: &str) -> Reply {
     Reply { text: text.to_owned(), extra: Map::new() }
 }
 
-fn happened(text: &str) -> WatchThreadAnswer200Item {
-    WatchThreadAnswer200Item { text: text.to_owned(), by: None, extra: Map::new() }
+fn happened(text: &str) -> WatchThreadResponse200Item {
+    WatchThreadResponse200Item { text: text.to_owned(), by: None, extra: Map::new() }
 }

@@ -1,6 +1,6 @@
-//! Live proofs at the gateway's caps: 100 000 live, 167 members, as many ending as arriving. Beside them
-//! what a server writes first: a map from (thumbprint, `jti`) to the end, swept whole each second, without
-//! caps or accounts.
+//! The replay cache at the gateway's limits: 100,000 valid proofs, 167 members, as many expiring as arriving.
+//! The baseline is a simple map from (thumbprint, `jti`) to the expiry, swept completely each second, without
+//! limits or accounts.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 
@@ -8,8 +8,8 @@ use std::{collections::HashMap, hint::black_box, time::Duration};
 
 use divan::{Bencher, counter::ItemsCount};
 use dpop_bound::{
-    Holder, LiveProofs, Thumbprint, UnixTime, Window,
-    live::{Candidate, Caps, LiveRefusal},
+    ProofHolder, ProofWindow, ReplayCache, Thumbprint, UnixTime,
+    replay::{ReplayCandidate, ReplayError, ReplayLimits},
 };
 
 fn main() {
@@ -18,8 +18,8 @@ fn main() {
 
 const KEY: Thumbprint = Thumbprint::from_bytes([7; 32]);
 const THUMBPRINT: &str = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
-const WINDOW: Window = Window::seconds(30, 30);
-const CAPS: Caps = Caps { per_account: 600, per_source: 600, total: 100_000 };
+const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
+const CAPS: ReplayLimits = ReplayLimits { per_account: 600, per_source: 600, total: 100_000 };
 const LIVE: u32 = 100_000;
 const MEMBERS: usize = 167;
 /// Ends are whole seconds, so what arrives within 30 whole seconds is live at the end of the last.
@@ -45,23 +45,23 @@ impl Arrivals {
         UnixTime::from_secs(1_768_435_200) + EVERY / 2 + Duration::from_nanos(nanos)
     }
 
-    fn next(&mut self) -> (Candidate<'_>, UnixTime) {
+    fn next(&mut self) -> (ReplayCandidate<'_>, UnixTime) {
         let now = self.now();
         let at = usize::try_from(self.count).unwrap();
         self.count += 1;
         let (jti, member) = (&self.jtis[at % self.jtis.len()], &self.members[at % MEMBERS]);
         let iat = now.as_secs();
-        (Candidate { key: &KEY, jti, holder: Holder::Account(member), iat }, now)
+        (ReplayCandidate { key: &KEY, jti, holder: ProofHolder::Account(member), iat }, now)
     }
 }
 
-fn full() -> (LiveProofs, Arrivals) {
-    let (mut live, mut arrivals) = (LiveProofs::new(WINDOW, CAPS), Arrivals::new());
+fn full() -> (ReplayCache, Arrivals) {
+    let (mut live, mut arrivals) = (ReplayCache::new(WINDOW, CAPS), Arrivals::new());
     for _ in 0..LIVE {
         let (proof, now) = arrivals.next();
         live.admit(&proof, now).unwrap();
     }
-    assert_eq!((live.live(), live.holders()), (100_000, MEMBERS));
+    assert_eq!((live.proof_count(), live.holder_count()), (100_000, MEMBERS));
     (live, arrivals)
 }
 
@@ -73,7 +73,7 @@ struct Naive {
 }
 
 impl Naive {
-    fn admit(&mut self, jkt: &str, proof: &Candidate<'_>, now: UnixTime) -> bool {
+    fn admit(&mut self, jkt: &str, proof: &ReplayCandidate<'_>, now: UnixTime) -> bool {
         let now = now.as_secs();
         if self.swept < now {
             self.ends.retain(|_, end| *end >= now);
@@ -134,8 +134,8 @@ mod refused {
         bencher.bench_local(|| {
             let jti = again.next().unwrap();
             let iat = now.as_secs();
-            let proof = Candidate { key: &KEY, jti, holder: Holder::Account("any"), iat };
-            assert_eq!(live.admit(black_box(&proof), now), Err(LiveRefusal::Replayed));
+            let proof = ReplayCandidate { key: &KEY, jti, holder: ProofHolder::Account("any"), iat };
+            assert_eq!(live.admit(black_box(&proof), now), Err(ReplayError::Replayed));
         });
     }
 
@@ -148,7 +148,7 @@ mod refused {
         bencher.bench_local(|| {
             let jti = again.next().unwrap();
             let iat = now.as_secs();
-            let proof = Candidate { key: &KEY, jti, holder: Holder::Account("any"), iat };
+            let proof = ReplayCandidate { key: &KEY, jti, holder: ProofHolder::Account("any"), iat };
             assert!(!naive.admit(THUMBPRINT, black_box(&proof), now));
         });
     }
@@ -161,13 +161,13 @@ mod refused {
         let member = arrivals.members.pop().unwrap();
         let iat = now.as_secs();
         let mut proof = |jti: &str| {
-            let proof = Candidate { key: &KEY, jti, holder: Holder::Account(&member), iat };
+            let proof = ReplayCandidate { key: &KEY, jti, holder: ProofHolder::Account(&member), iat };
             live.admit(black_box(&proof), now)
         };
         // One or two until it has 600, in the room that the new second has given back.
         while proof(&new.next().unwrap()).is_ok() {}
         let jti = new.next().unwrap();
-        bencher.bench_local(|| assert!(matches!(proof(&jti), Err(LiveRefusal::AccountFull { .. }))));
+        bencher.bench_local(|| assert!(matches!(proof(&jti), Err(ReplayError::AccountFull { .. }))));
     }
 }
 
@@ -182,7 +182,7 @@ mod after_a_pause {
             arrivals.count *= 3;
             let (proof, now) = arrivals.next();
             live.admit(&proof, now).unwrap();
-            assert_eq!(live.live(), 1);
+            assert_eq!(live.proof_count(), 1);
         });
     }
 
@@ -192,7 +192,7 @@ mod after_a_pause {
             arrivals.count = arrivals.count * 59 / 30;
             let (proof, now) = arrivals.next();
             live.admit(&proof, now).unwrap();
-            assert!((2..10_000).contains(&live.live()));
+            assert!((2..10_000).contains(&live.proof_count()));
         });
     }
 

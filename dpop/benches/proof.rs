@@ -1,5 +1,5 @@
-//! What a proof costs beyond its signature: for each backend the bare signature and the whole proof,
-//! the bare verification and the whole of it, in one run, with allocations.
+//! The cost of a proof beyond its signature: for each backend the bare signature and the complete proof, the
+//! bare verification and the whole of it, in one run, with allocations.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 
@@ -8,7 +8,7 @@ mod call;
 
 use call::{Call, message};
 use divan::{Bencher, black_box};
-use dpop_bound::{Pending, Prover, SignNow, SignedProof, SystemRandom, Verifier};
+use dpop_bound::{MaybeReady, Prover, SignedProof, SyncSigner, SystemRandom, Verifier};
 
 #[global_allocator]
 static ALLOCATIONS: divan::AllocProfiler = divan::AllocProfiler::system();
@@ -17,23 +17,23 @@ fn main() {
     divan::main();
 }
 
-fn sign(bencher: Bencher<'_, '_>, key: impl SignNow) {
+fn sign(bencher: Bencher<'_, '_>, key: impl SyncSigner) {
     let message = message();
     bencher.bench_local(|| key.sign_now(black_box(&message)).unwrap());
 }
 
-fn build(bencher: Bencher<'_, '_>, key: impl SignNow) {
+fn build(bencher: Bencher<'_, '_>, key: impl SyncSigner) {
     let (call, prover) = (Call::new(), Prover::new(key, SystemRandom));
     bencher.bench_local(|| prover.prove_now(black_box(&call.request())).unwrap());
 }
 
-fn verify(bencher: Bencher<'_, '_>, key: impl SignNow, verifier: impl Verifier) {
+fn verify(bencher: Bencher<'_, '_>, key: impl SyncSigner, verifier: impl Verifier) {
     let message = message();
     let (public, signature) = (key.public_key().clone(), key.sign_now(&message).unwrap());
     bencher.bench_local(|| assert!(verifier.verify(black_box(&public), black_box(&message), &signature)));
 }
 
-fn check(bencher: Bencher<'_, '_>, key: impl SignNow, verifier: impl Verifier) {
+fn check(bencher: Bencher<'_, '_>, key: impl SyncSigner, verifier: impl Verifier) {
     let (call, thumbprint) = (Call::new(), key.public_key().thumbprint());
     let proof = Prover::new(key, SystemRandom).prove_now(&call.request()).unwrap();
     bencher.bench_local(|| call.verify(black_box(proof.as_str()), &thumbprint, &verifier));
@@ -44,7 +44,7 @@ mod without_cryptography {
     use dpop_bound::{
         ProofSigner, PublicKey, Signature,
         backend::KeyPair,
-        signer::{SignError, Signing},
+        signer::{SignError, SignFuture},
     };
 
     use super::*;
@@ -63,12 +63,12 @@ mod without_cryptography {
             &self.0
         }
 
-        fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
-            Pending::ready(self.sign_now(message))
+        fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
+            MaybeReady::ready(self.sign_now(message))
         }
     }
 
-    impl SignNow for Nothing {
+    impl SyncSigner for Nothing {
         fn sign_now(&self, _: &[u8]) -> Result<Signature, SignError> {
             Ok(Signature::from_bytes([7; 64]))
         }
@@ -90,7 +90,7 @@ mod without_cryptography {
         check(bencher, Nothing::new(), Nothing::new());
     }
 
-    /// The most that garbage can cost: as many members as fit, and the last of them repeated.
+    /// The most expensive invalid input: as many members as fit, and the last one repeated.
     #[divan::bench(args = [1_000, 2_000, 4_000])]
     fn garbage(bencher: Bencher<'_, '_>, length: usize) {
         use base64::Engine as _;
@@ -108,7 +108,7 @@ mod without_cryptography {
         let nothing = Nothing::new();
         bencher
             .counter(divan::counter::BytesCount::new(proof.len()))
-            .bench_local(|| SignedProof::read(black_box(&proof), &nothing).unwrap_err());
+            .bench_local(|| SignedProof::verify_signature(black_box(&proof), &nothing).unwrap_err());
     }
 }
 

@@ -1,5 +1,5 @@
-//! The ratios that a processor whose clock goes up and down would spoil: for each backend, bare signature, proof,
-//! bare verification and whole verification in short turns, and the best turn of each.
+//! Ratios that are robust against changes of the processor clock: for each backend, bare signature, complete
+//! proof, bare verification and complete verification in short interleaved runs, and the best run of each.
 //!
 //! `cargo bench -p dpop-bound --all-features --bench ratio`
 
@@ -11,7 +11,7 @@ mod call;
 use std::{hint::black_box, time::Instant};
 
 use call::{Call, message};
-use dpop_bound::{Prover, SignNow, SystemRandom, Verifier};
+use dpop_bound::{Prover, SyncSigner, SystemRandom, Verifier};
 
 const ROUNDS: usize = 150;
 /// Runs in a turn.
@@ -37,13 +37,13 @@ struct Contest<K, V> {
     best: [Best; 4],
 }
 
-/// What is measured of every backend alike.
+/// Measures one backend.
 trait Turn {
     fn turn(&mut self, call: &Call);
     fn print(&self);
 }
 
-impl<K: SignNow, V: Verifier> Turn for Contest<K, V> {
+impl<K: SyncSigner, V: Verifier> Turn for Contest<K, V> {
     fn turn(&mut self, call: &Call) {
         let Self { prover, verifier, best: [sign, prove, verify, check], .. } = self;
         let (key, message) = (prover.signer(), message());

@@ -1,8 +1,8 @@
-//! Judges proofs: what this crate's verifier says to each case of a file of vectors.
+//! Verifies the cases of a vector file and prints the result of each.
 //!
-//! For whoever makes proofs in another language: put some into a file (`dpop/vectors/README.md` has the
-//! format), and see which rule of RFC 9449, 4.3 each one breaks, if any. A case is judged by itself: replay,
-//! which needs a memory, is not asked about, nor are the request's other headers.
+//! For developers of DPoP clients in other languages: write proofs to a file (`dpop/vectors/README.md`
+//! describes the format) to see which rule of RFC 9449, 4.3 each one violates, if any. Each case is verified
+//! on its own, without replay detection and without the request's other headers.
 
 use std::{
     env,
@@ -13,13 +13,13 @@ use std::{
 };
 
 use dpop_bound::{
-    Binding, Es256, Expected, Htu, Refusal, SignedProof, Target, Thumbprint, TokenHash, UnixTime, Window,
-    nonce::NonceRefusal,
+    Es256, ExpectedRequest, Htu, KeyBinding, ProofWindow, RequestTarget, SignedProof, Thumbprint, TokenHash,
+    UnixTime, VerificationError, nonce::NonceError,
 };
 use serde::Deserialize;
 
-/// `dpop/vectors/README.md`: `iat` may be 30 s away.
-const WINDOW: Window = Window::seconds(30, 30);
+/// The window of `dpop/vectors/README.md`: `iat` may be 30 s away.
+const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
 
 const HELP: &str = "Judges DPoP proofs (RFC 9449), one line for each: `name: word`.
 
@@ -36,38 +36,38 @@ Exit codes:
 Example:
   cargo run -p dpop-bound --example judge -- dpop/vectors/ours.json";
 
-/// A file of vectors: one request, many proofs for it.
+/// A vector file: one request and many proofs for it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Vectors {
+struct VectorFile {
     method: String,
     url: String,
     now: u64,
-    /// Without one, `ath` is not looked at: a token endpoint's request.
+    /// Without a token, `ath` is not checked, as for a request to a token endpoint.
     token: Option<String>,
-    /// Without one, none is asked for.
+    /// Without a nonce, none is required.
     nonce: Option<String>,
-    /// That of the window before, which still counts.
+    /// The nonce of the previous window, which is still accepted.
     previous_nonce: Option<String>,
-    /// The key that the token is bound to; without one, every key will do.
+    /// The key to which the token is bound. Without it, every key is accepted.
     jkt: Option<String>,
-    cases: Vec<Case>,
+    cases: Vec<VectorCase>,
 }
 
-/// A proof, and the answer that it should get.
+/// A proof with its expected result.
 #[derive(Deserialize)]
-struct Case {
+struct VectorCase {
     name: String,
     answer: String,
     proof: String,
-    /// Another key than the file's.
+    /// The key of this case, if it differs from that of the file.
     jkt: Option<String>,
 }
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let done = match arguments.as_slice() {
-        [help] if matches!(help.as_str(), "-h" | "--help") => say(HELP).map(|()| ExitCode::SUCCESS),
+        [help] if matches!(help.as_str(), "-h" | "--help") => print_verdict(HELP).map(|()| ExitCode::SUCCESS),
         [file] => run(file),
         _ => Err(HELP.into()),
     };
@@ -77,11 +77,11 @@ fn main() -> ExitCode {
     })
 }
 
-/// Prints the word of each case, and at the end those that are not the file's.
+/// Prints the result of each case, and at the end those that differ from the file.
 fn run(file: &str) -> Result<ExitCode, Box<dyn Error>> {
-    let judged = judge(file).map_err(|error| format!("{file}: {error}"))?;
+    let judged = judge_cases(file).map_err(|error| format!("{file}: {error}"))?;
     let lines: Vec<String> = judged.iter().map(|(case, word)| format!("{}: {word}", case.name)).collect();
-    say(&lines.join("\n"))?;
+    print_verdict(&lines.join("\n"))?;
     let wrong: Vec<_> = judged.iter().filter(|(case, word)| case.answer != *word).collect();
     if wrong.is_empty() {
         return Ok(ExitCode::SUCCESS);
@@ -93,74 +93,75 @@ fn run(file: &str) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::from(1))
 }
 
-/// The cases of a file, each with the word that it gets.
-fn judge(file: &str) -> Result<Vec<(Case, &'static str)>, Box<dyn Error>> {
-    let mut vectors: Vectors = serde_json::from_str(&fs::read_to_string(file)?)?;
+/// Verifies the cases of a file and returns the result of each.
+fn judge_cases(file: &str) -> Result<Vec<(VectorCase, &'static str)>, Box<dyn Error>> {
+    let mut vectors: VectorFile = serde_json::from_str(&fs::read_to_string(file)?)?;
     let cases = std::mem::take(&mut vectors.cases);
-    let server = Server::of(&vectors)?;
+    let server = VectorServer::from_case(&vectors)?;
     let judged = cases.into_iter().map(|case| {
         let key = case.jkt.as_deref().map(str::parse).transpose()?.or(server.key);
-        let word =
-            server.ask(&case.proof, key.as_ref()).map_or_else(|refusal| refusal.reason(), |()| "accepted");
+        let word = server
+            .verify_request(&case.proof, key.as_ref())
+            .map_or_else(|refusal| refusal.reason(), |()| "accepted");
         Ok((case, word))
     });
     judged.collect()
 }
 
-/// `println!` would panic where nobody reads on.
-fn say(text: &str) -> Result<(), Box<dyn Error>> {
+/// Prints a line. `println!` would panic if the output is closed.
+fn print_verdict(text: &str) -> Result<(), Box<dyn Error>> {
     Ok(writeln!(io::stdout(), "{text}")?)
 }
 
-/// Who is asked: what the file says of the request, in the crate's own types.
-struct Server<'a> {
-    vectors: &'a Vectors,
+/// The verifier of one case, with the request of the file in the types of the crate.
+struct VectorServer<'a> {
+    vectors: &'a VectorFile,
     url: Htu,
     token: Option<TokenHash>,
     key: Option<Thumbprint>,
 }
 
-impl<'a> Server<'a> {
-    fn of(vectors: &'a Vectors) -> Result<Self, Box<dyn Error>> {
+impl<'a> VectorServer<'a> {
+    fn from_case(vectors: &'a VectorFile) -> Result<Self, Box<dyn Error>> {
         Ok(Self {
             vectors,
-            url: Htu::of(&vectors.url)?,
-            token: vectors.token.as_deref().map(TokenHash::of),
+            url: Htu::from_url(&vectors.url)?,
+            token: vectors.token.as_deref().map(TokenHash::from_token),
             key: vectors.jkt.as_deref().map(str::parse).transpose()?,
         })
     }
 
-    /// Form and signature, then the nonce, then the claims.
-    fn ask(&self, proof: &str, key: Option<&Thumbprint>) -> Result<(), Refusal> {
-        let signed = SignedProof::read(proof, &Es256)?;
+    /// Verifies format and signature, then the nonce, then the claims.
+    fn verify_request(&self, proof: &str, key: Option<&Thumbprint>) -> Result<(), VerificationError> {
+        let signed = SignedProof::verify_signature(proof, &Es256)?;
         self.nonce(signed.nonce())?;
-        // Where the file names no key, the token is thought to be bound to the proof's own.
+        // If the file names no key, the token counts as bound to the proof's key.
         let own = *signed.thumbprint();
         let binding = match (&self.token, key) {
-            (Some(hash), key) => Binding::Token { hash, jkt: key.or(Some(&own)) },
-            (None, Some(key)) => Binding::Key(key),
-            (None, None) => Binding::AnyKey,
+            (Some(hash), key) => KeyBinding::Token { hash, jkt: key.or(Some(&own)) },
+            (None, Some(key)) => KeyBinding::Key(key),
+            (None, None) => KeyBinding::AnyKey,
         };
-        let checked = signed.check(&Expected {
+        let checked = signed.check_claims(&ExpectedRequest {
             method: &self.vectors.method,
-            target: Target::Url(&self.url),
+            target: RequestTarget::Url(&self.url),
             now: UnixTime::from_secs(self.vectors.now),
             window: WINDOW,
             binding,
         })?;
-        // Each case is judged by itself: no store is asked whether it was seen before.
+        // Each case is verified on its own, without replay detection.
         drop(checked);
         Ok(())
     }
 
-    /// A server has its `NonceIssuer` here; the file names the nonces that one handed out.
-    fn nonce(&self, nonce: Option<&str>) -> Result<(), NonceRefusal> {
-        let Vectors { nonce: latest, previous_nonce, .. } = self.vectors;
+    /// Compares with the nonces of the file. A real server uses `NonceIssuer` here.
+    fn nonce(&self, nonce: Option<&str>) -> Result<(), NonceError> {
+        let VectorFile { nonce: latest, previous_nonce, .. } = self.vectors;
         if latest.is_none() {
             return Ok(());
         }
-        let nonce = nonce.ok_or(NonceRefusal::Missing)?;
+        let nonce = nonce.ok_or(NonceError::Missing)?;
         let issued = [latest, previous_nonce].into_iter().flatten().any(|issued| issued == nonce);
-        if issued { Ok(()) } else { Err(NonceRefusal::Foreign) }
+        if issued { Ok(()) } else { Err(NonceError::Foreign) }
     }
 }

@@ -1,45 +1,46 @@
-//! Both sides of DPoP in one process: a client whose clock is wrong, a gateway, and a thief.
+//! Both sides of DPoP in one process: a client with a wrong clock, a gateway, and an attacker.
 //!
 //! `cargo run -p dpop-bound --example nonce_dance`
 //!
-//! Neither side does I/O: the client makes headers, the gateway answers with headers, and time is a
-//! number that this example moves.
+//! Neither side does I/O: the client creates headers, the gateway responds with headers, and the example
+//! advances the time.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::time::Duration;
 
 #[cfg(test)]
-use dpop_bound::session::Why;
+use dpop_bound::session::RetryReason;
 use dpop_bound::{
-    AccessToken, Binding, Es256, Expected, Holder, Htu, KeyPair, LiveProofs, NonceIssuer, Origin, Refusal,
-    Session, SignedProof, SystemRandom, Target, Thumbprint, TokenHash, UnixTime, Window,
-    clock::Reading,
-    live::Caps,
+    AccessToken, Es256, ExpectedRequest, Htu, KeyBinding, KeyPair, NonceIssuer, Origin, ProofHolder,
+    ProofWindow, ReplayCache, RequestTarget, Session, SignedProof, SystemRandom, Thumbprint, TokenHash,
+    UnixTime, VerificationError,
+    clock::ClockReading,
     nonce::NonceKey,
-    presented,
-    session::{Answer as Seen, Call, Next, Transmission, Turn},
+    parse_credentials,
+    replay::ReplayLimits,
+    session::{DpopRequest, NextStep, PrepareOutcome, ResponseHead as Seen, Transmission},
 };
 
-type Failure = Box<dyn std::error::Error>;
+type ExampleError = Box<dyn std::error::Error>;
 
 const GATEWAY: &str = "https://gateway.example";
 const URL: &str = "https://gateway.example/v1/photos?limit=50";
 const TARGET: &str = "/v1/photos?limit=50";
 const ACCOUNT: &str = "ada";
-/// By how much the client's clock is slow.
+/// The error of the client's clock, which is slow.
 const SLOW: Duration = Duration::from_secs(95);
 
-/// What is on its way to the gateway.
+/// A request to the gateway.
 #[derive(Clone)]
-struct Request {
+struct HttpRequest {
     authorization: String,
     proof: String,
 }
 
-/// What comes back.
-struct Answer {
-    /// What the gateway writes to its log; nobody else sees it.
+/// A response of the gateway.
+struct HttpResponse {
+    /// The log message of the gateway, which the client does not see.
     log: Option<&'static str>,
     status: u16,
     date: String,
@@ -47,8 +48,8 @@ struct Answer {
     challenge: Option<String>,
 }
 
-impl Answer {
-    /// Its headers, as the client sees them.
+impl HttpResponse {
+    /// Returns status and headers, as the client sees them.
     fn seen(&self) -> Seen<'_> {
         let always = [("Date", &self.date), ("DPoP-Nonce", &self.nonce)];
         let headers = always.into_iter().chain(self.challenge.iter().map(|text| ("WWW-Authenticate", text)));
@@ -56,20 +57,20 @@ impl Answer {
     }
 }
 
-/// The server's side.
-struct Gateway {
+/// The server side.
+struct DemoGateway {
     origin: Origin,
     nonces: NonceIssuer,
-    live: LiveProofs,
-    /// The key that Ada's token is bound to: `cnf.jkt` of the token.
+    live: ReplayCache,
+    /// The key to which Ada's token is bound: `cnf.jkt` of the token.
     bound: Option<Thumbprint>,
 }
 
-impl Gateway {
-    /// Every answer carries a nonce and the time.
-    fn answer(&mut self, request: &Request, now: UnixTime) -> Answer {
+impl DemoGateway {
+    /// Responds to a request. Every response contains a nonce and the time.
+    fn answer(&mut self, request: &HttpRequest, now: UnixTime) -> HttpResponse {
         let refusal = self.check(request, now).err();
-        Answer {
+        HttpResponse {
             log: refusal.map(|refusal| refusal.reason()),
             status: if refusal.is_some() { 401 } else { 200 },
             date: date(now),
@@ -78,80 +79,91 @@ impl Gateway {
         }
     }
 
-    /// Headers, form and signature, nonce, claims, replay: in this order.
-    fn check(&mut self, request: &Request, now: UnixTime) -> Result<(), Refusal> {
-        let presented = presented([request.authorization.as_bytes()], [request.proof.as_bytes()])?;
-        let signed = SignedProof::read(presented.proof, &Es256)?;
-        self.nonces.check(signed.nonce(), now)?;
-        let checked = signed.check(&Expected {
+    /// Checks headers, format and signature, nonce, claims, and replay, in this order.
+    fn check(&mut self, request: &HttpRequest, now: UnixTime) -> Result<(), VerificationError> {
+        let presented = parse_credentials([request.authorization.as_bytes()], [request.proof.as_bytes()])?;
+        let signed = SignedProof::verify_signature(presented.proof, &Es256)?;
+        self.nonces.check_nonce(signed.nonce(), now)?;
+        let checked = signed.check_claims(&ExpectedRequest {
             method: "GET",
-            target: Target::Request(&self.origin, TARGET),
+            target: RequestTarget::Request(&self.origin, TARGET),
             now,
             window: self.live.window(),
-            binding: Binding::Token { hash: &TokenHash::of(presented.token), jkt: self.bound.as_ref() },
+            binding: KeyBinding::Token {
+                hash: &TokenHash::from_token(presented.token),
+                jkt: self.bound.as_ref(),
+            },
         })?;
-        self.live.admit(&checked.candidate(Holder::Account(ACCOUNT)), now)?;
+        self.live.admit(&checked.replay_candidate(ProofHolder::Account(ACCOUNT)), now)?;
         Ok(())
     }
 }
 
-/// The client's side: a key, what is known of servers, and a token.
-struct Client {
+/// The client side: a key, the state of the servers, and a token.
+struct DemoClient {
     session: Session<KeyPair, SystemRandom>,
     token: AccessToken,
 }
 
-impl Client {
-    /// One proof for one transmission.
-    fn request(&self, call: &Call, now: Reading) -> Result<(Request, Transmission), Failure> {
-        let Turn::Go(transmission) = self.session.prepare_now(call, now)? else {
+impl DemoClient {
+    /// Creates the request of one transmission, with its proof.
+    fn request(
+        &self,
+        call: &DpopRequest,
+        now: ClockReading,
+    ) -> Result<(HttpRequest, Transmission), ExampleError> {
+        let PrepareOutcome::Send(transmission) = self.session.prepare_now(call, now)? else {
             return Err("there is no other request to wait for".into());
         };
         let authorization = self.token.authorization().to_string();
         let proof = transmission.proof().as_str().to_owned();
-        Ok((Request { authorization, proof }, transmission))
+        Ok((HttpRequest { authorization, proof }, transmission))
     }
 }
 
-/// The world: time passes here alone.
-struct World {
-    gateway: Gateway,
-    client: Client,
+/// The simulated network. Only this type advances the time.
+struct DemoNetwork {
+    gateway: DemoGateway,
+    client: DemoClient,
     now: UnixTime,
     started: UnixTime,
-    /// What happened, a line each.
+    /// The lines of the story so far.
     told: Vec<String>,
 }
 
-impl World {
-    fn new() -> Result<Self, Failure> {
+impl DemoNetwork {
+    fn new() -> Result<Self, ExampleError> {
         let key = KeyPair::generate()?;
         let now = UnixTime::from_secs(1_790_000_000);
-        let gateway = Gateway {
-            origin: Origin::of(GATEWAY)?,
-            // Random in a server (`NonceKey::generate`); fixed here, so that every run shows the same.
+        let gateway = DemoGateway {
+            origin: Origin::from_url(GATEWAY)?,
+            // A real server generates the key (`NonceKey::generate`); it is fixed here for reproducible
+            // output.
             nonces: NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "gateway"),
-            live: LiveProofs::new(Window::default(), Caps::default()),
+            live: ReplayCache::new(ProofWindow::default(), ReplayLimits::default()),
             bound: Some(key.public_key().thumbprint()),
         };
-        let client = Client {
+        let client = DemoClient {
             session: Session::new(key, SystemRandom),
             token: AccessToken::new("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU")?,
         };
         Ok(Self { gateway, client, now, started: now, told: Vec::new() })
     }
 
-    /// The client's two clocks; the wall clock is slow.
-    fn reading(&self) -> Reading {
-        Reading { wall: self.now.saturating_sub(SLOW), monotonic: self.now.saturating_since(self.started) }
+    /// Returns the client's two clocks; the wall clock is slow.
+    fn reading(&self) -> ClockReading {
+        ClockReading {
+            wall: self.now.saturating_sub(SLOW),
+            monotonic: self.now.saturating_since(self.started),
+        }
     }
 
     fn pass(&mut self, millis: u64) {
         self.now = self.now + Duration::from_millis(millis);
     }
 
-    /// Sends a request and shows what comes back.
-    fn send(&mut self, request: &Request) -> Answer {
+    /// Sends a request and records the response.
+    fn send(&mut self, request: &HttpRequest) -> HttpResponse {
         self.pass(40);
         let answer = self.gateway.answer(request, self.now);
         self.pass(40);
@@ -162,26 +174,27 @@ impl World {
         answer
     }
 
-    /// A call: the request, and once more where the gateway asks for a nonce or shows another time.
-    fn call(&mut self) -> Result<Request, Failure> {
-        let mut call = Call::new("GET", Htu::of(URL)?).with_token(self.client.token.hash());
+    /// Performs a call: the request, and a retry if the gateway requires a nonce or shows another time.
+    fn call(&mut self) -> Result<HttpRequest, ExampleError> {
+        let mut call = DpopRequest::new("GET", Htu::from_url(URL)?).with_token(self.client.token.hash());
         loop {
             let (request, transmission) = self.client.request(&call, self.reading())?;
             let apart = seconds_between(transmission.iat(), self.now);
             self.told.push(format!("  GET {TARGET}, iat {apart} s from the gateway's time"));
             let answer = self.send(&request);
-            match self.client.session.answered(&mut call, transmission, &answer.seen(), self.reading()) {
-                Next::Done => return Ok(request),
-                Next::Again(_) => {}
-                Next::GiveUp(why) => return Err(why.into()),
+            match self.client.session.handle_response(&mut call, transmission, &answer.seen(), self.reading())
+            {
+                NextStep::Done => return Ok(request),
+                NextStep::Retry(_) => {}
+                NextStep::GiveUp(why) => return Err(why.into()),
             }
         }
     }
 }
 
-/// Everything that happens.
-fn story() -> Result<Vec<String>, Failure> {
-    let mut world = World::new()?;
+/// Runs the complete example.
+fn story() -> Result<Vec<String>, ExampleError> {
+    let mut world = DemoNetwork::new()?;
     let slow = SLOW.as_secs();
     world.told.push(format!("The first call: no nonce yet, and a clock that is {slow} s slow."));
     let request = world.call()?;
@@ -196,7 +209,7 @@ fn story() -> Result<Vec<String>, Failure> {
     Ok(world.told)
 }
 
-fn main() -> Result<(), Failure> {
+fn main() -> Result<(), ExampleError> {
     for line in story()? {
         println!("{line}");
     }
@@ -208,35 +221,35 @@ fn seconds_between(iat: UnixTime, now: UnixTime) -> String {
     format!("{:+}", iat - now)
 }
 
-/// IMF-fixdate (RFC 9110, 5.6.7).
+/// Formats an IMF-fixdate (RFC 9110, 5.6.7).
 fn date(now: UnixTime) -> String {
     httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(now.as_secs()))
 }
 
-/// What is judged is the nonce that was sent. Where another answer has brought a newer one in between, the
-/// challenge is no reason to give up: the request goes again with what its own answer handed out.
+/// The decision depends on the nonce that was sent. If another response has brought a newer nonce in the
+/// meantime, the session does not give up: the retry uses the nonce of its own response.
 #[test]
-fn the_nonce_that_was_sent_is_remembered() -> Result<(), Failure> {
-    let mut world = World::new()?;
+fn the_nonce_that_was_sent_is_remembered() -> Result<(), ExampleError> {
+    let mut world = DemoNetwork::new()?;
     world.call()?;
     world.pass(600_000);
-    // On its way with a nonce that is too old, while another call is challenged and learns the next.
-    let mut slow = Call::new("GET", Htu::of(URL)?).with_token(world.client.token.hash());
+    // In flight with an old nonce, while another call receives a challenge and the next nonce.
+    let mut slow = DpopRequest::new("GET", Htu::from_url(URL)?).with_token(world.client.token.hash());
     let (request, transmission) = world.client.request(&slow, world.reading())?;
     let sent = transmission.nonce().cloned();
     world.call()?;
     let answer = world.send(&request);
     assert_ne!(sent.as_ref().map(|nonce| nonce.as_str()), Some(answer.nonce.as_str()));
-    let next = world.client.session.answered(&mut slow, transmission, &answer.seen(), world.reading());
-    assert_eq!((answer.status, next), (401, Next::Again(Why::Nonce)));
+    let next = world.client.session.handle_response(&mut slow, transmission, &answer.seen(), world.reading());
+    assert_eq!((answer.status, next), (401, NextStep::Retry(RetryReason::Nonce)));
     let (request, _) = world.client.request(&slow, world.reading())?;
     assert_eq!(world.send(&request).status, 200);
     Ok(())
 }
 
-/// The package's README shows the beginning of it.
+/// The README shows the beginning of the output.
 #[test]
-fn the_readme_tells_it() -> Result<(), Failure> {
+fn the_readme_tells_it() -> Result<(), ExampleError> {
     let told = story()?;
     let statuses: Vec<&str> =
         told.iter().filter(|line| line.contains("DPoP-Nonce")).filter_map(|line| line.get(4..7)).collect();

@@ -1,13 +1,13 @@
-//! How often a request was sent for one reason: what both of a client's decisions to resend ask.
+//! The attempt counter of a request, used for nonce retries and for clock retries.
 
-/// Which of at most two.
+/// The position of a transmission among the at most two attempts for one retry reason.
 ///
-/// A request may be sent again once for a nonce and once for the clock. Each is counted
-/// by itself: a challenge on the first request does not use up the other reason.
+/// A request may be retried once with a nonce and once with a corrected clock. The two counters are
+/// independent: a nonce challenge on the first request leaves the clock retry available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Attempt {
-    /// The request was not sent again for this reason yet.
+    /// The request was not retried for this reason yet.
     First,
-    /// It was.
+    /// The request was already retried for this reason.
     Retry,
 }

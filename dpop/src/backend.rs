@@ -1,16 +1,16 @@
-//! ES256 by three libraries, one feature each: [`aws_lc_rs`], [`ring`], [`p256`].
+//! ES256 implementations with three libraries, one feature each: [`aws_lc_rs`], [`ring`], [`p256`].
 //!
-//! Each module has the same two types: a `KeyPair`, which generates, imports, exports and signs, and an
-//! `Es256`, which verifies. [`KeyPair`] and [`Es256`] here are those of the first that is
-//! enabled, in this order; with none of them, keys and verifiers are the caller's own.
+//! Each module defines the same two types: a `KeyPair`, which generates, imports, exports and signs, and an
+//! `Es256`, which verifies. [`KeyPair`] and [`Es256`] of this module are re-exports of the first enabled
+//! backend, in that order. Without a backend the application supplies its own signer and verifier.
 //!
-//! AWS-LC is the default: it clears the memory of its keys, and it is the fastest of the three, by a little.
-//! ring makes a program a quarter as large and builds in two fifths of the time, but leaves copies of its keys behind. p256
-//! clears its keys, needs no C compiler and signs deterministically (RFC 6979), at a third of the speed.
-//! `BENCHMARKS.md` has the figures.
+//! AWS-LC is the default: it clears the memory of its keys and is slightly faster than the others. ring makes
+//! a binary a quarter of the size and builds in two fifths of the time, but leaves copies of its keys in
+//! memory. p256 clears its keys, needs no C compiler and signs deterministically (RFC 6979), at a third of
+//! the speed. `BENCHMARKS.md` has the measurements.
 //!
-//! Private keys have neither `Debug` nor `Serialize`. They leave by `to_pkcs8` alone, into memory
-//! that is cleared when it is dropped.
+//! Private keys implement neither `Debug` nor `Serialize`. Only `to_pkcs8` exports them, into memory that is
+//! cleared when it is dropped.
 //!
 //! ```compile_fail,E0277
 //! let key = dpop_bound::KeyPair::generate().unwrap();
@@ -36,15 +36,16 @@ pub use self::p256::{Es256, KeyPair};
 #[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
 pub use self::ring::{Es256, KeyPair};
 
-/// Why there is no key pair.
+/// An error from generating, importing or exporting a key pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The bytes are no private key for P-256 in PKCS#8 (RFC 5208, RFC 5915), or its two halves do not
-    /// belong together.
+    /// The bytes are not a P-256 private key in PKCS#8 (RFC 5208, RFC 5915), or the private and the public
+    /// half do not match.
     #[error("not a P-256 private key in PKCS#8")]
     Pkcs8,
-    /// The library could not make or write a key, for want of random numbers or memory.
-    #[error("the key could not be made")]
+    /// The library failed to generate or encode the key, for example because random numbers or memory were
+    /// missing.
+    #[error("key generation or encoding failed")]
     Failed,
 }

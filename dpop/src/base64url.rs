@@ -1,12 +1,12 @@
-//! Base64url without padding (RFC 4648, section 5; RFC 7515, section 2), in its one spelling.
+//! Strict base64url without padding (RFC 4648, section 5; RFC 7515, section 2).
 //!
-//! Padding, whitespace, the other alphabet and stray bits at the end are refused: a text that
-//! decodes has exactly one spelling, so nothing that was signed can be written another way.
+//! The decoder rejects padding, whitespace, the standard alphabet and non-zero trailing bits. Every decodable
+//! string is therefore the only encoding of its bytes, and a signed value has no second spelling.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// How many characters so many bytes take.
-pub(crate) const fn length(bytes: usize) -> usize {
+/// Returns the number of characters that encode `bytes` bytes.
+pub(crate) const fn encoded_len(bytes: usize) -> usize {
     (bytes * 4).div_ceil(3)
 }
 
@@ -14,8 +14,8 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Appends to what is there; allocates only where there is no room.
-pub(crate) fn append(out: &mut String, bytes: &[u8]) {
+/// Appends the encoding of `bytes` to `out`. Allocates only if the capacity of `out` is too small.
+pub(crate) fn encode_into(out: &mut String, bytes: &[u8]) {
     URL_SAFE_NO_PAD.encode_string(bytes, out);
 }
 
@@ -23,9 +23,9 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 
-/// Exactly `N` bytes.
+/// Decodes exactly `N` bytes. Returns `None` for any other length and for invalid input.
 pub(crate) fn decode_array<const N: usize>(text: &str) -> Option<[u8; N]> {
-    if text.len() != length(N) {
+    if text.len() != encoded_len(N) {
         return None;
     }
     let mut bytes = [0; N];
@@ -44,7 +44,7 @@ mod tests {
         {
             assert_eq!(decode(text).as_deref(), bytes, "{text}");
             assert_eq!(encode(bytes.unwrap()), text);
-            assert_eq!(length(bytes.unwrap().len()), text.len());
+            assert_eq!(encoded_len(bytes.unwrap().len()), text.len());
         }
         for text in ["Zg==", "Zh", "Zm9", "Z", "Zm 8", "Zm8\n", "+/8", "Zm8.", "Zm\u{fc}"] {
             assert_eq!(decode(text), None, "{text}");

@@ -1,19 +1,18 @@
-//! Challenges: what the header field `WWW-Authenticate` says, read and written (RFC 9110, 11.2–11.6.1).
+//! Challenges of the `WWW-Authenticate` header field: parser, builder and formatter (RFC 9110, 11.2–11.6.1).
 //!
-//! A server refuses with a list of challenges. Each names a scheme and says what the scheme needs,
-//! as parameters or as one opaque `token68`. The list is hard to read because the same comma stands
-//! between challenges and between the parameters of one, and because servers and proxies differ in
-//! all that the grammar leaves open: quoted or bare values, order, case, empty elements, one header
-//! line or several.
+//! A server rejects a request with a list of challenges. Each challenge consists of a scheme and either
+//! parameters or one opaque `token68`. The list is hard to parse: a comma separates both challenges and the
+//! parameters of one challenge, and servers and proxies differ in everything that the grammar allows: quoted
+//! or bare values, order, case, empty elements, one header line or several.
 //!
-//! [`Challenge`] is one challenge of any scheme, [`DpopChallenge`] is what a DPoP challenge means
-//! (RFC 9449, 7.1, 8 and 9). Which answer calls for a new proof is not decided here.
+//! [`Challenge`] is a challenge of any scheme. [`DpopChallenge`] holds the parameters of a DPoP challenge
+//! (RFC 9449, 7.1, 8 and 9). This module does not decide whether to retry a request; see [`crate::session`].
 //!
 //! ```
 //! use dpop_bound::challenge::{DpopChallenge, DpopError};
 //!
 //! let lines: [&[u8]; 2] = [b"Basic realm=\"proxy\"", b"Bearer, dpop algs=ES256, error=use_dpop_nonce"];
-//! let challenge = DpopChallenge::find(lines).unwrap();
+//! let challenge = DpopChallenge::find_in_headers(lines).unwrap();
 //!
 //! assert_eq!(challenge.error(), Some(&DpopError::UseDpopNonce));
 //! assert_eq!(challenge.supports("ES256"), Some(true));
@@ -26,7 +25,7 @@ mod parse;
 mod properties;
 #[cfg(test)]
 mod tests;
-mod word;
+mod token;
 
 use std::{
     collections::HashSet,
@@ -34,175 +33,174 @@ use std::{
 };
 
 pub use dpop::{DpopChallenge, DpopError};
-use word::Word;
+use token::CaseInsensitiveToken;
 
 use crate::grammar::is_token68;
 
-/// One challenge: a scheme, and nothing more, or a `token68`, or parameters (RFC 9110, 11.3).
+/// One challenge: a scheme, optionally followed by a `token68` or by parameters (RFC 9110, 11.3).
 ///
-/// Always one that can be written: what is built is checked, what is read was written before. Two
-/// are equal when their schemes and the names of their parameters differ in case at most, and
-/// everything else is the same in the same order.
+/// Invariant: every value can be written as a header field, because constructors and parser validate it. Two
+/// challenges are equal if their schemes and parameter names differ at most in case and everything else is
+/// identical and in the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge {
-    scheme: Word,
-    credentials: Credentials,
+    scheme: CaseInsensitiveToken,
+    credentials: ChallengeData,
 }
 
-/// What follows the scheme. Never an empty list of parameters, which is written as nothing.
+/// The part after the scheme. Invariant: the parameter list is never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Credentials {
+enum ChallengeData {
     None,
     Token68(Box<str>),
-    Parameters(Vec<Parameter>),
+    Parameters(Vec<ChallengeParameter>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Parameter {
-    name: Word,
+struct ChallengeParameter {
+    name: CaseInsensitiveToken,
     value: Box<str>,
 }
 
-/// The line is no list of challenges.
+/// The header line is not a list of challenges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no list of challenges: malformed at byte {at}")]
+#[error("malformed challenge list at byte {at}")]
 pub struct MalformedChallenge {
-    /// Offset of the first byte that cannot stand where it stands, the length of the line when it
-    /// ends too early; of the name for a parameter that is repeated or belongs to no challenge.
+    /// The offset of the first invalid byte, or the length of the line if it ends too early. For a parameter
+    /// that is repeated or belongs to no challenge: the offset of its name.
     pub at: usize,
 }
 
-/// Why a challenge cannot be written.
+/// An error from building a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UnwritableChallenge {
-    /// The scheme is no token (RFC 9110, 5.6.2).
-    #[error("the scheme is no token")]
+pub enum ChallengeError {
+    /// The scheme is not a token (RFC 9110, 5.6.2).
+    #[error("invalid scheme token")]
     Scheme,
-    /// The text is no `token68` (RFC 9110, 11.2).
-    #[error("no token68: letters, digits and -._~+/ are, with = at the end")]
+    /// The string is not a `token68` (RFC 9110, 11.2).
+    #[error("invalid token68: use letters, digits and -._~+/, with = only at the end")]
     Token68,
-    /// The name of a parameter is no token (RFC 9110, 5.6.2).
-    #[error("the name of a parameter is no token")]
+    /// The name of a parameter is not a token (RFC 9110, 5.6.2).
+    #[error("invalid parameter name token")]
     Name,
-    /// The name of a parameter stands twice (RFC 9110, 11.2).
-    #[error("a parameter stands twice")]
+    /// The name of a parameter is repeated (RFC 9110, 11.2).
+    #[error("repeated parameter name")]
     Repeated,
-    /// A value holds a control character other than the tab (RFC 9110, 5.6.4), or, in a DPoP
-    /// challenge, a character that its parameter does not allow (RFC 6750, 3).
-    #[error("a value holds a character that cannot be written")]
+    /// A value contains a control character other than the tab (RFC 9110, 5.6.4), or a DPoP challenge
+    /// contains a character that its parameter does not allow (RFC 6750, 3).
+    #[error("a parameter value contains a character that is not allowed")]
     Value,
 }
 
 impl Challenge {
-    /// A challenge that names its scheme alone, such as `Negotiate`.
+    /// Builds a challenge that consists only of a scheme, such as `Negotiate`.
     ///
     /// # Errors
-    /// When the scheme is no token.
-    pub fn bare(scheme: &str) -> Result<Self, UnwritableChallenge> {
-        let scheme = Word::new(scheme).ok_or(UnwritableChallenge::Scheme)?;
-        Ok(Self { scheme, credentials: Credentials::None })
+    /// Returns an error if the scheme is not a token.
+    pub fn bare(scheme: &str) -> Result<Self, ChallengeError> {
+        let scheme = CaseInsensitiveToken::new(scheme).ok_or(ChallengeError::Scheme)?;
+        Ok(Self { scheme, credentials: ChallengeData::None })
     }
 
-    /// A challenge with one opaque text, such as `Negotiate oYG3MIG0oAMKAQ==`.
+    /// Builds a challenge with one opaque string, such as `Negotiate oYG3MIG0oAMKAQ==`.
     ///
     /// # Errors
-    /// When the scheme is no token or the text no `token68`.
-    pub fn with_token68(scheme: &str, text: &str) -> Result<Self, UnwritableChallenge> {
+    /// Returns an error if the scheme is not a token or the string is not a `token68`.
+    pub fn with_token68(scheme: &str, text: &str) -> Result<Self, ChallengeError> {
         if !is_token68(text.as_bytes()) {
-            return Err(UnwritableChallenge::Token68);
+            return Err(ChallengeError::Token68);
         }
-        Ok(Self { credentials: Credentials::Token68(text.into()), ..Self::bare(scheme)? })
+        Ok(Self { credentials: ChallengeData::Token68(text.into()), ..Self::bare(scheme)? })
     }
 
-    /// A challenge with these parameters, names and values, in this order.
+    /// Builds a challenge with the given parameter names and values, in this order.
     ///
     /// # Errors
-    /// When the scheme or a name is no token, a name stands twice in whatever case, or a value
-    /// holds a control character other than the tab.
+    /// Returns an error if the scheme or a name is not a token, a name is repeated (compared without case),
+    /// or a value contains a control character other than the tab.
     pub fn with_parameters<'a>(
         scheme: &str,
         parameters: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<Self, UnwritableChallenge> {
+    ) -> Result<Self, ChallengeError> {
         let bare = Self::bare(scheme)?;
         let mut seen = HashSet::new();
         let mut list = Vec::new();
         for (name, value) in parameters {
-            let name = Word::new(name).ok_or(UnwritableChallenge::Name)?;
+            let name = CaseInsensitiveToken::new(name).ok_or(ChallengeError::Name)?;
             if !seen.insert(name.clone()) {
-                return Err(UnwritableChallenge::Repeated);
+                return Err(ChallengeError::Repeated);
             }
             if value.bytes().any(is_control) {
-                return Err(UnwritableChallenge::Value);
+                return Err(ChallengeError::Value);
             }
-            list.push(Parameter { name, value: value.into() });
+            list.push(ChallengeParameter { name, value: value.into() });
         }
-        Ok(Self { credentials: Credentials::of(list), ..bare })
+        Ok(Self { credentials: ChallengeData::from_parameters(list), ..bare })
     }
 
-    /// The challenges of one header line: the value of one `WWW-Authenticate` field.
+    /// Parses the challenges of one header line: the value of one `WWW-Authenticate` field.
     ///
-    /// A value in quotes is read as UTF-8 where it is UTF-8, else each byte becomes the character
-    /// of that number (ISO 8859-1). More lenient than the grammar in one place: a tab may follow
-    /// the scheme.
+    /// A quoted value is decoded as UTF-8, or as ISO 8859-1 if it is not valid UTF-8. The parser is more
+    /// lenient than the grammar in one respect: a tab may follow the scheme. The run time is linear in the
+    /// length of the line.
     ///
     /// # Errors
-    /// When the line is no list of challenges, or a challenge names a parameter twice. The work is
-    /// proportional to the length of the line.
+    /// Returns an error if the line is not a list of challenges or a challenge repeats a parameter.
     pub fn parse_line(line: &[u8]) -> Result<Vec<Self>, MalformedChallenge> {
-        parse::strict(line)
+        parse::parse_strict(line)
     }
 
-    /// The challenges of all header lines together, in order, as far as they are well-formed.
+    /// Parses all header lines and returns the well-formed challenges in order.
     ///
-    /// A line that is malformed hides no other line, and what is malformed within a line hides no
-    /// challenge but its own, for proxies add challenges of theirs, at times to the same line
-    /// (RFC 9110, 5.3). The work is proportional to the length of the lines.
+    /// A malformed line does not hide other lines, and a malformed challenge does not hide other challenges
+    /// of the same line: proxies add challenges, sometimes to an existing line (RFC 9110, 5.3). The run time
+    /// is linear in the length of the lines.
     pub fn parse_lines<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Vec<Self> {
-        lines.into_iter().flat_map(parse::tolerant).collect()
+        lines.into_iter().flat_map(parse::parse_tolerant).collect()
     }
 
-    /// The scheme as it was written, such as `DPoP`.
+    /// Returns the scheme in its original case, such as `DPoP`.
     #[must_use]
     pub fn scheme(&self) -> &str {
         self.scheme.as_str()
     }
 
-    /// Whether this is the scheme, in any case (RFC 9110, 11.1).
+    /// Returns true if the challenge has this scheme, compared without case (RFC 9110, 11.1).
     #[must_use]
-    pub fn is(&self, scheme: &str) -> bool {
-        self.scheme.is(scheme)
+    pub fn has_scheme(&self, scheme: &str) -> bool {
+        self.scheme.matches(scheme)
     }
 
-    /// The opaque text, when the challenge has that instead of parameters.
+    /// Returns the opaque `token68`, or `None` if the challenge has parameters or only a scheme.
     #[must_use]
     pub fn token68(&self) -> Option<&str> {
         match &self.credentials {
-            Credentials::Token68(text) => Some(text),
-            Credentials::None | Credentials::Parameters(_) => None,
+            ChallengeData::Token68(text) => Some(text),
+            ChallengeData::None | ChallengeData::Parameters(_) => None,
         }
     }
 
-    /// Names and values of the parameters, in order. Names are as they were written, values
-    /// without quotes and escapes.
+    /// Returns names and values of the parameters, in order. Names have their original case; values have no
+    /// quotes and no escapes.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
         let list = match &self.credentials {
-            Credentials::Parameters(list) => list.as_slice(),
-            Credentials::None | Credentials::Token68(_) => &[],
+            ChallengeData::Parameters(list) => list.as_slice(),
+            ChallengeData::None | ChallengeData::Token68(_) => &[],
         };
         list.iter().map(|parameter| (parameter.name.as_str(), &*parameter.value))
     }
 
-    /// The value of a parameter, its name in any case (RFC 9110, 11.2).
+    /// Returns the value of a parameter. The name is compared without case (RFC 9110, 11.2).
     #[must_use]
     pub fn param(&self, name: &str) -> Option<&str> {
         self.parameters().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 }
 
-/// The challenge as it stands in a header field, every value in quotes.
+/// Formats the challenge as the value of a header field, with every parameter value in quotes.
 ///
-/// Characters outside ASCII are written as UTF-8; a header field takes them as bytes.
+/// Characters outside ASCII are written as UTF-8. The caller has to set the header field from bytes.
 impl fmt::Display for Challenge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.scheme())?;
@@ -225,13 +223,13 @@ impl fmt::Display for Challenge {
     }
 }
 
-impl Credentials {
-    fn of(list: Vec<Parameter>) -> Self {
+impl ChallengeData {
+    fn from_parameters(list: Vec<ChallengeParameter>) -> Self {
         if list.is_empty() { Self::None } else { Self::Parameters(list) }
     }
 }
 
-/// Whether a byte cannot stand in a quoted string, escaped or not (RFC 9110, 5.6.4).
+/// Returns true if the byte is not allowed in a quoted string, escaped or not (RFC 9110, 5.6.4).
 const fn is_control(byte: u8) -> bool {
     byte != b'\t' && byte.is_ascii_control()
 }

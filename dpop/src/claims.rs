@@ -1,125 +1,127 @@
-//! Verification, step 2: is the proof for this request? RFC 9449, 4.3 (8 to 12) and 7.1.
+//! Verification, step 2: the claims of a proof against the request (RFC 9449, 4.3 (8 to 12) and 7.1).
 //!
-//! The claims are looked at in the order `htm`, `htu`, `iat`, key, `ath`, `jti`; the first that is wrong
-//! is the answer. Whether the `jti` was seen before is the last question, and [`crate::live`]'s.
+//! [`SignedProof::check_claims`] checks `htm`, `htu`, `iat`, key, `ath` and `jti` in this order and returns
+//! the first error. Replay detection comes last, in [`crate::replay`].
 
 use std::fmt;
 
 use crate::{
-    form::{Claim, SignedProof},
     key::Thumbprint,
-    live::{Candidate, Holder},
-    target::Target,
-    time::{Timing, UnixTime, Window},
+    replay::{ProofHolder, ReplayCandidate},
+    signed_proof::{ClaimValue, SignedProof},
+    target::RequestTarget,
+    time::{IatTiming, ProofWindow, UnixTime},
     token::TokenHash,
 };
 
-/// What a proof has to be for.
+/// The properties of a request that its proof has to match.
 #[derive(Clone, Copy, Debug)]
-pub struct Expected<'a> {
-    /// The request's method, as it came.
+pub struct ExpectedRequest<'a> {
+    /// The request's method, exactly as received.
     pub method: &'a str,
-    /// Where the request came to.
-    pub target: Target<'a>,
+    /// The URL of the request.
+    pub target: RequestTarget<'a>,
     /// The server's time.
     pub now: UnixTime,
-    /// How far `iat` may be from it: that of the store which is asked next
-    /// ([`ReplayStore::window`](crate::ReplayStore::window)). The store asks for it again, so that two windows
-    /// that differ by mistake refuse more and admit nothing twice.
-    pub window: Window,
-    /// What the request brings besides the proof, and which key that is bound to.
-    pub binding: Binding<'a>,
+    /// The accepted distance of `iat` from `now`: the window of the replay store
+    /// ([`ReplayStore::window`](crate::ReplayStore::window)). The store checks `iat` against its own window
+    /// again, so a mismatch of the two windows rejects more proofs and never admits a proof twice.
+    pub window: ProofWindow,
+    /// The credential that the request contains besides the proof, and the key to which it is bound.
+    pub binding: KeyBinding<'a>,
 }
 
-/// What a request's proof is bound to.
+/// The credential of a request and the key to which it is bound.
 ///
-/// There is no way to leave the key out by accident: where there is an access token there is its binding, and
-/// a token without one is refused.
+/// The type prevents omitting the key by accident: a request with an access token requires the token's
+/// binding, and a token without one is rejected.
 #[derive(Clone, Copy, Debug)]
-pub enum Binding<'a> {
-    /// A request with an access token, to a resource server.
+pub enum KeyBinding<'a> {
+    /// A request with an access token, sent to a resource server.
     Token {
-        /// The token that came with the proof: `ath` has to be its hash.
+        /// The hash of the request's token, which `ath` has to equal.
         hash: &'a TokenHash,
-        /// The key that the token is bound to: its `cnf.jkt`, as it stands in the token or in what its issuer
-        /// says of it. `None` is a token that is bound to no key, a bearer's, and refused
-        /// ([`ClaimRefusal::NotBound`]).
+        /// The thumbprint of the key to which the token is bound: its `cnf.jkt`, from the token or from the
+        /// introspection response. `None` is a bearer token, bound to no key, and is rejected
+        /// ([`ClaimError::NotBound`]).
         jkt: Option<&'a Thumbprint>,
     },
-    /// A request without an access token for something that is bound to this key: a refresh token, an
-    /// authorization code (`dpop_jkt`: RFC 9449, 10). An `ath` is not looked at.
+    /// A request without an access token for a credential that is bound to this key: a refresh token or an
+    /// authorization code (`dpop_jkt`: RFC 9449, 10). `ath` is ignored.
     Key(&'a Thumbprint),
-    /// A request without an access token for something that is not bound yet, such as the first of a grant:
-    /// every key will do, and what is issued is bound to [`CheckedProof::thumbprint`]. An `ath` is not looked
-    /// at.
+    /// A request without an access token for a credential that is not bound yet, such as the first request of
+    /// a grant. Any key is accepted, and the server binds the issued token to [`CheckedProof::thumbprint`].
+    /// `ath` is ignored.
     AnyKey,
 }
 
-/// Why a proof is not for this request: `invalid_dpop_proof`, but for [`NotBound`](Self::NotBound).
+/// The claim that does not match the request: `invalid_dpop_proof`, except for [`NotBound`](Self::NotBound).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum ClaimRefusal {
-    /// `htm` is missing or no text.
+pub enum ClaimError {
+    /// `htm` is missing or not a string.
     #[error("`htm` is missing")]
     HtmMissing,
-    /// `htm` is another method; methods are compared as they stand (RFC 9110, 9.1).
+    /// `htm` is another method. Methods are compared with case (RFC 9110, 9.1).
     #[error("`htm` is not the request's method")]
     Htm,
-    /// `htu` is missing or no text.
+    /// `htu` is missing or not a string.
     #[error("`htu` is missing")]
     HtuMissing,
-    /// `htu` is not, character by character, the address of the request.
+    /// `htu` differs from the URL of the request. The strings are compared byte by byte.
     #[error("`htu` is not the request's address")]
     Htu,
-    /// `iat` is missing.
+    /// The claim `iat` is missing.
     #[error("`iat` is missing")]
     IatMissing,
-    /// `iat` is no whole number of seconds since the epoch: text, a fraction, negative.
-    #[error("`iat` is no whole number of seconds")]
+    /// `iat` is not a non-negative integer number of seconds since the epoch: a string, a fraction or
+    /// negative.
+    #[error("`iat` is not a whole number of seconds")]
     IatMalformed,
-    /// `iat` lies too far in the past.
+    /// `iat` is before the start of the window.
     #[error("the proof is too old")]
     Old,
-    /// `iat` lies too far in the future.
+    /// `iat` is after the end of the window.
     #[error("the proof is not valid yet")]
     Early,
-    /// The token is bound to no key: whoever has it could use it, so it is no better than a bearer's. The
-    /// proof is not at fault; the answer is the one to a request without
-    /// ([`Refusal::is_proof_required`](crate::Refusal::is_proof_required)).
+    /// The token is bound to no key, so anyone who has it could use it like a bearer token. The proof is
+    /// valid; the server responds as to a request without a proof
+    /// ([`VerificationError::is_proof_required`](crate::VerificationError::is_proof_required)).
     #[error("the token is bound to no key")]
     NotBound,
-    /// The token is bound to another key.
+    /// The token is bound to another key than the proof's.
     #[error("the token is bound to another key")]
     Key,
-    /// `ath` is missing or no text, and there is a token.
+    /// The request has a token, but `ath` is missing or not a string.
     #[error("`ath` is missing")]
     AthMissing,
-    /// `ath` is not the token's hash.
+    /// `ath` differs from the hash of the token.
     #[error("`ath` is not the token's hash")]
     Ath,
-    /// `jti` is missing or no text.
+    /// `jti` is missing or not a string.
     #[error("`jti` is missing")]
     JtiMissing,
-    /// `jti` has not as many bytes as [`Limits`](crate::form::Limits) say, or holds control characters.
-    #[error("`jti` is no unique id")]
+    /// The length of `jti` is outside [`ProofLimits`](crate::signed_proof::ProofLimits), or it contains
+    /// control characters.
+    #[error("`jti` has an invalid length or contains control characters")]
     Jti,
 }
 
-/// A proof that is for this request, and may only have been seen before.
+/// A proof whose claims match the request. Only the replay check is left.
 ///
-/// It is not to be dropped without a store having been asked:
+/// A caller that drops it without the replay check gets a compiler warning:
 ///
 /// ```compile_fail
 /// #![deny(unused_must_use)]
-/// use dpop_bound::{Expected, SignedProof, claims::ClaimRefusal};
+/// use dpop_bound::{ExpectedRequest, SignedProof, claims::ClaimError};
 ///
-/// fn serve(signed: SignedProof, expected: &Expected<'_>) -> Result<(), ClaimRefusal> {
-///     signed.check(expected)?;
+/// fn serve(signed: SignedProof, expected: &ExpectedRequest<'_>) -> Result<(), ClaimError> {
+///     signed.check_claims(expected)?;
 ///     Ok(())
 /// }
 /// ```
 #[derive(Clone)]
-#[must_use = "a proof that no store admits may be a replay: ask `ReplayStore::admit`"]
+#[must_use = "check for a replay with `ReplayStore::admit`"]
 pub struct CheckedProof {
     thumbprint: Thumbprint,
     jti: String,
@@ -130,82 +132,85 @@ impl SignedProof {
     /// Checks the claims against the request.
     ///
     /// # Errors
-    /// The first claim that is wrong.
-    pub fn check(self, expected: &Expected<'_>) -> Result<CheckedProof, ClaimRefusal> {
+    /// Returns the first claim that does not match.
+    pub fn check_claims(self, expected: &ExpectedRequest<'_>) -> Result<CheckedProof, ClaimError> {
         let Self { thumbprint, claims, limits } = self;
-        let htm = claims.htm.text(ClaimRefusal::HtmMissing)?;
+        let htm = claims.htm.into_string(ClaimError::HtmMissing)?;
         if htm != expected.method {
-            return Err(ClaimRefusal::Htm);
+            return Err(ClaimError::Htm);
         }
-        let htu = claims.htu.text(ClaimRefusal::HtuMissing)?;
-        if !expected.target.is(&htu) {
-            return Err(ClaimRefusal::Htu);
+        let htu = claims.htu.into_string(ClaimError::HtuMissing)?;
+        if !expected.target.matches(&htu) {
+            return Err(ClaimError::Htu);
         }
         let iat = match claims.iat {
-            Claim::Is(iat) => iat,
-            Claim::Missing => return Err(ClaimRefusal::IatMissing),
-            Claim::Malformed => return Err(ClaimRefusal::IatMalformed),
+            ClaimValue::Present(iat) => iat,
+            ClaimValue::Missing => return Err(ClaimError::IatMissing),
+            ClaimValue::Malformed => return Err(ClaimError::IatMalformed),
         };
-        match expected.window.timing(iat, expected.now) {
-            Timing::Old => return Err(ClaimRefusal::Old),
-            Timing::Early => return Err(ClaimRefusal::Early),
-            Timing::Within => {}
+        match expected.window.classify_iat(iat, expected.now) {
+            IatTiming::Old => return Err(ClaimError::Old),
+            IatTiming::Early => return Err(ClaimError::Early),
+            IatTiming::Within => {}
         }
         match expected.binding {
-            Binding::Token { jkt: None, .. } => return Err(ClaimRefusal::NotBound),
-            Binding::Token { jkt: Some(key), .. } | Binding::Key(key) if *key != thumbprint => {
-                return Err(ClaimRefusal::Key);
+            KeyBinding::Token { jkt: None, .. } => return Err(ClaimError::NotBound),
+            KeyBinding::Token { jkt: Some(key), .. } | KeyBinding::Key(key) if *key != thumbprint => {
+                return Err(ClaimError::Key);
             }
-            Binding::Token { hash, .. } if !hash.is(&claims.ath.text(ClaimRefusal::AthMissing)?) => {
-                return Err(ClaimRefusal::Ath);
+            KeyBinding::Token { hash, .. }
+                if !hash.matches(&claims.ath.into_string(ClaimError::AthMissing)?) =>
+            {
+                return Err(ClaimError::Ath);
             }
-            Binding::Token { .. } | Binding::Key(_) | Binding::AnyKey => {}
+            KeyBinding::Token { .. } | KeyBinding::Key(_) | KeyBinding::AnyKey => {}
         }
-        let jti = claims.jti.text(ClaimRefusal::JtiMissing)?;
-        if !limits.jti_bytes().contains(&jti.len()) || jti.chars().any(char::is_control) {
-            return Err(ClaimRefusal::Jti);
+        let jti = claims.jti.into_string(ClaimError::JtiMissing)?;
+        if !limits.jti_byte_range().contains(&jti.len()) || jti.chars().any(char::is_control) {
+            return Err(ClaimError::Jti);
         }
         Ok(CheckedProof { thumbprint, jti, iat })
     }
 }
 
-impl Claim<String> {
-    fn text(self, otherwise: ClaimRefusal) -> Result<String, ClaimRefusal> {
+impl ClaimValue<String> {
+    fn into_string(self, otherwise: ClaimError) -> Result<String, ClaimError> {
         match self {
-            Self::Is(text) => Ok(text),
+            Self::Present(text) => Ok(text),
             Self::Missing | Self::Malformed => Err(otherwise),
         }
     }
 }
 
 impl CheckedProof {
-    /// Whose proof it is: the key by which a server knows this instance of a client.
+    /// Returns the thumbprint of the proof's key, which identifies a client instance.
     #[must_use]
     pub const fn thumbprint(&self) -> &Thumbprint {
         &self.thumbprint
     }
 
-    /// Its unique id.
+    /// Returns the unique id (`jti`) of the proof.
     #[must_use]
     pub fn jti(&self) -> &str {
         &self.jti
     }
 
-    /// When it was made, by its maker's clock, in seconds since the epoch.
+    /// Returns the creation time on the client's clock, in seconds since the epoch.
     #[must_use]
     pub const fn iat(&self) -> u64 {
         self.iat
     }
 
-    /// What [`ReplayStore::admit`](crate::ReplayStore::admit) asks for, and whose room the proof takes.
+    /// Returns the argument of [`ReplayStore::admit`](crate::ReplayStore::admit). The proof counts against
+    /// the limit of `holder`.
     #[must_use]
-    pub const fn candidate<'a>(&'a self, holder: Holder<'a>) -> Candidate<'a> {
+    pub const fn replay_candidate<'a>(&'a self, holder: ProofHolder<'a>) -> ReplayCandidate<'a> {
         let Self { thumbprint, jti, iat } = self;
-        Candidate { key: thumbprint, jti: jti.as_str(), holder, iat: *iat }
+        ReplayCandidate { key: thumbprint, jti: jti.as_str(), holder, iat: *iat }
     }
 }
 
-/// Shows neither id nor time.
+/// Shows the thumbprint, but neither `jti` nor `iat`.
 impl fmt::Debug for CheckedProof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("CheckedProof").field(&self.thumbprint).finish()

@@ -1,75 +1,75 @@
-//! The clocks of servers, measured by their `Date` headers: RFC 9449, 4.3 (11) and 11.1.
+//! Estimates of server clocks, measured from `Date` headers: RFC 9449, 4.3 (11) and 11.1.
 //!
-//! A proof counts in a window of seconds around the time of the server that checks it, so a client
-//! whose clock is off is locked out. Every answer carries the server's own time (RFC 9110, 6.6.1),
-//! to the second and as old as its way back. One answer therefore bounds the server's clock rather
-//! than tells it: at the moment of receipt it shows `Date` at the least and `Date` + 1 s + round
-//! trip at the most. [`ServerClock`] keeps such bounds, narrows them with each answer, widens them
-//! with time, and tells which `iat` to write.
+//! A server accepts a proof only in a window of seconds around its own time, so it rejects every proof of a
+//! client with a wrong clock. Every response carries the server's time (RFC 9110, 6.6.1), with a resolution
+//! of one second and delayed by the network. A response therefore gives bounds: on receipt the server's clock
+//! is between `Date` and `Date` + 1 s + round trip. [`ServerClock`] stores such bounds, narrows them with
+//! each response, widens them as time passes, and computes the `iat` of new proofs.
 //!
-//! Both local clocks are used. The monotonic one cannot be stepped but stops while a machine
-//! sleeps, or runs too fast in a virtual one; the wall clock goes on but may be stepped. While they
-//! agree, either is good; when they do not, the bounds cover what both say.
+//! The estimate uses both local clocks. The monotonic clock cannot be stepped, but it stops while the machine
+//! sleeps and may run too fast in a virtual machine. The wall clock continues during sleep, but it may be
+//! stepped. If the two clocks disagree, the bounds cover both.
 //!
-//! Nothing here reads a clock or sends anything. Keep one [`ServerClock`] per origin, or
-//! [`Clocks`], and never apply one server's to another. Another process has another monotonic clock: what it
-//! can use is by how much a server's clock was ahead of the wall clock ([`SavedClock`]).
+//! This module neither reads a clock nor sends requests. Keep one [`ServerClock`] per origin, for example in
+//! [`ServerClocks`], and never apply one server's clock to another server. A new process has a new monotonic
+//! clock; it can reuse only the offset of a server's clock from the wall clock ([`SavedClock`]).
 //!
 //! ```
 //! use std::time::Duration;
-//! use dpop_bound::{UnixTime, Window, clock::{Observation, Reading, ServerClock}};
+//! use dpop_bound::{UnixTime, ProofWindow, clock::{ClockObservation, ClockReading, ServerClock}};
 //!
 //! // The local clocks, read before a request and after its answer.
-//! let reading = |millis| Reading {
+//! let reading = |millis| ClockReading {
 //!     wall: UnixTime::from_secs(784_111_777 - 3600) + Duration::from_millis(millis), // an hour slow
 //!     monotonic: Duration::from_millis(millis),
 //! };
 //! let date = b"Sun, 06 Nov 1994 08:49:37 GMT";
-//! let observation = Observation::from_header(date, reading(0), reading(200))?;
+//! let observation = ClockObservation::from_header(date, reading(0), reading(200))?;
 //!
 //! let mut clock = ServerClock::default();
 //! clock.observe(&observation);
-//! assert_eq!(clock.iat(reading(1_000), Window::default()), UnixTime::from_secs(784_111_778));
-//! # Ok::<(), dpop_bound::clock::UnusableDate>(())
+//! assert_eq!(clock.iat(reading(1_000), ProofWindow::default()), UnixTime::from_secs(784_111_778));
+//! # Ok::<(), dpop_bound::clock::ObservationError>(())
 //! ```
 
-mod interval;
+mod clock_action;
 mod observation;
-mod origins;
 #[cfg(test)]
 mod properties;
-mod refusal;
-mod saved;
+mod saved_clock;
+mod server_clocks;
 #[cfg(test)]
 mod tests;
+mod time_bounds;
 
 use std::time::Duration;
 
-use interval::{Interval, duration, nanos};
-pub use observation::{Observation, UnusableDate, parse_date};
-pub use origins::Clocks;
-pub use refusal::{AfterRefusal, ClockDoubt};
-pub use saved::SavedClock;
+pub use clock_action::{ClockAction, ClockSyncError};
+pub use observation::{ClockObservation, ObservationError, parse_date};
+pub use saved_clock::SavedClock;
+pub use server_clocks::ServerClocks;
+use time_bounds::{TimeBounds, to_duration, to_nanos};
 
-use crate::{UnixTime, Window};
+use crate::{ProofWindow, UnixTime};
 
-/// What a client puts up with before it believes that a clock is wrong.
+/// Thresholds for correcting the local clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Tolerance {
-    /// The local clock is used as it is while it seems no further off than this.
+pub struct ClockTolerance {
+    /// The local clock is used unchanged while its estimated error is at most this.
     pub corrected_beyond: Duration,
-    /// The monotonic clock is believed while the wall clock goes along with it to this much.
+    /// The monotonic clock is trusted while it and the wall clock advance by the same amount, within this
+    /// tolerance.
     pub agree_within: Duration,
-    /// So many answers in a row that contradict what was known are too many: a stepped clock
-    /// makes one, a single answer from a cache two.
+    /// The number of consecutive contradicting responses after which the server's time counts as unknown. A
+    /// stepped clock causes one contradiction, a single cached response two.
     pub contradictions: u32,
-    /// What an earlier process measured is of use while it is younger than this ([`SavedClock`]).
+    /// The maximum age of a clock that was saved by an earlier process ([`SavedClock`]).
     pub saved_for: Duration,
 }
 
-/// Two seconds, two seconds, three answers, and a day.
+/// `corrected_beyond` 2 s, `agree_within` 2 s, three contradictions, `saved_for` one day.
 // A30
-impl Default for Tolerance {
+impl Default for ClockTolerance {
     fn default() -> Self {
         Self {
             corrected_beyond: Duration::from_secs(2),
@@ -80,158 +80,165 @@ impl Default for Tolerance {
     }
 }
 
-/// How much a clock is thought to gain or lose: one part in this many, which is 500 ppm, as much as
-/// NTP slews a clock.
+/// The assumed maximum drift of a clock: one part in 2,000, or 500 ppm, the maximum rate at which NTP slews a
+/// clock.
 const DRIFT: i128 = 2_000;
 
-/// Answers that miss each other by no more than this do not contradict each other: the machines
-/// behind one origin differ a little, and some servers renew their `Date` once a second only.
+/// Bounds that are at most this far apart do not contradict each other: the machines behind one origin differ
+/// a little, and some servers update their `Date` only once a second.
 const SAME_WITHIN: Duration = Duration::from_secs(1);
 
-/// Both local clocks, read at the same moment.
+/// Readings of both local clocks at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reading {
-    /// What the wall clock shows.
+pub struct ClockReading {
+    /// The time on the wall clock.
     pub wall: UnixTime,
-    /// How long the monotonic clock has run, from whatever beginning.
+    /// The time on the monotonic clock, since an arbitrary start.
     pub monotonic: Duration,
 }
 
-/// What is known of one server's clock.
+/// The estimated clock of one server.
 ///
-/// Answers are combined by intersection, so one that took long spoils nothing that a quick one
-/// told. Nothing is known by default.
+/// Bounds of several responses are intersected, so a slow response does not widen the bounds of a fast one.
+/// The default value contains no measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerClock {
-    tolerance: Tolerance,
-    anchor: Option<Anchor>,
+    tolerance: ClockTolerance,
+    anchor: Option<ClockAnchor>,
     contradictions: u32,
 }
 
-/// What a server's clock showed at a moment.
+/// Bounds of a server's clock at one local reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Anchor {
-    reading: Reading,
-    server: Interval,
+struct ClockAnchor {
+    reading: ClockReading,
+    server: TimeBounds,
 }
 
-/// A server's time, as far as it is known.
+/// An estimate of a server's current time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Estimate {
-    /// The most likely time; the local wall clock's when that is near enough.
+pub struct TimeEstimate {
+    /// The most likely time; equal to the local wall clock if that is close enough.
     pub time: UnixTime,
-    /// How far the server's clock may be from that, either way; [`Duration::MAX`] when the server
-    /// was never observed.
+    /// The maximum deviation of the server's clock from `time`, in either direction; [`Duration::MAX`] if no
+    /// response of the server was observed.
     pub uncertainty: Duration,
-    /// Where the time comes from.
-    pub basis: Basis,
+    /// The clock from which `time` was derived.
+    pub basis: EstimateBasis,
 }
 
-/// Where an [`Estimate`] comes from.
+/// The source of a [`TimeEstimate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Basis {
-    /// The wall clock, for the server was never observed.
+pub enum EstimateBasis {
+    /// The wall clock, because no response of the server was observed.
     Unmeasured,
-    /// The wall clock, for the server's is within [`Tolerance::corrected_beyond`] of it.
+    /// The wall clock, because the server's clock is within [`ClockTolerance::corrected_beyond`] of it.
     Local,
-    /// The server's clock, run on by the monotonic clock since its last answer.
+    /// The server's clock, advanced by the monotonic clock since the last response.
     Server,
-    /// The wall clock with the offset that it had at the last answer, for it went apart from the
-    /// monotonic clock since by more than [`Tolerance::agree_within`]: the machine slept, or one of
-    /// the two was stepped or runs wrong. The uncertainty covers what either clock says.
-    Reanchored,
+    /// The wall clock plus its offset at the last response, because wall clock and monotonic clock have since
+    /// diverged by more than [`ClockTolerance::agree_within`]: the machine slept, or a clock was stepped or
+    /// is inaccurate. The uncertainty covers both clocks.
+    ReanchoredToWall,
 }
 
 impl ServerClock {
-    /// A clock of which nothing is known.
+    /// Creates a clock without measurements.
     #[must_use]
-    pub const fn new(tolerance: Tolerance) -> Self {
+    pub const fn new(tolerance: ClockTolerance) -> Self {
         Self { tolerance, anchor: None, contradictions: 0 }
     }
 
-    /// Takes in what an answer tells; of several answers in the order in which they arrive.
+    /// Adds the measurement of a response. Call it in the order in which responses arrive.
     ///
-    /// Bounds that leave no common time mean that a clock was stepped, or that the answer came
-    /// from a cache: what was known is forgotten then.
-    pub fn observe(&mut self, observation: &Observation) {
-        let told = observation.server();
+    /// If the new bounds do not intersect the old ones, a clock was stepped or the response came from a
+    /// cache. The new bounds then replace the old ones.
+    pub fn observe(&mut self, observation: &ClockObservation) {
+        let told = observation.server_bounds();
         let reading = observation.received();
-        let known = self.anchor.map(|anchor| anchor.run_to(reading, self.tolerance).bounds);
+        let known = self.anchor.map(|anchor| anchor.extrapolate_to(reading, self.tolerance).bounds);
         self.contradictions = match known {
-            Some(known) if known.gap_to(told) > nanos(SAME_WITHIN) => self.contradictions.saturating_add(1),
+            Some(known) if known.gap_to(told) > to_nanos(SAME_WITHIN) => {
+                self.contradictions.saturating_add(1)
+            }
             Some(_) | None => 0,
         };
         let server = known.and_then(|known| known.intersection(told)).unwrap_or(told);
-        self.anchor = Some(Anchor { reading, server });
+        self.anchor = Some(ClockAnchor { reading, server });
     }
 
-    /// How many of the last answers in a row each contradicted what was known before.
+    /// Returns the number of most recent consecutive responses that contradicted the previous bounds.
     #[must_use]
     pub const fn contradictions(&self) -> u32 {
         self.contradictions
     }
 
-    /// The server's time at a moment.
+    /// Estimates the server's time at a local reading.
     #[must_use]
-    pub fn now(&self, reading: Reading) -> Estimate {
+    pub fn now(&self, reading: ClockReading) -> TimeEstimate {
         let Some(anchor) = self.anchor else {
-            return Estimate { time: reading.wall, uncertainty: Duration::MAX, basis: Basis::Unmeasured };
+            return TimeEstimate {
+                time: reading.wall,
+                uncertainty: Duration::MAX,
+                basis: EstimateBasis::Unmeasured,
+            };
         };
-        let run = anchor.run_to(reading, self.tolerance);
-        let wall = nanos(reading.wall.since_epoch());
-        let corrected = (run.likely - wall).abs() > nanos(self.tolerance.corrected_beyond);
-        let time = duration(if corrected { run.likely } else { wall });
-        Estimate {
+        let run = anchor.extrapolate_to(reading, self.tolerance);
+        let wall = to_nanos(reading.wall.since_epoch());
+        let corrected = (run.likely - wall).abs() > to_nanos(self.tolerance.corrected_beyond);
+        let time = to_duration(if corrected { run.likely } else { wall });
+        TimeEstimate {
             time: UnixTime::default() + time,
-            uncertainty: duration(run.bounds.reach_from(nanos(time))),
+            uncertainty: to_duration(run.bounds.max_distance_from(to_nanos(time))),
             basis: match run.agreement {
-                Agreement::Apart => Basis::Reanchored,
-                Agreement::Together if corrected => Basis::Server,
-                Agreement::Together => Basis::Local,
+                ClockAgreement::Apart => EstimateBasis::ReanchoredToWall,
+                ClockAgreement::Together if corrected => EstimateBasis::Server,
+                ClockAgreement::Together => EstimateBasis::Local,
             },
         }
     }
 
-    /// The `iat` of a proof made now, in whole seconds, aimed at the middle of the server's window
-    /// so that it holds for a clock that is off either way: the server's time where the window is
-    /// as long on either side, 5 s before it where it is from 25 s before to 15 s after.
+    /// Returns the `iat` for a new proof, in whole seconds. It lies in the middle of the server's window, so
+    /// that it is valid even if the estimate is off in either direction: the server's time for a symmetric
+    /// window, 5 s earlier for a window from 25 s before to 15 s after.
     #[must_use]
-    pub fn iat(&self, reading: Reading, window: Window) -> UnixTime {
-        let time = nanos(self.now(reading).time.since_epoch());
-        let aim = (nanos(window.future) - nanos(window.past)) / 2;
-        UnixTime::from_secs(duration(time + aim).as_secs())
+    pub fn iat(&self, reading: ClockReading, window: ProofWindow) -> UnixTime {
+        let time = to_nanos(self.now(reading).time.since_epoch());
+        let aim = (to_nanos(window.future) - to_nanos(window.past)) / 2;
+        UnixTime::from_secs(to_duration(time + aim).as_secs())
     }
 }
 
-/// A server's clock, run on from an anchor.
-struct Run {
-    /// Where it stands if either of the local clocks ran right.
-    bounds: Interval,
-    /// Where it stands most likely.
+/// A server's clock extrapolated from an anchor to another moment.
+struct Extrapolation {
+    /// The bounds that hold if either local clock ran correctly.
+    bounds: TimeBounds,
+    /// The most likely time, in nanoseconds since the epoch.
     likely: i128,
-    agreement: Agreement,
+    agreement: ClockAgreement,
 }
 
-/// Whether the local clocks went on by the same.
-enum Agreement {
+/// The result of comparing how far both local clocks advanced.
+enum ClockAgreement {
     Together,
     Apart,
 }
 
-impl Anchor {
-    /// Runs the server's clock on to a moment; also back, for answers may overtake each other.
-    fn run_to(&self, reading: Reading, tolerance: Tolerance) -> Run {
-        let by_monotonic = nanos(reading.monotonic) - nanos(self.reading.monotonic);
-        let by_wall = nanos(reading.wall.since_epoch()) - nanos(self.reading.wall.since_epoch());
-        let ran = |by: i128| self.server.shifted(by).widened(by.abs() / DRIFT);
+impl ClockAnchor {
+    /// Extrapolates the server's clock to a moment. The moment may be earlier, because responses may overtake
+    /// each other.
+    fn extrapolate_to(&self, reading: ClockReading, tolerance: ClockTolerance) -> Extrapolation {
+        let by_monotonic = to_nanos(reading.monotonic) - to_nanos(self.reading.monotonic);
+        let by_wall = to_nanos(reading.wall.since_epoch()) - to_nanos(self.reading.wall.since_epoch());
+        let ran = |by: i128| self.server.shifted_by(by).widened_by(by.abs() / DRIFT);
 
-        let apart = (by_monotonic - by_wall).abs() > nanos(tolerance.agree_within);
+        let apart = (by_monotonic - by_wall).abs() > to_nanos(tolerance.agree_within);
         let (agreement, believed) =
-            if apart { (Agreement::Apart, by_wall) } else { (Agreement::Together, by_monotonic) };
-        Run {
+            if apart { (ClockAgreement::Apart, by_wall) } else { (ClockAgreement::Together, by_monotonic) };
+        Extrapolation {
             bounds: ran(by_monotonic).hull(ran(by_wall)),
-            likely: self.server.centre() + believed,
+            likely: self.server.midpoint() + believed,
             agreement,
         }
     }

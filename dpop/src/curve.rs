@@ -1,18 +1,19 @@
-//! Whether a point is on P-256 (FIPS 186-5, SP 800-186, 3.2.1.3).
+//! A check whether a point is on P-256 (FIPS 186-5, SP 800-186, 3.2.1.3).
 //!
-//! Points are public, so nothing here runs in constant time, and nothing here ever sees a secret.
-//! The answer comes before any signature is verified, is the same for every backend, and costs a
-//! hundredth of a verification.
+//! Points are public and this module never handles secrets, so it need not run in constant time. The check
+//! precedes the signature verification, gives the same result for every backend, and costs a hundredth of a
+//! verification.
 
-/// A number below 2²⁵⁶ as four words, the lowest first.
-type Words = [u64; 4];
+/// A number below 2²⁵⁶ as four words, least significant first.
+type FieldElement = [u64; 4];
 
 /// p = 2²⁵⁶ − 2²²⁴ + 2¹⁹² + 2⁹⁶ − 1.
-const P: Words = [0xffff_ffff_ffff_ffff, 0x0000_0000_ffff_ffff, 0, 0xffff_ffff_0000_0001];
-/// The curve's b.
-const B: Words = [0x3bce_3c3e_27d2_604b, 0x651d_06b0_cc53_b0f6, 0xb3eb_bd55_7698_86bc, 0x5ac6_35d8_aa3a_93e7];
-/// 2⁵¹² mod p: takes a number into Montgomery's form, in which a·b means a·b·2⁻²⁵⁶.
-const SQUARE_OF_R: Words = {
+const P: FieldElement = [0xffff_ffff_ffff_ffff, 0x0000_0000_ffff_ffff, 0, 0xffff_ffff_0000_0001];
+/// The coefficient b of the curve.
+const B: FieldElement =
+    [0x3bce_3c3e_27d2_604b, 0x651d_06b0_cc53_b0f6, 0xb3eb_bd55_7698_86bc, 0x5ac6_35d8_aa3a_93e7];
+/// 2⁵¹² mod p, which converts a number into Montgomery form, in which a·b is computed as a·b·2⁻²⁵⁶.
+const SQUARE_OF_R: FieldElement = {
     let mut words = [1, 0, 0, 0];
     let mut bit = 0;
     while bit < 512 {
@@ -22,11 +23,11 @@ const SQUARE_OF_R: Words = {
     words
 };
 
-/// Whether y² = x³ − 3x + b, with both coordinates below p.
+/// Returns true if y² = x³ − 3x + b and both coordinates are below p.
 ///
-/// The point at infinity has no such coordinates.
-pub(crate) fn holds(x: &[u8; 32], y: &[u8; 32]) -> bool {
-    let (x, y) = (words(x), words(y));
+/// The point at infinity has no such coordinates, so it is rejected.
+pub(crate) fn is_on_curve(x: &[u8; 32], y: &[u8; 32]) -> bool {
+    let (x, y) = (parse_field_element(x), parse_field_element(y));
     if !below_p(&x) || !below_p(&y) {
         return false;
     }
@@ -36,8 +37,8 @@ pub(crate) fn holds(x: &[u8; 32], y: &[u8; 32]) -> bool {
     mul(&y, &y) == right
 }
 
-/// From 32 bytes, the highest first.
-fn words(bytes: &[u8; 32]) -> Words {
+/// Parses 32 bytes, most significant first.
+fn parse_field_element(bytes: &[u8; 32]) -> FieldElement {
     let mut words = [0; 4];
     for (word, eight) in words.iter_mut().rev().zip(bytes.chunks_exact(8)) {
         *word = eight.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
@@ -45,12 +46,12 @@ fn words(bytes: &[u8; 32]) -> Words {
     words
 }
 
-const fn below_p(a: &Words) -> bool {
-    minus(a, &P).1
+const fn below_p(a: &FieldElement) -> bool {
+    sub_with_borrow(a, &P).1
 }
 
-/// a − b mod 2²⁵⁶, and whether a < b.
-const fn minus(a: &Words, b: &Words) -> (Words, bool) {
+/// Returns a − b mod 2²⁵⁶, and whether a < b.
+const fn sub_with_borrow(a: &FieldElement, b: &FieldElement) -> (FieldElement, bool) {
     let mut out = [0; 4];
     let mut borrow = false;
     let mut at = 0;
@@ -64,8 +65,8 @@ const fn minus(a: &Words, b: &Words) -> (Words, bool) {
     (out, borrow)
 }
 
-/// a + b mod 2²⁵⁶, and whether that overflowed.
-const fn plus(a: &Words, b: &Words) -> (Words, bool) {
+/// Returns a + b mod 2²⁵⁶, and whether the sum overflowed.
+const fn add_with_carry(a: &FieldElement, b: &FieldElement) -> (FieldElement, bool) {
     let mut out = [0; 4];
     let mut carry = false;
     let mut at = 0;
@@ -79,21 +80,21 @@ const fn plus(a: &Words, b: &Words) -> (Words, bool) {
     (out, carry)
 }
 
-/// a + b mod p; both below p.
-const fn add(a: &Words, b: &Words) -> Words {
-    let (sum, overflow) = plus(a, b);
-    let (reduced, below) = minus(&sum, &P);
+/// Returns a + b mod p, for a and b below p.
+const fn add(a: &FieldElement, b: &FieldElement) -> FieldElement {
+    let (sum, overflow) = add_with_carry(a, b);
+    let (reduced, below) = sub_with_borrow(&sum, &P);
     if below && !overflow { sum } else { reduced }
 }
 
-/// a − b mod p; both below p.
-const fn sub(a: &Words, b: &Words) -> Words {
-    let (difference, below) = minus(a, b);
-    if below { plus(&difference, &P).0 } else { difference }
+/// Returns a − b mod p, for a and b below p.
+const fn sub(a: &FieldElement, b: &FieldElement) -> FieldElement {
+    let (difference, below) = sub_with_borrow(a, b);
+    if below { add_with_carry(&difference, &P).0 } else { difference }
 }
 
-/// a·b·2⁻²⁵⁶ mod p; both below p. Montgomery's multiplication, word by word; −p⁻¹ mod 2⁶⁴ is 1.
-const fn mul(a: &Words, b: &Words) -> Words {
+/// Returns a·b·2⁻²⁵⁶ mod p, for a and b below p: Montgomery multiplication, word by word; −p⁻¹ mod 2⁶⁴ is 1.
+const fn mul(a: &FieldElement, b: &FieldElement) -> FieldElement {
     // Five words of the sum; the fifth never exceeds 1.
     let mut sum = [0u64; 5];
     let mut row = 0;
@@ -106,12 +107,12 @@ const fn mul(a: &Words, b: &Words) -> Words {
         row += 1;
     }
     let low = [sum[0], sum[1], sum[2], sum[3]];
-    let (reduced, below) = minus(&low, &P);
+    let (reduced, below) = sub_with_borrow(&low, &P);
     if below && sum[4] == 0 { low } else { reduced }
 }
 
-/// Adds a·factor to the sum; what goes beyond the fifth word.
-const fn add_product(sum: &mut [u64; 5], a: &Words, factor: u64) -> u64 {
+/// Adds a·factor to the sum and returns the overflow of the fifth word.
+const fn add_product(sum: &mut [u64; 5], a: &FieldElement, factor: u64) -> u64 {
     let mut carry = 0u64;
     let mut at = 0;
     while at < 4 {
@@ -135,7 +136,7 @@ mod tests {
         digits.try_into().unwrap()
     }
 
-    /// G and 2G.
+    /// The generator G and 2G.
     const POINTS: [(&str, &str); 2] = [
         (
             "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296",
@@ -150,19 +151,19 @@ mod tests {
     #[test]
     fn points_of_the_curve_and_no_others() {
         for (x, y) in POINTS.map(|(x, y)| (bytes(x), bytes(y))) {
-            assert!(holds(&x, &y));
-            assert!(!holds(&y, &x));
+            assert!(is_on_curve(&x, &y));
+            assert!(!is_on_curve(&y, &x));
             for at in 0..32 {
                 for bit in 0..8 {
                     let (mut spoilt_x, mut spoilt_y) = (x, y);
                     spoilt_x[at] ^= 1 << bit;
                     spoilt_y[at] ^= 1 << bit;
-                    assert!(!holds(&spoilt_x, &y) && !holds(&x, &spoilt_y));
+                    assert!(!is_on_curve(&spoilt_x, &y) && !is_on_curve(&x, &spoilt_y));
                 }
             }
         }
-        assert!(!holds(&[0; 32], &[0; 32]));
-        assert!(!holds(&[0xff; 32], &[0xff; 32]));
+        assert!(!is_on_curve(&[0; 32], &[0; 32]));
+        assert!(!is_on_curve(&[0xff; 32], &[0xff; 32]));
     }
 
     /// The point with x = 0, and its x written as p, which is the same number mod p.
@@ -170,8 +171,8 @@ mod tests {
     fn coordinates_are_below_p() {
         let y = bytes("66485c780e2f83d72433bd5d84a06bb6541c2af31dae871728bf856a174f93f4");
         let p = bytes("ffffffff00000001000000000000000000000000ffffffffffffffffffffffff");
-        assert!(holds(&[0; 32], &y));
-        assert!(!holds(&p, &y));
+        assert!(is_on_curve(&[0; 32], &y));
+        assert!(!is_on_curve(&p, &y));
     }
 
     #[cfg(feature = "p256")]
@@ -180,8 +181,8 @@ mod tests {
             cases: 200, failure_persistence: None, ..Default::default()
         })]
 
-        /// What another implementation says of points from compressed coordinates, on the curve
-        /// half of the time, and of one bit beside them.
+        /// Another implementation agrees about points from compressed coordinates, half of which are on the
+        /// curve, and about the same points with one bit flipped.
         #[test]
         fn another_implementation_agrees(x: [u8; 32], odd: bool, at in 0usize..64, bit in 0u8..8) {
             use p256::{PublicKey, Sec1Point};
@@ -190,11 +191,11 @@ mod tests {
                 let point = Sec1Point::from(key);
                 let mut both = [*point.x().unwrap(), *point.y().unwrap()].concat();
                 let (x, y) = both.split_at(32);
-                proptest::prop_assert!(holds(x.try_into().unwrap(), y.try_into().unwrap()));
+                proptest::prop_assert!(is_on_curve(x.try_into().unwrap(), y.try_into().unwrap()));
                 both[at] ^= 1 << bit;
                 let (x, y) = both.split_at(32);
                 let other = PublicKey::from_sec1_bytes(&[&[4][..], &both].concat()).is_ok();
-                proptest::prop_assert_eq!(holds(x.try_into().unwrap(), y.try_into().unwrap()), other);
+                proptest::prop_assert_eq!(is_on_curve(x.try_into().unwrap(), y.try_into().unwrap()), other);
             }
         }
     }

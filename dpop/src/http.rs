@@ -1,13 +1,13 @@
-//! Headers, requests and answers as the `http` crate has them (feature `http`): for axum, hyper, reqwest, tonic
-//! and whatever else stands on it.
+//! Conversions from and to the types of the `http` crate (feature `http`), for use with axum, hyper, reqwest,
+//! tonic and other libraries that use these types.
 //!
 //! ```
-//! use dpop_bound::http::{DPOP, DPOP_NONCE, presented};
+//! use dpop_bound::http::{DPOP, DPOP_NONCE, parse_credentials};
 //!
 //! let mut headers = http::HeaderMap::new();
 //! headers.insert(http::header::AUTHORIZATION, "DPoP Kz~8mXK1EalYznwH".parse()?);
 //! headers.insert(DPOP, "eyJ0eXAi.eyJqdGki.c2lnbmVk".parse()?);
-//! let presented = presented(&headers)?;
+//! let presented = parse_credentials(&headers)?;
 //! assert_eq!(presented.token, "Kz~8mXK1EalYznwH");
 //! assert_eq!(DPOP_NONCE, "dpop-nonce");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -21,61 +21,61 @@ use ::http::{
 
 use crate::{
     AccessToken, DpopChallenge, Htu, Nonce, Proof,
-    presented::{Presented, PresentedRefusal},
-    session::{Answer, Transmission},
-    target::UrlRefusal,
+    credentials::{CredentialsError, PresentedCredentials},
+    session::{ResponseHead, Transmission},
+    target::UrlError,
 };
 
-/// `DPoP`: a proof (RFC 9449, 4.1).
+/// The header `DPoP`, which contains a proof (RFC 9449, 4.1).
 pub const DPOP: HeaderName = HeaderName::from_static("dpop");
-/// `DPoP-Nonce`: a nonce (RFC 9449, 8.1).
+/// The header `DPoP-Nonce`, which contains a nonce (RFC 9449, 8.1).
 pub const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
 
-/// Token and proof of a request ([`crate::presented()`]).
+/// Parses token and proof of a request ([`crate::parse_credentials`]).
 ///
 /// # Errors
-/// As there.
-pub fn presented(headers: &HeaderMap) -> Result<Presented<'_>, PresentedRefusal> {
-    crate::presented(values(headers, &AUTHORIZATION), values(headers, &DPOP))
+/// Returns the errors of [`crate::parse_credentials`].
+pub fn parse_credentials(headers: &HeaderMap) -> Result<PresentedCredentials<'_>, CredentialsError> {
+    crate::parse_credentials(header_values(headers, &AUTHORIZATION), header_values(headers, &DPOP))
 }
 
-/// The proof of a request that brings no token ([`crate::presented::proof`]).
+/// Parses the proof of a request without a token ([`crate::credentials::parse_proof_header`]).
 ///
 /// # Errors
-/// As there.
-pub fn proof(headers: &HeaderMap) -> Result<&str, PresentedRefusal> {
-    crate::presented::proof(values(headers, &DPOP))
+/// Returns the errors of [`crate::credentials::parse_proof_header`].
+pub fn parse_proof_header(headers: &HeaderMap) -> Result<&str, CredentialsError> {
+    crate::credentials::parse_proof_header(header_values(headers, &DPOP))
 }
 
-fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
+fn header_values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
     headers.get_all(name).into_iter().map(HeaderValue::as_bytes)
 }
 
-/// What proofs need of an answer's head.
-impl<'a> From<&'a Parts> for Answer<'a> {
+/// Reads status and headers of a response head.
+impl<'a> From<&'a Parts> for ResponseHead<'a> {
     fn from(head: &'a Parts) -> Self {
-        Self::of_headers(head.status.as_u16(), &head.headers)
+        Self::from_headers(head.status.as_u16(), &head.headers)
     }
 }
 
-/// What proofs need of an answer; its body is not looked at ([`Answer::with_body`]).
-impl<'a, B> From<&'a Response<B>> for Answer<'a> {
+/// Reads status and headers of a response. Add the body with [`ResponseHead::with_body`] if needed.
+impl<'a, B> From<&'a Response<B>> for ResponseHead<'a> {
     fn from(answer: &'a Response<B>) -> Self {
-        Self::of_headers(answer.status().as_u16(), answer.headers())
+        Self::from_headers(answer.status().as_u16(), answer.headers())
     }
 }
 
-impl<'a> Answer<'a> {
-    /// An answer with these headers.
-    pub fn of_headers(status: u16, headers: &'a HeaderMap) -> Self {
+impl<'a> ResponseHead<'a> {
+    /// Reads the headers of a response.
+    pub fn from_headers(status: u16, headers: &'a HeaderMap) -> Self {
         Self::new(status, headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())))
     }
 }
 
 impl Transmission {
-    /// Puts the proof into a request's headers, and the token, where there is one: in place of whatever was
-    /// there, since a second of either is refused.
-    pub fn apply(&self, token: Option<&AccessToken>, headers: &mut HeaderMap) {
+    /// Sets the proof and, if there is one, the token in a request's headers. Replaces existing values,
+    /// because servers reject a second value of either.
+    pub fn apply_headers(&self, token: Option<&AccessToken>, headers: &mut HeaderMap) {
         headers.insert(DPOP, self.proof().into());
         if let Some(token) = token {
             headers.insert(AUTHORIZATION, token.into());
@@ -83,29 +83,30 @@ impl Transmission {
     }
 }
 
-/// A header's value, marked as sensitive: HTTP/2 does not index it, and `Debug` does not show it.
+/// Creates the header value, marked as sensitive: HTTP/2 does not index it, and `Debug` does not show it.
 impl From<&Proof> for HeaderValue {
     fn from(proof: &Proof) -> Self {
-        sensitive(proof.as_str())
+        sensitive_value(proof.as_str())
     }
 }
 
-/// The value of `Authorization`, marked as sensitive.
+/// Creates the value of `Authorization`, marked as sensitive.
 impl From<&AccessToken> for HeaderValue {
     fn from(token: &AccessToken) -> Self {
-        sensitive(&token.authorization())
+        sensitive_value(&token.authorization())
     }
 }
 
-/// The value of `DPoP-Nonce`.
+/// Creates the value of `DPoP-Nonce`.
 impl From<&Nonce> for HeaderValue {
     fn from(nonce: &Nonce) -> Self {
-        visible(nonce.as_str())
+        visible_value(nonce.as_str())
     }
 }
 
-/// The value of `WWW-Authenticate`. What a server writes by [`crate::Refusal::challenge`] always is one; what
-/// was read from a header of others may hold a tab or a character outside of ASCII.
+/// Creates the value of `WWW-Authenticate`. Never fails for a challenge of
+/// [`crate::VerificationError::challenge`]. A challenge that was parsed from another header may contain a tab
+/// or a character outside ASCII.
 impl TryFrom<&DpopChallenge> for HeaderValue {
     type Error = InvalidHeaderValue;
 
@@ -114,23 +115,23 @@ impl TryFrom<&DpopChallenge> for HeaderValue {
     }
 }
 
-/// The `htu` of a request to this URI, which has to be absolute.
+/// Creates the `htu` of a request to this URI, which has to be absolute.
 impl TryFrom<&Uri> for Htu {
-    type Error = UrlRefusal;
+    type Error = UrlError;
 
     fn try_from(uri: &Uri) -> Result<Self, Self::Error> {
-        Self::of(&uri.to_string())
+        Self::from_url(&uri.to_string())
     }
 }
 
-fn sensitive(text: &str) -> HeaderValue {
-    let mut value = visible(text);
+fn sensitive_value(text: &str) -> HeaderValue {
+    let mut value = visible_value(text);
     value.set_sensitive(true);
     value
 }
 
-/// Nonces, tokens and proofs are visible ASCII, which every header takes.
-fn visible(text: &str) -> HeaderValue {
+/// Creates a value from visible ASCII, which nonces, tokens and proofs consist of.
+fn visible_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
@@ -138,20 +139,20 @@ fn visible(text: &str) -> HeaderValue {
 mod tests {
     use super::*;
 
-    /// DPP-20, ERR-06: several lines of one header are several.
+    /// DPP-20, ERR-06: several lines with the same name count as several values.
     #[test]
     fn headers_of_a_request() {
         let mut headers = HeaderMap::new();
-        assert_eq!(presented(&headers).err(), Some(PresentedRefusal::NoToken));
+        assert_eq!(parse_credentials(&headers).err(), Some(CredentialsError::NoToken));
         let token = AccessToken::new("abc").unwrap();
         headers.insert(AUTHORIZATION, (&token).into());
-        assert_eq!(presented(&headers).err(), Some(PresentedRefusal::NoProof));
+        assert_eq!(parse_credentials(&headers).err(), Some(CredentialsError::NoProof));
         headers.insert(DPOP, HeaderValue::from_static("a.b.c"));
-        assert_eq!(presented(&headers).map(|both| (both.token, both.proof)), Ok(("abc", "a.b.c")));
-        assert_eq!(proof(&headers), Ok("a.b.c"));
+        assert_eq!(parse_credentials(&headers).map(|both| (both.token, both.proof)), Ok(("abc", "a.b.c")));
+        assert_eq!(parse_proof_header(&headers), Ok("a.b.c"));
         headers.append(DPOP, HeaderValue::from_static("a.b.c"));
-        assert_eq!(presented(&headers).err(), Some(PresentedRefusal::SeveralProofs));
-        assert_eq!(proof(&headers), Err(PresentedRefusal::SeveralProofs));
+        assert_eq!(parse_credentials(&headers).err(), Some(CredentialsError::SeveralProofs));
+        assert_eq!(parse_proof_header(&headers), Err(CredentialsError::SeveralProofs));
     }
 
     /// DPP-08, DPP-13
@@ -165,17 +166,17 @@ mod tests {
         assert_eq!(challenge, r#"DPoP algs="ES256", error="use_dpop_nonce""#);
         let uri: Uri = "https://API.example/a%2fb?c=d".parse().unwrap();
         assert_eq!(Htu::try_from(&uri).unwrap().as_str(), "https://api.example/a%2fb");
-        assert_eq!(Htu::try_from(&Uri::from_static("/a")).err(), Some(UrlRefusal::Scheme));
+        assert_eq!(Htu::try_from(&Uri::from_static("/a")).err(), Some(UrlError::Scheme));
     }
 
     #[test]
     fn headers_of_an_answer() {
         let answer =
             Response::builder().status(401).header(DPOP_NONCE, "n").header("x", "y").body(()).unwrap();
-        let here = Answer::from(&answer);
-        let same = Answer::new(401, [("DPoP-Nonce", &b"n"[..])]);
+        let here = ResponseHead::from(&answer);
+        let same = ResponseHead::new(401, [("DPoP-Nonce", &b"n"[..])]);
         assert_eq!(here, same);
         let (parts, ()) = answer.into_parts();
-        assert_eq!(Answer::from(&parts), same);
+        assert_eq!(ResponseHead::from(&parts), same);
     }
 }

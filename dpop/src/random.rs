@@ -1,41 +1,41 @@
-//! Where random numbers come from: injected, so that a seed reproduces a run.
+//! The source of random numbers, passed in so that tests can use a fixed seed.
 
 use std::sync::Arc;
 
-/// A generator of random numbers that nobody can predict: in production, the operating system's
+/// A cryptographically secure random number generator, in production that of the operating system
 /// ([`SystemRandom`]).
-pub trait Random: Send + Sync {
-    /// Fills the bytes.
+pub trait RandomSource: Send + Sync {
+    /// Fills the whole buffer with random bytes.
     ///
     /// # Errors
-    /// When there are no random numbers to be had; nothing is made from less.
+    /// Returns an error if the generator cannot fill the buffer; the caller must not use the bytes then.
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError>;
 }
 
-impl<R: Random + ?Sized> Random for &R {
+impl<R: RandomSource + ?Sized> RandomSource for &R {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         (**self).fill(bytes)
     }
 }
 
-impl<R: Random + ?Sized> Random for Arc<R> {
+impl<R: RandomSource + ?Sized> RandomSource for Arc<R> {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         (**self).fill(bytes)
     }
 }
 
-/// The generator failed.
+/// The random number generator failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are no random numbers to be had")]
+#[error("the random number generator failed")]
 pub struct RandomError;
 
-/// The operating system's generator.
+/// The random number generator of the operating system.
 #[cfg(feature = "system-random")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemRandom;
 
 #[cfg(feature = "system-random")]
-impl Random for SystemRandom {
+impl RandomSource for SystemRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         getrandom::fill(bytes).map_err(|_| RandomError)
     }

@@ -1,16 +1,17 @@
-//! A client's whole side, without I/O: which proof to send, and what an answer asks for.
+//! The complete client side without I/O: creates the proof of each request and decides about retries after a
+//! response.
 //!
-//! A [`Session`] holds the key, the nonce of each server ([`NonceJar`]) and the clock of each server
-//! ([`Clocks`]), and lets one request go first to a server of which nothing is known. A [`Call`] is one request
-//! of the caller's over all its transmissions; it counts the attempts. The caller brings the rest: it reads the
-//! clocks, sends, and repeats where the answer asks for it.
+//! A [`Session`] owns the key, the nonces ([`NonceJar`]) and the clocks ([`ServerClocks`]) of all servers.
+//! While a server has not responded yet, it lets one request go first and the others wait. A [`DpopRequest`]
+//! is one request over all its transmissions and counts the attempts. The caller reads the clocks, sends the
+//! request, and repeats it if the session returns [`NextStep::Retry`].
 //!
 //! ```
 //! use std::time::Duration;
 //! use dpop_bound::{
 //!     AccessToken, Htu, KeyPair, Session, SystemRandom, UnixTime,
-//!     clock::Reading,
-//!     session::{Answer, Call, Next, Turn},
+//!     clock::ClockReading,
+//!     session::{DpopRequest, NextStep, PrepareOutcome, ResponseHead},
 //! };
 //! # fn block_on<F: Future>(future: F) -> F::Output {
 //! #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -19,7 +20,7 @@
 //! #         std::task::Poll::Pending => unreachable!("a key in memory"),
 //! #     }
 //! # }
-//! # // The server: challenges whoever has not its nonce.
+//! # // The server: sends a challenge if the proof lacks its nonce.
 //! # fn send(method: &str, authorization: &str, proof: &str) -> (u16, Vec<(&'static str, Vec<u8>)>) {
 //! #     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 //! #     let claims = URL_SAFE_NO_PAD.decode(proof.split('.').nth(1).unwrap()).unwrap();
@@ -28,28 +29,28 @@
 //! #     if !known { headers.push(("www-authenticate", b"DPoP error=use_dpop_nonce".to_vec())) }
 //! #     (if known { 200 } else { 401 }, headers)
 //! # }
-//! # let clocks = || Reading { wall: UnixTime::from_secs(1_790_000_000), monotonic: Duration::ZERO };
+//! # let clocks = || ClockReading { wall: UnixTime::from_secs(1_790_000_000), monotonic: Duration::ZERO };
 //! # block_on(async {
 //! let session = Session::new(KeyPair::generate()?, SystemRandom);
 //! let token = AccessToken::new("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU")?;
 //!
-//! let mut call = Call::new("GET", Htu::of("https://api.example/ships?limit=1")?).with_token(token.hash());
+//! let mut call = DpopRequest::new("GET", Htu::from_url("https://api.example/ships?limit=1")?).with_token(token.hash());
 //! let status = loop {
-//!     let sent = match session.prepare(&call, clocks()).await? {
-//!         Turn::Go(transmission) => transmission,
-//!         Turn::Wait(first) => { first.await; continue }
+//!     let sent = match session.prepare_request(&call, clocks()).await? {
+//!         PrepareOutcome::Send(transmission) => transmission,
+//!         PrepareOutcome::Wait(first) => { first.await; continue }
 //!     };
-//!     // Yours: one transmission for each proof, without redirects and retries of the HTTP library's own.
+//!     // Your HTTP client: one transmission for each proof, without its own redirects and retries.
 //!     let (status, headers) = send("GET", &token.authorization(), sent.proof().as_str());
 //!     let headers = headers.iter().map(|(name, value)| (*name, value.as_slice()));
-//!     match session.answered(&mut call, sent, &Answer::new(status, headers), clocks()) {
-//!         Next::Done => break status,
-//!         Next::Again(_) => {}
-//!         Next::GiveUp(why) => return Err(why.into()),
+//!     match session.handle_response(&mut call, sent, &ResponseHead::new(status, headers), clocks()) {
+//!         NextStep::Done => break status,
+//!         NextStep::Retry(_) => {}
+//!         NextStep::GiveUp(why) => return Err(why.into()),
 //!     }
 //! };
 //! assert_eq!(status, 200);
-//! // For the next process, which starts without a challenge.
+//! // SavedSession for the next process, which then starts without a challenge.
 //! let saved = serde_json::to_string(&session.save(clocks()))?;
 //! # let _ = saved;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -57,9 +58,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod answer;
-mod call;
-mod first;
+mod first_request;
+mod request;
+mod response;
 
 use std::{
     fmt,
@@ -68,242 +69,254 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use self::first::Firsts;
+use self::first_request::FirstRequests;
 pub use self::{
-    answer::Answer,
-    call::{Call, GiveUp, Next, Why},
-    first::{First, Turn},
+    first_request::{FirstResponse, PrepareOutcome},
+    request::{DpopRequest, NextStep, RetryError, RetryReason},
+    response::ResponseHead,
 };
 use crate::{
     Attempt, DpopChallenge, DpopError, Nonce, NonceJar, Origin, Proof, ProofRequest, ProofSigner, Prover,
-    Random, ServerClock, SignNow, Thumbprint, TokenError, UnixTime,
-    clock::{AfterRefusal, Clocks, Observation, Reading, SavedClock},
-    nonce::{AfterChallenge, SavedNonces, after_challenge},
+    RandomSource, ServerClock, SyncSigner, Thumbprint, TokenError, UnixTime,
+    clock::{ClockAction, ClockObservation, ClockReading, SavedClock, ServerClocks},
+    nonce::{ChallengeAction, SavedNonces, after_challenge},
     proof::ProveError,
-    token_error::AboutProof,
+    token_error::ProofRelevance,
 };
 
-/// What a client keeps for all its requests with one key. See the module.
+/// The state of a client for all requests with one key: prover, nonces and clocks.
 ///
-/// Shared as it is between threads and tasks; nothing in it waits.
+/// Can be shared between threads and tasks by reference; no method blocks.
 pub struct Session<S, R> {
     prover: Prover<S, R>,
-    known: Arc<Known>,
+    state: Arc<SharedState>,
 }
 
-/// What is known of servers. Never locked across an `await`.
-type Known = Mutex<State>;
+/// The state of the servers. Never locked across an `await`.
+type SharedState = Mutex<SessionState>;
 
 #[derive(Default)]
-struct State {
+struct SessionState {
     jar: NonceJar,
-    clocks: Clocks,
-    firsts: Firsts,
+    clocks: ServerClocks,
+    firsts: FirstRequests,
 }
 
-/// Every change is made whole under the lock by code that does not panic.
-fn lock(known: &Known) -> MutexGuard<'_, State> {
+/// Locks the state. A poisoned lock is ignored: no code that changes the state under the lock panics.
+fn lock_state(known: &SharedState) -> MutexGuard<'_, SessionState> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What [`Session::save`] hands to the next process. Nothing in it is secret: without the key nothing can be
-/// signed with it.
+/// The serializable state of a session, created by [`Session::save`]. Contains no secrets: without the key no
+/// proof can be signed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Saved {
+pub struct SavedSession {
     /// The latest nonce of each origin.
     pub nonces: SavedNonces,
-    /// By how much each origin's clock is ahead of this machine's.
+    /// The offset of each origin's clock from the wall clock.
     pub clocks: Vec<SavedClock>,
 }
 
 /// One proof, for one transmission.
 ///
-/// Dropped without an answer (the connection failed, the caller gave up) it gives way: if it was the first to
-/// its server, the next request is.
+/// If it is dropped without a response (the connection failed or the caller gave up) and it was the first
+/// request to its server, one of the waiting requests goes first.
 #[must_use = "a transmission that is dropped was not answered"]
 pub struct Transmission {
     proof: Proof,
-    sent: Sent,
-    /// Gives way when it is dropped.
-    first: Option<first::Claim>,
+    sent: SentProof,
+    /// Lets the next request go first when it is dropped.
+    first: Option<first_request::FirstRequestGuard>,
 }
 
-/// What went out with it.
-struct Sent {
+/// The values in a proof that was sent.
+struct SentProof {
     nonce: Option<Nonce>,
     iat: UnixTime,
-    at: Reading,
+    at: ClockReading,
 }
 
-impl<S: ProofSigner, R: Random> Session<S, R> {
-    /// A session that knows of no server yet.
+impl<S: ProofSigner, R: RandomSource> Session<S, R> {
+    /// Creates a session without any server state.
     pub fn new(signer: S, random: R) -> Self {
-        Self::with(Prover::new(signer, random), NonceJar::default(), Clocks::default())
+        Self::with_parts(Prover::new(signer, random), NonceJar::default(), ServerClocks::default())
     }
 
-    /// One with settings of your own, in the jar and in the clocks.
-    pub fn with(prover: Prover<S, R>, jar: NonceJar, clocks: Clocks) -> Self {
-        let state = State { jar, clocks, firsts: Firsts::default() };
-        Self { prover, known: Arc::new(Mutex::new(state)) }
+    /// Creates a session from a prover, a jar and clocks with custom settings.
+    pub fn with_parts(prover: Prover<S, R>, jar: NonceJar, clocks: ServerClocks) -> Self {
+        let state = SessionState { jar, clocks, firsts: FirstRequests::default() };
+        Self { prover, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// A proof for the next transmission of a call, or whom to wait for.
+    /// Creates a proof for the next transmission of a request, or returns a future to wait for.
     ///
-    /// `now` are the local clocks, read for this very call of the function. As long as a server has not
-    /// answered at all, one request is on its way to it and the others wait: what it learns, the nonce above
-    /// all, spares each of them a challenge. [`Call::without_waiting`] goes at once.
+    /// `now` holds the local clocks, read for this call. Until a server has responded, one request is in
+    /// flight and the others wait: the nonce in its response spares each of them a challenge.
+    /// [`DpopRequest::without_waiting`] disables waiting.
     ///
     /// # Errors
-    /// As [`Prover::prove`].
-    pub async fn prepare(&self, call: &Call, now: Reading) -> Result<Turn, ProveError> {
-        let (sent, first) = match self.turn(call, now) {
+    /// Returns the errors of [`Prover::prove`].
+    pub async fn prepare_request(
+        &self,
+        call: &DpopRequest,
+        now: ClockReading,
+    ) -> Result<PrepareOutcome, ProveError> {
+        let (sent, first) = match self.begin_transmission(call, now) {
             Ok(go) => go,
-            Err(first) => return Ok(Turn::Wait(first)),
+            Err(first) => return Ok(PrepareOutcome::Wait(first)),
         };
-        let proof = self.prover.prove(&request(call, &sent)).await?;
-        Ok(Turn::Go(Transmission { proof, sent, first }))
+        let proof = self.prover.prove(&proof_request(call, &sent)).await?;
+        Ok(PrepareOutcome::Send(Transmission { proof, sent, first }))
     }
 
-    /// What an answer to a transmission of this call asks for.
+    /// Processes a response and returns the next step for the request.
     ///
-    /// To be called for every answer, success too: this is how nonces and clocks are learnt. `received` are
-    /// the local clocks when the answer's head had come.
-    pub fn answered(
+    /// Call it for every response, including success: the session learns nonces and clocks from all of them.
+    /// `received` holds the local clocks when the response head arrived.
+    pub fn handle_response(
         &self,
-        call: &mut Call,
+        call: &mut DpopRequest,
         transmission: Transmission,
-        answer: &Answer<'_>,
-        received: Reading,
-    ) -> Next {
+        answer: &ResponseHead<'_>,
+        received: ClockReading,
+    ) -> NextStep {
         let Transmission { sent, first, .. } = transmission;
         let origin = call.origin.as_str();
-        let mut state = lock(&self.known);
-        let nonce = state.jar.learn(origin, answer.nonces.iter().copied(), received.wall).cloned();
-        let date = answer.date().and_then(|date| Observation::from_header(date, sent.at, received).ok());
+        let mut state = lock_state(&self.state);
+        let nonce = state.jar.record_nonces(origin, answer.nonces.iter().copied(), received.wall).cloned();
+        let date =
+            answer.origin_date().and_then(|date| ClockObservation::from_header(date, sent.at, received).ok());
         if let Some(observation) = &date {
             state.clocks.observe(origin, observation);
         }
-        let most = state.jar.limits().origins;
-        state.firsts.answered(origin, most);
-        // Whoever waited goes on, with what was learnt: also when this was not the first, which may never come
-        // back.
-        let waiting = state.firsts.waiting(|known| known == origin);
-        let clock = state.clocks.of(origin);
+        let most = state.jar.limits().max_origins;
+        state.firsts.record_response(origin, most);
+        // Waiting requests continue with the new state, even if this was not the first request, which may
+        // never receive a response.
+        let waiting = state.firsts.take_waiters(|known| known == origin);
+        let clock = state.clocks.for_origin(origin);
         drop(state);
-        first::wake(waiting);
+        first_request::wake_all(waiting);
         drop(first);
 
-        match Refused::read(answer) {
-            Refused::No => Next::Done,
-            Refused::ForNonce => match after_challenge(sent.nonce.as_ref(), nonce.as_ref(), call.nonce) {
-                AfterChallenge::Retry => {
-                    call.nonce = Attempt::Retry;
-                    Next::Again(Why::Nonce)
-                }
-                AfterChallenge::SameNonce => Next::GiveUp(GiveUp::SameNonce),
-                AfterChallenge::NoNonce => Next::GiveUp(GiveUp::NoNonce),
-                AfterChallenge::AlreadyRetried => Next::GiveUp(GiveUp::AlreadyRetried),
-            },
-            refused @ (Refused::ForProof | Refused::Perhaps) => {
-                match clock.after_refusal(sent.iat, date.as_ref(), call.window, call.clock) {
-                    AfterRefusal::RetryWithCorrectedClock => {
-                        call.clock = Attempt::Retry;
-                        Next::Again(Why::Clock)
+        match ProofVerdict::from_response(answer) {
+            ProofVerdict::NotRefused => NextStep::Done,
+            ProofVerdict::NonceRequired => {
+                match after_challenge(sent.nonce.as_ref(), nonce.as_ref(), call.nonce_attempt) {
+                    ChallengeAction::Retry => {
+                        call.nonce_attempt = Attempt::Retry;
+                        NextStep::Retry(RetryReason::Nonce)
                     }
-                    // An error that may be anything is the caller's, unless the clock explains it.
-                    _ if refused == Refused::Perhaps => Next::Done,
-                    AfterRefusal::NotTheClock => Next::GiveUp(GiveUp::Proof),
-                    AfterRefusal::ClockUnsynchronised(doubt) => Next::GiveUp(GiveUp::Clock(doubt)),
+                    ChallengeAction::SameNonce => NextStep::GiveUp(RetryError::SameNonce),
+                    ChallengeAction::NoNonce => NextStep::GiveUp(RetryError::NoNonce),
+                    ChallengeAction::AlreadyRetried => NextStep::GiveUp(RetryError::AlreadyRetried),
+                }
+            }
+            refused @ (ProofVerdict::InvalidProof | ProofVerdict::Unclear) => {
+                match clock.after_refusal(sent.iat, date.as_ref(), call.window, call.clock_attempt) {
+                    ClockAction::RetryWithCorrectedClock => {
+                        call.clock_attempt = Attempt::Retry;
+                        NextStep::Retry(RetryReason::Clock)
+                    }
+                    // The caller handles an ambiguous error, unless the clock explains it.
+                    _ if refused == ProofVerdict::Unclear => NextStep::Done,
+                    ClockAction::ClockIsCorrect => NextStep::GiveUp(RetryError::Proof),
+                    ClockAction::ClockUnsynchronized(doubt) => NextStep::GiveUp(RetryError::Clock(doubt)),
                 }
             }
         }
     }
 
-    /// What is worth keeping for the next process: write it down when the process ends, or now and then.
+    /// Exports the state for the next process. Store it when the process ends, and from time to time.
     #[must_use]
-    pub fn save(&self, now: Reading) -> Saved {
-        let state = lock(&self.known);
-        Saved { nonces: state.jar.save(), clocks: state.clocks.save(now) }
+    pub fn save(&self, now: ClockReading) -> SavedSession {
+        let state = lock_state(&self.state);
+        SavedSession { nonces: state.jar.save(), clocks: state.clocks.save(now) }
     }
 
-    /// Takes over what another process saved, where this one does not know better
-    /// ([`NonceJar::restore`], [`Clocks::restore`]). Origins whose nonce is still young are open at once.
-    pub fn restore(&self, saved: Saved, now: Reading) {
-        let Saved { nonces, clocks } = saved;
-        let mut state = lock(&self.known);
+    /// Imports the state of another process, except where this process has newer data ([`NonceJar::restore`],
+    /// [`ServerClocks::restore`]). Requests to origins with an imported nonce do not wait.
+    pub fn restore(&self, saved: SavedSession, now: ClockReading) {
+        let SavedSession { nonces, clocks } = saved;
+        let mut state = lock_state(&self.state);
         state.jar.restore(nonces, now.wall);
         state.clocks.restore(clocks, now);
-        let State { jar, firsts, .. } = &mut *state;
-        let waiting = firsts.waiting(|origin| jar.knows(origin));
+        let SessionState { jar, firsts, .. } = &mut *state;
+        let waiting = firsts.take_waiters(|origin| jar.has_nonce(origin));
         drop(state);
-        first::wake(waiting);
+        first_request::wake_all(waiting);
     }
 
-    /// What is known of a server's clock.
+    /// Returns the estimated clock of a server.
     #[must_use]
-    pub fn clock(&self, origin: &Origin) -> ServerClock {
-        lock(&self.known).clocks.of(origin.as_str())
+    pub fn server_clock(&self, origin: &Origin) -> ServerClock {
+        lock_state(&self.state).clocks.for_origin(origin.as_str())
     }
 
-    /// Whether the next request to this server would wait for another that is on its way.
+    /// Returns true if the next request to this server would wait for another one in flight.
     #[must_use]
     pub fn would_wait(&self, origin: &Origin) -> bool {
-        let state = lock(&self.known);
-        !state.is_open(origin.as_str()) && state.firsts.is_under_way(origin.as_str())
+        let state = lock_state(&self.state);
+        !state.is_open(origin.as_str()) && state.firsts.is_in_flight(origin.as_str())
     }
 
-    /// The name of the key: what the server binds tokens to.
+    /// Returns the thumbprint of the key, to which the server binds tokens.
     pub fn thumbprint(&self) -> Thumbprint {
         self.prover.signer().public_key().thumbprint()
     }
 
-    /// Whose proofs these are.
+    /// Returns the prover of this session.
     pub const fn prover(&self) -> &Prover<S, R> {
         &self.prover
     }
 
-    /// Goes, perhaps as the first; or waits.
-    fn turn(&self, call: &Call, now: Reading) -> Result<(Sent, Option<first::Claim>), First> {
+    /// Starts a transmission, possibly as the first request to the server, or returns a future to wait for.
+    fn begin_transmission(
+        &self,
+        call: &DpopRequest,
+        now: ClockReading,
+    ) -> Result<(SentProof, Option<first_request::FirstRequestGuard>), FirstResponse> {
         let origin = call.origin.as_str();
-        let mut state = lock(&self.known);
+        let mut state = lock_state(&self.state);
         let mut first = None;
         if !state.is_open(origin) {
-            if state.firsts.claim(origin) {
-                first = Some(first::Claim::new(origin, &self.known));
-            } else if call.waits {
-                return Err(First::new(origin, &self.known));
+            if state.firsts.try_claim(origin) {
+                first = Some(first_request::FirstRequestGuard::new(origin, &self.state));
+            } else if call.waits_for_first {
+                return Err(FirstResponse::new(origin, &self.state));
             }
         }
-        let nonce = state.jar.current(origin).cloned();
-        let iat = state.clocks.of(origin).iat(now, call.window);
-        Ok((Sent { nonce, iat, at: now }, first))
+        let nonce = state.jar.current_nonce(origin).cloned();
+        let iat = state.clocks.for_origin(origin).iat(now, call.window);
+        Ok((SentProof { nonce, iat, at: now }, first))
     }
 }
 
-impl<S: SignNow, R: Random> Session<S, R> {
-    /// As [`prepare`](Session::prepare), at once: a key in memory needs no `await`.
+impl<S: SyncSigner, R: RandomSource> Session<S, R> {
+    /// Prepares a transmission synchronously, as [`prepare_request`](Session::prepare_request) does with an
+    /// in-memory key.
     ///
     /// # Errors
-    /// As [`Prover::prove`].
-    pub fn prepare_now(&self, call: &Call, now: Reading) -> Result<Turn, ProveError> {
-        let (sent, first) = match self.turn(call, now) {
+    /// Returns the errors of [`Prover::prove`].
+    pub fn prepare_now(&self, call: &DpopRequest, now: ClockReading) -> Result<PrepareOutcome, ProveError> {
+        let (sent, first) = match self.begin_transmission(call, now) {
             Ok(go) => go,
-            Err(first) => return Ok(Turn::Wait(first)),
+            Err(first) => return Ok(PrepareOutcome::Wait(first)),
         };
-        let proof = self.prover.prove_now(&request(call, &sent))?;
-        Ok(Turn::Go(Transmission { proof, sent, first }))
+        let proof = self.prover.prove_now(&proof_request(call, &sent))?;
+        Ok(PrepareOutcome::Send(Transmission { proof, sent, first }))
     }
 }
 
-impl State {
-    /// Whether nobody has to wait: the server answered before, or handed this machine a nonce.
+impl SessionState {
+    /// Returns true if requests need not wait: the server has responded before, or there is a nonce for it.
     fn is_open(&self, origin: &str) -> bool {
-        self.firsts.has_answered(origin) || self.jar.knows(origin)
+        self.firsts.has_answered(origin) || self.jar.has_nonce(origin)
     }
 }
 
-fn request<'a>(call: &'a Call, sent: &'a Sent) -> ProofRequest<'a> {
+fn proof_request<'a>(call: &'a DpopRequest, sent: &'a SentProof) -> ProofRequest<'a> {
     ProofRequest {
         method: &call.method,
         htu: &call.htu,
@@ -313,72 +326,72 @@ fn request<'a>(call: &'a Call, sent: &'a Sent) -> ProofRequest<'a> {
     }
 }
 
-/// What an answer says of the proof.
+/// The result of a response, with regard to the proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refused {
-    No,
-    ForNonce,
-    ForProof,
-    Perhaps,
+enum ProofVerdict {
+    NotRefused,
+    NonceRequired,
+    InvalidProof,
+    Unclear,
 }
 
-impl Refused {
-    /// A challenge in the headers, wherever it came from (RFC 9449, 7.1 and 9), else the error in the body
-    /// (5 and 8). Only a refusal of the request can be one of the proof.
-    fn read(answer: &Answer<'_>) -> Self {
+impl ProofVerdict {
+    /// Classifies a response by a challenge in its headers (RFC 9449, 7.1 and 9), or else by the error in its
+    /// body (5 and 8). Only status codes from 400 to 499 can reject a proof.
+    fn from_response(answer: &ResponseHead<'_>) -> Self {
         if !(400..500).contains(&answer.status) {
-            return Self::No;
+            return Self::NotRefused;
         }
-        let challenge = DpopChallenge::find(answer.challenges.iter().copied());
+        let challenge = DpopChallenge::find_in_headers(answer.challenges.iter().copied());
         match challenge.as_ref().and_then(DpopChallenge::error) {
-            Some(DpopError::UseDpopNonce) => return Self::ForNonce,
-            Some(DpopError::InvalidDpopProof) => return Self::ForProof,
+            Some(DpopError::UseDpopNonce) => return Self::NonceRequired,
+            Some(DpopError::InvalidDpopProof) => return Self::InvalidProof,
             _ => {}
         }
-        let Some(error) = TokenError::read(answer.body) else { return Self::No };
-        match error.about_proof() {
-            AboutProof::Yes if *error.error() == DpopError::UseDpopNonce => Self::ForNonce,
-            AboutProof::Yes => Self::ForProof,
-            AboutProof::Perhaps => Self::Perhaps,
-            AboutProof::No => Self::No,
+        let Some(error) = TokenError::from_body(answer.body) else { return Self::NotRefused };
+        match error.proof_relevance() {
+            ProofRelevance::Yes if *error.error() == DpopError::UseDpopNonce => Self::NonceRequired,
+            ProofRelevance::Yes => Self::InvalidProof,
+            ProofRelevance::Unclear => Self::Unclear,
+            ProofRelevance::No => Self::NotRefused,
         }
     }
 }
 
 impl Transmission {
-    /// The value of the request's one `DPoP` header.
+    /// Returns the value for the request's only `DPoP` header.
     #[must_use]
     pub const fn proof(&self) -> &Proof {
         &self.proof
     }
 
-    /// The nonce that it carries.
+    /// Returns the nonce in the proof.
     #[must_use]
     pub const fn nonce(&self) -> Option<&Nonce> {
         self.sent.nonce.as_ref()
     }
 
-    /// Its `iat`: what the server's clock shows, as far as is known.
+    /// Returns the `iat` of the proof: the estimated time on the server's clock.
     #[must_use]
     pub const fn iat(&self) -> UnixTime {
         self.sent.iat
     }
 
-    /// Whether others wait until it is answered.
+    /// Returns true if other requests wait for the response to this one.
     #[must_use]
     pub const fn is_first(&self) -> bool {
         self.first.is_some()
     }
 }
 
-/// Shows whose proofs these are.
+/// Shows the public key.
 impl<S: ProofSigner, R> fmt::Debug for Session<S, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("prover", &self.prover).finish_non_exhaustive()
     }
 }
 
-/// Shows neither proof nor nonce.
+/// Shows `iat`, but neither the proof nor the nonce.
 impl fmt::Debug for Transmission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Transmission").field("iat", &self.sent.iat).finish_non_exhaustive()

@@ -1,34 +1,33 @@
-//! The two seams to cryptography: who signs proofs, and who verifies them.
+//! The traits between this crate and cryptography: signing of proofs and verification of signatures.
 //!
-//! Both see ES256 as RFC 7518, 3.4 has it and nothing else of a key. A key in a platform's key store,
-//! a TPM or a remote service implements [`ProofSigner`]; keys in memory come with a backend
-//! ([`crate::backend`]).
+//! Both traits use ES256 signatures in the form of RFC 7518, 3.4. Implement [`ProofSigner`] for a key in a
+//! platform's key store, a TPM or a remote service. In-memory keys come with a backend ([`crate::backend`]).
 
 use std::{error::Error, fmt, sync::Arc};
 
-use crate::{key::PublicKey, pending::Pending};
+use crate::{key::PublicKey, maybe_ready::MaybeReady};
 
-/// Whoever holds a client's private key.
+/// The holder of a client's private key.
 ///
-/// There is no "sign this" for strangers in it: [`crate::Prover`] decides what is signed
-/// (RFC 9449, 11.4 and 11.5).
+/// The trait is not meant to sign arbitrary data: [`crate::Prover`] decides what is signed (RFC 9449, 11.4
+/// and 11.5).
 pub trait ProofSigner: Send + Sync {
-    /// The public half: the proof's `jwk`.
+    /// Returns the public half of the key: the proof's `jwk`.
     fn public_key(&self) -> &PublicKey;
 
-    /// An ES256 signature over the SHA-256 of the message.
+    /// Creates an ES256 signature over the SHA-256 of the message.
     ///
-    /// Keys in memory answer at once ([`Pending::ready`]); others may take their time
-    /// ([`Pending::later`]). Key stores that answer in DER are translated by [`Signature::from_der`].
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a>;
+    /// In-memory keys return [`MaybeReady::ready`], other keys [`MaybeReady::boxed`]. Convert the DER
+    /// signatures of most key stores with [`Signature::from_der`].
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a>;
 }
 
-/// A signer that never waits: a key in memory.
-pub trait SignNow: ProofSigner {
-    /// Signs, at once.
+/// A signer that signs synchronously, such as a key in memory.
+pub trait SyncSigner: ProofSigner {
+    /// Signs without waiting.
     ///
     /// # Errors
-    /// When the key does not sign.
+    /// Returns an error if the key store cannot sign.
     fn sign_now(&self, message: &[u8]) -> Result<Signature, SignError>;
 }
 
@@ -37,7 +36,7 @@ impl<S: ProofSigner + ?Sized> ProofSigner for &S {
         (**self).public_key()
     }
 
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
         (**self).sign(message)
     }
 }
@@ -47,7 +46,7 @@ impl<S: ProofSigner + ?Sized> ProofSigner for Box<S> {
         (**self).public_key()
     }
 
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
         (**self).sign(message)
     }
 }
@@ -57,28 +56,28 @@ impl<S: ProofSigner + ?Sized> ProofSigner for Arc<S> {
         (**self).public_key()
     }
 
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
         (**self).sign(message)
     }
 }
 
-impl<S: SignNow + ?Sized> SignNow for &S {
+impl<S: SyncSigner + ?Sized> SyncSigner for &S {
     fn sign_now(&self, message: &[u8]) -> Result<Signature, SignError> {
         (**self).sign_now(message)
     }
 }
 
-impl<S: SignNow + ?Sized> SignNow for Arc<S> {
+impl<S: SyncSigner + ?Sized> SyncSigner for Arc<S> {
     fn sign_now(&self, message: &[u8]) -> Result<Signature, SignError> {
         (**self).sign_now(message)
     }
 }
 
-/// Whoever can tell whether a key signed a message.
+/// A verifier of ES256 signatures.
 pub trait Verifier {
-    /// Whether this is an ES256 signature by `key` over the SHA-256 of `message`: r and s between 1
-    /// and n − 1. A high s is valid (RFC 7518 asks for no other), so one proof has two signatures;
-    /// replay is told by `jti`, never by the text.
+    /// Returns true if this is an ES256 signature by `key` over the SHA-256 of `message`, with r and s
+    /// between 1 and n − 1. A high s is valid, since RFC 7518 does not forbid it, so every signature has a
+    /// second valid form. Replay detection therefore compares `jti`, never the signed string.
     fn verify(&self, key: &PublicKey, message: &[u8], signature: &Signature) -> bool;
 }
 
@@ -88,52 +87,52 @@ impl<V: Verifier + ?Sized> Verifier for &V {
     }
 }
 
-/// An ES256 signature in JWS form: r and s, 32 bytes each, the highest first (RFC 7518, 3.4).
+/// An ES256 signature in JWS form: r and s, 32 bytes each, most significant byte first (RFC 7518, 3.4).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signature([u8; 64]);
 
-/// The bytes are no signature of the expected form.
+/// The bytes are not an ES256 signature in DER.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an ES256 signature")]
+#[error("invalid ES256 signature")]
 pub struct MalformedSignature;
 
 impl Signature {
-    /// r ‖ s.
+    /// Creates a signature from r ‖ s.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 64]) -> Self {
         Self(bytes)
     }
 
-    /// Translates the form that most key stores answer in: a DER sequence of two integers (RFC 3279,
-    /// 2.2.3), without any looseness of BER.
+    /// Converts a DER signature, the output of most key stores: a sequence of two integers (RFC 3279, 2.2.3).
+    /// BER encodings that are not DER are rejected.
     ///
     /// # Errors
-    /// When the bytes are anything else, or a number has more than 32 bytes.
+    /// Returns an error if the bytes are not such a sequence or an integer has more than 32 bytes.
     pub fn from_der(der: &[u8]) -> Result<Self, MalformedSignature> {
         let mut bytes = [0; 64];
         let (r, s) = bytes.split_at_mut(32);
         let body = match der {
-            // Two numbers of 33 bytes take 70: the length is always a single byte.
+            // Two integers of 33 bytes take 70 bytes: the length is always a single byte.
             [0x30, length @ 0..=0x7f, body @ ..] if usize::from(*length) == body.len() => body,
             _ => return Err(MalformedSignature),
         };
-        let rest = integer(body, r)?;
-        if integer(rest, s)?.is_empty() { Ok(Self(bytes)) } else { Err(MalformedSignature) }
+        let rest = parse_integer(body, r)?;
+        if parse_integer(rest, s)?.is_empty() { Ok(Self(bytes)) } else { Err(MalformedSignature) }
     }
 
-    /// r ‖ s.
+    /// Returns r ‖ s.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 64] {
         &self.0
     }
 }
 
-/// Reads a positive integer in its shortest form; what follows it.
-fn integer<'a>(der: &'a [u8], out: &mut [u8]) -> Result<&'a [u8], MalformedSignature> {
+/// Parses a positive integer in its shortest DER form and returns the remaining bytes.
+fn parse_integer<'a>(der: &'a [u8], out: &mut [u8]) -> Result<&'a [u8], MalformedSignature> {
     let [2, length, body @ ..] = der else { return Err(MalformedSignature) };
     let (digits, rest) = body.split_at_checked(usize::from(*length)).ok_or(MalformedSignature)?;
     let digits = match digits {
-        // A sign of its own, only where the first digit looks like one.
+        // A leading zero is allowed only if the first bit of the number is set.
         [0, 0x80..=0xff, ..] => &digits[1..],
         [1..=0x7f, ..] => digits,
         _ => return Err(MalformedSignature),
@@ -149,16 +148,16 @@ impl fmt::Debug for Signature {
     }
 }
 
-/// A signature that is there, or on its way.
-pub type Signing<'a> = Pending<'a, Result<Signature, SignError>>;
+/// The future of a signature.
+pub type SignFuture<'a> = MaybeReady<'a, Result<Signature, SignError>>;
 
-/// The key did not sign: the store is locked, the token removed, the generator failed.
+/// The key did not sign: the store is locked, the hardware token was removed or the generator failed.
 #[derive(Debug, thiserror::Error)]
-#[error("the key did not sign: {0}")]
+#[error("signing failed: {0}")]
 pub struct SignError(#[source] Box<dyn Error + Send + Sync>);
 
 impl SignError {
-    /// What the key's holder says about it.
+    /// Creates an error with the reason that the key store reports.
     pub fn new(reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(reason.into())
     }

@@ -1,68 +1,68 @@
-//! `htu`: the address that a proof is for, without query and fragment (RFC 9449, 4.2).
+//! `htu`: the URL of a proof, without query and fragment (RFC 9449, 4.2).
 //!
-//! The client writes an [`Htu`] from the URL it is about to request, the server compares it as plain
-//! text with its [`Target`]. RFC 9449, 4.3 would let a server normalise both sides; this crate does not, so
-//! both sides have to agree on one spelling, and that is made here and nowhere else. It is the one in which the
-//! `url` crate, and every other that follows the URL standard of browsers, writes an address.
+//! The client derives an [`Htu`] from the URL that it is about to request. The server compares it byte by
+//! byte with its [`RequestTarget`]. RFC 9449, 4.3 permits normalization of both sides; this crate does not
+//! normalize on comparison, so both sides have to produce the same spelling. Only this module produces it:
+//! the one that the `url` crate and every other implementation of the WHATWG URL standard writes.
 
 use std::fmt;
 
-/// A URL as `htu` has it: scheme and host in lower case, no default port, the path exactly as sent, no
+/// A URL in the form of `htu`: scheme and host in lower case, no default port, the path exactly as sent, no
 /// query, no fragment.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Htu(Box<str>);
 
-/// A server's public address: scheme, host, and the port unless it is the scheme's own.
+/// The public origin of a server: scheme, host, and the port unless it is the scheme's default.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Origin(Box<str>);
 
-/// Why a URL is none that a proof can be for.
+/// The reason why a string is not a valid URL or origin for proofs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UrlRefusal {
-    /// A character before query and fragment that no URL holds there: a space, a quote, a control character, one
-    /// outside ASCII. Hosts in other scripts are written in Punycode, paths with `%`.
-    #[error("the URL holds a character that has to be encoded")]
+pub enum UrlError {
+    /// A character before query and fragment that is not allowed there: a space, a quote, a control character
+    /// or a character outside ASCII. Hosts in other scripts have to be written in Punycode, paths with `%`.
+    #[error("the URL contains a character that has to be encoded")]
     Character,
-    /// It does not begin with `http://` or `https://`.
+    /// The URL does not begin with `http://` or `https://`.
     #[error("the URL does not begin with http:// or https://")]
     Scheme,
-    /// It has no host, or one that is none.
-    #[error("the URL has no host")]
+    /// The host is missing or invalid.
+    #[error("the URL has no valid host")]
     Host,
-    /// The port is no number up to 65535.
-    #[error("the port is no number up to 65535")]
+    /// The port is not a number up to 65535.
+    #[error("the port is not a number up to 65535")]
     Port,
-    /// It names a user: nobody may send such a URL (RFC 9110, 4.2.4), so it is never a proof's.
-    #[error("the URL names a user")]
+    /// The URL contains user information, which RFC 9110, 4.2.4 forbids.
+    #[error("the URL contains user information")]
     User,
-    /// An origin has no path, query and fragment.
-    #[error("an origin has no path, query and fragment")]
+    /// The URL of an origin has a path, a query or a fragment.
+    #[error("the URL of an origin must not have a path, query or fragment")]
     Path,
 }
 
 impl Htu {
-    /// The `htu` of a request to this URL.
+    /// Returns the `htu` of a request to this URL.
     ///
-    /// The path is taken as it stands (same percent-encoding, same trailing slash), so the URL has to be
-    /// the one that is sent: after whatever the HTTP client does to it. An absent path is `/`. Query and
-    /// fragment are not looked at, whatever they hold.
+    /// The path stays unchanged (same percent-encoding, same trailing slash). Pass the URL that is actually
+    /// sent, after every change that the HTTP client makes. An absent path becomes `/`. Query and fragment
+    /// are dropped without validation.
     ///
     /// # Errors
-    /// When the text is no absolute `http` or `https` URL, or names a user.
-    pub fn of(url: &str) -> Result<Self, UrlRefusal> {
-        let (mut text, path) = origin(before_query(url))?;
+    /// Returns an error if the string is not an absolute `http` or `https` URL, or contains user information.
+    pub fn from_url(url: &str) -> Result<Self, UrlError> {
+        let (mut text, path) = parse_origin(before_query(url))?;
         text.push_str(if path.is_empty() { "/" } else { path });
         Ok(Self(text.into()))
     }
 
-    /// The text.
+    /// Returns the URL.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The origin: all before the path.
+    /// Returns the origin: the part before the path.
     #[must_use]
     pub fn origin(&self) -> Origin {
         let authority = self.0.find("://").map_or(0, |at| at + 3);
@@ -72,46 +72,47 @@ impl Htu {
 }
 
 impl Origin {
-    /// A configured public address, such as `https://gateway.example`. A slash at its end is left out.
+    /// Parses a configured public origin, such as `https://gateway.example`. A trailing slash is removed.
     ///
     /// # Errors
-    /// When the text is no absolute `http` or `https` URL, or has more than an origin.
-    pub fn of(url: &str) -> Result<Self, UrlRefusal> {
+    /// Returns an error if the string is not an absolute `http` or `https` URL, or has more parts than an
+    /// origin.
+    pub fn from_url(url: &str) -> Result<Self, UrlError> {
         let address = before_query(url);
-        let (text, path) = origin(address)?;
+        let (text, path) = parse_origin(address)?;
         if matches!(path, "" | "/") && address.len() == url.len() {
             Ok(Self(text.into()))
         } else {
-            Err(UrlRefusal::Path)
+            Err(UrlError::Path)
         }
     }
 
-    /// The text, without a slash at its end.
+    /// Returns the origin, without a trailing slash.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Scheme and authority in their one spelling, and the path, of a URL without query and fragment.
-fn origin(address: &str) -> Result<(String, &str), UrlRefusal> {
+/// Splits a URL without query and fragment into its normalized origin and its path.
+fn parse_origin(address: &str) -> Result<(String, &str), UrlError> {
     if !address.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\\".contains(&byte)) {
-        return Err(UrlRefusal::Character);
+        return Err(UrlError::Character);
     }
-    let (scheme, rest) = address.split_once("://").ok_or(UrlRefusal::Scheme)?;
+    let (scheme, rest) = address.split_once("://").ok_or(UrlError::Scheme)?;
     let scheme = scheme.to_ascii_lowercase();
     let own_port = match scheme.as_str() {
         "https" => 443,
         "http" => 80,
-        _ => return Err(UrlRefusal::Scheme),
+        _ => return Err(UrlError::Scheme),
     };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    // The URL standard encodes these in a path, and refuses those in a host.
+    // The URL standard encodes the first set in a path and rejects the second set in a host.
     if path.contains(['"', '`', '{', '}']) || authority.contains(['^', '|']) {
-        return Err(UrlRefusal::Character);
+        return Err(UrlError::Character);
     }
     if authority.contains('@') {
-        return Err(UrlRefusal::User);
+        return Err(UrlError::User);
     }
     let (host, port) = host_and_port(authority)?;
     let mut text = format!("{scheme}://{}", host.to_ascii_lowercase());
@@ -121,13 +122,13 @@ fn origin(address: &str) -> Result<(String, &str), UrlRefusal> {
     Ok((text, path))
 }
 
-/// RFC 3986, 3.2.2 and 3.2.3; the port may be empty.
-fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), UrlRefusal> {
+/// Splits an authority into host and port (RFC 3986, 3.2.2 and 3.2.3). The port may be empty.
+fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), UrlError> {
     let end = if authority.starts_with('[') {
-        let end = authority.find(']').ok_or(UrlRefusal::Host)? + 1;
+        let end = authority.find(']').ok_or(UrlError::Host)? + 1;
         let inside = &authority[1..end - 1];
         if !inside.bytes().all(|byte| byte.is_ascii_hexdigit() || b":.".contains(&byte)) || inside.len() < 2 {
-            return Err(UrlRefusal::Host);
+            return Err(UrlError::Host);
         }
         end
     } else {
@@ -135,21 +136,21 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), UrlRefusal> {
     };
     let (host, port) = authority.split_at(end);
     if host.is_empty() || (!host.starts_with('[') && host.contains(['[', ']'])) {
-        return Err(UrlRefusal::Host);
+        return Err(UrlError::Host);
     }
     match port.strip_prefix(':') {
         None if port.is_empty() => Ok((host, None)),
         Some("") => Ok((host, None)),
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => match digits.parse() {
             Ok(port) => Ok((host, Some(port))),
-            Err(_) => Err(UrlRefusal::Port),
+            Err(_) => Err(UrlError::Port),
         },
-        Some(_) => Err(UrlRefusal::Port),
-        None => Err(UrlRefusal::Host),
+        Some(_) => Err(UrlError::Port),
+        None => Err(UrlError::Host),
     }
 }
 
-/// All before the query and the fragment.
+/// Returns the part of a URL before query and fragment.
 fn before_query(url: &str) -> &str {
     url.find(['?', '#']).map_or(url, |end| &url[..end])
 }
@@ -178,20 +179,20 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// What a proof has to be for, on the server's side.
+/// The URL that a proof has to contain, from the server's perspective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target<'a> {
-    /// This URL: an endpoint that the server announces, such as the token endpoint's.
+pub enum RequestTarget<'a> {
+    /// A complete URL: an endpoint that the server announces, such as the token endpoint.
     Url(&'a Htu),
-    /// The server's origin and the path of the request line, exactly as it came; a query behind it is
-    /// not compared. Nothing of the request's own `Host` goes into it.
+    /// The server's origin and the request target exactly as received. A query is not compared, and the
+    /// request's `Host` is not used.
     Request(&'a Origin, &'a str),
 }
 
-impl Target<'_> {
-    /// Whether `htu` is exactly this.
+impl RequestTarget<'_> {
+    /// Returns true if `htu` is exactly this URL.
     #[must_use]
-    pub fn is(&self, htu: &str) -> bool {
+    pub fn matches(&self, htu: &str) -> bool {
         match self {
             Self::Url(url) => url.as_str() == htu,
             Self::Request(origin, sent) => htu.strip_prefix(origin.as_str()) == Some(before_query(sent)),
@@ -203,8 +204,8 @@ impl Target<'_> {
 mod tests {
     use super::*;
 
-    fn check(url: &str, expect: Result<&str, UrlRefusal>) {
-        assert_eq!(Htu::of(url).as_ref().map(Htu::as_str), expect.as_ref().copied(), "{url}");
+    fn check(url: &str, expect: Result<&str, UrlError>) {
+        assert_eq!(Htu::from_url(url).as_ref().map(Htu::as_str), expect.as_ref().copied(), "{url}");
     }
 
     /// DPP-03, DPP-08, A29: one spelling.
@@ -243,7 +244,7 @@ mod tests {
 
     #[test]
     fn what_is_no_url_of_a_request() {
-        use UrlRefusal::{Character, Host, Port, Scheme, User};
+        use UrlError::{Character, Host, Port, Scheme, User};
         for (url, refusal) in [
             ("", Scheme),
             ("/exchange/v1", Scheme),
@@ -284,42 +285,42 @@ mod tests {
             ("https://Gateway.example", Ok("https://gateway.example")),
             ("https://gateway.example:443/", Ok("https://gateway.example")),
             ("http://127.0.0.1:8080", Ok("http://127.0.0.1:8080")),
-            ("https://gateway.example/a", Err(UrlRefusal::Path)),
-            ("https://gateway.example?a", Err(UrlRefusal::Path)),
-            ("https://gateway.example/?", Err(UrlRefusal::Path)),
-            ("https://gateway.example#", Err(UrlRefusal::Path)),
-            ("gateway.example", Err(UrlRefusal::Scheme)),
+            ("https://gateway.example/a", Err(UrlError::Path)),
+            ("https://gateway.example?a", Err(UrlError::Path)),
+            ("https://gateway.example/?", Err(UrlError::Path)),
+            ("https://gateway.example#", Err(UrlError::Path)),
+            ("gateway.example", Err(UrlError::Scheme)),
         ] {
-            assert_eq!(Origin::of(url).as_ref().map(Origin::as_str), origin.as_ref().copied(), "{url}");
+            assert_eq!(Origin::from_url(url).as_ref().map(Origin::as_str), origin.as_ref().copied(), "{url}");
         }
         for (url, origin) in [
             ("https://a.example:8443/b/c", "https://a.example:8443"),
             ("http://a/b//c", "http://a"),
             ("https://a", "https://a"),
         ] {
-            assert_eq!(Htu::of(url).unwrap().origin().as_str(), origin);
+            assert_eq!(Htu::from_url(url).unwrap().origin().as_str(), origin);
         }
     }
 
     /// DPP-08: the gateway compares plain text.
     #[test]
     fn targets_compare_as_they_stand() {
-        let origin = Origin::of("https://gateway.example").unwrap();
-        let url = Htu::of("https://id.example/token").unwrap();
+        let origin = Origin::from_url("https://gateway.example").unwrap();
+        let url = Htu::from_url("https://id.example/token").unwrap();
         for (target, htu, is) in [
-            (Target::Url(&url), "https://id.example/token", true),
-            (Target::Url(&url), "https://id.example/token/", false),
-            (Target::Request(&origin, "/a/b"), "https://gateway.example/a/b", true),
-            (Target::Request(&origin, "/a/b?c=d"), "https://gateway.example/a/b", true),
-            (Target::Request(&origin, "/a/b?c=d"), "https://gateway.example/a/b?c=d", false),
-            (Target::Request(&origin, "/a/b"), "https://gateway.example/a/b/", false),
-            (Target::Request(&origin, "/a/b"), "https://gateway.example/a/B", false),
-            (Target::Request(&origin, "/a/b"), "https://gateway.example:443/a/b", false),
-            (Target::Request(&origin, "/a/b"), "https://gateway.example.evil/a/b", false),
-            (Target::Request(&origin, "/%7Ea"), "https://gateway.example/~a", false),
-            (Target::Request(&origin, "/a/b"), "/a/b", false),
+            (RequestTarget::Url(&url), "https://id.example/token", true),
+            (RequestTarget::Url(&url), "https://id.example/token/", false),
+            (RequestTarget::Request(&origin, "/a/b"), "https://gateway.example/a/b", true),
+            (RequestTarget::Request(&origin, "/a/b?c=d"), "https://gateway.example/a/b", true),
+            (RequestTarget::Request(&origin, "/a/b?c=d"), "https://gateway.example/a/b?c=d", false),
+            (RequestTarget::Request(&origin, "/a/b"), "https://gateway.example/a/b/", false),
+            (RequestTarget::Request(&origin, "/a/b"), "https://gateway.example/a/B", false),
+            (RequestTarget::Request(&origin, "/a/b"), "https://gateway.example:443/a/b", false),
+            (RequestTarget::Request(&origin, "/a/b"), "https://gateway.example.evil/a/b", false),
+            (RequestTarget::Request(&origin, "/%7Ea"), "https://gateway.example/~a", false),
+            (RequestTarget::Request(&origin, "/a/b"), "/a/b", false),
         ] {
-            assert_eq!(target.is(htu), is, "{target:?} {htu}");
+            assert_eq!(target.matches(htu), is, "{target:?} {htu}");
         }
     }
 }

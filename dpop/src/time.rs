@@ -1,4 +1,4 @@
-//! Points in time and the window in which a proof counts, as plain data: nothing here reads a clock.
+//! Points in time and the validity window of proofs, as plain data. This module reads no clock.
 
 use std::{
     fmt,
@@ -6,58 +6,58 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// A point in time on some clock that counts from the Unix epoch, to the nanosecond.
+/// A point in time since the Unix epoch, with nanosecond resolution.
 ///
-/// Times before 1970 do not exist. What a clock says comes from the caller, who reads it once
-/// where it reads all its clocks: `UnixTime::from(SystemTime::now())`.
+/// Times before 1970 cannot be represented. The caller reads the clock, for example with
+/// `UnixTime::from(SystemTime::now())`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnixTime(Duration);
 
 impl UnixTime {
-    /// A whole number of seconds since the epoch, as `iat` has it.
+    /// Creates a time from whole seconds since the epoch, the unit of `iat`.
     #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         Self(Duration::from_secs(secs))
     }
 
-    /// A whole number of milliseconds since the epoch.
+    /// Creates a time from whole milliseconds since the epoch.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
     }
 
-    /// What has passed since the epoch.
+    /// Returns the duration since the epoch.
     #[must_use]
     pub const fn since_epoch(self) -> Duration {
         self.0
     }
 
-    /// Whole seconds since the epoch, rounded down.
+    /// Returns the whole seconds since the epoch, rounded down.
     #[must_use]
     pub const fn as_secs(self) -> u64 {
         self.0.as_secs()
     }
 
-    /// How long after `earlier` this is; zero when it is before.
+    /// Returns the duration since `earlier`, or zero if `earlier` is later than this time.
     #[must_use]
     pub fn saturating_since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// This much later; the last representable moment when that is beyond it.
+    /// Adds a duration. Saturates at the latest representable time.
     #[must_use]
     pub fn saturating_add(self, by: Duration) -> Self {
         Self(self.0.saturating_add(by))
     }
 
-    /// This much earlier; the epoch when that is before it.
+    /// Subtracts a duration. Saturates at the epoch.
     #[must_use]
     pub fn saturating_sub(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(by))
     }
 }
 
-/// A time before 1970 becomes the epoch.
+/// Converts a time; one before 1970 becomes the epoch.
 impl From<SystemTime> for UnixTime {
     fn from(time: SystemTime) -> Self {
         Self(time.duration_since(UNIX_EPOCH).unwrap_or_default())
@@ -72,67 +72,68 @@ impl Add<Duration> for UnixTime {
     }
 }
 
-/// Seconds since the epoch.
+/// Formats the time as seconds since the epoch.
 impl fmt::Display for UnixTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.as_secs_f64().fmt(f)
     }
 }
 
-/// How far `iat` may be from the verifier's own time, both bounds included.
+/// The maximum distance of `iat` from the verifier's time, both bounds included.
 ///
-/// RFC 9449, 4.3 (11) and 11.1 leave the window to the server: seconds, or a few minutes. A server has one for
-/// all its proofs, and it belongs to the store of those that were accepted
+/// RFC 9449, 4.3 (11) and 11.1 leave the size to the server: seconds, or a few minutes. A server uses one
+/// window for all its proofs: the one of its store of accepted proofs
 /// ([`ReplayStore::window`](crate::ReplayStore::window)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Window {
-    /// How old a proof may be.
+pub struct ProofWindow {
+    /// The maximum age of a proof.
     pub past: Duration,
-    /// How far ahead of the verifier's clock it may be.
+    /// The maximum time by which `iat` may be ahead of the verifier's clock.
     pub future: Duration,
 }
 
-/// Where an `iat` lies.
+/// The position of an `iat` relative to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timing {
-    /// Too far in the past.
+pub(crate) enum IatTiming {
+    /// Before the window.
     Old,
-    /// In the window.
+    /// In the window, including its bounds.
     Within,
-    /// Too far in the future.
+    /// After the window.
     Early,
 }
 
-impl Window {
-    /// A window of whole seconds.
+impl ProofWindow {
+    /// Creates a window of whole seconds.
     #[must_use]
-    pub const fn seconds(past: u64, future: u64) -> Self {
+    pub const fn from_secs(past: u64, future: u64) -> Self {
         Self { past: Duration::from_secs(past), future: Duration::from_secs(future) }
     }
 
-    /// Where an `iat` lies. Both bounds count; the verifier's fraction of a second does, too.
-    pub(crate) fn timing(self, iat: u64, now: UnixTime) -> Timing {
+    /// Classifies an `iat`. Both bounds are included, and fractions of a second of `now` count.
+    pub(crate) fn classify_iat(self, iat: u64, now: UnixTime) -> IatTiming {
         let iat = UnixTime::from_secs(iat);
         if now.saturating_since(iat) > self.past {
-            Timing::Old
+            IatTiming::Old
         } else if iat.saturating_since(now) > self.future {
-            Timing::Early
+            IatTiming::Early
         } else {
-            Timing::Within
+            IatTiming::Within
         }
     }
 
-    /// From `now` to the first moment after the end of a proof: the end itself still counts, and time is in
-    /// nanoseconds.
-    pub(crate) fn wait(self, iat: u64, now: UnixTime) -> Duration {
+    /// Returns the duration from `now` until a proof with this `iat` has expired: its last valid moment plus
+    /// one nanosecond.
+    pub(crate) fn wait_until_expired(self, iat: u64, now: UnixTime) -> Duration {
         let end = UnixTime::from_secs(iat) + self.past;
         end.saturating_since(now).saturating_add(Duration::from_nanos(1))
     }
 }
 
-/// 30 s either side: room for a clock that is a little off and a slow way, and little to remember.
-impl Default for Window {
+/// 30 s on either side: enough for a slightly wrong clock and a slow network, and a short time to remember
+/// proofs.
+impl Default for ProofWindow {
     fn default() -> Self {
-        Self::seconds(30, 30)
+        Self::from_secs(30, 30)
     }
 }

@@ -1,4 +1,4 @@
-//! Access tokens, as far as proofs concern them: `ath` (RFC 9449, 4.2) and `Authorization` (7.1).
+//! Access tokens: the claim `ath` (RFC 9449, 4.2) and the header field `Authorization` (7.1).
 
 use std::fmt;
 
@@ -7,48 +7,48 @@ use zeroize::Zeroizing;
 
 use crate::{base64url, grammar::is_token68};
 
-/// An access token and its hash, which is computed once.
+/// An access token with its hash, which is computed once.
 ///
-/// Nothing prints the token; its memory is cleared when it is dropped.
+/// `Debug` shows only the length. The memory is cleared when the token is dropped.
 #[derive(Clone)]
 pub struct AccessToken {
     text: Zeroizing<String>,
     hash: TokenHash,
 }
 
-/// The text is no access token that `Authorization` can carry.
+/// The string is not an access token that `Authorization` can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an access token: letters, digits and -._~+/ are, with = at the end (RFC 9110, 11.2)")]
+#[error("invalid access token: use letters, digits and -._~+/, with = only at the end (RFC 9110, 11.2)")]
 pub struct MalformedToken;
 
 impl AccessToken {
-    /// A token as the token endpoint gave it.
+    /// Creates a token from the `access_token` of a token endpoint.
     ///
     /// # Errors
-    /// When it is no `token68` (RFC 9110, 11.2).
+    /// Returns an error if the string is not a `token68` (RFC 9110, 11.2).
     pub fn new(text: impl Into<String>) -> Result<Self, MalformedToken> {
         let text = Zeroizing::new(text.into());
         if !is_token68(text.as_bytes()) {
             return Err(MalformedToken);
         }
-        let hash = TokenHash::of(&text);
+        let hash = TokenHash::from_token(&text);
         Ok(Self { text, hash })
     }
 
-    /// What proofs carry as `ath`.
+    /// Returns the hash that proofs carry as `ath`.
     #[must_use]
     pub const fn hash(&self) -> &TokenHash {
         &self.hash
     }
 
-    /// The value of `Authorization`: mark it as sensitive where the HTTP library can.
+    /// Returns the value of `Authorization`. Mark it as sensitive if the HTTP library supports that.
     #[must_use]
     pub fn authorization(&self) -> Zeroizing<String> {
         Zeroizing::new(format!("DPoP {}", self.text.as_str()))
     }
 }
 
-/// Shows the length alone.
+/// Shows only the length.
 impl fmt::Debug for AccessToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "AccessToken({} bytes)", self.text.len())
@@ -60,15 +60,15 @@ impl fmt::Debug for AccessToken {
 pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
-    /// The hash of a token.
+    /// Computes the hash of a token.
     #[must_use]
-    pub fn of(token: &str) -> Self {
+    pub fn from_token(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
-    /// Whether `ath` is exactly this.
+    /// Returns true if `ath` is the base64url encoding of this hash.
     #[must_use]
-    pub fn is(&self, ath: &str) -> bool {
+    pub fn matches(&self, ath: &str) -> bool {
         base64url::decode_array::<32>(ath).is_some_and(|bytes| bytes == self.0)
     }
 
@@ -83,7 +83,7 @@ impl fmt::Display for TokenHash {
     }
 }
 
-/// Shows nothing: the hash of a short token would tell it.
+/// Shows nothing, because the hash of a short token would reveal the token.
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TokenHash(…)")
@@ -100,9 +100,9 @@ mod tests {
         let token = AccessToken::new("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU").unwrap();
         let ath = "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo";
         assert_eq!(token.hash().to_string(), ath);
-        assert!(token.hash().is(ath));
+        assert!(token.hash().matches(ath));
         for other in ["", "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEp", &format!("{ath}=")] {
-            assert!(!token.hash().is(other), "{other}");
+            assert!(!token.hash().matches(other), "{other}");
         }
         assert_eq!(token.authorization().as_str(), "DPoP Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU");
     }

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use dpop_bound::{
-    Challenge, DpopChallenge, TokenError, UnixTime, Window,
-    clock::{Observation, Reading, ServerClock, parse_date},
+    Challenge, DpopChallenge, ProofWindow, TokenError, UnixTime,
+    clock::{ClockObservation, ClockReading, ServerClock, parse_date},
 };
 
 /// Reads the bytes as one line, as one line each of several, and as the body of a token endpoint's answer.
 pub fn run(data: &[u8]) {
-    if let Some(error) = TokenError::read(data) {
-        assert_eq!(TokenError::read(error.to_json().as_bytes()), Some(error));
+    if let Some(error) = TokenError::from_body(data) {
+        assert_eq!(TokenError::from_body(error.to_json().as_bytes()), Some(error));
     }
     let tolerant = Challenge::parse_lines([data]);
     if let Ok(strict) = Challenge::parse_line(data) {
@@ -20,8 +20,8 @@ pub fn run(data: &[u8]) {
     let again = Challenge::parse_line(written.join(", ").as_bytes()).expect("what was written can be read");
     assert_eq!(again, tolerant);
     let lines = || data.split(|byte| *byte == b'\n');
-    if let Some(challenge) = DpopChallenge::find(lines()) {
-        assert_eq!(DpopChallenge::find([challenge.to_string().as_bytes()]), Some(challenge));
+    if let Some(challenge) = DpopChallenge::find_in_headers(lines()) {
+        assert_eq!(DpopChallenge::find_in_headers([challenge.to_string().as_bytes()]), Some(challenge));
     }
     for line in lines() {
         if let Some(date) = parse_date(line) {
@@ -32,14 +32,14 @@ pub fn run(data: &[u8]) {
 
 /// Whatever the server says, there is a time to write.
 fn clock(date: UnixTime) {
-    let reading = |secs| Reading {
+    let reading = |secs| ClockReading {
         wall: UnixTime::from_secs(1_790_000_000 + secs),
         monotonic: Duration::from_secs(secs),
     };
-    let Ok(observation) = Observation::new(date, reading(1), reading(2)) else { return };
+    let Ok(observation) = ClockObservation::new(date, reading(1), reading(2)) else { return };
     let mut clock = ServerClock::default();
     clock.observe(&observation);
     let estimate = clock.now(reading(2));
     assert!(estimate.uncertainty <= Duration::from_secs(4));
-    let _ = clock.iat(reading(3), Window::seconds(25, 15));
+    let _ = clock.iat(reading(3), ProofWindow::from_secs(25, 15));
 }

@@ -1,8 +1,8 @@
 //! Everything between a document and its Rust files. The first byte says JSON or YAML.
 
 use contract_codegen::{
-    Generated, Project, Sources,
-    config::{Builders, Config},
+    GeneratedCode, Project, Sources,
+    config::{BuilderScope, Config},
     diagnostics::Diagnostics,
 };
 
@@ -22,10 +22,10 @@ pub fn run(data: &[u8]) {
     }
 }
 
-fn generate(name: &str, text: &str) -> Result<Generated, Diagnostics> {
+fn generate(name: &str, text: &str) -> Result<GeneratedCode, Diagnostics> {
     let mut config = Config::default();
-    config.types.builders = Builders::All;
+    config.types.builders = BuilderScope::All;
     let project = Project { config, ..Project::default() };
-    let contract = project.understand(Sources::from_texts(&[(name, "", text)])?)?;
-    project.emit(contract)
+    let contract = project.analyze_sources(Sources::from_texts(&[(name, "", text)])?)?;
+    project.generate_from(contract)
 }

@@ -11,7 +11,7 @@ const NOW: UnixTime = UnixTime::from_secs(1_790_000_000);
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let issuer = NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "gateway");
-    if issuer.check(Some(&text), NOW).is_ok() {
+    if issuer.check_nonce(Some(&text), NOW).is_ok() {
         let previous = UnixTime::from_secs(NOW.as_secs() - 300);
         let own = [issuer.issue(NOW), issuer.issue(previous)];
         assert!(own.iter().any(|nonce| nonce.as_str() == text), "{text}");
@@ -20,9 +20,9 @@ pub fn run(data: &[u8]) {
         assert_eq!(nonce.as_str(), text);
     }
     let mut jar = NonceJar::default();
-    let kept = jar.learn("https://gateway.example", [data], NOW).is_some();
+    let kept = jar.record_nonces("https://gateway.example", [data], NOW).is_some();
     assert_eq!(kept, std::str::from_utf8(data).is_ok_and(|text| Nonce::new(text).is_ok()));
-    assert_eq!(jar.current("https://other.example"), None);
+    assert_eq!(jar.current_nonce("https://other.example"), None);
     if let Ok(saved) = serde_json::from_slice::<SavedNonces>(data) {
         jar.restore(saved, NOW);
         let again = jar.save();

@@ -2,8 +2,8 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use dpop_bound::{
-    Binding, Es256, Expected, Htu, PublicKey, Signature, SignedProof, Target, TokenHash, UnixTime, Verifier,
-    Window, form::Limits,
+    Es256, ExpectedRequest, Htu, KeyBinding, ProofWindow, PublicKey, RequestTarget, Signature, SignedProof,
+    TokenHash, UnixTime, Verifier, signed_proof::ProofLimits,
 };
 
 /// Takes every signature, so that what is behind it is reached.
@@ -25,21 +25,24 @@ pub fn run(data: &[u8]) {
 }
 
 fn read(proof: &str) {
-    let Ok(signed) = SignedProof::read(proof, &Trusting) else {
-        assert!(SignedProof::read(proof, &Es256).is_err(), "what is no proof for one is none for any");
+    let Ok(signed) = SignedProof::verify_signature(proof, &Trusting) else {
+        assert!(
+            SignedProof::verify_signature(proof, &Es256).is_err(),
+            "what is no proof for one is none for any"
+        );
         return;
     };
-    assert!(proof.len() <= Limits::default().proof && proof.split('.').count() == 3);
+    assert!(proof.len() <= ProofLimits::default().max_proof_bytes && proof.split('.').count() == 3);
     let own = *signed.thumbprint();
-    let url = Htu::of("https://gateway.example/a").expect("a URL");
-    let expected = Expected {
+    let url = Htu::from_url("https://gateway.example/a").expect("a URL");
+    let expected = ExpectedRequest {
         method: "GET",
-        target: Target::Url(&url),
+        target: RequestTarget::Url(&url),
         now: UnixTime::from_secs(1_790_000_000),
-        window: Window::seconds(30, 30),
-        binding: Binding::Token { hash: &TokenHash::of("token"), jkt: Some(&own) },
+        window: ProofWindow::from_secs(30, 30),
+        binding: KeyBinding::Token { hash: &TokenHash::from_token("token"), jkt: Some(&own) },
     };
-    if let Ok(checked) = signed.check(&expected) {
+    if let Ok(checked) = signed.check_claims(&expected) {
         assert!((16..=256).contains(&checked.jti().len()));
         assert!(checked.iat().abs_diff(1_790_000_000) <= 30);
     }

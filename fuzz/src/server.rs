@@ -8,7 +8,7 @@ use std::{
 };
 
 use axum::body::Body;
-use contract_runtime::server::{Context, Rejection, Response, RouterOptions};
+use contract_runtime::server::{Rejection, RequestContext, Response, RouterOptions};
 use exchange_api::server::{Service, router};
 use http::Request;
 use tower::ServiceExt;
@@ -16,7 +16,7 @@ use tower::ServiceExt;
 struct Nothing;
 
 impl Service for Nothing {
-    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
+    fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response {
         // Printing what is wrong is part of refusing.
         let text = format!("{rejection} {:?} {:?}", rejection.violations(), context.uri());
         Response::new(Body::from(text))

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use dpop_bound::{
-    Htu, Pending, PublicKey, Session, Signature, UnixTime,
-    clock::Reading,
-    random::{Random, RandomError},
-    session::{Answer, Call, Next, Saved, Turn},
-    signer::{ProofSigner, SignError, SignNow, Signing},
+    Htu, MaybeReady, PublicKey, Session, Signature, UnixTime,
+    clock::ClockReading,
+    random::{RandomError, RandomSource},
+    session::{DpopRequest, NextStep, PrepareOutcome, ResponseHead, SavedSession},
+    signer::{ProofSigner, SignError, SignFuture, SyncSigner},
 };
 
 /// Signs without cryptography: nobody verifies.
@@ -18,12 +18,12 @@ impl ProofSigner for Nothing {
         &self.0
     }
 
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
-        Pending::ready(self.sign_now(message))
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
+        MaybeReady::ready(self.sign_now(message))
     }
 }
 
-impl SignNow for Nothing {
+impl SyncSigner for Nothing {
     fn sign_now(&self, _: &[u8]) -> Result<Signature, SignError> {
         Ok(Signature::from_bytes([7; 64]))
     }
@@ -31,7 +31,7 @@ impl SignNow for Nothing {
 
 struct Zeros;
 
-impl Random for Zeros {
+impl RandomSource for Zeros {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         bytes.fill(0);
         Ok(())
@@ -45,38 +45,38 @@ const KEY: &str = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8A
 /// that are JSON are what an earlier process saved.
 pub fn run(data: &[u8]) {
     let session = Session::new(Nothing(PublicKey::from_jwk(KEY).expect("a key")), Zeros);
-    let reading = |seconds| Reading {
+    let reading = |seconds| ClockReading {
         wall: UnixTime::from_secs(1_790_000_000 + seconds),
         monotonic: Duration::from_secs(seconds),
     };
-    if let Ok(saved) = serde_json::from_slice::<Saved>(data) {
+    if let Ok(saved) = serde_json::from_slice::<SavedSession>(data) {
         session.restore(saved, reading(0));
     }
     let text = String::from_utf8_lossy(data);
     let mut answers = text.split("\n\n\n").map(answer);
-    let url = Htu::of("https://gateway.example/a").expect("a URL");
-    let mut call = Call::new("POST", url);
+    let url = Htu::from_url("https://gateway.example/a").expect("a URL");
+    let mut call = DpopRequest::new("POST", url);
     let mut sent = 0;
     for seconds in 0.. {
         let Some((status, headers, body)) = answers.next() else { break };
-        let Ok(Turn::Go(transmission)) = session.prepare_now(&call, reading(seconds)) else {
+        let Ok(PrepareOutcome::Send(transmission)) = session.prepare_now(&call, reading(seconds)) else {
             panic!("nobody else is on the way");
         };
         sent += 1;
         let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
-        let answer = Answer::new(status, headers).with_body(body.as_bytes());
-        match session.answered(&mut call, transmission, &answer, reading(seconds)) {
-            Next::Again(_) => assert!(sent < 3, "a request was sent too often"),
-            Next::Done | Next::GiveUp(_) => {
-                call = Call::new("POST", call.htu().clone());
+        let answer = ResponseHead::new(status, headers).with_body(body.as_bytes());
+        match session.handle_response(&mut call, transmission, &answer, reading(seconds)) {
+            NextStep::Retry(_) => assert!(sent < 3, "a request was sent too often"),
+            NextStep::Done | NextStep::GiveUp(_) => {
+                call = DpopRequest::new("POST", call.htu().clone());
                 sent = 0;
             }
         }
     }
-    let other = Call::new("GET", Htu::of("https://other.invalid/").expect("a URL"));
+    let other = DpopRequest::new("GET", Htu::from_url("https://other.invalid/").expect("a URL"));
     let known =
         session.save(reading(99)).nonces.nonces.iter().any(|saved| saved.origin == "https://other.invalid");
-    if let Ok(Turn::Go(transmission)) = session.prepare_now(&other, reading(99)) {
+    if let Ok(PrepareOutcome::Send(transmission)) = session.prepare_now(&other, reading(99)) {
         assert_eq!(transmission.nonce().is_some(), known);
     }
     let again = Session::new(Nothing(PublicKey::from_jwk(KEY).expect("a key")), Zeros);

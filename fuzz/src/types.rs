@@ -1,6 +1,6 @@
 //! Generated types and their validators. The first byte chooses the type.
 
-use contract_runtime::{Contract, Json, Rejected};
+use contract_runtime::{Contract, DocumentError, Json};
 use exchange_api::types::{Problem, ServiceDocument, ShipChangeSet, ShipPage, StockChangeSet, StockPage};
 
 /// Reads, checks and writes a document.
@@ -19,7 +19,7 @@ pub fn run(data: &[u8]) {
 fn check<T: Contract>(document: &[u8]) {
     let read = match T::parse(document) {
         Ok(read) => read,
-        Err(Rejected::Invalid(violations)) => {
+        Err(DocumentError::Invalid(violations)) => {
             assert!(violations.iter().next().is_some(), "invalid without a violation");
             return;
         }
@@ -31,7 +31,7 @@ fn check<T: Contract>(document: &[u8]) {
     assert_eq!(valid, read.validate().is_ok(), "{written}");
     assert_eq!(valid, T::VALIDATOR.is_valid(&written), "{written}");
     assert_eq!(valid, T::parse_valid(document).is_ok(), "{written}");
-    let _ = read.undeclared(100);
+    let _ = read.undeclared_members(100);
     let source = Json::parse(document).expect("what a type reads is JSON");
     assert_eq!(source, written, "it comes back as it was");
 }

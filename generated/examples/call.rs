@@ -1,29 +1,29 @@
-//! Call an operation through a transport that signs. A real one sends over the network and
-//! answers nonce challenges; this one shows the seam and answers from memory.
+//! Calls an operation through a transport that signs requests. A real one sends them over the network and
+//! handles nonce challenges; this one responds from memory.
 //!
 //! `cargo run -p exchange-api --features client --example call`
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use bytes::Bytes;
-use contract_runtime::{operation::Operation, transport::Sending};
-use exchange_api::{Client, Error, Transport, calls::ShipsRead, codes::Action};
+use contract_runtime::{operation::Operation, transport::ResponseFuture};
+use exchange_api::{Client, Error, Transport, calls::ShipsReadOptions, codes::Action};
 use http::{Request, Response, header::AUTHORIZATION};
 
-/// Signs every call with a new proof and sends it.
+/// Signs every request with a new proof and sends it.
 struct Signing {
     access_token: String,
 }
 
 impl Signing {
-    /// A DPoP proof for one request (RFC 9449, 4.2); here only its outline.
+    /// Returns a DPoP proof for one request (RFC 9449, 4.2), in outline only.
     fn proof(&self, request: &Request<Bytes>) -> String {
         format!("proof.for.{}.{}", request.method(), request.uri().path())
     }
 }
 
 impl Transport for Signing {
-    fn send<'a>(&'a self, operation: &'static Operation, mut request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, operation: &'static Operation, mut request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
             let proof = self.proof(&request).parse().expect("visible ASCII");
             let token = format!("DPoP {}", self.access_token).parse().expect("visible ASCII");
@@ -36,7 +36,7 @@ impl Transport for Signing {
     }
 }
 
-/// What an exchange might answer.
+/// Returns an example response of the exchange.
 fn answer(operation: &Operation) -> Response<Bytes> {
     let (status, kind, body) = match operation.id {
         "catalog_locations" => {
@@ -62,16 +62,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("  a place: {}", location.name);
     }
 
-    match client.ships_read(ShipsRead::new().limit(100)).await {
+    match client.ships_read(ShipsReadOptions::new().limit(100)).await {
         Ok(page) => println!("  {} ships", page.items.len()),
-        Err(Error::Answer(problem)) if problem.code.action() == Some(Action::NewLoginWithScope) => {
+        Err(Error::ErrorResponse(problem)) if problem.code.action() == Some(Action::NewLoginWithScope) => {
             println!("  sign in again with the scope: {}", problem.detail);
         }
         Err(other) => return Err(other.into()),
     }
 
-    // Invalid arguments never leave.
-    match client.ships_read(ShipsRead::new().limit(5000)).await {
+    // Invalid arguments are not sent.
+    match client.ships_read(ShipsReadOptions::new().limit(5000)).await {
         Err(Error::InvalidRequest(violations)) => println!("not sent: {violations}"),
         other => println!("unexpected: {:?}", other.map(|page| page.items.len())),
     }

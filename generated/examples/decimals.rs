@@ -1,4 +1,4 @@
-//! Reckon with an amount of the contract in a decimal of another package, and write it back.
+//! Computes with an amount of the contract in the decimal type of another crate, and converts it back.
 //!
 //! `cargo run -p exchange-api --features rust_decimal --example decimals`
 
@@ -7,10 +7,10 @@ use rust_decimal::Decimal;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let price = Decimal::try_from(Number::parse("12.30")?)?;
-    assert_eq!(Number::from(price * Decimal::from(3)).text(), "36.90");
+    assert_eq!(Number::from(price * Decimal::from(3)).to_json_text(), "36.90");
 
     let quantity: Quantity = serde_json::from_str(r#"{"amount": 1.250, "unit": "SCU"}"#)?;
     let doubled = Decimal::try_from(quantity.amount.get())? * Decimal::TWO;
-    assert_eq!(Number::from(doubled).text(), "2.500");
+    assert_eq!(Number::from(doubled).to_json_text(), "2.500");
     Ok(())
 }

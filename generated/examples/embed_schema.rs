@@ -1,5 +1,4 @@
-//! A schema of one's own in which types of the contract stand: what a tool or an interface around the
-//! exchange publishes says of them what the exchange says.
+//! Embeds types of the contract in a custom schema, with the documentation and rules of the exchange.
 //!
 //! `cargo run -p exchange-api --features schemars --example embed_schema`
 
@@ -9,20 +8,20 @@ use exchange_api::types::{LocationRef, Quantity};
 use schemars::{JsonSchema, schema_for};
 use serde::{Deserialize, Serialize};
 
-/// Where to look for a material, and how much of it is wanted.
+/// A request for a material.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Wanted {
-    /// Where it is to be had.
+    /// The location of the material.
     at: LocationRef,
-    /// How much of it.
+    /// The required quantity.
     quantity: Quantity,
-    /// What to pay for it at most, in whole credits.
+    /// The highest price, in whole credits.
     price: Option<u32>,
 }
 
 fn main() -> Result<(), serde_json::Error> {
     let schema = schema_for!(Wanted).to_value();
-    // The contract's rules are there, by its types' names.
+    // The rules of the contract are included under the names of its types.
     assert_eq!(schema["properties"]["quantity"]["$ref"], "#/$defs/Quantity");
     assert!(schema["$defs"]["Quantity"]["description"].is_string());
     assert_eq!(schema["$defs"]["LocationRef"]["anyOf"][0]["required"][0], "uex");

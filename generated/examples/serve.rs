@@ -1,5 +1,5 @@
-//! Implement one operation of the exchange through the server trait, refuse the others, and
-//! call it without a socket.
+//! Implements one operation of the server trait, leaves the others unimplemented, and calls the router
+//! without a socket.
 //!
 //! `cargo run -p exchange-api --features server --example serve`
 
@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
-use contract_runtime::server::{Context, Rejection, Response, RouterOptions};
+use contract_runtime::server::{Rejection, RequestContext, Response, RouterOptions};
 use exchange_api::{
     calls::OrgStockMembersCall,
     refusals::PlainCode,
-    server::{Refusal, Service, router},
+    server::{ErrorResponse, Service, router},
     types::{CorrelationId, OrgStockMembers, Problem},
 };
 use http::Request;
@@ -20,23 +20,23 @@ use tower::ServiceExt;
 
 struct Exchange;
 
-fn correlation_id(context: &Context) -> CorrelationId {
+fn correlation_id(context: &RequestContext) -> CorrelationId {
     let own = context.header("X-Correlation-Id").and_then(|id| CorrelationId::new(id).ok());
     own.unwrap_or_else(|| CorrelationId::new("made-here").expect("a valid id"))
 }
 
 impl Service for Exchange {
-    /// The roster of a unit: this member is Logistician of none (OST-15).
+    /// Returns the members of a unit: this caller is Logistician of none (OST-15).
     async fn org_stock_members(
         &self,
         _: OrgStockMembersCall,
-        context: Context,
-    ) -> Result<OrgStockMembers, Refusal> {
-        Err(Problem::refuse(PlainCode::NotPermitted, correlation_id(&context), context.uri().path()))
+        context: RequestContext,
+    ) -> Result<OrgStockMembers, ErrorResponse> {
+        Err(Problem::error_response(PlainCode::NotPermitted, correlation_id(&context), context.uri().path()))
     }
 
-    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
-        Problem::reject(&rejection, correlation_id(context), context)
+    fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response {
+        Problem::rejection_response(&rejection, correlation_id(context), context)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Read a page of ships from a newer exchange: an org-unit kind and a field that this version
-//! does not know. Everything is kept and written back unchanged.
+//! Parses a page of ships from a newer exchange, with an org-unit kind and a field that this version does not
+//! know. Everything is kept and serialized unchanged.
 //!
 //! `cargo run -p exchange-api --example ship_page`
 
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("valid for this version: {}", page.is_valid());
-    println!("undeclared: {:?}", page.undeclared(50));
+    println!("undeclared: {:?}", page.undeclared_members(50));
 
     let written = page.to_json()?;
     assert!(written.strict_eq(&Json::parse(ANSWER.as_bytes())?), "numbers by their text, too");

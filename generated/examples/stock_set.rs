@@ -1,4 +1,4 @@
-//! Build and check a stock change set of three ops, two of which are a move.
+//! Builds and validates a stock change set of three ops, two of which are a move.
 //!
 //! `cargo run -p exchange-api --example stock_set`
 
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .stolen(false))
     };
 
-    // A move is a fall and a rise in one set: in two sets the fall counts as a removal (STK-20).
+    // A move is a decrease and an increase in one set; in two sets the decrease counts as a removal (STK-20).
     let fall = lot("Area 18")?.expected_quantity(scu("12.5")?).quantity(scu("0")?).build()?;
     let rise = lot("Lorville")?.expected_quantity(scu("3")?).quantity(scu("15.5")?).build()?;
     let found = lot("Orison")?
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let set = StockChangeSet::builder().ops([fall, rise, found]).dry_run(true).build()?;
     println!("{}", serde_json::to_string_pretty(&set)?);
 
-    // What is not valid says where, and never what.
+    // Violations have locations, never values.
     let mut broken = set;
     broken.ops.clear();
     match broken.validate() {

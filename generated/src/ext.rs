@@ -1,4 +1,4 @@
-//! Conveniences on generated types that no schema can say.
+//! Conveniences on generated types that a schema cannot express.
 
 #[cfg(feature = "client")]
 pub(crate) mod answers;

@@ -1,15 +1,14 @@
-//! The API of the exchange: models, validators, client and server interface, generated from
-//! the contract in `schemas/`, and a few hand-written conveniences beside them.
+//! The API of the exchange: models, validators, client and server interface, generated from the contract in
+//! `schemas/`, with a few hand-written conveniences.
 //!
 //! * Every type of the contract is in [`types`], and in the module of its area.
-//! * Reading is tolerant, checking is strict: see [`Contract`].
+//! * Parsing is tolerant, validation is strict: see [`Contract`].
 //! * Feature `client`: [`client::Client`] calls the exchange through any [`Transport`].
-//! * Feature `server`: [`server::Service`] is the exchange as a trait, [`server::router`]
-//!   serves it, [`refusals`] are its codes by what they come with.
-//! * [`views::FeedPage`] and, for clients, [`call_views::FeedRead`]: code for all feeds is written once.
-//! * [`types::Problem`] is made of a code, or of what is wrong with a request, on either side.
-//! * [`operations`], [`codes`], [`reasons`], [`oauth_errors`] and [`scopes`] are the contract's
-//!   tables.
+//! * Feature `server`: [`server::Service`] is the exchange as a trait, [`server::router`] serves it, and
+//!   [`refusals`] creates its error responses by code.
+//! * [`views::FeedPage`] and, for clients, [`call_views::FeedRead`]: traits for code that handles all feeds.
+//! * [`types::Problem`] is created from a code or from the violations of a request, on either side.
+//! * [`operations`], [`codes`], [`reasons`], [`oauth_errors`] and [`scopes`] are the contract's tables.
 //!
 //! ```
 //! use exchange_api::{Contract, types::StockLot};
@@ -21,7 +20,7 @@
 //!     "quantity": {"amount": 12.30, "unit": "SCU"}
 //! }"#)?;
 //! assert!(lot.is_valid());
-//! assert_eq!(lot.quantity.amount.get().text(), "12.30");
+//! assert_eq!(lot.quantity.amount.get().to_json_text(), "12.30");
 //! # Ok(())
 //! # }
 //! ```
@@ -31,15 +30,15 @@ mod ext;
 #[rustfmt::skip]
 mod generated;
 
-/// What all of this stands on, for those who need more of it than is shown here.
+/// The runtime of the generated code, for items that are not re-exported here.
 pub use contract_runtime as runtime;
 #[cfg(feature = "client")]
 pub use contract_runtime::transport::{Transport, TransportError};
-pub use contract_runtime::{Contract, Json, Map, Nullable, Number, Rejected, Secret};
+pub use contract_runtime::{Contract, DocumentError, Json, Map, Nullable, Number, Secret};
 #[cfg(feature = "client")]
-pub use ext::answers::RefusedCall;
+pub use ext::answers::ProblemErrorExt;
 #[cfg(feature = "server")]
 pub use ext::refusals;
 #[cfg(feature = "client")]
-pub use generated::client::{Answer, Client, Error};
+pub use generated::client::{Client, Error, Response};
 pub use generated::*;

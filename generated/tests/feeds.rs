@@ -1,5 +1,5 @@
-//! One function reads every feed, over the views `FeedPage` and `FeedRead`: those of blueprints, stock,
-//! ships and the pools of org units.
+//! Reads every feed with one function, through the traits `FeedPage` and `FeedRead`: blueprints, stock, ships
+//! and the stock of org units.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
 use std::{
@@ -9,13 +9,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use contract_runtime::{client::Core, operation::Operation, transport::Sending};
+use contract_runtime::{client::ApiClient, operation::Operation, transport::ResponseFuture};
 use exchange_api::{
     Contract as _, Error, Transport,
     call_views::FeedRead,
     calls::{
-        BlueprintsRead, BlueprintsReadCall, OrgStockRead, OrgStockReadCall, ShipsRead, ShipsReadCall,
-        StockRead, StockReadCall,
+        BlueprintsReadCall, BlueprintsReadOptions, OrgStockReadCall, OrgStockReadOptions, ShipsReadCall,
+        ShipsReadOptions, StockReadCall, StockReadOptions,
     },
     types::{Cursor, Problem, Tombstone},
     views::FeedPage,
@@ -23,16 +23,16 @@ use exchange_api::{
 use http::{Request, Response};
 use serde_json::Value;
 
-/// All entries of a feed, its tombstones, and where to read on.
+/// All entries of a feed, its tombstones and the position after it.
 struct Read<Item> {
     items: Vec<Item>,
     removed: Vec<Tombstone>,
     position: Cursor,
 }
 
-/// Reads a feed to its end, whichever it is.
+/// Reads any feed to its end.
 async fn read_all<C: FeedRead>(
-    core: &Core,
+    core: &ApiClient,
     mut call: C,
 ) -> Result<Read<<C::Success as FeedPage>::Item>, Error<Problem>> {
     let (mut items, mut removed) = (Vec::new(), Vec::new());
@@ -47,7 +47,7 @@ async fn read_all<C: FeedRead>(
     }
 }
 
-/// Gives the same page three times, as a feed of three pages.
+/// Returns the same page three times, as a feed of three pages.
 #[derive(Clone)]
 struct ThreePages {
     page: Value,
@@ -55,7 +55,7 @@ struct ThreePages {
 }
 
 impl Transport for ThreePages {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         let query = request.uri().query().unwrap_or_default().to_owned();
         let mut queries = self.queries.lock().unwrap();
         queries.push(query);
@@ -68,14 +68,14 @@ impl Transport for ThreePages {
     }
 }
 
-/// Reads a feed of three such pages.
+/// Reads a feed of three pages.
 async fn check<C: FeedRead>(fixture: &str, call: C) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas/fixtures").join(fixture);
     let text = fs::read(path.join("valid/full.json")).unwrap();
     let page = C::Success::parse(&text).unwrap();
     assert!(!page.items().is_empty() && page.items().iter().all(|item| item.is_valid()), "{fixture}");
     let transport = ThreePages { page: serde_json::from_slice(&text).unwrap(), queries: Arc::default() };
-    let core = Core::new("https://exchange.example", transport.clone());
+    let core = ApiClient::new("https://exchange.example", transport.clone());
     assert_eq!((call.cursor(), call.limit()), (None, Some(7)), "{fixture}");
     let read = read_all(&core, call).await.unwrap();
     assert_eq!(read.items.len(), 3 * page.items().len(), "{fixture}");
@@ -88,8 +88,8 @@ async fn check<C: FeedRead>(fixture: &str, call: C) {
 /// FED-01
 #[tokio::test]
 async fn one_function_reads_every_feed() {
-    check("page--blueprintPage", BlueprintsReadCall { options: BlueprintsRead::new().limit(7) }).await;
-    check("page--stockPage", StockReadCall { options: StockRead::new().limit(7) }).await;
-    check("page--shipPage", ShipsReadCall { options: ShipsRead::new().limit(7) }).await;
-    check("page--orgStockPage", OrgStockReadCall { options: OrgStockRead::new().limit(7) }).await;
+    check("page--blueprintPage", BlueprintsReadCall { options: BlueprintsReadOptions::new().limit(7) }).await;
+    check("page--stockPage", StockReadCall { options: StockReadOptions::new().limit(7) }).await;
+    check("page--shipPage", ShipsReadCall { options: ShipsReadOptions::new().limit(7) }).await;
+    check("page--orgStockPage", OrgStockReadCall { options: OrgStockReadOptions::new().limit(7) }).await;
 }

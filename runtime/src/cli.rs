@@ -1,22 +1,22 @@
-//! A command line for any contract: what a generated command consists of beside its table.
+//! The runtime of generated command lines.
 //!
-//! The generator writes a [`Program`]: which operations are commands, what their options are called, and what
-//! the contract says of them. What an argument stands for, where it goes and what may be sent stands in the table of
-//! operations, as it does for clients. One run is
+//! The generator writes a [`CliProgram`]: the commands, their options and their help. The encoding of
+//! arguments and bodies is in the table of operations, which clients use as well. A run has these steps:
 //!
 //! ```text
-//! words ─► command ─► arguments, body, credentials ─► one request ─► answer ─► the standard output
+//! words ─► command ─► arguments, body, credentials ─► one request ─► response ─► standard output
 //! ```
 //!
-//! Commands are built when they are needed, of tables: a contract of a thousand operations compiles no slower
-//! for them. Nothing is kept between two runs, no request is repeated, and nobody signs in here. Data goes to the
-//! standard output, all else to the standard error, and [`Exit`] says how it ended. No credential is printed.
+//! Commands are built from tables when they are needed, so that compile time does not grow with the number of
+//! operations. A run stores nothing, sends one request without retries, and does not sign in. Data is written
+//! to standard output, everything else to standard error, and the exit code is a [`CliExit`]. No credential
+//! is printed.
 
-mod answer;
 mod arguments;
 mod body;
 mod commands;
-mod failure;
+mod error;
+mod output;
 mod print;
 #[cfg(test)]
 mod tests;
@@ -31,136 +31,139 @@ use std::{
 
 use clap::ArgMatches;
 
-use self::{answer::Outlet, failure::Failure};
 pub use self::{
     commands::{OPTIONS, SUBCOMMANDS},
-    failure::Exit,
+    error::CliExit,
 };
+use self::{error::CliError, output::OutputTarget};
 use crate::{
     client::{
-        Core, ReqwestTransport,
-        credentials::{ClientCredentials, Keyring, SchemeKind, Security},
+        ApiClient, ReqwestTransport,
+        credentials::{ClientCredentials, Keyring, SchemeKind, SecurityTable},
     },
     operation::Operation,
-    parameters::{Mark, Parameter},
+    parameters::{Parameter, RouteMatch},
     transport::{Transport, TransportError},
 };
 
-/// What a command is made of; generated.
+/// The definition of a command-line program. Generated.
 #[derive(Clone, Copy)]
-pub struct Program {
-    /// What it is called.
+pub struct CliProgram {
+    /// The name of the program.
     pub name: &'static str,
-    /// `info.title`.
+    /// The `info.title` of the contract.
     pub title: &'static str,
-    /// `info.version`, or empty.
+    /// The `info.version`, or empty.
     pub version: &'static str,
-    /// `info.description`, or empty.
+    /// The `info.description`, or empty.
     pub about: &'static str,
-    /// How its variables begin: `TICKETS` of `TICKETS_SERVER`.
-    pub variables: &'static str,
-    /// Where requests go unless it is said; empty where the contract names no absolute address.
+    /// Prefix of its environment variables: `TICKETS` of `TICKETS_SERVER`.
+    pub variable_prefix: &'static str,
+    /// The default base URL; empty if the contract has no absolute one.
     pub server: &'static str,
-    /// The operations.
-    pub commands: &'static [Command],
-    /// What the contract says of credentials, where operations ask for any.
-    pub security: Option<Security>,
-    /// What the credentials are called, in the order of their schemes.
-    pub credentials: &'static [Credential],
+    /// One command per operation.
+    pub commands: &'static [CommandSpec],
+    /// The security schemes, if operations require any.
+    pub security: Option<SecurityTable>,
+    /// The options of credentials, in the order of their schemes.
+    pub credentials: &'static [CredentialSpec],
 }
 
-/// An operation as a command.
+/// The command of an operation.
 #[derive(Clone, Copy, Debug)]
-pub struct Command {
-    /// What it is called.
+pub struct CommandSpec {
+    /// The name of the command.
     pub name: &'static str,
-    /// What the contract says of it.
+    /// The row of the operation in the generated table.
     pub operation: &'static Operation,
-    /// `description`, or empty.
+    /// The `description` of the operation, or empty.
     pub about: &'static str,
-    /// What its parameters are called, in their order.
-    pub arguments: &'static [Argument],
-    /// `description` of its body, or empty.
+    /// The options of its parameters, in their order.
+    pub arguments: &'static [ArgumentSpec],
+    /// The `description` of its body, or empty.
     pub body: &'static str,
 }
 
-/// A parameter as an option, or as a word of its own where it stands in the path.
+/// The option of a parameter, or its positional argument if it is part of the path.
 #[derive(Clone, Copy, Debug)]
-pub struct Argument {
-    /// What it is called; empty for what is always the text of its [`Mark`], which nobody is asked for.
+pub struct ArgumentSpec {
+    /// The name; empty for a constant, which is not an option
+    /// ([`RouteMatch`](crate::parameters::RouteMatch)).
     pub name: &'static str,
-    /// `description`, or empty.
+    /// The `description` of the parameter, or empty.
     pub about: &'static str,
-    /// The only values that it, or an element of it, can have; none when there are others.
+    /// The values that it, or an element of it, can have; empty if they are not enumerated.
     pub values: &'static [&'static str],
-    /// `deprecated`.
+    /// Whether the contract marks it `deprecated`.
     pub deprecated: bool,
-    /// Whether clients leave it to their transport. There is none here that knows it, so that it may be said and need
-    /// not be.
+    /// Whether clients leave it to their transport. This transport does not supply it, so it is an optional
+    /// option.
     pub supplied: bool,
 }
 
-impl Command {
-    /// The parameters that somebody may give, with their rows.
-    fn asked(&self) -> impl Iterator<Item = (usize, &'static Parameter, &'static Argument)> + use<> {
+impl CommandSpec {
+    /// Returns the parameters that are options, with their index.
+    fn visible_arguments(
+        &self,
+    ) -> impl Iterator<Item = (usize, &'static Parameter, &'static ArgumentSpec)> + use<> {
         let rows = self.operation.parameters.iter().zip(self.arguments).enumerate();
         let rows = rows.map(|(at, (parameter, argument))| (at, parameter, argument));
         rows.filter(|(.., argument)| !argument.name.is_empty())
     }
 
-    /// What is always the same, by its row.
-    fn constants(&self) -> impl Iterator<Item = (usize, &'static str)> + use<> {
+    /// Returns the constant parameters by index.
+    fn constant_arguments(&self) -> impl Iterator<Item = (usize, &'static str)> + use<> {
         let rows = self.operation.parameters.iter().zip(self.arguments).enumerate();
-        rows.filter_map(|(at, (parameter, argument))| match parameter.mark {
-            Some(Mark::Text(text)) if argument.name.is_empty() => Some((at, text)),
+        rows.filter_map(|(at, (parameter, argument))| match parameter.route_match {
+            Some(RouteMatch::Equals(text)) if argument.name.is_empty() => Some((at, text)),
             _ => None,
         })
     }
 }
 
-impl Argument {
-    /// One of which nothing is said.
-    pub const NONE: Self = Self { name: "", about: "", values: &[], deprecated: false, supplied: false };
+impl ArgumentSpec {
+    /// An option without any details, for struct update syntax.
+    pub const EMPTY: Self = Self { name: "", about: "", values: &[], deprecated: false, supplied: false };
 }
 
-/// A scheme of credentials as options.
+/// The options of a security scheme.
 #[derive(Clone, Copy, Debug)]
-pub struct Credential {
-    /// The option of a key, a token, or a name and a password; empty for a scheme that has none.
+pub struct CredentialSpec {
+    /// The option of an API key, a token, or a name and password; empty if the scheme has none.
     pub name: &'static str,
-    /// The option of a client's id and secret; empty where the contract does not say what gives tokens.
+    /// The option of a client id and secret; empty if the contract has no token endpoint.
     pub client: &'static str,
-    /// `description`, or empty.
+    /// The `description` of the scheme, or empty.
     pub about: &'static str,
 }
 
-/// What a run has around it. [`Program::main`] takes that of this process; a test, or a transport that signs, is given
-/// here.
-pub struct Process<'a> {
-    /// Variables of the environment.
+/// The environment of a run. [`CliProgram::main`] uses that of this process; tests, and programs with a
+/// signing transport, provide their own.
+pub struct ProcessContext<'a> {
+    /// Looks up an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// The standard input.
+    /// Standard input.
     pub input: &'a mut dyn Read,
-    /// The standard output.
+    /// Standard output.
     pub output: &'a mut dyn Write,
-    /// The standard error.
+    /// Standard error.
     pub errors: &'a mut dyn Write,
-    /// Whether the standard output is a terminal.
-    pub terminal: bool,
-    /// The time, for answers that say until when to wait.
+    /// Whether standard output is a terminal.
+    pub is_terminal: bool,
+    /// The clock, for responses with `Retry-After` as a date.
     pub now: &'a dyn Fn() -> SystemTime,
-    /// What requests go through; made when there is one. It needs streams.
+    /// Creates the transport when a request is sent. It must support streams.
     pub transport: &'a dyn Fn() -> Result<Box<dyn Transport>, TransportError>,
 }
 
-impl Program {
-    /// Runs it with the words, the variables and the streams of this process.
+impl CliProgram {
+    /// Runs the program with the arguments, environment and streams of this process.
     #[must_use]
     pub fn main(&'static self) -> ExitCode {
         let output = io::stdout();
-        let mut process = Process {
+        let mut process = ProcessContext {
             variable: &|name| std::env::var(name).ok(),
-            terminal: output.is_terminal(),
+            is_terminal: output.is_terminal(),
             input: &mut io::stdin(),
             output: &mut output.lock(),
             errors: &mut io::stderr(),
@@ -170,121 +173,122 @@ impl Program {
         self.run(std::env::args_os(), &mut process).into()
     }
 
-    /// Runs it; the first word is its own name.
+    /// Runs the program. The first word is its own name.
     ///
-    /// To be called outside of an asynchronous runtime, since it has one of its own.
+    /// Must be called outside of an async runtime, since it starts one.
     pub fn run(
         &'static self,
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
-        process: &mut Process<'_>,
-    ) -> Exit {
-        let matches = match commands::command(self).try_get_matches_from(words) {
+        process: &mut ProcessContext<'_>,
+    ) -> CliExit {
+        let matches = match commands::build_command(self).try_get_matches_from(words) {
             Ok(matches) => matches,
-            // What was asked for (`--help`) is data, what was wrong is not.
+            // Requested output (`--help`) is data; an error is not.
             Err(said) if said.use_stderr() => {
                 let _ = write!(process.errors, "{}", said.render());
-                return Exit::Usage;
+                return CliExit::Usage;
             }
             Err(said) => {
-                return match print::whole(process.output, said.render().to_string().as_bytes()) {
-                    Ok(()) => Exit::Done,
-                    Err(_) => Exit::Failed,
+                return match print::write_all(process.output, said.render().to_string().as_bytes()) {
+                    Ok(()) => CliExit::Done,
+                    Err(_) => CliExit::Failed,
                 };
             }
         };
-        let Some((name, own)) = matches.subcommand() else { return Exit::Usage };
+        let Some((name, own)) = matches.subcommand() else { return CliExit::Usage };
         let json = own.get_flag(commands::JSON);
         let ended = match self.commands.iter().find(|row| row.name == name) {
-            Some(row) => self.call(row, own, process),
-            None => commands::completions(self, own, process.output),
+            Some(row) => self.run_command(row, own, process),
+            None => commands::print_completions(self, own, process.output),
         };
         match ended {
-            Ok(()) => Exit::Done,
+            Ok(()) => CliExit::Done,
             Err(failure) => {
-                failure.tell(json, process.errors);
+                failure.print_to(json, process.errors);
                 failure.exit
             }
         }
     }
 
-    /// Makes the request of a command, sends it, and shows what is answered.
-    fn call(
+    /// Builds and sends the request of a command, and shows the response.
+    fn run_command(
         &'static self,
-        row: &'static Command,
+        row: &'static CommandSpec,
         matches: &ArgMatches,
-        process: &mut Process<'_>,
-    ) -> Result<(), Failure> {
-        deprecations(row, matches, process.errors);
+        process: &mut ProcessContext<'_>,
+    ) -> Result<(), CliError> {
+        warn_deprecated(row, matches, process.errors);
         let operation = row.operation;
         let typed = matches.get_one::<String>(commands::SERVER).cloned();
-        let named = typed.or_else(|| self.variable(commands::SERVER, process));
+        let named = typed.or_else(|| self.read_variable(commands::SERVER, process));
         let own = named.is_none() && !operation.servers.is_empty();
         let server = named.as_deref().unwrap_or(self.server);
         if server.is_empty() && !own {
-            let help = format!("give --server URL, or set {}", self.variable_of(commands::SERVER));
-            let message = "the contract does not say where its server is";
-            return Err(Failure::usage(message).with_help(help));
+            let help = format!("give --server URL, or set {}", self.variable_name(commands::SERVER));
+            let message = "the contract defines no server URL";
+            return Err(CliError::usage_error(message).with_help(help));
         }
-        let keyring = self.keyring(operation, matches, process)?;
+        let keyring = self.read_credentials(operation, matches, process)?;
         let transport = (process.transport)()?;
         let core = match keyring {
-            Some(keyring) => Core::new(server, keyring.over(transport)),
-            None => Core::new(server, transport),
+            Some(keyring) => ApiClient::new(server, keyring.wrap(transport)),
+            None => ApiClient::new(server, transport),
         };
         let core = if named.is_some() { core.with_base_url_only() } else { core };
         let mut request = core.request(operation);
-        for (at, text) in row.constants() {
+        for (at, text) in row.constant_arguments() {
             request = request.argument(at, text);
         }
-        for (at, value) in arguments::of(row, matches)? {
+        for (at, value) in arguments::read_arguments(row, matches)? {
             request = request.argument(at, value);
         }
-        let request = body::attach(operation, matches, request, process.input)?;
+        let request = body::attach_body(operation, matches, request, process.input)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Failure::failed(format!("no runtime: {error}")))?;
-        let mut outlet = Outlet {
+        let runtime =
+            runtime.map_err(|error| CliError::failure(format!("cannot start the async runtime: {error}")))?;
+        let mut outlet = OutputTarget {
             json: matches.get_flag(commands::JSON),
             file: matches.get_one::<PathBuf>(commands::OUTPUT).cloned(),
-            terminal: process.terminal,
+            is_terminal: process.is_terminal,
             output: process.output,
             errors: process.errors,
             now: process.now,
         };
         runtime.block_on(async {
-            let sent = core.exchange(request, &answer::accepted(operation)).await;
-            let answer = sent.map_err(|error| Failure::of_sending(error, row))?;
-            answer::show(operation, answer, &mut outlet).await
+            let sent = core.send_untyped(request, &output::accept_header(operation)).await;
+            let answer = sent.map_err(|error| CliError::from_send_error(error, row))?;
+            output::show_response(operation, answer, &mut outlet).await
         })
     }
 
-    /// The variable that an option is read from when it is not typed.
-    fn variable_of(&self, option: &str) -> String {
-        format!("{}_{}", self.variables, option.to_uppercase().replace('-', "_"))
+    /// Returns the environment variable of an option.
+    fn variable_name(&self, option: &str) -> String {
+        format!("{}_{}", self.variable_prefix, option.to_uppercase().replace('-', "_"))
     }
 
-    /// What stands in the variable of an option; what is empty is not there.
-    fn variable(&self, option: &str, process: &Process<'_>) -> Option<String> {
-        (process.variable)(&self.variable_of(option)).filter(|text| !text.is_empty())
+    /// Returns the value of an option's environment variable, unless it is empty.
+    fn read_variable(&self, option: &str, process: &ProcessContext<'_>) -> Option<String> {
+        (process.variable)(&self.variable_name(option)).filter(|text| !text.is_empty())
     }
 
-    /// What was said of credentials, by options or variables.
-    fn keyring(
+    /// Reads credentials from options and environment variables.
+    fn read_credentials(
         &self,
         operation: &Operation,
         matches: &ArgMatches,
-        process: &Process<'_>,
-    ) -> Result<Option<Keyring>, Failure> {
+        process: &ProcessContext<'_>,
+    ) -> Result<Option<Keyring>, CliError> {
         let Some(security) = self.security else { return Ok(None) };
         let said = |option: &'static str| {
             let typed = || matches.get_one::<String>(option).cloned();
-            if option.is_empty() { None } else { typed().or_else(|| self.variable(option, process)) }
+            if option.is_empty() { None } else { typed().or_else(|| self.read_variable(option, process)) }
         };
         let mut keyring = Keyring::new(security);
         let mut clients = Vec::new();
         for (at, (scheme, credential)) in security.schemes.iter().zip(self.credentials).enumerate() {
             let token = said(credential.name);
             if let Some(text) = said(credential.client) {
-                let (id, secret) = both(&text, credential.client, "ID:SECRET")?;
+                let (id, secret) = split_pair(&text, credential.client, "ID:SECRET")?;
                 let client = ClientCredentials::new(id, secret);
                 keyring = keyring.client(at, client.clone());
                 if token.is_none() {
@@ -294,13 +298,13 @@ impl Program {
             let Some(text) = token else { continue };
             keyring = match scheme.kind {
                 SchemeKind::Basic => {
-                    let (name, password) = both(&text, credential.name, "NAME:PASSWORD")?;
+                    let (name, password) = split_pair(&text, credential.name, "NAME:PASSWORD")?;
                     keyring.basic(at, name, password)
                 }
                 _ => keyring.secret(at, text),
             };
         }
-        // Which alternative is shown, and with it which scopes are asked for, all of them together say.
+        // The alternative that is used, and so the scopes to request, depends on all credentials together.
         for (at, client) in clients {
             let scopes = keyring.scopes(operation, at);
             keyring = keyring.client(at, client.with_scopes(scopes.iter().copied()));
@@ -309,17 +313,17 @@ impl Program {
     }
 }
 
-/// The two halves of a credential, which is not repeated in the message.
-fn both<'t>(text: &'t str, option: &str, form: &str) -> Result<(&'t str, &'t str), Failure> {
-    text.split_once(':').ok_or_else(|| Failure::usage(format!("--{option} is {form}, and there is no `:`")))
+/// Splits a credential at its colon. The error does not repeat the credential.
+fn split_pair<'t>(text: &'t str, option: &str, form: &str) -> Result<(&'t str, &'t str), CliError> {
+    text.split_once(':').ok_or_else(|| CliError::usage_error(format!("--{option} is {form}; no `:` found")))
 }
 
-/// Says what the contract calls deprecated of what was typed.
-fn deprecations(row: &Command, matches: &ArgMatches, errors: &mut dyn Write) {
+/// Prints a note for each deprecated operation or parameter that is used.
+fn warn_deprecated(row: &CommandSpec, matches: &ArgMatches, errors: &mut dyn Write) {
     if row.operation.deprecated {
         let _ = writeln!(errors, "note: `{}` is deprecated", row.name);
     }
-    for (_, _, argument) in row.asked().filter(|(.., argument)| argument.deprecated) {
+    for (_, _, argument) in row.visible_arguments().filter(|(.., argument)| argument.deprecated) {
         if matches.contains_id(argument.name) {
             let _ = writeln!(errors, "note: `{}` of `{}` is deprecated", argument.name, row.name);
         }

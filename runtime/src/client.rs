@@ -1,171 +1,174 @@
-//! What a generated client consists of: requests, answers, errors.
+//! The runtime of generated clients: request builders, responses and errors.
 //!
-//! A generated [`Call`] says which operation it is, where its arguments go and which type
-//! each status has; [`Core`] does the rest. One call is
+//! A generated [`Call`] names its operation, places its arguments and maps each status to a type.
+//! [`ApiClient`] does the rest. A generated call looks like this:
 //!
 //! ```text
-//! fn request(&self, core: &Core) -> Request {
-//!     core.request(Self::OPERATION).argument(0, &self.options.limit).accept("application/json")
+//! fn build_request(&self, client: &ApiClient) -> RequestBuilder {
+//!     client.request(Self::OPERATION).argument(0, &self.options.limit).accept("application/json")
 //! }
 //!
-//! fn read(response: Response) -> Result<Answer<ShipPage>, Error<Problem>> {
+//! fn parse_response(response: RawResponse) -> Result<Response<ShipPage>, Error<Problem>> {
 //!     match response.status() {
 //!         200 => response.json(),
-//!         400..=599 => response.refusal(),
-//!         _ => response.undocumented(),
+//!         400..=599 => response.error_json(),
+//!         _ => response.undocumented_status(),
 //!     }
 //! }
 //! ```
 //!
-//! A client's method is the same with arguments that are borrowed. What it gives is a
-//! [`Calling`]: a future, to which extensions for the transport can be added before it is awaited.
+//! A method of a generated client takes the same arguments by reference and returns a [`PendingCall`]:
+//! a future to which the caller can add extensions for the transport before awaiting it.
 //!
-//! Requests are strict: a body that breaks the contract is not sent. Answers are tolerant:
-//! they are read, never checked. Nothing here prints a body, an address or a header.
+//! Requests are strict: a body that violates the contract is not sent. Responses are tolerant: they are
+//! parsed without schema validation. No `Debug` or `Display` implementation in this module prints a
+//! body, an address or a header.
 
 use std::{fmt, sync::Arc};
 
 use crate::{operation::Operation, transport::Transport};
 
-mod answer;
-mod calling;
+mod call;
 #[cfg(feature = "credentials")]
 pub mod credentials;
 mod error;
 #[cfg(feature = "pages")]
 pub mod pages;
-#[cfg(feature = "stream")]
-mod pieces;
+mod raw_response;
 mod request;
 #[cfg(feature = "reqwest")]
 mod reqwest;
 mod response;
 mod retry;
+#[cfg(feature = "stream")]
+mod streaming;
 #[cfg(test)]
 mod tests;
 
 pub use bytes::Bytes;
 
-pub use self::answer::Answer;
-pub use self::calling::{Call, Calling, Stored};
-pub use self::error::{Error, Reason, SendError, Unreadable};
-#[cfg(feature = "stream")]
-pub use self::pieces::{Opening, StreamCall};
-pub use self::request::Request;
+pub use self::call::{Call, PendingCall, StoredRequest};
+pub use self::error::{Error, SendError, UnexpectedReason, UnexpectedResponse};
+pub use self::raw_response::{DecodedBody, RawResponse};
+pub use self::request::RequestBuilder;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::ReqwestTransport;
-pub use self::response::{Body, Response};
+pub use self::response::Response;
 pub use self::retry::RetryAfter;
+#[cfg(feature = "stream")]
+pub use self::streaming::{PendingStreamCall, StreamCall};
 
-/// Whether arguments and the body of a request are checked against the contract before it is sent.
+/// Selects whether arguments and request bodies are validated against the contract before sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RequestChecks {
-    /// What the contract refuses is [`Error::InvalidRequest`] and never leaves.
+    /// A request that violates the contract fails with [`Error::InvalidRequest`] and is not sent.
     #[default]
     On,
-    /// The other side decides.
+    /// Requests are sent without validation; the server decides.
     Off,
 }
 
-/// The part of a generated client that does not vary: address, transport, settings.
+/// The part of a generated client that is the same for every contract: base URL, transport and settings.
+///
 /// Cloning is cheap and shares the transport.
 #[derive(Clone)]
-pub struct Core {
+pub struct ApiClient {
     base_url: Arc<str>,
     transport: Arc<dyn Transport>,
     checks: RequestChecks,
     base_url_only: bool,
-    shown: &'static [&'static str],
+    shown_fields: &'static [&'static str],
     #[cfg(feature = "stream")]
-    limits: crate::stream::StreamLimits,
+    stream_limits: crate::stream::StreamLimits,
 }
 
-impl Core {
-    /// `base_url` is scheme, host and, if the interface does not stand at the root, the
-    /// start of the path: `https://exchange.example`. One `/` at its end is ignored. An
-    /// address that is none is reported by the first call.
+impl ApiClient {
+    /// Creates a client for `base_url`: scheme, host and, if the API is not served at the root, the start
+    /// of the path, such as `https://exchange.example`. One trailing `/` is ignored.
+    ///
+    /// An invalid URL is reported by the first call.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
             base_url: base_url.strip_suffix('/').unwrap_or(base_url).into(),
             transport: Arc::new(transport),
             checks: RequestChecks::default(),
             base_url_only: false,
-            shown: &[],
+            shown_fields: &[],
             #[cfg(feature = "stream")]
-            limits: crate::stream::StreamLimits::default(),
+            stream_limits: crate::stream::StreamLimits::default(),
         }
     }
 
-    /// The same client, whose streams may be so large.
+    /// Returns the client with these limits for the size of streams.
     #[cfg(feature = "stream")]
     #[must_use]
     pub const fn with_stream_limits(mut self, limits: crate::stream::StreamLimits) -> Self {
-        self.limits = limits;
+        self.stream_limits = limits;
         self
     }
 
-    /// The same client, whose errors show these string members of a refusal (`code`, an id) in
-    /// one line. None otherwise: what a refusal holds may be secret.
+    /// Returns the client with these string fields of error bodies (`code`, an id) shown in the `Display`
+    /// output of its errors. By default none is shown, because an error body may contain secrets.
     #[must_use]
-    pub const fn with_shown_members(mut self, names: &'static [&'static str]) -> Self {
-        self.shown = names;
+    pub const fn with_shown_fields(mut self, names: &'static [&'static str]) -> Self {
+        self.shown_fields = names;
         self
     }
 
-    /// The same client with other checks.
+    /// Returns the client with request validation switched on or off.
     #[must_use]
     pub fn with_request_checks(mut self, checks: RequestChecks) -> Self {
         self.checks = checks;
         self
     }
 
-    /// The same client with every request sent to its own address. Otherwise an operation that
-    /// has servers of its own ([`Operation::servers`]) is sent to the first of them.
+    /// Returns the client with every request sent to its own base URL. By default an operation with
+    /// servers of its own ([`Operation::servers`]) is sent to the first of them.
     #[must_use]
     pub fn with_base_url_only(mut self) -> Self {
         self.base_url_only = true;
         self
     }
 
-    /// The address given to [`Core::new`].
+    /// Returns the base URL given to [`ApiClient::new`], without a trailing `/`.
     #[must_use]
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// Starts a request.
-    pub fn request(&self, operation: &'static Operation) -> Request {
+    /// Starts building a request for an operation.
+    pub fn request(&self, operation: &'static Operation) -> RequestBuilder {
         let server = operation.servers.first().copied().filter(|_| !self.base_url_only);
-        Request::new(operation, self.checks, server)
+        RequestBuilder::new(operation, self.checks, server)
     }
 
-    /// Sends a call.
-    pub fn call<C: Call>(&self, call: &C) -> Calling<'_, C> {
-        self.send(call.request(self))
+    /// Sends a call to the base URL.
+    pub fn call<C: Call>(&self, call: &C) -> PendingCall<'_, C> {
+        self.send(call.build_request(self))
     }
 
-    /// Sends a call to an address of its own; see [`Request::at`]. Webhooks need one, since their
-    /// receivers say where they are.
-    pub fn call_at<C: Call>(&self, address: &str, call: &C) -> Calling<'_, C> {
-        self.send(call.request(self).at(address))
+    /// Sends a call to an address of its own; see [`RequestBuilder::with_address`]. Webhooks need this, since
+    /// their receivers choose their addresses.
+    pub fn call_at<C: Call>(&self, address: &str, call: &C) -> PendingCall<'_, C> {
+        self.send(call.build_request(self).with_address(address))
     }
 
-    /// Sends what [`Request::store`] gave for a call of the same kind, byte for byte, to where a
-    /// new call would go. What was stored for another operation is [`Error::InvalidRequest`] and
-    /// never leaves.
-    pub fn repeat<C: Call>(&self, stored: &Stored) -> Calling<'_, C> {
-        self.send(self.request(C::OPERATION).repeating(stored))
+    /// Sends a stored request byte for byte to the address that a new call would use.
+    ///
+    /// A request that was stored for another operation fails with [`Error::InvalidRequest`] and is not sent.
+    pub fn send_stored<C: Call>(&self, stored: &StoredRequest) -> PendingCall<'_, C> {
+        self.send(self.request(C::OPERATION).from_stored(stored))
     }
 
-    /// Sends the request of a call.
-    pub fn send<C: Call>(&self, request: Request) -> Calling<'_, C> {
-        Calling::new(self, request)
+    /// Sends a request that was built for a call of type `C`.
+    pub fn send<C: Call>(&self, request: RequestBuilder) -> PendingCall<'_, C> {
+        PendingCall::new(self, request)
     }
 }
 
-/// The settings alone: an address may hold a password.
-impl fmt::Debug for Core {
+/// Shows the settings only: the base URL may contain a password.
+impl fmt::Debug for ApiClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core").field("checks", &self.checks).finish_non_exhaustive()
+        f.debug_struct("ApiClient").field("checks", &self.checks).finish_non_exhaustive()
     }
 }

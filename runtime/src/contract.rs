@@ -1,8 +1,9 @@
-//! What every generated type can do: be read, be checked, tell what nobody declared.
+//! [`Contract`]: the trait of every generated type, for parsing, validation and detection of undeclared
+//! members.
 
 #[cfg(test)]
 mod tests;
-mod unheld;
+mod unrepresentable;
 
 use std::fmt;
 
@@ -14,173 +15,175 @@ use serde::{
 use crate::{
     Json, Map, Nullable, Number, Secret, depth,
     json::{JsonError, JsonErrorKind},
-    read::{self, Read},
+    read::{self, ReadJson},
     schema::Validator,
-    violation::{Path, Violation, Violations},
+    violation::{InstancePath, Violation, Violations},
 };
 
-pub(crate) use unheld::too_large;
+pub(crate) use unrepresentable::find_unrepresentable;
 
-/// A type of a contract.
+/// A type generated from a schema.
 ///
-/// Reading is tolerant: unknown members are kept, unknown values of open enumerations too, and
-/// a broken limit is no reason to fail. Checking is strict and separate.
-pub trait Contract: Serialize + for<'de> Read<'de> + ReportUndeclared + Send {
-    /// The type's schema.
+/// Parsing is tolerant: it keeps unknown members and unknown values of open enumerations, and it accepts
+/// values outside of limits. Validation is strict and separate.
+pub trait Contract: Serialize + for<'de> ReadJson<'de> + ReportUndeclared + Send {
+    /// The validator of the type's schema.
     const VALIDATOR: Validator<'static>;
 
-    /// Whether every constraint of the schema holds. Fast: looks at the typed value alone.
+    /// Returns true if every constraint of the schema holds. Fast: inspects only the typed value, without
+    /// converting it to JSON.
     fn is_valid(&self) -> bool;
 
-    /// Checks every constraint of the schema.
+    /// Validates the value against every constraint of the schema.
     ///
     /// # Errors
-    /// All violations, as the schema itself reports them.
+    /// Returns all violations, as the schema reports them.
     fn validate(&self) -> Result<(), Violations> {
         if self.is_valid() {
             return Ok(());
         }
-        let found = check_json(self, Self::VALIDATOR);
-        agree(&found, Self::VALIDATOR);
+        let found = validate_serialized(self, Self::VALIDATOR);
+        debug_assert_rejected(&found, Self::VALIDATOR);
         found
     }
 
-    /// JSON Pointers of at most `limit` members that no schema declares.
-    fn undeclared(&self, limit: usize) -> Vec<String> {
-        let mut found = Undeclared { limit, pointers: Vec::new() };
-        self.report_undeclared(&Path::Root, &mut found);
+    /// Returns the JSON Pointers of at most `limit` members that no schema declares.
+    fn undeclared_members(&self, limit: usize) -> Vec<String> {
+        let mut found = UndeclaredMembers { limit, pointers: Vec::new() };
+        self.report_undeclared(&InstancePath::Root, &mut found);
         found.pointers
     }
 
-    /// Reads a JSON document, whatever limits it breaks.
+    /// Parses a JSON document without checking constraints.
     ///
     /// # Errors
-    /// [`Rejected::NotJson`] when it is no JSON document, [`Rejected::TooDeep`] beyond
-    /// [`depth::DEFAULT`] levels, otherwise when it does not fit the type:
-    /// [`Rejected::Invalid`] with the violations of the schema.
-    fn parse(bytes: &[u8]) -> Result<Self, Rejected> {
-        Self::parse_within(bytes, depth::DEFAULT)
+    /// [`DocumentError::NotJson`] if it is not a JSON document, [`DocumentError::TooDeep`] beyond
+    /// [`depth::DEFAULT_DEPTH`] levels. If it does not fit the type: [`DocumentError::Invalid`] with the
+    /// violations of the schema, or [`DocumentError::Unrepresentable`] if there are none.
+    fn parse(bytes: &[u8]) -> Result<Self, DocumentError> {
+        Self::parse_with_depth(bytes, depth::DEFAULT_DEPTH)
     }
 
-    /// The same with a bound of the caller's own: at most `depth` arrays and objects in one
-    /// another, and never more than [`depth::MAX`].
+    /// Parses like [`Contract::parse`] with a custom limit for nested arrays and objects, which is capped at
+    /// [`depth::MAX_DEPTH`].
     ///
     /// # Errors
     /// As [`Contract::parse`].
-    fn parse_within(bytes: &[u8], depth: usize) -> Result<Self, Rejected> {
-        read::document(bytes, depth).map_err(|error| {
-            let reads = |json: &Json| read::document::<Self>(json.to_string().as_bytes(), depth).is_ok();
-            Rejected::of(bytes, depth, Some(Self::VALIDATOR), &error, &reads)
+    fn parse_with_depth(bytes: &[u8], depth: usize) -> Result<Self, DocumentError> {
+        read::read_document(bytes, depth).map_err(|error| {
+            let reads = |json: &Json| read::read_document::<Self>(json.to_string().as_bytes(), depth).is_ok();
+            DocumentError::diagnose(bytes, depth, Some(Self::VALIDATOR), &error, &reads)
         })
     }
 
-    /// Reads a JSON document and checks every constraint of the schema.
+    /// Parses a JSON document and validates it against every constraint of the schema.
     ///
     /// # Errors
-    /// As [`Contract::parse`], and [`Rejected::Invalid`] when a constraint does not hold.
-    fn parse_valid(bytes: &[u8]) -> Result<Self, Rejected> {
+    /// As [`Contract::parse`], and [`DocumentError::Invalid`] if a constraint does not hold.
+    fn parse_valid(bytes: &[u8]) -> Result<Self, DocumentError> {
         let value = Self::parse(bytes)?;
         if value.is_valid() {
             return Ok(value);
         }
-        // The document says the same as the value, and is written already.
+        // The document is equivalent to the value, and already serialized.
         let found = match Json::parse(bytes) {
             Ok(json) => Self::VALIDATOR.validate(&json),
-            Err(_) => check_json(&value, Self::VALIDATOR),
+            Err(_) => validate_serialized(&value, Self::VALIDATOR),
         };
-        agree(&found, Self::VALIDATOR);
-        found.map_err(Rejected::Invalid).map(|()| value)
+        debug_assert_rejected(&found, Self::VALIDATOR);
+        found.map_err(DocumentError::Invalid).map(|()| value)
     }
 
-    /// The value as JSON, numbers exact.
+    /// Converts the value to JSON, numbers exact.
     ///
     /// # Errors
-    /// When a type of the caller's own refuses to be serialised.
+    /// Fails if a custom type refuses to serialize.
     fn to_json(&self) -> Result<Json, serde_json::Error> {
         to_json(self)
     }
 }
 
-/// Why a document was not read.
+/// The reason why a document cannot be parsed into a type.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rejected {
-    /// Not a JSON document.
+pub enum DocumentError {
+    /// The input is not a JSON document.
     NotJson(JsonError),
-    /// Nested deeper than the reader was told to follow; nothing is said about the document.
+    /// The document is nested deeper than the limit of the parser; it was not examined further.
     TooDeep(JsonError),
-    /// A JSON document that breaks its schema.
+    /// A JSON document that violates its schema.
     Invalid(Violations),
-    /// A valid document that the type cannot hold, at a line and column of the text.
+    /// A valid document that the type cannot represent, with a line and column of the text.
     Unrepresentable {
-        /// JSON Pointer of the first value that is beyond it, a whole number of more than 64 bits; `""` where it is
-        /// for something else.
+        /// JSON Pointer of the first integer with more than 64 bits, if that is the reason; otherwise `""`.
         pointer: String,
-        /// From 1.
+        /// The line, counted from 1.
         line: usize,
-        /// From 1.
+        /// The column, counted from 1.
         column: usize,
     },
 }
 
-impl fmt::Display for Rejected {
+impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotJson(error) => write!(f, "not a JSON document: {error}"),
-            Self::TooDeep(error) => write!(f, "the document is not read so deep: {error}"),
+            Self::TooDeep(error) => write!(f, "the document exceeds the depth limit: {error}"),
             Self::Invalid(violations) => write!(f, "the document breaks its schema:\n{violations}"),
             Self::Unrepresentable { pointer, line, column } if pointer.is_empty() => {
-                write!(f, "the document is valid, but its type cannot hold it (line {line}, column {column})")
+                write!(
+                    f,
+                    "the document is valid, but its type cannot represent it (line {line}, column {column})"
+                )
             }
             Self::Unrepresentable { pointer, .. } => {
-                write!(f, "the document is valid, but its type cannot hold the value at {pointer}")
+                write!(f, "the document is valid, but its type cannot represent the value at {pointer}")
             }
         }
     }
 }
 
-impl std::error::Error for Rejected {}
+impl std::error::Error for DocumentError {}
 
-impl Rejected {
-    /// Finds out why `bytes` could not be read: serde knows a line, the schema knows a pointer, and `reads`, which
-    /// says whether another document could be, tells of a valid one what its type cannot hold.
-    pub(crate) fn of(
+impl DocumentError {
+    /// Determines why `bytes` could not be parsed. Serde reports a line, the schema reports a pointer. For a
+    /// valid document, `reads` tests modified documents to find the value that the type cannot represent.
+    pub(crate) fn diagnose(
         bytes: &[u8],
         depth: usize,
         validator: Option<Validator<'_>>,
         error: &serde_json::Error,
         reads: &dyn Fn(&Json) -> bool,
     ) -> Self {
-        let json = match Json::parse_within(bytes, depth) {
+        let json = match Json::parse_with_depth(bytes, depth) {
             Ok(json) => json,
-            Err(error) => return Self::of_text(error),
+            Err(error) => return Self::from_json_error(error),
         };
         match validator.map(|validator| validator.validate(&json)) {
             Some(Err(violations)) => Self::Invalid(violations),
             Some(Ok(())) | None => Self::Unrepresentable {
-                pointer: too_large(&json, reads).unwrap_or_default(),
+                pointer: find_unrepresentable(&json, reads).unwrap_or_default(),
                 line: error.line(),
                 column: error.column(),
             },
         }
     }
 
-    /// Of what is no JSON, or nests too deeply.
-    pub(crate) fn of_text(error: JsonError) -> Self {
+    /// Converts a syntax error.
+    pub(crate) fn from_json_error(error: JsonError) -> Self {
         if error.kind == JsonErrorKind::TooDeep { Self::TooDeep(error) } else { Self::NotJson(error) }
     }
 }
 
-/// A value in which members may stand that no schema declares.
+/// A value that may contain members that no schema declares.
 pub trait ReportUndeclared {
-    /// Adds the pointers of members that no schema declares, at and below `at`; none unless a type
-    /// says otherwise.
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+    /// Adds the pointers of undeclared members at and below `at`. The default implementation adds none.
+    fn report_undeclared(&self, at: &InstancePath<'_>, found: &mut UndeclaredMembers) {
         let _ = (at, found);
     }
 }
 
 impl<T: ReportUndeclared> ReportUndeclared for Option<T> {
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+    fn report_undeclared(&self, at: &InstancePath<'_>, found: &mut UndeclaredMembers) {
         if let Some(value) = self {
             value.report_undeclared(at, found);
         }
@@ -188,7 +191,7 @@ impl<T: ReportUndeclared> ReportUndeclared for Option<T> {
 }
 
 impl<T: ReportUndeclared> ReportUndeclared for Nullable<T> {
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+    fn report_undeclared(&self, at: &InstancePath<'_>, found: &mut UndeclaredMembers) {
         if let Self::Value(value) = self {
             value.report_undeclared(at, found);
         }
@@ -196,13 +199,13 @@ impl<T: ReportUndeclared> ReportUndeclared for Nullable<T> {
 }
 
 impl<T: ReportUndeclared> ReportUndeclared for Box<T> {
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+    fn report_undeclared(&self, at: &InstancePath<'_>, found: &mut UndeclaredMembers) {
         self.as_ref().report_undeclared(at, found);
     }
 }
 
 impl<T: ReportUndeclared> ReportUndeclared for Vec<T> {
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+    fn report_undeclared(&self, at: &InstancePath<'_>, found: &mut UndeclaredMembers) {
         for (i, element) in self.iter().enumerate() {
             if found.is_full() {
                 return;
@@ -213,7 +216,7 @@ impl<T: ReportUndeclared> ReportUndeclared for Vec<T> {
 }
 
 impl<T: ReportUndeclared> ReportUndeclared for Map<T> {
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+    fn report_undeclared(&self, at: &InstancePath<'_>, found: &mut UndeclaredMembers) {
         for (name, value) in self.iter() {
             if found.is_full() {
                 return;
@@ -223,21 +226,21 @@ impl<T: ReportUndeclared> ReportUndeclared for Map<T> {
     }
 }
 
-macro_rules! report_nothing {
+macro_rules! no_undeclared_members {
     ($($type:ty),*) => {$(
         impl ReportUndeclared for $type {}
     )*};
 }
 
-// What stands beside types with members, in a tuple or behind a name.
-report_nothing!(Json, Number, String, bool, i64, u64);
+// Types without members that occur next to types with members, in a tuple or behind a type alias.
+no_undeclared_members!(Json, Number, String, bool, i64, u64);
 
 impl<T> ReportUndeclared for Secret<T> {}
 
 macro_rules! report_tuple {
     ($($name:ident $index:tt)*) => {
         impl<$($name: ReportUndeclared),*> ReportUndeclared for ($($name,)*) {
-            fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+            fn report_undeclared(&self, at: &InstancePath<'_>, found: &mut UndeclaredMembers) {
                 $(self.$index.report_undeclared(&at.index($index), found);)*
             }
         }
@@ -253,39 +256,39 @@ report_tuple!(T0 0 T1 1 T2 2 T3 3 T4 4 T5 5);
 report_tuple!(T0 0 T1 1 T2 2 T3 3 T4 4 T5 5 T6 6);
 report_tuple!(T0 0 T1 1 T2 2 T3 3 T4 4 T5 5 T6 6 T7 7);
 
-/// The members that no schema declares, as far as they were looked for.
+/// A collector of the JSON Pointers of undeclared members, with a limit.
 #[derive(Debug)]
-pub struct Undeclared {
+pub struct UndeclaredMembers {
     limit: usize,
     pointers: Vec<String>,
 }
 
-impl Undeclared {
-    /// Adds the members of one object.
-    pub fn members(&mut self, at: &Path<'_>, extra: &Map<Json>) {
+impl UndeclaredMembers {
+    /// Adds all members of one object.
+    pub fn add_all(&mut self, at: &InstancePath<'_>, extra: &Map<Json>) {
         for name in extra.keys() {
             if self.is_full() {
                 return;
             }
-            self.pointers.push(at.key(name).pointer());
+            self.pointers.push(at.key(name).to_pointer());
         }
     }
 
-    /// Adds one member.
-    pub fn member(&mut self, at: &Path<'_>, name: &str) {
+    /// Adds one member of an object.
+    pub fn add_member(&mut self, at: &InstancePath<'_>, name: &str) {
         if !self.is_full() {
-            self.pointers.push(at.key(name).pointer());
+            self.pointers.push(at.key(name).to_pointer());
         }
     }
 
-    /// Whether nothing more is looked for.
+    /// Returns true if the limit is reached.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.pointers.len() >= self.limit
     }
 }
 
-/// A text that is not among the values of a closed enumeration; holds the enumeration's name.
+/// The error for a string that is not a value of an enumeration or format; holds the name of the Rust type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownValue(pub &'static str);
 
@@ -297,11 +300,11 @@ impl fmt::Display for UnknownValue {
 
 impl std::error::Error for UnknownValue {}
 
-/// Reads a JSON string and makes something of it.
+/// Deserializes a JSON string and converts it.
 ///
 /// # Errors
-/// When the value is no string, or as `make` does.
-pub fn read_text<'de, D: Deserializer<'de>, T, E: fmt::Display>(
+/// Fails if the value is not a string, or with the error of `make`.
+pub fn read_string<'de, D: Deserializer<'de>, T, E: fmt::Display>(
     deserializer: D,
     make: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<T, D::Error> {
@@ -318,35 +321,38 @@ pub fn read_text<'de, D: Deserializer<'de>, T, E: fmt::Display>(
     deserializer.deserialize_str(Text(make))
 }
 
-/// The violations for members that a builder was not given.
+/// Returns the violations for required members that were not set on a builder.
 #[must_use]
-pub fn missing(validator: Validator<'_>, given: &[(&str, bool)]) -> Violations {
-    let violation =
-        |pointer: String| Violation { pointer, keyword: "required", schema: validator.location().into() };
-    let root = Path::Root;
+pub fn missing_members(validator: Validator<'_>, given: &[(&str, bool)]) -> Violations {
+    let violation = |pointer: String| Violation {
+        pointer,
+        keyword: "required",
+        schema: validator.schema_location().into(),
+    };
+    let root = InstancePath::Root;
     let all = given.iter().filter(|(_, given)| !given);
-    let all = all.map(|(name, _)| violation(root.key(name).pointer())).collect();
-    Violations::new(all).unwrap_or_else(|| Violations::one(violation(String::new())))
+    let all = all.map(|(name, _)| violation(root.key(name).to_pointer())).collect();
+    Violations::new(all).unwrap_or_else(|| Violations::from_violation(violation(String::new())))
 }
 
-/// Whether a value satisfies a schema; for the rules that a type cannot be asked directly.
-pub fn holds<T: Serialize + ?Sized>(value: &T, validator: Validator<'_>) -> bool {
+/// Returns true if a value satisfies a schema, for constraints that a type cannot check directly.
+pub fn satisfies_schema<T: Serialize + ?Sized>(value: &T, validator: Validator<'_>) -> bool {
     to_json(value).is_ok_and(|json| validator.is_valid(&json))
 }
 
-/// Whether a value can be written: nothing in it has a member twice.
+/// Returns true if a value can be serialized: no object in it has a duplicate member.
 #[must_use]
-pub fn is_writable<T: Serialize + ?Sized>(value: &T) -> bool {
+pub fn is_serializable<T: Serialize + ?Sized>(value: &T) -> bool {
     serde_json::to_writer(std::io::sink(), value).is_ok()
 }
 
-/// Whether a text is among those of a list sorted by their bytes.
+/// Returns true if a list that is sorted by bytes contains the string.
 #[must_use]
-pub fn one_of(text: &str, sorted: &[&str]) -> bool {
+pub fn contains_sorted(text: &str, sorted: &[&str]) -> bool {
     sorted.binary_search(&text).is_ok()
 }
 
-/// Whether no two elements are equal (Validation 6.4.3).
+/// Returns true if no two elements are equal by JSON Schema equality (Validation 6.4.3).
 pub fn all_distinct<T: Serialize>(elements: &[T]) -> bool {
     if elements.len() < 2 {
         return true;
@@ -355,29 +361,37 @@ pub fn all_distinct<T: Serialize>(elements: &[T]) -> bool {
     elements.iter().all(|element| to_json(element).is_ok_and(|json| seen.insert(json)))
 }
 
-/// What the tables say of a value, which may be one that cannot be written.
-pub(crate) fn check_json<T: Serialize + ?Sized>(
+/// Validates the serialized form of a value, which may be a value that cannot be serialized.
+pub(crate) fn validate_serialized<T: Serialize + ?Sized>(
     value: &T,
     validator: Validator<'_>,
 ) -> Result<(), Violations> {
     let gave_up = |keyword| {
-        Violations::one(Violation { pointer: String::new(), keyword, schema: validator.location().into() })
+        Violations::from_violation(Violation {
+            pointer: String::new(),
+            keyword,
+            schema: validator.schema_location().into(),
+        })
     };
     let text = serde_json::to_vec(value).map_err(|_| gave_up("unwritable"))?;
-    let json = Json::of_written(&text).map_err(|error| match error.kind {
+    let json = Json::parse_unlimited(&text).map_err(|error| match error.kind {
         JsonErrorKind::TooDeep => gave_up("depth"),
         _ => gave_up("unwritable"),
     })?;
     validator.validate(&json)
 }
 
-/// The two checks of a value are one contract: where the type says no, the tables say why.
-fn agree(found: &Result<(), Violations>, validator: Validator<'_>) {
-    debug_assert!(found.is_err(), "a type refuses what its schema allows: {}", validator.location());
+/// Asserts that the type check and the schema agree: a value that the type rejects violates the schema.
+fn debug_assert_rejected(found: &Result<(), Violations>, validator: Validator<'_>) {
+    debug_assert!(
+        found.is_err(),
+        "a type rejects a value that its schema accepts: {}",
+        validator.schema_location()
+    );
 }
 
-/// Whatever depth the value has: nobody sent it.
+/// Converts a value to JSON without a depth limit, since the value was built by this program.
 pub(crate) fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Json, serde_json::Error> {
     let text = serde_json::to_vec(value)?;
-    Json::of_written(&text).map_err(serde::ser::Error::custom)
+    Json::parse_unlimited(&text).map_err(serde::ser::Error::custom)
 }

@@ -1,85 +1,94 @@
-//! How deep documents may be nested, and the stack that holds those that are deep.
+//! Nesting limits of JSON documents, and stacks for deep documents.
 //!
-//! Reading, checking and writing recurse with the document, so that its sender would decide how much
-//! stack a program needs. Every thread holds `SHALLOW` levels. What proves to be deeper is done
-//! again on a thread made for it, as far as the caller's own bound allows: shallow documents, which
-//! are nearly all, pay nothing.
+//! Parsing, validation and serialization recurse with the document, so without a limit the sender would
+//! control how much stack the program needs. Every thread can handle `SHALLOW_DEPTH` levels. A deeper
+//! document is processed a second time on a thread with a stack of the required size, if the caller's limit
+//! permits it. Shallow documents, which are nearly all, cost nothing extra.
 //!
-//! A stack is made for one document. What a type of somebody's own reads meanwhile is another one,
-//! of which nothing is known: shallow, or read on a stack of its own.
+//! Each such stack is sized for one document. A document that a custom `Deserialize` implementation parses in
+//! between has an unknown depth: it is read as a shallow document or on a stack of its own.
 
 use std::cell::Cell;
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
 
-/// So many arrays and objects may stand in one another unless the caller says otherwise.
-pub const DEFAULT: usize = 512;
+/// The default limit for nested arrays and objects, in levels.
+pub const DEFAULT_DEPTH: usize = 512;
 
-/// No reader follows a document deeper than this, whatever bound it is given: what it makes is
-/// copied, compared, printed and dropped on the stack of whoever has it.
-pub const MAX: usize = 2_048;
+/// The greatest limit that any parser accepts, in levels. Parsed values are also copied, compared, printed
+/// and dropped on the caller's stack, so a deeper value would overflow it.
+pub const MAX_DEPTH: usize = 2_048;
 
-/// So many levels are read on whatever thread comes; also the limit of `serde_json`.
-pub(crate) const SHALLOW: usize = 128;
+/// The number of levels that any thread's stack can hold; equal to the recursion limit of `serde_json`.
+pub(crate) const SHALLOW_DEPTH: usize = 128;
 
-/// The usual 2 MiB of a thread hold the shallow levels, 16 KiB each; four times that leaves room for
-/// the frames of large types in builds without optimisation.
-const BYTES_A_LEVEL: usize = 64 << 10;
+/// Stack bytes reserved for each level. The usual 2 MiB stack of a thread gives each shallow level 16 KiB;
+/// four times that leaves room for the frames of large types in unoptimized builds.
+const STACK_BYTES_PER_LEVEL: usize = 64 << 10;
 
-/// So many documents are read within one another on one stack.
-const WITHIN: usize = 2;
+/// The number of nested documents that may be read on one stack.
+const MAX_DOCUMENTS_PER_STACK: usize = 2;
 
 thread_local! {
-    /// The document that this thread was made for: how many levels its stack holds, and where it
-    /// lies.
-    static MADE_FOR: Cell<(usize, usize, usize)> = const { Cell::new((SHALLOW, 0, 0)) };
-    /// How many documents are being read on this stack.
+    /// The document that this thread's stack was sized for: the number of levels, and the document's start
+    /// and end addresses.
+    static MADE_FOR: Cell<(usize, usize, usize)> = const { Cell::new((SHALLOW_DEPTH, 0, 0)) };
+    /// The number of documents currently being read on this stack.
     static READING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How many levels of this text the stack of this thread holds.
+/// Returns the number of levels of `text` that this thread's stack can hold.
 ///
-/// That is more than `SHALLOW` for the document that the thread was made for, and for all parts of
-/// it: its depth is known, and nothing of it needs to be measured again.
-pub(crate) fn held(text: &str) -> usize {
+/// The result exceeds `SHALLOW_DEPTH` only for the document that the thread was created for and for slices of
+/// it. The depth of that document is known, so its parts need no second measurement.
+pub(crate) fn stack_levels(text: &str) -> usize {
     let (levels, start, end) = MADE_FOR.get();
     let place = text.as_bytes().as_ptr_range();
-    if levels > SHALLOW && start <= place.start.addr() && place.end.addr() <= end { levels } else { SHALLOW }
+    if levels > SHALLOW_DEPTH && start <= place.start.addr() && place.end.addr() <= end {
+        levels
+    } else {
+        SHALLOW_DEPTH
+    }
 }
 
-/// Reads a document of unknown depth on this stack; `None` where it stands in too many others that
-/// are being read here.
-pub(crate) fn here<T>(read: impl FnOnce() -> T) -> Option<T> {
-    /// Also where `read` panics.
-    struct Done(usize);
-    impl Drop for Done {
+/// Reads a document of unknown depth on the current stack. Returns `None` if this stack is already reading
+/// `MAX_DOCUMENTS_PER_STACK` documents.
+pub(crate) fn read_on_current_stack<T>(read: impl FnOnce() -> T) -> Option<T> {
+    /// Restores the counter, also when `read` panics.
+    struct ReadingGuard(usize);
+    impl Drop for ReadingGuard {
         fn drop(&mut self) {
             READING.set(self.0);
         }
     }
-    let reading = Done(READING.get());
-    (reading.0 < WITHIN).then(|| {
+    let reading = ReadingGuard(READING.get());
+    (reading.0 < MAX_DOCUMENTS_PER_STACK).then(|| {
         READING.set(reading.0 + 1);
         read()
     })
 }
 
-/// Reads `document` on a stack of its own that holds `levels`, which are no fewer than it has;
-/// `None` where there is no room for such a stack.
-pub(crate) fn apart<T: Send>(document: &[u8], levels: usize, read: impl FnOnce() -> T + Send) -> Option<T> {
-    let levels = levels.max(SHALLOW);
+/// Reads `document` on a new thread whose stack holds `levels` levels, which must be at least the depth of
+/// the document. Returns `None` if the thread cannot be started.
+pub(crate) fn read_on_new_stack<T: Send>(
+    document: &[u8],
+    levels: usize,
+    read: impl FnOnce() -> T + Send,
+) -> Option<T> {
+    let levels = levels.max(SHALLOW_DEPTH);
     let Range { start, end } = document.as_ptr_range();
     let made_for = (levels, start.addr(), end.addr());
-    on_stack(levels.saturating_mul(BYTES_A_LEVEL), || {
+    run_on_stack(levels.saturating_mul(STACK_BYTES_PER_LEVEL), || {
         MADE_FOR.set(made_for);
-        here(read)
+        read_on_current_stack(read)
     })
     .flatten()
 }
 
-/// Does `work` on a stack of so many bytes.
-pub(crate) fn on_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
+/// Runs `work` on a new thread with a stack of the given size and waits for it. Returns `None` if the thread
+/// cannot be started; resumes a panic of `work`.
+pub(crate) fn run_on_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
     thread::scope(|scope| {
         let deep = thread::Builder::new().name("deep document".to_owned()).stack_size(bytes);
         let done = deep.spawn_scoped(scope, work).ok()?.join();
@@ -87,9 +96,9 @@ pub(crate) fn on_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -
     })
 }
 
-/// How many arrays and objects of a JSON text stand in one another at most; of a text that is no
-/// JSON, some number.
-pub(crate) fn of(text: &[u8]) -> usize {
+/// Returns the greatest nesting depth of arrays and objects in a JSON text. The result is unspecified, but
+/// never a panic, for input that is not JSON.
+pub(crate) fn measure_depth(text: &[u8]) -> usize {
     let (mut depth, mut most) = (0_usize, 0);
     let mut bytes = text.iter();
     while let Some(byte) = bytes.next() {
@@ -131,47 +140,57 @@ mod tests {
             ("", 0),
         ];
         for (text, depth) in cases {
-            assert_eq!(of(text.as_bytes()), depth, "{text}");
+            assert_eq!(measure_depth(text.as_bytes()), depth, "{text}");
         }
     }
 
     #[test]
-    fn work_is_done_on_a_stack_that_holds_it() {
+    fn work_runs_on_a_sufficient_stack() {
         fn recurse(levels: usize) -> usize {
             let frame = std::hint::black_box([1_u8; 8 << 10]);
             if levels == 0 { 0 } else { recurse(levels - 1) + usize::from(frame[levels % 8]) }
         }
         let document = "[[1], 2]";
-        let apart = |levels| apart(document.as_bytes(), levels, || (held(document), recurse(levels)));
+        let apart = |levels| {
+            read_on_new_stack(document.as_bytes(), levels, || (stack_levels(document), recurse(levels)))
+        };
         assert_eq!(apart(4_000), Some((4_000, 4_000)));
-        assert_eq!(apart(100), Some((SHALLOW, 100)));
-        assert_eq!(held(document), SHALLOW);
+        assert_eq!(apart(100), Some((SHALLOW_DEPTH, 100)));
+        assert_eq!(stack_levels(document), SHALLOW_DEPTH);
     }
 
-    /// The levels are those of one document, wherever in it one asks.
+    /// Every slice of the document has the levels of the document; a copy of it does not.
     #[test]
-    fn a_stack_is_made_for_one_document() {
+    fn a_stack_is_sized_for_one_document() {
         let (document, other) = ("[[1], 2]", "[[1], 2]".to_owned());
         let parts = [document, &document[1..4], &document[8..], other.as_str(), &other[1..4]];
-        let found = apart(document.as_bytes(), 300, || parts.map(held));
-        assert_eq!(found, Some([300, 300, 300, SHALLOW, SHALLOW]));
+        let found = read_on_new_stack(document.as_bytes(), 300, || parts.map(stack_levels));
+        assert_eq!(found, Some([300, 300, 300, SHALLOW_DEPTH, SHALLOW_DEPTH]));
     }
 
     #[test]
-    fn documents_in_one_another_take_stacks_of_their_own() {
-        assert_eq!(here(|| here(|| here(|| ()))), Some(Some(None)));
-        assert_eq!(here(|| here(|| apart(b"1", 1, || here(|| 1)))), Some(Some(Some(Some(1)))));
-        assert_eq!(here(|| 1), Some(1));
+    fn nested_documents_need_new_stacks() {
+        assert_eq!(
+            read_on_current_stack(|| read_on_current_stack(|| read_on_current_stack(|| ()))),
+            Some(Some(None))
+        );
+        assert_eq!(
+            read_on_current_stack(|| read_on_current_stack(|| read_on_new_stack(b"1", 1, || {
+                read_on_current_stack(|| 1)
+            }))),
+            Some(Some(Some(Some(1))))
+        );
+        assert_eq!(read_on_current_stack(|| 1), Some(1));
     }
 
     #[test]
-    fn no_room_is_an_answer() {
-        assert_eq!(apart(b"", usize::MAX, || ()), None);
+    fn failure_to_start_a_thread_is_reported() {
+        assert_eq!(read_on_new_stack(b"", usize::MAX, || ()), None);
     }
 
     #[test]
     #[should_panic(expected = "as it was")]
-    fn a_panic_comes_through() {
-        apart(b"", 1_000, || panic!("as it was"));
+    fn a_panic_is_propagated() {
+        read_on_new_stack(b"", 1_000, || panic!("as it was"));
     }
 }

@@ -1,18 +1,18 @@
-//! The formats of JSON Schema 2020-12 (Validation, 7.3) as predicates over texts.
+//! [`StringFormat`]: the formats of JSON Schema 2020-12 (Validation, 7.3) as predicates on strings.
 //!
-//! `format` is an annotation unless a meta-schema asks for more; where one does, these decide. Each
-//! goes through its text once. What needs tables of Unicode or another engine (`idn-hostname`,
-//! `idn-email`, `regex`) is not here, and who asks for it is told so.
+//! `format` is an annotation unless the meta-schema enables assertion; then these predicates decide. Each
+//! scans its input once. Formats that need Unicode tables or a regex engine (`idn-hostname`, `idn-email`,
+//! `regex`) are not implemented, and the generator reports a schema that asserts one of them.
 
 pub mod base64;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 
-/// A format that can be asserted.
+/// A format that can be asserted; see [`StringFormat::is_match`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Format {
+pub enum StringFormat {
     /// `date-time`, RFC 3339, 5.6.
     DateTime,
     /// `date`, RFC 3339, 5.6.
@@ -23,7 +23,7 @@ pub enum Format {
     Duration,
     /// `email`, RFC 5321, 4.1.2.
     Email,
-    /// `hostname`, RFC 1123, 2.1; what a label that begins with `xn--` stands for is not looked at.
+    /// `hostname`, RFC 1123, 2.1; the punycode after `xn--` is not decoded.
     Hostname,
     /// `ipv4`, RFC 2673, 3.2.
     Ipv4,
@@ -47,8 +47,8 @@ pub enum Format {
     RelativeJsonPointer,
 }
 
-impl Format {
-    /// Every format that can be asserted.
+impl StringFormat {
+    /// All supported formats.
     pub const ALL: &'static [Self] = &[
         Self::DateTime,
         Self::Date,
@@ -68,7 +68,7 @@ impl Format {
         Self::RelativeJsonPointer,
     ];
 
-    /// A text that has the format, and none that says more.
+    /// Returns an ordinary string that has the format.
     #[must_use]
     pub const fn example(self) -> &'static str {
         match self {
@@ -91,9 +91,9 @@ impl Format {
         }
     }
 
-    /// What `format` calls it.
+    /// Returns the value of the `format` keyword for this format.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::DateTime => "date-time",
             Self::Date => "date",
@@ -114,34 +114,34 @@ impl Format {
         }
     }
 
-    /// The format of a name.
+    /// Returns the format with this `format` keyword, if it is supported.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|format| format.name() == name)
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.as_str() == name)
     }
 
-    /// Whether a text has the format of a name; of a name that is none here, every text has it.
+    /// Returns true if the string has the named format. Every string has an unsupported format.
     #[must_use]
-    pub fn allows(name: &str, text: &str) -> bool {
-        Self::named(name).is_none_or(|format| format.is_match(text))
+    pub fn is_match_by_name(name: &str, text: &str) -> bool {
+        Self::from_name(name).is_none_or(|format| format.is_match(text))
     }
 
-    /// Whether a text has it.
+    /// Returns true if the string has this format.
     #[must_use]
     pub fn is_match(self, text: &str) -> bool {
         match self {
-            Self::DateTime => Moment::parse(text).is_some(),
-            Self::Date => text.len() == 10 && Moment::parse(&format!("{text}T00:00:00Z")).is_some(),
-            Self::Time => Moment::parse(&format!("2000-01-01T{text}")).is_some(),
+            Self::DateTime => Timestamp::parse(text).is_some(),
+            Self::Date => text.len() == 10 && Timestamp::parse(&format!("{text}T00:00:00Z")).is_some(),
+            Self::Time => Timestamp::parse(&format!("2000-01-01T{text}")).is_some(),
             Self::Duration => is_duration(text),
             Self::Email => is_email(text),
             Self::Hostname => is_hostname(text),
             Self::Ipv4 => text.parse::<Ipv4Addr>().is_ok(),
             Self::Ipv6 => text.parse::<Ipv6Addr>().is_ok(),
-            Self::Uri => is_uri(text, Need::Scheme, Letters::Ascii),
-            Self::UriReference => is_uri(text, Need::Nothing, Letters::Ascii),
-            Self::Iri => is_uri(text, Need::Scheme, Letters::All),
-            Self::IriReference => is_uri(text, Need::Nothing, Letters::All),
+            Self::Uri => is_uri(text, SchemeRule::Required, CharacterSet::Ascii),
+            Self::UriReference => is_uri(text, SchemeRule::Optional, CharacterSet::Ascii),
+            Self::Iri => is_uri(text, SchemeRule::Required, CharacterSet::Unicode),
+            Self::IriReference => is_uri(text, SchemeRule::Optional, CharacterSet::Unicode),
             Self::UriTemplate => is_template(text),
             Self::Uuid => is_uuid(text),
             Self::JsonPointer => is_pointer(text),
@@ -150,7 +150,8 @@ impl Format {
     }
 }
 
-/// Units follow each other without a gap: `P1Y2M`, not `P1Y2D`; weeks stand alone.
+/// Checks an ISO 8601 duration. Units must follow each other without a gap (`P1Y2M`, not `P1Y2D`), and weeks
+/// cannot be combined with other units.
 fn is_duration(text: &str) -> bool {
     let Some(rest) = text.strip_prefix('P') else { return false };
     let (date, time) = match rest.split_once('T') {
@@ -164,7 +165,7 @@ fn is_duration(text: &str) -> bool {
     time_holds && if date.is_empty() { time.is_some() } else { are_units(date, "YMD") }
 }
 
-/// Numbers, each with the unit after the one before.
+/// Checks for a list of numbers in which each has the unit after the previous one in `units`.
 fn are_units(text: &str, units: &str) -> bool {
     let mut rest = text;
     let mut from: Option<usize> = None;
@@ -202,12 +203,13 @@ fn is_email(text: &str) -> bool {
     is_local && is_domain
 }
 
-/// RFC 5322, 3.2.3: `atext`.
+/// Checks for an `atext` byte (RFC 5322, 3.2.3).
 fn is_atom(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&byte)
 }
 
-/// RFC 5321, 4.1.2: printable, a quote and a backslash behind a backslash.
+/// Checks the content of a quoted local part (RFC 5321, 4.1.2): printable ASCII, with quotes and backslashes
+/// escaped by a backslash.
 fn is_quoted(text: &str) -> bool {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -234,35 +236,35 @@ fn is_hostname(text: &str) -> bool {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Need {
-    Scheme,
-    Nothing,
+enum SchemeRule {
+    Required,
+    Optional,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Letters {
+enum CharacterSet {
     Ascii,
-    All,
+    Unicode,
 }
 
-/// RFC 3986, 3 and 4.1; with other letters than ASCII's, RFC 3987, 2.2.
-fn is_uri(text: &str, need: Need, letters: Letters) -> bool {
-    let (rest, fragment) = split(text, '#');
-    let (rest, query) = split(rest, '?');
+/// Checks a URI (RFC 3986, 3 and 4.1) or, with non-ASCII characters, an IRI (RFC 3987, 2.2).
+fn is_uri(text: &str, need: SchemeRule, letters: CharacterSet) -> bool {
+    let (rest, fragment) = split_optional(text, '#');
+    let (rest, query) = split_optional(rest, '?');
     let scheme = rest.split_once(':').filter(|(scheme, _)| is_scheme(scheme));
     let rest = match (scheme, need) {
         (Some((_, rest)), _) => rest,
-        (None, Need::Scheme) => return false,
-        (None, Need::Nothing) => rest,
+        (None, SchemeRule::Required) => return false,
+        (None, SchemeRule::Optional) => rest,
     };
-    let is_path = |path: &str| of(path, "/:@", letters);
+    let is_path = |path: &str| consists_of(path, "/:@", letters);
     let hierarchy = match rest.strip_prefix("//") {
         Some(rest) => {
             let end = rest.find('/').unwrap_or(rest.len());
             let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
             is_authority(authority, letters) && is_path(path)
         }
-        // What looks like a scheme and is none is none of a path either.
+        // A relative path must not look as if it began with a scheme.
         None => {
             let first = rest.split('/').next().unwrap_or_default();
             is_path(rest) && (scheme.is_some() || !first.contains(':'))
@@ -272,14 +274,14 @@ fn is_uri(text: &str, need: Need, letters: Letters) -> bool {
         let private =
             |c: char| matches!(c as u32, 0xE000..=0xF8FF | 0xF0000..=0xFFFFD | 0x10_0000..=0x10_FFFD);
         match letters {
-            Letters::Ascii => of(text, "/?:@", letters),
-            Letters::All => of(&text.replace(private, "."), "/?:@", letters),
+            CharacterSet::Ascii => consists_of(text, "/?:@", letters),
+            CharacterSet::Unicode => consists_of(&text.replace(private, "."), "/?:@", letters),
         }
     };
-    hierarchy && query.is_none_or(is_query) && fragment.is_none_or(|text| of(text, "/?:@", letters))
+    hierarchy && query.is_none_or(is_query) && fragment.is_none_or(|text| consists_of(text, "/?:@", letters))
 }
 
-fn split(text: &str, mark: char) -> (&str, Option<&str>) {
+fn split_optional(text: &str, mark: char) -> (&str, Option<&str>) {
     text.split_once(mark).map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
@@ -288,31 +290,31 @@ fn is_scheme(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-fn is_authority(text: &str, letters: Letters) -> bool {
+fn is_authority(text: &str, letters: CharacterSet) -> bool {
     let (user, host) = match text.rsplit_once('@') {
         Some((user, host)) => (user, host),
         None => ("", text),
     };
     let (host_holds, port) = match host.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {
-            Some((literal, port)) => (is_literal(literal), port),
+            Some((literal, port)) => (is_ip_literal(literal), port),
             None => return false,
         },
         None => {
             let end = host.find(':').unwrap_or(host.len());
             let (name, port) = host.split_at_checked(end).unwrap_or((host, ""));
-            (of(name, "", letters), port)
+            (consists_of(name, "", letters), port)
         }
     };
     let port_holds = match port.strip_prefix(':') {
         Some(digits) => digits.bytes().all(|byte| byte.is_ascii_digit()),
         None => port.is_empty(),
     };
-    of(user, ":", letters) && host_holds && port_holds
+    consists_of(user, ":", letters) && host_holds && port_holds
 }
 
-/// RFC 3986, 3.2.2: an address of IPv6, or of a version to come.
-fn is_literal(text: &str) -> bool {
+/// Checks the content of a bracketed host (RFC 3986, 3.2.2): an IPv6 address or a future address version.
+fn is_ip_literal(text: &str) -> bool {
     let future = text.strip_prefix(['v', 'V']).and_then(|rest| rest.split_once('.'));
     future.map_or_else(
         || text.parse::<Ipv6Addr>().is_ok(),
@@ -321,13 +323,14 @@ fn is_literal(text: &str) -> bool {
                 && version.bytes().all(|byte| byte.is_ascii_hexdigit())
                 && !rest.is_empty()
                 && !rest.contains('%')
-                && of(rest, ":", Letters::Ascii)
+                && consists_of(rest, ":", CharacterSet::Ascii)
         },
     )
 }
 
-/// Whether a text is of what stands for itself, of escapes, and of these others.
-fn of(text: &str, others: &str, letters: Letters) -> bool {
+/// Returns true if the string consists of unreserved characters, sub-delimiters, escapes and the characters
+/// in `others`.
+fn consists_of(text: &str, others: &str, letters: CharacterSet) -> bool {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         let holds = match c {
@@ -335,7 +338,7 @@ fn of(text: &str, others: &str, letters: Letters) -> bool {
             _ if c.is_ascii() => {
                 c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=".contains(c) || others.contains(c)
             }
-            _ => letters == Letters::All && is_letter(c),
+            _ => letters == CharacterSet::Unicode && is_ucschar(c),
         };
         if !holds {
             return false;
@@ -344,8 +347,8 @@ fn of(text: &str, others: &str, letters: Letters) -> bool {
     true
 }
 
-/// RFC 3987, 2.2: `ucschar`.
-fn is_letter(c: char) -> bool {
+/// Checks for a `ucschar` (RFC 3987, 2.2).
+fn is_ucschar(c: char) -> bool {
     let code = c as u32;
     match code {
         0xA0..=0xD7FF | 0xF900..=0xFDCF | 0xFDF0..=0xFFEF => true,
@@ -370,7 +373,7 @@ fn is_template(text: &str) -> bool {
     is_template_literal(rest)
 }
 
-/// RFC 6570, 2.1.
+/// Checks a literal of a URI template (RFC 6570, 2.1).
 fn is_template_literal(text: &str) -> bool {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -386,7 +389,7 @@ fn is_template_literal(text: &str) -> bool {
     true
 }
 
-/// RFC 6570, 2.2 to 2.4: an operator, and names with how much of each is taken.
+/// Checks an expression of a URI template (RFC 6570, 2.2 to 2.4): an operator, and names with modifiers.
 fn is_expression(text: &str) -> bool {
     let names = text.strip_prefix(|c| "+#./;?&=,!@|".contains(c)).unwrap_or(text);
     names.split(',').all(|name| {
@@ -429,7 +432,7 @@ fn is_pointer(text: &str) -> bool {
         && text.split('~').skip(1).all(|after| after.starts_with(['0', '1']))
 }
 
-/// How many levels up, how many elements on, and then a pointer or `#` for the name.
+/// Checks a relative JSON Pointer: levels up, an index offset, and then a pointer or `#`.
 fn is_relative_pointer(text: &str) -> bool {
     let after = |text: &str| {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -452,31 +455,31 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(format: Format, good: &[&str], bad: &[&str]) {
-        assert_eq!(Format::named(format.name()), Some(format));
-        good.iter().for_each(|text| assert!(format.is_match(text), "{text:?} is a {}", format.name()));
-        bad.iter().for_each(|text| assert!(!format.is_match(text), "{text:?} is no {}", format.name()));
+    fn check(format: StringFormat, good: &[&str], bad: &[&str]) {
+        assert_eq!(StringFormat::from_name(format.as_str()), Some(format));
+        good.iter().for_each(|text| assert!(format.is_match(text), "{text:?} is a {}", format.as_str()));
+        bad.iter().for_each(|text| assert!(!format.is_match(text), "{text:?} is no {}", format.as_str()));
     }
 
     #[test]
     fn times() {
         check(
-            Format::DateTime,
+            StringFormat::DateTime,
             &["1963-06-19T08:30:06.283185Z", "1998-12-31T23:59:60Z", "1998-12-31t15:59:60.1-08:00"],
             &["1998-12-31T23:58:60Z", "1990-02-31T15:59:59Z", "06/19/1963 08:30:06 PST", "1963-06-19", ""],
         );
         check(
-            Format::Date,
+            StringFormat::Date,
             &["1963-06-19", "2020-02-29"],
             &["2021-02-29", "06/19/1963", "1963-06-1", "1963-06-19T", "১963-06-1"],
         );
         check(
-            Format::Time,
+            StringFormat::Time,
             &["08:30:06Z", "23:59:60+00:00", "22:59:60-01:00", "08:30:06.5z"],
             &["08:30:06", "8:30:06Z", "24:00:00Z", "22:59:60Z", ""],
         );
         check(
-            Format::Duration,
+            StringFormat::Duration,
             &["P4DT12H30M5S", "P1Y2M3D", "PT36H", "PT1H2M3S", "P4W", "P0D", "PT0S", "P1M", "P1YT1M"],
             &[
                 "", "P", "PT", "P1", "PT1D", "P2D1Y", "P1Y2D", "PT1H2S", "P1Y2W", "P1D2H", "4DT1H", "P2S",
@@ -488,7 +491,7 @@ mod tests {
     #[test]
     fn addresses() {
         check(
-            Format::Email,
+            StringFormat::Email,
             &[
                 "joe.bloggs@example.com",
                 "te~st@example.com",
@@ -512,22 +515,22 @@ mod tests {
         );
         let long = format!("{0}.{0}.{0}.{1}", "a".repeat(63), "b".repeat(61));
         check(
-            Format::Hostname,
+            StringFormat::Hostname,
             &["www.example.com", "xn--4gbwdl.xn--wgbh1c", "1host", "a", &long],
             &["", ".", "-a", "a-", "a..b", "a.", "not_valid", "ö.com", &format!("{long}b"), &"a".repeat(64)],
         );
         check(
-            Format::Ipv4,
+            StringFormat::Ipv4,
             &["192.168.0.1"],
             &["127.0.0.0.1", "256.1.1.1", "127.0", "087.10.0.1", "1.2.3.4 ", "১.0.0.0"],
         );
         check(
-            Format::Ipv6,
+            StringFormat::Ipv6,
             &["::1", "::", "1:2:3:4:5:6:7:8", "::ffff:192.168.0.1", "a::b"],
             &["12345::", "1::2::3", "1:2:3:4:5:6:7:8:9", ":1", "fe80::a%eth1", "::1/64"],
         );
         check(
-            Format::Uuid,
+            StringFormat::Uuid,
             &["2EB8AA08-aa98-11ea-b4aa-73b441d16380"],
             &[
                 "2eb8aa08-aa98-11ea-b4aa-73b441d1638",
@@ -540,7 +543,7 @@ mod tests {
     #[test]
     fn identifiers() {
         check(
-            Format::Uri,
+            StringFormat::Uri,
             &[
                 "http://foo.bar/?baz=qux#quux",
                 "urn:oasis:names",
@@ -572,18 +575,18 @@ mod tests {
             ],
         );
         check(
-            Format::UriReference,
+            StringFormat::UriReference,
             &["", "//foo.bar/?baz", "/abs", "foo", "?a", "#b", "./a:b", "a/b:c"],
             &["\\\\WINDOWS\\share", "a:b c", "1a:b", "abc\"", "#a\\b", "{a}"],
         );
         check(
-            Format::Iri,
+            StringFormat::Iri,
             &["http://ƒøø.ßår/?∂éœ=πîx#πîüx", "http://a/?\u{e000}", "a:\u{10000}"],
             &["http://2001:0db8:85a3::8a2e", "/abs", "http://a/\u{e000}", "http://a/\u{fffe}", "âππ"],
         );
-        check(Format::IriReference, &["//ƒøø.ßår", "âππ", "#ƒrägmênt"], &["#ƒräg\\mênt", "\\\\ä"]);
+        check(StringFormat::IriReference, &["//ƒøø.ßår", "âππ", "#ƒrägmênt"], &["#ƒräg\\mênt", "\\\\ä"]);
         check(
-            Format::UriTemplate,
+            StringFormat::UriTemplate,
             &["http://a/{term:1}/{term}", "{+path,x}/here{?q*,a.b}", "a%20b", "", "{%41}"],
             &[
                 "http://a/{term:1}/{term",
@@ -604,12 +607,12 @@ mod tests {
     #[test]
     fn pointers() {
         check(
-            Format::JsonPointer,
+            StringFormat::JsonPointer,
             &["", "/", "/foo/bar~0/baz~1/%a", "/ä"],
             &["a", "#", "/~", "/~2", "/foo~"],
         );
         check(
-            Format::RelativeJsonPointer,
+            StringFormat::RelativeJsonPointer,
             &["0", "1", "0#", "120/foo", "2/0/baz/~1", "0+1", "1-2/a#"],
             &["", "/foo", "01", "01#", "0##", "-1/a", "+1/a", "0a", "0+", "0+01"],
         );

@@ -1,120 +1,119 @@
-//! [`Json`]: any JSON value, with numbers as they were written and objects in order.
+//! [`Json`]: any JSON value, with numbers as written and object members in order.
 //!
-//! This is what members outside the contract are kept as, and what schemas are evaluated
-//! on. Reading is strict RFC 8259: [`Json::parse`] refuses what two parsers might
-//! understand differently.
+//! Generated types store undeclared members as `Json`, and schemas are evaluated on it. [`Json::parse`] is a
+//! strict RFC 8259 parser: it rejects input that two parsers might interpret differently.
 
 mod convert;
 mod parse;
+pub mod parser;
 #[cfg(test)]
 mod tests;
-pub mod text;
 mod write;
 
 use std::error::Error;
 use std::fmt;
 
-pub use crate::kind::Kind;
+pub use crate::json_type::JsonType;
 use crate::{Map, Number, depth, pointer};
 
-/// A JSON object.
-pub type Object = Map<Json>;
+/// A JSON object with members in insertion order.
+pub type JsonObject = Map<Json>;
 
 /// Any JSON value.
 ///
 /// `==` compares numbers by value and objects regardless of order, as JSON Schema does;
-/// [`strict_eq`](Self::strict_eq) tells `1` from `1.0`. Printing gives compact JSON.
-/// Deserialises from `serde_json` only.
+/// [`strict_eq`](Self::strict_eq) distinguishes `1` from `1.0`. `Display` prints compact JSON. Deserializes
+/// from `serde_json` only.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Json {
-    /// `null`
+    /// The literal `null`.
     #[default]
     Null,
-    /// `true` or `false`
+    /// The literals `true` and `false`.
     Bool(bool),
     /// A number, exactly as written.
     Number(Number),
-    /// A string.
+    /// A string, unescaped.
     String(String),
-    /// An array.
+    /// An array of values.
     Array(Vec<Json>),
-    /// An object.
-    Object(Object),
+    /// An object with its members in order.
+    Object(JsonObject),
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for JsonType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(self.as_str())
     }
 }
 
-/// Why a text is not acceptable JSON, and where.
+/// The reason why a text is not acceptable JSON, and the position.
 ///
-/// The message names neither values nor members, because those may be confidential;
-/// [`pointer`](Self::pointer) does name members.
+/// The message contains neither values nor member names, because they may be confidential;
+/// [`pointer`](Self::pointer) does contain member names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JsonError {
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: JsonErrorKind,
-    /// Where, in bytes from the start.
+    /// The byte offset of the error.
     pub offset: usize,
-    /// Where, as a line counted from one.
+    /// The line of the error, counted from 1.
     pub line: usize,
-    /// Where, as a character in that line counted from one.
+    /// The character within the line, counted from 1.
     pub column: usize,
-    /// The innermost value that contains the place, as a JSON Pointer (RFC 6901).
+    /// JSON Pointer (RFC 6901) of the innermost value that contains the error.
     pub pointer: String,
-    /// What should have stood there instead of an unexpected character or end.
-    pub expected: Option<Expected>,
+    /// The token that was expected instead of an unexpected character or end of input.
+    pub expected: Option<ExpectedToken>,
 }
 
-/// What a reader of JSON was waiting for.
+/// A token that the JSON parser expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Expected {
-    /// A value.
+pub enum ExpectedToken {
+    /// The start of a value.
     Value,
-    /// The key of a member.
+    /// The key of an object member.
     Key,
-    /// `:` behind a key.
+    /// The `:` after a key.
     Colon,
-    /// `,` or `]`
+    /// `,` or `]` after an array element.
     NextElement,
-    /// `,` or `}`
+    /// `,` or `}` after an object member.
     NextMember,
-    /// The end of a string.
-    Quote {
-        /// Where it begins, in bytes from the start.
+    /// The closing quote of a string.
+    ClosingQuote {
+        /// The byte offset of the opening quote.
         opened: usize,
     },
 }
 
-/// What is wrong with a text that is not acceptable JSON.
+/// The kinds of syntax errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
-    /// The bytes are not UTF-8.
+    /// The input is not valid UTF-8.
     NotUtf8,
-    /// The text begins with a byte order mark (RFC 8259, 8.1).
+    /// The input starts with a byte order mark (RFC 8259, 8.1).
     ByteOrderMark,
-    /// The text ends too early.
+    /// The input ends within a value.
     UnexpectedEnd,
-    /// A character that cannot stand here.
+    /// A character that is not allowed at this position.
     UnexpectedCharacter,
-    /// There is more after the value.
+    /// Further input after the value.
     TrailingCharacters,
-    /// Something that begins like a number but is none: `01`, `1.`, `-`.
+    /// An invalid number: `01`, `1.`, `-`.
     InvalidNumber,
-    /// A backslash that begins no escape of JSON.
+    /// A backslash with an invalid escape sequence.
     InvalidEscape,
-    /// `\uD800` to `\uDFFF` without its other half.
+    /// A surrogate `\uD800` to `\uDFFF` without its counterpart.
     LoneSurrogate,
-    /// A character below U+0020 in a string, which must be escaped.
+    /// An unescaped character below U+0020 in a string.
     ControlCharacter,
-    /// A member name occurs twice in an object.
+    /// A key that occurs twice in an object.
     DuplicateMember,
-    /// More arrays and objects in one another than the reader was told to follow.
+    /// More nested arrays and objects than the depth limit permits.
     TooDeep,
 }
 
@@ -145,51 +144,54 @@ impl fmt::Display for JsonError {
 impl Error for JsonError {}
 
 impl Json {
-    /// Reads a text that consists of exactly one JSON value and white space.
+    /// Parses a text that consists of exactly one JSON value and white space.
     ///
-    /// Strict: no byte order mark, no duplicate members, no lone surrogates, no more than
-    /// [`depth::DEFAULT`] levels. Fails with what is wrong and where.
-    pub fn parse(text: &[u8]) -> Result<Self, JsonError> {
-        Self::parse_within(text, depth::DEFAULT)
-    }
-
-    /// The same with a bound of the caller's own: at most `depth` arrays and objects in one
-    /// another, and never more than [`depth::MAX`].
+    /// Strict: rejects byte order marks, duplicate members, lone surrogates and more than
+    /// [`depth::DEFAULT_DEPTH`] levels.
     ///
     /// # Errors
-    /// As [`Json::parse`]; [`JsonErrorKind::TooDeep`] also where there is no room for a stack of
-    /// such a depth.
-    pub fn parse_within(text: &[u8], depth: usize) -> Result<Self, JsonError> {
-        parse::parse(text, depth.min(depth::MAX))
+    /// Returns the kind and the position of the first error.
+    pub fn parse(text: &[u8]) -> Result<Self, JsonError> {
+        Self::parse_with_depth(text, depth::DEFAULT_DEPTH)
     }
 
-    /// What a value of this program was written as, which is as deep as the value.
-    pub(crate) fn of_written(text: &[u8]) -> Result<Self, JsonError> {
-        parse::parse(text, usize::MAX)
+    /// Parses like [`Json::parse`] with a custom limit for nested arrays and objects, which is capped at
+    /// [`depth::MAX_DEPTH`].
+    ///
+    /// # Errors
+    /// As [`Json::parse`]. Also returns [`JsonErrorKind::TooDeep`] if a stack for that depth cannot be
+    /// allocated.
+    pub fn parse_with_depth(text: &[u8], depth: usize) -> Result<Self, JsonError> {
+        parse::parse_json(text, depth.min(depth::MAX_DEPTH))
     }
 
-    /// The JSON type.
+    /// Parses JSON that this program serialized, without a depth limit.
+    pub(crate) fn parse_unlimited(text: &[u8]) -> Result<Self, JsonError> {
+        parse::parse_json(text, usize::MAX)
+    }
+
+    /// Returns the JSON type of the value.
     #[inline]
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn json_type(&self) -> JsonType {
         match self {
-            Self::Null => Kind::Null,
-            Self::Bool(_) => Kind::Boolean,
-            Self::Number(_) => Kind::Number,
-            Self::String(_) => Kind::String,
-            Self::Array(_) => Kind::Array,
-            Self::Object(_) => Kind::Object,
+            Self::Null => JsonType::Null,
+            Self::Bool(_) => JsonType::Boolean,
+            Self::Number(_) => JsonType::Number,
+            Self::String(_) => JsonType::String,
+            Self::Array(_) => JsonType::Array,
+            Self::Object(_) => JsonType::Object,
         }
     }
 
-    /// Whether this is `null`.
+    /// Returns true if the value is `null`.
     #[inline]
     #[must_use]
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// The boolean, if this is one.
+    /// Returns the boolean, or `None` for other types.
     #[inline]
     #[must_use]
     pub const fn as_bool(&self) -> Option<bool> {
@@ -199,7 +201,7 @@ impl Json {
         }
     }
 
-    /// The number, if this is one.
+    /// Returns the number, or `None` for other types.
     #[inline]
     #[must_use]
     pub const fn as_number(&self) -> Option<&Number> {
@@ -209,7 +211,7 @@ impl Json {
         }
     }
 
-    /// The string, if this is one.
+    /// Returns the string, or `None` for other types.
     #[inline]
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
@@ -219,7 +221,7 @@ impl Json {
         }
     }
 
-    /// The items, if this is an array.
+    /// Returns the elements, or `None` for other types.
     #[inline]
     #[must_use]
     pub fn as_array(&self) -> Option<&[Self]> {
@@ -229,52 +231,52 @@ impl Json {
         }
     }
 
-    /// The members, if this is an object.
+    /// Returns the members, or `None` for other types.
     #[inline]
     #[must_use]
-    pub const fn as_object(&self) -> Option<&Object> {
+    pub const fn as_object(&self) -> Option<&JsonObject> {
         match self {
             Self::Object(members) => Some(members),
             _ => None,
         }
     }
 
-    /// The value at a JSON Pointer (RFC 6901): `""` is the whole, `/a/0` an item, `/a~1b`
+    /// Returns the value at a JSON Pointer (RFC 6901): `""` is the whole value, `/a/0` an element, `/a~1b`
     /// the member `a/b`.
     ///
-    /// `None` when there is no such value or `pointer` is malformed.
+    /// Returns `None` if there is no such value or `pointer` is malformed.
     #[must_use]
     pub fn pointer(&self, pointer: &str) -> Option<&Self> {
-        pointer::tokens(pointer)?.try_fold(self, |value, token| match value {
-            Self::Array(items) => items.get(pointer::index(token)?),
-            Self::Object(members) => members.get(&pointer::unescape(token)?),
+        pointer::split_tokens(pointer)?.try_fold(self, |value, token| match value {
+            Self::Array(items) => items.get(pointer::parse_index(token)?),
+            Self::Object(members) => members.get(&pointer::unescape_token(token)?),
             _ => None,
         })
     }
 
-    /// The same, to be changed.
+    /// Returns a mutable reference to the value at a JSON Pointer.
     #[must_use]
     pub fn pointer_mut(&mut self, pointer: &str) -> Option<&mut Self> {
-        pointer::tokens(pointer)?.try_fold(self, |value, token| match value {
-            Self::Array(items) => items.get_mut(pointer::index(token)?),
-            Self::Object(members) => members.get_mut(&pointer::unescape(token)?),
+        pointer::split_tokens(pointer)?.try_fold(self, |value, token| match value {
+            Self::Array(items) => items.get_mut(pointer::parse_index(token)?),
+            Self::Object(members) => members.get_mut(&pointer::unescape_token(token)?),
             _ => None,
         })
     }
 
-    /// The same with another value at a JSON Pointer; `None` where nothing is there.
+    /// Returns a copy with the value at a JSON Pointer replaced, or `None` if there is no such value.
     #[must_use]
-    pub fn replaced(&self, pointer: &str, value: Self) -> Option<Self> {
+    pub fn with_value_at(&self, pointer: &str, value: Self) -> Option<Self> {
         let mut out = self.clone();
         *out.pointer_mut(pointer)? = value;
         Some(out)
     }
 
-    /// Equality that compares numbers as text; objects still regardless of order.
+    /// Compares like `==`, but numbers as written: `1` and `1.0` differ. Ignores the order of members.
     #[must_use]
     pub fn strict_eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Number(a), Self::Number(b)) => a == b && a.text() == b.text(),
+            (Self::Number(a), Self::Number(b)) => a == b && a.to_json_text() == b.to_json_text(),
             (Self::Array(a), Self::Array(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.strict_eq(b))
             }

@@ -1,17 +1,17 @@
-//! The schemas of generated types as [`schemars`] wants them, written from the tables that check
-//! the types: whoever embeds a type in a schema of their own publishes what its contract says.
+//! [`schemars`] schemas of generated types, written from the tables that validate the types. A program that
+//! embeds a generated type in its own schema thereby publishes the constraints of the contract.
 //!
-//! A type's schema accepts exactly what the contract's does. A number that `serde_json` cannot hold
-//! without its feature `arbitrary_precision` makes it accept more, and never less: a `not`, a `oneOf`
-//! or an `if` over such a number is widened as well. A `format` that the contract asserts is one for
-//! readers that assert formats; most take it for an annotation, below `not` too. A `$comment` says so
-//! where either is the case.
+//! The schema of a type accepts exactly the documents of the contract's schema, with two exceptions, each
+//! noted in a `$comment`. A number that `serde_json` cannot hold without its feature `arbitrary_precision`
+//! makes the schema accept more, never less: a `not`, a `oneOf` or an `if` over such a number is widened as
+//! well. A `format_schema` that the contract asserts has an effect only in validators that assert formats;
+//! most treat it as an annotation, also below `not`.
 //!
-//! `$dynamicRef` is written as what it comes to: the schemas that it reaches stand once for each
-//! meaning that they have.
+//! A `$dynamicRef` is replaced by a `$ref` to its resolved target: the schemas that it reaches are written
+//! once for each resolution.
 
-mod held;
-mod write;
+mod exactness;
+mod writer;
 
 #[cfg(test)]
 mod tests;
@@ -21,65 +21,69 @@ use std::borrow::Cow;
 #[doc(hidden)]
 pub use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use self::write::{Meaning, Writer};
+use self::writer::{DynamicAnchors, SchemaWriter};
 use crate::{
     Json, Map, Nullable, Number, Secret,
-    schema::{SchemaId, Tables},
+    schema::{SchemaId, SchemaTables},
 };
 
-/// What a schema is called where others refer to it.
-pub type Reference = fn(&mut SchemaGenerator) -> Schema;
+/// A function that adds a named schema to a generator and returns a reference to it.
+pub type SubschemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// What a contract says of a schema beside its rules.
+/// The annotations of one schema.
 #[derive(Debug, Clone, Copy)]
-pub struct Annotations {
-    /// The schema.
+pub struct SchemaAnnotations {
+    /// The annotated schema.
     pub schema: SchemaId,
-    /// `title`, `description`, `format`, `contentEncoding`, `contentMediaType`.
+    /// String annotations: `title`, `description`, `format_schema`, `contentEncoding`, `contentMediaType`.
     pub texts: &'static [(&'static str, &'static str)],
-    /// Those of `deprecated`, `readOnly` and `writeOnly` that are `true`.
+    /// The names of boolean annotations that are `true`: `deprecated`, `readOnly`, `writeOnly`.
     pub flags: &'static [&'static str],
 }
 
-/// What a contract says of a member beside a reference that is all else it says.
+/// The `description` next to the `$ref` of an object member.
 #[derive(Debug, Clone, Copy)]
-pub struct Described {
-    /// The schema that has the member.
+pub struct MemberDescription {
+    /// The schema that declares the member.
     pub schema: SchemaId,
     /// The name of the member.
     pub member: &'static str,
-    /// `description`.
+    /// The value of `description`.
     pub description: &'static str,
 }
 
-/// The schemas of a contract, for [`schemars`]; a constant of generated code.
+/// The schemas of a contract for [`schemars`], emitted as a constant of generated code.
 #[derive(Debug)]
-pub struct Published {
-    /// All of them.
-    pub tables: &'static Tables<'static>,
-    /// Those that others refer to by a name, sorted. Every circle passes through one of them.
-    pub named: &'static [(SchemaId, Reference)],
-    /// What else is said, sorted.
-    pub annotations: &'static [Annotations],
-    /// And of members, sorted by schema and member.
-    pub members: &'static [Described],
-    /// Those from which a `$dynamicRef` is reached, sorted.
+pub struct PublishedSchemas {
+    /// The tables of all schemas.
+    pub tables: &'static SchemaTables<'static>,
+    /// The schemas that are referenced by name, sorted by id. Every cycle passes through one of them.
+    pub named: &'static [(SchemaId, SubschemaFn)],
+    /// The annotations, sorted by schema.
+    pub annotations: &'static [SchemaAnnotations],
+    /// The descriptions of members, sorted by schema and member.
+    pub members: &'static [MemberDescription],
+    /// The schemas that reach a `$dynamicRef`, sorted by id.
     pub dynamic: &'static [SchemaId],
 }
 
-impl Published {
-    /// The schema of a type, by its row. `id` is the type's own among all types.
+impl PublishedSchemas {
+    /// Writes the schema of a type by its row. `id` identifies the type among all types.
     pub fn schema(&self, row: SchemaId, id: &str, generator: &mut SchemaGenerator) -> Schema {
-        let mut names = Names { published: self, generator, own: Vec::new(), prefix: id.replace("::", ".") };
+        let mut names =
+            DefinitionNames { published: self, generator, own: Vec::new(), prefix: id.replace("::", ".") };
         let Self { tables, annotations, members, .. } = *self;
-        let writer = Writer { tables, annotations, members };
+        let writer = SchemaWriter { tables, annotations, members };
         let root =
-            writer.schema(row, &Meaning::of(self.tables, row), &mut |row, meaning| names.name(row, meaning));
-        // The list grows while it is worked through.
+            writer.write_schema(row, &DynamicAnchors::for_root(self.tables, row), &mut |row, meaning| {
+                names.reference_to(row, meaning)
+            });
+        // The list grows during the iteration.
         let mut at = 0;
         while let Some((row, meaning)) = names.own.get(at).cloned() {
-            let schema = writer.schema(row, &meaning, &mut |row, meaning| names.name(row, meaning));
-            let name = names.of_own(at);
+            let schema =
+                writer.write_schema(row, &meaning, &mut |row, meaning| names.reference_to(row, meaning));
+            let name = names.own_name(at);
             names.generator.definitions_mut().insert(name, schema);
             at += 1;
         }
@@ -87,17 +91,17 @@ impl Published {
     }
 }
 
-/// A schema of some tables as one document, whatever is made of it: each row that it reaches has a
-/// definition, named by its number.
+/// Writes a schema of the tables as a self-contained document. Each reachable row has a definition that is
+/// named by a number.
 #[must_use]
-pub fn document(tables: &Tables<'_>, row: SchemaId) -> serde_json::Value {
-    let writer = Writer { tables, annotations: &[], members: &[] };
-    let mut reached = vec![(row, Meaning::of(tables, row))];
+pub fn schema_document(tables: &SchemaTables<'_>, row: SchemaId) -> serde_json::Value {
+    let writer = SchemaWriter { tables, annotations: &[], members: &[] };
+    let mut reached = vec![(row, DynamicAnchors::for_root(tables, row))];
     let mut definitions = serde_json::Map::new();
     let mut at = 0;
     while let Some((row, meaning)) = reached.get(at).cloned() {
-        let schema = writer.schema(row, &meaning, &mut |row, meaning| {
-            let next = (row, meaning.entered(tables, row));
+        let schema = writer.write_schema(row, &meaning, &mut |row, meaning| {
+            let next = (row, meaning.with_resource(tables, row));
             let at = reached.iter().position(|known| *known == next).unwrap_or_else(|| {
                 reached.push(next);
                 reached.len() - 1
@@ -114,23 +118,27 @@ pub fn document(tables: &Tables<'_>, row: SchemaId) -> serde_json::Value {
     })
 }
 
-/// Names for what schemas refer to.
-struct Names<'a> {
-    published: &'a Published,
+/// Assigns names to the definitions that schemas refer to.
+struct DefinitionNames<'a> {
+    published: &'a PublishedSchemas,
     generator: &'a mut SchemaGenerator,
-    /// What has a name of this type's making, since it means something of its own here.
-    own: Vec<(SchemaId, Meaning<'static>)>,
+    /// Definitions that are specific to this type, because their `$dynamicRef`s resolve differently here.
+    own: Vec<(SchemaId, DynamicAnchors<'static>)>,
     prefix: String,
 }
 
-impl Names<'_> {
-    /// A reference to a schema with a name; nothing for one that is written where it is asked for.
-    fn name(&mut self, row: SchemaId, meaning: &Meaning<'static>) -> Option<serde_json::Value> {
-        let Published { tables, named, dynamic, .. } = *self.published;
+impl DefinitionNames<'_> {
+    /// Returns a reference to a named schema, or `None` for a schema that is written inline.
+    fn reference_to(
+        &mut self,
+        row: SchemaId,
+        meaning: &DynamicAnchors<'static>,
+    ) -> Option<serde_json::Value> {
+        let PublishedSchemas { tables, named, dynamic, .. } = *self.published;
         let at = named.binary_search_by_key(&row, |(row, _)| *row).ok()?;
         let (_, reference) = named.get(at)?;
-        let key = (row, meaning.entered(tables, row));
-        if dynamic.binary_search(&row).is_err() || key.1 == Meaning::of(tables, row) {
+        let key = (row, meaning.with_resource(tables, row));
+        if dynamic.binary_search(&row).is_err() || key.1 == DynamicAnchors::for_root(tables, row) {
             return Some(reference(self.generator).to_value());
         }
         let at = self.own.iter().position(|known| *known == key).unwrap_or_else(|| {
@@ -138,31 +146,31 @@ impl Names<'_> {
             self.own.len() - 1
         });
         let path = &self.generator.settings().definitions_path;
-        Some(serde_json::json!({ "$ref": format!("#{path}/{}", self.of_own(at)) }))
+        Some(serde_json::json!({ "$ref": format!("#{path}/{}", self.own_name(at)) }))
     }
 
-    fn of_own(&self, at: usize) -> String {
+    fn own_name(&self, at: usize) -> String {
         format!("{}.{}", self.prefix, at + 1)
     }
 }
 
-/// The schema of an enumeration that is its values.
-pub fn closed(values: &mut dyn Iterator<Item = &str>) -> Schema {
+/// Returns the schema of a closed enumeration of strings.
+pub fn closed_enum_schema(values: &mut dyn Iterator<Item = &str>) -> Schema {
     schemars::json_schema!({ "type": "string", "enum": values.collect::<Vec<_>>() })
 }
 
-/// The schema of a text of a format.
-pub fn format(name: &str) -> Schema {
+/// Returns the schema of a string with a format.
+pub fn format_schema(name: &str) -> Schema {
     schemars::json_schema!({ "type": "string", "format": name })
 }
 
-/// The schema of an enumeration that keeps other texts, too.
-pub fn open(values: &mut dyn Iterator<Item = &str>) -> Schema {
+/// Returns the schema of an open enumeration: any string, with the known values as examples.
+pub fn open_enum_schema(values: &mut dyn Iterator<Item = &str>) -> Schema {
     schemars::json_schema!({ "type": "string", "examples": values.collect::<Vec<_>>() })
 }
 
-/// `JsonSchema` for a type of the runtime that is written as another one is.
-macro_rules! as_another {
+/// Implements `JsonSchema` for a type of this crate by delegation to an equivalent type.
+macro_rules! delegate_schema {
     ($($type:ty => $other:ty $(where $parameter:ident)?;)*) => {$(
         impl$(<$parameter: JsonSchema>)? JsonSchema for $type {
             fn inline_schema() -> bool {
@@ -181,7 +189,7 @@ macro_rules! as_another {
     )*};
 }
 
-as_another! {
+delegate_schema! {
     Secret => String;
     Map<T> => std::collections::BTreeMap<String, T> where T;
     Nullable<T> => Option<T> where T;

@@ -1,14 +1,13 @@
-//! Layers around a transport, each usable by itself: another attempt where that does no harm, a time
-//! for each attempt, a number of calls at a time, a span for each call. [`Ready`] puts them around one
-//! in their order.
+//! Layers around a transport: retries, timeouts, a concurrency limit and tracing spans. [`TransportStack`]
+//! combines them in a suitable order.
 //!
-//! What stands outside sees what those inside do: a [`Timeout`] within a [`Retry`] is for one
-//! attempt, one around it for all. Every layer passes streams on, and bounds them up to the head of
-//! their answer; a body that is coming is its reader's.
+//! An outer layer sees the effects of the inner ones: a [`Timeout`] inside a [`Retry`] limits one attempt,
+//! one around it limits all attempts. Every layer supports streams. It applies until the head of the response
+//! arrives; the body is up to the reader.
 
-mod concurrency;
-mod ready;
+mod concurrency_limit;
 mod retry;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod timeout;
@@ -17,11 +16,11 @@ mod tower;
 #[cfg(feature = "tracing")]
 mod tracing;
 
-pub use self::concurrency::Concurrency;
-pub use self::ready::Ready;
-pub use self::retry::{Attempts, Retries, Retry};
+pub use self::concurrency_limit::ConcurrencyLimit;
+pub use self::retry::{AttemptCount, Retry, RetryOptions};
+pub use self::stack::TransportStack;
 pub use self::timeout::Timeout;
 #[cfg(feature = "tower")]
 pub use self::tower::TowerTransport;
 #[cfg(feature = "tracing")]
-pub use self::tracing::Traced;
+pub use self::tracing::TracingTransport;

@@ -1,17 +1,17 @@
-//! What every generated type and operation calls: exact JSON, members that may be
-//! absent, null or unknown, and the pieces that schema evaluation stands on.
+//! Runtime of the code that `contract-codegen` generates: exact JSON, object members that may be absent, null
+//! or unknown, JSON Schema validation, and the client and server layers.
 //!
-//! Generated code stays small because whatever does not vary between two schemas is
-//! written here once. Nothing here knows a particular contract, and nothing opens a socket
-//! or reads a clock but what is a whole transport or program by its feature (`reqwest`, `cli`).
+//! Generated code is small because everything that does not vary between schemas is implemented here once.
+//! This crate contains nothing specific to one contract. It opens no socket and reads no clock, except in the
+//! features that provide a complete transport or program (`reqwest`, `cli`).
 //!
-//! * [`Number`] keeps a JSON number exactly as it was written.
-//! * [`Json`] is any JSON value, [`Map`] its objects: insertion order, no duplicates.
-//! * [`Nullable`] tells JSON `null` from a value; `Option<Nullable<T>>` also from absence.
-//! * [`Secret`] never shows up in a log.
-//! * [`Moment`] compares date-times by the moments they mean.
-//! * [`read`] is what generated `Deserialize` and `Serialize` implementations consist of.
-//! * [`schema`], [`pattern`] and [`violation`] check a value against its contract.
+//! * [`Number`] preserves a JSON number exactly as written.
+//! * [`Json`] is any JSON value, [`Map`] its objects: insertion order, no duplicate keys.
+//! * [`Nullable`] distinguishes JSON `null` from a value; `Option<Nullable<T>>` also from absence.
+//! * [`Secret`] keeps a value out of logs.
+//! * [`Timestamp`] compares date-times by their instants.
+//! * [`read`] contains the building blocks of generated `Deserialize` and `Serialize` implementations.
+//! * [`schema`], [`pattern`] and [`violation`] validate a value against its schema.
 //!
 //! ```
 //! use contract_runtime::{Json, Number};
@@ -19,8 +19,8 @@
 //! let body = Json::parse(br#"{"amount": 12.30, "currency": "EUR"}"#)?;
 //! let amount = body.pointer("/amount").and_then(Json::as_number);
 //!
-//! assert_eq!(amount, Some(&Number::decimal(123, 1))); // compared by value
-//! assert_eq!(body.to_string(), r#"{"amount":12.30,"currency":"EUR"}"#); // kept as text
+//! assert_eq!(amount, Some(&Number::from_decimal(123, 1))); // compared by value
+//! assert_eq!(body.to_string(), r#"{"amount":12.30,"currency":"EUR"}"#); // printed as written
 //! # Ok::<(), contract_runtime::json::JsonError>(())
 //! ```
 //!
@@ -28,23 +28,23 @@
 //!
 //! | | |
 //! |---|---|
-//! | `client` | `client`: requests, answers and errors; `transport`: the seam to what carries them |
-//! | `server` | `server`: calls, answers and the router |
-//! | `stream` | `stream`: events, lines of JSON and bytes that are handed on as they come |
-//! | `pages` | `client::pages`: operations that answer page by page, as streams of pages and of items |
-//! | `credentials` | `client::credentials`: a transport that shows what a contract asks for |
+//! | `client` | `client`: requests, responses and errors; `transport`: the interface to HTTP clients |
+//! | `server` | `server`: calls, responses and the router |
+//! | `stream` | `stream`: server-sent events, JSON lines and bytes as streams |
+//! | `pages` | `client::pages`: paginated operations as streams of pages and of items |
+//! | `credentials` | `client::credentials`: a transport that adds the credentials that an operation requires |
 //! | `reqwest`, `reqwest-rustls` | `client::ReqwestTransport`, the second with TLS |
-//! | `layers`, `tracing` | `layers`: retries, timeouts, a number of calls at a time; a span for each call |
-//! | `tower`, `tokio` | transports over services of tower; tokio's timer |
-//! | `ready` | all layers around reqwest with TLS, in one line |
+//! | `layers`, `tracing` | `layers`: retries, timeouts and concurrency limits; a tracing span for each call |
+//! | `tower`, `tokio` | transports over tower services; tokio's timer |
+//! | `ready` | reqwest with TLS and all layers, preconfigured |
 //! | `cli` | `cli`: a command line for any contract |
-//! | `schemars`, `proptest` | `json_schema`, `strategies`: schemas and values of types, from their tables |
+//! | `schemars`, `proptest` | `json_schema`, `strategies`: schemas and test values of types, derived from their tables |
 //! | `bigdecimal`, `rust_decimal` | exact conversions of numbers |
 //!
 //! # Only `serde_json`
 //!
-//! Numbers are read through `serde_json`'s raw values, so [`Number`], [`Json`] and the
-//! unions of [`read`] can be deserialised from `serde_json` only.
+//! Numbers are read through `serde_json`'s raw values, so [`Number`], [`Json`] and the unions of [`read`] can
+//! be deserialized with `serde_json` only.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::print_stdout))]
 
@@ -58,21 +58,21 @@ pub mod format;
 pub mod json;
 #[cfg(feature = "schemars")]
 pub mod json_schema;
-mod key;
-mod kind;
+mod json_type;
 #[cfg(feature = "layers")]
 pub mod layers;
+mod member_key;
 #[macro_use]
 mod macros;
 pub mod map;
-pub mod media;
-pub mod moment;
+pub mod media_type;
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod multipart;
 pub mod nullable;
 pub mod number;
 pub mod operation;
 pub mod parameters;
+mod path_template;
 pub mod pattern;
 pub mod pointer;
 mod raw;
@@ -86,17 +86,17 @@ pub mod server;
 pub mod strategies;
 #[cfg(feature = "stream")]
 pub mod stream;
-mod template;
 pub mod text;
+pub mod timestamp;
 #[cfg(any(feature = "client", feature = "stream"))]
 pub mod transport;
 pub mod violation;
 
-pub use contract::{Contract, Rejected, Undeclared};
+pub use contract::{Contract, DocumentError, UndeclaredMembers};
 pub use json::Json;
-pub use kind::Kind;
+pub use json_type::JsonType;
 pub use map::Map;
-pub use moment::Moment;
 pub use nullable::Nullable;
 pub use number::Number;
 pub use secret::Secret;
+pub use timestamp::Timestamp;

@@ -1,44 +1,45 @@
-//! The trait implementations that do not vary between generated types.
+//! Macros that implement traits for generated types, for all code that does not vary between the types.
 
 mod formats;
 #[cfg(feature = "schemars")]
 mod json_schema;
 mod newtypes;
-mod rows;
+mod schema_ids;
 #[cfg(feature = "proptest")]
 mod strategies;
 
-/// `Deserialize` through [`Read`](crate::read::Read), for types that other serde users embed.
+/// Implements `Deserialize` through [`ReadJson`](crate::read::ReadJson), so that types of other crates can
+/// contain the generated type.
 #[macro_export]
-macro_rules! deserialize_by_read {
+macro_rules! deserialize_by_read_json {
     ($name:ident) => {
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::read::Read::read(deserializer)
+                $crate::read::ReadJson::read_json(deserializer)
             }
         }
     };
 }
 
-/// `Read` and `Deserialize` for a type that reads itself from the members of an object.
+/// Implements `ReadJson` and `Deserialize` for a type with [`FromMap`](crate::read::FromMap).
 #[macro_export]
 macro_rules! read_object {
     ($name:ident) => {
-        impl<'de> $crate::read::Read<'de> for $name {
-            fn read<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::read::object(deserializer)
+        impl<'de> $crate::read::ReadJson<'de> for $name {
+            fn read_json<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::read::read_object(deserializer)
             }
         }
-        $crate::deserialize_by_read!($name);
+        $crate::deserialize_by_read_json!($name);
     };
 }
 
-/// What a type with `as_str` can do because it is text: `Display`, `Serialize`, `AsRef<str>`, and
-/// to be compared with a text.
+/// Implements the traits of [`string_serde_impls!`](crate::string_serde_impls) and comparison with `str`, for
+/// a type with `as_str`.
 #[macro_export]
-macro_rules! text {
+macro_rules! string_impls {
     ($name:ident) => {
-        $crate::text_out!($name);
+        $crate::string_serde_impls!($name);
         impl PartialEq<str> for $name {
             fn eq(&self, other: &str) -> bool {
                 self.as_str() == other
@@ -52,9 +53,9 @@ macro_rules! text {
     };
 }
 
-/// A type with `as_str` as text: `Display`, `Serialize`, `AsRef<str>`, and `Deserialize`.
+/// Implements `Display`, `Serialize`, `AsRef<str>` and `Deserialize` for a type with `as_str` and `ReadJson`.
 #[macro_export]
-macro_rules! text_out {
+macro_rules! string_serde_impls {
     ($name:ident) => {
         impl ::std::fmt::Display for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
@@ -71,12 +72,11 @@ macro_rules! text_out {
                 self.as_str()
             }
         }
-        $crate::deserialize_by_read!($name);
+        $crate::deserialize_by_read_json!($name);
     };
 }
 
-/// A string enumeration that knows all its values: each variant with the text that it is on the
-/// wire.
+/// Defines a closed string enumeration: each variant with its value on the wire. Other values are rejected.
 #[macro_export]
 macro_rules! closed_enum {
     (
@@ -96,9 +96,9 @@ macro_rules! closed_enum {
             )*
         }
         impl $name {
-            /// Every value, in the order of the contract.
+            /// All values, in the order of the contract.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-            /// The value as it stands on the wire.
+            /// Returns the value on the wire.
             #[must_use]
             pub const fn as_str(&self) -> &'static str {
                 match self {
@@ -121,20 +121,20 @@ macro_rules! closed_enum {
                 text.parse()
             }
         }
-        impl<'de> $crate::read::Read<'de> for $name {
-            fn read<D: ::serde::Deserializer<'de>>(
+        impl<'de> $crate::read::ReadJson<'de> for $name {
+            fn read_json<D: ::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::std::result::Result<Self, D::Error> {
-                $crate::contract::read_text(deserializer, |text| text.parse())
+                $crate::contract::read_string(deserializer, |text| text.parse())
             }
         }
         impl $crate::contract::ReportUndeclared for $name {}
-        $crate::text!($name);
+        $crate::string_impls!($name);
     };
 }
 
-/// A string enumeration that keeps values it does not know: each variant with the text that it is
-/// on the wire, and `Unknown`.
+/// Defines an open string enumeration: each variant with its value on the wire, and `Unknown` for other
+/// values.
 #[macro_export]
 macro_rules! open_enum {
     (
@@ -152,15 +152,15 @@ macro_rules! open_enum {
                 #[doc = concat!("`", $wire, "`")]
                 $variant,
             )*
-            /// A value that this version of the contract does not list, as it came. Made by `from`,
+            /// A value that this version of the contract does not list, as received. Constructed by `from`,
             /// which never puts a listed value here.
             #[non_exhaustive]
             Unknown(::std::boxed::Box<str>),
         }
         impl $name {
-            /// Every value that this version of the contract lists, in its order.
+            /// All values that this version of the contract lists, in its order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-            /// The value as it stands on the wire.
+            /// Returns the value on the wire.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {
@@ -168,12 +168,12 @@ macro_rules! open_enum {
                     Self::Unknown(text) => text,
                 }
             }
-            /// Whether this version of the contract lists the value.
+            /// Returns true if this version of the contract lists the value.
             #[must_use]
             pub const fn is_known(&self) -> bool {
                 !matches!(self, Self::Unknown(_))
             }
-            /// The text of a value that this version of the contract does not list.
+            /// Returns the value if this version of the contract does not list it.
             #[must_use]
             pub fn unknown(&self) -> ::std::option::Option<&str> {
                 match self {
@@ -201,28 +201,30 @@ macro_rules! open_enum {
                 ::std::result::Result::Ok(text.into())
             }
         }
-        impl<'de> $crate::read::Read<'de> for $name {
-            fn read<D: ::serde::Deserializer<'de>>(
+        impl<'de> $crate::read::ReadJson<'de> for $name {
+            fn read_json<D: ::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::std::result::Result<Self, D::Error> {
-                $crate::contract::read_text(deserializer, |text| {
+                $crate::contract::read_string(deserializer, |text| {
                     ::std::result::Result::<_, $crate::contract::UnknownValue>::Ok(text.into())
                 })
             }
         }
         impl $crate::contract::ReportUndeclared for $name {}
-        $crate::text!($name);
+        $crate::string_impls!($name);
     };
 }
 
-/// The reading, writing and undeclared members of a struct whose fields are members of an object.
+/// Implements deserialization, serialization and the report of undeclared members for a struct that
+/// represents an object.
 ///
-/// `tag` lists members that have one value and no field, `required` and `optional` the fields, each
-/// with its name on the wire; `nested` those in which undeclared members may stand, and `extra`
-/// says what the members without a field are: `undeclared`, `declared`, `values` of a type that
-/// may hold undeclared members itself, or `undeclared unless [PATTERN, …]` matches.
-/// Tags are written first, since readers that look for one need not buffer what stands before,
-/// then what is required, then the rest.
+/// `tag` lists members with a constant value and without a field; `required` and `optional` list the fields,
+/// each with its name on the wire. `nested` lists the fields that may contain undeclared members. `extra`
+/// declares the kind of the members without a field: `undeclared`, `declared`, `values` of a type that may
+/// itself contain undeclared members, or `undeclared unless [PATTERN, …]` matches.
+///
+/// Tags are written first, so that readers that dispatch on a tag need not buffer other members; then the
+/// required members, then the others.
 #[macro_export]
 macro_rules! object {
     (
@@ -235,7 +237,7 @@ macro_rules! object {
         }
     ) => {
         impl $name {
-            /// The members that have fields or one value; `extra` holds none of them.
+            /// The names of members with a field or a constant value; `extra` contains none of them.
             pub(crate) const DECLARED: &'static [&'static str] =
                 &[$($($tag_wire,)*)? $($($req_wire,)*)? $($($opt_wire,)*)?];
         }
@@ -248,17 +250,17 @@ macro_rules! object {
                 $($(let mut $req = ::std::option::Option::None;)*)?
                 $($(let mut $opt = ::std::option::Option::None;)*)?
                 let mut extra = $crate::Map::new();
-                while let ::std::option::Option::Some(key) = map.next_key::<$crate::read::Key<'de>>()? {
+                while let ::std::option::Option::Some(key) = map.next_key::<$crate::read::MemberKey<'de>>()? {
                     match key.as_str() {
                         $($($tag_wire => {
-                            $crate::read::constant(&mut map, &mut $tag, $tag_wire, &$constant)
+                            $crate::read::read_constant(&mut map, &mut $tag, $tag_wire, &$constant)
                         })*)?
-                        $($($req_wire => $crate::read::field(&mut map, &mut $req, $req_wire),)*)?
-                        $($($opt_wire => $crate::read::field(&mut map, &mut $opt, $opt_wire),)*)?
-                        _ => $crate::read::extra(&mut map, &mut extra, key),
+                        $($($req_wire => $crate::read::read_field(&mut map, &mut $req, $req_wire),)*)?
+                        $($($opt_wire => $crate::read::read_field(&mut map, &mut $opt, $opt_wire),)*)?
+                        _ => $crate::read::read_extra(&mut map, &mut extra, key),
                     }?;
                 }
-                $crate::object!(@due [$($($tag $tag_wire)*)?] [$($($req $req_wire)*)?]);
+                $crate::object!(@missing [$($($tag $tag_wire)*)?] [$($($req $req_wire)*)?]);
                 ::std::result::Result::Ok(Self { $($($req,)*)? $($($opt,)*)? extra })
             }
         }
@@ -267,19 +269,19 @@ macro_rules! object {
                 &self,
                 serializer: S,
             ) -> ::std::result::Result<S::Ok, S::Error> {
-                let mut members = $crate::read::Members::new(serializer)?;
-                $($(members.entry($tag_wire, &$constant);)*)?
-                $($(members.entry($req_wire, &self.$req);)*)?
-                $($(members.optional($opt_wire, &self.$opt);)*)?
-                members.rest(&self.extra, Self::DECLARED);
+                let mut members = $crate::read::MemberWriter::new(serializer)?;
+                $($(members.write_member($tag_wire, &$constant);)*)?
+                $($(members.write_member($req_wire, &self.$req);)*)?
+                $($(members.write_optional($opt_wire, &self.$opt);)*)?
+                members.write_extra(&self.extra, Self::DECLARED);
                 members.end()
             }
         }
         impl $crate::contract::ReportUndeclared for $name {
             fn report_undeclared(
                 &self,
-                at: &$crate::violation::Path<'_>,
-                found: &mut $crate::contract::Undeclared,
+                at: &$crate::violation::InstancePath<'_>,
+                found: &mut $crate::contract::UndeclaredMembers,
             ) {
                 $crate::object!(@extra self at found $($extra)+);
                 $($($crate::contract::ReportUndeclared::report_undeclared(
@@ -291,16 +293,16 @@ macro_rules! object {
         }
         $crate::read_object!($name);
     };
-    (@due [] []) => {};
-    // One way out for all: each of its own would drop everything that was read before it.
-    (@due [$($tag:ident $tag_wire:literal)*] [$($req:ident $req_wire:literal)*]) => {
-        let due = [$(($tag_wire, $tag.is_some()),)* $(($req_wire, $req.is_some()),)*];
+    (@missing [] []) => {};
+    // A single exit for all missing members: separate exits would each drop all values read before.
+    (@missing [$($tag:ident $tag_wire:literal)*] [$($req:ident $req_wire:literal)*]) => {
+        let members = [$(($tag_wire, $tag.is_some()),)* $(($req_wire, $req.is_some()),)*];
         let (true, $(::std::option::Option::Some($req),)*) = (true $(&& $tag.is_some())*, $($req,)*) else {
-            return ::std::result::Result::Err($crate::read::missing(&due));
+            return ::std::result::Result::Err($crate::read::missing_field_error(&members));
         };
     };
     (@extra $self:ident $at:ident $found:ident undeclared) => {
-        $found.members($at, &$self.extra);
+        $found.add_all($at, &$self.extra);
     };
     (@extra $self:ident $at:ident $found:ident declared) => {};
     (@extra $self:ident $at:ident $found:ident values) => {
@@ -309,17 +311,17 @@ macro_rules! object {
     (@extra $self:ident $at:ident $found:ident undeclared unless [$($pattern:expr),+ $(,)?]) => {
         for name in $self.extra.keys() {
             if !($($pattern.is_match(name))||+) {
-                $found.member($at, name);
+                $found.add_member($at, name);
             }
         }
     };
 }
 
-/// The builder of a struct: every member by name, checked as a whole when it is built.
+/// Defines the builder of a struct: a setter for each member, and `build`, which validates the whole value.
 ///
-/// Each field with its name on the wire and how its setter takes the value: `one` into its type,
-/// `list` from anything with elements, `boxed` behind a pointer. `constant` fields are required
-/// and have a value when none is given.
+/// Each field has its name on the wire and the form of its setter: `one` converts into the field's type,
+/// `list` collects from an iterator, `boxed` boxes the value. `constant` fields are required and have a
+/// default value.
 #[macro_export]
 macro_rules! builder {
     (
@@ -355,7 +357,7 @@ macro_rules! builder {
             $($($crate::builder!(@setter $name $opt $opt_wire $opt_kind $opt_ty [$($opt_as)?]);)*)?
             $($($crate::builder!(@setter $name $con $con_wire $con_kind $con_ty [$($con_as)?]);)*)?
             $(
-                /// Adds another member of the object.
+                /// Adds a member that has no setter of its own.
                 pub fn extra(
                     mut self,
                     name: impl ::std::convert::Into<::std::string::String>,
@@ -365,12 +367,13 @@ macro_rules! builder {
                     self
                 }
             )?
-            /// Checks all rules of the contract and gives the value.
+            /// Validates all constraints of the contract and returns the value.
             ///
             /// # Errors
-            /// Every member that is missing, or else every rule that is broken.
+            /// Returns a violation for each missing member or, if none is missing, for each violated
+            /// constraint.
             pub fn build(self) -> ::std::result::Result<$name, $crate::violation::Violations> {
-                $crate::builder!(@due $name self [$($($req $req_wire)*)?]);
+                $crate::builder!(@missing $name self [$($($req $req_wire)*)?]);
                 let value = $name {
                     $($($req,)*)?
                     $($($opt: self.$opt,)*)?
@@ -381,11 +384,11 @@ macro_rules! builder {
             }
         }
     };
-    (@due $name:ident $self:ident []) => {};
-    (@due $name:ident $self:ident [$($req:ident $wire:literal)+]) => {
+    (@missing $name:ident $self:ident []) => {};
+    (@missing $name:ident $self:ident [$($req:ident $wire:literal)+]) => {
         let given = [$(($wire, $self.$req.is_some())),+];
         let ($(::std::option::Option::Some($req),)+) = ($($self.$req,)+) else {
-            return ::std::result::Result::Err($crate::contract::missing(
+            return ::std::result::Result::Err($crate::contract::missing_members(
                 <$name as $crate::Contract>::VALIDATOR,
                 &given,
             ));
@@ -429,8 +432,8 @@ macro_rules! builder {
     };
 }
 
-/// An enumeration of objects that a tag tells apart, and that has a variant for each object it
-/// can be: each variant with the values of the tag that mean it.
+/// Defines a closed union of objects that are discriminated by a tag: each variant with its tag values.
+/// Objects with another tag are rejected.
 #[macro_export]
 macro_rules! closed_union {
     (
@@ -454,7 +457,7 @@ macro_rules! closed_union {
         impl<'de> $crate::read::FromMap<'de> for $name {
             const EXPECTING: &'static str = concat!("an object (", stringify!($name), ")");
             fn from_map<A: ::serde::de::MapAccess<'de>>(map: A) -> ::std::result::Result<Self, A::Error> {
-                $crate::read::tagged(map, $tag, |tag, rest| match tag {
+                $crate::read::read_tagged(map, $tag, |tag, rest| match tag {
                     $(tag if tag == $first $(|| tag == $more)* => {
                         $crate::read::FromMap::from_map(rest.with_tag()).map(Self::$variant)
                     })*
@@ -476,12 +479,12 @@ macro_rules! closed_union {
     };
 }
 
-/// An enumeration of objects that a tag tells apart, and that keeps an object with a tag it does
-/// not know: each variant with the values of the tag that mean it, and `Unknown`.
+/// Defines an open union of objects that are discriminated by a tag: each variant with its tag values, and
+/// `Unknown` for objects with another tag.
 ///
-/// An object without the `tag` is none of it; without the `optional_tag` it is unknown, and by a
-/// `discriminator` also one that its variant cannot hold. Where a variant stands beside the
-/// discriminator's name, other tags and none mean it.
+/// With `tag`, an object without the tag is rejected; with `optional_tag` it is `Unknown`. With
+/// `discriminator`, an object that its variant cannot represent is `Unknown` as well. If the discriminator's
+/// name is followed by a variant, objects with another tag or none are read as that variant.
 #[macro_export]
 macro_rules! open_union {
     (#[$by:ident = $tag:literal] $($rest:tt)*) => {
@@ -511,7 +514,7 @@ macro_rules! open_union {
             Unknown($crate::Json),
         }
         impl $name {
-            /// Whether this version of the contract lists the tag.
+            /// Returns true if this version of the contract lists the tag.
             #[must_use]
             pub const fn is_known(&self) -> bool {
                 !matches!(self, Self::Unknown(_))
@@ -537,19 +540,19 @@ macro_rules! open_union {
         $crate::read_object!($name);
     };
     (@doc tag $tag:literal) => {
-        concat!("Any other `", $tag, "`; the object as it came.")
+        concat!("Any other `", $tag, "`; the object as received.")
     };
     (@doc optional_tag $tag:literal) => {
-        concat!("Any other `", $tag, "`, or none; the object as it came.")
+        concat!("Any other `", $tag, "`, or none; the object as received.")
     };
     (@doc discriminator $tag:literal) => {
-        concat!("Any other `", $tag, "`, none, or an object that is not what it says, or holds one that is not more than eight such unions deep; as it came.")
+        concat!("Any other `", $tag, "`, or none, or an object that does not match its tag, or that contains such an object more than eight unions deep; the object as received.")
     };
     (@tag $map:ident $tag:literal [] $($variants:tt)*) => {
-        $crate::open_union!(@read tagged $map $tag $($variants)*)
+        $crate::open_union!(@read read_tagged $map $tag $($variants)*)
     };
     (@optional_tag $map:ident $tag:literal [] $($variants:tt)*) => {
-        $crate::open_union!(@read perhaps_tagged $map $tag $($variants)*)
+        $crate::open_union!(@read read_optionally_tagged $map $tag $($variants)*)
     };
     (@read $reader:ident $map:ident $tag:literal $($variant:ident [$($literal:literal),*])*) => {
         $crate::read::$reader($map, $tag, |tag, rest| match tag {
@@ -566,7 +569,7 @@ macro_rules! open_union {
         ::std::option::Option::Some($crate::read::FromMap::from_map($rest).map(Self::$default))
     };
     (@discriminator $map:ident $tag:literal [$($default:ident)?] $($variant:ident [$($literal:literal),*])*) => {
-        $crate::read::meant(
+        $crate::read::read_discriminated(
             $map,
             $tag,
             |tag, rest| match tag {
@@ -580,8 +583,8 @@ macro_rules! open_union {
     };
 }
 
-/// The `Debug` of an [`open_union`](crate::open_union) whose variants hold secrets: `Unknown` shows
-/// the tag alone.
+/// Implements `Debug` for an [`open_union!`](crate::open_union) whose variants hold secrets: `Unknown` prints
+/// its tag only.
 #[macro_export]
 macro_rules! secret_union {
     ($name:ident $tag:literal { $($variant:ident),* $(,)? }) => {
@@ -589,36 +592,36 @@ macro_rules! secret_union {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
                     $(Self::$variant(value) => f.debug_tuple(stringify!($variant)).field(value).finish(),)*
-                    Self::Unknown(value) => $crate::secret::unknown(value, $tag, f),
+                    Self::Unknown(value) => $crate::secret::debug_unknown_variant(value, $tag, f),
                 }
             }
         }
     };
 }
 
-/// An enumeration of values that their JSON type tells apart: each variant with its
-/// [`Kind`](crate::Kind)s.
+/// Defines a union of values that are discriminated by their JSON type: each variant with one
+/// [`JsonType`](crate::JsonType).
 #[macro_export]
-macro_rules! kinds {
+macro_rules! untagged_union {
     (
         #[expected = $expected:literal]
         $(#[$meta:meta])*
         pub enum $name:ident {
-            $($(#[$doc:meta])* $variant:ident($ty:ty $(,)?) = $kind:ident),* $(,)?
+            $($(#[$doc:meta])* $variant:ident($ty:ty $(,)?) = $json_type:ident),* $(,)?
         }
     ) => {
         $(#[$meta])*
         pub enum $name {
             $($(#[$doc])* $variant($ty),)*
         }
-        impl<'de> $crate::read::Read<'de> for $name {
-            fn read<D: ::serde::Deserializer<'de>>(
+        impl<'de> $crate::read::ReadJson<'de> for $name {
+            fn read_json<D: ::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::std::result::Result<Self, D::Error> {
-                let value = $crate::read::peek(deserializer)?;
-                match value.kind() {
-                    $($crate::Kind::$kind => value.parse().map(Self::$variant),)*
-                    _ => ::std::result::Result::Err(value.unexpected($expected)),
+                let value = $crate::read::peek_value(deserializer)?;
+                match value.json_type() {
+                    $($crate::JsonType::$json_type => value.read_value().map(Self::$variant),)*
+                    _ => ::std::result::Result::Err(value.type_error($expected)),
                 }
             }
         }
@@ -632,14 +635,14 @@ macro_rules! kinds {
                 }
             }
         }
-        $crate::deserialize_by_read!($name);
+        $crate::deserialize_by_read_json!($name);
     };
 }
 
-/// What an enumeration of several types can do because its variants hold one value each: be made
-/// `from` what one of them alone holds, and report what stands undeclared in the `nested` ones.
+/// Implements conversions into a union `from` the values of its variants, and the report of undeclared
+/// members in its `nested` variants.
 #[macro_export]
-macro_rules! variants {
+macro_rules! union_variants {
     (
         $name:ident {
             $(from { $($from:ident($ty:ty $(,)?)),* $(,)? })?
@@ -656,8 +659,8 @@ macro_rules! variants {
         impl $crate::contract::ReportUndeclared for $name {
             fn report_undeclared(
                 &self,
-                at: &$crate::violation::Path<'_>,
-                found: &mut $crate::contract::Undeclared,
+                at: &$crate::violation::InstancePath<'_>,
+                found: &mut $crate::contract::UndeclaredMembers,
             ) {
                 match self {
                     $($(Self::$nested(value) => {
@@ -670,10 +673,9 @@ macro_rules! variants {
     };
 }
 
-/// A type of a contract: its schema, and whether a value obeys it; every value does when nothing is
-/// said.
+/// Implements [`Contract`](crate::Contract) for a type without constraints: every value of the type is valid.
 #[macro_export]
-macro_rules! contract {
+macro_rules! unconstrained_contract {
     ($name:ident = $validator:expr) => {
         impl $crate::Contract for $name {
             const VALIDATOR: $crate::schema::Validator<'static> = $validator;

@@ -1,7 +1,7 @@
-//! [`Map`]: the members of a JSON object, in the order they were inserted.
+//! [`Map`]: the members of a JSON object in insertion order.
 //!
-//! Objects are mostly small, so up to sixteen members are searched one by one; beyond
-//! that a hash index keeps hostile bodies with many members from costing quadratic time.
+//! Most objects are small, so a map of up to sixteen members is searched linearly. A larger map has a hash
+//! index, so that a hostile body with many members does not cost quadratic time.
 
 #[cfg(test)]
 mod tests;
@@ -15,50 +15,50 @@ use std::{slice, vec};
 use serde::de::{DeserializeSeed, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::key::Key;
+use crate::member_key::MemberKey;
 use crate::text;
 
 /// A map from strings to `V` that keeps insertion order.
 ///
-/// Equality ignores the order. An empty map does not allocate. Looking up and inserting
-/// take constant time for any size and any keys; [`remove`](Self::remove) is linear.
+/// Equality ignores the order. An empty map does not allocate. Lookup and insertion take constant time for
+/// any size and any keys; [`remove`](Self::remove) is linear.
 #[derive(Clone)]
 pub struct Map<V> {
-    entries: Vec<(Name, V)>,
-    /// Present exactly when there are more than [`LINEAR`] entries.
-    index: Option<Box<Index>>,
+    entries: Vec<(SharedName, V)>,
+    /// Invariant: present exactly when there are more than [`MAX_LINEAR_SEARCH`] entries.
+    index: Option<Box<HashIndex>>,
 }
 
-/// The name of a member. Objects of one document may share it: most have the names of others.
-pub(crate) type Name = Arc<str>;
+/// A member key. Objects of one document may share it, because most have the same keys.
+pub(crate) type SharedName = Arc<str>;
 
-/// So many members are found faster by comparing than by hashing.
-const LINEAR: usize = 16;
+/// Up to this many members a linear search is faster than hashing.
+const MAX_LINEAR_SEARCH: usize = 16;
 
-/// Positions of the entries by the hash of their key: open addressing, linear probing.
+/// The positions of the entries by the hash of their key: open addressing with linear probing.
 #[derive(Clone)]
-struct Index {
-    // Seeded per map, so that nobody can prepare keys that collide.
+struct HashIndex {
+    // Seeded per map, so that an attacker cannot prepare colliding keys.
     state: RandomState,
-    /// Position plus one, zero for a free slot. A power of two, at most half full.
+    /// Position plus one; zero marks a free slot. The length is a power of two, at most half full.
     slots: Vec<usize>,
 }
 
-impl Index {
-    /// An index over `entries` with room for as many again.
-    fn build<V>(entries: &[(Name, V)]) -> Self {
+impl HashIndex {
+    /// Indexes `entries` and leaves room for as many again.
+    fn from_entries<V>(entries: &[(SharedName, V)]) -> Self {
         let slots = vec![0; (entries.len() * 4).next_power_of_two()];
         let mut index = Self { state: RandomState::new(), slots };
         for (position, (key, _)) in entries.iter().enumerate() {
-            if let Err(slot) = index.find(entries, key) {
+            if let Err(slot) = index.find_slot(entries, key) {
                 index.slots[slot] = position + 1;
             }
         }
         index
     }
 
-    /// The position of `key`, or the slot where it belongs.
-    fn find<V>(&self, entries: &[(Name, V)], key: &str) -> Result<usize, usize> {
+    /// Returns the position of `key`, or the free slot for it as `Err`.
+    fn find_slot<V>(&self, entries: &[(SharedName, V)], key: &str) -> Result<usize, usize> {
         let mask = self.slots.len() - 1;
         let mut slot = self.state.hash_one(key) as usize & mask;
         loop {
@@ -72,59 +72,59 @@ impl Index {
 }
 
 impl<V> Map<V> {
-    /// An empty map; does not allocate.
+    /// Creates an empty map. Does not allocate.
     #[inline]
     #[must_use]
     pub const fn new() -> Self {
         Self { entries: Vec::new(), index: None }
     }
 
-    fn position(&self, key: &str) -> Option<usize> {
+    fn find_position(&self, key: &str) -> Option<usize> {
         match &self.index {
-            None => self.entries.iter().position(|(own, _)| text::same(own, key)),
-            Some(index) => index.find(&self.entries, key).ok(),
+            None => self.entries.iter().position(|(own, _)| text::str_eq(own, key)),
+            Some(index) => index.find_slot(&self.entries, key).ok(),
         }
     }
 
-    /// The value under `key`.
+    /// Returns a reference to the value of `key`.
     #[inline]
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&V> {
-        self.position(key).map(|position| &self.entries[position].1)
+        self.find_position(key).map(|position| &self.entries[position].1)
     }
 
-    /// The place of `key` in the order, and its value. Part of the caller where few members are
-    /// searched: for reading documents and evaluating schemas, which do little else.
+    /// Returns the position of `key` in insertion order, and its value. The linear search is inlined into the
+    /// caller: parsing and schema evaluation spend much of their time here.
     #[inline(always)]
     pub(crate) fn get_full(&self, key: &str) -> Option<(usize, &V)> {
         if self.index.is_none() {
             for (position, (own, value)) in self.entries.iter().enumerate() {
-                if text::same(own, key) {
+                if text::str_eq(own, key) {
                     return Some((position, value));
                 }
             }
             return None;
         }
-        let position = self.position(key)?;
+        let position = self.find_position(key)?;
         self.entries.get(position).map(|(_, value)| (position, value))
     }
 
-    /// The value under `key`, for changing it in place.
+    /// Returns a mutable reference to the value of `key`.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
-        self.position(key).map(|position| &mut self.entries[position].1)
+        self.find_position(key).map(|position| &mut self.entries[position].1)
     }
 
-    /// Whether `key` is present.
+    /// Returns true if the map contains `key`.
     #[inline]
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {
-        self.position(key).is_some()
+        self.find_position(key).is_some()
     }
 
-    /// Sets the value under `key` and gives back the one it replaces, if any. A replaced
-    /// value keeps its place in the order, a new key goes to the end.
+    /// Sets the value of `key` and returns the previous value, if any. A replaced value keeps its position; a
+    /// new key goes to the end.
     pub fn insert(&mut self, key: String, value: V) -> Option<V> {
-        match self.position(&key) {
+        match self.find_position(&key) {
             Some(position) => Some(std::mem::replace(&mut self.entries[position].1, value)),
             None => {
                 self.push(key.into(), value);
@@ -133,13 +133,16 @@ impl<V> Map<V> {
         }
     }
 
-    /// Adds a member at the end. Fails and gives the value back when `key` is present.
+    /// Appends a member.
+    ///
+    /// # Errors
+    /// Returns the value as the error if `key` is already present.
     pub fn try_insert(&mut self, key: String, value: V) -> Result<(), V> {
-        self.try_insert_as(&key, value)
+        self.try_insert_str(&key, value)
     }
 
-    /// The same with a key that is copied only if it is kept.
-    pub(crate) fn try_insert_as(&mut self, key: &str, value: V) -> Result<(), V> {
+    /// Like [`try_insert`](Self::try_insert), but copies the key only if it is inserted.
+    pub(crate) fn try_insert_str(&mut self, key: &str, value: V) -> Result<(), V> {
         if self.contains_key(key) {
             return Err(value);
         }
@@ -147,86 +150,87 @@ impl<V> Map<V> {
         Ok(())
     }
 
-    /// Makes room for so many members, where there are none yet.
+    /// Reserves room for the given number of members in an empty map.
     pub(crate) fn reserve(&mut self, members: usize) {
         self.entries.reserve_exact(members);
     }
 
-    /// Adds a member whose key is known to be new.
-    pub(crate) fn push(&mut self, key: Name, value: V) {
+    /// Appends a member whose key is known to be new. Does not check for duplicates.
+    pub(crate) fn push(&mut self, key: SharedName, value: V) {
         let position = self.entries.len();
         if let Some(index) = &mut self.index
             && position < index.slots.len() / 2
-            && let Err(slot) = index.find(&self.entries, &key)
+            && let Err(slot) = index.find_slot(&self.entries, &key)
         {
             index.slots[slot] = position + 1;
             self.entries.push((key, value));
             return;
         }
         self.entries.push((key, value));
-        if position >= LINEAR {
+        if position >= MAX_LINEAR_SEARCH {
             self.reindex();
         }
     }
 
     fn reindex(&mut self) {
-        self.index = (self.entries.len() > LINEAR).then(|| Box::new(Index::build(&self.entries)));
+        self.index = (self.entries.len() > MAX_LINEAR_SEARCH)
+            .then(|| Box::new(HashIndex::from_entries(&self.entries)));
     }
 
-    /// Takes out the member under `key`; the others keep their order. Linear in the size
-    /// of the map.
+    /// Removes the member with this key and keeps the order of the others. Takes time linear in the size of
+    /// the map.
     pub fn remove(&mut self, key: &str) -> Option<V> {
-        let position = self.position(key)?;
+        let position = self.find_position(key)?;
         let (_, value) = self.entries.remove(position);
         self.reindex();
         Some(value)
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are no members.
+    /// Returns true if the map has no members.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The members in order.
+    /// Iterates over keys and values in insertion order.
     pub fn iter(&self) -> Iter<'_, V> {
         Iter(self.entries.iter())
     }
 
-    /// The members in order, their values for changing in place.
+    /// Iterates over keys and mutable values in insertion order.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&str, &mut V)> + ExactSizeIterator {
         self.entries.iter_mut().map(|(key, value)| (&**key, value))
     }
 
-    /// The keys in order.
+    /// Iterates over the keys in insertion order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator + Clone {
         self.entries.iter().map(|(key, _)| &**key)
     }
 
-    /// The values in order.
+    /// Iterates over the values in insertion order.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator + Clone {
         self.entries.iter().map(|(_, value)| value)
     }
 
-    /// The members ordered by key, for what must not depend on insertion order.
-    fn sorted(&self) -> Vec<&(Name, V)> {
+    /// Returns the members sorted by key, for results that must not depend on insertion order.
+    fn sorted_by_key(&self) -> Vec<&(SharedName, V)> {
         let mut sorted: Vec<_> = self.entries.iter().collect();
         sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         sorted
     }
 }
 
-/// Iterates over the members of a [`Map`] in order.
+/// A borrowing iterator over the members of a [`Map`] in insertion order.
 #[derive(Debug)]
-pub struct Iter<'a, V>(slice::Iter<'a, (Name, V)>);
+pub struct Iter<'a, V>(slice::Iter<'a, (SharedName, V)>);
 
 impl<V> Clone for Iter<'_, V> {
     fn clone(&self) -> Self {
@@ -272,9 +276,9 @@ impl<V> IntoIterator for Map<V> {
     }
 }
 
-/// Takes the members of a [`Map`] in order.
+/// An owning iterator over the members of a [`Map`] in insertion order.
 #[derive(Debug)]
-pub struct IntoIter<V>(vec::IntoIter<(Name, V)>);
+pub struct IntoIter<V>(vec::IntoIter<(SharedName, V)>);
 
 impl<V> Iterator for IntoIter<V> {
     type Item = (String, V);
@@ -297,7 +301,7 @@ impl<V> DoubleEndedIterator for IntoIter<V> {
 impl<V> ExactSizeIterator for IntoIter<V> {}
 
 impl<V> FromIterator<(String, V)> for Map<V> {
-    /// Of several values under one key the last one stays, at the place of the first.
+    /// Keeps the last of several values with the same key, at the position of the first.
     fn from_iter<I: IntoIterator<Item = (String, V)>>(members: I) -> Self {
         let mut map = Self::new();
         map.extend(members);
@@ -331,7 +335,7 @@ impl<V: Hash> Hash for Map<V> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // Adding up hashes would be cheaper, but sums are easy to make collide.
         state.write_usize(self.len());
-        for member in self.sorted() {
+        for member in self.sorted_by_key() {
             member.hash(state);
         }
     }
@@ -350,13 +354,13 @@ impl<V: Serialize> Serialize for Map<V> {
 }
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
-    /// Fails when a key occurs twice.
+    /// Fails if a key occurs twice.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(MapVisitor::<PhantomData<V>>(PhantomData))
     }
 }
 
-/// Reads a map whose values are read by the seed `S`.
+/// A visitor that builds a map whose values are deserialized by the seed `S`.
 pub(crate) struct MapVisitor<S>(pub(crate) PhantomData<S>);
 
 impl<'de, S: DeserializeSeed<'de> + Default> Visitor<'de> for MapVisitor<S> {
@@ -368,9 +372,9 @@ impl<'de, S: DeserializeSeed<'de> + Default> Visitor<'de> for MapVisitor<S> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         let mut map = Map::new();
-        while let Some(key) = members.next_key::<Key<'de>>()? {
+        while let Some(key) = members.next_key::<MemberKey<'de>>()? {
             let value = members.next_value_seed(S::default())?;
-            if map.try_insert_as(key.as_str(), value).is_err() {
+            if map.try_insert_str(key.as_str(), value).is_err() {
                 return Err(A::Error::custom("duplicate member"));
             }
         }

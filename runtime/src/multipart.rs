@@ -1,22 +1,21 @@
-//! `multipart/form-data` bodies (RFC 7578): files and values side by side.
+//! `multipart/form-data` bodies (RFC 7578): files and values.
 //!
-//! A generated struct implements [`Multipart`]: it hands its members to a [`Writer`] and takes
-//! them from a [`Reader`], by name. How each member becomes parts (as text, as JSON, a list as
-//! one part per element) is said by the [`Part`]s of the operation's table. Checking works on
-//! the parts themselves: they are read into one JSON object, in which a file is a string of
-//! one character per octet, so that `maxLength` counts octets.
+//! A generated struct implements [`Multipart`]: it writes its fields to a [`MultipartWriter`] and reads them
+//! from a [`MultipartReader`], by name. The operation's table ([`PartSpec`]) defines the encoding of each
+//! field: as text, as JSON, or a list as one part per element. For validation the parts are converted into
+//! one JSON object, in which a file is a string of one character per byte, so that `maxLength` counts bytes.
 //!
-//! Reading takes linear time and refuses more than [`MAX_PARTS`] parts, and more than
-//! [`MAX_HEADER`] bytes of headers in one part; the size of the whole is the router's limit.
-//! File names are written as browsers do (`"` as `%22`, line ends as `%0D` and `%0A`, and `\` as
-//! `%5C` at the end) and read back so; other characters stand as they are.
+//! Parsing takes linear time. It rejects more than [`MAX_PARTS`] parts, and more than
+//! [`MAX_PART_HEADER_BYTES`] bytes of headers in one part; the router limits the size of the body. File names
+//! are encoded as browsers do: `"` as `%22`, line breaks as `%0D` and `%0A`, a trailing `\` as `%5C`. Other
+//! characters are unchanged.
 
 #[cfg_attr(not(feature = "server"), allow(dead_code, reason = "the other side's half of a shared trait"))]
-mod read;
+mod reader;
 #[cfg(all(test, feature = "client", feature = "server"))]
 mod tests;
 #[cfg_attr(not(feature = "client"), allow(dead_code, reason = "the other side's half of a shared trait"))]
-mod write;
+mod writer;
 
 use std::fmt;
 
@@ -24,40 +23,40 @@ pub use bytes::Bytes;
 use http::HeaderMap;
 
 #[cfg(feature = "server")]
-pub(crate) use self::read::parse;
-pub use self::{read::Reader, write::Writer};
-use crate::media::MediaType;
-use crate::operation::{Part, PartForm, Parts};
+pub(crate) use self::reader::parse_parts;
+pub use self::{reader::MultipartReader, writer::MultipartWriter};
+use crate::media_type::MediaType;
+use crate::operation::{PartCount, PartEncoding, PartSpec};
 use crate::schema::Validator;
 use crate::violation::Violations;
 use crate::{Json, Map};
 
-/// So many parts are read.
+/// Largest number of parts of a body.
 pub const MAX_PARTS: usize = 1000;
 
-/// So many bytes of headers are read in each part.
-pub const MAX_HEADER: usize = 8 * 1024;
+/// Largest number of header bytes of a part.
+pub const MAX_PART_HEADER_BYTES: usize = 8 * 1024;
 
-/// A file, or any part that is taken as it is.
+/// A file, or any part without further decoding.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct File {
-    /// What it holds.
+pub struct FilePart {
+    /// The content of the part, without decoding.
     pub bytes: Bytes,
-    /// Its file name.
+    /// The file name, if the part has one.
     pub name: Option<String>,
-    /// Its media type; left out when writing, the contract's.
+    /// The media type; `None` sends the one of the contract.
     pub media_type: Option<String>,
-    /// Headers of the part beside `Content-Disposition` and `Content-Type`.
+    /// Headers of the part other than `Content-Disposition` and `Content-Type`.
     pub headers: HeaderMap,
 }
 
-impl File {
-    /// A file with a name.
+impl FilePart {
+    /// Creates a part with a file name and content.
     pub fn new(name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         Self { bytes: bytes.into(), name: Some(name.into()), ..Self::default() }
     }
 
-    /// The same with a media type.
+    /// Sets the media type, replacing the one of the contract.
     #[must_use]
     pub fn with_media_type(mut self, media_type: impl Into<String>) -> Self {
         self.media_type = Some(media_type.into());
@@ -65,130 +64,132 @@ impl File {
     }
 }
 
-impl<B: Into<Bytes>> From<B> for File {
+impl<B: Into<Bytes>> From<B> for FilePart {
     fn from(bytes: B) -> Self {
         Self { bytes: bytes.into(), ..Self::default() }
     }
 }
 
-/// Size and media type: contents and names are nobody's to log.
-impl fmt::Debug for File {
+/// Shows the size and the media type: content and name may be secret.
+impl fmt::Debug for FilePart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("File")
+        f.debug_struct("FilePart")
             .field("bytes", &self.bytes.len())
             .field("media_type", &self.media_type)
             .finish_non_exhaustive()
     }
 }
 
-/// A part with its name.
+/// A part together with the name of its field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Field {
-    /// `name` of its `Content-Disposition`; empty when it has none.
+pub struct MultipartField {
+    /// `name` of its `Content-Disposition`; empty if it has none.
     pub name: String,
-    /// The part.
-    pub file: File,
+    /// The content of the part.
+    pub file: FilePart,
 }
 
-/// A body of parts.
+/// A type that is encoded as a multipart body.
 pub trait Multipart {
-    /// Hands all members over, in order.
-    fn write(&self, form: &mut Writer);
+    /// Writes all fields to `form` in the order of the contract.
+    fn write_parts(&self, form: &mut MultipartWriter);
 
-    /// Takes all members. `None` when one does not fit its type.
-    fn read(form: &Reader) -> Option<Self>
+    /// Reads all fields; `None` if one does not fit its type.
+    fn read_parts(form: &MultipartReader) -> Option<Self>
     where
         Self: Sized;
 }
 
-/// Parts that no schema describes.
-impl Multipart for Vec<Field> {
-    fn write(&self, form: &mut Writer) {
-        form.fields(self);
+/// A body without a schema.
+impl Multipart for Vec<MultipartField> {
+    fn write_parts(&self, form: &mut MultipartWriter) {
+        form.write_fields(self);
     }
 
-    fn read(form: &Reader) -> Option<Self> {
-        Some(form.others())
-    }
-}
-
-/// The same, as clients take them.
-impl Multipart for [Field] {
-    fn write(&self, form: &mut Writer) {
-        form.fields(self);
+    fn read_parts(form: &MultipartReader) -> Option<Self> {
+        Some(form.undeclared_fields())
     }
 }
 
-/// A member that consists of files: one, perhaps one, several.
-pub trait Files: Sized {
-    /// Each.
-    fn each(&self) -> impl Iterator<Item = &File>;
-
-    /// The member that so many files are.
-    fn of(files: Vec<File>) -> Option<Self>;
+/// A body without a schema, for clients.
+impl Multipart for [MultipartField] {
+    fn write_parts(&self, form: &mut MultipartWriter) {
+        form.write_fields(self);
+    }
 }
 
-impl Files for File {
-    fn each(&self) -> impl Iterator<Item = &File> {
+/// A field that holds files: one, an optional one or several.
+pub trait FileParts: Sized {
+    /// Returns the files.
+    fn files(&self) -> impl Iterator<Item = &FilePart>;
+
+    /// Converts the files of a part; `None` if their number does not fit.
+    fn from_files(files: Vec<FilePart>) -> Option<Self>;
+}
+
+impl FileParts for FilePart {
+    fn files(&self) -> impl Iterator<Item = &FilePart> {
         std::iter::once(self)
     }
 
-    fn of(files: Vec<File>) -> Option<Self> {
+    fn from_files(files: Vec<FilePart>) -> Option<Self> {
         let mut files = files.into_iter();
         files.next().filter(|_| files.next().is_none())
     }
 }
 
-impl Files for Option<File> {
-    fn each(&self) -> impl Iterator<Item = &File> {
+impl FileParts for Option<FilePart> {
+    fn files(&self) -> impl Iterator<Item = &FilePart> {
         self.iter()
     }
 
-    fn of(files: Vec<File>) -> Option<Self> {
+    fn from_files(files: Vec<FilePart>) -> Option<Self> {
         let mut files = files.into_iter();
         let first = files.next();
         files.next().is_none().then_some(first)
     }
 }
 
-impl Files for Vec<File> {
-    fn each(&self) -> impl Iterator<Item = &File> {
+impl FileParts for Vec<FilePart> {
+    fn files(&self) -> impl Iterator<Item = &FilePart> {
         self.iter()
     }
 
-    fn of(files: Vec<File>) -> Option<Self> {
+    fn from_files(files: Vec<FilePart>) -> Option<Self> {
         Some(files)
     }
 }
 
-/// The parts as one JSON object, as their rows say, valid when it can be.
+/// Converts the parts into one JSON object by their rows, so that it is valid if possible.
 ///
 /// # Errors
-/// The violations of the schema, or none when a part cannot be read.
-pub(crate) fn settle(
-    rows: &[Part],
-    fields: &[Field],
+/// The violations of the schema, or `None` if a part cannot be decoded.
+pub(crate) fn resolve_json(
+    rows: &[PartSpec],
+    fields: &[MultipartField],
     validator: Option<Validator>,
 ) -> Result<Json, Option<Violations>> {
-    let json = to_json(rows, fields, false).ok_or(None)?;
+    let json = parts_to_json(rows, fields, false).ok_or(None)?;
     let Some(validator) = validator else { return Ok(json) };
     let Err(violations) = validator.validate(&json) else { return Ok(json) };
-    // A text that looks like a number may be meant as a text.
-    let text = to_json(rows, fields, true).filter(|json| validator.is_valid(json));
+    // A string that looks like a number may be meant as a string.
+    let text = parts_to_json(rows, fields, true).filter(|json| validator.is_valid(json));
     text.ok_or(Some(violations))
 }
 
-fn to_json(rows: &[Part], fields: &[Field], text: bool) -> Option<Json> {
+fn parts_to_json(rows: &[PartSpec], fields: &[MultipartField], text: bool) -> Option<Json> {
     let mut object: Map<Json> = Map::new();
-    for Field { name, file } in fields {
+    for MultipartField { name, file } in fields {
         let row = rows.iter().find(|row| row.name == name);
-        let value = match row.map(|row| row.form) {
-            Some(PartForm::Json) => Json::parse(&file.bytes).ok()?,
-            Some(PartForm::Text(scalar)) => scalar.value(std::str::from_utf8(&file.bytes).ok()?, text),
-            Some(PartForm::Binary) | None => octets(file),
+        let value = match row.map(|row| row.encoding) {
+            Some(PartEncoding::Json) => Json::parse(&file.bytes).ok()?,
+            Some(PartEncoding::Text(scalar)) => {
+                scalar.parse_value(std::str::from_utf8(&file.bytes).ok()?, text)
+            }
+            Some(PartEncoding::Binary) | None => octets_to_json(file),
         };
-        let each = row.is_some_and(|row| row.parts == Parts::Each);
-        let one = row.is_some_and(|row| row.parts == Parts::One);
+        let each = row.is_some_and(|row| row.count == PartCount::PerElement);
+        let one = row.is_some_and(|row| row.count == PartCount::Single);
         match object.get_mut(name) {
             None if each => drop(object.insert(name.clone(), Json::Array(vec![value]))),
             None => drop(object.insert(name.clone(), value)),
@@ -200,10 +201,10 @@ fn to_json(rows: &[Part], fields: &[Field], text: bool) -> Option<Json> {
     Some(Json::Object(object))
 }
 
-/// JSON where the part says so, else one character for each octet (OpenAPI 3.1, 4.7.14: the
-/// length of binary content is its number of octets).
-fn octets(file: &File) -> Json {
+/// Returns parsed JSON for a part of a JSON media type, else one character per byte (OpenAPI 3.1, 4.7.14: the
+/// length of binary content is its number of bytes).
+fn octets_to_json(file: &FilePart) -> Json {
     let media_type = file.media_type.as_deref().unwrap_or_default();
-    let json = MediaType::of(media_type).is_json().then(|| Json::parse(&file.bytes).ok()).flatten();
+    let json = MediaType::parse(media_type).is_json().then(|| Json::parse(&file.bytes).ok()).flatten();
     json.unwrap_or_else(|| Json::String(file.bytes.iter().map(|byte| char::from(*byte)).collect()))
 }

@@ -1,7 +1,7 @@
 //! [`Nullable`]: a value that the contract allows to be JSON `null`.
 //!
-//! Absence is not `null`: a member that may be left out is an `Option`, one that may be
-//! `null` a `Nullable`, and one that may be both an `Option<Nullable<T>>`.
+//! Absence and `null` are different: an optional member is an `Option`, a nullable one a `Nullable`, and a
+//! member that may be absent or `null` an `Option<Nullable<T>>`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,15 +25,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Nullable<T> {
-    /// JSON `null`.
+    /// The JSON literal `null`.
     #[default]
     Null,
-    /// Any other value.
+    /// Any value other than `null`.
     Value(T),
 }
 
 impl<T> Nullable<T> {
-    /// The value, unless it is `null`.
+    /// Returns a reference to the value, or `None` for `null`.
     #[inline]
     #[must_use]
     pub const fn value(&self) -> Option<&T> {
@@ -43,7 +43,7 @@ impl<T> Nullable<T> {
         }
     }
 
-    /// The value, unless it is `null`.
+    /// Converts into an `Option`: `None` for `null`.
     #[inline]
     #[must_use]
     pub fn into_option(self) -> Option<T> {
@@ -53,7 +53,7 @@ impl<T> Nullable<T> {
         }
     }
 
-    /// The same with a reference to the value.
+    /// Converts from `&Nullable<T>` to `Nullable<&T>`.
     #[inline]
     #[must_use]
     pub const fn as_ref(&self) -> Nullable<&T> {
@@ -63,7 +63,7 @@ impl<T> Nullable<T> {
         }
     }
 
-    /// Whether this is `null`.
+    /// Returns true if this is [`Nullable::Null`].
     #[inline]
     #[must_use]
     pub const fn is_null(&self) -> bool {
@@ -88,7 +88,7 @@ impl<T> From<T> for Nullable<T> {
 }
 
 impl<T> From<Option<T>> for Nullable<T> {
-    /// `None` becomes `null`.
+    /// Converts `None` into [`Nullable::Null`].
     fn from(value: Option<T>) -> Self {
         match value {
             None => Self::Null,
@@ -112,7 +112,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nullable<T> {
     }
 }
 
-/// Reads `null` or a value read by the seed `S`.
+/// A visitor that accepts `null` or a value deserialized by the seed `S`.
 pub(crate) struct NullableVisitor<S>(pub(crate) PhantomData<S>);
 
 impl<'de, S: DeserializeSeed<'de> + Default> Visitor<'de> for NullableVisitor<S> {

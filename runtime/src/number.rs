@@ -1,8 +1,8 @@
-//! [`Number`]: a JSON number that keeps its text and compares by exact value.
+//! [`Number`]: a JSON number that preserves its spelling and compares by exact value.
 //!
-//! Amounts must leave as they came in (`12.30` is not `12.3`) and limits must be exact
-//! for any length, so a number is never pushed through `f64`. Arithmetic beyond
-//! comparing, rounding and divisibility is left to the caller's decimal type.
+//! Amounts must be sent as they were received (`12.30` is not `12.3`) and limits must be exact for any
+//! length, so a number is never converted to `f64` internally. Arithmetic beyond comparison, rounding and
+//! divisibility is left to a decimal library; see the features `bigdecimal` and `rust_decimal`.
 
 #[cfg(any(feature = "bigdecimal", feature = "rust_decimal"))]
 mod convert;
@@ -23,178 +23,182 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::raw;
-use decimal::{Canonical, Decimal, Rounded};
-use grammar::{BUFFER, Scan, print_small, scan};
+use decimal::{CanonicalNumber, DecimalParts, RoundedNumber};
+use grammar::{BUFFER_SIZE, ScannedNumber, print_small, scan_number};
 
-/// A JSON number: kept as text, compared, ordered and hashed by exact value.
+/// A JSON number: stored as written, compared, ordered and hashed by exact value.
 ///
-/// `1`, `1.0` and `10e-1` are equal but print as they were written. Every operation
-/// costs time linear in the text, also for `1e1000000000`; nothing is expanded.
+/// `1`, `1.0` and `10e-1` are equal but print as they were written. Every operation takes time linear in the
+/// length of the number, also for `1e1000000000`: exponents are never expanded.
 ///
-/// Deserialises from `serde_json` only and refuses anything but a number with
-/// `expected a number`. Serialises the exact text.
+/// Deserializes from `serde_json` only and fails with `expected a number` for other types. Serializes the
+/// exact spelling.
 #[derive(Clone)]
-pub struct Number(Repr);
+pub struct Number(NumberRepr);
 
 #[derive(Clone)]
-enum Repr {
-    /// The value `digits / 10^scale`, where [`print_small`] gives back the text.
+enum NumberRepr {
+    /// The value `digits / 10^scale`, for numbers that [`print_small`] prints exactly as written.
     Small { digits: i64, scale: u8 },
-    /// Whatever does not fit: long numbers, exponents, `-0`.
+    /// All other numbers: long numbers, exponents, `-0`.
     Text(Cow<'static, str>),
 }
 
-/// Why a text or float is not a JSON number.
+/// The reason why a string, float or decimal cannot be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NumberError {
-    /// The text does not follow the number grammar of RFC 8259, section 6.
+    /// The string does not match the number grammar of RFC 8259, section 6.
     Syntax,
     /// The float is infinite or not a number.
     NotFinite,
-    /// The number has more digits, or an exponent further off, than the type has room for.
+    /// The number has more digits, or a larger exponent, than the target type can hold.
     Inexact,
 }
 
 impl Number {
-    /// A whole number.
+    /// Creates a whole number.
     #[inline]
     #[must_use]
-    pub const fn int(value: i64) -> Self {
-        Self(Repr::Small { digits: value, scale: 0 })
+    pub const fn from_i64(value: i64) -> Self {
+        Self(NumberRepr::Small { digits: value, scale: 0 })
     }
 
-    /// The number `digits / 10^scale`, written with exactly `scale` decimals:
-    /// `decimal(1230, 2)` is `12.30`.
+    /// Creates the number `digits / 10^scale`, written with exactly `scale` decimals: `from_decimal(1230, 2)`
+    /// is `12.30`.
     #[inline]
     #[must_use]
-    pub const fn decimal(digits: i64, scale: u8) -> Self {
-        Self(Repr::Small { digits, scale })
+    pub const fn from_decimal(digits: i64, scale: u8) -> Self {
+        Self(NumberRepr::Small { digits, scale })
     }
 
-    /// A number of any length from a text in the program, for generated tables. What is not in
-    /// the program goes through [`parse`](Self::parse).
+    /// Creates a number of any length from a string constant, for generated tables. Use
+    /// [`parse`](Self::parse) for strings from any other source.
     ///
     /// # Panics
-    /// When the text is no JSON number, which the compiler says of one in a constant:
+    /// Panics if the string is not a JSON number; in a constant this is a compile error:
     ///
     /// ```compile_fail,E0080
     /// const LIMIT: contract_runtime::Number = contract_runtime::Number::literal("one");
     /// ```
     #[must_use]
-    pub const fn literal(text: &'static str) -> Self {
-        match scan(text.as_bytes()) {
-            Some(Scan::Small { digits, scale }) => Self(Repr::Small { digits, scale }),
-            Some(Scan::Long) => Self(Repr::Text(Cow::Borrowed(text))),
-            None => panic!("a literal that is no JSON number"),
+    pub const fn from_literal(text: &'static str) -> Self {
+        match scan_number(text.as_bytes()) {
+            Some(ScannedNumber::Small { digits, scale }) => Self(NumberRepr::Small { digits, scale }),
+            Some(ScannedNumber::Long) => Self(NumberRepr::Text(Cow::Borrowed(text))),
+            None => panic!("the literal is not a JSON number"),
         }
     }
 
-    /// Reads exactly the JSON number grammar: no `+`, no leading zeros, no white space.
+    /// Parses exactly the JSON number grammar: no `+`, no leading zeros, no white space.
     ///
     /// Fails with [`NumberError::Syntax`] otherwise.
     pub fn parse(text: &str) -> Result<Self, NumberError> {
-        match scan(text.as_bytes()) {
-            Some(Scan::Small { digits, scale }) => Ok(Self(Repr::Small { digits, scale })),
-            Some(Scan::Long) => Ok(Self(Repr::Text(Cow::Owned(text.to_owned())))),
+        match scan_number(text.as_bytes()) {
+            Some(ScannedNumber::Small { digits, scale }) => Ok(Self(NumberRepr::Small { digits, scale })),
+            Some(ScannedNumber::Long) => Ok(Self(NumberRepr::Text(Cow::Owned(text.to_owned())))),
             None => Err(NumberError::Syntax),
         }
     }
 
-    /// The text as it was written; allocates for numbers that are stored in binary.
+    /// Returns the number as written. Allocates for numbers that are stored in binary.
     #[must_use]
-    pub fn text(&self) -> Cow<'_, str> {
+    pub fn to_json_text(&self) -> Cow<'_, str> {
         match &self.0 {
-            Repr::Small { .. } => Cow::Owned(self.with_text(str::to_owned)),
-            Repr::Text(text) => Cow::Borrowed(text),
+            NumberRepr::Small { .. } => Cow::Owned(self.with_text(str::to_owned)),
+            NumberRepr::Text(text) => Cow::Borrowed(text),
         }
     }
 
-    /// Calls `use_text` with the text, without allocating.
+    /// Calls `use_text` with the number as written, without allocating.
     pub(crate) fn with_text<R>(&self, use_text: impl FnOnce(&str) -> R) -> R {
         match &self.0 {
-            Repr::Small { digits, scale } => {
-                let mut buffer = [b'0'; BUFFER];
+            NumberRepr::Small { digits, scale } => {
+                let mut buffer = [b'0'; BUFFER_SIZE];
                 use_text(print_small(*digits, *scale, &mut buffer))
             }
-            Repr::Text(text) => use_text(text),
+            NumberRepr::Text(text) => use_text(text),
         }
     }
 
-    fn with_decimal<R>(&self, use_decimal: impl FnOnce(&Decimal<'_>) -> R) -> R {
-        self.with_text(|text| use_decimal(&Decimal::new(text)))
+    fn with_decimal<R>(&self, use_decimal: impl FnOnce(&DecimalParts<'_>) -> R) -> R {
+        self.with_text(|text| use_decimal(&DecimalParts::new(text)))
     }
 
-    /// Whether the value has no fraction: true for `1`, `1.0` and `1e2`.
+    /// Returns true if the value has no fraction: for `1`, `1.0` and `1e2`.
     #[must_use]
     pub fn is_integer(&self) -> bool {
         match self.0 {
-            Repr::Small { scale: 0, .. } => true,
-            Repr::Small { digits, scale } => pow10(scale).map_or(digits == 0, |unit| digits % unit == 0),
-            Repr::Text(_) => self.with_decimal(|number| number.is_integer()),
+            NumberRepr::Small { scale: 0, .. } => true,
+            NumberRepr::Small { digits, scale } => {
+                pow10(scale).map_or(digits == 0, |unit| digits % unit == 0)
+            }
+            NumberRepr::Text(_) => self.with_decimal(|number| number.is_integer()),
         }
     }
 
-    /// The value when it is a whole number within `i64`, however it is written.
+    /// Returns the value if it is a whole number within `i64`, however it is written.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match self.0 {
-            Repr::Small { digits, scale: 0 } => Some(digits),
+            NumberRepr::Small { digits, scale: 0 } => Some(digits),
             _ => self.as_i128().and_then(|value| i64::try_from(value).ok()),
         }
     }
 
-    /// The value when it is a whole number within `u64`, however it is written.
+    /// Returns the value if it is a whole number within `u64`, however it is written.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         self.as_i128().and_then(|value| u64::try_from(value).ok())
     }
 
-    /// The value when it is a whole number within `i128`, however it is written.
+    /// Returns the value if it is a whole number within `i128`, however it is written.
     #[must_use]
     pub fn as_i128(&self) -> Option<i128> {
         match self.0 {
-            Repr::Small { digits, scale: 0 } => Some(digits.into()),
-            Repr::Small { digits, scale } => match pow10(scale) {
+            NumberRepr::Small { digits, scale: 0 } => Some(digits.into()),
+            NumberRepr::Small { digits, scale } => match pow10(scale) {
                 Some(unit) => (digits % unit == 0).then(|| i128::from(digits / unit)),
                 None => (digits == 0).then_some(0),
             },
-            Repr::Text(_) => self.with_decimal(|number| number.to_i128()),
+            NumberRepr::Text(_) => self.with_decimal(|number| number.to_i128()),
         }
     }
 
-    /// The greatest whole number that is not above this one, where `i128` holds it: `12` of
-    /// `1.25e1`, `-1` of `-1e-9`. Costs time by the text, never by the exponent.
+    /// Returns the greatest integer less than or equal to this number if it fits into `i128`: `12` for
+    /// `1.25e1`, `-1` for `-1e-9`. Takes time linear in the length of the number, not in the exponent.
     #[must_use]
     pub fn floor(&self) -> Option<i128> {
-        let fraction_below = *self < Self::int(0) && !self.is_integer();
-        self.truncated()?.checked_sub(fraction_below.into())
+        let fraction_below = *self < Self::from_i64(0) && !self.is_integer();
+        self.to_i128_truncated()?.checked_sub(fraction_below.into())
     }
 
-    /// The least whole number that is not below this one, where `i128` holds it: `13` of
-    /// `1.25e1`, `0` of `-1e-9`. Costs time by the text, never by the exponent.
+    /// Returns the least integer greater than or equal to this number if it fits into `i128`: `13` for
+    /// `1.25e1`, `0` for `-1e-9`. Takes time linear in the length of the number, not in the exponent.
     #[must_use]
     pub fn ceil(&self) -> Option<i128> {
-        let fraction_above = *self > Self::int(0) && !self.is_integer();
-        self.truncated()?.checked_add(fraction_above.into())
+        let fraction_above = *self > Self::from_i64(0) && !self.is_integer();
+        self.to_i128_truncated()?.checked_add(fraction_above.into())
     }
 
-    /// The whole part, towards zero.
-    fn truncated(&self) -> Option<i128> {
+    /// Returns the integer part, rounded toward zero.
+    fn to_i128_truncated(&self) -> Option<i128> {
         match self.0 {
-            // Beyond 18 decimals the power exceeds every magnitude.
-            Repr::Small { digits, scale } => Some(pow10(scale).map_or(0, |unit| i128::from(digits / unit))),
-            Repr::Text(_) => self.with_decimal(|number| number.truncated()),
+            // With more than 18 decimals the power of ten exceeds every magnitude.
+            NumberRepr::Small { digits, scale } => {
+                Some(pow10(scale).map_or(0, |unit| i128::from(digits / unit)))
+            }
+            NumberRepr::Text(_) => self.with_decimal(|number| number.to_i128_truncated()),
         }
     }
 
-    /// Whether the value, whole or not, lies between the least and the greatest `i64`.
+    /// Returns true if the value, whole or not, lies between `i64::MIN` and `i64::MAX`.
     #[must_use]
     pub fn is_within_i64(&self) -> bool {
         self.is_between(i64::MIN.into(), i64::MAX.into())
     }
 
-    /// Whether the value, whole or not, lies between zero and the greatest `u64`.
+    /// Returns true if the value, whole or not, lies between zero and `u64::MAX`.
     #[must_use]
     pub fn is_within_u64(&self) -> bool {
         self.is_between(0, u64::MAX.into())
@@ -204,12 +208,12 @@ impl Number {
         self.floor().is_some_and(|floor| floor >= least) && self.ceil().is_some_and(|ceil| ceil <= greatest)
     }
 
-    /// The nearest `f64`; infinite beyond its range, zero below it.
+    /// Returns the nearest `f64`; infinite above its range, zero below it.
     #[must_use]
     pub fn to_f64(&self) -> f64 {
-        // Both operands are exact, so the one division rounds correctly.
+        // Both operands are exact, so the single division rounds correctly.
         const EXACT: u64 = 1 << 53;
-        if let Repr::Small { digits, scale } = self.0
+        if let NumberRepr::Small { digits, scale } = self.0
             && digits.unsigned_abs() <= EXACT
             && let Some(unit) = pow10(scale)
             && unit.unsigned_abs() <= EXACT
@@ -219,19 +223,19 @@ impl Number {
         self.with_text(|text| text.parse().unwrap_or(f64::NAN))
     }
 
-    /// Whether this number divided by `divisor` is a whole number, exactly.
+    /// Returns true if this number divided by `divisor` is exactly a whole number.
     ///
-    /// Zero is a multiple of everything but zero; nothing is a multiple of zero. Signs
-    /// do not matter. Linear in this number's text for divisors of up to 37 digits.
+    /// Zero is a multiple of everything except zero; nothing is a multiple of zero. Signs do not matter.
+    /// Takes time linear in the length of this number for divisors of up to 37 digits.
     #[must_use]
     pub fn is_multiple_of(&self, divisor: &Self) -> bool {
-        if let (&Repr::Small { digits: a, scale: sa }, &Repr::Small { digits: b, scale: sb }) =
+        if let (&NumberRepr::Small { digits: a, scale: sa }, &NumberRepr::Small { digits: b, scale: sb }) =
             (&self.0, &divisor.0)
         {
             if b == 0 {
                 return false;
             }
-            // Both in units of the finer scale, when that fits.
+            // Compare in units of the finer scale if that fits.
             let scaled = if sa <= sb {
                 pow10(sb - sa).and_then(|unit| a.checked_mul(unit)).map(|a| (a, b))
             } else {
@@ -244,53 +248,53 @@ impl Number {
         self.with_decimal(|number| divisor.with_decimal(|divisor| number.is_multiple_of(divisor)))
     }
 
-    /// Rounds to `decimals` decimals, halves away from zero: to three decimals,
-    /// `0.0005` becomes `0.001` and `-0.0005` becomes `-0.001`.
+    /// Rounds to `decimals` decimals, half away from zero: to three decimals, `0.0005` becomes `0.001` and
+    /// `-0.0005` becomes `-0.001`.
     ///
-    /// A value that needs no rounding comes back with its text; any other result has
-    /// exactly `decimals` decimals, and zero has no sign.
+    /// A value that needs no rounding keeps its spelling. Any other result has exactly `decimals` decimals,
+    /// and zero has no sign.
     #[must_use]
     pub fn round_half_up(&self, decimals: u8) -> Self {
-        if let Repr::Small { digits, scale } = self.0 {
+        if let NumberRepr::Small { digits, scale } = self.0 {
             return match scale.checked_sub(decimals) {
                 None | Some(0) => self.clone(),
                 Some(drop) => match divide_half_up(digits, drop) {
-                    (_, Exactness::Exact) => self.clone(),
-                    (digits, Exactness::Rounded) => Self::decimal(digits, decimals),
+                    (_, RoundingOutcome::Exact) => self.clone(),
+                    (digits, RoundingOutcome::Rounded) => Self::from_decimal(digits, decimals),
                 },
             };
         }
         match self.with_decimal(|number| number.round_half_up(decimals)) {
-            Rounded::Unchanged => self.clone(),
-            Rounded::Text(text) => match Self::parse(&text) {
+            RoundedNumber::Unchanged => self.clone(),
+            RoundedNumber::Text(text) => match Self::parse(&text) {
                 Ok(number) => number,
-                Err(_) => Self(Repr::Text(Cow::Owned(text))),
+                Err(_) => Self(NumberRepr::Text(Cow::Owned(text))),
             },
         }
     }
 
-    /// The value in whole units of `10^-decimals`, rounded as by
+    /// Returns the value in whole units of `10^-decimals`, rounded as by
     /// [`round_half_up`](Self::round_half_up): with two decimals, `12.345` is `1235`.
     ///
-    /// `None` when that does not fit an `i64`.
+    /// Returns `None` if that does not fit into `i64`.
     #[must_use]
-    pub fn scaled(&self, decimals: u8) -> Option<i64> {
+    pub fn to_scaled_i64(&self, decimals: u8) -> Option<i64> {
         match self.0 {
-            Repr::Small { digits, scale } => match scale.checked_sub(decimals) {
+            NumberRepr::Small { digits, scale } => match scale.checked_sub(decimals) {
                 Some(drop) => Some(divide_half_up(digits, drop).0),
                 None if digits == 0 => Some(0),
                 None => digits.checked_mul(pow10(decimals - scale)?),
             },
-            Repr::Text(_) => match self.with_decimal(|number| number.round_half_up(decimals)) {
-                Rounded::Unchanged => self.with_decimal(|number| number.units(decimals)),
-                Rounded::Text(text) => Decimal::new(&text).units(decimals),
+            NumberRepr::Text(_) => match self.with_decimal(|number| number.round_half_up(decimals)) {
+                RoundedNumber::Unchanged => self.with_decimal(|number| number.to_scaled_i64(decimals)),
+                RoundedNumber::Text(text) => DecimalParts::new(&text).to_scaled_i64(decimals),
             },
         }
     }
 
     #[inline(never)]
     fn cmp_unequal_scales(&self, other: &Self) -> Ordering {
-        if let (&Repr::Small { digits: a, scale: sa }, &Repr::Small { digits: b, scale: sb }) =
+        if let (&NumberRepr::Small { digits: a, scale: sa }, &NumberRepr::Small { digits: b, scale: sb }) =
             (&self.0, &other.0)
             && let (Some(ua), Some(ub)) = (pow10(sb.saturating_sub(sa)), pow10(sa.saturating_sub(sb)))
         {
@@ -303,7 +307,7 @@ impl Number {
     }
 }
 
-/// The powers of ten within `i64`.
+/// The powers of ten that fit into `i64`.
 const POWERS: [i64; 19] = {
     let mut powers = [1; 19];
     let mut at = 1;
@@ -314,31 +318,31 @@ const POWERS: [i64; 19] = {
     powers
 };
 
-/// `10^exponent` where it fits, which is up to 18.
+/// Returns `10^exponent` if it fits into `i64`, which is the case up to 18.
 #[inline]
 fn pow10(exponent: u8) -> Option<i64> {
     POWERS.get(usize::from(exponent)).copied()
 }
 
-enum Exactness {
+enum RoundingOutcome {
     Exact,
     Rounded,
 }
 
-/// `digits / 10^drop`, halves away from zero.
-fn divide_half_up(digits: i64, drop: u8) -> (i64, Exactness) {
+/// Divides `digits` by `10^drop`, rounding half away from zero.
+fn divide_half_up(digits: i64, drop: u8) -> (i64, RoundingOutcome) {
     let magnitude = digits.unsigned_abs();
     let Some(unit) = 10_u64.checked_pow(u32::from(drop)) else {
-        // 10^20 is more than twice the largest magnitude, so nothing reaches one half.
-        return (0, if digits == 0 { Exactness::Exact } else { Exactness::Rounded });
+        // 10^20 is more than twice the largest magnitude, so every quotient is below one half.
+        return (0, if digits == 0 { RoundingOutcome::Exact } else { RoundingOutcome::Rounded });
     };
     let (whole, rest) = (magnitude / unit, magnitude % unit);
     if rest == 0 {
-        // `digits` itself when the unit is 1, otherwise small enough for any cast.
-        return (if drop == 0 { digits } else { digits.signum() * whole as i64 }, Exactness::Exact);
+        // `digits` itself if the unit is 1, otherwise small enough for the cast.
+        return (if drop == 0 { digits } else { digits.signum() * whole as i64 }, RoundingOutcome::Exact);
     }
     let rounded = whole + u64::from(rest >= unit - rest);
-    (digits.signum() * rounded as i64, Exactness::Rounded)
+    (digits.signum() * rounded as i64, RoundingOutcome::Rounded)
 }
 
 impl PartialEq for Number {
@@ -361,11 +365,13 @@ impl Ord for Number {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
-            (Repr::Small { digits: a, scale: sa }, Repr::Small { digits: b, scale: sb }) if sa == sb => {
+            (NumberRepr::Small { digits: a, scale: sa }, NumberRepr::Small { digits: b, scale: sb })
+                if sa == sb =>
+            {
                 a.cmp(b)
             }
-            // Against a whole number, as most bounds are: with the bound known, two instructions.
-            (Repr::Small { digits: a, scale }, Repr::Small { digits: b, scale: 0 }) => {
+            // Against a whole number, as most bounds are: two instructions if the bound is constant.
+            (NumberRepr::Small { digits: a, scale }, NumberRepr::Small { digits: b, scale: 0 }) => {
                 match pow10(*scale).and_then(|unit| b.checked_mul(unit)) {
                     Some(b) => a.cmp(&b),
                     None => self.cmp_unequal_scales(other),
@@ -379,8 +385,8 @@ impl Ord for Number {
 impl Hash for Number {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let canonical = match self.0 {
-            Repr::Small { digits, scale } => Canonical::small(digits, scale),
-            Repr::Text(_) => self.with_decimal(|number| number.canonical()),
+            NumberRepr::Small { digits, scale } => CanonicalNumber::from_scaled(digits, scale),
+            NumberRepr::Text(_) => self.with_decimal(|number| number.to_canonical()),
         };
         canonical.hash(state);
     }
@@ -409,29 +415,29 @@ impl FromStr for Number {
 impl From<i64> for Number {
     #[inline]
     fn from(value: i64) -> Self {
-        Self::int(value)
+        Self::from_i64(value)
     }
 }
 
 impl From<i32> for Number {
     #[inline]
     fn from(value: i32) -> Self {
-        Self::int(value.into())
+        Self::from_i64(value.into())
     }
 }
 
 impl From<u32> for Number {
     #[inline]
     fn from(value: u32) -> Self {
-        Self::int(value.into())
+        Self::from_i64(value.into())
     }
 }
 
 impl From<u64> for Number {
     fn from(value: u64) -> Self {
         match i64::try_from(value) {
-            Ok(value) => Self::int(value),
-            Err(_) => Self(Repr::Text(Cow::Owned(value.to_string()))),
+            Ok(value) => Self::from_i64(value),
+            Err(_) => Self(NumberRepr::Text(Cow::Owned(value.to_string()))),
         }
     }
 }
@@ -439,7 +445,7 @@ impl From<u64> for Number {
 impl TryFrom<f64> for Number {
     type Error = NumberError;
 
-    /// The shortest text that reads back as the same float: `0.1`, `1`, `1e300`, `-0`.
+    /// Converts into the shortest number that parses back to the same float: `0.1`, `1`, `1e300`, `-0`.
     ///
     /// Fails with [`NumberError::NotFinite`] for infinities and NaN.
     fn try_from(value: f64) -> Result<Self, NumberError> {
@@ -455,7 +461,7 @@ impl TryFrom<f64> for Number {
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Repr::Small { digits, scale: 0 } => serializer.serialize_i64(digits),
+            NumberRepr::Small { digits, scale: 0 } => serializer.serialize_i64(digits),
             _ => self.with_text(|text| {
                 serde_json::from_str::<&RawValue>(text)
                     .map_err(|_| S::Error::custom("a number literal is not a JSON number"))?
@@ -467,11 +473,11 @@ impl Serialize for Number {
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = raw::text(deserializer)?;
-        let parsed = match scan(text.as_bytes()) {
-            Some(Scan::Small { digits, scale }) => Self(Repr::Small { digits, scale }),
-            Some(Scan::Long) => Self(Repr::Text(Cow::Owned(text.into_owned()))),
-            None => return Err(raw::unexpected(&text, "a number")),
+        let text = raw::read_raw_text(deserializer)?;
+        let parsed = match scan_number(text.as_bytes()) {
+            Some(ScannedNumber::Small { digits, scale }) => Self(NumberRepr::Small { digits, scale }),
+            Some(ScannedNumber::Long) => Self(NumberRepr::Text(Cow::Owned(text.into_owned()))),
+            None => return Err(raw::type_mismatch(&text, "a number")),
         };
         Ok(parsed)
     }
@@ -482,7 +488,7 @@ impl fmt::Display for NumberError {
         f.write_str(match self {
             Self::Syntax => "not a JSON number",
             Self::NotFinite => "not a finite number",
-            Self::Inexact => "beyond what the type holds exactly",
+            Self::Inexact => "not exactly representable in the target type",
         })
     }
 }

@@ -1,246 +1,244 @@
-//! What a contract says about its operations, as plain data, and how to find one.
+//! The generated table of operations as plain data, and lookups in it.
 //!
-//! The generator writes a table of [`Operation`]s; the server dispatches by it, a client
-//! describes its calls with it, and whoever stands in between (scopes, idempotency, limits)
-//! decides by it. No HTTP library is needed for any of that, and no search allocates.
+//! The generator writes a table of [`Operation`]s. The server routes by it, the client encodes requests by
+//! it, and middleware (scopes, idempotency, limits) reads it. The table needs no HTTP library, and lookups do
+//! not allocate.
 
 #[cfg(feature = "server")]
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::media::MediaType;
+use crate::media_type::MediaType;
+use crate::parameters::{Parameter, ScalarType};
 #[cfg(feature = "server")]
-use crate::parameters::{Location, Mark, query::decode};
-use crate::parameters::{Parameter, Scalar};
+use crate::parameters::{ParameterLocation, RouteMatch, query::decode_query};
+use crate::path_template;
+pub use crate::path_template::normalize_template as normalize_path;
 use crate::schema::Validator;
-pub use crate::sequence::Framing;
-use crate::template;
-pub use crate::template::normal as normal_path;
+pub use crate::sequence::ItemFraming;
 
-mod items;
+mod item_format;
 mod search;
 
-pub use self::items::{ItemForm, Items};
+pub use self::item_format::{ItemEncoding, ItemFormat};
 
-/// One method of one path.
+/// One operation: a method of a path.
 #[derive(Clone, Copy)]
 pub struct Operation {
-    /// `operationId`.
+    /// The `operationId`, unique in its document.
     pub id: &'static str,
-    /// Upper case: `GET`.
+    /// The HTTP method in upper case, such as `GET`.
     pub method: &'static str,
-    /// The path template: `/pets/{id}`, in its normal form ([`normal_path`]). Pairs that the query of every request has stand behind it, as
-    /// they are sent: `/pets?kind=cat`. Of webhooks and callbacks the name, which begins otherwise, or
-    /// the id where an earlier one has that name and method.
+    /// The path template, such as `/pets/{id}`, in its normal form ([`normalize_path`]). Query pairs that
+    /// every request has follow it as they are sent: `/pets?kind=cat`. For webhooks and callbacks the name,
+    /// which does not begin with `/`, or the id if an earlier one has the same name and method.
     pub path: &'static str,
-    /// `tags`, as the contract orders them.
+    /// The `tags`, in the order of the contract.
     pub tags: &'static [&'static str],
-    /// `summary`, or empty.
+    /// The `summary` of the operation; empty if it has none.
     pub summary: &'static str,
-    /// Whether a caller need not sign in.
+    /// Whether the operation can be called without authentication.
     pub anonymous: bool,
-    /// Alternatives of scopes: all scopes of any one of them suffice. Empty when no scope
-    /// is asked for.
+    /// Alternatives of scopes, each with scopes that are required together. Empty if no scope is required.
     pub scopes: &'static [&'static [&'static str]],
-    /// Whether it requires the header that makes a repetition harmless.
+    /// Whether the operation requires an idempotency key header.
     pub idempotent: bool,
-    /// What a second sending of the same request does.
-    pub repeat: Repeat,
-    /// `deprecated`.
+    /// Whether a request may be sent a second time.
+    pub repeat: RepeatSafety,
+    /// Whether the contract marks it `deprecated`.
     pub deprecated: bool,
-    /// Its parameters, in document order.
+    /// The parameters, in document order.
     pub parameters: &'static [Parameter],
-    /// Its request body.
-    pub body: Option<Body>,
-    /// What it answers, in document order.
-    pub responses: &'static [Response],
-    /// Addresses of its own that take the place of the document's, variables filled in with
-    /// their defaults. Empty for most.
+    /// The request body, if the operation has one.
+    pub body: Option<BodySpec>,
+    /// The responses, in document order.
+    pub responses: &'static [ResponseSpec],
+    /// Server URLs of the operation that replace those of the document, with the defaults of their variables.
+    /// Empty for most operations.
     pub servers: &'static [&'static str],
 }
 
-/// What a second sending of the same request would do.
+/// The effect of sending the same request a second time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeat {
-    /// It only reads (RFC 9110, 9.2.1, or the contract's owner says so).
+pub enum RepeatSafety {
+    /// Read-only (RFC 9110, 9.2.1, or by configuration).
     Safe,
-    /// It changes nothing more, by its method (RFC 9110, 9.2.2) or by what its owner says.
+    /// Repetition has no further effect, by the method (RFC 9110, 9.2.2) or by configuration.
     Idempotent,
-    /// It changes nothing more, since the request carries an idempotency key.
+    /// Repetition has no further effect, since the request carries an idempotency key.
     Keyed,
-    /// It may act a second time.
-    Once,
+    /// Repetition may have a further effect, so the request must not be repeated blindly.
+    NonIdempotent,
 }
 
-impl Repeat {
-    /// Whether a second sending does no more than the first.
+impl RepeatSafety {
+    /// Returns true if repetition has no further effect.
     #[must_use]
     pub const fn is_harmless(self) -> bool {
-        !matches!(self, Self::Once)
+        !matches!(self, Self::NonIdempotent)
     }
 }
 
-/// One entry of an operation's answers.
+/// One entry of the `responses` of an operation.
 #[derive(Clone, Copy, Debug)]
-pub struct Response {
-    /// Which statuses it stands for.
-    pub statuses: Statuses,
-    /// Whether they are what was asked for.
-    pub outcome: Outcome,
-    /// The media types that it may have; empty for an answer without a body.
-    pub content: &'static [Content],
+pub struct ResponseSpec {
+    /// The statuses that the entry describes.
+    pub statuses: StatusRange,
+    /// Whether it is a success or an error.
+    pub kind: ResponseKind,
+    /// The media types of the body; empty for a response without a body.
+    pub content: &'static [ContentSpec],
 }
 
-/// The statuses that an entry stands for.
+/// The statuses that a response entry describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Statuses {
-    /// `200`
+pub enum StatusRange {
+    /// One status, such as `200`.
     Code(u16),
-    /// `4XX`: the first digit.
+    /// A class of statuses, by the first digit: `4XX`.
     Class(u16),
-    /// `default`: refusals that no other entry names; with [`Outcome::Success`] `2XX` too.
+    /// `default`: error statuses without an entry of their own. As a [`ResponseKind::Success`], `2XX` too.
     Default,
 }
 
-/// Whether an answer is what was asked for. Both sides read it from the same row.
+/// Whether a response is a success or an error, for client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is: the client's `Ok`, the server's `Ok`.
+pub enum ResponseKind {
+    /// A success: `Ok` of the client and of the server.
     Success,
-    /// It says why not.
-    Refusal,
+    /// An error: `Err` of the client and of the server.
+    Error,
 }
 
-impl Response {
-    /// What the contract says of a media type, the more literal first.
+impl ResponseSpec {
+    /// Returns the row of a media type; the most specific one if several ranges match.
     #[must_use]
-    pub fn of(&self, media_type: &str) -> Option<&'static Content> {
-        most_literal(self.content, media_type)
+    pub fn content_for(&self, media_type: &str) -> Option<&'static ContentSpec> {
+        most_specific(self.content, media_type)
     }
 }
 
-/// Of several ranges that a media type is in, the more literal one.
-fn most_literal(content: &'static [Content], media_type: &str) -> Option<&'static Content> {
-    let media_type = MediaType::of(media_type);
-    let fits = content.iter().filter(|content| MediaType::of(content.media_type).contains(&media_type));
-    fits.min_by_key(|content| MediaType::of(content.media_type).openness())
+/// Returns the most specific row whose media type matches.
+fn most_specific(content: &'static [ContentSpec], media_type: &str) -> Option<&'static ContentSpec> {
+    let media_type = MediaType::parse(media_type);
+    let fits = content.iter().filter(|content| MediaType::parse(content.media_type).contains(&media_type));
+    fits.min_by_key(|content| MediaType::parse(content.media_type).wildcard_rank())
 }
 
-/// What an operation reads from a request's body.
+/// The `requestBody` of an operation, with its media types.
 #[derive(Clone, Copy, Debug)]
-pub struct Body {
-    /// Whether a request without a body is refused.
+pub struct BodySpec {
+    /// Whether a request without a body is rejected.
     pub required: bool,
-    /// The media types that it may have, in document order.
-    pub content: &'static [Content],
+    /// The accepted media types, in document order.
+    pub content: &'static [ContentSpec],
 }
 
-/// One media type of a body.
+/// One media type of a request or response body.
 #[derive(Clone, Copy)]
-pub struct Content {
-    /// `application/json`, or a range: `image/*`.
+pub struct ContentSpec {
+    /// The media type or a range: `application/json`, `image/*`.
     pub media_type: &'static str,
-    /// How its bytes are read.
-    pub format: Format,
+    /// How bodies of this media type are encoded.
+    pub format: BodyFormat,
     /// URI of its schema with JSON Pointer, or empty.
     pub schema: &'static str,
-    /// Checks a body.
+    /// Validates a body, or each item of a stream.
     pub validator: Option<Validator<'static>>,
 }
 
-/// Bytes whose media type the contract leaves open.
+/// Bytes with a media type that the contract leaves open.
 #[cfg(any(feature = "client", feature = "server"))]
 #[derive(Clone, PartialEq, Eq)]
-pub struct Typed {
-    /// `image/png`
+pub struct TypedBytes {
+    /// The media type, such as `image/png`.
     pub media_type: String,
-    /// The bytes.
+    /// The content.
     pub bytes: bytes::Bytes,
 }
 
 #[cfg(any(feature = "client", feature = "server"))]
-impl Typed {
-    /// Bytes of a media type.
+impl TypedBytes {
+    /// Creates a body of this media type.
     pub fn new(media_type: impl Into<String>, bytes: impl Into<bytes::Bytes>) -> Self {
         Self { media_type: media_type.into(), bytes: bytes.into() }
     }
 }
 
-/// Size and media type: what they hold is nobody's to log.
+/// Shows the size and the media type: the content may be secret.
 #[cfg(any(feature = "client", feature = "server"))]
-impl fmt::Debug for Typed {
+impl fmt::Debug for TypedBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes of {}", self.bytes.len(), self.media_type)
     }
 }
 
-/// How the bytes of a body are read and written.
+/// How a request or response body is encoded.
 #[derive(Clone, Copy, Debug)]
-pub enum Format {
-    /// A JSON document.
+pub enum BodyFormat {
+    /// One JSON document, validated as a whole.
     Json,
-    /// UTF-8 text.
+    /// Plain text, which must be valid UTF-8.
     Text,
-    /// Bytes, taken as they are.
+    /// Bytes that are passed on without decoding.
     Bytes,
-    /// `application/x-www-form-urlencoded`: the fields that the contract declares, and how
-    /// others are read.
-    Form(&'static [Parameter], Scalar),
-    /// `multipart/form-data`, with the parts that the contract declares.
-    Multipart(&'static [Part]),
-    /// Bytes, handed on as they come.
-    Pieces,
-    /// Items one after another, handed on as they come; the validator is that of each.
-    Items(Items),
+    /// `application/x-www-form-urlencoded` with the declared fields and the type of undeclared ones.
+    Form(&'static [Parameter], ScalarType),
+    /// `multipart/form-data` with the declared parts.
+    Multipart(&'static [PartSpec]),
+    /// Bytes that are streamed as they arrive.
+    Stream,
+    /// A stream of items; the validator applies to each item.
+    Items(ItemFormat),
 }
 
-/// How a member of a multipart body becomes parts.
+/// The parts of one property of a multipart body.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
-    /// Its name.
+pub struct PartSpec {
+    /// The name of the property and its parts.
     pub name: &'static str,
-    /// What each part stands for.
-    pub form: PartForm,
-    /// How many there are.
-    pub parts: Parts,
-    /// `Content-Type` of each part, unless the file has its own; empty for none.
+    /// The encoding of each part.
+    pub encoding: PartEncoding,
+    /// The number of parts.
+    pub count: PartCount,
+    /// `ContentSpec-Type` of each part unless the file has its own; empty for none.
     pub media_type: &'static str,
 }
 
-/// What a part of a body stands for.
+/// The encoding of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartForm {
-    /// Bytes.
+pub enum PartEncoding {
+    /// Bytes without decoding.
     Binary,
-    /// UTF-8 text of one value.
-    Text(Scalar),
+    /// One value as UTF-8 text.
+    Text(ScalarType),
     /// A JSON document.
     Json,
 }
 
-/// How many parts a member has.
+/// The number of parts of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parts {
-    /// One.
-    One,
-    /// One for each element of a list.
-    Each,
+pub enum PartCount {
+    /// Exactly one part; a second one is an error.
+    Single,
+    /// One part per element of a list.
+    PerElement,
     /// One value or a list; a single part is one value.
-    OneOrEach,
+    SingleOrPerElement,
 }
 
-impl Body {
-    /// What the contract says of a media type, the more literal first: `image/png`, then
-    /// `image/*`, then `*/*`. Parameters do not matter.
+impl BodySpec {
+    /// Returns the row of a media type; the most specific one if several ranges match: `image/png`, then
+    /// `image/*`, then `*/*`. Parameters of the media type are ignored.
     #[must_use]
-    pub fn of(&self, media_type: &str) -> Option<&'static Content> {
-        most_literal(self.content, media_type)
+    pub fn content_for(&self, media_type: &str) -> Option<&'static ContentSpec> {
+        most_specific(self.content, media_type)
     }
 }
 
 impl Operation {
-    /// An operation of which nothing is said.
-    pub const NONE: Self = Self {
+    /// An operation without any details, for struct update syntax.
+    pub const EMPTY: Self = Self {
         id: "",
         method: "GET",
         path: "/",
@@ -249,7 +247,7 @@ impl Operation {
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
         body: None,
@@ -257,64 +255,64 @@ impl Operation {
         servers: &[],
     };
 
-    /// Whether it is a webhook or a callback, which is sent to an address of its receiver's: it has a
-    /// name where others have a path.
+    /// Returns true for webhooks and callbacks, which are sent to an address that the receiver chooses.
     #[must_use]
     pub fn is_webhook(&self) -> bool {
         !self.path.starts_with('/')
     }
 
-    /// The first tag: the area that the operation belongs to. Empty without tags.
+    /// Returns the first tag, by which operations are grouped; empty without tags.
     #[must_use]
-    pub fn area(&self) -> &'static str {
+    pub fn first_tag(&self) -> &'static str {
         self.tags.first().copied().unwrap_or("")
     }
 
-    /// Whether what was granted suffices: all scopes of one alternative. An operation that
-    /// asks for no scope is satisfied by any caller.
+    /// Returns true if the granted scopes include all scopes of one alternative, or if no scope is required.
     pub fn permits(&self, granted: impl Fn(&str) -> bool) -> bool {
         self.scopes.is_empty() || self.scopes.iter().any(|all| all.iter().all(|s| granted(s)))
     }
 
-    /// What the contract says of a status: its own entry, that of its class, `default`.
+    /// Returns the entry of a status: its own, that of its class, or `default`.
     #[must_use]
-    pub fn response(&self, status: u16) -> Option<&'static Response> {
-        let of = |due: Statuses| self.responses.iter().find(|response| response.statuses == due);
+    pub fn response_for_status(&self, status: u16) -> Option<&'static ResponseSpec> {
+        let of = |due: StatusRange| self.responses.iter().find(|response| response.statuses == due);
         let default = || {
-            of(Statuses::Default).filter(|response| match response.outcome {
-                Outcome::Success => (200..=299).contains(&status) || status >= 400,
-                Outcome::Refusal => status >= 400,
+            of(StatusRange::Default).filter(|response| match response.kind {
+                ResponseKind::Success => (200..=299).contains(&status) || status >= 400,
+                ResponseKind::Error => status >= 400,
             })
         };
-        of(Statuses::Code(status)).or_else(|| of(Statuses::Class(status / 100))).or_else(default)
+        of(StatusRange::Code(status)).or_else(|| of(StatusRange::Class(status / 100))).or_else(default)
     }
 
-    /// Whether a status is what was asked for; `None` when the contract does not name it.
+    /// Returns whether a status is a success or an error; `None` if the contract does not list it.
     #[must_use]
-    pub fn outcome(&self, status: u16) -> Option<Outcome> {
-        let response = self.response(status)?;
-        // What stands for successes in the absence of others stands for refusals as well.
-        let refusal = response.statuses == Statuses::Default && status >= 400;
-        Some(if refusal { Outcome::Refusal } else { response.outcome })
+    pub fn response_kind(&self, status: u16) -> Option<ResponseKind> {
+        let response = self.response_for_status(status)?;
+        // A `default` that describes successes, for lack of others, describes errors as well.
+        let refusal = response.statuses == StatusRange::Default && status >= 400;
+        Some(if refusal { ResponseKind::Error } else { response.kind })
     }
 
-    /// Whether the path fits the template. Of both is compared what must be percent-encoded as that, in either case;
-    /// `%61` is no `a`, and `%2F` is no `/`. A placeholder stands for at least one character and for no `/`.
+    /// Returns true if the path matches the template. Characters that must be percent-encoded are compared in
+    /// encoded form with hexadecimal digits of either case; `%61` does not match `a`, and `%2F` does not
+    /// match `/`. A placeholder matches one or more characters other than `/`.
     #[must_use]
-    pub fn matches(&self, path: &str) -> bool {
-        template::matches(self.path, path)
+    pub fn matches_path(&self, path: &str) -> bool {
+        path_template::matches_path(self.path, path)
     }
 
-    /// Whether the query has the pairs that stand behind the path template.
+    /// Returns true if the query has the pairs of the path template.
     #[cfg(feature = "server")]
     fn has_pairs(&self, query: &str) -> bool {
-        pairs(template::parts(self.path).1).all(|(name, value)| {
-            let (name, value) = (decode(name), decode(value));
-            name.is_some_and(|name| texts(query, &name).any(|text| text == value))
+        split_query(path_template::split_query(self.path).1).all(|(name, value)| {
+            let (name, value) = (decode_query(name), decode_query(value));
+            name.is_some_and(|name| decoded_values(query, &name).any(|text| text == value))
         })
     }
 
-    /// Whether a request has the marks of the operation ([`Parameter::mark`]), or those that are texts.
+    /// Returns true if a request matches the parameters that select the operation
+    /// ([`Parameter::route_match`]), or, with `texts_alone`, those with a constant value.
     #[cfg(feature = "server")]
     fn has_marks<'a>(
         &self,
@@ -322,43 +320,44 @@ impl Operation {
         query: &str,
         header: &impl Fn(&str) -> Option<&'a [u8]>,
     ) -> bool {
-        self.parameters.iter().all(|row| match (row.mark, row.location) {
+        self.parameters.iter().all(|row| match (row.route_match, row.location) {
             (None, _) => true,
-            (Some(Mark::There), _) if texts_alone => true,
-            (Some(Mark::There), Location::Header) => header(row.name).is_some(),
-            (Some(Mark::Text(text)), Location::Header) => {
+            (Some(RouteMatch::Present), _) if texts_alone => true,
+            (Some(RouteMatch::Present), ParameterLocation::Header) => header(row.name).is_some(),
+            (Some(RouteMatch::Equals(text)), ParameterLocation::Header) => {
                 header(row.name).is_some_and(|found| found.trim_ascii() == text.as_bytes())
             }
-            (Some(Mark::There), _) => texts(query, row.name).next().is_some(),
-            (Some(Mark::Text(text)), _) => {
-                texts(query, row.name).any(|found| found.is_some_and(|found| found == text))
+            (Some(RouteMatch::Present), _) => decoded_values(query, row.name).next().is_some(),
+            (Some(RouteMatch::Equals(text)), _) => {
+                decoded_values(query, row.name).any(|found| found.is_some_and(|found| found == text))
             }
         })
     }
 
-    /// The text in the place of a placeholder, still percent-encoded. `None` when the path
-    /// does not fit or there is no such placeholder.
+    /// Returns the value of a placeholder, still percent-encoded. `None` if the path does not match or the
+    /// placeholder does not exist.
     #[must_use]
     pub fn path_value<'p>(&self, path: &'p str, name: &str) -> Option<&'p str> {
-        template::value(self.path, path, name)
+        path_template::placeholder_value(self.path, path, name)
     }
 }
 
-/// The pairs of a query, still percent-encoded.
+/// Splits a query into pairs, still percent-encoded.
 #[cfg(feature = "server")]
-fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
+fn split_query(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let each = query.split('&').filter(|pair| !pair.is_empty());
     each.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// What stands behind a name in a query; `None` for what is no text.
+/// Returns the values of a name in a query; `None` for a value that cannot be decoded.
 #[cfg(feature = "server")]
-fn texts<'q>(query: &'q str, name: &str) -> impl Iterator<Item = Option<Cow<'q, str>>> {
-    let named = pairs(query).filter(move |(each, _)| decode(each).is_some_and(|each| each == name));
-    named.map(|(_, value)| decode(value))
+fn decoded_values<'q>(query: &'q str, name: &str) -> impl Iterator<Item = Option<Cow<'q, str>>> {
+    let named =
+        split_query(query).filter(move |(each, _)| decode_query(each).is_some_and(|each| each == name));
+    named.map(|(_, value)| decode_query(value))
 }
 
-/// Two descriptions of the same method and path of a contract are equal.
+/// Compares id, method and path.
 impl PartialEq for Operation {
     fn eq(&self, other: &Self) -> bool {
         (self.id, self.method, self.path) == (other.id, other.method, other.path)
@@ -373,97 +372,100 @@ impl fmt::Debug for Operation {
     }
 }
 
-impl fmt::Debug for Content {
+impl fmt::Debug for ContentSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.media_type, self.schema)
     }
 }
 
-/// All operations of a contract, searchable.
+/// A searchable table of all operations.
 #[derive(Clone, Copy, Debug)]
-pub struct Operations {
+pub struct OperationTable {
     all: &'static [Operation],
     order: &'static [u16],
 }
 
-/// What stands at a method and path.
+/// The result of a lookup by method and path.
 #[derive(Clone, Copy, Debug)]
-pub enum Lookup {
-    /// This operation.
+pub enum OperationLookup {
+    /// The operation that serves the request.
     Found(&'static Operation),
-    /// The path exists, the method does not.
-    WrongMethod(Allowed),
-    /// No such path.
-    Nothing,
+    /// The path exists, but not with this method.
+    MethodNotAllowed(AllowedMethods),
+    /// No operation has this path.
+    NotFound,
 }
 
-/// The methods that a path has.
+/// The methods of a path.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowed {
-    operations: Operations,
+pub struct AllowedMethods {
+    operations: OperationTable,
     first: usize,
 }
 
-impl Operations {
-    /// A table. `order` lists the indices of `all` so that of two templates that match the
-    /// same path the more literal comes first, and equal templates stand together; the
-    /// generator works it out.
+impl OperationTable {
+    /// Creates a table. `order` has the indices of `all` in the order of the search: of two templates that
+    /// match the same path the more literal one comes first, and equal templates are adjacent. The generator
+    /// computes it.
     #[must_use]
     pub const fn new(all: &'static [Operation], order: &'static [u16]) -> Self {
         Self { all, order }
     }
 
-    /// Every operation, in document order.
+    /// Returns all rows of the table, in document order.
     #[must_use]
     pub const fn all(&self) -> &'static [Operation] {
         self.all
     }
 
-    /// The operation with this `operationId`.
+    /// Finds an operation by its `operationId`, which is compared exactly.
     #[must_use]
-    pub fn by_id(&self, id: &str) -> Option<&'static Operation> {
+    pub fn find_by_id(&self, id: &str) -> Option<&'static Operation> {
         self.all.iter().find(|operation| operation.id == id)
     }
 
-    /// The operation at a method and a path (without query), the first where there are several: a
-    /// request as a whole is for [`Operations::find_asked`]. Literal segments beat
-    /// placeholders from the left; the path is settled before the method is looked at.
-    /// `HEAD` finds the `GET` operation unless there is one of its own (RFC 9110, 9.3.2).
+    /// Finds the operation by method and path (without query), the first if there are several; a complete
+    /// request needs [`OperationTable::find_request`].
+    ///
+    /// Literal segments take precedence over placeholders from left to right. The path is matched before the
+    /// method. `HEAD` finds the `GET` operation unless there is a `HEAD` operation (RFC 9110, 9.3.2).
     #[must_use]
-    pub fn find(&self, method: &str, path: &str) -> Lookup {
-        let Some(first) = search::first(self, path) else { return Lookup::Nothing };
-        let allowed = Allowed { operations: *self, first };
+    pub fn find(&self, method: &str, path: &str) -> OperationLookup {
+        let Some(first) = search::find_first_match(self, path) else { return OperationLookup::NotFound };
+        let allowed = AllowedMethods { operations: *self, first };
         let by_method = |method| allowed.operations().find(|o| o.method == method);
         match by_method(method).or_else(|| (method == "HEAD").then(|| by_method("GET")).flatten()) {
-            Some(operation) => Lookup::Found(operation),
-            None => Lookup::WrongMethod(allowed),
+            Some(operation) => OperationLookup::Found(operation),
+            None => OperationLookup::MethodNotAllowed(allowed),
         }
     }
 
-    /// The same for a request with a query (without its `?`) and headers, by which operations of the
-    /// same method and path are told apart where they are not one: by the pairs behind a path template,
-    /// and by the marks of parameters. A request with the marks of none is for the first whose texts it
-    /// has, else for the first of all, which then says what is missing.
+    /// Finds the operation of a request. `query` is without `?`.
+    ///
+    /// Operations with the same method and path are distinguished by the query pairs of their templates and
+    /// by the parameters with a [`RouteMatch`](crate::parameters::RouteMatch). A request that matches none is
+    /// for the first operation whose constants it has, else for the first of all, which then reports what is
+    /// missing.
     #[cfg(feature = "server")]
     #[must_use]
-    pub fn find_asked<'a>(
+    pub fn find_request<'a>(
         &self,
         method: &str,
         path: &str,
         query: &str,
         header: impl Fn(&str) -> Option<&'a [u8]>,
-    ) -> Lookup {
-        let Some(first) = search::first(self, path) else { return Lookup::Nothing };
-        let allowed = Allowed { operations: *self, first };
+    ) -> OperationLookup {
+        let Some(first) = search::find_first_match(self, path) else { return OperationLookup::NotFound };
+        let allowed = AllowedMethods { operations: *self, first };
         let by_method = |method| {
             let here = || allowed.operations().filter(move |o| o.method == method && o.has_pairs(query));
             let marked = |texts_alone| here().find(|o| o.has_marks(texts_alone, query, &header));
             marked(false).or_else(|| marked(true)).or_else(|| here().next())
         };
         match by_method(method).or_else(|| (method == "HEAD").then(|| by_method("GET")).flatten()) {
-            Some(operation) => Lookup::Found(operation),
-            None if allowed.methods().any(|other| other == method) => Lookup::Nothing,
-            None => Lookup::WrongMethod(allowed),
+            Some(operation) => OperationLookup::Found(operation),
+            None if allowed.methods().any(|other| other == method) => OperationLookup::NotFound,
+            None => OperationLookup::MethodNotAllowed(allowed),
         }
     }
 
@@ -472,11 +474,11 @@ impl Operations {
     }
 }
 
-impl Allowed {
-    /// The path's methods, `HEAD` included where there is `GET`.
+impl AllowedMethods {
+    /// Returns the methods of the path, including `HEAD` if it has `GET`.
     pub fn methods(&self) -> impl Iterator<Item = &'static str> + use<> {
         let has_head = self.operations().any(|operation| operation.method == "HEAD");
-        // Operations of one method stand together.
+        // Operations with the same method are adjacent.
         let mut last = "";
         let first =
             move |operation: &&Operation| std::mem::replace(&mut last, operation.method) != operation.method;
@@ -491,7 +493,7 @@ impl Allowed {
         let template = operations.at(first).map_or("", |operation| operation.path);
         (first..operations.order.len())
             .map_while(move |at| operations.at(at))
-            .take_while(move |operation| template::same_shape(template, operation.path))
+            .take_while(move |operation| path_template::same_shape(template, operation.path))
     }
 }
 
@@ -500,7 +502,7 @@ mod tests {
     use super::*;
 
     const fn operation(id: &'static str, method: &'static str, path: &'static str) -> Operation {
-        Operation { id, method, path, ..Operation::NONE }
+        Operation { id, method, path, ..Operation::EMPTY }
     }
 
     static ALL: &[Operation] = &[
@@ -509,13 +511,13 @@ mod tests {
         operation("drop", "DELETE", "/pets/{petId}"),
         operation("file", "GET", "/files/{name}.json"),
     ];
-    const TABLE: Operations = Operations::new(ALL, &[3, 1, 0, 2]);
+    const TABLE: OperationTable = OperationTable::new(ALL, &[3, 1, 0, 2]);
 
     fn found(method: &str, path: &str) -> String {
         match TABLE.find(method, path) {
-            Lookup::Found(operation) => operation.id.to_owned(),
-            Lookup::WrongMethod(allowed) => allowed.methods().collect::<Vec<_>>().join(", "),
-            Lookup::Nothing => "-".to_owned(),
+            OperationLookup::Found(operation) => operation.id.to_owned(),
+            OperationLookup::MethodNotAllowed(allowed) => allowed.methods().collect::<Vec<_>>().join(", "),
+            OperationLookup::NotFound => "-".to_owned(),
         }
     }
 
@@ -537,13 +539,15 @@ mod tests {
     #[test]
     fn operations_of_one_path_are_found_by_what_marks_them() {
         const fn action(text: &'static str) -> Parameter {
-            Parameter { name: "Action", mark: Some(Mark::Text(text)), ..Parameter::QUERY }
+            Parameter { name: "Action", route_match: Some(RouteMatch::Equals(text)), ..Parameter::QUERY }
         }
         const RUN: &[Parameter] = &[action("Run it")];
-        const STOP: &[Parameter] =
-            &[action("Stop"), Parameter { name: "when", mark: Some(Mark::There), ..Parameter::QUERY }];
+        const STOP: &[Parameter] = &[
+            action("Stop"),
+            Parameter { name: "when", route_match: Some(RouteMatch::Present), ..Parameter::QUERY },
+        ];
         const TARGET: &[Parameter] =
-            &[Parameter { name: "X-Target", mark: Some(Mark::There), ..Parameter::HEADER }];
+            &[Parameter { name: "X-Target", route_match: Some(RouteMatch::Present), ..Parameter::HEADER }];
         static ALL: &[Operation] = &[
             Operation { parameters: RUN, ..operation("run", "GET", "/") },
             Operation { parameters: STOP, ..operation("stop", "GET", "/") },
@@ -552,15 +556,17 @@ mod tests {
             operation("cat", "GET", "/pets/{id}?kind=cat"),
             operation("dog", "GET", "/pets/{id}?kind=d%6Fg"),
         ];
-        let table = Operations::new(ALL, &[0, 1, 2, 3, 4, 5]);
+        let table = OperationTable::new(ALL, &[0, 1, 2, 3, 4, 5]);
         let found = |method, target: &str, headers: &[(&str, &'static str)]| {
             let (path, query) = target.split_once('?').unwrap_or((target, ""));
             let header =
                 |name: &str| headers.iter().find(|(own, _)| *own == name).map(|(_, value)| value.as_bytes());
-            match table.find_asked(method, path, query, header) {
-                Lookup::Found(operation) => operation.id.to_owned(),
-                Lookup::WrongMethod(allowed) => allowed.methods().collect::<Vec<_>>().join(", "),
-                Lookup::Nothing => "-".to_owned(),
+            match table.find_request(method, path, query, header) {
+                OperationLookup::Found(operation) => operation.id.to_owned(),
+                OperationLookup::MethodNotAllowed(allowed) => {
+                    allowed.methods().collect::<Vec<_>>().join(", ")
+                }
+                OperationLookup::NotFound => "-".to_owned(),
             }
         };
         for (method, target, expected) in [
@@ -568,7 +574,7 @@ mod tests {
             ("GET", "/?Action=Stop", "stop"),
             ("HEAD", "/?a=1&Action=Run+it", "run"),
             ("GET", "/?%41ction=Run%20it&Action=", "run"),
-            // Whoever asks for neither learns from one of them what is missing.
+            // A request for neither must not be told about the parameters of one of them.
             ("GET", "/?Action=Else", "run"),
             ("POST", "/", "plain"),
             ("PUT", "/", "GET, HEAD, POST"),
@@ -585,24 +591,24 @@ mod tests {
 
     #[test]
     fn a_status_is_looked_up_from_its_own_entry_to_default() {
-        const fn row(statuses: Statuses, outcome: Outcome) -> Response {
-            Response { statuses, outcome, content: &[] }
+        const fn row(statuses: StatusRange, outcome: ResponseKind) -> ResponseSpec {
+            ResponseSpec { statuses, kind: outcome, content: &[] }
         }
-        const ALL: &[Response] = &[
-            row(Statuses::Default, Outcome::Refusal),
-            row(Statuses::Class(2), Outcome::Success),
-            row(Statuses::Code(302), Outcome::Refusal),
+        const ALL: &[ResponseSpec] = &[
+            row(StatusRange::Default, ResponseKind::Error),
+            row(StatusRange::Class(2), ResponseKind::Success),
+            row(StatusRange::Code(302), ResponseKind::Error),
         ];
-        const ALONE: &[Response] = &[row(Statuses::Default, Outcome::Success)];
-        let operation = Operation { responses: ALL, ..Operation::NONE };
-        let of = |status| operation.outcome(status);
-        assert_eq!(of(204), Some(Outcome::Success));
-        assert_eq!((of(302), of(404), of(599)), (Some(Outcome::Refusal), of(302), of(302)));
+        const ALONE: &[ResponseSpec] = &[row(StatusRange::Default, ResponseKind::Success)];
+        let operation = Operation { responses: ALL, ..Operation::EMPTY };
+        let of = |status| operation.response_kind(status);
+        assert_eq!(of(204), Some(ResponseKind::Success));
+        assert_eq!((of(302), of(404), of(599)), (Some(ResponseKind::Error), of(302), of(302)));
         assert_eq!((of(301), of(100)), (None, None));
-        // A `default` by itself is both.
-        let alone = Operation { responses: ALONE, ..Operation::NONE };
-        assert_eq!(alone.outcome(200), Some(Outcome::Success));
-        assert_eq!((alone.outcome(500), alone.outcome(302)), (Some(Outcome::Refusal), None));
+        // A lone `default` is both.
+        let alone = Operation { responses: ALONE, ..Operation::EMPTY };
+        assert_eq!(alone.response_kind(200), Some(ResponseKind::Success));
+        assert_eq!((alone.response_kind(500), alone.response_kind(302)), (Some(ResponseKind::Error), None));
     }
 
     #[test]

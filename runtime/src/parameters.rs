@@ -1,106 +1,106 @@
-//! Parameters of operations: how each is written on the wire, as plain data.
+//! Parameters of operations: their encoding, as plain data.
 //!
-//! One row says where a parameter stands, in which style, and what its text stands for;
-//! clients write by it (feature `client`) and servers read by it (feature `server`), so that
-//! what one side writes the other reads back equal. Where text cannot say something, nothing
-//! is sent and the caller is told:
+//! A row defines the location, the style and the type of a parameter. Clients encode by it (feature `client`)
+//! and servers decode by it (feature `server`), so that decoding returns the encoded value. A value that
+//! cannot be encoded unambiguously is rejected before the request is sent:
 //!
-//! * `null` has no text (RFC 6570, 2.3: undefined). It is left out as an argument and as a
-//!   member, and refused as an element of a list.
-//! * An empty list that is not required is left out. A required one is `name=` where the list
-//!   is one text, and refused where every element has a place of its own; `[""]` is refused
-//!   where it would read as the empty list. The same holds for objects without members.
-//! * Headers are not percent-encoded: a text with white space at its ends is refused, and so
-//!   are elements that hold the separator.
-//! * Elements of `spaceDelimited` and `pipeDelimited` lists that hold the separator are refused.
-//! * Of several shapes that one text fits (`oneOf` a string or a list), readers take the first
-//!   that the schema accepts: plain value, list, object; of plain values number, boolean, text.
-//!   So a list of one comes back as that one, and the string `7` as the number.
-//! * A list that stands where anything may is read back where its name is repeated, and is refused where
-//!   it would be one text; an object there is refused.
-//! * Of an object whose members have places of their own, servers look for the declared ones, for other
-//!   names are those of others; members beside them are refused, unless it says what they are or
-//!   declares none.
-//! * Integers are written as digits, whatever their JSON looks like (`5e2` as `500`).
-//! * Lists and objects inside of lists and objects are JSON text, except below `deepObject`,
-//!   where they take more brackets (`a[b][c]=1`) and lists of plain values repeat their name.
+//! * `null` has no encoding (RFC 6570, 2.3: undefined). It is left out as an argument and as a member of an
+//!   object, and rejected as an element of a list.
+//! * An empty list that is not required is left out. A required one is `name=` where the list is one string,
+//!   and rejected where every element is encoded separately; `[""]` is rejected where it would decode as the
+//!   empty list. The same holds for objects without members.
+//! * Headers are not percent-encoded. A value with leading or trailing white space is rejected, and so are
+//!   elements that contain the separator.
+//! * Elements of `spaceDelimited` and `pipeDelimited` lists that contain the separator are rejected.
+//! * If a string fits several shapes (`oneOf` a string or a list), decoding returns the first that the schema
+//!   accepts: scalar, list, object; of scalars number, boolean, string. So a list of one element decodes as
+//!   that element, and the string `7` as the number.
+//! * A list for a parameter of any type is decoded where its name is repeated, and rejected where it would be
+//!   one string; an object is rejected.
+//! * For an object whose members are encoded separately, the server reads the declared members only, since
+//!   other names belong to other parameters. Undeclared members are rejected, unless the shape defines their
+//!   type or declares no member.
+//! * Integers are encoded as digits, whatever their spelling in JSON (`5e2` as `500`).
+//! * Lists and objects inside of lists and objects are encoded as JSON. Below `deepObject`, they take further
+//!   brackets (`a[b][c]=1`), and lists of scalars repeat their name.
 
 use std::fmt;
 
-use crate::schema::{Types, Validator};
+use crate::schema::{TypeSet, Validator};
 
 #[cfg(feature = "server")]
-mod found;
+mod attempt;
+#[cfg(feature = "client")]
+pub(crate) mod encode;
 #[cfg(feature = "server")]
 pub(crate) mod query;
 #[cfg(feature = "server")]
-mod read;
+mod reader;
 #[cfg(any(feature = "client", feature = "server"))]
 pub(crate) mod scalar;
 #[cfg(feature = "server")]
 mod split;
-#[cfg(feature = "client")]
-pub(crate) mod write;
 
 #[cfg(all(test, feature = "client", feature = "server"))]
 mod round_trip;
 
 #[cfg(feature = "server")]
-pub use query::{MalformedQuery, Query};
+pub use query::{MalformedQuery, QueryPairs};
 #[cfg(feature = "server")]
-pub use read::{Fault, Missing, Sources, read_form};
+pub use reader::{ParameterFault, ParameterFaultKind, ParameterReader, read_form};
 
 /// One parameter of an operation, or one field of a form.
 #[derive(Clone, Copy)]
 pub struct Parameter {
-    /// Its name on the wire.
+    /// The name of the parameter in requests.
     pub name: &'static str,
-    /// Where it is looked for.
-    pub location: Location,
-    /// Whether a request without it is refused.
+    /// The part of the request that carries the parameter (`in`).
+    pub location: ParameterLocation,
+    /// Whether a request without it is rejected.
     pub required: bool,
-    /// How a list or an object is written.
-    pub style: Style,
-    /// Whether every element has a place of its own (OpenAPI 3.1, 4.8.12).
+    /// The `style`, which determines the encoding of lists and objects.
+    pub style: ParameterStyle,
+    /// Whether every element is encoded separately (OpenAPI 3.1, 4.8.12).
     pub explode: bool,
-    /// Whether reserved characters are sent as they are, as far as a query can hold them.
+    /// Whether reserved characters are sent unencoded, as far as a query can contain them.
     pub allow_reserved: bool,
-    /// Whether an empty text that its schema refuses is left out, not wrong (`allowEmptyValue` of what may be
-    /// left out).
+    /// Whether an empty value that violates the schema counts as absent (`allowEmptyValue` of an optional
+    /// parameter).
     pub allow_empty: bool,
-    /// What its text stands for.
-    pub shape: Shape,
-    /// Checks its value.
+    /// The type into which the encoded value is converted.
+    pub shape: ValueShape,
+    /// Validates the converted value; `None` if the parameter has no schema.
     pub validator: Option<Validator<'static>>,
-    /// By what of it requests for its operation are told from those for others of the same method
-    /// and path; `None` for most, since most have both for themselves.
-    pub mark: Option<Mark>,
+    /// The condition that selects this operation among others with the same method and path. `None` for most,
+    /// whose path and method are unique.
+    pub route_match: Option<RouteMatch>,
 }
 
 impl Parameter {
-    /// A text in the path, as OpenAPI has it unless told otherwise.
-    pub const PATH: Self = Self::plain(Location::Path, Style::Simple, false);
-    /// A text in the query, as OpenAPI has it unless told otherwise.
-    pub const QUERY: Self = Self::plain(Location::Query, Style::Form, true);
-    /// A text in a header, as OpenAPI has it unless told otherwise.
-    pub const HEADER: Self = Self::plain(Location::Header, Style::Simple, false);
-    /// A text in a cookie, as OpenAPI has it unless told otherwise.
-    pub const COOKIE: Self = Self::plain(Location::Cookie, Style::Form, true);
-    /// The whole query.
-    pub const QUERY_STRING: Self = Self::plain(Location::QueryString, Style::Form, true);
+    /// A string in the path with OpenAPI's defaults.
+    pub const PATH: Self = Self::with_defaults(ParameterLocation::Path, ParameterStyle::Simple, false);
+    /// A string in the query with OpenAPI's defaults.
+    pub const QUERY: Self = Self::with_defaults(ParameterLocation::Query, ParameterStyle::Form, true);
+    /// A string in a header with OpenAPI's defaults.
+    pub const HEADER: Self = Self::with_defaults(ParameterLocation::Header, ParameterStyle::Simple, false);
+    /// A string in a cookie with OpenAPI's defaults.
+    pub const COOKIE: Self = Self::with_defaults(ParameterLocation::Cookie, ParameterStyle::Form, true);
+    /// The whole query string.
+    pub const QUERY_STRING: Self =
+        Self::with_defaults(ParameterLocation::QueryString, ParameterStyle::Form, true);
 
-    const fn plain(location: Location, style: Style, explode: bool) -> Self {
+    const fn with_defaults(location: ParameterLocation, style: ParameterStyle, explode: bool) -> Self {
         Self {
             name: "",
             location,
-            required: matches!(location, Location::Path),
+            required: matches!(location, ParameterLocation::Path),
             style,
             explode,
             allow_reserved: false,
             allow_empty: false,
-            shape: Shape::Scalar(Scalar::Text),
+            shape: ValueShape::Scalar(ScalarType::Text),
             validator: None,
-            mark: None,
+            route_match: None,
         }
     }
 }
@@ -111,32 +111,32 @@ impl fmt::Debug for Parameter {
     }
 }
 
-/// By what of a parameter an operation is found, where its method and path are those of others too.
+/// A condition on a parameter that selects an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mark {
-    /// It is there.
-    There,
-    /// It is this text, and no other.
-    Text(&'static str),
+pub enum RouteMatch {
+    /// The parameter is present, with any value.
+    Present,
+    /// The parameter is present and has exactly this value.
+    Equals(&'static str),
 }
 
-/// `in` of a parameter.
+/// The part of a request that carries a parameter (`in`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Location {
-    /// A placeholder of the path.
+pub enum ParameterLocation {
+    /// A placeholder of the path template.
     Path,
-    /// The query string.
+    /// A name and value in the query string.
     Query,
-    /// A request header.
+    /// A request header, matched without regard to case.
     Header,
-    /// A cookie.
+    /// One pair of the `Cookie` header.
     Cookie,
-    /// The whole query, beside which there is no other parameter in it (OpenAPI 3.2, 4.12.1).
+    /// The whole query string, which excludes other query parameters (OpenAPI 3.2, 4.12.1).
     QueryString,
 }
 
-impl Location {
-    /// As OpenAPI writes it: `path`, `query`, `header`, `cookie`, `querystring`.
+impl ParameterLocation {
+    /// Returns the name in OpenAPI: `path`, `query`, `header`, `cookie`, `querystring`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -149,73 +149,72 @@ impl Location {
     }
 }
 
-impl fmt::Display for Location {
+impl fmt::Display for ParameterLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// `style` of a parameter (OpenAPI 3.1, 4.8.12.2.1).
+/// The `style` of a parameter (OpenAPI 3.1, 4.8.12.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Style {
-    /// Comma-separated, in paths and headers.
+pub enum ParameterStyle {
+    /// Values separated by commas, in paths and headers.
     Simple,
-    /// `.value`, in paths. Exploded lists are separated by dots, and dots inside of their
-    /// elements are percent-encoded.
+    /// `.value`, in paths. Exploded lists are separated by dots, and dots in their elements are
+    /// percent-encoded.
     Label,
-    /// `;name=value`, in paths.
+    /// `;name=value`, in paths; exploded lists repeat the name.
     Matrix,
     /// `name=value`, in queries and cookies. Exploded lists in cookies repeat the name.
     Form,
-    /// `a%20b`
+    /// Space-separated: `a%20b`.
     SpaceDelimited,
-    /// `a|b`
+    /// Pipe-separated: `a|b`.
     PipeDelimited,
-    /// `name[member]=value`
+    /// Members in brackets: `name[member]=value`.
     DeepObject,
-    /// `name=value` in cookies, nothing encoded: what no cookie can hold is refused (OpenAPI 3.2,
-    /// 4.12.3).
+    /// `name=value` in cookies without encoding. A value that cookies cannot contain is rejected (OpenAPI
+    /// 3.2, 4.12.3).
     Cookie,
 }
 
-/// What a parameter's text stands for.
+/// The type into which the encoded value of a parameter is converted.
 #[derive(Clone, Copy, Debug)]
-pub enum Shape {
-    /// One value.
-    Scalar(Scalar),
-    /// A list.
-    Array(Scalar),
-    /// An object with these members. Where every member has a place of its own, these are the
-    /// ones that are looked for; elsewhere others are read as text.
-    Object(&'static [(&'static str, Shape)]),
-    /// An object with these members and others beside them. In an exploded query those are
-    /// all the names that belong to no other parameter.
-    Map(&'static [(&'static str, Shape)], Scalar),
-    /// One of several, tried in this order.
-    OneOf(&'static [Shape]),
+pub enum ValueShape {
+    /// A single value without inner structure.
+    Scalar(ScalarType),
+    /// A list whose elements are scalars.
+    Array(ScalarType),
+    /// An object with these members. Undeclared members are not read where every member is encoded
+    /// separately; elsewhere they are strings.
+    Object(&'static [(&'static str, ValueShape)]),
+    /// An object with these members and undeclared ones of a scalar type. In an exploded query, the
+    /// undeclared members are all names that belong to no other parameter.
+    Map(&'static [(&'static str, ValueShape)], ScalarType),
+    /// One of several shapes, tried in this order.
+    OneOf(&'static [ValueShape]),
     /// A JSON document (a parameter with `content`).
     Json,
-    /// A form: its fields, and what others are. As a whole query alone.
-    Form(&'static [Parameter], Scalar),
+    /// A form with these fields and undeclared ones of a scalar type. Only as a whole query string.
+    Form(&'static [Parameter], ScalarType),
 }
 
-/// How one piece of text becomes a JSON value.
+/// The type of a scalar, by which a string is converted into JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scalar {
-    /// A string, whatever it looks like.
+pub enum ScalarType {
+    /// A string.
     Text,
-    /// A number; other text stays a string, so that `type` refuses it.
+    /// A number. Any other string stays a string, which `type` then rejects.
     Number,
-    /// A whole number as digits with or without a sign, `0500` among them, but not `5e2` or
-    /// `500.0`; of at most so many digits, where both its bounds say how many there can be. Other
-    /// text stays a string.
+    /// An integer as digits with an optional sign: `0500`, but not `5e2` or `500.0`. At most so many digits,
+    /// if the schema bounds the value on both sides. Any other string stays a string.
     Integer(Option<u16>),
-    /// `true` or `false`; other text stays a string.
+    /// `true` or `false`. Any other string stays a string.
     Boolean,
-    /// A number, `true`, `false` or `null` where it reads as one, else a string.
+    /// A number, `true`, `false` or `null` if the string has this form, else a string.
     Any,
-    /// One of these types where it reads as one, else a string.
-    Of(Types),
-    /// A JSON document: a list or an object that stands inside of another.
+    /// One of these types if the string has its form, else a string.
+    Of(TypeSet),
+    /// A JSON document: a list or an object inside of another one.
     Json,
 }

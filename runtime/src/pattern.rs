@@ -1,164 +1,160 @@
-//! Regular expressions as programs, for the `pattern` and
-//! `patternProperties` keywords.
+//! Compiled regular expressions for the `pattern` and `patternProperties` keywords.
 //!
-//! The generator compiles an ECMA-262 pattern once (`codegen/src/pattern.rs`);
-//! this file runs the result. Matching takes time proportional to text ×
-//! program for every pattern and every text, does not recurse, and does not
-//! search for a match's place: only whether there is one (JSON Schema
-//! Validation 6.3.3, a pattern is not anchored).
+//! The generator compiles an ECMA-262 pattern once (`codegen/src/pattern.rs`); this module executes the
+//! result. Matching takes time proportional to input length × program size for every pattern and every input,
+//! and does not recurse. It does not locate a match, it only reports whether there is one (JSON Schema
+//! Validation 6.3.3: a pattern is not anchored).
 
 mod dfa;
 mod nfa;
-mod sequence;
 #[cfg(feature = "proptest")]
-mod walk;
+mod sample;
+mod sequence;
 
 pub use dfa::Dfa;
 
-/// A compiled pattern; a constant of generated code.
+/// A compiled pattern, emitted as a constant of generated code.
 #[derive(Debug, Clone, Copy)]
 pub struct Pattern<'t> {
-    /// The pattern as the schema spells it.
+    /// The regular expression as written in the schema.
     pub source: &'t str,
-    /// What to run.
-    pub program: Program<'t>,
+    /// The program to execute.
+    pub program: PatternProgram<'t>,
 }
 
-/// The three forms of a compiled pattern.
+/// The three representations of a compiled pattern.
 #[derive(Debug, Clone, Copy)]
-pub enum Program<'t> {
-    /// A chain of atoms read once from left to right.
-    Sequence(Sequence<'t>),
-    /// A table of states, where it is small.
+pub enum PatternProgram<'t> {
+    /// A chain of atoms, matched once from left to right without backtracking.
+    Sequence(AtomSequence<'t>),
+    /// A transition table of a small deterministic automaton.
     Dfa(Dfa<'t>),
-    /// Anything else.
+    /// A nondeterministic program, for all other patterns.
     Nfa(Nfa<'t>),
 }
 
-/// A chain of atoms for which taking as much as possible is never wrong.
+/// A chain of atoms in which greedy matching is always correct.
 ///
-/// Whoever builds one proves it: an atom whose count varies shares no
-/// character with the atoms after it up to the first that cannot be empty. A
-/// sequence without `start` has a fixed length.
+/// Invariants, which the compiler must prove: an atom with a variable count shares no character with the
+/// atoms after it up to the first that cannot be empty. A sequence without `start` has a fixed length.
 #[derive(Debug, Clone, Copy)]
-pub struct Sequence<'t> {
-    /// Whether the match begins where the text begins.
+pub struct AtomSequence<'t> {
+    /// True if the match must begin at the start of the input.
     pub start: bool,
-    /// Whether the match ends where the text ends.
+    /// True if the match must end at the end of the input.
     pub end: bool,
-    /// What is read, in order.
-    pub atoms: &'t [Atom<'t>],
+    /// The atoms in matching order.
+    pub atoms: &'t [SequenceAtom<'t>],
 }
 
-/// One step of a [`Sequence`].
+/// One step of an [`AtomSequence`].
 #[derive(Debug, Clone, Copy)]
-pub enum Atom<'t> {
-    /// Exactly this text.
+pub enum SequenceAtom<'t> {
+    /// Exactly this string.
     Literal(&'t str),
-    /// `min` to `max` characters of a class; [`UNBOUNDED`] is no maximum.
+    /// `min` to `max` characters of a class; [`UNBOUNDED`] means no maximum.
     Class {
-        /// Which characters.
-        class: Class<'t>,
-        /// The least number of them.
+        /// The set of matching characters.
+        class: CharClass<'t>,
+        /// The least number of characters.
         min: u32,
-        /// The greatest number of them.
+        /// The greatest number of characters.
         max: u32,
     },
 }
 
-/// The `max` of an atom that repeats without end.
+/// The `max` of an atom without an upper bound.
 pub const UNBOUNDED: u32 = u32::MAX;
 
-/// A set of characters.
+/// A set of characters, as a bit set for ASCII and ranges for the rest.
 #[derive(Debug, Clone, Copy)]
-pub struct Class<'t> {
-    /// Bit *n* stands for the ASCII character *n*.
+pub struct CharClass<'t> {
+    /// Bit *n* represents the ASCII character *n*.
     pub ascii: u128,
-    /// The other characters: inclusive ranges, ascending, disjoint.
+    /// The other characters: inclusive ranges, ascending and disjoint.
     pub ranges: &'t [(char, char)],
 }
 
-impl Class<'_> {
-    /// Whether the character is in the set.
+impl CharClass<'_> {
+    /// Returns true if the set contains the character.
     #[inline]
     pub fn contains(&self, c: char) -> bool {
         let code = c as u32;
         if code < 0x80 {
             return (self.ascii >> code) & 1 == 1;
         }
-        self.contains_wide(c)
+        self.contains_non_ascii(c)
     }
 
     #[inline]
-    fn contains_wide(&self, c: char) -> bool {
+    fn contains_non_ascii(&self, c: char) -> bool {
         let after = self.ranges.partition_point(|&(low, _)| low <= c);
         after.checked_sub(1).and_then(|index| self.ranges.get(index)).is_some_and(|&(_, high)| c <= high)
     }
 }
 
-/// A nondeterministic program, run for all its threads at once.
+/// A nondeterministic program. All its threads are executed simultaneously.
 #[derive(Debug, Clone, Copy)]
 pub struct Nfa<'t> {
-    /// Whether every match begins where the text begins.
+    /// True if every match must begin at the start of the input.
     pub start: bool,
-    /// The instructions; the first is where a match begins.
-    pub instructions: &'t [Instruction],
-    /// The classes the instructions name by index.
-    pub classes: &'t [Class<'t>],
+    /// The instructions; execution starts at index 0.
+    pub instructions: &'t [NfaInstruction],
+    /// The character classes, referenced by instructions by index.
+    pub classes: &'t [CharClass<'t>],
 }
 
-/// One instruction of an [`Nfa`]. Unless it says otherwise the next
-/// instruction follows.
+/// One instruction of an [`Nfa`]. Execution continues with the next instruction unless documented otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Instruction {
-    /// Read one character of the class with this index.
+pub enum NfaInstruction {
+    /// Consumes one character of the class with this index.
     Char(u32),
-    /// Go on at both places.
+    /// Continues at both targets.
     Split(u32, u32),
-    /// Go on elsewhere.
+    /// Continues at the target.
     Jump(u32),
-    /// Go on only if this holds here.
-    Assert(Look),
-    /// The pattern is found.
+    /// Continues only if the assertion holds at this position.
+    Assert(LookAround),
+    /// Reports a match.
     Match,
 }
 
-/// A condition on a place between two characters.
+/// A zero-width assertion about the position between two characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
-    /// `^`: the text begins here.
+pub enum LookAround {
+    /// `^`: the start of the input.
     Start,
-    /// `$`: the text ends here.
+    /// `$`: the end of the input.
     End,
-    /// `\b`: a word begins or ends here (ASCII words, ECMA-262 without `i`).
+    /// `\b`: a boundary of an ASCII word (ECMA-262 without the flag `i`).
     WordBoundary,
-    /// `\B`: no word begins or ends here.
+    /// `\B`: no boundary of an ASCII word.
     NotWordBoundary,
 }
 
-impl Look {
-    fn holds(self, before: Option<char>, after: Option<char>) -> bool {
+impl LookAround {
+    fn is_satisfied(self, before: Option<char>, after: Option<char>) -> bool {
         let word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
         match self {
-            Look::Start => before.is_none(),
-            Look::End => after.is_none(),
-            Look::WordBoundary => word(before) != word(after),
-            Look::NotWordBoundary => word(before) == word(after),
+            LookAround::Start => before.is_none(),
+            LookAround::End => after.is_none(),
+            LookAround::WordBoundary => word(before) != word(after),
+            LookAround::NotWordBoundary => word(before) == word(after),
         }
     }
 }
 
 impl Pattern<'_> {
-    /// Whether the pattern is found anywhere in the text.
+    /// Returns true if the pattern matches anywhere in the input.
     ///
-    /// Time is bounded by text × program. Nothing is allocated unless the
-    /// program has more than 256 instructions.
+    /// Takes time proportional to input length × program size at most. Allocates only for programs with more
+    /// than 256 instructions.
     #[inline]
     pub fn is_match(&self, text: &str) -> bool {
         match &self.program {
-            Program::Sequence(sequence) => sequence.is_match(text),
-            Program::Dfa(dfa) => dfa.is_match(text),
-            Program::Nfa(nfa) => nfa.is_match(text),
+            PatternProgram::Sequence(sequence) => sequence.is_match(text),
+            PatternProgram::Dfa(dfa) => dfa.is_match(text),
+            PatternProgram::Nfa(nfa) => nfa.is_match(text),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! JSON Pointers (RFC 6901) as texts: how they are put together and taken apart.
+//! JSON Pointers (RFC 6901) as strings: building, escaping and splitting.
 
 use std::borrow::Cow;
 
-/// Lengthens a pointer by the name of a member, which is escaped here.
-pub fn push(pointer: &mut String, name: &str) {
+/// Appends an object key to a pointer and escapes it.
+pub fn push_token(pointer: &mut String, name: &str) {
     pointer.push('/');
     if !name.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
         return pointer.push_str(name);
@@ -17,8 +17,8 @@ pub fn push(pointer: &mut String, name: &str) {
     }
 }
 
-/// Lengthens a pointer by the index of an element.
-pub fn push_index(pointer: &mut String, index: usize) {
+/// Appends an array index to a pointer.
+pub fn push_index_token(pointer: &mut String, index: usize) {
     // As many as the longest index has.
     let mut digits = [b'0'; 20];
     let (mut first, mut rest) = (digits.len() - 1, index);
@@ -32,21 +32,21 @@ pub fn push_index(pointer: &mut String, index: usize) {
     pointer.extend(digits[first..].iter().map(|digit| char::from(*digit)));
 }
 
-/// A pointer lengthened by the name of a member, which is escaped here.
+/// Returns a copy of `pointer` with an object key appended and escaped.
 #[must_use]
-pub fn join(pointer: &str, name: &str) -> String {
+pub fn join_token(pointer: &str, name: &str) -> String {
     let mut longer = String::with_capacity(pointer.len() + name.len() + 1);
     longer.push_str(pointer);
-    push(&mut longer, name);
+    push_token(&mut longer, name);
     longer
 }
 
-/// A name as a pointer writes it: `~` becomes `~0`, `/` becomes `~1` (RFC 6901, 3).
+/// Escapes an object key for use as a reference token: `~` becomes `~0`, `/` becomes `~1` (RFC 6901, 3).
 #[must_use]
-pub fn escape(name: &str) -> Cow<'_, str> {
+pub fn escape_token(name: &str) -> Cow<'_, str> {
     if name.contains(['~', '/']) {
         let mut pointer = String::with_capacity(name.len() + 2);
-        push(&mut pointer, name);
+        push_token(&mut pointer, name);
         pointer.remove(0);
         Cow::Owned(pointer)
     } else {
@@ -54,10 +54,10 @@ pub fn escape(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name that a token of a pointer stands for; `None` where a tilde stands before anything but
-/// `0` or `1` (RFC 6901, 3).
+/// Decodes a reference token into an object key. Returns `None` if a tilde is followed by anything but `0` or
+/// `1` (RFC 6901, 3).
 #[must_use]
-pub fn unescape(token: &str) -> Option<Cow<'_, str>> {
+pub fn unescape_token(token: &str) -> Option<Cow<'_, str>> {
     let Some(first) = token.find('~') else { return Some(Cow::Borrowed(token)) };
     let (plain, rest) = token.split_at(first);
     let mut name = String::with_capacity(token.len());
@@ -73,16 +73,16 @@ pub fn unescape(token: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(name))
 }
 
-/// The index that a token stands for: digits without a leading zero (RFC 6901, 4).
+/// Parses a reference token as an array index: digits without a leading zero (RFC 6901, 4).
 #[must_use]
-pub fn index(token: &str) -> Option<usize> {
+pub fn parse_index(token: &str) -> Option<usize> {
     let canonical = token == "0" || token.starts_with(|first: char| matches!(first, '1'..='9'));
     if canonical { token.parse().ok() } else { None }
 }
 
-/// The tokens of a pointer, still escaped; none for the whole document, `None` where the text is
-/// no pointer.
-pub fn tokens(pointer: &str) -> Option<impl Iterator<Item = &str>> {
+/// Splits a pointer into its reference tokens, which are still escaped. The empty pointer has none. Returns
+/// `None` if `pointer` is not empty and does not start with `/`.
+pub fn split_tokens(pointer: &str) -> Option<impl Iterator<Item = &str>> {
     let rest = match pointer {
         "" => None,
         _ => Some(pointer.strip_prefix('/')?),
@@ -97,33 +97,33 @@ mod tests {
     #[test]
     fn names_come_back_from_their_tokens() {
         for name in ["", "a", "a/b", "~", "~1", "~01", "a~b/c", "/", "//~~", "ü/€"] {
-            assert_eq!(unescape(&escape(name)).as_deref(), Some(name), "{name}");
-            let pointer = join("/x", name);
-            let all: Vec<&str> = tokens(&pointer).unwrap().collect();
+            assert_eq!(unescape_token(&escape_token(name)).as_deref(), Some(name), "{name}");
+            let pointer = join_token("/x", name);
+            let all: Vec<&str> = split_tokens(&pointer).unwrap().collect();
             assert_eq!(all.len(), 2, "{pointer}");
-            assert_eq!(unescape(all[1]).as_deref(), Some(name), "{pointer}");
+            assert_eq!(unescape_token(all[1]).as_deref(), Some(name), "{pointer}");
         }
-        assert_eq!(escape("a/b~c"), "a~1b~0c");
+        assert_eq!(escape_token("a/b~c"), "a~1b~0c");
     }
 
     #[test]
     fn what_is_no_pointer() {
-        assert!(tokens("a").is_none());
-        assert_eq!(tokens("").unwrap().count(), 0);
-        assert_eq!(tokens("/").unwrap().collect::<Vec<_>>(), [""]);
+        assert!(split_tokens("a").is_none());
+        assert_eq!(split_tokens("").unwrap().count(), 0);
+        assert_eq!(split_tokens("/").unwrap().collect::<Vec<_>>(), [""]);
         for token in ["~", "~2", "a~", "~a"] {
-            assert_eq!(unescape(token), None, "{token}");
+            assert_eq!(unescape_token(token), None, "{token}");
         }
     }
 
     #[test]
     fn indices_have_one_spelling() {
-        assert_eq!((index("0"), index("10")), (Some(0), Some(10)));
+        assert_eq!((parse_index("0"), parse_index("10")), (Some(0), Some(10)));
         for token in ["", "00", "01", "+1", "-1", "1a", "99999999999999999999"] {
-            assert_eq!(index(token), None, "{token}");
+            assert_eq!(parse_index(token), None, "{token}");
         }
         let mut pointer = String::new();
-        push_index(&mut pointer, 12);
+        push_index_token(&mut pointer, 12);
         assert_eq!(pointer, "/12");
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON text of one value, taken from `serde_json` without copying where possible.
+//! The JSON text of a single value, taken from `serde_json` without copying where possible.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,77 +8,81 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::value::RawValue;
 
 use crate::depth;
-use crate::kind::Kind;
+use crate::json_type::JsonType;
 
-pub(crate) mod known;
+pub(crate) mod json_index;
 
-/// The text of the value that `deserializer` stands before; borrowed from the input if
-/// that is in memory. Fails for anything but `serde_json`.
-pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+/// Reads the next value of `deserializer` as JSON text. Borrows from the input if that is in memory. Fails
+/// for any deserializer other than that of `serde_json`.
+pub(crate) fn read_raw_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     let text = match raw_value_name() {
-        Some(name) => deserializer.deserialize_newtype_struct(name, RawVisitor)?,
+        Some(name) => deserializer.deserialize_newtype_struct(name, RawValueVisitor)?,
         None => {
             let text: Box<str> = Box::<RawValue>::deserialize(deserializer)?.into();
             Cow::Owned(text.into())
         }
     };
-    known::effort::spend_on(&text);
+    json_index::read_effort::count_text(&text);
     Ok(text)
 }
 
-/// Refuses the value `text` with `invalid type: string, expected a number`: its kind, not
-/// its content.
-pub(crate) fn unexpected<E: de::Error>(text: &str, expected: &str) -> E {
-    E::invalid_type(Unexpected::Other(Kind::of_text(text).name()), &expected)
+/// Returns the error `invalid type: string, expected a number` for the JSON value `read_raw_text`. It names
+/// the type of the value, never its content.
+pub(crate) fn type_mismatch<E: de::Error>(text: &str, expected: &str) -> E {
+    E::invalid_type(Unexpected::Other(JsonType::from_json_text(text).as_str()), &expected)
 }
 
-/// Reads a value from its text, where errors must neither show data nor give positions
-/// in the text, which nobody has seen. Fails also when it nests deeper than the reader follows.
+/// Deserializes a value from its JSON text. Error messages contain neither data nor positions, because the
+/// position within `read_raw_text` is meaningless to the caller. Also fails if the value is nested too
+/// deeply.
 ///
-/// A text in memory is gone through once, whatever is taken as text in it ([`known`]); that of a
-/// stream, which is never deeper than any stack holds, once on each level.
-pub(crate) fn parse<'de, S: DeserializeSeed<'de>, E: de::Error>(
+/// Borrowed text is scanned once, even if nested values are taken as text again ([`json_index`]). Owned text
+/// comes from a stream, which is never deeper than `SHALLOW_DEPTH`; it is scanned once per nested level.
+pub(crate) fn parse_value<'de, S: DeserializeSeed<'de>, E: de::Error>(
     text: Cow<'de, str>,
     seed: S,
 ) -> Result<S::Value, E> {
     let value = match text {
-        Cow::Borrowed(text) => known::read(text, seed),
-        // Read as a stream, because nothing may borrow from a text that is dropped here.
+        Cow::Borrowed(text) => json_index::read_indexed(text, seed),
+        // Deserialize as a stream: values must not borrow from a string that is dropped here.
         Cow::Owned(text) => {
             check_depth(&text)?;
-            known::effort::spend(text.len());
+            json_index::read_effort::count_bytes(text.len());
             seed.deserialize(&mut serde_json::Deserializer::from_reader(text.as_bytes()))
         }
     };
-    value.map_err(|error| E::custom(describe(&error)))
+    value.map_err(|error| E::custom(describe_error(&error)))
 }
 
-/// Reads a document on this thread, as deep as its stack holds.
-pub(crate) fn document<'de, S: DeserializeSeed<'de>>(
+/// Deserializes a document on the current thread, as deep as its stack permits.
+pub(crate) fn parse_document<'de, S: DeserializeSeed<'de>>(
     bytes: &'de [u8],
     seed: S,
 ) -> serde_json::Result<S::Value> {
-    // Looked at once as a whole, instead of every key and string again.
+    // Validate UTF-8 once for the whole document instead of for every key and string.
     let text = std::str::from_utf8(bytes).map_err(de::Error::custom)?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    follow(&mut reader, text);
+    allow_known_depth(&mut reader, text);
     let value = seed.deserialize(&mut reader)?;
     reader.end().map(|()| value)
 }
 
-/// Follows a text as deep as it goes where this thread's stack was made for that.
-fn follow<'de, R: serde_json::de::Read<'de>>(deserializer: &mut serde_json::Deserializer<R>, text: &str) {
-    if depth::held(text) > depth::SHALLOW {
+/// Lifts the recursion limit of `serde_json` for text that this thread's stack was sized for.
+fn allow_known_depth<'de, R: serde_json::de::Read<'de>>(
+    deserializer: &mut serde_json::Deserializer<R>,
+    text: &str,
+) {
+    if depth::stack_levels(text) > depth::SHALLOW_DEPTH {
         deserializer.disable_recursion_limit();
     }
 }
 
-/// What went wrong, without the values that `serde_json` puts into its messages and
-/// without the position.
+/// Returns the message of an error without the input values that `serde_json` includes and without the
+/// position.
 ///
-/// Use this for logs and responses; `error.to_string()` may contain what the sender wrote.
+/// Use it for logs and responses: `error.to_string()` may contain data from the input.
 #[must_use]
-pub fn describe(error: &serde_json::Error) -> String {
+pub fn describe_error(error: &serde_json::Error) -> String {
     let mut message = error.to_string();
     if let Some(end) = message.rfind(" at line ")
         && error.line() > 0
@@ -87,7 +91,7 @@ pub fn describe(error: &serde_json::Error) -> String {
     }
     for known in ["invalid type", "invalid value", "unknown variant", "unknown field"] {
         if message.strip_prefix(known).is_some_and(|rest| rest.starts_with([':', ' '])) {
-            // The expectation is text of the program, and the last thing said.
+            // The expectation is a constant of the program, and always the last part of the message.
             let expected = message.rfind(", expected ").map_or("", |at| &message[at..]);
             return format!("{known}{expected}");
         }
@@ -95,27 +99,27 @@ pub fn describe(error: &serde_json::Error) -> String {
     message
 }
 
-/// Fails when `text` nests deeper than any thread's stack holds.
+/// Fails if `read_raw_text` is nested deeper than any thread's stack can hold.
 ///
-/// A value that is read from its text starts counting depth anew, so without this limit
-/// unions within unions would recurse as deep as the sender likes.
+/// Deserializing a value from its text restarts the depth count, so without this limit nested unions would
+/// recurse as deeply as the input does.
 fn check_depth<E: de::Error>(text: &str) -> Result<(), E> {
-    if text.len() > depth::SHALLOW * 2 && depth::of(text.as_bytes()) > depth::SHALLOW {
+    if text.len() > depth::SHALLOW_DEPTH * 2 && depth::measure_depth(text.as_bytes()) > depth::SHALLOW_DEPTH {
         return Err(E::custom("nested too deeply"));
     }
     Ok(())
 }
 
-struct RawVisitor;
+struct RawValueVisitor;
 
-impl<'de> Visitor<'de> for RawVisitor {
+impl<'de> Visitor<'de> for RawValueVisitor {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value read by serde_json")
     }
 
-    // A raw value presents itself as a map of one entry.
+    // `serde_json` presents a raw value as a map with one entry.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         match map.next_key::<IgnoredAny>()? {
             Some(_) => map.next_value_seed(self),
@@ -136,7 +140,7 @@ impl<'de> Visitor<'de> for RawVisitor {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for RawVisitor {
+impl<'de> DeserializeSeed<'de> for RawValueVisitor {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -144,32 +148,36 @@ impl<'de> DeserializeSeed<'de> for RawVisitor {
     }
 }
 
-/// The type name by which `serde_json` recognises a raw value.
+/// Returns the type name by which `serde_json` recognizes a raw value.
 ///
-/// It offers borrowed (`&RawValue`) or owned (`Box<RawValue>`) text, but not whichever is
-/// possible. The name is private, so it is asked for instead of written down; the answer
-/// is a constant to the optimiser.
+/// `serde_json` offers borrowed (`&RawValue`) or owned (`Box<RawValue>`) text, but not whichever is possible.
+/// The name is private, so this function captures it from a call of `RawValue::deserialize`. The optimizer
+/// reduces the result to a constant.
 fn raw_value_name() -> Option<&'static str> {
-    match <&RawValue>::deserialize(NameProbe) {
+    match <&RawValue>::deserialize(RawValueNameProbe) {
         Ok(_) => None,
-        Err(Name(name)) => name,
+        Err(CapturedName(name)) => name,
     }
 }
 
-struct NameProbe;
+struct RawValueNameProbe;
 
 #[derive(Debug)]
-struct Name(Option<&'static str>);
+struct CapturedName(Option<&'static str>);
 
-impl<'de> Deserializer<'de> for NameProbe {
-    type Error = Name;
+impl<'de> Deserializer<'de> for RawValueNameProbe {
+    type Error = CapturedName;
 
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Name> {
-        Err(Name(None))
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, CapturedName> {
+        Err(CapturedName(None))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, _: V) -> Result<V::Value, Name> {
-        Err(Name(Some(name)))
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: V,
+    ) -> Result<V::Value, CapturedName> {
+        Err(CapturedName(Some(name)))
     }
 
     forward_to_deserialize_any! {
@@ -178,15 +186,15 @@ impl<'de> Deserializer<'de> for NameProbe {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for CapturedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not a value")
     }
 }
 
-impl std::error::Error for Name {}
+impl std::error::Error for CapturedName {}
 
-impl de::Error for Name {
+impl de::Error for CapturedName {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self(None)
     }

@@ -1,12 +1,11 @@
-//! What generated `Deserialize` and `Serialize` implementations are made of.
+//! The building blocks of generated `Deserialize` and `Serialize` implementations.
 //!
-//! A generated object loops over its keys and calls [`field`], [`extra`] and [`required`];
-//! writing, it hands its fields to [`Members`]. Values are read through
-//! [`Read`] instead of `Deserialize`, because JSON Schema and serde disagree on what an
-//! integer, an optional member and a tuple are.
+//! A generated object loops over its keys and calls [`read_field`], [`read_extra`] and [`require_field`]. To
+//! serialize, it passes its fields to [`MemberWriter`]. Values are read through [`ReadJson`] instead of
+//! `Deserialize`, because JSON Schema and serde disagree about integers, optional members and tuples.
 //!
 //! ```
-//! use contract_runtime::read::{self, FromMap, Key, Read};
+//! use contract_runtime::read::{self, FromMap, MemberKey, ReadJson};
 //! use contract_runtime::{Json, Map, Nullable};
 //! use serde::de::{Deserializer, MapAccess};
 //!
@@ -17,25 +16,25 @@
 //!
 //!     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
 //!         let (mut id, mut note, mut extra) = (None, None, Map::new());
-//!         while let Some(key) = map.next_key::<Key>()? {
+//!         while let Some(key) = map.next_key::<MemberKey>()? {
 //!             match key.as_str() {
-//!                 "id" => read::field(&mut map, &mut id, "id"),
-//!                 "note" => read::field(&mut map, &mut note, "note"),
-//!                 _ => read::extra(&mut map, &mut extra, key),
+//!                 "id" => read::read_field(&mut map, &mut id, "id"),
+//!                 "note" => read::read_field(&mut map, &mut note, "note"),
+//!                 _ => read::read_extra(&mut map, &mut extra, key),
 //!             }?;
 //!         }
-//!         Ok(Self { id: read::required(id, "id")?, note, extra })
+//!         Ok(Self { id: read::require_field(id, "id")?, note, extra })
 //!     }
 //! }
 //!
-//! impl<'de> Read<'de> for Member {
-//!     fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-//!         read::object(deserializer)
+//! impl<'de> ReadJson<'de> for Member {
+//!     fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+//!         read::read_object(deserializer)
 //!     }
 //! }
 //!
 //! let mut json = serde_json::Deserializer::from_str(r#"{"id": 7.0, "note": null, "new": []}"#);
-//! let member = Member::read(&mut json)?;
+//! let member = Member::read_json(&mut json)?;
 //! assert_eq!(member.id, 7);
 //! assert_eq!(member.note, Some(Nullable::Null));
 //! assert!(member.extra.contains_key("new"));
@@ -56,42 +55,45 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Json, Map, depth, raw};
 
-pub use crate::key::Key;
-pub use crate::raw::describe;
-pub use union::{Nothing, Peeked, Rest, Tag, meant, peek, perhaps_tagged, tagged};
+pub use crate::member_key::MemberKey;
+pub use crate::raw::describe_error;
+pub use union::{
+    NoMembers, PeekedValue, TagValue, TaggedMembers, peek_value, read_discriminated, read_optionally_tagged,
+    read_tagged,
+};
 
-/// A value read by the rules of JSON Schema.
+/// A type that is deserialized by the rules of JSON Schema.
 ///
-/// Where this differs from `Deserialize`: integers may be written `1.0` or `1e2`, tuples
-/// are arrays of exactly their length, and there is no `Option`, because absence is not a
-/// value and `null` is a [`Nullable`](crate::Nullable).
-pub trait Read<'de>: Sized {
-    /// Reads one JSON value. Fails when it does not have the form of `Self`; the message
-    /// may contain the value, see [`describe`].
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+/// Differences from `Deserialize`: integers may be written as `1.0` or `1e2`, tuples are arrays of exactly
+/// their length, and `Option` does not implement it, because absence is not a value and `null` is a
+/// [`Nullable`](crate::Nullable).
+pub trait ReadJson<'de>: Sized {
+    /// Reads one JSON value. Fails if it does not have the form of `Self`. The error message may contain the
+    /// value; see [`describe_error`].
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
 
-/// A value read from the members of a JSON object; see [`object`](fn@object).
+/// A type that is deserialized from the members of a JSON object; see [`read_object`](fn@read_object).
 pub trait FromMap<'de>: Sized {
-    /// What is expected, for the message when the value is no object: `a member`.
+    /// A description of the type for the error message if the value is not an object, for example `a member`.
     const EXPECTING: &'static str;
 
     /// Reads all members of `map`.
     fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error>;
 }
 
-/// Reads a JSON object. Fails when the value is none, or as `T::from_map` does.
-pub fn object<'de, T: FromMap<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+/// Reads a JSON object. Fails if the value is not an object, or with the error of `T::from_map`.
+pub fn read_object<'de, T: FromMap<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_map(ObjectVisitor(PhantomData))
 }
 
-impl<'de, T: Read<'de>> FromMap<'de> for Map<T> {
+impl<'de, T: ReadJson<'de>> FromMap<'de> for Map<T> {
     const EXPECTING: &'static str = "an object";
 
     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         let mut members = Self::new();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
-            extra(&mut map, &mut members, key)?;
+        while let Some(key) = map.next_key::<MemberKey<'de>>()? {
+            read_extra(&mut map, &mut members, key)?;
         }
         Ok(members)
     }
@@ -113,30 +115,31 @@ impl<'de, T: FromMap<'de>> FromMap<'de> for Box<T> {
     }
 }
 
-/// Reads a whole document of at most `depth` arrays and objects in one another; see
-/// [`depth::DEFAULT`] and [`depth::MAX`].
+/// Reads a complete document with at most `depth` nested arrays and objects; see [`depth::DEFAULT_DEPTH`] and
+/// [`depth::MAX_DEPTH`].
 ///
 /// # Errors
-/// When it is no JSON, nests deeper, or does not have the form of `T`. The message may contain
-/// values, see [`describe`].
-pub fn document<T: for<'de> Read<'de> + Send>(bytes: &[u8], depth: usize) -> serde_json::Result<T> {
-    let depth = depth.min(depth::MAX);
+/// Fails if the document is not JSON, is nested too deeply, or does not have the form of `T`. The message may
+/// contain input values; see [`describe_error`].
+pub fn read_document<T: for<'de> ReadJson<'de> + Send>(bytes: &[u8], depth: usize) -> serde_json::Result<T> {
+    let depth = depth.min(depth::MAX_DEPTH);
     let too_deep = || serde_json::Error::custom("nested too deeply");
-    // What is read from its own text counts anew, once.
-    if depth < 2 * depth::SHALLOW && depth::of(bytes) > depth {
+    // A value that is read from its own text restarts the depth count, at most once.
+    if depth < 2 * depth::SHALLOW_DEPTH && depth::measure_depth(bytes) > depth {
         return Err(too_deep());
     }
-    let read = || raw::document(bytes, Seed::<T>::default());
-    let error = match depth::here(read) {
+    let read = || raw::parse_document(bytes, ReadSeed::<T>::default());
+    let error = match depth::read_on_current_stack(read) {
         Some(Ok(value)) => return Ok(value),
         Some(Err(error)) => Some(error),
         None => None,
     };
-    let levels = depth::of(bytes);
-    // Perhaps it was refused only because no stack is made for everything that may come;
-    // `serde_json` refuses the level that reaches its limit.
-    let again = error.is_none() || levels >= depth::SHALLOW;
-    let apart = (again && levels <= depth).then(|| depth::apart(bytes, levels + 1, read)).flatten();
+    let levels = depth::measure_depth(bytes);
+    // The error may only mean that the current stack cannot hold the document: `serde_json` rejects the level
+    // that reaches its limit. Retry on a sufficient stack.
+    let again = error.is_none() || levels >= depth::SHALLOW_DEPTH;
+    let apart =
+        (again && levels <= depth).then(|| depth::read_on_new_stack(bytes, levels + 1, read)).flatten();
     apart.unwrap_or_else(|| Err(error.unwrap_or_else(too_deep)))
 }
 
@@ -154,11 +157,11 @@ impl<'de, T: FromMap<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 }
 
-/// Reads the value of member `name` into its slot. Fails when the slot is filled, which
-/// means that the member occurs twice.
+/// Reads the value of member `name` into its slot. Fails if the slot is filled, which means that the member
+/// occurs twice.
 ///
-/// A `null` is an error unless `T` accepts it, also for members that may be absent.
-pub fn field<'de, A: MapAccess<'de>, T: Read<'de>>(
+/// `null` is an error unless `T` accepts it, also for optional members.
+pub fn read_field<'de, A: MapAccess<'de>, T: ReadJson<'de>>(
     map: &mut A,
     slot: &mut Option<T>,
     name: &'static str,
@@ -166,37 +169,37 @@ pub fn field<'de, A: MapAccess<'de>, T: Read<'de>>(
     if slot.is_some() {
         return Err(A::Error::duplicate_field(name));
     }
-    *slot = Some(map.next_value_seed(Seed::<T>::default())?);
+    *slot = Some(map.next_value_seed(ReadSeed::<T>::default())?);
     Ok(())
 }
 
-/// The content of a slot. Fails when member `name` was absent.
-pub fn required<T, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
+/// Returns the content of a slot. Fails if member `name` was absent.
+pub fn require_field<T, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
     slot.ok_or_else(|| E::missing_field(name))
 }
 
-/// The error for the first of several required members that is absent.
+/// Returns the error for the first absent member in a list of names and presence flags.
 #[cold]
 #[must_use]
-pub fn missing<E: Error>(due: &[(&'static str, bool)]) -> E {
+pub fn missing_field_error<E: Error>(due: &[(&'static str, bool)]) -> E {
     let name = due.iter().find(|(_, there)| !there).map_or("", |(name, _)| name);
     E::missing_field(name)
 }
 
-/// Reads a member that has no field of its own. Fails when it occurs twice.
-pub fn extra<'de, A: MapAccess<'de>, T: Read<'de>>(
+/// Reads an undeclared member into `read_extra`. Fails if the member occurs twice.
+pub fn read_extra<'de, A: MapAccess<'de>, T: ReadJson<'de>>(
     map: &mut A,
     extra: &mut Map<T>,
-    key: Key<'de>,
+    key: MemberKey<'de>,
 ) -> Result<(), A::Error> {
-    let value = map.next_value_seed(Seed::<T>::default())?;
-    // The name is part of the data, so the message does not repeat it.
-    extra.try_insert_as(key.as_str(), value).map_err(|_| A::Error::custom("duplicate member"))
+    let value = map.next_value_seed(ReadSeed::<T>::default())?;
+    // The name is part of the data, so the message does not contain it.
+    extra.try_insert_str(key.as_str(), value).map_err(|_| A::Error::custom("duplicate member"))
 }
 
-/// Reads the value of a member that can have one value only. Fails when it has another, or
-/// when the member occurs twice.
-pub fn constant<'de, A: MapAccess<'de>, T: Constant + ?Sized>(
+/// Reads the value of a member with the keyword `const`. Fails for any other value, or if the member occurs
+/// twice.
+pub fn read_constant<'de, A: MapAccess<'de>, T: ConstantValue + ?Sized>(
     map: &mut A,
     slot: &mut Option<()>,
     name: &'static str,
@@ -208,37 +211,37 @@ pub fn constant<'de, A: MapAccess<'de>, T: Constant + ?Sized>(
     if map.next_value_seed(ConstantSeed(constant))? {
         Ok(())
     } else {
-        Err(A::Error::custom(format_args!("member `{name}` has another value than its constant")))
+        Err(A::Error::custom(format_args!("member `{name}` differs from its constant value")))
     }
 }
 
-/// What a `const` of the contract can be in generated code.
-pub trait Constant {
-    /// Whether the next JSON value is this constant.
+/// A Rust value that represents the keyword `const` in generated code.
+pub trait ConstantValue {
+    /// Reads the next JSON value and returns true if it equals this constant.
     fn is_next<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<bool, D::Error>;
 }
 
-impl Constant for &str {
+impl ConstantValue for &str {
     fn is_next<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<bool, D::Error> {
-        Ok(Key::deserialize(deserializer)?.as_str() == *self)
+        Ok(MemberKey::deserialize(deserializer)?.as_str() == *self)
     }
 }
 
-impl Constant for bool {
+impl ConstantValue for bool {
     fn is_next<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<bool, D::Error> {
         Ok(bool::deserialize(deserializer)? == *self)
     }
 }
 
-impl Constant for i64 {
+impl ConstantValue for i64 {
     fn is_next<'de, D: Deserializer<'de>>(&self, deserializer: D) -> Result<bool, D::Error> {
-        Ok(i64::read(deserializer)? == *self)
+        Ok(i64::read_json(deserializer)? == *self)
     }
 }
 
 struct ConstantSeed<'c, T: ?Sized>(&'c T);
 
-impl<'de, T: Constant + ?Sized> DeserializeSeed<'de> for ConstantSeed<'_, T> {
+impl<'de, T: ConstantValue + ?Sized> DeserializeSeed<'de> for ConstantSeed<'_, T> {
     type Value = bool;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
@@ -246,49 +249,54 @@ impl<'de, T: Constant + ?Sized> DeserializeSeed<'de> for ConstantSeed<'_, T> {
     }
 }
 
-/// Writes the members of an object one after the other. The first failure ends the writing and
-/// is what [`end`](Self::end) gives, so that generated code has no branch for each member.
-pub struct Members<M: SerializeMap> {
+/// Serializes the members of an object one after the other. The first error suppresses further output and is
+/// returned by [`end`](Self::end), so that generated code has no branch for each member.
+pub struct MemberWriter<M: SerializeMap> {
     map: M,
     failed: Option<M::Error>,
 }
 
-impl<M: SerializeMap> Members<M> {
-    /// Begins an object.
+impl<M: SerializeMap> MemberWriter<M> {
+    /// Starts the object.
     pub fn new<S: Serializer<SerializeMap = M, Error = M::Error>>(serializer: S) -> Result<Self, M::Error> {
         Ok(Self { map: serializer.serialize_map(None)?, failed: None })
     }
 
-    /// Writes a member that is always present.
+    /// Writes a required member.
     #[inline]
-    pub fn entry<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
+    pub fn write_member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) {
         if self.failed.is_none() {
             self.failed = self.map.serialize_entry(name, value).err();
         }
     }
 
-    /// Writes a member unless it is absent.
+    /// Writes an optional member unless it is `None`.
     #[inline]
-    pub fn optional<T: Serialize>(&mut self, name: &'static str, value: &Option<T>) {
+    pub fn write_optional<T: Serialize>(&mut self, name: &'static str, value: &Option<T>) {
         if let Some(value) = value {
-            self.entry(name, value);
+            self.write_member(name, value);
         }
     }
 
-    /// Writes the members that the contract does not name, in their order. Fails when one of them
-    /// has the name of a declared one, which would then stand there twice.
-    pub fn rest<T: Serialize>(&mut self, others: &Map<T>, declared: &[&str]) {
-        if !is_apart(others, declared) {
-            // Names are part of the data, so the message does not repeat them.
-            let twice = || <M::Error as serde::ser::Error>::custom("a declared member among the others");
+    /// Writes the members without fields in their order. Fails if one of them has the name of a declared
+    /// member, which would then occur twice.
+    pub fn write_extra<T: Serialize>(&mut self, others: &Map<T>, declared: &[&str]) {
+        if !is_disjoint(others, declared) {
+            // Names are part of the data, so the message does not contain them.
+            let twice = || {
+                <M::Error as serde::ser::Error>::custom("an extra member has the name of a declared member")
+            };
             self.failed.get_or_insert_with(twice);
         }
         for (name, value) in others.iter() {
-            self.entry(name, value);
+            self.write_member(name, value);
         }
     }
 
     /// Ends the object.
+    ///
+    /// # Errors
+    /// Returns the first error of any of the writes.
     pub fn end(self) -> Result<M::Ok, M::Error> {
         match self.failed {
             Some(error) => Err(error),
@@ -297,26 +305,26 @@ impl<M: SerializeMap> Members<M> {
     }
 }
 
-/// Whether none of the members that have no field has the name of one that does.
+/// Returns true if no member without a field has the name of a declared member.
 #[inline]
 #[must_use]
-pub fn is_apart<T>(others: &Map<T>, declared: &[&str]) -> bool {
+pub fn is_disjoint<T>(others: &Map<T>, declared: &[&str]) -> bool {
     others.is_empty() || !declared.iter().any(|name| others.contains_key(name))
 }
 
-/// Reads a `T` through [`Read`].
-pub(crate) struct Seed<T>(PhantomData<T>);
+/// A seed that deserializes a `T` through [`ReadJson`].
+pub(crate) struct ReadSeed<T>(PhantomData<T>);
 
-impl<T> Default for Seed<T> {
+impl<T> Default for ReadSeed<T> {
     fn default() -> Self {
         Self(PhantomData)
     }
 }
 
-impl<'de, T: Read<'de>> DeserializeSeed<'de> for Seed<T> {
+impl<'de, T: ReadJson<'de>> DeserializeSeed<'de> for ReadSeed<T> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        T::read(deserializer)
+        T::read_json(deserializer)
     }
 }

@@ -1,81 +1,77 @@
-//! JSON Schema 2020-12: tables that describe schemas, and the [`Validator`] that
-//! interprets them.
+//! JSON Schema 2020-12: tables that describe schemas, and the [`Validator`] that interprets them.
 //!
-//! The generator writes [`Tables`] as constants, and asks the same tables while it runs; what the
-//! keywords mean is ordinary code below `schema/`. All keywords of the core, applicator,
-//! unevaluated and validation vocabularies are here; annotations (`format`,
-//! `title`, `contentMediaType`, …) assert nothing and are never in a table.
+//! The generator emits [`SchemaTables`] as constants and evaluates the same tables itself; the semantics of
+//! the keywords are ordinary code below `schema/`. All keywords of the core, applicator, unevaluated and
+//! validation vocabularies are implemented. Annotations (`title`, `contentMediaType`, `format` unless
+//! asserted, …) assert nothing and are never in a table.
 //!
-//! # What a report says
+//! # Reported violations
 //!
-//! Violations are leaves. An applicator reports what its subschema refuses, not
-//! itself; where the subschema is the boolean `false` the refused value is
-//! reported under the applicator's name (`additionalProperties`, `items`,
-//! `unevaluatedProperties`, …), or as `false` where a schema names the value
-//! itself (`properties`, `patternProperties`, `prefixItems`, `$ref`, `allOf`,
-//! `then`, …).
+//! Violations are leaves: an applicator reports the violations of its subschema, not itself. If the subschema
+//! is the boolean `false`, the value is reported under the name of the applicator (`additionalProperties`,
+//! `items`, `unevaluatedProperties`, …), or as `false` where the schema names the value (`properties`,
+//! `patternProperties`, `prefixItems`, `$ref`, `allOf`, `then`, …).
 //!
 //! | keyword | pointer | reported as |
 //! |---|---|---|
-//! | `required`, `dependentRequired` | where the missing member would stand | itself, once per member |
-//! | `type` | the value | itself; the schema object's other keywords are then silent |
-//! | `anyOf`, `oneOf` without a match | the value | itself, or the violations of the one branch that was meant |
+//! | `split_required`, `dependentRequired` | the pointer that the missing member would have | itself, once per member |
+//! | `type` | the value | itself; the other keywords of the schema object are then not evaluated |
+//! | `anyOf`, `oneOf` without a match | the value | itself, or the violations of the selected branch |
 //! | `oneOf` with several matches, `not`, `uniqueItems` | the value | itself |
 //! | `contains` | the array | itself, `minContains` or `maxContains` |
 //! | `propertyNames` | the member | itself |
 //!
-//! The branch that was meant is the one a [`Choice`] names, or else the only one
-//! that allows a value of this type, or else the only one that does not refuse the
-//! value by its own `type`, `const` or `enum`. What an
-//! unsuccessful part of the same schema object could have evaluated is not
-//! reported a second time as unevaluated.
+//! The selected branch is the one that a [`BranchSelector`] names, or else the only branch that permits the
+//! type of the value, or else the only branch that does not reject the value by its own `type`, `const` or
+//! `enum`. Members and elements that a failed part of the same schema object could have evaluated are not
+//! additionally reported as unevaluated.
 
 mod array;
-mod assert;
-mod choose;
+mod assertion;
 mod evaluate;
+mod evaluated;
 mod literal;
 mod object;
-mod seen;
 mod sink;
+mod union_keyword;
 
 pub use literal::Literal;
 
 use crate::Json;
 use crate::Number;
 use crate::depth;
-use crate::format::Format;
+use crate::format::StringFormat;
 use crate::pattern::Pattern;
-use crate::violation::DEFAULT_CAP;
+use crate::violation::DEFAULT_MAX_VIOLATIONS;
 use crate::violation::Violations;
 
-/// All schemas of a contract.
+/// All schemas of a contract, as tables.
 #[derive(Debug)]
-pub struct Tables<'t> {
-    /// The schema objects and boolean schemas, numbered by [`SchemaId`].
+pub struct SchemaTables<'t> {
+    /// The schema objects and boolean schemas, indexed by [`SchemaId`].
     pub schemas: &'t [Schema<'t>],
-    /// The schema resources, numbered by [`ResourceId`].
-    pub resources: &'t [Resource<'t>],
+    /// The schema resources, indexed by [`ResourceId`].
+    pub resources: &'t [SchemaResource<'t>],
 }
 
-/// The number of a schema in [`Tables::schemas`].
+/// The index of a schema in [`SchemaTables::schemas`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SchemaId(pub u32);
 
 impl SchemaId {
-    /// The row so many rows further on: what is generated names the first row of each resource and
-    /// each definition, and counts from there.
+    /// Returns the id of the schema `rows` rows further on. Generated code names the first row of each
+    /// resource and definition, and counts from there.
     #[must_use]
-    pub const fn plus(self, rows: u32) -> Self {
+    pub const fn offset_by(self, rows: u32) -> Self {
         Self(self.0 + rows)
     }
 }
 
-/// The number of a schema resource in [`Tables::resources`].
+/// The index of a schema resource in [`SchemaTables::resources`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ResourceId(pub u32);
 
-/// Where groups of so many rows begin, for [`rows!`](crate::rows).
+/// Computes the first row of each group from the group sizes, for [`schema_ids!`](crate::schema_ids).
 #[doc(hidden)]
 #[must_use]
 pub const fn first_rows<const GROUPS: usize>(counts: &[u32]) -> [u32; GROUPS] {
@@ -89,120 +85,120 @@ pub const fn first_rows<const GROUPS: usize>(counts: &[u32]) -> [u32; GROUPS] {
     first
 }
 
-/// A schema resource (Core 4.3.5): what one `$id` names.
+/// A schema resource (Core 4.3.5): the unit that one `$id` identifies.
 #[derive(Debug)]
-pub struct Resource<'t> {
+pub struct SchemaResource<'t> {
     /// The absolute URI, without a fragment.
     pub uri: &'t str,
-    /// The `$dynamicAnchor`s of this resource, not of resources embedded in it.
+    /// The `$dynamicAnchor`s of this resource, without those of embedded resources.
     pub dynamic_anchors: &'t [(&'t str, SchemaId)],
 }
 
 /// One schema: `true` has no keywords, `false` has [`Keyword::False`].
 #[derive(Debug)]
 pub struct Schema<'t> {
-    /// The resource it belongs to.
+    /// The resource that contains the schema.
     pub resource: ResourceId,
-    /// JSON Pointer from the root of that resource.
+    /// JSON Pointer of the schema from the root of its resource.
     pub location: &'t str,
-    /// Its keywords; `Type` stands first, so that it can silence the others, and
-    /// `UnevaluatedItems` and `UnevaluatedProperties` last, in this order. The
-    /// order of the others does not matter.
+    /// The keywords. Invariant: `Type` comes first, so that it can suppress the others, and
+    /// `UnevaluatedItems` and `UnevaluatedProperties` come last, in this order. The order of the others is
+    /// irrelevant.
     pub keywords: &'t [Keyword<'t>],
 }
 
-/// One keyword with its value, the names being those of JSON Schema.
+/// One keyword of a schema with its value, named as in JSON Schema.
 ///
-/// All lists of names are sorted by their bytes.
+/// Invariant: all lists of names are sorted by their bytes.
 #[derive(Debug, Clone)]
 pub enum Keyword<'t> {
     /// The boolean schema `false` (Core 4.3.2).
     False,
-    /// Validation 6.1.1.
-    Type(Types),
-    /// Validation 6.1.2.
+    /// `type`: the permitted types of the value (Validation 6.1.1).
+    Type(TypeSet),
+    /// `enum`: the list of permitted values (Validation 6.1.2).
     Enum(&'t [Literal<'t>]),
-    /// Validation 6.1.3.
+    /// `const`: the only permitted value (Validation 6.1.3).
     Const(Literal<'t>),
-    /// Validation 6.2.1.
+    /// `multipleOf`: an exact divisor of the number (Validation 6.2.1).
     MultipleOf(Number),
-    /// Validation 6.2.2.
+    /// `maximum`: an inclusive upper bound (Validation 6.2.2).
     Maximum(Number),
-    /// Validation 6.2.3.
+    /// `exclusiveMaximum`: an exclusive upper bound (Validation 6.2.3).
     ExclusiveMaximum(Number),
-    /// Validation 6.2.4.
+    /// `minimum`: an inclusive lower bound (Validation 6.2.4).
     Minimum(Number),
-    /// Validation 6.2.5.
+    /// `exclusiveMinimum`: an exclusive lower bound (Validation 6.2.5).
     ExclusiveMinimum(Number),
-    /// Validation 6.3.1, in code points.
+    /// `maxLength` in code points (Validation 6.3.1).
     MaxLength(u64),
-    /// Validation 7.2.2, where a meta-schema asks for it.
-    Format(Format),
-    /// The same, where the format is one that a type is made for.
-    Parse(Parse<'t>),
-    /// Validation 6.3.2, in code points.
+    /// `format` as an assertion, if the meta-schema enables it (Validation 7.2.2).
+    Format(StringFormat),
+    /// `format` as an assertion, for a format that is mapped to a Rust type.
+    TypedFormat(TypedFormat<'t>),
+    /// `minLength` in code points (Validation 6.3.2).
     MinLength(u64),
-    /// Validation 6.3.3.
+    /// `pattern`: an unanchored regular expression (Validation 6.3.3).
     Pattern(&'t Pattern<'t>),
-    /// Validation 6.4.1.
+    /// `maxItems`: the greatest number of elements (Validation 6.4.1).
     MaxItems(u64),
-    /// Validation 6.4.2.
+    /// `minItems`: the least number of elements (Validation 6.4.2).
     MinItems(u64),
-    /// Validation 6.4.3; `uniqueItems: false` is not in a table.
+    /// `uniqueItems: true` (Validation 6.4.3); `false` is omitted from tables.
     UniqueItems,
-    /// Core 10.3.1.3 with Validation 6.4.4 and 6.4.5.
+    /// `contains` (Core 10.3.1.3) with `minContains` and `maxContains` (Validation 6.4.4 and 6.4.5).
     Contains {
-        /// What an element must be to count.
+        /// The schema that an element must match to count.
         schema: SchemaId,
-        /// `minContains`; absent means 1.
+        /// The value of `minContains`; 1 if absent.
         min: Option<u64>,
-        /// `maxContains`.
+        /// The value of `maxContains`; no limit if absent.
         max: Option<u64>,
     },
-    /// Validation 6.5.1.
+    /// `maxProperties`: the greatest number of members (Validation 6.5.1).
     MaxProperties(u64),
-    /// Validation 6.5.2.
+    /// `minProperties`: the least number of members (Validation 6.5.2).
     MinProperties(u64),
-    /// Validation 6.5.3, as far as [`Properties`](Self::Properties) beside it does not say so.
+    /// `split_required` (Validation 6.5.3), without the names covered by [`Properties`](Self::Properties).
     Required(&'t [&'t str]),
-    /// Validation 6.5.4.
+    /// `dependentRequired`: names that the presence of another member requires (Validation 6.5.4).
     DependentRequired(&'t [(&'t str, &'t [&'t str])]),
-    /// Core 10.3.1.1.
+    /// `prefixItems`: the schemas of the first elements (Core 10.3.1.1).
     PrefixItems(&'t [SchemaId]),
-    /// Core 10.3.1.2.
+    /// `items`: the schema of the other elements (Core 10.3.1.2).
     Items {
-        /// What the elements must be.
+        /// The schema of the elements.
         schema: SchemaId,
-        /// How many elements `prefixItems` beside it covers.
+        /// The number of leading elements that `prefixItems` covers.
         from: usize,
     },
-    /// Core 10.3.2.1; and which of the first 64 are required, each a bit of its place, the lowest
-    /// that of the first (see [`required`]).
+    /// `properties` (Core 10.3.2.1), and a bit set of the required ones among the first 64; the lowest bit is
+    /// the first property (see [`split_required`]).
     Properties(&'t [(&'t str, SchemaId)], u64),
-    /// Core 10.3.2.2.
+    /// `patternProperties`: the schemas of members with matching names (Core 10.3.2.2).
     PatternProperties(&'t [(&'t Pattern<'t>, SchemaId)]),
-    /// Core 10.3.2.3.
+    /// `additionalProperties`: the schema of the other members (Core 10.3.2.3).
     AdditionalProperties {
-        /// What the other members must be.
+        /// The schema of the additional members.
         schema: SchemaId,
-        /// The names in `properties` beside it.
+        /// The names in `properties` of the same schema object.
         declared: &'t [&'t str],
-        /// The patterns in `patternProperties` beside it.
+        /// The patterns in `patternProperties` of the same schema object.
         patterns: &'t [&'t Pattern<'t>],
     },
-    /// Core 10.3.2.4.
+    /// `propertyNames`: the schema of the names of members (Core 10.3.2.4).
     PropertyNames(SchemaId),
-    /// Core 10.2.2.4.
+    /// `dependentSchemas`: schemas that the presence of a member applies (Core 10.2.2.4).
     DependentSchemas(&'t [(&'t str, SchemaId)]),
-    /// Core 10.2.1.1.
+    /// `allOf`: schemas that must all match (Core 10.2.1.1).
     AllOf(&'t [SchemaId]),
-    /// Core 10.2.1.2.
-    AnyOf(&'t [SchemaId], Option<&'t Choice<'t>>),
-    /// Core 10.2.1.3.
-    OneOf(&'t [SchemaId], Option<&'t Choice<'t>>),
-    /// Core 10.2.1.4.
+    /// `anyOf`: schemas of which at least one must match (Core 10.2.1.2).
+    AnyOf(&'t [SchemaId], Option<&'t BranchSelector<'t>>),
+    /// `oneOf`: schemas of which exactly one must match (Core 10.2.1.3).
+    OneOf(&'t [SchemaId], Option<&'t BranchSelector<'t>>),
+    /// `not`: a schema that must not match (Core 10.2.1.4).
     Not(SchemaId),
-    /// Core 10.2.2.
+    /// `if`, `then` and `else`: conditional schemas (Core 10.2.2).
     If {
         /// The schema of `if`.
         condition: SchemaId,
@@ -211,25 +207,25 @@ pub enum Keyword<'t> {
         /// The schema of `else`.
         otherwise: Option<SchemaId>,
     },
-    /// Core 8.2.3.1.
+    /// `$ref`: a static reference to a schema (Core 8.2.3.1).
     Ref(SchemaId),
-    /// Core 8.2.3.2.
+    /// `$dynamicRef`: a reference that the dynamic scope resolves (Core 8.2.3.2).
     DynamicRef {
         /// The fragment of the reference.
         anchor: &'t str,
-        /// What the reference means when no `$dynamicAnchor` is involved.
+        /// The target of the reference if no other resource has a matching `$dynamicAnchor`.
         initial: SchemaId,
     },
-    /// Core 11.2.
+    /// `unevaluatedItems`: the schema of the elements left unevaluated (Core 11.2).
     UnevaluatedItems(SchemaId),
-    /// Core 11.3.
+    /// `unevaluatedProperties`: the schema of the members left unevaluated (Core 11.3).
     UnevaluatedProperties(SchemaId),
 }
 
 impl Keyword<'_> {
-    /// Adds the schemas that it holds or refers to; of a `$dynamicRef` the one that it means where no
-    /// other resource has its anchor.
-    pub fn schemas(&self, found: &mut Vec<SchemaId>) {
+    /// Appends the schemas that the keyword contains or refers to. For a `$dynamicRef` that is its initial
+    /// target.
+    pub fn collect_schemas(&self, found: &mut Vec<SchemaId>) {
         match self {
             Self::Contains { schema, .. }
             | Self::Items { schema, .. }
@@ -256,23 +252,23 @@ impl Keyword<'_> {
     }
 }
 
-/// A format that a type is made for: a text has it when the type can be made of the text.
+/// A format with a mapped Rust type: a string has the format if the type can parse it.
 #[derive(Debug, Clone, Copy)]
-pub struct Parse<'t> {
-    /// What `format` calls it.
+pub struct TypedFormat<'t> {
+    /// The value of the `format` keyword.
     pub format: &'t str,
-    /// Whether a text has it.
+    /// Returns true if a string has the format.
     pub is_match: fn(&str) -> bool,
 }
 
-/// What `required` comes to beside `properties`: the bits of [`Keyword::Properties`], and the names
-/// that have none, for [`Keyword::Required`].
+/// Splits the names of `split_required` into the bits for [`Keyword::Properties`] and the remaining names for
+/// [`Keyword::Required`].
 #[must_use]
-pub fn required<'n>(declared: &[(&str, SchemaId)], names: &[&'n str]) -> (u64, Vec<&'n str>) {
+pub fn split_required<'n>(declared: &[(&str, SchemaId)], names: &[&'n str]) -> (u64, Vec<&'n str>) {
     let (mut bits, mut others) = (0, Vec::new());
     for name in names {
         let place = declared.iter().position(|(other, _)| other == name);
-        match place.map_or(0, seen::bit) {
+        match place.map_or(0, evaluated::position_bit) {
             0 => others.push(*name),
             bit => bits |= bit,
         }
@@ -280,61 +276,61 @@ pub fn required<'n>(declared: &[(&str, SchemaId)], names: &[&'n str]) -> (u64, V
     (bits, others)
 }
 
-/// The member that decides which branch of an `anyOf` or `oneOf` is meant.
+/// A tag that selects the branch of an `anyOf` or `oneOf`.
 #[derive(Debug)]
-pub struct Choice<'t> {
-    /// The name of the member.
+pub struct BranchSelector<'t> {
+    /// The name of the tag member.
     pub tag: &'t str,
-    /// How sure it is.
-    pub certainty: Certainty,
-    /// Its values, each with the index of its branch.
+    /// The guarantee that the tag gives.
+    pub certainty: TagCertainty,
+    /// The values of the tag, each with the index of its branch.
     pub branches: &'t [(Literal<'t>, usize)],
 }
 
-/// How sure a tag tells the branches of a union apart.
+/// The guarantee that a tag gives about the branches of a union.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Certainty {
-    /// The generator has proven that every branch requires the tag, with values of its own: an
-    /// object with one of them matches that branch or none, and no other needs to be tried.
+pub enum TagCertainty {
+    /// Every branch requires the tag, with distinct values, as the generator has proven. An object with one
+    /// of the values matches that branch or none, so no other branch is tried.
     Required,
-    /// The same of objects that have the tag; without it, any branch may match.
+    /// As [`Required`](Self::Required) for objects with the tag; without it, any branch may match.
     Present,
-    /// A `discriminator` says which branch is meant, and others may match nevertheless: it decides
-    /// what is reported, never whether a value is valid (OpenAPI 3.1, 4.8.25).
-    Meant,
+    /// A `discriminator` names a branch, but other branches may match as well. It determines the reported
+    /// violations, never the validity (OpenAPI 3.1, 4.8.25).
+    Hint,
 }
 
-/// A set of the types of the `type` keyword (Validation 6.1.1).
+/// A set of type names of the `type` keyword (Validation 6.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Types(u8);
+pub struct TypeSet(u8);
 
-impl Types {
-    /// `null`.
-    pub const NULL: Types = Types(1);
-    /// `boolean`.
-    pub const BOOLEAN: Types = Types(2);
-    /// `integer`: a number without a fractional part, however it is written.
-    pub const INTEGER: Types = Types(4);
-    /// `number`, which includes `integer`.
-    pub const NUMBER: Types = Types(8);
-    /// `string`.
-    pub const STRING: Types = Types(16);
-    /// `array`.
-    pub const ARRAY: Types = Types(32);
-    /// `object`.
-    pub const OBJECT: Types = Types(64);
+impl TypeSet {
+    /// The set of `null` only.
+    pub const NULL: TypeSet = TypeSet(1);
+    /// The set of `boolean` only.
+    pub const BOOLEAN: TypeSet = TypeSet(2);
+    /// The set of `integer` only: numbers without a fractional part, however they are written.
+    pub const INTEGER: TypeSet = TypeSet(4);
+    /// The set of `number` only, which includes integers.
+    pub const NUMBER: TypeSet = TypeSet(8);
+    /// The set of `string` only.
+    pub const STRING: TypeSet = TypeSet(16);
+    /// The set of `array` only.
+    pub const ARRAY: TypeSet = TypeSet(32);
+    /// The set of `object` only.
+    pub const OBJECT: TypeSet = TypeSet(64);
 
-    /// The types of both sets.
-    pub const fn or(self, other: Types) -> Types {
-        Types(self.0 | other.0)
+    /// Returns the union of both sets.
+    pub const fn union(self, other: TypeSet) -> TypeSet {
+        TypeSet(self.0 | other.0)
     }
 
-    /// Whether all of the other types are among these.
-    pub const fn has(self, other: Types) -> bool {
+    /// Returns true if this set contains all types of the other set.
+    pub const fn is_superset(self, other: TypeSet) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether the value has one of the types.
+    /// Returns true if the value has one of the types.
     pub fn contains(self, value: &Json) -> bool {
         let own = match value {
             Json::Null => Self::NULL,
@@ -350,80 +346,82 @@ impl Types {
     }
 }
 
-/// How much a check may do before it gives up.
+/// The limits of one validation.
 ///
-/// A check that gives up fails with a single violation: `depth` or `effort`.
+/// When `depth` or `effort` is exceeded, validation stops and returns a single violation with that keyword.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// How many violations are collected. Of more than that those are kept whose pointers have
-    /// the fewest steps, and of equally deep ones those found first: that an array has too many
-    /// elements is never lost among what is wrong with the elements.
+pub struct ValidationLimits {
+    /// The maximum number of collected violations. If there are more, those with the shortest pointers are
+    /// kept, and among equally short ones the first found. Therefore a violation of an array itself, such as
+    /// `maxItems`, is never displaced by violations of its elements.
     pub violations: usize,
-    /// How deep schemas may be applied inside each other; both the depth of the
-    /// value and references at one place count.
+    /// The maximum depth of nested schema applications; both the nesting of the value and references count.
     pub depth: usize,
-    /// How many schema applications a check may take, large values counting
-    /// more. Only a recursive schema whose branches overlap comes near.
+    /// The maximum number of schema applications, where large values count more than 1. Only recursive
+    /// schemas with overlapping branches come near it.
     pub effort: u64,
 }
 
-impl Limits {
-    /// 1000 violations, 20 million applications, and eight of them for each level of the deepest
-    /// document that is read by default.
-    pub const DEFAULT: Limits =
-        Limits { violations: DEFAULT_CAP, depth: 8 * depth::DEFAULT, effort: 20_000_000 };
+impl ValidationLimits {
+    /// 1000 violations, 20 million applications, and eight nested applications for each level of the default
+    /// depth limit of documents.
+    pub const DEFAULT: ValidationLimits = ValidationLimits {
+        violations: DEFAULT_MAX_VIOLATIONS,
+        depth: 8 * depth::DEFAULT_DEPTH,
+        effort: 20_000_000,
+    };
 }
 
-impl Default for Limits {
+impl Default for ValidationLimits {
     fn default() -> Self {
         Self::DEFAULT
     }
 }
 
-/// Checks values against one schema of a table.
+/// A validator of JSON values against one schema of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Validator<'t> {
-    /// The schemas.
-    pub tables: &'t Tables<'t>,
-    /// The schema to check against.
+    /// The tables that contain the schema.
+    pub tables: &'t SchemaTables<'t>,
+    /// The schema to validate against.
     pub root: SchemaId,
 }
 
 impl<'t> Validator<'t> {
-    /// The validator of a schema.
-    pub const fn new(tables: &'t Tables<'t>, root: SchemaId) -> Self {
+    /// Creates a validator of the schema `root`.
+    pub const fn new(tables: &'t SchemaTables<'t>, root: SchemaId) -> Self {
         Self { tables, root }
     }
 
-    /// Where the schema stands: resource URI, `#`, JSON Pointer.
+    /// Returns the location of the schema: resource URI, `#`, JSON Pointer.
     #[must_use]
-    pub fn location(&self) -> String {
-        self.tables.location(self.tables.schema(self.root))
+    pub fn schema_location(&self) -> String {
+        self.tables.schema_location(self.tables.schema(self.root))
     }
 
-    /// Whether the value is valid; stops at the first failure.
+    /// Returns true if the value is valid. Stops at the first failure.
     pub fn is_valid(&self, value: &Json) -> bool {
-        evaluate::is_valid(self, value, &Limits::DEFAULT)
+        evaluate::is_valid(self, value, &ValidationLimits::DEFAULT)
     }
 
-    /// Checks the value.
+    /// Validates the value with [`ValidationLimits::DEFAULT`].
     ///
     /// # Errors
-    /// Every violation, up to [`Limits::DEFAULT`].
+    /// Returns all violations, up to the default limit.
     pub fn validate(&self, value: &Json) -> Result<(), Violations> {
-        self.validate_within(value, &Limits::DEFAULT)
+        self.validate_with_limits(value, &ValidationLimits::DEFAULT)
     }
 
-    /// Checks the value within limits of the caller's own.
+    /// Validates the value with custom limits.
     ///
     /// # Errors
-    /// Every violation, up to `limits.violations` (at least one).
-    pub fn validate_within(&self, value: &Json, limits: &Limits) -> Result<(), Violations> {
+    /// Returns all violations, up to `limits.violations` (at least one).
+    pub fn validate_with_limits(&self, value: &Json, limits: &ValidationLimits) -> Result<(), Violations> {
         evaluate::validate(self, value, limits)
     }
 
-    /// Checks a `serde_json` value. Its numbers are as exact as `serde_json`
-    /// kept them; what came as text is better read as [`Json`].
+    /// Validates a `serde_json` value. Its numbers are only as exact as `serde_json` stored them; parse text
+    /// as [`Json`] instead.
     ///
     /// # Errors
     /// As [`Validator::validate`].
@@ -432,16 +430,16 @@ impl<'t> Validator<'t> {
     }
 }
 
-/// What an id outside the table means: nothing is accepted in silence.
-static MISSING: Schema<'_> =
+/// The schema of an id outside the table. It rejects every value, so that a wrong id is noticed.
+static UNKNOWN_SCHEMA: Schema<'_> =
     Schema { resource: ResourceId(u32::MAX), location: "", keywords: &[Keyword::False] };
 
-impl<'t> Tables<'t> {
+impl<'t> SchemaTables<'t> {
     fn schema(&self, id: SchemaId) -> &'t Schema<'t> {
-        self.schemas.get(id.0 as usize).unwrap_or(&MISSING)
+        self.schemas.get(id.0 as usize).unwrap_or(&UNKNOWN_SCHEMA)
     }
 
-    fn resource(&self, id: ResourceId) -> Option<&'t Resource<'t>> {
+    fn resource(&self, id: ResourceId) -> Option<&'t SchemaResource<'t>> {
         self.resources.get(id.0 as usize)
     }
 
@@ -450,8 +448,8 @@ impl<'t> Tables<'t> {
         anchors.iter().find(|(name, _)| *name == anchor).map(|&(_, id)| id)
     }
 
-    /// Resource URI, `#`, JSON Pointer.
-    fn location(&self, schema: &Schema<'_>) -> String {
+    /// Returns resource URI, `#` and JSON Pointer of a schema.
+    fn schema_location(&self, schema: &Schema<'_>) -> String {
         let uri = self.resource(schema.resource).map_or("", |resource| resource.uri);
         [uri, "#", schema.location].concat()
     }

@@ -1,4 +1,4 @@
-//! [`Secret`]: a value that goes over the wire but never into a log.
+//! [`Secret`]: a value that is sent over the wire but never logged.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use crate::Json;
 
-/// A password, token or similar: printing shows `[secret]`, serialising the real value.
+/// A password, token or similar. `Debug` and `Display` print `[secret]`; `Serialize` writes the real value.
 ///
-/// Reading one fails without mentioning what was there instead. There is no `Hash` and
-/// no `Ord`, so a secret does not become a key by accident.
+/// A deserialization error does not mention the input. `Hash` and `Ord` are not implemented, so a secret does
+/// not become a map key by accident.
 ///
 /// ```
 /// use contract_runtime::Secret;
@@ -22,14 +22,14 @@ use crate::Json;
 pub struct Secret<T = String>(T);
 
 impl<T> Secret<T> {
-    /// The real value. Keep it out of messages.
+    /// Returns a reference to the real value. Do not put it into messages or logs.
     #[inline]
     #[must_use]
     pub const fn expose(&self) -> &T {
         &self.0
     }
 
-    /// The real value, no longer protected.
+    /// Returns the real value without its protection.
     #[inline]
     #[must_use]
     pub fn into_inner(self) -> T {
@@ -37,17 +37,17 @@ impl<T> Secret<T> {
     }
 }
 
-/// What is reported instead of the reason why a secret could not be read.
-pub(crate) fn unreadable<E: Error, F: Error>(_reason: F) -> E {
+/// Replaces a deserialization error of a secret by one that does not mention the input.
+pub(crate) fn redact_error<E: Error, F: Error>(_reason: F) -> E {
     E::custom("a secret does not have the expected form")
 }
 
-/// Prints an object that is none of a union's variants by its `tag` alone: what a variant keeps
-/// secret may stand in any other member.
+/// Formats an object that matches no known variant of a union by its `tag` only, because any other member may
+/// hold a secret of one of the variants.
 ///
 /// # Errors
-/// When the formatter takes no more.
-pub fn unknown(object: &Json, tag: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Returns the error of the formatter.
+pub fn debug_unknown_variant(object: &Json, tag: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut shown = f.debug_struct("Unknown");
     let value = if let Json::Object(members) = object { members.get(tag) } else { None };
     if let Some(value) = value.filter(|value| !matches!(value, Json::Array(_) | Json::Object(_))) {
@@ -75,8 +75,7 @@ impl<T> fmt::Display for Secret<T> {
 }
 
 impl<T: AsRef<str>> PartialEq for Secret<T> {
-    /// Looks at every byte of `self` whatever `other` is, so that the time taken does not
-    /// tell how much of a guess was right.
+    /// Compares every byte of `self`, so that the time taken does not depend on how much of a guess is right.
     fn eq(&self, other: &Self) -> bool {
         let (own, guess) = (self.0.as_ref().as_bytes(), other.0.as_ref().as_bytes());
         let mut difference = own.len() ^ guess.len();
@@ -97,7 +96,7 @@ impl<T: Serialize> Serialize for Secret<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Secret<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::deserialize(deserializer).map(Self).map_err(unreadable)
+        T::deserialize(deserializer).map(Self).map_err(redact_error)
     }
 }
 
@@ -115,18 +114,18 @@ mod tests {
     }
 
     #[test]
-    fn failing_to_read_does_not_show_the_value() {
+    fn errors_do_not_contain_the_value() {
         let error = serde_json::from_str::<Secret>("123456").unwrap_err().to_string();
         assert!(error.contains("a secret does not have the expected form"), "{error}");
         assert!(!error.contains("123456"));
     }
 
     #[test]
-    fn unknown_objects_show_their_tag_alone() {
+    fn unknown_objects_show_their_tag_only() {
         struct Shown(&'static str);
         impl fmt::Debug for Shown {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                unknown(&Json::parse(self.0.as_bytes()).unwrap(), "kind", f)
+                debug_unknown_variant(&Json::parse(self.0.as_bytes()).unwrap(), "kind", f)
             }
         }
         for (object, shown) in [

@@ -1,48 +1,48 @@
-//! Documents that arrive one after another in one body: server-sent events, lines of JSON, JSON
-//! text sequences. No I/O: bytes go in, however they were cut, and whole items come out.
+//! Sequences of documents in one body: server-sent events, JSON lines, JSON text sequences. This module does
+//! no I/O: it takes bytes in chunks of any size and returns complete items.
 //!
 //! ```
-//! use contract_runtime::sequence::{Decoder, Framing};
+//! use contract_runtime::sequence::{ItemDecoder, ItemFraming};
 //!
-//! let mut decoder = Decoder::new(Framing::Events, 1 << 20);
+//! let mut decoder = ItemDecoder::new(ItemFraming::Events, 1 << 20);
 //! decoder.push(b"event: delta\nda");
 //! decoder.push(b"ta: {\"text\":\"Hi\"}\r\n\r\n");
-//! let item = decoder.pop().ok_or("an item")??;
+//! let item = decoder.next_item().ok_or("an item")??;
 //! assert_eq!((item.event.as_deref(), item.data.as_slice()), (Some("delta"), &br#"{"text":"Hi"}"#[..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod encode;
 mod events;
 mod lines;
-mod write;
 
 #[cfg(test)]
 mod tests;
 
 use std::{collections::VecDeque, fmt, time::Duration};
 
-pub use self::write::{Inexpressible, Outgoing, write, write_fields};
+pub use self::encode::{ItemEncodingError, OutgoingItem, write_event_fields, write_item};
 
-use self::{events::Events, lines::Lines};
-use crate::media::MediaType;
+use self::{events::EventDecoder, lines::LineDecoder};
+use crate::media_type::MediaType;
 
-/// How items follow one another.
+/// The framing of items in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
+pub enum ItemFraming {
     /// `text/event-stream` (WHATWG HTML, 9.2.6).
     Events,
-    /// A JSON document a line: `application/jsonl`, `application/x-ndjson`.
+    /// One JSON document per line: `application/jsonl`, `application/x-ndjson`.
     Lines,
     /// `application/json-seq` (RFC 7464): each document between a record separator and a line feed.
     Sequence,
 }
 
-impl Framing {
-    /// How the items of a media type follow one another; `None` for one that is a single document.
+impl ItemFraming {
+    /// Returns the framing of a media type; `None` for a single document.
     ///
-    /// A structured suffix says it as well (RFC 8091): `application/geo+json-seq`.
+    /// A structured suffix (RFC 8091) counts as well: `application/geo+json-seq`.
     #[must_use]
-    pub fn of(media_type: &MediaType<'_>) -> Option<Self> {
+    pub fn from_media_type(media_type: &MediaType<'_>) -> Option<Self> {
         let essence = media_type.essence().to_ascii_lowercase();
         match essence.as_str() {
             "text/event-stream" => Some(Self::Events),
@@ -63,167 +63,166 @@ impl Framing {
     }
 }
 
-/// Where an item stands. Both are counted from 0, over all the connections that a stream took.
+/// The position of an item. Both numbers count from 0 over all connections of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Place {
-    /// How many items came before it, unreadable ones too.
+pub struct ItemPosition {
+    /// Number of items before it, including unreadable ones.
     pub index: u64,
-    /// The byte that it begins at.
+    /// Byte offset of its start.
     pub offset: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ItemPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "item {} at byte {}", self.index, self.offset)
     }
 }
 
-/// One item, its bytes not looked at. Events have fields of their own, other items the data alone.
+/// One item with undecoded data. Only events have other fields than the data.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Item {
-    /// Where it stands.
-    pub place: Place,
-    /// The document. Of an event the text of its `data` lines, always UTF-8.
+pub struct RawItem {
+    /// The position in the stream.
+    pub position: ItemPosition,
+    /// The document. For an event, the joined `data` lines, always UTF-8.
     pub data: Vec<u8>,
-    /// `event`, unless it is missing or empty, which both mean `message`.
+    /// `event`; `None` if it is missing or empty, which means `message`.
     pub event: Option<String>,
-    /// `id`, where this event has one.
+    /// `id`, if this event has one.
     pub id: Option<String>,
-    /// `retry` in milliseconds, where this event has one.
+    /// `retry` in milliseconds, if this event has one.
     pub retry: Option<u64>,
 }
 
-/// Place and size: what it holds may be secret.
-impl fmt::Debug for Item {
+/// Shows the position and the size: the data may be secret.
+impl fmt::Debug for RawItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Item")
-            .field("place", &self.place)
+        f.debug_struct("RawItem")
+            .field("position", &self.position)
             .field("bytes", &self.data.len())
             .finish_non_exhaustive()
     }
 }
 
-/// An item that is not to be had; those behind it are.
+/// An item that cannot be decoded. Decoding continues with the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
-    /// It has more bytes than the reader accepts.
-    TooLarge(Place),
-    /// It was cut off: a number, `true`, `false` or `null` of a JSON text sequence without white
-    /// space behind it (RFC 7464, 2.4).
-    Truncated(Place),
+pub enum DecodeFault {
+    /// The item exceeds the size limit.
+    TooLarge(ItemPosition),
+    /// The item is truncated: a number, `true`, `false` or `null` of a JSON text sequence without trailing
+    /// white space (RFC 7464, 2.4).
+    Truncated(ItemPosition),
 }
 
-impl Fault {
-    /// Where the item stands.
+impl DecodeFault {
+    /// Returns the position of the item.
     #[must_use]
-    pub const fn place(self) -> Place {
+    pub const fn position(self) -> ItemPosition {
         match self {
             Self::TooLarge(place) | Self::Truncated(place) => place,
         }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for DecodeFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge(place) => write!(f, "{place} is too large"),
-            Self::Truncated(place) => write!(f, "{place} was cut off"),
+            Self::Truncated(place) => write!(f, "{place} is truncated"),
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for DecodeFault {}
 
-/// Finds the items in bytes that arrive in pieces of any size.
+/// Splits chunks of any size into items.
 #[derive(Clone)]
-pub struct Decoder {
-    state: State,
-    ready: VecDeque<Result<Item, Fault>>,
+pub struct ItemDecoder {
+    state: DecoderState,
+    ready: VecDeque<Result<RawItem, DecodeFault>>,
 }
 
-/// How many items are there.
-impl fmt::Debug for Decoder {
+/// Shows the number of decoded items.
+impl fmt::Debug for ItemDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Decoder").field("ready", &self.ready.len()).finish_non_exhaustive()
+        f.debug_struct("ItemDecoder").field("ready", &self.ready.len()).finish_non_exhaustive()
     }
 }
 
 #[derive(Clone)]
-enum State {
-    Events(Events),
-    Lines(Lines),
+enum DecoderState {
+    Events(EventDecoder),
+    Lines(LineDecoder),
 }
 
-impl Decoder {
-    /// Items of more than `limit` bytes are [`Fault::TooLarge`], and no more than about as many are
-    /// kept of them.
+impl ItemDecoder {
+    /// Creates a decoder. An item of more than `limit` bytes is [`DecodeFault::TooLarge`], and no more than
+    /// about `limit` bytes of it are buffered.
     #[must_use]
-    pub fn new(framing: Framing, limit: usize) -> Self {
+    pub fn new(framing: ItemFraming, limit: usize) -> Self {
         let state = match framing {
-            Framing::Events => State::Events(Events::new(limit)),
-            Framing::Lines => State::Lines(Lines::new(limit, b'\n')),
-            Framing::Sequence => State::Lines(Lines::new(limit, lines::RECORD_SEPARATOR)),
+            ItemFraming::Events => DecoderState::Events(EventDecoder::new(limit)),
+            ItemFraming::Lines => DecoderState::Lines(LineDecoder::new(limit, b'\n')),
+            ItemFraming::Sequence => DecoderState::Lines(LineDecoder::new(limit, lines::RECORD_SEPARATOR)),
         };
         Self { state, ready: VecDeque::new() }
     }
 
-    /// The same for a stream that continues behind an event: its id is the last one until there is
-    /// another.
+    /// Sets the last event id of a stream that is resumed, until an event has another one.
     #[must_use]
-    pub fn behind(mut self, last_event_id: &str) -> Self {
-        if let State::Events(events) = &mut self.state {
-            events.behind(last_event_id);
+    pub fn resume_after(mut self, last_event_id: &str) -> Self {
+        if let DecoderState::Events(events) = &mut self.state {
+            events.resume_after(last_event_id);
         }
         self
     }
 
-    /// Takes the next bytes.
+    /// Decodes the next chunk.
     pub fn push(&mut self, bytes: &[u8]) {
         match &mut self.state {
-            State::Events(events) => events.push(bytes, &mut self.ready),
-            State::Lines(lines) => lines.push(bytes, &mut self.ready),
+            DecoderState::Events(events) => events.push(bytes, &mut self.ready),
+            DecoderState::Lines(lines) => lines.push(bytes, &mut self.ready),
         }
     }
 
-    /// The body is over, and was whole: what has begun ends here. An event that no blank line
-    /// ended is dropped, as the standard says.
+    /// Ends the body after its last byte: completes a pending item. An event without a terminating blank line
+    /// is dropped, as the standard defines.
     pub fn finish(&mut self) {
         match &mut self.state {
-            State::Events(events) => events.restart(),
-            State::Lines(lines) => lines.finish(&mut self.ready),
+            DecoderState::Events(events) => events.restart(),
+            DecoderState::Lines(lines) => lines.finish(&mut self.ready),
         }
     }
 
-    /// Another connection continues the stream: what has begun is dropped, items are counted on,
-    /// the last event id stays.
+    /// Continues on a new connection: drops a pending item, keeps counting items, and keeps the last event
+    /// id.
     pub fn restart(&mut self) {
         match &mut self.state {
-            State::Events(events) => events.restart(),
-            State::Lines(lines) => lines.restart(),
+            DecoderState::Events(events) => events.restart(),
+            DecoderState::Lines(lines) => lines.restart(),
         }
     }
 
-    /// The next item.
-    pub fn pop(&mut self) -> Option<Result<Item, Fault>> {
+    /// Returns the next decoded item; `None` if more bytes are needed.
+    pub fn next_item(&mut self) -> Option<Result<RawItem, DecodeFault>> {
         self.ready.pop_front()
     }
 
-    /// The id to continue behind, for `Last-Event-ID`; empty while there is none.
+    /// Returns the id to resume after, for `Last-Event-ID`; empty if there is none.
     #[must_use]
     pub fn last_event_id(&self) -> &str {
         match &self.state {
-            State::Events(events) => events.last_event_id(),
-            State::Lines(_) => "",
+            DecoderState::Events(events) => events.last_event_id(),
+            DecoderState::Lines(_) => "",
         }
     }
 
-    /// How long the server wants a reader to wait before it connects again, when it said so.
+    /// Returns the reconnection delay that the server sent, if any.
     #[must_use]
-    pub fn retry(&self) -> Option<Duration> {
+    pub fn reconnection_delay(&self) -> Option<Duration> {
         match &self.state {
-            State::Events(events) => events.retry().map(Duration::from_millis),
-            State::Lines(_) => None,
+            DecoderState::Events(events) => events.retry().map(Duration::from_millis),
+            DecoderState::Lines(_) => None,
         }
     }
 }

@@ -1,42 +1,47 @@
-//! What generated server interfaces stand on: reading a call, writing an answer, routing.
+//! The runtime of generated servers: parsing requests, encoding responses, routing.
 //!
-//! A generated `Service` trait has one method per operation; a generated `Incoming` holds the
-//! request of any of them, and a few lines that read it and write its answer. [`Endpoints`] does
-//! everything else, once, in a fixed order:
+//! A generated `Service` trait has one method for each operation. A generated `AnyCall` enum holds the
+//! arguments of any operation, with the few lines that parse them and encode the response. [`Endpoints`] does
+//! everything else, for all contracts, in this order:
 //!
-//! 1. route (method and path), 2. media type, 3. size of the body, 4. query and parameters,
-//!    all of them, 5. the body, 6. the method of the service.
+//! 1. find the operation by method and path, 2. check the media type, 3. limit the size of the body, 4. parse
+//!    and validate the query and all parameters, 5. parse and validate the body, 6. call the method of the
+//!    service.
 //!
-//! The first step that fails ends the call: its [`Rejection`] goes to the service's `reject`,
-//! the one place that turns it into an answer of the contract. A panic of a method becomes
-//! [`Rejection::Internal`]; `HEAD` is answered as `GET` without the body.
+//! The first step that fails ends the request: its [`Rejection`] is passed to the service's `reject`, the one
+//! place that turns rejections into responses of the contract. A panic of a method becomes
+//! [`Rejection::Internal`]. `HEAD` is served as `GET` without the body.
 //!
-//! Nothing here decides who may call what: layers around the router do, which find the
-//! operation of a request with [`Operations::find`](crate::operation::Operations::find). A
-//! layer may read the body first and pass it on buffered; a gateway that puts steps of its own
-//! between has each of them by itself, and parses once: see [`Endpoints`].
+//! Authorization is not part of this module. It belongs into layers around the router, which find the
+//! operation of a request with [`OperationTable::find`](crate::operation::OperationTable::find). A layer may
+//! read the body and pass it on buffered. A gateway with steps of its own calls the steps of [`Endpoints`]
+//! one by one, so that each request is parsed once.
 
-mod answer;
-mod call;
-mod context;
-mod dispatch;
+mod endpoints;
+mod incoming_request;
 pub mod media;
-#[cfg(feature = "stream")]
-mod pieces;
 mod rejection;
+mod request_context;
+mod response;
+#[cfg(feature = "stream")]
+mod streaming;
 
-pub use answer::{Answer, BrokenAnswer, NotImplemented, Outcome, Refusal, Refused, Reply, not_implemented};
 pub use axum::{Router, response::Response};
 pub use bytes::Bytes;
-pub use call::{Call, Request};
-pub use context::Context;
-pub use dispatch::{
-    CheckAnswers, Endpoints, Event, Handler, Handling, Hook, Reject, RouterOptions, without_body,
+pub use endpoints::{
+    Endpoints, EventHook, HandlerFuture, OperationHandler, RejectionHandler, ResponseChecks, RouterOptions,
+    ServerEvent, without_body,
 };
 pub use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+pub use incoming_request::{FromIncomingRequest, IncomingRequest};
+pub use rejection::{MAX_REQUEST_VIOLATIONS, Rejection, RequestViolation};
+pub use request_context::RequestContext;
+pub use response::{
+    EncodedResponse, ErrorResponse, HandlerResult, InvalidResponse, NotImplemented, TypedError,
+    TypedResponse, not_implemented,
+};
 #[cfg(feature = "stream")]
-pub use pieces::{BrokenItems, Either, EventStream, ItemStream, Streaming, Writing};
-pub use rejection::{FINDINGS_LIMIT, Finding, Rejection};
+pub use streaming::{EventStream, IntoByteStream, InvalidItemHook, ItemStream, ResponseBody, StreamOptions};
 
 #[cfg(test)]
 mod tests;

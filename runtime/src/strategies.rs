@@ -1,18 +1,17 @@
-//! Values of generated types for tests of properties, by [`proptest`]: valid ones, and documents that
-//! break one rule.
+//! [`proptest`] strategies for generated types: valid values, and documents that violate one constraint.
 //!
-//! What a type accepts is read from the tables that check it, so that strategies hold whatever the
-//! contract says: members, branches, bounds, patterns by their own programs. Each value is checked
-//! before it is given. Failures shrink: members that may be missing go, lists and texts get shorter,
-//! numbers smaller, unions take earlier branches, and what is left is valid all the same.
+//! Strategies are derived from the tables that validate the types, so they follow the schema: members,
+//! branches, bounds, and patterns by their compiled programs. Each value is validated before it is returned.
+//! Failures shrink: optional members are removed, arrays and strings become shorter, numbers smaller, unions
+//! take earlier branches, and the result remains valid.
 //!
 //! ```
 //! use contract_runtime::{Json, schema::*, strategies};
 //! use proptest::{strategy::Strategy, test_runner::TestRunner};
 //!
-//! static TABLES: Tables<'_> = Tables {
-//!     schemas: &[Schema { resource: ResourceId(0), location: "", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3)] }],
-//!     resources: &[Resource { uri: "https://a.example/name", dynamic_anchors: &[] }],
+//! static TABLES: SchemaTables<'_> = SchemaTables {
+//!     schemas: &[Schema { resource: ResourceId(0), location: "", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MinLength(3)] }],
+//!     resources: &[SchemaResource { uri: "https://a.example/name", dynamic_anchors: &[] }],
 //! };
 //! let name = Validator::new(&TABLES, SchemaId(0));
 //! TestRunner::default()
@@ -23,9 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod breaks;
-mod facts;
-mod place;
+mod constraints;
+mod document_strategy;
+mod mutation;
 mod scalars;
 
 #[cfg(test)]
@@ -40,38 +39,41 @@ use proptest::{
     strategy::{BoxedStrategy, Strategy},
 };
 
-use self::place::Place;
+use self::document_strategy::DocumentStrategy;
 use crate::{Contract, Json, schema::Validator, violation::Violation};
 
-/// Strategies for a generated type.
-pub trait Strategies: Contract + Debug + Sized + 'static {
-    /// Values of which `validate` finds nothing wrong.
+/// Proptest strategies of a generated type.
+pub trait ValueStrategies: Contract + Debug + Sized + 'static {
+    /// Returns a strategy for values that `validate` accepts.
     fn valid() -> BoxedStrategy<Self> {
         let read = |document: Json| Self::parse_valid(document.to_string().as_bytes()).ok();
-        valid_documents(Self::VALIDATOR).prop_filter_map("a valid document that the type holds", read).boxed()
+        valid_documents(Self::VALIDATOR)
+            .prop_filter_map("not a valid document that the type can represent", read)
+            .boxed()
     }
 
-    /// Documents that break one rule of the type and no other, with that rule.
+    /// Returns a strategy for documents that violate exactly one constraint, paired with the violation.
     ///
-    /// They are no values of the type: it could not hold all of them. Of a type that accepts every
-    /// document there are none: whoever asks for one gets the error of proptest that too many were
-    /// rejected.
+    /// The result is JSON and not `Self`, because the type cannot hold all of these documents. For a type
+    /// that accepts every document, proptest fails with the error that too many values were rejected.
     fn nearly_valid() -> BoxedStrategy<(Json, Violation)> {
         nearly_valid_documents(Self::VALIDATOR)
     }
 }
 
-impl<T: Contract + Debug + 'static> Strategies for T {}
+impl<T: Contract + Debug + 'static> ValueStrategies for T {}
 
-/// Documents that a schema accepts.
+/// Returns a strategy for documents that a schema accepts.
 pub fn valid_documents(validator: Validator<'static>) -> BoxedStrategy<Json> {
-    Place::root(validator).boxed()
+    DocumentStrategy::for_schema(validator).boxed()
 }
 
-/// Documents that break one rule of a schema and no other, with that rule.
+/// Returns a strategy for documents that violate exactly one constraint of a schema, paired with the
+/// violation.
 pub fn nearly_valid_documents(validator: Validator<'static>) -> BoxedStrategy<(Json, Violation)> {
-    let broken = move |(document, choice): (Json, u32)| breaks::broken(validator, &document, choice);
+    let broken =
+        move |(document, choice): (Json, u32)| mutation::break_one_rule(validator, &document, choice);
     (valid_documents(validator), any::<u32>())
-        .prop_filter_map("a document that breaks one rule", broken)
+        .prop_filter_map("no mutation violates exactly one constraint", broken)
         .boxed()
 }

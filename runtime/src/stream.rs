@@ -1,15 +1,14 @@
-//! Items that are read while they come: the reader of event streams, lines of JSON and JSON text
-//! sequences that clients and servers share.
+//! Streams of items that are parsed while they arrive: event streams, JSON lines and JSON text sequences, for
+//! clients and servers.
 //!
-//! An item that cannot be read is an error with its [`Place`], behind which the stream goes on;
-//! [`StreamError::is_item`] tells such from errors that end it. Nothing waits for the end of the
-//! body, and no more than one piece and one item are kept.
+//! An item that cannot be parsed is an error with its [`ItemPosition`], after which the stream continues; see
+//! [`StreamError::is_recoverable`]. At most one chunk and one item are in memory.
 
+mod encode;
 mod error;
 mod reader;
 #[cfg(test)]
 mod tests;
-mod write;
 
 use std::{
     fmt,
@@ -23,98 +22,103 @@ use std::{
 
 pub use futures_core::Stream;
 
-pub use self::error::{ItemFault, StreamError};
-pub(crate) use self::reader::Reopen;
-use self::reader::{Reader, read};
-#[cfg(feature = "client")]
-pub(crate) use self::reader::{Reopening, is_streamed};
-pub use self::write::{BrokenItem, KeepAlive};
 #[cfg(any(feature = "client", feature = "server"))]
-pub(crate) use self::write::{Plain, written};
+pub(crate) use self::encode::{DataEvents, encode_items};
+pub use self::encode::{InvalidItem, KeepAlive};
+pub use self::error::{ItemFault, StreamError};
+pub(crate) use self::reader::StreamReopener;
+#[cfg(feature = "client")]
+pub(crate) use self::reader::{ReopenFuture, is_streamed};
+use self::reader::{StreamReader, read_item};
 use crate::{
-    operation::Content,
-    read::Read,
-    sequence::Place,
+    operation::ContentSpec,
+    read::ReadJson,
+    sequence::ItemPosition,
     transport::{ByteStream, Timer},
 };
 
-/// How large a stream and its items may be.
+/// Size limits of a stream and its items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// Most bytes of one item. One that has more is an error, and the next is read. Default 8 MiB.
-    pub item: usize,
-    /// Most bytes of all, over all connections; the stream ends behind them. By default there is
-    /// no such limit, since streams need not end.
-    pub total: u64,
-    /// Most bytes of an answer that is no stream, most often a refusal. Default 8 MiB.
-    pub whole: usize,
+    /// Largest number of bytes of one item. A larger item is an error, and the stream continues. Default 8
+    /// MiB.
+    pub max_item_bytes: usize,
+    /// Largest number of bytes of all connections together, after which the stream ends. Unlimited by
+    /// default.
+    pub max_total_bytes: u64,
+    /// Largest number of bytes of a response that is not a stream, most often an error. Default 8 MiB.
+    pub max_error_body_bytes: usize,
 }
 
 impl Default for StreamLimits {
     fn default() -> Self {
-        Self { item: 8 << 20, total: u64::MAX, whole: 8 << 20 }
+        Self { max_item_bytes: 8 << 20, max_total_bytes: u64::MAX, max_error_body_bytes: 8 << 20 }
     }
 }
 
-/// How to connect again when a connection ends (WHATWG HTML, 9.2.3).
+/// Settings for reconnecting an event stream (WHATWG HTML, 9.2.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reconnection {
-    /// How long to wait, unless the server's `retry` says it. Default three seconds.
-    pub wait: Duration,
-    /// The shortest first wait, whatever the server says: `retry: 0` would have it asked without an
-    /// end. Default a tenth of a second.
-    pub shortest: Duration,
-    /// The longest wait. It doubles with each connection that gave nothing. Default one minute;
-    /// what the server says is waited for, however long it is.
-    pub longest: Duration,
-    /// How many more connections in a row may give nothing, not even a comment, before the stream ends
-    /// with an error: that of the last of them, or [`StreamError::Silent`]. The standard has no such bound;
-    /// `u32::MAX` is none. Default ten.
-    pub attempts: u32,
+pub struct ReconnectOptions {
+    /// Delay before reconnecting, unless the server sends `retry`. Default 3 s.
+    pub default_delay: Duration,
+    /// Lower bound of the first delay, against servers that send `retry: 0`. Default 100 ms.
+    pub min_delay: Duration,
+    /// Upper bound of the delay, which doubles with each connection without data. Default one minute. A
+    /// longer `retry` of the server is respected.
+    pub max_delay: Duration,
+    /// Number of consecutive connections without any data (not even a comment) after which the stream ends
+    /// with an error: that of the last connection, or [`StreamError::IdleConnections`]. The standard has no
+    /// such limit; `u32::MAX` disables it. Default 10.
+    pub max_idle_connections: u32,
 }
 
-impl Default for Reconnection {
+impl Default for ReconnectOptions {
     fn default() -> Self {
         let shortest = Duration::from_millis(100);
-        Self { wait: Duration::from_secs(3), shortest, longest: Duration::from_secs(60), attempts: 10 }
+        Self {
+            default_delay: Duration::from_secs(3),
+            min_delay: shortest,
+            max_delay: Duration::from_secs(60),
+            max_idle_connections: 10,
+        }
     }
 }
 
-/// What stands in an event stream.
+/// A server-sent event with deserialized data of type `T`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Event<T> {
-    /// What it is called; `message` when the stream does not say.
+pub struct ServerSentEvent<T> {
+    /// The event name; `message` if the stream has none.
     pub event: String,
-    /// Its own id.
+    /// The id of this event, if it has one.
     pub id: Option<String>,
-    /// How long a reader should wait before it connects again.
+    /// The reconnection delay that this event sets.
     pub retry: Option<Duration>,
-    /// What it holds.
+    /// The data of the event, deserialized into its type.
     pub data: T,
 }
 
-impl<T> Event<T> {
-    /// An event of no name.
+impl<T> ServerSentEvent<T> {
+    /// Creates an event without a name.
     pub fn new(data: T) -> Self {
         Self { event: "message".to_owned(), id: None, retry: None, data }
     }
 
-    /// The same with a name.
+    /// Sets the event name, by which clients dispatch.
     #[must_use]
-    pub fn named(mut self, event: impl Into<String>) -> Self {
+    pub fn with_name(mut self, event: impl Into<String>) -> Self {
         self.event = event.into();
         self
     }
 
-    /// The same with an id, behind which a reader can continue.
+    /// Sets the id after which a client can resume.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
         self
     }
 
-    /// The same with a wait, kept in milliseconds.
+    /// Sets the reconnection delay, in whole milliseconds.
     #[must_use]
     pub fn with_retry(mut self, retry: Duration) -> Self {
         self.retry = Some(retry);
@@ -122,174 +126,178 @@ impl<T> Event<T> {
     }
 }
 
-impl<T> From<T> for Event<T> {
+impl<T> From<T> for ServerSentEvent<T> {
     fn from(data: T) -> Self {
         Self::new(data)
     }
 }
 
-/// Whether items are checked by the contract.
+/// Selects whether items are validated against the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(all(feature = "client", feature = "server")),
     allow(dead_code, reason = "each side has its own")
 )]
-pub(crate) enum Checks {
-    /// They are read if their type holds them, as answers are.
+pub(crate) enum ItemChecks {
+    /// Items are parsed without schema validation, like response bodies.
     Tolerant,
-    /// Each is valid, as bodies of requests are.
+    /// Each item is validated, like request bodies.
     Strict,
 }
 
-/// A body that has begun, and what the contract says of it.
-pub struct Source {
+/// A streaming body with the contract's description of it.
+pub struct StreamSource {
     pub(crate) body: ByteStream,
-    pub(crate) content: &'static Content,
+    pub(crate) content: &'static ContentSpec,
     pub(crate) limits: StreamLimits,
-    pub(crate) checks: Checks,
-    pub(crate) reopen: Option<Box<dyn Reopen>>,
-    /// The id that an event stream was asked to continue behind; empty for none.
+    pub(crate) checks: ItemChecks,
+    pub(crate) reopener: Option<Box<dyn StreamReopener>>,
+    /// The id after which the event stream was resumed; empty for none.
     pub(crate) last_event_id: String,
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for StreamSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source").field("content", self.content).finish_non_exhaustive()
+        f.debug_struct("StreamSource").field("content", self.content).finish_non_exhaustive()
     }
 }
 
-/// What a body in pieces is read as: [`Events`], [`Items`] or a [`ByteStream`].
-pub trait Streamed: Sized {
-    /// Begins to read.
-    fn start(source: Source) -> Self;
+/// The type that a streaming body is read as: [`EventReader`], [`ItemReader`] or [`ByteStream`].
+pub trait FromStream: Sized {
+    /// Creates a reader of the body.
+    fn from_source(source: StreamSource) -> Self;
 }
 
-impl Streamed for ByteStream {
-    fn start(source: Source) -> Self {
-        source.body.limited(source.limits.total)
+impl FromStream for ByteStream {
+    fn from_source(source: StreamSource) -> Self {
+        source.body.with_limit(source.limits.max_total_bytes)
     }
 }
 
-/// The events of a stream, in their order.
-pub struct Events<T> {
-    reader: Reader,
+/// A reader of the events of a stream, in order.
+pub struct EventReader<T> {
+    reader: StreamReader,
     read: PhantomData<fn() -> T>,
 }
 
-impl<T: for<'de> Read<'de> + Send> Events<T> {
-    /// The next event; `None` behind the last.
-    pub async fn next(&mut self) -> Option<Result<Event<T>, StreamError>> {
-        poll_fn(|context| self.poll(context)).await
+impl<T: for<'de> ReadJson<'de> + Send> EventReader<T> {
+    /// Returns the next event; `None` after the last.
+    pub async fn next(&mut self) -> Option<Result<ServerSentEvent<T>, StreamError>> {
+        poll_fn(|context| self.poll_event(context)).await
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Event<T>, StreamError>>> {
-        let item = ready!(self.reader.poll(context));
+    fn poll_event(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<ServerSentEvent<T>, StreamError>>> {
+        let item = ready!(self.reader.poll_item(context));
         Poll::Ready(item.map(|item| {
             let item = item?;
-            let data = read(&self.reader, &item)?;
+            let data = read_item(&self.reader, &item)?;
             let event = item.event.unwrap_or_else(|| "message".to_owned());
-            Ok(Event { event, id: item.id, retry: item.retry.map(Duration::from_millis), data })
+            Ok(ServerSentEvent { event, id: item.id, retry: item.retry.map(Duration::from_millis), data })
         }))
     }
 }
 
-impl<T> Events<T> {
-    /// The same, that connects again when a connection ends without one of the ends that the
-    /// contract's owner declares, and continues behind the last event id.
+impl<T> EventReader<T> {
+    /// Reconnects when a connection ends without one of the configured end markers, and resumes after the
+    /// last event id.
     ///
-    /// As the standard says it: after the wait, with `Last-Event-ID`, however the connection ended; an
-    /// answer that is no event stream ends it with [`StreamError::Answer`], `204` without an error.
-    /// As many connections in a row as [`Reconnection::attempts`] says that give nothing end it with an
-    /// error. Operations whose repetition may act a second time are never repeated
-    /// ([`Repeat`](crate::operation::Repeat)): their streams end with their connection.
+    /// As the standard defines, the reader waits and reconnects with `Last-ServerSentEvent-ID`, however the connection
+    /// ended. A response that is not an event stream ends the stream with [`StreamError::Reconnect`], `204`
+    /// without an error. The stream ends with an error after [`ReconnectOptions::max_idle_connections`]
+    /// consecutive connections without data. Operations that are not safe to repeat
+    /// ([`RepeatSafety`](crate::operation::RepeatSafety)) are never repeated: their streams end with the
+    /// connection.
     #[must_use]
-    pub fn reconnecting(mut self, timer: impl Timer + 'static, how: Reconnection) -> Self {
-        self.reader.reconnect(Arc::new(timer), how);
+    pub fn with_reconnection(mut self, timer: impl Timer + 'static, how: ReconnectOptions) -> Self {
+        self.reader.enable_reconnection(Arc::new(timer), how);
         self
     }
 
-    /// The id to continue behind, as the standard keeps it: that of the last event that had one, and
-    /// before any the one that the stream was begun behind. Empty when there is none.
+    /// Returns the id to resume after, as the standard defines it: that of the last event with an id, else
+    /// the one that the stream was resumed after. Empty if there is none.
     #[must_use]
     pub fn last_event_id(&self) -> &str {
         self.reader.last_event_id()
     }
 
-    /// Where the last event stands.
+    /// Returns the position of the last event.
     #[must_use]
-    pub const fn place(&self) -> Place {
-        self.reader.place()
+    pub const fn position(&self) -> ItemPosition {
+        self.reader.position()
     }
 
-    /// Whether the end was seen that the contract's owner declares.
+    /// Returns true once a configured end marker was received.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
         self.reader.is_complete()
     }
 }
 
-impl<T> Streamed for Events<T> {
-    fn start(source: Source) -> Self {
-        Self { reader: Reader::new(source), read: PhantomData }
+impl<T> FromStream for EventReader<T> {
+    fn from_source(source: StreamSource) -> Self {
+        Self { reader: StreamReader::new(source), read: PhantomData }
     }
 }
 
-impl<T: for<'de> Read<'de> + Send> Stream for Events<T> {
-    type Item = Result<Event<T>, StreamError>;
+impl<T: for<'de> ReadJson<'de> + Send> Stream for EventReader<T> {
+    type Item = Result<ServerSentEvent<T>, StreamError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll(context)
+        self.poll_event(context)
     }
 }
 
-impl<T> fmt::Debug for Events<T> {
+impl<T> fmt::Debug for EventReader<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").field("place", &self.place()).finish_non_exhaustive()
+        f.debug_struct("EventReader").field("position", &self.position()).finish_non_exhaustive()
     }
 }
 
-/// The documents of a stream, in their order.
-pub struct Items<T> {
-    reader: Reader,
+/// A reader of the documents of a stream, in order.
+pub struct ItemReader<T> {
+    reader: StreamReader,
     read: PhantomData<fn() -> T>,
 }
 
-impl<T: for<'de> Read<'de> + Send> Items<T> {
-    /// The next document; `None` behind the last.
+impl<T: for<'de> ReadJson<'de> + Send> ItemReader<T> {
+    /// Returns the next document; `None` after the last.
     pub async fn next(&mut self) -> Option<Result<T, StreamError>> {
-        poll_fn(|context| self.poll(context)).await
+        poll_fn(|context| self.poll_document(context)).await
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
-        let item = ready!(self.reader.poll(context));
-        Poll::Ready(item.map(|item| read(&self.reader, &item?)))
+    fn poll_document(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, StreamError>>> {
+        let item = ready!(self.reader.poll_item(context));
+        Poll::Ready(item.map(|item| read_item(&self.reader, &item?)))
     }
 }
 
-impl<T> Items<T> {
-    /// Where the last document stands.
+impl<T> ItemReader<T> {
+    /// Returns the position of the last document.
     #[must_use]
-    pub const fn place(&self) -> Place {
-        self.reader.place()
+    pub const fn position(&self) -> ItemPosition {
+        self.reader.position()
     }
 }
 
-impl<T> Streamed for Items<T> {
-    fn start(source: Source) -> Self {
-        Self { reader: Reader::new(source), read: PhantomData }
+impl<T> FromStream for ItemReader<T> {
+    fn from_source(source: StreamSource) -> Self {
+        Self { reader: StreamReader::new(source), read: PhantomData }
     }
 }
 
-impl<T: for<'de> Read<'de> + Send> Stream for Items<T> {
+impl<T: for<'de> ReadJson<'de> + Send> Stream for ItemReader<T> {
     type Item = Result<T, StreamError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.poll(context)
+        self.poll_document(context)
     }
 }
 
-impl<T> fmt::Debug for Items<T> {
+impl<T> fmt::Debug for ItemReader<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Items").field("place", &self.place()).finish_non_exhaustive()
+        f.debug_struct("ItemReader").field("position", &self.position()).finish_non_exhaustive()
     }
 }

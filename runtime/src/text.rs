@@ -1,10 +1,10 @@
-//! Counting characters, without counting more than needed: for `minLength` and `maxLength`, and
-//! for the places of what is wrong with a text. Comparing names.
+//! String helpers: code point counts for `minLength` and `maxLength`, line and column positions for error
+//! messages, and a fast comparison of short names.
 //!
-//! JSON Schema counts Unicode code points. A code point takes one to four bytes of
-//! UTF-8, so most strings are decided by their byte length alone.
+//! JSON Schema counts Unicode code points. A code point takes one to four bytes of UTF-8, so the byte length
+//! alone decides most comparisons and [`char_count_at_least`] rarely has to scan.
 
-/// Whether `text` has `least` code points or more.
+/// Returns true if `text` has `least` code points or more.
 ///
 /// Constant time unless the byte length lies between `least` and `4 * least`.
 #[inline]
@@ -15,7 +15,7 @@ pub const fn char_count_at_least(text: &str, least: usize) -> bool {
     if length < least {
         return false;
     }
-    // At most four bytes each: fewer than `least` code points could not fill this many.
+    // Code points take at most four bytes: fewer than `least` of them cannot fill this many bytes.
     if let Some(most) = least.checked_mul(4)
         && most <= length + 3
     {
@@ -35,7 +35,7 @@ pub const fn char_count_at_least(text: &str, least: usize) -> bool {
     false
 }
 
-/// Whether `text` has `most` code points or fewer.
+/// Returns true if `text` has `most` code points or fewer.
 ///
 /// Constant time unless the byte length lies between `most` and `4 * most`.
 #[inline]
@@ -47,10 +47,10 @@ pub const fn char_count_at_most(text: &str, most: usize) -> bool {
     }
 }
 
-/// Whether two texts are the same: `==`, but names of usual length are compared in two steps here
-/// instead of by a call.
+/// Compares two strings like `==`. Names of up to 32 bytes are compared inline as two overlapping chunks
+/// instead of by a call to `memcmp`.
 #[inline]
-pub(crate) fn same(one: &str, other: &str) -> bool {
+pub(crate) fn str_eq(one: &str, other: &str) -> bool {
     fn ends<const N: usize>(one: &[u8], other: &[u8]) -> bool {
         one.first_chunk::<N>() == other.first_chunk::<N>() && one.last_chunk::<N>() == other.last_chunk::<N>()
     }
@@ -68,40 +68,42 @@ pub(crate) fn same(one: &str, other: &str) -> bool {
     }
 }
 
-/// The line and the column of a byte of a text, both from 0; the column counts characters.
+/// Returns the line and the column of the byte at `offset`, both counted from 0. The column counts
+/// characters.
 ///
-/// Bytes, since a text may be no UTF-8 from there on. [`Lines`] answers for many places.
+/// Takes bytes because the input may be invalid UTF-8 from `offset` on. Each call scans the input up to
+/// `offset`; build a [`LineStarts`] once for many lookups.
 #[must_use]
-pub fn position(text: &[u8], offset: usize) -> (usize, usize) {
+pub fn line_and_column(text: &[u8], offset: usize) -> (usize, usize) {
     let before = &text[..offset.min(text.len())];
     let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
     let line = before[..start].iter().filter(|byte| **byte == b'\n').count();
     (line, before[start..].iter().filter(|byte| starts_char(**byte)).count())
 }
 
-/// Where the lines of a text begin, found once.
+/// An index of line starts for repeated lookups between byte offsets and lines.
 #[derive(Clone, Debug)]
-pub struct Lines {
+pub struct LineStarts {
     starts: Vec<usize>,
 }
 
-impl Lines {
-    /// Finds the lines.
+impl LineStarts {
+    /// Scans `text` for line breaks (`\n`).
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         Self { starts: std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect() }
     }
 
-    /// The line of a byte, from 0.
+    /// Returns the line that contains the byte at `offset`, counted from 0.
     #[must_use]
-    pub fn line(&self, offset: usize) -> usize {
+    pub fn line_at(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
-    /// The first byte of a line, `None` behind the last.
+    /// Returns the byte offset of the start of a line (counted from 0), or `None` past the last line.
     #[must_use]
-    pub fn start(&self, line: usize) -> Option<usize> {
+    pub fn start_of_line(&self, line: usize) -> Option<usize> {
         self.starts.get(line).copied()
     }
 }
@@ -129,15 +131,15 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_the_same_when_all_their_bytes_are() {
+    fn strings_are_equal_if_all_their_bytes_are() {
         let letters = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEF";
         for length in 0..40 {
             let text = &letters[..length];
-            assert!(same(text, text.to_owned().as_str()));
-            assert!(!same(text, &letters[..=length]));
+            assert!(str_eq(text, text.to_owned().as_str()));
+            assert!(!str_eq(text, &letters[..=length]));
             for at in 0..length {
                 let other = format!("{}#{}", &text[..at], &text[at + 1..]);
-                assert!(!same(text, &other), "{text} {other}");
+                assert!(!str_eq(text, &other), "{text} {other}");
             }
         }
     }
@@ -145,15 +147,18 @@ mod tests {
     #[test]
     fn places() {
         let text = "aü\n\n€x";
-        let lines = Lines::of(text);
+        let lines = LineStarts::new(text);
         for (offset, expected) in
             [(0, (0, 0)), (1, (0, 1)), (3, (0, 2)), (4, (1, 0)), (5, (2, 0)), (8, (2, 1)), (9, (2, 2))]
         {
-            assert_eq!(position(text.as_bytes(), offset), expected, "{offset}");
-            assert_eq!(lines.line(offset), expected.0, "{offset}");
+            assert_eq!(line_and_column(text.as_bytes(), offset), expected, "{offset}");
+            assert_eq!(lines.line_at(offset), expected.0, "{offset}");
         }
-        assert_eq!((lines.start(1), lines.start(2), lines.start(3)), (Some(4), Some(5), None));
-        assert_eq!(position(b"", 5), (0, 0));
+        assert_eq!(
+            (lines.start_of_line(1), lines.start_of_line(2), lines.start_of_line(3)),
+            (Some(4), Some(5), None)
+        );
+        assert_eq!(line_and_column(b"", 5), (0, 0));
     }
 
     #[test]

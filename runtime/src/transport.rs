@@ -1,11 +1,10 @@
-//! The seam between generated clients and whatever carries their requests.
+//! The interface between generated clients and the code that sends their requests.
 //!
-//! A generated client knows which request an operation is; a [`Transport`] knows how to get
-//! it there: signing, challenges, waiting, retrying. The two share only what stands here.
-//! A transport takes a whole request and gives a whole answer, so that a connection cut in
-//! the middle of a body is its own to repeat, and what goes wrong on the way reaches the
-//! caller as a [`TransportError`], never disguised as an answer. A refusal alone is one without
-//! its body too ([`Partial`]): its head says what it is, and how long to wait.
+//! A generated client defines the request of an operation. A [`Transport`] delivers it: it signs requests,
+//! meets authentication challenges, waits and retries. A transport takes a complete request and returns a
+//! complete response, so that repeating an interrupted transfer is its own task. Failures reach the caller as
+//! a [`TransportError`]. An error response is returned even if its body is incomplete ([`PartialBody`]),
+//! since its head determines the kind of error and the time to wait.
 
 use std::{error::Error as StdError, fmt, future::Future, pin::Pin, sync::Arc};
 
@@ -14,67 +13,76 @@ use bytes::Bytes;
 use crate::operation::Operation;
 
 #[cfg(feature = "stream")]
-mod pieces;
+mod byte_stream;
 pub(crate) mod timer;
 
-pub use crate::operation::Repeat;
+pub use crate::operation::RepeatSafety;
 #[cfg(feature = "stream")]
-pub use pieces::{ByteStream, Opening, RequestBody, StreamTransport};
+pub use byte_stream::{ByteStream, RequestBody, StreamResponseFuture, StreamTransport};
 #[cfg(feature = "tokio")]
 pub use timer::TokioTimer;
-pub use timer::{Sleeping, Timer};
+pub use timer::{SleepFuture, Timer};
 
-/// What [`Transport::send`] gives.
-pub type Sending<'a> =
+/// The future that [`Transport::send`] returns.
+pub type ResponseFuture<'a> =
     Pin<Box<dyn Future<Output = Result<http::Response<Bytes>, TransportError>> + Send + 'a>>;
 
-/// Carries requests. Implemented by a session, by a plain HTTP client, by tests.
+/// Sends requests. Implemented by sessions, plain HTTP clients and tests.
 pub trait Transport: Send + Sync {
-    /// Sends a request and waits for the whole answer, whatever its status.
+    /// Sends a request and waits for the complete response, whatever its status.
     ///
-    /// The request has an absolute URI, `Accept`, and with a body `Content-Type`. What the
-    /// contract leaves to the transport (signatures, tokens) is added here, anew for each
-    /// sending. Dropping the future gives the request up.
+    /// The request has an absolute URI, `Accept`, and `Content-Type` if it has a body. Headers that the
+    /// contract leaves to the transport (signatures, tokens) are added here, anew for each attempt. Dropping
+    /// the future cancels the request.
     ///
     /// # Errors
-    /// When there is no answer: [`TransportError`] says why and whether the request may
-    /// have arrived. Also when the body of a success is cut or too large; an answer that is no
-    /// success is given with what came of its body, and [`Partial`] among its extensions.
-    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a>;
+    /// If no response was received: [`TransportError`] has the reason, and whether the request may have
+    /// arrived. Also if the body of a success is truncated or too large. An error response is returned with
+    /// the bytes that arrived, and [`PartialBody`] among its extensions.
+    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>)
+    -> ResponseFuture<'a>;
 
-    /// The same for answers and requests in pieces; `None` for a transport that has whole ones
-    /// alone. One that wraps another passes it on, with its own part around it.
+    /// Returns the transport for streaming requests and responses; `None` if there is none. A transport that
+    /// wraps another one wraps its streams as well.
     #[cfg(feature = "stream")]
-    fn streams(&self) -> Option<&dyn StreamTransport> {
+    fn stream_transport(&self) -> Option<&dyn StreamTransport> {
         None
     }
 }
 
 impl<T: Transport + ?Sized> Transport for Arc<T> {
-    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        request: http::Request<Bytes>,
+    ) -> ResponseFuture<'a> {
         (**self).send(operation, request)
     }
 
     #[cfg(feature = "stream")]
-    fn streams(&self) -> Option<&dyn StreamTransport> {
-        (**self).streams()
+    fn stream_transport(&self) -> Option<&dyn StreamTransport> {
+        (**self).stream_transport()
     }
 }
 
 impl<T: Transport + ?Sized> Transport for Box<T> {
-    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        request: http::Request<Bytes>,
+    ) -> ResponseFuture<'a> {
         (**self).send(operation, request)
     }
 
     #[cfg(feature = "stream")]
-    fn streams(&self) -> Option<&dyn StreamTransport> {
-        (**self).streams()
+    fn stream_transport(&self) -> Option<&dyn StreamTransport> {
+        (**self).stream_transport()
     }
 }
 
-/// The same request with a body, for another sending.
+/// Copies a request with another body.
 #[cfg(any(feature = "stream", feature = "credentials", feature = "layers"))]
-pub(crate) fn with_body<A, B>(request: &http::Request<A>, body: B) -> http::Request<B> {
+pub(crate) fn copy_with_body<A, B>(request: &http::Request<A>, body: B) -> http::Request<B> {
     let mut copy = http::Request::new(body);
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();
@@ -83,75 +91,76 @@ pub(crate) fn with_body<A, B>(request: &http::Request<A>, body: B) -> http::Requ
     copy
 }
 
-/// An answer of what came of its body: one that is no success is one without the rest, too.
+/// Combines a response with the error that ended its body. A success becomes the error; any other response
+/// gets [`PartialBody`].
 #[cfg(any(feature = "reqwest", feature = "tower", all(feature = "client", feature = "stream")))]
-pub(crate) fn of_what_came(
+pub(crate) fn from_partial_body(
     mut answer: http::Response<Bytes>,
     error: Option<TransportError>,
 ) -> Result<http::Response<Bytes>, TransportError> {
     match error {
         Some(error) if answer.status().is_success() => Err(error),
         Some(error) => {
-            answer.extensions_mut().insert(Partial(error.fault()));
+            answer.extensions_mut().insert(PartialBody(error.fault()));
             Ok(answer)
         }
         None => Ok(answer),
     }
 }
 
-/// A whole answer of one in pieces, up to so many bytes.
+/// Reads a streaming response of at most `limit` bytes.
 #[cfg(all(feature = "client", feature = "stream"))]
-pub(crate) async fn whole(
+pub(crate) async fn collect_response(
     answer: http::Response<ByteStream>,
     limit: usize,
 ) -> Result<http::Response<Bytes>, TransportError> {
     let (parts, body) = answer.into_parts();
-    let (came, error) = body.gather(limit).await;
-    of_what_came(http::Response::from_parts(parts, came), error)
+    let (came, error) = body.collect_partial(limit).await;
+    from_partial_body(http::Response::from_parts(parts, came), error)
 }
 
-/// A transport that has whole answers alone.
+/// The error of a transport without streams.
 #[cfg(feature = "stream")]
-pub(crate) fn no_streams() -> TransportError {
+pub(crate) fn streams_unsupported() -> TransportError {
     TransportError::new(TransportFault::Declined, Delivery::NotSent)
-        .with_source("this transport has no streams (`Transport::streams`)")
+        .with_source("this transport does not support streams (`Transport::stream_transport`)")
 }
 
-/// Why there is no answer.
+/// The reason why no response was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportFault {
-    /// The request cannot be put on the wire: a wrong address, a header that is none.
+    /// The request cannot be encoded: an invalid address or header.
     Request,
-    /// No connection: name, route, handshake, certificate.
+    /// The connection failed: name resolution, routing, TLS handshake, certificate.
     Connect,
-    /// The time allowed is over.
+    /// A timeout expired.
     Timeout,
-    /// The connection ended before the answer did.
+    /// The connection ended before the response was complete.
     Interrupted,
-    /// The answer is a success, and larger than this side accepts; or the head of one of any kind is.
+    /// The body of a success, or the head of any response, exceeds the limit.
     TooLarge,
-    /// This side does not send: signed out, halted, shut down.
+    /// The transport did not send the request: signed out, suspended, shut down.
     Declined,
-    /// Anything else; the source says what.
+    /// Another reason, which the source explains.
     Other,
 }
 
-/// Among the extensions of an answer that is no success: its body did not come whole, and why.
-/// Status and headers did, `Retry-After` among them.
+/// Marks an error response with an incomplete body, among its extensions. Status and headers, including
+/// `Retry-After`, are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Partial(pub TransportFault);
+pub struct PartialBody(pub TransportFault);
 
-/// Whether a request that got no answer may have been acted on.
+/// Whether a request without a response may have been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// No byte of it left: sending it anew is always right.
+    /// No byte was sent. Repeating the request is always safe.
     NotSent,
-    /// It may have arrived.
+    /// The request may have arrived.
     Unknown,
 }
 
-/// There is no answer. Prints no address, header or body.
+/// No response was received. Prints no address, header or body.
 #[derive(Debug)]
 pub struct TransportError {
     fault: TransportFault,
@@ -161,48 +170,47 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// An error without a source.
+    /// Creates an error without a source.
     #[must_use]
     pub const fn new(fault: TransportFault, delivery: Delivery) -> Self {
         Self { fault, delivery, attempts: None, source: None }
     }
 
-    /// Says how often the request was sent, for a transport that sends it again.
+    /// Records the number of attempts, for transports that retry.
     #[must_use]
     pub const fn with_attempts(mut self, attempts: u32) -> Self {
         self.attempts = Some(attempts);
         self
     }
 
-    /// Adds what lies behind it. It must not print secrets: `Display` and `Debug` of an
-    /// error show its source.
+    /// Adds the underlying error. It must not contain secrets: `Display` and `Debug` show it.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Why.
+    /// Returns the reason.
     #[must_use]
     pub const fn fault(&self) -> TransportFault {
         self.fault
     }
 
-    /// Whether the request may have arrived.
+    /// Returns whether the request may have arrived.
     #[must_use]
     pub const fn delivery(&self) -> Delivery {
         self.delivery
     }
 
-    /// How often the request was sent, where a transport counted that.
+    /// Returns the number of attempts, if a transport recorded it.
     #[must_use]
     pub const fn attempts(&self) -> Option<u32> {
         self.attempts
     }
 
-    /// What lies behind it, for a transport's own users: `error.cause::<SessionError>()`.
+    /// Returns the underlying error of a known type: `error.downcast_source::<SessionError>()`.
     #[must_use]
-    pub fn cause<T: StdError + 'static>(&self) -> Option<&T> {
+    pub fn downcast_source<T: StdError + 'static>(&self) -> Option<&T> {
         self.source.as_deref()?.downcast_ref()
     }
 }
@@ -212,9 +220,9 @@ impl fmt::Display for TransportError {
         let what = match self.fault {
             TransportFault::Request => "the request cannot be sent",
             TransportFault::Connect => "no connection",
-            TransportFault::Timeout => "no answer in time",
-            TransportFault::Interrupted => "the connection ended before the answer did",
-            TransportFault::TooLarge => "the answer is too large",
+            TransportFault::Timeout => "the request timed out",
+            TransportFault::Interrupted => "the connection ended before the response was complete",
+            TransportFault::TooLarge => "the response is too large",
             TransportFault::Declined => "the request was not sent",
             TransportFault::Other => "no answer",
         };

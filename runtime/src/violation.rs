@@ -1,8 +1,8 @@
-//! What a check reports: where a value stands and which keyword refused it.
+//! [`Violation`]: a validation failure, with the location of the value and the keyword that rejected it.
 //!
-//! A violation holds a JSON Pointer, a keyword and a schema location, never a
-//! value: values belong to people and end up in logs. [`Path`] is how a check
-//! knows where it stands without allocating before something is wrong.
+//! A violation holds a JSON Pointer, a keyword and a schema location, but never a value: values may be
+//! personal data, and violations are logged. [`InstancePath`] tracks the location during validation without
+//! allocating until a violation is recorded.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -14,22 +14,22 @@ use serde::ser::SerializeStruct;
 
 use crate::pointer;
 
-/// How many violations a check collects unless told otherwise: a hostile body
-/// must not buy itself an answer larger than itself. The shallower ones are kept.
-pub const DEFAULT_CAP: usize = 1000;
+/// The default limit for collected violations, so that a hostile body cannot cause a response larger than
+/// itself. Violations with shorter pointers are kept.
+pub const DEFAULT_MAX_VIOLATIONS: usize = 1000;
 
-/// One refusal: which value, by which keyword, of which schema.
+/// One validation failure: the location of the value, the keyword, and the location of the schema.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Violation {
-    /// JSON Pointer (RFC 6901) of the refused value, `""` for the document.
-    /// A missing member is named where it would stand.
+    /// JSON Pointer (RFC 6901) of the invalid value, `""` for the document. For a missing member: the pointer
+    /// that the member would have.
     pub pointer: String,
-    /// The JSON Schema keyword that refused it, or `depth` / `effort` when the
-    /// check gave up (see [`crate::schema::Limits`]), or `unwritable` for a value
-    /// built in code that has no JSON text.
+    /// The JSON Schema keyword that rejected the value. Also `depth` or `effort` if a limit was reached (see
+    /// [`crate::schema::ValidationLimits`]), or `unwritable` for a value built in code that cannot be
+    /// serialized as JSON.
     pub keyword: &'static str,
-    /// The schema object that holds the keyword: resource URI, `#`, JSON Pointer. One text for
-    /// all that it refuses one after the other.
+    /// The location of the schema object with the keyword: resource URI, `#`, JSON Pointer. Consecutive
+    /// violations of the same schema share one allocation.
     pub schema: Arc<str>,
 }
 
@@ -50,53 +50,52 @@ impl Serialize for Violation {
     }
 }
 
-/// At least one [`Violation`], sorted by pointer, keyword and schema, without
-/// repetitions.
+/// A non-empty list of [`Violation`]s, sorted by pointer, keyword and schema, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violations(Vec<Violation>);
 
 impl Violations {
-    /// Sorts and deduplicates; `None` when there is nothing to report.
+    /// Sorts and deduplicates the list. Returns `None` if it is empty.
     pub fn new(mut violations: Vec<Violation>) -> Option<Self> {
-        // A check finds them in the order of the document, which is nearly theirs.
+        // Validation reports in document order, which is nearly sorted already.
         violations.sort();
         violations.dedup();
         if violations.is_empty() { None } else { Some(Self(violations)) }
     }
 
-    /// A single violation.
-    pub fn one(violation: Violation) -> Self {
+    /// Creates a list with a single violation.
+    pub fn from_violation(violation: Violation) -> Self {
         Self(vec![violation])
     }
 
-    /// `Err` with what was found, `Ok` when nothing was.
+    /// Returns `Ok` if the list is empty.
     ///
     /// # Errors
-    /// When `violations` is not empty.
-    pub fn check(violations: Vec<Violation>) -> Result<(), Self> {
+    /// Returns the sorted violations otherwise.
+    pub fn ensure_empty(violations: Vec<Violation>) -> Result<(), Self> {
         match Self::new(violations) {
             Some(found) => Err(found),
             None => Ok(()),
         }
     }
 
-    /// The violations in order.
+    /// Iterates over the violations in sorted order.
     pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
         self.0.iter()
     }
 
-    /// The violations in order.
+    /// Returns the violations as a sorted slice.
     pub fn as_slice(&self) -> &[Violation] {
         &self.0
     }
 
-    /// How many there are; never 0.
+    /// Returns the number of violations, which is at least 1.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The violations as a plain list.
+    /// Converts into a sorted vector.
     pub fn into_vec(self) -> Vec<Violation> {
         self.0
     }
@@ -140,50 +139,50 @@ impl<'a> IntoIterator for &'a Violations {
     }
 }
 
-/// Where a check stands, as a list on the stack; text is made only when a
-/// violation is recorded.
+/// The location of a value during validation, as a linked list on the stack. It is converted to a JSON
+/// Pointer only when a violation is recorded.
 #[derive(Debug, Clone, Copy)]
-pub enum Path<'a> {
-    /// The document itself.
+pub enum InstancePath<'a> {
+    /// The root of the document.
     Root,
-    /// A member of the object at the given path.
-    Key(&'a Path<'a>, &'a str),
-    /// An element of the array at the given path.
-    Index(&'a Path<'a>, usize),
+    /// A member of the object at the parent path.
+    Key(&'a InstancePath<'a>, &'a str),
+    /// An element of the array at the parent path.
+    Index(&'a InstancePath<'a>, usize),
 }
 
-impl<'a> Path<'a> {
-    /// The path of a member of the object here.
-    pub const fn key(&'a self, name: &'a str) -> Path<'a> {
-        Path::Key(self, name)
+impl<'a> InstancePath<'a> {
+    /// Returns the path of a member of the object at this path.
+    pub const fn key(&'a self, name: &'a str) -> InstancePath<'a> {
+        InstancePath::Key(self, name)
     }
 
-    /// The path of an element of the array here.
-    pub const fn index(&'a self, index: usize) -> Path<'a> {
-        Path::Index(self, index)
+    /// Returns the path of an element of the array at this path.
+    pub const fn index(&'a self, index: usize) -> InstancePath<'a> {
+        InstancePath::Index(self, index)
     }
 
-    /// How many steps lead here from the document.
+    /// Returns the number of steps from the root to this path.
     #[must_use]
     pub fn depth(&self) -> usize {
         let (mut depth, mut here) = (0, self);
-        while let Path::Key(parent, _) | Path::Index(parent, _) = here {
+        while let InstancePath::Key(parent, _) | InstancePath::Index(parent, _) = here {
             (depth, here) = (depth + 1, parent);
         }
         depth
     }
 
-    /// The JSON Pointer of this place (RFC 6901), `""` for the document.
+    /// Returns the JSON Pointer of this path (RFC 6901), `""` for the root.
     #[must_use]
-    pub fn pointer(&self) -> String {
+    pub fn to_pointer(&self) -> String {
         let mut length = 0;
         let mut here = self;
         loop {
             (here, length) = match here {
-                Path::Root => break,
-                Path::Key(parent, name) => (parent, length + 1 + name.len()),
+                InstancePath::Root => break,
+                InstancePath::Key(parent, name) => (parent, length + 1 + name.len()),
                 // More digits are rare.
-                Path::Index(parent, _) => (parent, length + 5),
+                InstancePath::Index(parent, _) => (parent, length + 5),
             };
         }
         let mut pointer = String::with_capacity(length);
@@ -191,17 +190,17 @@ impl<'a> Path<'a> {
         pointer
     }
 
-    /// Whoever made the path recursed as deep, with more on the stack.
+    // The recursion is safe: validation recursed as deeply to build this path, with larger frames.
     fn push_to(&self, pointer: &mut String) {
         match self {
-            Path::Root => {}
-            Path::Key(parent, name) => {
+            InstancePath::Root => {}
+            InstancePath::Key(parent, name) => {
                 parent.push_to(pointer);
-                pointer::push(pointer, name);
+                pointer::push_token(pointer, name);
             }
-            Path::Index(parent, index) => {
+            InstancePath::Index(parent, index) => {
                 parent.push_to(pointer);
-                pointer::push_index(pointer, *index);
+                pointer::push_index_token(pointer, *index);
             }
         }
     }
@@ -217,16 +216,16 @@ mod tests {
 
     #[test]
     fn pointers_escape_by_rfc_6901() {
-        let root = Path::Root;
-        assert_eq!(root.pointer(), "");
+        let root = InstancePath::Root;
+        assert_eq!(root.to_pointer(), "");
         let ops = root.key("ops");
         let first = ops.index(0);
-        assert_eq!(first.key("a/b~c").pointer(), "/ops/0/a~1b~0c");
-        assert_eq!(root.key("").pointer(), "/");
+        assert_eq!(first.key("a/b~c").to_pointer(), "/ops/0/a~1b~0c");
+        assert_eq!(root.key("").to_pointer(), "/");
     }
 
     #[test]
-    fn lists_are_sorted_without_repetitions_and_never_empty() {
+    fn lists_are_sorted_deduplicated_and_never_empty() {
         assert_eq!(Violations::new(Vec::new()), None);
         let found = Violations::new(vec![
             violation("/b", "type"),
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_serialises_as_plain_objects() {
+    fn a_list_serializes_as_plain_objects() {
         let found = Violations::new(vec![violation("/a", "type")]);
         let text = serde_json::to_string(&found).unwrap_or_default();
         assert_eq!(text, r#"[{"pointer":"/a","keyword":"type","schema":"s#"}]"#);

@@ -74,19 +74,19 @@ fn pairs(violations: &Violations) -> Vec<(String, String)> {
 }
 
 fn check<T: Contract>(bytes: &[u8], _: Validator<'_>) -> Outcome {
-    use contract_runtime::Rejected;
+    use contract_runtime::DocumentError;
     let read = T::parse(bytes);
     let typed = read.as_ref().ok().map(|v| v.validate().map_or_else(|e| pairs(&e), |()| Vec::new()));
     let (checked, failure) = match T::parse_valid(bytes) {
         Ok(_) => (Vec::new(), None),
-        Err(Rejected::Invalid(violations)) => (pairs(&violations), None),
+        Err(DocumentError::Invalid(violations)) => (pairs(&violations), None),
         Err(other) => (Vec::new(), Some(other.to_string())),
     };
     Outcome {
         written: read.as_ref().ok().and_then(|v| v.to_json().ok()),
         typed,
         checked,
-        undeclared: read.map(|v| v.undeclared(50)).unwrap_or_default(),
+        undeclared: read.map(|v| v.undeclared_members(50)).unwrap_or_default(),
         failure,
     }
 }
@@ -101,9 +101,9 @@ fn described<T: Serialize + DeserializeOwned>(
     let rows = 0..u32::try_from(TABLES.schemas.len()).unwrap_or(0);
     let validator = rows
         .map(|row| Validator::new(&TABLES, SchemaId(row)))
-        .find(|v| folder(&v.location()) == name)
+        .find(|v| folder(&v.schema_location()) == name)
         .unwrap_or_else(|| panic!("no schema for {name}"));
-    let location = validator.location();
+    let location = validator.schema_location();
     let model = Model { name, location, check: check_described::<T>, validator, published };
     all.insert(name.to_owned(), model);
 }
@@ -126,7 +126,7 @@ pub fn models() -> BTreeMap<String, Model> {
     let mut all = BTreeMap::new();
     macro_rules! models {
         ($($name:ident),* $(,)?) => {$(
-            let location = $name::VALIDATOR.location();
+            let location = $name::VALIDATOR.schema_location();
             let validator = $name::VALIDATOR;
             let published = Some(SchemaGenerator::subschema_for::<$name> as _);
             let model = Model { name: stringify!($name), location, check: check::<$name>, validator, published };

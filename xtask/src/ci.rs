@@ -1,62 +1,58 @@
-//! `ci`: every check in order, the cheapest first, each with its time and its repair.
+//! `ci`: runs all checks in order, the fastest first, with the duration of each and how to fix it.
 //!
-//! All steps but two select the whole workspace with all features and set no compiler flags of their own:
-//! clippy and the documentation share one build, examples and tests the other.
+//! All steps except two select the whole workspace with all features and set no compiler flags:
+//! clippy and the documentation share one build, examples and tests another one.
 
 use std::{path::Path, time::Instant};
 
 use crate::{
-    Verdict,
+    CommandOutcome,
     cli::{CiArgs, RegenArgs, TestArgs, TidyArgs},
     packaging, regen,
-    style::{BAD, FAINT, GOOD, HEAD, complain},
+    style::{DIMMED, FAILURE, HEADING, SUCCESS, report_error},
     test, tidy,
 };
 
-/// One step.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct CheckStep {
     name: &'static str,
-    action: Action,
-    /// What to run, or to do, when it fails.
-    repair: &'static str,
+    action: StepAction,
+    /// The command or action that fixes a failure.
+    fix: &'static str,
 }
 
-/// What a step does.
 #[derive(Clone, Copy, Debug)]
-enum Action {
-    /// cargo with these arguments.
+enum StepAction {
     Cargo(&'static [&'static str]),
-    /// Another command of this program.
-    Own(&'static str, fn(&Path) -> Verdict),
+    Command(&'static str, fn(&Path) -> CommandOutcome),
 }
 
-const STEPS: &[Step] = &[
-    Step {
+const STEPS: &[CheckStep] = &[
+    CheckStep {
         name: "formatting",
-        action: Action::Cargo(&["fmt", "--all", "--check"]),
-        repair: "cargo fmt --all",
+        action: StepAction::Cargo(&["fmt", "--all", "--check"]),
+        fix: "cargo fmt --all",
     },
-    Step {
+    CheckStep {
         name: "generated files",
-        action: Action::Own("regen --check", |root| {
+        action: StepAction::Command("regen --check", |root| {
             regen::run(&RegenArgs { check: true, json: false }, root)
         }),
-        repair: regen::REPAIR,
+        fix: regen::REGEN_COMMAND,
     },
-    Step {
-        name: "house rules",
-        action: Action::Own("tidy", |root| tidy::run(&TidyArgs::default(), root)),
-        repair: "what each problem names; then cargo xtask tidy",
+    CheckStep {
+        name: "repository rules",
+        action: StepAction::Command("tidy", |root| tidy::run(&TidyArgs::default(), root)),
+        fix: "see each violation; then cargo xtask tidy",
     },
-    Step {
+    CheckStep {
         name: "packages",
-        action: Action::Own("package", packaging::run),
-        repair: "what cargo says; then cargo xtask package",
+        action: StepAction::Command("package", packaging::run),
+        fix: "see the output of cargo; then cargo xtask package",
     },
-    Step {
+    CheckStep {
         name: "clippy",
-        action: Action::Cargo(&[
+        action: StepAction::Cargo(&[
             "clippy",
             "--workspace",
             "--all-features",
@@ -65,11 +61,11 @@ const STEPS: &[Step] = &[
             "-D",
             "warnings",
         ]),
-        repair: "cargo clippy --workspace --all-features --all-targets --fix",
+        fix: "cargo clippy --workspace --all-features --all-targets --fix",
     },
-    Step {
-        name: "a build script's generator",
-        action: Action::Cargo(&[
+    CheckStep {
+        name: "generator without features",
+        action: StepAction::Cargo(&[
             "clippy",
             "--package",
             "contract-codegen",
@@ -79,11 +75,11 @@ const STEPS: &[Step] = &[
             "-D",
             "warnings",
         ]),
-        repair: "`#[cfg(feature = …)]` for what only a feature needs",
+        fix: "add `#[cfg(feature = …)]` to code that needs a feature",
     },
-    Step {
-        name: "a command without other generators",
-        action: Action::Cargo(&[
+    CheckStep {
+        name: "command without engines",
+        action: StepAction::Cargo(&[
             "clippy",
             "--package",
             "contract-codegen",
@@ -95,52 +91,55 @@ const STEPS: &[Step] = &[
             "-D",
             "warnings",
         ]),
-        repair: "`#[cfg(feature = \"engines\")]` for what only it needs",
+        fix: "add `#[cfg(feature = \"engines\")]` to code that needs it",
     },
-    Step {
+    CheckStep {
         name: "examples",
-        action: Action::Cargo(&["build", "--workspace", "--all-features", "--examples"]),
-        repair: "what the compiler says",
+        action: StepAction::Cargo(&["build", "--workspace", "--all-features", "--examples"]),
+        fix: "see the output of the compiler",
     },
-    Step {
+    CheckStep {
         name: "tests",
-        action: Action::Own("test", |root| test::run(&TestArgs::default(), root)),
-        repair: "the test or the code; then cargo xtask test -- <part of its name>",
+        action: StepAction::Command("test", |root| test::run(&TestArgs::default(), root)),
+        fix: "fix the test or the code; then cargo xtask test -- <part of its name>",
     },
-    Step {
+    CheckStep {
         name: "documentation",
-        action: Action::Cargo(&["doc", "--workspace", "--all-features", "--no-deps"]),
-        repair: "what rustdoc says; then RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --all-features --no-deps",
+        action: StepAction::Cargo(&["doc", "--workspace", "--all-features", "--no-deps"]),
+        fix: "see the output of rustdoc; then RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --all-features --no-deps",
     },
 ];
 
-/// Carries the command out.
-pub(crate) fn run(args: &CiArgs, root: &Path) -> Verdict {
+pub(crate) fn run(args: &CiArgs, root: &Path) -> CommandOutcome {
     let start = Instant::now();
-    let (failed, verdict) = walk(STEPS, args.keep_going, |step| carry_out(step, root));
+    let (failed, verdict) = run_steps(STEPS, args.keep_going, |step| run_step(step, root));
     let seconds = start.elapsed().as_secs_f64();
     if failed.is_empty() {
-        anstream::println!("\n{GOOD}in order{GOOD:#}: {} steps in {seconds:.1} s", STEPS.len());
+        anstream::println!("\n{SUCCESS}ok{SUCCESS:#}: {} steps in {seconds:.1} s", STEPS.len());
     } else {
-        anstream::println!("\n{BAD}to repair{BAD:#}, after {seconds:.1} s:");
+        anstream::println!("\n{FAILURE}failed{FAILURE:#} after {seconds:.1} s; to fix:");
         for step in failed {
-            anstream::println!("  {}: {}", step.name, step.repair);
+            anstream::println!("  {}: {}", step.name, step.fix);
         }
     }
     verdict
 }
 
-/// Takes steps until one fails, or all; those that failed, and the worst verdict.
-fn walk(steps: &[Step], keep_going: bool, mut take: impl FnMut(&Step) -> Verdict) -> (Vec<&Step>, Verdict) {
+/// Runs the steps until one fails, or all of them. Returns the failed steps and the worst result.
+fn run_steps(
+    steps: &[CheckStep],
+    keep_going: bool,
+    mut take: impl FnMut(&CheckStep) -> CommandOutcome,
+) -> (Vec<&CheckStep>, CommandOutcome) {
     let mut failed = Vec::new();
-    let mut worst = Verdict::InOrder;
+    let mut worst = CommandOutcome::Passed;
     for step in steps {
         let verdict = take(step);
-        if verdict == Verdict::InOrder {
+        if verdict == CommandOutcome::Passed {
             continue;
         }
         failed.push(step);
-        if worst != Verdict::NotRun {
+        if worst != CommandOutcome::NotRun {
             worst = verdict;
         }
         if !keep_going {
@@ -150,70 +149,76 @@ fn walk(steps: &[Step], keep_going: bool, mut take: impl FnMut(&Step) -> Verdict
     (failed, worst)
 }
 
-fn carry_out(step: &Step, root: &Path) -> Verdict {
+fn run_step(step: &CheckStep, root: &Path) -> CommandOutcome {
     let start = Instant::now();
     let verdict = match step.action {
-        Action::Own(command, run) => {
-            head(step, &format!("cargo xtask {command}"));
+        StepAction::Command(command, run) => {
+            print_heading(step, &format!("cargo xtask {command}"));
             run(root)
         }
-        Action::Cargo(args) => {
-            head(step, &format!("cargo {}", args.join(" ")));
-            let mut command = test::cargo();
+        StepAction::Cargo(args) => {
+            print_heading(step, &format!("cargo {}", args.join(" ")));
+            let mut command = test::cargo_command();
             command.args(args).current_dir(root);
-            // Read by rustdoc alone: nothing else is built anew for it.
+            // Only rustdoc reads this variable, so it causes no other rebuild.
             command.env("RUSTDOCFLAGS", "-D warnings");
             match command.status() {
-                Ok(status) if status.success() => Verdict::InOrder,
-                Ok(_) => Verdict::ToRepair,
+                Ok(status) if status.success() => CommandOutcome::Passed,
+                Ok(_) => CommandOutcome::Failed,
                 Err(error) => {
-                    complain(&format!("cannot run cargo: {error}"));
-                    Verdict::NotRun
+                    report_error(&format!("cannot run cargo: {error}"));
+                    CommandOutcome::NotRun
                 }
             }
         }
     };
     let seconds = start.elapsed().as_secs_f64();
-    let (style, word) = if verdict == Verdict::InOrder { (GOOD, "ok") } else { (BAD, "failed") };
-    anstream::println!("{style}{word}{style:#} {FAINT}{seconds:.1} s{FAINT:#}");
+    let (style, word) = if verdict == CommandOutcome::Passed { (SUCCESS, "ok") } else { (FAILURE, "failed") };
+    anstream::println!("{style}{word}{style:#} {DIMMED}{seconds:.1} s{DIMMED:#}");
     verdict
 }
 
-fn head(step: &Step, command: &str) {
-    anstream::println!("\n{HEAD}{}{HEAD:#} {FAINT}{command}{FAINT:#}", step.name);
+fn print_heading(step: &CheckStep, command: &str) {
+    anstream::println!("\n{HEADING}{}{HEADING:#} {DIMMED}{command}{DIMMED:#}", step.name);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(verdicts: [Verdict; 3], keep_going: bool, taken: usize, failed: usize, worst: Verdict) {
+    fn check(
+        verdicts: [CommandOutcome; 3],
+        keep_going: bool,
+        taken: usize,
+        failed: usize,
+        worst: CommandOutcome,
+    ) {
         let mut next = verdicts.into_iter();
-        let (list, verdict) = walk(&STEPS[..3], keep_going, |_| next.next().unwrap());
+        let (list, verdict) = run_steps(&STEPS[..3], keep_going, |_| next.next().unwrap());
         assert_eq!((3 - next.len(), list.len(), verdict), (taken, failed, worst), "{verdicts:?}");
     }
 
     #[test]
     fn the_first_failure_stops_unless_asked_otherwise() {
-        use Verdict::{InOrder, NotRun, ToRepair};
-        check([InOrder; 3], false, 3, 0, InOrder);
-        check([InOrder, ToRepair, InOrder], false, 2, 1, ToRepair);
-        check([ToRepair, InOrder, ToRepair], true, 3, 2, ToRepair);
-        check([ToRepair, NotRun, ToRepair], true, 3, 3, NotRun);
+        use CommandOutcome::{Failed, NotRun, Passed};
+        check([Passed; 3], false, 3, 0, Passed);
+        check([Passed, Failed, Passed], false, 2, 1, Failed);
+        check([Failed, Passed, Failed], true, 3, 2, Failed);
+        check([Failed, NotRun, Failed], true, 3, 3, NotRun);
     }
 
-    /// Those that do not are there for what the others cannot see: code that needs a feature and does not say so.
+    /// The other two steps check code without some features, which builds with all features cannot do.
     #[test]
     fn every_build_but_two_selects_the_same() {
         let others = STEPS.iter().filter(|step| match step.action {
-            Action::Cargo(args) => {
-                args.first() != Some(&"fmt") && !test::WHOLE.iter().all(|flag| args.contains(flag))
+            StepAction::Cargo(args) => {
+                args.first() != Some(&"fmt") && !test::WORKSPACE_FLAGS.iter().all(|flag| args.contains(flag))
             }
-            Action::Own(..) => false,
+            StepAction::Command(..) => false,
         });
         assert_eq!(
             others.map(|step| step.name).collect::<Vec<_>>(),
-            ["a build script's generator", "a command without other generators"]
+            ["generator without features", "command without engines"]
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The command line: names, help, examples. What the commands do is in their modules.
+//! The command-line interface: commands, options, help and examples.
 
 use std::path::PathBuf;
 
@@ -6,44 +6,45 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::drift;
 
-/// The commands of those who work on this repository.
+/// Development commands of this repository.
 ///
-/// The contract lies in schemas/, what is generated from it in generated/src/generated. After an
-/// edit of either the contract or the generator, `regen` is the command to run; before a commit, `ci`.
+/// The contract is in schemas/, the code generated from it in generated/src/generated. Run `regen` after
+/// you edit the contract or the generator, and `ci` before you commit.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo xtask",
     bin_name = "cargo xtask",
     disable_help_subcommand = true,
-    after_help = "Exit codes, of all commands but drift:
-  0  in order
-  1  something has to be repaired; the output says what, and with which command
-  2  wrong usage, or the command could not be carried out
+    after_help = "Exit codes, of all commands except drift:
+  0  everything is in order
+  1  something has to be fixed; the output contains the problem and the command that fixes it
+  2  wrong usage, or the command could not run
 
 Examples:
-  cargo xtask regen           write what the contract now generates
+  cargo xtask regen           update the generated code
   cargo xtask test            run all tests
   cargo xtask drift           compare the contract with its older version
-  cargo xtask ci              the checks of CI's first job, in its order"
+  cargo xtask ci              run the checks of CI's first job"
 )]
 pub(crate) struct Cli {
-    /// What to do.
+    /// The command to run
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: XtaskCommand,
 }
 
-/// What there is to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Run the generator over the contract.
+pub(crate) enum XtaskCommand {
+    /// Run the generator on the contract.
     ///
-    /// Reads schemas/codegen.toml and the contract that it names, and makes generated/src/generated
-    /// hold exactly what comes out: one line per file that is created, updated or removed. The
-    /// folder belongs to the generator; what it did not write there is removed, nothing outside is
-    /// touched. A contract with a mistake changes nothing: every mistake is shown with its place.
+    /// Reads schemas/codegen.toml and the contract that it configures, and updates generated/src/generated.
+    /// Prints one line per file that is created, updated or removed. The generator owns this folder: it
+    /// removes
+    /// files that it did not write there, and changes nothing outside. If the contract has errors, nothing is
+    /// changed and every error is printed with its location.
     #[command(after_help = "Exit codes:
-  0  the folder holds what the contract generates
-  1  the contract has mistakes; with --check: the folder holds something else
+  0  the generated code is up to date
+  1  the contract has errors; with --check also: the generated code is out of date
   2  the folder cannot be read or written
 
 Examples:
@@ -52,17 +53,21 @@ Examples:
   cargo xtask regen --json")]
     Regen(RegenArgs),
     /// Compare the contract with another version of itself.
-    Drift(drift::Args),
-    /// Check the rules of the house.
+    Drift(drift::DriftArgs),
+    /// Check the rules of this repository.
     ///
-    /// Hand-written Rust opens with `//!`, has at most 800 lines and no `mod.rs`; generated files
-    /// carry the generator's header; every row of docs/requirements.md is named by a test of each of
-    /// its sides; every fault of exchange/client/e2e/faults.md has tests, which are there; the commands of
-    /// README.md exist; no path of somebody's machine, no unfinished work, no dead link; every
-    /// dependency has its reason; Cargo.lock is there; every crate says what a registry asks.
+    /// Hand-written Rust files start with `//!`, have at most 800 lines and are not called `mod.rs`.
+    /// Generated files
+    /// have the generator's header. Every row of docs/requirements.md is named by a test of each of
+    /// its sides. Every fault in exchange/client/e2e/faults.md has tests that exist. The commands in
+    /// Markdown files exist. There are no absolute paths of a developer's machine, no marks of unfinished
+    /// work and no
+    /// broken links. Every dependency has a comment with its reason. Cargo.lock is committed. Every crate has
+    /// the metadata
+    /// that a registry requires.
     #[command(after_help = "Exit codes:
-  0  every rule holds
-  1  problems were found; each says file, line, and what to do
+  0  no violations
+  1  violations were found; each is printed with file, line, and fix
   2  the repository cannot be read
 
 Examples:
@@ -71,10 +76,10 @@ Examples:
     Tidy(TidyArgs),
     /// Run all tests.
     ///
-    /// With cargo-nextest installed: `cargo nextest run` and then the documentation's tests;
-    /// without it `cargo test`, which runs both. Always the whole workspace with all features, so
-    /// that nothing is built twice. Arguments are handed to the runner, and the documentation's
-    /// tests are then left out.
+    /// With cargo-nextest installed, runs `cargo nextest run` and then the documentation tests; without it
+    /// `cargo test`, which runs both. Always selects the whole workspace with all features, so
+    /// that nothing is built twice. Arguments are passed to the test runner; the documentation tests
+    /// are then skipped.
     #[command(after_help = "Exit codes:
   0  tests ran, and none failed
   1  a test failed, or none ran
@@ -84,11 +89,12 @@ Examples:
   cargo xtask test
   cargo xtask test -- round_trip")]
     Test(TestArgs),
-    /// Run the tests of everything that can happen to a client.
+    /// Run the tests for client faults.
     ///
-    /// exchange/client/e2e/faults.md lists the faults, what is expected of each, and the tests that show it;
-    /// `cargo xtask tidy` sees to it that they are there. Builds what `cargo xtask test` builds. Says how long the tests
-    /// took, and when that was more than a minute.
+    /// exchange/client/e2e/faults.md lists the faults, the expected behavior, and the tests that check it.
+    /// `cargo xtask tidy` checks that these tests exist. Builds the same targets as `cargo xtask test`.
+    /// Prints how long the
+    /// tests took, with a warning if that was more than a minute.
     #[command(after_help = "Exit codes:
   0  tests ran, and none failed
   1  a test failed, or none ran
@@ -97,33 +103,35 @@ Examples:
 Examples:
   cargo xtask faults")]
     Faults,
-    /// Compare generators on documents of your own.
+    /// Compare code generators on OpenAPI documents.
     ///
     /// Generates a package with contract-codegen (release build, best of three), with typify and
-    /// openapi-to-rust, which are installed into target/compare/tools unless they are there, and with each
-    /// of progenitor, oas3-gen and openapi-generator that is installed, lets the compiler check what came
-    /// out, and prints a table in Markdown. Output goes to target/compare.
+    /// openapi-to-rust, which are installed into target/compare/tools if necessary, and with each
+    /// of progenitor, oas3-gen and openapi-generator that is installed. Compiles the packages and
+    /// prints a Markdown table. Output is written to target/compare.
     #[command(after_help = "Exit codes:
-  0  what contract-codegen generated compiles without errors and warnings
-  1  it does not, or was not generated
-  2  a program or a document cannot be read or run, or a generator cannot be installed
+  0  the code from contract-codegen compiles without errors and warnings
+  1  it does not compile, or was not generated
+  2  a document cannot be read, a program cannot be run, or a generator cannot be installed
 
 Examples:
   cargo xtask compare openapi.json
   cargo xtask compare a.yaml b.json --tools ~/generators/bin --json")]
     Compare(CompareArgs),
-    /// Run the official JSON-Schema-Test-Suite through generated code.
+    /// Run the official JSON-Schema-Test-Suite with generated code.
     ///
-    /// For each draft that the generator reads: generates types and validators for every schema of
-    /// the suite into one package, compiles it with warnings denied, and asks it about every case:
-    /// the tables by themselves, and the type, which has to refuse what is invalid, take what is
-    /// valid and write it back equal. The latest draft runs once more with the default options. Then asks every type and its tables about the values of all
-    /// other schemas, which they have to answer alike. Compares with the score in
-    /// tests/suite/score.toml. The suite is not part of the repository: name a copy, by DIR or in
-    /// JSON_SCHEMA_TEST_SUITE, or say --fetch.
+    /// For each supported draft, generates types and validators for every schema of
+    /// the suite into one package, compiles it with warnings denied, and runs every case:
+    /// the validators, and the type, which must reject invalid values, accept valid
+    /// values and serialize them unchanged. The latest draft runs a second time with the default options.
+    /// Then checks that
+    /// each type and its validator agree on the values of all other schemas. Compares the results with the
+    /// score in
+    /// tests/suite/score.toml. The suite is not part of the repository: pass a copy as DIR or in
+    /// JSON_SCHEMA_TEST_SUITE, or use --fetch.
     #[command(after_help = "Exit codes:
-  0  the score is the recorded one, or better
-  1  a case is wrong that is not recorded as such, or what was generated cannot be compiled and run
+  0  the score is as recorded, or better
+  1  a case fails that is not recorded as failing, or the generated code cannot be compiled and run
   2  there is no copy of the suite
 
 Examples:
@@ -132,36 +140,38 @@ Examples:
   cargo xtask suite --fetch
   cargo xtask suite --draft 2020-12 --only unevaluated")]
     Suite(SuiteArgs),
-    /// Ask other implementations about our DPoP proofs, and ours about theirs.
+    /// Cross-check DPoP proofs with other implementations.
     ///
-    /// Installs `jose` by npm and `jwcrypto` by pip into target/oracles, unless they are there. Each judges
-    /// the proofs of dpop/vectors/ours.json, which has to come out as the file says, but for the cases that
-    /// dpop/vectors/differences.json names; and makes proofs of its own, good ones and broken ones, which the
-    /// verifier of `dpop-bound` has to answer as their file says.
+    /// Installs `jose` with npm and `jwcrypto` with pip into target/oracles if necessary. Each verifies
+    /// the proofs in dpop/vectors/ours.json; the results must match the file, except for the cases listed in
+    /// dpop/vectors/differences.json. Each also creates valid and invalid proofs, for which the
+    /// verifier of `dpop-bound` must return the expected results.
     #[command(after_help = "Exit codes:
-  0  all agree, but for the known differences
-  1  they do not: a new difference, a known one that is none, one of their proofs answered otherwise
-  2  Node.js, npm, Python, pip or the network is missing; the output says which
+  0  all results are as expected, including the known differences
+  1  a new difference, a known one that no longer occurs, or an unexpected result for one of their proofs
+  2  Node.js, npm, Python, pip or the network is missing; the output names it
 
 Examples:
   cargo xtask oracles
   cargo xtask oracles --json
   cargo xtask oracles --write       also replace dpop/vectors/jose.json and jwcrypto.json")]
     Oracles(OraclesArgs),
-    /// Let programs of others speak to the service and to our client.
+    /// Run interoperability tests with other programs.
     ///
-    /// Builds the service and our client and starts them beside each peer, whose packages npm or pip installs into
-    /// target/peers, unless they are there. `openid-client` and `requests_oauth2client` are clients: they sign in
-    /// at our provider by device code, read, write and follow the feed through our gateway, refresh, revoke, and
-    /// meet the refusals that a client meets. `oidc-provider` is an issuer that our gateway takes tokens of.
-    /// `httpx` carries a client of every area, written by hand from the text of the contract. `oauth4webapi` judges
-    /// tokens and proofs of our client, in place of our gateway; `oidc-provider` is its issuer there.
-    /// `schemathesis` makes requests of the document that the gateway serves, right and wrong ones, and judges the
-    /// answers. Their scripts are in exchange/service/tests/peers.
+    /// Builds the service and our client and starts them together with each peer. Peers are installed with
+    /// npm or pip into
+    /// target/peers if necessary. `openid-client` and `requests_oauth2client` are clients: they sign in
+    /// at our provider by device code, read, write and follow the feed through our gateway, refresh, revoke,
+    /// and
+    /// handle error responses. `oidc-provider` is an issuer whose tokens our gateway accepts.
+    /// `httpx` runs a client of every area, written by hand from the contract. `oauth4webapi` verifies
+    /// tokens and proofs of our client, in place of our gateway; `oidc-provider` is its issuer.
+    /// `schemathesis` generates valid and invalid requests from the served OpenAPI document and validates the
+    /// responses. The scripts are in exchange/service/tests/peers.
     #[command(after_help = "Exit codes:
-  0  every step of every peer came out as it has to
-  1  a step did not, or the service or our client could not be built or started
-  2  Node.js, npm, Python, pip or the network is missing; the output says which
+  0  every step of every peer succeeded
+  1  a step failed, or the service or our client could not be built or started
+  2  Node.js, npm, Python, pip or the network is missing; the output names it
 
 Examples:
   cargo xtask peers
@@ -170,70 +180,70 @@ Examples:
     Peers(PeersArgs),
     /// Package every crate of the workspace, without building it.
     ///
-    /// Each as it would be handed to a registry, into target/packages, without the network; a warning of
-    /// cargo is a problem, and so is a package that is larger than code has to be. What cargo does not
-    /// ask of a manifest, `tidy` does.
+    /// Creates each package as for publication, in target/packages, without network access. A warning of
+    /// cargo is an error, and so is a package larger than 1 MiB. `tidy` checks metadata that cargo does not
+    /// require.
     #[command(after_help = "Exit codes:
-  0  every crate packages, without a warning
-  1  one does not, or is too large
+  0  every crate can be packaged without a warning
+  1  a crate cannot, or its package is too large
   2  cargo cannot be started
 
 Examples:
   cargo xtask package")]
     Package,
-    /// Compile the workspace with the oldest compiler that it names.
+    /// Compile the workspace with the oldest supported compiler.
     ///
-    /// `rust-version` in Cargo.toml is the one place that names it. rustup installs that toolchain unless it
-    /// is there; what it builds is in target/msrv.
+    /// The version is `rust-version` in Cargo.toml. rustup installs the toolchain if
+    /// necessary. Build output is in target/msrv.
     #[command(after_help = "Exit codes:
-  0  it compiles
-  1  it does not
-  2  that compiler is not to be had: no rustup, or no network
+  0  the workspace compiles
+  1  it does not compile
+  2  the compiler cannot be installed: no rustup, or no network
 
 Examples:
   cargo xtask msrv")]
     Msrv,
-    /// Ask about licences, advisories and sources of what comes in from outside.
+    /// Check licenses, advisories and sources of dependencies.
     ///
-    /// Runs cargo-deny by deny.toml, which says what is allowed and why.
+    /// Runs cargo-deny with deny.toml, which lists the exceptions and their reasons.
     #[command(after_help = "Exit codes:
-  0  nothing that deny.toml refuses
-  1  something; cargo-deny says what
+  0  no violations of deny.toml
+  1  violations, which cargo-deny prints
   2  cargo-deny is not installed, or cannot be run
 
 Examples:
   cargo xtask deny")]
     Deny,
-    /// Show all of it at work: generate, start the exchange, use it from two installations of a client.
+    /// Run a demo: generate the code, start the exchange, and use it from two client installations.
     ///
     /// Generates the exchange's crate, builds service and client, and runs them in one process: sign-in,
-    /// snapshot, changes that the other installation hears of, an answer that is lost, disconnecting.
+    /// snapshot, changes from the other installation, a lost response, sign-out.
     #[command(after_help = "Exit codes:
-  0  it ran to its end
-  1  a step failed, or the contract has mistakes
+  0  the demo ran to its end
+  1  a step failed, or the contract has errors
   2  cargo cannot be started
 
 Examples:
   cargo xtask demo")]
     Demo,
-    /// Run the whole exchange on this machine, seeded, for trying clients against it.
+    /// Run the whole exchange on this machine with sample data, to try clients with it.
     ///
-    /// Builds the service and starts `exchange-service sandbox`; arguments are handed to it.
-    #[command(after_help = "Exit codes: those of `exchange-service sandbox`; 2 when cargo cannot be started
+    /// Builds the service and starts `exchange-service sandbox` with the given arguments.
+    #[command(after_help = "Exit codes: those of `exchange-service sandbox`; 2 if cargo cannot be started
 
 Examples:
   cargo xtask sandbox
   cargo xtask sandbox --port 8080 --json
-  cargo xtask sandbox -- --help       what it can be told")]
+  cargo xtask sandbox -- --help       show its options")]
     Sandbox(SandboxArgs),
     /// Run the checks of CI's first job.
     ///
-    /// Formatting, generated files, house rules, clippy, examples, tests, documentation: cheapest
-    /// first. Stops at the first step that fails and names the command that repairs it.
+    /// Formatting, generated files, repository rules, clippy, examples, tests, documentation: the fastest
+    /// first. Stops at the first step that fails and prints how to fix it.
     #[command(after_help = "Exit codes:
-  0  every step is in order
+  0  every step succeeded
   1  a step failed
-  2  a step could not be run
+  2  a step could not run
 
 Examples:
   cargo xtask ci
@@ -244,10 +254,10 @@ Examples:
 /// Options of `regen`.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct RegenArgs {
-    /// Write nothing; show the first difference, and fail when there is one
+    /// Do not write; print the first difference, and fail if there is one
     #[arg(long)]
     pub(crate) check: bool,
-    /// Print JSON, one object a line: diagnostics, then `{path, change}` per file, then a summary
+    /// Print JSON lines: diagnostics, then `{path, change}` per file, then a summary
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -255,7 +265,7 @@ pub(crate) struct RegenArgs {
 /// Options of `tidy`.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct TidyArgs {
-    /// Print JSON, one object a line: `{rule, file, line, what, repair}` per problem, then a summary
+    /// Print JSON lines: `{rule, file, line, what, repair}` per problem, then a summary
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -263,7 +273,7 @@ pub(crate) struct TidyArgs {
 /// Options of `test`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TestArgs {
-    /// Arguments of the runner, such as a part of the tests' names
+    /// Arguments for the test runner, such as a part of a test name
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<String>,
 }
@@ -274,10 +284,10 @@ pub(crate) struct CompareArgs {
     /// OpenAPI documents
     #[arg(required = true, value_name = "DOCUMENT")]
     pub(crate) documents: Vec<std::path::PathBuf>,
-    /// A folder with `cargo-progenitor`, `oas3-gen` or `openapi-generator-cli`, looked into before PATH
+    /// A folder with `cargo-progenitor`, `oas3-gen` or `openapi-generator-cli`, searched before PATH
     #[arg(long, value_name = "DIR")]
     pub(crate) tools: Vec<std::path::PathBuf>,
-    /// Print JSON, one object a line for each document and generator
+    /// Print JSON lines, one per document and generator
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -285,19 +295,19 @@ pub(crate) struct CompareArgs {
 /// Options of `suite`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SuiteArgs {
-    /// A copy of the suite: the folder with tests/ and remotes/
+    /// The folder of a copy of the suite, with tests/ and remotes/
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// Unpack the copy that PyPI's `jsonschema` carries in its source distribution, by `pip` and `tar`
+    /// Download the copy in the source distribution of PyPI's `jsonschema`, with `pip` and `tar`
     #[arg(long, conflicts_with = "folder")]
     pub(crate) fetch: bool,
-    /// Only this draft, not all that the generator reads
+    /// Run only this draft
     #[arg(long, value_name = "DRAFT")]
-    pub(crate) draft: Option<Draft>,
-    /// Only files with this in their names; the score is not compared then
+    pub(crate) draft: Option<SchemaDraft>,
+    /// Run only files with this in their names; the score is not compared
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<String>,
-    /// Print JSON, one object a draft: parts, files, what is wrong, times
+    /// Print JSON, one object per draft: parts, files, failures, times
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -305,10 +315,10 @@ pub(crate) struct SuiteArgs {
 /// Options of `oracles`.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct OraclesArgs {
-    /// Replace the committed files by those that were just made, when they are answered as they say
+    /// Replace the committed files with the new ones if our verifier returns the expected results for them
     #[arg(long)]
     pub(crate) write: bool,
-    /// Print JSON, one object an oracle: what it judges otherwise, what we answer otherwise
+    /// Print JSON, one object per library: its unexpected results, and ours
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -316,10 +326,10 @@ pub(crate) struct OraclesArgs {
 /// Options of `peers`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PeersArgs {
-    /// Only these
+    /// Run only these peers
     #[arg(value_name = "PEER")]
-    pub(crate) peers: Vec<Peer>,
-    /// Print JSON, one object a peer: its steps, and what was wrong with those that failed
+    pub(crate) peers: Vec<PeerProgram>,
+    /// Print JSON, one object per peer: its steps, and the errors of those that failed
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -327,7 +337,7 @@ pub(crate) struct PeersArgs {
 /// Options of `sandbox`.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SandboxArgs {
-    /// Arguments of `exchange-service sandbox`
+    /// Arguments for `exchange-service sandbox`
     #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
 }
@@ -335,44 +345,44 @@ pub(crate) struct SandboxArgs {
 /// Options of `ci`.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct CiArgs {
-    /// Run the steps after a failed one, too
+    /// Continue after a failed step
     #[arg(long)]
     pub(crate) keep_going: bool,
 }
 
-/// A dialect that the generator reads.
+/// A JSON Schema dialect that the generator supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Draft {
-    /// What OpenAPI 3.1 stands on
+pub(crate) enum SchemaDraft {
+    /// The dialect of OpenAPI 3.1
     #[value(name = "2020-12")]
     Latest,
-    /// The one before
+    /// The previous draft
     #[value(name = "2019-09")]
     Draft2019,
-    /// What most schemas outside of OpenAPI are written in
+    /// The draft that most schemas outside of OpenAPI use
     #[value(name = "7")]
     Draft7,
 }
 
-/// Somebody else's program that speaks to ours.
+/// A program of another project that is tested with ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Peer {
-    /// A client for JavaScript.
+pub(crate) enum PeerProgram {
+    /// A JavaScript client.
     #[value(name = "openid-client")]
     OpenidClient,
-    /// A client for Python.
+    /// A Python client.
     #[value(name = "requests_oauth2client")]
     RequestsOauth2client,
-    /// An issuer for JavaScript, in place of ours.
+    /// A JavaScript issuer, in place of ours.
     #[value(name = "oidc-provider")]
     OidcProvider,
-    /// A client of every area, by hand from the text of the contract.
+    /// A Python client of every area, written by hand from the contract.
     #[value(name = "httpx")]
     Httpx,
-    /// What judges the tokens and proofs of our client, in place of our gateway.
+    /// A JavaScript library that verifies tokens and proofs of our client, in place of our gateway.
     #[value(name = "oauth4webapi")]
     Oauth4webapi,
-    /// What asks a service everything that its contract has.
+    /// A Python tool that generates requests from the contract.
     #[value(name = "schemathesis")]
     Schemathesis,
 }
@@ -398,7 +408,7 @@ mod tests {
         }
     }
 
-    /// What a command's help shows does what it says: none is taken for a question about itself.
+    /// Every example in the help parses, and none is mistaken for a help option.
     #[test]
     fn every_example_is_a_command_line() {
         let cli = Cli::command();
@@ -408,13 +418,13 @@ mod tests {
         let examples = lines.iter().filter_map(|line| line.strip_prefix("  cargo xtask "));
         let mut count = 0;
         for example in examples {
-            // What an example does is said behind it.
+            // A comment may follow the command.
             let command = example.split("   ").next().unwrap_or_default();
             let words = command.split_whitespace();
             let parsed = Cli::try_parse_from(["cargo xtask"].into_iter().chain(words));
             assert!(parsed.is_ok(), "cargo xtask {command}: {}", parsed.unwrap_err());
             count += 1;
         }
-        assert!(count > 15, "only {count} examples were found");
+        assert!(count > 15, "found only {count} examples");
     }
 }

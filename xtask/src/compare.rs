@@ -1,9 +1,8 @@
-//! `compare`: generators on the same documents, in the same run.
+//! `compare_generators`: runs several code generators on the same documents.
 //!
-//! Ours always runs, typify and openapi-to-rust are installed where they are not there ([`tools`]), the
-//! others run where they are. typify is given the schemas in the words that it reads. Each output that
-//! is a package is checked by the compiler, its dependencies built before, and what the compiler says
-//! is counted.
+//! Ours always runs. typify and openapi-to-rust are installed if necessary ([`tools`]), the others run if
+//! they are installed. typify gets the schemas as draft-07. Each output that is a package is compiled after
+//! its dependencies, and the errors and warnings are counted.
 
 mod tools;
 
@@ -18,150 +17,146 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{Verdict, cli::CompareArgs, style::complain, test::cargo};
+use crate::{CommandOutcome, cli::CompareArgs, style::report_error, test::cargo_command};
 
-/// Longer than this no generator may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+const GENERATOR_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Ours, from the root of the repository.
-const COMMAND: &str = "target/release/contract-codegen";
+/// Our generator, relative to the root of the repository.
+const OUR_PROGRAM: &str = "target/release/contract-codegen";
 
-/// What ours is called.
-const OURS: &str = "contract-codegen";
+const OUR_NAME: &str = "contract-codegen";
 
-/// How often ours runs; the best time counts.
-const RUNS: usize = 3;
+/// The number of runs of our generator; the best time counts.
+const OUR_RUNS: usize = 3;
 
-/// A generator, and how it is asked for a package of a document.
-struct Generator {
+/// A generator, and how it is called.
+struct GeneratorCommand {
     name: &'static str,
     program: PathBuf,
-    /// From the document, the folder to write and the package's name.
+    /// Builds the arguments from the document, the output folder and the name of the package.
     arguments: fn(&Path, &Path, &str) -> Vec<OsString>,
     runs: usize,
-    reads: Reads,
-    /// Makes a package of the output, given its folder and name.
-    finish: fn(&Path, &str) -> io::Result<()>,
+    input: InputFormat,
+    /// Turns the output into a package, given its folder and name.
+    make_package: fn(&Path, &str) -> io::Result<()>,
 }
 
-/// What a generator is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reads {
-    /// The document.
+enum InputFormat {
     Document,
-    /// Its schemas as `definitions` of draft-07.
+    /// Its schemas as `export_definitions` of draft-07.
     Definitions,
 }
 
-/// What one generator made of one document.
+/// The result of one generator for one document.
 #[derive(Debug, Default)]
-struct Outcome {
+struct GenerationResult {
     generated: Option<Duration>,
-    /// Why it failed, in its own words.
     failure: Option<String>,
     lines: usize,
-    checked: Option<Checked>,
+    compiled: Option<CompilerResult>,
 }
 
-/// What the compiler says of a package.
 #[derive(Debug, Default)]
-struct Checked {
+struct CompilerResult {
     time: Duration,
     errors: usize,
     warnings: usize,
 }
 
-/// Carries the command out.
-pub(crate) fn run(args: &CompareArgs, root: &Path) -> Verdict {
-    match compare(args, root) {
+pub(crate) fn run(args: &CompareArgs, root: &Path) -> CommandOutcome {
+    match compare_generators(args, root) {
         Ok(verdict) => verdict,
         Err(error) => {
-            complain(&error);
-            Verdict::NotRun
+            report_error(&error);
+            CommandOutcome::NotRun
         }
     }
 }
 
-fn compare(args: &CompareArgs, root: &Path) -> io::Result<Verdict> {
-    let mut build = cargo();
+fn compare_generators(args: &CompareArgs, root: &Path) -> io::Result<CommandOutcome> {
+    let mut build = cargo_command();
     build.args(["build", "--release", "-p", "contract-codegen"]).current_dir(root);
     if !build.status()?.success() {
-        return Ok(Verdict::NotRun);
+        return Ok(CommandOutcome::NotRun);
     }
-    let (generators, absent) = match generators(args, root) {
+    let (generators, absent) = match find_generators(args, root) {
         Ok(found) => found,
         Err(problem) => {
-            complain(&problem);
-            return Ok(Verdict::NotRun);
+            report_error(&problem);
+            return Ok(CommandOutcome::NotRun);
         }
     };
     for name in absent {
-        anstream::eprintln!("{name}: not on PATH, left out");
+        anstream::eprintln!("{name}: not on PATH, skipped");
     }
     if !args.json {
-        anstream::println!("| document | generator | generated in | lines | the compiler | `cargo check` |");
+        anstream::println!("| document | generator | generated in | lines | compiler | `cargo check` |");
         anstream::println!("|---|---|---|---|---|---|");
     }
-    let mut verdict = Verdict::InOrder;
+    let mut verdict = CommandOutcome::Passed;
     for document in &args.documents {
         let document = fs::canonicalize(document)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", document.display())))?;
         let stem = document.file_stem().and_then(|stem| stem.to_str()).unwrap_or("document");
         for generator in &generators {
             let output = root.join("target/compare").join(stem).join(generator.name);
-            let outcome = one(generator, root, &document, &output, &format!("compared-{stem}"))?;
-            let clean = outcome.checked.as_ref().is_some_and(|c| c.errors + c.warnings == 0);
-            if generator.name == OURS && !clean {
-                verdict = Verdict::ToRepair;
+            let outcome = run_generator(generator, root, &document, &output, &format!("compared-{stem}"))?;
+            let clean = outcome.compiled.as_ref().is_some_and(|c| c.errors + c.warnings == 0);
+            if generator.name == OUR_NAME && !clean {
+                verdict = CommandOutcome::Failed;
             }
-            show(args, stem, generator.name, &outcome);
+            print_result(args, stem, generator.name, &outcome);
         }
     }
     Ok(verdict)
 }
 
-/// What runs, and what is not there.
+/// Returns the generators to run, and the names of those that are not installed.
 ///
 /// # Errors
-/// What cannot be installed.
-fn generators(args: &CompareArgs, root: &Path) -> Result<(Vec<Generator>, Vec<&'static str>), String> {
-    let mut found = vec![Generator {
-        name: OURS,
-        program: root.join(COMMAND),
+/// When a generator cannot be installed.
+fn find_generators(
+    args: &CompareArgs,
+    root: &Path,
+) -> Result<(Vec<GeneratorCommand>, Vec<&'static str>), String> {
+    let mut found = vec![GeneratorCommand {
+        name: OUR_NAME,
+        program: root.join(OUR_PROGRAM),
         arguments: |document, output, package| {
-            let mut all = words(&["generate"]);
+            let mut all = to_os_strings(&["generate"]);
             all.extend([document.into(), "--output".into(), output.into()]);
-            all.extend(words(&["--package", package]));
+            all.extend(to_os_strings(&["--package", package]));
             all
         },
-        runs: RUNS,
-        reads: Reads::Document,
-        finish: |_, _| Ok(()),
+        runs: OUR_RUNS,
+        input: InputFormat::Document,
+        make_package: |_, _| Ok(()),
     }];
     let cache = root.join("target/compare/tools");
-    found.push(Generator {
+    found.push(GeneratorCommand {
         name: "typify",
-        program: tools::TYPIFY.install(&cache)?,
+        program: tools::TYPIFY.ensure_installed(&cache)?,
         arguments: |schemas, output, _| {
-            let mut all = words(&["typify", "--no-builder", "--output"]);
+            let mut all = to_os_strings(&["typify", "--no-builder", "--output"]);
             all.extend([output.join("src/lib.rs").into(), schemas.into()]);
             all
         },
         runs: 1,
-        reads: Reads::Definitions,
-        finish: tools::typify_package,
+        input: InputFormat::Definitions,
+        make_package: tools::write_typify_package,
     });
-    found.push(Generator {
+    found.push(GeneratorCommand {
         name: "openapi-to-rust",
-        program: tools::OPENAPI_TO_RUST.install(&cache)?,
+        program: tools::OPENAPI_TO_RUST.ensure_installed(&cache)?,
         arguments: |document, output, _| {
-            let mut all = words(&["generate", "--quiet", "--output-dir"]);
+            let mut all = to_os_strings(&["generate", "--quiet", "--output-dir"]);
             all.extend([output.join("src").into(), document.into()]);
             all
         },
         runs: 1,
-        reads: Reads::Document,
-        finish: tools::openapi_to_rust_package,
+        input: InputFormat::Document,
+        make_package: tools::write_openapi_to_rust_package,
     });
     let mut absent = Vec::new();
     let path = |program: &str| {
@@ -171,54 +166,63 @@ fn generators(args: &CompareArgs, root: &Path) -> Result<(Vec<Generator>, Vec<&'
     };
     let mut add = |name, program: &str, arguments| match path(program) {
         Some(program) => {
-            let (reads, finish) = (Reads::Document, (|_, _| Ok(())) as fn(&Path, &str) -> io::Result<()>);
-            found.push(Generator { name, program, arguments, runs: 1, reads, finish });
+            let (reads, finish) =
+                (InputFormat::Document, (|_, _| Ok(())) as fn(&Path, &str) -> io::Result<()>);
+            found.push(GeneratorCommand {
+                name,
+                program,
+                arguments,
+                runs: 1,
+                input: reads,
+                make_package: finish,
+            });
         }
         None => absent.push(name),
     };
     add("progenitor", "cargo-progenitor", |document, output, package| {
-        let mut all = words(&["progenitor", "--version", "0.1.0", "--name", package, "--input"]);
+        let mut all = to_os_strings(&["progenitor", "--version", "0.1.0", "--name", package, "--input"]);
         all.extend([document.into(), "--output".into(), output.into()]);
         all
     });
     add("oas3-gen", "oas3-gen", |document, output, _| {
-        let mut all = words(&["generate", "client-mod", "--input"]);
+        let mut all = to_os_strings(&["generate", "client-mod", "--input"]);
         all.extend([document.into(), "--output".into(), output.join("src").into()]);
         all
     });
     add("openapi-generator", "openapi-generator-cli", |document, output, package| {
-        let mut all = words(&["generate", "--generator-name", "rust", "--skip-validate-spec"]);
-        all.extend(words(&["--additional-properties", &format!("packageName={package}")]));
+        let mut all = to_os_strings(&["generate", "--generator-name", "rust", "--skip-validate-spec"]);
+        all.extend(to_os_strings(&["--additional-properties", &format!("packageName={package}")]));
         all.extend(["--input-spec".into(), document.into(), "--output".into(), output.into()]);
         all
     });
     Ok((found, absent))
 }
 
-/// The schemas of a document in the words of draft-07, in a file beside the output.
-fn definitions(root: &Path, document: &Path, output: &Path) -> io::Result<Result<PathBuf, String>> {
-    let said = Command::new(root.join(COMMAND)).args(["lower", "--draft-07"]).arg(document).output()?;
-    if !said.status.success() {
-        return Ok(Err(reason(&String::from_utf8_lossy(&said.stderr))));
+/// Exports the schemas of a document as draft-07 to a file next to the output.
+fn export_definitions(root: &Path, document: &Path, output: &Path) -> io::Result<Result<PathBuf, String>> {
+    let lowered =
+        Command::new(root.join(OUR_PROGRAM)).args(["lower", "--draft-07"]).arg(document).output()?;
+    if !lowered.status.success() {
+        return Ok(Err(most_relevant_line(&String::from_utf8_lossy(&lowered.stderr))));
     }
     let file = output.with_extension("schemas.json");
-    fs::write(&file, said.stdout)?;
+    fs::write(&file, lowered.stdout)?;
     fs::create_dir_all(output.join("src"))?;
     Ok(Ok(file))
 }
 
-fn words(all: &[&str]) -> Vec<OsString> {
+fn to_os_strings(all: &[&str]) -> Vec<OsString> {
     all.iter().map(Into::into).collect()
 }
 
-fn one(
-    generator: &Generator,
+fn run_generator(
+    generator: &GeneratorCommand,
     root: &Path,
     document: &Path,
     output: &Path,
     package: &str,
-) -> io::Result<Outcome> {
-    let mut outcome = Outcome::default();
+) -> io::Result<GenerationResult> {
+    let mut outcome = GenerationResult::default();
     for _ in 0..generator.runs {
         if output.exists() {
             fs::remove_dir_all(output)?;
@@ -226,9 +230,9 @@ fn one(
         if let Some(parent) = output.parent() {
             fs::create_dir_all(parent)?;
         }
-        let schemas = match generator.reads {
-            Reads::Document => None,
-            Reads::Definitions => match definitions(root, document, output)? {
+        let schemas = match generator.input {
+            InputFormat::Document => None,
+            InputFormat::Definitions => match export_definitions(root, document, output)? {
                 Ok(file) => Some(file),
                 Err(reason) => {
                     outcome.failure = Some(reason);
@@ -250,7 +254,7 @@ fn one(
             if let Some(status) = child.try_wait()? {
                 break Some(status);
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > GENERATOR_TIMEOUT {
                 child.kill()?;
                 child.wait()?;
                 break None;
@@ -263,43 +267,43 @@ fn one(
                 outcome.generated = Some(outcome.generated.map_or(time, |best| best.min(time)));
             }
             Some(_) => {
-                outcome.failure = Some(reason(&fs::read_to_string(&log).unwrap_or_default()));
+                outcome.failure = Some(most_relevant_line(&fs::read_to_string(&log).unwrap_or_default()));
                 return Ok(outcome);
             }
             None => {
-                outcome.failure = Some(format!("no end after {} s", PATIENCE.as_secs()));
+                outcome.failure = Some(format!("timeout after {} s", GENERATOR_TIMEOUT.as_secs()));
                 return Ok(outcome);
             }
         }
     }
-    if let Err(error) = (generator.finish)(output, package) {
-        outcome.failure = Some(format!("no package can be made of its output: {error}"));
+    if let Err(error) = (generator.make_package)(output, package) {
+        outcome.failure = Some(format!("cannot make a package of its output: {error}"));
         return Ok(outcome);
     }
-    outcome.lines = lines(&output.join("src"))?;
+    outcome.lines = count_lines(&output.join("src"))?;
     if output.join("Cargo.toml").is_file() {
-        outcome.checked = Some(check(output, package)?);
+        outcome.compiled = Some(check_package(output, package)?);
     }
     Ok(outcome)
 }
 
-/// The line of a log that tells most.
-fn reason(log: &str) -> String {
-    let telling =
+/// Returns the most relevant line of a log.
+fn most_relevant_line(log: &str) -> String {
+    let is_relevant =
         |line: &&str| ["panicked", "error", "Error", "Exception"].iter().any(|word| line.contains(word));
-    let line = log.lines().find(telling).or_else(|| log.lines().last()).unwrap_or_default().trim();
-    // Of a path the end says enough, and it is the same on every machine.
+    let line = log.lines().find(is_relevant).or_else(|| log.lines().last()).unwrap_or_default().trim();
+    // Only the last component of a path is kept, which is the same on every machine.
     let words = line.split(' ').map(|word| word.rsplit('/').next().unwrap_or(word));
     let line = words.collect::<Vec<_>>().join(" ");
     line.chars().filter(|c| !matches!(c, '|' | '\u{1b}')).take(120).collect()
 }
 
-fn lines(folder: &Path) -> io::Result<usize> {
+fn count_lines(folder: &Path) -> io::Result<usize> {
     let mut count = 0;
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            count += lines(&path)?;
+            count += count_lines(&path)?;
         } else if path.extension().is_some_and(|e| e == "rs") {
             count += fs::read_to_string(&path)?.lines().count();
         }
@@ -307,8 +311,8 @@ fn lines(folder: &Path) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Checks a package twice: first for its dependencies, then alone.
-fn check(package: &Path, name: &str) -> io::Result<Checked> {
+/// Compiles a package twice: first to build its dependencies, then to measure it alone.
+fn check_package(package: &Path, name: &str) -> io::Result<CompilerResult> {
     // A package below a workspace would be taken for a member of it.
     let manifest = package.join("Cargo.toml");
     let text = fs::read_to_string(&manifest)?;
@@ -317,7 +321,7 @@ fn check(package: &Path, name: &str) -> io::Result<Checked> {
     }
     let all = ["check", "--all-features", "--quiet", "--message-format=json"];
     let run = |arguments: &[&str]| {
-        let mut command = cargo();
+        let mut command = cargo_command();
         command.args(arguments).current_dir(package).env("CARGO_INCREMENTAL", "0").stderr(Stdio::null());
         command.output()
     };
@@ -325,11 +329,11 @@ fn check(package: &Path, name: &str) -> io::Result<Checked> {
     run(&["clean", "-p", name])?;
     let start = Instant::now();
     let output = run(&all)?;
-    let mut checked = Checked { time: start.elapsed(), ..Checked::default() };
+    let mut checked = CompilerResult { time: start.elapsed(), ..CompilerResult::default() };
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let Ok(message) = serde_json::from_str::<Value>(line) else { continue };
         let ours = message["target"]["name"].as_str() == Some(&name.replace('-', "_"));
-        // Closing lines ("aborting due to …") stand at no place.
+        // Summary messages ("aborting due to …") have no location.
         if !ours || message["message"]["spans"].as_array().is_none_or(Vec::is_empty) {
             continue;
         }
@@ -342,10 +346,10 @@ fn check(package: &Path, name: &str) -> io::Result<Checked> {
     Ok(checked)
 }
 
-fn show(args: &CompareArgs, document: &str, generator: &str, outcome: &Outcome) {
+fn print_result(args: &CompareArgs, document: &str, generator: &str, outcome: &GenerationResult) {
     let seconds = |time: Duration| time.as_secs_f64();
     if args.json {
-        let checked = outcome.checked.as_ref();
+        let checked = outcome.compiled.as_ref();
         let line = json!({
             "document": document,
             "generator": generator,
@@ -364,13 +368,16 @@ fn show(args: &CompareArgs, document: &str, generator: &str, outcome: &Outcome) 
         (None, Some(time)) => format!("{:.2} s", seconds(time)),
         (None, None) => String::new(),
     };
-    let (said, time) = match &outcome.checked {
-        Some(Checked { time, errors, warnings }) => {
+    let (compiled, time) = match &outcome.compiled {
+        Some(CompilerResult { time, errors, warnings }) => {
             (format!("{errors} errors, {warnings} warnings"), format!("{:.1} s", seconds(*time)))
         }
-        None => ("not asked".to_owned(), String::new()),
+        None => ("not compiled".to_owned(), String::new()),
     };
-    anstream::println!("| {document} | {generator} | {generated} | {} | {said} | {time} |", outcome.lines);
+    anstream::println!(
+        "| {document} | {generator} | {generated} | {} | {compiled} | {time} |",
+        outcome.lines
+    );
 }
 
 #[cfg(test)]
@@ -378,10 +385,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_log_is_told_by_its_most_telling_line() {
-        assert_eq!(reason("reading\nthread 'main' panicked at a|b\nnote"), "thread 'main' panicked at ab");
-        assert_eq!(reason("error in /a/b.rs:7 here"), "error in b.rs:7 here");
-        assert_eq!(reason("one\nlast"), "last");
-        assert_eq!(reason(""), "");
+    fn the_most_relevant_line_of_a_log_is_shown() {
+        assert_eq!(
+            most_relevant_line("reading\nthread 'main' panicked at a|b\nnote"),
+            "thread 'main' panicked at ab"
+        );
+        assert_eq!(most_relevant_line("error in /a/b.rs:7 here"), "error in b.rs:7 here");
+        assert_eq!(most_relevant_line("one\nlast"), "last");
+        assert_eq!(most_relevant_line(""), "");
     }
 }

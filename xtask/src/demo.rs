@@ -1,4 +1,4 @@
-//! `demo`: the contract in, the exchange out, and two installations of a client that use it.
+//! `demo`: generates the code, then runs the exchange with two client installations.
 
 use std::{
     path::Path,
@@ -6,33 +6,33 @@ use std::{
 };
 
 use crate::{
-    Verdict,
+    CommandOutcome,
     cli::RegenArgs,
     regen,
-    style::{complain, progress},
+    style::{report_error, report_progress},
     test,
 };
 
-/// Generates, builds, shows; ends as the demonstration ends.
+/// Generates, builds and runs the demo, and returns its exit code.
 pub(crate) fn run(root: &Path) -> ExitCode {
-    progress("regen", "the exchange's crate from schemas/");
+    report_progress("regen", "the exchange's crate from schemas/");
     match regen::run(&RegenArgs::default(), root) {
-        Verdict::InOrder => {}
+        CommandOutcome::Passed => {}
         other => return other.into(),
     }
-    progress("build", "service and client, which takes a few minutes the first time");
-    match command(root).status() {
+    report_progress("build", "service and client; the first build takes a few minutes");
+    match demo_command(root).status() {
         Ok(status) => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into(),
         Err(error) => {
-            complain(&format!("cannot run cargo: {error}"));
-            Verdict::NotRun.into()
+            report_error(&format!("cannot run cargo: {error}"));
+            CommandOutcome::NotRun.into()
         }
     }
 }
 
-/// cargo shows what it builds, then the demonstration what it does.
-fn command(root: &Path) -> Command {
-    let mut command = test::cargo();
+/// Builds the command that compiles and runs the demo.
+fn demo_command(root: &Path) -> Command {
+    let mut command = test::cargo_command();
     command.current_dir(root).args(["run", "--package", "exchange-client-e2e", "--example", "demo"]);
     command
 }
@@ -43,8 +43,8 @@ mod tests {
 
     #[test]
     fn what_is_run_is_there() {
-        let root = crate::repository::root().expect("the tests run in the repository");
-        let command = command(&root);
+        let root = crate::repository::workspace_root().expect("the tests run in the repository");
+        let command = demo_command(&root);
         let given: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
         assert_eq!(given, ["run", "--package", "exchange-client-e2e", "--example", "demo"]);
         assert!(root.join("exchange/client/e2e/examples/demo.rs").is_file());

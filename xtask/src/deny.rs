@@ -1,27 +1,26 @@
-//! `deny`: licences, advisories and sources of what comes in from outside, by cargo-deny and deny.toml.
+//! `deny`: checks licenses, advisories and sources of dependencies with cargo-deny and deny.toml.
 
 use std::path::Path;
 
-use crate::{Verdict, program, style::complain, test};
+use crate::{CommandOutcome, program, style::report_error, test};
 
-/// What is asked; where each stands in deny.toml.
 const CHECKS: [&str; 4] = ["advisories", "bans", "licenses", "sources"];
 
-/// Carries the command out.
-pub(crate) fn run(root: &Path) -> Verdict {
-    let there = program::run(test::cargo().args(["deny", "--version"]).current_dir(root));
-    if !there.is_ok_and(|said| said.status.success()) {
-        complain(
-            &"cargo-deny is not installed: `cargo install --locked cargo-deny`, which takes the network, as do advisories",
+pub(crate) fn run(root: &Path) -> CommandOutcome {
+    let there = program::run_program(test::cargo_command().args(["deny", "--version"]).current_dir(root));
+    if !there.is_ok_and(|output| output.status.success()) {
+        report_error(
+            &"cargo-deny is not installed: run `cargo install --locked cargo-deny`; it needs network access, also to read advisories",
         );
-        return Verdict::NotRun;
+        return CommandOutcome::NotRun;
     }
-    match test::cargo().args(["deny", "--workspace", "check"]).args(CHECKS).current_dir(root).status() {
-        Ok(status) if status.success() => Verdict::InOrder,
-        Ok(_) => Verdict::ToRepair,
+    match test::cargo_command().args(["deny", "--workspace", "check"]).args(CHECKS).current_dir(root).status()
+    {
+        Ok(status) if status.success() => CommandOutcome::Passed,
+        Ok(_) => CommandOutcome::Failed,
         Err(error) => {
-            complain(&format!("cannot run cargo: {error}"));
-            Verdict::NotRun
+            report_error(&format!("cannot run cargo: {error}"));
+            CommandOutcome::NotRun
         }
     }
 }
@@ -30,7 +29,7 @@ pub(crate) fn run(root: &Path) -> Verdict {
 mod tests {
     use super::*;
 
-    /// What is asked for is decided in the file, and each exception names a crate that is there.
+    /// deny.toml configures each check, and each exception names an existing crate.
     #[test]
     fn deny_toml_decides_what_is_asked() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,7 +1,7 @@
-//! `cargo xtask drift`: what the contract here means for those who use another version of it.
+//! `cargo xtask drift`: compares the contract with an older version of it.
 //!
-//! Finds the other version (a folder, a revision, a running service), compares and prints.
-//! The comparison itself is `contract_codegen::drift`.
+//! Finds the older version (a folder, a git revision, a running service), compares and prints.
+//! `contract_codegen::drift` implements the comparison.
 
 mod service;
 
@@ -14,113 +14,116 @@ use std::{
 
 use clap::ArgAction;
 use contract_codegen::drift::{
-    Options, Version, compare,
-    report::{self, Audience, View},
-    revision::{self, Revised},
+    CompareOptions, ContractVersion, compare,
+    report::{self, ReportAudience, ReportOptions},
+    revision::{self, ContractRevision},
 };
 
-/// Where services of this repository serve their OpenAPI document.
-const DOCUMENT: &str = "/exchange/v1/openapi.json";
-/// Where this repository keeps its contract.
-const CONTRACT: &str = "schemas";
-/// The exit code when nothing could be compared.
-const FAILED: u8 = 3;
+/// The path of the OpenAPI document in services of this repository.
+const DEFAULT_DOCUMENT: &str = "/exchange/v1/openapi.json";
+/// The folder of the contract in this repository.
+const DEFAULT_CONTRACT: &str = "schemas";
+/// The exit code if nothing could be compared.
+const EXIT_FAILED: u8 = 3;
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  What did I change since the main branch?
+  Changes since the main branch:
       cargo xtask drift
-  Since a release, as a table for a pull request:
+  Changes since a release, as a table for a pull request:
       cargo xtask drift --against v1.2.0 --markdown
-  Does a running service still speak this contract?
+  Compare with the contract of a running service:
       cargo xtask drift --against http://127.0.0.1:8080
       cargo run --package xtask --features https -- drift --against https://exchange.example
-  Against a copy in another folder, also changes of wording:
+  Compare with a copy in another folder, including documentation changes:
       cargo xtask drift --against ../released/schemas --all
-  What does a rule in the report mean?
+  Explain a rule of the report:
       cargo xtask drift --explain enum-value-added
 
 EXIT CODES
-  0  the same     1  additive, or only renamed     2  breaking     3  could not compare
+  0  same     1  additive or renamed     2  breaking     3  could not compare
 
-Readers take what the service sends, writers send what it takes. Within a major version,
-nothing declared may go (CON-11); with --across-majors a break is exit code 1 when
+Readers receive what the service sends, writers send what it receives. Within a major version,
+declared elements must stay (CON-11); with --across-majors the exit code for a break is 1 if
 `info.version` rises by a major version.";
 
 /// Compare the contract with an older version of it
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Args {
-    /// The older version: a folder or file, a git revision, or the address of a running
-    /// service. Default: `origin/main` where it exists, else `HEAD`
+pub(crate) struct DriftArgs {
+    /// The older version: a folder or file, a git revision, or the URL of a running
+    /// service. Default: `origin/main` if it exists, else `HEAD`
     #[arg(long, value_name = "OTHER")]
     against: Option<String>,
     /// The newer version: a folder (with its `codegen.toml`, if any) or a file
-    #[arg(long, value_name = "PATH", default_value = CONTRACT)]
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_CONTRACT)]
     contract: PathBuf,
-    /// Where a service serves its OpenAPI document, below the address given by `--against`
-    #[arg(long, value_name = "PATH", default_value = DOCUMENT)]
+    /// The path of the OpenAPI document in a service, below the URL given by `--against`
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_DOCUMENT)]
     document: String,
-    /// Also ask services beyond this machine without TLS
+    /// Allow plain HTTP to services on other machines
     #[arg(long)]
     allow_http: bool,
 
-    /// One JSON object; its members are described in `contract_codegen::drift::report::json`
+    /// Print one JSON object, as described in `contract_codegen::drift::report::render_json`
     #[arg(long, group = "form")]
     json: bool,
-    /// A table for a pull request
+    /// Print a table for a pull request
     #[arg(long, group = "form")]
     markdown: bool,
-    /// GitHub workflow commands, which show up beside the lines they concern
+    /// Print GitHub workflow commands, which annotate the changed lines
     #[arg(long, group = "form")]
     annotations: bool,
-    /// SARIF 2.1.0, for code scanning
+    /// Print SARIF 2.1.0, for code scanning
     #[arg(long, group = "form")]
     sarif: bool,
-    /// Also show what changes nothing for anybody, such as descriptions
+    /// Also show changes without effect, such as descriptions
     #[arg(long)]
     all: bool,
-    /// Say what a rule means, or list all of them; compares nothing
+    /// Explain a rule, or list all of them; compares nothing
     #[arg(long, value_name = "RULE", num_args = 0..=1)]
     explain: Option<Option<String>>,
 
-    /// Judge only by what it means for those who read
+    /// Consider only readers
     #[arg(long, group = "audience")]
     readers_only: bool,
-    /// Judge only by what it means for those who write
+    /// Consider only writers
     #[arg(long, group = "audience")]
     writers_only: bool,
-    /// Both are versions of one major version: a break is a failure (the default)
+    /// Both versions belong to one major version: a break is a failure (the default)
     #[arg(long, action = ArgAction::SetTrue, overrides_with = "across_majors")]
     within_major: bool,
-    /// The newer may be the next major version
+    /// The newer version may be the next major version
     #[arg(long, action = ArgAction::SetTrue, overrides_with = "within_major")]
     across_majors: bool,
 }
 
-/// What the command takes from its surroundings.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Surroundings<'a> {
-    /// The root of the repository; relative paths start here.
+pub(crate) struct CommandContext<'a> {
+    /// The root of the repository; relative paths are resolved against it.
     pub(crate) root: &'a Path,
-    /// Whether the output shows colours.
     pub(crate) color: bool,
 }
 
-/// Runs the command; the result is its exit code.
+/// Runs the command and returns its exit code.
 pub(crate) fn run(
-    args: &Args,
-    around: Surroundings<'_>,
+    args: &DriftArgs,
+    around: CommandContext<'_>,
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> ExitCode {
-    ExitCode::from(answer(args, around, out, err))
+    ExitCode::from(run_to_exit_code(args, around, out, err))
 }
 
-fn answer(args: &Args, around: Surroundings<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+fn run_to_exit_code(
+    args: &DriftArgs,
+    around: CommandContext<'_>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
     let result = match &args.explain {
-        Some(rule) => report::explain(rule.as_deref()).map(|text| (text, 0)),
-        None => report(args, around),
+        Some(rule) => report::explain_rule(rule.as_deref()).map(|text| (text, 0)),
+        None => render_report(args, around),
     };
     let written = match &result {
         Ok((text, _)) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
@@ -128,100 +131,113 @@ fn answer(args: &Args, around: Surroundings<'_>, out: &mut dyn Write, err: &mut 
     };
     match (result, written) {
         (Ok((_, code)), Ok(())) => code,
-        _ => FAILED,
+        _ => EXIT_FAILED,
     }
 }
 
-fn report(args: &Args, around: Surroundings<'_>) -> Result<(String, u8), String> {
+fn render_report(args: &DriftArgs, around: CommandContext<'_>) -> Result<(String, u8), String> {
     let path = around.root.join(&args.contract);
-    let new = open(&path, &args.contract.display())?;
-    let old = other(args, around.root, &path, &new)?;
+    let new = open_contract(&path, &args.contract.display())?;
+    let old = open_older_version(args, around.root, &path, &new)?;
     let within_major = !args.across_majors;
-    let drift = compare(&old.version, &new, &Options { within_major, ..Options::default() });
-    let view = View {
+    let drift = compare(&old.version, &new, &CompareOptions { within_major, ..CompareOptions::default() });
+    let view = ReportOptions {
         all: args.all,
         audience: match (args.readers_only, args.writers_only) {
-            (true, _) => Audience::Readers,
-            (_, true) => Audience::Writers,
-            _ => Audience::Everyone,
+            (true, _) => ReportAudience::Readers,
+            (_, true) => ReportAudience::Writers,
+            _ => ReportAudience::Everyone,
         },
         color: around.color,
         within_major,
-        prefix: prefix(&args.contract, &path),
+        prefix: file_prefix(&args.contract, &path),
         old_prefix: old.prefix,
         revision: old.revision,
     };
     let text = match args {
-        Args { json: true, .. } => report::json(&drift, &view),
-        Args { markdown: true, .. } => report::markdown(&drift, &view),
-        Args { annotations: true, .. } => report::annotations(&drift, &view),
-        Args { sarif: true, .. } => report::sarif(&drift, &view),
-        _ => report::human(&drift, &view),
+        DriftArgs { json: true, .. } => report::render_json(&drift, &view),
+        DriftArgs { markdown: true, .. } => report::render_markdown(&drift, &view),
+        DriftArgs { annotations: true, .. } => report::render_github_annotations(&drift, &view),
+        DriftArgs { sarif: true, .. } => report::render_sarif(&drift, &view),
+        _ => report::render_text(&drift, &view),
     };
     Ok((text, report::exit_code(&drift, &view)))
 }
 
-/// The folder in front of the names of the contract's files.
-fn prefix(given: &Path, path: &Path) -> String {
+/// Returns the folder of the contract as a prefix of its file names.
+fn file_prefix(given: &Path, path: &Path) -> String {
     let folder = if path.is_dir() { Some(given) } else { given.parent() };
     let words = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
     let words = words.trim_start_matches("./").trim_end_matches('/');
     if words.is_empty() || words == "." { String::new() } else { format!("{words}/") }
 }
 
-fn open(path: &Path, name: &dyn Display) -> Result<Version, String> {
+fn open_contract(path: &Path, name: &dyn Display) -> Result<ContractVersion, String> {
     if !path.exists() {
-        return Err(format!("there is no {name}\nhelp: name the contract with `--contract PATH`"));
+        return Err(format!(
+            "{name} does not exist\nhelp: set the path of the contract with `--contract PATH`"
+        ));
     }
-    Version::open(path)
+    ContractVersion::open(path)
         .map_err(|problems| format!("the contract in {name} cannot be read\n{}", problems.render(false)))
 }
 
 /// The older version, and how its files are named.
-struct Other {
-    version: Version,
+struct OlderVersion {
+    version: ContractVersion,
     prefix: String,
     revision: Option<String>,
 }
 
-/// The older version, wherever it is.
-fn other(args: &Args, root: &Path, path: &Path, new: &Version) -> Result<Other, String> {
+/// Opens the older version: from a service, a folder or file, or a git revision.
+fn open_older_version(
+    args: &DriftArgs,
+    root: &Path,
+    path: &Path,
+    new: &ContractVersion,
+) -> Result<OlderVersion, String> {
     match args.against.as_deref() {
         Some(address) if address.starts_with("http://") || address.starts_with("https://") => {
-            let copy = tempfile::tempdir()
-                .map_err(|problem| format!("there is no room for a copy of the older version: {problem}"))?;
-            let version = service::read(address, args, new, copy.path())?;
-            Ok(Other { version, prefix: String::new(), revision: None })
+            let copy = tempfile::tempdir().map_err(|problem| {
+                format!("cannot create a temporary copy of the older version: {problem}")
+            })?;
+            let version = service::fetch_contract(address, args, new, copy.path())?;
+            Ok(OlderVersion { version, prefix: String::new(), revision: None })
         }
         Some(given) if root.join(given).exists() => {
-            let version = open(&root.join(given), &given)?;
-            Ok(Other { version, prefix: prefix(Path::new(given), &root.join(given)), revision: None })
+            let version = open_contract(&root.join(given), &given)?;
+            Ok(OlderVersion {
+                version,
+                prefix: file_prefix(Path::new(given), &root.join(given)),
+                revision: None,
+            })
         }
         given => {
-            let found = revision::open(known(given, root)?, path).map_err(|problem| problem.to_string())?;
-            let Revised { version, revision, folder } = found;
-            Ok(Other { version, prefix: folder, revision: Some(revision) })
+            let found = revision::open_revision(resolve_revision(given, root)?, path)
+                .map_err(|problem| problem.to_string())?;
+            let ContractRevision { version, revision, folder } = found;
+            Ok(OlderVersion { version, prefix: folder, revision: Some(revision) })
         }
     }
 }
 
-/// The revision that was given; without one, `origin/main` or `HEAD`.
-fn known<'a>(given: Option<&'a str>, root: &Path) -> Result<&'a str, String> {
+/// Returns the given revision, or else `origin/main` or `HEAD`.
+fn resolve_revision<'a>(given: Option<&'a str>, root: &Path) -> Result<&'a str, String> {
     let Some(given) = given else {
-        let usual = ["origin/main", "HEAD"].into_iter().find(|usual| revision::exists(root, usual));
-        return usual.ok_or_else(|| {
-            "there is no `origin/main` and no `HEAD` to compare with\n\
-             help: commit something, or name the older version with `--against OTHER`"
+        let default = ["origin/main", "HEAD"].into_iter().find(|name| revision::is_commit(root, name));
+        return default.ok_or_else(|| {
+            "neither `origin/main` nor `HEAD` exists\n\
+             help: create a commit, or set the older version with `--against OTHER`"
                 .to_owned()
         });
     };
     let commit = given.split(':').next().unwrap_or(given);
-    if revision::exists(root, given) || revision::exists(root, commit) {
+    if revision::is_commit(root, given) || revision::is_commit(root, commit) {
         return Ok(given);
     }
     Err(format!(
-        "`{given}` is no file, no folder and no revision of this repository\n\
-         help: `git fetch --tags` brings tags and branches of others; addresses start with http:// or https://"
+        "`{given}` is not a file, a folder or a revision of this repository\n\
+         help: `git fetch --tags` fetches remote tags and branches; URLs start with http:// or https://"
     ))
 }
 

@@ -1,9 +1,10 @@
-//! `cargo xtask …`: the commands of those who work on this repository.
+//! `cargo xtask …`: the development commands of this repository.
 //!
-//! Each command is a module: it decides over plain data and prints at its end. What they share is
-//! the repository as a list of files ([`repository`]), what is wrong with it ([`problem`]), programs that
-//! they run ([`program`]), packages that they ask ([`packages`]) and the colours ([`style`]). There are no integration tests: they would link this program again while
-//! it runs, which Windows refuses.
+//! Each command is a module with a function `run_command`. It computes a result as plain data and prints it
+//! at the end. Shared modules: the files of the repository ([`repository`]), rule violations ([`violation`]),
+//! external programs ([`program`]), packages from npm and PyPI ([`packages`]) and terminal styles
+//! ([`style`]). There are no integration tests, because they would link this program while it runs, which
+//! Windows does not allow.
 
 mod ci;
 mod cli;
@@ -17,7 +18,6 @@ mod oracles;
 mod packages;
 mod packaging;
 mod peers;
-mod problem;
 mod program;
 mod regen;
 mod repository;
@@ -26,66 +26,67 @@ mod style;
 mod suite;
 mod test;
 mod tidy;
+mod violation;
 
 use std::{path::Path, process::ExitCode};
 
 use clap::Parser as _;
 
-use cli::{Cli, Command};
+use cli::{Cli, XtaskCommand};
 
-/// How a command ends.
+/// The result of a command, which determines its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    /// Nothing is left to do.
-    InOrder,
-    /// Something has to be repaired; what and how was printed.
-    ToRepair,
-    /// The command could not be carried out; why was printed.
+enum CommandOutcome {
+    Passed,
+    /// Something has to be fixed. The command has printed what, and how.
+    Failed,
+    /// The command could not run. It has printed the reason.
     NotRun,
 }
 
-impl From<Verdict> for ExitCode {
-    fn from(verdict: Verdict) -> Self {
+impl From<CommandOutcome> for ExitCode {
+    fn from(verdict: CommandOutcome) -> Self {
         match verdict {
-            Verdict::InOrder => Self::SUCCESS,
-            Verdict::ToRepair => Self::from(1),
-            Verdict::NotRun => Self::from(2),
+            CommandOutcome::Passed => Self::SUCCESS,
+            CommandOutcome::Failed => Self::from(1),
+            CommandOutcome::NotRun => Self::from(2),
         }
     }
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let root = match repository::root() {
+    let root = match repository::workspace_root() {
         Ok(root) => root,
         Err(error) => {
-            style::complain(&error);
-            return Verdict::NotRun.into();
+            style::report_error(&error);
+            return CommandOutcome::NotRun.into();
         }
     };
-    // What panics has said so itself.
-    std::panic::catch_unwind(|| run(&cli.command, &root)).unwrap_or_else(|_| Verdict::NotRun.into())
+    // The panic handler has printed the message already.
+    std::panic::catch_unwind(|| run_command(&cli.command, &root))
+        .unwrap_or_else(|_| CommandOutcome::NotRun.into())
 }
 
-fn run(command: &Command, root: &Path) -> ExitCode {
+fn run_command(command: &XtaskCommand, root: &Path) -> ExitCode {
     match command {
-        Command::Regen(args) => regen::run(args, root).into(),
-        Command::Drift(args) => {
-            let around = drift::Surroundings { root, color: style::colored(&std::io::stdout()) };
+        XtaskCommand::Regen(args) => regen::run(args, root).into(),
+        XtaskCommand::Drift(args) => {
+            let around = drift::CommandContext { root, color: style::supports_color(&std::io::stdout()) };
             drift::run(args, around, &mut std::io::stdout(), &mut std::io::stderr())
         }
-        Command::Tidy(args) => tidy::run(args, root).into(),
-        Command::Test(args) => test::run(args, root).into(),
-        Command::Faults => faults::run(root).into(),
-        Command::Compare(args) => compare::run(args, root).into(),
-        Command::Suite(args) => suite::run(args, root).into(),
-        Command::Oracles(args) => oracles::run(args, root).into(),
-        Command::Peers(args) => peers::run(args, root).into(),
-        Command::Package => packaging::run(root).into(),
-        Command::Msrv => msrv::run(root).into(),
-        Command::Deny => deny::run(root).into(),
-        Command::Demo => demo::run(root),
-        Command::Sandbox(args) => sandbox::run(args, root),
-        Command::Ci(args) => ci::run(args, root).into(),
+        XtaskCommand::Tidy(args) => tidy::run(args, root).into(),
+        XtaskCommand::Test(args) => test::run(args, root).into(),
+        XtaskCommand::Faults => faults::run(root).into(),
+        XtaskCommand::Compare(args) => compare::run(args, root).into(),
+        XtaskCommand::Suite(args) => suite::run(args, root).into(),
+        XtaskCommand::Oracles(args) => oracles::run(args, root).into(),
+        XtaskCommand::Peers(args) => peers::run(args, root).into(),
+        XtaskCommand::Package => packaging::run(root).into(),
+        XtaskCommand::Msrv => msrv::run(root).into(),
+        XtaskCommand::Deny => deny::run(root).into(),
+        XtaskCommand::Demo => demo::run(root),
+        XtaskCommand::Sandbox(args) => sandbox::run(args, root),
+        XtaskCommand::Ci(args) => ci::run(args, root).into(),
     }
 }

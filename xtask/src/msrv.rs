@@ -1,56 +1,55 @@
-//! `msrv`: whether the oldest compiler that the workspace names compiles it.
+//! `msrv`: compiles the workspace with the oldest supported compiler.
 //!
-//! `rust-version` in the workspace's `Cargo.toml` is the one place that names it; the generator and its
-//! output take it from there.
+//! Its version is `rust-version` in the workspace's `Cargo.toml`, which the generator and its
+//! output use too.
 
 use std::{path::Path, process::Command};
 
 use crate::{
-    Verdict,
-    program::{self, succeed, text},
-    style::{complain, progress},
-    test::WHOLE,
+    CommandOutcome,
+    program::{self, decode_output, run_checked},
+    style::{report_error, report_progress},
+    test::WORKSPACE_FLAGS,
 };
 
-/// Where it builds: another compiler than the usual one makes everything anew.
-const TARGET: &str = "target/msrv";
+/// The build folder; a separate one, because another compiler rebuilds everything.
+const TARGET_FOLDER: &str = "target/msrv";
 
-/// Carries the command out.
-pub(crate) fn run(root: &Path) -> Verdict {
-    let oldest = match named(root) {
+pub(crate) fn run(root: &Path) -> CommandOutcome {
+    let oldest = match declared_version(root) {
         Ok(oldest) => oldest,
         Err(error) => {
-            complain(&error);
-            return Verdict::ToRepair;
+            report_error(&error);
+            return CommandOutcome::Failed;
         }
     };
-    let oldest = whole(&oldest);
-    if let Err(error) = toolchain(&oldest) {
-        complain(&error);
-        return Verdict::NotRun;
+    let oldest = full_version(&oldest);
+    if let Err(error) = ensure_toolchain(&oldest) {
+        report_error(&error);
+        return CommandOutcome::NotRun;
     }
-    progress("msrv", &format!("cargo +{oldest} check in {TARGET}"));
+    report_progress("msrv", &format!("cargo +{oldest} check in {TARGET_FOLDER}"));
     let mut cargo = Command::new("rustup");
-    cargo.args(["run", &oldest, "cargo", "check", "--locked"]).args(WHOLE).current_dir(root);
-    // What this process was started with names the usual compiler.
+    cargo.args(["run", &oldest, "cargo", "check", "--locked"]).args(WORKSPACE_FLAGS).current_dir(root);
+    // These variables would select the default compiler.
     for variable in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
         cargo.env_remove(variable);
     }
-    match cargo.env("CARGO_TARGET_DIR", root.join(TARGET)).status() {
+    match cargo.env("CARGO_TARGET_DIR", root.join(TARGET_FOLDER)).status() {
         Ok(status) if status.success() => {
             anstream::println!("Rust {oldest} compiles the workspace");
-            Verdict::InOrder
+            CommandOutcome::Passed
         }
-        Ok(_) => Verdict::ToRepair,
+        Ok(_) => CommandOutcome::Failed,
         Err(error) => {
-            complain(&format!("cannot run rustup: {error}"));
-            Verdict::NotRun
+            report_error(&format!("cannot run rustup: {error}"));
+            CommandOutcome::NotRun
         }
     }
 }
 
-/// The version that the workspace names.
-fn named(root: &Path) -> Result<String, String> {
+/// Reads the version from the workspace's manifest.
+fn declared_version(root: &Path) -> Result<String, String> {
     let path = root.join("Cargo.toml");
     let manifest = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let manifest: toml::Table = manifest.parse().map_err(|error| format!("{}: {error}", path.display()))?;
@@ -60,31 +59,31 @@ fn named(root: &Path) -> Result<String, String> {
         .ok_or_else(|| "Cargo.toml: `workspace.package.rust-version` is missing".to_owned())
 }
 
-/// `1.95` is any 1.95 for rustup, and the first one for cargo.
-fn whole(version: &str) -> String {
+/// Appends `.0` if necessary: `1.95` means any 1.95 to rustup, but the first one to cargo.
+fn full_version(version: &str) -> String {
     if version.split('.').count() == 2 { format!("{version}.0") } else { version.to_owned() }
 }
 
-/// Makes sure that there is such a compiler.
-fn toolchain(version: &str) -> Result<(), String> {
+fn ensure_toolchain(version: &str) -> Result<(), String> {
     let answers = || {
-        let said = program::run(Command::new("rustup").args(["run", version, "rustc", "--version"]));
-        said.is_ok_and(|said| is_of(&text(&said.stdout), version))
+        let output =
+            program::run_program(Command::new("rustup").args(["run", version, "rustc", "--version"]));
+        output.is_ok_and(|output| is_version(&decode_output(&output.stdout), version))
     };
     if answers() {
         return Ok(());
     }
-    progress("install", &format!("Rust {version}"));
+    report_progress("install", &format!("Rust {version}"));
     let mut rustup = Command::new("rustup");
     rustup.args(["toolchain", "install", version, "--profile", "minimal", "--no-self-update"]);
-    let how = "It takes rustup and the network.";
-    succeed(&mut rustup).map_err(|error| format!("there is no Rust {version}: {error}\n{how}"))?;
-    if answers() { Ok(()) } else { Err(format!("what rustup calls {version} is another version\n{how}")) }
+    let how = "rustup and network access are required.";
+    run_checked(&mut rustup).map_err(|error| format!("cannot install Rust {version}: {error}\n{how}"))?;
+    if answers() { Ok(()) } else { Err(format!("rustup installed another version than {version}\n{how}")) }
 }
 
-/// Whether `rustc 1.95.0 (…)` is a 1.95.0.
-fn is_of(said: &str, version: &str) -> bool {
-    said.split_whitespace().nth(1) == Some(version)
+/// Returns true if `rustc 1.95.0 (…)` has the given version.
+fn is_version(output: &str, version: &str) -> bool {
+    output.split_whitespace().nth(1) == Some(version)
 }
 
 #[cfg(test)]
@@ -93,22 +92,22 @@ mod tests {
 
     #[test]
     fn versions_are_told_apart() {
-        for (said, expect) in [
+        for (output, expect) in [
             ("rustc 1.95.0 (f2d3ce0bd 2026-03-21)\n", true),
             ("rustc 1.95.1 (0 2026-04-01)\n", false),
             ("rustc 1.96.0 (0 2026-05-01)\n", false),
             ("", false),
         ] {
-            assert_eq!(is_of(said, &whole("1.95")), expect, "{said}");
+            assert_eq!(is_version(output, &full_version("1.95")), expect, "{output}");
         }
-        assert_eq!(whole("1.95.2"), "1.95.2");
+        assert_eq!(full_version("1.95.2"), "1.95.2");
     }
 
-    /// The one place, and who repeats it for readers.
+    /// README.md names the version of the manifest.
     #[test]
     fn readme_and_workspace_name_the_same_version() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let oldest = named(&root).unwrap();
+        let oldest = declared_version(&root).unwrap();
         assert_eq!(oldest, env!("CARGO_PKG_RUST_VERSION"));
         let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
         assert!(readme.contains(&format!("Rust {oldest} or newer")), "README.md names another version");

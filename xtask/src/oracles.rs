@@ -1,9 +1,9 @@
-//! `oracles`: other implementations of JOSE, asked about our proofs, and ours about theirs.
+//! `oracles`: cross-checks DPoP proofs with other implementations of JOSE.
 //!
 //! `jose` (JavaScript) and `jwcrypto` (Python) are installed below `target/` ([`tools`]). Their scripts in
-//! `dpop/vectors/` judge `ours.json` and make proofs of their own; what they say is compared with the answers
-//! and the known differences ([`compare`]), their proofs are put to the example `judge` of `dpop-bound`.
-//! What comes of it is shown by [`mod@print`]. Nothing else needs either language.
+//! `dpop/vectors/` verify `ours.json` and create proofs of their own. The results are compared with the
+//! expected ones and the known differences ([`compare`]). The example `judge_proofs` of `dpop-bound` verifies
+//! their proofs. [`mod@print`] renders the result. No other command needs Node.js or Python.
 
 mod compare;
 mod print;
@@ -14,104 +14,109 @@ use std::{collections::BTreeMap, fs, path::Path, time::Instant};
 use serde::de::DeserializeOwned;
 
 use self::{
-    compare::{Asked, Differences, Judgement, Vectors},
-    print::Outcome,
-    tools::Oracle,
+    compare::{KnownDifferences, OracleComparison, OracleJudgement, VectorFile},
+    print::OracleResult,
+    tools::OracleLibrary,
 };
 use crate::{
-    Verdict,
+    CommandOutcome,
     cli::OraclesArgs,
-    packages::{self, Package},
+    packages::{self, ToolPackage},
     program,
-    style::{complain, progress},
+    style::{report_error, report_progress},
     test,
 };
 
-/// Where everything goes that this command makes.
-const TARGET: &str = "target/oracles";
-/// The files of vectors.
-const VECTORS: &str = "dpop/vectors";
+/// The folder for everything that this command creates.
+const TARGET_FOLDER: &str = "target/oracles";
+const VECTORS_FOLDER: &str = "dpop/vectors";
 
-/// Carries the command out.
-pub(crate) fn run(args: &OraclesArgs, root: &Path) -> Verdict {
-    let folder = root.join(TARGET);
-    // All that is missing is said at once.
-    let libraries = Oracle::ALL.map(Oracle::package);
-    let names = libraries.map(Package::label).join(", ");
-    progress("library", &format!("{names} in {TARGET}"));
-    if let Err(missing) = packages::install(&libraries, &folder) {
-        missing.iter().for_each(|what| complain(what));
-        return Verdict::NotRun;
+pub(crate) fn run(args: &OraclesArgs, root: &Path) -> CommandOutcome {
+    let folder = root.join(TARGET_FOLDER);
+    // All missing programs are reported at once.
+    let libraries = OracleLibrary::ALL.map(OracleLibrary::package);
+    let names = libraries.map(ToolPackage::label).join(", ");
+    report_progress("library", &format!("{names} in {TARGET_FOLDER}"));
+    if let Err(missing) = packages::install_packages(&libraries, &folder) {
+        missing.iter().for_each(|what| report_error(what));
+        return CommandOutcome::NotRun;
     }
-    // With the libraries at hand, whatever keeps them from being asked is ours to repair.
-    let asked: Result<Vec<Outcome>, String> =
-        Oracle::ALL.into_iter().map(|oracle| ask(oracle, args, root)).collect();
-    let outcomes = match asked {
+    // If the libraries are installed, any other error is a failure and not a missing prerequisite.
+    let results: Result<Vec<OracleResult>, String> =
+        OracleLibrary::ALL.into_iter().map(|oracle| run_oracle(oracle, args, root)).collect();
+    let outcomes = match results {
         Ok(outcomes) => outcomes,
         Err(error) => {
-            complain(&error);
-            return Verdict::ToRepair;
+            report_error(&error);
+            return CommandOutcome::Failed;
         }
     };
     for outcome in &outcomes {
-        anstream::print!("{}", if args.json { outcome.json() } else { outcome.text() });
+        anstream::print!("{}", if args.json { outcome.render_json() } else { outcome.render_text() });
     }
-    if outcomes.iter().all(Outcome::agrees) { Verdict::InOrder } else { Verdict::ToRepair }
+    if outcomes.iter().all(OracleResult::is_passed) { CommandOutcome::Passed } else { CommandOutcome::Failed }
 }
 
-/// Asks one oracle about ours, and ours about its proofs.
-fn ask(oracle: Oracle, args: &OraclesArgs, root: &Path) -> Result<Outcome, String> {
+/// Lets one library verify our proofs, and verifies the proofs that it created.
+fn run_oracle(oracle: OracleLibrary, args: &OraclesArgs, root: &Path) -> Result<OracleResult, String> {
     let start = Instant::now();
-    let (name, folder) = (oracle.name(), root.join(TARGET));
-    let vectors = root.join(VECTORS);
+    let (name, folder) = (oracle.name(), root.join(TARGET_FOLDER));
+    let vectors = root.join(VECTORS_FOLDER);
     let ours = vectors.join("ours.json");
     let theirs = folder.join(format!("{name}.json"));
 
-    progress(name, &format!("{VECTORS}/{} about ours.json", oracle.script()));
-    let judgements = oracle.ask(&vectors, &folder, &ours, &theirs)?;
-    let judgements: Vec<Judgement> = judgements
+    report_progress(name, &format!("{VECTORS_FOLDER}/{} verifies ours.json", oracle.script_name()));
+    let judgements = oracle.judge_vectors(&vectors, &folder, &ours, &theirs)?;
+    let judgements: Vec<OracleJudgement> = judgements
         .lines()
-        .map(|line| serde_json::from_str(line).map_err(|error| format!("{name} said `{line}`: {error}")))
+        .map(|line| {
+            serde_json::from_str(line).map_err(|error| format!("invalid output of {name}: `{line}`: {error}"))
+        })
         .collect::<Result<_, _>>()?;
-    let known: Differences = read(&vectors.join("differences.json"))?;
-    let known = known.get(name).ok_or_else(|| format!("{VECTORS}/differences.json does not name {name}"))?;
-    let asked = Asked::of(&read::<Vectors>(&ours)?.cases, &judgements, known)?;
+    let known: KnownDifferences = read_json(&vectors.join("differences.json"))?;
+    let known = known
+        .get(name)
+        .ok_or_else(|| format!("{VECTORS_FOLDER}/differences.json has no entry for {name}"))?;
+    let comparison =
+        OracleComparison::from_judgements(&read_json::<VectorFile>(&ours)?.cases, &judgements, known)?;
 
-    progress("judge", &format!("{TARGET}/{name}.json"));
-    let made: Vectors = read(&theirs)?;
-    let wrong = judge(root, &theirs, &made)?;
+    report_progress("judge", &format!("{TARGET_FOLDER}/{name}.json"));
+    let proofs: VectorFile = read_json(&theirs)?;
+    let wrong = judge_proofs(root, &theirs, &proofs)?;
     if args.write && wrong.is_empty() {
         let committed = vectors.join(format!("{name}.json"));
         fs::copy(&theirs, &committed)
             .map_err(|error| format!("cannot write {}: {error}", committed.display()))?;
-        progress("written", &format!("{VECTORS}/{name}.json"));
+        report_progress("written", &format!("{VECTORS_FOLDER}/{name}.json"));
     }
-    Ok(Outcome {
+    Ok(OracleResult {
         name,
-        by: made.by.unwrap_or_default(),
-        asked,
-        made: made.cases.len(),
+        library: proofs.by.unwrap_or_default(),
+        comparison,
+        proof_count: proofs.cases.len(),
         wrong,
         time: start.elapsed(),
     })
 }
 
-/// What the example says of a file; the cases that it answers otherwise than the file does.
-fn judge(root: &Path, file: &Path, made: &Vectors) -> Result<Vec<String>, String> {
-    let mut command = test::cargo();
+/// Verifies the proofs of a file with the example `judge_proofs`. Returns the cases with an unexpected
+/// result.
+fn judge_proofs(root: &Path, file: &Path, proofs: &VectorFile) -> Result<Vec<String>, String> {
+    let mut command = test::cargo_command();
     command.args(["run", "--quiet", "-p", "dpop-bound", "--all-features", "--example", "judge", "--"]);
     let output = command.arg(file).current_dir(root).output();
     let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
-    let (said, complaint) = (program::text(&output.stdout), program::text(&output.stderr));
-    let words: BTreeMap<&str, &str> = said.lines().filter_map(|line| line.rsplit_once(": ")).collect();
-    // What the compiler refuses ends with 101 and without an answer.
-    if !matches!(output.status.code(), Some(0 | 1)) || said.lines().count() != made.cases.len() {
-        return Err(format!("the example `judge` of dpop-bound did not answer:\n{complaint}"));
+    let (results, complaint) =
+        (program::decode_output(&output.stdout), program::decode_output(&output.stderr));
+    let words: BTreeMap<&str, &str> = results.lines().filter_map(|line| line.rsplit_once(": ")).collect();
+    // A compiler error ends with 101 and without results.
+    if !matches!(output.status.code(), Some(0 | 1)) || results.lines().count() != proofs.cases.len() {
+        return Err(format!("the example `judge` of dpop-bound failed:\n{complaint}"));
     }
-    Ok(compare::answered_otherwise(&made.cases, &words))
+    Ok(compare::wrong_answers(&proofs.cases, &words))
 }
 
-fn read<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,110 +1,103 @@
-//! Packages of npm and PyPI that a command asks or runs: installed below `target/`, in the versions that are
-//! named, and reused from there.
+//! Installs packages from npm and PyPI below `target/`, in pinned versions, and reuses them.
 //!
-//! Versions are exact, since what a package is known to say is what that version says.
+//! Versions are pinned, because expected results depend on the version.
 
 use std::{fs, path::Path, process::Command};
 
 use serde::Deserialize;
 
-use crate::program::{python, run, succeed, text};
+use crate::program::{decode_output, find_python, run_checked, run_program};
 
-/// The oldest Node.js that the packages run on.
-const NODE: u32 = 20;
+/// The oldest major version of Node.js that the packages support.
+const MIN_NODE_VERSION: u32 = 20;
 
-/// A package in one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Package {
-    registry: Registry,
+pub(crate) struct ToolPackage {
+    registry: PackageRegistry,
     name: &'static str,
     version: &'static str,
 }
 
-/// Where packages come from, and what runs them.
+/// A package registry, with the language of its packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Registry {
-    /// For JavaScript.
+pub(crate) enum PackageRegistry {
     Npm,
-    /// For Python.
     Pypi,
 }
 
-impl Package {
-    /// A package for JavaScript.
-    pub(crate) const fn npm(name: &'static str, version: &'static str) -> Self {
-        Self { registry: Registry::Npm, name, version }
+impl ToolPackage {
+    pub(crate) const fn from_npm(name: &'static str, version: &'static str) -> Self {
+        Self { registry: PackageRegistry::Npm, name, version }
     }
 
-    /// A package for Python; the name as its folder has it, with `_`.
-    pub(crate) const fn pypi(name: &'static str, version: &'static str) -> Self {
-        Self { registry: Registry::Pypi, name, version }
+    /// Creates a Python package; the name is that of its folder, with `_`.
+    pub(crate) const fn from_pypi(name: &'static str, version: &'static str) -> Self {
+        Self { registry: PackageRegistry::Pypi, name, version }
     }
 
-    /// Where it comes from.
-    pub(crate) const fn registry(self) -> Registry {
+    pub(crate) const fn registry(self) -> PackageRegistry {
         self.registry
     }
 
-    /// Name and version.
     pub(crate) fn label(self) -> String {
         format!("{} {}", self.name, self.version)
     }
 
-    /// As it is asked for on a command line.
-    fn requirement(self) -> String {
+    /// Returns the package specification for a command line.
+    fn requirement_spec(self) -> String {
         match self.registry {
-            Registry::Npm => format!("{}@{}", self.name, self.version),
-            Registry::Pypi => format!("{}=={}", self.name, self.version),
+            PackageRegistry::Npm => format!("{}@{}", self.name, self.version),
+            PackageRegistry::Pypi => format!("{}=={}", self.name, self.version),
         }
     }
 
-    /// Whether the folder has this version.
-    fn is_there(self, folder: &Path) -> bool {
+    /// Returns true if this version is installed in a folder.
+    fn is_installed(self, folder: &Path) -> bool {
         match self.registry {
-            Registry::Npm => {
+            PackageRegistry::Npm => {
                 #[derive(Deserialize)]
-                struct Manifest {
+                struct NpmManifest {
                     version: String,
                 }
                 let manifest = fs::read(folder.join("node_modules").join(self.name).join("package.json"));
                 manifest
                     .ok()
                     .and_then(|manifest| serde_json::from_slice(&manifest).ok())
-                    .is_some_and(|Manifest { version }| version == self.version)
+                    .is_some_and(|NpmManifest { version }| version == self.version)
             }
-            Registry::Pypi => {
+            PackageRegistry::Pypi => {
                 folder.join("python").join(format!("{}-{}.dist-info", self.name, self.version)).is_dir()
             }
         }
     }
 }
 
-/// Makes sure that all of them are in the folder, and there is what runs them.
+/// Installs all packages into a folder unless they are there, and checks that their interpreters exist.
 ///
 /// # Errors
-/// Which program is missing or failed, and what to do: one for each registry.
-pub(crate) fn install(packages: &[Package], folder: &Path) -> Result<(), Vec<String>> {
+/// One message per registry: the program that is missing or failed, and the next step.
+pub(crate) fn install_packages(packages: &[ToolPackage], folder: &Path) -> Result<(), Vec<String>> {
     let of = |registry| packages.iter().copied().filter(move |package| package.registry == registry);
-    let missing: Vec<String> = [Registry::Npm, Registry::Pypi]
+    let missing: Vec<String> = [PackageRegistry::Npm, PackageRegistry::Pypi]
         .into_iter()
         .map(|registry| (registry, of(registry).collect::<Vec<_>>()))
         .filter(|(_, packages)| !packages.is_empty())
-        .filter_map(|(registry, packages)| registry.install(&packages, folder).err())
+        .filter_map(|(registry, packages)| registry.ensure_installed(&packages, folder).err())
         .collect();
     if missing.is_empty() { Ok(()) } else { Err(missing) }
 }
 
-impl Registry {
-    fn install(self, packages: &[Package], folder: &Path) -> Result<(), String> {
+impl PackageRegistry {
+    fn ensure_installed(self, packages: &[ToolPackage], folder: &Path) -> Result<(), String> {
         match self {
-            Self::Npm => node()?,
-            Self::Pypi => python().map(drop)?,
+            Self::Npm => check_node()?,
+            Self::Pypi => find_python().map(drop)?,
         }
-        let is_there = || packages.iter().all(|package| package.is_there(folder));
+        let is_there = || packages.iter().all(|package| package.is_installed(folder));
         if is_there() {
             return Ok(());
         }
-        fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        fs::create_dir_all(folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
         let mut command = match self {
             Self::Npm => {
                 let mut npm = Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" });
@@ -113,37 +106,41 @@ impl Registry {
                 npm
             }
             Self::Pypi => {
-                let mut pip = Command::new(python()?);
+                let mut pip = Command::new(find_python()?);
                 pip.args(["-m", "pip", "install", "--quiet", "--upgrade", "--target"]);
                 pip.arg(folder.join("python"));
-                // Not about pip itself, nor about who runs it.
+                // Suppress hints about pip itself and about running as root.
                 pip.env("PIP_DISABLE_PIP_VERSION_CHECK", "1").env("PIP_ROOT_USER_ACTION", "ignore");
                 pip
             }
         };
-        command.args(packages.iter().map(|package| package.requirement()));
-        succeed(&mut command).map_err(|error| self.not_installed(packages, &error))?;
-        if is_there() { Ok(()) } else { Err(self.not_installed(packages, "not all is where it should be")) }
+        command.args(packages.iter().map(|package| package.requirement_spec()));
+        run_checked(&mut command).map_err(|error| self.install_error(packages, &error))?;
+        if is_there() {
+            Ok(())
+        } else {
+            Err(self.install_error(packages, "the packages are not in the expected folder"))
+        }
     }
 
-    fn not_installed(self, packages: &[Package], why: &str) -> String {
+    fn install_error(self, packages: &[ToolPackage], why: &str) -> String {
         let (tool, registry) = match self {
-            Self::Npm => ("npm", "npm's registry"),
+            Self::Npm => ("npm", "the npm registry"),
             Self::Pypi => ("pip", "PyPI"),
         };
         let names: Vec<String> = packages.iter().map(|package| package.label()).collect();
         let names = names.join(", ");
-        format!("{names} could not be installed: {why}\nIt takes {tool} and a way to {registry}.")
+        format!("cannot install {names}: {why}\n{tool} and access to {registry} are required.")
     }
 
-    /// What runs a script with the packages of a folder.
+    /// Returns a command that runs a script with the packages of a folder.
     ///
     /// # Errors
-    /// When the script cannot be put where it finds them, or there is no Python.
-    pub(crate) fn script(self, script: &Path, folder: &Path) -> Result<Command, String> {
+    /// When the script cannot be copied to where it finds the packages, or when there is no Python.
+    pub(crate) fn script_command(self, script: &Path, folder: &Path) -> Result<Command, String> {
         match self {
             Self::Npm => {
-                // Node.js looks for a package beside the script that imports it.
+                // Node.js searches packages in the folder of the script.
                 let beside = folder.join(script.file_name().unwrap_or_default());
                 fs::copy(script, &beside)
                     .map_err(|error| format!("cannot write {}: {error}", beside.display()))?;
@@ -152,7 +149,7 @@ impl Registry {
                 Ok(node)
             }
             Self::Pypi => {
-                let mut python = Command::new(python()?);
+                let mut python = Command::new(find_python()?);
                 python.env("PYTHONPATH", folder.join("python")).env("PYTHONDONTWRITEBYTECODE", "1");
                 python.arg(script);
                 Ok(python)
@@ -161,19 +158,20 @@ impl Registry {
     }
 }
 
-/// Whether there is a Node.js, not too old.
-fn node() -> Result<(), String> {
-    let how = format!("Install Node.js {NODE} or newer, which brings npm.");
-    let said = run(Command::new("node").arg("--version")).map_err(|error| format!("{error}\n{how}"))?;
-    let version = text(&said.stdout);
-    match major(&version) {
-        Some(NODE..) => Ok(()),
-        _ => Err(format!("node is too old: {}\n{how}", version.trim())),
+/// Checks that Node.js is installed and recent enough.
+fn check_node() -> Result<(), String> {
+    let how = format!("Install Node.js {MIN_NODE_VERSION} or newer, which includes npm.");
+    let output =
+        run_program(Command::new("node").arg("--version")).map_err(|error| format!("{error}\n{how}"))?;
+    let version = decode_output(&output.stdout);
+    match parse_major_version(&version) {
+        Some(MIN_NODE_VERSION..) => Ok(()),
+        _ => Err(format!("Node.js is too old: {}\n{how}", version.trim())),
     }
 }
 
-/// `v20.1.2`
-fn major(version: &str) -> Option<u32> {
+/// Parses the major version of `v20.1.2`.
+fn parse_major_version(version: &str) -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
@@ -181,8 +179,8 @@ fn major(version: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    const JOSE: Package = Package::npm("jose", "1.2.3");
-    const HOOKS: Package = Package::pypi("python_hooks", "4.5.6");
+    const JOSE: ToolPackage = ToolPackage::from_npm("jose", "1.2.3");
+    const HOOKS: ToolPackage = ToolPackage::from_pypi("python_hooks", "4.5.6");
 
     #[test]
     fn a_copy_counts_in_its_version_alone() {
@@ -190,14 +188,14 @@ mod tests {
         let jose = folder.path().join("node_modules/jose");
         fs::create_dir_all(&jose).unwrap();
         for package in [JOSE, HOOKS] {
-            assert!(!package.is_there(folder.path()), "{package:?}");
+            assert!(!package.is_installed(folder.path()), "{package:?}");
         }
         fs::write(jose.join("package.json"), r#"{"name":"jose","version":"0.0.1"}"#).unwrap();
-        assert!(!JOSE.is_there(folder.path()));
+        assert!(!JOSE.is_installed(folder.path()));
         fs::write(jose.join("package.json"), r#"{"name":"jose","version":"1.2.3"}"#).unwrap();
-        assert!(JOSE.is_there(folder.path()));
+        assert!(JOSE.is_installed(folder.path()));
         fs::create_dir_all(folder.path().join("python/python_hooks-4.5.6.dist-info")).unwrap();
-        assert!(HOOKS.is_there(folder.path()));
+        assert!(HOOKS.is_installed(folder.path()));
     }
 
     #[test]
@@ -205,17 +203,17 @@ mod tests {
         for (version, expect) in
             [("v20.20.2\n", Some(20)), ("v9.1.0", Some(9)), ("20.1", None), ("", None), ("vx", None)]
         {
-            assert_eq!(major(version), expect, "{version}");
+            assert_eq!(parse_major_version(version), expect, "{version}");
         }
     }
 
     #[test]
     fn what_could_not_be_installed_says_why() {
-        let how = Registry::Npm.not_installed(&[JOSE], "no-such-program is not on PATH");
+        let how = PackageRegistry::Npm.install_error(&[JOSE], "no-such-program is not on PATH");
         assert!(
             how.contains("jose 1.2.3") && how.contains("no-such-program") && how.contains("npm"),
             "{how}"
         );
-        assert_eq!(HOOKS.requirement(), "python_hooks==4.5.6");
+        assert_eq!(HOOKS.requirement_spec(), "python_hooks==4.5.6");
     }
 }

@@ -1,69 +1,67 @@
-//! `package`: every crate as it would be handed to a registry, without building it.
+//! `package`: creates the package of every crate, without building it.
 
 use std::{fs, path::Path};
 
 use crate::{
-    Verdict,
-    program::{self, text},
-    style::{GOOD, complain, count},
+    CommandOutcome,
+    program::{self, decode_output},
+    style::{SUCCESS, format_count, report_error},
     test,
 };
 
-/// Where the packages are made, below the build's own folder.
-const TARGET: &str = "target/packages";
-/// The largest package, compressed: who depends on a crate downloads its code, not what it is tested with.
-const LARGEST: u64 = 1 << 20;
+const TARGET_FOLDER: &str = "target/packages";
+/// The maximum size of a compressed package in bytes. Packages should contain code, not test data.
+const MAX_PACKAGE_BYTES: u64 = 1 << 20;
 
-/// Carries the command out.
-pub(crate) fn run(root: &Path) -> Verdict {
-    let folder = root.join(TARGET);
-    // What a version before this one made is none of these.
+pub(crate) fn run(root: &Path) -> CommandOutcome {
+    let folder = root.join(TARGET_FOLDER);
+    // Packages of an earlier version must not be counted.
     let _ = fs::remove_dir_all(folder.join("package"));
-    let mut cargo = test::cargo();
+    let mut cargo = test::cargo_command();
     cargo.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--offline"]);
-    let said = match program::run(cargo.env("CARGO_TARGET_DIR", &folder).current_dir(root)) {
-        Ok(said) => said,
+    let output = match program::run_program(cargo.env("CARGO_TARGET_DIR", &folder).current_dir(root)) {
+        Ok(output) => output,
         Err(error) => {
-            complain(&error);
-            return Verdict::NotRun;
+            report_error(&error);
+            return CommandOutcome::NotRun;
         }
     };
-    let told = text(&said.stderr);
-    if !said.status.success() || warns(&told) {
-        complain(&told.trim_end());
-        return Verdict::ToRepair;
+    let messages = decode_output(&output.stderr);
+    if !output.status.success() || has_warning(&messages) {
+        report_error(&messages.trim_end());
+        return CommandOutcome::Failed;
     }
-    let packages = match packages(&folder.join("package")) {
+    let packages = match package_sizes(&folder.join("package")) {
         Ok(packages) => packages,
         Err(error) => {
-            complain(&format!("{}: {error}", folder.display()));
-            return Verdict::NotRun;
+            report_error(&format!("{}: {error}", folder.display()));
+            return CommandOutcome::NotRun;
         }
     };
     for (name, bytes) in &packages {
         anstream::println!("{:>9} {name}", format!("{} KiB", bytes.div_ceil(1024)));
     }
-    let large = too_large(&packages);
+    let large = oversized_packages(&packages);
     for name in &large {
-        let limit = LARGEST / 1024;
-        complain(&format!(
-            "{name} has more than {limit} KiB: leave out what is not code by `exclude` in its Cargo.toml"
+        let limit = MAX_PACKAGE_BYTES / 1024;
+        report_error(&format!(
+            "the package of {name} is larger than {limit} KiB: exclude files that are not code with `exclude` in its Cargo.toml"
         ));
     }
     if !large.is_empty() {
-        return Verdict::ToRepair;
+        return CommandOutcome::Failed;
     }
-    anstream::println!("{GOOD}packaged{GOOD:#} {}", count(packages.len(), "crate"));
-    Verdict::InOrder
+    anstream::println!("{SUCCESS}packaged{SUCCESS:#} {}", format_count(packages.len(), "crate"));
+    CommandOutcome::Passed
 }
 
-/// Whether cargo has a word to say that nobody should have to read.
-fn warns(told: &str) -> bool {
-    told.lines().any(|line| line.starts_with("warning"))
+/// Returns true if cargo printed a warning.
+fn has_warning(messages: &str) -> bool {
+    messages.lines().any(|line| line.starts_with("warning"))
 }
 
-/// Name and size of each package, by name.
-fn packages(folder: &Path) -> std::io::Result<Vec<(String, u64)>> {
+/// Returns name and size in bytes of each package, sorted by name.
+fn package_sizes(folder: &Path) -> std::io::Result<Vec<(String, u64)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -76,8 +74,8 @@ fn packages(folder: &Path) -> std::io::Result<Vec<(String, u64)>> {
     Ok(found)
 }
 
-fn too_large(packages: &[(String, u64)]) -> Vec<&str> {
-    packages.iter().filter(|(_, bytes)| *bytes > LARGEST).map(|(name, _)| name.as_str()).collect()
+fn oversized_packages(packages: &[(String, u64)]) -> Vec<&str> {
+    packages.iter().filter(|(_, bytes)| *bytes > MAX_PACKAGE_BYTES).map(|(name, _)| name.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -85,9 +83,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_warning_is_found_among_what_is_told() {
-        assert!(!warns("   Packaging xtask v0.1.0\n    Packaged 46 files, 312.4KiB\n"));
-        assert!(warns("warning: manifest has no documentation, homepage or repository\n   Packaging"));
+    fn a_warning_is_found_in_messages() {
+        assert!(!has_warning("   Packaging xtask v0.1.0\n    Packaged 46 files, 312.4KiB\n"));
+        assert!(has_warning("warning: manifest has no documentation, homepage or repository\n   Packaging"));
     }
 
     #[test]
@@ -96,9 +94,9 @@ mod tests {
         fs::write(folder.path().join("b-0.1.0.crate"), vec![0; 1025]).unwrap();
         fs::write(folder.path().join("a-0.1.0.crate"), "").unwrap();
         fs::write(folder.path().join("Cargo.lock"), "").unwrap();
-        let found = packages(folder.path()).unwrap();
+        let found = package_sizes(folder.path()).unwrap();
         assert_eq!(found, [("a-0.1.0".to_owned(), 0), ("b-0.1.0".to_owned(), 1025)]);
-        assert!(too_large(&found).is_empty());
-        assert_eq!(too_large(&[("c".to_owned(), LARGEST + 1)]), ["c"]);
+        assert!(oversized_packages(&found).is_empty());
+        assert_eq!(oversized_packages(&[("c".to_owned(), MAX_PACKAGE_BYTES + 1)]), ["c"]);
     }
 }

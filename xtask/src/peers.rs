@@ -1,11 +1,13 @@
-//! `peers`: clients, an issuer and a guard that others wrote, against service and client of this checkout.
+//! `peers`: runs clients, an issuer and a verifier of other projects against the service and client of this
+//! checkout.
 //!
-//! Each peer is a script in `exchange/service/tests/peers/` over packages that are installed below `target/`. It says
-//! one line of JSON a step, which [`mod@print`] shows. The service runs beside it as a process ([`beside`]): the
-//! sandbox for clients, `serve` with an external issuer for `oidc-provider`. For `oauth4webapi` it is the other way
-//! round: two peers run beside our client, an example of its crate. Nothing else needs either language.
+//! Each peer is a script in `exchange/service/tests/peers/` that uses packages below `target/`. It prints one
+//! line of JSON per step, which [`mod@print`] renders. The service runs as a background process
+//! ([`background`]): the sandbox for clients, `serve` with an external issuer for `oidc-provider`. For
+//! `oauth4webapi` the roles are reversed: two peers run in the background of our client, an example of its
+//! crate. No other command needs Node.js or Python.
 
-mod beside;
+mod background;
 mod print;
 
 use std::{
@@ -19,28 +21,27 @@ use clap::ValueEnum as _;
 use serde_json::{Value, json};
 
 use self::{
-    beside::Beside,
-    print::{Outcome, Step},
+    background::BackgroundProcess,
+    print::{PeerResult, PeerStep},
 };
 use crate::{
-    Verdict,
-    cli::{Peer, PeersArgs},
-    packages::{self, Package},
+    CommandOutcome,
+    cli::{PeerProgram, PeersArgs},
+    packages::{self, ToolPackage},
     program,
-    style::{complain, progress},
+    style::{report_error, report_progress},
     test,
 };
 
-/// Where everything goes that this command makes.
-const TARGET: &str = "target/peers";
-/// The scripts.
-const SCRIPTS: &str = "exchange/service/tests/peers";
-/// Our client, as the peers meet it; from the scripts' folder.
+/// The folder for everything that this command creates.
+const TARGET_FOLDER: &str = "target/peers";
+const SCRIPTS_FOLDER: &str = "exchange/service/tests/peers";
+/// Our client for the peers, relative to the folder of the scripts.
 const OUR_CLIENT: &str = "../../../client/examples/peer_client.rs";
-/// How long a process may take until it answers.
-const START: Duration = Duration::from_secs(60);
+/// The time limit for a process to start.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-impl Peer {
+impl PeerProgram {
     const fn name(self) -> &'static str {
         match self {
             Self::OpenidClient => "openid-client",
@@ -52,18 +53,18 @@ impl Peer {
         }
     }
 
-    /// Itself, and what else its scripts import.
-    const fn packages(self) -> &'static [Package] {
-        const OPENID_CLIENT: Package = Package::npm("openid-client", "6.8.9");
-        const REQUESTS_OAUTH2CLIENT: Package = Package::pypi("requests_oauth2client", "1.8.0");
-        const OIDC_PROVIDER: Package = Package::npm("oidc-provider", "9.13.3");
-        const HTTPX: Package = Package::pypi("httpx", "0.28.1");
-        // What signs there; `httpx` has no part in it.
-        const CRYPTOGRAPHY: Package = Package::pypi("cryptography", "50.0.2");
-        const OAUTH4WEBAPI: Package = Package::npm("oauth4webapi", "3.8.8");
-        const SCHEMATHESIS: Package = Package::pypi("schemathesis", "4.32.5");
-        // What it draws from; the same seed draws the same from the same version.
-        const HYPOTHESIS: Package = Package::pypi("hypothesis", "6.170.15");
+    /// The package of the peer, and others that its scripts import.
+    const fn packages(self) -> &'static [ToolPackage] {
+        const OPENID_CLIENT: ToolPackage = ToolPackage::from_npm("openid-client", "6.8.9");
+        const REQUESTS_OAUTH2CLIENT: ToolPackage = ToolPackage::from_pypi("requests_oauth2client", "1.8.0");
+        const OIDC_PROVIDER: ToolPackage = ToolPackage::from_npm("oidc-provider", "9.13.3");
+        const HTTPX: ToolPackage = ToolPackage::from_pypi("httpx", "0.28.1");
+        // Only for signatures; `httpx` does not use it.
+        const CRYPTOGRAPHY: ToolPackage = ToolPackage::from_pypi("cryptography", "50.0.2");
+        const OAUTH4WEBAPI: ToolPackage = ToolPackage::from_npm("oauth4webapi", "3.8.8");
+        const SCHEMATHESIS: ToolPackage = ToolPackage::from_pypi("schemathesis", "4.32.5");
+        // The same seed gives the same requests only in the same version.
+        const HYPOTHESIS: ToolPackage = ToolPackage::from_pypi("hypothesis", "6.170.15");
         match self {
             Self::OpenidClient => &[OPENID_CLIENT],
             Self::RequestsOauth2client => &[REQUESTS_OAUTH2CLIENT],
@@ -74,8 +75,7 @@ impl Peer {
         }
     }
 
-    /// The client that signs in.
-    const fn client(self) -> &'static str {
+    const fn client_script(self) -> &'static str {
         match self {
             Self::OpenidClient | Self::OidcProvider => "openid-client.mjs",
             Self::RequestsOauth2client => "requests_oauth2client.py",
@@ -85,8 +85,8 @@ impl Peer {
         }
     }
 
-    /// How long its client may take: several times what it takes alone on a small machine.
-    const fn longest(self) -> Duration {
+    /// Returns the time limit of its client: several times the duration on a small idle machine.
+    const fn time_limit(self) -> Duration {
         match self {
             Self::Schemathesis => Duration::from_secs(600),
             _ => Duration::from_secs(120),
@@ -94,188 +94,204 @@ impl Peer {
     }
 }
 
-/// Carries the command out.
-pub(crate) fn run(args: &PeersArgs, root: &Path) -> Verdict {
-    let peers = asked(args);
-    // All that is missing is said at once.
+pub(crate) fn run(args: &PeersArgs, root: &Path) -> CommandOutcome {
+    let peers = selected_peers(args);
+    // All missing programs are reported at once.
     let mut missing = Vec::new();
     for peer in &peers {
         let names: Vec<String> = peer.packages().iter().map(|package| package.label()).collect();
-        progress("packages", &format!("{} in {TARGET}/{}", names.join(", "), peer.name()));
-        let installed = packages::install(peer.packages(), &root.join(TARGET).join(peer.name()));
+        report_progress("packages", &format!("{} in {TARGET_FOLDER}/{}", names.join(", "), peer.name()));
+        let installed =
+            packages::install_packages(peer.packages(), &root.join(TARGET_FOLDER).join(peer.name()));
         missing.extend(installed.err().into_iter().flatten());
     }
     if !missing.is_empty() {
-        missing.iter().for_each(|what| complain(what));
-        return Verdict::NotRun;
+        missing.iter().for_each(|what| report_error(what));
+        return CommandOutcome::NotRun;
     }
-    // With the packages at hand, whatever keeps them from being asked is ours to repair.
-    let built = match build(root) {
+    // If the packages are installed, any other error is a failure and not a missing prerequisite.
+    let built = match build_programs(root) {
         Ok(built) => built,
         Err(error) => {
-            complain(&error);
-            return Verdict::ToRepair;
+            report_error(&error);
+            return CommandOutcome::Failed;
         }
     };
-    let mut verdict = Verdict::InOrder;
+    let mut verdict = CommandOutcome::Passed;
     for peer in peers {
-        // One that cannot be asked keeps nobody from hearing what the others say.
-        let outcome = Asking { peer, built: &built, root }.outcome();
-        anstream::print!("{}", if args.json { outcome.json() } else { outcome.text() });
-        if !outcome.agrees() {
-            verdict = Verdict::ToRepair;
+        // An error of one peer does not stop the others.
+        let outcome = PeerRun { peer, built: &built, root }.run_peer();
+        anstream::print!("{}", if args.json { outcome.render_json() } else { outcome.render_text() });
+        if !outcome.is_passed() {
+            verdict = CommandOutcome::Failed;
         }
     }
     verdict
 }
 
-/// The peers that are named; all of them, where none is.
-fn asked(args: &PeersArgs) -> Vec<Peer> {
-    if args.peers.is_empty() { Peer::value_variants().to_vec() } else { args.peers.clone() }
+/// Returns the selected peers, or all of them.
+fn selected_peers(args: &PeersArgs) -> Vec<PeerProgram> {
+    if args.peers.is_empty() { PeerProgram::value_variants().to_vec() } else { args.peers.clone() }
 }
 
-/// Our programs.
-struct Built {
+struct BuiltPrograms {
     service: PathBuf,
     client: PathBuf,
 }
 
-/// Builds them as everything else here is built.
-fn build(root: &Path) -> Result<Built, String> {
-    progress("build", "exchange-service, peer_client");
-    let mut cargo = test::cargo();
-    // With examples the features of dependencies are those of the tests: nothing is built twice.
-    cargo.arg("build").args(test::WHOLE).args(["--bin", "exchange-service", "--examples", "--quiet"]);
+/// Builds our programs with the same features as all other builds.
+fn build_programs(root: &Path) -> Result<BuiltPrograms, String> {
+    report_progress("build", "exchange-service, peer_client");
+    let mut cargo = test::cargo_command();
+    // With examples, dependencies have the same features as for the tests, so nothing is built twice.
+    cargo.arg("build").args(test::WORKSPACE_FLAGS).args([
+        "--bin",
+        "exchange-service",
+        "--examples",
+        "--quiet",
+    ]);
     cargo.arg("--message-format=json-render-diagnostics").current_dir(root);
     let output = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cannot run cargo: {error}"))?;
-    let said = program::text(&output.stdout);
+    let messages = program::decode_output(&output.stdout);
     let built = |name: &str| {
         let mut programs =
-            said.lines().filter_map(|line| executable(&serde_json::from_str(line).ok()?, name));
+            messages.lines().filter_map(|line| artifact_path(&serde_json::from_str(line).ok()?, name));
         programs.next_back().filter(|_| output.status.success())
     };
-    let program = |name: &str| built(name).ok_or_else(|| format!("{name} could not be built"));
-    Ok(Built { service: program("exchange-service")?, client: program("peer_client")? })
+    let program = |name: &str| built(name).ok_or_else(|| format!("cannot build {name}"));
+    Ok(BuiltPrograms { service: program("exchange-service")?, client: program("peer_client")? })
 }
 
-/// The program of this name that a message of cargo says it made.
-fn executable(message: &Value, name: &str) -> Option<PathBuf> {
+/// Returns the path of the program with this name if a message of cargo reports it.
+fn artifact_path(message: &Value, name: &str) -> Option<PathBuf> {
     let is_it = message["target"]["name"] == name && message["reason"] == "compiler-artifact";
     message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
 }
 
-/// One peer and what it is asked about.
-struct Asking<'a> {
-    peer: Peer,
-    built: &'a Built,
+struct PeerRun<'a> {
+    peer: PeerProgram,
+    built: &'a BuiltPrograms,
     root: &'a Path,
 }
 
-impl Asking<'_> {
+impl PeerRun<'_> {
     fn folder(&self) -> PathBuf {
-        self.root.join(TARGET).join(self.peer.name())
+        self.root.join(TARGET_FOLDER).join(self.peer.name())
     }
 
-    /// What came of asking it; what kept it from being asked is a step that failed.
-    fn outcome(&self) -> Outcome {
+    /// Runs the peer. An error is reported as a failed step.
+    fn run_peer(&self) -> PeerResult {
         let start = Instant::now();
-        let steps = self.ask().unwrap_or_else(|error| vec![Step::failed("it is asked", error)]);
+        let steps = self.run_steps().unwrap_or_else(|error| vec![PeerStep::from_error("run", error)]);
         let by = self.peer.packages().first().map(|package| package.label()).unwrap_or_default();
-        Outcome { name: self.peer.name(), by, steps, time: start.elapsed() }
+        PeerResult { name: self.peer.name(), package: by, steps, time: start.elapsed() }
     }
 
-    fn ask(&self) -> Result<Vec<Step>, String> {
+    fn run_steps(&self) -> Result<Vec<PeerStep>, String> {
         match self.peer {
-            Peer::OpenidClient | Peer::RequestsOauth2client | Peer::Httpx | Peer::Schemathesis => {
-                let (_sandbox, directory) = self.sandbox(&[])?;
-                self.client(&directory)
+            PeerProgram::OpenidClient
+            | PeerProgram::RequestsOauth2client
+            | PeerProgram::Httpx
+            | PeerProgram::Schemathesis => {
+                let (_sandbox, directory) = self.start_sandbox(&[])?;
+                self.run_client(&directory)
             }
-            Peer::OidcProvider => self.with_issuer(),
-            Peer::Oauth4webapi => self.with_our_client(),
+            PeerProgram::OidcProvider => self.run_with_issuer(),
+            PeerProgram::Oauth4webapi => self.run_our_client(),
         }
     }
 
-    /// Starts a sandbox; what it says of itself.
-    fn sandbox(&self, args: &[&str]) -> Result<(Beside, String), String> {
+    /// Starts a sandbox; also returns the line that describes it.
+    fn start_sandbox(&self, args: &[&str]) -> Result<(BackgroundProcess, String), String> {
         let mut command = Command::new(&self.built.service);
         command.args(["sandbox", "--json"]).args(args);
-        progress(self.peer.name(), "exchange-service sandbox");
-        let mut sandbox = Beside::start(&mut command, self.folder().join("service.log"))?;
-        let directory = sandbox.first_line(START)?;
+        report_progress(self.peer.name(), "exchange-service sandbox");
+        let mut sandbox = BackgroundProcess::start(&mut command, self.folder().join("service.log"))?;
+        let directory = sandbox.first_line(START_TIMEOUT)?;
         Ok((sandbox, directory))
     }
 
-    /// Our gateway with the peer as its issuer.
-    fn with_issuer(&self) -> Result<Vec<Step>, String> {
+    /// Runs our gateway with the peer as its issuer.
+    fn run_with_issuer(&self) -> Result<Vec<PeerStep>, String> {
         let folder = self.folder();
         let data = folder.join("data");
         if data.exists() {
-            fs::remove_dir_all(&data).map_err(|error| format!("cannot empty {}: {error}", data.display()))?;
+            fs::remove_dir_all(&data).map_err(|error| format!("cannot clear {}: {error}", data.display()))?;
         }
-        // Members, client and catalogue are those of the sandbox, which leaves them in the folder.
-        drop(self.sandbox(&["--data", &data.to_string_lossy()])?);
+        // The sandbox creates members, client and catalog in the folder.
+        drop(self.start_sandbox(&["--data", &data.to_string_lossy()])?);
 
-        progress(self.peer.name(), &format!("{SCRIPTS}/oidc-provider.mjs, exchange-service serve"));
-        let registry = packages::Registry::Npm;
-        let mut issuer = registry.script(&self.script("oidc-provider.mjs"), &folder)?;
-        let mut issuer = Beside::start(&mut issuer, folder.join("issuer.log"))?;
-        let mut directory: Value = serde_json::from_str(&issuer.first_line(START)?)
-            .map_err(|error| format!("oidc-provider.mjs does not say where it is: {error}"))?;
+        report_progress(
+            self.peer.name(),
+            &format!("{SCRIPTS_FOLDER}/oidc-provider.mjs, exchange-service serve"),
+        );
+        let registry = packages::PackageRegistry::Npm;
+        let mut issuer = registry.script_command(&self.script_path("oidc-provider.mjs"), &folder)?;
+        let mut issuer = BackgroundProcess::start(&mut issuer, folder.join("issuer.log"))?;
+        let mut directory: Value = serde_json::from_str(&issuer.first_line(START_TIMEOUT)?)
+            .map_err(|error| format!("oidc-provider.mjs did not print its address: {error}"))?;
 
-        let port = beside::free_port()?;
+        let port = background::free_port()?;
         let origin = format!("http://127.0.0.1:{port}");
         directory["gateway"] = json!(origin);
         let config = folder.join("exchange.toml");
-        let text = config_of(&origin, directory["issuer"].as_str().unwrap_or_default(), port, &data);
+        let text = gateway_config(&origin, directory["issuer"].as_str().unwrap_or_default(), port, &data);
         fs::write(&config, text).map_err(|error| format!("cannot write {}: {error}", config.display()))?;
         let mut serve = Command::new(&self.built.service);
         serve.args(["serve", "--config"]).arg(&config);
-        let mut serve = Beside::start(&mut serve, folder.join("service.log"))?;
-        serve.answers(port, START)?;
-        self.client(&directory.to_string())
+        let mut serve = BackgroundProcess::start(&mut serve, folder.join("service.log"))?;
+        serve.wait_for_port(port, START_TIMEOUT)?;
+        self.run_client(&directory.to_string())
     }
 
-    /// Our client with peers as its issuer and as what guards its gateway.
-    fn with_our_client(&self) -> Result<Vec<Step>, String> {
+    /// Runs our client with peers as its issuer and as the verifier in place of our gateway.
+    fn run_our_client(&self) -> Result<Vec<PeerStep>, String> {
         let folder = self.folder();
         let scripts = "oidc-provider.mjs, oauth4webapi.mjs";
-        progress(self.peer.name(), &format!("{SCRIPTS}/{{{scripts}}}"));
-        let npm = packages::Registry::Npm;
-        let mut issuer = npm.script(&self.script("oidc-provider.mjs"), &folder)?;
-        let mut issuer = Beside::start(&mut issuer, folder.join("issuer.log"))?;
-        let mut guard = npm.script(&self.script("oauth4webapi.mjs"), &folder)?;
-        guard.arg(issuer.first_line(START)?);
-        let mut guard = Beside::start(&mut guard, folder.join("service.log"))?;
-        self.client(&guard.first_line(START)?)
+        report_progress(self.peer.name(), &format!("{SCRIPTS_FOLDER}/{{{scripts}}}"));
+        let npm = packages::PackageRegistry::Npm;
+        let mut issuer = npm.script_command(&self.script_path("oidc-provider.mjs"), &folder)?;
+        let mut issuer = BackgroundProcess::start(&mut issuer, folder.join("issuer.log"))?;
+        let mut guard = npm.script_command(&self.script_path("oauth4webapi.mjs"), &folder)?;
+        guard.arg(issuer.first_line(START_TIMEOUT)?);
+        let mut guard = BackgroundProcess::start(&mut guard, folder.join("service.log"))?;
+        self.run_client(&guard.first_line(START_TIMEOUT)?)
     }
 
-    fn script(&self, name: &str) -> PathBuf {
-        self.root.join(SCRIPTS).join(name)
+    fn script_path(&self, name: &str) -> PathBuf {
+        self.root.join(SCRIPTS_FOLDER).join(name)
     }
 
-    /// Runs the client to its end; the steps that it took.
-    fn client(&self, directory: &str) -> Result<Vec<Step>, String> {
-        let name = self.peer.client();
-        let script = |registry: packages::Registry| registry.script(&self.script(name), &self.folder());
+    /// Runs the client and returns its steps.
+    fn run_client(&self, directory: &str) -> Result<Vec<PeerStep>, String> {
+        let name = self.peer.client_script();
+        let script = |registry: packages::PackageRegistry| {
+            registry.script_command(&self.script_path(name), &self.folder())
+        };
         let (shown, mut command) = match name.rsplit_once('.') {
             Some((_, "rs")) => ("peer_client".to_owned(), Command::new(&self.built.client)),
-            Some((_, "py")) => (format!("{SCRIPTS}/{name}"), script(packages::Registry::Pypi)?),
-            _ => (format!("{SCRIPTS}/{name}"), script(packages::Registry::Npm)?),
+            Some((_, "py")) => (format!("{SCRIPTS_FOLDER}/{name}"), script(packages::PackageRegistry::Pypi)?),
+            _ => (format!("{SCRIPTS_FOLDER}/{name}"), script(packages::PackageRegistry::Npm)?),
         };
-        progress(self.peer.name(), &shown);
+        report_progress(self.peer.name(), &shown);
         command.arg(directory).current_dir(self.folder());
-        let said = program::run_within(&mut command, self.peer.longest())?;
-        if !said.status.success() {
-            return Err(format!("{name} failed: {}\n{}", said.status, program::text(&said.stderr).trim()));
+        let output = program::run_with_timeout(&mut command, self.peer.time_limit())?;
+        if !output.status.success() {
+            return Err(format!(
+                "{name} failed: {}\n{}",
+                output.status,
+                program::decode_output(&output.stderr).trim()
+            ));
         }
-        Step::read(&program::text(&said.stdout)).map_err(|error| format!("{name} said {error}"))
+        PeerStep::parse_lines(&program::decode_output(&output.stdout))
+            .map_err(|error| format!("invalid output of {name}: {error}"))
     }
 }
 
-/// A gateway over a sandbox's data that takes an external issuer's tokens.
-fn config_of(origin: &str, issuer: &str, port: u16, data: &Path) -> String {
-    // As JSON a text is a basic string of TOML.
+/// Builds the configuration of a gateway that uses a sandbox's data and accepts an external issuer's tokens.
+fn gateway_config(origin: &str, issuer: &str, port: u16, data: &Path) -> String {
+    // A JSON string is also a valid basic string of TOML.
     let [origin, issuer, data] =
         [origin, issuer, &data.to_string_lossy()].map(|text| Value::from(text).to_string());
     format!(
@@ -292,19 +308,20 @@ mod tests {
 
     #[test]
     fn the_scripts_are_there_and_name_their_package() {
-        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(SCRIPTS);
-        for peer in Peer::value_variants() {
-            let client = fs::read_to_string(scripts.join(peer.client())).unwrap();
+        let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(SCRIPTS_FOLDER);
+        for peer in PeerProgram::value_variants() {
+            let client = fs::read_to_string(scripts.join(peer.client_script())).unwrap();
             let own = fs::read_to_string(scripts.join(format!("{}.mjs", peer.name()))).unwrap_or(client);
             assert!(own.contains(&format!("`{}`", peer.name())), "{peer:?}");
             assert!(own.contains(&format!("cargo xtask peers {}", peer.name())), "{peer:?}");
         }
     }
 
-    /// A peer that no list has is run by nobody: neither by this command without names, nor by whoever reads its help.
+    /// Without names all peers run, and the help describes each of them.
     #[test]
     fn without_a_name_all_are_asked_and_the_help_has_each() {
-        let all: Vec<&str> = asked(&PeersArgs::default()).into_iter().map(Peer::name).collect();
+        let all: Vec<&str> =
+            selected_peers(&PeersArgs::default()).into_iter().map(PeerProgram::name).collect();
         let cli = crate::cli::Cli::command();
         let command = cli.find_subcommand("peers").unwrap();
         let argument = command.get_arguments().find(|argument| argument.get_id() == "peers").unwrap();
@@ -314,15 +331,15 @@ mod tests {
         for name in all {
             assert!(about.contains(&format!("`{name}`")), "{name}");
         }
-        let one = PeersArgs { peers: vec![Peer::Httpx], ..PeersArgs::default() };
-        assert_eq!(asked(&one), [Peer::Httpx]);
+        let one = PeersArgs { peers: vec![PeerProgram::Httpx], ..PeersArgs::default() };
+        assert_eq!(selected_peers(&one), [PeerProgram::Httpx]);
     }
 
     #[test]
     fn cargo_says_where_the_program_is() {
         let message = |reason: &str, name: &str| {
             let message = json!({ "reason": reason, "target": { "name": name }, "executable": "/t/x" });
-            executable(&message, "exchange-service")
+            artifact_path(&message, "exchange-service")
         };
         assert_eq!(message("compiler-artifact", "exchange-service"), Some(PathBuf::from("/t/x")));
         assert_eq!(message("compiler-artifact", "xtask"), None);
@@ -331,7 +348,7 @@ mod tests {
 
     #[test]
     fn a_folder_of_any_name_is_configured() {
-        let text = config_of("http://a:1", "http://b:2", 1, Path::new("C:\\a \"b\""));
+        let text = gateway_config("http://a:1", "http://b:2", 1, Path::new("C:\\a \"b\""));
         let read: toml::Table = text.parse().unwrap();
         assert_eq!(read["serve"]["data"].as_str(), Some("C:\\a \"b\""));
         assert!(read["idp"]["external"].is_table());

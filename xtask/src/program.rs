@@ -1,4 +1,4 @@
-//! Other programs that a command needs: whether they are there, and what they say.
+//! Runs external programs and captures their output.
 
 use std::{
     io,
@@ -8,38 +8,42 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often a program is asked whether it has ended.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The interval between checks whether a program has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Runs a program and keeps what it says.
+/// Runs a program and captures its output.
 ///
 /// # Errors
-/// When it cannot be run: it is missing, or not allowed to.
-pub(crate) fn run(command: &mut Command) -> Result<Output, String> {
-    command.stdin(Stdio::null()).output().map_err(|error| not_run(command, &error))
+/// When it cannot be started.
+pub(crate) fn run_program(command: &mut Command) -> Result<Output, String> {
+    command.stdin(Stdio::null()).output().map_err(|error| start_error(command, &error))
 }
 
-/// Runs a program that may hang, and keeps what it says.
+/// Runs a program with a timeout and captures its output.
 ///
 /// # Errors
-/// When it cannot be run, or takes longer: then it is ended.
-pub(crate) fn run_within(command: &mut Command, longest: Duration) -> Result<Output, String> {
+/// When it cannot be started, or when it is killed after the timeout.
+pub(crate) fn run_with_timeout(command: &mut Command, longest: Duration) -> Result<Output, String> {
     let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = piped.spawn().map_err(|error| not_run(command, &error))?;
+    let mut child = piped.spawn().map_err(|error| start_error(command, &error))?;
     let Child { stdout, stderr, .. } = &mut child;
-    let readers = [stdout.take().map(read_on), stderr.take().map(read_on)];
+    let readers = [stdout.take().map(read_in_background), stderr.take().map(read_in_background)];
     let start = Instant::now();
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if start.elapsed() < longest => thread::sleep(PAUSE),
-            // Ended as well as it goes: what is to be said is that it was not done.
+            Ok(None) if start.elapsed() < longest => thread::sleep(POLL_INTERVAL),
+            // The timeout is the error to report, even if the kill fails.
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("{} did not end within {} s", name(command), longest.as_secs()));
+                return Err(format!(
+                    "{} exceeded the timeout of {} s",
+                    program_name(command),
+                    longest.as_secs()
+                ));
             }
-            Err(error) => return Err(not_run(command, &error)),
+            Err(error) => return Err(start_error(command, &error)),
         }
     };
     let [stdout, stderr] =
@@ -47,44 +51,45 @@ pub(crate) fn run_within(command: &mut Command, longest: Duration) -> Result<Out
     Ok(Output { status, stdout, stderr })
 }
 
-/// Reads a pipe to its end, beside whatever else happens.
-fn read_on(mut pipe: impl io::Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
+/// Reads a pipe to its end, in a thread.
+fn read_in_background(mut pipe: impl io::Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came before an error is what there is.
+        // After an error, the bytes read so far are the result.
         let _ = pipe.read_to_end(&mut bytes);
         bytes
     })
 }
 
-fn not_run(command: &Command, error: &io::Error) -> String {
-    let program = name(command);
+fn start_error(command: &Command, error: &io::Error) -> String {
+    let program = program_name(command);
     match error.kind() {
         io::ErrorKind::NotFound => format!("{program} is not on PATH"),
-        _ => format!("{program} cannot be run: {error}"),
+        _ => format!("cannot run {program}: {error}"),
     }
 }
 
-/// Runs a program that has to succeed, and keeps what it says.
+/// Runs a program that must succeed, and captures its output.
 ///
 /// # Errors
-/// When it cannot be run or fails, with the beginning of its complaint.
-pub(crate) fn succeed(command: &mut Command) -> Result<Output, String> {
-    let said = run(command)?;
-    if said.status.success() {
-        return Ok(said);
+/// When it cannot be started or fails, with the first lines of its error output.
+pub(crate) fn run_checked(command: &mut Command) -> Result<Output, String> {
+    let output = run_program(command)?;
+    if output.status.success() {
+        return Ok(output);
     }
-    let complaint = beginning(&text(&said.stderr));
-    Err(format!("{} failed: {}\n{complaint}", name(command), said.status).trim_end().to_owned())
+    let complaint = first_lines(&decode_output(&output.stderr));
+    Err(format!("{} failed: {}\n{complaint}", program_name(command), output.status).trim_end().to_owned())
 }
 
-/// The name by which Python answers.
+/// Returns the name of the Python 3 executable.
 ///
 /// # Errors
-/// What to do, when there is none.
-pub(crate) fn python() -> Result<PathBuf, String> {
-    let answers =
-        |name: &&str| run(Command::new(name).arg("--version")).is_ok_and(|said| said.status.success());
+/// When there is none, with instructions.
+pub(crate) fn find_python() -> Result<PathBuf, String> {
+    let answers = |name: &&str| {
+        run_program(Command::new(name).arg("--version")).is_ok_and(|output| output.status.success())
+    };
     ["python3", "python"]
         .into_iter()
         .find(answers)
@@ -92,17 +97,16 @@ pub(crate) fn python() -> Result<PathBuf, String> {
         .ok_or_else(|| "python3 is not on PATH\nInstall Python 3 with pip.".to_owned())
 }
 
-/// Bytes of a program's output.
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub(crate) fn decode_output(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The lines that say what went wrong; npm and pip tell the whole story behind them.
-fn beginning(complaint: &str) -> String {
+/// Returns the first lines of an error message; npm and pip print long details after them.
+fn first_lines(complaint: &str) -> String {
     complaint.lines().take(4).collect::<Vec<_>>().join("\n")
 }
 
-fn name(command: &Command) -> String {
+fn program_name(command: &Command) -> String {
     command.get_program().to_string_lossy().into_owned()
 }
 
@@ -114,9 +118,9 @@ mod tests {
     fn a_missing_program_is_named() {
         let second = Duration::from_secs(1);
         for missing in [
-            run(&mut Command::new("no-such-program")),
-            succeed(&mut Command::new("no-such-program")),
-            run_within(&mut Command::new("no-such-program"), second),
+            run_program(&mut Command::new("no-such-program")),
+            run_checked(&mut Command::new("no-such-program")),
+            run_with_timeout(&mut Command::new("no-such-program"), second),
         ] {
             assert_eq!(missing.unwrap_err(), "no-such-program is not on PATH");
         }
@@ -124,19 +128,20 @@ mod tests {
 
     #[test]
     fn a_program_that_takes_too_long_is_ended() {
-        let late = run_within(Command::new("rustc").arg("--version"), Duration::ZERO);
-        assert_eq!(late.unwrap_err(), "rustc did not end within 0 s");
+        let late = run_with_timeout(Command::new("rustc").arg("--version"), Duration::ZERO);
+        assert_eq!(late.unwrap_err(), "rustc exceeded the timeout of 0 s");
     }
 
     #[test]
     fn a_program_that_fails_says_why() {
         let mut rustc = Command::new("rustc");
-        let failed = succeed(rustc.arg("--no-such-option")).unwrap_err();
+        let failed = run_checked(rustc.arg("--no-such-option")).unwrap_err();
         assert!(failed.starts_with("rustc failed: ") && failed.contains("no-such-option"), "{failed}");
-        let said = succeed(Command::new("rustc").arg("--version")).unwrap();
-        assert!(text(&said.stdout).starts_with("rustc "));
-        let within = run_within(Command::new("rustc").arg("--version"), Duration::from_secs(60)).unwrap();
-        assert_eq!((within.status, within.stdout), (said.status, said.stdout));
-        assert_eq!(beginning("1\n2\n3\n4\n5\n"), "1\n2\n3\n4");
+        let output = run_checked(Command::new("rustc").arg("--version")).unwrap();
+        assert!(decode_output(&output.stdout).starts_with("rustc "));
+        let within =
+            run_with_timeout(Command::new("rustc").arg("--version"), Duration::from_secs(60)).unwrap();
+        assert_eq!((within.status, within.stdout), (output.status, output.stdout));
+        assert_eq!(first_lines("1\n2\n3\n4\n5\n"), "1\n2\n3\n4");
     }
 }

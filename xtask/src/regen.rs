@@ -1,134 +1,133 @@
-//! `regen`: the contract in, `generated/src/generated` out.
+//! `regen`: generates `generated/src/generated` from the contract.
 //!
-//! The generator is called as a library, so a check takes no second process. Everything that is
-//! printed is made by [`report`] from what was decided before.
+//! The generator is called as a library, without another process. [`render_report`] renders
+//! the result.
 
 use std::path::Path;
 
 use contract_codegen::{
     Project,
     diagnostics::{Diagnostics, Severity},
-    write::{Change, Changes, Mode, WriteError, apply},
+    write::{FileChange, FileChanges, WriteError, WriteMode, apply_files},
 };
 use serde_json::json;
 
 use crate::{
-    Verdict,
+    CommandOutcome,
     cli::RegenArgs,
-    repository::GENERATED,
-    style::{BAD, FAINT, GOOD, colored, complain, count},
+    repository::GENERATED_FOLDER,
+    style::{DIMMED, FAILURE, SUCCESS, format_count, report_error, supports_color},
 };
 
-/// The options of the generator.
-const CONFIG: &str = "schemas/codegen.toml";
-/// The command that brings the output up to date.
-pub(crate) const REPAIR: &str = "cargo xtask regen";
+const CONFIG_FILE: &str = "schemas/codegen.toml";
+pub(crate) const REGEN_COMMAND: &str = "cargo xtask regen";
 
-/// Why nothing was generated.
 #[derive(Debug)]
-enum Failure {
-    /// The contract has mistakes.
+enum RegenError {
     Contract(Diagnostics),
-    /// The output folder cannot be read or written, or belongs to somebody else.
+    /// The output folder cannot be read or written, or the generator does not own it.
     Output(WriteError),
 }
 
-/// What came out.
 #[derive(Debug)]
-struct Outcome {
-    changes: Changes,
+struct RegenOutcome {
+    changes: FileChanges,
     diagnostics: Diagnostics,
 }
 
-/// Carries the command out.
-pub(crate) fn run(args: &RegenArgs, root: &Path) -> Verdict {
-    let mode = if args.check { Mode::Check } else { Mode::Write };
+pub(crate) fn run(args: &RegenArgs, root: &Path) -> CommandOutcome {
+    let mode = if args.check { WriteMode::Check } else { WriteMode::Write };
     match regenerate(root, mode) {
         Ok(outcome) => {
-            let color = colored(&std::io::stdout());
-            let text = if args.json { json_lines(&outcome) } else { report(&outcome, mode, color) };
+            let color = supports_color(&std::io::stdout());
+            let text = if args.json { json_lines(&outcome) } else { render_report(&outcome, mode, color) };
             anstream::print!("{text}");
-            if args.check && !outcome.changes.is_clean() { Verdict::ToRepair } else { Verdict::InOrder }
+            if args.check && !outcome.changes.is_clean() {
+                CommandOutcome::Failed
+            } else {
+                CommandOutcome::Passed
+            }
         }
-        Err(Failure::Contract(problems)) => {
+        Err(RegenError::Contract(problems)) => {
             if args.json {
                 anstream::print!("{}", problems.json_lines());
             } else {
-                anstream::eprint!("{}", problems.render(colored(&std::io::stderr())));
-                complain(&format!("the contract has mistakes; {GENERATED} is as it was"));
+                anstream::eprint!("{}", problems.render(supports_color(&std::io::stderr())));
+                report_error(&format!("the contract has errors; {GENERATED_FOLDER} was not changed"));
             }
-            Verdict::ToRepair
+            CommandOutcome::Failed
         }
-        Err(Failure::Output(error)) => {
-            complain(&error);
-            Verdict::NotRun
+        Err(RegenError::Output(error)) => {
+            report_error(&error);
+            CommandOutcome::NotRun
         }
     }
 }
 
-/// Runs the generator and compares or writes.
-fn regenerate(root: &Path, mode: Mode) -> Result<Outcome, Failure> {
-    let project = Project::from_config(&root.join(CONFIG)).map_err(Failure::Contract)?;
-    let generated = project.generate().map_err(Failure::Contract)?;
-    let changes = apply(&generated.files, &root.join(GENERATED), mode).map_err(Failure::Output)?;
-    Ok(Outcome { changes, diagnostics: generated.contract.diagnostics })
+/// Runs the generator and compares or writes the output.
+fn regenerate(root: &Path, mode: WriteMode) -> Result<RegenOutcome, RegenError> {
+    let project = Project::from_config(&root.join(CONFIG_FILE)).map_err(RegenError::Contract)?;
+    let generated = project.generate().map_err(RegenError::Contract)?;
+    let changes =
+        apply_files(&generated.files, &root.join(GENERATED_FOLDER), mode).map_err(RegenError::Output)?;
+    Ok(RegenOutcome { changes, diagnostics: generated.contract.diagnostics })
 }
 
-/// For people: warnings, a line per changed file, what it comes to.
-fn report(outcome: &Outcome, mode: Mode, color: bool) -> String {
-    let Outcome { changes, diagnostics } = outcome;
+/// Renders the result as text: warnings, a line per changed file, the totals.
+fn render_report(outcome: &RegenOutcome, mode: WriteMode, color: bool) -> String {
+    let RegenOutcome { changes, diagnostics } = outcome;
     let mut out = String::new();
-    // A note changes nothing that anybody wrote or reads here.
+    // Notes have no effect on the output.
     let warnings: Vec<_> = diagnostics.iter().filter(|each| each.severity != Severity::Note).collect();
     if !changes.is_clean() && !warnings.is_empty() {
         out.push_str(&diagnostics.render(color));
     }
-    let unlike = changes.files.iter().filter(|(_, change)| **change != Change::Same);
+    let unlike = changes.files.iter().filter(|(_, change)| **change != FileChange::Same);
     for (path, change) in unlike {
-        out.push_str(&format!("{} {GENERATED}{path}\n", change.word()));
+        out.push_str(&format!("{} {GENERATED_FOLDER}{path}\n", change.as_str()));
     }
-    let files = changes.files.len() - changes.count(Change::Removed);
-    let mut total = format!("{GENERATED}: {}", count(files, "file"));
+    let files = changes.files.len() - changes.count(FileChange::Removed);
+    let mut total = format!("{GENERATED_FOLDER}: {}", format_count(files, "file"));
     if !warnings.is_empty() {
-        total.push_str(&format!(", {}", count(warnings.len(), "warning")));
+        total.push_str(&format!(", {}", format_count(warnings.len(), "warning")));
     }
-    let differing = changes.files.len() - changes.count(Change::Same);
+    let differing = changes.files.len() - changes.count(FileChange::Same);
     if changes.is_clean() {
-        out.push_str(&format!("{GOOD}current{GOOD:#} {total}\n"));
-    } else if mode == Mode::Write {
-        out.push_str(&format!("{GOOD}written{GOOD:#} {total}, {differing} changed\n"));
+        out.push_str(&format!("{SUCCESS}current{SUCCESS:#} {total}\n"));
+    } else if mode == WriteMode::Write {
+        out.push_str(&format!("{SUCCESS}written{SUCCESS:#} {total}, {differing} changed\n"));
     } else {
         if let Some(difference) = &changes.difference {
             out.push('\n');
-            difference.lines().for_each(|line| out.push_str(&painted(line)));
+            difference.lines().for_each(|line| out.push_str(&color_line(line)));
             out.push('\n');
         }
-        out.push_str(&format!("{BAD}stale{BAD:#} {total}, {differing} would change\n  -> {REPAIR}\n"));
+        out.push_str(&format!(
+            "{FAILURE}stale{FAILURE:#} {total}, {differing} would change\n  -> {REGEN_COMMAND}\n"
+        ));
     }
     out
 }
 
-/// A line of a diff in its colour.
-fn painted(line: &str) -> String {
+fn color_line(line: &str) -> String {
     let style = match line.chars().next() {
-        Some('+') => GOOD,
-        Some('-') => BAD,
-        Some('@') => FAINT,
+        Some('+') => SUCCESS,
+        Some('-') => FAILURE,
+        Some('@') => DIMMED,
         _ => anstyle::Style::new(),
     };
     format!("{style}{line}{style:#}\n")
 }
 
-/// For programs.
-fn json_lines(outcome: &Outcome) -> String {
-    let Outcome { changes, diagnostics } = outcome;
+fn json_lines(outcome: &RegenOutcome) -> String {
+    let RegenOutcome { changes, diagnostics } = outcome;
     let mut out = diagnostics.json_lines();
-    for (path, change) in changes.files.iter().filter(|(_, change)| **change != Change::Same) {
-        let line = json!({ "path": format!("{GENERATED}{path}"), "change": change.word() });
+    for (path, change) in changes.files.iter().filter(|(_, change)| **change != FileChange::Same) {
+        let line = json!({ "path": format!("{GENERATED_FOLDER}{path}"), "change": change.as_str() });
         out.push_str(&format!("{line}\n"));
     }
     let [created, updated, removed] =
-        [Change::Created, Change::Updated, Change::Removed].map(|change| changes.count(change));
+        [FileChange::Created, FileChange::Updated, FileChange::Removed].map(|change| changes.count(change));
     let summary = json!({
         "clean": changes.is_clean(), "created": created, "updated": updated, "removed": removed,
         "difference": changes.difference,

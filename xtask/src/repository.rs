@@ -1,4 +1,4 @@
-//! The repository as a list of files and their texts: what git would commit, read once.
+//! The files of the repository that git would commit, with their content.
 
 use std::{
     env, fs, io,
@@ -7,34 +7,31 @@ use std::{
 
 use ignore::WalkBuilder;
 
-/// The folder that belongs to the generator.
-pub(crate) const GENERATED: &str = "generated/src/generated/";
+pub(crate) const GENERATED_FOLDER: &str = "generated/src/generated/";
 
-/// Every file that is not ignored.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Repository {
-    /// By path.
-    pub(crate) files: Vec<File>,
+pub(crate) struct RepositoryFiles {
+    /// Sorted by path.
+    pub(crate) files: Vec<SourceFile>,
 }
 
-/// One file.
 #[derive(Clone, Debug)]
-pub(crate) struct File {
+pub(crate) struct SourceFile {
     /// Relative to the repository, with `/`.
     pub(crate) path: String,
-    /// What it holds; empty when it is no UTF-8.
+    /// The content; empty if it is not UTF-8.
     pub(crate) text: String,
 }
 
-impl Repository {
-    /// Reads all files of a folder but those that `.gitignore` names.
+impl RepositoryFiles {
+    /// Reads all files of a folder except those that `.gitignore` excludes.
     ///
     /// # Errors
-    /// When something cannot be read.
-    pub(crate) fn read(root: &Path) -> io::Result<Self> {
+    /// When a file or folder cannot be read.
+    pub(crate) fn read_from(root: &Path) -> io::Result<Self> {
         let mut files = Vec::new();
         let mut walk = WalkBuilder::new(root);
-        // Hidden files are committed like others; rules of the machine are nobody else's.
+        // Hidden files are included; ignore rules of the user's machine are not applied.
         walk.hidden(false)
             .require_git(false)
             .parents(false)
@@ -46,58 +43,59 @@ impl Repository {
             let entry = entry.map_err(io::Error::other)?;
             if entry.file_type().is_some_and(|kind| kind.is_file()) {
                 let text = String::from_utf8(fs::read(entry.path())?).unwrap_or_default();
-                files.push(File { path: relative(entry.path(), root), text });
+                files.push(SourceFile { path: relative_path(entry.path(), root), text });
             }
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Self { files })
     }
 
-    /// A file by its path.
-    pub(crate) fn file(&self, path: &str) -> Option<&File> {
+    pub(crate) fn find_file(&self, path: &str) -> Option<&SourceFile> {
         let index = self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
         self.files.get(index)
     }
 
-    /// Whether there is a file or a folder of this path; `""` is the repository.
-    pub(crate) fn has(&self, path: &str) -> bool {
+    /// Returns true if a file or folder exists; `""` is the repository itself.
+    pub(crate) fn contains_path(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let folder = format!("{path}/");
         path.is_empty()
-            || self.file(path).is_some()
+            || self.find_file(path).is_some()
             || self.files.iter().any(|file| file.path.starts_with(&folder))
     }
 
-    /// The files whose name ends so.
-    pub(crate) fn ending<'a>(&'a self, end: &'a str) -> impl Iterator<Item = &'a File> {
+    /// Returns the files whose path has a suffix.
+    pub(crate) fn with_suffix<'a>(&'a self, end: &'a str) -> impl Iterator<Item = &'a SourceFile> {
         self.files.iter().filter(move |file| file.path.ends_with(end))
     }
 }
 
-impl File {
-    /// Lines with their numbers, from 1.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+impl SourceFile {
+    /// Returns the lines with their numbers, from 1.
+    pub(crate) fn numbered_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }
 
-    /// The last part of the path.
-    pub(crate) fn name(&self) -> &str {
+    /// Returns the last component of the path.
+    pub(crate) fn file_name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// Whether it is Rust that the generator writes: its own folder, and what its tests expect.
+    /// Returns true for Rust files that the generator writes: those in its folder, and the expected output of
+    /// its tests.
     pub(crate) fn is_output(&self) -> bool {
         let expected = self.path == "codegen/tests/one_file/api.rs"
             || self.path.starts_with("codegen/tests/cases/") && self.path.contains("/expected/");
-        self.path.starts_with(GENERATED) || expected
+        self.path.starts_with(GENERATED_FOLDER) || expected
     }
 }
 
-/// The folder of the workspace: where cargo says this package is, or else above the current one.
+/// Returns the root folder of the workspace: above this package according to cargo, or else above the current
+/// folder.
 ///
 /// # Errors
-/// When neither is inside of a workspace.
-pub(crate) fn root() -> io::Result<PathBuf> {
+/// When neither is in a workspace.
+pub(crate) fn workspace_root() -> io::Result<PathBuf> {
     let package = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let start = package.map_or_else(env::current_dir, Ok)?;
     let is_root = |folder: &&Path| {
@@ -109,18 +107,18 @@ pub(crate) fn root() -> io::Result<PathBuf> {
     })
 }
 
-fn relative(path: &Path, root: &Path) -> String {
+fn relative_path(path: &Path, root: &Path) -> String {
     let path = path.strip_prefix(root).unwrap_or(path);
     let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
     parts.join("/")
 }
 
 #[cfg(test)]
-impl Repository {
-    /// A repository of these files.
-    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
-        let file = |(path, text): &(&str, &str)| File { path: (*path).to_owned(), text: (*text).to_owned() };
-        let mut files: Vec<File> = files.iter().map(file).collect();
+impl RepositoryFiles {
+    pub(crate) fn from_files(files: &[(&str, &str)]) -> Self {
+        let file =
+            |(path, text): &(&str, &str)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() };
+        let mut files: Vec<SourceFile> = files.iter().map(file).collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         Self { files }
     }
@@ -144,11 +142,15 @@ mod tests {
         put(".ci/run", b"true\n");
         put("src/deep/a.rs", b"//! A.\n");
         put("image.bin", &[0xff, 0xfe]);
-        let repository = Repository::read(folder.path()).unwrap();
+        let repository = RepositoryFiles::read_from(folder.path()).unwrap();
         let paths: Vec<&str> = repository.files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, [".ci/run", ".gitignore", "image.bin", "src/deep/a.rs"]);
-        assert_eq!(repository.file("image.bin").unwrap().text, "");
-        assert!(repository.has("src") && repository.has("src/deep/") && repository.has(""));
-        assert!(!repository.has("src/de") && !repository.has("target"));
+        assert_eq!(repository.find_file("image.bin").unwrap().text, "");
+        assert!(
+            repository.contains_path("src")
+                && repository.contains_path("src/deep/")
+                && repository.contains_path("")
+        );
+        assert!(!repository.contains_path("src/de") && !repository.contains_path("target"));
     }
 }

@@ -1,38 +1,33 @@
-//! Colours, and the two ways to speak: what was asked for, and what went wrong.
+//! Terminal styles, and the output of progress and errors.
 //!
-//! `anstream` shows colours on terminals alone and respects `NO_COLOR`.
+//! `anstream` writes colors only to terminals and respects `NO_COLOR`.
 
 use std::fmt::Display;
 
 use anstream::{AutoStream, ColorChoice, stream::RawStream};
 use anstyle::{AnsiColor, Style};
 
-/// What is in order.
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// What is not.
-pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What comes next.
-pub(crate) const HEAD: Style = Style::new().bold();
-/// What may be passed over.
-pub(crate) const FAINT: Style = Style::new().dimmed();
+pub(crate) const SUCCESS: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const FAILURE: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const HEADING: Style = Style::new().bold();
+pub(crate) const DIMMED: Style = Style::new().dimmed();
 
-/// Says on stderr why something could not be done.
-pub(crate) fn complain(reason: &dyn Display) {
-    anstream::eprintln!("{BAD}error:{BAD:#} {reason}");
+pub(crate) fn report_error(reason: &dyn Display) {
+    anstream::eprintln!("{FAILURE}error:{FAILURE:#} {reason}");
 }
 
-/// Says on stderr what comes next: stdout is for the outcome.
-pub(crate) fn progress(step: &str, what: &str) {
-    anstream::eprintln!("{HEAD}{step:<9}{HEAD:#} {FAINT}{what}{FAINT:#}");
+/// Prints the next step to stderr; stdout contains only results.
+pub(crate) fn report_progress(step: &str, what: &str) {
+    anstream::eprintln!("{HEADING}{step:<9}{HEADING:#} {DIMMED}{what}{DIMMED:#}");
 }
 
-/// Whether a stream shows colours; for text that is painted before it is printed.
-pub(crate) fn colored(stream: &impl RawStream) -> bool {
+/// Returns true if a stream supports colors, for text that is styled before it is printed.
+pub(crate) fn supports_color(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }
 
-/// `1 file`, `2 files`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
+/// Formats a number with a noun: `1 file`, `2 files`.
+pub(crate) fn format_count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }

@@ -1,13 +1,12 @@
-//! `suite`: the official JSON-Schema-Test-Suite through generated code.
+//! `suite`: runs the official JSON-Schema-Test-Suite with generated code.
 //!
-//! Every schema of the suite is a contract of its own ([`cases`], [`generate`]);
-//! all of a draft are one package with types, tables and a small runner ([`package`]), whose answers
-//! are compared with the suite and with the record in the repository ([`score`]). The suite
-//! itself stays outside ([`copy`]).
+//! Every schema of the suite is a separate contract ([`cases`], [`generate_groups`]). All schemas of a draft
+//! are one package with types, validators and a small runner ([`package`]), whose results are compared with
+//! the suite and with the recorded score ([`score`]). The suite is not part of the repository ([`location`]).
 
 mod cases;
-mod copy;
 mod generate;
+mod location;
 mod package;
 mod print;
 mod score;
@@ -19,128 +18,139 @@ use std::{
 };
 
 use self::{
-    cases::Group,
-    generate::{Outcome, Setting},
-    print::Run,
-    score::Record,
+    cases::SchemaGroup,
+    generate::{GroupOutcome, OptionSet},
+    print::SuiteRun,
+    score::ScoreRecord,
 };
 use crate::{
-    Verdict,
-    cli::{Draft, SuiteArgs},
-    style::complain,
+    CommandOutcome,
+    cli::{SchemaDraft, SuiteArgs},
+    style::report_error,
 };
 
-/// Where everything goes that this command makes.
-const TARGET: &str = "target/suite";
+/// The folder for everything that this command creates.
+const TARGET_FOLDER: &str = "target/suite";
 
-/// Carries the command out.
-pub(crate) fn run(args: &SuiteArgs, root: &Path) -> Verdict {
-    let suite = match locate(args, root) {
+pub(crate) fn run(args: &SuiteArgs, root: &Path) -> CommandOutcome {
+    let suite = match locate_suite(args, root) {
         Ok(suite) => suite,
         Err(error) => {
-            complain(&error);
-            return Verdict::NotRun;
+            report_error(&error);
+            return CommandOutcome::NotRun;
         }
     };
-    // With a copy at hand, whatever keeps it from being run is the generator's.
-    let runs = match carry_out(args, root, &suite) {
+    // If there is a copy of the suite, any other error is a failure and not a missing prerequisite.
+    let runs = match run_drafts(args, root, &suite) {
         Ok(runs) => runs,
         Err(error) => {
-            complain(&error);
-            return Verdict::ToRepair;
+            report_error(&error);
+            return CommandOutcome::Failed;
         }
     };
     for run in &runs {
-        anstream::print!("{}", if args.json { run.json() } else { run.text() });
+        anstream::print!("{}", if args.json { run.render_json() } else { run.render_text() });
     }
-    if runs.iter().all(|run| run.problems.is_empty()) { Verdict::InOrder } else { Verdict::ToRepair }
+    if runs.iter().all(|run| run.problems.is_empty()) {
+        CommandOutcome::Passed
+    } else {
+        CommandOutcome::Failed
+    }
 }
 
-/// The copy of the suite.
-fn locate(args: &SuiteArgs, root: &Path) -> Result<PathBuf, String> {
-    let fetched = root.join(TARGET).join("fetched");
-    let variable = env::var_os(copy::VARIABLE).map(PathBuf::from);
+/// Finds or downloads the copy of the suite.
+fn locate_suite(args: &SuiteArgs, root: &Path) -> Result<PathBuf, String> {
+    let fetched = root.join(TARGET_FOLDER).join("fetched");
+    let variable = env::var_os(location::SUITE_VARIABLE).map(PathBuf::from);
     if args.fetch {
-        copy::fetch(&fetched)?;
-        return copy::find(None, None, &fetched);
+        location::download_suite(&fetched)?;
+        return location::find_suite(None, None, &fetched);
     }
-    copy::find(args.folder.as_deref(), variable, &fetched)
+    location::find_suite(args.folder.as_deref(), variable, &fetched)
 }
 
-fn carry_out(args: &SuiteArgs, root: &Path, suite: &Path) -> Result<Vec<Run>, String> {
-    let record = Record::read(root)?;
-    let drafts = args.draft.map_or(Draft::ALL.to_vec(), |draft| vec![draft]);
-    let mut worlds: Vec<World> =
-        drafts.into_iter().map(|draft| World { draft, setting: Setting::Exact }).collect();
-    if args.draft.is_none_or(|draft| draft == Draft::Latest) {
-        worlds.insert(1, World { draft: Draft::Latest, setting: Setting::Defaults });
+fn run_drafts(args: &SuiteArgs, root: &Path, suite: &Path) -> Result<Vec<SuiteRun>, String> {
+    let record = ScoreRecord::read_from(root)?;
+    let drafts = args.draft.map_or(SchemaDraft::ALL.to_vec(), |draft| vec![draft]);
+    let mut worlds: Vec<SuiteConfiguration> =
+        drafts.into_iter().map(|draft| SuiteConfiguration { draft, setting: OptionSet::Exact }).collect();
+    if args.draft.is_none_or(|draft| draft == SchemaDraft::Latest) {
+        worlds.insert(1, SuiteConfiguration { draft: SchemaDraft::Latest, setting: OptionSet::Defaults });
     }
-    worlds.into_iter().map(|world| of_world(args, root, suite, &record, world)).collect()
+    worlds.into_iter().map(|world| run_configuration(args, root, suite, &record, world)).collect()
 }
 
-/// What one package is made of.
+/// A draft and the options that one package is generated with.
 #[derive(Clone, Copy, Debug)]
-struct World {
-    draft: Draft,
-    setting: Setting,
+struct SuiteConfiguration {
+    draft: SchemaDraft,
+    setting: OptionSet,
 }
 
-impl World {
-    /// What the record and the report call it.
-    fn name(self) -> String {
-        let World { draft, setting } = self;
+impl SuiteConfiguration {
+    /// Returns the name in the recorded score and in the report.
+    fn label(self) -> String {
+        let SuiteConfiguration { draft, setting } = self;
         match setting {
-            Setting::Exact => draft.name().to_owned(),
-            Setting::Defaults => format!("{} by default", draft.name()),
+            OptionSet::Exact => draft.name().to_owned(),
+            OptionSet::Defaults => format!("{} by default", draft.name()),
         }
     }
 
-    /// Where its package lies.
+    /// Returns the name of the package's folder.
     fn folder(self) -> &'static str {
         match (self.draft, self.setting) {
-            (Draft::Latest, Setting::Exact) => "2020-12",
-            (Draft::Draft2019, Setting::Exact) => "2019-09",
-            (Draft::Draft7, Setting::Exact) => "7",
-            (_, Setting::Defaults) => "defaults",
+            (SchemaDraft::Latest, OptionSet::Exact) => "2020-12",
+            (SchemaDraft::Draft2019, OptionSet::Exact) => "2019-09",
+            (SchemaDraft::Draft7, OptionSet::Exact) => "7",
+            (_, OptionSet::Defaults) => "defaults",
         }
     }
 }
 
-fn of_world(
+fn run_configuration(
     args: &SuiteArgs,
     root: &Path,
     suite: &Path,
-    record: &Record,
-    world: World,
-) -> Result<Run, String> {
-    let mut groups = cases::read(suite, world.draft)?;
+    record: &ScoreRecord,
+    world: SuiteConfiguration,
+) -> Result<SuiteRun, String> {
+    let mut groups = cases::read_groups(suite, world.draft)?;
     if let Some(only) = &args.only {
         groups.retain(|group| group.file.contains(only.as_str()));
     }
 
     let start = Instant::now();
-    let outcomes = generate::generate(&groups, suite, world.setting);
+    let outcomes = generate::generate_groups(&groups, suite, world.setting);
     let generating = start.elapsed();
-    let folder = root.join(TARGET).join(world.folder());
-    let size = package::write(&outcomes, root, &folder)?;
+    let folder = root.join(TARGET_FOLDER).join(world.folder());
+    let size = package::write_package(&outcomes, root, &folder)?;
 
     let start = Instant::now();
-    package::build(&folder)?;
+    package::build_package(&folder)?;
     let compiling = start.elapsed();
 
     let start = Instant::now();
     let pairs = groups.iter().zip(&outcomes);
-    let generated: Vec<&Group> =
-        pairs.filter(|(_, outcome)| matches!(outcome, Outcome::Module(_))).map(|(group, _)| group).collect();
-    let mut score = score::judge(&groups, &outcomes, &package::ask(&folder, &generated)?, world.setting);
-    score::across(&generated, &package::across(&folder, &groups)?, world.setting, &mut score)?;
+    let generated: Vec<&SchemaGroup> = pairs
+        .filter(|(_, outcome)| matches!(outcome, GroupOutcome::Generated(_)))
+        .map(|(group, _)| group)
+        .collect();
+    let mut score =
+        score::score_cases(&groups, &outcomes, &package::run_cases(&folder, &generated)?, world.setting);
+    score::score_cross_checks(
+        &generated,
+        &package::run_cross_checks(&folder, &groups)?,
+        world.setting,
+        &mut score,
+    )?;
     let asking = start.elapsed();
 
-    let problems = record.compare(&world.name(), &groups, &mut score);
-    // Of a part of the suite nothing was recorded.
+    let problems = record.compare_with(&world.label(), &groups, &mut score);
+    // The recorded score is that of the whole suite.
     let problems = if args.only.is_some() { Vec::new() } else { problems };
-    Ok(Run {
-        name: world.name(),
+    Ok(SuiteRun {
+        name: world.label(),
         suite: suite.to_path_buf(),
         score,
         size,

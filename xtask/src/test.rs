@@ -1,7 +1,7 @@
-//! `test`: the whole project's tests by one command, with or without cargo-nextest.
+//! `test`: runs all tests of the workspace, with or without cargo-nextest.
 //!
-//! The runner's output goes through unchanged; the lines that close it are read on the way, so
-//! that a run in which nothing was tested fails like one in which something broke.
+//! The output of the runner is passed through. Its summary lines are parsed, so that a run without any tests
+//! fails.
 
 use std::{
     io::{self, BufRead as _, BufReader, IsTerminal as _, Read},
@@ -12,151 +12,154 @@ use std::{
 };
 
 use crate::{
-    Verdict,
+    CommandOutcome,
     cli::TestArgs,
-    style::{BAD, GOOD, complain, count},
+    style::{FAILURE, SUCCESS, format_count, report_error},
 };
 
-/// What every build of the workspace selects; the same everywhere, so that nothing is built twice.
-pub(crate) const WHOLE: [&str; 2] = ["--workspace", "--all-features"];
+/// The flags of every build of the workspace; the same everywhere, so that nothing is built twice.
+pub(crate) const WORKSPACE_FLAGS: [&str; 2] = ["--workspace", "--all-features"];
 
-/// What runs the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Runner {
-    /// `cargo nextest run`: all tests at once, those of the documentation apart.
+enum TestRunner {
+    /// `cargo nextest run`: all tests in parallel, without documentation tests.
     Nextest,
-    /// `cargo test`: one binary after the other, those of the documentation included.
+    /// `cargo test`: one binary after the other, including documentation tests.
     Cargo,
-    /// `cargo test --doc`
-    Documentation,
+    /// `cargo test --doc`: only documentation tests.
+    DocTests,
 }
 
-/// How many tests there were, and how long they took, as the closing lines say.
+/// The number of tests and their duration, from the summary lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Count {
+struct TestCounts {
     passed: usize,
     failed: usize,
     skipped: usize,
-    /// Of the tests alone, without what was built for them.
-    took: Duration,
+    /// The duration of the tests without the build.
+    duration: Duration,
 }
 
-/// Carries the command out.
-pub(crate) fn run(args: &TestArgs, root: &Path) -> Verdict {
-    timed(args, root).0
+pub(crate) fn run(args: &TestArgs, root: &Path) -> CommandOutcome {
+    run_timed(args, root).0
 }
 
-/// The same; and how long the tests took, once they were built.
-pub(crate) fn timed(args: &TestArgs, root: &Path) -> (Verdict, Duration) {
+/// Runs the command. Also returns the duration of the tests without the build.
+pub(crate) fn run_timed(args: &TestArgs, root: &Path) -> (CommandOutcome, Duration) {
     let start = Instant::now();
-    let mut runs = vec![if has_nextest(root) { Runner::Nextest } else { Runner::Cargo }];
-    if runs == [Runner::Nextest] && args.args.is_empty() {
-        runs.push(Runner::Documentation);
+    let mut runs = vec![if has_nextest(root) { TestRunner::Nextest } else { TestRunner::Cargo }];
+    if runs == [TestRunner::Nextest] && args.args.is_empty() {
+        runs.push(TestRunner::DocTests);
     }
-    let mut total = Count::default();
+    let mut total = TestCounts::default();
     let mut failed = false;
     for runner in runs {
-        let mut command = command(runner, &args.args, io::stderr().is_terminal());
-        match watch(runner, command.current_dir(root)) {
+        let mut command = runner_command(runner, &args.args, io::stderr().is_terminal());
+        match run_counted(runner, command.current_dir(root)) {
             Ok((success, count)) => {
                 failed |= !success;
-                total.add(count);
+                total.add_counts(count);
             }
             Err(error) => {
-                complain(&format!("cannot run cargo: {error}"));
-                return (Verdict::NotRun, total.took);
+                report_error(&format!("cannot run cargo: {error}"));
+                return (CommandOutcome::NotRun, total.duration);
             }
         }
     }
-    let verdict = total.verdict(failed);
-    let (style, word) = if verdict == Verdict::InOrder { (GOOD, "passed") } else { (BAD, "failed") };
-    let Count { passed, failed, skipped, took } = total;
-    let ran = count(passed + failed, "test");
+    let verdict = total.outcome(failed);
+    let (style, word) =
+        if verdict == CommandOutcome::Passed { (SUCCESS, "passed") } else { (FAILURE, "failed") };
+    let TestCounts { passed, failed, skipped, duration: took } = total;
+    let tests = format_count(passed + failed, "test");
     anstream::println!(
-        "{style}{word}{style:#}: {ran} ran, {passed} passed, {failed} failed, {skipped} skipped, in {:.1} s",
+        "{style}{word}{style:#}: {tests} ran, {passed} passed, {failed} failed, {skipped} skipped, in {:.1} s",
         start.elapsed().as_secs_f64()
     );
     if passed + failed == 0 {
-        complain(&"no test ran; look at the lines above, or at the filter that was given");
+        report_error(&"no test ran; see the output above, or check the filter");
     }
     (verdict, took)
 }
 
-/// cargo as the toolchain runs it, in the terms of the environment.
-pub(crate) fn cargo() -> Command {
+/// Returns the cargo command of the current toolchain.
+pub(crate) fn cargo_command() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 fn has_nextest(root: &Path) -> bool {
-    let mut command = cargo();
+    let mut command = cargo_command();
     command.args(["nextest", "--version"]).current_dir(root).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-fn command(runner: Runner, args: &[String], terminal: bool) -> Command {
-    let mut command = cargo();
+fn runner_command(runner: TestRunner, args: &[String], terminal: bool) -> Command {
+    let mut command = cargo_command();
     match runner {
-        Runner::Nextest => {
-            command.args(["nextest", "run"]).args(WHOLE);
+        TestRunner::Nextest => {
+            command.args(["nextest", "run"]).args(WORKSPACE_FLAGS);
             command.args(["--no-fail-fast", "--status-level=fail", "--final-status-level=fail"]);
             command.arg(if terminal { "--color=always" } else { "--cargo-quiet" });
         }
-        Runner::Cargo => {
-            command.arg("test").args(WHOLE).args(["--no-fail-fast", "--quiet"]);
+        TestRunner::Cargo => {
+            command.arg("test").args(WORKSPACE_FLAGS).args(["--no-fail-fast", "--quiet"]);
         }
-        Runner::Documentation => {
-            command.args(["test", "--doc"]).args(WHOLE).args(["--no-fail-fast", "--quiet"]);
+        TestRunner::DocTests => {
+            command.args(["test", "--doc"]).args(WORKSPACE_FLAGS).args(["--no-fail-fast", "--quiet"]);
         }
     }
-    if runner != Runner::Documentation {
+    if runner != TestRunner::DocTests {
         command.args(args);
     }
     command
 }
 
-/// Runs a command, hands its output on as it comes and counts; whether it succeeded.
-fn watch(runner: Runner, command: &mut Command) -> io::Result<(bool, Count)> {
+/// Runs a command, passes its output through and counts tests. Returns whether it succeeded.
+fn run_counted(runner: TestRunner, command: &mut Command) -> io::Result<(bool, TestCounts)> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let Child { stdout, stderr, .. } = &mut child;
-    // nextest closes on stderr, cargo on stdout; both are read as they come.
+    // nextest writes its summary to stderr, cargo to stdout; both are read concurrently.
     let (out, err) = (stdout.take(), stderr.take());
     let errors = thread::spawn(move || {
-        err.map_or_else(Count::default, |pipe| pass(runner, pipe, |line| anstream::eprint!("{line}")))
+        err.map_or_else(TestCounts::default, |pipe| {
+            forward_lines(runner, pipe, |line| anstream::eprint!("{line}"))
+        })
     });
     let print = |line: &str| anstream::print!("{line}");
-    let mut total = out.map_or_else(Count::default, |pipe| pass(runner, pipe, print));
-    // A thread that only reads and prints ends when the pipe does.
-    total.add(errors.join().unwrap_or_default());
+    let mut total = out.map_or_else(TestCounts::default, |pipe| forward_lines(runner, pipe, print));
+    // The thread ends when the pipe is closed.
+    total.add_counts(errors.join().unwrap_or_default());
     Ok((child.wait()?.success(), total))
 }
 
-/// Hands lines on; what they close adds up.
-fn pass(runner: Runner, pipe: impl Read, print: impl Fn(&str)) -> Count {
-    let mut total = Count::default();
+/// Passes lines through and sums up the summary lines.
+fn forward_lines(runner: TestRunner, pipe: impl Read, print: impl Fn(&str)) -> TestCounts {
+    let mut total = TestCounts::default();
     let mut reader = BufReader::new(pipe);
     let mut bytes = Vec::new();
     while reader.read_until(b'\n', &mut bytes).is_ok_and(|length| length > 0) {
         let line = String::from_utf8_lossy(&bytes);
         print(&line);
-        if let Some(count) = Count::read(runner, &anstream::adapter::strip_str(&line).to_string()) {
-            total.add(count);
+        if let Some(count) =
+            TestCounts::parse_summary(runner, &anstream::adapter::strip_str(&line).to_string())
+        {
+            total.add_counts(count);
         }
         bytes.clear();
     }
     total
 }
 
-impl Count {
-    /// Reads a closing line: `test result: ok. 3 passed; 0 failed; 1 ignored; …` of cargo,
-    /// `Summary [0.1s] 3 tests run: 3 passed, 0 skipped` of nextest, which repeats what failing
-    /// tests printed, closing lines of cargo's kind included.
-    fn read(runner: Runner, line: &str) -> Option<Self> {
+impl TestCounts {
+    /// Parses a summary line: `test result: ok. 3 passed; 0 failed; 1 ignored; …` of cargo, `Summary [0.1s] 3
+    /// tests run: 3 passed, 0 skipped` of nextest. nextest also repeats the output of failed tests, which may
+    /// contain summary lines of cargo.
+    fn parse_summary(runner: TestRunner, line: &str) -> Option<Self> {
         let (parts, took) = match runner {
-            Runner::Nextest => {
+            TestRunner::Nextest => {
                 let (head, parts) = line.trim().strip_prefix("Summary [")?.split_once(" run: ")?;
                 (parts, head.split_once("s]").map(|(took, _)| took))
             }
-            Runner::Cargo | Runner::Documentation => {
+            TestRunner::Cargo | TestRunner::DocTests => {
                 let parts = line.strip_prefix("test result: ")?.split_once(". ")?.1;
                 let took =
                     parts.rsplit_once("finished in ").and_then(|(_, took)| took.trim().strip_suffix('s'));
@@ -164,7 +167,7 @@ impl Count {
             }
         };
         let took = took.and_then(|took| Duration::try_from_secs_f64(took.trim().parse().ok()?).ok());
-        let mut count = Self { took: took.unwrap_or_default(), ..Self::default() };
+        let mut count = Self { duration: took.unwrap_or_default(), ..Self::default() };
         for part in parts.split([';', ',']) {
             let mut words = part.split_whitespace();
             let (Some(number), Some(word)) = (words.next(), words.next()) else { continue };
@@ -179,17 +182,17 @@ impl Count {
         Some(count)
     }
 
-    fn add(&mut self, more: Self) {
+    fn add_counts(&mut self, more: Self) {
         self.passed += more.passed;
         self.failed += more.failed;
         self.skipped += more.skipped;
-        self.took += more.took;
+        self.duration += more.duration;
     }
 
-    /// What it comes to when the runner itself succeeded or `failed`.
-    fn verdict(self, failed: bool) -> Verdict {
+    /// Returns the result of a run whose runner succeeded or `failed`.
+    fn outcome(self, failed: bool) -> CommandOutcome {
         let nothing = self.passed + self.failed == 0;
-        if failed || nothing || self.failed > 0 { Verdict::ToRepair } else { Verdict::InOrder }
+        if failed || nothing || self.failed > 0 { CommandOutcome::Failed } else { CommandOutcome::Passed }
     }
 }
 
@@ -197,14 +200,15 @@ impl Count {
 mod tests {
     use super::*;
 
-    fn check(runner: Runner, line: &str, expect: Option<[usize; 3]>) {
-        let found = Count::read(runner, line).map(|count| [count.passed, count.failed, count.skipped]);
+    fn check(runner: TestRunner, line: &str, expect: Option<[usize; 3]>) {
+        let found =
+            TestCounts::parse_summary(runner, line).map(|count| [count.passed, count.failed, count.skipped]);
         assert_eq!(found, expect, "{line}");
     }
 
     #[test]
     fn closing_lines_are_counted() {
-        let cargo = |line, expect| check(Runner::Cargo, line, expect);
+        let cargo = |line, expect| check(TestRunner::Cargo, line, expect);
         let ok =
             "test result: ok. 30 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.05s";
         cargo(ok, Some([30, 0, 1]));
@@ -213,7 +217,7 @@ mod tests {
             Some([3, 2, 0]),
         );
         cargo("test parse::result: ok", None);
-        let nextest = |line, expect| check(Runner::Nextest, line, expect);
+        let nextest = |line, expect| check(TestRunner::Nextest, line, expect);
         nextest("     Summary [   1.234s] 12 tests run: 12 passed, 3 skipped", Some([12, 0, 3]));
         nextest(
             "Summary [1s] 12 tests run: 10 passed (1 slow), 1 failed, 1 timed out, 0 skipped",
@@ -225,39 +229,42 @@ mod tests {
 
     #[test]
     fn what_was_built_takes_no_part_in_the_time() {
-        let took = |runner, line| Count::read(runner, line).unwrap().took;
+        let took = |runner, line| TestCounts::parse_summary(runner, line).unwrap().duration;
         let cargo =
             "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 2 filtered out; finished in 1.05s\n";
         let nextest = "     Summary [  61.250s] 12 tests run: 12 passed, 3 skipped";
-        assert_eq!(took(Runner::Cargo, cargo), Duration::from_millis(1050));
-        assert_eq!(took(Runner::Nextest, nextest), Duration::from_millis(61_250));
-        // One binary after the other.
-        assert_eq!(pass(Runner::Cargo, cargo.repeat(3).as_bytes(), |_| ()).took, Duration::from_millis(3150));
+        assert_eq!(took(TestRunner::Cargo, cargo), Duration::from_millis(1050));
+        assert_eq!(took(TestRunner::Nextest, nextest), Duration::from_millis(61_250));
+        // The binaries run one after the other.
+        assert_eq!(
+            forward_lines(TestRunner::Cargo, cargo.repeat(3).as_bytes(), |_| ()).duration,
+            Duration::from_millis(3150)
+        );
     }
 
     #[test]
     fn a_run_without_tests_fails() {
-        assert_eq!(Count::default().verdict(false), Verdict::ToRepair);
-        let some = Count { passed: 1, ..Count::default() };
-        assert_eq!(some.verdict(false), Verdict::InOrder);
-        assert_eq!(some.verdict(true), Verdict::ToRepair);
-        assert_eq!(Count { failed: 1, ..some }.verdict(false), Verdict::ToRepair);
+        assert_eq!(TestCounts::default().outcome(false), CommandOutcome::Failed);
+        let some = TestCounts { passed: 1, ..TestCounts::default() };
+        assert_eq!(some.outcome(false), CommandOutcome::Passed);
+        assert_eq!(some.outcome(true), CommandOutcome::Failed);
+        assert_eq!(TestCounts { failed: 1, ..some }.outcome(false), CommandOutcome::Failed);
     }
 
     #[test]
     fn output_is_counted_through_colours() {
         let output = "running 1 test\n\u{1b}[32m     Summary\u{1b}[0m [0.1s] 1 test run: \u{1b}[1m1\u{1b}[0m passed, 0 skipped\n";
-        assert_eq!(pass(Runner::Nextest, output.as_bytes(), |_| ()).passed, 1);
+        assert_eq!(forward_lines(TestRunner::Nextest, output.as_bytes(), |_| ()).passed, 1);
     }
 
     #[test]
     fn arguments_reach_the_runner_and_not_the_documentation() {
         let arguments = |runner| {
-            let command = command(runner, &["round_trip".to_owned()], false);
+            let command = runner_command(runner, &["round_trip".to_owned()], false);
             command.get_args().map(|arg| arg.to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
-        assert!(arguments(Runner::Cargo).ends_with(&["round_trip".to_owned()]));
-        assert!(arguments(Runner::Nextest).contains(&"--all-features".to_owned()));
-        assert!(!arguments(Runner::Documentation).contains(&"round_trip".to_owned()));
+        assert!(arguments(TestRunner::Cargo).ends_with(&["round_trip".to_owned()]));
+        assert!(arguments(TestRunner::Nextest).contains(&"--all-features".to_owned()));
+        assert!(!arguments(TestRunner::DocTests).contains(&"round_trip".to_owned()));
     }
 }

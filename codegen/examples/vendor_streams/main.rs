@@ -1,17 +1,17 @@
-//! The streams that a vendor publishes in its OpenAPI document, said byte for byte by a server of our own
-//! and read by the client that is generated from that document.
+//! Tests the streams that a vendor publishes in its OpenAPI document: a scripted server sends them byte for
+//! byte, and the client generated from the document parses them.
 //!
-//! `cargo run -p contract-codegen --example vendor_streams -- openapi.json`, with the document of an LLM's
-//! vendor that has an example of a stream beside its operations (`x-oaiMeta`). Each operation that takes
-//! JSON and answers `text/event-stream` is generated as the document has it, with no options but for the ends
-//! of streams, what may be sent twice, and the members that examples hold as `null` where their schemas do not
-//! say so. Its program runs three
-//! times: the stream in one piece, the same cut into single bytes, and one that is cut off in the middle of an
-//! event and goes on over a second connection.
-//! Every event has to come typed, in order, and to be the same JSON when it is written again. Published
-//! events lack members that their schema requires by now (`sequence_number`): these are put in first.
+//! `cargo run -p contract-codegen --example vendor_streams -- openapi.json`, with the document of an LLM
+//! vendor that contains example streams of its operations (`x-oaiMeta`). Code is generated for each operation
+//! that accepts JSON and returns `text/event-stream`. The only options are the end markers of streams,
+//! idempotent operations, and properties that are `null` in examples although their schemas do not allow it.
 //!
-//! The package is left in `target/vendor-streams`.
+//! The program runs three times for each operation: with the stream in one piece, with the same stream in
+//! single bytes, and with a stream that breaks off within an event and continues over a second connection.
+//! Every event must be typed, in order, and must serialize to the same JSON. Published events lack properties
+//! that their schema requires by now (`sequence_number`); these are added first.
+//!
+//! The package stays in `target/vendor-streams`.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -30,27 +30,27 @@ use std::{
 
 use contract_codegen::{
     Project,
-    write::{Mode, apply},
+    write::{WriteMode, apply_files},
 };
 use serde_json::{Value, json};
 
-/// What runs within the package.
+/// The source of the program in the package.
 const PROGRAM: &str = include_str!("program.rs");
 
-/// The server that it calls.
+/// The source of the scripted server.
 const SERVER: &str = include_str!("../../tests/streams_run/scripted.rs");
 
 /// A published stream.
-struct Published {
+struct PublishedStream {
     operation: String,
-    /// The method of the client.
+    /// The client method.
     method: String,
     path: String,
-    /// The example's request, JSON.
+    /// The request of the example, as JSON.
     request: Value,
-    /// The JSON of its events.
+    /// The data of its events, as JSON.
     events: Vec<Value>,
-    /// All of it, as it goes over a connection.
+    /// The whole stream, as sent over a connection.
     stream: String,
 }
 
@@ -60,21 +60,22 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let document = document.canonicalize().unwrap();
-    let (published, nulls) = published(&serde_json::from_slice(&fs::read(&document).unwrap()).unwrap());
+    let (published, nulls) = find_streams(&serde_json::from_slice(&fs::read(&document).unwrap()).unwrap());
     assert!(!published.is_empty(), "no operation of the document has an example of a stream");
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap();
     let folder = workspace.join("target/vendor-streams");
     let _ = fs::remove_dir_all(folder.join("program"));
     fs::create_dir_all(folder.join("program/src")).unwrap();
-    fs::write(folder.join("codegen.toml"), options(&document, &published, &nulls)).unwrap();
-    let project = Project::from_config(&folder.join("codegen.toml")).unwrap_or_else(|said| panic!("{said}"));
-    let generated = project.generate().unwrap_or_else(|said| panic!("{said}"));
-    apply(&generated.files, &folder.join("vendor"), Mode::Write).unwrap();
+    fs::write(folder.join("codegen.toml"), codegen_options(&document, &published, &nulls)).unwrap();
+    let project =
+        Project::from_config(&folder.join("codegen.toml")).unwrap_or_else(|problems| panic!("{problems}"));
+    let generated = project.generate().unwrap_or_else(|problems| panic!("{problems}"));
+    apply_files(&generated.files, &folder.join("vendor"), WriteMode::Write).unwrap();
     fs::write(folder.join("Cargo.toml"), WORKSPACE).unwrap();
     fs::write(folder.join("program/Cargo.toml"), PACKAGE).unwrap();
-    fs::write(folder.join("program/src/main.rs"), program(&published)).unwrap();
+    fs::write(folder.join("program/src/main.rs"), program_source(&published)).unwrap();
     fs::write(folder.join("program/src/scripted.rs"), SERVER).unwrap();
-    // The versions that everything else here is built with.
+    // Use the same dependency versions as the workspace.
     fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let status = Command::new(env!("CARGO"))
         .args(["run", "--offline", "--quiet", "--package", "program"])
@@ -85,32 +86,39 @@ fn main() -> ExitCode {
     if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Puts in what a value lacks of what the schema at a pointer requires, everywhere in it; numbers count from
-/// `number`. `nulls` are the schemas of members that are `null` and may not be.
-fn complete(document: &Value, pointer: &str, value: &mut Value, number: usize, nulls: &mut BTreeSet<String>) {
-    let pointer = meant(document, pointer);
+/// Adds missing properties that the schema at `pointer` requires, recursively; integers have the value
+/// `number`. Adds to `nulls` the schemas of properties that are `null` although their schemas do not allow
+/// it.
+fn add_required_members(
+    document: &Value,
+    pointer: &str,
+    value: &mut Value,
+    number: usize,
+    nulls: &mut BTreeSet<String>,
+) {
+    let pointer = resolve_pointer(document, pointer);
     let schema = document.pointer(&pointer).unwrap_or(&Value::Null);
     let parts = |key: &str| -> Vec<String> {
         let count = schema[key].as_array().map_or(0, Vec::len);
         (0..count).map(|at| format!("{pointer}/{key}/{at}")).collect()
     };
     let chosen = parts("anyOf").into_iter().chain(parts("oneOf")).find(|branch| {
-        let branch = document.pointer(&meant(document, branch)).unwrap();
+        let branch = document.pointer(&resolve_pointer(document, branch)).unwrap();
         let names = branch["properties"]["type"]["enum"].as_array();
         names.is_some_and(|names| names.contains(&value["type"]))
     });
     for part in chosen.into_iter().chain(parts("allOf")) {
-        complete(document, &part, value, number, nulls);
+        add_required_members(document, &part, value, number, nulls);
     }
     if let Some(items) = value.as_array_mut() {
         let pointer = format!("{pointer}/items");
-        items.iter_mut().for_each(|item| complete(document, &pointer, item, number, nulls));
+        items.iter_mut().for_each(|item| add_required_members(document, &pointer, item, number, nulls));
     }
     let Some(members) = value.as_object_mut() else { return };
     let own = |name: &str| format!("{pointer}/properties/{}", name.replace('~', "~0").replace('/', "~1"));
     for name in schema["required"].as_array().into_iter().flatten() {
         let name = name.as_str().unwrap();
-        let member = document.pointer(&meant(document, &own(name))).unwrap_or(&Value::Null);
+        let member = document.pointer(&resolve_pointer(document, &own(name))).unwrap_or(&Value::Null);
         members.entry(name).or_insert_with(|| match member["type"].as_str() {
             Some("integer") => json!(number),
             Some("array") => json!([]),
@@ -122,22 +130,22 @@ fn complete(document: &Value, pointer: &str, value: &mut Value, number: usize, n
         if member.is_null() && !is_nullable(document, &own(name)) {
             nulls.insert(format!("#{}", own(name)));
         }
-        complete(document, &own(name), member, number, nulls);
+        add_required_members(document, &own(name), member, number, nulls);
     }
 }
 
-/// Where the schema at a pointer stands, behind its references.
-fn meant(document: &Value, pointer: &str) -> String {
+/// Follows the references of the schema at a pointer.
+fn resolve_pointer(document: &Value, pointer: &str) -> String {
     let reference = document.pointer(pointer).and_then(|schema| schema["$ref"].as_str());
     match reference.and_then(|reference| reference.strip_prefix('#')) {
-        Some(pointer) => meant(document, pointer),
+        Some(pointer) => resolve_pointer(document, pointer),
         None => pointer.to_owned(),
     }
 }
 
-/// Whether the schema at a pointer says that a value may be `null`; where there is none, anything may.
+/// Returns true if the schema at a pointer allows `null`, or if there is no schema.
 fn is_nullable(document: &Value, pointer: &str) -> bool {
-    let pointer = meant(document, pointer);
+    let pointer = resolve_pointer(document, pointer);
     let Some(schema) = document.pointer(&pointer) else { return true };
     let of = |key: &str, at: usize| is_nullable(document, &format!("{pointer}/{key}/{at}"));
     let any = |key: &str| schema[key].as_array().is_none_or(|all| (0..all.len()).any(|at| of(key, at)));
@@ -161,7 +169,7 @@ serde_json = "1"
 tokio = { version = "1", features = ["io-util", "macros", "net", "rt"] }
 "#;
 
-fn options(document: &Path, published: &[Published], nulls: &BTreeSet<String>) -> String {
+fn codegen_options(document: &Path, published: &[PublishedStream], nulls: &BTreeSet<String>) -> String {
     let operations: Vec<&str> = published.iter().map(|one| one.operation.as_str()).collect();
     let include: Vec<String> = operations.iter().map(|id| format!("{{ operation = {id:?} }}")).collect();
     let nulls: Vec<&String> = nulls.iter().collect();
@@ -174,18 +182,18 @@ fn options(document: &Path, published: &[Published], nulls: &BTreeSet<String>) -
     )
 }
 
-/// The name of the event behind which nothing comes, where no text says so.
+/// Returns the name of the last event, unless the data `[DONE]` ends the stream.
 fn last_event(stream: &str) -> Option<&str> {
     let mut names = stream.lines().filter_map(|line| line.strip_prefix("event: "));
     names.next_back().filter(|_| !stream.contains("data: [DONE]"))
 }
 
-/// The streams of operations that take JSON, as the document has them, and where they hold a `null` that their
-/// schemas do not allow.
-fn published(document: &Value) -> (Vec<Published>, BTreeSet<String>) {
+/// Returns the example streams of operations that accept JSON, and the schemas of properties with unexpected
+/// `null`.
+fn find_streams(document: &Value) -> (Vec<PublishedStream>, BTreeSet<String>) {
     let (mut all, mut nulls) = (Vec::new(), BTreeSet::new());
     for (path, item) in document["paths"].as_object().unwrap() {
-        // One path with another query is the same request with a member more.
+        // A path with a query is the same request with one more property.
         for (method, operation) in item.as_object().unwrap().iter().filter(|_| !path.contains(['?', '{'])) {
             let key = path.replace('/', "~1");
             let pointer = format!("/paths/{key}/{method}/responses/200/content/text~1event-stream/schema");
@@ -196,18 +204,20 @@ fn published(document: &Value) -> (Vec<Published>, BTreeSet<String>) {
             }
             let examples = operation["x-oaiMeta"]["examples"].as_array().into_iter().flatten();
             for example in examples.filter(|example| example["title"] == "Streaming") {
-                let Some(request) = request(example["request"]["curl"].as_str().unwrap()) else { continue };
+                let Some(request) = parse_curl_body(example["request"]["curl"].as_str().unwrap()) else {
+                    continue;
+                };
                 let id = operation["operationId"].as_str().unwrap();
-                let (mut events, names) = events(example["response"].as_str().unwrap());
+                let (mut events, names) = parse_events(example["response"].as_str().unwrap());
                 for (number, event) in events.iter_mut().enumerate() {
-                    complete(document, &pointer, event, number, &mut nulls);
+                    add_required_members(document, &pointer, event, number, &mut nulls);
                 }
-                all.push(Published {
+                all.push(PublishedStream {
                     operation: id.to_owned(),
-                    method: snake(id),
+                    method: snake_case(id),
                     path: path.clone(),
                     request,
-                    stream: stream(&events, &names),
+                    stream: encode_stream(&events, &names),
                     events,
                 });
             }
@@ -216,22 +226,22 @@ fn published(document: &Value) -> (Vec<Published>, BTreeSet<String>) {
     (all, nulls)
 }
 
-/// The JSON that a call of curl sends; none of a form.
-fn request(curl: &str) -> Option<Value> {
+/// Returns the JSON body of a curl call; `None` for a form.
+fn parse_curl_body(curl: &str) -> Option<Value> {
     let (_, text) = curl.split_once("-d '")?;
     Some(serde_json::from_str(text.rsplit_once('\'').unwrap().0).unwrap())
 }
 
-/// What published events say, and how they are called. Some are published as their JSON alone, one a line.
-fn events(text: &str) -> (Vec<Value>, Vec<String>) {
+/// Returns data and names of published events. Some are published as one line of JSON for each event.
+fn parse_events(text: &str) -> (Vec<Value>, Vec<String>) {
     let data = text.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
     let json = data.filter(|line| line.starts_with('{')).map(|json| serde_json::from_str(json).unwrap());
     let names = text.lines().filter_map(|line| line.strip_prefix("event: ")).map(ToOwned::to_owned);
     (json.collect(), names.collect())
 }
 
-/// Events as they go over a connection; where they have no names, a text says that they end.
-fn stream(events: &[Value], names: &[String]) -> String {
+/// Encodes events for a connection; a stream without event names ends with `[DONE]`.
+fn encode_stream(events: &[Value], names: &[String]) -> String {
     let mut stream = String::new();
     for (number, event) in events.iter().enumerate() {
         if let Some(name) = names.get(number) {
@@ -245,7 +255,7 @@ fn stream(events: &[Value], names: &[String]) -> String {
     stream
 }
 
-fn snake(id: &str) -> String {
+fn snake_case(id: &str) -> String {
     let small = |letter: char| match letter.is_ascii_uppercase() {
         true => format!("_{}", letter.to_ascii_lowercase()),
         false => letter.to_string(),
@@ -253,17 +263,17 @@ fn snake(id: &str) -> String {
     id.chars().map(small).collect()
 }
 
-fn program(published: &[Published]) -> String {
+fn program_source(published: &[PublishedStream]) -> String {
     let calls = published.iter().fold(String::new(), |mut calls, one| {
-        let Published { operation, method, path, request, events, stream } = one;
+        let PublishedStream { operation, method, path, request, events, stream } = one;
         let (request, events) = (request.to_string(), json!(events).to_string());
         let _ = writeln!(
             calls,
-            "    let of = Published {{ operation: {operation:?}, path: {path:?}, request: {request:?}, events: \
+            "    let published = PublishedStream {{ operation: {operation:?}, path: {path:?}, request: {request:?}, events: \
              {events:?}, stream: {stream:?} }};\n    \
-             judge!(of, {method}_stream);"
+             check_stream!(published, {method}_stream);"
         );
         calls
     });
-    PROGRAM.replace("    // The published streams stand here.\n", &calls)
+    PROGRAM.replace("    // Calls for the published streams are inserted here.\n", &calls)
 }

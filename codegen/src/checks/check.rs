@@ -1,80 +1,68 @@
-//! A check as data: what has to hold of a value, said over its fields.
+//! A check as data: a condition on a value, expressed over its fields.
 //!
-//! Two readers make something of it: `emit` writes it as an expression, and [`super::evaluate`]
-//! finds out what that expression would say of a value.
+//! `emit` prints a check as an expression, and [`super::evaluate`] computes the result of that expression for
+//! a value.
 
-use contract_runtime::{Number, format::Format};
+use contract_runtime::{Number, format::StringFormat};
 
-use self::Check::{All, Always, Any, Never, Not, One};
+use self::Check::{All, Always, Any, ExactlyOne, Never, Not};
 use crate::{schema::SchemaId, shape::TypeId};
 
-/// What is known about a condition, and what is left to look at.
+/// A condition on a value, simplified as far as its type determines the result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Check {
-    /// The type guarantees it.
     Always,
-    /// The type excludes it.
     Never,
-    /// All of several hold.
     All(Vec<Check>),
-    /// At least one of several holds.
+    /// At least one of several conditions holds.
     Any(Vec<Check>),
-    /// It does not hold.
     Not(Box<Check>),
-    /// Exactly one of several holds.
-    One(Vec<Check>),
-    /// The second holds where the first does, the third elsewhere.
+    ExactlyOne(Vec<Check>),
+    /// If the first condition holds, the second must hold, or else the third.
     If(Box<[Check; 3]>),
-    /// A look at one value.
-    Test(Test),
+    Test(ValueTest),
 }
 
-/// A value that generated code can name, seen from the one that is checked.
+/// A value that generated code can access, relative to the checked value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ValuePlace {
     /// `self`
     Own,
-    /// What the innermost closure or pattern binds: `value`.
+    /// The value that the innermost closure or pattern binds: `value`.
     Bound,
-    /// A declared member of a struct, by its Rust name.
-    Field(Box<Place>, String),
-    /// The members that a struct does not declare.
-    Rest(Box<Place>),
-    /// The value in a newtype.
-    Inside(Box<Place>),
-    /// An element of a tuple.
-    Element(Box<Place>, usize),
+    /// A declared property of a struct, by its Rust name.
+    Field(Box<ValuePlace>, String),
+    Rest(Box<ValuePlace>),
+    Inside(Box<ValuePlace>),
+    Element(Box<ValuePlace>, usize),
 }
 
-/// Text that a check looks at.
+/// A string that a check examines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Text {
+pub enum StringOperand {
     /// A `String`.
-    String(Place),
-    /// A secret.
-    Secret(Place),
-    /// A value of a string enumeration, as it stands on the wire.
-    Listed(Place),
-    /// A value of the type of a format, by the type's name.
-    Formatted(Place, String),
-    /// What an open enumeration does not list, bound as `text`.
+    String(ValuePlace),
+    Secret(ValuePlace),
+    /// The wire value of a string enumeration.
+    Listed(ValuePlace),
+    /// A value of a format's type, by the name of the type.
+    Formatted(ValuePlace, String),
+    /// The unknown value of an open enumeration, bound as `text`.
     Unlisted,
-    /// The name of a member, bound as `name`.
+    /// A property name, bound as `name`.
     Name,
 }
 
-/// A number that a check looks at.
+/// A number that a check examines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Numeric {
-    /// A machine integer.
-    Int(Place),
-    /// An exact decimal.
-    Exact(Place),
+pub enum NumberOperand {
+    Int(ValuePlace),
+    Exact(ValuePlace),
 }
 
-/// How two numbers have to stand to each other.
+/// A comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ComparisonOperator {
     /// `>=`
     AtLeast,
     /// `>`
@@ -85,123 +73,106 @@ pub enum Order {
     Below,
 }
 
-/// What is counted.
+/// A quantity that a check counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Counted {
-    /// Elements of an array, members of a map.
-    Length(Place),
-    /// Members of a struct: so many are always there, these are sometimes, others are its rest.
-    Members(Place, usize, Vec<String>),
-    /// Characters of a text.
-    Characters(Text),
+pub enum CountOperand {
+    /// The elements of an array or the properties of a map.
+    Length(ValuePlace),
+    /// The properties of a struct: the number of required ones, the optional ones, and the undeclared ones.
+    Members(ValuePlace, usize, Vec<String>),
+    Characters(StringOperand),
 }
 
-/// How the schemas are asked.
+/// The form in which the tables receive a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// The place holds JSON, which can be looked at as it is.
+pub enum PlaceForm {
+    /// The place holds JSON, which is validated directly.
     Json,
-    /// The place holds a type, which is written as JSON first.
+    /// The place holds a typed value, which is written as JSON first.
     Typed,
 }
 
-/// A variant of an enum.
+/// The check of one enum variant.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Arm {
-    /// Its Rust name.
+pub struct VariantArm {
     pub variant: String,
-    /// What has to hold of the value in it, bound as `value`.
+    /// The condition on the variant's content, bound as `value`.
     pub check: Check,
 }
 
-/// A look at one value.
+/// A test of a single value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Test {
-    /// What the value's own type checks.
-    Valid(Place),
-    /// What the tables say of several schemas together.
-    Tables(Place, Form, Vec<SchemaId>),
-    /// What the tables say of a text that stands in no place of its own.
-    TextTables(Text, Vec<SchemaId>),
+pub enum ValueTest {
+    /// The value passes its own type's check.
+    Valid(ValuePlace),
+    /// The value satisfies several schemas, by the tables.
+    Tables(ValuePlace, PlaceForm, Vec<SchemaId>),
+    /// A string that is not a place by itself satisfies several schemas, by the tables.
+    StringTables(StringOperand, Vec<SchemaId>),
     /// A boolean is `true`.
-    True(Place),
-    /// An optional member is there.
-    There(Place),
-    /// An optional member is absent, or this holds of its value.
-    IfThere(Place, Box<Check>),
-    /// None of the members that a struct does not declare has the name of one that it does.
-    Apart(Place, TypeId),
-    /// The value can be written: nothing in it has a member twice.
-    Writable(Place),
-    /// A map has a member.
-    Contains(Place, String),
-    /// A map does not have a member, or this holds of its value.
-    IfContains(Place, String, Box<Check>),
-    /// This holds of every element of an array.
-    Elements(Place, Box<Check>),
-    /// This holds of every value of a map.
-    Values(Place, Box<Check>),
-    /// This holds of every name in a map.
-    Names(Place, Box<Check>),
-    /// This holds of every member of a map: `name` and `value` are bound.
-    Members(Place, Box<Check>),
-    /// So many of something.
-    Count(Counted, Order, u64),
-    /// No two elements are equal.
-    Distinct(Place),
-    /// A text is one of these.
-    TextIn(Text, Vec<String>),
-    /// A pattern matches.
-    Matches(Text, String),
-    /// It has a format.
-    Format(Text, Format),
-    /// It has a format that a type is made for: the type's name and the format's.
-    Parses(Text, String, String),
+    True(ValuePlace),
+    IsPresent(ValuePlace),
+    /// An optional property is absent or satisfies the check.
+    IfPresent(ValuePlace, Box<Check>),
+    /// No undeclared property of a struct has the name of a declared one.
+    RestIsDisjoint(ValuePlace, TypeId),
+    /// The value can be written: no object in it has a duplicate property.
+    Writable(ValuePlace),
+    Contains(ValuePlace, String),
+    /// A map lacks a property, or its value satisfies the check.
+    IfContains(ValuePlace, String, Box<Check>),
+    /// Every element of an array satisfies the check.
+    Elements(ValuePlace, Box<Check>),
+    /// Every value of a map satisfies the check.
+    Values(ValuePlace, Box<Check>),
+    /// Every name in a map satisfies the check.
+    Names(ValuePlace, Box<Check>),
+    /// Every entry of a map satisfies the check; `name` and `value` are bound.
+    Members(ValuePlace, Box<Check>),
+    Count(CountOperand, ComparisonOperator, u64),
+    Distinct(ValuePlace),
+    StringIn(StringOperand, Vec<String>),
+    Matches(StringOperand, String),
+    Format(StringOperand, StringFormat),
+    /// A string has a format that is mapped to a type: names of the type and of the format.
+    MappedFormat(StringOperand, String, String),
     /// A machine integer is one of these.
-    IntIn(Place, Vec<i128>),
-    /// A machine integer and a bound.
-    IntBound(Place, Order, i128),
-    /// A machine integer is a multiple of a machine integer.
-    IntMultiple(Place, i64),
+    IntIn(ValuePlace, Vec<i128>),
+    /// A machine integer compares with a bound.
+    IntBound(ValuePlace, ComparisonOperator, i128),
+    /// A machine integer is a multiple of another.
+    IntMultiple(ValuePlace, i64),
     /// An exact number is one of these.
-    NumberIn(Place, Vec<Number>),
-    /// Any number and a bound.
-    NumberBound(Numeric, Order, Number),
-    /// Any number is a multiple of another.
-    NumberMultiple(Numeric, Number),
-    /// An exact number is whole.
-    Whole(Place),
+    NumberIn(ValuePlace, Vec<Number>),
+    NumberBound(NumberOperand, ComparisonOperator, Number),
+    /// A number is a multiple of another.
+    NumberMultiple(NumberOperand, Number),
+    Integral(ValuePlace),
     /// A string enumeration holds one of these variants.
-    Listed(Place, TypeId, Vec<String>),
-    /// An open enumeration holds a listed value, or this holds of its `text`.
-    Unlisted(Place, Box<Check>),
-    /// `null`, or this holds of the value.
+    Listed(ValuePlace, TypeId, Vec<String>),
+    /// An open enumeration holds a listed value, or its `text` satisfies the check.
+    Unlisted(ValuePlace, Box<Check>),
+    /// The value is `null` where allowed, or satisfies the check.
     Nullable {
-        /// What is looked at.
-        at: Place,
-        /// Whether it stands behind a pointer.
+        at: ValuePlace,
+        /// True if the value is behind a pointer.
         boxed: bool,
-        /// What `null` comes to.
+        /// The result for `null`.
         null: bool,
-        /// What has to hold of any other value.
         value: Box<Check>,
     },
-    /// What has to hold depends on the variant.
     Variants {
-        /// What is looked at.
-        at: Place,
-        /// Whether it stands behind a pointer.
+        at: ValuePlace,
+        /// True if the value is behind a pointer.
         boxed: bool,
-        /// The enum.
         of: TypeId,
-        /// Every variant.
-        arms: Vec<Arm>,
-        /// The schemas for objects with an unknown tag, where such are kept; of none, all are fine.
+        arms: Vec<VariantArm>,
+        /// The schemas for objects with an unknown tag, if the type keeps them; an empty list accepts all.
         unknown: Option<Vec<SchemaId>>,
     },
 }
 
-impl Place {
+impl ValuePlace {
     pub(super) fn field(&self, name: &str) -> Self {
         Self::Field(Box::new(self.clone()), name.to_owned())
     }
@@ -210,7 +181,7 @@ impl Place {
         Self::Rest(Box::new(self.clone()))
     }
 
-    pub(super) fn inside(&self) -> Self {
+    pub(super) fn newtype_value(&self) -> Self {
         Self::Inside(Box::new(self.clone()))
     }
 
@@ -219,14 +190,14 @@ impl Place {
     }
 }
 
-impl From<Test> for Check {
-    fn from(test: Test) -> Self {
+impl From<ValueTest> for Check {
+    fn from(test: ValueTest) -> Self {
         Self::Test(test)
     }
 }
 
 impl Check {
-    /// Both hold.
+    /// Combines two checks that must both hold.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -245,8 +216,8 @@ impl Check {
         }
     }
 
-    /// Both hold; what both say of the values in one place is said at once.
-    pub(super) fn joined(self, other: &Self) -> Self {
+    /// As [`Check::and`], but merges tests of the same place.
+    pub(super) fn merge(self, other: &Self) -> Self {
         let more = match other {
             All(more) => more.as_slice(),
             Always => &[],
@@ -258,8 +229,8 @@ impl Check {
             one => vec![one],
         };
         for one in more {
-            let takes = |said: &mut Self| match (said, one) {
-                (Self::Test(said), Self::Test(one)) => said.takes(one),
+            let takes = |current: &mut Self| match (current, one) {
+                (Self::Test(current), Self::Test(one)) => current.try_merge(one),
                 _ => false,
             };
             if !all.iter_mut().any(takes) {
@@ -269,7 +240,7 @@ impl Check {
         Self::all(all)
     }
 
-    /// One or both hold.
+    /// Combines two checks of which at least one must hold.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -288,9 +259,9 @@ impl Check {
         }
     }
 
-    /// It does not hold.
+    /// Negates a check.
     #[must_use]
-    #[allow(clippy::should_implement_trait, reason = "it stands beside `and` and `or`")]
+    #[allow(clippy::should_implement_trait, reason = "named like `and` and `or`")]
     pub fn not(self) -> Self {
         match self {
             Always => Never,
@@ -300,15 +271,15 @@ impl Check {
         }
     }
 
-    /// All hold.
+    /// Combines checks that must all hold.
     #[must_use]
     pub fn all(checks: impl IntoIterator<Item = Self>) -> Self {
         checks.into_iter().fold(Always, Self::and)
     }
 
-    /// As [`Check::all`] of what several schemas say, which may be the same.
+    /// As [`Check::all`], without duplicates.
     #[must_use]
-    pub fn distinct(checks: Vec<Self>) -> Self {
+    pub fn all_distinct(checks: Vec<Self>) -> Self {
         let mut seen: Vec<Self> = Vec::new();
         for check in checks {
             if !seen.contains(&check) {
@@ -318,7 +289,7 @@ impl Check {
         Self::all(seen)
     }
 
-    /// Exactly one holds.
+    /// Combines checks of which exactly one must hold.
     #[must_use]
     pub fn exactly_one(checks: Vec<Self>) -> Self {
         let sure = checks.iter().filter(|check| **check == Always).count();
@@ -328,18 +299,18 @@ impl Check {
             (0, 0) | (2.., _) => Never,
             (1, _) => open.into_iter().fold(Never, Self::or).not(),
             (0, 1) => open.remove(0),
-            (0, _) => One(open),
+            (0, _) => ExactlyOne(open),
         }
     }
 
-    /// What is settled.
+    /// Returns a check with a constant result.
     #[must_use]
-    pub const fn known(holds: bool) -> Self {
+    pub const fn from_bool(holds: bool) -> Self {
         if holds { Always } else { Never }
     }
 
-    /// Puts a check into a test; what is settled is the same for all, or is said by `never`.
-    pub(super) fn within(self, never: Self, build: impl FnOnce(Box<Self>) -> Test) -> Self {
+    /// Wraps a check into a test; `Always` stays, and `Never` becomes `never`.
+    pub(super) fn wrap_in(self, never: Self, build: impl FnOnce(Box<Self>) -> ValueTest) -> Self {
         match self {
             Always => Always,
             Never => never,
@@ -347,31 +318,32 @@ impl Check {
         }
     }
 
-    /// Whether the tables are asked somewhere in it, values of other types aside.
+    /// Returns true if the check uses the tables, not counting the checks of other types.
     #[must_use]
-    pub fn asks_tables(&self) -> bool {
+    pub fn uses_tables(&self) -> bool {
         match self {
             Always | Never => false,
-            All(all) | Any(all) | One(all) => all.iter().any(Self::asks_tables),
-            Not(inner) => inner.asks_tables(),
-            Self::If(parts) => parts.iter().any(Self::asks_tables),
-            Self::Test(test) => test.asks_tables(),
+            All(all) | Any(all) | ExactlyOne(all) => all.iter().any(Self::uses_tables),
+            Not(inner) => inner.uses_tables(),
+            Self::If(parts) => parts.iter().any(Self::uses_tables),
+            Self::Test(test) => test.uses_tables(),
         }
     }
 }
 
-impl Test {
-    /// Takes up what another test says of the same values, if it is of the same kind.
-    fn takes(&mut self, other: &Self) -> bool {
-        let join = |said: &mut Check, other: &Check| *said = std::mem::replace(said, Always).joined(other);
+impl ValueTest {
+    /// Merges another test of the same place and kind into this one; returns false if that is impossible.
+    fn try_merge(&mut self, other: &Self) -> bool {
+        let join =
+            |current: &mut Check, other: &Check| *current = std::mem::replace(current, Always).merge(other);
         match (self, other) {
-            (Self::IfThere(at, said), Self::IfThere(of, other))
-            | (Self::Elements(at, said), Self::Elements(of, other))
-            | (Self::Values(at, said), Self::Values(of, other))
+            (Self::IfPresent(at, current), Self::IfPresent(of, other))
+            | (Self::Elements(at, current), Self::Elements(of, other))
+            | (Self::Values(at, current), Self::Values(of, other))
             | (
-                Self::Nullable { at, value: said, .. },
+                Self::Nullable { at, value: current, .. },
                 Self::Nullable { at: of, null: true, value: other, .. },
-            ) if at == of => join(said, other),
+            ) if at == of => join(current, other),
             (Self::Variants { at, arms, .. }, Self::Variants { at: of, arms: others, unknown, .. })
                 if at == of && unknown.as_ref().is_none_or(Vec::is_empty) =>
             {
@@ -382,10 +354,10 @@ impl Test {
         true
     }
 
-    /// The checks in it.
-    pub(super) fn inner(&self) -> Vec<&Check> {
+    /// Returns the checks nested in this test.
+    pub(super) fn inner_checks(&self) -> Vec<&Check> {
         match self {
-            Self::IfThere(_, inner)
+            Self::IfPresent(_, inner)
             | Self::IfContains(_, _, inner)
             | Self::Elements(_, inner)
             | Self::Values(_, inner)
@@ -398,11 +370,11 @@ impl Test {
         }
     }
 
-    fn asks_tables(&self) -> bool {
+    fn uses_tables(&self) -> bool {
         match self {
-            Self::Tables(..) | Self::TextTables(..) => true,
+            Self::Tables(..) | Self::StringTables(..) => true,
             Self::Variants { unknown: Some(ids), .. } if !ids.is_empty() => true,
-            _ => self.inner().into_iter().any(Check::asks_tables),
+            _ => self.inner_checks().into_iter().any(Check::uses_tables),
         }
     }
 }

@@ -1,46 +1,48 @@
-//! How many: members of a struct, elements, and whether a member is there at all.
+//! Checks of counts and presence: properties of structs, elements, and whether a property is present.
 
 use super::check::{
     Check::{self, Always, Never},
-    Counted, Order, Place, Test,
+    ComparisonOperator, CountOperand, ValuePlace, ValueTest,
 };
 use crate::{
     schema::Schema,
-    shape::{Field, Struct},
+    shape::{StructBody, StructField},
 };
 
-pub(super) fn present(field: &Field, place: &Place) -> Check {
-    if field.required { Always } else { Test::There(place.field(&field.name)).into() }
+pub(super) fn presence_check(field: &StructField, place: &ValuePlace) -> Check {
+    if field.required { Always } else { ValueTest::IsPresent(place.field(&field.name)).into() }
 }
 
-/// Whether a struct has a member, declared or not.
-pub(super) fn has_member(body: &Struct, name: &str, place: &Place) -> Check {
+/// Tests whether a struct has a property, declared or not.
+pub(super) fn has_member(body: &StructBody, name: &str, place: &ValuePlace) -> Check {
     match body.fields.iter().find(|f| f.wire == name) {
-        Some(field) => present(field, place),
-        None => Test::Contains(place.rest(), name.to_owned()).into(),
+        Some(field) => presence_check(field, place),
+        None => ValueTest::Contains(place.rest(), name.to_owned()).into(),
     }
 }
 
-pub(super) fn count_bounds(s: &Schema, body: &Struct, place: &Place) -> Check {
+pub(super) fn count_bounds(s: &Schema, body: &StructBody, place: &ValuePlace) -> Check {
     let least = body.fields.iter().filter(|f| f.required).count();
     let sometimes = || body.fields.iter().filter(|f| !f.required).map(|f| f.name.clone()).collect();
     let count = |order, limit| {
-        Check::from(Test::Count(Counted::Members(place.clone(), least, sometimes()), order, limit))
+        Check::from(ValueTest::Count(CountOperand::Members(place.clone(), least, sometimes()), order, limit))
     };
     let least = least as u64;
-    // What the required members settle is no comparison.
-    let min = s.min_properties.filter(|&m| m > least).map(|m| count(Order::AtLeast, m));
-    let max = s.max_properties.map(|m| if m < least { Never } else { count(Order::AtMost, m) });
+    // The required properties satisfy smaller limits by themselves.
+    let min = s.min_properties.filter(|&m| m > least).map(|m| count(ComparisonOperator::AtLeast, m));
+    let max = s.max_properties.map(|m| if m < least { Never } else { count(ComparisonOperator::AtMost, m) });
     Check::all(min.into_iter().chain(max))
 }
 
-pub(super) fn length(min: Option<u64>, max: Option<u64>, counted: &Counted) -> Check {
-    let min = min.filter(|&m| m > 0).map(|m| Test::Count(counted.clone(), Order::AtLeast, m).into());
-    let max = max.map(|m| Test::Count(counted.clone(), Order::AtMost, m).into());
+pub(super) fn length_bounds(min: Option<u64>, max: Option<u64>, counted: &CountOperand) -> Check {
+    let min = min
+        .filter(|&m| m > 0)
+        .map(|m| ValueTest::Count(counted.clone(), ComparisonOperator::AtLeast, m).into());
+    let max = max.map(|m| ValueTest::Count(counted.clone(), ComparisonOperator::AtMost, m).into());
     Check::all(min.into_iter().chain(max))
 }
 
-/// Nothing is in a map or an array.
-pub(super) fn empty(place: &Place) -> Check {
-    Test::Count(Counted::Length(place.clone()), Order::AtMost, 0).into()
+/// Tests that a map or an array is empty.
+pub(super) fn emptiness_check(place: &ValuePlace) -> Check {
+    ValueTest::Count(CountOperand::Length(place.clone()), ComparisonOperator::AtMost, 0).into()
 }

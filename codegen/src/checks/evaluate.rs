@@ -1,314 +1,357 @@
-//! What a check says of a value, found out without a compiler.
+//! Evaluates checks for a value without compiling them.
 //!
-//! The value is [`Held`], as a generated type would hold it, and a test that does not fit what
-//! stands at its place is an error here where it would be one for the compiler.
+//! The value is a [`TypedValue`], as a generated type would hold it. A test that does not fit its value is an
+//! error here, where the compiler would report one.
 
 use contract_runtime::{Json, Number};
 
-use super::{Check, Checks, Counted, Form, Numeric, Order, Place, Test, Text};
+use super::{
+    Check, ComparisonOperator, CountOperand, NumberOperand, PlaceForm, StringOperand, TypeChecks, ValuePlace,
+    ValueTest,
+};
 use crate::{
-    formats::judge,
-    held::{Held, is_apart, is_writable, whole, write},
+    formats::format_check,
     schema::SchemaId,
-    shape::{Body, Shapes, TypeId},
+    shape::{Shapes, TypeBody, TypeId},
     tables::TableSet,
+    typed_value::{TypedValue, has_disjoint_rest, has_unique_members, integer_number, write_value},
 };
 
-/// A test that the compiler would not take; what it is.
+/// A test that does not fit the type of its value and would not compile; the description.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IllTyped(pub String);
+pub struct IllTypedTest(pub String);
 
-/// Runs the checks of a contract.
+/// Evaluates the checks of a contract.
 #[derive(Debug)]
 pub struct Evaluator<'a> {
-    /// The types.
     pub shapes: &'a Shapes,
-    /// What the tables say.
     pub tables: &'a TableSet<'a>,
-    /// What each type has to check.
-    pub checks: &'a Checks,
+    pub checks: &'a TypeChecks,
 }
 
-/// What the names in a check stand for.
+/// The values bound to the names that a check uses.
 #[derive(Clone, Copy)]
-struct Scene<'h> {
-    own: &'h Held,
-    bound: Option<&'h Held>,
+struct BoundValues<'h> {
+    own: &'h TypedValue,
+    bound: Option<&'h TypedValue>,
     name: Option<&'h str>,
     text: Option<&'h str>,
 }
 
-type Answer<T> = Result<T, IllTyped>;
+type EvaluationResult<T> = Result<T, IllTypedTest>;
 
-fn wrong<T>(what: &str, found: impl std::fmt::Debug) -> Answer<T> {
-    Err(IllTyped(format!("{what}: {found:?}")))
+fn ill_typed<T>(what: &str, found: impl std::fmt::Debug) -> EvaluationResult<T> {
+    Err(IllTypedTest(format!("{what}: {found:?}")))
 }
 
 impl Evaluator<'_> {
-    /// What `is_valid` of a value's own type says; types that are not generated have none.
+    /// Evaluates `is_valid` of a value of a generated type.
     ///
     /// # Errors
-    /// When a check does not fit its type.
-    pub fn is_valid(&self, held: &Held) -> Answer<bool> {
-        let (Held::Struct(id, ..)
-        | Held::Variant(id, ..)
-        | Held::UnknownTag(id, _)
-        | Held::Listed(id, _)
-        | Held::Unlisted(id, _)
-        | Held::New(id, _)) = held
+    /// Returns an error if a check does not fit its type, or if the type is not generated.
+    pub fn is_valid(&self, held: &TypedValue) -> EvaluationResult<bool> {
+        let (TypedValue::Struct(id, ..)
+        | TypedValue::Variant(id, ..)
+        | TypedValue::UnknownTag(id, _)
+        | TypedValue::Listed(id, _)
+        | TypedValue::Unlisted(id, _)
+        | TypedValue::Newtype(id, _)) = held
         else {
-            return wrong("a type without `is_valid`", held);
+            return ill_typed("a type without `is_valid`", held);
         };
-        self.holds(self.checks.of(*id), Scene { own: held, bound: None, name: None, text: None })
+        self.evaluate_check(
+            self.checks.for_type(*id),
+            BoundValues { own: held, bound: None, name: None, text: None },
+        )
     }
 
-    fn holds(&self, check: &Check, scene: Scene<'_>) -> Answer<bool> {
-        let count = |checks: &[Check]| -> Answer<usize> {
-            checks.iter().try_fold(0, |count, check| Ok(count + usize::from(self.holds(check, scene)?)))
+    fn evaluate_check(&self, check: &Check, scene: BoundValues<'_>) -> EvaluationResult<bool> {
+        let count = |checks: &[Check]| -> EvaluationResult<usize> {
+            checks
+                .iter()
+                .try_fold(0, |count, check| Ok(count + usize::from(self.evaluate_check(check, scene)?)))
         };
         Ok(match check {
             Check::Always => true,
             Check::Never => false,
             Check::All(all) => count(all)? == all.len(),
             Check::Any(any) => count(any)? > 0,
-            Check::One(all) => count(all)? == 1,
-            Check::Not(inner) => !self.holds(inner, scene)?,
+            Check::ExactlyOne(all) => count(all)? == 1,
+            Check::Not(inner) => !self.evaluate_check(inner, scene)?,
             Check::If(parts) => {
                 let [condition, then, otherwise] = &**parts;
-                self.holds(if self.holds(condition, scene)? { then } else { otherwise }, scene)?
+                self.evaluate_check(
+                    if self.evaluate_check(condition, scene)? { then } else { otherwise },
+                    scene,
+                )?
             }
-            Check::Test(test) => self.test(test, scene)?,
+            Check::Test(test) => self.evaluate_test(test, scene)?,
         })
     }
 
-    fn test(&self, test: &Test, scene: Scene<'_>) -> Answer<bool> {
-        let with = |check: &Check, bound: &Held| self.holds(check, Scene { bound: Some(bound), ..scene });
+    fn evaluate_test(&self, test: &ValueTest, scene: BoundValues<'_>) -> EvaluationResult<bool> {
+        let with = |check: &Check, bound: &TypedValue| {
+            self.evaluate_check(check, BoundValues { bound: Some(bound), ..scene })
+        };
         Ok(match test {
-            Test::Valid(at) => self.is_valid(self.at(at, scene)?)?,
-            Test::Tables(at, form, ids) => match (self.at(at, scene)?, form) {
-                (Held::Json(json), Form::Json) => self.tables_say(ids, json),
-                (other, Form::Json) => return wrong("no JSON", other),
-                (held, Form::Typed) => {
-                    is_writable(self.shapes, held) && self.tables_say(ids, &write(self.shapes, held))
+            ValueTest::Valid(at) => self.is_valid(self.value_at(at, scene)?)?,
+            ValueTest::Tables(at, form, ids) => match (self.value_at(at, scene)?, form) {
+                (TypedValue::Json(json), PlaceForm::Json) => self.is_valid_by_tables(ids, json),
+                (other, PlaceForm::Json) => return ill_typed("no JSON", other),
+                (held, PlaceForm::Typed) => {
+                    has_unique_members(self.shapes, held)
+                        && self.is_valid_by_tables(ids, &write_value(self.shapes, held))
                 }
             },
-            Test::TextTables(text, ids) => {
-                self.tables_say(ids, &Json::String(self.text(text, scene)?.to_owned()))
+            ValueTest::StringTables(text, ids) => {
+                self.is_valid_by_tables(ids, &Json::String(self.string_operand(text, scene)?.to_owned()))
             }
-            Test::True(at) => match self.at(at, scene)? {
-                Held::Bool(value) => *value,
-                other => return wrong("no boolean", other),
+            ValueTest::True(at) => match self.value_at(at, scene)? {
+                TypedValue::Bool(value) => *value,
+                other => return ill_typed("no boolean", other),
             },
-            Test::There(at) => self.optional(at, scene)?.is_some(),
-            Test::IfThere(at, check) => match self.optional(at, scene)? {
+            ValueTest::IsPresent(at) => self.optional_field(at, scene)?.is_some(),
+            ValueTest::IfPresent(at, check) => match self.optional_field(at, scene)? {
                 Some(value) => with(check, value)?,
                 None => true,
             },
-            Test::Apart(at, of) => match self.at(at, scene)? {
-                Held::Struct(id, _, rest) if id == of => is_apart(self.shapes, *id, rest),
-                other => return wrong("another type than the struct", other),
+            ValueTest::RestIsDisjoint(at, of) => match self.value_at(at, scene)? {
+                TypedValue::Struct(id, _, rest) if id == of => has_disjoint_rest(self.shapes, *id, rest),
+                other => return ill_typed("another type than the struct", other),
             },
-            Test::Writable(at) => is_writable(self.shapes, self.at(at, scene)?),
-            Test::Contains(at, name) => self.members(at, scene)?.iter().any(|(known, _)| known == name),
-            Test::IfContains(at, name, check) => {
-                match self.members(at, scene)?.iter().find(|(known, _)| known == name) {
+            ValueTest::Writable(at) => has_unique_members(self.shapes, self.value_at(at, scene)?),
+            ValueTest::Contains(at, name) => {
+                self.map_members(at, scene)?.iter().any(|(known, _)| known == name)
+            }
+            ValueTest::IfContains(at, name, check) => {
+                match self.map_members(at, scene)?.iter().find(|(known, _)| known == name) {
                     Some((_, value)) => with(check, value)?,
                     None => true,
                 }
             }
-            Test::Elements(at, check) => match self.at(at, scene)? {
-                Held::Vec(items) => all(items, |item| with(check, item))?,
-                other => return wrong("no array", other),
+            ValueTest::Elements(at, check) => match self.value_at(at, scene)? {
+                TypedValue::Vec(items) => all_hold(items, |item| with(check, item))?,
+                other => return ill_typed("no array", other),
             },
-            Test::Values(at, check) => all(self.members(at, scene)?, |(_, value)| with(check, value))?,
-            Test::Names(at, check) => all(self.members(at, scene)?, |(name, _)| {
-                self.holds(check, Scene { name: Some(name), ..scene })
+            ValueTest::Values(at, check) => {
+                all_hold(self.map_members(at, scene)?, |(_, value)| with(check, value))?
+            }
+            ValueTest::Names(at, check) => all_hold(self.map_members(at, scene)?, |(name, _)| {
+                self.evaluate_check(check, BoundValues { name: Some(name), ..scene })
             })?,
-            Test::Members(at, check) => all(self.members(at, scene)?, |(name, value)| {
-                self.holds(check, Scene { name: Some(name), bound: Some(value), ..scene })
+            ValueTest::Members(at, check) => all_hold(self.map_members(at, scene)?, |(name, value)| {
+                self.evaluate_check(check, BoundValues { name: Some(name), bound: Some(value), ..scene })
             })?,
-            Test::Count(counted, order, limit) => order.holds(&self.count(counted, scene)?, limit),
-            Test::Distinct(at) => match self.at(at, scene)? {
-                Held::Vec(all) => {
-                    let items: Vec<Json> = all.iter().map(|item| write(self.shapes, item)).collect();
-                    let are_writable = || all.iter().all(|item| is_writable(self.shapes, item));
+            ValueTest::Count(counted, order, limit) => order.compare(&self.count_of(counted, scene)?, limit),
+            ValueTest::Distinct(at) => match self.value_at(at, scene)? {
+                TypedValue::Vec(all) => {
+                    let items: Vec<Json> = all.iter().map(|item| write_value(self.shapes, item)).collect();
+                    let are_writable = || all.iter().all(|item| has_unique_members(self.shapes, item));
                     (items.len() < 2 || are_writable())
                         && items.iter().enumerate().all(|(at, item)| !items[..at].contains(item))
                 }
-                other => return wrong("no array", other),
+                other => return ill_typed("no array", other),
             },
-            Test::TextIn(text, values) => {
-                let text = self.text(text, scene)?;
+            ValueTest::StringIn(text, values) => {
+                let text = self.string_operand(text, scene)?;
                 values.iter().any(|value| value == text)
             }
-            Test::Matches(text, pattern) => self.tables.is_match(pattern, self.text(text, scene)?),
-            Test::Format(text, format) => format.is_match(self.text(text, scene)?),
-            Test::Parses(text, _, format) => judge(format)(self.text(text, scene)?),
-            Test::IntIn(at, values) => values.contains(&self.int(at, scene)?),
-            Test::IntBound(at, order, limit) => order.holds(&self.int(at, scene)?, limit),
-            Test::IntMultiple(at, divisor) => self.int(at, scene)? % i128::from(*divisor) == 0,
-            Test::NumberIn(at, values) => values.contains(&self.exact(at, scene)?),
-            Test::NumberBound(of, order, limit) => order.holds(&self.number(of, scene)?, limit),
-            Test::NumberMultiple(of, divisor) => self.number(of, scene)?.is_multiple_of(divisor),
-            Test::Whole(at) => self.exact(at, scene)?.is_integer(),
-            Test::Listed(at, of, names) => match self.at(at, scene)? {
-                Held::Listed(id, index) if id == of => names.contains(&self.listed(*id, *index)?.1),
-                Held::Unlisted(id, _) if id == of => false,
-                other => return wrong("another type than the enumeration", other),
+            ValueTest::Matches(text, pattern) => {
+                self.tables.is_match(pattern, self.string_operand(text, scene)?)
+            }
+            ValueTest::Format(text, format) => format.is_match(self.string_operand(text, scene)?),
+            ValueTest::MappedFormat(text, _, format) => {
+                format_check(format)(self.string_operand(text, scene)?)
+            }
+            ValueTest::IntIn(at, values) => values.contains(&self.integer_at(at, scene)?),
+            ValueTest::IntBound(at, order, limit) => order.compare(&self.integer_at(at, scene)?, limit),
+            ValueTest::IntMultiple(at, divisor) => self.integer_at(at, scene)? % i128::from(*divisor) == 0,
+            ValueTest::NumberIn(at, values) => values.contains(&self.number_at(at, scene)?),
+            ValueTest::NumberBound(of, order, limit) => {
+                order.compare(&self.number_operand(of, scene)?, limit)
+            }
+            ValueTest::NumberMultiple(of, divisor) => self.number_operand(of, scene)?.is_multiple_of(divisor),
+            ValueTest::Integral(at) => self.number_at(at, scene)?.is_integer(),
+            ValueTest::Listed(at, of, names) => match self.value_at(at, scene)? {
+                TypedValue::Listed(id, index) if id == of => names.contains(&self.enum_value(*id, *index)?.1),
+                TypedValue::Unlisted(id, _) if id == of => false,
+                other => return ill_typed("another type than the enumeration", other),
             },
-            Test::Unlisted(at, check) => match self.at(at, scene)? {
-                Held::Unlisted(_, text) => self.holds(check, Scene { text: Some(text), ..scene })?,
-                Held::Listed(..) => true,
-                other => return wrong("no enumeration", other),
+            ValueTest::Unlisted(at, check) => match self.value_at(at, scene)? {
+                TypedValue::Unlisted(_, text) => {
+                    self.evaluate_check(check, BoundValues { text: Some(text), ..scene })?
+                }
+                TypedValue::Listed(..) => true,
+                other => return ill_typed("no enumeration", other),
             },
-            Test::Nullable { at, null, value, .. } => match self.at(at, scene)? {
-                Held::Null => *null,
-                Held::Value(inner) => with(value, inner)?,
-                other => return wrong("not nullable", other),
+            ValueTest::Nullable { at, null, value, .. } => match self.value_at(at, scene)? {
+                TypedValue::Null => *null,
+                TypedValue::NonNull(inner) => with(value, inner)?,
+                other => return ill_typed("not nullable", other),
             },
-            Test::Variants { at, of, arms, unknown, .. } => match (self.at(at, scene)?, unknown) {
-                (Held::Variant(id, index, inner), _) if id == of => match arms.get(*index) {
+            ValueTest::Variants { at, of, arms, unknown, .. } => match (self.value_at(at, scene)?, unknown) {
+                (TypedValue::Variant(id, index, inner), _) if id == of => match arms.get(*index) {
                     Some(arm) => with(&arm.check, inner)?,
-                    None => return wrong("no such variant", index),
+                    None => return ill_typed("no such variant", index),
                 },
-                (Held::UnknownTag(id, json), Some(ids)) if id == of => self.tables_say(ids, json),
-                (other, _) => return wrong("another type than the enum", other),
+                (TypedValue::UnknownTag(id, json), Some(ids)) if id == of => {
+                    self.is_valid_by_tables(ids, json)
+                }
+                (other, _) => return ill_typed("another type than the enum", other),
             },
         })
     }
 
-    fn tables_say(&self, ids: &[SchemaId], json: &Json) -> bool {
+    fn is_valid_by_tables(&self, ids: &[SchemaId], json: &Json) -> bool {
         ids.iter().all(|id| self.tables.is_valid(*id, json))
     }
 
-    fn at<'h>(&self, place: &Place, scene: Scene<'h>) -> Answer<&'h Held> {
+    fn value_at<'h>(&self, place: &ValuePlace, scene: BoundValues<'h>) -> EvaluationResult<&'h TypedValue> {
         Ok(match place {
-            Place::Own => scene.own,
-            Place::Bound => match scene.bound {
+            ValuePlace::Own => scene.own,
+            ValuePlace::Bound => match scene.bound {
                 Some(bound) => bound,
-                None => return wrong("nothing is bound", place),
+                None => return ill_typed("nothing is bound", place),
             },
-            Place::Field(..) => match self.field(place, scene)? {
+            ValuePlace::Field(..) => match self.field_at(place, scene)? {
                 (Some(value), true) => value,
-                (value, _) => return wrong("an optional member as it is", value),
+                (value, _) => return ill_typed("an optional member as it is", value),
             },
-            Place::Rest(of) => match self.at(of, scene)? {
-                Held::Struct(_, _, rest) => rest,
-                other => return wrong("no struct", other),
+            ValuePlace::Rest(of) => match self.value_at(of, scene)? {
+                TypedValue::Struct(_, _, rest) => rest,
+                other => return ill_typed("no struct", other),
             },
-            Place::Inside(of) => match self.at(of, scene)? {
-                Held::New(_, inner) => inner,
-                other => return wrong("no newtype", other),
+            ValuePlace::Inside(of) => match self.value_at(of, scene)? {
+                TypedValue::Newtype(_, inner) => inner,
+                other => return ill_typed("no newtype", other),
             },
-            Place::Element(of, index) => match self.at(of, scene)? {
-                Held::Tuple(items) if *index < items.len() => &items[*index],
-                other => return wrong("no such tuple", other),
+            ValuePlace::Element(of, index) => match self.value_at(of, scene)? {
+                TypedValue::Tuple(items) if *index < items.len() => &items[*index],
+                other => return ill_typed("no such tuple", other),
             },
         })
     }
 
-    /// A field's value and whether it is always there.
-    fn field<'h>(&self, place: &Place, scene: Scene<'h>) -> Answer<(Option<&'h Held>, bool)> {
-        let Place::Field(of, name) = place else { return wrong("no field", place) };
-        let Held::Struct(id, fields, _) = self.at(of, scene)? else { return wrong("no struct around", name) };
-        let Body::Struct(body) = &self.shapes.get(*id).body else { return wrong("no struct", id) };
+    /// Returns a field's value and whether the field is required.
+    fn field_at<'h>(
+        &self,
+        place: &ValuePlace,
+        scene: BoundValues<'h>,
+    ) -> EvaluationResult<(Option<&'h TypedValue>, bool)> {
+        let ValuePlace::Field(of, name) = place else { return ill_typed("no field", place) };
+        let TypedValue::Struct(id, fields, _) = self.value_at(of, scene)? else {
+            return ill_typed("no struct around", name);
+        };
+        let TypeBody::Struct(body) = &self.shapes.get(*id).body else { return ill_typed("no struct", id) };
         match body.fields.iter().position(|field| field.name == *name && !field.omitted) {
             Some(at) => Ok((fields[at].as_ref(), body.fields[at].required)),
-            None => wrong("no such field", name),
+            None => ill_typed("no such field", name),
         }
     }
 
-    fn optional<'h>(&self, place: &Place, scene: Scene<'h>) -> Answer<Option<&'h Held>> {
-        match self.field(place, scene)? {
+    fn optional_field<'h>(
+        &self,
+        place: &ValuePlace,
+        scene: BoundValues<'h>,
+    ) -> EvaluationResult<Option<&'h TypedValue>> {
+        match self.field_at(place, scene)? {
             (value, false) => Ok(value),
-            (value, true) => wrong("a required member as an optional one", value),
+            (value, true) => ill_typed("a required member as an optional one", value),
         }
     }
 
-    fn members<'h>(&self, place: &Place, scene: Scene<'h>) -> Answer<&'h [(String, Held)]> {
-        match self.at(place, scene)? {
-            Held::Map(members) => Ok(members),
-            other => wrong("no map", other),
+    fn map_members<'h>(
+        &self,
+        place: &ValuePlace,
+        scene: BoundValues<'h>,
+    ) -> EvaluationResult<&'h [(String, TypedValue)]> {
+        match self.value_at(place, scene)? {
+            TypedValue::Map(members) => Ok(members),
+            other => ill_typed("no map", other),
         }
     }
 
-    fn listed(&self, id: TypeId, index: usize) -> Answer<&(String, String, Option<String>)> {
+    fn enum_value(&self, id: TypeId, index: usize) -> EvaluationResult<&(String, String, Option<String>)> {
         match &self.shapes.get(id).body {
-            Body::Enum(list) if index < list.values.len() => Ok(&list.values[index]),
-            other => wrong("no such value", other),
+            TypeBody::Enum(list) if index < list.values.len() => Ok(&list.values[index]),
+            other => ill_typed("no such value", other),
         }
     }
 
-    fn text<'s>(&'s self, text: &Text, scene: Scene<'s>) -> Answer<&'s str> {
+    fn string_operand<'s>(
+        &'s self,
+        text: &StringOperand,
+        scene: BoundValues<'s>,
+    ) -> EvaluationResult<&'s str> {
         match text {
-            Text::Name => scene.name.map_or_else(|| wrong("no name is bound", text), Ok),
-            Text::Unlisted => scene.text.map_or_else(|| wrong("no text is bound", text), Ok),
-            Text::String(at) => match self.at(at, scene)? {
-                Held::String(text) => Ok(text),
-                other => wrong("no string", other),
+            StringOperand::Name => scene.name.map_or_else(|| ill_typed("no name is bound", text), Ok),
+            StringOperand::Unlisted => scene.text.map_or_else(|| ill_typed("no text is bound", text), Ok),
+            StringOperand::String(at) => match self.value_at(at, scene)? {
+                TypedValue::String(text) => Ok(text),
+                other => ill_typed("no string", other),
             },
-            Text::Secret(at) => match self.at(at, scene)? {
-                Held::Secret(text) => Ok(text),
-                other => wrong("no secret", other),
+            StringOperand::Secret(at) => match self.value_at(at, scene)? {
+                TypedValue::Secret(text) => Ok(text),
+                other => ill_typed("no secret", other),
             },
-            Text::Formatted(at, _) => match self.at(at, scene)? {
-                Held::Foreign(Json::String(text)) => Ok(text),
-                other => wrong("no text of a format", other),
+            StringOperand::Formatted(at, _) => match self.value_at(at, scene)? {
+                TypedValue::Replaced(Json::String(text)) => Ok(text),
+                other => ill_typed("no text of a format", other),
             },
-            Text::Listed(at) => match self.at(at, scene)? {
-                Held::Listed(id, index) => Ok(&self.listed(*id, *index)?.0),
-                Held::Unlisted(_, text) => Ok(text),
-                other => wrong("no enumeration", other),
+            StringOperand::Listed(at) => match self.value_at(at, scene)? {
+                TypedValue::Listed(id, index) => Ok(&self.enum_value(*id, *index)?.0),
+                TypedValue::Unlisted(_, text) => Ok(text),
+                other => ill_typed("no enumeration", other),
             },
         }
     }
 
-    fn int(&self, at: &Place, scene: Scene<'_>) -> Answer<i128> {
-        match self.at(at, scene)? {
-            Held::Int(value) => Ok(*value),
-            other => wrong("no integer", other),
+    fn integer_at(&self, at: &ValuePlace, scene: BoundValues<'_>) -> EvaluationResult<i128> {
+        match self.value_at(at, scene)? {
+            TypedValue::Int(value) => Ok(*value),
+            other => ill_typed("no integer", other),
         }
     }
 
-    fn exact(&self, at: &Place, scene: Scene<'_>) -> Answer<Number> {
-        match self.at(at, scene)? {
-            Held::Number(number) => Ok(number.clone()),
-            other => wrong("no number", other),
+    fn number_at(&self, at: &ValuePlace, scene: BoundValues<'_>) -> EvaluationResult<Number> {
+        match self.value_at(at, scene)? {
+            TypedValue::Number(number) => Ok(number.clone()),
+            other => ill_typed("no number", other),
         }
     }
 
-    fn number(&self, of: &Numeric, scene: Scene<'_>) -> Answer<Number> {
+    fn number_operand(&self, of: &NumberOperand, scene: BoundValues<'_>) -> EvaluationResult<Number> {
         match of {
-            Numeric::Int(at) => Ok(whole(self.int(at, scene)?)),
-            Numeric::Exact(at) => self.exact(at, scene),
+            NumberOperand::Int(at) => Ok(integer_number(self.integer_at(at, scene)?)),
+            NumberOperand::Exact(at) => self.number_at(at, scene),
         }
     }
 
-    fn count(&self, counted: &Counted, scene: Scene<'_>) -> Answer<u64> {
+    fn count_of(&self, counted: &CountOperand, scene: BoundValues<'_>) -> EvaluationResult<u64> {
         let count = match counted {
-            Counted::Length(at) => match self.at(at, scene)? {
-                Held::Vec(items) => items.len(),
-                Held::Map(members) => members.len(),
-                other => return wrong("nothing to count", other),
+            CountOperand::Length(at) => match self.value_at(at, scene)? {
+                TypedValue::Vec(items) => items.len(),
+                TypedValue::Map(members) => members.len(),
+                other => return ill_typed("nothing to count", other),
             },
-            Counted::Members(at, always, sometimes) => {
+            CountOperand::Members(at, always, sometimes) => {
                 let there = sometimes.iter().try_fold(0, |count, name| {
-                    Ok(count + usize::from(self.optional(&at.field(name), scene)?.is_some()))
+                    Ok(count + usize::from(self.optional_field(&at.field(name), scene)?.is_some()))
                 })?;
-                always + there + self.members(&at.rest(), scene)?.len()
+                always + there + self.map_members(&at.rest(), scene)?.len()
             }
-            Counted::Characters(text) => self.text(text, scene)?.chars().count(),
+            CountOperand::Characters(text) => self.string_operand(text, scene)?.chars().count(),
         };
         Ok(count as u64)
     }
 }
 
-fn all<T>(items: &[T], holds: impl Fn(&T) -> Answer<bool>) -> Answer<bool> {
+fn all_hold<T>(items: &[T], holds: impl Fn(&T) -> EvaluationResult<bool>) -> EvaluationResult<bool> {
     items.iter().try_fold(true, |all, item| Ok(holds(item)? && all))
 }
 
-impl Order {
-    fn holds<T: PartialOrd>(self, left: &T, right: &T) -> bool {
+impl ComparisonOperator {
+    fn compare<T: PartialOrd>(self, left: &T, right: &T) -> bool {
         match self {
             Self::AtLeast => left >= right,
             Self::Above => left > right,

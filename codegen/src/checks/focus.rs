@@ -1,77 +1,76 @@
-//! One keyword at a time: what a check comes to when a schema says nothing else.
+//! Builds the check of a single keyword, as if a schema contained nothing else.
 
 use std::{cell::Cell, rc::Rc};
 
 use super::{
-    At, Checker, DEPTH, VISITS,
+    CheckBuilder, MAX_DEPTH, MAX_VISITS, TypedPlace,
     check::Check::{self, Always},
 };
 use crate::{
     schema::{Schema, SchemaId},
-    shape::{Body, Shapes, TypeRef},
+    shape::{Shapes, TypeBody, TypeRef},
 };
 
-/// One keyword of one schema, when it is asked what it alone comes to.
+/// The keyword of one schema that is examined in isolation.
 #[derive(Clone, Copy)]
-pub(super) struct Focus<'a> {
+pub(super) struct KeywordFocus<'a> {
     pub(super) id: SchemaId,
     keyword: &'a str,
-    /// The schema with this keyword and those that it needs to be understood.
+    /// The schema reduced to this keyword and the keywords that it depends on.
     pub(super) part: &'a Schema,
-    /// The checker of the whole contract.
-    pub(super) whole: &'a Checker<'a>,
+    pub(super) whole: &'a CheckBuilder<'a>,
 }
 
-impl<'a> Checker<'a> {
-    /// What is left to check of one keyword at a value of a type; `part` is the schema with this
-    /// keyword and those that it needs to be understood.
-    pub(super) fn keyword(
+impl<'a> CheckBuilder<'a> {
+    /// Builds the check that remains of one keyword at a value of a type. `part` is the schema reduced to
+    /// this keyword and the keywords that it depends on.
+    pub(super) fn keyword_check(
         &'a self,
         id: SchemaId,
         keyword: &'a str,
         part: &'a Schema,
         ty: &'a TypeRef,
     ) -> Check {
-        let focus = Some(Focus { id, keyword, part, whole: self });
+        let focus = Some(KeywordFocus { id, keyword, part, whole: self });
         let checker = Self {
             scope: self.scope,
             trivial: Rc::clone(&self.trivial),
             lenient: Rc::clone(&self.lenient),
-            visits: Cell::new(VISITS),
+            visits: Cell::new(MAX_VISITS),
             dynamic: Rc::clone(&self.dynamic),
             writable: self.writable,
             focus,
         };
-        // A tag says which branch of its own union is meant; the branches' rules are theirs.
-        if let TypeRef::Named(named) = inside(self.scope.shapes, ty)
-            && let Body::Tagged(body) = &self.scope.shapes.get(*named).body
+        // A tag selects the branch of its own union; the branches' constraints are attributed to them.
+        if let TypeRef::Named(named) = unwrap_type(self.scope.shapes, ty)
+            && let TypeBody::Tagged(body) = &self.scope.shapes.get(*named).body
             && body.holder == id
             && !body.open
             && matches!(keyword, "oneOf" | "anyOf")
         {
             return Always;
         }
-        checker.keywords(id, &At::bound(ty), &[], DEPTH)
+        checker.keyword_checks(id, &TypedPlace::bound_value(ty), &[], MAX_DEPTH)
     }
 
     pub(super) fn is_focus(&self, s: &Schema) -> bool {
         self.focus.is_some_and(|focus| std::ptr::eq(focus.part, s))
     }
 
-    /// Whether a keyword of a schema is asked for, and not only there for another's sake.
-    pub(super) fn asks(&self, s: &Schema, keyword: &str) -> bool {
+    /// Returns true if a keyword is examined itself, not merely a dependency of the examined one.
+    pub(super) fn includes_keyword(&self, s: &Schema, keyword: &str) -> bool {
         !self.is_focus(s) || self.focus.is_some_and(|focus| focus.keyword == keyword)
     }
 }
 
-/// The type behind pointers, `null` and the names of newtypes.
-pub(super) fn inside<'t>(shapes: &'t Shapes, mut ty: &'t TypeRef) -> &'t TypeRef {
-    // A newtype around itself is a pending body, so this ends.
+/// Returns the type behind boxes, `null` and newtypes.
+pub(super) fn unwrap_type<'t>(shapes: &'t Shapes, mut ty: &'t TypeRef) -> &'t TypeRef {
+    // A newtype around itself has a pending body, so the loop ends.
     for _ in 0..32 {
         ty = match ty {
             TypeRef::Boxed(inner) | TypeRef::Nullable(inner) => inner,
             TypeRef::Named(id) => match &shapes.get(*id).body {
-                Body::Newtype(inner) => inner,
+                TypeBody::Newtype(inner) => inner,
                 _ => return ty,
             },
             _ => return ty,

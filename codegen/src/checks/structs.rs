@@ -1,122 +1,135 @@
-//! Checks of structs: their declared members, and the rest.
+//! Checks of structs: declared and undeclared properties.
 
 use contract_runtime::Json;
 
 use super::{
-    At, Checker, DEPTH,
+    CheckBuilder, MAX_DEPTH, TypedPlace,
     check::{
         Check::{self, Always, Never},
-        Place, Test, Text,
+        StringOperand, ValuePlace, ValueTest,
     },
-    containers::{is, matches, named, unnamed},
-    counts::{count_bounds, empty, has_member, present},
+    containers::{matching_members, name_is, name_matches, other_members},
+    counts::{count_bounds, emptiness_check, has_member, presence_check},
     is_contextual,
 };
 use crate::{
-    schema::{Schema, SchemaId, Types},
-    shape::{Field, Struct, TypeDef, TypeRef},
-    together::Conj,
+    conjunction::SchemaConjunction,
+    schema::{Schema, SchemaId, TypeSet},
+    shape::{StructBody, StructField, TypeDef, TypeRef},
 };
 
-/// What is asked of a field's value.
-enum AtField<'c> {
-    /// All that applies to it.
-    All(&'c Conj),
-    /// One schema.
+/// The schemas that a field's value is checked against.
+enum FieldSchemas<'c> {
+    /// All schemas that apply to the value.
+    All(&'c SchemaConjunction),
     One(SchemaId),
 }
 
-/// Whether the checks of the fields themselves were made already.
+/// The state of the fields' own checks.
 #[derive(Clone, Copy, PartialEq)]
-enum Fields {
-    Checked,
-    Open,
+enum FieldChecks {
+    Done,
+    Pending,
 }
 
-impl<'a> Checker<'a> {
-    pub(super) fn struct_definition(&self, def: &TypeDef, body: &'a Struct, own: &At<'a>) -> Check {
+impl<'a> CheckBuilder<'a> {
+    pub(super) fn struct_definition(
+        &self,
+        def: &TypeDef,
+        body: &'a StructBody,
+        own: &TypedPlace<'a>,
+    ) -> Check {
         let fields = body
             .fields
             .iter()
-            .map(|field| self.at_field(field, &own.place, &AtField::All(&field.conj), DEPTH));
+            .map(|field| self.field_check(field, &own.place, &FieldSchemas::All(&field.conj), MAX_DEPTH));
         let fields = Check::all(fields);
-        let rest = self.facts(&def.conj).members.into_iter().map(|m| {
+        let rest = self.facts_of(&def.conj).unconditional.into_iter().map(|m| {
             let s = self.graph_schema(m);
-            let at = |id: SchemaId| self.at_struct(id, body, own, DEPTH - 1);
-            self.object_keywords(s, body, own, Fields::Checked, DEPTH)
+            let at = |id: SchemaId| self.struct_check(id, body, own, MAX_DEPTH - 1);
+            self.object_keywords(s, body, own, FieldChecks::Done, MAX_DEPTH)
                 .and(self.object_literals(m, s, own))
-                .and(self.applicators(s, self.settles(&def.conj.chosen, m), &at))
+                .and(self.applicator_checks(s, self.is_decided_by_tag(&def.conj.chosen, m), &at))
         });
         fields.and(Check::all(rest))
     }
 
-    /// `const` and `enum` at an object are for the tables.
-    fn object_literals(&self, id: SchemaId, s: &Schema, at: &At<'a>) -> Check {
-        if s.enumeration.is_some() || s.constant.is_some() { self.by_tables(id, at) } else { Always }
+    /// Checks `const` and `enum` of an object by the tables.
+    fn object_literals(&self, id: SchemaId, s: &Schema, at: &TypedPlace<'a>) -> Check {
+        if s.enumeration.is_some() || s.constant.is_some() { self.table_check(id, at) } else { Always }
     }
 
-    /// Everything that a schema says about a struct.
-    pub(super) fn at_struct(&self, id: SchemaId, body: &'a Struct, at: &At<'a>, depth: u8) -> Check {
-        if let Some(check) = self.own_check(&Conj::one(id), at) {
+    /// Builds the check of a schema at a struct.
+    pub(super) fn struct_check(
+        &self,
+        id: SchemaId,
+        body: &'a StructBody,
+        at: &TypedPlace<'a>,
+        depth: u8,
+    ) -> Check {
+        if let Some(check) = self.own_check(&SchemaConjunction::from_schema(id), at) {
             return check;
         }
         let s = self.graph_schema(id);
-        if depth == 0 || is_contextual(s) || !self.visit() {
-            return self.by_tables(id, at);
+        if depth == 0 || is_contextual(s) || !self.take_visit() {
+            return self.table_check(id, at);
         }
-        if s.boolean == Some(false) || s.types.is_some_and(|t| !t.contains(Types::OBJECT)) {
+        if s.boolean == Some(false) || s.types.is_some_and(|t| !t.contains(TypeSet::OBJECT)) {
             return Never;
         }
-        let again = |id: SchemaId| self.at_struct(id, body, at, depth - 1);
+        let again = |id: SchemaId| self.struct_check(id, body, at, depth - 1);
         let parts = s.reference.iter().chain(&s.all_of).map(|&part| again(part));
         let parts = Check::all(parts.collect::<Vec<_>>());
         self.object_literals(id, s, at)
-            .and(self.object_keywords(s, body, at, Fields::Open, depth))
+            .and(self.object_keywords(s, body, at, FieldChecks::Pending, depth))
             .and(parts)
-            .and(self.applicators(s, false, &again))
+            .and(self.applicator_checks(s, false, &again))
     }
 
-    /// The same where the type says which branch of the schema's union is meant.
+    /// As `struct_check`, where the type already determines the branch of the schema's union.
     pub(super) fn struct_without_unions(
         &self,
         id: SchemaId,
-        body: &'a Struct,
-        at: &At<'a>,
+        body: &'a StructBody,
+        at: &TypedPlace<'a>,
         depth: u8,
     ) -> Check {
         let s = self.graph_schema(id);
-        if s.types.is_some_and(|t| !t.contains(Types::OBJECT)) {
+        if s.types.is_some_and(|t| !t.contains(TypeSet::OBJECT)) {
             return Never;
         }
-        let again = |id: SchemaId| self.at_struct(id, body, at, depth - 1);
+        let again = |id: SchemaId| self.struct_check(id, body, at, depth - 1);
         let parts = s.reference.iter().chain(&s.all_of).map(|&part| again(part));
         let parts = Check::all(parts.collect::<Vec<_>>());
         self.object_literals(id, s, at)
-            .and(self.object_keywords(s, body, at, Fields::Open, depth))
+            .and(self.object_keywords(s, body, at, FieldChecks::Pending, depth))
             .and(parts)
-            .and(self.applicators(s, true, &again))
+            .and(self.applicator_checks(s, true, &again))
     }
 
-    /// The assertions about members.
+    /// Builds the checks of the keywords that constrain properties.
     fn object_keywords(
         &self,
         s: &'a Schema,
-        body: &'a Struct,
-        at: &At<'a>,
-        fields: Fields,
+        body: &'a StructBody,
+        at: &TypedPlace<'a>,
+        fields: FieldChecks,
         depth: u8,
     ) -> Check {
         let place = &at.place;
         let field = |name: &str| body.fields.iter().find(|f| f.wire == name);
         let has = |name: &String| has_member(body, name, place);
         let mut check = Check::all(s.required.iter().map(has));
-        for (name, property) in s.properties.iter().filter(|_| self.asks(s, "properties")) {
+        for (name, property) in s.properties.iter().filter(|_| self.includes_keyword(s, "properties")) {
             check = check.and(match field(name) {
-                Some(f) if fields == Fields::Checked && f.conj.ids.contains(property) => Always,
-                Some(f) => self.at_field(f, place, &AtField::One(*property), depth),
+                Some(f) if fields == FieldChecks::Done && f.conj.ids.contains(property) => Always,
+                Some(f) => self.field_check(f, place, &FieldSchemas::One(*property), depth),
                 None => {
-                    let value = self.schema(*property, &At::bound(rest_type(body)), depth - 1);
-                    value.within(has(name).not(), |value| Test::IfContains(place.rest(), name.clone(), value))
+                    let value =
+                        self.schema_check(*property, &TypedPlace::bound_value(rest_type(body)), depth - 1);
+                    value.wrap_in(has(name).not(), |value| {
+                        ValueTest::IfContains(place.rest(), name.clone(), value)
+                    })
                 }
             });
         }
@@ -125,7 +138,7 @@ impl<'a> Checker<'a> {
             check = check.and(has(name).not().or(Check::all(needs.iter().map(has))));
         }
         for (name, schema) in &s.dependent_schemas {
-            check = check.and(has(name).not().or(self.at_struct(*schema, body, at, depth - 1)));
+            check = check.and(has(name).not().or(self.struct_check(*schema, body, at, depth - 1)));
         }
         if s.min_properties.is_some() || s.max_properties.is_some() {
             check = check.and(count_bounds(s, body, place));
@@ -133,17 +146,26 @@ impl<'a> Checker<'a> {
         check
     }
 
-    /// `patternProperties`, `additionalProperties`, `propertyNames`.
-    fn undeclared_members(&self, s: &'a Schema, body: &'a Struct, place: &Place, depth: u8) -> Check {
+    /// Builds the checks of `patternProperties`, `additionalProperties` and `propertyNames`.
+    fn undeclared_members(
+        &self,
+        s: &'a Schema,
+        body: &'a StructBody,
+        place: &ValuePlace,
+        depth: u8,
+    ) -> Check {
         let tables = self.scope.tables;
         let mut check = Always;
         let rest = place.rest();
-        let value = |id: SchemaId| self.schema(id, &At::bound(rest_type(body)), depth - 1);
-        for (pattern, schema) in self.patterns(s).filter(|_| self.asks(s, "patternProperties")) {
+        let value =
+            |id: SchemaId| self.schema_check(id, &TypedPlace::bound_value(rest_type(body)), depth - 1);
+        for (pattern, schema) in
+            self.compiled_patterns(s).filter(|_| self.includes_keyword(s, "patternProperties"))
+        {
             for field in body.fields.iter().filter(|f| tables.is_match(pattern, &f.wire)) {
-                check = check.and(self.at_field(field, place, &AtField::One(schema), depth));
+                check = check.and(self.field_check(field, place, &FieldSchemas::One(schema), depth));
             }
-            check = check.and(named(&rest, &[matches(pattern)], value(schema)));
+            check = check.and(matching_members(&rest, &[name_matches(pattern)], value(schema)));
         }
         if let Some(additional) = s.additional_properties {
             let matched = |name: &str| {
@@ -151,52 +173,62 @@ impl<'a> Checker<'a> {
                     || s.pattern_properties.iter().any(|(p, _)| tables.is_match(p, name))
             };
             for field in body.fields.iter().filter(|f| !matched(&f.wire)) {
-                check = check.and(self.at_field(field, place, &AtField::One(additional), depth));
+                check = check.and(self.field_check(field, place, &FieldSchemas::One(additional), depth));
             }
             let declared = s.properties.iter().map(|(n, _)| n);
-            let elsewhere = declared.filter(|n| !body.fields.iter().any(|f| f.wire == **n)).map(|n| is(n));
-            let known: Vec<Check> = elsewhere.chain(self.patterns(s).map(|(p, _)| matches(p))).collect();
-            check = check.and(unnamed(&rest, &known, value(additional)));
+            let elsewhere =
+                declared.filter(|n| !body.fields.iter().any(|f| f.wire == **n)).map(|n| name_is(n));
+            let known: Vec<Check> =
+                elsewhere.chain(self.compiled_patterns(s).map(|(p, _)| name_matches(p))).collect();
+            check = check.and(other_members(&rest, &known, value(additional)));
         }
         if let Some(names) = s.property_names {
             for field in &body.fields {
                 if !tables.is_valid(names, &Json::String(field.wire.clone())) {
-                    check = check.and(present(field, place).not());
+                    check = check.and(presence_check(field, place).not());
                 }
             }
-            let name = self.string_keywords(names, &Text::Name, &[], depth - 1);
-            check = check.and(name.within(empty(&rest), |name| Test::Names(rest.clone(), name)));
+            let name = self.string_keywords(names, &StringOperand::Name, &[], depth - 1);
+            check =
+                check.and(name.wrap_in(emptiness_check(&rest), |name| ValueTest::Names(rest.clone(), name)));
         }
         check
     }
 
-    /// A check of a field's value, wherever it is there.
-    fn at_field(&self, field: &'a Field, place: &Place, what: &AtField<'_>, depth: u8) -> Check {
+    /// Builds the check of a field's value if the field is present.
+    fn field_check(
+        &self,
+        field: &'a StructField,
+        place: &ValuePlace,
+        what: &FieldSchemas<'_>,
+        depth: u8,
+    ) -> Check {
         if let (true, Some(constant)) = (field.omitted, &field.constant) {
-            // The value is the constant itself, so every question about it is answered now.
+            // The value is the constant itself, so the result is known now.
             let valid = |id: &SchemaId| self.scope.tables.is_valid(*id, constant);
-            return Check::known(match what {
-                AtField::All(conj) => conj.ids.iter().all(valid),
-                AtField::One(id) => valid(id),
+            return Check::from_bool(match what {
+                FieldSchemas::All(conj) => conj.ids.iter().all(valid),
+                FieldSchemas::One(id) => valid(id),
             });
         }
-        let check = |at: &At<'a>| match what {
-            AtField::All(conj) => self.within_reason(
-                || self.conj(conj, at, depth - 1),
-                || Check::all(conj.ids.iter().map(|&id| self.by_tables(id, at))),
+        let check = |at: &TypedPlace<'a>| match what {
+            FieldSchemas::All(conj) => self.bounded_check(
+                || self.conjunction_check(conj, at, depth - 1),
+                || Check::all(conj.ids.iter().map(|&id| self.table_check(id, at))),
             ),
-            AtField::One(id) => self.schema(*id, at, depth - 1),
+            FieldSchemas::One(id) => self.schema_check(*id, at, depth - 1),
         };
         let member = place.field(&field.name);
         if field.required {
-            return check(&At::new(&field.ty, member));
+            return check(&TypedPlace::new(&field.ty, member));
         }
-        let absent = Check::from(Test::There(member.clone())).not();
-        check(&At::bound(&field.ty)).within(absent, |value| Test::IfThere(member, value))
+        let absent = Check::from(ValueTest::IsPresent(member.clone())).not();
+        check(&TypedPlace::bound_value(&field.ty))
+            .wrap_in(absent, |value| ValueTest::IfPresent(member, value))
     }
 }
 
-/// What undeclared members hold.
-fn rest_type(body: &Struct) -> &TypeRef {
+/// Returns the type of undeclared properties.
+fn rest_type(body: &StructBody) -> &TypeRef {
     body.additional.as_ref().unwrap_or(&TypeRef::Json)
 }

@@ -1,38 +1,35 @@
-//! What a check says Ok of can be written.
+//! Ensures that a valid value can be written.
 //!
-//! A struct that keeps other members can be built in code with one that it declares among them,
-//! and is not written then: the member would stand there twice. A type says no to such a value
-//! of its own by itself; but where a rule is written out at a place, or one branch of several is
-//! enough, the type that stands there is not asked. So every type sees to all that stands in it,
-//! as far as nothing in its check does so already. What was read is never found wanting here,
-//! and mostly pays for a look at whether there are other members at all.
+//! A struct with undeclared properties can be built in code with a declared name among them. Writing it would
+//! produce a duplicate property. The struct's own check rejects such a value. That check is not called where
+//! constraints are expanded at a place, or where one of several branches suffices. Each type therefore tests
+//! the values nested in it, as far as its check does not do so already. Values that were read always pass,
+//! usually at the cost of testing whether there are undeclared properties at all.
 
 use std::{collections::BTreeSet, rc::Rc};
 
 use super::{
-    At, Checker,
+    CheckBuilder, TypedPlace,
     check::{
-        Arm,
-        Check::{self, All, Always, Any, Never, Not, One},
-        Form, Place, Test,
+        Check::{self, All, Always, Any, ExactlyOne, Never, Not},
+        PlaceForm, ValuePlace, ValueTest, VariantArm,
     },
-    counts::empty,
+    counts::emptiness_check,
 };
 use crate::{
-    formats::Mapped,
-    shape::{Body, Field, Shapes, Struct, TypeId, TypeRef},
+    formats::MappedFormat,
+    shape::{Shapes, StructBody, StructField, TypeBody, TypeId, TypeRef},
 };
 
-/// How many types deep it is written out what could not be written before the value is asked as a
-/// whole.
-const DEPTH: u8 = 3;
+/// The number of nested types down to which these tests are expanded; deeper values are tested as a whole.
+const MAX_WRITABLE_DEPTH: u8 = 3;
 
 /// The types with values that cannot be written.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unwritable(BTreeSet<TypeId>);
+pub(super) struct UnwritableTypes(BTreeSet<TypeId>);
 
-impl Unwritable {
-    pub(super) fn of(shapes: &Shapes) -> Self {
+impl UnwritableTypes {
+    pub(super) fn from_shapes(shapes: &Shapes) -> Self {
         let mut found = Self::default();
         loop {
             let before = found.0.len();
@@ -45,29 +42,29 @@ impl Unwritable {
         }
     }
 
-    fn has_body(&self, body: &Body) -> bool {
+    fn has_body(&self, body: &TypeBody) -> bool {
         match body {
-            // Without a member of its own it has none twice.
-            Body::Struct(body) => {
-                !body.fields.is_empty() || body.additional.as_ref().is_some_and(|ty| self.has(ty))
+            // Without declared properties there are no duplicates.
+            TypeBody::Struct(body) => {
+                !body.fields.is_empty() || body.additional.as_ref().is_some_and(|ty| self.contains(ty))
             }
-            Body::Tagged(body) => body.variants.iter().any(|variant| self.has(&variant.ty)),
-            Body::ByKind(variants) => variants.iter().any(|variant| self.has(&variant.ty)),
-            Body::Newtype(inner) => self.has(inner),
-            Body::Enum(_) | Body::Pending => false,
+            TypeBody::Tagged(body) => body.variants.iter().any(|variant| self.contains(&variant.ty)),
+            TypeBody::ByKind(variants) => variants.iter().any(|variant| self.contains(&variant.ty)),
+            TypeBody::Newtype(inner) => self.contains(inner),
+            TypeBody::Enum(_) | TypeBody::Pending => false,
         }
     }
 
-    /// Whether there are such values of a type.
-    fn has(&self, ty: &TypeRef) -> bool {
+    /// Returns true if some value of the type cannot be written.
+    fn contains(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::Named(id) => self.0.contains(id),
             TypeRef::Vec(inner) | TypeRef::Map(inner) | TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => {
-                self.has(inner)
+                self.contains(inner)
             }
-            TypeRef::Tuple(inner) => inner.iter().any(|ty| self.has(ty)),
-            // What somebody else's type refuses is theirs to say; that of a format is its text.
-            TypeRef::Replaced(path, _) => Mapped::of_path(path).is_none(),
+            TypeRef::Tuple(inner) => inner.iter().any(|ty| self.contains(ty)),
+            // Types from outside the generated crate may reject values; a format's type holds a string.
+            TypeRef::Replaced(path, _) => MappedFormat::name_from_path(path).is_none(),
             TypeRef::Json
             | TypeRef::Bool
             | TypeRef::Int(_)
@@ -78,62 +75,65 @@ impl Unwritable {
     }
 }
 
-impl<'a> Checker<'a> {
-    /// A check that says no to what cannot be written, too.
-    pub(super) fn writable(&self, check: Check, at: &At<'a>) -> Check {
-        self.writable_beside(&[], check, at)
+impl<'a> CheckBuilder<'a> {
+    /// Extends a check to reject values that cannot be written.
+    pub(super) fn require_writable(&self, check: Check, at: &TypedPlace<'a>) -> Check {
+        self.require_writable_given(&[], check, at)
     }
 
-    /// The same where other things are said beside it.
-    fn writable_beside(&self, beside: &[&Check], check: Check, at: &At<'a>) -> Check {
-        let missing = self.missing(&[beside, &[&check]].concat(), at, DEPTH);
+    /// As `require_writable`, given further checks that hold as well.
+    fn require_writable_given(&self, beside: &[&Check], check: Check, at: &TypedPlace<'a>) -> Check {
+        let missing = self.missing_writable(&[beside, &[&check]].concat(), at, MAX_WRITABLE_DEPTH);
         if missing == Always {
             return check;
         }
-        let at = &self.bare(at.clone());
-        // Each alternative by itself: those that ask the type need nothing more.
-        let each = |all: Vec<Check>| all.into_iter().map(|one| self.writable_beside(beside, one, at));
+        let at = &self.unwrap_place(at.clone());
+        // Each alternative by itself: those that call the type's check need no further test.
+        let each = |all: Vec<Check>| all.into_iter().map(|one| self.require_writable_given(beside, one, at));
         match check {
             Any(mut all) if self.is_choice(&all, at) => {
-                // What was read is mostly what its type says.
-                all.sort_by_key(|one| !self.implies(one, at, DEPTH));
+                // First the alternatives that most values match.
+                all.sort_by_key(|one| !self.implies_writable(one, at, MAX_WRITABLE_DEPTH));
                 each(all).fold(Never, Check::or)
             }
-            One(all) if self.is_choice(&all, at) => Check::exactly_one(each(all).collect()),
+            ExactlyOne(all) if self.is_choice(&all, at) => Check::exactly_one(each(all).collect()),
             All(mut all) => {
-                let choice = |check: &Check| matches!(check, Any(all) | One(all) if self.is_choice(all, at));
+                let choice =
+                    |check: &Check| matches!(check, Any(all) | ExactlyOne(all) if self.is_choice(all, at));
                 let Some(choice) = all.iter().position(choice).map(|choice| all.remove(choice)) else {
-                    return All(all).joined(&missing);
+                    return All(all).merge(&missing);
                 };
                 let beside: Vec<&Check> = beside.iter().copied().chain(&all).collect();
-                let choice = self.writable_beside(&beside, choice, at);
+                let choice = self.require_writable_given(&beside, choice, at);
                 Check::all(all).and(choice)
             }
-            Check::Test(Test::Variants { at: place, boxed, of, arms, unknown }) if place == at.place => {
-                let arms = arms.into_iter().zip(self.variants_of(of)).map(|(arm, ty)| Arm {
-                    check: self.writable(arm.check, &At::bound(ty)),
+            Check::Test(ValueTest::Variants { at: place, boxed, of, arms, unknown }) if place == at.place => {
+                let arms = arms.into_iter().zip(self.variants_of(of)).map(|(arm, ty)| VariantArm {
+                    check: self.require_writable(arm.check, &TypedPlace::bound_value(ty)),
                     variant: arm.variant,
                 });
-                Test::Variants { at: place, boxed, of, arms: arms.collect(), unknown }.into()
+                ValueTest::Variants { at: place, boxed, of, arms: arms.collect(), unknown }.into()
             }
-            Check::Test(Test::Nullable { at: place, boxed, null, value }) if place == at.place => {
+            Check::Test(ValueTest::Nullable { at: place, boxed, null, value }) if place == at.place => {
                 let value = match at.ty {
-                    TypeRef::Nullable(inner) => self.writable(*value, &At::bound(inner)),
+                    TypeRef::Nullable(inner) => {
+                        self.require_writable(*value, &TypedPlace::bound_value(inner))
+                    }
                     _ => *value,
                 };
-                Test::Nullable { at: place, boxed, null, value: Box::new(value) }.into()
+                ValueTest::Nullable { at: place, boxed, null, value: Box::new(value) }.into()
             }
-            check => check.joined(&missing),
+            check => check.merge(&missing),
         }
     }
 
-    /// The value behind pointers and the names of newtypes.
-    fn bare(&self, mut at: At<'a>) -> At<'a> {
+    /// Returns the value behind boxes and newtypes.
+    fn unwrap_place(&self, mut at: TypedPlace<'a>) -> TypedPlace<'a> {
         while let TypeRef::Boxed(_) | TypeRef::Named(_) = at.ty {
             at = match at.ty {
-                TypeRef::Boxed(inner) => At { ty: inner, boxed: true, ..at },
+                TypeRef::Boxed(inner) => TypedPlace { ty: inner, boxed: true, ..at },
                 TypeRef::Named(id) => match &self.scope.shapes.get(*id).body {
-                    Body::Newtype(inner) => At::new(inner, at.place.inside()),
+                    TypeBody::Newtype(inner) => TypedPlace::new(inner, at.place.newtype_value()),
                     _ => break,
                 },
                 _ => break,
@@ -142,198 +142,207 @@ impl<'a> Checker<'a> {
         at
     }
 
-    /// Whether one of several alternatives asks the type already.
-    fn is_choice(&self, all: &[Check], at: &At<'a>) -> bool {
-        all.iter().any(|one| self.implies(one, at, DEPTH))
+    /// Returns true if at least one of several alternatives already calls the type's check.
+    fn is_choice(&self, all: &[Check], at: &TypedPlace<'a>) -> bool {
+        all.iter().any(|one| self.implies_writable(one, at, MAX_WRITABLE_DEPTH))
     }
 
-    /// Whether a check holds of nothing that cannot be written.
-    fn implies(&self, check: &Check, at: &At<'a>, depth: u8) -> bool {
+    /// Returns true if a check rejects every value that cannot be written.
+    fn implies_writable(&self, check: &Check, at: &TypedPlace<'a>, depth: u8) -> bool {
         match check {
             Always | Not(_) => false,
             Never => true,
-            All(_) => self.missing(&[check], at, depth) == Always,
-            Any(all) | One(all) => all.iter().all(|one| self.implies(one, at, depth)),
+            All(_) => self.missing_writable(&[check], at, depth) == Always,
+            Any(all) | ExactlyOne(all) => all.iter().all(|one| self.implies_writable(one, at, depth)),
             Check::If(parts) => {
                 let [condition, then, otherwise] = &**parts;
-                self.implies(otherwise, at, depth)
-                    && (self.implies(then, at, depth) || self.implies(condition, at, depth))
+                self.implies_writable(otherwise, at, depth)
+                    && (self.implies_writable(then, at, depth) || self.implies_writable(condition, at, depth))
             }
-            Check::Test(Test::Valid(place) | Test::Writable(place) | Test::Tables(place, Form::Typed, _)) => {
-                *place == at.place
-            }
-            Check::Test(_) => self.missing(&[check], at, depth) == Always,
+            Check::Test(
+                ValueTest::Valid(place)
+                | ValueTest::Writable(place)
+                | ValueTest::Tables(place, PlaceForm::Typed, _),
+            ) => *place == at.place,
+            Check::Test(_) => self.missing_writable(&[check], at, depth) == Always,
         }
     }
 
-    /// What has to hold, beside what was said, of a value that can be written.
-    fn missing(&self, said: &[&Check], at: &At<'a>, depth: u8) -> Check {
-        if !self.scope.unwritable.has(at.ty) {
+    /// Returns the test that remains to be added, assuming the checks in `given`.
+    fn missing_writable(&self, given: &[&Check], at: &TypedPlace<'a>, depth: u8) -> Check {
+        if !self.scope.unwritable.contains(at.ty) {
             return Always;
         }
-        let said = &flat(said);
+        let given = &flatten_all(given);
         let whole = |check: &&Check| match check {
-            Any(_) | One(_) | Check::If(_) | Never => self.implies(check, at, depth),
-            Check::Test(Test::Valid(of) | Test::Writable(of) | Test::Tables(of, Form::Typed, _)) => {
-                *of == at.place
-            }
+            Any(_) | ExactlyOne(_) | Check::If(_) | Never => self.implies_writable(check, at, depth),
+            Check::Test(
+                ValueTest::Valid(of) | ValueTest::Writable(of) | ValueTest::Tables(of, PlaceForm::Typed, _),
+            ) => *of == at.place,
             _ => false,
         };
-        if said.iter().any(whole) {
+        if given.iter().any(whole) {
             return Always;
         }
         let place = &at.place;
         match at.ty {
-            TypeRef::Boxed(inner) => {
-                self.missing(said, &At { ty: inner, place: place.clone(), boxed: true }, depth)
-            }
+            TypeRef::Boxed(inner) => self.missing_writable(
+                given,
+                &TypedPlace { ty: inner, place: place.clone(), boxed: true },
+                depth,
+            ),
             TypeRef::Nullable(inner) => {
-                let said = inner_of(said, |test| match test {
-                    Test::Nullable { at, value, .. } if at == place => Some(&**value),
+                let given = inner_of(given, |test| match test {
+                    ValueTest::Nullable { at, value, .. } if at == place => Some(&**value),
                     _ => None,
                 });
-                self.missing(&said, &At::bound(inner), depth).within(Always, |value| Test::Nullable {
-                    at: place.clone(),
-                    boxed: at.boxed,
-                    null: true,
-                    value,
-                })
+                self.missing_writable(&given, &TypedPlace::bound_value(inner), depth).wrap_in(
+                    Always,
+                    |value| ValueTest::Nullable { at: place.clone(), boxed: at.boxed, null: true, value },
+                )
             }
             TypeRef::Vec(inner) => {
-                let said = inner_of(said, |test| match test {
-                    Test::Elements(at, element) if at == place => Some(&**element),
+                let given = inner_of(given, |test| match test {
+                    ValueTest::Elements(at, element) if at == place => Some(&**element),
                     _ => None,
                 });
-                let element = self.missing(&said, &At::bound(inner), depth);
-                element.within(Always, |element| Test::Elements(place.clone(), element))
+                let element = self.missing_writable(&given, &TypedPlace::bound_value(inner), depth);
+                element.wrap_in(Always, |element| ValueTest::Elements(place.clone(), element))
             }
-            TypeRef::Map(inner) => self.missing_values(said, place, inner, depth),
-            TypeRef::Tuple(inner) => Check::all(
-                inner
-                    .iter()
-                    .enumerate()
-                    .map(|(index, ty)| self.missing(said, &At::new(ty, place.element(index)), depth)),
-            ),
+            TypeRef::Map(inner) => self.missing_values(given, place, inner, depth),
+            TypeRef::Tuple(inner) => Check::all(inner.iter().enumerate().map(|(index, ty)| {
+                self.missing_writable(given, &TypedPlace::new(ty, place.element(index)), depth)
+            })),
             TypeRef::Named(id) => match depth.checked_sub(1) {
-                Some(depth) => match self.missing_named(said, at, *id, depth) {
-                    missing if missing != Always && *place != Place::Own && self.asks_nothing_else(*id) => {
-                        Test::Valid(place.clone()).into()
+                Some(depth) => match self.missing_named(given, at, *id, depth) {
+                    missing
+                        if missing != Always
+                            && *place != ValuePlace::Own
+                            && self.is_trivial_otherwise(*id) =>
+                    {
+                        ValueTest::Valid(place.clone()).into()
                     }
                     missing => missing,
                 },
-                None if self.asks_nothing_else(*id) => Test::Valid(place.clone()).into(),
-                None => Test::Writable(place.clone()).into(),
+                None if self.is_trivial_otherwise(*id) => ValueTest::Valid(place.clone()).into(),
+                None => ValueTest::Writable(place.clone()).into(),
             },
-            _ => Test::Writable(place.clone()).into(),
+            _ => ValueTest::Writable(place.clone()).into(),
         }
     }
 
-    /// Whether a type says no to nothing but what cannot be written.
-    fn asks_nothing_else(&self, id: TypeId) -> bool {
-        Self::with(self.scope, Rc::clone(&self.dynamic), Rc::clone(&self.lenient)).is_trivial(id)
+    /// Returns true if a type's check rejects nothing but values that cannot be written.
+    fn is_trivial_otherwise(&self, id: TypeId) -> bool {
+        Self::new(self.scope, Rc::clone(&self.dynamic), Rc::clone(&self.lenient)).is_trivial(id)
     }
 
-    fn missing_named(&self, said: &[&Check], at: &At<'a>, id: TypeId, depth: u8) -> Check {
+    fn missing_named(&self, given: &[&Check], at: &TypedPlace<'a>, id: TypeId, depth: u8) -> Check {
         let place = &at.place;
         match &self.scope.shapes.get(id).body {
-            Body::Struct(body) => {
+            TypeBody::Struct(body) => {
                 let fields = body.fields.iter().filter(|field| !field.omitted);
-                let fields = Check::all(fields.map(|field| self.missing_field(said, place, field, depth)));
-                let apart = missing_apart(said, place, id, body);
+                let fields = Check::all(fields.map(|field| self.missing_field(given, place, field, depth)));
+                let apart = missing_apart(given, place, id, body);
                 let rest = body
                     .additional
                     .as_ref()
-                    .map_or(Always, |ty| self.missing_values(said, &place.rest(), ty, depth));
+                    .map_or(Always, |ty| self.missing_values(given, &place.rest(), ty, depth));
                 fields.and(rest).and(apart)
             }
-            Body::Newtype(inner) => self.missing(said, &At::new(inner, place.inside()), depth),
-            Body::Tagged(_) | Body::ByKind(_) => self.missing_variants(said, at, id, depth),
-            Body::Enum(_) | Body::Pending => Always,
+            TypeBody::Newtype(inner) => {
+                self.missing_writable(given, &TypedPlace::new(inner, place.newtype_value()), depth)
+            }
+            TypeBody::Tagged(_) | TypeBody::ByKind(_) => self.missing_variants(given, at, id, depth),
+            TypeBody::Enum(_) | TypeBody::Pending => Always,
         }
     }
 
-    fn missing_field(&self, said: &[&Check], of: &Place, field: &'a Field, depth: u8) -> Check {
+    fn missing_field(&self, given: &[&Check], of: &ValuePlace, field: &'a StructField, depth: u8) -> Check {
         let place = of.field(&field.name);
         if field.required {
-            return self.missing(said, &At::new(&field.ty, place), depth);
+            return self.missing_writable(given, &TypedPlace::new(&field.ty, place), depth);
         }
-        if said.contains(&&Check::from(Test::There(place.clone())).not()) {
+        if given.contains(&&Check::from(ValueTest::IsPresent(place.clone())).not()) {
             return Always;
         }
-        let said = inner_of(said, |test| match test {
-            Test::IfThere(at, value) if *at == place => Some(&**value),
+        let given = inner_of(given, |test| match test {
+            ValueTest::IfPresent(at, value) if *at == place => Some(&**value),
             _ => None,
         });
-        let value = self.missing(&said, &At::bound(&field.ty), depth);
-        value.within(Always, |value| Test::IfThere(place, value))
+        let value = self.missing_writable(&given, &TypedPlace::bound_value(&field.ty), depth);
+        value.wrap_in(Always, |value| ValueTest::IfPresent(place, value))
     }
 
-    fn missing_values(&self, said: &[&Check], place: &Place, inner: &'a TypeRef, depth: u8) -> Check {
-        if said.contains(&&empty(place)) {
+    fn missing_values(&self, given: &[&Check], place: &ValuePlace, inner: &'a TypeRef, depth: u8) -> Check {
+        if given.contains(&&emptiness_check(place)) {
             return Always;
         }
-        let said = inner_of(said, |test| match test {
-            Test::Values(at, value) | Test::Members(at, value) if at == place => Some(&**value),
+        let given = inner_of(given, |test| match test {
+            ValueTest::Values(at, value) | ValueTest::Members(at, value) if at == place => Some(&**value),
             _ => None,
         });
-        let value = self.missing(&said, &At::bound(inner), depth);
-        value.within(Always, |value| Test::Values(place.clone(), value))
+        let value = self.missing_writable(&given, &TypedPlace::bound_value(inner), depth);
+        value.wrap_in(Always, |value| ValueTest::Values(place.clone(), value))
     }
 
-    fn missing_variants(&self, said: &[&Check], at: &At<'a>, id: TypeId, depth: u8) -> Check {
+    fn missing_variants(&self, given: &[&Check], at: &TypedPlace<'a>, id: TypeId, depth: u8) -> Check {
         let body = &self.scope.shapes.get(id).body;
         let each = self.variants_of(id).into_iter().enumerate().map(|(index, ty)| {
-            let said = inner_of(said, |test| match test {
-                Test::Variants { at: place, arms, .. } if *place == at.place => {
+            let given = inner_of(given, |test| match test {
+                ValueTest::Variants { at: place, arms, .. } if *place == at.place => {
                     arms.get(index).map(|arm| &arm.check)
                 }
                 _ => None,
             });
-            self.missing(&said, &At::bound(ty), depth)
+            self.missing_writable(&given, &TypedPlace::bound_value(ty), depth)
         });
         let each: Vec<Check> = each.collect();
         if each.iter().all(|check| *check == Always) {
             return Always;
         }
         let (names, is_open): (Vec<&String>, bool) = match body {
-            Body::Tagged(body) => (body.variants.iter().map(|variant| &variant.name).collect(), body.open),
-            Body::ByKind(variants) => (variants.iter().map(|variant| &variant.name).collect(), false),
+            TypeBody::Tagged(body) => {
+                (body.variants.iter().map(|variant| &variant.name).collect(), body.open)
+            }
+            TypeBody::ByKind(variants) => (variants.iter().map(|variant| &variant.name).collect(), false),
             _ => return Always,
         };
-        let arms = names.into_iter().zip(each).map(|(name, check)| Arm { variant: name.clone(), check });
+        let arms =
+            names.into_iter().zip(each).map(|(name, check)| VariantArm { variant: name.clone(), check });
         let (arms, unknown) = (arms.collect(), is_open.then(Vec::new));
-        Test::Variants { at: at.place.clone(), boxed: at.boxed, of: id, arms, unknown }.into()
+        ValueTest::Variants { at: at.place.clone(), boxed: at.boxed, of: id, arms, unknown }.into()
     }
 
-    /// What the variants of an enum hold.
+    /// Returns the content types of an enum's variants.
     fn variants_of(&self, id: TypeId) -> Vec<&'a TypeRef> {
         match &self.scope.shapes.get(id).body {
-            Body::Tagged(body) => body.variants.iter().map(|variant| &variant.ty).collect(),
-            Body::ByKind(variants) => variants.iter().map(|variant| &variant.ty).collect(),
+            TypeBody::Tagged(body) => body.variants.iter().map(|variant| &variant.ty).collect(),
+            TypeBody::ByKind(variants) => variants.iter().map(|variant| &variant.ty).collect(),
             _ => Vec::new(),
         }
     }
 }
 
-/// Whether a struct's other members could have the name of one that it declares.
-fn missing_apart(said: &[&Check], place: &Place, id: TypeId, body: &Struct) -> Check {
-    let apart = Check::from(Test::Apart(place.clone(), id));
-    let is_said = body.fields.is_empty() || said.contains(&&empty(&place.rest())) || said.contains(&&apart);
-    if is_said { Always } else { apart }
+/// Returns the remaining test that undeclared properties have no declared name.
+fn missing_apart(given: &[&Check], place: &ValuePlace, id: TypeId, body: &StructBody) -> Check {
+    let apart = Check::from(ValueTest::RestIsDisjoint(place.clone(), id));
+    let is_given =
+        body.fields.is_empty() || given.contains(&&emptiness_check(&place.rest())) || given.contains(&&apart);
+    if is_given { Always } else { apart }
 }
 
-/// Everything that holds, where several do.
-fn flat<'c>(said: &[&'c Check]) -> Vec<&'c Check> {
-    let each = said.iter().flat_map(|check| match check {
-        All(all) => flat(&all.iter().collect::<Vec<_>>()),
+/// Flattens nested conjunctions into a list.
+fn flatten_all<'c>(given: &[&'c Check]) -> Vec<&'c Check> {
+    let each = given.iter().flat_map(|check| match check {
+        All(all) => flatten_all(&all.iter().collect::<Vec<_>>()),
         one => vec![*one],
     });
     each.collect()
 }
 
-/// What tests of one kind say of the value that they bind.
-fn inner_of<'c>(said: &[&'c Check], inner: impl Fn(&'c Test) -> Option<&'c Check>) -> Vec<&'c Check> {
-    let tests = said.iter().filter_map(|check| match check {
+/// Returns the inner checks that tests of one kind apply to their bound value.
+fn inner_of<'c>(given: &[&'c Check], inner: impl Fn(&'c ValueTest) -> Option<&'c Check>) -> Vec<&'c Check> {
+    let tests = given.iter().filter_map(|check| match check {
         Check::Test(test) => inner(test),
         _ => None,
     });

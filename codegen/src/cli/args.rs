@@ -1,48 +1,48 @@
-//! What can be said on the command line, and the help that teaches it.
+//! Command-line arguments and the help texts of all subcommands.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-const EXAMPLES: &str = "\
+const MAIN_HELP: &str = "\
 Examples:
   contract-codegen generate openapi.json --output api
-      A package in `api/` that compiles as it lies there: models, validators, client, server.
+      Write a complete package to `api/`: models, validators, client and server interface.
   contract-codegen generate schemas/ --output src/generated --layout modules --no-server
-      Source files for a package of your own; `root.rs` declares them.
+      Write source files into a package of your own; `root.rs` declares the modules.
   contract-codegen generate openapi.json --output src/api.rs --only types
-      One file for `mod api;`, with the types alone.
+      Write one file for `mod api;` that contains only types and validators.
   contract-codegen generate github.json --output github --tag issues --path '/repos/*/*/labels'
-      Chosen operations, and the types that they reach.
+      Generate the selected operations and the types that they use.
   contract-codegen init openapi.json
-      A commented codegen.toml with what the document suggests.
+      Write a commented codegen.toml with settings suggested by the document.
   contract-codegen check schemas/codegen.toml --output src/generated
-      In CI: fails with the first difference and the command that repairs it.
+      In CI: fail if the generated code is out of date, and print the command that updates it.
   contract-codegen explain StockLot.quality schemas/codegen.toml
-      Where a member came from, and what enforces each of its rules.
+      Show where a field is defined and what enforces each of its rules.
   contract-codegen report openapi.json --markdown > report.md
-      What is looser than the contract, what is assumed, what is proven.
+      List types that accept more than their schema, assumptions and proofs.
   contract-codegen drift --against main openapi.json
-      What a change means for those who use the version on main, or OLD NEW of two files.
+      Compare with the version on the branch main and report breaking changes.
   contract-codegen mock openapi.json
-      A double of the service on http://127.0.0.1:4010, which judges every request.
+      Run a mock server on http://127.0.0.1:4010 that validates every request.
 
-An INPUT is an OpenAPI 3.0, 3.1 or 3.2 document, a JSON Schema 2020-12 file, a folder of them, or a
-codegen.toml, whose options then apply. JSON and YAML; nothing is fetched from the network.
+INPUT is an OpenAPI 3.0, 3.1 or 3.2 document, a JSON Schema 2020-12 file, a folder of these, or a
+codegen.toml, which adds its settings. JSON and YAML are supported. Nothing is fetched from the network.
 
 Exit codes:
-   0  done, or no difference
-   1  `check` found differences, or `drift` what breaks
-   2  the command line is wrong, or `explain` knows no such name
-   3  the contract was refused; each problem names its file, line and JSON Pointer
-   4  something could not be read or written
-  70  a bug in the generator, which `report` finds as a gap";
+   0  success; `check`: the code is up to date; `drift`: nothing breaks
+   1  `check` found differences, or `drift` found breaking changes
+   2  invalid command line, or `explain` found no such name
+   3  invalid contract; each problem has its file, line and JSON Pointer
+   4  a file could not be read or written
+  70  internal error, or `report` found a type that cannot hold a valid value";
 
-/// Typed Rust models, validators, a client and a server interface from any OpenAPI 3.0, 3.1
-/// or 3.2 or JSON Schema 2020-12 contract.
+/// Generate typed Rust models, validators, clients and servers from OpenAPI 3.0, 3.1, 3.2 and JSON Schema
+/// 2020-12 documents.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(version, after_help = MAIN_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -51,39 +51,40 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Write a commented codegen.toml for a contract
-    #[command(after_help = INIT)]
+    #[command(after_help = INIT_HELP)]
     Init(InitArgs),
-    /// Write Rust code for a contract
-    #[command(after_help = GENERATE)]
+    /// Generate Rust code from a contract
+    #[command(after_help = GENERATE_HELP)]
     Generate(GenerateArgs),
-    /// Compare what would be generated with what is there; write nothing
-    #[command(after_help = CHECK)]
+    /// Check that generated code is up to date, without writing anything
+    #[command(after_help = CHECK_HELP)]
     Check(GenerateArgs),
-    /// Print the contract as OpenAPI 3.0.3, for tools that read no more
-    #[command(after_help = LOWER)]
+    /// Convert the contract to OpenAPI 3.0.3 for tools that support nothing newer
+    #[command(after_help = LOWER_HELP)]
     Lower(LowerArgs),
-    /// Say where a type, member, schema or operation came from and what enforces its rules
-    #[command(after_help = EXPLAIN)]
+    /// Show where a type, field, schema or operation is defined and what enforces its rules
+    #[command(after_help = EXPLAIN_HELP)]
     Explain(ExplainArgs),
-    /// Report what is looser than the contract, assumed, proven, and what other generators make of it
-    #[command(after_help = REPORT)]
+    /// Report loose types, assumptions, proofs and, on request, the results of other generators
+    #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
-    /// Compare two versions of a contract: what breaks readers, what breaks writers
-    #[command(after_help = DRIFT)]
+    /// Compare two versions of a contract and report breaking changes
+    #[command(after_help = DRIFT_HELP)]
     Drift(DriftArgs),
-    /// Serve a double of the service: answers from examples or made, requests judged by the contract
-    #[command(after_help = MOCK)]
+    /// Run a mock server that validates requests and answers with examples or generated values
+    #[command(after_help = MOCK_HELP)]
     Mock(MockArgs),
-    /// Run another generator: a request on standard input, an answer on standard output
+    /// Run another generator: the request is read from standard input, the response written to standard
+    /// output
     #[command(hide = true)]
     Engine,
 }
 
-const INIT: &str = "\
-The contract is read, and what its owner may want to decide is written down: name and place of
-the package, members that look like secrets, unions that may grow, modules by tag, integers
-without bounds. What would be refused otherwise is settled, and said. Everything else stands as
-a comment with its default.
+const INIT_HELP: &str = "\
+Reads the contract and writes a codegen.toml with suggestions: package name and output path, fields
+that look like secrets, discriminated unions, paginated operations, one module per tag, integers
+without bounds. Suggestions and default values are commented out. Settings without which `generate`
+would reject the contract are active.
 
 Examples:
   contract-codegen init openapi.yaml
@@ -91,18 +92,18 @@ Examples:
   contract-codegen init api.yaml --mount https://example.com/schemas/=vendor
   contract-codegen init discord.json --force && contract-codegen generate codegen.toml";
 
-const GENERATE: &str = "\
-The output folder belongs to the generator: files that it did not write are removed, except
-names that start with a dot, and `target/` and `Cargo.lock` of a package. A folder that holds
-files and was never its own is refused. Either everything is written or nothing.
-With `--layout file` the output is one file, and a file of somebody else is refused.
+const GENERATE_HELP: &str = "\
+The generator owns the output folder. It removes files that it did not write, except names that
+start with a dot, and `target/` and `Cargo.lock` of a package. It refuses a folder that contains
+files and was not generated before. Either all files are written or none.
+With `--layout file` the output is one file; an existing file that was not generated is refused.
 
-Selections choose operations and webhooks: those that fit any of them are generated, with the
-schemas that they reach. `*` stands for any characters, in a path for those of one segment, where
-`**` stands for any number of segments. A selection that fits nothing is an error. In a
-codegen.toml: `[operations] include` and `exclude`; the command line overrules `include`.
+Selections choose operations and webhooks. Those that match any selection are generated, together
+with the schemas that they use. `*` matches any characters; in a path it matches within one segment,
+and `**` matches any number of segments. A selection that matches nothing is an error. In a
+codegen.toml, use `[operations] include` and `exclude`; the command line overrides `include`.
 
-Without an INPUT, codegen.toml or schemas/codegen.toml is read.
+Without INPUT, the command reads codegen.toml or schemas/codegen.toml.
 
 Examples:
   contract-codegen generate openapi.yaml --output api --package train-travel
@@ -111,16 +112,17 @@ Examples:
   contract-codegen generate openapi.yaml --output src/api.rs --only client
   contract-codegen generate github.json --output github --tag issues --operation 'meta/*'";
 
-const CHECK: &str = "\
-Give the same arguments as to `generate`. Exit code 1 means that something differs.
+const CHECK_HELP: &str = "\
+Pass the same arguments as to `generate`. Exit code 1 means that at least one file differs.
 
 Example:
   contract-codegen check schemas/codegen.toml --output src/generated";
 
-const LOWER: &str = "\
-Every type that a body mentions is a named component; parameters, headers, bodies and their media
-types stand as on the wire. What OpenAPI 3.0 has no words for (webhooks, the method QUERY, some
-keywords) is left out, so that every valid document stays valid, and is counted on standard error.
+const LOWER_HELP: &str = "\
+Every type that a body refers to becomes a named component. Parameters, headers, bodies and their
+media types keep their names. Features that OpenAPI 3.0 lacks (webhooks, the method QUERY, some
+keywords) are omitted, so that every valid request and response stays valid. The number of omissions
+is printed to standard error.
 
 Examples:
   contract-codegen lower openapi.json | jq .paths
@@ -128,9 +130,9 @@ Examples:
   contract-codegen lower openapi.json --draft-07 > definitions.json
   contract-codegen lower github.json --tag issues > issues.json";
 
-const EXPLAIN: &str = "\
-A NAME is a Rust type, `Type.member` by its wire or Rust name, an operation's id, or the end of a
-schema's location. Without an INPUT, codegen.toml or schemas/codegen.toml is read.
+const EXPLAIN_HELP: &str = "\
+NAME is a Rust type, `Type.field` with the JSON or Rust name of the field, an operation id, or the
+end of a schema's location. Without INPUT, the command reads codegen.toml or schemas/codegen.toml.
 
 Examples:
   contract-codegen explain StockLot schemas/codegen.toml
@@ -138,8 +140,9 @@ Examples:
   contract-codegen explain 'problem.schema.json#/$defs/code' schemas/
   contract-codegen explain listShips openapi.json";
 
-const REPORT: &str = "\
-Every type is proven to hold all that its schema accepts, or tested with generated instances.
+const REPORT_HELP: &str = "\
+For every type, the report proves that it can hold each value that its schema accepts, or tests this
+with generated values.
 
 Examples:
   contract-codegen report schemas/codegen.toml
@@ -147,14 +150,14 @@ Examples:
   contract-codegen report github.json --path '/repos/**' --markdown
   contract-codegen report openapi.json --json | jq '.summary.report.looser'";
 
-const DRIFT: &str = "\
-Each version is a file, a folder or a codegen.toml, whose inputs and mounts then count. Readers
-take what the service sends, writers send what it takes. A verdict that is proven has a value
-beside it that only one version accepts, where one was found.
+const DRIFT_HELP: &str = "\
+Each version is a file, a folder or a codegen.toml, of which inputs and mounts are used. Readers
+receive the values that the service sends; writers send the values that it accepts. Where possible, a
+proven finding shows an example value that only one of the versions accepts.
 
-Exit code 1 means that something breaks: within a major version, or across majors without a new
-`info.version`. What only adds, or only has another name in generated code, ends with 0; `--json`
-tells them apart.
+Exit code 1 means a breaking change: within a major version, or across major versions without a new
+`info.version`. Additions, and changes that only rename generated code, exit with 0; use `--json` to
+distinguish them.
 
 Examples:
   contract-codegen drift released/openapi.json openapi.json
@@ -164,48 +167,49 @@ Examples:
   contract-codegen drift ../v1/codegen.toml codegen.toml --across-majors --markdown
   contract-codegen drift --explain enum-value-added";
 
-const MOCK: &str = "\
-Each operation is answered with its first success: with an example of the contract that its own
-schema accepts, else with the examples of schemas, else with a valid value that is made, the same
-for the same seed. Paths may begin as the `servers` of the contract say, or without that.
+const MOCK_HELP: &str = "\
+The mock answers each operation with its first success response: an example of the response if its
+schema accepts the example, else a value composed of schema examples, else a generated valid value,
+which depends only on the seed. Request paths work with and without the base path of `servers`.
 
-A request is judged first: path, method, credentials (that they are there), media type, parameters,
-body. What the contract refuses is told as application/problem+json, every broken rule with its
-place in the request and in the contract: 400, 401, 404, 405, 406 or 415, and 413 above 64 MiB. Of a
-body without a valid value 501 is answered, which is said when the mock starts.
+The mock validates each request: path, method, presence of credentials, media type, parameters, body.
+An invalid request is answered with application/problem+json, which lists every violated rule with its
+location in the request and in the contract. The status is 400, 401, 404, 405, 406 or 415, or 413 for
+bodies above 64 MiB. Operations whose response schema has no valid value answer 501; they are
+listed at startup.
 
-A request chooses its answer:
-  Prefer: code=404        what the contract describes for this status
+A request can select its response:
+  Prefer: code=404        the response that the contract describes for this status
   Prefer: example=NAME    one of the `examples` of the media type
-  Prefer: dynamic=true    no example, but a value that is made for this very request
+  Prefer: dynamic=true    a value generated for this request instead of an example
   Accept: text/csv        one of the media types
 
-Each request is one line on standard output, with `--json` an object; the first of these names the
-address: {\"listening\":{\"address\":\"http://127.0.0.1:4010\",…}}. Ctrl-C ends it at once.
-Without an INPUT, codegen.toml or schemas/codegen.toml is read.
+Each request prints one line to standard output, or one JSON object with `--json`. The first object
+contains the address: {\"listening\":{\"address\":\"http://127.0.0.1:4010\",…}}. Press Ctrl-C to stop.
+Without INPUT, the command reads codegen.toml or schemas/codegen.toml.
 
 Examples:
   contract-codegen mock openapi.yaml
   contract-codegen mock openapi.yaml --port 0 --json
-      At a free port, which the first object names.
+      Listen on a free port; the first object contains it.
   contract-codegen mock schemas/codegen.toml --seed 7 --tag tickets
   curl -i http://127.0.0.1:4010/tickets/a-17 -H 'Prefer: code=404'
 
-Exit codes: 0 after Ctrl-C, 2 without operations, 3 for a contract that is refused, 4 for an address
-that cannot be listened on.";
+Exit codes: 0 after Ctrl-C, 2 if the contract has no operations, 3 if the contract is invalid, 4 if
+the address is not available.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Layout {
-    /// A package with its Cargo.toml
+pub(crate) enum LayoutArg {
+    /// A complete package with Cargo.toml
     Crate,
-    /// Source files alone
+    /// Source files for a package of your own
     Modules,
     /// One source file, for `mod api;` or `include!`
     File,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Part {
+pub(crate) enum PartArg {
     /// Types and their validators
     Types,
     /// Types and the client
@@ -214,27 +218,27 @@ pub(crate) enum Part {
     Server,
 }
 
-/// Which operations there are; all when none is chosen.
+/// Selections of operations and webhooks; without any, all of them are generated.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Selections")]
-pub(crate) struct Selected {
-    /// Operations with this tag; may be given several times
+pub(crate) struct SelectionArgs {
+    /// Select operations with this tag; repeatable
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Vec<String>,
-    /// Operations whose path fits, such as '/repos/**'; may be given several times
+    /// Select operations whose path matches, such as '/repos/**'; repeatable
     #[arg(long, value_name = "GLOB")]
     pub(crate) path: Vec<String>,
-    /// Operations whose id fits; may be given several times
+    /// Select operations whose id matches; repeatable
     #[arg(long, value_name = "ID")]
     pub(crate) operation: Vec<String>,
-    /// Webhooks whose name fits; may be given several times
+    /// Select webhooks whose name matches; repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) webhook: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
-    /// On terminals
+pub(crate) enum ColorWhen {
+    /// If standard error is a terminal
     #[default]
     Auto,
     /// Always, unless NO_COLOR is set
@@ -243,55 +247,55 @@ pub(crate) enum When {
     Never,
 }
 
-/// How the contract is read.
+/// Options for reading the contract.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Reading")]
-pub(crate) struct Reading {
-    /// Refuse a contract with faults, which are read as they are meant otherwise, or left out
+pub(crate) struct ReadingArgs {
+    /// Reject a contract with faults that are otherwise repaired or skipped with a warning
     #[arg(long)]
     pub(crate) strict: bool,
 }
 
-/// How results are shown.
+/// Options for the output of results and diagnostics.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Display")]
-pub(crate) struct Output {
-    /// Print diagnostics as JSON lines on standard output, then one summary object
+pub(crate) struct DisplayArgs {
+    /// Print diagnostics as JSON lines to standard output, then one summary object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Use colours; NO_COLOR in the environment turns them off
+    /// When to use colors; a non-empty NO_COLOR environment variable disables them
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
-    pub(crate) color: When,
-    /// Show every problem and every file, where a few and a count would do
+    pub(crate) color: ColorWhen,
+    /// Show every problem and every file instead of an excerpt and a count
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// OpenAPI documents, schema files, folders of them
+    /// OpenAPI documents, schema files, or folders of them
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// A folder that answers the URIs that begin with a prefix, or a file that answers one
-    #[arg(long = "mount", value_name = "PREFIX=PATH", value_parser = mount)]
+    /// Resolve URIs that start with PREFIX from a local folder, or one URI from a local file; repeatable
+    #[arg(long = "mount", value_name = "PREFIX=PATH", value_parser = parse_mount)]
     pub(crate) mounts: Vec<(String, PathBuf)>,
-    /// The file that is written
+    /// File to write
     #[arg(long, short, value_name = "FILE", default_value = "codegen.toml")]
     pub(crate) output: PathBuf,
-    /// Overwrite the file if it is there
+    /// Overwrite an existing file
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) shown: Output,
+    pub(crate) display: DisplayArgs,
 }
 
-/// `https://example.com/schemas/=vendor`
-fn mount(text: &str) -> Result<(String, PathBuf), String> {
+/// Parses `https://example.com/schemas/=vendor`, split at the last `=`.
+fn parse_mount(text: &str) -> Result<(String, PathBuf), String> {
     match text.rsplit_once('=') {
         Some((prefix, path)) if !prefix.is_empty() && !path.is_empty() => {
             Ok((prefix.to_owned(), PathBuf::from(path)))
         }
-        _ => Err("say which prefix and where: `https://example.com/schemas/=vendor`".to_owned()),
+        _ => Err("expected PREFIX=PATH, such as `https://example.com/schemas/=vendor`".to_owned()),
     }
 }
 
@@ -300,38 +304,38 @@ pub(crate) struct GenerateArgs {
     /// OpenAPI documents, schema files, folders of them, or a codegen.toml
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Folder that the code is written to, which belongs to the generator; a path that ends in
-    /// `.rs` means one file. Without it, `path` below `[output]` of the codegen.toml
+    /// Folder to write to, which the generator then owns, or one file if the path ends in `.rs`. Default:
+    /// `path` in the `[output]` table of codegen.toml
     #[arg(long, short, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
     /// Name of the generated package
     #[arg(long, value_name = "NAME")]
     pub(crate) package: Option<String>,
-    /// A package, source files for a package of your own, or one file
+    /// Write a package, source files for your own package, or one file
     #[arg(long, value_enum)]
-    pub(crate) layout: Option<Layout>,
-    /// Generate this part and the types that it needs, whatever codegen.toml says
+    pub(crate) layout: Option<LayoutArg>,
+    /// Generate only this part and the types that it needs; overrides codegen.toml
     #[arg(long, value_enum, value_name = "PART", conflicts_with_all = ["no_client", "no_server"])]
-    pub(crate) only: Option<Part>,
-    /// Generate no client
+    pub(crate) only: Option<PartArg>,
+    /// Do not generate a client
     #[arg(long)]
     pub(crate) no_client: bool,
-    /// Generate no server interface
+    /// Do not generate a server interface
     #[arg(long)]
     pub(crate) no_server: bool,
-    /// Leave out, with a warning, operations that no client can call
+    /// Skip operations that the client cannot call, with a warning
     #[arg(long)]
     pub(crate) skip_unsupported: bool,
-    /// Path of contract-runtime as the package's manifest names it; without it the runtime's
-    /// sources are written into the package
+    /// Path of contract-runtime for the generated Cargo.toml; by default the sources of the runtime are
+    /// written into the package
     #[arg(long, value_name = "PATH")]
     pub(crate) runtime: Option<String>,
     #[command(flatten)]
-    pub(crate) selected: Selected,
+    pub(crate) selection: SelectionArgs,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
-    pub(crate) shown: Output,
+    pub(crate) display: DisplayArgs,
 }
 
 #[derive(Debug, Args)]
@@ -339,34 +343,34 @@ pub(crate) struct LowerArgs {
     /// OpenAPI documents, folders, or a codegen.toml
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Print the schemas alone, as `definitions` of JSON Schema draft-07, such as typify reads
+    /// Print only the schemas, as `definitions` of JSON Schema draft-07, for example for typify
     #[arg(long = "draft-07", conflicts_with = "losses")]
     pub(crate) draft_07: bool,
-    /// Also list, on standard error, what the document cannot say
+    /// List every omission on standard error
     #[arg(long)]
     pub(crate) losses: bool,
     #[command(flatten)]
-    pub(crate) selected: Selected,
+    pub(crate) selection: SelectionArgs,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
-    pub(crate) shown: Output,
+    pub(crate) display: DisplayArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// A type, `Type.member`, an operation's id, or the end of a schema's location
+    /// A type, `Type.field`, an operation id, or the end of a schema's location
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     /// OpenAPI documents, schema files, folders of them, or a codegen.toml
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) selected: Selected,
+    pub(crate) selection: SelectionArgs,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
-    pub(crate) shown: Output,
+    pub(crate) display: DisplayArgs,
 }
 
 #[derive(Debug, Args)]
@@ -374,56 +378,56 @@ pub(crate) struct ReportArgs {
     /// OpenAPI documents, schema files, folders of them, or a codegen.toml
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Also run progenitor and typify, and say what each keeps, drops or refuses of the contract
+    /// Also run progenitor and typify, and report which constructs each keeps, drops or rejects
     #[arg(long)]
     pub(crate) engines: bool,
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
     #[command(flatten)]
-    pub(crate) selected: Selected,
+    pub(crate) selection: SelectionArgs,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
-    pub(crate) shown: Output,
+    pub(crate) display: DisplayArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DriftArgs {
-    /// The older version and the newer: files, folders or codegen.toml; with `--against` the newer
-    /// alone, codegen.toml or schemas/codegen.toml when it is left out
+    /// The older and the newer version: files, folders or codegen.toml. With `--against`, only the newer one;
+    /// default: codegen.toml or schemas/codegen.toml
     #[arg(value_names = ["OLD", "NEW"], num_args = 0..=2)]
     pub(crate) versions: Vec<PathBuf>,
-    /// The older version is that of a git revision, such as main, v1.2.0 or HEAD~3; with
-    /// `REVISION:PATH` it stood elsewhere in the repository
+    /// Read the older version from a git revision, such as main, v1.2.0 or HEAD~3; use `REVISION:PATH` if its
+    /// path was different
     #[arg(long, value_name = "REVISION")]
     pub(crate) against: Option<String>,
     /// Print a Markdown table, for a pull request
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
-    /// Print GitHub workflow commands, which show up beside the lines they concern
+    /// Print GitHub workflow commands, which annotate the changed lines
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     pub(crate) annotations: bool,
     /// Print SARIF 2.1.0, for code scanning
     #[arg(long, conflicts_with_all = ["json", "markdown", "annotations"])]
     pub(crate) sarif: bool,
-    /// Also show what changes nothing for anybody, such as descriptions
+    /// Also show changes without effect on any reader or writer, such as descriptions
     #[arg(long)]
     pub(crate) all: bool,
-    /// Judge only by what it means for those who read
+    /// Judge changes only by their effect on readers
     #[arg(long)]
     pub(crate) readers_only: bool,
-    /// Judge only by what it means for those who write
+    /// Judge changes only by their effect on writers
     #[arg(long, conflicts_with = "readers_only")]
     pub(crate) writers_only: bool,
-    /// The newer may be the next major version
+    /// Allow the newer version to be the next major version
     #[arg(long)]
     pub(crate) across_majors: bool,
-    /// Say what a rule means, or list all of them; compare nothing
+    /// Print the meaning of a rule, or list all rules; compare nothing
     #[arg(long, value_name = "RULE", num_args = 0..=1, conflicts_with_all = ["versions", "against"])]
     pub(crate) explain: Option<Option<String>>,
     #[command(flatten)]
-    pub(crate) shown: Output,
+    pub(crate) display: DisplayArgs,
 }
 
 #[derive(Debug, Args)]
@@ -431,34 +435,34 @@ pub(crate) struct MockArgs {
     /// OpenAPI documents, folders, or a codegen.toml
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The port that it listens at; 0 is one that is free
+    /// Port to listen on; 0 selects a free port
     #[arg(long, short, value_name = "PORT", default_value_t = 4010)]
     pub(crate) port: u16,
-    /// The address that it listens at: that of this machine alone, or 0.0.0.0 for all networks
+    /// Address to listen on: by default only this machine; 0.0.0.0 for all networks
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub(crate) host: IpAddr,
-    /// Decides what examples leave open
+    /// Seed for generated values
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     #[command(flatten)]
-    pub(crate) selected: Selected,
+    pub(crate) selection: SelectionArgs,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadingArgs,
     #[command(flatten)]
-    pub(crate) shown: Output,
+    pub(crate) display: DisplayArgs,
 }
 
 impl Command {
-    pub(crate) fn output(&self) -> Output {
+    pub(crate) fn display_args(&self) -> DisplayArgs {
         match self {
-            Self::Init(args) => args.shown,
-            Self::Generate(args) | Self::Check(args) => args.shown,
-            Self::Lower(args) => args.shown,
-            Self::Explain(args) => args.shown,
-            Self::Report(args) => args.shown,
-            Self::Drift(args) => args.shown,
-            Self::Mock(args) => args.shown,
-            Self::Engine => Output { json: false, color: When::Never, verbose: false },
+            Self::Init(args) => args.display,
+            Self::Generate(args) | Self::Check(args) => args.display,
+            Self::Lower(args) => args.display,
+            Self::Explain(args) => args.display,
+            Self::Report(args) => args.display,
+            Self::Drift(args) => args.display,
+            Self::Mock(args) => args.display,
+            Self::Engine => DisplayArgs { json: false, color: ColorWhen::Never, verbose: false },
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `drift`: what a new version of a contract means for those who use the old one.
+//! `drift`: compares two versions of a contract and prints the changes that affect its users.
 
 use std::{
     panic,
@@ -7,102 +7,106 @@ use std::{
 };
 
 use contract_codegen::drift::{
-    Options, Version, compare,
-    report::{self, Audience, View},
-    revision::{self, Revised, RevisionError},
+    CompareOptions, ContractVersion, compare,
+    report::{self, ReportAudience, ReportOptions},
+    revision::{self, ContractRevision, RevisionError},
 };
 use serde_json::json;
 
 use super::{
     args::DriftArgs,
-    failure::{DIFFERENT, Failure},
+    console::Console,
+    error::{CommandError, EXIT_DIFFERENT},
     project,
-    screen::Screen,
 };
 
-/// The exit code of [`report::exit_code`] when something breaks.
-const BREAKS: u8 = 2;
+/// Value of [`report::exit_code`] for a breaking change.
+const REPORT_EXIT_BREAKING: u8 = 2;
 
-/// Compares and prints.
-pub(crate) fn drift(args: &DriftArgs, screen: &Screen) -> Result<u8, Failure> {
+/// Compares the two versions and prints the result in the requested format.
+pub(crate) fn run_drift(args: &DriftArgs, console: &Console) -> Result<u8, CommandError> {
     if let Some(rule) = &args.explain {
-        screen.result(&report::explain(rule.as_deref()).map_err(Failure::Usage)?)?;
+        console.print_result(&report::explain_rule(rule.as_deref()).map_err(CommandError::Usage)?)?;
         return Ok(0);
     }
-    let (old, new) = sides(args)?;
-    screen.step("reading the versions");
+    let (old, new) = parse_versions(args)?;
+    console.show_step("reading the versions");
     let (before, after) = thread::scope(|scope| {
-        let after = scope.spawn(|| open(&new));
-        let before = older(old, &new);
+        let after = scope.spawn(|| open_version(&new));
+        let before = open_older_version(old, &new);
         (before, after.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
     });
-    // What is wrong with the version that is worked on is said first.
+    // Report problems of the newer version first: this is the one under development.
     let after = after?;
     let (before, old_prefix, named) = before?;
-    screen.step("comparing");
+    console.show_step("comparing");
     let within_major = !args.across_majors;
-    let drift = compare(&before, &after, &Options { within_major, ..Options::default() });
-    let view = View {
+    let drift = compare(&before, &after, &CompareOptions { within_major, ..CompareOptions::default() });
+    let view = ReportOptions {
         all: args.all,
         audience: match (args.readers_only, args.writers_only) {
-            (true, _) => Audience::Readers,
-            (_, true) => Audience::Writers,
-            _ => Audience::Everyone,
+            (true, _) => ReportAudience::Readers,
+            (_, true) => ReportAudience::Writers,
+            _ => ReportAudience::Everyone,
         },
-        color: screen.is_colored(),
+        color: console.is_colored(),
         within_major,
-        prefix: prefix(&new),
+        prefix: folder_prefix(&new),
         old_prefix,
         revision: named,
     };
     let text = match (args.markdown, args.annotations, args.sarif) {
-        (true, ..) => report::markdown(&drift, &view),
-        (_, true, _) => report::annotations(&drift, &view),
-        (.., true) => report::sarif(&drift, &view),
-        _ => report::human(&drift, &view),
+        (true, ..) => report::render_markdown(&drift, &view),
+        (_, true, _) => report::render_github_annotations(&drift, &view),
+        (.., true) => report::render_sarif(&drift, &view),
+        _ => report::render_text(&drift, &view),
     };
-    screen.result(&text)?;
-    let exit = if report::exit_code(&drift, &view) == BREAKS { DIFFERENT } else { 0 };
-    let drift: serde_json::Value = serde_json::from_str(&report::json(&drift, &view)).unwrap_or_default();
-    screen.summary(json!({ "command": "drift", "exit": exit, "drift": drift }));
+    console.print_result(&text)?;
+    let exit = if report::exit_code(&drift, &view) == REPORT_EXIT_BREAKING { EXIT_DIFFERENT } else { 0 };
+    let drift: serde_json::Value =
+        serde_json::from_str(&report::render_json(&drift, &view)).unwrap_or_default();
+    console.print_summary(json!({ "command": "drift", "exit": exit, "drift": drift }));
     Ok(exit)
 }
 
-/// Where the older version is.
-enum Older {
+/// Source of the older version.
+enum OlderVersion {
     Path(PathBuf),
     Revision(String),
 }
 
-fn sides(args: &DriftArgs) -> Result<(Older, PathBuf), Failure> {
+fn parse_versions(args: &DriftArgs) -> Result<(OlderVersion, PathBuf), CommandError> {
     match (&args.against, args.versions.as_slice()) {
-        (None, [old, new]) => Ok((Older::Path(old.clone()), new.clone())),
-        (Some(revision), [new]) => Ok((Older::Revision(revision.clone()), new.clone())),
+        (None, [old, new]) => Ok((OlderVersion::Path(old.clone()), new.clone())),
+        (Some(revision), [new]) => Ok((OlderVersion::Revision(revision.clone()), new.clone())),
         (Some(revision), []) => {
-            let usual = project::inputs(&[], ": `drift --against REVISION NEW`")?;
-            Ok((Older::Revision(revision.clone()), usual.into_iter().collect()))
+            let usual = project::resolve_inputs(&[], ": `drift --against REVISION NEW`")?;
+            Ok((OlderVersion::Revision(revision.clone()), usual.into_iter().collect()))
         }
-        (Some(_), _) => {
-            Err(Failure::Usage("`--against` names the older version: give the newer one alone".to_owned()))
-        }
-        (None, _) => Err(Failure::Usage(
-            "two versions are compared: OLD and NEW, or `--against REVISION` and NEW".to_owned(),
+        (Some(_), _) => Err(CommandError::Usage(
+            "`--against` names the older version: give only the newer one as an argument".to_owned(),
+        )),
+        (None, _) => Err(CommandError::Usage(
+            "drift compares two versions: give OLD and NEW, or `--against REVISION` and NEW".to_owned(),
         )),
     }
 }
 
-/// The older version, the folder that its names are relative to, and the revision that it is.
-fn older(old: Older, new: &Path) -> Result<(Version, String, Option<String>), Failure> {
+/// Opens the older version; also returns the folder prefix of its file names and the git revision.
+fn open_older_version(
+    old: OlderVersion,
+    new: &Path,
+) -> Result<(ContractVersion, String, Option<String>), CommandError> {
     Ok(match old {
-        Older::Path(path) => (open(&path)?, prefix(&path), None),
-        Older::Revision(name) => {
-            let Revised { version, revision, folder } = revision::open(&name, new)?;
+        OlderVersion::Path(path) => (open_version(&path)?, folder_prefix(&path), None),
+        OlderVersion::Revision(name) => {
+            let ContractRevision { version, revision, folder } = revision::open_revision(&name, new)?;
             (version, folder, Some(revision))
         }
     })
 }
 
-impl From<RevisionError> for Failure {
+impl From<RevisionError> for CommandError {
     fn from(error: RevisionError) -> Self {
         match error {
             RevisionError::Git(problem) => Self::Io(problem),
@@ -111,15 +115,18 @@ impl From<RevisionError> for Failure {
     }
 }
 
-fn open(path: &Path) -> Result<Version, Failure> {
+fn open_version(path: &Path) -> Result<ContractVersion, CommandError> {
     if !path.exists() {
-        return Err(Failure::Io(format!("cannot read {}: there is no such file or folder", path.display())));
+        return Err(CommandError::Io(format!(
+            "cannot read {}: there is no such file or folder",
+            path.display()
+        )));
     }
-    Ok(Version::open(path)?)
+    Ok(ContractVersion::open(path)?)
 }
 
-/// The folder that the names of the newer version's files are relative to.
-fn prefix(path: &Path) -> String {
+/// Returns the prefix that turns file names of this version into paths, such as `schemas/`.
+fn folder_prefix(path: &Path) -> String {
     let folder = if path.is_dir() { Some(path) } else { path.parent() };
     let words = folder.map(|folder| folder.display().to_string().replace('\\', "/")).unwrap_or_default();
     let words = words.trim_start_matches("./").trim_end_matches('/');

@@ -1,4 +1,4 @@
-//! `generate` and `check`.
+//! `generate` and `check`: write generated files, or compare them with the files on disk.
 
 use std::{
     collections::BTreeMap,
@@ -8,159 +8,170 @@ use std::{
 };
 
 use contract_codegen::{
-    Generated,
-    config::Layout,
-    write::{self, Change, Changes, Mode, WriteError},
+    GeneratedCode,
+    config::OutputLayout,
+    write::{self, FileChange, FileChanges, WriteError, WriteMode},
 };
 use serde_json::{Value, json};
 
 use super::{
     args::GenerateArgs,
-    failure::{DIFFERENT, Failure},
+    console::{Console, count_warnings},
+    error::{CommandError, EXIT_DIFFERENT},
     project,
-    screen::{Screen, warnings},
 };
 
-/// Files that are named before they are counted.
-const FEW: usize = 12;
+/// Largest number of changed files that are listed one by one; more are summarized by folder.
+const MAX_LISTED_FILES: usize = 12;
 
-/// What was generated, and where it belongs.
-struct Ran {
-    generated: Generated,
+/// The generated files and the location that they belong to.
+struct GenerationRun {
+    generated: GeneratedCode,
     output: PathBuf,
-    layout: Layout,
-    /// Whether the package is to be a member of a workspace around it.
+    layout: OutputLayout,
+    /// True if the package is a member of the surrounding Cargo workspace.
     member: bool,
 }
 
-impl Ran {
-    fn apply(&self, mode: Mode) -> Result<Changes, WriteError> {
+impl GenerationRun {
+    fn apply_to_disk(&self, mode: WriteMode) -> Result<FileChanges, WriteError> {
         match self.layout {
-            Layout::File => write::apply_file(&self.generated.files, &self.output, mode),
-            Layout::Crate | Layout::Modules => write::apply(&self.generated.files, &self.output, mode),
+            OutputLayout::File => write::apply_file(&self.generated.files, &self.output, mode),
+            OutputLayout::Crate | OutputLayout::Modules => {
+                write::apply_files(&self.generated.files, &self.output, mode)
+            }
         }
     }
 
-    /// A file of the output as people find it.
-    fn path(&self, file: &str) -> String {
-        let path = if self.layout == Layout::File { self.output.clone() } else { self.output.join(file) };
+    /// Returns the path on disk of a generated file, for display.
+    fn display_path(&self, file: &str) -> String {
+        let path =
+            if self.layout == OutputLayout::File { self.output.clone() } else { self.output.join(file) };
         path.display().to_string()
     }
 }
 
-/// Writes what changed.
-pub(crate) fn generate(args: &GenerateArgs, screen: &Screen) -> Result<u8, Failure> {
+/// Generates code and writes the files that changed.
+pub(crate) fn run_generate(args: &GenerateArgs, console: &Console) -> Result<u8, CommandError> {
     let start = Instant::now();
-    let ran = run(args, screen)?;
-    screen.step("writing the files");
-    let changes = ran.apply(Mode::Write)?;
-    files(&ran, &changes, screen);
-    // Once: later, whoever wants it otherwise has said so.
-    let is_new = changes.files.get("Cargo.toml") == Some(&Change::Created) && ran.layout == Layout::Crate;
-    let workspace = write::workspace_around(&ran.output).filter(|_| is_new && !ran.member);
+    let run = generate_files(args, console)?;
+    console.show_step("writing the files");
+    let changes = run.apply_to_disk(WriteMode::Write)?;
+    print_changed_files(&run, &changes, console);
+    // The note appears only when the package is created.
+    let is_new =
+        changes.files.get("Cargo.toml") == Some(&FileChange::Created) && run.layout == OutputLayout::Crate;
+    let workspace = write::workspace_around(&run.output).filter(|_| is_new && !run.member);
     if workspace.is_some() {
-        let how = "`member = true` below [output] makes it a member of the workspace around it";
-        screen.marked("apart", &format!("{} is a workspace of its own; {how}", ran.output.display()));
+        let help = "set `member = true` in [output] to make it a member of the surrounding workspace";
+        console.print_status(
+            "note",
+            &format!("{} is a Cargo workspace of its own; {help}", run.output.display()),
+        );
     }
-    summary(&ran.generated, &changes, screen, start);
-    let mut object = object(&ran.generated, &changes);
+    print_summary(&run.generated, &changes, console, start);
+    let mut object = summary_json(&run.generated, &changes);
     object["workspace"] = json!(workspace);
     object["command"] = json!("generate");
     object["exit"] = json!(0);
-    screen.summary(object);
+    console.print_summary(object);
     Ok(0)
 }
 
-/// Compares, and says how to repair a difference.
-pub(crate) fn check(args: &GenerateArgs, screen: &Screen) -> Result<u8, Failure> {
-    let ran = run(args, screen)?;
-    let changes = ran.apply(Mode::Check)?;
-    let exit = if changes.is_clean() { 0 } else { DIFFERENT };
-    let repair = repair(env::args().collect());
-    let mut object = object(&ran.generated, &changes);
+/// Compares generated code with the files on disk; prints the difference and the command that updates them.
+pub(crate) fn run_check(args: &GenerateArgs, console: &Console) -> Result<u8, CommandError> {
+    let run = generate_files(args, console)?;
+    let changes = run.apply_to_disk(WriteMode::Check)?;
+    let exit = if changes.is_clean() { 0 } else { EXIT_DIFFERENT };
+    let repair = repair_command(env::args().collect());
+    let mut object = summary_json(&run.generated, &changes);
     object["command"] = json!("check");
     object["exit"] = json!(exit);
-    let (all, place) = (changes.files.len(), ran.output.display());
+    let (all, place) = (changes.files.len(), run.output.display());
     if exit == 0 {
-        screen.marked("same", &format!("{} in {place}", count(all, "file")));
+        console.print_status("unchanged", &format!("{} in {place}", count_noun(all, "file")));
     } else {
         object["difference"] = json!(changes.difference);
         object["repair"] = json!(repair);
-        screen.result(changes.difference.as_deref().unwrap_or_default())?;
-        files(&ran, &changes, screen);
-        let different = all - changes.count(Change::Same);
-        screen.line(&format!(
-            "error: {different} of {} differ in {place}\nhelp: run `{repair}`",
-            count(all, "file")
+        console.print_result(changes.difference.as_deref().unwrap_or_default())?;
+        print_changed_files(&run, &changes, console);
+        let different = all - changes.count(FileChange::Same);
+        console.print_line(&format!(
+            "error: {different} of {} differ in {place}\nhelp: to update, run `{repair}`",
+            count_noun(all, "file")
         ));
     }
-    screen.summary(object);
+    console.print_summary(object);
     Ok(exit)
 }
 
-fn run(args: &GenerateArgs, screen: &Screen) -> Result<Ran, Failure> {
-    let project = project::with_options(args)?;
-    let output = project::output(args, &project)?;
-    let generated = project.generate_with(&|what| screen.step(what))?;
-    screen.diagnostics(&generated.contract.diagnostics);
+fn generate_files(args: &GenerateArgs, console: &Console) -> Result<GenerationRun, CommandError> {
+    let project = project::configure_project(args)?;
+    let output = project::resolve_output(args, &project)?;
+    let generated = project.generate_with(&|what| console.show_step(what))?;
+    console.print_diagnostics(&generated.contract.diagnostics);
     let (layout, member) = (project.config.output.layout, project.config.output.member);
-    Ok(Ran { generated, output, layout, member })
+    Ok(GenerationRun { generated, output, layout, member })
 }
 
-/// The files that changed, or how many of each change when they are many.
-fn files(ran: &Ran, changes: &Changes, screen: &Screen) {
-    let differing = || changes.files.iter().filter(|(_, change)| **change != Change::Same);
-    if screen.is_verbose() || differing().count() <= FEW {
+/// Prints the changed files, or their number for each kind of change if there are more than
+/// [`MAX_LISTED_FILES`].
+fn print_changed_files(run: &GenerationRun, changes: &FileChanges, console: &Console) {
+    let differing = || changes.files.iter().filter(|(_, change)| **change != FileChange::Same);
+    if console.is_verbose() || differing().count() <= MAX_LISTED_FILES {
         for (path, change) in differing() {
-            screen.marked(change.word(), &ran.path(path));
+            console.print_status(change.as_str(), &run.display_path(path));
         }
         return;
     }
-    for change in [Change::Created, Change::Updated, Change::Removed] {
+    for change in [FileChange::Created, FileChange::Updated, FileChange::Removed] {
         let these = || differing().filter(|(_, each)| **each == change).map(|(path, _)| path.as_str());
         if these().next().is_some() {
-            let place = ran.output.join(shared(these())).display().to_string();
+            let place = run.output.join(common_folder(these())).display().to_string();
             let place = place.trim_end_matches('/');
-            screen.marked(change.word(), &format!("{} in {place}", count(these().count(), "file")));
+            console.print_status(
+                change.as_str(),
+                &format!("{} in {place}", count_noun(these().count(), "file")),
+            );
         }
     }
 }
 
-/// The folder that all paths are below.
-fn shared<'a>(mut paths: impl Iterator<Item = &'a str>) -> &'a Path {
+/// Returns the deepest folder that contains all paths.
+fn common_folder<'a>(mut paths: impl Iterator<Item = &'a str>) -> &'a Path {
     let first = paths.next().and_then(|path| Path::new(path).parent()).unwrap_or(Path::new(""));
     paths.fold(first, |folder, path| {
         folder.ancestors().find(|folder| Path::new(path).starts_with(folder)).unwrap_or(Path::new(""))
     })
 }
 
-fn summary(generated: &Generated, changes: &Changes, screen: &Screen, start: Instant) {
-    screen.marked(
+fn print_summary(generated: &GeneratedCode, changes: &FileChanges, console: &Console, start: Instant) {
+    console.print_status(
         "done",
         &format!(
             "{}; {} of {} changed in {:.1} s",
-            amounts(generated),
-            changes.files.len() - changes.count(Change::Same),
-            count(changes.files.len(), "file"),
+            describe_counts(generated),
+            changes.files.len() - changes.count(FileChange::Same),
+            count_noun(changes.files.len(), "file"),
             start.elapsed().as_secs_f64(),
         ),
     );
 }
 
-/// `12 of 766 operations, 140 of 909 types, 1204 fields, 3 warnings`
-fn amounts(Generated { contract, counts, .. }: &Generated) -> String {
+/// Formats `12 of 766 operations, 140 of 909 types, 1204 fields, 3 warnings`.
+fn describe_counts(GeneratedCode { contract, counts, .. }: &GeneratedCode) -> String {
     let counts: BTreeMap<&str, usize> = counts.iter().copied().collect();
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     let part = |name: &str, whole: Option<usize>| match whole {
-        Some(whole) => format!("{} of {}", of(name), count(whole, &name[..name.len() - 1])),
-        None => count(of(name), &name[..name.len() - 1]),
+        Some(whole) => format!("{} of {}", of(name), count_noun(whole, &name[..name.len() - 1])),
+        None => count_noun(of(name), &name[..name.len() - 1]),
     };
-    let whole = contract.whole;
+    let whole = contract.full_size;
     let mut parts = vec![
         part("operations", whole.map(|whole| whole.operations)),
         part("types", None),
         part("fields", None),
-        count(warnings(&contract.diagnostics), "warning"),
+        count_noun(count_warnings(&contract.diagnostics), "warning"),
     ];
     if let Some(whole) = whole {
         parts.insert(1, part("schemas", Some(whole.schemas)));
@@ -172,34 +183,34 @@ fn amounts(Generated { contract, counts, .. }: &Generated) -> String {
     parts.join(", ")
 }
 
-/// `1 file`, `3 files`
-pub(crate) fn count(number: usize, thing: &str) -> String {
+/// Formats `1 file` or `3 files`.
+pub(crate) fn count_noun(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-fn object(generated: &Generated, changes: &Changes) -> Value {
-    let Generated { contract, counts, .. } = generated;
+fn summary_json(generated: &GeneratedCode, changes: &FileChanges) -> Value {
+    let GeneratedCode { contract, counts, .. } = generated;
     let counts: BTreeMap<&str, usize> = counts.iter().copied().collect();
     let files: BTreeMap<&str, &str> = changes
         .files
         .iter()
-        .filter(|(_, change)| **change != Change::Same)
-        .map(|(path, change)| (path.as_str(), change.word()))
+        .filter(|(_, change)| **change != FileChange::Same)
+        .map(|(path, change)| (path.as_str(), change.as_str()))
         .collect();
-    let whole = contract.whole.map(|whole| {
+    let whole = contract.full_size.map(|whole| {
         json!({ "operations": whole.operations, "webhooks": whole.webhooks, "schemas": whole.schemas })
     });
     json!({
         "counts": counts,
         "whole": whole,
-        "warnings": warnings(&contract.diagnostics),
+        "warnings": count_warnings(&contract.diagnostics),
         "files": changes.files.len(),
         "changed": files,
     })
 }
 
-/// The command that was given, as one that writes.
-fn repair(mut given: Vec<String>) -> String {
+/// Returns the `generate` command with the arguments of this `check`, quoted for a shell.
+fn repair_command(mut given: Vec<String>) -> String {
     if let Some(command) = given.iter_mut().skip(1).find(|word| *word == "check") {
         *command = "generate".to_owned();
     }
@@ -222,13 +233,13 @@ mod tests {
     fn the_repair_can_be_pasted_into_a_shell() {
         let words = ["/x/contract-codegen", "check", "check", "--json", "-o", "my api"];
         let given = words.iter().map(|word| (*word).to_owned()).collect();
-        assert_eq!(repair(given), "contract-codegen generate check -o 'my api'");
+        assert_eq!(repair_command(given), "contract-codegen generate check -o 'my api'");
     }
 
     #[test]
     fn many_files_are_below_one_folder() {
-        assert_eq!(shared(["a/b/c.rs", "a/b/d.rs", "a/e.rs"].into_iter()), Path::new("a"));
-        assert_eq!(shared(["Cargo.toml", "a/e.rs"].into_iter()), Path::new(""));
-        assert_eq!(shared(["a/e.rs"].into_iter()), Path::new("a"));
+        assert_eq!(common_folder(["a/b/c.rs", "a/b/d.rs", "a/e.rs"].into_iter()), Path::new("a"));
+        assert_eq!(common_folder(["Cargo.toml", "a/e.rs"].into_iter()), Path::new(""));
+        assert_eq!(common_folder(["a/e.rs"].into_iter()), Path::new("a"));
     }
 }

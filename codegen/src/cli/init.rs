@@ -1,4 +1,4 @@
-//! `init`: a commented codegen.toml for a contract.
+//! `init`: writes a commented codegen.toml for a contract.
 
 use std::{
     fs,
@@ -7,59 +7,62 @@ use std::{
 };
 
 use contract_codegen::{
-    init::{Findings, codegen_toml, findings},
+    init::{InitFindings, codegen_toml, inspect_contract},
     write::workspace_around,
 };
 use serde_json::json;
 
 use super::{
     args::InitArgs,
-    failure::Failure,
-    generate::count,
-    screen::{Screen, warnings},
+    console::{Console, count_warnings},
+    error::CommandError,
+    generate::count_noun,
 };
 
-/// Reads the contract, writes the file, says what was found.
-pub(crate) fn init(args: &InitArgs, screen: &Screen) -> Result<u8, Failure> {
+/// Reads the contract, writes the file and prints a summary of the suggestions.
+pub(crate) fn run_init(args: &InitArgs, console: &Console) -> Result<u8, CommandError> {
     let output = &args.output;
     for input in &args.inputs {
         if input.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml")) {
-            return Err(Failure::Usage(format!(
-                "{} is no contract: give the files and folders that it names",
+            return Err(CommandError::Usage(format!(
+                "{} is a configuration file: give the files and folders of the contract instead",
                 input.display()
             )));
         }
         fs::metadata(input)
-            .map_err(|error| Failure::Io(format!("cannot read {}: {error}", input.display())))?;
+            .map_err(|error| CommandError::Io(format!("cannot read {}: {error}", input.display())))?;
     }
     if output.exists() && !args.force {
-        return Err(Failure::Usage(format!(
-            "{} is there already: give another `--output`, or `--force` to overwrite it",
+        return Err(CommandError::Usage(format!(
+            "{} already exists: choose another `--output`, or use `--force` to overwrite it",
             output.display()
         )));
     }
-    let mut found = findings(&args.inputs, &args.mounts, &|what| screen.step(what))?;
+    let mut found = inspect_contract(&args.inputs, &args.mounts, &|what| console.show_step(what))?;
     let folder = output.parent().unwrap_or(Path::new(""));
-    let inputs: Vec<String> = args.inputs.iter().map(|input| relative(folder, input)).collect();
-    found.mounts.iter_mut().for_each(|(_, path)| *path = relative(folder, path).into());
-    found.workspace = workspace_around(&folder.join(&found.package)).is_some();
+    let inputs: Vec<String> = args.inputs.iter().map(|input| relative_path(folder, input)).collect();
+    found.mounts.iter_mut().for_each(|(_, path)| *path = relative_path(folder, path).into());
+    found.in_workspace = workspace_around(&folder.join(&found.package)).is_some();
     let text = codegen_toml(&found, &inputs);
-    write(output, &text, args.force)
-        .map_err(|error| Failure::Io(format!("cannot write {}: {error}", output.display())))?;
-    screen.marked("created", &output.display().to_string());
-    let told = tell(&found);
-    told.iter().for_each(|(word, what)| screen.marked(word, what));
-    if warnings(&found.diagnostics) > 0 {
-        screen.marked("warnings", &format!("{}; `generate` shows them", warnings(&found.diagnostics)));
+    write_config(output, &text, args.force)
+        .map_err(|error| CommandError::Io(format!("cannot write {}: {error}", output.display())))?;
+    console.print_status("created", &output.display().to_string());
+    let summary = describe_findings(&found);
+    summary.iter().for_each(|(word, what)| console.print_status(word, what));
+    if count_warnings(&found.diagnostics) > 0 {
+        console.print_status(
+            "warnings",
+            &format!("{}; `generate` lists them", count_warnings(&found.diagnostics)),
+        );
     }
-    screen.line(&format!("Next: contract-codegen generate {}", output.display()));
-    let found: Vec<_> = told.iter().map(|(word, what)| json!({ "about": word, "what": what })).collect();
-    screen.summary(json!({ "command": "init", "exit": 0, "file": output, "found": found }));
+    console.print_line(&format!("Next: contract-codegen generate {}", output.display()));
+    let found: Vec<_> = summary.iter().map(|(word, what)| json!({ "about": word, "what": what })).collect();
+    console.print_summary(json!({ "command": "init", "exit": 0, "file": output, "found": found }));
     Ok(0)
 }
 
-/// Never over a file that was not asked to go, not even one that appeared just now.
-fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {
+/// Writes the file. Without `force`, it never overwrites a file, even one created in the meantime.
+fn write_config(path: &Path, text: &str, force: bool) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -73,19 +76,19 @@ fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {
     options.open(path)?.write_all(text.as_bytes())
 }
 
-/// What was found, a word and a line for each kind.
-fn tell(found: &Findings) -> Vec<(&'static str, String)> {
+/// Returns a summary of the suggestions: a keyword and one line for each kind.
+fn describe_findings(found: &InitFindings) -> Vec<(&'static str, String)> {
     let first = |list: Vec<&str>| match list.as_slice() {
         [] => None,
         [only] => Some(format!("1: {only}")),
-        [first, ..] => Some(format!("{}, the first is {first}", list.len())),
+        [first, ..] => Some(format!("{}, first: {first}", list.len())),
     };
-    let mut parts = vec![count(found.types, "type")];
+    let mut parts = vec![count_noun(found.types, "type")];
     if found.operations > 0 {
-        parts.insert(0, count(found.operations, "operation"));
+        parts.insert(0, count_noun(found.operations, "operation"));
     }
     if found.webhooks > 0 {
-        parts.push(count(found.webhooks, "webhook"));
+        parts.push(count_noun(found.webhooks, "webhook"));
     }
     let mut out = vec![("contract", format!("{}: {}", found.title, parts.join(", ")))];
     let texts =
@@ -93,26 +96,30 @@ fn tell(found: &Findings) -> Vec<(&'static str, String)> {
     let all = |list: &[String]| first(list.iter().map(String::as_str).collect());
     let suggested = [
         ("secrets", texts(&found.secrets), "suggested as a comment"),
-        ("integers", all(&found.unbounded), "without bounds; `unbounded-integers` decides"),
-        ("patterns", texts(&found.patterns), "that cannot be run, left unchecked"),
-        ("refused", all(&found.refused), "operations that the client leaves out"),
-        ("headers", all(&found.transport), "that a transport may supply"),
-        ("mounts", all(&found.unanswered), "URIs that nothing answers; `--mount` does"),
-        ("idempotency", all(&found.idempotency), "makes calls safe to repeat; suggested as a comment"),
-        ("servers", all(&found.servers), "that `Client::new` takes"),
+        ("integers", all(&found.unbounded_integers), "without bounds; see `unbounded-integers`"),
+        ("patterns", texts(&found.unsupported_patterns), "not supported, left unchecked"),
+        ("refused", all(&found.unsupported_operations), "operations that the client cannot call"),
+        ("headers", all(&found.transport_headers), "a transport may supply them"),
+        ("mounts", all(&found.unresolved_uris), "unresolved URIs; map them to local files with `--mount`"),
+        (
+            "idempotency",
+            all(&found.idempotency_headers),
+            "header that makes retries safe; suggested as a comment",
+        ),
+        ("servers", all(&found.servers), "base URLs for `Client::new`"),
     ];
     for (word, what, about) in suggested {
         out.extend(what.map(|what| (word, format!("{what} ({about})"))));
     }
     if found.tags.len() > 1 {
         let areas = found.tags.iter().filter(|(_, types)| *types > 0).count();
-        out.push(("tags", format!("{}, of which {areas} suggest a module", found.tags.len())));
+        out.push(("tags", format!("{}; {areas} suggest a module", found.tags.len())));
     }
     out
 }
 
-/// A path as seen from a folder, with `/`.
-fn relative(folder: &Path, path: &Path) -> String {
+/// Returns `path` relative to `folder`, with `/` as separator.
+fn relative_path(folder: &Path, path: &Path) -> String {
     let absolute = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
@@ -139,7 +146,7 @@ mod tests {
             ("a/b", "a/c/d.json", "../c/d.json"),
             ("schemas", "schemas", "."),
         ] {
-            assert_eq!(relative(Path::new(folder), Path::new(path)), expect, "{folder} {path}");
+            assert_eq!(relative_path(Path::new(folder), Path::new(path)), expect, "{folder} {path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `report`: what is looser than the contract, assumed, lost, proven.
+//! `report`: prints types that accept more than their schema, assumptions and proofs.
 
 #[cfg(feature = "engines")]
 use contract_codegen::engines::opinions;
@@ -6,70 +6,79 @@ use contract_codegen::report::Report;
 use serde_json::json;
 
 #[cfg(feature = "engines")]
-use super::engines;
-use super::{INTERNAL, args::ReportArgs, failure::Failure, project, screen::Screen};
+use super::engine_processes;
+use super::{EXIT_INTERNAL_ERROR, args::ReportArgs, console::Console, error::CommandError, project};
 
-/// Prints the report; a gap is a failure, and the generator's.
-pub(crate) fn report(args: &ReportArgs, screen: &Screen) -> Result<u8, Failure> {
+/// Prints the report. A proof gap is a bug of the generator, so that the command fails with exit code 70.
+pub(crate) fn run_report(args: &ReportArgs, console: &Console) -> Result<u8, CommandError> {
     #[cfg(not(feature = "engines"))]
     if args.engines {
-        return Err(Failure::without_engines());
+        return Err(CommandError::missing_engines_feature());
     }
-    let project = project::selected(&args.inputs, &args.selected, args.reading)?;
-    let contract = project.read_with(&|what| screen.step(what))?;
-    #[cfg_attr(not(feature = "engines"), expect(unused_mut, reason = "opinions alone are added"))]
-    let mut report = Report::of(&project, &contract, &|what| screen.step(what));
+    let project = project::open_selected_project(&args.inputs, &args.selection, args.reading)?;
+    let contract = project.read_contract_with(&|what| console.show_step(what))?;
+    #[cfg_attr(not(feature = "engines"), expect(unused_mut, reason = "only `engines` is added later"))]
+    let mut report = Report::for_contract(&project, &contract, &|what| console.show_step(what));
     #[cfg(feature = "engines")]
     if args.engines {
-        screen.step("running progenitor and typify");
-        report.engines = Some(opinions(&contract, &engines()));
+        console.show_step("running progenitor and typify");
+        report.engines = Some(opinions(&contract, &engine_processes()));
     }
-    screen.diagnostics(&contract.diagnostics);
-    tell(&report, args.markdown, screen)
+    console.print_diagnostics(&contract.diagnostics);
+    print_report(&report, args.markdown, console)
 }
 
-/// Prints a report and what it comes to.
-fn tell(report: &Report, markdown: bool, screen: &Screen) -> Result<u8, Failure> {
-    screen.result(&report.text(markdown))?;
-    let (exit, errors) = verdict(report);
-    errors.iter().for_each(|error| screen.line(error));
-    screen.summary(json!({ "command": "report", "exit": exit, "report": report.json() }));
+/// Prints the report, its gaps as errors, and the summary; returns the exit code.
+fn print_report(report: &Report, markdown: bool, console: &Console) -> Result<u8, CommandError> {
+    console.print_result(&report.to_text(markdown))?;
+    let (exit, errors) = report_verdict(report);
+    errors.iter().for_each(|error| console.print_line(error));
+    console.print_summary(json!({ "command": "report", "exit": exit, "report": report.to_json() }));
     Ok(exit)
 }
 
-/// The exit code of a report, and a line for each gap.
-fn verdict(report: &Report) -> (u8, Vec<String>) {
-    let errors = report.gaps().map(|(name, instance)| {
+/// Returns the exit code of a report, and an error line for each gap.
+fn report_verdict(report: &Report) -> (u8, Vec<String>) {
+    let errors = report.proof_gaps().map(|(name, instance)| {
         let value = instance.map(|value| format!(": {value}")).unwrap_or_default();
-        format!("error[gap]: `{name}` cannot hold all that its schema accepts{value}")
+        format!("error[gap]: `{name}` cannot hold every value that its schema accepts{value}")
     });
     let errors: Vec<String> = errors.collect();
-    (if errors.is_empty() { 0 } else { INTERNAL }, errors)
+    (if errors.is_empty() { 0 } else { EXIT_INTERNAL_ERROR }, errors)
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use contract_codegen::report::Proof;
+    use contract_codegen::report::TypeProof;
     use contract_runtime::Json;
 
     use super::*;
-    use crate::cli::args::{Output, When};
+    use crate::cli::args::{ColorWhen, DisplayArgs};
 
-    fn of(proofs: &[Proof]) -> Report {
+    fn report_with_proofs(proofs: &[TypeProof]) -> Report {
         let proofs = proofs.iter().map(|proof| ("Ship".to_owned(), proof.clone()));
         Report { proofs: proofs.collect(), ..Report::default() }
     }
 
-    /// No contract is known that makes a gap, so the command's last step is given one.
+    /// No known contract produces a gap, so that the test constructs one.
     #[test]
-    fn a_gap_is_exit_70_and_says_what_is_not_held() {
-        let screen = Screen::new(Output { color: When::Never, json: false, verbose: false });
-        let sure = of(&[Proof::Proven, Proof::Assumed, Proof::Tested(9), Proof::Skipped("it is secret")]);
-        assert_eq!(tell(&sure, false, &screen).unwrap(), 0);
-        let narrow = of(&[Proof::Tested(9), Proof::Gap(Some(Json::from("x"))), Proof::Gap(None)]);
-        assert_eq!(tell(&narrow, false, &screen).unwrap(), 70);
-        let start = "error[gap]: `Ship` cannot hold all that its schema accepts";
-        assert_eq!(verdict(&narrow).1, [format!("{start}: \"x\""), start.to_owned()]);
+    fn a_gap_exits_with_70_and_prints_the_value() {
+        let console = Console::new(DisplayArgs { color: ColorWhen::Never, json: false, verbose: false });
+        let complete = report_with_proofs(&[
+            TypeProof::Proven,
+            TypeProof::Assumed,
+            TypeProof::Tested(9),
+            TypeProof::Skipped("it is secret"),
+        ]);
+        assert_eq!(print_report(&complete, false, &console).unwrap(), 0);
+        let incomplete = report_with_proofs(&[
+            TypeProof::Tested(9),
+            TypeProof::Gap(Some(Json::from("x"))),
+            TypeProof::Gap(None),
+        ]);
+        assert_eq!(print_report(&incomplete, false, &console).unwrap(), 70);
+        let start = "error[gap]: `Ship` cannot hold every value that its schema accepts";
+        assert_eq!(report_verdict(&incomplete).1, [format!("{start}: \"x\""), start.to_owned()]);
     }
 }

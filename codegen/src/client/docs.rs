@@ -1,18 +1,18 @@
-//! Documentation of methods, from the contract's own words.
+//! Writes the documentation of client methods from descriptions in the contract.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Writer;
+use super::ClientWriter;
 use crate::{
-    api::{Operation, ParameterIn, Status},
+    api::{Operation, ParameterIn, StatusPattern},
+    constraint_text::describe_schema_limits,
     emit,
-    plan::{Answers, Call, Payload, Side, Streamed, Streams},
-    words::limits_of,
+    plan::{OperationSide, PlannedCall, ResponsePayload, ResponseSet, StreamContent, StreamPlan},
 };
 
-/// The lines of a method's documentation.
-pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<String> {
+/// Returns the documentation lines of a method.
+pub(super) fn operation_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<String> {
     let operation = call.operation;
     let graph = writer.graph;
     let mut lines = Vec::new();
@@ -20,37 +20,37 @@ pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<Strin
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.extend(markdown(text));
+        lines.extend(markdown_lines(text));
     };
     match (&operation.summary, &operation.description) {
         (Some(summary), Some(description)) => {
-            paragraph(&emit::sentence(summary));
+            paragraph(&emit::end_sentence(summary));
             if !description.starts_with(summary.trim_end_matches('.')) {
                 paragraph(description);
             }
         }
-        (Some(text), None) | (None, Some(text)) => paragraph(&emit::sentence(text)),
+        (Some(text), None) | (None, Some(text)) => paragraph(&emit::end_sentence(text)),
         (None, None) => {}
     }
-    let scopes = scopes(call);
+    let scopes = describe_scopes(call);
     match &operation.callback {
         Some((caller, address)) => {
             paragraph(&format!("`{}`, a callback of `{caller}` to `{address}`{scopes}.", operation.method));
         }
-        None => paragraph(&format!("`{}`{scopes}.", call.place())),
+        None => paragraph(&format!("`{}`{scopes}.", call.describe_place())),
     }
     if let Some(server) = operation.servers.first() {
-        paragraph(&format!("Sent to `{server}`, a server of its own."));
+        paragraph(&format!("Sent to `{server}`, the operation's own server."));
     }
-    let webhook = writer.plan.side == Side::Webhooks;
+    let webhook = writer.plan.side == OperationSide::Webhooks;
     let body = call.body.as_ref().filter(|body| body.body.required);
     let options = call.has_options();
-    if call.required().next().is_some() || body.is_some() || options || webhook {
+    if call.required_parameters().next().is_some() || body.is_some() || options || webhook {
         lines.extend(["", "# Arguments", ""].map(str::to_owned));
         if webhook {
-            lines.push("* `address`: where it is received.".to_owned());
+            lines.push("* `address`: URL of the receiver.".to_owned());
         }
-        for (_, parameter) in call.required() {
+        for (_, parameter) in call.required_parameters() {
             let place = match parameter.row.location {
                 ParameterIn::Path => "in the path",
                 ParameterIn::Query => "in the query",
@@ -59,7 +59,7 @@ pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<Strin
                 ParameterIn::QueryString => "the whole query",
             };
             let mut facts = vec![format!("`{}` {place}", parameter.row.name)];
-            let limits = parameter.row.schema.map(|id| limits_of(graph, id)).unwrap_or_default();
+            let limits = parameter.row.schema.map(|id| describe_schema_limits(graph, id)).unwrap_or_default();
             if !limits.is_empty() {
                 facts.push(limits);
             }
@@ -67,49 +67,54 @@ pub(super) fn operation_lines(writer: &Writer<'_>, call: &Call<'_>) -> Vec<Strin
                 facts.push("deprecated".to_owned());
             }
             let about = parameter.parameter.description.as_deref().unwrap_or_default();
-            item(&mut lines, parameter.field.as_deref().unwrap_or_default(), &facts.join(", "), about);
+            push_argument(
+                &mut lines,
+                parameter.field.as_deref().unwrap_or_default(),
+                &facts.join(", "),
+                about,
+            );
         }
         if let Some(body) = body {
             let about = body.body.description.as_deref().unwrap_or_default();
             let sent = body.variants.iter().map(|variant| &body.contents[variant.sent].media.name);
             let names: Vec<String> = sent.map(|name| format!("`{name}`")).collect();
-            item(&mut lines, "body", &names.join(" or "), about);
+            push_argument(&mut lines, "body", &names.join(" or "), about);
         }
         if options {
-            lines.push("* `options`: what may be left out.".to_owned());
+            lines.push("* `options`: optional parameters.".to_owned());
         }
     }
     lines.extend(["", "# Errors", ""].map(str::to_owned));
-    lines.extend(errors(writer, call));
+    lines.extend(error_lines(writer, call));
     lines
 }
 
-/// What is different where an operation's answer or body is in pieces; before its errors.
-pub(super) fn add_stream(lines: &mut Vec<String>, call: &Call<'_>) {
-    let Streams { answer, body, .. } = &call.streams;
+/// Inserts notes about streamed responses and bodies before the section `# Errors`.
+pub(super) fn add_stream_notes(lines: &mut Vec<String>, call: &PlannedCall<'_>) {
+    let StreamPlan { response: answer, body, .. } = &call.streams;
     let mut more = Vec::new();
     if let Some(answer) = answer {
         let what = match answer.content {
-            Streamed::Pieces => "Bytes are handed on as they come",
-            Streamed::Items(_) => "Items are handed on as they come",
+            StreamContent::Bytes => "The response is streamed as bytes",
+            StreamContent::Items(_) => "The response is streamed item by item",
         };
         more.push(format!(
-            "{what}: the answer is that of `{}` whose type is `{}`.",
+            "{what}, from the `{}` response with media type `{}`.",
             answer.status.key(),
             answer.media_type
         ));
     }
     if let (Some(body), Some(own)) = (body, &call.body) {
         let media_type = &own.contents[body.content_index].media.name;
-        more.push(format!("The body is sent as `{media_type}` while it comes, and once."));
+        more.push(format!("The body is streamed as `{media_type}`, and the request is not retried."));
     }
     let at = lines.iter().position(|line| line.starts_with("# ")).unwrap_or(lines.len());
     more.push(String::new());
     lines.splice(at..at, more);
 }
 
-fn item(lines: &mut Vec<String>, name: &str, facts: &str, about: &str) {
-    let mut about = markdown(about).into_iter().filter(|line| !line.is_empty());
+fn push_argument(lines: &mut Vec<String>, name: &str, facts: &str, about: &str) {
+    let mut about = markdown_lines(about).into_iter().filter(|line| !line.is_empty());
     match about.next() {
         Some(first) => lines.push(format!("* `{name}`: {facts}. {first}")),
         None => lines.push(format!("* `{name}`: {facts}.")),
@@ -117,49 +122,55 @@ fn item(lines: &mut Vec<String>, name: &str, facts: &str, about: &str) {
     lines.extend(about.map(|line| format!("  {line}")));
 }
 
-/// What a refusal of a status is called, where it is one of ours.
-fn link(writer: &Writer<'_>, refusals: &Answers, status: Status) -> Option<String> {
+/// Returns a link to the type of an error response, if it has a generated type.
+fn refusal_link(writer: &ClientWriter<'_>, refusals: &ResponseSet, status: StatusPattern) -> Option<String> {
     let case = refusals.cases.iter().find(|case| case.status == status)?;
-    match (&refusals.choice, &case.payload) {
+    match (&refusals.enum_name, &case.payload) {
         (Some(choice), _) => {
-            let module = writer.plan.side.answers();
+            let module = writer.plan.side.answers_module();
             let variant = &case.variant;
             Some(format!("[`{choice}::{variant}`](super::{module}::{choice}::{variant})"))
         }
-        (None, Payload::Json(ty)) => {
-            writer.types.name(ty).map(|name| format!("[`{name}`](super::types::{name})"))
+        (None, ResponsePayload::Json(ty)) => {
+            writer.types.type_name(ty).map(|name| format!("[`{name}`](super::types::{name})"))
         }
         (None, _) => None,
     }
 }
 
-fn errors(writer: &Writer<'_>, call: &Call<'_>) -> Vec<String> {
+fn error_lines(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     let Operation { responses, .. } = call.operation;
     for response in responses {
-        if !call.refusals.cases.iter().any(|case| case.status == response.status) {
+        if !call.errors.cases.iter().any(|case| case.status == response.status) {
             continue;
         }
-        let body = link(writer, &call.refusals, response.status);
+        let body = refusal_link(writer, &call.errors, response.status);
         let body = body.map(|name| format!(" with {name}")).unwrap_or_default();
         let status = match response.status {
-            Status::Default if call.refusals.cases.len() > 1 => "any other `4XX` or `5XX`".to_owned(),
-            Status::Default => "any `4XX` or `5XX`".to_owned(),
+            StatusPattern::Default if call.errors.cases.len() > 1 => "any other `4XX` or `5XX`".to_owned(),
+            StatusPattern::Default => "any `4XX` or `5XX`".to_owned(),
             status => format!("`{}`", status.key()),
         };
-        let mut about = markdown(&response.description).into_iter().filter(|line| !line.is_empty());
+        let mut about = markdown_lines(&response.description).into_iter().filter(|line| !line.is_empty());
         let first = about.next().map(|text| format!(": {text}")).unwrap_or_default();
-        lines.push(format!("* [`Error::Answer`]{body} for {status}{first}"));
+        lines.push(format!("* [`Error::ErrorResponse`]{body} for {status}{first}"));
         lines.extend(about.map(|line| format!("  {line}")));
     }
     if call.body.is_some() || call.parameters.iter().any(|parameter| parameter.field.is_some()) {
-        lines.push("* [`Error::InvalidRequest`] for what breaks the contract: it is not sent.".to_owned());
+        lines.push(
+            "* [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent."
+                .to_owned(),
+        );
     }
-    lines.push("* [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.".to_owned());
+    lines.push(
+        "* [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none."
+            .to_owned(),
+    );
     lines
 }
 
-fn scopes(call: &Call<'_>) -> String {
+fn describe_scopes(call: &PlannedCall<'_>) -> String {
     let alternatives = call.scopes.iter().map(|scopes| {
         let scopes: Vec<String> = scopes.iter().map(|scope| format!("`{scope}`")).collect();
         scopes.join(" and ")
@@ -171,13 +182,13 @@ fn scopes(call: &Call<'_>) -> String {
     }
 }
 
-/// Lines of documentation, each with the space that `///` has before its text.
-pub(super) fn attributes(lines: &[String]) -> TokenStream {
+/// Converts documentation lines into `#[doc]` attributes, each with the leading space that `///` has.
+pub(super) fn doc_attributes(lines: &[String]) -> TokenStream {
     let lines = lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
     quote!(#(#[doc = #lines])*)
 }
 
-/// The lines of a text from the contract.
-pub(super) fn markdown(text: &str) -> Vec<String> {
-    emit::markdown(text).lines().map(str::to_owned).collect()
+/// Splits text from the contract into documentation lines.
+pub(super) fn markdown_lines(text: &str) -> Vec<String> {
+    emit::rustdoc_markdown(text).lines().map(str::to_owned).collect()
 }

@@ -1,18 +1,18 @@
-//! The module around the methods.
+//! Writes the client module: the struct, its constructors, and all methods and `Call` implementations.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Writer, docs, pages, write};
-use crate::{emit::ident, plan::Side};
+use super::{ClientWriter, docs, pages, write};
+use crate::{emit::ident, plan::OperationSide};
 
-/// Puts the client together.
-pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
+/// Assembles the client module.
+pub(super) fn assemble_module(writer: &ClientWriter<'_>) -> TokenStream {
     let (api, side) = (writer.plan.api, writer.plan.side);
-    let title = if api.title.is_empty() { "the interface" } else { &api.title };
+    let title = if api.title.is_empty() { "the API" } else { &api.title };
     let what = match side {
-        Side::Paths => "client",
-        Side::Webhooks => "sender of webhooks",
+        OperationSide::Paths => "client",
+        OperationSide::Webhooks => "sender of webhooks",
     };
     let mut lines = vec![format!(
         "The {what} of {title}{}.",
@@ -21,107 +21,109 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
             version => format!(", version {version}"),
         }
     )];
-    if let Some(description) = api.description.as_ref().filter(|_| side == Side::Paths) {
+    if let Some(description) = api.description.as_ref().filter(|_| side == OperationSide::Paths) {
         lines.push(String::new());
-        lines.extend(docs::markdown(description));
+        lines.extend(docs::markdown_lines(description));
     }
     lines.push(String::new());
-    lines.push("Cloning is cheap and shares the transport.".to_owned());
-    let lines = docs::attributes(&lines);
-    let sent = || writer.plan.calls.iter().filter(|call| call.unsendable.is_none());
+    lines.push("Clones are cheap and share the transport.".to_owned());
+    let lines = docs::doc_attributes(&lines);
+    let sent = || writer.plan.calls.iter().filter(|call| call.unsendable_reason.is_none());
     let methods = sent().map(|call| {
-        let (whole, stream) = (write::method(writer, call), write::stream_method(writer, call));
-        let pages = pages::methods(writer, call);
+        let (whole, stream) = (write::write_method(writer, call), write::write_stream_method(writer, call));
+        let pages = pages::paging_methods(writer, call);
         quote!(#whole #stream #pages)
     });
     let calls = sent().map(|call| {
-        let (whole, stream) = (write::call(writer, call), write::stream_call(writer, call));
-        let pages = pages::call(writer, call);
+        let (whole, stream) = (write::write_call(writer, call), write::write_stream_call(writer, call));
+        let pages = pages::paged_call_impl(writer, call);
         quote!(#whole #stream #pages)
     });
-    let pages = pages::pages(writer);
+    let pages = pages::page_impls(writer);
     let stream_limits = writer.plan.streams.map(|_| {
         quote! {
-            /// The same client, whose streams and their items may be so large.
+            /// Sets limits for streams and their items.
             #[must_use]
             pub fn with_stream_limits(self, limits: ::contract_runtime::stream::StreamLimits) -> Self {
-                Self { core: self.core.with_stream_limits(limits) }
+                Self { inner: self.inner.with_stream_limits(limits) }
             }
         }
     });
-    let (table, id) = side.table();
+    let (table, id) = side.table_names();
     let (table, id) = (ident(table), ident(id));
     let name = ident(match side {
-        Side::Paths => "Client",
-        Side::Webhooks => "Sender",
+        OperationSide::Paths => "Client",
+        OperationSide::Webhooks => "Sender",
     });
     let servers = sent().any(|call| !call.operation.servers.is_empty());
-    let base_only = (servers && side == Side::Paths).then(|| {
+    let base_only = (servers && side == OperationSide::Paths).then(|| {
         quote! {
-            /// The same client with every request sent to the address given to [`Client::new`].
-            /// Otherwise operations to which the contract gives a server of their own go to
-            /// the first of those; one that is only a path replaces the address's path.
+            /// Sends every request to the address given to [`Client::new`]. By default, operations with
+            /// servers of their own go to the first of those; a server that is only a path replaces the
+            /// path of the address.
             #[must_use]
             pub fn with_base_url_only(self) -> Self {
-                Self { core: self.core.with_base_url_only() }
+                Self { inner: self.inner.with_base_url_only() }
             }
         }
     });
     let shown = &writer.config.shown;
-    let shown = (!shown.is_empty()).then(|| quote!(.with_shown_members(&[#(#shown),*])));
+    let shown = (!shown.is_empty()).then(|| quote!(.with_shown_fields(&[#(#shown),*])));
     let start = match side {
-        Side::Paths => quote! {
-            /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-            /// start of every path), reached through `transport`.
+        OperationSide::Paths => quote! {
+            /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+            /// which sends requests through `transport`.
             pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
-                Self { core: Core::new(base_url, transport) #shown }
+                Self { inner: ApiClient::new(base_url, transport) #shown }
             }
         },
-        Side::Webhooks => quote! {
-            /// A sender to whom each call says the address.
+        OperationSide::Webhooks => quote! {
+            /// Creates a sender; each call specifies the address of the receiver.
             pub fn new(transport: impl Transport + 'static) -> Self {
-                Self { core: Core::new("", transport) #shown }
+                Self { inner: ApiClient::new("", transport) #shown }
             }
         },
     };
-    let base_url = (side == Side::Paths).then(|| {
+    let base_url = (side == OperationSide::Paths).then(|| {
         quote! {
-            /// The address given to [`Client::new`].
+            /// Returns the address given to [`Client::new`].
             #[must_use]
             pub fn base_url(&self) -> &str {
-                self.core.base_url()
+                self.inner.base_url()
             }
         }
     });
-    // The table is named by calls alone.
+    // Only calls use the table.
     let table = sent().next().map(|_| {
         quote! {
-            use ::contract_runtime::{client::{Request, Response}, operation::Operation};
+            use ::contract_runtime::{client::{RawResponse, RequestBuilder}, operation::Operation};
 
             use super::#table::#id;
         }
     });
     quote! {
-        use ::contract_runtime::{client::Core, transport::Transport};
+        use ::contract_runtime::{client::ApiClient, transport::Transport};
 
         #table
 
-        pub use ::contract_runtime::client::{Answer, Bytes, Call, Calling, Error, RequestChecks, Stored};
+        pub use ::contract_runtime::client::{
+            Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
+        };
 
         #lines
         #[derive(Clone, Debug)]
         pub struct #name {
-            core: Core,
+            inner: ApiClient,
         }
 
         impl #name {
             #start
 
-            /// The same client with arguments and bodies checked before they are sent, which is how
-            /// it begins, or not.
+            /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+            /// default.
             #[must_use]
             pub fn with_request_checks(self, checks: RequestChecks) -> Self {
-                Self { core: self.core.with_request_checks(checks) }
+                Self { inner: self.inner.with_request_checks(checks) }
             }
 
             #base_only
@@ -130,10 +132,10 @@ pub(super) fn assemble(writer: &Writer<'_>) -> TokenStream {
 
             #base_url
 
-            /// What sends calls that are kept as values, and repeats what was stored of one.
+            /// Returns the untyped client, which sends calls that are values and stored requests.
             #[must_use]
-            pub const fn core(&self) -> &Core {
-                &self.core
+            pub const fn api_client(&self) -> &ApiClient {
+                &self.inner
             }
 
             #(#methods)*

@@ -1,40 +1,41 @@
-//! Writes what the client has for operations that answer page by page: two methods, the `PagedCall` of
-//! the operation, and the `Paged` of its page.
+//! Writes the client code of paginated operations: two methods, the `PagedCall` of the operation, and the
+//! `Paged` of its page.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{Writer, docs, write};
+use super::{ClientWriter, docs, write};
 use crate::{
-    config::{OffsetBy, Targets},
+    config::{LinkTargetScope, OffsetIncrement},
     emit::ident,
-    plan::{Call, Limit, Route, Step, Way},
+    plan::{NextPage, PageLimit, PlannedCall, ValuePath, ValuePathStep},
     shape::TypeRef,
 };
 
-/// The methods of a call: its pages, and their items.
-pub(super) fn methods(writer: &Writer<'_>, call: &Call<'_>) -> Option<TokenStream> {
+/// Writes the methods that return the pages of a call, and their items.
+pub(super) fn paging_methods(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
     let (_, paged) = call.pages.as_ref()?;
-    let (arguments, given) = write::by_value(writer, call);
+    let (arguments, given) = write::owned_arguments(writer, call);
     let own = format!("[`{0}`](Self::{0})", call.method);
-    let about_pages = docs::attributes(&[
-        format!("The pages of {own}, which says what it takes: each is asked for when it is waited for."),
+    let about_pages = docs::doc_attributes(&[
+        format!(
+            "The pages of {own}, with the same arguments. Each page is requested when the stream is polled."
+        ),
         String::new(),
-        ending(call, &paged.way),
+        describe_paging(call, &paged.next),
     ]);
-    let about_items = docs::attributes(&[format!("The items of {own}, page after page.")]);
-    let deprecated = call.operation.deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
-    let many = (arguments.len() + 1 > 7).then(write::many);
+    let about_items = docs::doc_attributes(&[format!("The items of all pages of {own}.")]);
+    let deprecated = call.operation.deprecated.then(|| quote!(#[deprecated = "deprecated by the contract"]));
+    let many = (arguments.len() + 1 > 7).then(write::too_many_arguments);
     let (pages_method, items_method) = (ident(&paged.pages_method), ident(&paged.items_method));
-    let (request, module) = (ident(&call.name), ident(writer.plan.side.calls()));
+    let (request, module) = (ident(&call.name), ident(writer.plan.side.calls_module()));
     let value = if given.is_empty() { quote!() } else { quote!({ #(#given),* }) };
-    let pages =
-        quote!(::contract_runtime::client::pages::Pages::new(&self.core, super::#module::#request #value));
+    let pages = quote!(::contract_runtime::client::pages::PageStream::new(&self.inner, super::#module::#request #value));
     Some(quote! {
         #about_pages
         #deprecated
         #many
-        pub fn #pages_method(&self, #(#arguments),*) -> ::contract_runtime::client::pages::Pages<super::#module::#request> {
+        pub fn #pages_method(&self, #(#arguments),*) -> ::contract_runtime::client::pages::PageStream<super::#module::#request> {
             #pages
         }
 
@@ -42,46 +43,56 @@ pub(super) fn methods(writer: &Writer<'_>, call: &Call<'_>) -> Option<TokenStrea
         #deprecated
         #many
         pub fn #items_method(&self, #(#arguments),*) -> ::contract_runtime::client::pages::PageItems<super::#module::#request> {
-            #pages.items()
+            #pages.into_items()
         }
     })
 }
 
-/// Where the next page begins, and where they end.
-fn ending(call: &Call<'_>, way: &Way) -> String {
+/// Describes the pagination: where the next page starts, and when the last page is reached.
+fn describe_paging(call: &PlannedCall<'_>, way: &NextPage) -> String {
     let row = |index: usize| call.parameters.get(index).map_or("", |parameter| parameter.row.name.as_str());
     match way {
-        Way::Cursor { argument, from, of_last_item, more } => {
-            let whose = if *of_last_item { "of the last item" } else { "of a page" };
+        NextPage::Cursor { argument, from, of_last_item, more } => {
+            let owner = if *of_last_item { "of the last item" } else { "of a page" };
             let until = match more {
                 Some(more) => format!("until `{}` is false", more.pointer),
                 None if *of_last_item => "until a page is empty".to_owned(),
                 None => "until there is none".to_owned(),
             };
-            format!("`{}` {whose} is `{}` of the next, {until}.", from.pointer, row(*argument))
+            format!(
+                "`{}` {owner} is passed as `{}` for the next page, {until}.",
+                from.pointer,
+                row(*argument)
+            )
         }
-        Way::Link { rel, .. } => {
-            format!("The header `Link` of a page names the next as `{rel}`, until it does not.")
+        NextPage::Link { rel, .. } => {
+            format!(
+                "The header `Link` of a page contains the next one with the relation `{rel}`, until there is none."
+            )
         }
-        Way::Url { from, .. } => {
-            format!("`{}` of a page is the address of the next, until there is none.", from.pointer)
+        NextPage::Url { from, .. } => {
+            format!("`{}` of a page is the URL of the next one, until there is none.", from.pointer)
         }
-        Way::Offset { argument, by: OffsetBy::Limit, limit, total, .. } => {
+        NextPage::Offset { argument, by: OffsetIncrement::Limit, limit, total, .. } => {
             let limit = limit.map_or("", |limit| row(limit.argument));
-            format!("`{}` grows by `{limit}`, {}.", row(*argument), until(total.as_ref(), None))
+            format!("`{}` increases by `{limit}`, {}.", row(*argument), describe_end(total.as_ref(), None))
         }
-        Way::Offset { argument, limit, total, .. } => {
+        NextPage::Offset { argument, limit, total, .. } => {
             let full = limit.map(|limit| row(limit.argument));
-            format!("`{}` grows by the items of a page, {}.", row(*argument), until(total.as_ref(), full))
+            format!(
+                "`{}` increases by the number of items in a page, {}.",
+                row(*argument),
+                describe_end(total.as_ref(), full)
+            )
         }
-        Way::Page { argument, limit, total, .. } => {
+        NextPage::Page { argument, limit, total, .. } => {
             let full = limit.map(|limit| row(limit.argument));
-            format!("`{}` is the number of the page, {}.", row(*argument), until(total.as_ref(), full))
+            format!("`{}` is the page number, {}.", row(*argument), describe_end(total.as_ref(), full))
         }
     }
 }
 
-fn until(total: Option<&Route>, full: Option<&str>) -> String {
+fn describe_end(total: Option<&ValuePath>, full: Option<&str>) -> String {
     let empty = match full {
         Some(limit) => format!("a page has fewer items than `{limit}`"),
         None => "a page is empty".to_owned(),
@@ -93,30 +104,30 @@ fn until(total: Option<&Route>, full: Option<&str>) -> String {
     }
 }
 
-/// What the call says of its pages.
-pub(super) fn call(writer: &Writer<'_>, call: &Call<'_>) -> Option<TokenStream> {
+/// Writes the `PagedCall` implementation of a call.
+pub(super) fn paged_call_impl(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
     let (_, pages) = call.pages.as_ref()?;
-    let (name, module) = (ident(&call.name), ident(writer.plan.side.calls()));
+    let (name, module) = (ident(&call.name), ident(writer.plan.side.calls_module()));
     let page = writer.types.rust_type(&pages.page);
-    let paging = paging(&pages.way);
+    let paging = paging_constant(&pages.next);
     let (answer, some) = if pages.optional {
-        (quote!(answer), quote!(Option<#page>))
+        (quote!(response), quote!(Option<#page>))
     } else {
-        (quote!(Some(answer)), page.clone())
+        (quote!(Some(response)), page.clone())
     };
-    let marks = marks(&pages.way).map(|marks| {
+    let marks = page_marks(&pages.next).map(|marks| {
         quote! {
-            fn marks(page: &Self::Page) -> ::contract_runtime::client::pages::Marks {
-                ::contract_runtime::client::pages::Marks::new() #marks
+            fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+                ::contract_runtime::client::pages::PageMarkers::new() #marks
             }
         }
     });
     Some(quote! {
         impl ::contract_runtime::client::pages::PagedCall for super::#module::#name {
             type Page = #page;
-            const PAGING: ::contract_runtime::client::pages::Paging = #paging;
+            const PAGINATION: ::contract_runtime::client::pages::Pagination = #paging;
 
-            fn page(answer: #some) -> Option<Self::Page> {
+            fn into_page(response: #some) -> Option<Self::Page> {
                 #answer
             }
 
@@ -125,42 +136,42 @@ pub(super) fn call(writer: &Writer<'_>, call: &Call<'_>) -> Option<TokenStream> 
     })
 }
 
-fn paging(way: &Way) -> TokenStream {
-    let paging = quote!(::contract_runtime::client::pages::Paging);
+fn paging_constant(way: &NextPage) -> TokenStream {
+    let paging = quote!(::contract_runtime::client::pages::Pagination);
     let index = |index: &usize| Literal::usize_unsuffixed(*index);
-    let targets = |targets: Targets| {
+    let targets = |targets: LinkTargetScope| {
         let which = ident(match targets {
-            Targets::Path => "Path",
-            Targets::Origin => "Origin",
-            Targets::Any => "Any",
+            LinkTargetScope::Path => "SamePath",
+            LinkTargetScope::Origin => "SameOrigin",
+            LinkTargetScope::Any => "AnyOrigin",
         });
-        quote!(::contract_runtime::client::pages::Targets::#which)
+        quote!(::contract_runtime::client::pages::LinkPolicy::#which)
     };
-    let limit = |limit: &Limit| {
+    let limit = |limit: &PageLimit| {
         let (argument, default) = (index(&limit.argument), Literal::u64_unsuffixed(limit.default));
-        quote!(::contract_runtime::client::pages::Limit { argument: #argument, default: #default })
+        quote!(::contract_runtime::client::pages::PageLimit { argument: #argument, default: #default })
     };
-    let full = |given: &Option<Limit>| match given.as_ref().map(limit) {
+    let full = |given: &Option<PageLimit>| match given.as_ref().map(limit) {
         Some(limit) => quote!(Some(#limit)),
         None => quote!(None),
     };
     match way {
-        Way::Cursor { argument, .. } => {
+        NextPage::Cursor { argument, .. } => {
             let argument = index(argument);
             quote!(#paging::Cursor { argument: #argument })
         }
-        Way::Link { rel, targets: which } => {
+        NextPage::Link { rel, targets: which } => {
             let targets = targets(*which);
             quote!(#paging::Link { rel: #rel, targets: #targets })
         }
-        Way::Url { targets: which, .. } => {
+        NextPage::Url { targets: which, .. } => {
             let targets = targets(*which);
             quote!(#paging::Url { targets: #targets })
         }
-        Way::Offset { argument, first, by, limit: most, .. } => {
+        NextPage::Offset { argument, first, by, limit: most, .. } => {
             let (argument, first) = (index(argument), Literal::u64_unsuffixed(*first));
             let step = match (by, most) {
-                (OffsetBy::Limit, Some(most)) => {
+                (OffsetIncrement::Limit, Some(most)) => {
                     let limit = limit(most);
                     quote!(Limit(#limit))
                 }
@@ -173,11 +184,11 @@ fn paging(way: &Way) -> TokenStream {
                 #paging::Offset {
                     argument: #argument,
                     first: #first,
-                    step: ::contract_runtime::client::pages::Step::#step,
+                    step: ::contract_runtime::client::pages::OffsetStep::#step,
                 }
             }
         }
-        Way::Page { argument, first, limit: most, .. } => {
+        NextPage::Page { argument, first, limit: most, .. } => {
             let (argument, first) = (index(argument), Literal::u64_unsuffixed(*first));
             let full = full(most);
             quote!(#paging::Page { argument: #argument, first: #first, full: #full })
@@ -185,140 +196,177 @@ fn paging(way: &Way) -> TokenStream {
     }
 }
 
-/// What a page says of the next, as calls on marks; none where its body says nothing.
-fn marks(way: &Way) -> Option<TokenStream> {
+/// Returns builder calls with the data of a page that locates the next one; `None` if the body has no such
+/// data.
+fn page_marks(way: &NextPage) -> Option<TokenStream> {
     let page = || quote!(page);
-    let total = |total: &Option<Route>| {
-        let total = borrowed(Place::certain(page()), total.as_ref()?);
-        Some(quote!(.total(#total)))
+    let total = |total: &Option<ValuePath>| {
+        let total = borrow_route(ValueExpression::from_start(page()), total.as_ref()?);
+        Some(quote!(.with_total(#total)))
     };
     match way {
-        Way::Cursor { from, of_last_item, more, .. } => {
+        NextPage::Cursor { from, of_last_item, more, .. } => {
             let start = if *of_last_item {
-                Place::Perhaps(quote!(::contract_runtime::client::pages::Paged::items(page).last()))
+                ValueExpression::Optional(quote!(
+                    ::contract_runtime::client::pages::ItemPage::items(page).last()
+                ))
             } else {
-                Place::certain(page())
+                ValueExpression::from_start(page())
             };
-            let cursor = borrowed(start, from);
+            let cursor = borrow_route(start, from);
             let more = more.as_ref().map(|more| {
-                let more = borrowed(Place::certain(page()), more);
-                quote!(.more(#more))
+                let more = borrow_route(ValueExpression::from_start(page()), more);
+                quote!(.with_more(#more))
             });
-            Some(quote!(.cursor(#cursor) #more))
+            Some(quote!(.with_cursor(#cursor) #more))
         }
-        Way::Url { from, .. } => {
-            let cursor = borrowed(Place::certain(page()), from);
-            Some(quote!(.cursor(#cursor)))
+        NextPage::Url { from, .. } => {
+            let cursor = borrow_route(ValueExpression::from_start(page()), from);
+            Some(quote!(.with_cursor(#cursor)))
         }
-        Way::Offset { total: route, .. } | Way::Page { total: route, .. } => total(route),
-        Way::Link { .. } => None,
+        NextPage::Offset { total: route, .. } | NextPage::Page { total: route, .. } => total(route),
+        NextPage::Link { .. } => None,
     }
 }
 
-/// A value on the way to what a route names.
-enum Place {
-    /// It is there; whether the expression is the start itself, which is a reference.
+/// An expression for a value on the path of a route.
+enum ValueExpression {
+    /// A value that always exists; true if the expression is the start itself, which is a reference.
     Certain(TokenStream, bool),
-    /// An `Option` of it, or of a reference to it.
-    Perhaps(TokenStream),
+    /// An `Option` of the value, or of a reference to it.
+    Optional(TokenStream),
 }
 
-impl Place {
-    const fn certain(start: TokenStream) -> Self {
+impl ValueExpression {
+    const fn from_start(start: TokenStream) -> Self {
         Self::Certain(start, true)
     }
 }
 
-/// A reference to what a route names, or to an `Option` of such.
-fn borrowed(start: Place, route: &Route) -> TokenStream {
-    // The last step may lead to an `Option`: nothing is nothing, written out too.
-    let last = route.steps.iter().rposition(|step| matches!(step, Step::Field { .. }));
+/// Returns a reference to the target of a route, or to an `Option` of it.
+fn borrow_route(start: ValueExpression, route: &ValuePath) -> TokenStream {
+    // If the last step is an `Option`, pass it unchanged: absence needs no special handling.
+    let last = route.steps.iter().rposition(|step| matches!(step, ValuePathStep::Field { .. }));
     let steps = route.steps.iter().enumerate().map(|(at, step)| match step {
-        Step::Field { name, .. } if Some(at) == last => Step::Field { name: name.clone(), optional: false },
+        ValuePathStep::Field { name, .. } if Some(at) == last => {
+            ValuePathStep::Field { name: name.clone(), optional: false }
+        }
         step => step.clone(),
     });
-    match walk(start, steps) {
-        Place::Certain(value, true) => value,
-        Place::Certain(value, false) | Place::Perhaps(value) => quote!(&#value),
+    match follow_steps(start, steps) {
+        ValueExpression::Certain(value, true) => value,
+        ValueExpression::Certain(value, false) | ValueExpression::Optional(value) => quote!(&#value),
     }
 }
 
-/// Follows references; pointers and names of their own are looked through by the compiler.
-fn walk(start: Place, steps: impl Iterator<Item = Step>) -> Place {
+/// Follows the steps of a route by reference; the compiler dereferences boxes and newtypes.
+fn follow_steps(start: ValueExpression, steps: impl Iterator<Item = ValuePathStep>) -> ValueExpression {
     steps.fold(start, |place, step| match (place, step) {
-        (place, Step::Boxed | Step::Inner) => place,
-        (Place::Certain(value, _), Step::Nullable) => Place::Perhaps(quote!(#value.value())),
-        (Place::Perhaps(value), Step::Nullable) => {
-            Place::Perhaps(quote!(#value.and_then(|value| value.value())))
+        (place, ValuePathStep::Boxed | ValuePathStep::Inner) => place,
+        (ValueExpression::Certain(value, _), ValuePathStep::Nullable) => {
+            ValueExpression::Optional(quote!(#value.value()))
         }
-        (place, Step::Field { name, optional }) => {
+        (ValueExpression::Optional(value), ValuePathStep::Nullable) => {
+            ValueExpression::Optional(quote!(#value.and_then(|value| value.value())))
+        }
+        (place, ValuePathStep::Field { name, optional }) => {
             let name = ident(&name);
             match (place, optional) {
-                (Place::Certain(value, _), false) => Place::Certain(quote!(#value.#name), false),
-                (Place::Certain(value, _), true) => Place::Perhaps(quote!(#value.#name.as_ref())),
-                (Place::Perhaps(value), false) => Place::Perhaps(quote!(#value.map(|value| &value.#name))),
-                (Place::Perhaps(value), true) => {
-                    Place::Perhaps(quote!(#value.and_then(|value| value.#name.as_ref())))
+                (ValueExpression::Certain(value, _), false) => {
+                    ValueExpression::Certain(quote!(#value.#name), false)
+                }
+                (ValueExpression::Certain(value, _), true) => {
+                    ValueExpression::Optional(quote!(#value.#name.as_ref()))
+                }
+                (ValueExpression::Optional(value), false) => {
+                    ValueExpression::Optional(quote!(#value.map(|value| &value.#name)))
+                }
+                (ValueExpression::Optional(value), true) => {
+                    ValueExpression::Optional(quote!(#value.and_then(|value| value.#name.as_ref())))
                 }
             }
         }
     })
 }
 
-/// The same by value.
-fn taken(steps: &[Step]) -> TokenStream {
-    let place = steps.iter().fold(Place::Certain(quote!(self), true), |place, step| match (place, step) {
-        (Place::Certain(value, _), Step::Nullable) => Place::Perhaps(quote!(#value.into_option())),
-        (Place::Perhaps(value), Step::Nullable) => {
-            Place::Perhaps(quote!(#value.and_then(|value| value.into_option())))
-        }
-        (Place::Certain(value, _), Step::Boxed) => Place::Certain(quote!((*#value)), false),
-        (Place::Perhaps(value), Step::Boxed) => Place::Perhaps(quote!(#value.map(|value| *value))),
-        (Place::Certain(value, _), Step::Inner) => Place::Certain(quote!(#value.0), false),
-        (Place::Perhaps(value), Step::Inner) => Place::Perhaps(quote!(#value.map(|value| value.0))),
-        (place, Step::Field { name, optional }) => {
-            let name = ident(name);
-            match (place, optional) {
-                (Place::Certain(value, _), false) => Place::Certain(quote!(#value.#name), false),
-                (Place::Certain(value, _), true) => Place::Perhaps(quote!(#value.#name)),
-                (Place::Perhaps(value), false) => Place::Perhaps(quote!(#value.map(|value| value.#name))),
-                (Place::Perhaps(value), true) => Place::Perhaps(quote!(#value.and_then(|value| value.#name))),
+/// Follows the steps of a route by value.
+fn take_by_value(steps: &[ValuePathStep]) -> TokenStream {
+    let place =
+        steps.iter().fold(ValueExpression::Certain(quote!(self), true), |place, step| match (place, step) {
+            (ValueExpression::Certain(value, _), ValuePathStep::Nullable) => {
+                ValueExpression::Optional(quote!(#value.into_option()))
             }
-        }
-    });
+            (ValueExpression::Optional(value), ValuePathStep::Nullable) => {
+                ValueExpression::Optional(quote!(#value.and_then(|value| value.into_option())))
+            }
+            (ValueExpression::Certain(value, _), ValuePathStep::Boxed) => {
+                ValueExpression::Certain(quote!((*#value)), false)
+            }
+            (ValueExpression::Optional(value), ValuePathStep::Boxed) => {
+                ValueExpression::Optional(quote!(#value.map(|value| *value)))
+            }
+            (ValueExpression::Certain(value, _), ValuePathStep::Inner) => {
+                ValueExpression::Certain(quote!(#value.0), false)
+            }
+            (ValueExpression::Optional(value), ValuePathStep::Inner) => {
+                ValueExpression::Optional(quote!(#value.map(|value| value.0)))
+            }
+            (place, ValuePathStep::Field { name, optional }) => {
+                let name = ident(name);
+                match (place, optional) {
+                    (ValueExpression::Certain(value, _), false) => {
+                        ValueExpression::Certain(quote!(#value.#name), false)
+                    }
+                    (ValueExpression::Certain(value, _), true) => {
+                        ValueExpression::Optional(quote!(#value.#name))
+                    }
+                    (ValueExpression::Optional(value), false) => {
+                        ValueExpression::Optional(quote!(#value.map(|value| value.#name)))
+                    }
+                    (ValueExpression::Optional(value), true) => {
+                        ValueExpression::Optional(quote!(#value.and_then(|value| value.#name)))
+                    }
+                }
+            }
+        });
     match place {
-        Place::Certain(value, _) => value,
-        Place::Perhaps(value) => quote!(#value.unwrap_or_default()),
+        ValueExpression::Certain(value, _) => value,
+        ValueExpression::Optional(value) => quote!(#value.unwrap_or_default()),
     }
 }
 
-/// What the pages of all calls hold, each type once. A list is a page by itself, and what may be `null`
-/// is one by what it is otherwise.
-pub(super) fn pages(writer: &Writer<'_>) -> TokenStream {
+/// Writes the `Paged` implementations for all page types, each once. A list is a page itself, and a nullable
+/// page uses the implementation of its inner type.
+pub(super) fn page_impls(writer: &ClientWriter<'_>) -> TokenStream {
     let mut seen: Vec<&TypeRef> = Vec::new();
     let all = writer.plan.calls.iter().filter_map(|call| Some(&call.pages.as_ref()?.1));
-    let all = all.filter(|pages| !matches!(pages.held().0, TypeRef::Vec(_)));
+    let all = all.filter(|pages| !matches!(pages.non_null_page().0, TypeRef::Vec(_)));
     all.filter_map(|pages| {
-        let (held, steps) = pages.held();
-        if seen.iter().any(|other| other.is_as_rust(held)) {
+        let (held, steps) = pages.non_null_page();
+        if seen.iter().any(|other| other.is_same_rust_type(held)) {
             return None;
         }
         seen.push(held);
-        Some(page(writer, held, steps, &pages.item))
+        Some(page_impl(writer, held, steps, &pages.item))
     })
     .collect()
 }
 
-fn page(writer: &Writer<'_>, page: &TypeRef, steps: &[Step], item: &TypeRef) -> TokenStream {
+fn page_impl(
+    writer: &ClientWriter<'_>,
+    page: &TypeRef,
+    steps: &[ValuePathStep],
+    item: &TypeRef,
+) -> TokenStream {
     let (page, item) = (writer.types.rust_type(page), writer.types.rust_type(item));
-    let items = match walk(Place::Certain(quote!(self), true), steps.iter().cloned()) {
-        Place::Certain(value, true) => value,
-        Place::Certain(value, false) => quote!(&#value),
-        Place::Perhaps(value) => quote!(#value.map_or(&[], |items| items.as_slice())),
+    let items = match follow_steps(ValueExpression::Certain(quote!(self), true), steps.iter().cloned()) {
+        ValueExpression::Certain(value, true) => value,
+        ValueExpression::Certain(value, false) => quote!(&#value),
+        ValueExpression::Optional(value) => quote!(#value.map_or(&[], |items| items.as_slice())),
     };
-    let taken = taken(steps);
+    let taken = take_by_value(steps);
     quote! {
-        impl ::contract_runtime::client::pages::Paged for #page {
+        impl ::contract_runtime::client::pages::ItemPage for #page {
             type Item = #item;
 
             fn items(&self) -> &[Self::Item] {

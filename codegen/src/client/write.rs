@@ -1,72 +1,73 @@
-//! Writes a method and the `Call` of its operation: a line for each argument and each kind of
-//! answer, all of them calls into `contract_runtime::client`.
+//! Writes client methods and the `PlannedCall` implementations of operations. Both mainly call
+//! `contract_runtime::client`, with one line for each argument and each kind of response.
 
-use contract_runtime::media::{self, MediaType};
+use contract_runtime::media_type::{self, MediaType};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
-use super::{Writer, docs};
+use super::{ClientWriter, docs};
 use crate::{
-    api::Status,
+    api::StatusPattern,
     calls::{answers_type, choice_type, read_type},
     emit::ident,
     operations::whole_type,
     plan::{
-        Answers, Body, BodyType, BodyVariant, Call, Case, Format, Outcome, Parameter, Payload, Side,
-        Streamed, StreamedBody, Streams,
+        BodyFormat, BodyType, BodyVariant, OperationSide, PlannedCall, PlannedParameter, RequestBodyPlan,
+        ResponseCase, ResponseOutcome, ResponsePayload, ResponseSet, StreamContent, StreamPlan, StreamedBody,
     },
-    rust_types::Handed,
+    rust_types::PassingMode,
     shape::TypeRef,
 };
 
-/// The method of a call.
-pub(super) fn method(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
+/// Writes the method of a call.
+pub(super) fn write_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> TokenStream {
     let side = writer.plan.side;
-    let lines = docs::attributes(&docs::operation_lines(writer, call));
-    let deprecated = call.operation.deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
-    let (name, request, module) = (ident(&call.method), ident(&call.name), ident(side.calls()));
-    let address = (side == Side::Webhooks).then(|| quote!(address: &str,));
-    let at = (side == Side::Webhooks).then(|| quote!(.at(address)));
-    let arguments = arguments(writer, call);
+    let lines = docs::doc_attributes(&docs::operation_lines(writer, call));
+    let deprecated = call.operation.deprecated.then(|| quote!(#[deprecated = "deprecated by the contract"]));
+    let (name, request, module) = (ident(&call.method), ident(&call.name), ident(side.calls_module()));
+    let address = (side == OperationSide::Webhooks).then(|| quote!(address: &str,));
+    let at = (side == OperationSide::Webhooks).then(|| quote!(.with_address(address)));
+    let arguments = method_arguments(writer, call);
     let options = call.has_options().then(|| {
         let options = ident(&call.options);
         quote!(options: super::#module::#options)
     });
-    let names = names(call);
+    let names = argument_names(call);
     let pass_options = call.has_options().then(|| quote!(&options));
-    // clippy's own threshold, `self` included.
+    // The threshold of clippy, which counts `self`.
     let count = names.len() + usize::from(options.is_some()) + usize::from(address.is_some()) + 1;
-    let many = (count > 7).then(many);
+    let many = (count > 7).then(too_many_arguments);
     quote! {
         #lines
         #deprecated
         #many
-        pub fn #name(&self, #address #(#arguments,)* #options) -> Calling<'_, super::#module::#request> {
-            self.core.send(super::#module::#request::of(&self.core, #(#names,)* #pass_options) #at)
+        pub fn #name(&self, #address #(#arguments,)* #options) -> PendingCall<'_, super::#module::#request> {
+            self.inner.send(super::#module::#request::request_for(&self.inner, #(#names,)* #pass_options) #at)
         }
     }
 }
 
-/// The method of a call whose answer is handed on as it comes, or whose body is sent so.
-pub(super) fn stream_method(writer: &Writer<'_>, call: &Call<'_>) -> Option<TokenStream> {
-    let Streams { answer, body, method } = &call.streams;
+/// Writes the method that streams the response or the request body of a call.
+pub(super) fn write_stream_method(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
+    let StreamPlan { response: answer, body, method } = &call.streams;
     if call.streams.is_empty() {
         return None;
     }
     let side = writer.plan.side;
     let mut lines = docs::operation_lines(writer, call);
-    docs::add_stream(&mut lines, call);
-    let lines = docs::attributes(&lines);
-    let deprecated = call.operation.deprecated.then(|| quote!(#[deprecated = "the contract says so"]));
-    let (method, request, module) = (ident(method), ident(&call.name), ident(side.calls()));
-    let parameters = call.required().map(|(_, parameter)| {
-        let (name, given) = (field(parameter), borrowed(writer, &parameter.ty));
+    docs::add_stream_notes(&mut lines, call);
+    let lines = docs::doc_attributes(&lines);
+    let deprecated = call.operation.deprecated.then(|| quote!(#[deprecated = "deprecated by the contract"]));
+    let (method, request, module) = (ident(method), ident(&call.name), ident(side.calls_module()));
+    let parameters = call.required_parameters().map(|(_, parameter)| {
+        let (name, given) = (field_ident(parameter), argument_type(writer, &parameter.ty));
         quote!(#name: #given)
     });
-    let whole = required_body(call).filter(|_| body.is_none()).and_then(|_| arguments(writer, call).pop());
+    let whole =
+        required_body(call).filter(|_| body.is_none()).and_then(|_| method_arguments(writer, call).pop());
     let pieces = body.as_ref().map(|body| match &body.content {
-        Streamed::Pieces => quote!(body: ::contract_runtime::transport::ByteStream),
-        Streamed::Items(item) => {
+        StreamContent::Bytes => quote!(body: ::contract_runtime::transport::ByteStream),
+        StreamContent::Items(item) => {
             let ty = writer.types.rust_type(&item.ty);
             quote!(body: impl ::contract_runtime::stream::Stream<Item = #ty> + Send + 'static)
         }
@@ -76,20 +77,20 @@ pub(super) fn stream_method(writer: &Writer<'_>, call: &Call<'_>) -> Option<Toke
         quote!(options: super::#module::#options)
     });
     let arguments: Vec<TokenStream> = parameters.chain(whole).chain(pieces).chain(options).collect();
-    let many = (arguments.len() + 1 > 7).then(many);
+    let many = (arguments.len() + 1 > 7).then(too_many_arguments);
     let mut given: Vec<TokenStream> = call
-        .required()
+        .required_parameters()
         .map(|(_, parameter)| {
-            let name = field(parameter);
+            let name = field_ident(parameter);
             quote!(#name)
         })
         .collect();
     given.extend(required_body(call).map(|own| match body {
         None => quote!(body),
-        Some(streamed) => placeholder(writer, own, streamed),
+        Some(streamed) => body_placeholder(writer, own, streamed),
     }));
     given.extend(call.has_options().then(|| quote!(&options)));
-    let refusal = answers_type(side, &call.refusals, writer.types);
+    let refusal = answers_type(side, &call.errors, writer.types);
     let accept = answer.as_ref().map(|answer| {
         let media_types = &answer.accept;
         quote!(.accept(#media_types))
@@ -97,29 +98,33 @@ pub(super) fn stream_method(writer: &Writer<'_>, call: &Call<'_>) -> Option<Toke
     let sent = body.as_ref().zip(call.body.as_ref()).map(|(body, own)| {
         let media_type = &own.contents[body.content_index].media.name;
         match body.content {
-            Streamed::Pieces => quote!(.pieces(#media_type, body)),
-            Streamed::Items(_) => quote!(.items(#media_type, body)),
+            StreamContent::Bytes => quote!(.byte_stream(#media_type, body)),
+            StreamContent::Items(_) => quote!(.item_stream(#media_type, body)),
         }
     });
     let (success, send) = match answer {
-        Some(answer) => (read_type(&answer.content, writer.types), quote!(open)),
-        None => (answers_type(side, &call.answers, writer.types), quote!(upload)),
+        Some(answer) => (read_type(&answer.content, writer.types), quote!(open_stream)),
+        None => (answers_type(side, &call.responses, writer.types), quote!(upload_stream)),
     };
     Some(quote! {
         #lines
         #deprecated
         #many
-        pub fn #method(&self, #(#arguments),*) -> ::contract_runtime::client::Opening<#success, #refusal> {
-            let request = super::#module::#request::of(&self.core, #(#given),*) #accept #sent;
-            self.core.#send::<super::#module::#request>(request)
+        pub fn #method(&self, #(#arguments),*) -> ::contract_runtime::client::PendingStreamCall<#success, #refusal> {
+            let request = super::#module::#request::request_for(&self.inner, #(#given),*) #accept #sent;
+            self.inner.#send::<super::#module::#request>(request)
         }
     })
 }
 
-/// What stands for a body that is sent in pieces while the rest of the request is made.
-fn placeholder(writer: &Writer<'_>, body: &Body<'_>, streamed: &StreamedBody) -> TokenStream {
+/// Returns an empty body, which the stream replaces later.
+fn body_placeholder(
+    writer: &ClientWriter<'_>,
+    body: &RequestBodyPlan<'_>,
+    streamed: &StreamedBody,
+) -> TokenStream {
     let content = &body.contents[streamed.content_index];
-    let text = matches!(content.format, Format::Text);
+    let text = matches!(content.format, BodyFormat::Text);
     if !body.is_choice() {
         return if text { quote!("") } else { quote!(Bytes::new()) };
     }
@@ -129,10 +134,10 @@ fn placeholder(writer: &Writer<'_>, body: &Body<'_>, streamed: &StreamedBody) ->
     quote!(&#whole::#variant(#empty))
 }
 
-/// What a call answers when it is handed on as it comes.
-pub(super) fn stream_call(writer: &Writer<'_>, call: &Call<'_>) -> Option<TokenStream> {
-    let answer = call.streams.answer.as_ref()?;
-    let (name, module) = (ident(&call.name), ident(writer.plan.side.calls()));
+/// Writes the `StreamCall` implementation of a call with a streamed response.
+pub(super) fn write_stream_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Option<TokenStream> {
+    let answer = call.streams.response.as_ref()?;
+    let (name, module) = (ident(&call.name), ident(writer.plan.side.calls_module()));
     let ty = read_type(&answer.content, writer.types);
     Some(quote! {
         impl ::contract_runtime::client::StreamCall for super::#module::#name {
@@ -141,31 +146,31 @@ pub(super) fn stream_call(writer: &Writer<'_>, call: &Call<'_>) -> Option<TokenS
     })
 }
 
-/// The `Call` of an operation.
-pub(super) fn call(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
+/// Writes the `PlannedCall` implementation of an operation.
+pub(super) fn write_call(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> TokenStream {
     let side = writer.plan.side;
-    let (name, module) = (ident(&call.name), ident(side.calls()));
-    let (id, variant) = (ident(side.table().1), ident(&call.id));
-    let arguments = arguments(writer, call);
+    let (name, module) = (ident(&call.name), ident(side.calls_module()));
+    let (id, variant) = (ident(side.table_names().1), ident(&call.id));
+    let arguments = method_arguments(writer, call);
     let options = call.has_options().then(|| {
         let options = ident(&call.options);
         quote!(options: &super::#module::#options)
     });
     let count = arguments.len() + usize::from(options.is_some()) + 1;
-    let many = (count > 7).then(many);
-    let request = request(writer, call);
-    let own = own(writer, call);
-    let success = answers_type(side, &call.answers, writer.types);
-    let refusal = answers_type(side, &call.refusals, writer.types);
-    let arms = arms(writer, call);
-    let unknown = call.optional().any(|(_, parameter)| matches!(parameter.ty, TypeRef::Replaced(..))).then(|| {
-        quote!(#[allow(clippy::needless_borrows_for_generic_args, reason = "whether a type of the owner's is `Copy` is its own affair")])
+    let many = (count > 7).then(too_many_arguments);
+    let request = write_request(writer, call);
+    let own = value_arguments(writer, call);
+    let success = answers_type(side, &call.responses, writer.types);
+    let refusal = answers_type(side, &call.errors, writer.types);
+    let arms = response_arms(writer, call);
+    let unknown = call.optional_parameters().any(|(_, parameter)| matches!(parameter.ty, TypeRef::Replaced(..))).then(|| {
+        quote!(#[allow(clippy::needless_borrows_for_generic_args, reason = "the replaced type may or may not be `Copy`")])
     });
     quote! {
         impl super::#module::#name {
             #many
             #unknown
-            fn of(core: &Core, #(#arguments,)* #options) -> Request {
+            fn request_for(api_client: &ApiClient, #(#arguments,)* #options) -> RequestBuilder {
                 #request
             }
         }
@@ -173,28 +178,31 @@ pub(super) fn call(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
         impl Call for super::#module::#name {
             const OPERATION: &'static Operation = #id::#variant.operation();
             type Success = #success;
-            type Refusal = #refusal;
+            type ErrorBody = #refusal;
 
-            fn request(&self, core: &Core) -> Request {
-                Self::of(core, #(#own),*)
+            fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+                Self::request_for(api_client, #(#own),*)
             }
 
-            fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+            fn parse_response(response: RawResponse) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
                 match response.status() {
                     #(#arms)*
-                    _ => response.undocumented(),
+                    _ => response.undocumented_status(),
                 }
             }
         }
     }
 }
 
-/// What a call's value is made of: the arguments of a method, and the fields of the value.
-pub(super) fn by_value(writer: &Writer<'_>, call: &Call<'_>) -> (Vec<TokenStream>, Vec<TokenStream>) {
-    let mut taken = arguments(writer, call);
-    let parameters = call.required().map(|(_, parameter)| {
-        let name = field(parameter);
-        let value = owned(&parameter.ty, Handed::of(&parameter.ty, writer.types), &name);
+/// Returns the arguments of a method that takes a call by value, and the initializers of its struct fields.
+pub(super) fn owned_arguments(
+    writer: &ClientWriter<'_>,
+    call: &PlannedCall<'_>,
+) -> (Vec<TokenStream>, Vec<TokenStream>) {
+    let mut taken = method_arguments(writer, call);
+    let parameters = call.required_parameters().map(|(_, parameter)| {
+        let name = field_ident(parameter);
+        let value = to_owned_field(&parameter.ty, PassingMode::for_type(&parameter.ty, writer.types), &name);
         quote!(#name #value)
     });
     let body = required_body(call).map(|body| match body.variants.as_slice() {
@@ -203,7 +211,7 @@ pub(super) fn by_value(writer: &Writer<'_>, call: &Call<'_>) -> (Vec<TokenStream
         [BodyVariant { ty: BodyType::Fields, .. }] => quote!(body: body.to_vec()),
         [BodyVariant { ty: BodyType::Value(ty), .. }] => match ty {
             TypeRef::Vec(_) => {
-                let value = owned(ty, Handed::List, &ident("body"));
+                let value = to_owned_field(ty, PassingMode::Slice, &ident("body"));
                 quote!(body #value)
             }
             TypeRef::String => quote!(body: body.to_owned()),
@@ -214,43 +222,45 @@ pub(super) fn by_value(writer: &Writer<'_>, call: &Call<'_>) -> (Vec<TokenStream
     });
     let mut given: Vec<TokenStream> = parameters.chain(body).collect();
     if call.has_options() {
-        let (module, options) = (ident(writer.plan.side.calls()), ident(&call.options));
+        let (module, options) = (ident(writer.plan.side.calls_module()), ident(&call.options));
         taken.push(quote!(options: super::#module::#options));
         given.push(quote!(options));
     }
     (taken, given)
 }
 
-/// How an argument that was handed over becomes a field's own.
-fn owned(ty: &TypeRef, handed: Handed, name: &Ident) -> TokenStream {
+/// Returns the expression that converts an argument into an owned field.
+fn to_owned_field(ty: &TypeRef, handed: PassingMode, name: &Ident) -> TokenStream {
     let texts = matches!(ty, TypeRef::Vec(inner) if **inner == TypeRef::String);
     match handed {
-        Handed::Copied => quote!(),
-        Handed::Text => quote!(: #name.to_owned()),
-        Handed::List if texts => quote!(: #name.iter().map(|each| each.as_ref().to_owned()).collect()),
-        Handed::List => quote!(: #name.to_vec()),
-        Handed::Borrowed => quote!(: #name.clone()),
+        PassingMode::ByValue => quote!(),
+        PassingMode::Str => quote!(: #name.to_owned()),
+        PassingMode::Slice if texts => quote!(: #name.iter().map(|each| each.as_ref().to_owned()).collect()),
+        PassingMode::Slice => quote!(: #name.to_vec()),
+        PassingMode::ByReference => quote!(: #name.clone()),
     }
 }
 
-pub(super) fn many() -> TokenStream {
-    quote!(#[expect(clippy::too_many_arguments, reason = "the contract requires that many")])
+pub(super) fn too_many_arguments() -> TokenStream {
+    quote!(#[expect(clippy::too_many_arguments, reason = "the contract requires this many arguments")])
 }
 
-/// What has to be given: parameters, then the body.
-fn arguments(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
-    let parameters = call.required().map(|(_, parameter)| {
-        let (name, given) = (field(parameter), borrowed(writer, &parameter.ty));
+/// Returns the required arguments of a method: parameters, then the body.
+fn method_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<TokenStream> {
+    let parameters = call.required_parameters().map(|(_, parameter)| {
+        let (name, given) = (field_ident(parameter), argument_type(writer, &parameter.ty));
         quote!(#name: #given)
     });
     let body = required_body(call).map(|body| {
         let given = match body.variants.as_slice() {
             [BodyVariant { ty: BodyType::Bytes, .. }] => quote!(impl Into<Bytes>),
             [BodyVariant { ty: BodyType::Text, .. }] => quote!(&str),
-            [BodyVariant { ty: BodyType::Fields, .. }] => quote!(&[::contract_runtime::multipart::Field]),
+            [BodyVariant { ty: BodyType::Fields, .. }] => {
+                quote!(&[::contract_runtime::multipart::MultipartField])
+            }
             [BodyVariant { ty: BodyType::Value(ty), .. }] => match ty {
-                // A body is a document, whatever stands in it.
-                TypeRef::Vec(_) | TypeRef::String => borrowed(writer, ty),
+                // A body is passed by reference, even if its type is `Copy`.
+                TypeRef::Vec(_) | TypeRef::String => argument_type(writer, ty),
                 ty => {
                     let ty = writer.types.rust_type(ty);
                     quote!(&#ty)
@@ -266,19 +276,19 @@ fn arguments(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
     parameters.chain(body).collect()
 }
 
-/// The arguments' names, to pass them on.
-fn names(call: &Call<'_>) -> Vec<Ident> {
-    let parameters = call.required().map(|(_, parameter)| field(parameter));
+/// Returns the names of the required arguments.
+fn argument_names(call: &PlannedCall<'_>) -> Vec<Ident> {
+    let parameters = call.required_parameters().map(|(_, parameter)| field_ident(parameter));
     parameters.chain(required_body(call).map(|_| ident("body"))).collect()
 }
 
-/// The same of a call that is a value.
-fn own(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
-    let parameters = call.required().map(|(_, parameter)| {
-        let name = field(parameter);
-        match Handed::of(&parameter.ty, writer.types) {
-            Handed::Copied => quote!(self.#name),
-            Handed::Text | Handed::List | Handed::Borrowed => quote!(&self.#name),
+/// Returns the same arguments, as fields of `self`.
+fn value_arguments(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<TokenStream> {
+    let parameters = call.required_parameters().map(|(_, parameter)| {
+        let name = field_ident(parameter);
+        match PassingMode::for_type(&parameter.ty, writer.types) {
+            PassingMode::ByValue => quote!(self.#name),
+            PassingMode::Str | PassingMode::Slice | PassingMode::ByReference => quote!(&self.#name),
         }
     });
     let body = required_body(call).map(|body| match body.variants.as_slice() {
@@ -288,17 +298,17 @@ fn own(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
     parameters.chain(body).chain(call.has_options().then(|| quote!(&self.options))).collect()
 }
 
-fn required_body<'c, 'a>(call: &'c Call<'a>) -> Option<&'c Body<'a>> {
+fn required_body<'c, 'a>(call: &'c PlannedCall<'a>) -> Option<&'c RequestBodyPlan<'a>> {
     call.body.as_ref().filter(|body| body.body.required)
 }
 
-fn field(parameter: &Parameter<'_>) -> Ident {
+fn field_ident(parameter: &PlannedParameter<'_>) -> Ident {
     ident(parameter.field.as_deref().unwrap_or_default())
 }
 
-/// Rows are addressed by their index, as servers address them.
-fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
-    let mut request = quote!(core.request(Self::OPERATION));
+/// Returns the expression that builds a request. Parameters are identified by their row index, as in servers.
+fn write_request(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> TokenStream {
+    let mut request = quote!(api_client.request(Self::OPERATION));
     for (index, parameter) in call.parameters.iter().enumerate() {
         let index = Literal::usize_unsuffixed(index);
         let value = match (&parameter.parameter.constant, &parameter.field) {
@@ -322,7 +332,7 @@ fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
     let whole = whole_type(writer.plan.side, body, writer.types);
     let required = body.body.required;
     if let ([one], true) = (body.variants.as_slice(), required) {
-        let sent = sent(body, one, &quote!(body));
+        let sent = write_body(body, one, &quote!(body));
         return quote!(#request #sent);
     }
     let arms = body.variants.iter().map(|variant| {
@@ -330,7 +340,7 @@ fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
             BodyType::Bytes => quote!(body.clone()),
             _ => quote!(body),
         };
-        let sent = sent(body, variant, &given);
+        let sent = write_body(body, variant, &given);
         let pattern = match body.is_choice() {
             true => {
                 let name = ident(&variant.name);
@@ -349,34 +359,37 @@ fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
     }
 }
 
-fn sent(body: &Body<'_>, variant: &BodyVariant, given: &TokenStream) -> TokenStream {
+fn write_body(body: &RequestBodyPlan<'_>, variant: &BodyVariant, given: &TokenStream) -> TokenStream {
     let content = &body.contents[variant.sent];
-    let media_type = media::concrete(&content.media.name);
+    let media_type = media_type::concrete_media_type(&content.media.name);
     match &content.format {
-        Format::Model => quote!(.json(#media_type, #given)),
-        Format::Json => quote!(.json_value(#media_type, #given)),
-        Format::Form(..) => quote!(.form(#media_type, #given)),
-        Format::Multipart(..) => quote!(.multipart(#media_type, #given)),
-        Format::Text => quote!(.text(#media_type, #given)),
-        Format::Bytes => quote!(.bytes(#media_type, #given)),
-        Format::Typed => quote!(.typed(#given)),
+        BodyFormat::Model => quote!(.json(#media_type, #given)),
+        BodyFormat::Json => quote!(.json_value(#media_type, #given)),
+        BodyFormat::Form(..) => quote!(.form(#media_type, #given)),
+        BodyFormat::Multipart(..) => quote!(.multipart(#media_type, #given)),
+        BodyFormat::Text => quote!(.text(#media_type, #given)),
+        BodyFormat::Bytes => quote!(.bytes(#media_type, #given)),
+        BodyFormat::Typed => quote!(.typed_bytes(#given)),
     }
 }
 
-/// The arms of the `match` over statuses, successes first. A code comes before a range and a
-/// range before `default`, so that the first that fits is the one that the contract means.
-fn arms(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
+/// Returns the `match` arms over response statuses, success responses first. Codes precede ranges and ranges
+/// precede `default`, so that the most specific entry of the contract matches first.
+fn response_arms(writer: &ClientWriter<'_>, call: &PlannedCall<'_>) -> Vec<TokenStream> {
     let mut arms = Vec::new();
-    for (answers, outcome) in [(&call.answers, Outcome::Success), (&call.refusals, Outcome::Refusal)] {
-        match (&answers.one, &answers.choice) {
+    for (answers, outcome) in
+        [(&call.responses, ResponseOutcome::Success), (&call.errors, ResponseOutcome::Error)]
+    {
+        match (&answers.single, &answers.enum_name) {
             (Some(one), _) => {
-                let ranges = answers.cases.iter().flat_map(|case| ranges(case.status, outcome, answers));
-                let Some(pattern) = pattern(ranges.collect()) else { continue };
-                let method = ident(simple(one, outcome, answers.optional));
+                let ranges =
+                    answers.cases.iter().flat_map(|case| status_ranges(case.status, outcome, answers));
+                let Some(pattern) = status_pattern(ranges.collect()) else { continue };
+                let method = ident(read_method(one, outcome, answers.optional));
                 arms.push(quote!(#pattern => response.#method(),));
             }
             (None, Some(name)) => {
-                arms.extend(several(answers, &choice_type(writer.plan.side, name), outcome))
+                arms.extend(choice_arms(answers, &choice_type(writer.plan.side, name), outcome))
             }
             (None, None) => {}
         }
@@ -384,88 +397,88 @@ fn arms(writer: &Writer<'_>, call: &Call<'_>) -> Vec<TokenStream> {
     arms
 }
 
-/// The runtime's method that reads the only type of a side.
-const fn simple(payload: &Payload, outcome: Outcome, optional: bool) -> &'static str {
+/// Returns the runtime method that reads the only type of success or error responses.
+const fn read_method(payload: &ResponsePayload, outcome: ResponseOutcome, optional: bool) -> &'static str {
     match (payload, outcome) {
-        (Payload::Json(_), Outcome::Success) if optional => "json_or_nothing",
-        (Payload::Json(_), Outcome::Success) => "json",
-        (Payload::Text, Outcome::Success) => "text",
-        (Payload::Bytes, Outcome::Success) => "bytes",
-        (Payload::Nothing, Outcome::Success) => "nothing",
-        (Payload::Json(_), Outcome::Refusal) => "refusal",
-        (Payload::Text, Outcome::Refusal) => "refusal_text",
-        (Payload::Bytes, Outcome::Refusal) => "refusal_bytes",
-        (Payload::Nothing, Outcome::Refusal) => "refusal_nothing",
+        (ResponsePayload::Json(_), ResponseOutcome::Success) if optional => "json_or_empty",
+        (ResponsePayload::Json(_), ResponseOutcome::Success) => "json",
+        (ResponsePayload::Text, ResponseOutcome::Success) => "text",
+        (ResponsePayload::Bytes, ResponseOutcome::Success) => "bytes",
+        (ResponsePayload::Nothing, ResponseOutcome::Success) => "empty",
+        (ResponsePayload::Json(_), ResponseOutcome::Error) => "error_json",
+        (ResponsePayload::Text, ResponseOutcome::Error) => "error_text",
+        (ResponsePayload::Bytes, ResponseOutcome::Error) => "error_bytes",
+        (ResponsePayload::Nothing, ResponseOutcome::Error) => "error_empty",
     }
 }
 
-fn several(answers: &Answers, name: &TokenStream, outcome: Outcome) -> Vec<TokenStream> {
-    let mut statuses: Vec<Status> = answers.cases.iter().map(|case| case.status).collect();
+fn choice_arms(answers: &ResponseSet, name: &TokenStream, outcome: ResponseOutcome) -> Vec<TokenStream> {
+    let mut statuses: Vec<StatusPattern> = answers.cases.iter().map(|case| case.status).collect();
     statuses.sort_unstable();
     statuses.dedup();
     let mut arms = Vec::new();
     for status in statuses {
-        let Some(pattern) = pattern(ranges(status, outcome, answers)) else { continue };
-        let mut own: Vec<&Case> = answers.cases.iter().filter(|case| case.status == status).collect();
-        let is_json = |case: &&Case| matches!(case.payload, Payload::Json(_));
-        // JSON checks its media type by itself, and the first is what an answer without one is taken
-        // for, as the runtime takes it.
+        let Some(pattern) = status_pattern(status_ranges(status, outcome, answers)) else { continue };
+        let mut own: Vec<&ResponseCase> = answers.cases.iter().filter(|case| case.status == status).collect();
+        let is_json = |case: &&ResponseCase| matches!(case.payload, ResponsePayload::Json(_));
+        // JSON checks its media type itself. The first JSON case also handles responses without a media type,
+        // as in the runtime.
         let fallback = own.iter().copied().find(is_json);
-        // The more literal first, as the runtime looks them up.
-        own.sort_by_key(|case| (MediaType::of(&case.media_type).openness(), is_json(case)));
-        let asked = own.iter().filter(|case| case.by_media_type);
-        let asked: Vec<&Case> = asked.copied().collect();
-        // Behind everything else it need not be asked for.
-        let asked = match (asked.split_last(), fallback) {
+        // More specific media types come first, as in the lookup of the runtime.
+        own.sort_by_key(|case| (MediaType::parse(&case.media_type).wildcard_rank(), is_json(case)));
+        let by_media_type = own.iter().filter(|case| case.by_media_type);
+        let by_media_type: Vec<&ResponseCase> = by_media_type.copied().collect();
+        // The last case needs no condition if it is the fallback.
+        let by_media_type = match (by_media_type.split_last(), fallback) {
             (Some((last, before)), Some(json)) if std::ptr::eq(*last, json) => before,
-            _ => asked.as_slice(),
+            _ => by_media_type.as_slice(),
         };
-        for case in asked {
-            let (types, read) = (case.names().map(MediaType::of), read(case, name, outcome));
+        for case in by_media_type {
+            let (types, read) = (case.media_types().map(MediaType::parse), read_case(case, name, outcome));
             let types = types.map(|media_type| media_type.essence());
-            arms.push(quote!(#pattern if #(response.is(#types))||* => #read,));
+            arms.push(quote!(#pattern if #(response.has_media_type(#types))||* => #read,));
         }
         arms.push(match fallback.or(own.iter().copied().find(|case| !case.by_media_type)) {
             Some(case) => {
-                let read = read(case, name, outcome);
+                let read = read_case(case, name, outcome);
                 quote!(#pattern => #read,)
             }
-            None => quote!(#pattern => response.unexpected(),),
+            None => quote!(#pattern => response.unexpected_media_type(),),
         });
     }
     arms
 }
 
-fn read(case: &Case, name: &TokenStream, outcome: Outcome) -> TokenStream {
+fn read_case(case: &ResponseCase, name: &TokenStream, outcome: ResponseOutcome) -> TokenStream {
     let variant = ident(&case.variant);
     let side = ident(match outcome {
-        Outcome::Success => "result",
-        Outcome::Refusal => "refusal",
+        ResponseOutcome::Success => "into_success",
+        ResponseOutcome::Error => "into_error",
     });
     match case.payload {
-        Payload::Json(_) => quote!(response.read_json().#side(#name::#variant)),
-        Payload::Text => quote!(response.read_text().#side(#name::#variant)),
-        Payload::Bytes => quote!(response.read_bytes().#side(#name::#variant)),
-        Payload::Nothing => quote!(response.read_nothing().#side(|()| #name::#variant)),
+        ResponsePayload::Json(_) => quote!(response.decode_json().#side(#name::#variant)),
+        ResponsePayload::Text => quote!(response.decode_text().#side(#name::#variant)),
+        ResponsePayload::Bytes => quote!(response.decode_bytes().#side(#name::#variant)),
+        ResponsePayload::Nothing => quote!(response.decode_empty().#side(|()| #name::#variant)),
     }
 }
 
-/// The statuses of a key. `default` is what no range has.
-fn ranges(status: Status, outcome: Outcome, answers: &Answers) -> Vec<(u16, u16)> {
+/// Returns the status ranges of a key; `default` covers the statuses without an entry of their own.
+fn status_ranges(status: StatusPattern, outcome: ResponseOutcome, answers: &ResponseSet) -> Vec<(u16, u16)> {
     let class = |class: u8| (u16::from(class) * 100, u16::from(class) * 100 + 99);
     match (status, outcome) {
-        (Status::Code(code), _) => vec![(code, code)],
-        (Status::Range(digit), _) => vec![class(digit)],
-        (Status::Default, Outcome::Success) => vec![class(2)],
-        (Status::Default, Outcome::Refusal) => {
-            let own = |class: u8| answers.cases.iter().any(|case| case.status == Status::Range(class));
-            [4_u8, 5].into_iter().filter(|&each| answers.one.is_some() || !own(each)).map(class).collect()
+        (StatusPattern::Code(code), _) => vec![(code, code)],
+        (StatusPattern::Range(digit), _) => vec![class(digit)],
+        (StatusPattern::Default, ResponseOutcome::Success) => vec![class(2)],
+        (StatusPattern::Default, ResponseOutcome::Error) => {
+            let own = |class: u8| answers.cases.iter().any(|case| case.status == StatusPattern::Range(class));
+            [4_u8, 5].into_iter().filter(|&each| answers.single.is_some() || !own(each)).map(class).collect()
         }
     }
 }
 
-/// `200 | 400..=599`: ranges that touch as one. `None` without any.
-fn pattern(mut ranges: Vec<(u16, u16)>) -> Option<TokenStream> {
+/// Returns a pattern such as `200 | 400..=599`, with adjacent ranges merged; `None` without any range.
+fn status_pattern(mut ranges: Vec<(u16, u16)>) -> Option<TokenStream> {
     ranges.sort_unstable();
     let mut joined: Vec<(u16, u16)> = Vec::new();
     for (from, to) in ranges {
@@ -482,12 +495,12 @@ fn pattern(mut ranges: Vec<(u16, u16)>) -> Option<TokenStream> {
     (!patterns.is_empty()).then(|| quote!(#(#patterns)|*))
 }
 
-/// The type of an argument. Texts of a list may be anything that is text.
-fn borrowed(writer: &Writer<'_>, ty: &TypeRef) -> TokenStream {
+/// Returns the type of an argument. Elements of string lists may have any type that converts to `&str`.
+fn argument_type(writer: &ClientWriter<'_>, ty: &TypeRef) -> TokenStream {
     match ty {
         TypeRef::Vec(inner) if **inner == TypeRef::String => {
-            Handed::List.rust_type(&quote!(impl AsRef<str> + ::serde::Serialize))
+            PassingMode::Slice.argument_type(&quote!(impl AsRef<str> + ::serde::Serialize))
         }
-        ty => Handed::given(ty, writer.types).1,
+        ty => PassingMode::with_argument_type(ty, writer.types).1,
     }
 }

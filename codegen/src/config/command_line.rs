@@ -1,4 +1,4 @@
-//! `cli` below `[output]`: whether there is a command line, and what is decided about it.
+//! The option `cli` of `[output]`: enables the command line and configures it.
 
 use std::fmt;
 
@@ -7,40 +7,43 @@ use serde::{
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// A command line: `true`, or `{ name = "tickets", variables = "TICKETS", server = "https://tickets.example" }`.
+/// The generated command line: `true`, or `{ name = "tickets", variables = "TICKETS", server =
+/// "https://tickets.example" }`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct CommandLine {
-    /// What the command is called; as the package unless it is said.
+pub struct CommandLineConfig {
+    /// The name of the command; the default is that of the package.
     pub name: Option<String>,
-    /// How its variables begin: `TICKETS` for `TICKETS_SERVER`; its name in capitals unless it is said.
+    /// The prefix of environment variables: `TICKETS` for `TICKETS_SERVER`. The default is the name in
+    /// capitals.
     pub variables: Option<String>,
-    /// Where requests go unless somebody says otherwise; the first absolute address of `servers` unless it is
-    /// said.
+    /// The default server URL. Without it, the first absolute URL of `servers` in the contract is used.
     pub server: Option<String>,
 }
 
-/// By hand: what is wrong with the table is said of the table, not that it is no `true`.
-pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<CommandLine>, D::Error> {
-    struct Asked;
+/// Implemented by hand: an untagged enum would hide the errors inside of the table.
+pub(super) fn deserialize_command_line<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<CommandLineConfig>, D::Error> {
+    struct CommandLineVisitor;
 
-    impl<'de> Visitor<'de> for Asked {
-        type Value = Option<CommandLine>;
+    impl<'de> Visitor<'de> for CommandLineVisitor {
+        type Value = Option<CommandLineConfig>;
 
         fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
             formatter.write_str("`true`, `false`, or `{ name = \"…\", variables = \"…\", server = \"…\" }`")
         }
 
         fn visit_bool<E: Error>(self, asked: bool) -> Result<Self::Value, E> {
-            Ok(asked.then(CommandLine::default))
+            Ok(asked.then(CommandLineConfig::default))
         }
 
         fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-            CommandLine::deserialize(MapAccessDeserializer::new(map)).map(Some)
+            CommandLineConfig::deserialize(MapAccessDeserializer::new(map)).map(Some)
         }
     }
 
-    from.deserialize_any(Asked)
+    from.deserialize_any(CommandLineVisitor)
 }
 
 #[cfg(test)]
@@ -51,12 +54,12 @@ mod tests {
     use crate::config::Config;
 
     #[test]
-    fn it_is_asked_for_or_described() {
+    fn command_line_is_a_flag_or_a_table() {
         let read = |value: &str| toml::from_str::<Config>(&format!("[output]\ncli = {value}\n"));
         assert_eq!(read("false").unwrap().output.cli, None);
         assert_eq!(Config::default().output.cli, None);
-        assert_eq!(read("true").unwrap().output.cli, Some(CommandLine::default()));
-        let named = CommandLine { name: Some("t".to_owned()), ..CommandLine::default() };
+        assert_eq!(read("true").unwrap().output.cli, Some(CommandLineConfig::default()));
+        let named = CommandLineConfig { name: Some("t".to_owned()), ..CommandLineConfig::default() };
         assert_eq!(read("{ name = 't' }").unwrap().output.cli, Some(named));
         for (value, said) in [
             ("{ names = 't' }", "unknown field `names`"),

@@ -1,4 +1,4 @@
-//! One entry of `overlays`: a file, or a file and the document that it is for.
+//! An entry of `overlays`: a file, or a file with the document to which it applies.
 
 use std::{fmt, path::PathBuf};
 
@@ -7,47 +7,48 @@ use serde::{
     de::{Error, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 
-/// A file that mends a document: `"mend.yaml"`, or `{ file = "mend.json", document = "api.yaml" }`
-/// where it does not say itself which one.
+/// A file that patches a document: `"mend.yaml"`, or `{ file = "mend.json", document = "api.yaml" }` if the
+/// file does not name its document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overlay {
-    /// The overlay, relative to the configuration.
+pub struct OverlayEntry {
+    /// The path of the overlay, relative to the configuration.
     pub file: PathBuf,
-    /// The document: its name below the inputs, its URI, or the end of its name. `None` for the one
-    /// that the overlay `extends`, or the only one.
+    /// The document: its name below the inputs, its URI, or the end of its name. `None` for the document that
+    /// the overlay `extends`, or for the only one.
     pub document: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct OverlayTable {
     file: PathBuf,
     document: Option<String>,
 }
 
-/// By hand: what is wrong with a table is said of the table, not that it is no text.
-impl<'de> Deserialize<'de> for Overlay {
+/// Implemented by hand: an untagged enum would hide the errors inside of a table.
+impl<'de> Deserialize<'de> for OverlayEntry {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Entry;
+        struct OverlayVisitor;
 
-        impl<'de> Visitor<'de> for Entry {
-            type Value = Overlay;
+        impl<'de> Visitor<'de> for OverlayVisitor {
+            type Value = OverlayEntry;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a file, or `{ file = \"…\", document = \"…\" }`")
             }
 
-            fn visit_str<E: Error>(self, file: &str) -> Result<Overlay, E> {
-                Ok(Overlay { file: PathBuf::from(file), document: None })
+            fn visit_str<E: Error>(self, file: &str) -> Result<OverlayEntry, E> {
+                Ok(OverlayEntry { file: PathBuf::from(file), document: None })
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Overlay, A::Error> {
-                let Table { file, document } = Table::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Overlay { file, document })
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OverlayEntry, A::Error> {
+                let OverlayTable { file, document } =
+                    OverlayTable::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(OverlayEntry { file, document })
             }
         }
 
-        from.deserialize_any(Entry)
+        from.deserialize_any(OverlayVisitor)
     }
 }
 
@@ -61,7 +62,7 @@ mod tests {
     #[test]
     fn entries_are_files_or_tables() {
         let read = |list: &str| toml::from_str::<Config>(&format!("[input]\noverlays = [{list}]\n"));
-        let entry = |file: &str, document: Option<&str>| Overlay {
+        let entry = |file: &str, document: Option<&str>| OverlayEntry {
             file: PathBuf::from(file),
             document: document.map(str::to_owned),
         };

@@ -1,178 +1,178 @@
-//! `[[pages]]`: operations that answer page by page.
+//! The tables `[[pages]]`: paginated operations.
 
 use serde::Deserialize;
 
-use super::Selection;
+use super::OperationSelector;
 
-/// `[[pages]]`: operations whose answers are pages of a list, and how one page leads to the next.
+/// A table `[[pages]]`: operations that return a list page by page, and the strategy that finds the next
+/// page.
 ///
-/// Exactly one of the last six is given. Pointers are JSON Pointers into a success's body.
+/// Exactly one of the last six members must be given. Pointers are JSON Pointers into the body of a success.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Pages {
-    /// The operations, by `operationId`.
+pub struct PaginationConfig {
+    /// The `operationId`s of the operations.
     pub operations: Vec<String>,
-    /// More of them, by tag, path or id with wildcards: those of what they choose whose parameters
-    /// and answers fit.
-    pub include: Vec<Selection>,
-    /// The array of items; the whole body unless it is said.
+    /// Selectors of further operations. Those whose parameters and responses do not fit are skipped.
+    pub include: Vec<OperationSelector>,
+    /// The pointer of the array of items; the default is the whole body.
     pub items: String,
-    /// A member of the page is the parameter of the next.
-    pub cursor: Option<CursorWay>,
-    /// A member of the page's last item is the parameter of the next.
-    pub last_item: Option<CursorWay>,
-    /// The relation of a `Link` header that names the next page.
-    pub link: Option<LinkWay>,
-    /// A member of the page is the URL of the next.
-    pub next_url: Option<UrlWay>,
-    /// A parameter counts the items before the page.
-    pub offset: Option<OffsetWay>,
-    /// A parameter counts the pages.
-    pub page: Option<PageWay>,
+    /// A value of the page is a query parameter of the next request.
+    pub cursor: Option<CursorPagination>,
+    /// A value of the page's last item is a query parameter of the next request.
+    pub last_item: Option<CursorPagination>,
+    /// The relation of the `Link` header that names the next page.
+    pub link: Option<LinkPagination>,
+    /// A value of the page is the URL of the next page.
+    pub next_url: Option<NextUrlPagination>,
+    /// A query parameter counts the items before the page.
+    pub offset: Option<OffsetPagination>,
+    /// A query parameter counts the pages.
+    pub page: Option<PageNumberPagination>,
 }
 
-/// `cursor`, `last-item`
+/// The strategies `cursor` and `last-item`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct CursorWay {
-    /// Where it stands: in the body, or in an item.
+pub struct CursorPagination {
+    /// The pointer of the cursor, in the body or in an item.
     pub from: String,
-    /// The parameter of the query that takes it.
+    /// The query parameter that receives the cursor.
     pub to: String,
-    /// Where the body says whether there is a next page.
+    /// The pointer of a boolean in the body that is true if there is a next page.
     pub more: Option<String>,
 }
 
-/// `link`: `"next"`, or a table.
+/// The strategy `link`: a relation such as `"next"`, or a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(
     untagged,
     expecting = "`link` is a relation (`\"next\"`), or `{ rel = \"next\", targets = \"path\" }` with the targets `path`, `origin` or `any`"
 )]
-pub enum LinkWay {
-    /// The relation.
+pub enum LinkPagination {
+    /// The relation of the link.
     Rel(String),
-    /// The same, and which targets are followed.
-    Of(LinkTable),
+    /// The relation with the allowed targets.
+    Table(LinkPaginationTable),
 }
 
-/// `link = { rel = "next", targets = "origin" }`
+/// The table form of `link`: `{ rel = "next", targets = "origin" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LinkTable {
-    /// The relation.
+pub struct LinkPaginationTable {
+    /// The relation of the link.
     pub rel: String,
-    /// Which targets are followed.
+    /// The allowed targets of the link.
     #[serde(default)]
-    pub targets: Targets,
+    pub targets: LinkTargetScope,
 }
 
-/// `next-url`: a pointer, or a table.
+/// The strategy `next-url`: a pointer, or a table.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(
     untagged,
     expecting = "`next-url` is a JSON Pointer (`\"/next\"`), or `{ from = \"/next\", targets = \"path\" }` with the targets `path`, `origin` or `any`"
 )]
-pub enum UrlWay {
-    /// Where it stands.
+pub enum NextUrlPagination {
+    /// The pointer of the URL in the body.
     From(String),
-    /// The same, and which targets are followed.
-    Of(UrlTable),
+    /// The pointer with the allowed targets.
+    Table(NextUrlTable),
 }
 
-/// `next-url = { from = "/next", targets = "origin" }`
+/// The table form of `next-url`: `{ from = "/next", targets = "origin" }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct UrlTable {
-    /// Where it stands.
+pub struct NextUrlTable {
+    /// The pointer of the URL in the body.
     pub from: String,
-    /// Which targets are followed.
+    /// The allowed targets of the URL.
     #[serde(default)]
-    pub targets: Targets,
+    pub targets: LinkTargetScope,
 }
 
-/// Which targets of links are followed: of a target its query alone, at the address of the call.
+/// The links that are followed. Only the query of a target is used, at the URL of the first call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Targets {
-    /// Those of the call's path.
+pub enum LinkTargetScope {
+    /// Links to the path of the call.
     #[default]
     Path,
-    /// Those of any path of the origin.
+    /// Links to any path of the same origin.
     Origin,
-    /// Those of any origin.
+    /// Links to any origin and path.
     Any,
 }
 
-/// `offset`
+/// The strategy `offset`: a parameter counts items.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct OffsetWay {
-    /// The parameter of the query.
+pub struct OffsetPagination {
+    /// The query parameter that receives the offset.
     pub to: String,
-    /// By how much it grows.
+    /// The increment from one page to the next.
     #[serde(default)]
-    pub by: OffsetBy,
-    /// What it is where a caller leaves it out: the contract's default, or 0, unless it is said.
+    pub by: OffsetIncrement,
+    /// The first offset if the caller omits it; the default is that of the contract, or 0.
     pub first: Option<u64>,
-    /// The parameter that says how many items a page has at most. A page with fewer is the last,
-    /// unless the offset grows by it.
+    /// The parameter with the maximum number of items of a page. A page with fewer items is the last one,
+    /// unless the offset grows by this parameter.
     pub limit: Option<String>,
-    /// Where the body says how many items there are.
+    /// The pointer of the total number of items in the body.
     pub total: Option<String>,
 }
 
-/// By how much an offset grows.
+/// The increment of an offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum OffsetBy {
-    /// By the items of the page.
+pub enum OffsetIncrement {
+    /// The number of items on the page.
     #[default]
     Items,
-    /// By the limit: a page may have fewer and not be the last.
+    /// The limit: a page with fewer items need not be the last one.
     Limit,
 }
 
-/// `page`
+/// The strategy `page`: a parameter counts pages.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct PageWay {
-    /// The parameter of the query.
+pub struct PageNumberPagination {
+    /// The query parameter that receives the page number.
     pub to: String,
-    /// The number of the first page: the contract's default, or 1, unless it is said.
+    /// The number of the first page; the default is that of the contract, or 1.
     pub first: Option<u64>,
-    /// The parameter that says how many items a page has at most: a page with fewer is the last.
+    /// The parameter with the maximum number of items of a page. A page with fewer items is the last one.
     pub limit: Option<String>,
-    /// Where the body says how many pages there are.
+    /// The pointer of the total number of pages in the body.
     pub total_pages: Option<String>,
 }
 
-impl LinkWay {
-    /// The relation, and which targets are followed.
+impl LinkPagination {
+    /// Returns the relation and the allowed targets.
     #[must_use]
-    pub fn parts(&self) -> (&str, Targets) {
+    pub fn relation_and_scope(&self) -> (&str, LinkTargetScope) {
         match self {
-            Self::Rel(rel) => (rel, Targets::default()),
-            Self::Of(table) => (&table.rel, table.targets),
+            Self::Rel(rel) => (rel, LinkTargetScope::default()),
+            Self::Table(table) => (&table.rel, table.targets),
         }
     }
 }
 
-impl UrlWay {
-    /// The pointer, and which targets are followed.
+impl NextUrlPagination {
+    /// Returns the pointer and the allowed targets.
     #[must_use]
-    pub fn parts(&self) -> (&str, Targets) {
+    pub fn pointer_and_scope(&self) -> (&str, LinkTargetScope) {
         match self {
-            Self::From(from) => (from, Targets::default()),
-            Self::Of(table) => (&table.from, table.targets),
+            Self::From(from) => (from, LinkTargetScope::default()),
+            Self::Table(table) => (&table.from, table.targets),
         }
     }
 }
 
-impl Pages {
-    /// The ways that are given, by their names in the file.
+impl PaginationConfig {
+    /// Returns the names of the given strategies, as spelled in the file.
     #[must_use]
-    pub fn ways(&self) -> Vec<&'static str> {
+    pub fn strategy_names(&self) -> Vec<&'static str> {
         let Self { cursor, last_item, link, next_url, offset, page, .. } = self;
         let all = [
             ("cursor", cursor.is_some()),

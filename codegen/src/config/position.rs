@@ -1,4 +1,4 @@
-//! Where options stand in the text of `codegen.toml`.
+//! Finds the locations of options in the text of `codegen.toml`.
 
 use toml::{
     Spanned,
@@ -7,58 +7,69 @@ use toml::{
 
 use crate::tree::Span;
 
-/// The place of a value of an option; `None` where there is no such option, or no such value.
-pub(super) fn find(text: &str, option: &str, value: &str) -> Option<Span> {
+/// Returns the span of an option's value; `None` if the option or the value is absent.
+pub(super) fn find_value(text: &str, option: &str, value: &str) -> Option<Span> {
     let table = DeTable::parse(text).ok()?;
     let path: Vec<&str> = option.split('.').collect();
-    below(table.get_ref(), &path, value)
+    follow_path(table.get_ref(), &path, value)
 }
 
-/// The same in one of the tables of a list, by name and number.
-pub(super) fn find_in(text: &str, (list, index): (&str, usize), option: &str, value: &str) -> Option<Span> {
+/// Returns the span of a value in one table of an array of tables, which name and index select.
+pub(super) fn find_value_in_table(
+    text: &str,
+    (list, index): (&str, usize),
+    option: &str,
+    value: &str,
+) -> Option<Span> {
     let table = DeTable::parse(text).ok()?;
     let (_, held) = table.get_ref().iter().find(|(name, _)| name.get_ref() == list)?;
-    below(each(held).nth(index)?, &[option], value)
+    follow_path(tables_in(held).nth(index)?, &[option], value)
 }
 
-/// The name of a table, where it stands first.
+/// Returns the span of a table's name in its first header.
 pub(super) fn find_table(text: &str, name: &str) -> Option<Span> {
     let table = DeTable::parse(text).ok()?;
     let key = table.get_ref().keys().find(|key| key.get_ref() == name);
-    key.map(|key| span(key.span()))
+    key.map(|key| to_span(key.span()))
 }
 
-/// Follows the keys of a path; lists of tables are looked through one by one.
-fn below(table: &DeTable<'_>, path: &[&str], value: &str) -> Option<Span> {
+/// Follows a path of keys, through all tables of an array of tables.
+fn follow_path(table: &DeTable<'_>, path: &[&str], value: &str) -> Option<Span> {
     let (key, rest) = path.split_first()?;
     let (_, held) = table.iter().find(|(name, _)| name.get_ref() == key)?;
-    if rest.is_empty() { within(held, value) } else { each(held).find_map(|table| below(table, rest, value)) }
+    if rest.is_empty() {
+        find_string(held, value)
+    } else {
+        tables_in(held).find_map(|table| follow_path(table, rest, value))
+    }
 }
 
-/// The tables that a value is or lists.
-fn each<'v, 'i>(value: &'v Spanned<DeValue<'i>>) -> Box<dyn Iterator<Item = &'v DeTable<'i>> + 'v> {
+/// Iterates over the tables that a value is or contains.
+fn tables_in<'v, 'i>(value: &'v Spanned<DeValue<'i>>) -> Box<dyn Iterator<Item = &'v DeTable<'i>> + 'v> {
     match value.get_ref() {
         DeValue::Table(table) => Box::new(std::iter::once(table)),
-        DeValue::Array(list) => Box::new(list.iter().flat_map(each)),
+        DeValue::Array(list) => Box::new(list.iter().flat_map(tables_in)),
         _ => Box::new(std::iter::empty()),
     }
 }
 
-/// A text in what an option holds: itself, an element of a list, a key or a value of a table.
-fn within(held: &Spanned<DeValue<'_>>, value: &str) -> Option<Span> {
+/// Returns the span of a string in an option's value: the value itself, an element of a list, or a key or
+/// value of a table.
+fn find_string(held: &Spanned<DeValue<'_>>, value: &str) -> Option<Span> {
     match held.get_ref() {
-        DeValue::String(text) => (text == value).then(|| span(held.span())),
-        DeValue::Boolean(said) => (said.to_string() == value).then(|| span(held.span())),
-        DeValue::Array(list) => list.iter().find_map(|each| within(each, value)),
+        DeValue::String(text) => (text == value).then(|| to_span(held.span())),
+        DeValue::Boolean(said) => (said.to_string() == value).then(|| to_span(held.span())),
+        DeValue::Array(list) => list.iter().find_map(|each| find_string(each, value)),
         DeValue::Table(table) => {
             let key = table.keys().find(|key| key.get_ref() == value);
-            key.map(|key| span(key.span())).or_else(|| table.values().find_map(|each| within(each, value)))
+            key.map(|key| to_span(key.span()))
+                .or_else(|| table.values().find_map(|each| find_string(each, value)))
         }
         _ => None,
     }
 }
 
-fn span(range: std::ops::Range<usize>) -> Span {
+fn to_span(range: std::ops::Range<usize>) -> Span {
     let narrow = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
     Span { start: narrow(range.start), end: narrow(range.end) }
 }
@@ -68,8 +79,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_found_where_they_stand() {
-        // Comments, other options and other tables name the same texts.
+    fn options_are_located() {
+        // Comments, other options and other tables contain the same strings.
         let text = r##"
 # open = ["a"], secrets = ["b"]
 secrets = ['b', "a"]
@@ -103,18 +114,21 @@ client = false
             ("operations.include", "b", 18, "\"b\""),
             ("output.client", "false", 20, "false"),
         ] {
-            let span = find(text, option, value).unwrap_or_else(|| panic!("{option} {value}"));
+            let span = find_value(text, option, value).unwrap_or_else(|| panic!("{option} {value}"));
             let (start, end) = (span.start as usize, span.end as usize);
             assert_eq!(&text[start..end], found, "{option} {value}");
             assert_eq!(text[..start].lines().count(), line, "{option} {value}");
         }
-        assert_eq!(find(text, "open", "b"), None);
-        // The second area has a schema of this name, the first has not.
-        assert_eq!(find_in(text, ("area", 0), "schemas", "ab"), None);
-        assert_eq!(find_in(text, ("area", 1), "schemas", "ab"), find(text, "area.schemas", "ab"));
-        assert_eq!(find_in(text, ("area", 2), "schemas", "ab"), None);
-        assert_eq!(find(text, "area.tags", "a"), None);
-        assert_eq!(find("open = [", "open", "a"), None);
+        assert_eq!(find_value(text, "open", "b"), None);
+        // Only the second area has a schema of this name.
+        assert_eq!(find_value_in_table(text, ("area", 0), "schemas", "ab"), None);
+        assert_eq!(
+            find_value_in_table(text, ("area", 1), "schemas", "ab"),
+            find_value(text, "area.schemas", "ab")
+        );
+        assert_eq!(find_value_in_table(text, ("area", 2), "schemas", "ab"), None);
+        assert_eq!(find_value(text, "area.tags", "a"), None);
+        assert_eq!(find_value("open = [", "open", "a"), None);
         let types = find_table(text, "types").unwrap();
         assert_eq!(&text[types.start as usize - 1..types.end as usize + 1], "[types]");
         assert_eq!(find_table(text, "unchecked"), None);

@@ -1,4 +1,4 @@
-//! `miette`'s frames around clipped excerpts.
+//! Framed source excerpts, drawn by `miette`.
 
 use std::{fmt, ops::Range};
 
@@ -9,65 +9,69 @@ use miette::{
 
 use super::{
     Diagnostic, Severity,
-    render::{Excerpts, floor},
+    render::{ExcerptCache, floor_char_boundary},
 };
-use crate::tree::{Place, SourceId};
+use crate::tree::{DocumentLocation, SourceId};
 
-/// Columns of a terminal that everything fits into.
-const WIDTH: usize = 80;
-/// Characters of a source line that are shown: what the frame leaves of [`WIDTH`].
-const LINE: usize = 66;
+/// The width of a frame in terminal columns.
+const TERMINAL_WIDTH: usize = 80;
+/// The maximum number of characters of a source line: the frame needs the rest of [`TERMINAL_WIDTH`].
+const MAX_LINE_CHARS: usize = 66;
 
-/// A diagnostic in its frame, and whether that says where it is.
-pub(super) fn text(lines: &mut Excerpts<'_>, diagnostic: &Diagnostic, color: bool) -> (String, bool) {
-    let report = Report { diagnostic, excerpt: lines.excerpt(diagnostic.place.as_ref()) };
+/// Renders a diagnostic with its frame; the flag is true if the frame shows the location.
+pub(super) fn render_frame(
+    lines: &mut ExcerptCache<'_>,
+    diagnostic: &Diagnostic,
+    color: bool,
+) -> (String, bool) {
+    let report = MietteReport { diagnostic, excerpt: lines.extract_excerpt(diagnostic.place.as_ref()) };
     let mut text = String::new();
-    // Writing into a string does not fail, and excerpts answer every span.
-    if handler(diagnostic, color).render_report(&mut text, &report).is_err() {
-        text = format!("{}[{}]: {}\n", diagnostic.severity.word(), diagnostic.code, diagnostic.message);
+    // Writing into a string cannot fail, and excerpts resolve every span.
+    if graphical_handler(diagnostic, color).render_report(&mut text, &report).is_err() {
+        text = format!("{}[{}]: {}\n", diagnostic.severity.as_str(), diagnostic.code, diagnostic.message);
     }
     (text, report.excerpt.is_some())
 }
 
-fn handler(diagnostic: &Diagnostic, color: bool) -> GraphicalReportHandler {
+fn graphical_handler(diagnostic: &Diagnostic, color: bool) -> GraphicalReportHandler {
     let mut theme = GraphicalTheme::unicode_nocolor();
     if color {
         theme.styles = ThemeStyles::ansi();
     }
-    // The icon is the one text that stands before the message, coloured by severity.
-    let head = format!("{}[{}]:", diagnostic.severity.word(), diagnostic.code);
+    // `miette` prints its icon before the message, colored by severity: the code is passed as the icon.
+    let head = format!("{}[{}]:", diagnostic.severity.as_str(), diagnostic.code);
     theme.characters.error.clone_from(&head);
     theme.characters.warning.clone_from(&head);
     theme.characters.advice = head;
     GraphicalReportHandler::new_themed(theme)
-        .with_width(WIDTH)
+        .with_width(TERMINAL_WIDTH)
         .with_links(false)
         .with_context_lines(1)
         .without_syntax_highlighting()
         .tab_width(2)
 }
 
-/// One diagnostic as `miette` wants it.
-struct Report<'a> {
+/// Adapts a diagnostic to `miette::Diagnostic`.
+struct MietteReport<'a> {
     diagnostic: &'a Diagnostic,
-    excerpt: Option<Excerpt>,
+    excerpt: Option<SourceExcerpt>,
 }
 
-impl fmt::Debug for Report<'_> {
+impl fmt::Debug for MietteReport<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.diagnostic, formatter)
     }
 }
 
-impl fmt::Display for Report<'_> {
+impl fmt::Display for MietteReport<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.diagnostic.message)
     }
 }
 
-impl std::error::Error for Report<'_> {}
+impl std::error::Error for MietteReport<'_> {}
 
-impl miette::Diagnostic for Report<'_> {
+impl miette::Diagnostic for MietteReport<'_> {
     fn severity(&self) -> Option<miette::Severity> {
         Some(match self.diagnostic.severity {
             Severity::Error => miette::Severity::Error,
@@ -86,26 +90,26 @@ impl miette::Diagnostic for Report<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let excerpt = self.excerpt.as_ref()?;
-        // Options have names, not pointers.
+        // Options are labeled by name, not by pointer.
         let place = self.diagnostic.place.as_ref().filter(|place| place.source != SourceId::OPTIONS);
-        let pointer = place.map(|place| format!("#{}", clip(&place.pointer)));
+        let pointer = place.map(|place| format!("#{}", clip_pointer(&place.pointer)));
         let span = (excerpt.span.start, excerpt.span.len());
         Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(pointer, span))))
     }
 }
 
-/// The end of a pointer that is too long for one line.
-fn clip(pointer: &str) -> String {
+/// Returns the pointer, or its end after `…` if it is too long for one line.
+fn clip_pointer(pointer: &str) -> String {
     let count = pointer.chars().count();
-    if count <= LINE - 8 {
+    if count <= MAX_LINE_CHARS - 8 {
         return pointer.to_owned();
     }
-    let tail: String = pointer.chars().skip(count - (LINE - 9)).collect();
+    let tail: String = pointer.chars().skip(count - (MAX_LINE_CHARS - 9)).collect();
     format!("…{tail}")
 }
 
-/// A few lines around a span, each clipped to a window.
-struct Excerpt {
+/// Some lines around a span, each clipped to [`MAX_LINE_CHARS`].
+struct SourceExcerpt {
     name: String,
     text: String,
     span: Range<usize>,
@@ -114,7 +118,7 @@ struct Excerpt {
     column: usize,
 }
 
-impl SourceCode for Excerpt {
+impl SourceCode for SourceExcerpt {
     fn read_span<'a>(
         &'a self,
         span: &SourceSpan,
@@ -123,7 +127,7 @@ impl SourceCode for Excerpt {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let count = self.text.lines().count();
         let whole = SourceSpan::from((0, self.text.len()));
-        // Without context lines `miette` asks for the position that it prints in the frame.
+        // `miette` passes no context lines when it queries the position for the frame's header.
         let (span, line, column) =
             if before == 0 { (*span, self.line, self.column) } else { (whole, self.first_line, 0) };
         let data = self.text.as_bytes();
@@ -131,39 +135,40 @@ impl SourceCode for Excerpt {
     }
 }
 
-impl Excerpts<'_> {
-    fn excerpt(&mut self, place: Option<&Place>) -> Option<Excerpt> {
+impl ExcerptCache<'_> {
+    fn extract_excerpt(&mut self, place: Option<&DocumentLocation>) -> Option<SourceExcerpt> {
         let place = place?;
-        let (text, line, column) = self.position(place)?;
-        let (_, lines) = self.lines(place.source)?;
+        let (text, line, column) = self.line_and_column(place)?;
+        let (_, lines) = self.source_lines(place.source)?;
         let first_line = line.saturating_sub(1);
-        let start = floor(&text.text, place.span.start as usize);
-        let end = floor(&text.text, place.span.end as usize).max(start);
+        let start = floor_char_boundary(&text.text, place.span.start as usize);
+        let end = floor_char_boundary(&text.text, place.span.end as usize).max(start);
         let mut out = String::new();
         let mut span = 0..0;
         for index in first_line..=line + 1 {
-            let Some(from) = lines.start(index) else { break };
-            let until = lines.start(index + 1).unwrap_or(text.text.len());
+            let Some(from) = lines.start_of_line(index) else { break };
+            let until = lines.start_of_line(index + 1).unwrap_or(text.text.len());
             let content = text.text.get(from..until).unwrap_or("").trim_end_matches(['\n', '\r']);
             if index == line {
-                // A value over many lines is marked on its first.
+                // A value that spans several lines is marked on its first line only.
                 let local = start - from..(end - from).min(content.len()).max(start - from);
-                let (window, moved) = window(content, local);
+                let (window, moved) = clip_line(content, local);
                 span = out.len() + moved.start..out.len() + moved.end;
                 out.push_str(&window);
             } else if !(index > line && content.is_empty() && until == text.text.len()) {
-                out.push_str(&window(content, 0..0).0);
+                out.push_str(&clip_line(content, 0..0).0);
             } else {
                 break;
             }
             out.push('\n');
         }
-        Some(Excerpt { name: text.name.clone(), text: out, span, first_line, line, column })
+        Some(SourceExcerpt { name: text.name.clone(), text: out, span, first_line, line, column })
     }
 }
 
-/// At most [`LINE`] characters of a line around `span`, and where the span is in them.
-fn window(line: &str, span: Range<usize>) -> (String, Range<usize>) {
+/// Clips a line to [`MAX_LINE_CHARS`] characters around `span`, and returns the position of the span in the
+/// result.
+fn clip_line(line: &str, span: Range<usize>) -> (String, Range<usize>) {
     // Tabs and other control characters would break the frame.
     let clean = |text: &str| -> String {
         text.chars().map(|each| if each.is_control() { ' ' } else { each }).collect()
@@ -171,17 +176,17 @@ fn window(line: &str, span: Range<usize>) -> (String, Range<usize>) {
     let before = line.get(..span.start).unwrap_or(line);
     let marked = line.get(span.clone()).unwrap_or("");
     let after = line.get(span.end..).unwrap_or("");
-    if line.len() <= LINE || line.chars().take(LINE + 1).count() <= LINE {
+    if line.len() <= MAX_LINE_CHARS || line.chars().take(MAX_LINE_CHARS + 1).count() <= MAX_LINE_CHARS {
         let text = clean(line);
         let start = clean(before).len();
         return (text, start..start + clean(marked).len());
     }
-    let head: Vec<char> = before.chars().rev().take(LINE / 3).collect();
-    let cut_head = head.len() < before.chars().take(LINE / 3 + 1).count();
+    let head: Vec<char> = before.chars().rev().take(MAX_LINE_CHARS / 3).collect();
+    let cut_head = head.len() < before.chars().take(MAX_LINE_CHARS / 3 + 1).count();
     let mut text = String::from(if cut_head { "…" } else { "" });
     text.push_str(&clean(&head.iter().rev().collect::<String>()));
     let start = text.len();
-    let room = LINE - head.len();
+    let room = MAX_LINE_CHARS - head.len();
     let middle: String = marked.chars().take(room).collect();
     text.push_str(&clean(&middle));
     let end = text.len();

@@ -1,56 +1,58 @@
-//! Diagnostics as text, with or without frames, or as JSON lines.
+//! Formats diagnostics as text, with or without frames, and as JSON lines.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use contract_runtime::text::Lines;
+use contract_runtime::text::LineStarts;
 
 #[cfg(feature = "frames")]
 use super::frame;
-use super::{Diagnostic, Diagnostics, Severity, Text};
-use crate::tree::{Place, SourceId};
+use super::{Diagnostic, Diagnostics, Severity, SourceText};
+use crate::tree::{DocumentLocation, SourceId};
 
-/// How many of a kind are shown where not all of them are.
-pub(super) const FEW: usize = 3;
+/// The number of diagnostics of one kind in the brief format.
+pub(super) const MAX_PER_KIND: usize = 3;
 
-/// For people; `most` of each kind when that is said.
-pub(super) fn people(diagnostics: &Diagnostics, color: bool, most: Option<usize>) -> String {
+/// Formats for people; `most` limits the number of diagnostics of each kind.
+pub(super) fn render_human(diagnostics: &Diagnostics, color: bool, most: Option<usize>) -> String {
     let color = color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let mut lines = Excerpts::new(&diagnostics.texts);
+    let mut lines = ExcerptCache::new(&diagnostics.texts);
     let mut out = String::new();
-    let kinds = if most.is_some() { kinds(diagnostics) } else { vec![diagnostics.iter().collect()] };
+    let kinds = if most.is_some() { group_by_kind(diagnostics) } else { vec![diagnostics.iter().collect()] };
     for kind in kinds {
-        // What refuses a contract is shown with a few excerpts, what is only said with one.
+        // Errors are shown with several excerpts, warnings and notes with one.
         let is_error = kind.first().is_some_and(|first| first.severity == Severity::Error);
         if let (Some(most), false, Some((first, others))) = (most, is_error, kind.split_first()) {
             let named = if others.len() > most { most - 1 } else { others.len() };
-            let also: Vec<&Place> =
+            let also: Vec<&DocumentLocation> =
                 others.iter().take(named).filter_map(|each| each.place.as_ref()).collect();
-            one(&mut out, &mut lines, first, &also, Some(most), color);
+            render_diagnostic(&mut out, &mut lines, first, &also, Some(most), color);
             if let Some(more) = others.len().checked_sub(named).filter(|more| *more > 0) {
-                let (word, code) = (first.severity.word(), first.code);
+                let (word, code) = (first.severity.as_str(), first.code);
                 let _ = writeln!(out, "{word}[{code}]: {more} more of this kind; --verbose shows all\n");
             }
             continue;
         }
-        // A line that hides one problem would save nothing.
+        // A summary line in place of a single diagnostic would save nothing.
         let shown = most.filter(|most| kind.len() > most + 1).unwrap_or(kind.len());
         let (shown, rest) = kind.split_at(shown);
-        shown.iter().for_each(|diagnostic| one(&mut out, &mut lines, diagnostic, &[], None, color));
+        shown
+            .iter()
+            .for_each(|diagnostic| render_diagnostic(&mut out, &mut lines, diagnostic, &[], None, color));
         if let Some(first) = rest.first() {
-            let (word, code) = (first.severity.word(), first.code);
+            let (word, code) = (first.severity.as_str(), first.code);
             let _ = writeln!(out, "{word}[{code}]: {} more of this kind; --verbose shows all\n", rest.len());
         }
     }
-    out.push_str(&summary(diagnostics));
+    out.push_str(&summary_line(diagnostics));
     out
 }
 
-/// All of them by kind, in the order of the first of each.
-fn kinds(diagnostics: &Diagnostics) -> Vec<Vec<&Diagnostic>> {
+/// Groups diagnostics by kind, in the order of the first of each kind.
+fn group_by_kind(diagnostics: &Diagnostics) -> Vec<Vec<&Diagnostic>> {
     let mut all: Vec<Vec<&Diagnostic>> = Vec::new();
     let mut known: BTreeMap<(Severity, &str, String), usize> = BTreeMap::new();
     for diagnostic in diagnostics {
-        let kind = (diagnostic.severity, diagnostic.code, sense(&diagnostic.message));
+        let kind = (diagnostic.severity, diagnostic.code, message_template(&diagnostic.message));
         let at = *known.entry(kind).or_insert(all.len());
         match all.get_mut(at) {
             Some(kind) => kind.push(diagnostic),
@@ -60,8 +62,8 @@ fn kinds(diagnostics: &Diagnostics) -> Vec<Vec<&Diagnostic>> {
     all
 }
 
-/// A message without what it names: quotes in backticks, numbers, and what stands in brackets.
-fn sense(message: &str) -> String {
+/// Returns the message without its variable parts: quotes in backticks, numbers, and text in parentheses.
+fn message_template(message: &str) -> String {
     let mut out = String::new();
     let mut depth = 0usize;
     let mut quoted = false;
@@ -78,99 +80,105 @@ fn sense(message: &str) -> String {
     out
 }
 
-/// One with its excerpt and at most so many of its places, and where else there are such.
-fn one(
+/// Writes a diagnostic with its excerpt, at most `most` of its labels, and the further locations `also`.
+fn render_diagnostic(
     out: &mut String,
-    lines: &mut Excerpts<'_>,
+    lines: &mut ExcerptCache<'_>,
     diagnostic: &Diagnostic,
-    also: &[&Place],
+    also: &[&DocumentLocation],
     most: Option<usize>,
     color: bool,
 ) {
     #[cfg(feature = "frames")]
-    let framed = frame::text(lines, diagnostic, color);
+    let framed = frame::render_frame(lines, diagnostic, color);
     #[cfg(not(feature = "frames"))]
-    let framed = plain(diagnostic, color);
+    let framed = render_plain(diagnostic, color);
     let (text, is_placed) = framed;
     out.push_str(text.trim_start_matches(['\n', ' ']).trim_end());
     out.push('\n');
     if !is_placed && let Some(place) = &diagnostic.place {
-        let _ = writeln!(out, "   at {}", lines.describe(place));
+        let _ = writeln!(out, "   at {}", lines.describe_place(place));
     }
     let labels = &diagnostic.labels;
-    // A line that hides one place would save nothing.
+    // A summary line in place of a single location would save nothing.
     let shown = most.filter(|most| labels.len() > most + 1).unwrap_or(labels.len());
     for (place, text) in labels.iter().take(shown) {
-        let _ = writeln!(out, "   {text}: {}", lines.describe(place));
+        let _ = writeln!(out, "   {text}: {}", lines.describe_place(place));
     }
     if let Some(rest) = labels.len().checked_sub(shown).filter(|rest| *rest > 0) {
         let _ = writeln!(out, "   {rest} more places; --verbose shows all");
     }
     for place in also {
-        let _ = writeln!(out, "   also: {}", lines.describe(place));
+        let _ = writeln!(out, "   also: {}", lines.describe_place(place));
     }
     out.push('\n');
 }
 
-/// One without an excerpt, and that it does not say where it is.
+/// Renders a diagnostic without an excerpt; the flag is false, since the location is not shown.
 #[cfg(not(feature = "frames"))]
-fn plain(diagnostic: &Diagnostic, _color: bool) -> (String, bool) {
-    let mut text = format!("{}[{}]: {}\n", diagnostic.severity.word(), diagnostic.code, diagnostic.message);
+fn render_plain(diagnostic: &Diagnostic, _color: bool) -> (String, bool) {
+    let mut text = format!("{}[{}]: {}\n", diagnostic.severity.as_str(), diagnostic.code, diagnostic.message);
     if let Some(help) = &diagnostic.help {
         let _ = writeln!(text, "  help: {help}");
     }
     (text, false)
 }
 
-fn summary(diagnostics: &Diagnostics) -> String {
+fn summary_line(diagnostics: &Diagnostics) -> String {
     let count = |severity| diagnostics.iter().filter(|each| each.severity == severity).count();
     let parts: Vec<String> = [Severity::Error, Severity::Warning, Severity::Note]
         .into_iter()
         .map(|severity| (severity, count(severity)))
         .filter(|(_, count)| *count > 0)
-        .map(|(severity, count)| format!("{count} {}{}", severity.word(), if count == 1 { "" } else { "s" }))
+        .map(|(severity, count)| {
+            format!("{count} {}{}", severity.as_str(), if count == 1 { "" } else { "s" })
+        })
         .collect();
     if parts.is_empty() {
         return String::new();
     }
-    let passed = diagnostics.iter().filter(|each| each.mend.is_some() && each.severity != Severity::Error);
+    let passed =
+        diagnostics.iter().filter(|each| each.fallback.is_some() && each.severity != Severity::Error);
     let about = match passed.count() {
         0 => String::new(),
-        1 => "; one is a fault, which `faults = \"deny\"` refuses".to_owned(),
-        count => format!("; {count} are faults, which `faults = \"deny\"` refuses"),
+        1 => "; one is a fault, which `faults = \"deny\"` rejects".to_owned(),
+        count => format!("; {count} are faults, which `faults = \"deny\"` rejects"),
     };
     format!("{}{about}\n", parts.join(", "))
 }
 
-/// Texts with their lines, found once.
-pub(super) struct Excerpts<'a> {
-    texts: &'a BTreeMap<SourceId, Text>,
-    lines: BTreeMap<SourceId, Lines>,
+/// Source texts with their line indexes, which are built once per text.
+pub(super) struct ExcerptCache<'a> {
+    texts: &'a BTreeMap<SourceId, SourceText>,
+    lines: BTreeMap<SourceId, LineStarts>,
 }
 
-impl<'a> Excerpts<'a> {
-    const fn new(texts: &'a BTreeMap<SourceId, Text>) -> Self {
+impl<'a> ExcerptCache<'a> {
+    const fn new(texts: &'a BTreeMap<SourceId, SourceText>) -> Self {
         Self { texts, lines: BTreeMap::new() }
     }
 
-    pub(super) fn lines(&mut self, source: SourceId) -> Option<(&'a Text, &Lines)> {
+    pub(super) fn source_lines(&mut self, source: SourceId) -> Option<(&'a SourceText, &LineStarts)> {
         let text = self.texts.get(&source)?;
-        Some((text, self.lines.entry(source).or_insert_with(|| Lines::of(&text.text))))
+        Some((text, self.lines.entry(source).or_insert_with(|| LineStarts::new(&text.text))))
     }
 
-    /// Line and column from 0; the column counts characters.
-    pub(super) fn position(&mut self, place: &Place) -> Option<(&'a Text, usize, usize)> {
-        let (text, lines) = self.lines(place.source)?;
-        let offset = floor(&text.text, place.span.start as usize);
-        let line = lines.line(offset);
-        let start = lines.start(line).unwrap_or(0);
+    /// Returns the text, and line and column from 0; the column counts characters.
+    pub(super) fn line_and_column(
+        &mut self,
+        place: &DocumentLocation,
+    ) -> Option<(&'a SourceText, usize, usize)> {
+        let (text, lines) = self.source_lines(place.source)?;
+        let offset = floor_char_boundary(&text.text, place.span.start as usize);
+        let line = lines.line_at(offset);
+        let start = lines.start_of_line(line).unwrap_or(0);
         let column = text.text.get(start..offset).map_or(0, |before| before.chars().count());
         Some((text, line, column))
     }
 
-    /// `file:line:column #/pointer`
-    fn describe(&mut self, place: &Place) -> String {
-        match self.position(place) {
+    /// Formats a location as `file:line:column #/pointer`.
+    fn describe_place(&mut self, place: &DocumentLocation) -> String {
+        match self.line_and_column(place) {
             Some((text, line, column)) => {
                 format!("{}:{}:{} #{}", text.name, line + 1, column + 1, place.pointer)
             }
@@ -179,8 +187,8 @@ impl<'a> Excerpts<'a> {
     }
 }
 
-/// The last character boundary at or before an offset.
-pub(super) fn floor(text: &str, offset: usize) -> usize {
+/// Returns the last character boundary at or before an offset.
+pub(super) fn floor_char_boundary(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {
         offset -= 1;
@@ -188,11 +196,11 @@ pub(super) fn floor(text: &str, offset: usize) -> usize {
     offset
 }
 
-/// For the output of other tools: each in one line, with its place before it.
-pub(super) fn lines(diagnostics: &Diagnostics) -> Vec<(Severity, String)> {
-    let mut excerpts = Excerpts::new(&diagnostics.texts);
+/// Formats each diagnostic as one line that starts with its location.
+pub(super) fn render_lines(diagnostics: &Diagnostics) -> Vec<(Severity, String)> {
+    let mut excerpts = ExcerptCache::new(&diagnostics.texts);
     let line = |diagnostic: &Diagnostic| {
-        let place = diagnostic.place.as_ref().map(|place| excerpts.describe(place) + ": ");
+        let place = diagnostic.place.as_ref().map(|place| excerpts.describe_place(place) + ": ");
         let help = diagnostic.help.as_ref().map(|help| format!(" ({help})"));
         let (place, help) = (place.unwrap_or_default(), help.unwrap_or_default());
         let line = format!("{place}{}: {}{help}", diagnostic.code, diagnostic.message);
@@ -201,34 +209,34 @@ pub(super) fn lines(diagnostics: &Diagnostics) -> Vec<(Severity, String)> {
     diagnostics.iter().map(line).collect()
 }
 
-/// For programs.
+/// Formats each diagnostic as one JSON object per line.
 pub(super) fn json_lines(diagnostics: &Diagnostics) -> String {
-    let mut lines = Excerpts::new(&diagnostics.texts);
+    let mut lines = ExcerptCache::new(&diagnostics.texts);
     let mut out = String::new();
     for diagnostic in diagnostics {
         let place = diagnostic.place.as_ref();
-        let position = place.and_then(|place| lines.position(place));
-        let text = |value: Option<&str>| value.map_or_else(|| "null".to_owned(), quote);
+        let position = place.and_then(|place| lines.line_and_column(place));
+        let text = |value: Option<&str>| value.map_or_else(|| "null".to_owned(), quote_json);
         let number =
             |value: Option<usize>| value.map_or_else(|| "null".to_owned(), |at| (at + 1).to_string());
         let _ = writeln!(
             out,
             r#"{{"severity":{},"code":{},"message":{},"file":{},"pointer":{},"line":{},"column":{},"help":{},"mend":{}}}"#,
-            quote(diagnostic.severity.word()),
-            quote(diagnostic.code),
-            quote(&diagnostic.message),
+            quote_json(diagnostic.severity.as_str()),
+            quote_json(diagnostic.code),
+            quote_json(&diagnostic.message),
             text(position.map(|(text, ..)| &*text.name)),
             text(place.filter(|place| place.source != SourceId::OPTIONS).map(|place| &*place.pointer)),
             number(position.map(|(_, line, _)| line)),
             number(position.map(|(.., column)| column)),
             text(diagnostic.help.as_deref()),
-            text(diagnostic.mend.as_deref()),
+            text(diagnostic.fallback.as_deref()),
         );
     }
     out
 }
 
-fn quote(text: &str) -> String {
+fn quote_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for each in text.chars() {

@@ -99,10 +99,10 @@ fn without_place_and_empty_text() {
         )
         .help("look"),
     );
-    problems.push(Diagnostic::warning("x", "w").at(Place {
+    problems.push(Diagnostic::warning("x", "w").with_place(DocumentLocation {
         source: SourceId(7),
         pointer: "/a".to_owned(),
-        ..Place::default()
+        ..DocumentLocation::default()
     }));
     check(
         &problems.render(false),
@@ -127,8 +127,8 @@ fn lines_for_programs() {
     let (_, problems) = graph(&[("a.json", "{\"é\": 1,\n \"type\": \"strng\"}")]);
     check(
         &problems.json_lines(),
-        r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"keywords of your own start with `x-`","mend":null}
-{"severity":"error","code":"invalid-schema","message":"`strng` is not a type of JSON Schema 2020-12","file":"a.json","pointer":"/type","line":2,"column":10,"help":"did you mean `string`?","mend":"any type passes"}
+        r##"{"severity":"error","code":"unknown-keyword","message":"`é` is not a keyword of JSON Schema 2020-12","file":"a.json","pointer":"/é","line":1,"column":2,"help":"custom keywords start with `x-`","mend":null}
+{"severity":"error","code":"invalid-schema","message":"`strng` is not a type of JSON Schema 2020-12","file":"a.json","pointer":"/type","line":2,"column":10,"help":"did you mean `string`?","mend":"any type is accepted"}
 "##,
     );
 }
@@ -174,19 +174,19 @@ fn many_of_a_kind_are_counted() {
     assert_eq!(all.json_lines().lines().count(), 22);
 }
 
-/// What was mended is a warning that says how, unless it is denied.
+/// A fault becomes a warning that mentions its fallback, unless faults are denied.
 #[test]
-fn faults_are_settled_in_one_place() {
-    let fault = || Diagnostic::error("body", "`a` is no body").mended("it is left out");
+fn fault_policy_lowers_faults() {
+    let fault = || Diagnostic::error("body", "`a` is no body").with_fallback("it is left out");
     let mut all = Diagnostics::new();
     all.extend([fault(), Diagnostic::error("body", "nothing is"), Diagnostic::warning("body", "odd")]);
     assert!(all.has_fatal() && fault().severity == Severity::Error && !fault().is_fatal());
     let mut denied = all.clone();
-    denied.settle(Faults::Deny);
+    denied.apply_fault_policy(FaultPolicy::Deny);
     assert!(denied.iter().eq(&all));
-    // Twice says it once.
-    all.settle(Faults::Warn);
-    all.settle(Faults::Warn);
+    // Applying the policy twice has no further effect.
+    all.apply_fault_policy(FaultPolicy::Warn);
+    all.apply_fault_policy(FaultPolicy::Warn);
     let said: Vec<_> = all.iter().map(|each| (each.severity, each.message.as_str())).collect();
     let expected = [
         (Severity::Warning, "`a` is no body; it is left out"),
@@ -195,15 +195,15 @@ fn faults_are_settled_in_one_place() {
     ];
     assert_eq!(said, expected);
     all.retain(|each| each.severity != Severity::Error);
-    assert!(all.render(false).ends_with("2 warnings; one is a fault, which `faults = \"deny\"` refuses\n"));
+    assert!(all.render(false).ends_with("2 warnings; one is a fault, which `faults = \"deny\"` rejects\n"));
 }
 
-/// Of what is only said, the first has an excerpt and some more a place.
+/// Of several warnings of one kind, the first has an excerpt and the next ones only a location.
 #[test]
-fn warnings_of_a_kind_are_said_once() {
+fn warnings_of_a_kind_are_grouped() {
     let list = "{\"a\": 1,\n\"b\": 1,\n\"c\": 1,\n\"d\": 1,\n\"e\": 1}";
     let (.., problems) =
-        crate::resolve::tests::all_with(crate::resolve::UnknownKeywords::Warn, &[("a.json", list)]);
+        crate::resolve::tests::all_with(crate::resolve::UnknownKeywordPolicy::Warn, &[("a.json", list)]);
     let brief = problems.render_brief(false);
     assert_eq!(brief.matches("is not a keyword").count(), 1, "{brief}");
     assert!(brief.contains("   also: a.json:2:1 #/b\n   also: a.json:3:1 #/c\n"), "{brief}");
@@ -211,11 +211,11 @@ fn warnings_of_a_kind_are_said_once() {
 }
 
 #[test]
-fn all_places_of_one_are_shown_where_all_is() {
-    let place = |at: usize| Place { pointer: format!("/{at}"), ..Place::default() };
-    let places: Vec<Place> = (1..=6).map(place).collect();
+fn full_format_shows_all_labels() {
+    let place = |at: usize| DocumentLocation { pointer: format!("/{at}"), ..DocumentLocation::default() };
+    let places: Vec<DocumentLocation> = (1..=6).map(place).collect();
     let mut all = Diagnostics::new();
-    all.push(Diagnostic::note("nullable", "7 of them").at(place(0)).also(&places));
+    all.push(Diagnostic::note("nullable", "7 of them").with_place(place(0)).with_related_places(&places));
     let brief = all.render_brief(false);
     assert_eq!(brief.matches("also: ").count(), 3, "{brief}");
     assert!(brief.contains("   3 more places; --verbose shows all\n"), "{brief}");

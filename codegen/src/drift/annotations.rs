@@ -1,83 +1,100 @@
-//! Keywords that say what values mean: `default`, `deprecated`, words.
+//! Compares annotation keywords: `default`, `deprecated`, titles, descriptions, examples, extensions.
 
 use super::{
-    enumerations::short,
-    finding::{Comparer, Pair},
-    flat::Flat,
-    proof::Side,
+    comparison::{Comparison, SchemaPair},
+    enumerations::format_value,
+    flattened::FlattenedSchema,
+    formats::FormatComparer,
+    proof::VersionSide,
     rules,
-    subject::Words,
+    site::AnnotationSource,
 };
-use crate::schema::{SchemaId, Types};
+use crate::schema::{SchemaId, TypeSet};
 
-impl<'g> Comparer<'g> {
-    /// Everything that decides nothing about validity.
-    pub(super) fn annotations(&mut self, pair: &Pair<'g>) {
-        if pair.at.words == Words::Told {
-            return;
-        }
-        let said = self::said(pair);
-        let pair = said.as_ref().unwrap_or(pair);
+/// Compares the annotations of a pair.
+struct AnnotationComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+/// Compares the annotations of a pair, unless they were compared at the surrounding union.
+pub(super) fn compare_annotations<'g>(comparison: &mut Comparison<'g>, pair: &SchemaPair<'g>) {
+    if pair.site.annotations != AnnotationSource::AlreadyCompared {
+        let with_union = with_union_annotations(pair);
+        let pair = with_union.as_ref().unwrap_or(pair);
+        AnnotationComparer { comparison, pair }.compare_keywords();
+    }
+}
+
+impl<'g> AnnotationComparer<'_, 'g> {
+    fn compare_keywords(&mut self) {
+        let pair = self.pair;
         let (old, new) = (&pair.old, &pair.new);
-        self.flags(pair);
-        self.defaults(pair);
-        self.formats(pair);
-        let content = |flat: &Flat<'g>| {
-            let encoding = flat.first(|schema| schema.content_encoding.as_deref());
-            (encoding, flat.first(|schema| schema.content_media_type.as_deref()))
+        self.compare_flags();
+        self.compare_defaults();
+        FormatComparer::new(self.comparison, pair).compare_formats();
+        let content = |flat: &FlattenedSchema<'g>| {
+            let encoding = flat.find_first(|schema| schema.content_encoding.as_deref());
+            (encoding, flat.find_first(|schema| schema.content_media_type.as_deref()))
         };
-        if content(old) != content(new) && held(old) != held(new) {
-            let words = |(encoding, media): (Option<&str>, Option<&str>)| match (encoding, media) {
+        if content(old) != content(new) && content_encoding_and_type(old) != content_encoding_and_type(new) {
+            let describe = |(encoding, media): (Option<&str>, Option<&str>)| match (encoding, media) {
                 (None, None) => "plain text".to_owned(),
                 (one, other) => [other, one].into_iter().flatten().collect::<Vec<_>>().join(" in "),
             };
-            let message = format!("the text holds {}, was {}", words(content(new)), words(content(old)));
-            self.note(rules::CONTENT_CHANGED, pair, message);
+            let message = format!(
+                "the content of the string is {}, was {}",
+                describe(content(new)),
+                describe(content(old))
+            );
+            self.comparison.report_change(rules::CONTENT_CHANGED, pair, message);
         }
-        if old.members.is_empty() || new.members.is_empty() {
+        if old.schema_ids.is_empty() || new.schema_ids.is_empty() {
             return;
         }
-        let title = |flat: &Flat<'g>| flat.first(|schema| schema.title.as_deref());
-        let description = |flat: &Flat<'g>| flat.first(|schema| schema.description.as_deref());
-        let examples = |flat: &Flat<'g>| {
+        let title = |flat: &FlattenedSchema<'g>| flat.find_first(|schema| schema.title.as_deref());
+        let description =
+            |flat: &FlattenedSchema<'g>| flat.find_first(|schema| schema.description.as_deref());
+        let examples = |flat: &FlattenedSchema<'g>| {
             flat.schemas().find(|schema| !schema.examples.is_empty()).map(|schema| &schema.examples)
         };
-        let mut words = Vec::new();
+        let mut changed = Vec::new();
         if title(old) != title(new) {
-            words.push("title");
+            changed.push("title");
         }
         if description(old) != description(new) {
-            words.push("description");
+            changed.push("description");
         }
         if examples(old) != examples(new) {
-            words.push("examples");
+            changed.push("examples");
         }
-        if !words.is_empty() {
-            self.note(rules::EDITORIAL, pair, format!("{} changed", words.join(", ")));
+        if !changed.is_empty() {
+            self.comparison.report_change(rules::EDITORIAL, pair, format!("{} changed", changed.join(", ")));
         }
-        self.extensions(pair);
+        self.compare_extensions();
     }
 
-    fn flags(&mut self, pair: &Pair<'g>) {
+    fn compare_flags(&mut self) {
+        let pair = self.pair;
         let (old, new) = (&pair.old, &pair.new);
         let flags = [
             (
-                old.any(|s| s.deprecated),
-                new.any(|s| s.deprecated),
+                old.any_schema(|s| s.deprecated),
+                new.any_schema(|s| s.deprecated),
                 rules::DEPRECATED_SET,
                 rules::DEPRECATED_UNSET,
                 "deprecated",
             ),
             (
-                old.any(|s| s.read_only),
-                new.any(|s| s.read_only),
+                old.any_schema(|s| s.read_only),
+                new.any_schema(|s| s.read_only),
                 rules::READ_ONLY_SET,
                 rules::READ_ONLY_UNSET,
                 "read-only",
             ),
             (
-                old.any(|s| s.write_only),
-                new.any(|s| s.write_only),
+                old.any_schema(|s| s.write_only),
+                new.any_schema(|s| s.write_only),
                 rules::WRITE_ONLY_SET,
                 rules::WRITE_ONLY_UNSET,
                 "write-only",
@@ -85,37 +102,45 @@ impl<'g> Comparer<'g> {
         ];
         for (was, is, set, unset, word) in flags {
             if !was && is {
-                self.note(set, pair, format!("it became {word}"));
-            } else if was && !is && !new.members.is_empty() {
-                self.note(unset, pair, format!("it is no longer {word}"));
+                self.comparison.report_change(set, pair, format!("it became {word}"));
+            } else if was && !is && !new.schema_ids.is_empty() {
+                self.comparison.report_change(unset, pair, format!("it is no longer {word}"));
             }
         }
     }
 
-    fn defaults(&mut self, pair: &Pair<'g>) {
-        let pick = |flat: &Flat<'g>| flat.first(|schema| schema.default.as_ref());
+    fn compare_defaults(&mut self) {
+        let pair = self.pair;
+        let pick = |flat: &FlattenedSchema<'g>| flat.find_first(|schema| schema.default.as_ref());
         match (pick(&pair.old), pick(&pair.new)) {
-            (None, Some(new)) => self.note(
+            (None, Some(new)) => self.comparison.report_change(
                 rules::DEFAULT_ADDED,
                 pair,
-                format!("the default is {}, there was none", short(new)),
+                format!("the default is {}, there was none", format_value(new)),
             ),
             (Some(old), None) => {
-                self.note(rules::DEFAULT_CHANGED, pair, format!("there is no default, was {}", short(old)));
-            }
-            (Some(old), Some(new)) if old != new => {
-                self.note(
+                self.comparison.report_change(
                     rules::DEFAULT_CHANGED,
                     pair,
-                    format!("the default is {}, was {}", short(new), short(old)),
+                    format!("there is no default, was {}", format_value(old)),
+                );
+            }
+            (Some(old), Some(new)) if old != new => {
+                self.comparison.report_change(
+                    rules::DEFAULT_CHANGED,
+                    pair,
+                    format!("the default is {}, was {}", format_value(new), format_value(old)),
                 );
             }
             _ => {}
         }
     }
 
-    fn extensions(&mut self, pair: &Pair<'g>) {
-        let pick = |flat: &Flat<'g>, key: &str| flat.first(|schema| schema.extensions.get(key).cloned());
+    fn compare_extensions(&mut self) {
+        let pair = self.pair;
+        let pick = |flat: &FlattenedSchema<'g>, key: &str| {
+            flat.find_first(|schema| schema.extensions.get(key).cloned())
+        };
         let mut keys: Vec<&str> = Vec::new();
         for schema in pair.old.schemas().chain(pair.new.schemas()) {
             for key in schema.extensions.keys() {
@@ -126,54 +151,59 @@ impl<'g> Comparer<'g> {
         }
         for key in keys {
             if pick(&pair.old, key) != pick(&pair.new, key) {
-                self.note(rules::EXTENSION_CHANGED, pair, format!("`{key}` changed"));
+                self.comparison.report_change(rules::EXTENSION_CHANGED, pair, format!("`{key}` changed"));
             }
         }
     }
 }
 
-/// A pair with what is said around the form that it is, or of the one form of a union: what is said around
-/// it is said of it, and what is said of it is said there. `None` where there is nothing of the kind.
-pub(super) fn said<'g>(pair: &Pair<'g>) -> Option<Pair<'g>> {
-    let (old, new) = match &pair.at.words {
-        Words::Around(Side::Old, around) => {
-            (Flat::of(pair.old.graph, around).around(&pair.old.members), pair.new.clone())
-        }
-        Words::Around(Side::New, around) => {
-            (pair.old.clone(), Flat::of(pair.new.graph, around).around(&pair.new.members))
-        }
-        Words::Here | Words::Told => {
-            let (old, new) = (only_form(&pair.old), only_form(&pair.new));
+/// Returns the pair with the annotations that belong to it although they are written elsewhere: for a branch
+/// of a union the annotations around the union, for a union with one branch those of the branch. Returns
+/// `None` if there are no such annotations.
+pub(super) fn with_union_annotations<'g>(pair: &SchemaPair<'g>) -> Option<SchemaPair<'g>> {
+    let (old, new) = match &pair.site.annotations {
+        AnnotationSource::Around(VersionSide::Old, around) => (
+            FlattenedSchema::from_schemas(pair.old.graph, around).with_inner(&pair.old.schema_ids),
+            pair.new.clone(),
+        ),
+        AnnotationSource::Around(VersionSide::New, around) => (
+            pair.old.clone(),
+            FlattenedSchema::from_schemas(pair.new.graph, around).with_inner(&pair.new.schema_ids),
+        ),
+        AnnotationSource::Here | AnnotationSource::AlreadyCompared => {
+            let (old, new) = (single_non_null_branch(&pair.old), single_non_null_branch(&pair.new));
             let is_one = old.is_some() && new.is_some();
-            let is_in_forms = || pair.old.has_branches() && pair.new.has_branches();
-            if old.is_none() && new.is_none() || !is_one && is_in_forms() {
+            let has_branches = || pair.old.has_branches() && pair.new.has_branches();
+            if old.is_none() && new.is_none() || !is_one && has_branches() {
                 return None;
             }
-            (pair.old.around(old.as_slice()), pair.new.around(new.as_slice()))
+            (pair.old.with_inner(old.as_slice()), pair.new.with_inner(new.as_slice()))
         }
     };
     let (old_ids, new_ids) = (pair.old_ids.clone(), pair.new_ids.clone());
-    Some(Pair { old, new, old_ids, new_ids, at: pair.at.clone() })
+    Some(SchemaPair { old, new, old_ids, new_ids, site: pair.site.clone() })
 }
 
-/// The one form of a union, beside `null` or alone.
-pub(super) fn only_form(flat: &Flat<'_>) -> Option<SchemaId> {
+/// Returns the only branch of the only union that is not `null`.
+pub(super) fn single_non_null_branch(flat: &FlattenedSchema<'_>) -> Option<SchemaId> {
     let unions = flat.unions();
     let [union] = unions.as_slice() else { return None };
-    let is_null = |id: SchemaId| Flat::of(flat.graph, &[id]).types() == Types::NULL;
+    let is_null = |id: SchemaId| FlattenedSchema::from_schemas(flat.graph, &[id]).types() == TypeSet::NULL;
     let mut forms = union.branches.iter().copied().filter(|id| !is_null(*id));
     forms.next().filter(|_| forms.next().is_none())
 }
 
-/// What a text holds: how it is encoded, and the media type. OpenAPI 3.0 says with `format` what 3.1 says
-/// with `contentEncoding` and `contentMediaType` (OpenAPI 3.1, 4.4.1.2).
-pub(super) fn held<'g>(flat: &Flat<'g>) -> (Option<&'g str>, Option<&'g str>) {
-    let is = |format: &str| flat.any(|schema| schema.format.as_deref() == Some(format));
-    let encoding = flat.first(|schema| schema.content_encoding.as_deref());
-    let media = flat.first(|schema| schema.content_media_type.as_deref());
+/// Returns the encoding and the media type of a string's content. OpenAPI 3.0 expresses with `format` what
+/// 3.1 expresses with `contentEncoding` and `contentMediaType` (OpenAPI 3.1, 4.4.1.2).
+pub(super) fn content_encoding_and_type<'g>(
+    flat: &FlattenedSchema<'g>,
+) -> (Option<&'g str>, Option<&'g str>) {
+    let is = |format: &str| flat.any_schema(|schema| schema.format.as_deref() == Some(format));
+    let encoding = flat.find_first(|schema| schema.content_encoding.as_deref());
+    let media = flat.find_first(|schema| schema.content_media_type.as_deref());
     match (encoding, media) {
         (None, media) if is("byte") => (Some("base64"), media),
         (None, None) if is("binary") => (None, Some("application/octet-stream")),
-        said => said,
+        other => other,
     }
 }

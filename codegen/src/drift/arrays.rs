@@ -1,137 +1,173 @@
-//! Elements: by position, behind them, counted.
+//! Compares arrays: elements by position, further elements, `contains`.
 
 use contract_runtime::Json;
 
 use super::{
-    finding::{Comparer, Facet, Pair},
-    flat::Flat,
-    proof::Side,
+    comparison::{Comparison, SchemaPair},
+    flattened::FlattenedSchema,
+    proof::VersionSide,
     rules,
-    subject::{Step, Use},
+    site::{StepKind, ValueUse},
+    verdicts::KeywordFacet,
 };
 use crate::{
-    schema::{Contains, SchemaId, keywords::Keyword},
-    together::Conj,
+    conjunction::SchemaConjunction,
+    schema::{ContainsConstraint, SchemaId, keywords::Keyword},
 };
 
-/// Longer arrays are not tried.
-const MOST: u64 = 20;
+/// The maximum length of arrays that are generated as candidates for a witness.
+const MAX_SAMPLE_LENGTH: u64 = 20;
 
-impl<'g> Comparer<'g> {
-    /// Compares two arrays.
-    pub(super) fn arrays(&mut self, pair: &Pair<'g>) {
-        let prefix = pair.old.prefix().max(pair.new.prefix());
-        for at in 0..prefix {
-            self.element(pair, Some(at), &at.to_string());
-        }
-        self.element(pair, None, "*");
-        self.contains(pair);
+/// Compares two arrays.
+pub(super) struct ArrayComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+impl<'c, 'g> ArrayComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
     }
 
-    fn element(&mut self, pair: &Pair<'g>, index: Option<usize>, token: &str) {
-        let (old, new) = (pair.old.element(index), pair.new.element(index));
+    pub(super) fn compare_arrays(&mut self) {
+        let pair = self.pair;
+        let prefix = pair.old.prefix_length().max(pair.new.prefix_length());
+        for at in 0..prefix {
+            self.compare_elements(Some(at), &at.to_string());
+        }
+        self.compare_elements(None, "*");
+        self.compare_contains();
+    }
+
+    fn compare_elements(&mut self, index: Option<usize>, token: &str) {
+        let pair = self.pair;
+        let (old, new) = (pair.old.element_schemas(index), pair.new.element_schemas(index));
         if old.is_empty() && new.is_empty() {
             return;
         }
-        let none = |flat: &Flat<'g>, ids: &[SchemaId]| {
+        let none = |flat: &FlattenedSchema<'g>, ids: &[SchemaId]| {
             ids.iter().any(|id| flat.graph.schema(*id).boolean == Some(false))
         };
-        let facet = || Facet::of(&[Keyword::Items, Keyword::PrefixItems]);
+        let facet = || KeywordFacet::new(&[Keyword::Items, Keyword::PrefixItems]);
         match (none(&pair.old, &old), none(&pair.new, &new)) {
             (true, true) => {}
             (false, true) => {
-                self.set(rules::ITEMS_CLOSED, pair, format!("elements at `{token}` are refused"), facet());
+                self.comparison.report_restriction(
+                    rules::ITEMS_CLOSED,
+                    pair,
+                    format!("elements at `{token}` are refused"),
+                    facet(),
+                );
             }
             (true, false) => {
-                self.set(rules::ITEMS_OPENED, pair, format!("elements at `{token}` are valid"), facet());
+                self.comparison.report_restriction(
+                    rules::ITEMS_OPENED,
+                    pair,
+                    format!("elements at `{token}` are valid"),
+                    facet(),
+                );
             }
-            (false, false) => self.pair(&old, &new, &pair.at.step(Step::Element, token)),
+            (false, false) => {
+                self.comparison.compare_schemas(&old, &new, &pair.site.below(StepKind::Element, token))
+            }
         }
     }
 
-    fn contains(&mut self, pair: &Pair<'g>) {
-        // Of no least and no most nothing is asked, but such an element counts as looked at.
-        let looks = pair.old.any(|schema| schema.unevaluated_items.is_some())
-            || pair.new.any(|schema| schema.unevaluated_items.is_some());
-        let all = |flat: &Flat<'g>| {
+    fn compare_contains(&mut self) {
+        let pair = self.pair;
+        // Bounds of 0 and infinity restrict nothing, but a matching element counts as evaluated.
+        let looks = pair.old.any_schema(|schema| schema.unevaluated_items.is_some())
+            || pair.new.any_schema(|schema| schema.unevaluated_items.is_some());
+        let all = |flat: &FlattenedSchema<'g>| {
             let all = flat.schemas().filter_map(|schema| schema.contains.as_ref());
-            all.filter(|contains| looks || counts(contains) != (0, u64::MAX)).collect::<Vec<_>>()
+            all.filter(|contains| looks || contains_range(contains) != (0, u64::MAX)).collect::<Vec<_>>()
         };
         let (old, new) = (all(&pair.old), all(&pair.new));
-        let facet = || Facet::of(&[Keyword::Contains, Keyword::MinContains, Keyword::MaxContains]);
+        let facet = || KeywordFacet::new(&[Keyword::Contains, Keyword::MinContains, Keyword::MaxContains]);
         for at in 0..old.len().max(new.len()) {
             match (old.get(at), new.get(at)) {
                 (None, Some(_)) => {
-                    self.set(
+                    self.comparison.report_restriction(
                         rules::CONTAINS_ADDED,
                         pair,
-                        "some elements must have a certain form".to_owned(),
+                        "some elements must match `contains`".to_owned(),
                         facet(),
                     );
                 }
                 (Some(_), None) => {
-                    self.set(
+                    self.comparison.report_restriction(
                         rules::CONTAINS_REMOVED,
                         pair,
-                        "no element needs a certain form".to_owned(),
+                        "no element has to match `contains`".to_owned(),
                         facet(),
                     );
                 }
-                (Some(old), Some(new)) => self.counted(pair, old, new, facet()),
+                (Some(old), Some(new)) => self.compare_contained_count(old, new, facet()),
                 (None, None) => {}
             }
         }
     }
 
-    /// Compares which and how many elements must have a certain form.
-    fn counted(&mut self, pair: &Pair<'g>, old: &Contains, new: &Contains, facet: Facet) {
-        let ((least, most), (fewest, greatest)) = (counts(old), counts(new));
-        let (rule, message) = if !self.same(&[old.schema], &[new.schema]) {
-            let message = "which or how many elements must have a certain form is different";
+    /// Compares the schema and the bounds of `contains`.
+    fn compare_contained_count(
+        &mut self,
+        old: &ContainsConstraint,
+        new: &ContainsConstraint,
+        facet: KeywordFacet,
+    ) {
+        let pair = self.pair;
+        let ((old_min, old_max), (new_min, new_max)) = (contains_range(old), contains_range(new));
+        let (rule, message) = if !self.comparison.has_no_difference(&[old.schema], &[new.schema]) {
+            let message = "the schema or the bounds of `contains` changed";
             (rules::CONTAINS_CHANGED, message.to_owned())
-        } else if (least, most) == (fewest, greatest) {
+        } else if (old_min, old_max) == (new_min, new_max) {
             return;
         } else {
-            let rule = match (fewest >= least && greatest <= most, fewest <= least && greatest >= most) {
-                (true, _) => rules::CONTAINS_NARROWED,
-                (_, true) => rules::CONTAINS_WIDENED,
-                _ => rules::CONTAINS_CHANGED,
-            };
-            let words = |least: u64, most: u64| match most {
-                u64::MAX => format!("{least} or more"),
-                _ => format!("{least} to {most}"),
+            let rule =
+                match (new_min >= old_min && new_max <= old_max, new_min <= old_min && new_max >= old_max) {
+                    (true, _) => rules::CONTAINS_NARROWED,
+                    (_, true) => rules::CONTAINS_WIDENED,
+                    _ => rules::CONTAINS_CHANGED,
+                };
+            let format_range = |min: u64, max: u64| match max {
+                u64::MAX => format!("{min} or more"),
+                _ => format!("{min} to {max}"),
             };
             let message = format!(
-                "{} elements must have a certain form, {} had to",
-                words(fewest, greatest),
-                words(least, most)
+                "{} elements must match `contains`, was {}",
+                format_range(new_min, new_max),
+                format_range(old_min, old_max)
             );
             (rule, message)
         };
-        let tries = self.fitting(pair, old, new);
-        self.set(rule, pair, message, facet.tries(tries));
+        let candidates = self.sample_arrays(old, new);
+        self.comparison.report_restriction(rule, pair, message, facet.with_candidates(candidates));
     }
 
-    /// Arrays of elements that have the form, from none to more than is spoken of.
-    fn fitting(&self, pair: &Pair<'g>, old: &Contains, new: &Contains) -> Vec<Json> {
-        if !self.options.proofs {
-            return Vec::new();
-        }
-        let (side, flat, own) = match pair.at.usage {
-            Use::Read => (Side::New, &pair.new, new),
-            Use::Write => (Side::Old, &pair.old, old),
+    /// Returns arrays of elements that match `contains`, of every length up to one above the largest bound.
+    fn sample_arrays(&self, old: &ContainsConstraint, new: &ContainsConstraint) -> Vec<Json> {
+        let pair = self.pair;
+        let Some(prover) = self.comparison.enabled_prover(pair.site.value_use) else { return Vec::new() };
+        let (side, flat, own) = match pair.site.value_use {
+            ValueUse::Read => (VersionSide::New, &pair.new, new),
+            ValueUse::Write => (VersionSide::Old, &pair.old, old),
         };
-        let ids: Vec<SchemaId> = flat.element(None).into_iter().chain([own.schema]).collect();
-        let mut elements = self.prover(pair.at.usage).samples(side, &Conj::all(ids.iter().copied()));
-        elements.retain(|value| self.prover(pair.at.usage).accepts(side, &ids, value));
-        let most = [old.min, old.max, new.min, new.max].into_iter().flatten().max().unwrap_or(1).min(MOST);
-        (0..=usize::try_from(most).unwrap_or(1) + 1)
+        let ids: Vec<SchemaId> = flat.element_schemas(None).into_iter().chain([own.schema]).collect();
+        let mut elements = prover.sample_values(side, &SchemaConjunction::from_schemas(ids.iter().copied()));
+        elements.retain(|value| prover.accepts_value(side, &ids, value));
+        let longest = [old.min, old.max, new.min, new.max]
+            .into_iter()
+            .flatten()
+            .max()
+            .unwrap_or(1)
+            .min(MAX_SAMPLE_LENGTH);
+        (0..=usize::try_from(longest).unwrap_or(1) + 1)
             .map(|count| Json::Array(elements.iter().cycle().take(count).cloned().collect()))
             .collect()
     }
 }
 
-/// How many elements must have the form, at least and at most (Validation 6.4.4 and 6.4.5).
-fn counts(contains: &Contains) -> (u64, u64) {
+/// Returns the minimum and maximum number of matching elements (Validation 6.4.4 and 6.4.5).
+fn contains_range(contains: &ContainsConstraint) -> (u64, u64) {
     (contains.min.unwrap_or(1), contains.max.unwrap_or(u64::MAX))
 }

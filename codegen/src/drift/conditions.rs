@@ -1,150 +1,196 @@
-//! `if`, `not`, dependencies and what is left unevaluated.
+//! Compares conditional keywords: `if`, `not`, dependencies and unevaluated properties and items.
 
 use contract_runtime::Json;
 
 use super::{
-    finding::{Comparer, Facet, Pair},
-    flat::{Flat, Union},
-    proof::Side,
+    comparison::{Comparison, SchemaPair},
+    flattened::{FlattenedSchema, SchemaUnion},
+    proof::VersionSide,
     rules,
-    subject::{Step, Use},
+    site::{StepKind, ValueUse},
+    verdicts::KeywordFacet,
 };
 use crate::{
-    schema::{Schema, SchemaId, Types, keywords::Keyword},
-    together::Conj,
+    conjunction::SchemaConjunction,
+    schema::{Schema, SchemaId, TypeSet, keywords::Keyword},
 };
 
-/// How deep a condition is looked into.
-const DEPTH: u8 = 4;
+/// The maximum nesting depth that a condition is analyzed to.
+const MAX_CONDITION_DEPTH: u8 = 4;
 
-impl<'g> Comparer<'g> {
-    /// Compares what applies only sometimes.
-    pub(super) fn conditions(&mut self, pair: &Pair<'g>) {
-        self.ifs(pair);
-        self.nots(pair);
-        self.dependencies(pair);
-        self.unevaluated(pair);
+/// Compares the conditional keywords of a pair.
+pub(super) struct ConditionComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+impl<'c, 'g> ConditionComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
     }
 
-    fn ifs(&mut self, pair: &Pair<'g>) {
-        // A condition without consequences asks for nothing.
-        let asks = |flat: &Flat<'g>, schema: &Schema| {
+    /// Compares all keywords that apply under a condition.
+    pub(super) fn compare_conditions(&mut self) {
+        self.compare_if();
+        self.compare_not();
+        self.compare_dependencies();
+        self.compare_unevaluated();
+    }
+
+    fn compare_if(&mut self) {
+        let pair = self.pair;
+        // A condition without restricting consequences has no effect.
+        let has_effect = |flat: &FlattenedSchema<'g>, schema: &Schema| {
             let consequences = schema.then.into_iter().chain(schema.otherwise);
-            schema.condition.is_some() && consequences.into_iter().any(|id| flat.demands(id))
+            schema.condition.is_some() && consequences.into_iter().any(|id| flat.can_reject(id))
         };
-        let all = |flat: &Flat<'g>| flat.schemas().filter(|schema| asks(flat, schema)).collect::<Vec<_>>();
+        let all = |flat: &FlattenedSchema<'g>| {
+            flat.schemas().filter(|schema| has_effect(flat, schema)).collect::<Vec<_>>()
+        };
         let (old, mut new) = (all(&pair.old), all(&pair.new));
-        let facet = || Facet::of(&[Keyword::If, Keyword::Then, Keyword::Else]);
+        let facet = || KeywordFacet::new(&[Keyword::If, Keyword::Then, Keyword::Else]);
         let mut left = Vec::new();
         for before in old {
             let condition: Vec<SchemaId> = before.condition.into_iter().collect();
-            let mut same =
-                |after: &&'g Schema| after.condition.is_some_and(|id| self.same(&condition, &[id]));
+            let mut same = |after: &&'g Schema| {
+                after.condition.is_some_and(|id| self.comparison.has_no_difference(&condition, &[id]))
+            };
             if let Some(at) = new.iter().position(&mut same) {
                 let after = new.remove(at);
-                self.maybe(before.then, after.then, pair, "{then}");
-                self.maybe(before.otherwise, after.otherwise, pair, "{else}");
+                self.compare_optional_parts(before.then, after.then, "{then}");
+                self.compare_optional_parts(before.otherwise, after.otherwise, "{else}");
             } else {
                 left.push(before);
             }
         }
         new.retain(|after| {
-            let unmet = self.is_unmet(pair, after);
-            if unmet {
-                let message = "a condition asks for more where a new member is there".to_owned();
-                self.note_of(rules::CONDITION_ADDED_NEW_MEMBER, pair, Keyword::If, message);
+            let is_new = self.tests_only_new_properties(after);
+            if is_new {
+                let message = "a new `if` restricts only objects with new properties".to_owned();
+                self.comparison.report_keyword_change(
+                    rules::CONDITION_ADDED_NEW_MEMBER,
+                    pair,
+                    Keyword::If,
+                    message,
+                );
             }
-            !unmet
+            !is_new
         });
-        if left.is_empty() && new.is_empty() || self.alike(pair) {
+        if left.is_empty() && new.is_empty() || self.comparison.is_proven_equivalent(pair) {
             return;
         }
         for _ in 0..left.len().min(new.len()) {
-            self.set(rules::CONDITION_CHANGED, pair, "what `if` asks is different".to_owned(), facet());
+            self.comparison.report_restriction(
+                rules::CONDITION_CHANGED,
+                pair,
+                "an `if` condition changed".to_owned(),
+                facet(),
+            );
         }
         for _ in new.len()..left.len() {
-            self.set(
+            self.comparison.report_restriction(
                 rules::CONDITION_REMOVED,
                 pair,
-                "a condition asks for nothing any more".to_owned(),
+                "an `if` condition is gone".to_owned(),
                 facet(),
             );
         }
         for _ in left.len()..new.len() {
-            self.set(rules::CONDITION_ADDED, pair, "a condition asks for more".to_owned(), facet());
+            self.comparison.report_restriction(
+                rules::CONDITION_ADDED,
+                pair,
+                "an `if` condition is new".to_owned(),
+                facet(),
+            );
         }
     }
 
-    /// Whether a condition is over what the old version does not know, so that nothing of its own
-    /// meets it.
-    fn is_unmet(&self, pair: &Pair<'g>, holder: &Schema) -> bool {
-        let asks_otherwise = holder.otherwise.is_some_and(|id| pair.new.demands(id));
-        let unmet = |id| self.tests_what_is_new(pair, id);
-        !asks_otherwise
-            && holder.condition.is_some_and(unmet)
-            && self.concerns_objects_only(pair, &[Keyword::If, Keyword::Then, Keyword::Else])
+    /// Returns true if a condition holds only for objects with properties that the old version does not know,
+    /// so that it restricts no value of the old version.
+    fn tests_only_new_properties(&self, holder: &Schema) -> bool {
+        let pair = self.pair;
+        let has_else = holder.otherwise.is_some_and(|id| pair.new.can_reject(id));
+        let is_new = |id| self.matches_no_known_object(id);
+        !has_else
+            && holder.condition.is_some_and(is_new)
+            && self.restricts_only_objects(&[Keyword::If, Keyword::Then, Keyword::Else])
     }
 
-    /// Whether a test of the new version holds of no object that the old one knows.
-    pub(super) fn tests_what_is_new(&self, pair: &Pair<'g>, test: SchemaId) -> bool {
-        let test = Flat::of(pair.new.graph, &[test]);
-        self.is_unknown((&pair.old, &pair.new), &test, (pair.at.usage, DEPTH))
+    /// Returns true if a test of the new version matches no object that the old version knows.
+    pub(super) fn matches_no_known_object(&self, test: SchemaId) -> bool {
+        let pair = self.pair;
+        let test = FlattenedSchema::from_schemas(pair.new.graph, &[test]);
+        self.requires_unknown_property(
+            (&pair.old, &pair.new),
+            &test,
+            (pair.site.value_use, MAX_CONDITION_DEPTH),
+        )
     }
 
-    /// Whether what is no object loses nothing by some keywords: `required` and `properties` hold of it.
-    pub(super) fn concerns_objects_only(&self, pair: &Pair<'g>, keywords: &'static [Keyword]) -> bool {
-        let others = pair.old.types().and(pair.at.within).without(Types::OBJECT);
-        let facet = Facet::of(keywords);
+    /// Returns true if the keywords refuse no value of another type than object. `required` and `properties`
+    /// accept these.
+    pub(super) fn restricts_only_objects(&self, keywords: &'static [Keyword]) -> bool {
+        let pair = self.pair;
+        let others = pair.old.types().intersection(pair.site.types).difference(TypeSet::OBJECT);
+        let facet = KeywordFacet::new(keywords);
         others.is_empty()
-            || self.options.proofs && {
-                let (old, new) =
-                    ((Side::Old, pair.old_ids.as_slice()), (Side::New, pair.new.members.as_slice()));
-                self.prover(pair.at.usage).judge(old, new, others, &facet) == Some(Ok(()))
-            }
+            || self.comparison.enabled_prover(pair.site.value_use).is_some_and(|prover| {
+                let (old, new) = (
+                    (VersionSide::Old, pair.old_ids.as_slice()),
+                    (VersionSide::New, pair.new.schema_ids.as_slice()),
+                );
+                prover.prove_accepted(old, new, others, &facet) == Some(Ok(()))
+            })
     }
 
-    /// Whether a test asks for a member or a value that the new version has and the old one does not
-    /// know. Whoever sends what neither declares may send it.
-    fn is_unknown(
+    /// Returns true if a test requires a property or a value that only the new version declares. Clients may
+    /// send properties that neither version declares, so these do not count.
+    fn requires_unknown_property(
         &self,
-        (old, new): (&Flat<'g>, &Flat<'g>),
-        test: &Flat<'g>,
-        (usage, depth): (Use, u8),
+        (old, new): (&FlattenedSchema<'g>, &FlattenedSchema<'g>),
+        test: &FlattenedSchema<'g>,
+        (value_use, depth): (ValueUse, u8),
     ) -> bool {
-        let Some(deeper) = depth.checked_sub(1) else { return false };
+        let Some(depth_below) = depth.checked_sub(1) else { return false };
         let mut names = test.schemas().flat_map(|schema| &schema.required);
-        let unknown = |name: &String| {
-            if !old.knows(name) {
-                return new.offers(name);
+        let is_unknown = |name: &String| {
+            if !old.mentions_property(name) {
+                return new.may_declare(name);
             }
-            if old.knows_sometimes(name) {
+            if old.mentions_conditionally(name) {
                 return false;
             }
-            let (before, asked) = (old.applicable(name), test.applicable(name));
-            let asked = Flat::of(test.graph, &asked);
-            let values = asked.values().unwrap_or_default();
-            let refused = |value: &&Json| !self.prover(usage).accepts(Side::Old, &before, value);
+            let (before, tested) = (old.property_schemas(name), test.property_schemas(name));
+            let tested = FlattenedSchema::from_schemas(test.graph, &tested);
+            let values = tested.listed_values().unwrap_or_default();
+            let refused = |value: &&Json| {
+                !self.comparison.prover(value_use).accepts_value(VersionSide::Old, &before, value)
+            };
             !values.is_empty() && values.iter().all(refused) || {
-                let before = Flat::of(old.graph, &before);
-                let after = Flat::of(new.graph, &new.applicable(name));
-                // Of what is no object, tests of members hold.
-                before.types().without(Types::OBJECT).is_empty()
-                    && self.is_unknown((&before, &after), &asked, (usage, deeper))
+                let before = FlattenedSchema::from_schemas(old.graph, &before);
+                let after = FlattenedSchema::from_schemas(new.graph, &new.property_schemas(name));
+                // Tests of properties accept every value that is not an object.
+                before.types().difference(TypeSet::OBJECT).is_empty()
+                    && self.requires_unknown_property((&before, &after), &tested, (value_use, depth_below))
             }
         };
-        let every = |union: &Union<'g>| {
-            let mut branches = union.branches.iter().map(|id| Flat::of(test.graph, &[*id]));
-            branches.all(|branch| self.is_unknown((old, new), &branch, (usage, deeper)))
+        let all_branches = |union: &SchemaUnion<'g>| {
+            let mut branches =
+                union.branches.iter().map(|id| FlattenedSchema::from_schemas(test.graph, &[*id]));
+            branches
+                .all(|branch| self.requires_unknown_property((old, new), &branch, (value_use, depth_below)))
         };
-        names.any(unknown) || test.unions().iter().any(every)
+        names.any(is_unknown) || test.unions().iter().any(all_branches)
     }
 
-    fn nots(&mut self, pair: &Pair<'g>) {
-        let all = |flat: &Flat<'g>| flat.schemas().filter_map(|schema| schema.not).collect::<Vec<_>>();
+    fn compare_not(&mut self) {
+        let pair = self.pair;
+        let all =
+            |flat: &FlattenedSchema<'g>| flat.schemas().filter_map(|schema| schema.not).collect::<Vec<_>>();
         let (old, mut new) = (all(&pair.old), all(&pair.new));
         let mut left = Vec::new();
         for before in old {
-            match new.iter().position(|after| self.same(&[before], &[*after])) {
+            match new.iter().position(|after| self.comparison.has_no_difference(&[before], &[*after])) {
                 Some(at) => {
                     new.remove(at);
                 }
@@ -152,70 +198,96 @@ impl<'g> Comparer<'g> {
             }
         }
         new.retain(|after| {
-            let unmet =
-                self.tests_what_is_new(pair, *after) && self.concerns_objects_only(pair, &[Keyword::Not]);
-            if unmet {
-                let message = "`not` forbids something where a new member is there".to_owned();
-                self.note_of(rules::NOT_ADDED_NEW_MEMBER, pair, Keyword::Not, message);
+            let is_new = self.matches_no_known_object(*after) && self.restricts_only_objects(&[Keyword::Not]);
+            if is_new {
+                let message = "a new `not` restricts only objects with new properties".to_owned();
+                self.comparison.report_keyword_change(
+                    rules::NOT_ADDED_NEW_MEMBER,
+                    pair,
+                    Keyword::Not,
+                    message,
+                );
             }
-            !unmet
+            !is_new
         });
-        if left.is_empty() && new.is_empty() || self.alike(pair) {
+        if left.is_empty() && new.is_empty() || self.comparison.is_proven_equivalent(pair) {
             return;
         }
         if !left.is_empty() {
-            let facet = Facet::of(&[Keyword::Not]).tries(self.forbidden(pair, Side::Old, &left));
-            self.set(rules::NOT_REMOVED, pair, "what `not` forbade is valid".to_owned(), facet);
+            let facet = KeywordFacet::new(&[Keyword::Not])
+                .with_candidates(self.sample_forbidden_values(VersionSide::Old, &left));
+            self.comparison.report_restriction(
+                rules::NOT_REMOVED,
+                pair,
+                "values that `not` refused are valid".to_owned(),
+                facet,
+            );
         }
         if !new.is_empty() {
-            let facet = Facet::of(&[Keyword::Not]).tries(self.forbidden(pair, Side::New, &new));
-            self.set(rules::NOT_ADDED, pair, "`not` forbids more".to_owned(), facet);
+            let facet = KeywordFacet::new(&[Keyword::Not])
+                .with_candidates(self.sample_forbidden_values(VersionSide::New, &new));
+            self.comparison.report_restriction(
+                rules::NOT_ADDED,
+                pair,
+                "`not` refuses more values".to_owned(),
+                facet,
+            );
         }
     }
 
-    /// Values that `not` refuses and the other side may take.
-    fn forbidden(&self, pair: &Pair<'g>, side: Side, nots: &[SchemaId]) -> Vec<Json> {
-        if !self.options.proofs {
-            return Vec::new();
-        }
-        let types = pair.old.types().and(pair.new.types()).and(pair.at.within);
+    /// Returns values that `not` refuses and the other side may accept.
+    fn sample_forbidden_values(&self, side: VersionSide, nots: &[SchemaId]) -> Vec<Json> {
+        let pair = self.pair;
+        let Some(prover) = self.comparison.enabled_prover(pair.site.value_use) else { return Vec::new() };
+        let types = pair.old.types().intersection(pair.new.types()).intersection(pair.site.types);
         let samples =
-            |not: &SchemaId| self.prover(pair.at.usage).samples(side, &Conj::one(*not).within(types));
+            |not: &SchemaId| prover.sample_values(side, &SchemaConjunction::from_schema(*not).within(types));
         nots.iter().flat_map(samples).collect()
     }
 
-    fn dependencies(&mut self, pair: &Pair<'g>) {
-        let required = |flat: &Flat<'g>| {
+    fn compare_dependencies(&mut self) {
+        let pair = self.pair;
+        let required = |flat: &FlattenedSchema<'g>| {
             let all = flat.schemas().flat_map(|schema| &schema.dependent_required);
             let mut pairs: Vec<(&str, &str)> = all
                 .flat_map(|(name, others)| others.iter().map(|other| (name.as_str(), other.as_str())))
-                // What is required anyway depends on nothing.
-                .filter(|(_, other)| !flat.requires(other))
+                // An unconditionally required property does not depend on another one.
+                .filter(|(_, other)| !flat.requires_property(other))
                 .collect();
             pairs.sort_unstable();
             pairs.dedup();
             pairs
         };
         let (old, new) = (required(&pair.old), required(&pair.new));
-        let facet = || Facet::of(&[Keyword::DependentRequired]);
-        for (name, other) in new.iter().filter(|each| !old.contains(each) && !pair.old.requires(each.1)) {
-            let message = format!("`{other}` is required beside `{name}`");
-            if pair.old.knows(name) || !pair.new.offers(name) {
-                self.set(rules::DEPENDENCY_ADDED, pair, message, facet());
+        let facet = || KeywordFacet::new(&[Keyword::DependentRequired]);
+        for (name, other) in
+            new.iter().filter(|each| !old.contains(each) && !pair.old.requires_property(each.1))
+        {
+            let message = format!("`{other}` is required if `{name}` is present");
+            if pair.old.mentions_property(name) || !pair.new.may_declare(name) {
+                self.comparison.report_restriction(rules::DEPENDENCY_ADDED, pair, message, facet());
             } else {
-                self.note_of(rules::DEPENDENCY_ADDED_NEW_MEMBER, pair, Keyword::DependentRequired, message);
+                self.comparison.report_keyword_change(
+                    rules::DEPENDENCY_ADDED_NEW_MEMBER,
+                    pair,
+                    Keyword::DependentRequired,
+                    message,
+                );
             }
         }
-        for (name, other) in old.iter().filter(|each| !new.contains(each) && !pair.new.requires(each.1)) {
-            self.set(
+        for (name, other) in
+            old.iter().filter(|each| !new.contains(each) && !pair.new.requires_property(each.1))
+        {
+            self.comparison.report_restriction(
                 rules::DEPENDENCY_REMOVED,
                 pair,
-                format!("`{other}` may be missing beside `{name}`"),
+                format!("`{other}` may be missing if `{name}` is present"),
                 facet(),
             );
         }
-        let schemas =
-            |flat: &Flat<'g>| flat.schemas().flat_map(|schema| &schema.dependent_schemas).collect::<Vec<_>>();
+        let schemas = |flat: &FlattenedSchema<'g>| {
+            flat.schemas().flat_map(|schema| &schema.dependent_schemas).collect::<Vec<_>>()
+        };
         let (old, new) = (schemas(&pair.old), schemas(&pair.new));
         let mut names: Vec<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
         names.sort();
@@ -225,55 +297,88 @@ impl<'g> Comparer<'g> {
                 all.iter().filter(|(other, _)| other == name).map(|(_, id)| *id).collect::<Vec<_>>()
             };
             let (before, after) = (of(&old), of(&new));
-            let facet = Facet::of(&[Keyword::DependentSchemas]);
-            if before.is_empty() && !pair.old.knows(name) && pair.new.offers(name) {
-                let message = format!("beside `{name}` more is asked");
-                self.note_of(rules::DEPENDENCY_ADDED_NEW_MEMBER, pair, Keyword::DependentSchemas, message);
+            let facet = KeywordFacet::new(&[Keyword::DependentSchemas]);
+            if before.is_empty() && !pair.old.mentions_property(name) && pair.new.may_declare(name) {
+                let message = format!("objects with `{name}` are restricted further");
+                self.comparison.report_keyword_change(
+                    rules::DEPENDENCY_ADDED_NEW_MEMBER,
+                    pair,
+                    Keyword::DependentSchemas,
+                    message,
+                );
             } else if before.is_empty() {
-                self.set(rules::DEPENDENCY_ADDED, pair, format!("beside `{name}` more is asked"), facet);
+                self.comparison.report_restriction(
+                    rules::DEPENDENCY_ADDED,
+                    pair,
+                    format!("objects with `{name}` are restricted further"),
+                    facet,
+                );
             } else if after.is_empty() {
-                self.set(rules::DEPENDENCY_REMOVED, pair, format!("beside `{name}` less is asked"), facet);
+                self.comparison.report_restriction(
+                    rules::DEPENDENCY_REMOVED,
+                    pair,
+                    format!("objects with `{name}` are restricted less"),
+                    facet,
+                );
             } else {
-                self.pair(&before, &after, &pair.at.step(Step::Part, &format!("{{beside {name}}}")));
+                self.comparison.compare_schemas(
+                    &before,
+                    &after,
+                    &pair.site.below(StepKind::Part, &format!("{{beside {name}}}")),
+                );
             }
         }
     }
 
-    fn unevaluated(&mut self, pair: &Pair<'g>) {
+    fn compare_unevaluated(&mut self) {
+        let pair = self.pair;
         type Pick = fn(&Schema) -> Option<SchemaId>;
         let properties: Pick = |schema| schema.unevaluated_properties;
         let items: Pick = |schema| schema.unevaluated_items;
         for (pick, keyword, facet) in [
-            (properties, "unevaluatedProperties", Facet::of(&[Keyword::UnevaluatedProperties])),
-            (items, "unevaluatedItems", Facet::of(&[Keyword::UnevaluatedItems])),
+            (properties, "unevaluatedProperties", KeywordFacet::new(&[Keyword::UnevaluatedProperties])),
+            (items, "unevaluatedItems", KeywordFacet::new(&[Keyword::UnevaluatedItems])),
         ] {
             // `unevaluatedProperties: false` closes the object, which `objects` compares.
-            let plain = |flat: &Flat<'g>, id: &SchemaId| {
+            let plain = |flat: &FlattenedSchema<'g>, id: &SchemaId| {
                 let closes = flat.graph.schema(*id).boolean == Some(false);
-                flat.demands(*id) && (!closes || keyword == "unevaluatedItems")
+                flat.can_reject(*id) && (!closes || keyword == "unevaluatedItems")
             };
-            let all = |flat: &Flat<'g>| {
+            let all = |flat: &FlattenedSchema<'g>| {
                 flat.schemas().filter_map(pick).filter(|id| plain(flat, id)).collect::<Vec<_>>()
             };
             let (old, new) = (all(&pair.old), all(&pair.new));
             if old.is_empty() && !new.is_empty() {
-                self.set(
+                self.comparison.report_restriction(
                     rules::UNEVALUATED_ADDED,
                     pair,
-                    format!("`{keyword}` restricts what is left"),
+                    format!("`{keyword}` is new"),
                     facet,
                 );
             } else if !old.is_empty() && new.is_empty() {
-                self.set(rules::UNEVALUATED_REMOVED, pair, format!("`{keyword}` is gone"), facet);
+                self.comparison.report_restriction(
+                    rules::UNEVALUATED_REMOVED,
+                    pair,
+                    format!("`{keyword}` is gone"),
+                    facet,
+                );
             } else if !old.is_empty() {
-                let step = if keyword == "unevaluatedItems" { Step::Element } else { Step::Member };
-                self.pair(&old, &new, &pair.at.step(step, &format!("{{{keyword}}}")));
+                let step = if keyword == "unevaluatedItems" { StepKind::Element } else { StepKind::Member };
+                self.comparison.compare_schemas(
+                    &old,
+                    &new,
+                    &pair.site.below(step, &format!("{{{keyword}}}")),
+                );
             }
         }
     }
 
-    /// Whether the two sides accept the same, however they say it.
-    pub(super) fn alike(&self, pair: &Pair<'g>) -> bool {
-        self.options.proofs && self.prover(pair.at.usage).equivalent(&pair.old_ids, &pair.new_ids)
+    /// Compares two optional schemas that apply to the same value. A missing schema accepts everything.
+    fn compare_optional_parts(&mut self, old: Option<SchemaId>, new: Option<SchemaId>, token: &str) {
+        let pair = self.pair;
+        let list = |id: Option<SchemaId>| id.into_iter().collect::<Vec<_>>();
+        if old.is_some() || new.is_some() {
+            self.comparison.compare_schemas(&list(old), &list(new), &pair.site.below(StepKind::Part, token));
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! What both versions say, as each direction sees it.
+//! The schemas of both versions as each direction sees them.
 //!
-//! In OpenAPI 3.0 a read-only member that `required` names may be missing from requests, and a write-only one from
-//! answers; each version is taken by its own letter. No judge of values knows of directions, so it is shown
-//! schemas that ask for no more than their direction does, each in its place.
+//! In OpenAPI 3.0 a read-only property that `required` lists may be missing from requests, and a write-only
+//! property from responses; each version follows the rules of its own documents. Validators do not know
+//! directions. So each direction gets copies of the schemas that require only what that direction requires.
 
 use std::{
     borrow::Cow,
@@ -12,222 +12,247 @@ use std::{
 };
 
 use super::{
-    Version,
-    flat::Flat,
-    proof::{Grounds, Prover, Side},
-    subject::Use,
-    texts::Programs,
+    ContractVersion,
+    flattened::FlattenedSchema,
+    proof::{SchemaProver, TableStores, VersionSide},
+    site::ValueUse,
+    strings::PatternCache,
 };
 use crate::{
-    directions::{Direction, OneWay},
+    directions::{Direction, OneWayProperties},
     resolve::is_openapi_30,
-    schema::{Graph, Schema, SchemaId},
+    schema::{Schema, SchemaGraph, SchemaId},
 };
 
-/// The schemas of one version, what is known about the patterns of their names, and what of them is sent in one
-/// direction alone.
+/// The schemas of one version, with the compiled patterns of property names and the properties that are sent
+/// in only one direction.
 #[derive(Debug)]
-pub(super) struct Schemas<'g> {
-    graph: Cow<'g, Graph>,
-    pub(super) programs: Rc<Programs>,
-    pub(super) one_way: Rc<OneWay>,
-    /// What asks for less where something else stands around it, and the schema that it is a copy of.
-    copies: BTreeMap<SchemaId, SchemaId>,
+pub(super) struct VersionSchemas<'g> {
+    graph: Cow<'g, SchemaGraph>,
+    pub(super) programs: Rc<PatternCache>,
+    pub(super) one_way: Rc<OneWayProperties>,
+    /// For each copy with relaxed requirements: the schema that it was copied from.
+    relaxed_copies: BTreeMap<SchemaId, SchemaId>,
 }
 
-impl Schemas<'_> {
-    /// Whether a member is never sent in a direction, by all that the `properties` of one place say of it.
-    pub(super) fn is_never_sent(&self, said: &[SchemaId], usage: Use) -> bool {
-        self.one_way.sent(said).is_some_and(|sent| sent != direction(usage))
+impl VersionSchemas<'_> {
+    /// Returns true if a property is never sent in a direction, according to all its `properties` subschemas
+    /// at one place.
+    pub(super) fn is_never_sent(&self, schema_ids: &[SchemaId], usage: ValueUse) -> bool {
+        self.one_way.sent_direction(schema_ids).is_some_and(|sent| sent != message_direction(usage))
     }
 
-    /// Schemas that hold of one value, as they are there: what is a part of another one of them is what that one
-    /// leads to.
-    pub(super) fn of_place<'i>(&self, ids: &'i [SchemaId]) -> Cow<'i, [SchemaId]> {
-        if self.copies.is_empty() || ids.len() < 2 {
+    /// Returns schemas that apply to one value, without those that another one of them already refers to.
+    pub(super) fn without_nested_parts<'i>(&self, ids: &'i [SchemaId]) -> Cow<'i, [SchemaId]> {
+        if self.relaxed_copies.is_empty() || ids.len() < 2 {
             return Cow::Borrowed(ids);
         }
-        let part = |id: &SchemaId| self.copies.get(id).copied().unwrap_or(*id);
+        let part = |id: &SchemaId| self.relaxed_copies.get(id).copied().unwrap_or(*id);
         let parts = |id: SchemaId| -> BTreeSet<SchemaId> {
-            Flat::of(self, &[id]).members.iter().filter(|part| **part != id).map(part).collect()
+            FlattenedSchema::from_schemas(self, &[id])
+                .schema_ids
+                .iter()
+                .filter(|part| **part != id)
+                .map(part)
+                .collect()
         };
         let inner: BTreeSet<SchemaId> = ids.iter().flat_map(|id| parts(*id)).collect();
         let outer: Vec<SchemaId> = ids.iter().copied().filter(|id| !inner.contains(id)).collect();
-        if outer.len() == ids.len() { Cow::Borrowed(ids) } else { Cow::Owned(Flat::of(self, &outer).members) }
+        if outer.len() == ids.len() {
+            Cow::Borrowed(ids)
+        } else {
+            Cow::Owned(FlattenedSchema::from_schemas(self, &outer).schema_ids)
+        }
     }
 }
 
-impl Deref for Schemas<'_> {
-    type Target = Graph;
+impl Deref for VersionSchemas<'_> {
+    type Target = SchemaGraph;
 
-    fn deref(&self) -> &Graph {
+    fn deref(&self) -> &SchemaGraph {
         &self.graph
     }
 }
 
 /// The schemas of both versions.
-pub(super) struct Sides<'g> {
-    old: Schemas<'g>,
-    new: Schemas<'g>,
+pub(super) struct SchemaVersions<'g> {
+    old: VersionSchemas<'g>,
+    new: VersionSchemas<'g>,
 }
 
-impl<'g> Sides<'g> {
-    pub(super) fn of(old: &'g Version, new: &'g Version) -> Self {
-        let programs = Rc::<Programs>::default();
-        let side = |version: &'g Version| Schemas {
+impl<'g> SchemaVersions<'g> {
+    pub(super) fn from_versions(old: &'g ContractVersion, new: &'g ContractVersion) -> Self {
+        let programs = Rc::<PatternCache>::default();
+        let side = |version: &'g ContractVersion| VersionSchemas {
             graph: Cow::Borrowed(&version.graph),
             programs: Rc::clone(&programs),
-            one_way: Rc::new(OneWay::of(&version.graph, |source| is_openapi_30(&version.sources, source))),
-            copies: BTreeMap::new(),
+            one_way: Rc::new(OneWayProperties::from_graph(&version.graph, |source| {
+                is_openapi_30(&version.sources, source)
+            })),
+            relaxed_copies: BTreeMap::new(),
         };
         Self { old: side(old), new: side(new) }
     }
 
-    pub(super) const fn get(&self, side: Side) -> &Schemas<'g> {
+    pub(super) const fn get(&self, side: VersionSide) -> &VersionSchemas<'g> {
         match side {
-            Side::Old => &self.old,
-            Side::New => &self.new,
+            VersionSide::Old => &self.old,
+            VersionSide::New => &self.new,
         }
     }
 
-    /// The same as a direction sees it; `None` where that is no different.
-    pub(super) fn seen(&self, usage: Use) -> Option<Self> {
-        let of = |schemas: &Schemas<'g>| {
-            let left_out = left_out(schemas, usage);
+    /// Returns the schemas as a direction sees them, or `None` if that makes no difference.
+    pub(super) fn for_direction(&self, usage: ValueUse) -> Option<Self> {
+        let of = |schemas: &VersionSchemas<'g>| {
+            let left_out = find_waived_requirements(schemas, usage);
             let is_other = !left_out.is_empty();
             let (mut graph, mut copies) = (schemas.graph.clone(), BTreeMap::new());
             if is_other {
-                (graph, copies) = Relaxing::of(schemas, &left_out).run();
+                (graph, copies) = RequirementRelaxer::new(schemas, &left_out).relax_graph();
             }
             let (programs, one_way) = (Rc::clone(&schemas.programs), Rc::clone(&schemas.one_way));
-            (is_other, Schemas { graph, programs, one_way, copies })
+            (is_other, VersionSchemas { graph, programs, one_way, relaxed_copies: copies })
         };
         let ((old_is_other, old), (new_is_other, new)) = (of(&self.old), of(&self.new));
         (old_is_other || new_is_other).then_some(Self { old, new })
     }
 }
 
-/// What both versions say, and what of it is no different for the directions.
-pub(super) struct Directions<'g> {
-    pub(super) plain: Sides<'g>,
-    read: Option<Sides<'g>>,
-    write: Option<Sides<'g>>,
+/// The schemas of both versions: as written, and per direction where that differs.
+pub(super) struct DirectionViews<'g> {
+    pub(super) plain: SchemaVersions<'g>,
+    read: Option<SchemaVersions<'g>>,
+    write: Option<SchemaVersions<'g>>,
 }
 
-impl<'g> Directions<'g> {
-    pub(super) fn of(old: &'g Version, new: &'g Version) -> Self {
-        let plain = Sides::of(old, new);
-        let (read, write) = (plain.seen(Use::Read), plain.seen(Use::Write));
+impl<'g> DirectionViews<'g> {
+    pub(super) fn from_versions(old: &'g ContractVersion, new: &'g ContractVersion) -> Self {
+        let plain = SchemaVersions::from_versions(old, new);
+        let (read, write) = (plain.for_direction(ValueUse::Read), plain.for_direction(ValueUse::Write));
         Self { plain, read, write }
     }
 }
 
-/// Who answers for each direction.
-pub(super) struct Provers<'g> {
-    plain: Prover<'g>,
-    read: Option<Prover<'g>>,
-    write: Option<Prover<'g>>,
+/// The provers for the schemas of each direction.
+pub(super) struct DirectionProvers<'g> {
+    plain: SchemaProver<'g>,
+    read: Option<SchemaProver<'g>>,
+    write: Option<SchemaProver<'g>>,
 }
 
-impl<'g> Provers<'g> {
-    pub(super) fn new(directions: &'g Directions<'g>, [plain, read, write]: &'g [Grounds<'g>; 3]) -> Self {
-        let prover =
-            |sides: &'g Option<Sides<'g>>, grounds| sides.as_ref().map(|sides| Prover::new(sides, grounds));
+impl<'g> DirectionProvers<'g> {
+    pub(super) fn new(
+        directions: &'g DirectionViews<'g>,
+        [plain, read, write]: &'g [TableStores<'g>; 3],
+    ) -> Self {
+        let prover = |sides: &'g Option<SchemaVersions<'g>>, grounds| {
+            sides.as_ref().map(|sides| SchemaProver::new(sides, grounds))
+        };
         Self {
-            plain: Prover::new(&directions.plain, plain),
+            plain: SchemaProver::new(&directions.plain, plain),
             read: prover(&directions.read, read),
             write: prover(&directions.write, write),
         }
     }
 
-    /// The direction, where it sees anything else than what is written.
-    pub(super) fn view(&self, usage: Use) -> Option<Use> {
-        self.own(usage).map(|_| usage)
+    /// Returns the direction if it has its own view of the schemas.
+    pub(super) fn own_view(&self, usage: ValueUse) -> Option<ValueUse> {
+        self.own_prover(usage).map(|_| usage)
     }
 
-    pub(super) fn of(&self, usage: Use) -> &Prover<'g> {
-        self.own(usage).unwrap_or(&self.plain)
+    pub(super) fn for_direction(&self, usage: ValueUse) -> &SchemaProver<'g> {
+        self.own_prover(usage).unwrap_or(&self.plain)
     }
 
-    const fn own(&self, usage: Use) -> Option<&Prover<'g>> {
+    const fn own_prover(&self, usage: ValueUse) -> Option<&SchemaProver<'g>> {
         match usage {
-            Use::Read => self.read.as_ref(),
-            Use::Write => self.write.as_ref(),
+            ValueUse::Read => self.read.as_ref(),
+            ValueUse::Write => self.write.as_ref(),
         }
     }
 }
 
-/// Who what is used so goes to.
-const fn direction(usage: Use) -> Direction {
+/// Returns the kind of message that values of a use are sent in.
+const fn message_direction(usage: ValueUse) -> Direction {
     match usage {
-        Use::Read => Direction::Answer,
-        Use::Write => Direction::Request,
+        ValueUse::Read => Direction::Response,
+        ValueUse::Write => Direction::Request,
     }
 }
 
-/// Names that schemas ask for.
-type Asked = BTreeMap<SchemaId, BTreeSet<String>>;
+/// Property names that schemas require.
+type RequiredNames = BTreeMap<SchemaId, BTreeSet<String>>;
 
-/// For each schema the members that it and its parts ask for and a direction does without.
-fn left_out(schemas: &Schemas<'_>, usage: Use) -> BTreeMap<SchemaId, Asked> {
-    let mut all: BTreeMap<SchemaId, Asked> = BTreeMap::new();
-    for (whole, asked) in schemas.one_way.wholes() {
-        for asked in asked.iter().filter(|asked| asked.direction != direction(usage)) {
-            let names = all.entry(whole).or_default().entry(asked.by).or_default();
+/// Returns for each schema the property names that it and its parts require and the direction does not.
+fn find_waived_requirements(
+    schemas: &VersionSchemas<'_>,
+    usage: ValueUse,
+) -> BTreeMap<SchemaId, RequiredNames> {
+    let mut all: BTreeMap<SchemaId, RequiredNames> = BTreeMap::new();
+    for (whole, asked) in schemas.one_way.requirements_by_schema() {
+        for asked in asked.iter().filter(|asked| asked.direction != message_direction(usage)) {
+            let names = all.entry(whole).or_default().entry(asked.required_by).or_default();
             names.insert(asked.name.clone());
         }
     }
     all
 }
 
-/// Takes names out of `required`: where a schema is a part of several others, in a copy for those that do without
-/// what it asks for elsewhere.
-struct Relaxing<'a, 'g> {
-    schemas: &'a Schemas<'g>,
-    left_out: &'a BTreeMap<SchemaId, Asked>,
-    graph: Graph,
-    made: BTreeMap<(SchemaId, Asked), SchemaId>,
-    copies: BTreeMap<SchemaId, SchemaId>,
+/// Removes names from `required`. A schema that is part of several others is copied for those that waive
+/// different requirements.
+struct RequirementRelaxer<'a, 'g> {
+    schemas: &'a VersionSchemas<'g>,
+    waived: &'a BTreeMap<SchemaId, RequiredNames>,
+    graph: SchemaGraph,
+    copies_by_requirement: BTreeMap<(SchemaId, RequiredNames), SchemaId>,
+    originals: BTreeMap<SchemaId, SchemaId>,
 }
 
-impl<'a, 'g> Relaxing<'a, 'g> {
-    fn of(schemas: &'a Schemas<'g>, left_out: &'a BTreeMap<SchemaId, Asked>) -> Self {
-        let graph = Graph::clone(schemas);
-        Self { schemas, left_out, graph, made: BTreeMap::new(), copies: BTreeMap::new() }
-    }
-
-    fn run(mut self) -> (Cow<'g, Graph>, BTreeMap<SchemaId, SchemaId>) {
-        for (id, asked) in self.left_out {
-            self.graph.schemas[*id] = self.relaxed(*id, asked);
+impl<'a, 'g> RequirementRelaxer<'a, 'g> {
+    fn new(schemas: &'a VersionSchemas<'g>, left_out: &'a BTreeMap<SchemaId, RequiredNames>) -> Self {
+        let graph = SchemaGraph::clone(schemas);
+        Self {
+            schemas,
+            waived: left_out,
+            graph,
+            copies_by_requirement: BTreeMap::new(),
+            originals: BTreeMap::new(),
         }
-        (Cow::Owned(self.graph), self.copies)
     }
 
-    fn relaxed(&mut self, id: SchemaId, asked: &Asked) -> Schema {
+    fn relax_graph(mut self) -> (Cow<'g, SchemaGraph>, BTreeMap<SchemaId, SchemaId>) {
+        for (id, asked) in self.waived {
+            self.graph.schemas[*id] = self.relax_schema(*id, asked);
+        }
+        (Cow::Owned(self.graph), self.originals)
+    }
+
+    fn relax_schema(&mut self, id: SchemaId, asked: &RequiredNames) -> Schema {
         let mut schema = self.schemas.schema(id).clone();
         if let Some(names) = asked.get(&id) {
             schema.required.retain(|name| !names.contains(name));
         }
-        schema.reference = schema.reference.map(|part| self.part(part, asked));
-        schema.all_of = schema.all_of.iter().map(|part| self.part(*part, asked)).collect();
+        schema.reference = schema.reference.map(|part| self.relax_part(part, asked));
+        schema.all_of = schema.all_of.iter().map(|part| self.relax_part(*part, asked)).collect();
         schema
     }
 
-    /// A part as it is in a schema that does without these names.
-    fn part(&mut self, id: SchemaId, asked: &Asked) -> SchemaId {
-        let parts = Flat::of(self.schemas, &[id]).members;
-        let own: Asked = parts.iter().filter_map(|part| Some((*part, asked.get(part)?.clone()))).collect();
-        if self.left_out.get(&id).map_or(own.is_empty(), |alone| *alone == own) {
+    /// Returns a part of a schema with waived requirements, as a copy if the part alone would waive others.
+    fn relax_part(&mut self, id: SchemaId, asked: &RequiredNames) -> SchemaId {
+        let parts = FlattenedSchema::from_schemas(self.schemas, &[id]).schema_ids;
+        let own: RequiredNames =
+            parts.iter().filter_map(|part| Some((*part, asked.get(part)?.clone()))).collect();
+        if self.waived.get(&id).map_or(own.is_empty(), |alone| *alone == own) {
             return id;
         }
         let key = (id, own);
-        if let Some(made) = self.made.get(&key) {
-            return *made;
+        if let Some(copy) = self.copies_by_requirement.get(&key) {
+            return *copy;
         }
-        let schema = self.relaxed(id, &key.1);
-        let made = self.graph.schemas.push(schema);
-        self.copies.insert(made, id);
-        self.made.insert(key, made);
-        made
+        let schema = self.relax_schema(id, &key.1);
+        let copy = self.graph.schemas.push(schema);
+        self.originals.insert(copy, id);
+        self.copies_by_requirement.insert(key, copy);
+        copy
     }
 }

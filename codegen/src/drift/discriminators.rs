@@ -1,161 +1,194 @@
-//! `discriminator`: which values of a member mean which branch, where no constants of the branches say
-//! so. An annotation for what is valid, and what readers choose a branch by.
+//! Compares which branch each value of a `discriminator` selects, unless the constants of the branches decide
+//! it.
+//! A `discriminator` does not affect validity; readers use it to select a branch.
 
 use contract_runtime::Json;
 
 use super::{
-    finding::{Comparer, Pair},
-    flat::Flat,
+    branches::branch_type_name,
+    comparison::{Comparison, SchemaPair},
+    flattened::FlattenedSchema,
     rules,
-    unions::name,
 };
 use crate::{
+    conjunction::discriminator::discriminator_values,
     schema::{Discriminator, SchemaId},
-    together::meaning::meant,
 };
 
-/// A member, and the branch that each value of it means.
-struct Meanings<'g> {
+/// The name of a discriminator property, and the branch that each of its values selects.
+struct DiscriminatorMeanings<'g> {
     tag: &'g str,
-    /// Whether the branches say it themselves, by `const` or `enum`.
+    /// Whether the branches themselves decide it, by `const` or `enum`.
     by_constants: bool,
     values: Vec<(&'g str, SchemaId)>,
 }
 
-impl<'g> Comparer<'g> {
-    /// Compares what the values of a tag mean.
-    pub(super) fn discriminators(&mut self, pair: &Pair<'g>) {
-        let says = |flat: &Flat<'g>| flat.first(|schema| schema.discriminator.as_ref());
-        let tag = |flat| says(flat).map(|found| found.tag.as_str());
+/// Compares the discriminators of a pair.
+pub(super) struct DiscriminatorComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+impl<'c, 'g> DiscriminatorComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
+    }
+
+    /// Compares the branches that the values of a discriminator property select.
+    pub(super) fn compare_discriminators(&mut self) {
+        let pair = self.pair;
+        let discriminator =
+            |flat: &FlattenedSchema<'g>| flat.find_first(|schema| schema.discriminator.as_ref());
+        let tag = |flat| discriminator(flat).map(|found| found.tag.as_str());
         let (Some(was), Some(is)) = (tag(&pair.old).or(tag(&pair.new)), tag(&pair.new).or(tag(&pair.old)))
         else {
             return;
         };
-        match (meanings(&pair.old, was), meanings(&pair.new, is)) {
-            (Some(old), Some(new)) => self.meanings(pair, &old, &new),
+        match (discriminator_meanings(&pair.old, was), discriminator_meanings(&pair.new, is)) {
+            (Some(old), Some(new)) => self.compare_meanings(&old, &new),
             (None, Some(new)) if !new.by_constants => {
-                let message = format!("`{is}` says which form is meant, nothing did");
-                self.note(rules::DISCRIMINATOR_ADDED, pair, message);
+                let message = format!("`{is}` selects the branch, no property did");
+                self.comparison.report_change(rules::DISCRIMINATOR_ADDED, pair, message);
             }
             (Some(old), None) if !old.by_constants => {
-                let message = format!("`{was}` no longer says which form is meant");
-                self.note(rules::DISCRIMINATOR_REMOVED, pair, message);
+                let message = format!("`{was}` no longer selects the branch");
+                self.comparison.report_change(rules::DISCRIMINATOR_REMOVED, pair, message);
             }
             _ => {}
         }
-        self.other_values(pair, was, is);
+        self.compare_default_mapping(was, is);
     }
 
-    /// Compares what any other value of a tag means, and none (`defaultMapping`, OpenAPI 3.2, 4.25).
-    fn other_values(&mut self, pair: &Pair<'g>, was: &str, is: &str) {
-        let said = |flat: &Flat<'g>| flat.first(|schema| schema.discriminator.as_ref());
-        // That one came or went as a whole, or is about another member, is said as that.
-        let (Some(old), Some(new), true) = (said(&pair.old), said(&pair.new), was == is) else { return };
-        let word = |graph, id| name(graph, id).unwrap_or_else(|| "a form without a name".to_owned());
+    /// Compares the branch for unmapped and missing values (`defaultMapping`, OpenAPI 3.2, 4.25).
+    fn compare_default_mapping(&mut self, was: &str, is: &str) {
+        let pair = self.pair;
+        let discriminator =
+            |flat: &FlattenedSchema<'g>| flat.find_first(|schema| schema.discriminator.as_ref());
+        // An added, removed or renamed discriminator is reported elsewhere.
+        let (Some(old), Some(new), true) = (discriminator(&pair.old), discriminator(&pair.new), was == is)
+        else {
+            return;
+        };
+        let label = |graph, id| branch_type_name(graph, id).unwrap_or_else(|| "an unnamed branch".to_owned());
         let (rule, message) = match (old.default, new.default) {
-            (Some(before), Some(after)) if !self.is_branch(pair, before, after) => {
-                let (was, now) = (word(pair.old.graph, before), word(pair.new.graph, after));
-                let message = format!("any other value of `{is}`, and none, means {now}, meant {was}");
+            (Some(before), Some(after)) if !self.is_same_branch(before, after) => {
+                let (was, now) = (label(pair.old.graph, before), label(pair.new.graph, after));
+                let message = format!("any other or missing value of `{is}` selects {now}, selected {was}");
                 (rules::DISCRIMINATOR_CHANGED, message)
             }
             (None, Some(after)) => {
                 let message =
-                    format!("any other value of `{is}`, and none, means {}", word(pair.new.graph, after));
+                    format!("any other or missing value of `{is}` selects {}", label(pair.new.graph, after));
                 (rules::DISCRIMINATOR_VALUE_ADDED, message)
             }
             (Some(before), None) => {
-                let was = word(pair.old.graph, before);
+                let was = label(pair.old.graph, before);
                 let message =
-                    format!("any other value of `{is}`, and none, means nothing any more, meant {was}");
+                    format!("any other or missing value of `{is}` selects no branch, selected {was}");
                 (rules::DISCRIMINATOR_VALUE_REMOVED, message)
             }
             _ => return,
         };
-        self.note(rule, pair, message);
+        self.comparison.report_change(rule, pair, message);
     }
 
-    fn meanings(&mut self, pair: &Pair<'g>, old: &Meanings<'g>, new: &Meanings<'g>) {
-        // What the branches say is compared with them.
+    fn compare_meanings(&mut self, old: &DiscriminatorMeanings<'g>, new: &DiscriminatorMeanings<'g>) {
+        let pair = self.pair;
+        // Constants are compared together with the branches.
         if old.by_constants && new.by_constants {
             return;
         }
         if old.tag != new.tag {
-            let message = format!("`{}` says which form is meant, `{}` did", new.tag, old.tag);
-            self.note(rules::DISCRIMINATOR_CHANGED, pair, message);
+            let message = format!("`{}` selects the branch, `{}` did", new.tag, old.tag);
+            self.comparison.report_change(rules::DISCRIMINATOR_CHANGED, pair, message);
             return;
         }
         for (value, branch) in &old.values {
             let now = new.values.iter().find(|(other, _)| other == value);
-            let word = |graph, id| name(graph, id).unwrap_or_else(|| "the same form".to_owned());
-            let was = word(pair.old.graph, *branch);
+            let label =
+                |graph, id| branch_type_name(graph, id).unwrap_or_else(|| "the same branch".to_owned());
+            let was = label(pair.old.graph, *branch);
             let (rule, message) = match now {
-                Some((_, other)) if self.is_branch(pair, *branch, *other) => continue,
+                Some((_, other)) if self.is_same_branch(*branch, *other) => continue,
                 Some((_, other)) => {
-                    let is = word(pair.new.graph, *other);
-                    let message = format!("`{value}` of `{}` means {is}, meant {was}", old.tag);
+                    let is = label(pair.new.graph, *other);
+                    let message = format!("`{value}` of `{}` selects {is}, selected {was}", old.tag);
                     (rules::DISCRIMINATOR_CHANGED, message)
                 }
                 None => {
-                    let message = format!("`{value}` of `{}` means nothing any more, meant {was}", old.tag);
+                    let message = format!("`{value}` of `{}` selects no branch, selected {was}", old.tag);
                     (rules::DISCRIMINATOR_VALUE_REMOVED, message)
                 }
             };
-            self.note(rule, pair, message);
+            self.comparison.report_change(rule, pair, message);
         }
         for (value, branch) in &new.values {
             let known =
-                |this: &mut Self| old.values.iter().any(|(_, other)| this.is_branch(pair, *other, *branch));
+                |this: &mut Self| old.values.iter().any(|(_, other)| this.is_same_branch(*other, *branch));
             if old.values.iter().all(|(other, _)| other != value) && known(self) {
-                let form = name(pair.new.graph, *branch).unwrap_or_else(|| "a known form".to_owned());
-                let message = format!("`{value}` of `{}` means {form} too", new.tag);
-                self.note(rules::DISCRIMINATOR_VALUE_ADDED, pair, message);
+                let form =
+                    branch_type_name(pair.new.graph, *branch).unwrap_or_else(|| "a known branch".to_owned());
+                let message = format!("`{value}` of `{}` also selects {form}", new.tag);
+                self.comparison.report_change(rules::DISCRIMINATOR_VALUE_ADDED, pair, message);
             }
         }
     }
 
-    /// Whether one branch is what the other was: by its name, or by what it says.
-    fn is_branch(&mut self, pair: &Pair<'g>, old: SchemaId, new: SchemaId) -> bool {
-        let known = name(pair.old.graph, old);
-        known.is_some() && known == name(pair.new.graph, new) || self.same(&[old], &[new])
+    /// Returns true if two branches correspond: by type name, or because they have no difference.
+    fn is_same_branch(&mut self, old: SchemaId, new: SchemaId) -> bool {
+        let pair = self.pair;
+        let known = branch_type_name(pair.old.graph, old);
+        known.is_some() && known == branch_type_name(pair.new.graph, new)
+            || self.comparison.has_no_difference(&[old], &[new])
     }
 }
 
-/// What the values of a member mean: by the branches, else by the `discriminator` beside them.
-fn meanings<'g>(flat: &Flat<'g>, tag: &'g str) -> Option<Meanings<'g>> {
+/// Returns the branches that the values of a property select: by constants of the branches, else by the
+/// `discriminator`.
+fn discriminator_meanings<'g>(flat: &FlattenedSchema<'g>, tag: &'g str) -> Option<DiscriminatorMeanings<'g>> {
     let holder = flat.schemas().find(|schema| schema.discriminator.is_some());
     let branches: Vec<SchemaId> = match holder {
         Some(holder) => holder.one_of.iter().chain(&holder.any_of).copied().collect(),
         None => flat.unions().first().map(|union| union.branches.to_vec()).unwrap_or_default(),
     };
-    if let Some(values) = constants(flat, tag, &branches) {
-        return Some(Meanings { tag, by_constants: true, values });
+    if let Some(values) = constant_tag_values(flat, tag, &branches) {
+        return Some(DiscriminatorMeanings { tag, by_constants: true, values });
     }
     let discriminator = holder?.discriminator.as_ref()?;
-    Some(Meanings { tag, by_constants: false, values: mapped(flat, discriminator, &branches) })
+    Some(DiscriminatorMeanings {
+        tag,
+        by_constants: false,
+        values: discriminator_values_by_branch(flat, discriminator, &branches),
+    })
 }
 
-fn mapped<'g>(
-    flat: &Flat<'g>,
+fn discriminator_values_by_branch<'g>(
+    flat: &FlattenedSchema<'g>,
     discriminator: &'g Discriminator,
     branches: &[SchemaId],
 ) -> Vec<(&'g str, SchemaId)> {
     if branches.is_empty() {
-        // Those that refer to it by `allOf` are meant, as far as the mapping names them.
+        // Without branches, the schemas that extend this one by `allOf` are selected, as far as the mapping
+        // lists them.
         return discriminator.mapping.iter().map(|(value, id)| (value.as_str(), *id)).collect();
     }
     let each = |branch: &SchemaId| {
-        let values = meant(flat.graph, discriminator, *branch);
+        let values = discriminator_values(flat.graph, discriminator, *branch);
         values.into_iter().map(|value| (value, *branch)).collect::<Vec<_>>()
     };
     branches.iter().flat_map(each).collect()
 }
 
-/// The texts that the branches list for a member, where these tell all of them apart.
-fn constants<'g>(flat: &Flat<'g>, tag: &str, branches: &[SchemaId]) -> Option<Vec<(&'g str, SchemaId)>> {
+/// Returns the strings that the branches list for a property, if they distinguish all branches.
+fn constant_tag_values<'g>(
+    flat: &FlattenedSchema<'g>,
+    tag: &str,
+    branches: &[SchemaId],
+) -> Option<Vec<(&'g str, SchemaId)>> {
     let mut all: Vec<(&str, SchemaId)> = Vec::new();
     for branch in branches {
-        let one = Flat::of(flat.graph, &[*branch]);
-        for value in Flat::of(flat.graph, &one.applicable(tag)).values()? {
+        let one = FlattenedSchema::from_schemas(flat.graph, &[*branch]);
+        for value in FlattenedSchema::from_schemas(flat.graph, &one.property_schemas(tag)).listed_values()? {
             let Json::String(text) = value else { return None };
             if all.iter().any(|(other, _)| other == text) {
                 return None;

@@ -1,192 +1,233 @@
-//! `enum`, `const`, and unions that list values; closed and open ones.
+//! Compares enumerations: `enum`, `const`, and unions that list values, closed and open ones.
 
 use contract_runtime::Json;
 
 use super::{
-    finding::{Comparer, Facet, Pair},
-    flat::{Flat, Listing, Union},
-    proof::Side,
-    rules,
+    comparison::{Comparison, SchemaPair},
+    flattened::{FlattenedSchema, OpenListing, SchemaUnion, ValueListing},
+    proof::VersionSide,
+    rules::{self, DriftRule},
+    unions::{UnionBranches, UnionComparer},
+    verdicts::KeywordFacet,
 };
 use crate::{
+    conjunction::type_of,
     schema::{SchemaId, keywords::Keyword},
-    together::type_of,
 };
 
-/// What a comparison of lists settled, so that nothing is reported twice.
+/// The parts of a pair that a comparison of enumerations has covered, so that nothing is reported twice.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Listed {
-    /// A list says all there is to say about scalars.
-    pub(super) whole: bool,
-    /// Unions that were lists of values: old, new.
-    pub(super) old: Option<SchemaId>,
-    pub(super) new: Option<SchemaId>,
+pub(super) struct EnumerationOutcome {
+    /// Whether the enumeration covers all restrictions of scalars.
+    pub(super) covers_scalars: bool,
+    /// The old union that lists values, if one does.
+    pub(super) old_holder: Option<SchemaId>,
+    pub(super) new_holder: Option<SchemaId>,
 }
 
-const VALUES: &[Keyword] = &[Keyword::Enum, Keyword::Const];
-const UNIONS: &[Keyword] = &[Keyword::Enum, Keyword::Const, Keyword::OneOf, Keyword::AnyOf];
+const CONSTANT_KEYWORDS: &[Keyword] = &[Keyword::Enum, Keyword::Const];
+const ENUMERATION_KEYWORDS: &[Keyword] = &[Keyword::Enum, Keyword::Const, Keyword::OneOf, Keyword::AnyOf];
 
-impl<'g> Comparer<'g> {
-    /// Two different `const`s.
-    pub(super) fn constants(&mut self, pair: &Pair<'g>) -> bool {
-        let constant = |flat: &Flat<'g>| {
-            let values = flat.values()?;
-            (values.len() == 1 && flat.any(|schema| schema.constant.is_some())).then(|| values[0])
+/// Compares the enumerations of a pair.
+pub(super) struct EnumerationComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+impl<'c, 'g> EnumerationComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
+    }
+
+    /// Compares two constants; returns false if one side has none.
+    pub(super) fn compare_constants(&mut self) -> bool {
+        let pair = self.pair;
+        let constant = |flat: &FlattenedSchema<'g>| {
+            let values = flat.listed_values()?;
+            (values.len() == 1 && flat.any_schema(|schema| schema.constant.is_some())).then(|| values[0])
         };
         let (Some(old), Some(new)) = (constant(&pair.old), constant(&pair.new)) else { return false };
         if old != new {
-            let facet = Facet::of(VALUES).tries([old.clone(), new.clone()]);
-            self.set(
+            let facet = KeywordFacet::new(CONSTANT_KEYWORDS).with_candidates([old.clone(), new.clone()]);
+            self.comparison.report_restriction(
                 rules::CONST_CHANGED,
                 pair,
-                format!("the value is {}, was {}", short(new), short(old)),
+                format!("the value is {}, was {}", format_value(new), format_value(old)),
                 facet,
             );
         }
         true
     }
 
-    /// Compares lists of values.
-    pub(super) fn listing(&mut self, pair: &Pair<'g>) -> Listed {
-        if self.constants(pair) {
-            let values = |flat: &Flat<'g>| flat.values().unwrap_or_default();
-            self.beside(pair, &shared(&values(&pair.old), &values(&pair.new)));
-            return Listed { whole: true, ..Listed::default() };
+    /// Compares the listed values of both sides.
+    pub(super) fn compare_enumerations(&mut self) -> EnumerationOutcome {
+        let pair = self.pair;
+        if self.compare_constants() {
+            let values = |flat: &FlattenedSchema<'g>| flat.listed_values().unwrap_or_default();
+            self.report_acceptance_changes(&common_values(&values(&pair.old), &values(&pair.new)));
+            return EnumerationOutcome { covers_scalars: true, ..EnumerationOutcome::default() };
         }
-        let id = |holder: Option<Union<'g>>| holder.map(|union| union.holder);
-        match (pair.old.listing(), pair.new.listing()) {
-            (Listing::None, Listing::None) => Listed::default(),
-            (Listing::Closed { values: old, holder }, Listing::Closed { values: new, holder: other }) => {
-                for value in new.iter().filter(|value| !old.contains(value)) {
-                    let facet = Facet::of(UNIONS).tries([(*value).clone()]);
-                    self.set(
-                        rules::ENUM_VALUE_ADDED,
-                        pair,
-                        format!("{} is a new value", short(value)),
-                        facet,
-                    );
-                }
-                for value in old.iter().filter(|value| !new.contains(value)) {
-                    let facet = Facet::of(UNIONS).tries([(*value).clone()]);
-                    self.set(
-                        rules::ENUM_VALUE_REMOVED,
-                        pair,
-                        format!("{} is no longer a value", short(value)),
-                        facet,
-                    );
-                }
-                self.beside(pair, &shared(&old, &new));
-                Listed { whole: true, old: id(holder), new: id(other) }
-            }
-            (Listing::Closed { values, holder }, Listing::None) => {
-                let message = format!("only {} was valid, now there is no list", list(&values));
-                self.set(rules::ENUM_DROPPED, pair, message, Facet::of(UNIONS));
-                self.lost(pair, &values);
-                Listed { whole: true, old: id(holder), new: id(holder.and(only(&pair.new))) }
-            }
-            (Listing::None, Listing::Closed { values, holder }) => {
-                let message = format!("only {} is valid, there was no list", list(&values));
-                self.set(rules::ENUM_ADDED, pair, message, Facet::of(UNIONS));
-                self.gained(pair, &values);
-                Listed { whole: true, old: id(holder.and(only(&pair.old))), new: id(holder) }
-            }
-            (Listing::Closed { values: old, holder }, Listing::Open { values: new, holder: other, .. }) => {
-                let message = format!("values other than {} are valid", list(&old));
-                self.set(rules::ENUM_OPENED, pair, message, Facet::of(UNIONS));
-                self.renamed(pair, &old, &new);
-                self.lost(pair, &old);
-                Listed { whole: true, old: id(holder), new: Some(other.holder) }
-            }
-            (Listing::Open { values: old, holder, .. }, Listing::Closed { values: new, holder: other }) => {
-                let message = format!("only {} is valid, other values were too", list(&new));
-                self.set(rules::ENUM_CLOSED, pair, message, Facet::of(UNIONS));
-                self.renamed(pair, &old, &new);
-                self.gained(pair, &new);
-                Listed { whole: true, old: Some(holder.holder), new: id(other) }
-            }
+        let (old_holder, new_holder) = match (pair.old.value_listing(), pair.new.value_listing()) {
+            // A list next to or instead of other restrictions: the union itself is compared.
+            (ValueListing::None | ValueListing::Open(_), ValueListing::None)
+            | (ValueListing::None, ValueListing::Open(_)) => return EnumerationOutcome::default(),
+            (ValueListing::Open(old), ValueListing::Open(new)) => return self.compare_open_lists(&old, &new),
             (
-                Listing::Open { values: old, rest: others, holder },
-                Listing::Open { values: new, rest: more, holder: other },
+                ValueListing::Closed { values: old, holder },
+                ValueListing::Closed { values: new, holder: other },
             ) => {
-                self.renamed(pair, &old, &new);
-                // One that is listed and fits another branch too is refused by `oneOf`.
-                let added = new.iter().filter(|value| !old.contains(value));
-                let known: Vec<&'g Json> = old.iter().chain(added).copied().collect();
-                self.beside(pair, &known);
-                self.one_of(pair, &holder, &other);
-                if let ([one], [another]) = (others.as_slice(), more.as_slice()) {
-                    self.pair(&[*one], &[*another], &pair.at);
-                } else {
-                    self.branches(pair, (holder, &others), (other, &more));
-                }
-                Listed { whole: false, old: Some(holder.holder), new: Some(other.holder) }
+                self.compare_closed_lists(&old, &new);
+                (holder, other)
             }
-            // A list appeared beside or instead of other rules: the union itself is compared.
-            (Listing::Open { .. }, Listing::None) | (Listing::None, Listing::Open { .. }) => {
-                Listed::default()
+            (ValueListing::Closed { values, holder }, ValueListing::None) => {
+                let message = format!("values are no longer restricted to {}", format_values(&values));
+                self.report_list_change(rules::ENUM_DROPPED, message);
+                self.report_lost_values(&values);
+                (holder, holder.and(single_union(&pair.new)))
             }
-        }
+            (ValueListing::None, ValueListing::Closed { values, holder }) => {
+                let message = format!("values are restricted to {}", format_values(&values));
+                self.report_list_change(rules::ENUM_ADDED, message);
+                self.report_gained_values(&values);
+                (holder.and(single_union(&pair.old)), holder)
+            }
+            (ValueListing::Closed { values, holder }, ValueListing::Open(new)) => {
+                let message = format!("values other than {} are valid", format_values(&values));
+                self.report_list_change(rules::ENUM_OPENED, message);
+                self.report_known_values(&values, &new.values);
+                self.report_lost_values(&values);
+                (holder, Some(new.holder))
+            }
+            (ValueListing::Open(old), ValueListing::Closed { values, holder }) => {
+                let message = format!("values other than {} are no longer valid", format_values(&values));
+                self.report_list_change(rules::ENUM_CLOSED, message);
+                self.report_known_values(&old.values, &values);
+                self.report_gained_values(&values);
+                (Some(old.holder), holder)
+            }
+        };
+        let id = |holder: Option<SchemaUnion<'g>>| holder.map(|union| union.holder);
+        EnumerationOutcome { covers_scalars: true, old_holder: id(old_holder), new_holder: id(new_holder) }
     }
 
-    /// Listed values are judged by all that stands beside the lists, and by how many branches take them.
-    fn beside(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
-        self.lost(pair, listed);
-        self.gained(pair, listed);
-    }
-
-    /// Values of a list that went, or was opened, which what stands in its place refuses.
-    fn lost(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
-        let values = listed.iter().filter(|value| pair.at.within.contains(type_of(value)));
-        for value in values {
-            let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
-            let prover = self.prover(pair.at.usage);
-            if prover.accepts(old.0, old.1, value) && !prover.accepts(new.0, new.1, value) {
-                self.note(rules::ENUM_VALUE_REMOVED, pair, format!("{} is no longer valid", short(value)));
-            }
-        }
-    }
-
-    /// Values of a list that came, or was closed, which what stood in its place refused.
-    fn gained(&mut self, pair: &Pair<'g>, listed: &[&'g Json]) {
-        let values = listed.iter().filter(|value| pair.at.within.contains(type_of(value)));
-        for value in values {
-            let (old, new) = ((Side::Old, &pair.old_ids), (Side::New, &pair.new_ids));
-            let prover = self.prover(pair.at.usage);
-            if prover.accepts(new.0, new.1, value) && !prover.accepts(old.0, old.1, value) {
-                self.note(rules::ENUM_VALUE_ADDED, pair, format!("{} was not valid", short(value)));
-            }
-        }
-    }
-
-    /// Values of open enumerations that came and went.
-    fn renamed(&mut self, pair: &Pair<'g>, old: &[&'g Json], new: &[&'g Json]) {
+    fn compare_closed_lists(&mut self, old: &[&'g Json], new: &[&'g Json]) {
+        let pair = self.pair;
         for value in new.iter().filter(|value| !old.contains(value)) {
-            self.note(rules::ENUM_VALUE_ADDED_OPEN, pair, format!("{} is a new known value", short(value)));
+            let facet = KeywordFacet::new(ENUMERATION_KEYWORDS).with_candidates([(*value).clone()]);
+            let message = format!("{} is a new value", format_value(value));
+            self.comparison.report_restriction(rules::ENUM_VALUE_ADDED, pair, message, facet);
         }
         for value in old.iter().filter(|value| !new.contains(value)) {
-            self.note(
+            let facet = KeywordFacet::new(ENUMERATION_KEYWORDS).with_candidates([(*value).clone()]);
+            let message = format!("{} is no longer a value", format_value(value));
+            self.comparison.report_restriction(rules::ENUM_VALUE_REMOVED, pair, message, facet);
+        }
+        self.report_acceptance_changes(&common_values(old, new));
+    }
+
+    fn compare_open_lists(&mut self, old: &OpenListing<'g>, new: &OpenListing<'g>) -> EnumerationOutcome {
+        let pair = self.pair;
+        self.report_known_values(&old.values, &new.values);
+        // A listed value that another branch accepts too is refused by `oneOf`.
+        let added = new.values.iter().filter(|value| !old.values.contains(value));
+        let listed: Vec<&'g Json> = old.values.iter().chain(added).copied().collect();
+        self.report_acceptance_changes(&listed);
+        let mut unions = UnionComparer::new(self.comparison, pair);
+        unions.compare_union_kind(&old.holder, &new.holder);
+        if let ([old], [new]) = (old.other_branches.as_slice(), new.other_branches.as_slice()) {
+            self.comparison.compare_schemas(&[*old], &[*new], &pair.site);
+        } else {
+            unions.compare_branches(
+                UnionBranches { union: old.holder, branches: &old.other_branches },
+                UnionBranches { union: new.holder, branches: &new.other_branches },
+            );
+        }
+        EnumerationOutcome {
+            covers_scalars: false,
+            old_holder: Some(old.holder.holder),
+            new_holder: Some(new.holder.holder),
+        }
+    }
+
+    fn report_list_change(&mut self, rule: &'static DriftRule, message: String) {
+        let facet = KeywordFacet::new(ENUMERATION_KEYWORDS);
+        self.comparison.report_restriction(rule, self.pair, message, facet);
+    }
+
+    /// Reports listed values whose validity changed because of other keywords or further branches.
+    fn report_acceptance_changes(&mut self, listed: &[&'g Json]) {
+        self.report_lost_values(listed);
+        self.report_gained_values(listed);
+    }
+
+    /// Reports values of a removed or opened list that the new version refuses.
+    fn report_lost_values(&mut self, listed: &[&'g Json]) {
+        let pair = self.pair;
+        let values = listed.iter().filter(|value| pair.site.types.contains(type_of(value)));
+        for value in values {
+            let (old, new) = ((VersionSide::Old, &pair.old_ids), (VersionSide::New, &pair.new_ids));
+            let prover = self.comparison.prover(pair.site.value_use);
+            if prover.accepts_value(old.0, old.1, value) && !prover.accepts_value(new.0, new.1, value) {
+                self.comparison.report_change(
+                    rules::ENUM_VALUE_REMOVED,
+                    pair,
+                    format!("{} is no longer valid", format_value(value)),
+                );
+            }
+        }
+    }
+
+    /// Reports values of an added or closed list that the old version refused.
+    fn report_gained_values(&mut self, listed: &[&'g Json]) {
+        let pair = self.pair;
+        let values = listed.iter().filter(|value| pair.site.types.contains(type_of(value)));
+        for value in values {
+            let (old, new) = ((VersionSide::Old, &pair.old_ids), (VersionSide::New, &pair.new_ids));
+            let prover = self.comparison.prover(pair.site.value_use);
+            if prover.accepts_value(new.0, new.1, value) && !prover.accepts_value(old.0, old.1, value) {
+                self.comparison.report_change(
+                    rules::ENUM_VALUE_ADDED,
+                    pair,
+                    format!("{} is valid, was not", format_value(value)),
+                );
+            }
+        }
+    }
+
+    /// Reports added and removed values of open enumerations.
+    fn report_known_values(&mut self, old: &[&'g Json], new: &[&'g Json]) {
+        let pair = self.pair;
+        for value in new.iter().filter(|value| !old.contains(value)) {
+            self.comparison.report_change(
+                rules::ENUM_VALUE_ADDED_OPEN,
+                pair,
+                format!("{} is a new known value", format_value(value)),
+            );
+        }
+        for value in old.iter().filter(|value| !new.contains(value)) {
+            self.comparison.report_change(
                 rules::ENUM_VALUE_REMOVED_OPEN,
                 pair,
-                format!("{} is no longer a known value", short(value)),
+                format!("{} is no longer a known value", format_value(value)),
             );
         }
     }
 }
 
-/// The one union of a side.
-fn only<'g>(flat: &Flat<'g>) -> Option<Union<'g>> {
+/// Returns the union of a schema that has exactly one.
+fn single_union<'g>(flat: &FlattenedSchema<'g>) -> Option<SchemaUnion<'g>> {
     let unions = flat.unions();
     unions.first().copied().filter(|_| unions.len() == 1)
 }
 
-/// The values that both lists hold.
-fn shared<'g>(old: &[&'g Json], new: &[&'g Json]) -> Vec<&'g Json> {
+/// Returns the values that both lists contain.
+fn common_values<'g>(old: &[&'g Json], new: &[&'g Json]) -> Vec<&'g Json> {
     old.iter().filter(|value| new.contains(value)).copied().collect()
 }
 
-/// A value in a message.
-pub(super) fn short(value: &Json) -> String {
-    let text = visible(&value.to_string());
+/// Formats a value for a message: as JSON in backticks, cut after 60 characters.
+pub(super) fn format_value(value: &Json) -> String {
+    let text = escape_invisible(&value.to_string());
     if text.chars().count() <= 60 {
         return format!("`{text}`");
     }
@@ -194,13 +235,13 @@ pub(super) fn short(value: &Json) -> String {
     format!("`{start}…`")
 }
 
-/// JSON or a pattern with what nobody sees, or what moves what stands beside it, written as JSON and
-/// patterns escape it.
-pub(super) fn visible(text: &str) -> String {
+/// Escapes invisible characters and characters that change the text direction in JSON or in a pattern, in the
+/// notation of JSON.
+pub(super) fn escape_invisible(text: &str) -> String {
     let is_hidden = |letter: char| {
         letter.is_control()
             || letter.is_whitespace() && letter != ' '
-            // Letters of no width, marks of direction, tags (Unicode, `Default_Ignorable_Code_Point`).
+            // Characters without width, direction marks, tags (Unicode, `Default_Ignorable_Code_Point`).
             || matches!(
                 letter,
                 '\u{ad}'
@@ -225,8 +266,8 @@ pub(super) fn visible(text: &str) -> String {
     out
 }
 
-fn list(values: &[&Json]) -> String {
-    let mut words: Vec<String> = values.iter().take(4).map(|value| short(value)).collect();
+fn format_values(values: &[&Json]) -> String {
+    let mut words: Vec<String> = values.iter().take(4).map(|value| format_value(value)).collect();
     if values.len() > 4 {
         words.push(format!("{} more", values.len() - 4));
     }
@@ -244,7 +285,7 @@ mod tests {
             ("\u{7f}\u{200b}\u{202e}", "`\"\\u007f\\u200b\\u202e\"`"),
             ("\u{e0001}\u{e9}\u{1f600}", "`\"\\udb40\\udc01\u{e9}\u{1f600}\"`"),
         ] {
-            assert_eq!(short(&Json::String(text.to_owned())), shown);
+            assert_eq!(format_value(&Json::String(text.to_owned())), shown);
         }
     }
 }

@@ -1,27 +1,27 @@
-//! Faults of what is compared: what was read as it is meant, or left out, is compared as that, and a
-//! reviewer has to know.
+//! Faults of the compared contracts. The loader repaired or skipped them, so the comparison does not cover
+//! the document as written; reports list those that the new version added.
 
 use std::collections::HashMap;
 
-use super::{Spot, Version, places::Places, proof::Side};
+use super::{ContractVersion, SourceLocation, locations::SourceLocator, proof::VersionSide};
 use crate::diagnostics::Diagnostic;
 
-/// Something that the new version does not say as it should.
+/// A fault of the new version that the loader tolerated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Which kind of problem, in kebab case; stable.
+pub struct ContractFault {
+    /// The kind of fault, in kebab case; stable.
     pub code: &'static str,
-    /// What is wrong, and what was taken in its place.
+    /// The fault, and the repair that was applied.
     pub message: String,
-    /// Where it stands.
-    pub new: Option<Spot>,
+    /// The location in the new version.
+    pub new: Option<SourceLocation>,
 }
 
-/// What tells a fault from others: its kind, its words, and where it is said.
-type Key<'a> = (&'static str, String, Option<&'a str>);
+/// The identity of a fault: its kind, its message, and its JSON Pointer.
+type FaultKey<'a> = (&'static str, String, Option<&'a str>);
 
-/// Without the address of the document itself, which may have another name in each version.
-fn key<'a>(version: &Version, fault: &'a Diagnostic) -> Key<'a> {
+/// Builds the key without the URI of the document, which may differ between versions.
+fn fault_key<'a>(version: &ContractVersion, fault: &'a Diagnostic) -> FaultKey<'a> {
     let place = fault.place.as_ref();
     let source = place.and_then(|place| version.sources.get(place.source));
     let words = match source {
@@ -31,34 +31,34 @@ fn key<'a>(version: &Version, fault: &'a Diagnostic) -> Key<'a> {
     (fault.code, words, place.map(|place| place.pointer.as_str()))
 }
 
-/// The faults that only the new version has.
-pub(super) fn fresh(old: &Version, new: &Version) -> Vec<Fault> {
-    let mut known: HashMap<Key<'_>, usize> = HashMap::new();
-    for fault in &old.left {
-        *known.entry(key(old, fault)).or_default() += 1;
+/// Returns the faults that only the new version has.
+pub(super) fn find_new_faults(old: &ContractVersion, new: &ContractVersion) -> Vec<ContractFault> {
+    let mut known: HashMap<FaultKey<'_>, usize> = HashMap::new();
+    for fault in &old.tolerated_faults {
+        *known.entry(fault_key(old, fault)).or_default() += 1;
     }
-    let mut rest: Vec<(&Diagnostic, Key<'_>)> = Vec::new();
-    for fault in &new.left {
-        let key = key(new, fault);
+    let mut rest: Vec<(&Diagnostic, FaultKey<'_>)> = Vec::new();
+    for fault in &new.tolerated_faults {
+        let key = fault_key(new, fault);
         match known.get_mut(&key) {
             Some(count) if *count > 0 => *count -= 1,
             _ => rest.push((fault, key)),
         }
     }
-    // What moved is no other fault.
+    // A fault that only moved is not new.
     let mut moved: HashMap<(&str, String), usize> = HashMap::new();
     for ((code, message, _), count) in known {
         *moved.entry((code, message)).or_default() += count;
     }
-    let mut places = Places::new(old, new);
+    let mut places = SourceLocator::new(old, new);
     let mut faults = Vec::new();
     for (fault, (code, words, _)) in rest {
         match moved.get_mut(&(code, words)) {
             Some(count) if *count > 0 => *count -= 1,
             _ => {
-                let spot = fault.place.as_ref().map(|place| places.spot(Side::New, place, None));
+                let spot = fault.place.as_ref().map(|place| places.locate(VersionSide::New, place, None));
                 let new = spot.filter(|spot| !spot.file.is_empty());
-                faults.push(Fault { code: fault.code, message: fault.message.clone(), new });
+                faults.push(ContractFault { code: fault.code, message: fault.message.clone(), new });
             }
         }
     }

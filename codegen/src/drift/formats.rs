@@ -1,32 +1,44 @@
-//! `format`: what a text means, and what it must be where the dialect asserts it.
+//! Compares `format`, as an annotation or as an assertion, depending on the dialect.
 
-use contract_runtime::{Json, format::Format};
+use contract_runtime::{Json, format::StringFormat};
 
 use super::{
-    annotations::held,
-    finding::{Comparer, Facet, Pair},
-    flat::Flat,
+    annotations::content_encoding_and_type,
+    comparison::{Comparison, SchemaPair},
+    flattened::FlattenedSchema,
     rules,
-    subject::Use,
+    site::ValueUse,
+    verdicts::KeywordFacet,
 };
-use crate::schema::{Types, keywords::Keyword};
+use crate::schema::{TypeSet, keywords::Keyword};
 
-/// The keyword that alone decides by formats.
-pub(super) const FORMATS: &[Keyword] = &[Keyword::AssertedFormat];
+/// The keyword that asserts formats.
+pub(super) const FORMAT_KEYWORDS: &[Keyword] = &[Keyword::AssertedFormat];
 
-/// Texts without any format.
-const FORMLESS: [&str; 2] = ["", "\u{7f} "];
+/// Strings that no format accepts.
+const STRINGS_WITHOUT_FORMAT: [&str; 2] = ["", "\u{7f} "];
 
-impl<'g> Comparer<'g> {
-    /// Compares formats, as what they refuse or as what they say.
-    pub(super) fn formats(&mut self, pair: &Pair<'g>) {
-        if self.asserted_formats(pair) {
+/// Compares the formats of a pair.
+pub(super) struct FormatComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+impl<'c, 'g> FormatComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
+    }
+
+    /// Compares formats: as assertions if they are asserted, else as annotations.
+    pub(super) fn compare_formats(&mut self) {
+        let pair = self.pair;
+        if self.compare_asserted_formats() {
             return;
         }
-        let pick = |flat: &Flat<'g>| flat.texts(|schema| schema.format.as_ref());
+        let pick = |flat: &FlattenedSchema<'g>| flat.distinct_strings(|schema| schema.format.as_ref());
         let (mut old, mut new) = (pick(&pair.old), pick(&pair.new));
-        if held(&pair.old) == held(&pair.new) {
-            // It is said otherwise what the text holds.
+        if content_encoding_and_type(&pair.old) == content_encoding_and_type(&pair.new) {
+            // The content of the string is the same, expressed by other keywords.
             let is_other = |format: &&str| !matches!(*format, "byte" | "binary");
             old.retain(is_other);
             new.retain(is_other);
@@ -34,120 +46,129 @@ impl<'g> Comparer<'g> {
         if old == new {
             return;
         }
-        let (is, was) = (words(new.iter().copied()), words(old.iter().copied()));
-        let fits = |flat: &Flat<'g>| old.iter().chain(&new).all(|format| holds_all(format, flat));
+        let (is, was) = (join_formats(new.iter().copied()), join_formats(old.iter().copied()));
+        let fits = |flat: &FlattenedSchema<'g>| {
+            old.iter().chain(&new).all(|format| integer_format_fits(format, flat))
+        };
         let both = || fits(&pair.old) && fits(&pair.new);
-        // One side alone asks: readers of the old version, or the new one of those who write.
-        let given = || match pair.at.usage {
-            Use::Read => new.is_empty() && fits(&pair.new),
-            Use::Write => old.is_empty() && fits(&pair.old),
+        // Only one side has formats: they matter to readers of the old version and to writers of the new one.
+        let given = || match pair.site.value_use {
+            ValueUse::Read => new.is_empty() && fits(&pair.new),
+            ValueUse::Write => old.is_empty() && fits(&pair.old),
         };
         let (rule, message) = match (old.is_empty(), new.is_empty()) {
-            _ if holds_numbers(pair) && (both() || given()) => {
+            _ if accepts_only_numbers(pair) && (both() || given()) => {
                 let named = |words: String| if words.is_empty() { "none".to_owned() } else { words };
-                let message = format!("the format of numbers is {}, was {}", named(is), named(was));
-                (rules::NUMBER_FORMAT_REWRITTEN, format!("{message}, and all that are valid have room in it"))
+                let message = format!("the number format is {}, was {}", named(is), named(was));
+                (rules::NUMBER_FORMAT_REWRITTEN, format!("{message}, and every valid number fits"))
             }
             (true, _) => (rules::FORMAT_ADDED, format!("the format is {is}, there was none")),
             (_, true) => (rules::FORMAT_REMOVED, format!("there is no format, was {was}")),
-            _ if holds_numbers(pair) && has_room(&new, &old) => {
+            _ if accepts_only_numbers(pair) && number_format_includes(&new, &old) => {
                 (rules::NUMBER_FORMAT_WIDENED, format!("the format is {is}, was {was}"))
             }
-            _ if holds_numbers(pair) && has_room(&old, &new) => {
+            _ if accepts_only_numbers(pair) && number_format_includes(&old, &new) => {
                 (rules::NUMBER_FORMAT_NARROWED, format!("the format is {is}, was {was}"))
             }
             _ => (rules::FORMAT_CHANGED, format!("the format is {is}, was {was}")),
         };
-        self.note(rule, pair, message);
+        self.comparison.report_change(rule, pair, message);
     }
 
-    /// Whether other texts are valid than before, which is said then.
-    fn asserted_formats(&mut self, pair: &Pair<'g>) -> bool {
-        let (old, new) = (asserted(&pair.old), asserted(&pair.new));
-        if old == new || !pair.old.types().and(pair.new.types()).contains(Types::STRING) {
+    /// Reports changes of the asserted formats; returns false if there are none.
+    fn compare_asserted_formats(&mut self) -> bool {
+        let pair = self.pair;
+        let (old, new) = (asserted_formats(&pair.old), asserted_formats(&pair.new));
+        if old == new || !pair.old.types().intersection(pair.new.types()).contains(TypeSet::STRING) {
             return false;
         }
-        let rule = match (within(&old, &new), within(&new, &old)) {
+        let rule = match (formats_imply(&old, &new), formats_imply(&new, &old)) {
             (true, true) => return false,
             (true, false) => rules::FORMAT_WIDENED,
             (false, true) => rules::FORMAT_NARROWED,
             (false, false) => rules::FORMAT_REPLACED,
         };
-        let names = |formats: &[Format]| words(formats.iter().map(|format| format.name()));
+        let names = |formats: &[StringFormat]| join_formats(formats.iter().map(|format| format.as_str()));
         let message = match (old.is_empty(), new.is_empty()) {
-            (true, _) => format!("a text must have the format {}, any was valid", names(&new)),
-            (_, true) => format!("a text need not have the format {}", names(&old)),
-            _ => format!("a text must have the format {}, was {}", names(&new), names(&old)),
+            (true, _) => format!("strings must have the format {}, any string was valid", names(&new)),
+            (_, true) => format!("strings need not have the format {}", names(&old)),
+            _ => format!("strings must have the format {}, was {}", names(&new), names(&old)),
         };
-        let tries = old.iter().chain(&new).map(|format| format.example()).chain(FORMLESS);
+        let tries = old.iter().chain(&new).map(|format| format.example()).chain(STRINGS_WITHOUT_FORMAT);
         let tries = tries.map(|text| Json::String(text.to_owned()));
-        self.set(rule, pair, message, Facet::of(FORMATS).tries(tries));
+        self.comparison.report_restriction(
+            rule,
+            pair,
+            message,
+            KeywordFacet::new(FORMAT_KEYWORDS).with_candidates(tries),
+        );
         true
     }
 }
 
-/// Whether all texts of one side have the formats that the other asserts.
-pub(super) fn holds(given: &Flat<'_>, taken: &Flat<'_>) -> bool {
-    within(&asserted(given), &asserted(taken))
+/// Returns true if the formats of one side imply those that the other side asserts.
+pub(super) fn implies_formats_of(given: &FlattenedSchema<'_>, accepting: &FlattenedSchema<'_>) -> bool {
+    formats_imply(&asserted_formats(given), &asserted_formats(accepting))
 }
 
-fn asserted(flat: &Flat<'_>) -> Vec<Format> {
-    let mut all: Vec<Format> = flat.schemas().filter_map(|schema| schema.asserted).collect();
+fn asserted_formats(flat: &FlattenedSchema<'_>) -> Vec<StringFormat> {
+    let mut all: Vec<StringFormat> = flat.schemas().filter_map(|schema| schema.asserted).collect();
     all.sort_unstable();
     all.dedup();
     all
 }
 
-/// Whether texts of all the first formats have all the others.
-fn within(given: &[Format], taken: &[Format]) -> bool {
-    taken.iter().all(|format| given.iter().any(|own| own == format || is_kind_of(*own, *format)))
+/// Returns true if strings with all given formats have all expected ones.
+fn formats_imply(given: &[StringFormat], accepting: &[StringFormat]) -> bool {
+    accepting.iter().all(|format| given.iter().any(|own| own == format || is_kind_of(*own, *format)))
 }
 
+/// Returns true if every string of one format has another one, too.
 /// RFC 3986, 4.1: a URI is a URI reference; RFC 3987, 1.2: every URI is an IRI.
-const fn is_kind_of(one: Format, other: Format) -> bool {
-    use Format::{Iri, IriReference, Uri, UriReference};
+const fn is_kind_of(one: StringFormat, other: StringFormat) -> bool {
+    use StringFormat::{Iri, IriReference, Uri, UriReference};
     matches!((one, other), (Uri, UriReference | Iri | IriReference) | (UriReference | Iri, IriReference))
 }
 
-/// Whether values are numbers, or nothing.
-fn holds_numbers(pair: &Pair<'_>) -> bool {
-    let numbers = Types::NUMBER.or(Types::NULL);
-    pair.old.types().or(pair.new.types()).without(numbers).is_empty()
+/// Returns true if both sides accept only numbers and `null`.
+fn accepts_only_numbers(pair: &SchemaPair<'_>) -> bool {
+    let numbers = TypeSet::NUMBER.union(TypeSet::NULL);
+    pair.old.types().union(pair.new.types()).difference(numbers).is_empty()
 }
 
-/// Whether a format is signed, and its bits.
-fn integer(name: &str) -> Option<(bool, u32)> {
+/// Parses `int32` or `uint8` into signedness and number of bits.
+fn parse_integer_format(name: &str) -> Option<(bool, u32)> {
     match name.strip_prefix("uint") {
         Some(bits) => Some((false, bits.parse().ok()?)),
         None => Some((true, name.strip_prefix("int")?.parse().ok()?)),
     }
 }
 
-/// Whether a format of integers has room for all that the bounds of a place leave.
-fn holds_all(format: &str, flat: &Flat<'_>) -> bool {
-    let Some((signed, bits @ 1..=64)) = integer(format) else { return false };
+/// Returns true if an integer format can represent all numbers that a schema accepts.
+fn integer_format_fits(format: &str, flat: &FlattenedSchema<'_>) -> bool {
+    let Some((signed, bits @ 1..=64)) = parse_integer_format(format) else { return false };
     let above = 1_i128 << (bits - u32::from(signed));
     let least = if signed { -above } else { 0 };
     let inside = |value: Option<i128>| value.is_some_and(|value| (least..above).contains(&value));
-    if let Some(values) = flat.values() {
+    if let Some(values) = flat.listed_values() {
         let mut numbers = values.iter().filter_map(|value| match value {
             Json::Number(number) => Some(number),
             _ => None,
         });
         return numbers.all(|number| number.floor() == number.ceil() && inside(number.floor()));
     }
-    let (Some(lower), Some(upper)) = (flat.lower(), flat.upper()) else { return false };
-    let whole = flat.types().contains(Types::INTEGER) && !flat.types().contains(Types::NUMBER);
-    // The first and the last integer within.
+    let (Some(lower), Some(upper)) = (flat.lower_bound(), flat.upper_bound()) else { return false };
+    let whole = flat.types().contains(TypeSet::INTEGER) && !flat.types().contains(TypeSet::NUMBER);
+    // The first and the last integer in the range.
     let first = lower.value.floor().and_then(|end| end.checked_add(lower.exclusive.into()));
     let last = upper.value.ceil().and_then(|end| end.checked_sub(upper.exclusive.into()));
     whole && inside(first) && inside(last)
 }
 
-/// Whether one format has room for every number of another.
-fn has_room(wide: &[&str], narrow: &[&str]) -> bool {
+/// Returns true if one format can represent every number of another one.
+fn number_format_includes(wide: &[&str], narrow: &[&str]) -> bool {
     let ([wide], [narrow]) = (wide, narrow) else { return false };
-    match (integer(wide), integer(narrow)) {
+    match (parse_integer_format(wide), parse_integer_format(narrow)) {
         (Some((true, wide)), Some((false, narrow))) => wide > narrow,
         (Some((signed, wide)), Some((other, narrow))) => signed == other && wide >= narrow,
         (None, None) => (*wide, *narrow) == ("double", "float"),
@@ -155,6 +176,6 @@ fn has_room(wide: &[&str], narrow: &[&str]) -> bool {
     }
 }
 
-fn words<'a>(formats: impl Iterator<Item = &'a str>) -> String {
+fn join_formats<'a>(formats: impl Iterator<Item = &'a str>) -> String {
     formats.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ")
 }

@@ -1,9 +1,9 @@
-//! Which schemas of two versions say exactly the same, all the way down.
+//! Detects schemas of two versions that are identical, including everything that they refer to.
 //!
-//! What did not change needs no comparison, and that is nearly all of a large contract. Schemas
-//! get a class each: first those whose tree ends, from the leaves up, then those that hold
-//! themselves, by splitting classes until nothing tells their members apart. Classes
-//! come from whole keys, never from hashes alone, so that no difference is overlooked.
+//! Identical schemas need no comparison, and nearly all of a large contract is identical. Each schema
+//! is assigned a class: first the schemas of finite trees, from the leaves up, then the recursive ones
+//! by partition refinement. Classes are assigned by complete keys, never by hashes alone, so no difference is
+//! missed.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -13,57 +13,59 @@ use std::{
 use contract_runtime::{Json, Map, Number};
 
 use super::{
-    directions::{Schemas, Sides},
-    proof::Side,
+    directions::{SchemaVersions, VersionSchemas},
+    proof::VersionSide,
 };
 use crate::{
-    directions::{Asked, Direction},
+    conjunction::discriminator::discriminator_values,
+    directions::{Direction, OneWayRequirement},
     schema::{
-        SchemaId, Types,
-        keywords::{Keyword, Value},
+        SchemaId, TypeSet,
+        keywords::{Keyword, KeywordValue},
     },
-    together::meaning::meant,
 };
 
-/// The classes of both versions' schemas.
+/// The classes of the schemas of both versions.
 #[derive(Debug)]
-pub(super) struct Identity {
+pub(super) struct SchemaIdentity {
     old: Vec<u32>,
     new: Vec<u32>,
-    /// The same of what schemas say themselves, whatever those that they hold say.
+    /// The classes of the schemas' own content, regardless of the schemas that they refer to.
     old_own: Vec<u32>,
     new_own: Vec<u32>,
 }
 
-impl Identity {
-    pub(super) fn of(sides: &Sides<'_>) -> Self {
-        let (old, new) = (sides.get(Side::Old), sides.get(Side::New));
-        let nodes: Vec<Node<'_>> = [(old, 0), (new, old.ids().count())]
+impl SchemaIdentity {
+    pub(super) fn from_sides(sides: &SchemaVersions<'_>) -> Self {
+        let (old, new) = (sides.get(VersionSide::Old), sides.get(VersionSide::New));
+        let nodes: Vec<IdentityNode<'_>> = [(old, 0), (new, old.ids().count())]
             .into_iter()
-            .flat_map(|(schemas, first)| schemas.ids().map(move |id| Node::of(schemas, id, first)))
+            .flat_map(|(schemas, first)| {
+                schemas.ids().map(move |id| IdentityNode::from_schema(schemas, id, first))
+            })
             .collect();
-        let mut owns = Numbers(HashMap::new());
-        let mut own: Vec<u32> = nodes.iter().map(|node| owns.of(&node.own)).collect();
-        let mut classes = classes(&nodes, &own);
+        let mut owns = KeyNumbers(HashMap::new());
+        let mut own: Vec<u32> = nodes.iter().map(|node| owns.number_of(&node.content)).collect();
+        let mut classes = assign_classes(&nodes, &own);
         let count = old.ids().count();
         let (new, new_own) = (classes.split_off(count), own.split_off(count));
         Self { old: classes, new, old_own: own, new_own }
     }
 
-    /// The class of a schema.
-    pub(super) fn class(&self, side: Side, id: SchemaId) -> Option<u32> {
-        let classes = if side == Side::Old { &self.old } else { &self.new };
+    /// Returns the class of a schema.
+    pub(super) fn schema_class(&self, side: VersionSide, id: SchemaId) -> Option<u32> {
+        let classes = if side == VersionSide::Old { &self.old } else { &self.new };
         classes.get(id.index()).copied()
     }
 
-    /// Whether two schemas differ at most in the schemas that they hold.
-    pub(super) fn alike(&self, old: SchemaId, new: SchemaId) -> bool {
+    /// Returns true if two schemas differ at most in the schemas that they refer to.
+    pub(super) fn has_same_content(&self, old: SchemaId, new: SchemaId) -> bool {
         let own = self.old_own.get(old.index());
         own.is_some() && own == self.new_own.get(new.index())
     }
 
-    /// Whether two lists of schemas hold the same, words included.
-    pub(super) fn same(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+    /// Returns true if two lists of schemas are identical, including annotations.
+    pub(super) fn is_identical(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
         if let ([old], [new]) = (old, new) {
             let class = self.old.get(old.index());
             return class.is_some() && class == self.new.get(new.index());
@@ -79,28 +81,28 @@ impl Identity {
     }
 }
 
-/// What a schema says itself, and the schemas that it holds.
-struct Node<'g> {
-    own: Own<'g>,
+/// A schema's own content, and the schemas that it refers to.
+struct IdentityNode<'g> {
+    content: NodeContent<'g>,
     children: Vec<usize>,
 }
 
 #[derive(PartialEq, Eq, Hash)]
-struct Own<'g> {
+struct NodeContent<'g> {
     boolean: Option<bool>,
     extensions: &'g Map<Json>,
-    /// What the values of a `discriminator` mean, by the branches' own names too.
-    meant: Vec<Vec<&'g str>>,
-    /// The one direction that it is sent in, and what it asks for in one direction alone: that goes by the version
-    /// of its document, too.
-    sent: Option<Direction>,
-    asked: Vec<(&'g str, Direction)>,
-    keywords: Vec<(usize, Part<'g>)>,
+    /// The values of a `discriminator` that select each branch, which may be derived from type names.
+    discriminator_values: Vec<Vec<&'g str>>,
+    /// The only direction that the schema's values are sent in, and the properties that it requires in only
+    /// one direction. Both depend on the OpenAPI version of the document.
+    direction: Option<Direction>,
+    one_way_requirements: Vec<(&'g str, Direction)>,
+    keywords: Vec<(usize, KeywordContent<'g>)>,
 }
 
-/// The value of a keyword without the schemas in it.
+/// The value of a keyword without its subschemas.
 #[derive(PartialEq, Eq, Hash)]
-enum Part<'g> {
+enum KeywordContent<'g> {
     Schemas(usize),
     Dynamic(Option<&'g str>),
     Counts(Option<u64>, Option<u64>),
@@ -109,73 +111,74 @@ enum Part<'g> {
     Number(&'g Number),
     Text(&'g str),
     Flag,
-    Types(Types),
+    Types(TypeSet),
     Json(&'g Json),
     Values(&'g [Json]),
     Names(&'g [String]),
     Needs(&'g [(String, Vec<String>)]),
 }
 
-impl<'g> Node<'g> {
-    fn of(graph: &'g Schemas<'_>, id: SchemaId, first: usize) -> Self {
+impl<'g> IdentityNode<'g> {
+    fn from_schema(graph: &'g VersionSchemas<'_>, id: SchemaId, first: usize) -> Self {
         let schema = graph.schema(id);
         let mut children = Vec::new();
         let mut keywords = Vec::new();
-        // What is kept for others to refer to says nothing here.
+        // Definitions have no effect unless something refers to them.
         for (keyword, value) in schema.keywords().filter(|(keyword, _)| *keyword != Keyword::Defs) {
-            children.extend(value.schemas().map(|child| first + child.index()));
+            children.extend(value.schema_ids().map(|child| first + child.index()));
             let part = match value {
-                Value::Schema(_) => Part::Schemas(1),
-                Value::List(ids) => Part::Schemas(ids.len()),
-                Value::Dynamic(dynamic) => Part::Dynamic(dynamic.anchor.as_deref()),
-                Value::Contains(contains) => Part::Counts(contains.min, contains.max),
-                Value::Map(named) => Part::Keys(named.iter().map(|(name, _)| name.as_str()).collect()),
-                Value::Count(count) => Part::Count(count),
-                Value::Number(number) => Part::Number(number),
-                Value::Text(text) => Part::Text(text),
-                Value::Flag => Part::Flag,
-                Value::Types(types) => Part::Types(types),
-                Value::Json(value) => Part::Json(value),
-                Value::Values(values) => Part::Values(values),
-                Value::Names(names) => Part::Names(names),
-                Value::Needs(needs) => Part::Needs(needs),
+                KeywordValue::Schema(_) => KeywordContent::Schemas(1),
+                KeywordValue::List(ids) => KeywordContent::Schemas(ids.len()),
+                KeywordValue::Dynamic(dynamic) => KeywordContent::Dynamic(dynamic.anchor.as_deref()),
+                KeywordValue::Contains(contains) => KeywordContent::Counts(contains.min, contains.max),
+                KeywordValue::Map(named) => {
+                    KeywordContent::Keys(named.iter().map(|(name, _)| name.as_str()).collect())
+                }
+                KeywordValue::Count(count) => KeywordContent::Count(count),
+                KeywordValue::Number(number) => KeywordContent::Number(number),
+                KeywordValue::Text(text) => KeywordContent::Text(text),
+                KeywordValue::Flag => KeywordContent::Flag,
+                KeywordValue::Types(types) => KeywordContent::Types(types),
+                KeywordValue::Json(value) => KeywordContent::Json(value),
+                KeywordValue::Values(values) => KeywordContent::Values(values),
+                KeywordValue::Names(names) => KeywordContent::Names(names),
+                KeywordValue::Needs(needs) => KeywordContent::Needs(needs),
             };
             keywords.push((keyword as usize, part));
         }
         let branches = schema.one_of.iter().chain(&schema.any_of);
-        let meant = schema
-            .discriminator
-            .iter()
-            .flat_map(|said| branches.clone().map(move |id| meant(graph, said, *id)));
-        let meant = meant.collect();
+        let values = schema.discriminator.iter().flat_map(|discriminator| {
+            branches.clone().map(move |id| discriminator_values(graph, discriminator, *id))
+        });
+        let values = values.collect();
         let one_way = &graph.one_way;
-        let one = |asked: &'g Asked| (asked.name.as_str(), asked.direction);
-        let own = Own {
+        let one = |requirement: &'g OneWayRequirement| (requirement.name.as_str(), requirement.direction);
+        let own = NodeContent {
             boolean: schema.boolean,
             extensions: &schema.extensions,
-            meant,
-            sent: one_way.sent(&[id]),
-            asked: one_way.asked(id).iter().map(one).collect(),
+            discriminator_values: values,
+            direction: one_way.sent_direction(&[id]),
+            one_way_requirements: one_way.requirements_of(id).iter().map(one).collect(),
             keywords,
         };
-        Self { own, children }
+        Self { content: own, children }
     }
 }
 
-/// A number for each distinct key.
-struct Numbers<K>(HashMap<K, u32>);
+/// Assigns consecutive numbers to distinct keys.
+struct KeyNumbers<K>(HashMap<K, u32>);
 
-impl<K: Hash + Eq> Numbers<K> {
-    fn of(&mut self, key: K) -> u32 {
+impl<K: Hash + Eq> KeyNumbers<K> {
+    fn number_of(&mut self, key: K) -> u32 {
         let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         *self.0.entry(key).or_insert(next)
     }
 }
 
-fn classes(nodes: &[Node<'_>], own: &[u32]) -> Vec<u32> {
+fn assign_classes(nodes: &[IdentityNode<'_>], own: &[u32]) -> Vec<u32> {
     let mut classes: Vec<Option<u32>> = vec![None; nodes.len()];
-    let mut numbers = Numbers(HashMap::new());
-    // From the leaves up, as far as that goes.
+    let mut numbers = KeyNumbers(HashMap::new());
+    // From the leaves up, as far as possible.
     let mut parents: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut open: Vec<usize> = nodes.iter().map(|node| node.children.len()).collect();
     for (at, node) in nodes.iter().enumerate() {
@@ -192,7 +195,7 @@ fn classes(nodes: &[Node<'_>], own: &[u32]) -> Vec<u32> {
             node.children.iter().map(|child| classes.get(*child).copied().flatten()).collect();
         let Some(below) = below else { continue };
         if let Some(slot) = classes.get_mut(at) {
-            *slot = Some(numbers.of((*own, below)));
+            *slot = Some(numbers.number_of((*own, below)));
         }
         for parent in parents.get(at).into_iter().flatten() {
             if let Some(left) = open.get_mut(*parent) {
@@ -203,14 +206,14 @@ fn classes(nodes: &[Node<'_>], own: &[u32]) -> Vec<u32> {
             }
         }
     }
-    rest(nodes, own, &classes, &parents, numbers.0.len())
+    refine_classes(nodes, own, &classes, &parents, numbers.0.len())
 }
 
-/// Schemas that hold themselves, or one that does: classes are split until they are stable. Only
-/// those are looked at again of which a child got another class, and the larger part of a class
-/// keeps its number, so that this stays nearly linear (Hopcroft 1971).
-fn rest(
-    nodes: &[Node<'_>],
+/// Refines the classes of recursive schemas until they are stable. Only schemas with a child whose class
+/// changed are examined again, and the largest part of a class keeps its number, so the time is nearly
+/// linear (Hopcroft 1971).
+fn refine_classes(
+    nodes: &[IdentityNode<'_>],
     own: &[u32],
     known: &[Option<u32>],
     parents: &[Vec<usize>],
@@ -221,7 +224,7 @@ fn rest(
         known.iter().zip(own).map(|(known, own)| known.unwrap_or(first + own)).collect();
     let mut dirty: BTreeSet<usize> = (0..nodes.len()).filter(|at| known.get(*at) == Some(&None)).collect();
     let mut next = classes.iter().max().map_or(0, |last| last + 1);
-    // Per class: how many it has, and the classes of their children when they were last looked at.
+    // Per class: its size, and the classes of its members' children at the last examination.
     let mut sizes: HashMap<u32, usize> = HashMap::new();
     let mut held: HashMap<u32, Vec<u32>> = HashMap::new();
     for class in dirty.iter().filter_map(|at| classes.get(*at)) {
@@ -238,7 +241,7 @@ fn rest(
         for (class, mut parts) in groups {
             let seen: usize = parts.values().map(Vec::len).sum();
             let size = sizes.get(&class).copied().unwrap_or(seen);
-            // Those that were not looked at are as they were, and keep the number.
+            // Members that were not examined are unchanged and keep the number.
             let stays = if seen < size {
                 held.get(&class).cloned()
             } else {
@@ -272,13 +275,14 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use super::*;
-    use crate::drift::Version;
+    use crate::drift::ContractVersion;
 
     fn same(old: &str, new: &str) -> bool {
-        let version = |text| Version::from_texts(&[("a.json", "", text)]).unwrap();
+        let version = |text| ContractVersion::from_strings(&[("a.json", "", text)]).unwrap();
         let (old, new) = (version(old), version(new));
-        let root = |version: &Version| version.graph.ids().take(1).collect::<Vec<_>>();
-        Identity::of(&Sides::of(&old, &new)).same(&root(&old), &root(&new))
+        let root = |version: &ContractVersion| version.graph.ids().take(1).collect::<Vec<_>>();
+        SchemaIdentity::from_sides(&SchemaVersions::from_versions(&old, &new))
+            .is_identical(&root(&old), &root(&new))
     }
 
     #[test]
@@ -289,7 +293,7 @@ mod tests {
         assert!(!same(tree, &tree.replace("\"a\"", "\"b\"")));
         assert!(!same(tree, &tree.replace("maxLength", "minLength")));
         assert!(!same(r#"{"x-a":1}"#, r#"{"x-a":2}"#));
-        // Where a definition stands is nobody's business.
+        // The location of a definition is irrelevant.
         let moved =
             |name: &str| format!(r##"{{"$ref":"#/$defs/{name}","$defs":{{"{name}":{{"minimum":1}}}}}}"##);
         assert!(same(&moved("a"), &moved("b")));

@@ -1,30 +1,30 @@
-//! Media types of two versions: which of them are one, however they are written.
+//! Matches media types of two versions regardless of their spelling.
 
 use std::collections::BTreeMap;
 
 use crate::api::MediaType;
 
-/// What tells a media type from others: type and subtype, and parameters.
-pub(super) type Meaning = (String, BTreeMap<String, String>);
+/// The identity of a media type: type and subtype, and parameters.
+pub(super) type MediaTypeKey = (String, BTreeMap<String, String>);
 
-/// The entry that a name means among others: the same text, else what says the same.
-pub(super) fn find<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType> {
+/// Returns the entry for a media type: with the same name, else with the same key.
+pub(super) fn find_equivalent<'g>(all: &'g [MediaType], name: &str) -> Option<&'g MediaType> {
     let literal = all.iter().find(|media| media.name.eq_ignore_ascii_case(name));
     literal.or_else(|| {
-        let wanted = meaning(name);
-        all.iter().find(|media| meaning(&media.name) == wanted)
+        let wanted = media_type_key(name);
+        all.iter().find(|media| media_type_key(&media.name) == wanted)
     })
 }
 
-/// Type and subtype, which have no case, and the parameters that tell types apart. `charset` tells
-/// nothing of JSON (RFC 8259, 11), and UTF-8 is what texts are in where nothing else is said.
-pub(super) fn meaning(name: &str) -> Meaning {
-    let essence = contract_runtime::media::MediaType::of(name);
+/// Returns type and subtype in lower case, and the significant parameters. `charset` has no meaning for
+/// JSON (RFC 8259, 11), and UTF-8 is the default for other types.
+pub(super) fn media_type_key(name: &str) -> MediaTypeKey {
+    let essence = contract_runtime::media_type::MediaType::parse(name);
     let parameters = essence.parameters().filter_map(|(key, value)| {
         let key = key.to_ascii_lowercase();
-        let said = key != "charset" || !(essence.is_json() || value.eq_ignore_ascii_case("utf-8"));
+        let is_significant = key != "charset" || !(essence.is_json() || value.eq_ignore_ascii_case("utf-8"));
         let value = if key == "charset" { value.to_ascii_lowercase() } else { value.into_owned() };
-        said.then_some((key, value))
+        is_significant.then_some((key, value))
     });
     let parameters = parameters.collect();
     (essence.essence().trim().to_ascii_lowercase(), parameters)
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn spellings_of_one_type_are_one() {
         let check = |one: &str, other: &str, same: bool| {
-            assert_eq!(meaning(one) == meaning(other), same, "{one} {other}");
+            assert_eq!(media_type_key(one) == media_type_key(other), same, "{one} {other}");
         };
         check("application/json", "application/json; charset=utf-8", true);
         check("application/json;charset=latin1", "Application/JSON", true);

@@ -1,48 +1,64 @@
-//! Properties: declared, required, by pattern, undeclared.
+//! Compares objects: declared and required properties, patterns, undeclared properties.
 
 use super::{
-    finding::{Comparer, Facet, Pair, place},
-    flat::{Closing, Flat},
-    rules::{self, Rule},
-    subject::{Step, Subject, Use},
+    comparison::{Comparison, SchemaPair, flattened_place},
+    flattened::{ClosedNames, FlattenedSchema},
+    rules::{self, DriftRule},
+    site::{ComparisonSite, StepKind, ValueUse},
+    verdicts::KeywordFacet,
 };
 use crate::{
-    schema::{SchemaId, Types, keywords::Keyword},
-    tree::{Place, escape},
+    schema::{SchemaId, TypeSet, keywords::Keyword},
+    tree::{DocumentLocation, escape_token},
 };
 
-const CLOSING: &[Keyword] = &[
+const CLOSING_KEYWORDS: &[Keyword] = &[
     Keyword::AdditionalProperties,
     Keyword::UnevaluatedProperties,
     Keyword::Properties,
     Keyword::PatternProperties,
 ];
 
-const MEMBERS: &[Keyword] = &[Keyword::Properties, Keyword::PatternProperties, Keyword::AdditionalProperties];
+const PROPERTY_KEYWORDS: &[Keyword] =
+    &[Keyword::Properties, Keyword::PatternProperties, Keyword::AdditionalProperties];
 
-impl<'g> Comparer<'g> {
-    /// Compares two objects.
-    pub(super) fn objects(&mut self, pair: &Pair<'g>) {
-        let mut names = pair.old.declared();
-        for name in pair.new.declared() {
+/// Compares two objects.
+pub(super) struct ObjectComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+impl<'c, 'g> ObjectComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
+    }
+
+    pub(super) fn compare_objects(&mut self) {
+        let pair = self.pair;
+        let mut names = pair.old.declared_names();
+        for name in pair.new.declared_names() {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
         for name in &names {
-            match (pair.old.declares(name), pair.new.declares(name)) {
+            match (pair.old.declares_property(name), pair.new.declares_property(name)) {
                 (true, true) => {
-                    self.requirement(pair, name);
-                    let (old, new) = (pair.old.applicable(name), pair.new.applicable(name));
-                    let at = pair.at.step(Step::Member, &escape(name));
-                    let idle = [&pair.old, &pair.new].map(|flat| flat.does_without(name, at.usage));
-                    self.pair(&old, &new, &if idle == [true; 2] { at.harmless() } else { at });
+                    self.compare_required(name);
+                    let (old, new) = (pair.old.property_schemas(name), pair.new.property_schemas(name));
+                    let at = pair.site.below(StepKind::Member, &escape_token(name));
+                    let idle = [&pair.old, &pair.new].map(|flat| flat.is_never_sent(name, at.value_use));
+                    self.comparison.compare_schemas(
+                        &old,
+                        &new,
+                        &if idle == [true; 2] { at.with_harmless_differences() } else { at },
+                    );
                 }
-                (false, _) => self.added(pair, name),
-                (true, false) => self.removed(pair, name),
+                (false, _) => self.compare_added_property(name),
+                (true, false) => self.compare_removed_property(name),
             }
         }
-        let undeclared = |flat: &Flat<'g>| {
+        let undeclared = |flat: &FlattenedSchema<'g>| {
             let all = flat.schemas().flat_map(|schema| &schema.required).map(String::as_str);
             all.filter(|name| !names.contains(name)).collect::<Vec<_>>()
         };
@@ -55,135 +71,183 @@ impl<'g> Comparer<'g> {
         required.sort_unstable();
         required.dedup();
         for name in required {
-            self.requirement(pair, name);
+            self.compare_required(name);
         }
-        self.patterned(pair);
-        self.others(pair);
-        let names =
-            |flat: &Flat<'g>| flat.schemas().filter_map(|schema| schema.property_names).collect::<Vec<_>>();
+        self.compare_pattern_properties();
+        self.compare_undeclared();
+        let names = |flat: &FlattenedSchema<'g>| {
+            flat.schemas().filter_map(|schema| schema.property_names).collect::<Vec<_>>()
+        };
         let (old, new) = (names(&pair.old), names(&pair.new));
         if !old.is_empty() || !new.is_empty() {
-            // Names are strings, whatever is asked of them.
-            self.pair(&old, &new, &pair.at.step(Step::Part, "{names}").within(Types::STRING));
+            // Property names are always strings.
+            self.comparison.compare_schemas(
+                &old,
+                &new,
+                &pair.site.below(StepKind::Part, "{names}").restricted_to(TypeSet::STRING),
+            );
         }
     }
 
-    fn requirement(&mut self, pair: &Pair<'g>, name: &str) {
-        let usage = pair.at.usage;
-        let (old, new) = (pair.old.needs(name, usage), pair.new.needs(name, usage));
+    fn compare_required(&mut self, name: &str) {
+        let pair = self.pair;
+        let usage = pair.site.value_use;
+        let (old, new) =
+            (pair.old.requires_in_direction(name, usage), pair.new.requires_in_direction(name, usage));
         let (rule, message) = match (old, new) {
             (false, true) => {
-                // One direction asked for it alone, in the words of OpenAPI 3.0.
-                let why = if pair.old.requires(name) { " whatever the direction" } else { "" };
+                // OpenAPI 3.0 requires it in one direction only.
+                let why = if pair.old.requires_property(name) { " in both directions" } else { "" };
                 (rules::PROPERTY_REQUIRED, format!("`{name}` is required{why}"))
             }
             (true, false) => (rules::PROPERTY_OPTIONAL, format!("`{name}` may be missing")),
             _ => return,
         };
-        let at = pair.at.step(Step::Member, &escape(name));
-        let places = (own(&pair.old, name), own(&pair.new, name));
-        self.asked(rule, pair, (name, &at), places, message);
+        let at = pair.site.below(StepKind::Member, &escape_token(name));
+        let places = (property_place(&pair.old, name), property_place(&pair.new, name));
+        self.report_requirement(rule, (name, &at), places, message);
     }
 
-    /// A member that is asked for, or no longer is. Where `required` says so on both sides, the direction
-    /// does, and no judge of values knows of directions.
-    fn asked(
+    /// Reports a property that became required or optional. If `required` lists it on both sides, only the
+    /// direction differs, which no proof can judge.
+    fn report_requirement(
         &mut self,
-        rule: &'static Rule,
-        pair: &Pair<'g>,
-        (name, at): (&str, &Subject),
-        places: (Option<&Place>, Option<&Place>),
+        rule: &'static DriftRule,
+        (name, at): (&str, &ComparisonSite),
+        places: (Option<&DocumentLocation>, Option<&DocumentLocation>),
         message: String,
     ) {
-        if pair.old.requires(name) == pair.new.requires(name) {
-            self.note_at(rule, at, places, message);
+        let pair = self.pair;
+        if pair.old.requires_property(name) == pair.new.requires_property(name) {
+            self.comparison.report_change_at(rule, at, places, message);
         } else {
-            self.set_at(rule, pair, at, places, message, Facet::of(&[Keyword::Required]));
+            self.comparison.report_restriction_at(
+                rule,
+                pair,
+                at,
+                places,
+                message,
+                KeywordFacet::new(&[Keyword::Required]),
+            );
         }
     }
 
-    fn added(&mut self, pair: &Pair<'g>, name: &str) {
-        let at = member(pair, name);
-        let places = (place(&pair.old), own(&pair.new, name));
-        let asked = pair.old.needs(name, at.usage);
-        let is_asked = pair.new.needs(name, at.usage);
-        // Some forms may take other values of it.
-        let sometimes = pair.old.knows_sometimes(name) && demanded(&pair.new, name);
-        if is_asked && !asked {
+    fn compare_added_property(&mut self, name: &str) {
+        let pair = self.pair;
+        let at = property_site(pair, name);
+        let places = (flattened_place(&pair.old), property_place(&pair.new, name));
+        let was_required = pair.old.requires_in_direction(name, at.value_use);
+        let is_required = pair.new.requires_in_direction(name, at.value_use);
+        // Branches may accept other values of the property.
+        let sometimes = pair.old.mentions_conditionally(name) && is_restricted_property(&pair.new, name);
+        if is_required && !was_required {
             let message = format!("`{name}` is new and required");
-            self.asked(rules::PROPERTY_ADDED_REQUIRED, pair, (name, &at), places, message);
-        } else if asked && !is_asked {
-            self.requirement(pair, name);
-        } else if pair.old.closed_for(name) {
-            let message = format!("`{name}` is new where nothing undeclared was allowed");
-            self.set_at(rules::PROPERTY_ADDED_CLOSED, pair, &at, places, message, Facet::of(CLOSING));
+            self.report_requirement(rules::PROPERTY_ADDED_REQUIRED, (name, &at), places, message);
+        } else if was_required && !is_required {
+            self.compare_required(name);
+        } else if pair.old.is_closed_for(name) {
+            let message = format!("`{name}` is new in an object that allowed no undeclared properties");
+            self.comparison.report_restriction_at(
+                rules::PROPERTY_ADDED_CLOSED,
+                pair,
+                &at,
+                places,
+                message,
+                KeywordFacet::new(CLOSING_KEYWORDS),
+            );
         } else if !sometimes {
-            self.note_at(rules::PROPERTY_ADDED, &at, places, format!("`{name}` is new and optional"));
+            self.comparison.report_change_at(
+                rules::PROPERTY_ADDED,
+                &at,
+                places,
+                format!("`{name}` is new and optional"),
+            );
         }
         if sometimes {
-            let message = format!("`{name}` is declared for all forms, was for some");
-            let facet = Facet::of(MEMBERS);
-            self.set_at(rules::PROPERTY_DECLARED_ALWAYS, pair, &at, places, message, facet);
+            let message = format!("`{name}` is declared for all branches, was declared for some");
+            let facet = KeywordFacet::new(PROPERTY_KEYWORDS);
+            self.comparison.report_restriction_at(
+                rules::PROPERTY_DECLARED_ALWAYS,
+                pair,
+                &at,
+                places,
+                message,
+                facet,
+            );
         }
-        // Names that were undeclared may have had a schema all the same.
-        let before = self.described(&pair.old, name);
+        // An undeclared property may have been restricted by a pattern or by `additionalProperties`.
+        let before = self.restricting_schemas(&pair.old, name);
         if !before.is_empty() {
-            let after = pair.new.applicable(name);
-            self.pair(&before, &after, &at);
+            let after = pair.new.property_schemas(name);
+            self.comparison.compare_schemas(&before, &after, &at);
         }
     }
 
-    fn removed(&mut self, pair: &Pair<'g>, name: &str) {
-        let at = member(pair, name);
-        let after = self.described(&pair.new, name);
+    fn compare_removed_property(&mut self, name: &str) {
+        let pair = self.pair;
+        let at = property_site(pair, name);
+        let after = self.restricting_schemas(&pair.new, name);
         if !after.is_empty() {
-            self.requirement(pair, name);
-            let before = pair.old.applicable(name);
-            self.pair(&before, &after, &at);
+            self.compare_required(name);
+            let before = pair.old.property_schemas(name);
+            self.comparison.compare_schemas(&before, &after, &at);
             return;
         }
-        let places = (own(&pair.old, name), place(&pair.new));
-        if pair.new.knows_sometimes(name) && demanded(&pair.old, name) {
-            let message = format!("`{name}` is declared for some forms, was for all");
-            let facet = Facet::of(MEMBERS);
-            self.set_at(rules::PROPERTY_DECLARED_SOMETIMES, pair, &at, places, message, facet);
+        let places = (property_place(&pair.old, name), flattened_place(&pair.new));
+        if pair.new.mentions_conditionally(name) && is_restricted_property(&pair.old, name) {
+            let message = format!("`{name}` is declared for some branches, was declared for all");
+            let facet = KeywordFacet::new(PROPERTY_KEYWORDS);
+            self.comparison.report_restriction_at(
+                rules::PROPERTY_DECLARED_SOMETIMES,
+                pair,
+                &at,
+                places,
+                message,
+                facet,
+            );
             return;
         }
-        let before = Flat::of(pair.old.graph, &pair.old.applicable(name));
-        if before.any(|schema| schema.deprecated) {
-            self.note_at(
+        let before = FlattenedSchema::from_schemas(pair.old.graph, &pair.old.property_schemas(name));
+        if before.any_schema(|schema| schema.deprecated) {
+            self.comparison.report_change_at(
                 rules::PROPERTY_RESERVED_REMOVED,
                 &at,
                 places,
-                format!("the retired `{name}` is no longer declared"),
+                format!("the deprecated `{name}` is no longer declared"),
             );
-        } else if pair.old.requires(name) {
-            self.note_at(
+        } else if pair.old.requires_property(name) {
+            self.comparison.report_change_at(
                 rules::PROPERTY_REMOVED_REQUIRED,
                 &at,
                 places,
-                format!("`{name}`, which was required, is gone"),
+                format!("the required `{name}` is gone"),
             );
         } else {
-            self.note_at(rules::PROPERTY_REMOVED, &at, places, format!("the optional `{name}` is gone"));
+            self.comparison.report_change_at(
+                rules::PROPERTY_REMOVED,
+                &at,
+                places,
+                format!("the optional `{name}` is gone"),
+            );
         }
     }
 
-    /// What an undeclared name must satisfy, where that is more than being allowed or forbidden.
-    fn described(&self, flat: &Flat<'g>, name: &str) -> Vec<SchemaId> {
-        let mut ids = flat.applicable(name);
-        ids.retain(|id| flat.restricts(*id));
+    /// Returns the schemas of an undeclared property that restrict its values.
+    fn restricting_schemas(&self, flat: &FlattenedSchema<'g>, name: &str) -> Vec<SchemaId> {
+        let mut ids = flat.property_schemas(name);
+        ids.retain(|id| flat.is_restrictive(*id));
         ids
     }
 
-    fn patterned(&mut self, pair: &Pair<'g>) {
-        let all = |flat: &Flat<'g>| {
+    fn compare_pattern_properties(&mut self) {
+        let pair = self.pair;
+        let all = |flat: &FlattenedSchema<'g>| {
             flat.schemas().flat_map(|schema| &schema.pattern_properties).collect::<Vec<_>>()
         };
         let (old, new) = (all(&pair.old), all(&pair.new));
-        // A pattern of every text is about all names, as those of `others` are.
+        // A pattern that matches every name is compared by `compare_undeclared`.
         let programs = &pair.old.graph.programs;
-        let of_some = |(pattern, _): &&&(String, SchemaId)| !programs.matches_all(pattern);
+        let of_some = |(pattern, _): &&&(String, SchemaId)| !programs.matches_every_string(pattern);
         let mut patterns: Vec<(&String, &String)> = Vec::new();
         for (pattern, _) in old.iter().filter(of_some) {
             if !patterns.iter().any(|(known, _)| *known == pattern) {
@@ -195,84 +259,108 @@ impl<'g> Comparer<'g> {
                 continue;
             }
             // The same names in another spelling.
-            let gone = |known: &String| !new.iter().any(|(other, _)| other == known);
-            let same = |(known, _): &&mut (&String, &String)| gone(known) && programs.equal(known, pattern);
+            let is_removed = |known: &String| !new.iter().any(|(other, _)| other == known);
+            let same = |(known, _): &&mut (&String, &String)| {
+                is_removed(known) && programs.are_equal_patterns(known, pattern)
+            };
             match patterns.iter_mut().find(same) {
                 Some((known, other)) => {
                     *other = pattern;
                     let message =
-                        format!("the pattern of names is `{pattern}`, was `{known}`, which matches the same");
-                    self.note_of(rules::PATTERN_REWRITTEN, pair, Keyword::PatternProperties, message);
+                        format!("the name pattern is `{pattern}`, was `{known}`, and matches the same names");
+                    self.comparison.report_keyword_change(
+                        rules::PATTERN_REWRITTEN,
+                        pair,
+                        Keyword::PatternProperties,
+                        message,
+                    );
                 }
                 None => patterns.push((pattern, pattern)),
             }
         }
         for (pattern, renamed) in patterns {
-            // All patterns that match these names are asked for, wider ones too.
+            // All patterns that include these names apply to them.
             let described = |all: &[&(String, SchemaId)], pattern: &str| {
-                let holds = |(other, _): &&&(String, SchemaId)| programs.within(pattern, other);
+                let holds = |(other, _): &&&(String, SchemaId)| programs.is_included(pattern, other);
                 all.iter().filter(holds).map(|(_, id)| *id).collect::<Vec<_>>()
             };
             let (mut before, mut after) = (described(&old, pattern), described(&new, renamed));
-            let at = pair.at.step(Step::Member, &format!("{{{pattern}}}"));
-            let places = (place(&pair.old), place(&pair.new));
-            if before.is_empty() && pair.old.closed() {
-                let message = format!("names that match `{pattern}` are valid where nothing undeclared was");
-                let facet = Facet::of(CLOSING);
-                self.set_at(rules::PATTERN_PROPERTIES_ADDED, pair, &at, places, message, facet);
-            } else if after.is_empty() && pair.new.closed() {
+            let at = pair.site.below(StepKind::Member, &format!("{{{pattern}}}"));
+            let places = (flattened_place(&pair.old), flattened_place(&pair.new));
+            if before.is_empty() && pair.old.is_closed() {
+                let message =
+                    format!("names that match `{pattern}` are valid, undeclared names were refused");
+                let facet = KeywordFacet::new(CLOSING_KEYWORDS);
+                self.comparison.report_restriction_at(
+                    rules::PATTERN_PROPERTIES_ADDED,
+                    pair,
+                    &at,
+                    places,
+                    message,
+                    facet,
+                );
+            } else if after.is_empty() && pair.new.is_closed() {
                 let message = format!("names that match `{pattern}` are no longer valid");
-                let facet = Facet::of(CLOSING);
-                self.set_at(rules::PATTERN_PROPERTIES_REMOVED, pair, &at, places, message, facet);
+                let facet = KeywordFacet::new(CLOSING_KEYWORDS);
+                self.comparison.report_restriction_at(
+                    rules::PATTERN_PROPERTIES_REMOVED,
+                    pair,
+                    &at,
+                    places,
+                    message,
+                    facet,
+                );
             } else {
-                // Or treats such names as any other.
+                // One side treats these names as undeclared.
                 if before.is_empty() {
-                    before = pair.old.additional();
+                    before = pair.old.additional_schemas();
                 }
                 if after.is_empty() {
-                    after = pair.new.additional();
+                    after = pair.new.additional_schemas();
                 }
-                self.pair(&before, &after, &at);
+                self.comparison.compare_schemas(&before, &after, &at);
             }
         }
     }
 
-    fn others(&mut self, pair: &Pair<'g>) {
-        match (pair.old.closed(), pair.new.closed()) {
+    fn compare_undeclared(&mut self) {
+        let pair = self.pair;
+        match (pair.old.is_closed(), pair.new.is_closed()) {
             (false, true) => {
-                self.set(
+                self.comparison.report_restriction(
                     rules::OBJECT_CLOSED,
                     pair,
                     "undeclared properties are refused".to_owned(),
-                    Facet::of(CLOSING),
+                    KeywordFacet::new(CLOSING_KEYWORDS),
                 );
             }
             (true, false) => {
-                self.set(
+                self.comparison.report_restriction(
                     rules::OBJECT_OPENED,
                     pair,
                     "undeclared properties are valid".to_owned(),
-                    Facet::of(CLOSING),
+                    KeywordFacet::new(CLOSING_KEYWORDS),
                 );
             }
-            (true, true) => self.reclosed(pair),
+            (true, true) => self.compare_closed_names(),
             (false, false) => {
-                let (old, new) = (pair.old.additional(), pair.new.additional());
+                let (old, new) = (pair.old.additional_schemas(), pair.new.additional_schemas());
                 if !old.is_empty() || !new.is_empty() {
-                    self.pair(&old, &new, &pair.at.step(Step::Member, "{*}"));
+                    self.comparison.compare_schemas(&old, &new, &pair.site.below(StepKind::Member, "{*}"));
                 }
             }
         }
     }
 
-    /// Who closes an object, and what they see: names that are declared elsewhere are none that they know.
-    fn reclosed(&mut self, pair: &Pair<'g>) {
-        let closings = |flat: &Flat<'g>, other: &Flat<'g>| {
-            let mut all: Vec<Closing<'g>> = flat.closings().into_iter().collect();
-            // A member that is always declared, and only here, came or went, as did a pattern.
-            let is_own = |name: &str| flat.declares(name) && !other.offers(name);
-            let matches = |flat: &Flat<'g>, pattern: &str| {
-                flat.any(|schema| schema.pattern_properties.iter().any(|(known, _)| known == pattern))
+    /// Compares the names that schemas that forbid undeclared properties take as declared.
+    fn compare_closed_names(&mut self) {
+        let pair = self.pair;
+        let closings = |flat: &FlattenedSchema<'g>, other: &FlattenedSchema<'g>| {
+            let mut all: Vec<ClosedNames<'g>> = flat.closed_name_sets().into_iter().collect();
+            // Properties and patterns that only one side declares are reported elsewhere.
+            let is_own = |name: &str| flat.declares_property(name) && !other.may_declare(name);
+            let matches = |flat: &FlattenedSchema<'g>, pattern: &str| {
+                flat.any_schema(|schema| schema.pattern_properties.iter().any(|(known, _)| known == pattern))
             };
             for closing in &mut all {
                 closing.names.retain(|name| !is_own(name));
@@ -285,35 +373,37 @@ impl<'g> Comparer<'g> {
         if closings(&pair.old, &pair.new) == closings(&pair.new, &pair.old) {
             return;
         }
-        let facet = Facet::of(CLOSING);
-        let verdict = self.verdict(pair, pair.at.usage, &facet);
-        if verdict == Some(Ok(())) || verdict.is_none() && self.alike(pair) {
+        let facet = KeywordFacet::new(CLOSING_KEYWORDS);
+        let verdict = self.comparison.find_verdict(pair, pair.site.value_use, &facet);
+        if verdict == Some(Ok(())) || verdict.is_none() && self.comparison.is_proven_equivalent(pair) {
             return;
         }
-        let (rule, message) = match pair.at.usage {
-            Use::Read => {
-                (rules::OBJECT_OPENED, "properties are valid that were undeclared where it is closed")
+        let (rule, message) = match pair.site.value_use {
+            ValueUse::Read => {
+                (rules::OBJECT_OPENED, "properties are valid that a closed schema refused as undeclared")
             }
-            Use::Write => (rules::OBJECT_CLOSED, "properties are refused as undeclared where it is closed"),
+            ValueUse::Write => {
+                (rules::OBJECT_CLOSED, "properties are refused as undeclared by a closed schema")
+            }
         };
-        self.set_by(rule, pair, message.to_owned(), &facet, verdict);
+        self.comparison.report_with_verdict(rule, pair, message.to_owned(), &facet, verdict);
     }
 }
 
-/// Where a property stands.
-fn own<'g>(flat: &Flat<'g>, name: &str) -> Option<&'g Place> {
+/// Returns the place of a property, or of the object if it is not declared.
+fn property_place<'g>(flat: &FlattenedSchema<'g>, name: &str) -> Option<&'g DocumentLocation> {
     let declared = flat.schemas().flat_map(|schema| &schema.properties).find(|(other, _)| other == name);
-    declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| place(flat))
+    declared.map(|(_, id)| &flat.graph.schema(*id).place).or_else(|| flattened_place(flat))
 }
 
-/// A member; what nobody sends cannot be lost.
-fn member(pair: &Pair<'_>, name: &str) -> Subject {
-    let at = pair.at.step(Step::Member, &escape(name));
-    let giving = if at.usage == Use::Write { &pair.old } else { &pair.new };
-    if giving.does_without(name, at.usage) { at.harmless() } else { at }
+/// Returns the site of a property, marked as harmless if the property is never sent.
+fn property_site(pair: &SchemaPair<'_>, name: &str) -> ComparisonSite {
+    let at = pair.site.below(StepKind::Member, &escape_token(name));
+    let giving = if at.value_use == ValueUse::Write { &pair.old } else { &pair.new };
+    if giving.is_never_sent(name, at.value_use) { at.with_harmless_differences() } else { at }
 }
 
-/// Whether something is asked of a property, wherever it is declared.
-fn demanded(flat: &Flat<'_>, name: &str) -> bool {
-    flat.applicable(name).iter().any(|id| flat.demands(*id))
+/// Returns true if any schema can refuse values of a property.
+fn is_restricted_property(flat: &FlattenedSchema<'_>, name: &str) -> bool {
+    flat.property_schemas(name).iter().any(|id| flat.can_reject(*id))
 }

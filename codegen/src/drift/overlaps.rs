@@ -1,156 +1,211 @@
-//! What fits two forms of a `oneOf`, which refuses it.
+//! Compares values that match two branches of a `oneOf`, which refuses them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    directions::Schemas,
-    finding::{Comparer, Facet, Pair},
-    flat::{Flat, Union},
-    proof::Side,
-    rules::{self, Rule},
-    subject::Use,
+    branches::BranchMatch,
+    comparison::{Comparison, SchemaPair},
+    directions::VersionSchemas,
+    flattened::{FlattenedSchema, SchemaUnion},
+    proof::VersionSide,
+    rules::{self, DriftRule},
+    site::ValueUse,
+    verdicts::{GivenAndRefusing, KeywordFacet},
 };
-use crate::schema::{SchemaId, Types, keywords::Keyword};
+use crate::schema::{SchemaId, TypeSet, keywords::Keyword};
 
-/// More pairs of forms than this are not looked into.
-const MOST: usize = 200;
-/// And of more than this nobody asks whether it is plain that nothing fits both.
-const MOST_LOOKED_AT: usize = 200_000;
+/// The maximum number of pairs of branches that proofs are attempted for.
+const MAX_PROVED_PAIRS: usize = 200;
+/// The maximum number of pairs of branches that are checked for being disjoint.
+const MAX_SCREENED_PAIRS: usize = 200_000;
 
-impl<'g> Comparer<'g> {
-    /// One schema became one form of a `oneOf`, or was: what fits two forms is not valid there.
-    pub(super) fn overlap(&mut self, pair: &Pair<'g>, side: Side, union: Union<'g>) {
-        let (rule, usage, message) = match side {
-            Side::New => (rules::UNION_NARROWED, Use::Write, "what fits two forms of `oneOf` is not valid"),
-            Side::Old => (rules::UNION_WIDENED, Use::Read, "what fits two forms is valid without `oneOf`"),
+/// Compares the overlaps between branches of a pair.
+pub(super) struct OverlapComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+impl<'c, 'g> OverlapComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
+    }
+
+    /// Reports that values that match two branches became invalid, or valid, where a schema became one branch
+    /// of a `oneOf`.
+    pub(super) fn compare_overlap(&mut self, side: VersionSide, union: SchemaUnion<'g>) {
+        let pair = self.pair;
+        let (rule, value_use, message) = match side {
+            VersionSide::New => (
+                rules::UNION_NARROWED,
+                ValueUse::Write,
+                "values that match two branches of `oneOf` are not valid",
+            ),
+            VersionSide::Old => (
+                rules::UNION_WIDENED,
+                ValueUse::Read,
+                "values that match two branches are valid without `oneOf`",
+            ),
         };
-        if union.one && pair.at.usage == usage {
+        if union.one && pair.site.value_use == value_use {
             let all = union.branches.iter().copied().collect();
-            self.overlapping(rule, pair, side, &near(self.graph(side), union, &all), message);
+            self.report_overlap(
+                rule,
+                side,
+                &possibly_overlapping_pairs(self.comparison.graph(side), union, &all),
+                message,
+            );
         }
     }
 
-    /// Forms of a `oneOf` of one side that take more than those of the other, or that it does not have,
-    /// refuse what fits one form alone there.
-    pub(super) fn overlap_more(
+    /// Reports changes of values that match two branches because branches of a `oneOf` were added, removed or
+    /// widened.
+    pub(super) fn compare_branch_overlaps(
         &mut self,
-        pair: &Pair<'g>,
-        (side, union): (Side, Union<'g>),
-        matched: &[(SchemaId, SchemaId, String)],
-        more: &[SchemaId],
+        (side, union): (VersionSide, SchemaUnion<'g>),
+        matches: &[BranchMatch],
+        further: &[SchemaId],
     ) {
-        let (rule, usage, message) = match side {
-            Side::New => (
+        let pair = self.pair;
+        let (rule, value_use, message) = match side {
+            VersionSide::New => (
                 rules::UNION_NARROWED,
-                Use::Write,
-                "what fits two forms of `oneOf` is not valid, and more fits two",
+                ValueUse::Write,
+                "more values match two branches of `oneOf` and are not valid",
             ),
-            Side::Old => (
+            VersionSide::Old => (
                 rules::UNION_WIDENED,
-                Use::Read,
-                "what fits two forms of `oneOf` is not valid, and less fits two",
+                ValueUse::Read,
+                "fewer values match two branches of `oneOf`, the others are valid",
             ),
         };
-        if !union.one || pair.at.usage != usage {
+        if !union.one || pair.site.value_use != value_use {
             return;
         }
-        let own = |(before, after): (SchemaId, SchemaId)| if side == Side::New { after } else { before };
-        let changed: Vec<(SchemaId, SchemaId)> = matched
+        let own =
+            |(before, after): (SchemaId, SchemaId)| if side == VersionSide::New { after } else { before };
+        let changed: Vec<(SchemaId, SchemaId)> = matches
             .iter()
-            .map(|(before, after, _)| (*before, *after))
-            .filter(|(before, after)| !self.identity.same(&[*before], &[*after]))
+            .map(|each| (each.old, each.new))
+            .filter(|(before, after)| !self.comparison.identity().is_identical(&[*before], &[*after]))
             .collect();
-        let some: BTreeSet<SchemaId> = more.iter().copied().chain(changed.iter().copied().map(own)).collect();
-        let mut asked = near(self.graph(side), union, &some);
-        if asked.is_empty() {
+        let affected: BTreeSet<SchemaId> =
+            further.iter().copied().chain(changed.iter().copied().map(own)).collect();
+        let mut overlapping = possibly_overlapping_pairs(self.comparison.graph(side), union, &affected);
+        if overlapping.is_empty() {
             return;
         }
         let narrower: BTreeSet<SchemaId> =
-            changed.into_iter().filter(|both| !self.is_wider(pair, side, *both)).map(own).collect();
-        asked.retain(|forms| forms.iter().any(|form| some.contains(form) && !narrower.contains(form)));
-        self.overlapping(rule, pair, side, &asked, message);
+            changed.into_iter().filter(|both| !self.may_accept_more(side, *both)).map(own).collect();
+        overlapping
+            .retain(|pair| pair.iter().any(|branch| affected.contains(branch) && !narrower.contains(branch)));
+        self.report_overlap(rule, side, &overlapping, message);
     }
 
-    /// Whether the form of a side may take what that of the other refuses.
-    fn is_wider(&mut self, pair: &Pair<'g>, side: Side, (before, after): (SchemaId, SchemaId)) -> bool {
-        let (old, new) = ((Side::Old, &[before][..]), (Side::New, &[after][..]));
-        let (wide, narrow) = if side == Side::New { (new, old) } else { (old, new) };
-        let at = pair.at.clone().within(Types::ALL);
-        let verdict = match self.options.proofs {
-            true => self.judge((wide, narrow), &at, &Facet::of(Keyword::ALL)),
-            false => None,
-        };
+    /// Returns true if the branch of one side may accept values that the other branch refuses.
+    fn may_accept_more(&mut self, side: VersionSide, (before, after): (SchemaId, SchemaId)) -> bool {
+        let pair = self.pair;
+        let (old, new) = ((VersionSide::Old, &[before][..]), (VersionSide::New, &[after][..]));
+        let (wide, narrow) = if side == VersionSide::New { (new, old) } else { (old, new) };
+        let site = pair.site.clone().restricted_to(TypeSet::ALL);
+        let schemas = GivenAndRefusing { giving: wide, refusing: narrow };
+        let verdict = self.comparison.judge_values(schemas, &site, &KeywordFacet::new(Keyword::ALL));
         match (verdict, side) {
             (Some(verdict), _) => verdict.is_err(),
-            // Whoever reads it would meet what was refused.
-            (None, Side::New) => !self.reads(&[before], &[after]),
-            (None, Side::Old) => !self.same(&[before], &[after]),
+            // A new branch that the old one cannot read accepts more.
+            (None, VersionSide::New) => !self.comparison.can_read(&[before], &[after]),
+            (None, VersionSide::Old) => !self.comparison.has_no_difference(&[before], &[after]),
         }
     }
 
-    /// Looks for what the other side takes and fits two forms.
-    fn overlapping(
+    /// Searches for a value of the other side that matches two branches.
+    fn report_overlap(
         &mut self,
-        rule: &'static Rule,
-        pair: &Pair<'g>,
-        side: Side,
-        asked: &[[SchemaId; 2]],
+        rule: &'static DriftRule,
+        side: VersionSide,
+        overlapping: &[[SchemaId; 2]],
         message: &str,
     ) {
+        let pair = self.pair;
         let giving = match side {
-            Side::New => (Side::Old, pair.old_ids.as_slice()),
-            Side::Old => (Side::New, pair.new_ids.as_slice()),
+            VersionSide::New => (VersionSide::Old, pair.old_ids.as_slice()),
+            VersionSide::Old => (VersionSide::New, pair.new_ids.as_slice()),
         };
-        if asked.is_empty() {
+        if overlapping.is_empty() {
             return;
         }
-        let verdict = match self.options.proofs && asked.len() <= MOST {
-            true => self.prover(pair.at.usage).fits_two(giving, side, asked),
-            false => None,
-        };
-        if verdict == Some(Ok(())) || verdict.is_none() && self.alike(pair) {
+        let prover = self.comparison.enabled_prover(pair.site.value_use);
+        let prover = prover.filter(|_| overlapping.len() <= MAX_PROVED_PAIRS);
+        let verdict = prover.and_then(|prover| prover.prove_no_overlap(giving, side, overlapping));
+        if verdict == Some(Ok(())) || verdict.is_none() && self.comparison.is_proven_equivalent(pair) {
             return;
         }
-        self.set_by(rule, pair, message.to_owned(), &Facet::of(&[Keyword::OneOf]), verdict);
+        self.comparison.report_with_verdict(
+            rule,
+            pair,
+            message.to_owned(),
+            &KeywordFacet::new(&[Keyword::OneOf]),
+            verdict,
+        );
     }
 }
 
-/// Pairs of forms, one of them among some, of which it is not plain that nothing fits both.
-fn near<'g>(graph: &'g Schemas<'g>, union: Union<'_>, some: &BTreeSet<SchemaId>) -> Vec<[SchemaId; 2]> {
+/// Returns the pairs of branches that may overlap and contain at least one of some branches.
+fn possibly_overlapping_pairs<'g>(
+    graph: &'g VersionSchemas<'g>,
+    union: SchemaUnion<'_>,
+    some: &BTreeSet<SchemaId>,
+) -> Vec<[SchemaId; 2]> {
     let forms: Vec<(SchemaId, bool)> =
         union.branches.iter().map(|form| (*form, some.contains(form))).collect();
-    let pairs = forms.iter().enumerate().flat_map(|(at, (one, is_asked))| {
-        let others = forms.iter().skip(at + 1).filter(move |(_, other)| *is_asked || *other);
+    let pairs = forms.iter().enumerate().flat_map(|(at, (one, is_selected))| {
+        let others = forms.iter().skip(at + 1).filter(move |(_, other)| *is_selected || *other);
         others.map(move |(other, _)| [*one, *other])
     });
-    let mut asked: Vec<[SchemaId; 2]> = pairs.take(MOST_LOOKED_AT + 1).collect();
-    if !asked.is_empty() && asked.len() <= MOST_LOOKED_AT {
-        let flats: BTreeMap<SchemaId, Flat<'_>> =
-            union.branches.iter().map(|form| (*form, Flat::of(graph, &[*form]))).collect();
-        asked.retain(|[one, other]| match (flats.get(one), flats.get(other)) {
-            (Some(one), Some(other)) => !apart(graph, one, other),
+    let mut candidates: Vec<[SchemaId; 2]> = pairs.take(MAX_SCREENED_PAIRS + 1).collect();
+    if !candidates.is_empty() && candidates.len() <= MAX_SCREENED_PAIRS {
+        let flats: BTreeMap<SchemaId, FlattenedSchema<'_>> = union
+            .branches
+            .iter()
+            .map(|form| (*form, FlattenedSchema::from_schemas(graph, &[*form])))
+            .collect();
+        candidates.retain(|[one, other]| match (flats.get(one), flats.get(other)) {
+            (Some(one), Some(other)) => !is_disjoint(graph, one, other),
             _ => true,
         });
     }
-    asked
+    candidates
 }
 
-/// Whether it is plain that nothing fits two forms: by their types, their values, a member whose values
-/// tell them apart, or one that the one asks for and the other forbids.
-fn apart<'g>(graph: &'g Schemas<'g>, one: &Flat<'g>, other: &Flat<'g>) -> bool {
-    let common = one.types().and(other.types());
-    let disjoint = |one: &Flat<'_>, other: &Flat<'_>| match (one.values(), other.values()) {
+/// Returns true if two branches obviously share no value: by their types, by their listed values, by a
+/// property with different values, or by a property that one requires and the other forbids.
+fn is_disjoint<'g>(
+    graph: &'g VersionSchemas<'g>,
+    one: &FlattenedSchema<'g>,
+    other: &FlattenedSchema<'g>,
+) -> bool {
+    let common = one.types().intersection(other.types());
+    let disjoint = |one: &FlattenedSchema<'_>, other: &FlattenedSchema<'_>| match (
+        one.listed_values(),
+        other.listed_values(),
+    ) {
         (Some(some), Some(others)) => !some.iter().any(|value| others.contains(value)),
         _ => false,
     };
-    let member = |flat: &Flat<'g>, name: &str| Flat::of(graph, &flat.applicable(name));
-    let tells = |name: &&str| {
-        other.requires(name) && one.requires(name) && disjoint(&member(one, name), &member(other, name))
+    let member = |flat: &FlattenedSchema<'g>, name: &str| {
+        FlattenedSchema::from_schemas(graph, &flat.property_schemas(name))
     };
-    let forbids = |one: &Flat<'_>, other: &Flat<'_>| {
+    let distinguishes = |name: &&str| {
+        other.requires_property(name)
+            && one.requires_property(name)
+            && disjoint(&member(one, name), &member(other, name))
+    };
+    let forbids = |one: &FlattenedSchema<'_>, other: &FlattenedSchema<'_>| {
         let mut required = one.schemas().flat_map(|schema| &schema.required);
-        required.any(|name| other.applicable(name).iter().any(|id| graph.schema(*id).boolean == Some(false)))
+        required.any(|name| {
+            other.property_schemas(name).iter().any(|id| graph.schema(*id).boolean == Some(false))
+        })
     };
-    let by_member = || one.declared().iter().any(tells) || forbids(one, other) || forbids(other, one);
-    common.is_empty() || disjoint(one, other) || common == Types::OBJECT && by_member()
+    let by_member =
+        || one.declared_names().iter().any(distinguishes) || forbids(one, other) || forbids(other, one);
+    common.is_empty() || disjoint(one, other) || common == TypeSet::OBJECT && by_member()
 }

@@ -1,155 +1,183 @@
-//! Parameters, matched by place and name; placeholders of a path by their order.
+//! Compares parameters, matched by location and name; path parameters are matched by position.
 
 use super::{
-    finding::Comparer,
-    flat::Flat,
-    media::{Meaning, meaning},
-    operations::{Calls, list, template},
-    proof::Side,
-    rules,
-    subject::{Subject, Use},
+    comparison::Comparison,
+    findings::PlacePair,
+    flattened::FlattenedSchema,
+    media::{MediaTypeKey, media_type_key},
+    operations::{OperationPair, anonymous_path, optional_schema},
+    proof::VersionSide,
+    rules::{self, DriftRule},
+    site::{ComparisonSite, ValueUse},
 };
 use crate::{
     api::{Operation, Parameter, ParameterIn},
-    schema::Types,
+    schema::TypeSet,
 };
 
-impl<'g> Comparer<'g> {
-    /// Compares the parameters of an operation.
-    pub(super) fn parameters(&mut self, calls: &Calls<'g>) {
-        let Calls { old, new, answers, .. } = *calls;
-        let usage = answers.reversed();
-        let (done, preposition) = match usage {
-            Use::Write => ("read", "from"),
-            Use::Read => ("sent", "in"),
-        };
-        let placeholders = placeholders(old, new);
-        let mut left: Vec<&Parameter> = new.parameters.iter().collect();
-        let mut gone = Vec::new();
+/// Compares the parameters of an operation.
+pub(super) struct ParameterComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    operation: &'c OperationPair<'g>,
+}
+
+impl<'c, 'g> ParameterComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, operation: &'c OperationPair<'g>) -> Self {
+        Self { comparison, operation }
+    }
+
+    /// Matches the parameters and compares the pairs.
+    pub(super) fn compare_parameters(&mut self) {
+        let OperationPair { old, new, .. } = *self.operation;
+        let path_parameters = match_placeholders(old, new);
+        let mut added: Vec<&Parameter> = new.parameters.iter().collect();
+        let mut removed = Vec::new();
         for before in &old.parameters {
-            let name = placeholders
+            let renamed = path_parameters
                 .iter()
                 .find(|(was, _)| before.location == ParameterIn::Path && *was == before.name);
-            let name = name.map_or(before.name.as_str(), |(_, is)| *is);
-            let same = |after: &&Parameter| {
+            let name = renamed.map_or(before.name.as_str(), |(_, is)| *is);
+            let is_same = |after: &&Parameter| {
                 after.location == before.location && same_name(after.location, &after.name, name)
             };
-            match left.iter().position(same) {
-                Some(at) => {
-                    let after = left.remove(at);
-                    self.parameter(calls, before, after);
-                }
-                None => gone.push(before),
+            match added.iter().position(is_same) {
+                Some(index) => self.compare_parameter(before, added.remove(index)),
+                None => removed.push(before),
             }
         }
-        for before in gone {
-            let base = subject(calls, before);
-            // The same name elsewhere is the same parameter, moved.
-            if let Some(at) =
-                left.iter().position(|after| same_name(after.location, &after.name, &before.name))
-            {
-                let after = left.remove(at);
-                let message = format!(
-                    "`{}` is {done} {preposition} the {}, was {preposition} the {}",
-                    before.name,
-                    word(after.location),
-                    word(before.location)
-                );
-                self.both(rules::PARAMETER_MOVED, (Some(&before.place), Some(&after.place)), &base, message);
-                self.pair(&list(before.schema), &list(after.schema), &sent(calls, before, after));
-            } else {
-                let message = format!("`{}` is no longer {done}", before.name);
-                self.both(rules::PARAMETER_REMOVED, (Some(&before.place), Some(&new.place)), &base, message);
-            }
+        for before in removed {
+            // A parameter with the same name in another location has moved.
+            let has_same_name = |after: &&Parameter| same_name(after.location, &after.name, &before.name);
+            let moved = added.iter().position(has_same_name).map(|index| added.remove(index));
+            self.report_moved_or_removed(before, moved);
         }
-        for after in left {
-            let rule = if after.required {
-                rules::PARAMETER_ADDED_REQUIRED
-            } else {
-                rules::PARAMETER_ADDED_OPTIONAL
+        for after in added {
+            let (rule, kind) = match after.required {
+                true => (rules::PARAMETER_ADDED_REQUIRED, "required"),
+                false => (rules::PARAMETER_ADDED_OPTIONAL, "optional"),
             };
-            let kind = if after.required { "required" } else { "optional" };
             let message = format!("`{}` is new and {kind}", after.name);
-            self.both(rule, (Some(&old.place), Some(&after.place)), &subject(calls, after), message);
+            let places = (Some(&old.place), Some(&after.place));
+            self.report(rule, places, &parameter_label(self.operation, after), message);
         }
     }
 
-    fn parameter(&mut self, calls: &Calls<'g>, before: &'g Parameter, after: &'g Parameter) {
-        let base = subject(calls, after);
+    fn report(&mut self, rule: &'static DriftRule, places: PlacePair<'_>, subject: &str, message: String) {
+        self.operation.report(self.comparison, rule, places, subject, message);
+    }
+
+    fn report_moved_or_removed(&mut self, before: &'g Parameter, moved: Option<&'g Parameter>) {
+        let (verb, preposition) = match self.operation.request_use() {
+            ValueUse::Write => ("read", "from"),
+            ValueUse::Read => ("sent", "in"),
+        };
+        let subject = parameter_label(self.operation, before);
+        let Some(after) = moved else {
+            let places = (Some(&before.place), Some(&self.operation.new.place));
+            let message = format!("`{}` is no longer {verb}", before.name);
+            self.report(rules::PARAMETER_REMOVED, places, &subject, message);
+            return;
+        };
+        let message = format!(
+            "`{}` is {verb} {preposition} the {}, was {preposition} the {}",
+            before.name,
+            location_name(after.location),
+            location_name(before.location)
+        );
+        let places = (Some(&before.place), Some(&after.place));
+        self.report(rules::PARAMETER_MOVED, places, &subject, message);
+        self.compare_parameter_schemas(before, after);
+    }
+
+    fn compare_parameter_schemas(&mut self, before: &Parameter, after: &Parameter) {
+        let (old, new) = (optional_schema(before.schema), optional_schema(after.schema));
+        self.comparison.compare_schemas(&old, &new, &parameter_site(self.operation, before, after));
+    }
+
+    fn compare_parameter(&mut self, before: &'g Parameter, after: &'g Parameter) {
+        let subject = parameter_label(self.operation, after);
         let places = (Some(&before.place), Some(&after.place));
         if before.name != after.name && after.location == ParameterIn::Path {
-            let message = format!("the placeholder is called `{}`, was `{}`", after.name, before.name);
-            self.both(rules::PATH_PARAMETER_RENAMED, places, &base, message);
+            let message = format!("the path parameter is named `{}`, was `{}`", after.name, before.name);
+            self.report(rules::PATH_PARAMETER_RENAMED, places, &subject, message);
         }
         match (before.required, after.required) {
-            (false, true) => self.both(rules::PARAMETER_REQUIRED, places, &base, "it is required".to_owned()),
+            (false, true) => {
+                self.report(rules::PARAMETER_REQUIRED, places, &subject, "it is required".to_owned())
+            }
             (true, false) => {
-                self.both(rules::PARAMETER_OPTIONAL, places, &base, "it may be left out".to_owned())
+                self.report(rules::PARAMETER_OPTIONAL, places, &subject, "it is optional".to_owned())
             }
             _ => {}
         }
-        if written(before) != written(after) {
-            let plain = self.is_plain(before, after);
-            let (rule, message) = if wire(before, plain) == wire(after, plain) {
-                let message = "`style`, `explode` or `allowReserved` changed, what is sent is read as before";
+        if declared_style(before) != declared_style(after) {
+            let is_scalar = self.is_scalar_parameter(before, after);
+            let (rule, message) = if effective_style(before, is_scalar) == effective_style(after, is_scalar) {
+                let message =
+                    "`style`, `explode` or `allowReserved` changed, but values are decoded as before";
                 (rules::SERIALIZATION_REWRITTEN, message)
             } else {
                 let message = "`style`, `explode`, `allowReserved` or `content` changed";
                 (rules::PARAMETER_STYLE_CHANGED, message)
             };
-            self.both(rule, places, &base, message.to_owned());
+            self.report(rule, places, &subject, message.to_owned());
         }
         if before.location == ParameterIn::Query && before.allow_empty && !after.allow_empty {
-            let message = "it cannot be sent without a value any more".to_owned();
-            self.both(rules::PARAMETER_STYLE_CHANGED, places, &base, message);
+            let message = "an empty value is no longer allowed".to_owned();
+            self.report(rules::PARAMETER_STYLE_CHANGED, places, &subject, message);
         }
         if before.deprecated != after.deprecated {
             let message =
                 if after.deprecated { "it became deprecated" } else { "it is no longer deprecated" };
-            self.both(rules::PARAMETER_DEPRECATED, places, &base, message.to_owned());
+            self.report(rules::PARAMETER_DEPRECATED, places, &subject, message.to_owned());
         }
         if before.description != after.description {
-            self.both(rules::OPERATION_EDITORIAL, places, &base, "its description changed".to_owned());
+            self.report(rules::OPERATION_EDITORIAL, places, &subject, "its description changed".to_owned());
         }
-        self.pair(&list(before.schema), &list(after.schema), &sent(calls, before, after));
+        self.compare_parameter_schemas(before, after);
     }
 
-    /// Whether both versions of a parameter are plain texts, which no style joins.
-    fn is_plain(&self, before: &Parameter, after: &Parameter) -> bool {
-        let joined = Types::ARRAY.or(Types::OBJECT);
-        let is_plain =
-            |side, schema| Flat::of(self.graph(side), &list(schema)).types().and(joined).is_empty();
-        is_plain(Side::Old, before.schema) && is_plain(Side::New, after.schema)
+    /// Returns true if both versions of a parameter are scalars, which every style serializes alone.
+    fn is_scalar_parameter(&self, before: &Parameter, after: &Parameter) -> bool {
+        let joined = TypeSet::ARRAY.union(TypeSet::OBJECT);
+        let is_plain = |side, schema| {
+            FlattenedSchema::from_schemas(self.comparison.graph(side), &optional_schema(schema))
+                .types()
+                .intersection(joined)
+                .is_empty()
+        };
+        is_plain(VersionSide::Old, before.schema) && is_plain(VersionSide::New, after.schema)
     }
 }
 
-/// How a parameter says that it is written.
-fn written(parameter: &Parameter) -> (&str, bool, bool, Option<Meaning>) {
+/// Returns how a parameter declares its serialization.
+fn declared_style(parameter: &Parameter) -> (&str, bool, bool, Option<MediaTypeKey>) {
     let Parameter { style, explode, allow_reserved, content, .. } = parameter;
-    (style, *explode, *allow_reserved, content.as_deref().map(meaning))
+    (style, *explode, *allow_reserved, content.as_deref().map(media_type_key))
 }
 
-/// What of that is seen in what is sent. Names and values are decoded alike however much of them was
-/// escaped; a plain text is the same in every style of a query (OpenAPI 3.1, 4.8.12.4).
-fn wire(parameter: &Parameter, plain: bool) -> (&str, bool, Option<Meaning>) {
-    let (style, explode, _, content) = written(parameter);
+/// Returns the part of the serialization that affects the wire format. Percent-encoding does not matter,
+/// because names and values are decoded. Scalars are the same in every style of a query (OpenAPI 3.1,
+/// 4.8.12.4).
+fn effective_style(parameter: &Parameter, is_scalar: bool) -> (&str, bool, Option<MediaTypeKey>) {
+    let (style, explode, _, content) = declared_style(parameter);
     let in_query = matches!(style, "form" | "spaceDelimited" | "pipeDelimited");
-    let style = if plain && in_query { "form" } else { style };
-    // Of a plain text `matrix` and `label` join nothing either.
-    (style, explode && !plain, content)
+    let style = if is_scalar && in_query { "form" } else { style };
+    // A scalar has nothing to join in `matrix` and `label` either.
+    (style, explode && !is_scalar, content)
 }
 
-/// A parameter as what it is sent as.
-fn sent(calls: &Calls<'_>, before: &Parameter, after: &Parameter) -> Subject {
-    let at = Subject::new(subject(calls, after), calls.answers.reversed());
-    if before.content.is_none() && after.content.is_none() { at.sent_as_texts() } else { at }
+/// Returns the site of a parameter, with its wire encoding.
+fn parameter_site(operation: &OperationPair<'_>, before: &Parameter, after: &Parameter) -> ComparisonSite {
+    let at = ComparisonSite::new(parameter_label(operation, after), operation.request_use());
+    if before.content.is_none() && after.content.is_none() { at.with_string_members() } else { at }
 }
 
-fn subject(calls: &Calls<'_>, parameter: &Parameter) -> String {
-    format!("{} {} {}", calls.name(), word(parameter.location), parameter.name)
+fn parameter_label(operation: &OperationPair<'_>, parameter: &Parameter) -> String {
+    format!("{} {} {}", operation.label(), location_name(parameter.location), parameter.name)
 }
 
-const fn word(location: ParameterIn) -> &'static str {
+const fn location_name(location: ParameterIn) -> &'static str {
     match location {
         ParameterIn::Path => "path",
         ParameterIn::Query => "query",
@@ -159,18 +187,18 @@ const fn word(location: ParameterIn) -> &'static str {
     }
 }
 
-/// Names of headers have no case (RFC 9110, 5.1).
+/// Compares two names; header names are case-insensitive (RFC 9110, 5.1).
 fn same_name(location: ParameterIn, one: &str, other: &str) -> bool {
     one == other || (location == ParameterIn::Header && one.eq_ignore_ascii_case(other))
 }
 
-/// The placeholders of two paths by position: old, new. The names are not sent; where the paths do not
-/// have the same shape, those that both have are what they were.
-fn placeholders<'g>(old: &'g Operation, new: &'g Operation) -> Vec<(&'g str, &'g str)> {
+/// Matches the parameters of two paths by position, as (old, new). Their names are not sent. If the paths
+/// differ in shape, a parameter that both have is matched with itself.
+fn match_placeholders<'g>(old: &'g Operation, new: &'g Operation) -> Vec<(&'g str, &'g str)> {
     let names =
         |path: &'g str| path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).collect::<Vec<_>>();
     let (before, after) = (names(&old.path), names(&new.path));
-    let same_shape = template(&old.path) == template(&new.path);
+    let same_shape = anonymous_path(&old.path) == anonymous_path(&new.path);
     if before.len() != after.len() {
         return Vec::new();
     }

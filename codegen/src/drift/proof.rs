@@ -1,11 +1,11 @@
-//! Proofs and witnesses.
+//! Proofs and witnesses for differences that look breaking.
 //!
-//! Two questions are asked of a difference that looks breaking. Does everything that one side
-//! accepts pass the keywords that changed on the other (`canonical`, experimental)? Then it
-//! breaks nobody. Is there a value that one side accepts and those keywords refuse? Then it
-//! does, and the value is shown once the runtime's own tables, which generated code is checked
-//! by, say the same of it. Patterns and lengths of texts are decided by automata (`texts`).
-//! Whatever an engine cannot say leaves the cautious verdict.
+//! Two questions decide whether a difference breaks anything. Does every value that one side accepts satisfy
+//! the changed keywords of the other side (`canonical`, experimental)? Then the difference is harmless. Is
+//! there a value that one side accepts and those keywords refuse? Then it is breaking, and the value is
+//! reported as a witness, provided that the runtime's validator tables agree. Generated code is tested
+//! against the same tables. Automata decide patterns and lengths of strings (`strings`). If no engine can
+//! decide, the cautious level remains.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -17,345 +17,397 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::{
-    directions::{Schemas, Sides},
-    finding::Facet,
-    flat::Flat,
-    formats::{self, FORMATS},
-    subject::Use,
-    texts::{self, Decided},
+    directions::{SchemaVersions, VersionSchemas},
+    flattened::FlattenedSchema,
+    formats::{self, FORMAT_KEYWORDS},
+    site::ValueUse,
+    strings::{self, InclusionVerdict},
+    verdicts::KeywordFacet,
 };
 use crate::{
-    canonical::{Engine, Normal},
-    schema::{
-        Graph, SchemaId, Types,
-        document::{self, Writer, exact},
-        keywords::{Keyword, vocabulary},
-    },
-    tables::{Shelves, TablePlan, TableSet},
-    together::{
-        Conj,
-        sample::{self, Effort},
+    canonical::{CanonicalForm, ContainmentChecker},
+    conjunction::{
+        SchemaConjunction,
+        sample::{self, SampleEffort},
         type_of,
     },
+    schema::{
+        SchemaGraph, SchemaId, TypeSet,
+        document::{self, SchemaDocumentWriter, to_exact_value},
+        keywords::{Keyword, vocabulary},
+    },
+    tables::{TableArenas, TablePlan, TableSet},
 };
 
-/// Longer texts are no help, in bytes.
-const LONGEST: usize = 300;
-/// Of more pairs of forms than this each is looked into for a short time only.
-const MANY: usize = 20;
+/// The maximum length of a string in a witness, in bytes.
+const MAX_WITNESS_BYTES: usize = 300;
+/// The maximum number of pairs of branches that are sampled thoroughly.
+const MAX_THOROUGH_PAIRS: usize = 20;
 
-/// Which version.
+/// One of the two compared versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Side {
-    /// The old one.
+pub(super) enum VersionSide {
+    /// The old version.
     Old,
-    /// The new one.
+    /// The new version.
     New,
 }
 
-/// What was built from schemas of one side; `None` where that failed.
-type Known<T> = RefCell<HashMap<(Side, Vec<SchemaId>), Option<T>>>;
+/// Data derived from schemas of one side; `None` if the derivation failed.
+type SideCache<T> = RefCell<HashMap<(VersionSide, Vec<SchemaId>), Option<T>>>;
 
-/// Answers about both graphs, remembered.
-pub(super) struct Prover<'g> {
-    sides: &'g Sides<'g>,
-    engine: Engine,
-    old_writer: Writer<'g>,
-    new_writer: Writer<'g>,
-    wholes: Known<Normal>,
-    validators: Known<Validator>,
+/// Decides questions about the accepted values of both versions, and caches the results.
+pub(super) struct SchemaProver<'g> {
+    sides: &'g SchemaVersions<'g>,
+    engine: ContainmentChecker,
+    old_writer: SchemaDocumentWriter<'g>,
+    new_writer: SchemaDocumentWriter<'g>,
+    normal_forms: SideCache<CanonicalForm>,
+    validators: SideCache<Validator>,
     /// By the schemas of both sides.
-    equivalents: RefCell<HashMap<[Vec<SchemaId>; 2], bool>>,
-    old_tables: Built<'g>,
-    new_tables: Built<'g>,
+    equivalences: RefCell<HashMap<[Vec<SchemaId>; 2], bool>>,
+    old_tables: LazyTables<'g>,
+    new_tables: LazyTables<'g>,
 }
 
-/// What the tables of both sides stand on.
+/// The storage that the validator tables of both sides borrow from.
 #[derive(Default)]
-pub(super) struct Grounds<'g> {
-    old: Ground<'g>,
-    new: Ground<'g>,
+pub(super) struct TableStores<'g> {
+    old: TableStore<'g>,
+    new: TableStore<'g>,
 }
 
-/// What the tables of one side stand on.
+/// The storage that the validator tables of one side borrow from.
 #[derive(Default)]
-struct Ground<'g> {
+struct TableStore<'g> {
     plan: OnceCell<TablePlan>,
-    shelves: Shelves<'g>,
+    arenas: TableArenas<'g>,
 }
 
-/// The tables of one side, built when somebody asks them.
-struct Built<'g> {
-    ground: &'g Ground<'g>,
-    tables: OnceCell<TableSet<'g>>,
+/// The validator tables of one side, built at the first use.
+struct LazyTables<'g> {
+    store: &'g TableStore<'g>,
+    table_set: OnceCell<TableSet<'g>>,
 }
 
-impl<'g> Built<'g> {
-    fn tables(&self, graph: &'g Graph) -> &TableSet<'g> {
-        self.tables.get_or_init(|| {
-            let plan = self.ground.plan.get_or_init(|| TablePlan::of_graph(graph));
-            plan.build(graph, &self.ground.shelves)
+impl<'g> LazyTables<'g> {
+    fn get_tables(&self, graph: &'g SchemaGraph) -> &TableSet<'g> {
+        self.table_set.get_or_init(|| {
+            let plan = self.store.plan.get_or_init(|| TablePlan::from_graph(graph));
+            plan.build_tables(graph, &self.store.arenas)
         })
     }
 }
 
-/// `Ok`: nothing is lost. `Err`: something is, with a value if one was found.
-pub(super) type Verdict = Result<(), Option<Json>>;
+/// `Ok` if no value is refused, `Err` if one is, with an example if one was found.
+pub(super) type ProofVerdict = Result<(), Option<Json>>;
 
-impl<'g> Prover<'g> {
-    pub(super) fn new(sides: &'g Sides<'g>, grounds: &'g Grounds<'g>) -> Self {
-        let built = |ground| Built { ground, tables: OnceCell::new() };
+impl<'g> SchemaProver<'g> {
+    pub(super) fn new(sides: &'g SchemaVersions<'g>, grounds: &'g TableStores<'g>) -> Self {
+        let built = |ground| LazyTables { store: ground, table_set: OnceCell::new() };
         Self {
             sides,
-            engine: Engine::default(),
-            old_writer: Writer::new(sides.get(Side::Old), 'o'),
-            new_writer: Writer::new(sides.get(Side::New), 'n'),
-            wholes: RefCell::default(),
+            engine: ContainmentChecker::default(),
+            old_writer: SchemaDocumentWriter::new(sides.get(VersionSide::Old), 'o'),
+            new_writer: SchemaDocumentWriter::new(sides.get(VersionSide::New), 'n'),
+            normal_forms: RefCell::default(),
             validators: RefCell::default(),
-            equivalents: RefCell::default(),
+            equivalences: RefCell::default(),
             old_tables: built(&grounds.old),
             new_tables: built(&grounds.new),
         }
     }
 
-    pub(super) const fn graph(&self, side: Side) -> &'g Schemas<'g> {
+    pub(super) const fn graph(&self, side: VersionSide) -> &'g VersionSchemas<'g> {
         self.sides.get(side)
     }
 
-    /// Whether the runtime accepts a value by all of some schemas.
-    pub(super) fn accepts(&self, side: Side, ids: &[SchemaId], value: &Json) -> bool {
+    /// Returns true if the runtime accepts a value by all of some schemas.
+    pub(super) fn accepts_value(&self, side: VersionSide, ids: &[SchemaId], value: &Json) -> bool {
         let tables = match side {
-            Side::Old => &self.old_tables,
-            Side::New => &self.new_tables,
+            VersionSide::Old => &self.old_tables,
+            VersionSide::New => &self.new_tables,
         };
-        let tables = tables.tables(self.graph(side));
-        self.graph(side).of_place(ids).iter().all(|id| tables.is_valid(*id, value))
+        let tables = tables.get_tables(self.graph(side));
+        self.graph(side).without_nested_parts(ids).iter().all(|id| tables.is_valid(*id, value))
     }
 
-    const fn writer(&self, side: Side) -> &Writer<'g> {
+    const fn document_writer(&self, side: VersionSide) -> &SchemaDocumentWriter<'g> {
         match side {
-            Side::Old => &self.old_writer,
-            Side::New => &self.new_writer,
+            VersionSide::Old => &self.old_writer,
+            VersionSide::New => &self.new_writer,
         }
     }
 
-    /// Whether the texts of one side pass the keywords about texts of the other.
-    pub(super) fn texts(&self, given: &Flat<'g>, taken: &Flat<'g>, keywords: &[Keyword]) -> Decided {
-        given.graph.programs.decide(given, taken, keywords)
-    }
-
-    /// Whether two patterns match the same texts; `false` when nobody knows.
-    pub(super) fn same_texts(&self, one: &str, other: &str) -> bool {
-        self.graph(Side::Old).programs.equal(one, other)
-    }
-
-    /// Whether all that `giving` accepts of some types passes the facet's keywords of `refusing`;
-    /// `None` when nobody knows.
-    pub(super) fn judge(
+    /// Decides whether the strings of one side satisfy the string keywords of the other.
+    pub(super) fn decide_strings(
         &self,
-        (giving, given): (Side, &[SchemaId]),
-        (refusing, refuser): (Side, &[SchemaId]),
-        within: Types,
-        facet: &Facet,
-    ) -> Option<Verdict> {
-        let mut tries = facet.tries.clone();
-        if texts::about_texts(facet.keywords) {
-            let flat = |side: Side, ids: &[SchemaId]| Flat::of(self.graph(side), ids);
-            match self.texts(&flat(giving, given), &flat(refusing, refuser), facet.keywords) {
-                Decided::Holds => return Some(Ok(())),
-                Decided::Fails(text) if text.len() <= LONGEST => tries.insert(0, Json::String(text)),
-                Decided::Fails(_) | Decided::Unknown(_) => {}
+        given: &FlattenedSchema<'g>,
+        accepting: &FlattenedSchema<'g>,
+        keywords: &[Keyword],
+    ) -> InclusionVerdict {
+        given.graph.programs.decide_inclusion(given, accepting, keywords)
+    }
+
+    /// Returns true if two patterns are known to match the same strings.
+    pub(super) fn matches_same_strings(&self, one: &str, other: &str) -> bool {
+        self.graph(VersionSide::Old).programs.are_equal_patterns(one, other)
+    }
+
+    /// Decides whether every value of some types that the giving side accepts satisfies the facet's keywords
+    /// of the refusing side. Returns `None` if that is unknown.
+    pub(super) fn prove_accepted(
+        &self,
+        (giving, given): (VersionSide, &[SchemaId]),
+        (refusing, refuser): (VersionSide, &[SchemaId]),
+        within: TypeSet,
+        facet: &KeywordFacet,
+    ) -> Option<ProofVerdict> {
+        let mut tries = facet.candidates.clone();
+        if strings::are_string_keywords(facet.keywords) {
+            let flat =
+                |side: VersionSide, ids: &[SchemaId]| FlattenedSchema::from_schemas(self.graph(side), ids);
+            match self.decide_strings(&flat(giving, given), &flat(refusing, refuser), facet.keywords) {
+                InclusionVerdict::Holds => return Some(Ok(())),
+                InclusionVerdict::Fails(text) if text.len() <= MAX_WITNESS_BYTES => {
+                    tries.insert(0, Json::String(text))
+                }
+                InclusionVerdict::Fails(_) | InclusionVerdict::Unknown(_) => {}
             }
         }
-        let barrier = self.barrier((refusing, refuser), facet)?;
-        let conj = Conj::all(given.iter().copied()).within(within);
+        let barrier = self.keywords_document((refusing, refuser), facet)?;
+        let conj = SchemaConjunction::from_schemas(given.iter().copied()).within(within);
         let witness = |values: Vec<Json>| {
             let fitting = values.into_iter().filter(|value| within.contains(type_of(value)));
-            self.witness((giving, given), (refusing, refuser), &barrier, fitting)
+            self.find_witness((giving, given), (refusing, refuser), &barrier, fitting)
         };
-        if let Some(found) = witness(tries).or_else(|| witness(self.samples(giving, &conj))) {
+        if let Some(found) = witness(tries).or_else(|| witness(self.sample_values(giving, &conj))) {
             return Some(Err(Some(found)));
         }
-        if facet.keywords == FORMATS {
-            // The engine knows no format that is a kind of another one.
-            let flat = |side: Side, ids: &[SchemaId]| Flat::of(self.graph(side), ids);
-            return formats::holds(&flat(giving, given), &flat(refusing, refuser)).then_some(Ok(()));
+        if facet.keywords == FORMAT_KEYWORDS {
+            // The engine does not know that one format may include another.
+            let flat =
+                |side: VersionSide, ids: &[SchemaId]| FlattenedSchema::from_schemas(self.graph(side), ids);
+            return formats::implies_formats_of(&flat(giving, given), &flat(refusing, refuser))
+                .then_some(Ok(()));
         }
-        // What is given has certain types only, and the engine decides a typed barrier more often.
-        let types = Flat::of(self.graph(giving), given).types().and(within);
-        let barrier = self.engine.read(document::typed(barrier, types))?;
-        let whole = || self.engine.read(document::typed(self.writer(giving).whole(given)?, within));
-        let wholes = &mut *self.wholes.borrow_mut();
-        // Where not all types can be is asked of few places, each time anew.
-        let own = if within == Types::ALL { None } else { Some(whole()?) };
+        // The given values have certain types only, and the engine decides a typed schema more often.
+        let types = FlattenedSchema::from_schemas(self.graph(giving), given).types().intersection(within);
+        let barrier = self.engine.canonicalize(document::restrict_types(barrier, types))?;
+        let whole = || {
+            self.engine.canonicalize(document::restrict_types(
+                self.document_writer(giving).write_conjunction(given)?,
+                within,
+            ))
+        };
+        let wholes = &mut *self.normal_forms.borrow_mut();
+        // Restricted types are rare, so their normal form is not cached.
+        let own = if within == TypeSet::ALL { None } else { Some(whole()?) };
         let whole = match &own {
             Some(whole) => whole,
             None => wholes.entry((giving, given.to_vec())).or_insert_with(whole).as_ref()?,
         };
-        let covers = self.engine.covers(&barrier, whole)?;
+        let covers = self.engine.check_coverage(&barrier, whole)?;
         Some(if covers { Ok(()) } else { Err(None) })
     }
 
-    /// A value to try that `giving` accepts and a facet's keywords of `refusing` refuse.
-    pub(super) fn tried(
+    /// Returns a candidate that the giving side accepts and the facet's keywords of the refusing side refuse.
+    pub(super) fn find_refused_candidate(
         &self,
-        given: (Side, &[SchemaId]),
-        refuser: (Side, &[SchemaId]),
-        within: Types,
-        facet: &Facet,
+        given: (VersionSide, &[SchemaId]),
+        refuser: (VersionSide, &[SchemaId]),
+        within: TypeSet,
+        facet: &KeywordFacet,
     ) -> Option<Json> {
-        let barrier = self.barrier(refuser, facet)?;
-        let fitting = facet.tries.iter().filter(|value| within.contains(type_of(value)));
-        self.witness(given, refuser, &barrier, fitting.cloned())
+        let barrier = self.keywords_document(refuser, facet)?;
+        let fitting = facet.candidates.iter().filter(|value| within.contains(type_of(value)));
+        self.find_witness(given, refuser, &barrier, fitting.cloned())
     }
 
-    /// The keywords of a facet alone, as they stand in some schemas.
-    fn barrier(&self, (refusing, refuser): (Side, &[SchemaId]), facet: &Facet) -> Option<Value> {
-        let writer = self.writer(refusing);
-        let refuser = &*self.graph(refusing).of_place(refuser);
-        // What is unevaluated depends on everything beside it.
-        let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
-            && refuser.iter().any(|id| writer.looks_around(*id));
-        if spread { writer.whole(refuser) } else { writer.only(refuser, facet.keywords) }
-    }
-
-    /// Whether nothing that `giving` accepts fits both schemas of a pair of the other side; `None` when
-    /// nobody knows.
-    pub(super) fn fits_two(
+    /// Builds a document with only the keywords of a facet, taken from some schemas.
+    fn keywords_document(
         &self,
-        (giving, given): (Side, &[SchemaId]),
-        side: Side,
+        (refusing, refuser): (VersionSide, &[SchemaId]),
+        facet: &KeywordFacet,
+    ) -> Option<Value> {
+        let writer = self.document_writer(refusing);
+        let refuser = &*self.graph(refusing).without_nested_parts(refuser);
+        // `unevaluated…` depends on all sibling keywords.
+        let spread = facet.keywords.iter().any(|keyword| keyword.vocabulary() == vocabulary::UNEVALUATED)
+            && refuser.iter().any(|id| writer.has_unevaluated_keywords(*id));
+        if spread {
+            writer.write_conjunction(refuser)
+        } else {
+            writer.write_keywords(refuser, facet.keywords)
+        }
+    }
+
+    /// Decides whether no value that one side gives matches both branches of a pair of the other side.
+    /// Returns `None` if that is unknown.
+    pub(super) fn prove_no_overlap(
+        &self,
+        (giving, given): (VersionSide, &[SchemaId]),
+        side: VersionSide,
         pairs: &[[SchemaId; 2]],
-    ) -> Option<Verdict> {
-        let writer = self.writer(side);
-        let whole = validator(&self.writer(giving).whole(given)?);
-        let effort = if pairs.len() > MANY { Effort::Quick } else { Effort::Thorough };
+    ) -> Option<ProofVerdict> {
+        let writer = self.document_writer(side);
+        let whole = build_validator(&self.document_writer(giving).write_conjunction(given)?);
+        let effort =
+            if pairs.len() > MAX_THOROUGH_PAIRS { SampleEffort::Quick } else { SampleEffort::Thorough };
         for both in pairs {
-            let tells = |value: &Json| self.accepts(giving, given, value) && self.accepts(side, both, value);
-            let shows = |value: &Json| {
-                let fits = || validator(&writer.whole(both)?);
-                let (Some(value), Some(whole), Some(fits)) = (exact(value), &whole, fits()) else {
+            let distinguishes = |value: &Json| {
+                self.accepts_value(giving, given, value) && self.accepts_value(side, both, value)
+            };
+            let is_confirmed = |value: &Json| {
+                let fits = || build_validator(&writer.write_conjunction(both)?);
+                let (Some(value), Some(whole), Some(fits)) = (to_exact_value(value), &whole, fits()) else {
                     return false;
                 };
                 whole.is_valid(&value) && fits.is_valid(&value)
             };
-            let mut samples = self.sampled(side, &Conj::all(*both), effort).into_iter();
-            if let Some(found) = samples.find(|value| tells(value) && shows(value)) {
+            let mut samples =
+                self.sample_with_effort(side, &SchemaConjunction::from_schemas(*both), effort).into_iter();
+            if let Some(found) = samples.find(|value| distinguishes(value) && is_confirmed(value)) {
                 return Some(Err(Some(found)));
             }
         }
-        let whole = self.engine.read(self.writer(giving).whole(given)?)?;
+        let whole = self.engine.canonicalize(self.document_writer(giving).write_conjunction(given)?)?;
         for both in pairs {
-            let apart = self.engine.read(writer.never_together(both)?)?;
-            if !self.engine.covers(&apart, &whole)? {
+            let apart = self.engine.canonicalize(writer.write_negation(both)?)?;
+            if !self.engine.check_coverage(&apart, &whole)? {
                 return Some(Err(None));
             }
         }
         Some(Ok(()))
     }
 
-    /// A value that `giving` accepts, with members that it speaks of alone, and that `refusing` refuses.
-    pub(super) fn refused(
+    /// Returns a value that one side accepts, with only properties that it describes, and that the other side
+    /// refuses.
+    pub(super) fn find_refused_value(
         &self,
-        (giving, given): (Side, &[SchemaId]),
-        (refusing, refuser): (Side, &[SchemaId]),
-        (usage, within): (Use, Types),
-        effort: Effort,
+        (giving, given): (VersionSide, &[SchemaId]),
+        (refusing, refuser): (VersionSide, &[SchemaId]),
+        (usage, within): (ValueUse, TypeSet),
+        effort: SampleEffort,
     ) -> Option<Json> {
-        let conj = |ids: &[SchemaId]| Conj::all(ids.iter().copied()).within(within);
-        let own = self.sampled(giving, &conj(given), effort).into_iter();
-        // What is at the edge there may be inside here.
-        let all = own.chain(self.sampled(refusing, &conj(refuser), effort));
-        let tells = |value: &Json| {
+        let conj = |ids: &[SchemaId]| SchemaConjunction::from_schemas(ids.iter().copied()).within(within);
+        let own = self.sample_with_effort(giving, &conj(given), effort).into_iter();
+        // A boundary value of the refusing side may be inside the range of the giving side.
+        let all = own.chain(self.sample_with_effort(refusing, &conj(refuser), effort));
+        let distinguishes = |value: &Json| {
             within.contains(type_of(value))
-                && self.accepts(giving, given, value)
-                && !self.accepts(refusing, refuser, value)
+                && self.accepts_value(giving, given, value)
+                && !self.accepts_value(refusing, refuser, value)
         };
-        let mut telling =
-            all.filter(|value| tells(value) && self.speaks_of((giving, given), usage, value)).peekable();
-        telling.peek()?;
-        let read = |side: Side, ids: &[SchemaId]| validator(&self.writer(side).whole(ids)?);
+        let mut witnesses = all
+            .filter(|value| distinguishes(value) && self.describes_value((giving, given), usage, value))
+            .peekable();
+        witnesses.peek()?;
+        let read = |side: VersionSide, ids: &[SchemaId]| {
+            build_validator(&self.document_writer(side).write_conjunction(ids)?)
+        };
         match (read(giving, given), read(refusing, refuser)) {
-            (Some(whole), Some(barrier)) => telling.find(|value| {
-                exact(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))
+            (Some(whole), Some(barrier)) => witnesses.find(|value| {
+                to_exact_value(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))
             }),
-            // Too much to write out, or nothing that another judge reads: the tables say it alone.
-            _ => telling.next(),
+            // The schemas are too large for a document, or no other validator can read them: the tables alone
+            // decide.
+            _ => witnesses.next(),
         }
     }
 
-    /// Whether both accept exactly the same; `false` when nobody knows.
-    pub(super) fn equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
-        // Both directions ask.
+    /// Returns true if both sides are known to accept exactly the same values.
+    pub(super) fn are_equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        // Both directions need the result.
         let key = [old.to_vec(), new.to_vec()];
-        if let Some(known) = self.equivalents.borrow().get(&key) {
+        if let Some(known) = self.equivalences.borrow().get(&key) {
             return *known;
         }
-        let found = self.are_equivalent(old, new);
-        self.equivalents.borrow_mut().insert(key, found);
+        let found = self.prove_equivalence(old, new);
+        self.equivalences.borrow_mut().insert(key, found);
         found
     }
 
-    fn are_equivalent(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
-        // The engine takes its time over unions, and a value may tell at once.
-        let tells = |value: &Json| self.accepts(Side::Old, old, value) != self.accepts(Side::New, new, value);
-        let is_told = |side: Side, ids: &[SchemaId], effort: Effort| {
-            let conj = Conj::all(ids.iter().copied());
-            self.sampled(side, &conj, effort).iter().any(tells)
+    fn prove_equivalence(&self, old: &[SchemaId], new: &[SchemaId]) -> bool {
+        // The engine is slow for unions, and a sample may find a difference at once.
+        let distinguishes = |value: &Json| {
+            self.accepts_value(VersionSide::Old, old, value)
+                != self.accepts_value(VersionSide::New, new, value)
         };
-        let has_union = |side: Side, ids: &[SchemaId]| !Flat::of(self.graph(side), ids).unions().is_empty();
-        let efforts: &[Effort] = match has_union(Side::Old, old) || has_union(Side::New, new) {
-            true => &[Effort::Quick, Effort::Thorough],
-            false => &[Effort::Quick],
+        let finds_witness = |side: VersionSide, ids: &[SchemaId], effort: SampleEffort| {
+            let conj = SchemaConjunction::from_schemas(ids.iter().copied());
+            self.sample_with_effort(side, &conj, effort).iter().any(distinguishes)
         };
-        let tried = |effort: &Effort| is_told(Side::Old, old, *effort) || is_told(Side::New, new, *effort);
-        if efforts.iter().any(tried) {
+        let has_union = |side: VersionSide, ids: &[SchemaId]| {
+            !FlattenedSchema::from_schemas(self.graph(side), ids).unions().is_empty()
+        };
+        let efforts: &[SampleEffort] =
+            match has_union(VersionSide::Old, old) || has_union(VersionSide::New, new) {
+                true => &[SampleEffort::Quick, SampleEffort::Thorough],
+                false => &[SampleEffort::Quick],
+            };
+        let is_distinguished = |effort: &SampleEffort| {
+            finds_witness(VersionSide::Old, old, *effort) || finds_witness(VersionSide::New, new, *effort)
+        };
+        if efforts.iter().any(is_distinguished) {
             return false;
         }
-        let read = |side: Side, ids: &[SchemaId]| self.engine.read(self.writer(side).whole(ids)?);
-        let (Some(old), Some(new)) = (read(Side::Old, old), read(Side::New, new)) else { return false };
-        let covers = |wide: &Normal, narrow: &Normal| self.engine.covers(wide, narrow) == Some(true);
+        let read = |side: VersionSide, ids: &[SchemaId]| {
+            self.engine.canonicalize(self.document_writer(side).write_conjunction(ids)?)
+        };
+        let (Some(old), Some(new)) = (read(VersionSide::Old, old), read(VersionSide::New, new)) else {
+            return false;
+        };
+        let covers = |wide: &CanonicalForm, narrow: &CanonicalForm| {
+            self.engine.check_coverage(wide, narrow) == Some(true)
+        };
         covers(&old, &new) && covers(&new, &old)
     }
 
-    /// Values at the edges of what a place of one side allows.
-    pub(super) fn samples(&self, side: Side, conj: &Conj) -> Vec<Json> {
-        self.sampled(side, conj, Effort::Thorough)
+    /// Returns boundary values of a place of one side.
+    pub(super) fn sample_values(&self, side: VersionSide, conj: &SchemaConjunction) -> Vec<Json> {
+        self.sample_with_effort(side, conj, SampleEffort::Thorough)
     }
 
-    fn sampled(&self, side: Side, conj: &Conj, effort: Effort) -> Vec<Json> {
-        let part = |id: SchemaId, value: &Json| self.accepts(side, &[id], value);
-        sample::values(self.graph(side), conj, false, effort, &part, &sample::Known::default())
-    }
-
-    /// A value that `giving` accepts and the barrier refuses, by both engines.
-    fn witness(
+    fn sample_with_effort(
         &self,
-        (giving, given): (Side, &[SchemaId]),
-        (refusing, refuser): (Side, &[SchemaId]),
+        side: VersionSide,
+        conj: &SchemaConjunction,
+        effort: SampleEffort,
+    ) -> Vec<Json> {
+        let part = |id: SchemaId, value: &Json| self.accepts_value(side, &[id], value);
+        sample::edge_values(self.graph(side), conj, false, effort, &part, &sample::SampleCache::default())
+    }
+
+    /// Returns a value that the giving side accepts and the document refuses, according to both validators.
+    fn find_witness(
+        &self,
+        (giving, given): (VersionSide, &[SchemaId]),
+        (refusing, refuser): (VersionSide, &[SchemaId]),
         barrier: &Value,
         tries: impl Iterator<Item = Json>,
     ) -> Option<Json> {
-        let tells =
-            |value: &Json| self.accepts(giving, given, value) && !self.accepts(refusing, refuser, value);
-        let mut telling = tries.filter(tells).peekable();
-        // Validators are built only for values that the tables tell apart.
-        telling.peek()?;
-        let barrier = validator(barrier)?;
+        let distinguishes = |value: &Json| {
+            self.accepts_value(giving, given, value) && !self.accepts_value(refusing, refuser, value)
+        };
+        let mut witnesses = tries.filter(distinguishes).peekable();
+        // Validators are built only if the tables find a candidate.
+        witnesses.peek()?;
+        let barrier = build_validator(barrier)?;
         let mut validators = self.validators.borrow_mut();
         let whole = validators.entry((giving, given.to_vec())).or_insert_with(|| {
-            let document = self.writer(giving).whole(given)?;
-            validator(&document)
+            let document = self.document_writer(giving).write_conjunction(given)?;
+            build_validator(&document)
         });
         let whole = whole.as_ref()?;
-        let shows = |value: &Json| {
-            exact(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))
+        let is_confirmed = |value: &Json| {
+            to_exact_value(value).is_some_and(|value| whole.is_valid(&value) && !barrier.is_valid(&value))
         };
-        telling.find(shows)
+        witnesses.find(is_confirmed)
     }
 }
 
-pub(super) fn validator(document: &Value) -> Option<Validator> {
-    // A document has no format but those that are asserted.
+pub(super) fn build_validator(document: &Value) -> Option<Validator> {
+    // The documents contain only asserted formats.
     jsonschema::options().should_validate_formats(true).build(document).ok()
 }

@@ -1,4 +1,4 @@
-//! A drift for people, for programs, for pull requests.
+//! Renders a [`ContractDrift`] as text, JSON, Markdown, GitHub annotations or SARIF.
 
 mod sarif;
 
@@ -6,88 +6,88 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-pub use self::sarif::sarif;
+pub use self::sarif::render_sarif;
 use super::{
-    Bump, Change, Drift, Fault, Level, Spot,
-    enumerations::visible,
-    rules::{RULES, Rule, find, hook},
+    ChangeLevel, ContractChange, ContractDrift, ContractFault, SourceLocation, VersionBump,
+    enumerations::escape_invisible,
+    rules::{DriftRule, RULES, find_rule, webhook_levels},
 };
 
-/// Whose view decides.
+/// The users of the contract whose level decides the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Audience {
-    /// The worse of both.
+pub enum ReportAudience {
+    /// Readers and writers.
     #[default]
     Everyone,
-    /// Those who read what the service sends.
+    /// Clients that read what the service sends.
     Readers,
-    /// Those who send what the service takes.
+    /// Clients that send what the service reads.
     Writers,
 }
 
-/// What to show.
+/// Options of a report.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct View {
-    /// Also what changes nothing for anybody, such as words.
+pub struct ReportOptions {
+    /// Whether changes without effect are shown, such as changed descriptions.
     pub all: bool,
-    /// Whose view decides.
-    pub audience: Audience,
-    /// Whether text for people has colours.
+    /// The users whose level decides the result.
+    pub audience: ReportAudience,
+    /// Whether the text report is colored.
     pub color: bool,
-    /// Whether both are versions of one major version, so that a break is a failure.
+    /// Whether both versions belong to one major version, so that a break is a failure.
     pub within_major: bool,
-    /// Put in front of the new version's file names, so that they are right for where the report is
+    /// A prefix for the new version's file names that makes them relative to where the report is
     /// read: `schemas/`.
     pub prefix: String,
-    /// The same for the old version.
+    /// A prefix for the old version's file names.
     pub old_prefix: String,
-    /// The revision that the old version's files are of, where they lie in no folder.
+    /// The git revision of the old version's files, unless they are in a folder.
     pub revision: Option<String>,
 }
 
-impl View {
-    /// What a change means for the audience.
+impl ReportOptions {
+    /// Returns the level of a change for the audience.
     #[must_use]
-    pub fn level(&self, change: &Change) -> Level {
+    pub fn level_of(&self, change: &ContractChange) -> ChangeLevel {
         match self.audience {
-            Audience::Everyone => change.level(),
-            Audience::Readers => change.readers,
-            Audience::Writers => change.writers,
+            ReportAudience::Everyone => change.level(),
+            ReportAudience::Readers => change.readers,
+            ReportAudience::Writers => change.writers,
         }
     }
 
-    /// What all of it means for the audience.
+    /// Returns the highest level of all changes for the audience.
     #[must_use]
-    pub fn result(&self, drift: &Drift) -> Level {
-        drift.changes.iter().map(|change| self.level(change)).max().unwrap_or_default()
+    pub fn result_level(&self, drift: &ContractDrift) -> ChangeLevel {
+        drift.changes.iter().map(|change| self.level_of(change)).max().unwrap_or_default()
     }
 
-    fn shown<'a>(&self, drift: &'a Drift) -> Vec<&'a Change> {
-        drift.changes.iter().filter(|change| self.all || self.level(change) > Level::Same).collect()
+    fn shown_changes<'a>(&self, drift: &'a ContractDrift) -> Vec<&'a ContractChange> {
+        drift.changes.iter().filter(|change| self.all || self.level_of(change) > ChangeLevel::Same).collect()
     }
 
-    /// Where people look for a change: what is gone stood in the old version.
-    fn place(&self, change: &Change) -> Option<String> {
+    /// Returns the location that a report shows: for a removed element the old one.
+    fn display_place(&self, change: &ContractChange) -> Option<String> {
         let new = change.new.as_ref().map(|spot| self.new_place(spot));
         let old = change.old.as_ref().map(|spot| self.old_place(spot));
-        let removed = find(change.rule).is_some_and(|rule| rule.removes);
+        let removed = find_rule(change.rule).is_some_and(|rule| rule.is_removal);
         if removed { old.or(new) } else { new.or(old) }
     }
 
-    fn new_place(&self, spot: &Spot) -> String {
-        format!("{}:{}", joined(&self.prefix, &spot.file), spot.line)
+    fn new_place(&self, spot: &SourceLocation) -> String {
+        format!("{}:{}", join_path(&self.prefix, &spot.file), spot.line)
     }
 
-    /// As `git show` takes it, where it is of a revision.
-    fn old_place(&self, spot: &Spot) -> String {
+    /// Returns a location of the old version; with a revision in the form that `git show` accepts.
+    fn old_place(&self, spot: &SourceLocation) -> String {
         let revision = self.revision.as_ref().map_or_else(String::new, |revision| format!("{revision}:"));
-        format!("{revision}{}:{}", joined(&self.old_prefix, &spot.file), spot.line)
+        format!("{revision}{}:{}", join_path(&self.old_prefix, &spot.file), spot.line)
     }
 }
 
-/// A folder and the way from it to a file as one path, steps back taken.
-fn joined(prefix: &str, file: &str) -> String {
-    // An absolute path, or one of another drive.
+/// Joins a folder and a relative path, and resolves `..`.
+fn join_path(prefix: &str, file: &str) -> String {
+    // An absolute path, or one on another drive.
     if file.starts_with('/') || file.get(1..3) == Some(":/") {
         return file.to_owned();
     }
@@ -104,58 +104,59 @@ fn joined(prefix: &str, file: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// A change in one sentence, with what shows it and what else it reaches.
-fn spoken(change: &Change) -> String {
+/// Describes a change with its witness and its other uses.
+fn describe_change(change: &ContractChange) -> String {
     let mut text = format!("{}: {}.", change.subject, change.message);
     if let Some(witness) = &change.witness {
-        let _ = write!(text, " Proven: only one version accepts {}.", shorten(witness));
+        let _ = write!(text, " Proven: only one version accepts {}.", shorten_value(witness));
     }
-    let others = others(change);
+    let others = other_uses(change);
     if !others.is_empty() {
-        let _ = write!(text, " The same place is reached by {} more: {}.", others.len(), others.join(", "));
+        let _ = write!(text, " Also used by: {}.", others.join(", "));
     }
     text
 }
 
-/// What else reaches the place of a change.
-fn others(change: &Change) -> Vec<&str> {
+/// Returns the uses that reach the same element as the subject, except the subject's own use.
+fn other_uses(change: &ContractChange) -> Vec<&str> {
     let own = change.uses.iter().filter(|base| {
         let rest = change.subject.strip_prefix(base.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" /"))
     });
-    // Of two bases of which one begins the other, the longer is meant.
+    // If one base is a prefix of another one, the longer one is the subject's.
     let own = own.max_by_key(|base| base.len());
     change.uses.iter().filter(|base| Some(*base) != own).map(String::as_str).collect()
 }
 
-/// The exit code: 0 same, 1 additive or renamed, 2 breaking.
+/// Returns the exit code: 0 same, 1 additive or renamed, 2 breaking.
 ///
-/// Across major versions a break is allowed, and therefore 1, when `info.version` rises by a
+/// Across major versions a break is allowed and gives 1, provided that `info.version` rises by a
 /// major version.
 #[must_use]
-pub fn exit_code(drift: &Drift, view: &View) -> u8 {
-    match view.result(drift) {
-        Level::Same => 0,
-        Level::Additive | Level::Renamed => 1,
-        Level::Breaking if !view.within_major && declared(drift) == Some(Bump::Major) => 1,
-        Level::Breaking => 2,
+pub fn exit_code(drift: &ContractDrift, view: &ReportOptions) -> u8 {
+    match view.result_level(drift) {
+        ChangeLevel::Same => 0,
+        ChangeLevel::Additive | ChangeLevel::Renamed => 1,
+        ChangeLevel::Breaking if !view.within_major && declared_bump(drift) == Some(VersionBump::Major) => 1,
+        ChangeLevel::Breaking => 2,
     }
 }
 
-fn declared(drift: &Drift) -> Option<Bump> {
-    Bump::between(&drift.old_version, &drift.new_version)
+fn declared_bump(drift: &ContractDrift) -> Option<VersionBump> {
+    VersionBump::between_versions(&drift.old_version, &drift.new_version)
 }
 
-/// For people: grouped by operation or schema, one line per change, totals, what it means.
+/// Renders a text report: one line per change, grouped by operation or schema, then totals and the required
+/// version.
 #[must_use]
-pub fn human(drift: &Drift, view: &View) -> String {
+pub fn render_text(drift: &ContractDrift, view: &ReportOptions) -> String {
     let paint = |code: &str, text: &str| {
         if view.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     };
-    let shown = view.shown(drift);
+    let shown = view.shown_changes(drift);
     let mut groups: Vec<&str> = Vec::new();
     for change in &shown {
-        let (group, _) = split(&change.subject);
+        let (group, _) = split_subject(&change.subject);
         if !groups.contains(&group) {
             groups.push(group);
         }
@@ -163,18 +164,18 @@ pub fn human(drift: &Drift, view: &View) -> String {
     let mut out = String::new();
     for group in groups {
         let _ = writeln!(out, "{}", paint("1", group));
-        for change in shown.iter().filter(|change| split(&change.subject).0 == group) {
-            let level = view.level(change);
-            let word = format!("{:<8}", level.word());
+        for change in shown.iter().filter(|change| split_subject(&change.subject).0 == group) {
+            let level = view.level_of(change);
+            let word = format!("{:<8}", level.as_str());
             let word = match level {
-                Level::Breaking => paint("31", &word),
-                Level::Renamed => paint("35", &word),
-                Level::Additive => paint("33", &word),
-                Level::Same => paint("2", &word),
+                ChangeLevel::Breaking => paint("31", &word),
+                ChangeLevel::Renamed => paint("35", &word),
+                ChangeLevel::Additive => paint("33", &word),
+                ChangeLevel::Same => paint("2", &word),
             };
-            let (_, rest) = split(&change.subject);
+            let (_, rest) = split_subject(&change.subject);
             let subject = if rest.is_empty() { String::new() } else { format!("{rest}: ") };
-            let place = view.place(change).map(|place| format!(" ({place})"));
+            let place = view.display_place(change).map(|place| format!(" ({place})"));
             let _ = writeln!(
                 out,
                 "  {word} {}  {subject}{}{}",
@@ -184,42 +185,41 @@ pub fn human(drift: &Drift, view: &View) -> String {
             );
             match &change.witness {
                 Some(witness) => {
-                    let _ = writeln!(out, "           proven: only one version accepts {}", shorten(witness));
+                    let _ = writeln!(
+                        out,
+                        "           proven: only one version accepts {}",
+                        shorten_value(witness)
+                    );
                 }
-                // What is proven harmless says so in its message.
-                None if change.proven && level == Level::Breaking => {
+                // The message of a change that is proven harmless states the proof.
+                None if change.proven && level == ChangeLevel::Breaking => {
                     let _ = writeln!(out, "           proven: the versions accept different values");
                 }
                 None => {}
             }
-            let others = others(change);
+            let others = other_uses(change);
             if !others.is_empty() {
-                let _ = writeln!(
-                    out,
-                    "           the same place is reached by {} more: {}",
-                    others.len(),
-                    others.join(", ")
-                );
+                let _ = writeln!(out, "           also used by: {}", others.join(", "));
             }
         }
         out.push('\n');
     }
-    for line in faults(drift, view) {
+    for line in fault_lines(drift, view) {
         let _ = writeln!(out, "{line}");
     }
-    out.push_str(&totals(drift, view));
+    out.push_str(&summarize_totals(drift, view));
     out
 }
 
-/// Faults that a report names; the others are counted.
-const FAULTS: usize = 20;
+/// The maximum number of faults that a report lists without `--all`.
+const MAX_SHOWN_FAULTS: usize = 20;
 
-/// What was not compared as it is written, a line each.
-fn faults(drift: &Drift, view: &View) -> Vec<String> {
-    let shown = if view.all { drift.faults.len() } else { FAULTS };
+/// Describes the faults, one per line.
+fn fault_lines(drift: &ContractDrift, view: &ReportOptions) -> Vec<String> {
+    let shown = if view.all { drift.faults.len() } else { MAX_SHOWN_FAULTS };
     let mut lines = Vec::new();
     if !drift.faults.is_empty() {
-        lines.push("Faults of the new version, compared as what was taken in their place:".to_owned());
+        lines.push("Faults of the new version, which was compared after repair:".to_owned());
     }
     for fault in drift.faults.iter().take(shown) {
         let place =
@@ -231,8 +231,8 @@ fn faults(drift: &Drift, view: &View) -> Vec<String> {
     }
     match drift.old_faults {
         0 => {}
-        1 => lines.push("1 fault of the old version was compared so too.".to_owned()),
-        many => lines.push(format!("{many} faults of the old version were compared so too.")),
+        1 => lines.push("1 fault of the old version was repaired, too.".to_owned()),
+        many => lines.push(format!("{many} faults of the old version were repaired, too.")),
     }
     if !lines.is_empty() {
         lines.push(String::new());
@@ -240,10 +240,12 @@ fn faults(drift: &Drift, view: &View) -> Vec<String> {
     lines
 }
 
-fn totals(drift: &Drift, view: &View) -> String {
-    let count = |level: Level| drift.changes.iter().filter(|change| view.level(change) == level).count();
-    let (breaking, additive, same) = (count(Level::Breaking), count(Level::Additive), count(Level::Same));
-    let renamed = match count(Level::Renamed) {
+fn summarize_totals(drift: &ContractDrift, view: &ReportOptions) -> String {
+    let count =
+        |level: ChangeLevel| drift.changes.iter().filter(|change| view.level_of(change) == level).count();
+    let (breaking, additive, same) =
+        (count(ChangeLevel::Breaking), count(ChangeLevel::Additive), count(ChangeLevel::Same));
+    let renamed = match count(ChangeLevel::Renamed) {
         0 => String::new(),
         renamed => format!(" {renamed} renamed,"),
     };
@@ -251,59 +253,60 @@ fn totals(drift: &Drift, view: &View) -> String {
         "No difference.\n".to_owned()
     } else {
         let hidden = if view.all || same == 0 { "" } else { " (shown with --all)" };
-        format!("{breaking} breaking,{renamed} {additive} additive, {same} of no consequence{hidden}.\n")
+        format!("{breaking} breaking,{renamed} {additive} additive, {same} without effect{hidden}.\n")
     };
-    let _ = writeln!(out, "For readers: {}. For writers: {}.", drift.readers(), drift.writers());
-    out.push_str(&meaning(drift, view));
+    let _ = writeln!(out, "For readers: {}. For writers: {}.", drift.reader_level(), drift.writer_level());
+    out.push_str(&describe_bump(drift, view));
     out.push('\n');
     out
 }
 
-/// The sentence about versions.
-fn meaning(drift: &Drift, view: &View) -> String {
-    let bump = Bump::of(view.result(drift), drift.changes.is_empty());
+/// Describes the version increment that the changes require.
+fn describe_bump(drift: &ContractDrift, view: &ReportOptions) -> String {
+    let bump = VersionBump::for_level(view.result_level(drift), drift.changes.is_empty());
     let step = match bump {
-        Bump::None => return "The version may stay as it is.".to_owned(),
-        Bump::Patch => "a new patch version",
-        Bump::Minor => "a new minor version",
-        Bump::Major => "a new major version",
+        VersionBump::None => return "The version need not change.".to_owned(),
+        VersionBump::Patch => "a new patch version",
+        VersionBump::Minor => "a new minor version",
+        VersionBump::Major => "a new major version",
     };
-    let declared = declared(drift);
+    let declared = declared_bump(drift);
     let versions = match declared {
         Some(_) => format!(" `info.version` went from {} to {}", drift.old_version, drift.new_version),
-        None => return format!("These changes mean {step}."),
+        None => return format!("These changes require {step}."),
     };
     let verdict = match declared {
-        _ if bump == Bump::Major && view.within_major => {
-            ": within a major version nothing may break. Undo it, or add the new beside the old"
+        _ if bump == VersionBump::Major && view.within_major => {
+            ". Within a major version, breaking changes are not allowed: undo them, or add new elements and keep the old ones"
         }
         Some(step) if step >= bump => ", which is enough",
         _ => ", which is too little",
     };
-    format!("These changes mean {step};{versions}{verdict}.")
+    format!("These changes require {step};{versions}{verdict}.")
 }
 
-/// For programs, one JSON object:
+/// Renders a JSON report, one object:
 ///
 /// `result`, `readers`, `writers` (`same`, `additive`, `renamed`, `breaking`), `bump` (`none`, `patch`,
-/// `minor`, `major`), `oldVersion`, `newVersion`, `declaredBump` (a bump or `null`), `oldRevision`
-/// (what the files of `old` are of in git, or `null`) and `changes`, each with `rule`, `readers`, `writers`, `subject`, `uses` (array), `message`,
-/// `proven`, `witness` (JSON text or `null`), `old` and `new` (`null`, or `file`, `pointer`,
-/// `line`). `faults` are those that only the new version has, each with `code`, `message` and `new`;
-/// `oldFaults` is how many the old one has. Members may be added.
+/// `minor`, `major`), `oldVersion`, `newVersion`, `declaredBump` (a bump or `null`), `oldRevision` (the git
+/// revision of the files in `old`, or `null`) and `changes`, each with `rule`, `readers`, `writers`,
+/// `subject`, `uses` (array), `message`, `proven`, `witness` (a string with JSON, or `null`), `old` and `new`
+/// (`null`, or an object with `file`, `pointer`, `line`). `fault_lines` contains those that only the new
+/// version has, each with `code_span`, `message` and `new`; `oldFaults` is the number of faults of the old
+/// version. Further properties may be added.
 #[must_use]
-pub fn json(drift: &Drift, view: &View) -> String {
-    let spot = |spot: &Option<Spot>, prefix: &str| {
+pub fn render_json(drift: &ContractDrift, view: &ReportOptions) -> String {
+    let spot = |spot: &Option<SourceLocation>, prefix: &str| {
         spot.as_ref().map_or(
             Value::Null,
-            |spot| json!({ "file": joined(prefix, &spot.file), "pointer": spot.pointer, "line": spot.line }),
+            |spot| json!({ "file": join_path(prefix, &spot.file), "pointer": spot.pointer, "line": spot.line }),
         )
     };
-    let change = |change: &Change| {
+    let change = |change: &ContractChange| {
         json!({
             "rule": change.rule,
-            "readers": change.readers.word(),
-            "writers": change.writers.word(),
+            "readers": change.readers.as_str(),
+            "writers": change.writers.as_str(),
             "subject": change.subject,
             "uses": change.uses,
             "message": change.message,
@@ -313,17 +316,17 @@ pub fn json(drift: &Drift, view: &View) -> String {
             "new": spot(&change.new, &view.prefix),
         })
     };
-    let changes: Vec<Value> = view.shown(drift).into_iter().map(change).collect();
-    let fault = |fault: &Fault| json!({ "code": fault.code, "message": fault.message, "new": spot(&fault.new, &view.prefix) });
+    let changes: Vec<Value> = view.shown_changes(drift).into_iter().map(change).collect();
+    let fault = |fault: &ContractFault| json!({ "code": fault.code, "message": fault.message, "new": spot(&fault.new, &view.prefix) });
     let faults: Vec<Value> = drift.faults.iter().map(fault).collect();
     let report = json!({
-        "result": view.result(drift).word(),
-        "readers": drift.readers().word(),
-        "writers": drift.writers().word(),
-        "bump": drift.bump().word(),
+        "result": view.result_level(drift).as_str(),
+        "readers": drift.reader_level().as_str(),
+        "writers": drift.writer_level().as_str(),
+        "bump": drift.required_bump().as_str(),
         "oldVersion": drift.old_version,
         "newVersion": drift.new_version,
-        "declaredBump": declared(drift).map(Bump::word),
+        "declaredBump": declared_bump(drift).map(VersionBump::as_str),
         "oldRevision": view.revision,
         "changes": changes,
         "faults": faults,
@@ -332,151 +335,165 @@ pub fn json(drift: &Drift, view: &View) -> String {
     format!("{report:#}\n")
 }
 
-/// For a pull request: a table and the totals.
+/// Renders a Markdown report for a pull request: a table and the totals.
 #[must_use]
-pub fn markdown(drift: &Drift, view: &View) -> String {
-    let shown = view.shown(drift);
-    let mut out = format!("**Contract: {}**\n\n", view.result(drift));
+pub fn render_markdown(drift: &ContractDrift, view: &ReportOptions) -> String {
+    let shown = view.shown_changes(drift);
+    let mut out = format!("**Contract: {}**\n\n", view.result_level(drift));
     if !shown.is_empty() {
         out.push_str("| readers | writers | rule | where | what |\n|---|---|---|---|---|\n");
     }
     for change in shown {
-        let more = match others(change) {
+        let more = match other_uses(change) {
             others if others.is_empty() => String::new(),
             others => {
-                let listed = others.iter().map(|base| code(base)).collect::<Vec<_>>().join(", ");
+                let listed = others.iter().map(|base| code_span(base)).collect::<Vec<_>>().join(", ");
                 format!("<details><summary>and {} more</summary>{listed}</details>", others.len())
             }
         };
-        let place = view.place(change).map_or_else(String::new, |place| format!(" ({})", code(&place)));
-        let witness = change
-            .witness
-            .as_deref()
-            .map(|witness| format!(" Proven: only one version accepts {}.", code(&shorten(witness))));
+        let place =
+            view.display_place(change).map_or_else(String::new, |place| format!(" ({})", code_span(&place)));
+        let witness = change.witness.as_deref().map(|witness| {
+            format!(" Proven: only one version accepts {}.", code_span(&shorten_value(witness)))
+        });
         let _ = writeln!(
             out,
             "| {} | {} | `{}` | {}{place}{more} | {}.{} |",
-            strong(change.readers),
-            strong(change.writers),
+            emphasize_level(change.readers),
+            emphasize_level(change.writers),
             change.rule,
-            code(&change.subject),
-            cell(&change.message),
+            code_span(&change.subject),
+            escape_cell(&change.message),
             witness.unwrap_or_default()
         );
     }
-    let faults = faults(drift, view);
+    let faults = fault_lines(drift, view);
     if !faults.is_empty() {
         out.push('\n');
     }
     for line in faults {
         let line = match line.strip_prefix("  ") {
-            Some(fault) => format!("* {}", cell(fault)),
+            Some(fault) => format!("* {}", escape_cell(fault)),
             None => line,
         };
         let _ = writeln!(out, "{line}");
     }
     out.push('\n');
-    out.push_str(&totals(drift, view));
+    out.push_str(&summarize_totals(drift, view));
     out
 }
 
-fn strong(level: Level) -> String {
-    if level == Level::Breaking { format!("**{level}**") } else { level.to_string() }
+fn emphasize_level(level: ChangeLevel) -> String {
+    if level == ChangeLevel::Breaking { format!("**{level}**") } else { level.to_string() }
 }
 
-fn cell(text: &str) -> String {
+fn escape_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ").replace('<', "&lt;")
 }
 
-fn code(text: &str) -> String {
+fn code_span(text: &str) -> String {
     // A code span ends at a run of as many backticks as it began with (CommonMark 6.1).
     format!("`` {} ``", text.replace('|', "\\|").replace('\n', " ").replace("``", "` `"))
 }
 
-/// For GitHub: one workflow command a change, at the new place, else at the old one.
+/// Renders GitHub workflow commands, one per change, at the new location if there is one, else at the old
+/// one.
 #[must_use]
-pub fn annotations(drift: &Drift, view: &View) -> String {
+pub fn render_github_annotations(drift: &ContractDrift, view: &ReportOptions) -> String {
     let mut out = String::new();
-    for change in view.shown(drift) {
-        let command = match view.level(change) {
-            Level::Breaking => "error",
-            Level::Renamed => "warning",
-            Level::Additive => "notice",
-            Level::Same => "debug",
+    for change in view.shown_changes(drift) {
+        let command = match view.level_of(change) {
+            ChangeLevel::Breaking => "error",
+            ChangeLevel::Renamed => "warning",
+            ChangeLevel::Additive => "notice",
+            ChangeLevel::Same => "debug",
         };
         if command == "debug" {
-            let _ = writeln!(out, "::debug::{}", data(&format!("{}: {}", change.subject, change.message)));
+            let _ = writeln!(
+                out,
+                "::debug::{}",
+                escape_command_data(&format!("{}: {}", change.subject, change.message))
+            );
             continue;
         }
         let new = change.new.as_ref().map(|spot| (spot, &view.prefix));
         let spot = new.or_else(|| change.old.as_ref().map(|spot| (spot, &view.old_prefix)));
         let place = spot.map_or_else(String::new, |(spot, prefix)| {
-            format!("file={},line={},", property(&joined(prefix, &spot.file)), spot.line)
+            format!("file={},line={},", escape_command_property(&join_path(prefix, &spot.file)), spot.line)
         });
-        let message = data(&spoken(change));
-        let _ = writeln!(out, "::{command} {place}title={}::{message}", property(change.rule));
+        let message = escape_command_data(&describe_change(change));
+        let _ = writeln!(out, "::{command} {place}title={}::{message}", escape_command_property(change.rule));
     }
     for fault in &drift.faults {
         let place = fault.new.as_ref().map_or_else(String::new, |spot| {
-            format!("file={},line={},", property(&joined(&view.prefix, &spot.file)), spot.line)
+            format!(
+                "file={},line={},",
+                escape_command_property(&join_path(&view.prefix, &spot.file)),
+                spot.line
+            )
         });
-        let _ = writeln!(out, "::warning {place}title={}::{}", property(fault.code), data(&fault.message));
+        let _ = writeln!(
+            out,
+            "::warning {place}title={}::{}",
+            escape_command_property(fault.code),
+            escape_command_data(&fault.message)
+        );
     }
     out
 }
 
-fn data(text: &str) -> String {
+fn escape_command_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+fn escape_command_property(text: &str) -> String {
+    escape_command_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// What else is said of a rule that takes away something declared.
-const FOREVER: &str = "Within a major version it is breaking for whom it concerns.";
+/// The note on rules whose level rises within a major version.
+const PERMANENCE_NOTE: &str = "Within a major version it is breaking for every affected client.";
 
-/// The rules as a table, or one of them with its reason.
+/// Renders the table of rules, or one rule with its reason.
 ///
 /// # Errors
-/// A sentence with the nearest id when there is no such rule.
-pub fn explain(id: Option<&str>) -> Result<String, String> {
+/// A message with the most similar id if there is no such rule.
+pub fn explain_rule(id: Option<&str>) -> Result<String, String> {
     let Some(id) = id else {
-        let mut out = format!("{:<36} {:<9} {:<9} {}\n", "rule", "readers", "writers", "what happened");
-        for Rule { id, title, readers, writers, .. } in RULES {
-            let _ = writeln!(out, "{id:<36} {:<9} {:<9} {title}", readers.word(), writers.word());
+        let mut out = format!("{:<36} {:<9} {:<9} {}\n", "rule", "readers", "writers", "change");
+        for DriftRule { id, title, readers, writers, .. } in RULES {
+            let _ = writeln!(out, "{id:<36} {:<9} {:<9} {title}", readers.as_str(), writers.as_str());
         }
         return Ok(out);
     };
-    let Some(rule) = find(id) else {
-        let near = crate::resolve::suggest::nearest(id, RULES.iter().map(|rule| rule.id));
+    let Some(rule) = find_rule(id) else {
+        let near = crate::resolve::suggest::nearest_match(id, RULES.iter().map(|rule| rule.id));
         let hint =
             near.map_or_else(|| "`--explain` lists all".to_owned(), |near| format!("did you mean `{near}`?"));
         return Err(format!("there is no rule `{id}`: {hint}"));
     };
     let mut out = format!(
         "{}: {}\n\nFor readers: {}. For writers: {}.\n{}\n",
-        rule.id, rule.title, rule.readers, rule.writers, rule.why
+        rule.id, rule.title, rule.readers, rule.writers, rule.reason
     );
-    if rule.forever {
-        let _ = writeln!(out, "{FOREVER}");
+    if rule.is_permanent {
+        let _ = writeln!(out, "{PERMANENCE_NOTE}");
     }
-    if let Some(text) = hooked(rule) {
+    if let Some(text) = describe_webhook_levels(rule) {
         let _ = writeln!(out, "{text}");
     }
     Ok(out)
 }
 
-/// What a rule means where the service calls and clients answer, if that is something else.
-fn hooked(rule: &Rule) -> Option<String> {
-    let hook = hook(rule.id)?;
+/// Describes the levels of a rule in webhooks and callbacks, if they differ.
+fn describe_webhook_levels(rule: &DriftRule) -> Option<String> {
+    let hook = webhook_levels(rule.id)?;
     let (readers, writers) = (hook.readers, hook.writers);
-    let says = format!("For readers: {readers}. For writers: {writers}. {}", hook.why);
-    Some(format!("In webhooks and callbacks, where the service calls and clients answer: {says}"))
+    let levels = format!("For readers: {readers}. For writers: {writers}. {}", hook.reason);
+    Some(format!("In webhooks and callbacks, where the service sends requests and clients respond: {levels}"))
 }
 
-/// `GET /me/ships` and `200 body /items`; or a schema and the path in it.
-fn split(subject: &str) -> (&str, &str) {
+/// Splits a subject into `GET /me/ships` and `200 body /items`, or into a schema and the path in it.
+fn split_subject(subject: &str) -> (&str, &str) {
     let method = subject.split(' ').next().unwrap_or_default();
     let call = !method.is_empty() && method.chars().all(|c| c.is_ascii_uppercase());
     let end = if call { subject.match_indices(' ').nth(1).map(|(at, _)| at) } else { subject.find(" /") };
@@ -484,8 +501,8 @@ fn split(subject: &str) -> (&str, &str) {
         .map_or((subject, ""), |(group, rest)| (group, rest.trim_start()))
 }
 
-fn shorten(text: &str) -> String {
-    let text = &visible(text);
+fn shorten_value(text: &str) -> String {
+    let text = &escape_invisible(text);
     if text.chars().count() <= 100 {
         return text.to_owned();
     }
@@ -495,22 +512,24 @@ fn shorten(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::drift::{Options, Version, compare, report};
+    use crate::drift::{CompareOptions, ContractVersion, compare, report};
 
-    /// What is asked of a version is what it is held to.
+    /// The required increment and the verdict on the declared one agree.
     #[test]
     fn the_sentence_about_versions_agrees_with_itself() {
-        let said = |words: &str, version: &str| {
+        let contract = |words: &str, version: &str| {
             let text = format!(
                 "{{openapi: 3.1.0, info: {{title: A, version: {version}}}, components: {{schemas: {{A: {{type: string, description: {words}}}}}}}}}"
             );
-            Version::from_texts(&[("a.yaml", "", &text)]).unwrap_or_else(|problems| panic!("{problems}"))
+            ContractVersion::from_strings(&[("a.yaml", "", &text)])
+                .unwrap_or_else(|problems| panic!("{problems}"))
         };
         for (version, verdict) in [("1.0.0", "too little"), ("1.0.1", "enough")] {
-            let drift = compare(&said("One", "1.0.0"), &said("Two", version), &Options::default());
-            let text = report::human(&drift, &report::View::default());
+            let drift =
+                compare(&contract("One", "1.0.0"), &contract("Two", version), &CompareOptions::default());
+            let text = report::render_text(&drift, &report::ReportOptions::default());
             let expect = format!(
-                "These changes mean a new patch version; `info.version` went from 1.0.0 to {version}, which is {verdict}."
+                "These changes require a new patch version; `info.version` went from 1.0.0 to {version}, which is {verdict}."
             );
             assert!(text.contains(&expect), "{text}");
         }

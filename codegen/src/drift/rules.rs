@@ -1,656 +1,657 @@
-//! The rules: what each kind of change means for readers and for writers, and why.
+//! The rules: for each kind of change the levels for readers and writers, and the reason.
 
-mod hooks;
+mod webhooks;
 
-pub(crate) use self::hooks::hook;
-use super::Level;
+pub(crate) use self::webhooks::webhook_levels;
+use super::ChangeLevel;
 
-/// One kind of change.
+/// A rule for one kind of change.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// Its name in reports; stable.
+pub struct DriftRule {
+    /// The stable name of the rule in reports.
     pub id: &'static str,
-    /// What happened, in a few words.
+    /// A short description of the change.
     pub title: &'static str,
-    /// What it means for those who read what the service sends, unless a proof says less.
-    pub readers: Level,
-    /// What it means for those who send what the service takes, unless a proof says less.
-    pub writers: Level,
-    /// Why.
-    pub why: &'static str,
-    /// Whether it takes away something declared, which breaks both within a major version.
-    pub forever: bool,
-    /// Whether something is gone, which is shown where it stood.
-    pub removes: bool,
+    /// The level for readers, unless a proof lowers it.
+    pub readers: ChangeLevel,
+    /// The level for writers, unless a proof lowers it.
+    pub writers: ChangeLevel,
+    /// The reason for the levels.
+    pub reason: &'static str,
+    /// Whether the change removes a declared element, which is breaking within a major version.
+    pub is_permanent: bool,
+    /// Whether something was removed, so that reports show the old location.
+    pub is_removal: bool,
 }
 
-const S: Level = Level::Same;
-const A: Level = Level::Additive;
-const R: Level = Level::Renamed;
-const B: Level = Level::Breaking;
+const S: ChangeLevel = ChangeLevel::Same;
+const A: ChangeLevel = ChangeLevel::Additive;
+const R: ChangeLevel = ChangeLevel::Renamed;
+const B: ChangeLevel = ChangeLevel::Breaking;
 
-const fn rule(
+const fn new_rule(
     id: &'static str,
     title: &'static str,
-    readers: Level,
-    writers: Level,
+    readers: ChangeLevel,
+    writers: ChangeLevel,
     why: &'static str,
-) -> Rule {
-    Rule { id, title, readers, writers, why, forever: false, removes: false }
+) -> DriftRule {
+    DriftRule { id, title, readers, writers, reason: why, is_permanent: false, is_removal: false }
 }
 
-const fn forever(
+const fn permanent_rule(
     id: &'static str,
     title: &'static str,
-    readers: Level,
-    writers: Level,
+    readers: ChangeLevel,
+    writers: ChangeLevel,
     why: &'static str,
-) -> Rule {
-    Rule { id, title, readers, writers, why, forever: true, removes: false }
+) -> DriftRule {
+    DriftRule { id, title, readers, writers, reason: why, is_permanent: true, is_removal: false }
 }
 
-const fn gone(rule: Rule) -> Rule {
-    Rule { removes: true, ..rule }
+const fn removal_rule(rule: DriftRule) -> DriftRule {
+    DriftRule { is_removal: true, ..rule }
 }
 
 const NARROWED: &str =
-    "Fewer values are valid: readers expected them all, writers may have sent one that is now refused.";
+    "Fewer values are valid: readers handle all of them already, writers may send one that is now refused.";
 const WIDENED: &str =
-    "More values are valid: writers lose nothing, readers may meet one that they did not have to expect.";
-const UNDECIDED: &str = "Neither version is known to hold the other; only a proof tells whom it breaks.";
-const UNREAD: &str = "What clients go on sending has no effect any more.";
+    "More values are valid: writers are not affected, readers may receive one that they do not expect.";
+const UNDECIDED: &str =
+    "Neither version is known to include the other; only a proof can show who is affected.";
+const UNREAD: &str = "It no longer has an effect when clients send it.";
 
-/// The rule with an id.
+/// Returns the rule with an id.
 #[must_use]
-pub fn find(id: &str) -> Option<&'static Rule> {
+pub fn find_rule(id: &str) -> Option<&'static DriftRule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
-/// Makes a constant of each rule, so that code names none that there is not, and the list of all.
+/// Declares a constant for each rule, and the list of all rules.
 macro_rules! rules {
     ($($name:ident = $rule:expr;)*) => {
-        $(pub(crate) const $name: &Rule = &$rule;)*
+        $(pub(crate) const $name: &DriftRule = &$rule;)*
 
-        /// Every rule, grouped: operations, sign-in, parameters, bodies, answers, schemas.
-        pub const RULES: &[Rule] = &[$(*$name,)*];
+        /// Every rule, grouped: operations, sign-in, parameters, bodies, responses, schemas.
+        pub const RULES: &[DriftRule] = &[$(*$name,)*];
     };
 }
 
 rules! {
-    OPERATION_ADDED = rule("operation-added", "operation added", A, A, "Nobody called it before.");
-    OPERATION_REMOVED = gone(rule("operation-removed", "operation removed", B, B, "Calls to it are answered with an error."));
-    OPERATION_MOVED = rule(
+    OPERATION_ADDED = new_rule("operation-added", "operation added", A, A, "No client used it before.");
+    OPERATION_REMOVED = removal_rule(new_rule("operation-removed", "operation removed", B, B, "Calls to it fail."));
+    OPERATION_MOVED = new_rule(
         "operation-moved",
         "method or path changed",
         B,
         B,
-        "Calls to the old route are answered with an error.",
+        "Calls to the old route fail.",
     );
-    OPERATION_RENAMED = rule(
+    OPERATION_RENAMED = new_rule(
         "operation-renamed",
         "operationId changed",
         R,
         R,
-        "The wire is the same; who calls the operation by its id in generated code writes the new one.",
+        "The wire format is the same; code that calls the operation by its generated name must change.",
     );
-    OPERATION_DEPRECATED = rule(
+    OPERATION_DEPRECATED = new_rule(
         "operation-deprecated",
         "operation deprecated",
         A,
         A,
-        "It still works; it is time to look for another.",
+        "It still works; plan to replace it.",
     );
-    OPERATION_UNDEPRECATED = rule("operation-undeprecated", "operation no longer deprecated", A, A, "It stays.");
-    OPERATION_EDITORIAL = rule("operation-editorial", "summary, description or tags changed", S, S, "Words for people.");
-    EXTENSION_CHANGED = rule(
+    OPERATION_UNDEPRECATED = new_rule("operation-undeprecated", "operation no longer deprecated", A, A, "It is supported again.");
+    OPERATION_EDITORIAL = new_rule("operation-editorial", "summary, description or tags changed", S, S, "Only documentation changed.");
+    EXTENSION_CHANGED = new_rule(
         "extension-changed",
         "an `x-` member changed",
         A,
         A,
-        "Only its authors know what it means: check it.",
+        "Its meaning is defined outside of OpenAPI: check it.",
     );
-    WEBHOOK_ADDED = rule(
+    WEBHOOK_ADDED = new_rule(
         "webhook-added",
         "webhook added",
         A,
         A,
-        "Receivers that do not know it were told to expect unknown events or not to subscribe.",
+        "Receivers must ignore unknown events or not subscribe to them.",
     );
-    WEBHOOK_REMOVED = gone(rule("webhook-removed", "webhook removed", B, B, "Receivers wait for it in vain."));
-    SERVER_ADDED = rule("server-added", "server added", A, A, "Clients may go on with the one that they know.");
-    SERVER_REMOVED = gone(rule("server-removed", "server removed", B, B, "Nobody promises any more that it answers those who call it."));
-    SERVER_CHANGED = rule(
+    WEBHOOK_REMOVED = removal_rule(new_rule("webhook-removed", "webhook removed", B, B, "Receivers no longer get it."));
+    SERVER_ADDED = new_rule("server-added", "server added", A, A, "Clients can continue to use the old one.");
+    SERVER_REMOVED = removal_rule(new_rule("server-removed", "server removed", B, B, "Calls to it may fail."));
+    SERVER_CHANGED = new_rule(
         "server-changed",
-        "another server is the first",
+        "the first server changed",
         A,
         A,
-        "Clients that choose none call the first; the old one is still among them.",
+        "Clients that select no server use the first one; the old one is still listed.",
     );
     // Sign-in.
-    SIGN_IN_REQUIRED = rule(
+    SIGN_IN_REQUIRED = new_rule(
         "sign-in-required",
-        "anonymous before, signed in now",
+        "sign-in became required",
         B,
         B,
         "Calls without credentials are refused.",
     );
-    SIGN_IN_DROPPED = gone(rule("sign-in-dropped", "signed in before, anonymous now", A, A, "Credentials are no longer needed."));
-    SCOPE_REQUIRED = rule("scope-required", "another scope is needed", B, B, "Tokens without the scope are refused.");
-    SCOPE_RELEASED = rule("scope-released", "a scope is no longer needed", A, A, "Tokens with the scope still pass.");
-    SECURITY_CHANGED = rule(
+    SIGN_IN_DROPPED = removal_rule(new_rule("sign-in-dropped", "sign-in is no longer required", A, A, "Credentials are no longer required."));
+    SCOPE_REQUIRED = new_rule("scope-required", "another scope is required", B, B, "Tokens without the scope are refused.");
+    SCOPE_RELEASED = new_rule("scope-released", "a scope is no longer required", A, A, "Tokens with the scope are still accepted.");
+    SECURITY_CHANGED = new_rule(
         "security-changed",
-        "another way to sign in is needed",
+        "another way to sign in is required",
         B,
         B,
-        "Credentials that sufficed are refused.",
+        "Credentials that were accepted are refused.",
     );
-    SECURITY_ALTERNATIVE_REMOVED = gone(rule(
+    SECURITY_ALTERNATIVE_REMOVED = removal_rule(new_rule(
         "security-alternative-removed",
-        "one of several ways to sign in is gone",
+        "one of several ways to sign in removed",
         B,
         B,
-        "Credentials that sufficed are refused; the other ways still suffice.",
+        "Credentials that were accepted are refused; the other ways are still accepted.",
     ));
-    SECURITY_ALTERNATIVE_ADDED = rule(
+    SECURITY_ALTERNATIVE_ADDED = new_rule(
         "security-alternative-added",
-        "another way to sign in suffices",
+        "another way to sign in added",
         A,
         A,
-        "The ways that were there still suffice.",
+        "The other ways are still accepted.",
     );
-    SECURITY_SCHEME_CHANGED = rule(
+    SECURITY_SCHEME_CHANGED = new_rule(
         "security-scheme-changed",
         "security scheme changed",
         B,
         B,
-        "Clients prepare credentials by it: check whether the old ones still pass.",
+        "Clients obtain credentials by it: check whether the old ones are still accepted.",
     );
-    SECURITY_SCHEME_RENAMED = rule(
+    SECURITY_SCHEME_RENAMED = new_rule(
         "security-scheme-renamed",
         "security scheme renamed",
         R,
         R,
-        "The wire is the same; who names the scheme, as generated code may, writes the new name.",
+        "The wire format is the same; code that uses the name of the scheme must change.",
     );
-    SECURITY_SCHEME_UNASKED = rule(
+    SECURITY_SCHEME_UNASKED = new_rule(
         "security-scheme-unasked",
-        "security scheme changed that nothing asks for",
+        "security scheme changed that no operation requires",
         A,
         A,
-        "No operation of the old version was called with its credentials.",
+        "No operation of the old version required its credentials.",
     );
-    SCOPE_NEW = rule("scope-new", "scope new in the contract", A, A, "Nobody asked for it before.");
-    SCOPE_GONE = gone(rule(
+    SCOPE_NEW = new_rule("scope-new", "scope added to the contract", A, A, "No client requested it before.");
+    SCOPE_GONE = removal_rule(new_rule(
         "scope-gone",
-        "scope gone from the contract",
+        "scope removed from the contract",
         B,
         B,
-        "Sign-in may refuse those who still ask for it.",
+        "Sign-in may fail for clients that still request it.",
     ));
     // Parameters.
-    PARAMETER_ADDED_OPTIONAL = rule(
+    PARAMETER_ADDED_OPTIONAL = new_rule(
         "parameter-added-optional",
         "optional parameter added",
         S,
         A,
-        "Calls without it mean what they meant.",
+        "Calls without it have the same meaning.",
     );
-    PARAMETER_ADDED_REQUIRED = rule("parameter-added-required", "required parameter added", S, B, "Calls without it are refused.");
-    PARAMETER_REMOVED = gone(rule("parameter-removed", "parameter removed", S, B, UNREAD));
-    PARAMETER_MOVED = rule(
+    PARAMETER_ADDED_REQUIRED = new_rule("parameter-added-required", "required parameter added", S, B, "Calls without it are refused.");
+    PARAMETER_REMOVED = removal_rule(new_rule("parameter-removed", "parameter removed", S, B, UNREAD));
+    PARAMETER_MOVED = new_rule(
         "parameter-moved",
         "parameter moved to another part of the request",
         S,
         B,
-        "It is no longer read where clients put it.",
+        "The service does not read it where clients send it.",
     );
-    PARAMETER_REQUIRED = rule("parameter-required", "parameter became required", S, B, "Calls without it are refused.");
-    PARAMETER_OPTIONAL = rule("parameter-optional", "parameter became optional", S, A, "Calls with it mean what they meant.");
-    PARAMETER_STYLE_CHANGED = rule(
+    PARAMETER_REQUIRED = new_rule("parameter-required", "parameter became required", S, B, "Calls without it are refused.");
+    PARAMETER_OPTIONAL = new_rule("parameter-optional", "parameter became optional", S, A, "Calls with it have the same meaning.");
+    PARAMETER_STYLE_CHANGED = new_rule(
         "parameter-style-changed",
-        "parameter written differently",
+        "parameter serialized differently",
         S,
         B,
-        "The same value has another text on the wire.",
+        "The same value has another form on the wire.",
     );
-    SERIALIZATION_REWRITTEN = rule(
+    SERIALIZATION_REWRITTEN = new_rule(
         "serialization-rewritten",
-        "`style`, `explode`, `allowReserved` or `encoding` written differently",
+        "`style`, `explode`, `allowReserved` or `encoding` changed without effect",
         S,
         S,
-        "What is sent is read as before.",
+        "Values are decoded as before.",
     );
-    PARAMETER_DEPRECATED = rule("parameter-deprecated", "parameter deprecated or no longer so", A, A, "It still works.");
-    PATH_PARAMETER_RENAMED = rule(
+    PARAMETER_DEPRECATED = new_rule("parameter-deprecated", "parameter deprecated or no longer so", A, A, "It still works.");
+    PATH_PARAMETER_RENAMED = new_rule(
         "path-parameter-renamed",
-        "placeholder of the path renamed",
+        "path parameter renamed",
         S,
         R,
-        "The wire is the same; generated code may name its argument anew.",
+        "The wire format is the same; generated code may rename the argument.",
     );
     // Requests.
-    REQUEST_BODY_ADDED_OPTIONAL = rule(
+    REQUEST_BODY_ADDED_OPTIONAL = new_rule(
         "request-body-added-optional",
         "optional request body added",
         S,
         A,
-        "Calls without it mean what they meant.",
+        "Calls without it have the same meaning.",
     );
-    REQUEST_BODY_ADDED_REQUIRED = rule("request-body-added-required", "required request body added", S, B, "Calls without it are refused.");
-    REQUEST_BODY_REMOVED = gone(rule("request-body-removed", "request body removed", S, B, UNREAD));
-    REQUEST_BODY_REQUIRED = rule("request-body-required", "request body became required", S, B, "Calls without it are refused.");
-    REQUEST_BODY_OPTIONAL = rule(
+    REQUEST_BODY_ADDED_REQUIRED = new_rule("request-body-added-required", "required request body added", S, B, "Calls without it are refused.");
+    REQUEST_BODY_REMOVED = removal_rule(new_rule("request-body-removed", "request body removed", S, B, UNREAD));
+    REQUEST_BODY_REQUIRED = new_rule("request-body-required", "request body became required", S, B, "Calls without it are refused.");
+    REQUEST_BODY_OPTIONAL = new_rule(
         "request-body-optional",
         "request body became optional",
         S,
         A,
-        "Calls with it mean what they meant.",
+        "Calls with it have the same meaning.",
     );
-    REQUEST_MEDIA_TYPE_ADDED = rule("request-media-type-added", "request media type added", S, A, "The old ones are still read.");
-    REQUEST_MEDIA_TYPE_REMOVED = gone(rule(
+    REQUEST_MEDIA_TYPE_ADDED = new_rule("request-media-type-added", "request media type added", S, A, "The old ones are still accepted.");
+    REQUEST_MEDIA_TYPE_REMOVED = removal_rule(new_rule(
         "request-media-type-removed",
         "request media type removed",
         S,
         B,
         "Bodies of that type are refused.",
     ));
-    ENCODING_CHANGED = rule(
+    ENCODING_CHANGED = new_rule(
         "encoding-changed",
         "`encoding` of a form changed",
         B,
         B,
-        "The same value has another text on the wire.",
+        "The same value has another form on the wire.",
     );
-    // Answers.
-    RESPONSE_ADDED = rule("response-added", "status added", A, S, "Clients handle an unknown status by its class.");
-    RESPONSE_ADDED_SUCCESS = rule(
+    // Responses.
+    RESPONSE_ADDED = new_rule("response-added", "response status added", A, S, "Clients handle an unknown status by its class.");
+    RESPONSE_ADDED_SUCCESS = new_rule(
         "response-added-success",
-        "status of success added with a body of its own",
+        "success status with a new body added",
         B,
         S,
-        "Clients take it for a success, and cannot read it as any that they know.",
+        "Clients treat it as a success and cannot read its body.",
     );
-    RESPONSE_NAMED = rule(
+    RESPONSE_NAMED = new_rule(
         "response-named",
-        "status named that fell under a wider entry",
+        "response status got its own entry",
         A,
         S,
-        "Clients handled it as the wider entry says, with which it is compared.",
+        "Clients handled it by the wider entry, which it is compared with.",
     );
-    RESPONSE_FOLDED = rule(
+    RESPONSE_FOLDED = new_rule(
         "response-folded",
-        "status falls under a wider entry",
+        "response status lost its own entry",
         A,
         S,
-        "It may still be sent, as the wider entry says, with which it is compared.",
+        "It may still be sent by the wider entry, which it is compared with.",
     );
-    RESPONSE_NARROWED = gone(rule(
+    RESPONSE_NARROWED = removal_rule(new_rule(
         "response-narrowed",
-        "of a wider entry a part is left",
+        "entry for several statuses or media types narrowed",
         A,
         S,
-        "Whoever handled them all handles those that are left, which are compared with it.",
+        "Clients that handle all of them handle the remaining ones, which are compared with it.",
     ));
-    RESPONSE_REMOVED = gone(rule(
+    RESPONSE_REMOVED = removal_rule(new_rule(
         "response-removed",
-        "status of success removed",
+        "success status removed",
         B,
         S,
-        "Those who waited for it get something else.",
+        "Clients that expect it get another response.",
     ));
-    REFUSAL_REMOVED = gone(rule("refusal-removed", "status of refusal removed", A, S, "There is less to handle."));
-    RESPONSE_MEDIA_TYPE_ADDED = rule(
+    REFUSAL_REMOVED = removal_rule(new_rule("refusal-removed", "error status removed", A, S, "There is less to handle."));
+    RESPONSE_MEDIA_TYPE_ADDED = new_rule(
         "response-media-type-added",
         "response media type added",
         A,
         S,
-        "Clients that ask for the old one still get it.",
+        "Clients that request the old one still get it.",
     );
-    RESPONSE_MEDIA_TYPE_REMOVED = gone(rule(
+    RESPONSE_MEDIA_TYPE_REMOVED = removal_rule(new_rule(
         "response-media-type-removed",
         "response media type removed",
         B,
         S,
-        "Clients that ask for it get something else.",
+        "Clients that request it get another media type.",
     ));
-    RESPONSE_HEADER_ADDED = rule("response-header-added", "response header added", A, S, "Unknown headers are ignored.");
-    RESPONSE_HEADER_REMOVED = gone(rule("response-header-removed", "required response header removed", B, S, "Readers relied on it."));
-    RESPONSE_HEADER_REMOVED_OPTIONAL = gone(forever(
+    RESPONSE_HEADER_ADDED = new_rule("response-header-added", "response header added", A, S, "Unknown headers are ignored.");
+    RESPONSE_HEADER_REMOVED = removal_rule(new_rule("response-header-removed", "required response header removed", B, S, "Readers depend on it."));
+    RESPONSE_HEADER_REMOVED_OPTIONAL = removal_rule(permanent_rule(
         "response-header-removed-optional",
         "optional response header removed",
         A,
         S,
-        "Readers had to do without it at times; within a major version nothing declared goes.",
+        "Readers handle its absence; within a major version declared elements must stay.",
     ));
-    RESPONSE_HEADER_REQUIRED = rule("response-header-required", "response header became required", A, S, "There is more to rely on.");
-    RESPONSE_HEADER_STYLE_CHANGED = rule(
+    RESPONSE_HEADER_REQUIRED = new_rule("response-header-required", "response header became required", A, S, "Readers can depend on it.");
+    RESPONSE_HEADER_STYLE_CHANGED = new_rule(
         "response-header-style-changed",
-        "response header written differently",
+        "response header serialized differently",
         B,
         S,
-        "The same value has another text on the wire.",
+        "The same value has another form on the wire.",
     );
-    RESPONSE_HEADER_OPTIONAL = rule("response-header-optional", "response header became optional", B, S, "Readers relied on it.");
+    RESPONSE_HEADER_OPTIONAL = new_rule("response-header-optional", "response header became optional", B, S, "Readers depend on it.");
     // Objects.
-    PROPERTY_ADDED = rule(
+    PROPERTY_ADDED = new_rule(
         "property-added",
         "optional property added",
         A,
         A,
-        "Readers ignore what they do not know, writers leave it out.",
+        "Readers ignore unknown properties, writers omit it.",
     );
-    PROPERTY_ADDED_CLOSED = rule(
+    PROPERTY_ADDED_CLOSED = new_rule(
         "property-added-closed",
         "property added to a closed object",
         B,
         A,
-        "The object allowed no others, so readers may refuse it.",
+        "The object allowed no other properties, so readers may refuse it.",
     );
-    PROPERTY_ADDED_REQUIRED = rule(
+    PROPERTY_ADDED_REQUIRED = new_rule(
         "property-added-required",
         "required property added",
         A,
         B,
-        "What writers sent lacks it and is refused.",
+        "Writers that do not send it are refused.",
     );
-    PROPERTY_REMOVED_REQUIRED = gone(rule(
+    PROPERTY_REMOVED_REQUIRED = removal_rule(new_rule(
         "property-removed-required",
         "required property removed",
         B,
         B,
-        "Readers relied on it, and what writers send in it has no effect.",
+        "Readers depend on it, and its values have no effect when writers send them.",
     ));
-    PROPERTY_REMOVED = gone(forever(
+    PROPERTY_REMOVED = removal_rule(permanent_rule(
         "property-removed",
         "optional property removed",
         A,
         B,
-        "Readers had to do without it at times, but what writers send in it has no effect; within a major version nothing declared goes.",
+        "Readers handle its absence, but its values have no effect when writers send them; within a major version declared elements must stay.",
     ));
-    PROPERTY_RESERVED_REMOVED = gone(rule(
+    PROPERTY_RESERVED_REMOVED = removal_rule(new_rule(
         "property-reserved-removed",
         "reserved or deprecated property removed",
         B,
         B,
-        "A retired name stays declared forever, so that it never comes back with another meaning.",
+        "A deprecated name must stay declared, so that it is not reused with another meaning.",
     ));
-    PROPERTY_REQUIRED = rule(
+    PROPERTY_REQUIRED = new_rule(
         "property-required",
         "property became required",
         A,
         B,
-        "Readers may rely on it, what writers sent without it is refused.",
+        "Readers can depend on it, writers that omit it are refused.",
     );
-    PROPERTY_OPTIONAL = rule(
+    PROPERTY_OPTIONAL = new_rule(
         "property-optional",
         "property became optional",
         B,
         A,
-        "Readers relied on it, writers may leave it out.",
+        "Readers depend on it, writers may omit it.",
     );
-    PROPERTY_DECLARED_ALWAYS = rule(
+    PROPERTY_DECLARED_ALWAYS = new_rule(
         "property-declared-always",
-        "property of some forms declared for all",
+        "property of some branches declared for all",
         A,
         B,
-        "In other forms, or by their own rules, writers may have sent another value in it.",
+        "Writers may send another value in other branches.",
     );
-    PROPERTY_DECLARED_SOMETIMES = rule(
+    PROPERTY_DECLARED_SOMETIMES = new_rule(
         "property-declared-sometimes",
-        "property of all forms declared for some",
+        "property of all branches declared for some",
         B,
         A,
-        "In other forms, or by their own rules, readers may meet another value in it.",
+        "Readers may receive another value in other branches.",
     );
-    OBJECT_CLOSED = rule("object-closed", "other properties forbidden", A, B, "Writers that sent others are refused.");
-    OBJECT_OPENED = rule(
+    OBJECT_CLOSED = new_rule("object-closed", "other properties forbidden", A, B, "Writers that send other properties are refused.");
+    OBJECT_OPENED = new_rule(
         "object-opened",
         "other properties allowed",
         B,
         A,
-        "The object allowed no others, so readers may refuse it.",
+        "The object allowed no other properties, so readers may refuse it.",
     );
-    PATTERN_PROPERTIES_ADDED = rule("pattern-properties-added", "properties allowed by pattern", B, A, WIDENED);
-    PATTERN_PROPERTIES_REMOVED = gone(rule("pattern-properties-removed", "properties by pattern forbidden", A, B, NARROWED));
-    PROPERTY_COUNT_NARROWED = rule("property-count-narrowed", "`minProperties` or `maxProperties` narrowed", A, B, NARROWED);
-    PROPERTY_COUNT_WIDENED = rule("property-count-widened", "`minProperties` or `maxProperties` widened", B, A, WIDENED);
+    PATTERN_PROPERTIES_ADDED = new_rule("pattern-properties-added", "properties allowed by pattern", B, A, WIDENED);
+    PATTERN_PROPERTIES_REMOVED = removal_rule(new_rule("pattern-properties-removed", "properties by pattern forbidden", A, B, NARROWED));
+    PROPERTY_COUNT_NARROWED = new_rule("property-count-narrowed", "`minProperties` or `maxProperties` narrowed", A, B, NARROWED);
+    PROPERTY_COUNT_WIDENED = new_rule("property-count-widened", "`minProperties` or `maxProperties` widened", B, A, WIDENED);
     // Types and values.
-    TYPE_CHANGED = rule("type-changed", "type changed", B, B, "A value of the old type is none of the new.");
-    TYPE_WIDENED = rule("type-widened", "more types are valid", B, A, WIDENED);
-    TYPE_NARROWED = rule("type-narrowed", "fewer types are valid", A, B, NARROWED);
-    NULL_ADDED = rule("null-added", "`null` became valid", B, A, "Readers had no reason to expect `null`.");
-    NULL_REMOVED = gone(rule("null-removed", "`null` is no longer valid", A, B, "Writers that sent `null` are refused."));
-    CONST_CHANGED = rule(
+    TYPE_CHANGED = new_rule("type-changed", "type changed", B, B, "Values of the old type do not have the new type.");
+    TYPE_WIDENED = new_rule("type-widened", "more types are valid", B, A, WIDENED);
+    TYPE_NARROWED = new_rule("type-narrowed", "fewer types are valid", A, B, NARROWED);
+    NULL_ADDED = new_rule("null-added", "`null` became valid", B, A, "Readers do not expect `null`.");
+    NULL_REMOVED = removal_rule(new_rule("null-removed", "`null` is no longer valid", A, B, "Writers that send `null` are refused."));
+    CONST_CHANGED = new_rule(
         "const-changed",
         "the one valid value changed",
         B,
         B,
-        "The old value is refused, the new one unknown.",
+        "The old value is refused, the new one is unknown to readers.",
     );
-    ENUM_ADDED = rule("enum-added", "restricted to listed values", A, B, NARROWED);
-    ENUM_DROPPED = gone(rule("enum-dropped", "no longer restricted to listed values", B, A, WIDENED));
-    ENUM_VALUE_ADDED = rule(
+    ENUM_ADDED = new_rule("enum-added", "restricted to listed values", A, B, NARROWED);
+    ENUM_DROPPED = removal_rule(new_rule("enum-dropped", "no longer restricted to listed values", B, A, WIDENED));
+    ENUM_VALUE_ADDED = new_rule(
         "enum-value-added",
         "value added to a closed enumeration",
         B,
         A,
         "Readers were promised a complete list.",
     );
-    ENUM_VALUE_ADDED_OPEN = rule(
+    ENUM_VALUE_ADDED_OPEN = new_rule(
         "enum-value-added-open",
         "value added to an open enumeration",
         A,
         A,
-        "Readers were told to expect unknown values.",
+        "Readers of an open enumeration expect unknown values.",
     );
-    ENUM_VALUE_REMOVED = gone(rule(
+    ENUM_VALUE_REMOVED = removal_rule(new_rule(
         "enum-value-removed",
         "value removed from an enumeration",
         A,
         B,
         "Writers that send it are refused.",
     ));
-    ENUM_VALUE_REMOVED_OPEN = gone(rule(
+    ENUM_VALUE_REMOVED_OPEN = removal_rule(new_rule(
         "enum-value-removed-open",
         "value removed from an open enumeration",
         A,
         B,
-        "It is still valid, but what it means is no longer promised.",
+        "It is still valid, but its meaning is no longer defined.",
     ));
-    ENUM_OPENED = rule("enum-opened", "enumeration opened", B, A, "Readers were promised a complete list.");
-    ENUM_CLOSED = rule("enum-closed", "enumeration closed", A, B, "Writers that send an unlisted value are refused.");
-    LENGTH_NARROWED = rule("length-narrowed", "`minLength` or `maxLength` narrowed", A, B, NARROWED);
-    LENGTH_WIDENED = rule("length-widened", "`minLength` or `maxLength` widened", B, A, WIDENED);
-    PATTERN_ADDED = rule("pattern-added", "`pattern` added", A, B, NARROWED);
-    PATTERN_REMOVED = gone(rule("pattern-removed", "`pattern` removed", B, A, WIDENED));
-    PATTERN_NARROWED = rule("pattern-narrowed", "`pattern` matches fewer texts", A, B, NARROWED);
-    PATTERN_WIDENED = rule("pattern-widened", "`pattern` matches more texts", B, A, WIDENED);
-    PATTERN_REWRITTEN = rule(
+    ENUM_OPENED = new_rule("enum-opened", "enumeration opened", B, A, "Readers were promised a complete list.");
+    ENUM_CLOSED = new_rule("enum-closed", "enumeration closed", A, B, "Writers that send an unlisted value are refused.");
+    LENGTH_NARROWED = new_rule("length-narrowed", "`minLength` or `maxLength` narrowed", A, B, NARROWED);
+    LENGTH_WIDENED = new_rule("length-widened", "`minLength` or `maxLength` widened", B, A, WIDENED);
+    PATTERN_ADDED = new_rule("pattern-added", "`pattern` added", A, B, NARROWED);
+    PATTERN_REMOVED = removal_rule(new_rule("pattern-removed", "`pattern` removed", B, A, WIDENED));
+    PATTERN_NARROWED = new_rule("pattern-narrowed", "`pattern` matches fewer strings", A, B, NARROWED);
+    PATTERN_WIDENED = new_rule("pattern-widened", "`pattern` matches more strings", B, A, WIDENED);
+    PATTERN_REWRITTEN = new_rule(
         "pattern-rewritten",
-        "`pattern` written differently",
+        "`pattern` rewritten",
         S,
         S,
-        "It is proven that both match the same texts, as far as the lengths are valid.",
+        "Both are proven to match the same strings of valid length.",
     );
-    PATTERN_CHANGED = rule("pattern-changed", "`pattern` changed", B, B, UNDECIDED);
-    RANGE_NARROWED = rule("range-narrowed", "a bound of numbers narrowed", A, B, NARROWED);
-    RANGE_WIDENED = rule("range-widened", "a bound of numbers widened", B, A, WIDENED);
-    MULTIPLE_OF_NARROWED = rule("multiple-of-narrowed", "`multipleOf` narrowed", A, B, NARROWED);
-    MULTIPLE_OF_WIDENED = rule("multiple-of-widened", "`multipleOf` widened", B, A, WIDENED);
-    MULTIPLE_OF_CHANGED = rule("multiple-of-changed", "`multipleOf` changed", B, B, UNDECIDED);
-    ITEM_COUNT_NARROWED = rule("item-count-narrowed", "`minItems` or `maxItems` narrowed", A, B, NARROWED);
-    ITEM_COUNT_WIDENED = rule("item-count-widened", "`minItems` or `maxItems` widened", B, A, WIDENED);
-    UNIQUE_ITEMS_SET = rule("unique-items-set", "elements must differ", A, B, NARROWED);
-    UNIQUE_ITEMS_UNSET = gone(rule("unique-items-unset", "elements may repeat", B, A, WIDENED));
-    ITEMS_CLOSED = rule("items-closed", "further elements forbidden", A, B, NARROWED);
-    ITEMS_OPENED = rule("items-opened", "further elements allowed", B, A, WIDENED);
-    CONTAINS_ADDED = rule("contains-added", "`contains` added", A, B, NARROWED);
-    CONTAINS_REMOVED = gone(rule("contains-removed", "`contains` removed", B, A, WIDENED));
-    CONTAINS_NARROWED = rule("contains-narrowed", "`minContains` or `maxContains` narrowed", A, B, NARROWED);
-    CONTAINS_WIDENED = rule("contains-widened", "`minContains` or `maxContains` widened", B, A, WIDENED);
-    CONTAINS_CHANGED = rule("contains-changed", "`contains` changed", B, B, UNDECIDED);
+    PATTERN_CHANGED = new_rule("pattern-changed", "`pattern` changed", B, B, UNDECIDED);
+    RANGE_NARROWED = new_rule("range-narrowed", "a bound of numbers narrowed", A, B, NARROWED);
+    RANGE_WIDENED = new_rule("range-widened", "a bound of numbers widened", B, A, WIDENED);
+    MULTIPLE_OF_NARROWED = new_rule("multiple-of-narrowed", "`multipleOf` narrowed", A, B, NARROWED);
+    MULTIPLE_OF_WIDENED = new_rule("multiple-of-widened", "`multipleOf` widened", B, A, WIDENED);
+    MULTIPLE_OF_CHANGED = new_rule("multiple-of-changed", "`multipleOf` changed", B, B, UNDECIDED);
+    ITEM_COUNT_NARROWED = new_rule("item-count-narrowed", "`minItems` or `maxItems` narrowed", A, B, NARROWED);
+    ITEM_COUNT_WIDENED = new_rule("item-count-widened", "`minItems` or `maxItems` widened", B, A, WIDENED);
+    UNIQUE_ITEMS_SET = new_rule("unique-items-set", "elements must differ", A, B, NARROWED);
+    UNIQUE_ITEMS_UNSET = removal_rule(new_rule("unique-items-unset", "elements may repeat", B, A, WIDENED));
+    ITEMS_CLOSED = new_rule("items-closed", "further elements forbidden", A, B, NARROWED);
+    ITEMS_OPENED = new_rule("items-opened", "further elements allowed", B, A, WIDENED);
+    CONTAINS_ADDED = new_rule("contains-added", "`contains` added", A, B, NARROWED);
+    CONTAINS_REMOVED = removal_rule(new_rule("contains-removed", "`contains` removed", B, A, WIDENED));
+    CONTAINS_NARROWED = new_rule("contains-narrowed", "`minContains` or `maxContains` narrowed", A, B, NARROWED);
+    CONTAINS_WIDENED = new_rule("contains-widened", "`minContains` or `maxContains` widened", B, A, WIDENED);
+    CONTAINS_CHANGED = new_rule("contains-changed", "`contains` changed", B, B, UNDECIDED);
     // Combinations.
-    BRANCH_ADDED = rule("branch-added", "branch added to a union", B, A, "Readers were promised a complete list of forms.");
-    BRANCH_REMOVED = gone(rule("branch-removed", "branch removed from a union", A, B, "Writers that send that form are refused."));
-    UNION_ADDED = rule("union-added", "`oneOf` or `anyOf` added", A, B, NARROWED);
-    UNION_ADDED_NEW_MEMBER = rule(
+    BRANCH_ADDED = new_rule("branch-added", "branch added to a union", B, A, "Readers were promised a complete list of branches.");
+    BRANCH_REMOVED = removal_rule(new_rule("branch-removed", "branch removed from a union", A, B, "Writers that send values of that branch are refused."));
+    UNION_ADDED = new_rule("union-added", "`oneOf` or `anyOf` added", A, B, NARROWED);
+    UNION_ADDED_NEW_MEMBER = new_rule(
         "union-added-new-member",
-        "`anyOf` over a new member or value added",
+        "`anyOf` over a new property or value added",
         A,
         A,
-        "What does not have the member or value is one of the forms.",
+        "Values without the property or value match one of the branches.",
     );
-    UNION_REMOVED = gone(rule("union-removed", "`oneOf` or `anyOf` removed", B, A, WIDENED));
-    UNION_NARROWED = rule("union-narrowed", "`anyOf` became `oneOf`", A, B, "What fits two forms is no longer valid.");
-    UNION_WIDENED = rule("union-widened", "`oneOf` became `anyOf`", B, A, "What fits two forms is valid.");
-    CONDITION_ADDED = rule("condition-added", "`if` added", A, B, NARROWED);
-    CONDITION_ADDED_NEW_MEMBER = rule(
+    UNION_REMOVED = removal_rule(new_rule("union-removed", "`oneOf` or `anyOf` removed", B, A, WIDENED));
+    UNION_NARROWED = new_rule("union-narrowed", "`anyOf` became `oneOf`", A, B, "Values that match two branches are no longer valid.");
+    UNION_WIDENED = new_rule("union-widened", "`oneOf` became `anyOf`", B, A, "Values that match two branches are valid.");
+    CONDITION_ADDED = new_rule("condition-added", "`if` added", A, B, NARROWED);
+    CONDITION_ADDED_NEW_MEMBER = new_rule(
         "condition-added-new-member",
-        "`if` over a new member or value added",
+        "`if` over a new property or value added",
         A,
         A,
-        "Who does not know the member or value never meets the condition.",
+        "Values of the old version never match the condition.",
     );
-    CONDITION_REMOVED = gone(rule("condition-removed", "`if` removed", B, A, WIDENED));
-    CONDITION_CHANGED = rule("condition-changed", "`if` changed", B, B, UNDECIDED);
-    DEPENDENCY_ADDED = rule("dependency-added", "`dependentRequired` or `dependentSchemas` asks for more", A, B, NARROWED);
-    DEPENDENCY_ADDED_NEW_MEMBER = rule(
+    CONDITION_REMOVED = removal_rule(new_rule("condition-removed", "`if` removed", B, A, WIDENED));
+    CONDITION_CHANGED = new_rule("condition-changed", "`if` changed", B, B, UNDECIDED);
+    DEPENDENCY_ADDED = new_rule("dependency-added", "`dependentRequired` or `dependentSchemas` narrowed", A, B, NARROWED);
+    DEPENDENCY_ADDED_NEW_MEMBER = new_rule(
         "dependency-added-new-member",
-        "more is asked beside a new member",
+        "dependency on a new property added",
         A,
         A,
-        "Who does not know the member is asked for nothing.",
+        "Values without the property are not affected.",
     );
-    DEPENDENCY_REMOVED = gone(rule("dependency-removed", "`dependentRequired` or `dependentSchemas` asks for less", B, A, WIDENED));
-    NOT_ADDED = rule("not-added", "`not` added", A, B, NARROWED);
-    NOT_ADDED_NEW_MEMBER = rule(
+    DEPENDENCY_REMOVED = removal_rule(new_rule("dependency-removed", "`dependentRequired` or `dependentSchemas` widened", B, A, WIDENED));
+    NOT_ADDED = new_rule("not-added", "`not` added", A, B, NARROWED);
+    NOT_ADDED_NEW_MEMBER = new_rule(
         "not-added-new-member",
-        "`not` over a new member or value added",
+        "`not` over a new property or value added",
         A,
         A,
-        "Who does not know the member or value never sends what is forbidden.",
+        "Values of the old version never match it.",
     );
-    NOT_REMOVED = gone(rule("not-removed", "`not` removed", B, A, WIDENED));
-    UNEVALUATED_ADDED = rule("unevaluated-added", "`unevaluatedProperties` or `unevaluatedItems` added", A, B, NARROWED);
-    UNEVALUATED_REMOVED = gone(rule("unevaluated-removed", "`unevaluatedProperties` or `unevaluatedItems` removed", B, A, WIDENED));
-    FORMAT_NARROWED = rule("format-narrowed", "a `format` is asserted, or a narrower one", A, B, NARROWED);
-    FORMAT_WIDENED = rule("format-widened", "a `format` is no longer asserted, or a wider one", B, A, WIDENED);
-    FORMAT_REPLACED = rule("format-replaced", "another `format` is asserted", B, B, UNDECIDED);
-    VALUES_CHANGED = rule(
+    NOT_REMOVED = removal_rule(new_rule("not-removed", "`not` removed", B, A, WIDENED));
+    UNEVALUATED_ADDED = new_rule("unevaluated-added", "`unevaluatedProperties` or `unevaluatedItems` added", A, B, NARROWED);
+    UNEVALUATED_REMOVED = removal_rule(new_rule("unevaluated-removed", "`unevaluatedProperties` or `unevaluatedItems` removed", B, A, WIDENED));
+    FORMAT_NARROWED = new_rule("format-narrowed", "a `format` is asserted, or a narrower one", A, B, NARROWED);
+    FORMAT_WIDENED = new_rule("format-widened", "a `format` is no longer asserted, or a wider one", B, A, WIDENED);
+    FORMAT_REPLACED = new_rule("format-replaced", "another `format` is asserted", B, B, UNDECIDED);
+    VALUES_CHANGED = new_rule(
         "values-changed",
-        "other values are valid, all in all",
+        "other values are valid in total",
         B,
         B,
-        "No keyword says it alone, but a value that one version takes is refused by the other.",
+        "No single keyword shows it, but one version accepts a value that the other refuses.",
     );
     // Annotations.
-    FORMAT_ADDED = rule("format-added", "`format` added", A, B, "What writers sent may not have that form.");
-    FORMAT_REMOVED = gone(rule("format-removed", "`format` removed", B, A, "Readers relied on the form."));
-    FORMAT_CHANGED = rule("format-changed", "`format` changed", B, B, "The text means something else, or is another one.");
-    NUMBER_FORMAT_NARROWED = rule(
+    FORMAT_ADDED = new_rule("format-added", "`format` added", A, B, "Values that writers send may not have the format.");
+    FORMAT_REMOVED = removal_rule(new_rule("format-removed", "`format` removed", B, A, "Readers depend on the format."));
+    FORMAT_CHANGED = new_rule("format-changed", "`format` changed", B, B, "The string has another meaning or notation.");
+    NUMBER_FORMAT_NARROWED = new_rule(
         "number-format-narrowed",
-        "`format` with room for fewer numbers",
+        "numeric `format` narrowed",
         A,
         B,
-        "Every number of the new format is one of the old; writers may send one that has no room any more.",
+        "The new format holds fewer numbers than the old one; writers may send one that it cannot hold.",
     );
-    NUMBER_FORMAT_WIDENED = rule(
+    NUMBER_FORMAT_WIDENED = new_rule(
         "number-format-widened",
-        "`format` with room for more numbers",
+        "numeric `format` widened",
         B,
         A,
-        "Every number of the old format is one of the new; readers may meet one that they have no room for.",
+        "The new format holds more numbers than the old one; readers may receive one that they cannot hold.",
     );
-    NUMBER_FORMAT_REWRITTEN = rule(
+    NUMBER_FORMAT_REWRITTEN = new_rule(
         "number-format-rewritten",
-        "`format` of numbers that has room for all that are valid",
+        "numeric `format` changed without effect",
         S,
         S,
-        "No number is valid that the formats of both versions have no room for.",
+        "The formats of both versions hold every valid number.",
     );
-    XML_CHANGED = rule(
+    XML_CHANGED = new_rule(
         "xml-changed",
-        "`xml` changed in a body of XML",
+        "`xml` changed in an XML body",
         B,
         B,
         "The same value is another element or attribute.",
     );
-    CONTENT_CHANGED = rule(
+    CONTENT_CHANGED = new_rule(
         "content-changed",
         "`contentEncoding` or `contentMediaType` changed",
         B,
         B,
-        "The text holds something else.",
+        "The string has other content.",
     );
-    DISCRIMINATOR_ADDED = rule(
+    DISCRIMINATOR_ADDED = new_rule(
         "discriminator-added",
         "`discriminator` added",
         A,
         B,
-        "What writers sent in the member may mean no form, or another one.",
+        "Values that writers send in the property may select no branch, or another one.",
     );
-    DISCRIMINATOR_REMOVED = gone(rule(
+    DISCRIMINATOR_REMOVED = removal_rule(new_rule(
         "discriminator-removed",
         "`discriminator` removed",
         B,
         A,
-        "Readers chose the form by it.",
+        "Readers select the branch by it.",
     ));
-    DISCRIMINATOR_CHANGED = rule(
+    DISCRIMINATOR_CHANGED = new_rule(
         "discriminator-changed",
-        "a value of a `discriminator` means something else",
+        "a value of a `discriminator` selects another branch",
         B,
         B,
-        "What is valid stays as it was, and is taken for another form.",
+        "The same values are valid but belong to another branch.",
     );
-    DISCRIMINATOR_VALUE_ADDED = rule(
+    DISCRIMINATOR_VALUE_ADDED = new_rule(
         "discriminator-value-added",
-        "another value of a `discriminator` means a known form",
+        "another value of a `discriminator` selects a known branch",
         B,
         A,
-        "Readers do not know which form is meant by it.",
+        "Readers do not know which branch it selects.",
     );
-    DISCRIMINATOR_VALUE_REMOVED = gone(rule(
+    DISCRIMINATOR_VALUE_REMOVED = removal_rule(new_rule(
         "discriminator-value-removed",
-        "a value of a `discriminator` means nothing any more",
+        "a value of a `discriminator` selects no branch any more",
         A,
         B,
-        "What writers send with it is taken for no form; readers do not meet it any more.",
+        "Values that writers send with it belong to no branch; readers no longer receive it.",
     ));
-    DEFAULT_ADDED = rule("default-added", "`default` added", A, A, "What leaving it out means is now said.");
-    DEFAULT_CHANGED = rule("default-changed", "`default` changed or removed", B, B, "Leaving it out now means something else.");
-    READ_ONLY_SET = rule("read-only-set", "became read-only", A, B, "What writers send in it has no effect or is refused.");
-    READ_ONLY_UNSET = gone(rule("read-only-unset", "no longer read-only", A, A, "Writers may send it."));
-    WRITE_ONLY_SET = rule("write-only-set", "became write-only", B, A, "Readers no longer get it.");
-    WRITE_ONLY_UNSET = gone(rule("write-only-unset", "no longer write-only", A, A, "Readers may get it."));
-    DEPRECATED_SET = rule("deprecated-set", "deprecated", A, A, "It still works; it is time to look for another.");
-    DEPRECATED_UNSET = gone(rule("deprecated-unset", "no longer deprecated", A, A, "It stays."));
-    EDITORIAL = rule("editorial", "title, description or examples changed", S, S, "Words for people.");
+    DEFAULT_ADDED = new_rule("default-added", "`default` added", A, A, "The meaning of a missing value is now defined.");
+    DEFAULT_CHANGED = new_rule("default-changed", "`default` changed or removed", B, B, "A missing value now has another meaning.");
+    READ_ONLY_SET = new_rule("read-only-set", "became read-only", A, B, "Values that writers send in it have no effect or are refused.");
+    READ_ONLY_UNSET = removal_rule(new_rule("read-only-unset", "no longer read-only", A, A, "Writers may send it."));
+    WRITE_ONLY_SET = new_rule("write-only-set", "became write-only", B, A, "Readers no longer get it.");
+    WRITE_ONLY_UNSET = removal_rule(new_rule("write-only-unset", "no longer write-only", A, A, "Readers may get it."));
+    DEPRECATED_SET = new_rule("deprecated-set", "deprecated", A, A, "It still works; plan to replace it.");
+    DEPRECATED_UNSET = removal_rule(new_rule("deprecated-unset", "no longer deprecated", A, A, "It is supported again."));
+    EDITORIAL = new_rule("editorial", "title, description or examples changed", S, S, "Only documentation changed.");
     // Schemas as a whole.
-    ID_CHANGED = rule(
+    ID_CHANGED = new_rule(
         "id-changed",
         "`$id` of a schema changed",
         B,
         B,
-        "References and links to the old address lead nowhere.",
+        "References and links to the old identifier are broken.",
     );
-    ID_GONE = gone(rule(
+    ID_GONE = removal_rule(new_rule(
         "id-gone",
-        "schema no longer at its address",
+        "identifier of a schema removed",
         A,
         A,
-        "What it said is said elsewhere: check that nobody fetches it by its address.",
+        "Check that no client retrieves the schema by its identifier.",
     ));
-    SCHEMA_RENAMED = rule(
+    SCHEMA_RENAMED = new_rule(
         "schema-renamed",
         "named schema or its file renamed",
         R,
         R,
-        "The wire is the same; who uses its type in generated code, or its file, writes the new name.",
+        "The wire format is the same; code that uses its generated type or its file must change.",
     );
-    SCHEMA_ADDED = rule("schema-added", "named schema added", A, A, "Nobody used it before.");
-    SCHEMA_REMOVED = gone(rule("schema-removed", "named schema removed", B, B, "Those who used it by name find it no more."));
-    VERSION_CHANGED = rule("version-changed", "`info.version` changed", S, S, "It is compared with what the changes ask for.");
+    SCHEMA_ADDED = new_rule("schema-added", "named schema added", A, A, "No client used it before.");
+    SCHEMA_REMOVED = removal_rule(new_rule("schema-removed", "named schema removed", B, B, "Clients that use it by name no longer find it."));
+    VERSION_CHANGED = new_rule("version-changed", "`info.version` changed", S, S, "The report compares it with the increment that the changes require.");
 }
 
 #[cfg(test)]

@@ -1,50 +1,71 @@
-//! Limits of strings, numbers and counts.
+//! Compares limits of strings, numbers and counts.
 
 use contract_runtime::{Json, Number};
 
 use super::{
-    finding::{Comparer, Facet, Pair},
-    flat::{Bound, Flat},
-    rules::{self, Rule},
+    comparison::{Comparison, SchemaPair},
+    flattened::{FlattenedSchema, NumericBound},
+    rules::{self, DriftRule},
+    strings::PatternComparer,
+    verdicts::KeywordFacet,
 };
-use crate::schema::{Types, keywords::Keyword};
+use crate::schema::{TypeSet, keywords::Keyword};
 
-/// How a limit moved.
-enum Moved {
+/// The direction in which a limit changed.
+enum LimitChange {
     Narrowed,
     Widened,
 }
 
-impl<'g> Comparer<'g> {
-    /// What both sides say about the types that they share.
-    pub(super) fn scalars(&mut self, pair: &Pair<'g>, common: Types) {
-        if common.contains(Types::STRING) {
-            self.least(pair, Keyword::MinLength, (rules::LENGTH_NARROWED, rules::LENGTH_WIDENED), |flat| {
-                flat.least(|s| s.min_length)
-            });
-            self.most(pair, Keyword::MaxLength, (rules::LENGTH_NARROWED, rules::LENGTH_WIDENED), |flat| {
-                flat.most(|s| s.max_length)
-            });
-            self.patterns(pair);
+/// Compares the limits of a pair.
+pub(super) struct ScalarComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+impl<'c, 'g> ScalarComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
+    }
+
+    /// Compares the restrictions of the types that both sides accept.
+    pub(super) fn compare_scalars(&mut self, common: TypeSet) {
+        let pair = self.pair;
+        if common.contains(TypeSet::STRING) {
+            self.compare_minimum_count(
+                Keyword::MinLength,
+                (rules::LENGTH_NARROWED, rules::LENGTH_WIDENED),
+                |flat| flat.max_lower_limit(|s| s.min_length),
+            );
+            self.compare_maximum_count(
+                Keyword::MaxLength,
+                (rules::LENGTH_NARROWED, rules::LENGTH_WIDENED),
+                |flat| flat.min_upper_limit(|s| s.max_length),
+            );
+            PatternComparer::new(self.comparison, pair).compare_patterns();
         }
-        if common.contains(Types::INTEGER) {
-            self.ranges(pair);
-            self.multiples(pair);
+        if common.contains(TypeSet::INTEGER) {
+            self.compare_ranges();
+            self.compare_multiples();
         }
-        if common.contains(Types::ARRAY) {
+        if common.contains(TypeSet::ARRAY) {
             let rules = (rules::ITEM_COUNT_NARROWED, rules::ITEM_COUNT_WIDENED);
-            self.least(pair, Keyword::MinItems, rules, |flat| flat.least(|s| s.min_items));
-            self.most(pair, Keyword::MaxItems, rules, |flat| flat.most(|s| s.max_items));
-            let unique = |flat: &Flat<'g>| flat.any(|s| s.unique_items);
-            let facet = Facet::of(&[Keyword::UniqueItems]);
+            self.compare_minimum_count(Keyword::MinItems, rules, |flat| {
+                flat.max_lower_limit(|s| s.min_items)
+            });
+            self.compare_maximum_count(Keyword::MaxItems, rules, |flat| {
+                flat.min_upper_limit(|s| s.max_items)
+            });
+            let unique = |flat: &FlattenedSchema<'g>| flat.any_schema(|s| s.unique_items);
+            let facet = KeywordFacet::new(&[Keyword::UniqueItems]);
             match (unique(&pair.old), unique(&pair.new)) {
-                (false, true) => self.set(
+                (false, true) => self.comparison.report_restriction(
                     rules::UNIQUE_ITEMS_SET,
                     pair,
                     "two equal elements are refused".to_owned(),
                     facet,
                 ),
-                (true, false) => self.set(
+                (true, false) => self.comparison.report_restriction(
                     rules::UNIQUE_ITEMS_UNSET,
                     pair,
                     "two equal elements are valid".to_owned(),
@@ -53,60 +74,64 @@ impl<'g> Comparer<'g> {
                 _ => {}
             }
         }
-        if common.contains(Types::OBJECT) {
+        if common.contains(TypeSet::OBJECT) {
             let rules = (rules::PROPERTY_COUNT_NARROWED, rules::PROPERTY_COUNT_WIDENED);
-            self.least(pair, Keyword::MinProperties, rules, |flat| flat.least(|s| s.min_properties));
-            self.most(pair, Keyword::MaxProperties, rules, |flat| flat.most(|s| s.max_properties));
+            self.compare_minimum_count(Keyword::MinProperties, rules, |flat| {
+                flat.max_lower_limit(|s| s.min_properties)
+            });
+            self.compare_maximum_count(Keyword::MaxProperties, rules, |flat| {
+                flat.min_upper_limit(|s| s.max_properties)
+            });
         }
     }
 
-    fn least(
+    fn compare_minimum_count(
         &mut self,
-        pair: &Pair<'g>,
         keyword: Keyword,
-        rules: (&'static Rule, &'static Rule),
-        pick: impl Fn(&Flat<'g>) -> Option<u64>,
+        rules: (&'static DriftRule, &'static DriftRule),
+        pick: impl Fn(&FlattenedSchema<'g>) -> Option<u64>,
     ) {
-        // A least of 0 says nothing.
+        let pair = self.pair;
+        // A minimum of 0 has no effect.
         let (old, new) = (pick(&pair.old).unwrap_or(0), pick(&pair.new).unwrap_or(0));
-        let moved = if new > old { Moved::Narrowed } else { Moved::Widened };
+        let moved = if new > old { LimitChange::Narrowed } else { LimitChange::Widened };
         if old != new {
-            self.limit(pair, keyword, rules, moved, (Some(old), Some(new)), old.min(new));
+            self.report_limit(keyword, rules, moved, (Some(old), Some(new)), old.min(new));
         }
     }
 
-    fn most(
+    fn compare_maximum_count(
         &mut self,
-        pair: &Pair<'g>,
         keyword: Keyword,
-        rules: (&'static Rule, &'static Rule),
-        pick: impl Fn(&Flat<'g>) -> Option<u64>,
+        rules: (&'static DriftRule, &'static DriftRule),
+        pick: impl Fn(&FlattenedSchema<'g>) -> Option<u64>,
     ) {
+        let pair = self.pair;
         let (old, new) = (pick(&pair.old), pick(&pair.new));
         let end = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
-        let moved = if end(new) < end(old) { Moved::Narrowed } else { Moved::Widened };
+        let moved = if end(new) < end(old) { LimitChange::Narrowed } else { LimitChange::Widened };
         if old != new {
             let beyond = end(old).min(end(new)).saturating_add(1);
-            self.limit(pair, keyword, rules, moved, (old, new), beyond);
+            self.report_limit(keyword, rules, moved, (old, new), beyond);
         }
     }
 
-    fn limit(
+    fn report_limit(
         &mut self,
-        pair: &Pair<'g>,
         keyword: Keyword,
-        (narrowed, widened): (&'static Rule, &'static Rule),
-        moved: Moved,
+        (narrowed, widened): (&'static DriftRule, &'static DriftRule),
+        moved: LimitChange,
         (old, new): (Option<u64>, Option<u64>),
-        telling: u64,
+        witness_size: u64,
     ) {
+        let pair = self.pair;
         let words = |limit: Option<u64>| limit.map_or_else(|| "gone".to_owned(), |limit| limit.to_string());
         let was = old.map_or_else(|| "there was none".to_owned(), |limit| format!("was {limit}"));
         let rule = match moved {
-            Moved::Narrowed => narrowed,
-            Moved::Widened => widened,
+            LimitChange::Narrowed => narrowed,
+            LimitChange::Widened => widened,
         };
-        let mut facet = Facet::of(match keyword {
+        let mut facet = KeywordFacet::new(match keyword {
             Keyword::MinLength => &[Keyword::MinLength],
             Keyword::MaxLength => &[Keyword::MaxLength],
             Keyword::MinItems => &[Keyword::MinItems],
@@ -114,42 +139,55 @@ impl<'g> Comparer<'g> {
             Keyword::MinProperties => &[Keyword::MinProperties],
             _ => &[Keyword::MaxProperties],
         });
-        if matches!(keyword, Keyword::MinItems | Keyword::MaxItems) && telling <= 20 {
-            let items = (0..telling).map(|at| Json::Number(Number::from(at))).collect::<Vec<_>>();
-            facet = facet.tries([Json::Array(items)]);
+        if matches!(keyword, Keyword::MinItems | Keyword::MaxItems) && witness_size <= 20 {
+            let items = (0..witness_size).map(|at| Json::Number(Number::from(at))).collect::<Vec<_>>();
+            facet = facet.with_candidates([Json::Array(items)]);
         }
-        self.set(rule, pair, format!("`{}` is {}, {was}", keyword.name(), words(new)), facet);
+        self.comparison.report_restriction(
+            rule,
+            pair,
+            format!("`{}` is {}, {was}", keyword.name(), words(new)),
+            facet,
+        );
     }
 
-    fn ranges(&mut self, pair: &Pair<'g>) {
-        let ends = |is: Option<Bound<'g>>, was: Option<Bound<'g>>, closed: Keyword, open: Keyword| {
-            let exclusive = is.or(was).is_some_and(|bound| bound.exclusive);
-            let facet = Facet::of(&[
-                Keyword::Minimum,
-                Keyword::Maximum,
-                Keyword::ExclusiveMinimum,
-                Keyword::ExclusiveMaximum,
-            ]);
-            facet.changed(if exclusive { open } else { closed })
-        };
-        let words = |bound: Option<Bound<'g>>, inclusive: &str, exclusive: &str| match bound {
+    fn compare_ranges(&mut self) {
+        let pair = self.pair;
+        let ends =
+            |is: Option<NumericBound<'g>>, was: Option<NumericBound<'g>>, closed: Keyword, open: Keyword| {
+                let exclusive = is.or(was).is_some_and(|bound| bound.exclusive);
+                let facet = KeywordFacet::new(&[
+                    Keyword::Minimum,
+                    Keyword::Maximum,
+                    Keyword::ExclusiveMinimum,
+                    Keyword::ExclusiveMaximum,
+                ]);
+                facet.with_changed_keyword(if exclusive { open } else { closed })
+            };
+        let words = |bound: Option<NumericBound<'g>>, inclusive: &str, exclusive: &str| match bound {
             None => "unbounded".to_owned(),
             Some(bound) if bound.exclusive => format!("{exclusive} {}", bound.value),
             Some(bound) => format!("{inclusive} {}", bound.value),
         };
-        let values = |bounds: [Option<Bound<'g>>; 2]| {
+        let values = |bounds: [Option<NumericBound<'g>>; 2]| {
             let ends = bounds.iter().flatten().map(|bound| bound.value.clone());
-            ends.chain(between(bounds)).map(Json::Number).collect::<Vec<_>>()
+            ends.chain(midpoint(bounds)).map(Json::Number).collect::<Vec<_>>()
         };
-        let (old, new) = (pair.old.lower(), pair.new.lower());
+        let (old, new) = (pair.old.lower_bound(), pair.new.lower_bound());
         if old != new {
-            let key = |bound: Option<Bound<'g>>| bound.map(|bound| (bound.value.clone(), bound.exclusive));
+            let key =
+                |bound: Option<NumericBound<'g>>| bound.map(|bound| (bound.value.clone(), bound.exclusive));
             let rule = if key(new) > key(old) { rules::RANGE_NARROWED } else { rules::RANGE_WIDENED };
             let (is, was) = (words(new, "at least", "above"), words(old, "at least", "above"));
             let facet = ends(new, old, Keyword::Minimum, Keyword::ExclusiveMinimum);
-            self.set(rule, pair, format!("numbers are {is}, were {was}"), facet.tries(values([old, new])));
+            self.comparison.report_restriction(
+                rule,
+                pair,
+                format!("numbers are {is}, were {was}"),
+                facet.with_candidates(values([old, new])),
+            );
         }
-        let (old, new) = (pair.old.upper(), pair.new.upper());
+        let (old, new) = (pair.old.upper_bound(), pair.new.upper_bound());
         if old != new {
             let narrowed = match (old, new) {
                 (_, None) => false,
@@ -159,12 +197,18 @@ impl<'g> Comparer<'g> {
             let rule = if narrowed { rules::RANGE_NARROWED } else { rules::RANGE_WIDENED };
             let (is, was) = (words(new, "at most", "below"), words(old, "at most", "below"));
             let facet = ends(new, old, Keyword::Maximum, Keyword::ExclusiveMaximum);
-            self.set(rule, pair, format!("numbers are {is}, were {was}"), facet.tries(values([old, new])));
+            self.comparison.report_restriction(
+                rule,
+                pair,
+                format!("numbers are {is}, were {was}"),
+                facet.with_candidates(values([old, new])),
+            );
         }
     }
 
-    fn multiples(&mut self, pair: &Pair<'g>) {
-        let pick = |flat: &Flat<'g>| {
+    fn compare_multiples(&mut self) {
+        let pair = self.pair;
+        let pick = |flat: &FlattenedSchema<'g>| {
             let mut all: Vec<&'g Number> =
                 flat.schemas().filter_map(|schema| schema.multiple_of.as_ref()).collect();
             all.sort();
@@ -175,7 +219,7 @@ impl<'g> Comparer<'g> {
         if old == new {
             return;
         }
-        // Every multiple of `many` is one of `one`.
+        // Every multiple of one of `many` is a multiple of `one`.
         let within = |many: &[&Number], one: &&Number| many.iter().any(|each| each.is_multiple_of(one));
         let narrowed = old.iter().all(|each| within(&new, each));
         let widened = new.iter().all(|each| within(&old, each));
@@ -186,17 +230,22 @@ impl<'g> Comparer<'g> {
             (false, false) => rules::MULTIPLE_OF_CHANGED,
         };
         let words = |all: &[&Number]| match all {
-            [] => "any number".to_owned(),
+            [] => "unrestricted".to_owned(),
             _ => all.iter().map(|each| format!("a multiple of {each}")).collect::<Vec<_>>().join(" and "),
         };
         let tries: Vec<Json> = old.iter().chain(&new).map(|each| Json::Number((*each).clone())).collect();
-        let message = format!("{} is valid, was {}", words(&new), words(&old));
-        self.set(rule, pair, message, Facet::of(&[Keyword::MultipleOf]).tries(tries));
+        let message = format!("numbers are {}, were {}", words(&new), words(&old));
+        self.comparison.report_restriction(
+            rule,
+            pair,
+            message,
+            KeywordFacet::new(&[Keyword::MultipleOf]).with_candidates(tries),
+        );
     }
 }
 
-/// The number in the middle of two bounds.
-fn between(bounds: [Option<Bound<'_>>; 2]) -> Option<Number> {
+/// Returns the number in the middle of two bounds.
+fn midpoint(bounds: [Option<NumericBound<'_>>; 2]) -> Option<Number> {
     let [one, other] = bounds.map(|bound| bound.map(|bound| bound.value.to_f64()));
     Number::try_from((one? + other?) / 2.0).ok()
 }

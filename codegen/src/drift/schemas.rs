@@ -1,81 +1,107 @@
-//! A pair of schemas, keyword by keyword.
+//! Compares a pair of schemas keyword by keyword.
 
 use super::{
-    finding::{Comparer, Facet, Pair},
-    flat::{Flat, Listing, Union, type_names},
+    alternatives::compare_alternatives,
+    annotations::compare_annotations,
+    arrays::ArrayComparer,
+    comparison::{Comparison, SchemaPair},
+    conditions::ConditionComparer,
+    discriminators::DiscriminatorComparer,
+    enumerations::EnumerationComparer,
+    flattened::{FlattenedSchema, SchemaUnion, ValueListing, type_names},
+    objects::ObjectComparer,
     rules,
-    subject::{Step, Use},
+    scalars::ScalarComparer,
+    site::ValueUse,
+    unions::UnionComparer,
+    verdicts::KeywordFacet,
 };
-use crate::schema::{SchemaId, Types, keywords::Keyword};
+use crate::schema::{TypeSet, keywords::Keyword};
 
-/// How deep a union inside a union is looked into.
-const DEPTH: u8 = 6;
+/// The maximum nesting depth of unions that are analyzed.
+const MAX_UNION_DEPTH: u8 = 6;
 
-impl<'g> Comparer<'g> {
-    /// Everything about one place and all below it.
-    pub(super) fn schemas(&mut self, pair: &Pair<'g>) {
-        if self.alternatives(pair) {
+/// Compares all keywords of a pair.
+pub(super) struct SchemaComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
+}
+
+impl<'c, 'g> SchemaComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
+    }
+
+    /// Compares all keywords of a pair, and everything below.
+    pub(super) fn compare_keywords(&mut self) {
+        let pair = self.pair;
+        if compare_alternatives(self.comparison, pair) {
             return;
         }
-        self.annotations(pair);
-        self.discriminators(pair);
+        compare_annotations(self.comparison, pair);
+        DiscriminatorComparer::new(self.comparison, pair).compare_discriminators();
         let (old, new) = (pair.old.types(), pair.new.types());
         if old.is_empty() && new.is_empty() {
             return;
         }
-        if !self.texts_of_scalars(pair, old, new) && self.types(pair, old, new) {
+        if !self.compare_string_encoded_scalars(old, new) && self.compare_types(old, new) {
             return;
         }
-        let common = old.and(new);
-        let listed = self.listing(pair);
-        if !listed.whole {
-            self.scalars(pair, common);
+        let common = old.intersection(new);
+        let listed = EnumerationComparer::new(self.comparison, pair).compare_enumerations();
+        if !listed.covers_scalars {
+            ScalarComparer::new(self.comparison, pair).compare_scalars(common);
         }
-        if common.contains(Types::ARRAY) {
-            self.arrays(pair);
+        if common.contains(TypeSet::ARRAY) {
+            ArrayComparer::new(self.comparison, pair).compare_arrays();
         }
-        if common.contains(Types::OBJECT) {
-            self.objects(pair);
+        if common.contains(TypeSet::OBJECT) {
+            ObjectComparer::new(self.comparison, pair).compare_objects();
         }
-        self.unions(pair, &listed);
-        self.conditions(pair);
+        UnionComparer::new(self.comparison, pair).compare_unions(&listed);
+        ConditionComparer::new(self.comparison, pair).compare_conditions();
     }
 
-    /// Reports numbers and flags that became any text, where they are sent as texts: these stay valid;
-    /// and any text that became numbers or flags, for those who read it. `true` when that is all that
-    /// the types say.
-    fn texts_of_scalars(&mut self, pair: &Pair<'g>, old: Types, new: Types) -> bool {
-        if !pair.at.is_text() {
+    /// Reports scalars that became strings where both are sent as plain strings, so that old values stay
+    /// valid; and for readers also the reverse. Returns true if that explains the difference of the types.
+    fn compare_string_encoded_scalars(&mut self, old: TypeSet, new: TypeSet) -> bool {
+        let pair = self.pair;
+        if !pair.site.is_plain_string() {
             return false;
         }
         let (rule, wide, narrow, texts) =
-            if as_texts(old, new, &pair.new).is_some_and(|old| new.contains(old)) {
+            if with_scalars_as_strings(old, new, &pair.new).is_some_and(|old| new.contains(old)) {
                 (rules::TYPE_WIDENED, new, old, &pair.new)
-            } else if pair.at.usage == Use::Read
-                && as_texts(new, old, &pair.old).is_some_and(|new| old.contains(new))
+            } else if pair.site.value_use == ValueUse::Read
+                && with_scalars_as_strings(new, old, &pair.old).is_some_and(|new| old.contains(new))
             {
                 (rules::TYPE_NARROWED, old, new, &pair.old)
             } else {
                 return false;
             };
-        // Of unions their branches say it.
-        if texts.unions().is_empty() || wide.and(narrow).is_empty() {
+        // The branches of a union are compared separately.
+        if texts.unions().is_empty() || wide.intersection(narrow).is_empty() {
             let (was, is) = (type_names(old), type_names(new));
-            self.note(rule, pair, format!("the type is {is}, was {was}, which is sent as a text"));
+            self.comparison.report_change(
+                rule,
+                pair,
+                format!("the type is {is}, was {was}, and both are sent as plain strings"),
+            );
         }
         true
     }
 
-    /// Reports what `type` (and unions and lists of values) say; `true` when nothing is shared.
-    fn types(&mut self, pair: &Pair<'g>, old: Types, new: Types) -> bool {
+    /// Reports a change of the accepted types. Returns true if the two sides have no type in common.
+    fn compare_types(&mut self, old: TypeSet, new: TypeSet) -> bool {
+        let pair = self.pair;
         if old == new {
             return false;
         }
-        // A list of values on either side says more than the types of its values.
-        let listed = |flat: &Flat<'g>| matches!(flat.listing(), Listing::Closed { .. });
+        // An enumeration is more specific than the types of its values.
+        let listed = |flat: &FlattenedSchema<'g>| matches!(flat.value_listing(), ValueListing::Closed { .. });
         let silent = listed(&pair.old) || listed(&pair.new);
         let (was, is) = (type_names(old), type_names(new));
-        let facet = Facet::of(&[
+        let facet = KeywordFacet::new(&[
             Keyword::Type,
             Keyword::Enum,
             Keyword::Const,
@@ -83,67 +109,68 @@ impl<'g> Comparer<'g> {
             Keyword::AnyOf,
             Keyword::Ref,
         ]);
-        let disjoint = old.and(new).is_empty();
+        let disjoint = old.intersection(new).is_empty();
         if old.is_empty() || new.is_empty() {
             let rule = if old.is_empty() { rules::TYPE_WIDENED } else { rules::TYPE_NARROWED };
-            // Nothing is of any type where keywords contradict each other, whichever they are.
-            let facet = Facet::of(Keyword::ALL).changed(Keyword::Type);
-            self.set(rule, pair, format!("{is} is valid, was {was}"), facet);
-        } else if new == old.or(Types::NULL) {
-            self.set(
+            // Contradicting keywords accept no type at all.
+            let facet = KeywordFacet::new(Keyword::ALL).with_changed_keyword(Keyword::Type);
+            self.comparison.report_restriction(rule, pair, format!("{is} is valid, was {was}"), facet);
+        } else if new == old.union(TypeSet::NULL) {
+            self.comparison.report_restriction(
                 rules::NULL_ADDED,
                 pair,
-                format!("`null` is valid beside {was}"),
-                facet.tries([contract_runtime::Json::Null]),
+                format!("`null` is valid in addition to {was}"),
+                facet.with_candidates([contract_runtime::Json::Null]),
             );
-        } else if old == new.or(Types::NULL) {
+        } else if old == new.union(TypeSet::NULL) {
             let tries = [contract_runtime::Json::Null];
-            self.set(
+            self.comparison.report_restriction(
                 rules::NULL_REMOVED,
                 pair,
-                format!("`null` is no longer valid beside {is}"),
-                facet.tries(tries),
+                format!("`null` is no longer valid, only {is}"),
+                facet.with_candidates(tries),
             );
-        } else if disjoint && silent && self.constants(pair) {
+        } else if disjoint && silent && EnumerationComparer::new(self.comparison, pair).compare_constants() {
             return true;
         } else if new.contains(old) && !silent {
-            self.set(rules::TYPE_WIDENED, pair, format!("the type is {is}, was {was}"), facet);
+            self.comparison.report_restriction(
+                rules::TYPE_WIDENED,
+                pair,
+                format!("the type is {is}, was {was}"),
+                facet,
+            );
         } else if old.contains(new) && !silent {
-            self.set(rules::TYPE_NARROWED, pair, format!("the type is {is}, was {was}"), facet);
+            self.comparison.report_restriction(
+                rules::TYPE_NARROWED,
+                pair,
+                format!("the type is {is}, was {was}"),
+                facet,
+            );
         } else if !silent || disjoint {
-            self.set(rules::TYPE_CHANGED, pair, format!("the type is {is}, was {was}"), facet);
+            self.comparison.report_restriction(
+                rules::TYPE_CHANGED,
+                pair,
+                format!("the type is {is}, was {was}"),
+                facet,
+            );
         }
         disjoint
     }
-
-    /// What holds of the same value on two sides, `[]` where nothing does: anything goes.
-    pub(super) fn maybe(
-        &mut self,
-        old: Option<SchemaId>,
-        new: Option<SchemaId>,
-        pair: &Pair<'g>,
-        token: &str,
-    ) {
-        let list = |id: Option<SchemaId>| id.into_iter().collect::<Vec<_>>();
-        if old.is_some() || new.is_some() {
-            self.pair(&list(old), &list(new), &pair.at.step(Step::Part, token));
-        }
-    }
 }
 
-/// The types of one side with texts instead of the scalars that the other side lacks, where that takes
-/// their texts.
-fn as_texts(own: Types, others: Types, other: &Flat<'_>) -> Option<Types> {
-    let scalars = Types::NUMBER.or(Types::BOOLEAN).or(Types::INTEGER).or(Types::NULL);
-    let lacking = own.and(scalars).without(others);
-    // A text of nothing may stand for `null`.
-    let shortest = u64::from(!lacking.contains(Types::NULL));
-    let is_taken = !lacking.is_empty() && takes_any_text(other, shortest, DEPTH);
-    is_taken.then(|| own.without(lacking).or(Types::STRING))
+/// Returns the types of one side with strings in place of the scalars that the other side lacks, if the other
+/// side accepts the string form of these scalars.
+fn with_scalars_as_strings(own: TypeSet, others: TypeSet, other: &FlattenedSchema<'_>) -> Option<TypeSet> {
+    let scalars = TypeSet::NUMBER.union(TypeSet::BOOLEAN).union(TypeSet::INTEGER).union(TypeSet::NULL);
+    let lacking = own.intersection(scalars).difference(others);
+    // The empty string may represent `null`.
+    let shortest = u64::from(!lacking.contains(TypeSet::NULL));
+    let is_taken = !lacking.is_empty() && accepts_every_string(other, shortest, MAX_UNION_DEPTH);
+    is_taken.then(|| own.difference(lacking).union(TypeSet::STRING))
 }
 
-/// Whether every text of a length is valid.
-fn takes_any_text(flat: &Flat<'_>, shortest: u64, depth: u8) -> bool {
+/// Returns true if a schema accepts every string of at least some length.
+fn accepts_every_string(flat: &FlattenedSchema<'_>, shortest: u64, depth: u8) -> bool {
     let idle = [
         Keyword::Ref,
         Keyword::AllOf,
@@ -151,7 +178,7 @@ fn takes_any_text(flat: &Flat<'_>, shortest: u64, depth: u8) -> bool {
         Keyword::MinLength,
         Keyword::AnyOf,
         Keyword::OneOf,
-        // Those of arrays and objects.
+        // These restrict only arrays and objects.
         Keyword::Items,
         Keyword::PrefixItems,
         Keyword::MinItems,
@@ -163,18 +190,18 @@ fn takes_any_text(flat: &Flat<'_>, shortest: u64, depth: u8) -> bool {
         Keyword::Required,
     ];
     let Some(deeper) = depth.checked_sub(1) else { return false };
-    let fits = |union: Union<'_>| {
-        let branches = union.branches.iter().map(|id| Flat::of(flat.graph, &[*id]));
-        let mut texts = branches.filter(|branch| branch.types().contains(Types::STRING));
+    let fits = |union: SchemaUnion<'_>| {
+        let branches = union.branches.iter().map(|id| FlattenedSchema::from_schemas(flat.graph, &[*id]));
+        let mut texts = branches.filter(|branch| branch.types().contains(TypeSet::STRING));
         match union.one {
             true => texts
                 .next()
-                .is_some_and(|text| takes_any_text(&text, shortest, deeper) && texts.next().is_none()),
-            false => texts.any(|text| takes_any_text(&text, shortest, deeper)),
+                .is_some_and(|text| accepts_every_string(&text, shortest, deeper) && texts.next().is_none()),
+            false => texts.any(|text| accepts_every_string(&text, shortest, deeper)),
         }
     };
-    flat.types().contains(Types::STRING)
-        && flat.least(|schema| schema.min_length).unwrap_or(0) <= shortest
-        && flat.schemas().all(|schema| schema.decides_by(&idle))
+    flat.types().contains(TypeSet::STRING)
+        && flat.max_lower_limit(|schema| schema.min_length).unwrap_or(0) <= shortest
+        && flat.schemas().all(|schema| schema.is_constrained_only_by(&idle))
         && flat.unions().into_iter().all(fits)
 }

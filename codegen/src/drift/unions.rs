@@ -1,599 +1,291 @@
-//! `oneOf` and `anyOf`: branches matched by tag, by what they say, by name.
-
-use contract_runtime::Json;
+//! Compares the unions of a pair: `oneOf` and `anyOf` on both sides.
 
 use super::{
-    annotations::only_form,
-    directions::Schemas,
-    enumerations::{Listed, short},
-    finding::{Comparer, Facet, Pair, place},
-    flat::{Flat, Listing, Union, type_names},
-    proof::Side,
-    rules,
-    subject::{Step, Subject, Use, Words},
-};
-use crate::{
-    schema::{
-        Graph, Origin, Schema, SchemaId, Types,
-        keywords::{Keyword, Role},
+    branches::{
+        BranchMatch, BranchMatching, BranchTags, UNION_KEYWORDS, branch_label, branch_site, match_branches,
+        sample_branch, union_absorbs,
     },
-    together::Conj,
+    comparison::{Comparison, SchemaPair},
+    conditions::ConditionComparer,
+    enumerations::EnumerationOutcome,
+    flattened::{FlattenedSchema, SchemaUnion},
+    overlaps::OverlapComparer,
+    proof::VersionSide,
+    rules,
+    site::{StepKind, ValueUse},
+    verdicts::KeywordFacet,
 };
+use crate::schema::{SchemaGraph, SchemaId, keywords::Keyword};
 
-const UNIONS: &[Keyword] = &[Keyword::OneOf, Keyword::AnyOf];
-
-/// A schema on one side, and the union on the other that holds it.
-pub(super) struct Alternatives<'g> {
-    /// The side of the union.
-    pub(super) side: Side,
-    union: Union<'g>,
-    /// The branches that the schema became, or was, and the types of the values for which it is that one.
-    forms: Vec<(SchemaId, Types)>,
+/// A union, and those of its branches that are compared.
+#[derive(Clone, Copy)]
+pub(super) struct UnionBranches<'b, 'g> {
+    pub(super) union: SchemaUnion<'g>,
+    pub(super) branches: &'b [SchemaId],
 }
 
-impl Alternatives<'_> {
-    /// Of `null` beside others there is no more to say than that it is valid on both sides.
-    pub(super) fn compared(&self, graph: &Schemas<'_>) -> Vec<(SchemaId, Types)> {
-        let is_null = |id: SchemaId| Flat::of(graph, &[id]).types() == Types::NULL;
-        let forms = self.forms.iter().copied();
-        forms.filter(|(form, _)| self.forms.len() == 1 || !is_null(*form)).collect()
-    }
+/// Compares the unions of a pair.
+pub(super) struct UnionComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    pair: &'c SchemaPair<'g>,
 }
 
-/// Two branches of which the new one follows the old one, and the step to them.
-pub(super) type Matched = (SchemaId, SchemaId, String);
-
-/// The branches of two unions.
-pub(super) struct Matching<'g> {
-    tags: Option<Tags<'g>>,
-    pub(super) matched: Vec<Matched>,
-    gone: Vec<SchemaId>,
-    more: Vec<SchemaId>,
-}
-
-impl<'g> Comparer<'g> {
-    /// One schema on one side, on the other a union that holds it beside others: the schema is
-    /// compared with its branches, and the other branches came or went.
-    pub(super) fn alternatives(&mut self, pair: &Pair<'g>) -> bool {
-        let Some(both) = self.alternatives_of(pair) else { return false };
-        let Alternatives { side, union, .. } = both;
-        let added = side == Side::New;
-        let graph = self.graph(side);
-        let is_null = |id: SchemaId| Flat::of(graph, &[id]).types() == Types::NULL;
-        let is_form = |id: SchemaId| both.forms.iter().any(|(form, _)| *form == id);
-        for (at, id) in union.branches.iter().copied().enumerate().filter(|(_, id)| !is_form(*id)) {
-            let is_null = is_null(id);
-            let name = self::branch(graph, id, at, None);
-            let (rule, word) = match (added, is_null) {
-                (true, true) => (rules::NULL_ADDED, "is valid too"),
-                (true, false) => (rules::BRANCH_ADDED, "is valid too"),
-                (false, true) => (rules::NULL_REMOVED, "is no longer valid"),
-                (false, false) => (rules::BRANCH_REMOVED, "is no longer valid"),
-            };
-            let message = if is_null { format!("`null` {word}") } else { format!("the form {name} {word}") };
-            let (old, new) = (place(&pair.old), place(&pair.new));
-            let own = Some(&graph.schema(id).place);
-            let places = if added { (old, own) } else { (own, new) };
-            let facet = Facet::of(Keyword::ALL).tries(self.tries((side, pair.at.usage), &[id], id, union));
-            let at = if is_null { pair.at.clone() } else { pair.at.step(Step::Part, &format!("{{{name}}}")) };
-            self.set_at(rule, pair, &at, places, message, facet);
-        }
-        self.overlap(pair, side, union);
-        let at = pair.at.clone().with(around(pair, side));
-        let refuses = added == (pair.at.usage == Use::Write);
-        let given = if added { &pair.old_ids } else { &pair.new_ids };
-        let mut absorbs = None;
-        for (form, types) in both.compared(graph) {
-            let form = [form];
-            let (old, new): (&[SchemaId], &[SchemaId]) =
-                if added { (&pair.old_ids, &form) } else { (&form, &pair.new_ids) };
-            let is_absorbed = refuses
-                && !self.same(old, new)
-                && *absorbs.get_or_insert_with(|| self.absorbs(pair, union, given));
-            let at = at.clone().within(pair.at.within.and(types));
-            self.pair(old, new, &(if is_absorbed { at.harmless() } else { at }));
-        }
-        true
+impl<'c, 'g> UnionComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>, pair: &'c SchemaPair<'g>) -> Self {
+        Self { comparison, pair }
     }
 
-    pub(super) fn alternatives_of(&mut self, pair: &Pair<'g>) -> Option<Alternatives<'g>> {
-        let only = |flat: &Flat<'g>| {
-            let steps = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf];
-            let unions = flat.unions();
-            let [union] = unions.as_slice() else { return None };
-            let pure = union.branches.len() > 1 && flat.schemas().all(|schema| schema.decides_by(&steps));
-            pure.then_some(*union)
+    /// Compares the unions that are not lists of values.
+    pub(super) fn compare_unions(&mut self, listed: &EnumerationOutcome) {
+        let pair = self.pair;
+        let other_unions = |flat: &FlattenedSchema<'g>, holder: Option<SchemaId>| {
+            flat.unions().into_iter().filter(|union| Some(union.holder) != holder).collect::<Vec<_>>()
         };
-        let (side, union, one, ids) = match (only(&pair.old), only(&pair.new)) {
-            (None, Some(union)) if pair.old.unions().is_empty() => {
-                (Side::New, union, &pair.old, &pair.old_ids)
-            }
-            (Some(union), None) if pair.new.unions().is_empty() => {
-                (Side::Old, union, &pair.new, &pair.new_ids)
-            }
-            _ => return None,
-        };
-        let listed = |flat: &Flat<'g>| !matches!(flat.listing(), Listing::None);
-        if !one.says_something() || listed(&pair.old) || listed(&pair.new) {
-            return None;
-        }
-        let graph = if side == Side::New { pair.new.graph } else { pair.old.graph };
-        let branches = union.branches;
-        if let Some(forms) = by_types(one, graph, branches) {
-            return Some(Alternatives { side, union, forms });
-        }
-        let known = match ids.as_slice() {
-            [id] => name(one.graph, *id),
-            _ => None,
-        };
-        let named = branches.iter().find(|id| known.is_some() && name(graph, **id) == known);
-        let branch = match named {
-            Some(branch) => Some(*branch),
-            None => branches.iter().copied().find(|id| match side {
-                Side::New => self.same(ids, &[*id]),
-                Side::Old => self.same(&[*id], ids),
-            }),
-        };
-        let branch = branch.or_else(|| nearest(one, graph, branches))?;
-        Some(Alternatives { side, union, forms: vec![(branch, Types::ALL)] })
-    }
-
-    /// Compares the unions that are no lists of values.
-    pub(super) fn unions(&mut self, pair: &Pair<'g>, listed: &Listed) {
-        let left = |flat: &Flat<'g>, done: Option<SchemaId>| {
-            flat.unions().into_iter().filter(|union| Some(union.holder) != done).collect::<Vec<_>>()
-        };
-        let (old, mut new) = (left(&pair.old, listed.old), left(&pair.new, listed.new));
+        let old = other_unions(&pair.old, listed.old_holder);
+        let mut new = other_unions(&pair.new, listed.new_holder);
         if old.is_empty() && new.is_empty() {
             return;
         }
-        if old.len() != new.len() && self.alike(pair) {
+        if old.len() != new.len() && self.comparison.is_proven_equivalent(pair) {
             return;
         }
         if new.len() > old.len() {
             new.retain(|union| {
-                let unmet = self.asks_for_what_is_new(pair, *union, &old);
-                if unmet {
-                    let message = "one of several forms is asked for where a new member is there".to_owned();
-                    self.note_of(rules::UNION_ADDED_NEW_MEMBER, pair, Keyword::AnyOf, message);
+                let is_harmless = self.allows_known_objects(*union, &old);
+                if is_harmless {
+                    let message = "a new `anyOf` restricts only objects with new properties".to_owned();
+                    let rule = rules::UNION_ADDED_NEW_MEMBER;
+                    self.comparison.report_keyword_change(rule, pair, Keyword::AnyOf, message);
                 }
-                !unmet
+                !is_harmless
             });
         }
-        for at in 0..old.len().max(new.len()) {
-            match (old.get(at), new.get(at)) {
-                (Some(before), Some(after)) => {
-                    self.one_of(pair, before, after);
-                    self.branches(pair, (*before, before.branches), (*after, after.branches));
-                }
-                (None, Some(_)) => {
-                    self.set(
-                        rules::UNION_ADDED,
-                        pair,
-                        "one of several forms is asked for".to_owned(),
-                        Facet::of(UNIONS),
+        for position in 0..old.len().max(new.len()) {
+            let (rule, message) = match (old.get(position), new.get(position)) {
+                (Some(old), Some(new)) => {
+                    self.compare_union_kind(old, new);
+                    self.compare_branches(
+                        UnionBranches { union: *old, branches: old.branches },
+                        UnionBranches { union: *new, branches: new.branches },
                     );
+                    continue;
                 }
-                (Some(_), None) => {
-                    self.set(
-                        rules::UNION_REMOVED,
-                        pair,
-                        "no longer one of several forms is asked for".to_owned(),
-                        Facet::of(UNIONS),
-                    );
-                }
-                (None, None) => {}
-            }
+                (None, Some(_)) => (rules::UNION_ADDED, "values must match one of several branches"),
+                (Some(_), None) => (rules::UNION_REMOVED, "values need not match one of several branches"),
+                (None, None) => continue,
+            };
+            let facet = KeywordFacet::new(UNION_KEYWORDS);
+            self.comparison.report_restriction(rule, pair, message.to_owned(), facet);
         }
     }
 
-    /// Whether one form alone may fit.
-    pub(super) fn one_of(&mut self, pair: &Pair<'g>, before: &Union<'g>, after: &Union<'g>) {
-        if before.one == after.one || before.branches.len() + after.branches.len() <= 2 || self.alike(pair) {
+    /// Compares `oneOf` with `anyOf`.
+    pub(super) fn compare_union_kind(&mut self, old: &SchemaUnion<'g>, new: &SchemaUnion<'g>) {
+        let pair = self.pair;
+        if old.one == new.one
+            || old.branches.len() + new.branches.len() <= 2
+            || self.comparison.is_proven_equivalent(pair)
+        {
             return;
         }
-        let word = |union: &Union<'g>| if union.one { "oneOf" } else { "anyOf" };
-        let message = format!("`{}` was `{}`", word(after), word(before));
-        let rule = if after.one { rules::UNION_NARROWED } else { rules::UNION_WIDENED };
-        self.set(rule, pair, message, Facet::of(UNIONS));
+        let keyword = |union: &SchemaUnion<'g>| if union.one { "oneOf" } else { "anyOf" };
+        let message = format!("the union is `{}`, was `{}`", keyword(new), keyword(old));
+        let rule = if new.one { rules::UNION_NARROWED } else { rules::UNION_WIDENED };
+        self.comparison.report_restriction(rule, pair, message, KeywordFacet::new(UNION_KEYWORDS));
     }
 
-    /// Whether an `anyOf` was added of which one form is whatever has no member that the old version
-    /// does not know.
-    fn asks_for_what_is_new(&mut self, pair: &Pair<'g>, union: Union<'g>, old: &[Union<'g>]) -> bool {
-        let steps = [Keyword::Ref, Keyword::AllOf, Keyword::Not];
-        let is_free = |id: &SchemaId| {
-            let form = Flat::of(pair.new.graph, &[*id]);
-            let nots: Vec<SchemaId> = form.schemas().filter_map(|schema| schema.not).collect();
-            !nots.is_empty()
-                && form.schemas().all(|schema| schema.decides_by(&steps))
-                && nots.iter().all(|not| self.tests_what_is_new(pair, *not))
+    /// Returns true if an added `anyOf` has a branch that accepts every value without properties that only
+    /// the new version knows.
+    fn allows_known_objects(&mut self, union: SchemaUnion<'g>, old: &[SchemaUnion<'g>]) -> bool {
+        const KEYWORDS: [Keyword; 3] = [Keyword::Ref, Keyword::AllOf, Keyword::Not];
+        let pair = self.pair;
+        let conditions = ConditionComparer::new(self.comparison, pair);
+        let accepts_known_objects = |id: &SchemaId| {
+            let branch = FlattenedSchema::from_schemas(pair.new.graph, &[*id]);
+            let refused: Vec<SchemaId> = branch.schemas().filter_map(|schema| schema.not).collect();
+            !refused.is_empty()
+                && branch.schemas().all(|schema| schema.is_constrained_only_by(&KEYWORDS))
+                && refused.iter().all(|id| conditions.matches_no_known_object(*id))
         };
-        if union.one || !union.branches.iter().any(is_free) || !self.concerns_objects_only(pair, UNIONS) {
+        if union.one
+            || !union.branches.iter().any(accepts_known_objects)
+            || !conditions.restricts_only_objects(UNION_KEYWORDS)
+        {
             return false;
         }
-        !old.iter().any(|before| {
-            let same_count = before.branches.len() == union.branches.len();
-            same_count
-                && before
-                    .branches
-                    .iter()
-                    .zip(union.branches)
-                    .all(|(one, other)| self.same(&[*one], &[*other]))
-        })
+        let mut is_known = |old: &SchemaUnion<'g>| {
+            let mut pairs = old.branches.iter().zip(union.branches);
+            old.branches.len() == union.branches.len()
+                && pairs.all(|(old, new)| self.comparison.has_no_difference(&[*old], &[*new]))
+        };
+        !old.iter().any(&mut is_known)
     }
 
     /// Matches the branches of two unions and compares the pairs.
-    pub(super) fn branches(
+    pub(super) fn compare_branches(&mut self, old: UnionBranches<'_, 'g>, new: UnionBranches<'_, 'g>) {
+        let pair = self.pair;
+        let unions = (old.union, new.union);
+        let matching = match_branches(self.comparison, old.branches, new.branches);
+        let is_untagged = matching.tags.is_none();
+        let matches = &matching.matches;
+        let overlaps = is_untagged
+            && !unions.0.one
+            && !unions.1.one
+            && matches.iter().any(|each| self.has_local_change(each) && self.may_overlap(unions, each));
+        if overlaps && self.comparison.is_proven_equivalent(pair) {
+            // Another branch accepts the values that a branch no longer accepts.
+            for each in matches {
+                if self.comparison.has_no_difference(&[each.old], &[each.new]) {
+                    self.comparison.compare_schemas(&[each.old], &[each.new], &branch_site(pair, each));
+                }
+            }
+            return;
+        }
+        self.compare_matches(unions, matches, overlaps);
+        // Added and removed branches are judged by the whole union.
+        if unions.0.one && unions.1.one && is_untagged {
+            let mut overlaps = OverlapComparer::new(self.comparison, pair);
+            if matching.removed.is_empty() {
+                overlaps.compare_branch_overlaps((VersionSide::New, unions.1), matches, &matching.added);
+            }
+            if matching.added.is_empty() {
+                overlaps.compare_branch_overlaps((VersionSide::Old, unions.0), matches, &matching.removed);
+            }
+        }
+        if matching.removed.is_empty() && matching.added.is_empty()
+            || (is_untagged && self.comparison.is_proven_equivalent(pair))
+        {
+            return;
+        }
+        self.report_added_and_removed(old, new, &matching);
+    }
+
+    /// Compares corresponding branches. With `overlaps`, other branches may accept the values that a branch
+    /// no longer accepts.
+    fn compare_matches(
         &mut self,
-        pair: &Pair<'g>,
-        (holder, old): (Union<'g>, &[SchemaId]),
-        (other, new): (Union<'g>, &[SchemaId]),
+        unions: (SchemaUnion<'g>, SchemaUnion<'g>),
+        matches: &[BranchMatch],
+        overlaps: bool,
     ) {
-        let Matching { tags, matched, gone, more } = self.matching(old, new);
-        let changed =
-            |comparer: &Self, (before, after, _): &Matched| comparer.is_changed_here(*before, *after);
-        let overlap = tags.is_none() && !holder.one && !other.one && {
-            matched.iter().any(|each| changed(self, each) && self.overlaps(pair, (holder, other), each))
-        };
-        if overlap && self.alike(pair) {
-            // Whatever a form takes no longer, another one takes.
-            for each in &matched {
-                let (before, after, _) = each;
-                if self.same(&[*before], &[*after]) {
-                    self.pair(&[*before], &[*after], &form_at(pair, each));
-                }
-            }
-            return;
-        }
-        // What the whole union takes needs no look at its pairs, where there are several.
-        let several = matched.iter().filter(|each| changed(self, each)).nth(1).is_some();
-        let all_absorbed =
-            overlap && several && self.verdict(pair, pair.at.usage, &Facet::of(UNIONS)) == Some(Ok(()));
-        for each in &matched {
-            let (before, after, _) = each;
-            let at = form_at(pair, each);
-            let is_absorbed = overlap
-                && changed(self, each)
-                && (all_absorbed || self.is_absorbed(pair, (holder, other), each));
-            let at = if is_absorbed { at.harmless() } else { at };
-            self.pair(&[*before], &[*after], &at);
-        }
-        // What is gone, or new, is judged by the union as a whole.
-        if holder.one && other.one && tags.is_none() {
-            if gone.is_empty() {
-                self.overlap_more(pair, (Side::New, other), &matched, &more);
-            }
-            if more.is_empty() {
-                self.overlap_more(pair, (Side::Old, holder), &matched, &gone);
-            }
-        }
-        if gone.is_empty() && more.is_empty() || (tags.is_none() && self.alike(pair)) {
-            return;
-        }
-        let position =
-            |ids: &[SchemaId], id: SchemaId| ids.iter().position(|other| *other == id).unwrap_or(0);
-        let value = |ids: &[SchemaId], values: Option<&Vec<&'g Json>>, id: SchemaId| {
-            let at = ids.iter().position(|other| *other == id)?;
-            values.and_then(|values| values.get(at)).copied()
-        };
-        for id in more {
-            let tag = tags.as_ref().and_then(|(tag, _, after)| Some((*tag, value(new, Some(after), id)?)));
-            let name = branch(pair.new.graph, id, position(new, id), tag);
-            let at = pair.at.step(Step::Part, &format!("{{{name}}}"));
-            let place = Some(&pair.new.graph.schema(id).place);
-            let from = Some(&pair.old.graph.schema(holder.holder).place);
-            let ids = [pair.new_ids.as_slice(), &[id]].concat();
-            let facet = Facet::of(UNIONS).tries(self.tries((Side::New, pair.at.usage), &ids, id, other));
-            self.set_at(
-                rules::BRANCH_ADDED,
-                pair,
-                &at,
-                (from, place),
-                format!("the form {name} is new"),
-                facet,
-            );
-        }
-        for id in gone {
-            let tag = tags.as_ref().and_then(|(tag, before, _)| Some((*tag, value(old, Some(before), id)?)));
-            let name = branch(pair.old.graph, id, position(old, id), tag);
-            let at = pair.at.step(Step::Part, &format!("{{{name}}}"));
-            let place = Some(&pair.old.graph.schema(id).place);
-            let to = Some(&pair.new.graph.schema(other.holder).place);
-            let ids = [pair.old_ids.as_slice(), &[id]].concat();
-            let facet = Facet::of(UNIONS).tries(self.tries((Side::Old, pair.at.usage), &ids, id, holder));
-            self.set_at(
-                rules::BRANCH_REMOVED,
-                pair,
-                &at,
-                (place, to),
-                format!("the form {name} is gone"),
-                facet,
-            );
+        let pair = self.pair;
+        // If the union as a whole accepts all values, its pairs need no check of their own.
+        let has_several_changes = matches.iter().filter(|each| self.has_local_change(each)).nth(1).is_some();
+        let facet = KeywordFacet::new(UNION_KEYWORDS);
+        let are_all_absorbed = overlaps
+            && has_several_changes
+            && self.comparison.find_verdict(pair, pair.site.value_use, &facet) == Some(Ok(()));
+        for each in matches {
+            let site = branch_site(pair, each);
+            let is_absorbed = overlaps
+                && self.has_local_change(each)
+                && (are_all_absorbed || self.is_absorbed_by_union(unions, each));
+            let site = if is_absorbed { site.with_harmless_differences() } else { site };
+            self.comparison.compare_schemas(&[each.old], &[each.new], &site);
         }
     }
 
-    /// Which branches of two unions follow each other: by tag, else by what they say.
-    pub(super) fn matching(&mut self, old: &[SchemaId], new: &[SchemaId]) -> Matching<'g> {
-        let mut matched: Vec<Matched> = Vec::new();
-        let (mut gone, mut more) = (old.to_vec(), new.to_vec());
-        let tags = shared_tag((self.graph(Side::Old), &gone), (self.graph(Side::New), &more));
-        if let Some((tag, before, after)) = &tags {
-            for (id, value) in old.iter().zip(before) {
-                if let Some(at) = after.iter().position(|other| other == value) {
-                    let label = format!("{{{tag}={}}}", plain(value));
-                    matched.extend(new.get(at).map(|other| (*id, *other, label)));
-                }
-            }
-        } else {
-            self.alikes(&mut gone, &mut more, &mut matched);
+    fn report_added_and_removed(
+        &mut self,
+        old: UnionBranches<'_, 'g>,
+        new: UnionBranches<'_, 'g>,
+        matching: &BranchMatching<'g>,
+    ) {
+        let pair = self.pair;
+        let old_holder = Some(&pair.old.graph.schema(old.union.holder).place);
+        let new_holder = Some(&pair.new.graph.schema(new.union.holder).place);
+        for id in &matching.added {
+            let place = Some(&pair.new.graph.schema(*id).place);
+            let (name, facet) = self.describe_branch(VersionSide::New, new, *id, matching.tags.as_ref());
+            let site = pair.site.below(StepKind::Part, &format!("{{{name}}}"));
+            let message = format!("the branch {name} is new");
+            let places = (old_holder, place);
+            self.comparison.report_restriction_at(rules::BRANCH_ADDED, pair, &site, places, message, facet);
         }
-        gone.retain(|id| !matched.iter().any(|(before, ..)| before == id));
-        more.retain(|id| !matched.iter().any(|(_, after, _)| after == id));
-        Matching { tags, matched, gone, more }
+        for id in &matching.removed {
+            let place = Some(&pair.old.graph.schema(*id).place);
+            let (name, facet) = self.describe_branch(VersionSide::Old, old, *id, matching.tags.as_ref());
+            let site = pair.site.below(StepKind::Part, &format!("{{{name}}}"));
+            let message = format!("the branch {name} is gone");
+            let places = (place, new_holder);
+            self.comparison.report_restriction_at(rules::BRANCH_REMOVED, pair, &site, places, message, facet);
+        }
     }
 
-    /// Whether two branches differ where they stand, and not only in named schemas that they lead to,
-    /// which are compared by themselves.
-    fn is_changed_here(&self, before: SchemaId, after: SchemaId) -> bool {
-        let (old, new) = (self.graph(Side::Old), self.graph(Side::New));
-        if self.identity.same(&[before], &[after]) {
+    /// Returns the label of a branch of one side, and a facet with values of the branch.
+    fn describe_branch(
+        &self,
+        side: VersionSide,
+        branches: UnionBranches<'_, 'g>,
+        id: SchemaId,
+        tags: Option<&BranchTags<'g>>,
+    ) -> (String, KeywordFacet) {
+        let pair = self.pair;
+        let (graph, ids) = match side {
+            VersionSide::Old => (pair.old.graph, &pair.old_ids),
+            VersionSide::New => (pair.new.graph, &pair.new_ids),
+        };
+        let position = branches.branches.iter().position(|other| *other == id);
+        let tag = position.and_then(|position| tags?.tag_at(side, position));
+        let name = branch_label(graph, id, position.unwrap_or(0), tag);
+        let ids = [ids.as_slice(), &[id]].concat();
+        let value_use = pair.site.value_use;
+        let candidates = sample_branch(self.comparison, value_use, (side, &ids), id, branches.union);
+        (name, KeywordFacet::new(UNION_KEYWORDS).with_candidates(candidates))
+    }
+
+    /// Returns true if two branches differ themselves, and not only in named schemas that they refer to,
+    /// which are compared separately.
+    fn has_local_change(&self, branch: &BranchMatch) -> bool {
+        let (old, new) = (self.comparison.graph(VersionSide::Old), self.comparison.graph(VersionSide::New));
+        let identity = self.comparison.identity();
+        if identity.is_identical(&[branch.old], &[branch.new]) {
             return false;
         }
-        let is_named = |graph: &Graph, id: SchemaId| graph.schema(id).reference.is_some();
-        if !is_named(old, before) || !is_named(new, after) {
+        let is_named = |graph: &SchemaGraph, id: SchemaId| graph.schema(id).reference.is_some();
+        if !is_named(old, branch.old) || !is_named(new, branch.new) {
             return true;
         }
-        let (before, after) = (Flat::of(old, &[before]).members, Flat::of(new, &[after]).members);
-        let mut both = before.iter().zip(&after);
-        before.len() != after.len() || both.any(|(before, after)| !self.identity.alike(*before, *after))
+        let old_ids = FlattenedSchema::from_schemas(old, &[branch.old]).schema_ids;
+        let new_ids = FlattenedSchema::from_schemas(new, &[branch.new]).schema_ids;
+        let mut pairs = old_ids.iter().zip(&new_ids);
+        old_ids.len() != new_ids.len() || pairs.any(|(old, new)| !identity.has_same_content(*old, *new))
     }
 
-    /// Whether another branch may take what one of a matched pair takes no longer.
-    fn overlaps(
+    /// Returns true if another branch may accept the values that one of a matched pair no longer accepts.
+    fn may_overlap(
         &self,
-        pair: &Pair<'g>,
-        (holder, other): (Union<'g>, Union<'g>),
-        (before, after, _): &Matched,
+        (old_union, new_union): (SchemaUnion<'g>, SchemaUnion<'g>),
+        branch: &BranchMatch,
     ) -> bool {
-        let (given, (union, own), sides) = match pair.at.usage {
-            Use::Write => (*before, (other, *after), (Side::Old, Side::New)),
-            Use::Read => (*after, (holder, *before), (Side::New, Side::Old)),
+        let ((giving, given), (refusing, own), union) = match self.pair.site.value_use {
+            ValueUse::Write => ((VersionSide::Old, branch.old), (VersionSide::New, branch.new), new_union),
+            ValueUse::Read => ((VersionSide::New, branch.new), (VersionSide::Old, branch.old), old_union),
         };
-        let types = |side: Side, id: SchemaId| Flat::of(self.graph(side), &[id]).types();
-        let given = types(sides.0, given);
+        let types = |side: VersionSide, id: SchemaId| {
+            FlattenedSchema::from_schemas(self.comparison.graph(side), &[id]).types()
+        };
+        let given = types(giving, given);
         let mut others = union.branches.iter().filter(|id| **id != own);
-        others.any(|id| !types(sides.1, *id).and(given).is_empty())
+        others.any(|id| !types(refusing, *id).intersection(given).is_empty())
     }
 
-    /// Whether all that one of a matched pair takes is taken by the union on the other side.
-    fn is_absorbed(
+    /// Returns true if the union on the other side accepts all values of one of a matched pair.
+    fn is_absorbed_by_union(
         &mut self,
-        pair: &Pair<'g>,
-        (holder, other): (Union<'g>, Union<'g>),
-        each: &Matched,
+        unions: (SchemaUnion<'g>, SchemaUnion<'g>),
+        branch: &BranchMatch,
     ) -> bool {
-        let (ids, branch, union) = match pair.at.usage {
-            Use::Write => (&pair.old_ids, each.0, other),
-            Use::Read => (&pair.new_ids, each.1, holder),
+        const KEYWORDS: [Keyword; 3] = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf];
+        let pair = self.pair;
+        let (giving, ids, id, union) = match pair.site.value_use {
+            ValueUse::Write => (&pair.old, &pair.old_ids, branch.old, unions.1),
+            ValueUse::Read => (&pair.new, &pair.new_ids, branch.new, unions.0),
         };
-        let giving = if pair.at.usage == Use::Write { &pair.old } else { &pair.new };
-        // Of what is one of several forms and nothing else, a form says it all.
+        // If there are no other keywords, the branch alone decides.
         let is_pure = giving.unions().len() == 1
-            && giving
-                .schemas()
-                .all(|schema| schema.decides_by(&[Keyword::Ref, Keyword::AllOf, Keyword::AnyOf]));
-        let given = if is_pure { vec![branch] } else { [ids.as_slice(), &[branch]].concat() };
-        self.overlaps(pair, (holder, other), each) && self.absorbs(pair, union, &given)
+            && giving.schemas().all(|schema| schema.is_constrained_only_by(&KEYWORDS));
+        let given = if is_pure { vec![id] } else { [ids.as_slice(), &[id]].concat() };
+        self.may_overlap(unions, branch) && union_absorbs(self.comparison, pair, union, &given)
     }
-
-    /// Whether a union takes all of some schemas of the giving side, by whichever of its branches.
-    fn absorbs(&mut self, pair: &Pair<'g>, union: Union<'g>, given: &[SchemaId]) -> bool {
-        let (giving, refusing) = match pair.at.usage {
-            Use::Write => (Side::Old, (Side::New, pair.new.members.as_slice())),
-            Use::Read => (Side::New, (Side::Old, pair.old.members.as_slice())),
-        };
-        self.options.proofs
-            && !union.one
-            && union.branches.len() > 1
-            && self.judge(((giving, given), refusing), &pair.at, &Facet::of(UNIONS)) == Some(Ok(()))
-    }
-
-    /// Values of one branch of a union.
-    fn tries(
-        &self,
-        (side, usage): (Side, Use),
-        ids: &[SchemaId],
-        branch: SchemaId,
-        holder: Union<'g>,
-    ) -> Vec<Json> {
-        if !self.options.proofs {
-            return Vec::new();
-        }
-        self.prover(usage).samples(side, &Conj::all(ids.iter().copied()).choose(holder.holder, branch))
-    }
-
-    /// Branches without a tag: those that say the same, those of one name, those of one type,
-    /// the last ones left.
-    fn alikes(&mut self, gone: &mut Vec<SchemaId>, more: &mut Vec<SchemaId>, matched: &mut Vec<Matched>) {
-        let (old, new) = (self.graph(Side::Old), self.graph(Side::New));
-        let total = gone.len();
-        let label = |at: usize| format!("{{{at}}}");
-        let mut rounds: Vec<(SchemaId, SchemaId)> = Vec::new();
-        let mut take = |gone: &mut Vec<SchemaId>,
-                        more: &mut Vec<SchemaId>,
-                        test: &mut dyn FnMut(SchemaId, SchemaId) -> bool| {
-            gone.retain(|before| match more.iter().position(|after| test(*before, *after)) {
-                Some(at) => {
-                    rounds.push((*before, more.remove(at)));
-                    false
-                }
-                None => true,
-            });
-        };
-        let order = gone.clone();
-        take(gone, more, &mut |before, after| self.identity.same(&[before], &[after]));
-        take(gone, more, &mut |before, after| {
-            name(old, before).is_some_and(|known| Some(known) == name(new, after))
-        });
-        take(gone, more, &mut |before, after| self.same(&[before], &[after]));
-        let alone = |graph: &'g Schemas<'g>, all: &[SchemaId], id: SchemaId| {
-            let types = Flat::of(graph, &[id]).types();
-            let clash =
-                |other: &SchemaId| *other != id && !Flat::of(graph, &[*other]).types().and(types).is_empty();
-            (!all.iter().any(clash)).then_some(types)
-        };
-        let (before_all, after_all) = (gone.clone(), more.clone());
-        take(gone, more, &mut |before, after| {
-            alone(old, &before_all, before).is_some_and(|types| alone(new, &after_all, after) == Some(types))
-        });
-        if let ([before], [after]) = (gone.as_slice(), more.as_slice())
-            && total > 0
-        {
-            let both = (*before, *after);
-            take(gone, more, &mut |before, after| (before, after) == both);
-        }
-        for (before, after) in rounds {
-            let at = order.iter().position(|id| *id == before).unwrap_or(0);
-            matched.push((before, after, label(at)));
-        }
-    }
-}
-
-/// The way to two forms that follow each other.
-pub(super) fn form_at(pair: &Pair<'_>, (before, after, label): &Matched) -> Subject {
-    let is_only = only_form(&pair.old) == Some(*before) && only_form(&pair.new) == Some(*after);
-    let words = if is_only { Words::Told } else { Words::Here };
-    pair.at.step(Step::Part, label).with(words)
-}
-
-/// The branches that a schema of several types is, each for values of its own types, where these tell all of them
-/// apart; none where only one of them is of its types.
-fn by_types<'g>(
-    one: &Flat<'g>,
-    graph: &'g Schemas<'g>,
-    branches: &[SchemaId],
-) -> Option<Vec<(SchemaId, Types)>> {
-    let mut seen = Types(0);
-    let mut forms = Vec::new();
-    for id in branches {
-        let types = Flat::of(graph, &[*id]).types();
-        if !seen.and(types).is_empty() {
-            return None;
-        }
-        seen = seen.or(types);
-        if !types.and(one.types()).is_empty() {
-            forms.push((*id, types));
-        }
-    }
-    if forms.len() < 2 {
-        return None;
-    }
-    // What none of them is of is missed where the first one is compared.
-    let (_, first) = forms.iter_mut().find(|(_, types)| *types != Types::NULL)?;
-    *first = first.or(one.types().without(seen));
-    Some(forms)
-}
-
-/// The one branch that has the types of a schema, and of several objects the one that shares most
-/// of its members.
-fn nearest<'g>(one: &Flat<'g>, graph: &'g Schemas<'g>, branches: &[SchemaId]) -> Option<SchemaId> {
-    let flat = |id: SchemaId| Flat::of(graph, &[id]);
-    let fits = |id: &SchemaId| !flat(*id).types().and(one.types()).is_empty();
-    let fitting: Vec<SchemaId> = branches.iter().copied().filter(fits).collect();
-    if let [only] = fitting.as_slice() {
-        return Some(*only);
-    }
-    let declared = one.declared();
-    let shared = |id: SchemaId| {
-        let branch = flat(id);
-        declared.iter().filter(|name| branch.declares(name)).count()
-    };
-    let mut counts: Vec<(usize, SchemaId)> = fitting.into_iter().map(|id| (shared(id), id)).collect();
-    counts.sort_by_key(|(count, _)| *count);
-    match counts.as_slice() {
-        [.., (second, _), (first, id)] if first > second => Some(*id),
-        _ => None,
-    }
-}
-
-/// Where words of the forms of a union stand that is alone on one side.
-pub(super) fn around(pair: &Pair<'_>, side: Side) -> Words {
-    let union = if side == Side::Old { &pair.old } else { &pair.new };
-    match &pair.at.words {
-        Words::Told => Words::Told,
-        Words::Around(_, before) => {
-            Words::Around(side, before.iter().chain(&union.members).copied().collect())
-        }
-        Words::Here if annotated(union) => Words::Around(side, union.members.as_slice().into()),
-        Words::Here => Words::Here,
-    }
-}
-
-/// Whether what surrounds a union says something about its values to people.
-fn annotated(flat: &Flat<'_>) -> bool {
-    let says = |schema: &Schema| {
-        schema.extensions.keys().any(|key| key.starts_with("x-") || key == "xml")
-            || schema.keywords().any(|(keyword, _)| keyword.role() == Role::Annotation)
-    };
-    flat.any(says)
-}
-
-/// The name of the type behind a branch.
-pub(super) fn name(graph: &Graph, id: SchemaId) -> Option<String> {
-    let schema = graph.schema(id);
-    let behind = schema.reference.map_or(schema, |target| graph.schema(target));
-    match &behind.origin {
-        Origin::Root(name) | Origin::Definition(name) | Origin::Component(name) => Some(name.clone()),
-        Origin::Inline => behind.title.clone(),
-    }
-}
-
-fn branch<'g>(graph: &'g Schemas<'g>, id: SchemaId, at: usize, tag: Option<(&str, &Json)>) -> String {
-    let types = Flat::of(graph, &[id]).types();
-    match tag {
-        Some((tag, value)) => format!("{tag}={}", plain(value)),
-        None => name(graph, id).unwrap_or_else(|| {
-            if types.contains(Types::OBJECT) { format!("no. {}", at + 1) } else { type_names(types) }
-        }),
-    }
-}
-
-fn plain(value: &Json) -> String {
-    value.as_str().map_or_else(|| short(value), str::to_owned)
-}
-
-/// Branches of one side.
-type Branches<'g, 'a> = (&'g Schemas<'g>, &'a [SchemaId]);
-type Tags<'g> = (&'g str, Vec<&'g Json>, Vec<&'g Json>);
-
-/// A required property whose constant tells all branches apart on both sides.
-fn shared_tag<'g>((old, gone): Branches<'g, '_>, (new, more): Branches<'g, '_>) -> Option<Tags<'g>> {
-    let flats = |graph: &'g Schemas<'g>, ids: &[SchemaId]| -> Vec<Flat<'g>> {
-        ids.iter().map(|id| Flat::of(graph, &[*id])).collect()
-    };
-    let gone = flats(old, gone);
-    let required = |name: &&str| gone.iter().all(|flat| flat.requires(name));
-    let tags: Vec<&str> = gone.first()?.declared().into_iter().filter(required).collect();
-    if tags.is_empty() {
-        return None;
-    }
-    let more = flats(new, more);
-    tags.into_iter().find_map(|tag| Some((tag, constants(&gone, tag)?, constants(&more, tag)?)))
-}
-
-fn constants<'g>(branches: &[Flat<'g>], tag: &str) -> Option<Vec<&'g Json>> {
-    let mut found: Vec<&Json> = Vec::new();
-    for flat in branches {
-        if !flat.requires(tag) {
-            return None;
-        }
-        let values = Flat::of(flat.graph, &flat.applicable(tag)).values()?;
-        let [value] = values.as_slice() else { return None };
-        if found.contains(value) {
-            return None;
-        }
-        found.push(value);
-    }
-    Some(found)
 }

@@ -1,120 +1,152 @@
-//! What values are called in bodies of XML (OpenAPI 3.1, 4.8.26); bodies of JSON do not know it.
+//! Compares the names of elements and attributes in XML bodies (OpenAPI 3.1, 4.8.26). JSON bodies do not use
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::{Json, json::Object, media::MediaType};
+use contract_runtime::{Json, json::JsonObject, media_type::MediaType};
 
 use super::{
-    annotations::said,
-    enumerations::short,
-    finding::{Comparer, Pair, place},
-    flat::Flat,
-    proof::Side,
+    alternatives::{annotation_source, find_alternatives},
+    annotations::with_union_annotations,
+    branches::{branch_site, match_branches},
+    comparison::{Comparison, SchemaPair, flattened_place},
+    enumerations::format_value,
+    flattened::FlattenedSchema,
+    proof::VersionSide,
     rules,
-    subject::{Step, Subject, Words},
-    unions::{around, form_at},
+    site::{AnnotationSource, ComparisonSite, StepKind},
 };
-use crate::{schema::SchemaId, tree::escape};
+use crate::{schema::SchemaId, tree::escape_token};
 
-/// Two lists of schemas that were compared, and what their elements are called anyway.
-type Seen = BTreeSet<(Vec<SchemaId>, Vec<SchemaId>, Option<String>)>;
+/// A compared pair of schemas, with the default name of its element.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct VisitedElement {
+    old: Vec<SchemaId>,
+    new: Vec<SchemaId>,
+    name: Option<String>,
+}
 
-/// Whether a media type is one of XML (RFC 7303, 4).
+/// Returns true if a media type is XML (RFC 7303, 4).
 fn is_xml(name: &str) -> bool {
-    let subtype = MediaType::of(name).subtype().to_ascii_lowercase();
+    let subtype = MediaType::parse(name).subtype().to_ascii_lowercase();
     subtype == "xml" || subtype.ends_with("+xml")
 }
 
-/// Whether bodies of one media type may be sent as XML by another, a range perhaps.
+/// Returns true if bodies of one media type may be sent as XML by another one, which may be a range.
 pub(super) fn are_xml(before: &str, after: &str) -> bool {
-    is_xml(before) && (is_xml(after) || MediaType::of(after).is_range())
+    is_xml(before) && (is_xml(after) || MediaType::parse(after).is_range())
 }
 
-impl<'g> Comparer<'g> {
-    /// Compares elements and attributes by what they are called.
-    pub(super) fn elements_of_xml(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject) {
-        self.called((old, new), None, at, &mut Seen::new());
+/// Compares the names of elements and attributes.
+pub(super) struct XmlComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    visited: BTreeSet<VisitedElement>,
+}
+
+impl<'c, 'g> XmlComparer<'c, 'g> {
+    pub(super) const fn new(comparison: &'c mut Comparison<'g>) -> Self {
+        Self { comparison, visited: BTreeSet::new() }
     }
 
-    /// `name` is what an element is called where `xml` does not say it.
-    fn called(
+    /// Compares the elements of two bodies.
+    pub(super) fn compare_xml(&mut self, old: &[SchemaId], new: &[SchemaId], site: &ComparisonSite) {
+        self.compare_elements_named((old, new), None, site);
+    }
+
+    /// Compares a pair; `name` is the default name of its element.
+    fn compare_elements_named(
         &mut self,
         (old, new): (&[SchemaId], &[SchemaId]),
         name: Option<&str>,
-        at: &Subject,
-        seen: &mut Seen,
+        site: &ComparisonSite,
     ) {
-        let is_same = || !matches!(at.words, Words::Around(..)) && self.identity.same(old, new);
-        if old.is_empty() || new.is_empty() || is_same() {
+        if old.is_empty() || new.is_empty() || self.comparison.is_unchanged(old, new, site) {
             return;
         }
-        if !seen.insert((old.to_vec(), new.to_vec(), name.map(str::to_owned))) {
+        let element = VisitedElement { old: old.to_vec(), new: new.to_vec(), name: name.map(str::to_owned) };
+        if !self.visited.insert(element) {
             return;
         }
-        let pair = self.sides(old, new, at);
-        let words = said(&pair);
-        let both = words.as_ref().unwrap_or(&pair);
-        let xml = |flat: &Flat<'g>| flat.first(|schema| schema.extensions.get("xml"));
-        let (was, is) = (xml(&both.old), xml(&both.new));
-        let is_told = self.called_branches(&pair, name, seen) || at.words == Words::Told;
-        if !is_told && meaning(was, name) != meaning(is, name) {
-            let words = |xml: Option<&Json>| xml.map_or_else(|| "missing".to_owned(), short);
-            let message = format!("`xml` is {}, was {}", words(is), words(was));
-            self.note_at(rules::XML_CHANGED, at, (place(&both.old), place(&both.new)), message);
+        let pair = self.comparison.flatten_pair(old, new, site);
+        let with_union = with_union_annotations(&pair);
+        let annotated = with_union.as_ref().unwrap_or(&pair);
+        let xml = |flat: &FlattenedSchema<'g>| flat.find_first(|schema| schema.extensions.get("xml"));
+        let (was, is) = (xml(&annotated.old), xml(&annotated.new));
+        let is_compared =
+            self.compare_xml_branches(&pair, name) || site.annotations == AnnotationSource::AlreadyCompared;
+        if !is_compared && xml_overrides(was, name) != xml_overrides(is, name) {
+            let describe = |xml: Option<&Json>| xml.map_or_else(|| "missing".to_owned(), format_value);
+            let message = format!("`xml` is {}, was {}", describe(is), describe(was));
+            self.comparison.report_change_at(
+                rules::XML_CHANGED,
+                site,
+                (flattened_place(&annotated.old), flattened_place(&annotated.new)),
+                message,
+            );
         }
-        for name in pair.old.declared().into_iter().filter(|name| pair.new.declares(name)) {
-            let (old, new) = (pair.old.applicable(name), pair.new.applicable(name));
-            self.called((&old, &new), Some(name), &at.step(Step::Member, &escape(name)), seen);
+        for name in pair.old.declared_names().into_iter().filter(|name| pair.new.declares_property(name)) {
+            let (old, new) = (pair.old.property_schemas(name), pair.new.property_schemas(name));
+            self.compare_elements_named(
+                (&old, &new),
+                Some(name),
+                &site.below(StepKind::Member, &escape_token(name)),
+            );
         }
         for (pattern, old) in pair.old.schemas().flat_map(|schema| &schema.pattern_properties) {
             let mut others = pair.new.schemas().flat_map(|schema| &schema.pattern_properties);
             if let Some((_, new)) = others.find(|(other, _)| other == pattern) {
-                let at = at.step(Step::Member, &format!("{{{pattern}}}"));
-                self.called((&[*old], &[*new]), None, &at, seen);
+                let site = site.below(StepKind::Member, &format!("{{{pattern}}}"));
+                self.compare_elements_named((&[*old], &[*new]), None, &site);
             }
         }
-        let (old, new) = (pair.old.additional(), pair.new.additional());
-        self.called((&old, &new), None, &at.step(Step::Member, "{*}"), seen);
-        for index in 0..pair.old.prefix().max(pair.new.prefix()) {
-            let (old, new) = (pair.old.element(Some(index)), pair.new.element(Some(index)));
-            self.called((&old, &new), None, &at.step(Step::Element, &index.to_string()), seen);
+        let (old, new) = (pair.old.additional_schemas(), pair.new.additional_schemas());
+        self.compare_elements_named((&old, &new), None, &site.below(StepKind::Member, "{*}"));
+        for index in 0..pair.old.prefix_length().max(pair.new.prefix_length()) {
+            let (old, new) = (pair.old.element_schemas(Some(index)), pair.new.element_schemas(Some(index)));
+            self.compare_elements_named(
+                (&old, &new),
+                None,
+                &site.below(StepKind::Element, &index.to_string()),
+            );
         }
-        let (old, new) = (pair.old.element(None), pair.new.element(None));
-        self.called((&old, &new), None, &at.step(Step::Element, "*"), seen);
+        let (old, new) = (pair.old.element_schemas(None), pair.new.element_schemas(None));
+        self.compare_elements_named((&old, &new), None, &site.below(StepKind::Element, "*"));
     }
 
-    /// The same of the forms of a value that follow each other; `true` where the value is one of them.
-    fn called_branches(&mut self, pair: &Pair<'g>, name: Option<&str>, seen: &mut Seen) -> bool {
-        if let Some(both) = self.alternatives_of(pair) {
-            let side = both.side;
-            let at = pair.at.clone().with(around(pair, side));
-            for (form, _) in both.compared(self.graph(side)) {
-                let form = [form];
+    /// Compares corresponding branches. Returns true if the pair is a schema and a union that contains it.
+    fn compare_xml_branches(&mut self, pair: &SchemaPair<'g>, name: Option<&str>) -> bool {
+        if let Some(alternatives) = find_alternatives(self.comparison, pair) {
+            let side = alternatives.side;
+            let site = pair.site.clone().with_annotations(annotation_source(pair, side));
+            for (branch, _) in alternatives.compared_branches(self.comparison.graph(side)) {
+                let branch = [branch];
                 let (old, new): (&[SchemaId], &[SchemaId]) = match side {
-                    Side::Old => (&form, &pair.new_ids),
-                    Side::New => (&pair.old_ids, &form),
+                    VersionSide::Old => (&branch, &pair.new_ids),
+                    VersionSide::New => (&pair.old_ids, &branch),
                 };
-                self.called((old, new), name, &at, seen);
+                self.compare_elements_named((old, new), name, &site);
             }
             return true;
         }
         for (before, after) in pair.old.unions().into_iter().zip(pair.new.unions()) {
-            for each in self.matching(before.branches, after.branches).matched {
-                self.called((&[each.0], &[each.1]), name, &form_at(pair, &each), seen);
+            let matching = match_branches(self.comparison, before.branches, after.branches);
+            for each in matching.matches {
+                let site = branch_site(pair, &each);
+                self.compare_elements_named((&[each.old], &[each.new]), name, &site);
             }
         }
         false
     }
 }
 
-/// What `xml` says beyond what holds without it.
-fn meaning(xml: Option<&Json>, name: Option<&str>) -> BTreeMap<String, Json> {
-    let members = xml.and_then(Json::as_object).into_iter().flat_map(Object::iter);
-    let tells = |key: &str, value: &Json| match key {
+/// Returns the properties of `xml` that differ from the defaults.
+fn xml_overrides(xml: Option<&Json>, name: Option<&str>) -> BTreeMap<String, Json> {
+    let members = xml.and_then(Json::as_object).into_iter().flat_map(JsonObject::iter);
+    let differs = |key: &str, value: &Json| match key {
         "attribute" | "wrapped" => *value != Json::Bool(false),
         "name" => value.as_str() != name || name.is_none(),
         _ => !key.starts_with("x-"),
     };
-    let telling = members.filter(|(key, value)| tells(key, value));
-    telling.map(|(key, value)| (key.to_owned(), value.clone())).collect()
+    let different = members.filter(|(key, value)| differs(key, value));
+    different.map(|(key, value)| (key.to_owned(), value.clone())).collect()
 }

@@ -1,28 +1,32 @@
-//! Builders: every member by name, checked as a whole when it is built.
+//! Generates builders: setters for each field, and validation when the value is built.
 
 use contract_runtime::Json;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::{
-    Emitter, ident,
-    records::{section, shown},
+    ModelEmitter, ident,
+    records::{macro_section, visible_fields},
 };
-use crate::shape::{Body, Field, Struct, TypeDef, TypeRef};
+use crate::shape::{StructBody, StructField, TypeBody, TypeDef, TypeRef};
 
-impl Emitter<'_> {
-    pub(super) fn builder(&self, def: &TypeDef, body: &Struct) -> TokenStream {
+impl ModelEmitter<'_> {
+    pub(super) fn builder_macro(&self, def: &TypeDef, body: &StructBody) -> TokenStream {
         let (name, builder) = (ident(&def.name), self.builder_name(def));
-        let must = |f: &&Field| f.required && self.default_of(f).is_none();
-        let required = section("required", shown(body).filter(must).map(|f| self.setter(body, f)));
-        let optional = section("optional", shown(body).filter(|f| !f.required).map(|f| self.setter(body, f)));
-        let constant = shown(body).filter_map(|f| {
-            let (setter, value) = (self.setter(body, f), self.default_of(f)?);
+        let must = |f: &&StructField| f.required && self.default_of(f).is_none();
+        let required =
+            macro_section("required", visible_fields(body).filter(must).map(|f| self.setter_row(body, f)));
+        let optional = macro_section(
+            "optional",
+            visible_fields(body).filter(|f| !f.required).map(|f| self.setter_row(body, f)),
+        );
+        let constant = visible_fields(body).filter_map(|f| {
+            let (setter, value) = (self.setter_row(body, f), self.default_of(f)?);
             Some(quote!(#setter or #value))
         });
-        let constant = section("constant", constant);
+        let constant = macro_section("constant", constant);
         let extra = body.additional.as_ref().map(|ty| {
-            let ty = self.ty(ty);
+            let ty = self.type_tokens(ty);
             quote!(extra #ty)
         });
         quote! {
@@ -32,7 +36,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A name that no type of the contract has.
+    /// Returns a builder name that no type of the contract uses.
     fn builder_name(&self, def: &TypeDef) -> Ident {
         let mut name = format!("{}Builder", def.name);
         while self.shapes.types.iter().any(|other| other.name == name) {
@@ -41,15 +45,15 @@ impl Emitter<'_> {
         ident(&name)
     }
 
-    /// A field, its name on the wire, and how its setter takes the value.
-    fn setter(&self, body: &Struct, f: &Field) -> TokenStream {
-        let (field, wire, ty) = (ident(&f.name), &f.wire, self.ty(&f.ty));
+    /// Returns the macro row of a setter: field, wire name, and how it takes the value.
+    fn setter_row(&self, body: &StructBody, f: &StructField) -> TokenStream {
+        let (field, wire, ty) = (ident(&f.name), &f.wire, self.type_tokens(&f.ty));
         let kind = ident(match &f.ty {
             TypeRef::Vec(_) => "list",
             TypeRef::Boxed(_) => "boxed",
             _ => "one",
         });
-        // `build` and `extra` are the builder's own.
+        // `build` and `extra` are methods of every builder.
         let method = (f.name == "build").then(|| {
             let mut method = "build_field".to_owned();
             while body.fields.iter().any(|other| other.name == method) {
@@ -61,19 +65,19 @@ impl Emitter<'_> {
         quote!(#field: #kind #ty #method = #wire)
     }
 
-    /// The one value that a required member can have.
-    fn default_of(&self, f: &Field) -> Option<TokenStream> {
+    /// Returns the only value of a required field, if it has one.
+    fn default_of(&self, f: &StructField) -> Option<TokenStream> {
         let constant = f.constant.as_ref().filter(|_| f.required)?;
         match (&f.ty, constant) {
             (TypeRef::String, Json::String(text)) => Some(quote!(#text.to_owned())),
             (TypeRef::Bool, Json::Bool(_)) | (TypeRef::Int(_), Json::Number(_)) => {
-                Some(self.constant(constant))
+                Some(self.constant_expression(constant))
             }
             (TypeRef::Named(id), Json::String(text)) => {
                 let def = self.shapes.get(*id);
-                let Body::Enum(list) = &def.body else { return None };
+                let TypeBody::Enum(list) = &def.body else { return None };
                 let (_, variant, _) = list.values.iter().find(|(wire, ..)| wire == text)?;
-                let (ty, variant) = (self.ty(&f.ty), ident(variant));
+                let (ty, variant) = (self.type_tokens(&f.ty), ident(variant));
                 Some(quote!(#ty::#variant))
             }
             _ => None,

@@ -1,4 +1,4 @@
-//! Checks as Rust expressions.
+//! Prints checks as Rust expressions.
 
 use std::collections::BTreeSet;
 
@@ -6,269 +6,284 @@ use contract_runtime::Number;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{Emitter, Runtime, ident};
+use super::{ModelEmitter, RuntimeImport, ident};
 use crate::{
-    checks::{Check, Counted, Form, Numeric, Order, Place, Test, Text},
+    checks::{
+        Check, ComparisonOperator, CountOperand, NumberOperand, PlaceForm, StringOperand, ValuePlace,
+        ValueTest,
+    },
+    conjunction::SchemaConjunction,
     schema::SchemaId,
     shape::{TypeId, TypeRef},
     tables::number_tokens,
-    together::Conj,
 };
 
-/// More texts than this are looked up: a `match` of texts costs the compiler their square.
-const MATCH_LIMIT: usize = 100;
+/// Longer lists of strings become a search: the cost of compiling a `match` of strings is quadratic.
+const MAX_MATCH_ARMS: usize = 100;
 
-impl Emitter<'_> {
-    /// A check as an expression of type `bool`.
-    pub(super) fn check(&self, check: &Check) -> TokenStream {
+impl ModelEmitter<'_> {
+    /// Prints a check as an expression of type `bool`.
+    pub(super) fn check_expression(&self, check: &Check) -> TokenStream {
         match check {
             Check::Always => quote!(true),
             Check::Never => quote!(false),
             Check::All(all) => {
-                let all = self.operands(all, |check| matches!(check, Check::Any(_) | Check::If(_)));
+                let all =
+                    self.operand_expressions(all, |check| matches!(check, Check::Any(_) | Check::If(_)));
                 quote!(#(#all)&&*)
             }
             Check::Any(any) => {
-                let any = self.operands(any, |_| false);
+                let any = self.operand_expressions(any, |_| false);
                 quote!(#(#any)||*)
             }
-            Check::One(checks) => {
-                let checks: Vec<TokenStream> = checks.iter().map(|check| self.check(check)).collect();
+            Check::ExactlyOne(checks) => {
+                let checks: Vec<TokenStream> =
+                    checks.iter().map(|check| self.check_expression(check)).collect();
                 match checks.as_slice() {
                     [a, b] => quote!((#a) != (#b)),
                     all => quote!([#(#all),*].into_iter().filter(|holds| *holds).count() == 1),
                 }
             }
-            Check::Not(inner) => self.opposite(inner),
+            Check::Not(inner) => self.negated_expression(inner),
             Check::If(parts) => {
                 let [condition, then, otherwise] = &**parts;
-                let (c, t, o) = (self.check(condition), self.check(then), self.check(otherwise));
+                let (c, t, o) = (
+                    self.check_expression(condition),
+                    self.check_expression(then),
+                    self.check_expression(otherwise),
+                );
                 quote!(if #c { #t } else { #o })
             }
-            Check::Test(test) => self.test(test),
+            Check::Test(test) => self.test_expression(test),
         }
     }
 
-    /// Operands of `&&` or `||`. A `match` or `if` that begins an expression would be a statement
-    /// of its own.
-    fn operands(&self, checks: &[Check], bind_less: impl Fn(&Check) -> bool) -> Vec<TokenStream> {
+    /// Prints the operands of `&&` or `||`. A leading `match` or `if` needs parentheses, because it would be
+    /// parsed as a statement.
+    fn operand_expressions(&self, checks: &[Check], bind_less: impl Fn(&Check) -> bool) -> Vec<TokenStream> {
         let each = checks.iter().enumerate().map(|(at, check)| {
-            let tokens = self.check(check);
+            let tokens = self.check_expression(check);
             if bind_less(check) || (at == 0 && is_block(check)) { quote!((#tokens)) } else { tokens }
         });
         each.collect()
     }
 
-    /// What is true where a check is not.
-    fn opposite(&self, check: &Check) -> TokenStream {
+    /// Prints the negation of a check.
+    fn negated_expression(&self, check: &Check) -> TokenStream {
         match check {
-            Check::Test(Test::There(at)) => {
-                let at = recv(at);
+            Check::Test(ValueTest::IsPresent(at)) => {
+                let at = receiver(at);
                 quote!(#at.is_none())
             }
-            Check::Test(Test::TextIn(text, values)) if values.len() == 1 => {
-                let (text, value) = (text_recv(text), &values[0]);
+            Check::Test(ValueTest::StringIn(text, values)) if values.len() == 1 => {
+                let (text, value) = (text_receiver(text), &values[0]);
                 quote!(#text != #value)
             }
-            Check::Test(Test::IntIn(at, values)) if values.len() == 1 => {
-                let (at, value) = (copy(at), Literal::i128_unsuffixed(values[0]));
+            Check::Test(ValueTest::IntIn(at, values)) if values.len() == 1 => {
+                let (at, value) = (value_expression(at), Literal::i128_unsuffixed(values[0]));
                 quote!(#at != #value)
             }
-            Check::Test(Test::Count(counted, order, limit)) if is_empty(counted, *order, *limit) => {
-                let on = count_recv(counted);
+            Check::Test(ValueTest::Count(counted, order, limit))
+                if is_emptiness_check(counted, *order, *limit) =>
+            {
+                let on = count_receiver(counted);
                 quote!(!#on.is_empty())
             }
-            Check::Test(Test::Count(counted, order, limit)) if is_filled(counted, *order, *limit) => {
-                let on = count_recv(counted);
+            Check::Test(ValueTest::Count(counted, order, limit))
+                if is_nonempty_check(counted, *order, *limit) =>
+            {
+                let on = count_receiver(counted);
                 quote!(#on.is_empty())
             }
             Check::Test(test) if is_call(test) => {
-                let tokens = self.test(test);
+                let tokens = self.test_expression(test);
                 quote!(!#tokens)
             }
             check => {
-                let tokens = self.check(check);
+                let tokens = self.check_expression(check);
                 quote!(!(#tokens))
             }
         }
     }
 
-    fn test(&self, test: &Test) -> TokenStream {
+    fn test_expression(&self, test: &ValueTest) -> TokenStream {
         match test {
-            Test::Valid(at) => {
-                let at = recv(at);
+            ValueTest::Valid(at) => {
+                let at = receiver(at);
                 quote!(#at.is_valid())
             }
-            Test::Tables(at, form, ids) => {
-                let (row, value) = (self.row(ids), by_ref(at));
+            ValueTest::Tables(at, form, ids) => {
+                let (row, value) = (self.row_expression(ids), by_ref(at));
                 match form {
-                    Form::Json => quote!(schemas::validator(#row).is_valid(#value)),
-                    Form::Typed => {
-                        self.import(Runtime::Conditions);
-                        quote!(contract::holds(#value, schemas::validator(#row)))
+                    PlaceForm::Json => quote!(schemas::validator(#row).is_valid(#value)),
+                    PlaceForm::Typed => {
+                        self.add_import(RuntimeImport::Conditions);
+                        quote!(contract::satisfies_schema(#value, schemas::validator(#row)))
                     }
                 }
             }
-            Test::TextTables(text, ids) => {
-                self.import(Runtime::Conditions);
-                let (row, text) = (self.row(ids), text_arg(text));
-                quote!(contract::holds(#text, schemas::validator(#row)))
+            ValueTest::StringTables(text, ids) => {
+                self.add_import(RuntimeImport::Conditions);
+                let (row, text) = (self.row_expression(ids), text_argument(text));
+                quote!(contract::satisfies_schema(#text, schemas::validator(#row)))
             }
-            Test::True(at) => copy(at),
-            Test::There(at) => {
-                let at = recv(at);
+            ValueTest::True(at) => value_expression(at),
+            ValueTest::IsPresent(at) => {
+                let at = receiver(at);
                 quote!(#at.is_some())
             }
-            Test::IfThere(at, check) => {
-                let (at, check) = (recv(at), self.check(check));
+            ValueTest::IfPresent(at, check) => {
+                let (at, check) = (receiver(at), self.check_expression(check));
                 quote!(#at.as_ref().is_none_or(|value| #check))
             }
-            Test::Apart(at, of) => {
-                self.import(Runtime::IsApart);
-                let (of, at) = (self.type_name(at, *of), recv(at));
-                quote!(is_apart(&#at.extra, #of::DECLARED))
+            ValueTest::RestIsDisjoint(at, of) => {
+                self.add_import(RuntimeImport::IsApart);
+                let (of, at) = (self.type_name(at, *of), receiver(at));
+                quote!(is_disjoint(&#at.extra, #of::DECLARED))
             }
-            Test::Writable(at) => {
-                self.import(Runtime::Conditions);
+            ValueTest::Writable(at) => {
+                self.add_import(RuntimeImport::Conditions);
                 let at = by_ref(at);
-                quote!(contract::is_writable(#at))
+                quote!(contract::is_serializable(#at))
             }
-            Test::Contains(at, name) => {
-                let at = recv(at);
+            ValueTest::Contains(at, name) => {
+                let at = receiver(at);
                 quote!(#at.contains_key(#name))
             }
-            Test::IfContains(at, name, check) => {
-                let (at, check) = (recv(at), self.check(check));
+            ValueTest::IfContains(at, name, check) => {
+                let (at, check) = (receiver(at), self.check_expression(check));
                 quote!(#at.get(#name).is_none_or(|value| #check))
             }
-            Test::Elements(at, check) => {
-                let (at, check) = (recv(at), self.check(check));
+            ValueTest::Elements(at, check) => {
+                let (at, check) = (receiver(at), self.check_expression(check));
                 quote!(#at.iter().all(|value| #check))
             }
-            Test::Values(at, check) => {
-                let (at, check) = (recv(at), self.check(check));
+            ValueTest::Values(at, check) => {
+                let (at, check) = (receiver(at), self.check_expression(check));
                 quote!(#at.values().all(|value| #check))
             }
-            Test::Names(at, check) => {
-                let (at, check) = (recv(at), self.check(check));
+            ValueTest::Names(at, check) => {
+                let (at, check) = (receiver(at), self.check_expression(check));
                 quote!(#at.keys().all(|name| #check))
             }
-            Test::Members(at, check) => {
-                let (at, check) = (recv(at), self.check(check));
+            ValueTest::Members(at, check) => {
+                let (at, check) = (receiver(at), self.check_expression(check));
                 quote!(#at.iter().all(|(name, value)| #check))
             }
-            Test::Count(counted, order, limit) => self.count(counted, *order, *limit),
-            Test::Distinct(at) => {
-                self.import(Runtime::Conditions);
+            ValueTest::Count(counted, order, limit) => self.count_expression(counted, *order, *limit),
+            ValueTest::Distinct(at) => {
+                self.add_import(RuntimeImport::Conditions);
                 let at = by_ref(at);
                 quote!(contract::all_distinct(#at))
             }
-            Test::TextIn(text, values) => match values.as_slice() {
+            ValueTest::StringIn(text, values) => match values.as_slice() {
                 [one] => {
-                    let text = text_recv(text);
+                    let text = text_receiver(text);
                     quote!(#text == #one)
                 }
-                many if many.len() > MATCH_LIMIT => {
-                    self.import(Runtime::Conditions);
-                    let (text, sorted) = (text_matched(text), BTreeSet::from_iter(many));
+                many if many.len() > MAX_MATCH_ARMS => {
+                    self.add_import(RuntimeImport::Conditions);
+                    let (text, sorted) = (text_match_subject(text), BTreeSet::from_iter(many));
                     let sorted = sorted.iter();
-                    quote!(contract::one_of(#text, &[#(#sorted),*]))
+                    quote!(contract::contains_sorted(#text, &[#(#sorted),*]))
                 }
                 several => {
-                    let text = text_matched(text);
+                    let text = text_match_subject(text);
                     quote!(matches!(#text, #(#several)|*))
                 }
             },
-            Test::Matches(text, pattern) => {
-                // A check speaks of patterns that were compiled only.
-                let (pattern, text) = (self.tables.pattern(pattern), text_arg(text));
+            ValueTest::Matches(text, pattern) => {
+                // Checks refer to compiled patterns only.
+                let (pattern, text) = (self.tables.pattern_constant(pattern), text_argument(text));
                 quote!(schemas::#pattern.is_match(#text))
             }
-            Test::Format(text, format) => {
-                let (format, text) = (ident(&format!("{format:?}")), text_arg(text));
-                quote!(::contract_runtime::format::Format::#format.is_match(#text))
+            ValueTest::Format(text, format) => {
+                let (format, text) = (ident(&format!("{format:?}")), text_argument(text));
+                quote!(::contract_runtime::format::StringFormat::#format.is_match(#text))
             }
-            Test::Parses(Text::Formatted(at, own), name, _) if own == name => {
-                let at = recv(at);
+            ValueTest::MappedFormat(StringOperand::Formatted(at, own), name, _) if own == name => {
+                let at = receiver(at);
                 quote!(#at.get().is_some())
             }
-            Test::Parses(text, name, _) => {
-                let (name, text) = (ident(name), text_arg(text));
+            ValueTest::MappedFormat(text, name, _) => {
+                let (name, text) = (ident(name), text_argument(text));
                 quote!(super::formats::#name::is_match(#text))
             }
-            Test::IntIn(at, values) => {
-                let (at, values) = (copy(at), values.iter().copied().map(Literal::i128_unsuffixed));
+            ValueTest::IntIn(at, values) => {
+                let (at, values) =
+                    (value_expression(at), values.iter().copied().map(Literal::i128_unsuffixed));
                 match values.len() {
                     1 => quote!(#at == #(#values)*),
                     _ => quote!(matches!(#at, #(#values)|*)),
                 }
             }
-            Test::IntBound(at, order, limit) => {
-                let (at, order, limit) = (copy(at), sign(*order), Literal::i128_unsuffixed(*limit));
+            ValueTest::IntBound(at, order, limit) => {
+                let (at, order, limit) =
+                    (value_expression(at), comparison_operator(*order), Literal::i128_unsuffixed(*limit));
                 quote!(#at #order #limit)
             }
-            Test::IntMultiple(at, divisor) => {
-                let (at, divisor) = (copy(at), Literal::i64_unsuffixed(*divisor));
+            ValueTest::IntMultiple(at, divisor) => {
+                let (at, divisor) = (value_expression(at), Literal::i64_unsuffixed(*divisor));
                 quote!(#at % #divisor == 0)
             }
-            Test::NumberIn(at, values) => {
-                let (at, values) = (by_ref(at), values.iter().map(|value| self.number(value)));
+            ValueTest::NumberIn(at, values) => {
+                let (at, values) = (by_ref(at), values.iter().map(|value| self.number_expression(value)));
                 quote!([#(#values),*].contains(#at))
             }
-            Test::NumberBound(of, order, limit) => {
-                let (order, limit) = (sign(*order), self.number(limit));
+            ValueTest::NumberBound(of, order, limit) => {
+                let (order, limit) = (comparison_operator(*order), self.number_expression(limit));
                 let of = match of {
-                    Numeric::Int(at) => self.exact(at),
-                    Numeric::Exact(at) => copy(at),
+                    NumberOperand::Int(at) => self.int_as_number(at),
+                    NumberOperand::Exact(at) => value_expression(at),
                 };
                 quote!(#of #order #limit)
             }
-            Test::NumberMultiple(of, divisor) => {
-                let divisor = self.number(divisor);
+            ValueTest::NumberMultiple(of, divisor) => {
+                let divisor = self.number_expression(divisor);
                 let of = match of {
-                    Numeric::Int(at) => self.exact(at),
-                    Numeric::Exact(at) => recv(at),
+                    NumberOperand::Int(at) => self.int_as_number(at),
+                    NumberOperand::Exact(at) => receiver(at),
                 };
                 quote!(#of.is_multiple_of(&#divisor))
             }
-            Test::Whole(at) => {
-                let at = recv(at);
+            ValueTest::Integral(at) => {
+                let at = receiver(at);
                 quote!(#at.is_integer())
             }
-            Test::Listed(at, of, names) => {
-                let (at, of) = (by_ref(at), self.ty(&TypeRef::Named(*of)));
+            ValueTest::Listed(at, of, names) => {
+                let (at, of) = (by_ref(at), self.type_tokens(&TypeRef::Named(*of)));
                 let names = names.iter().map(|name| ident(name));
                 quote!(matches!(#at, #(#of::#names)|*))
             }
-            Test::Unlisted(at, check) => {
-                let at = recv(at);
+            ValueTest::Unlisted(at, check) => {
+                let at = receiver(at);
                 match &**check {
                     Check::Never => quote!(#at.is_known()),
                     check => {
-                        let check = self.check(check);
+                        let check = self.check_expression(check);
                         quote!(#at.unknown().is_none_or(|text| #check))
                     }
                 }
             }
-            Test::Nullable { at, boxed, null, value } => {
-                self.import(Runtime::Nullable);
-                let on = matched(at, *boxed);
-                let name = bound(value);
-                let value = self.check(value);
+            ValueTest::Nullable { at, boxed, null, value } => {
+                self.add_import(RuntimeImport::Nullable);
+                let on = match_subject(at, *boxed);
+                let name = binding_pattern(value);
+                let value = self.check_expression(value);
                 quote!(match #on { Nullable::Null => #null, Nullable::Value(#name) => #value })
             }
-            Test::Variants { at, boxed, of, arms, unknown } => {
-                let (on, of) = (matched(at, *boxed), self.type_name(at, *of));
+            ValueTest::Variants { at, boxed, of, arms, unknown } => {
+                let (on, of) = (match_subject(at, *boxed), self.type_name(at, *of));
                 let arms = arms.iter().map(|arm| {
                     let (name, bound, check) =
-                        (ident(&arm.variant), bound(&arm.check), self.check(&arm.check));
+                        (ident(&arm.variant), binding_pattern(&arm.check), self.check_expression(&arm.check));
                     quote!(#of::#name(#bound) => #check,)
                 });
                 let unknown = unknown.as_ref().map(|ids| {
                     if ids.is_empty() {
                         return quote!(#of::Unknown(_) => true,);
                     }
-                    let row = self.row(ids);
+                    let row = self.row_expression(ids);
                     quote!(#of::Unknown(value) => schemas::validator(#row).is_valid(value),)
                 });
                 quote!(match #on { #(#arms)* #unknown })
@@ -276,160 +291,166 @@ impl Emitter<'_> {
         }
     }
 
-    /// A type as its own module calls it.
-    fn type_name(&self, at: &Place, of: TypeId) -> TokenStream {
+    /// Returns the name of a type: `Self` in its own implementation.
+    fn type_name(&self, at: &ValuePlace, of: TypeId) -> TokenStream {
         match at {
-            Place::Own => quote!(Self),
-            _ => self.ty(&TypeRef::Named(of)),
+            ValuePlace::Own => quote!(Self),
+            _ => self.type_tokens(&TypeRef::Named(of)),
         }
     }
 
-    /// An exact number of the contract.
-    pub(super) fn number(&self, number: &Number) -> TokenStream {
-        self.import(Runtime::Number);
+    /// Prints an exact number and records the import.
+    pub(super) fn number_expression(&self, number: &Number) -> TokenStream {
+        self.add_import(RuntimeImport::Number);
         number_tokens(number)
     }
 
-    /// A machine integer as a number.
-    fn exact(&self, place: &Place) -> TokenStream {
-        self.import(Runtime::Number);
-        let copy = copy(place);
+    /// Prints the conversion of a machine integer to `Number`.
+    fn int_as_number(&self, place: &ValuePlace) -> TokenStream {
+        self.add_import(RuntimeImport::Number);
+        let copy = value_expression(place);
         quote!(Number::from(#copy))
     }
 
-    fn count(&self, counted: &Counted, order: Order, limit: u64) -> TokenStream {
-        let on = count_recv(counted);
-        if is_empty(counted, order, limit) {
+    fn count_expression(&self, counted: &CountOperand, order: ComparisonOperator, limit: u64) -> TokenStream {
+        let on = count_receiver(counted);
+        if is_emptiness_check(counted, order, limit) {
             return quote!(#on.is_empty());
         }
-        if is_filled(counted, order, limit) {
+        if is_nonempty_check(counted, order, limit) {
             return quote!(!#on.is_empty());
         }
-        let (sign, limit_tokens) = (sign(order), Literal::u64_unsuffixed(limit));
+        let (sign, limit_tokens) = (comparison_operator(order), Literal::u64_unsuffixed(limit));
         match counted {
-            Counted::Length(_) => quote!(#on.len() #sign #limit_tokens),
-            Counted::Members(..) if (order, limit) == (Order::AtMost, 0) => quote!(#on == 0),
-            Counted::Members(..) => quote!(#on #sign #limit_tokens),
-            Counted::Characters(text) => {
-                let text = text_arg(text);
+            CountOperand::Length(_) => quote!(#on.len() #sign #limit_tokens),
+            CountOperand::Members(..) if (order, limit) == (ComparisonOperator::AtMost, 0) => {
+                quote!(#on == 0)
+            }
+            CountOperand::Members(..) => quote!(#on #sign #limit_tokens),
+            CountOperand::Characters(text) => {
+                let text = text_argument(text);
                 let (called, function) = match order {
-                    Order::AtLeast | Order::Above => (Runtime::AtLeast, quote!(char_count_at_least)),
-                    Order::AtMost | Order::Below => (Runtime::AtMost, quote!(char_count_at_most)),
+                    ComparisonOperator::AtLeast | ComparisonOperator::Above => {
+                        (RuntimeImport::AtLeast, quote!(char_count_at_least))
+                    }
+                    ComparisonOperator::AtMost | ComparisonOperator::Below => {
+                        (RuntimeImport::AtMost, quote!(char_count_at_most))
+                    }
                 };
-                self.import(called);
+                self.add_import(called);
                 quote!(#function(#text, #limit_tokens))
             }
         }
     }
 
-    fn row(&self, ids: &[SchemaId]) -> TokenStream {
-        self.tables.row(&Conj::all(ids.iter().copied()))
+    fn row_expression(&self, ids: &[SchemaId]) -> TokenStream {
+        self.tables.row_expression(&SchemaConjunction::from_schemas(ids.iter().copied()))
     }
 }
 
-/// What methods and fields are called on: `self.name` or `value`.
-fn recv(place: &Place) -> TokenStream {
+/// Prints the receiver of a method call or field access: `self.name` or `value`.
+fn receiver(place: &ValuePlace) -> TokenStream {
     match place {
-        Place::Own => quote!(self),
-        Place::Bound => quote!(value),
-        Place::Field(of, name) => {
-            let (of, name) = (recv(of), ident(name));
+        ValuePlace::Own => quote!(self),
+        ValuePlace::Bound => quote!(value),
+        ValuePlace::Field(of, name) => {
+            let (of, name) = (receiver(of), ident(name));
             quote!(#of.#name)
         }
-        Place::Rest(of) => {
-            let of = recv(of);
+        ValuePlace::Rest(of) => {
+            let of = receiver(of);
             quote!(#of.extra)
         }
-        Place::Inside(of) => {
-            let of = recv(of);
+        ValuePlace::Inside(of) => {
+            let of = receiver(of);
             quote!(#of.0)
         }
-        Place::Element(of, index) => {
-            let (of, index) = (recv(of), Literal::usize_unsuffixed(*index));
+        ValuePlace::Element(of, index) => {
+            let (of, index) = (receiver(of), Literal::usize_unsuffixed(*index));
             quote!(#of.#index)
         }
     }
 }
 
-/// A reference to it: `&self.name` or `value`.
-fn by_ref(place: &Place) -> TokenStream {
-    let recv = recv(place);
+/// Prints a reference to the value: `&self.name` or `value`.
+fn by_ref(place: &ValuePlace) -> TokenStream {
+    let recv = receiver(place);
     if is_reference(place) { recv } else { quote!(&#recv) }
 }
 
-/// The value itself: `self.name` or `*value`.
-fn copy(place: &Place) -> TokenStream {
-    let recv = recv(place);
+/// Prints the value itself: `self.name` or `*value`.
+fn value_expression(place: &ValuePlace) -> TokenStream {
+    let recv = receiver(place);
     if is_reference(place) { quote!(*#recv) } else { recv }
 }
 
-const fn is_reference(place: &Place) -> bool {
-    matches!(place, Place::Own | Place::Bound)
+const fn is_reference(place: &ValuePlace) -> bool {
+    matches!(place, ValuePlace::Own | ValuePlace::Bound)
 }
 
-/// As what `match` takes.
-fn matched(place: &Place, boxed: bool) -> TokenStream {
-    let recv = recv(place);
+/// Prints the subject of a `match`.
+fn match_subject(place: &ValuePlace, boxed: bool) -> TokenStream {
+    let recv = receiver(place);
     if boxed { quote!(#recv.as_ref()) } else { by_ref(place) }
 }
 
-/// What methods of a text are called on.
-fn text_recv(text: &Text) -> TokenStream {
+/// Prints the receiver of a string method.
+fn text_receiver(text: &StringOperand) -> TokenStream {
     match text {
-        Text::String(at) => recv(at),
-        other => text_arg(other),
+        StringOperand::String(at) => receiver(at),
+        other => text_argument(other),
     }
 }
 
-/// As an argument of type `&str`.
-fn text_arg(text: &Text) -> TokenStream {
+/// Prints a string as an argument of type `&str`.
+fn text_argument(text: &StringOperand) -> TokenStream {
     match text {
-        Text::String(at) => by_ref(at),
-        Text::Secret(at) => {
-            let at = recv(at);
+        StringOperand::String(at) => by_ref(at),
+        StringOperand::Secret(at) => {
+            let at = receiver(at);
             quote!(#at.expose())
         }
-        Text::Listed(at) | Text::Formatted(at, _) => {
-            let at = recv(at);
+        StringOperand::Listed(at) | StringOperand::Formatted(at, _) => {
+            let at = receiver(at);
             quote!(#at.as_str())
         }
-        Text::Unlisted => quote!(text),
-        Text::Name => quote!(name),
+        StringOperand::Unlisted => quote!(text),
+        StringOperand::Name => quote!(name),
     }
 }
 
-/// As what `match` takes.
-fn text_matched(text: &Text) -> TokenStream {
+/// Prints a string as the subject of a `match`.
+fn text_match_subject(text: &StringOperand) -> TokenStream {
     match text {
-        Text::String(at) => {
-            let at = recv(at);
+        StringOperand::String(at) => {
+            let at = receiver(at);
             quote!(#at.as_str())
         }
-        Text::Secret(_) => {
-            let text = text_arg(text);
+        StringOperand::Secret(_) => {
+            let text = text_argument(text);
             quote!(#text.as_str())
         }
-        other => text_arg(other),
+        other => text_argument(other),
     }
 }
 
-/// Whether the question is whether nothing is there.
-fn is_empty(counted: &Counted, order: Order, limit: u64) -> bool {
-    matches!(counted, Counted::Length(_)) && (order, limit) == (Order::AtMost, 0)
+/// Returns true if the comparison tests for emptiness.
+fn is_emptiness_check(counted: &CountOperand, order: ComparisonOperator, limit: u64) -> bool {
+    matches!(counted, CountOperand::Length(_)) && (order, limit) == (ComparisonOperator::AtMost, 0)
 }
 
-/// Whether the question is whether anything is there.
-fn is_filled(counted: &Counted, order: Order, limit: u64) -> bool {
-    !matches!(counted, Counted::Members(..)) && (order, limit) == (Order::AtLeast, 1)
+/// Returns true if the comparison tests for at least one element.
+fn is_nonempty_check(counted: &CountOperand, order: ComparisonOperator, limit: u64) -> bool {
+    !matches!(counted, CountOperand::Members(..)) && (order, limit) == (ComparisonOperator::AtLeast, 1)
 }
 
-/// What is asked how many there are.
-fn count_recv(counted: &Counted) -> TokenStream {
+/// Prints the expression that is counted.
+fn count_receiver(counted: &CountOperand) -> TokenStream {
     match counted {
-        Counted::Length(at) => recv(at),
-        Counted::Characters(text) => text_recv(text),
-        Counted::Members(at, always, sometimes) => {
-            let at = recv(at);
+        CountOperand::Length(at) => receiver(at),
+        CountOperand::Characters(text) => text_receiver(text),
+        CountOperand::Members(at, always, sometimes) => {
+            let at = receiver(at);
             let always = (*always > 0).then(|| Literal::usize_unsuffixed(*always)).into_iter();
             let sometimes = sometimes.iter().map(|name| ident(name));
             quote!((#(#always +)* #at.extra.len() #(+ usize::from(#at.#sometimes.is_some()))*))
@@ -437,36 +458,36 @@ fn count_recv(counted: &Counted) -> TokenStream {
     }
 }
 
-fn sign(order: Order) -> TokenStream {
+fn comparison_operator(order: ComparisonOperator) -> TokenStream {
     match order {
-        Order::AtLeast => quote!(>=),
-        Order::Above => quote!(>),
-        Order::AtMost => quote!(<=),
-        Order::Below => quote!(<),
+        ComparisonOperator::AtLeast => quote!(>=),
+        ComparisonOperator::Above => quote!(>),
+        ComparisonOperator::AtMost => quote!(<=),
+        ComparisonOperator::Below => quote!(<),
     }
 }
 
-/// The name that a pattern gives to a value that `check` looks at.
-fn bound(check: &Check) -> TokenStream {
+/// Prints the pattern for a value: `_` if the check does not use it.
+fn binding_pattern(check: &Check) -> TokenStream {
     if matches!(check, Check::Always | Check::Never) { quote!(_) } else { quote!(value) }
 }
 
-/// Whether a check is written as a `match` or an `if`.
+/// Returns true if a check prints as a `match` or an `if`.
 const fn is_block(check: &Check) -> bool {
-    matches!(check, Check::If(_) | Check::Test(Test::Nullable { .. } | Test::Variants { .. }))
+    matches!(check, Check::If(_) | Check::Test(ValueTest::Nullable { .. } | ValueTest::Variants { .. }))
 }
 
-/// Whether a test is written as a path or a call, so that `!` binds to all of it.
-fn is_call(test: &Test) -> bool {
+/// Returns true if a test prints as a path or call, so that `!` applies to all of it.
+fn is_call(test: &ValueTest) -> bool {
     match test {
-        Test::Nullable { .. }
-        | Test::Variants { .. }
-        | Test::IntBound(..)
-        | Test::IntMultiple(..)
-        | Test::NumberBound(..) => false,
-        Test::IntIn(_, values) => values.len() > 1,
-        Test::TextIn(_, values) => values.len() > 1,
-        Test::Count(counted, ..) => matches!(counted, Counted::Characters(_)),
+        ValueTest::Nullable { .. }
+        | ValueTest::Variants { .. }
+        | ValueTest::IntBound(..)
+        | ValueTest::IntMultiple(..)
+        | ValueTest::NumberBound(..) => false,
+        ValueTest::IntIn(_, values) => values.len() > 1,
+        ValueTest::StringIn(_, values) => values.len() > 1,
+        ValueTest::Count(counted, ..) => matches!(counted, CountOperand::Characters(_)),
         _ => true,
     }
 }

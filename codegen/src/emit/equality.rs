@@ -1,34 +1,34 @@
-//! Which types have `Eq` and `Hash`: those whose members all have.
+//! Computes which types implement `Eq` and `Hash`: those with parts that all do.
 
 use std::collections::BTreeSet;
 
 use crate::{
-    arena::ById,
-    rust_types::Equality,
+    arena::ArenaMap,
+    rust_types::EqualityTraits,
     shape::{Shapes, TypeDef, TypeId, TypeRef},
 };
 
-/// The answer for each type of a contract.
+/// The equality traits of each type.
 #[derive(Debug)]
-pub(super) struct Equalities {
-    known: ById<TypeDef, Equality>,
-    /// Paths of types beside the models.
+pub(super) struct TypeEqualities {
+    by_type: ArenaMap<TypeDef, EqualityTraits>,
+    /// Paths of generated types outside the models, which implement all traits.
     generated: BTreeSet<String>,
 }
 
-impl Equalities {
-    /// Every type is taken for the best until a member says otherwise, so that types inside
-    /// themselves are no obstacle. `generated` are paths of types beside the models, which have
-    /// both.
-    pub(super) fn of(shapes: &Shapes, generated: &BTreeSet<String>) -> Self {
-        let known = shapes.types.map(|_| Equality::Hashed);
-        let mut all = Self { known, generated: generated.clone() };
+impl TypeEqualities {
+    /// Computes a greatest fixpoint: each type has all traits until a part lacks one, so recursive types keep
+    /// them.
+    pub(super) fn from_shapes(shapes: &Shapes, generated: &BTreeSet<String>) -> Self {
+        let known = shapes.types.map_ids(|_| EqualityTraits::Hashable);
+        let mut all = Self { by_type: known, generated: generated.clone() };
         loop {
             let mut changed = false;
             for at in shapes.ids() {
-                let now = Equality::of_all(shapes.get(at).body.places().map(|ty| all.of_place(ty)));
-                changed |= all.known[at] != now;
-                all.known[at] = now;
+                let now =
+                    EqualityTraits::weakest_of(shapes.get(at).body.type_refs().map(|ty| all.equality_of(ty)));
+                changed |= all.by_type[at] != now;
+                all.by_type[at] = now;
             }
             if !changed {
                 return all;
@@ -36,20 +36,22 @@ impl Equalities {
         }
     }
 
-    pub(super) fn of_type(&self, id: TypeId) -> Equality {
-        self.known[id]
+    pub(super) fn equality_of_type(&self, id: TypeId) -> EqualityTraits {
+        self.by_type[id]
     }
 
-    pub(super) fn of_place(&self, ty: &TypeRef) -> Equality {
+    pub(super) fn equality_of(&self, ty: &TypeRef) -> EqualityTraits {
         match ty {
-            TypeRef::Named(id) => self.of_type(*id),
-            TypeRef::Replaced(path, _) if self.generated.contains(path) => Equality::Hashed,
-            TypeRef::Replaced(..) => Equality::Compared,
-            TypeRef::Secret => Equality::Equal,
-            TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => self.of_place(t),
-            TypeRef::Tuple(all) => Equality::of_all(all.iter().map(|t| self.of_place(t))),
+            TypeRef::Named(id) => self.equality_of_type(*id),
+            TypeRef::Replaced(path, _) if self.generated.contains(path) => EqualityTraits::Hashable,
+            TypeRef::Replaced(..) => EqualityTraits::Partial,
+            TypeRef::Secret => EqualityTraits::Full,
+            TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
+                self.equality_of(t)
+            }
+            TypeRef::Tuple(all) => EqualityTraits::weakest_of(all.iter().map(|t| self.equality_of(t))),
             TypeRef::Json | TypeRef::Bool | TypeRef::Int(_) | TypeRef::Number | TypeRef::String => {
-                Equality::Hashed
+                EqualityTraits::Hashable
             }
         }
     }

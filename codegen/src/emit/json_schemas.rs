@@ -1,5 +1,5 @@
-//! The schemas of types for `schemars`: what the tables hold, with names for what is referred to and
-//! what else the contract says.
+//! Generates JSON Schemas of types for `schemars`, from the validation tables, with names for references and
+//! with annotations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,110 +7,117 @@ use contract_runtime::schema::SchemaId as RowId;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Emitter;
+use super::ModelEmitter;
 use crate::schema::{Schema, SchemaId};
 
-/// An enumeration of texts that no schema lists.
+/// A generated string enumeration that no schema lists.
 #[derive(Clone, Debug)]
-pub(crate) struct Text {
-    /// Its path beside the models.
+pub(crate) struct ExtraStringEnum {
+    /// The path of the type beside the models.
     pub(crate) path: String,
-    /// Its name.
+    /// The name of the type.
     pub(crate) name: String,
-    /// Whether it keeps texts that it does not list.
+    /// True if it keeps values that it does not list.
     pub(crate) open: bool,
 }
 
-/// A type and the row that is its schema.
-struct Typed {
+/// A type and the row of its schema.
+struct TypeRow {
     path: String,
     name: String,
     row: RowId,
 }
 
-impl Emitter<'_> {
-    /// The module `json_schemas`: its imports, and what follows them in print; nothing where there
-    /// is no type.
+impl ModelEmitter<'_> {
+    /// Generates the module `json_schemas`: its imports, and source text that follows them. Returns `None` if
+    /// there are no types.
     ///
-    /// `replaced` are generated types that are no models and stand for a schema, by their paths.
+    /// `replaced` lists generated types outside the models that replace a schema, by path.
     pub(crate) fn json_schemas(
         &self,
         replaced: &[(SchemaId, String)],
-        texts: &[Text],
+        texts: &[ExtraStringEnum],
     ) -> Option<(TokenStream, String)> {
-        let typed = self.typed(replaced);
-        // Without a type nobody would ask for the tables.
-        let (uses, mut out) = if typed.is_empty() { Default::default() } else { self.published(&typed) };
-        let formats = self.tables.formats();
+        let typed = self.type_rows(replaced);
+        // Without a type there is no use for the tables.
+        let (uses, mut out) =
+            if typed.is_empty() { Default::default() } else { self.published_module(&typed) };
+        let formats = self.tables.mapped_formats();
         let formats: Vec<String> =
-            formats.map(|mapped| format!("{} as {:?}", mapped.path(), mapped.format)).collect();
-        call(&mut out, "format_schemas", "formats", &formats);
+            formats.map(|mapped| format!("{} as {:?}", mapped.type_path(), mapped.format)).collect();
+        push_macro_call(&mut out, "format_schemas", "formats", &formats);
         for (word, open) in [("closed", false), ("open", true)] {
             let of = texts.iter().filter(|text| text.open == open);
             let of: Vec<String> = of.map(|text| format!("{} as {:?}", text.path, text.name)).collect();
-            call(&mut out, "text_schemas", word, &of);
+            push_macro_call(&mut out, "string_enum_schemas", word, &of);
         }
         (!out.is_empty()).then_some((uses, out))
     }
 
-    /// What the contract says of all schemas, and what each type is there.
-    fn published(&self, typed: &[Typed]) -> (TokenStream, String) {
+    /// Generates the static description of all schemas, and the implementation for each type.
+    fn published_module(&self, typed: &[TypeRow]) -> (TokenStream, String) {
         let mut named: BTreeMap<RowId, String> = BTreeMap::new();
         for typed in typed {
             named.entry(typed.row).or_insert_with(|| typed.path.clone());
         }
-        let shared = self.tables.shared();
+        let shared = self.tables.shared_rows();
         let unnamed: Vec<RowId> = shared.into_iter().filter(|row| !named.contains_key(row)).collect();
         for row in &unnamed {
-            named.insert(*row, self.marker(*row));
+            named.insert(*row, self.marker_type(*row));
         }
-        let annotations = self.annotations();
-        let members = self.described();
+        let annotations = self.annotation_rows();
+        let members = self.described_members();
         let types = (!typed.iter().any(|typed| typed.path.starts_with("types::"))).then(TokenStream::new);
         let types = types.unwrap_or_else(|| quote!(types));
-        let annotated = (!annotations.is_empty()).then(|| quote!(Annotations,));
-        let described = (!members.is_empty()).then(|| quote!(Described,));
+        let annotated = (!annotations.is_empty()).then(|| quote!(SchemaAnnotations,));
+        let described = (!members.is_empty()).then(|| quote!(MemberDescription,));
         let generator = (!named.is_empty()).then(|| quote!(SchemaGenerator,));
         let uses = quote! {
-            use ::contract_runtime::json_schema::{#annotated #described Published, #generator};
+            use ::contract_runtime::json_schema::{#annotated #described PublishedSchemas, #generator};
             use super::{schemas, #types};
         };
-        let mut out =
-            String::from("static PUBLISHED: Published = Published {\n    tables: &schemas::TABLES,\n");
+        let mut out = String::from(
+            "static PUBLISHED: PublishedSchemas = PublishedSchemas {\n    tables: &schemas::TABLES,\n",
+        );
         let row = |row: &RowId| self.tables.row_text(*row);
         let of =
             named.iter().map(|(id, path)| format!("({}, SchemaGenerator::subschema_for::<{path}>)", row(id)));
-        list(&mut out, "named", of);
-        list(&mut out, "annotations", annotations.into_iter());
-        list(&mut out, "members", members.into_iter());
-        list(&mut out, "dynamic", self.tables.dynamic().iter().map(row));
+        push_list(&mut out, "named", of);
+        push_list(&mut out, "annotations", annotations.into_iter());
+        push_list(&mut out, "members", members.into_iter());
+        push_list(&mut out, "dynamic", self.tables.dynamic_rows().iter().map(row));
         out.push_str("};\n");
         out.insert_str(0, "#[rustfmt::skip]\n");
         for id in &unnamed {
             let (file, pointer) = self.tables.row_place(*id).unwrap_or_default();
-            let (name, place) = (self.marker(*id), format!("{file}#{pointer}"));
+            let (name, place) = (self.marker_type(*id), format!("{file}#{pointer}"));
             out.push_str(&format!(
                 "\n/// {place:?}\n#[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = \"named as the row is\")]\nenum {name} {{}}\n"
             ));
         }
         let mut impls = Vec::new();
-        for Typed { path, name, row: id } in typed {
+        for TypeRow { path, name, row: id } in typed {
             impls.push(format!("{path} as {name:?} = {}", row(id)));
         }
         let mut names = BTreeSet::new();
         for id in &unnamed {
-            impls.push(format!("{} as {:?} = {}", self.marker(*id), self.unnamed(*id, &mut names), row(id)));
+            impls.push(format!(
+                "{} as {:?} = {}",
+                self.marker_type(*id),
+                self.row_title(*id, &mut names),
+                row(id)
+            ));
         }
-        call(&mut out, "json_schemas", "PUBLISHED", &impls);
+        push_macro_call(&mut out, "json_schemas", "PUBLISHED", &impls);
         (uses, out)
     }
 
-    fn typed(&self, replaced: &[(SchemaId, String)]) -> Vec<Typed> {
+    fn type_rows(&self, replaced: &[(SchemaId, String)]) -> Vec<TypeRow> {
         let mut typed = Vec::new();
         for def in &self.shapes.types {
             let Some(row) = self.tables.row_id(&def.conj.ids) else { continue };
             let name = def.name.trim_start_matches("r#").to_owned();
-            typed.push(Typed { path: format!("types::{}", def.name), name, row });
+            typed.push(TypeRow { path: format!("types::{}", def.name), name, row });
         }
         typed.sort_by(|a, b| a.name.cmp(&b.name));
         let mut seen = BTreeSet::new();
@@ -118,20 +125,20 @@ impl Emitter<'_> {
             let Some(row) = self.tables.row_id(&[*id]) else { continue };
             if seen.insert(path) {
                 let name = path.rsplit("::").next().unwrap_or(path).to_owned();
-                typed.push(Typed { path: path.clone(), name, row });
+                typed.push(TypeRow { path: path.clone(), name, row });
             }
         }
         typed
     }
 
-    /// A type that stands for a row which is none's.
-    fn marker(&self, row: RowId) -> String {
+    /// Returns the name of a marker type for a row without a type.
+    fn marker_type(&self, row: RowId) -> String {
         let text = self.tables.row_text(row);
-        text.trim_start_matches("schemas::").replace(".plus(", "_plus_").replace(')', "")
+        text.trim_start_matches("schemas::").replace(".offset_by(", "_plus_").replace(')', "")
     }
 
-    /// What a row without a type is called where it is published: `ship.shipId`.
-    fn unnamed(&self, row: RowId, taken: &mut BTreeSet<String>) -> String {
+    /// Returns the published name of a row without a type: `ship.shipId`.
+    fn row_title(&self, row: RowId, taken: &mut BTreeSet<String>) -> String {
         let (file, pointer) = self.tables.row_place(row).unwrap_or_default();
         let stem = file.split('.').next().unwrap_or(file);
         let steps =
@@ -142,7 +149,7 @@ impl Emitter<'_> {
                 step.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect()
             })
             .collect();
-        // The dot tells it from a type.
+        // The dot distinguishes the name from those of types.
         let plain = if plain.len() > 1 { plain.join(".") } else { format!("{}.root", plain.join(".")) };
         let mut name = plain.clone();
         let mut number = 1_u32;
@@ -153,20 +160,22 @@ impl Emitter<'_> {
         name
     }
 
-    fn annotations(&self) -> Vec<String> {
+    fn annotation_rows(&self) -> Vec<String> {
         let mut out = Vec::new();
         for (row, id) in self.tables.own_rows() {
-            let (texts, flags) = said(self.graph.schema(id));
+            let (texts, flags) = schema_annotations(self.graph.schema(id));
             if !(texts.is_empty() && flags.is_empty()) {
                 let row = self.tables.row_text(row);
-                out.push(format!("Annotations {{ schema: {row}, texts: &{texts:?}, flags: &{flags:?} }}"));
+                out.push(format!(
+                    "SchemaAnnotations {{ schema: {row}, texts: &{texts:?}, flags: &{flags:?} }}"
+                ));
             }
         }
         out
     }
 
-    /// Members that refer to another schema and are described where they do.
-    fn described(&self) -> Vec<String> {
+    /// Lists properties that refer to another schema and have a description of their own.
+    fn described_members(&self) -> Vec<String> {
         let own: BTreeSet<SchemaId> = self.tables.own_rows().map(|(_, id)| id).collect();
         let mut out = Vec::new();
         for (row, id) in self.tables.own_rows() {
@@ -176,7 +185,7 @@ impl Emitter<'_> {
                 if let Some(text) = &self.graph.schema(*id).description {
                     let row = self.tables.row_text(row);
                     out.push(format!(
-                        "Described {{ schema: {row}, member: {member:?}, description: {text:?} }}"
+                        "MemberDescription {{ schema: {row}, member: {member:?}, description: {text:?} }}"
                     ));
                 }
             }
@@ -185,8 +194,8 @@ impl Emitter<'_> {
     }
 }
 
-/// What a schema says beside its rules.
-fn said(schema: &Schema) -> (Vec<(&str, &str)>, Vec<&'static str>) {
+/// Returns the annotation keywords of a schema: strings and flags.
+fn schema_annotations(schema: &Schema) -> (Vec<(&str, &str)>, Vec<&'static str>) {
     let texts = [
         ("title", &schema.title),
         ("description", &schema.description),
@@ -200,7 +209,7 @@ fn said(schema: &Schema) -> (Vec<(&str, &str)>, Vec<&'static str>) {
     (texts.collect(), flags.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect())
 }
 
-fn list(out: &mut String, field: &str, entries: impl Iterator<Item = String>) {
+fn push_list(out: &mut String, field: &str, entries: impl Iterator<Item = String>) {
     let entries: Vec<String> = entries.map(|entry| format!("        {entry},\n")).collect();
     if entries.is_empty() {
         out.push_str(&format!("    {field}: &[],\n"));
@@ -209,7 +218,7 @@ fn list(out: &mut String, field: &str, entries: impl Iterator<Item = String>) {
     }
 }
 
-fn call(out: &mut String, name: &str, head: &str, entries: &[String]) {
+fn push_macro_call(out: &mut String, name: &str, head: &str, entries: &[String]) {
     if !entries.is_empty() {
         let between = if out.is_empty() { "" } else { "\n" };
         out.push_str(&format!("{between}::contract_runtime::{name}! {{\n    {head} {{\n"));

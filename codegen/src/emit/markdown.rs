@@ -1,27 +1,29 @@
-//! Text from a contract as Markdown that rustdoc takes as it is meant: without warnings, links
-//! that lead nowhere, HTML, or tests of what only looks like code.
+//! Converts text of a contract to Markdown that is safe for rustdoc: without warnings, broken links, HTML, or
+//! doc tests of code that is not Rust.
 
-use crate::words::printable;
+use crate::constraint_text::sanitize_comment;
 
-/// The characters between which, and at whose end, an address stands.
-const BEHIND_ADDRESS: [char; 6] = ['<', '>', '"', '`', ')', ']'];
+/// Characters that end a URL.
+const URL_TERMINATORS: [char; 6] = ['<', '>', '"', '`', ')', ']'];
 
-/// Blocks of code are marked as text, since rustdoc would compile them, and indentation makes
-/// none, in quotes and list items neither. Elsewhere signs that would make HTML or links are
-/// escaped, code and links to addresses are kept, and bare addresses become links.
+/// Converts text to Markdown that is safe for rustdoc.
+///
+/// Fenced code blocks are marked as `text`, because rustdoc would compile them. Indentation creates no code
+/// block, not even in quotes and list items. Elsewhere, characters of HTML and links are escaped, code spans
+/// and links to URLs are kept, and bare URLs become links.
 #[must_use]
-pub fn markdown(text: &str) -> String {
-    let text = printable(text.trim());
+pub fn rustdoc_markdown(text: &str) -> String {
+    let text = sanitize_comment(text.trim());
     let mut out: Vec<String> = Vec::new();
     let mut paragraph: Vec<String> = Vec::new();
-    // The marks of a block of code, and what its lines have in front.
+    // The marker of an open code block, and the prefix of its lines.
     let mut fence: Option<(&str, String)> = None;
     for line in text.lines().map(str::trim_end) {
         if let Some((open, front)) = &fence {
-            let within = behind(line, front);
-            // Where the quote or the item ends, so does the block, without marks of its own.
+            let within = strip_block_prefix(line, front);
+            // The end of the quote or list item ends the code block, too.
             let last = within.is_none_or(|inner| {
-                let end = opening(inner).filter(|end| end.len() == inner.trim().len());
+                let end = fence_opening(inner).filter(|end| end.len() == inner.trim().len());
                 end.is_some_and(|end| end.starts_with(*open))
             });
             let inner = if last { *open } else { within.unwrap_or_default() };
@@ -33,14 +35,14 @@ pub fn markdown(text: &str) -> String {
                 continue;
             }
         }
-        let (front, text) = beginning(line);
+        let (front, text) = split_prefix(line);
         let marks = front.trim_end();
         if !marks.is_empty() || text.is_empty() {
-            inline(&mut paragraph, &mut out);
+            flush_paragraph(&mut paragraph, &mut out);
         }
-        if let Some(mark) = opening(text) {
-            inline(&mut paragraph, &mut out);
-            // A number within a paragraph begins no item (CommonMark 0.31, 5.3).
+        if let Some(mark) = fence_opening(text) {
+            flush_paragraph(&mut paragraph, &mut out);
+            // A numbered item must not interrupt a paragraph (CommonMark 0.31, 5.3).
             let numbered = marks.contains(|c: char| c.is_ascii_digit());
             if numbered && out.last().is_some_and(|line| !line.is_empty()) {
                 out.push(String::new());
@@ -54,30 +56,30 @@ pub fn markdown(text: &str) -> String {
             paragraph.push((front + text).trim_end().to_owned());
         }
     }
-    inline(&mut paragraph, &mut out);
+    flush_paragraph(&mut paragraph, &mut out);
     out.extend(fence.map(|(mark, front)| front + mark));
     out.join("\n")
 }
 
-/// What a line has before its text: the marks of quotes and list items, and blanks, of which four
-/// would begin a block of code.
-fn beginning(line: &str) -> (String, &str) {
+/// Splits off the prefix of a line: markers of quotes and list items, and up to three spaces, because four
+/// would start a code block.
+fn split_prefix(line: &str) -> (String, &str) {
     let mut front = String::new();
     let mut rest = line;
     loop {
         let text = rest.trim_start();
         front.push_str(&"   "[..(rest.len() - text.len()).min(3)]);
-        let Some(length) = marker(text) else { return (front, text) };
+        let Some(length) = list_marker_length(text) else { return (front, text) };
         let (mark, behind) = text.split_at(length);
         front.push_str(mark);
-        // One blank belongs to the mark; behind `>` it may be left out.
+        // One space belongs to the marker; it is optional after `>`.
         front.push(' ');
         rest = behind.strip_prefix(' ').unwrap_or(behind);
     }
 }
 
-/// The length of the mark of a quote or a list item that a text begins with (CommonMark 0.31, 5).
-fn marker(text: &str) -> Option<usize> {
+/// Returns the length of the quote or list marker at the start of a string (CommonMark 0.31, 5).
+fn list_marker_length(text: &str) -> Option<usize> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let length = match text.as_bytes().get(digits)? {
         b'>' if digits == 0 => return Some(1),
@@ -88,9 +90,8 @@ fn marker(text: &str) -> Option<usize> {
     text[length..].starts_with(' ').then_some(length)
 }
 
-/// What a line of a block of code has behind the quotes and the indentation that the block stands
-/// in; `None` where those end.
-fn behind<'t>(line: &'t str, front: &str) -> Option<&'t str> {
+/// Strips the prefix of a code block from a line; `None` if its quote or list item has ended.
+fn strip_block_prefix<'t>(line: &'t str, front: &str) -> Option<&'t str> {
     let mut rest = line;
     let mut quoted = false;
     for c in front.chars() {
@@ -104,16 +105,16 @@ fn behind<'t>(line: &'t str, front: &str) -> Option<&'t str> {
     Some(rest)
 }
 
-/// A text that is a title or a summary, which often end without a full stop.
-pub(crate) fn sentence(text: &str) -> String {
+/// Ends a title or summary with a period, unless it already ends with punctuation or a code block.
+pub(crate) fn end_sentence(text: &str) -> String {
     let text = text.trim();
-    let fenced = text.lines().next_back().is_some_and(|line| opening(beginning(line).1).is_some());
+    let fenced = text.lines().next_back().is_some_and(|line| fence_opening(split_prefix(line).1).is_some());
     let ended = fenced || text.ends_with(['.', '!', '?', ':']);
     if ended { text.to_owned() } else { format!("{text}.") }
 }
 
-/// The marks with which a block of code begins (CommonMark 0.31, 4.5).
-fn opening(line: &str) -> Option<&str> {
+/// Returns the marker of a fenced code block (CommonMark 0.31, 4.5).
+fn fence_opening(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.find(|c| c != mark).unwrap_or(line.len());
@@ -121,20 +122,20 @@ fn opening(line: &str) -> Option<&str> {
     (length >= 3 && !(mark == '`' && info.contains('`'))).then_some(marks)
 }
 
-/// Text up to a blank line, a mark or a block of code. Code marks pair up within it.
-fn inline(paragraph: &mut Vec<String>, out: &mut Vec<String>) {
+/// Escapes and emits the collected paragraph; code spans pair up within it.
+fn flush_paragraph(paragraph: &mut Vec<String>, out: &mut Vec<String>) {
     if !paragraph.is_empty() {
-        out.push(escape(&paragraph.join("\n")));
+        out.push(escape_inline(&paragraph.join("\n")));
         paragraph.clear();
     }
 }
 
-fn escape(text: &str) -> String {
+fn escape_inline(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let kept = match c {
-            '`' => match code(rest) {
+            '`' => match code_span_length(rest) {
                 Ok(length) => length,
                 Err(marks) => {
                     out.push_str(&"\\`".repeat(marks));
@@ -142,12 +143,12 @@ fn escape(text: &str) -> String {
                     continue;
                 }
             },
-            // What is escaped already stays so.
+            // Keeps existing escapes.
             '\\' if rest[1..].starts_with(['<', '[', ']', '`', '\\']) => 2,
-            '<' => linked(rest),
-            '[' => link(rest),
+            '<' => autolink_length(rest),
+            '[' => link_length(rest),
             'h' if !out.ends_with(char::is_alphanumeric) => {
-                let length = address(rest);
+                let length = url_length(rest);
                 if length > 0 {
                     out.push_str(&format!("<{}>", &rest[..length]));
                     rest = &rest[length..];
@@ -168,9 +169,9 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// The length of the code that begins here with its marks; of the marks, where no others end it
-/// (CommonMark 0.31, 6.1).
-fn code(text: &str) -> Result<usize, usize> {
+/// Returns the length of the code span at the start, including its marks; `Err` with the number of marks if
+/// it is not closed (CommonMark 0.31, 6.1).
+fn code_span_length(text: &str) -> Result<usize, usize> {
     let run = |text: &str| text.find(|c| c != '`').unwrap_or(text.len());
     let marks = run(text);
     let mut at = marks;
@@ -184,27 +185,28 @@ fn code(text: &str) -> Result<usize, usize> {
     Err(marks)
 }
 
-/// The length of the address that begins here, or 0.
-fn address(text: &str) -> usize {
+/// Returns the length of the URL at the start, or 0.
+fn url_length(text: &str) -> usize {
     let Some(scheme) = ["https://", "http://"].into_iter().find(|scheme| text.starts_with(scheme)) else {
         return 0;
     };
-    let end = text.find(|c: char| c.is_whitespace() || BEHIND_ADDRESS.contains(&c)).unwrap_or(text.len());
+    let end = text.find(|c: char| c.is_whitespace() || URL_TERMINATORS.contains(&c)).unwrap_or(text.len());
     let length = text[..end].trim_end_matches(['.', ',', ';', ':']).len();
     if length > scheme.len() { length } else { 0 }
 }
 
-/// The length of `<https://…>`, or 0.
-fn linked(text: &str) -> usize {
-    let length = address(&text[1..]);
+/// Returns the length of `<https://…>` at the start, or 0.
+fn autolink_length(text: &str) -> usize {
+    let length = url_length(&text[1..]);
     if length > 0 && text[1 + length..].starts_with('>') { length + 2 } else { 0 }
 }
 
-/// The length of `[words](https://…)`, or 0. A link to anything else would lead nowhere from here.
-fn link(text: &str) -> usize {
+/// Returns the length of `[words](https://…)` at the start, or 0. Relative links would not resolve in
+/// rustdoc.
+fn link_length(text: &str) -> usize {
     let Some(end) = text[1..].find(['[', ']', '<', '`', '\n']).map(|at| at + 1) else { return 0 };
     let Some(target) = text[end..].strip_prefix("](") else { return 0 };
-    let length = address(target);
+    let length = url_length(target);
     if length > 0 && target[length..].starts_with(')') { end + 2 + length + 1 } else { 0 }
 }
 
@@ -227,22 +229,22 @@ mod tests {
             ),
             ("https:// http", "https:// http"),
             ("one ` mark", "one \\` mark"),
-            // A mark without another takes none of the pairs with it.
+            // An unmatched mark does not affect the pairs.
             ("`<b>` or `x", "`<b>` or \\`x"),
             ("``a`<b>`` and `<c>", "``a`<b>`` and \\`\\<c>"),
             ("a ` mark\n\nand `<b>`", "a \\` mark\n\nand `<b>`"),
-            // Nor does one of another item.
+            // Nor does one in another item.
             ("- a ` mark\n- and `<b>`", "- a \\` mark\n- and `<b>`"),
             ("> a <b>\n-1 and 2.5", "> a \\<b>\n-1 and 2.5"),
             ("an escaped \\< and \\`", "an escaped \\< and \\`"),
             ("two\r\nlines, a\rreturn, \u{202e}back", "two\nlines, a\\rreturn, \\u{202e}back"),
             ("a\tb", "a    b"),
         ] {
-            assert_eq!(markdown(text), expect);
+            assert_eq!(rustdoc_markdown(text), expect);
         }
     }
 
-    /// rustdoc compiles and runs what it takes for Rust.
+    /// rustdoc compiles and runs code blocks that it considers to be Rust.
     #[test]
     fn no_description_becomes_a_test() {
         for (text, expect) in [
@@ -265,7 +267,7 @@ mod tests {
             ("a\n2. ```\n   x", "a\n\n2. ```text\n   x\n   ```"),
             (">- ```\n>   x", "> - ```text\n>   x\n>   ```"),
         ] {
-            assert_eq!(markdown(text), expect);
+            assert_eq!(rustdoc_markdown(text), expect);
         }
     }
 
@@ -274,7 +276,7 @@ mod tests {
         for (text, expect) in
             [("Reads", "Reads."), (" Reads: ", "Reads:"), ("a\n```\nb\n```", "a\n```\nb\n```")]
         {
-            assert_eq!(sentence(text), expect);
+            assert_eq!(end_sentence(text), expect);
         }
     }
 }

@@ -1,31 +1,31 @@
-//! Structs: their fields, how they are read and written.
+//! Generates structs: their fields, reading and writing.
 
 use contract_runtime::Json;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Emitter, Runtime, ident};
-use crate::shape::{Field, Struct, TypeDef, TypeId, TypeRef};
+use super::{ModelEmitter, RuntimeImport, ident};
+use crate::shape::{StructBody, StructField, TypeDef, TypeId, TypeRef};
 
-impl Emitter<'_> {
-    pub(super) fn record(&self, id: TypeId, def: &TypeDef, body: &Struct) -> TokenStream {
+impl ModelEmitter<'_> {
+    pub(super) fn struct_item(&self, id: TypeId, def: &TypeDef, body: &StructBody) -> TokenStream {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
-        let derives = self.derives(id);
-        let declarations = shown(body).map(|f| {
+        let derives = self.derive_list(id);
+        let declarations = visible_fields(body).map(|f| {
             let (field, docs) = (ident(&f.name), self.field_docs(f));
-            let ty = self.ty(&f.ty);
+            let ty = self.type_tokens(&f.ty);
             let ty = if f.required { ty } else { quote!(Option<#ty>) };
             quote!(#docs pub #field: #ty,)
         });
         let rest = self.rest_type(body);
         let rest_docs = match body.additional {
             Some(_) => " The other members of the object.",
-            None => " Members that the contract does not declare, kept as they came.",
+            None => " Members that the contract does not declare, kept unchanged.",
         };
-        let members = self.members(def, body);
-        let wider = self.wider(id, def);
-        let builder = self.builders.contains(&id).then(|| self.builder(def, body));
+        let members = self.object_macro(def, body);
+        let wider = self.widening_conversions(id, def);
+        let builder = self.builders.contains(&id).then(|| self.builder_macro(def, body));
         quote! {
             #docs
             #[derive(#derives)]
@@ -40,29 +40,31 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn rest_type(&self, body: &Struct) -> TokenStream {
-        let value = self.ty(body.additional.as_ref().unwrap_or(&TypeRef::Json));
-        self.import(Runtime::Map);
+    pub(super) fn rest_type(&self, body: &StructBody) -> TokenStream {
+        let value = self.type_tokens(body.additional.as_ref().unwrap_or(&TypeRef::Json));
+        self.add_import(RuntimeImport::Map);
         quote!(Map<#value>)
     }
 
-    /// How a struct is read and written, and where undeclared members may stand in it.
-    fn members(&self, def: &TypeDef, body: &Struct) -> TokenStream {
+    /// Generates the reading and writing of a struct, and lists where undeclared properties may occur.
+    fn object_macro(&self, def: &TypeDef, body: &StructBody) -> TokenStream {
         let name = ident(&def.name);
         let tags = body.fields.iter().filter(|f| f.omitted).map(|f| {
             let (slot, wire) = (ident(&f.name), &f.wire);
-            let constant = f.constant.as_ref().map_or_else(|| quote!(()), |constant| self.constant(constant));
+            let constant =
+                f.constant.as_ref().map_or_else(|| quote!(()), |constant| self.constant_expression(constant));
             quote!(#slot = #wire is #constant)
         });
-        let row = |f: &Field| {
+        let row = |f: &StructField| {
             let (field, wire) = (ident(&f.name), &f.wire);
             quote!(#field = #wire)
         };
-        let tags = section("tag", tags);
-        let required = section("required", shown(body).filter(|f| f.required).map(row));
-        let optional = section("optional", shown(body).filter(|f| !f.required).map(row));
-        let nested = section("nested", shown(body).filter(|f| self.holds_members(&f.ty)).map(row));
-        let extra = self.extra(def, body);
+        let tags = macro_section("tag", tags);
+        let required = macro_section("required", visible_fields(body).filter(|f| f.required).map(row));
+        let optional = macro_section("optional", visible_fields(body).filter(|f| !f.required).map(row));
+        let nested =
+            macro_section("nested", visible_fields(body).filter(|f| self.holds_members(&f.ty)).map(row));
+        let extra = self.extra_mode(def, body);
         quote! {
             ::contract_runtime::object! {
                 #name { #tags #required #optional #nested extra #extra }
@@ -70,8 +72,8 @@ impl Emitter<'_> {
         }
     }
 
-    /// What the members are that no field holds.
-    fn extra(&self, def: &TypeDef, body: &Struct) -> TokenStream {
+    /// Returns how the macro treats properties without a field.
+    fn extra_mode(&self, def: &TypeDef, body: &StructBody) -> TokenStream {
         match &body.additional {
             Some(ty) if self.holds_members(ty) => quote!(values),
             Some(_) => quote!(declared),
@@ -84,9 +86,9 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether the schema itself speaks of members that it does not name.
+    /// Returns true if the schema explicitly allows undeclared properties.
     fn allows_others(&self, def: &TypeDef) -> bool {
-        self.facts(&def.conj).members.iter().any(|&m| {
+        self.facts_of(&def.conj).unconditional.iter().any(|&m| {
             self.graph
                 .schema(m)
                 .additional_properties
@@ -94,36 +96,36 @@ impl Emitter<'_> {
         })
     }
 
-    /// A constant as Rust writes it.
-    pub(super) fn constant(&self, constant: &Json) -> TokenStream {
+    /// Prints a constant as a Rust expression.
+    pub(super) fn constant_expression(&self, constant: &Json) -> TokenStream {
         match constant {
             Json::Bool(b) => quote!(#b),
             Json::String(s) => quote!(#s),
             Json::Number(n) => match n.as_i64() {
                 Some(n) => quote!(#n),
-                None => self.number(n),
+                None => self.number_expression(n),
             },
             _ => quote!(()),
         }
     }
 
     fn member_patterns(&self, def: &TypeDef) -> Vec<proc_macro2::Ident> {
-        let facts = self.facts(&def.conj);
-        let sources = facts.members.iter().flat_map(|&m| &self.graph.schema(m).pattern_properties);
-        let mut names: Vec<_> = sources.filter_map(|(p, _)| self.tables.pattern(p)).collect();
+        let facts = self.facts_of(&def.conj);
+        let sources = facts.unconditional.iter().flat_map(|&m| &self.graph.schema(m).pattern_properties);
+        let mut names: Vec<_> = sources.filter_map(|(p, _)| self.tables.pattern_constant(p)).collect();
         names.sort();
         names.dedup();
         names
     }
 }
 
-/// The fields that a struct has; tags have none.
-pub(super) fn shown(body: &Struct) -> impl Iterator<Item = &Field> {
+/// Iterates over the fields of a struct; omitted tags have none.
+pub(super) fn visible_fields(body: &StructBody) -> impl Iterator<Item = &StructField> {
     body.fields.iter().filter(|f| !f.omitted)
 }
 
-/// A named list of a macro's call; nothing when it is empty.
-pub(super) fn section(name: &str, rows: impl Iterator<Item = TokenStream>) -> Option<TokenStream> {
+/// Returns a named list in a macro call, or `None` if it is empty.
+pub(super) fn macro_section(name: &str, rows: impl Iterator<Item = TokenStream>) -> Option<TokenStream> {
     let mut rows = rows.peekable();
     rows.peek()?;
     let name = ident(name);

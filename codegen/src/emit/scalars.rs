@@ -1,45 +1,45 @@
-//! Enumerations of strings, and single values with rules of their own.
+//! Generates string enumerations and newtypes.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{Emitter, docs::doc_lines, ident};
+use super::{ModelEmitter, docs::doc_lines, ident};
 use crate::{
-    checks::{Order, bounds, whole_limit},
+    checks::{ComparisonOperator, integer_limit, numeric_bounds},
     schema::Schema,
-    shape::{Body, IntKind, StringEnum, TypeDef, TypeId, TypeRef, constants},
+    shape::{IntKind, StringEnum, TypeBody, TypeDef, TypeId, TypeRef, named_constants},
 };
 
-impl Emitter<'_> {
-    pub(super) fn string_enum(&self, def: &TypeDef, list: &StringEnum) -> TokenStream {
+impl ModelEmitter<'_> {
+    pub(super) fn string_enum_item(&self, def: &TypeDef, list: &StringEnum) -> TokenStream {
         let docs = self.type_docs(def);
         let values = list.values.iter().map(|(wire, name, doc)| {
             let docs = doc_lines(doc.as_slice());
             (wire.as_str(), name.as_str(), docs)
         });
-        string_enum(&def.name, &docs, list.open, values)
+        string_enum_macro(&def.name, &docs, list.open, values)
     }
 
-    pub(super) fn newtype(&self, id: TypeId, def: &TypeDef, inner: &TypeRef) -> TokenStream {
+    pub(super) fn newtype_item(&self, id: TypeId, def: &TypeDef, inner: &TypeRef) -> TokenStream {
         let name = ident(&def.name);
         let docs = self.type_docs(def);
-        let constants = self.constants(def, inner);
-        let mut derives = self.derives(id);
+        let constants = self.limit_constants(def, inner);
+        let mut derives = self.derive_list(id);
         let (ordered, field, implementation) = match inner {
             TypeRef::Secret => (false, TypeRef::Secret, quote!(secret_newtype!(#name))),
-            // The order of their texts is not the order of time: equality is the macro's too.
+            // The order of the strings is not chronological, and the macro implements equality by time.
             TypeRef::String if self.is_moment(def) => {
                 derives = quote!(Clone, Debug);
-                (false, TypeRef::String, quote!(moment_newtype!(#name)))
+                (false, TypeRef::String, quote!(timestamp_newtype!(#name)))
             }
             TypeRef::String => (true, TypeRef::String, quote!(string_newtype!(#name))),
             TypeRef::Int(_) => {
-                let int = self.ty(inner);
+                let int = self.type_tokens(inner);
                 (true, inner.clone(), quote!(int_newtype!(#name, #int)))
             }
             TypeRef::Number => (true, TypeRef::Number, quote!(number_newtype!(#name))),
             other => {
-                let ty = self.ty(other);
+                let ty = self.type_tokens(other);
                 let nested = self.holds_members(other).then(|| quote!(, nested));
                 let members = self.reads_members(other).then(|| quote!(, members));
                 (false, other.clone(), quote!(wrapper!(#name, #ty #nested #members)))
@@ -49,8 +49,8 @@ impl Emitter<'_> {
         let visibility = if scalar { quote!(pub(super)) } else { quote!(pub) };
         let copy = def.is_copy().then(|| quote!(, Copy));
         let order = ordered.then(|| quote!(, PartialOrd, Ord));
-        let field = self.ty(&field);
-        let wider = self.wider(id, def);
+        let field = self.type_tokens(&field);
+        let wider = self.widening_conversions(id, def);
         quote! {
             #docs
             #[derive(#derives #copy #order)]
@@ -61,31 +61,34 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether a type can be read from the members of an object.
+    /// Returns true if the type can be read from the properties of an object.
     fn reads_members(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::Json | TypeRef::Map(_) => true,
             TypeRef::Boxed(inner) => self.reads_members(inner),
             TypeRef::Named(id) => match &self.shapes.get(*id).body {
-                Body::Struct(_) | Body::Tagged(_) => true,
-                Body::Newtype(inner) => self.reads_members(inner),
-                Body::ByKind(_) | Body::Enum(_) | Body::Pending => false,
+                TypeBody::Struct(_) | TypeBody::Tagged(_) => true,
+                TypeBody::Newtype(inner) => self.reads_members(inner),
+                TypeBody::ByKind(_) | TypeBody::Enum(_) | TypeBody::Pending => false,
             },
             _ => false,
         }
     }
 
-    /// Whether a text is an RFC 3339 date-time (JSON Schema Validation, 7.3.1).
+    /// Returns true if a string is an RFC 3339 date-time (JSON Schema Validation, 7.3.1).
     fn is_moment(&self, def: &TypeDef) -> bool {
-        let facts = self.facts(&def.conj);
-        facts.members.iter().any(|&member| self.graph.schema(member).format.as_deref() == Some("date-time"))
+        let facts = self.facts_of(&def.conj);
+        facts
+            .unconditional
+            .iter()
+            .any(|&member| self.graph.schema(member).format.as_deref() == Some("date-time"))
     }
 
-    /// The limits of a newtype as constants, for who lays out a form or cuts a text, and the values
-    /// of a list of numbers that other tools name.
-    fn constants(&self, def: &TypeDef, inner: &TypeRef) -> TokenStream {
-        let facts = self.facts(&def.conj);
-        let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
+    /// Generates constants for the limits of a newtype, for form layouts and truncation, and for the named
+    /// values of an integer enumeration.
+    fn limit_constants(&self, def: &TypeDef, inner: &TypeRef) -> TokenStream {
+        let facts = self.facts_of(&def.conj);
+        let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| self.graph.schema(m)).collect();
         let mut constants = Vec::new();
         let mut constant = |name: &str, ty: TokenStream, value: Option<TokenStream>, doc: &str| {
             if let Some(value) = value {
@@ -109,20 +112,20 @@ impl Emitter<'_> {
                     let n = Literal::i64_unsuffixed(i64::try_from(n).ok()?);
                     Some(quote!(#n))
                 };
-                let limits = |wanted: [Order; 2]| {
-                    let all = schemas.iter().flat_map(|s| bounds(s));
+                let limits = |wanted: [ComparisonOperator; 2]| {
+                    let all = schemas.iter().flat_map(|s| numeric_bounds(s));
                     let all = all.filter(move |(_, order)| wanted.contains(order));
-                    all.filter_map(|(bound, order)| whole_limit(bound, order))
+                    all.filter_map(|(bound, order)| integer_limit(bound, order))
                 };
-                let min = limits([Order::AtLeast, Order::Above]).max();
-                let max = limits([Order::AtMost, Order::Below]).min();
+                let min = limits([ComparisonOperator::AtLeast, ComparisonOperator::Above]).max();
+                let max = limits([ComparisonOperator::AtMost, ComparisonOperator::Below]).min();
                 constant("MIN", quote!(i64), min.and_then(whole), " The least value.");
                 constant("MAX", quote!(i64), max.and_then(whole), " The greatest value.");
             }
             _ => {}
         }
         if matches!(inner, TypeRef::Int(_)) {
-            constants.extend(self::constants(self.graph, &facts).into_iter().filter_map(|constant| {
+            constants.extend(self::named_constants(self.graph, &facts).into_iter().filter_map(|constant| {
                 let number = constant.value.as_number()?;
                 let literal = match inner {
                     TypeRef::Int(IntKind::U64) => Literal::u64_unsuffixed(number.as_u64()?),
@@ -142,8 +145,8 @@ impl Emitter<'_> {
     }
 }
 
-/// A string enumeration: its values as they are on the wire, their names and documentation.
-pub(crate) fn string_enum<'v>(
+/// Generates a string enumeration from wire values, names and documentation.
+pub(crate) fn string_enum_macro<'v>(
     name: &str,
     docs: &TokenStream,
     open: bool,

@@ -1,54 +1,54 @@
-//! What a contract says that older words cannot.
+//! Contract constructs that OpenAPI 3.0 cannot express.
 
 use std::collections::{BTreeSet, HashSet};
 
 use crate::{
-    schema::{Graph, SchemaId, keywords::Keyword},
-    tree::Place,
+    schema::{SchemaGraph, SchemaId, keywords::Keyword},
+    tree::DocumentLocation,
 };
 
-/// Whose words are missing.
+/// The target format of every loss.
 const OPENAPI: &str = "OpenAPI 3.0";
-/// Who has what the document lacks.
+/// Explanation for a loss outside of schemas, which generated code is not affected by.
 const GENERATED: &str = "what is generated has it";
-/// Who checks what the document does not ask for.
+/// Explanation for a lost schema keyword, which generated code validates.
 const CHECKED: &str = "checked by what is generated";
 
-/// Something of the contract that the words of others cannot carry, and what carries it instead.
+/// A construct of the contract that the target format cannot express.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Loss {
-    /// Where the contract says it.
-    pub place: Place,
-    /// Whose words are missing: `OpenAPI 3.0`.
+    /// Location of the construct in the contract.
+    pub place: DocumentLocation,
+    /// The format that lacks the construct: `OpenAPI 3.0`.
     pub engine: &'static str,
-    /// What that is.
+    /// Description of the construct.
     pub what: String,
-    /// What enforces or restores it.
+    /// Description of the component that enforces or restores the construct.
     pub enforced: String,
 }
 
-/// What was lost, each once: a parameter or response that operations share is one place.
+/// A list of losses without duplicates. A parameter or response shared by several operations is listed once.
 #[derive(Debug, Default)]
 pub(super) struct Losses {
     list: Vec<Loss>,
-    /// The same, to find whether one is there.
+    /// The entries of `list`, for deduplication.
     known: HashSet<Loss>,
 }
 
 impl Losses {
-    /// Something beside the schemas.
-    pub(super) fn add(&mut self, place: &Place, what: impl Into<String>) {
+    /// Records a loss outside of schemas.
+    pub(super) fn add(&mut self, place: &DocumentLocation, what: impl Into<String>) {
         self.push(place, what.into(), GENERATED);
     }
 
-    /// Keywords that schemas could not be written with.
-    pub(super) fn keywords(&mut self, graph: &Graph, lost: BTreeSet<(SchemaId, Keyword)>) {
+    /// Records schema keywords that could not be written.
+    pub(super) fn keywords(&mut self, graph: &SchemaGraph, lost: BTreeSet<(SchemaId, Keyword)>) {
         for (id, keyword) in lost {
             self.push(&graph.schema(id).place, format!("`{}`", keyword.name()), CHECKED);
         }
     }
 
-    fn push(&mut self, place: &Place, what: String, enforced: &str) {
+    fn push(&mut self, place: &DocumentLocation, what: String, enforced: &str) {
         let loss = Loss { place: place.clone(), engine: OPENAPI, what, enforced: enforced.to_owned() };
         if self.known.insert(loss.clone()) {
             self.list.push(loss);

@@ -1,7 +1,7 @@
-//! What a method of progenitor's decides, read from its body.
+//! Extracts the request and response handling of a method that progenitor generates from its syntax tree.
 //!
-//! Written against `progenitor-impl` 0.15.1, `method.rs`, `method_sig_body`. Of a method with
-//! something that is not recognised nothing is said.
+//! Written against `progenitor-impl` 0.15.1, `method.rs`, `method_sig_body`. A method with an unrecognized
+//! construct yields an error and no result.
 
 use heck::ToSnakeCase;
 use quote::ToTokens;
@@ -11,49 +11,49 @@ use syn::{
     visit::{self, Visit},
 };
 
-/// The decisions of a method.
+/// The request and response handling of one generated method.
 #[derive(Debug, Default)]
 pub(super) struct Method {
     /// `get`, `post`, …
     pub(super) verb: String,
-    /// The path with its arguments in braces.
+    /// The path template, with argument names in braces.
     pub(super) path: String,
-    /// Names of the query's arguments.
+    /// Names of the query parameters.
     pub(super) queries: Vec<String>,
-    /// Names of the headers' arguments.
+    /// Names of the request headers.
     pub(super) headers: Vec<String>,
-    /// The call that adds the body.
+    /// The builder call that sets the request body.
     pub(super) body: Option<String>,
-    /// Statuses that are results.
+    /// Status codes that the method returns as success.
     pub(super) results: Vec<Arm>,
-    /// Statuses that are refusals.
+    /// Status codes that the method returns as an error.
     pub(super) refusals: Vec<Arm>,
 }
 
-/// A range of statuses and what comes with them.
+/// A range of status codes and the kind of their body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Arm {
-    /// First.
+    /// The first status code.
     pub(super) from: u16,
-    /// Last.
+    /// The last status code, inclusive.
     pub(super) to: u16,
-    /// Form of the body.
+    /// The kind of the body.
     pub(super) kind: Kind,
 }
 
-/// Form of a body.
+/// The kind of a response body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// JSON of a type.
+    /// A typed JSON body.
     Json,
-    /// Bytes.
+    /// Raw bytes.
     Raw,
-    /// None.
+    /// No body.
     Nothing,
 }
 
 impl Method {
-    /// Reads a method.
+    /// Extracts a method; fails if the method contains an unrecognized construct.
     pub(super) fn of(item: &syn::ImplItemFn) -> Result<Self, String> {
         let mut reader = Reader::default();
         reader.visit_block(&item.block);
@@ -64,7 +64,7 @@ impl Method {
     }
 }
 
-/// The asynchronous methods of the client.
+/// Returns the asynchronous methods of the generated client.
 pub(super) fn methods(file: syn::File) -> Vec<syn::ImplItemFn> {
     let mut found = Vec::new();
     for item in file.items {
@@ -80,7 +80,7 @@ pub(super) fn methods(file: syn::File) -> Vec<syn::ImplItemFn> {
     found
 }
 
-/// What progenitor calls the argument for a parameter: its name in snake case, made an identifier.
+/// Returns progenitor's argument name for a parameter: its name in snake case, as a valid identifier.
 pub(super) fn argument_name(wire: &str) -> String {
     let plain = wire.replace('\'', "").replace(|c| !unicode_ident::is_xid_continue(c), "-");
     let name = match wire {
@@ -117,7 +117,7 @@ impl<'ast> Visit<'ast> for Reader {
         let Some(format) = arguments.next().and_then(text) else {
             return self.fail("its URL has no format");
         };
-        // The first is the base URL.
+        // The first argument is the base URL.
         let mut names = arguments.skip(1).map(last_name);
         let mut parts = format.split("{}").skip(1);
         let mut path = parts.next().unwrap_or_default().to_owned();
@@ -197,7 +197,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-/// Every identifier of a path or method.
+/// A visitor that collects every identifier of a path or method call.
 #[derive(Default)]
 struct Words(Vec<String>);
 
@@ -222,7 +222,7 @@ fn is_field(expr: &Expr, name: &str) -> bool {
         if matches!(&field.member, syn::Member::Named(member) if member == name))
 }
 
-/// `x` of `encode_path(&x.to_string())`.
+/// Returns `x` for `encode_path(&x.to_string())`.
 fn last_name(expr: &Expr) -> Option<String> {
     let mut words = Words::default();
     words.visit_expr(expr);

@@ -1,4 +1,4 @@
-//! The names that schemas have in the documents that others are asked with.
+//! Names for the schemas in the documents that the other generators receive.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,41 +6,41 @@ use heck::ToPascalCase;
 
 use super::schemas::mentioned;
 use crate::{
-    api::{Api, Operation},
-    reading::Reading,
-    schema::{Graph, Origin, SchemaId},
+    analyzed_contract::AnalyzedContract,
+    api::{OpenApiDocument, Operation},
+    schema::{SchemaGraph, SchemaId, SchemaOrigin},
     shape::TypeRef,
 };
 
-/// Every schema that has a name, or is referred to, or stands by itself in an operation.
+/// Names of all schemas that are named, referenced or used directly by an operation.
 #[derive(Debug)]
 pub(super) struct Names(BTreeMap<SchemaId, String>);
 
 impl Names {
-    /// Names as Rust types have them.
-    pub(super) fn of(graph: &Graph, api: &Api) -> Self {
+    /// Names schemas like their Rust types.
+    pub(super) fn of(graph: &SchemaGraph, api: &OpenApiDocument) -> Self {
         Self::spelled(graph, api, &|_| None)
     }
 
-    /// Those of the contract where a component can have them, else those of the types.
-    pub(super) fn as_written(contract: &Reading) -> Self {
-        let Reading { graph, shapes, .. } = contract;
+    /// Names schemas as in the contract where a component allows the name, otherwise like their Rust types.
+    pub(super) fn as_written(contract: &AnalyzedContract) -> Self {
+        let AnalyzedContract { graph, shapes, .. } = contract;
         let is_legal = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         Self::spelled(graph, &contract.api, &|id| match &graph.schema(id).origin {
-            Origin::Component(name) => Some(name.clone()).filter(|name| name.chars().all(is_legal)),
-            Origin::Inline => match shapes.of(id) {
+            SchemaOrigin::Component(name) => Some(name.clone()).filter(|name| name.chars().all(is_legal)),
+            SchemaOrigin::Inline => match shapes.type_of_schema(id) {
                 TypeRef::Named(ty) => Some(shapes.get(*ty).name.clone()),
                 _ => None,
             },
-            Origin::Root(_) | Origin::Definition(_) => None,
+            SchemaOrigin::Root(_) | SchemaOrigin::Definition(_) => None,
         })
     }
 
-    fn spelled(graph: &Graph, api: &Api, own: &dyn Fn(SchemaId) -> Option<String>) -> Self {
+    fn spelled(graph: &SchemaGraph, api: &OpenApiDocument, own: &dyn Fn(SchemaId) -> Option<String>) -> Self {
         let mut ids: BTreeSet<SchemaId> = BTreeSet::new();
         for id in graph.ids() {
             let schema = graph.schema(id);
-            if schema.origin != Origin::Inline {
+            if schema.origin != SchemaOrigin::Inline {
                 ids.insert(id);
             }
             ids.extend(schema.reference);
@@ -51,13 +51,15 @@ impl Names {
         let bare = |id: &SchemaId| graph.schema(*id).reference.is_none();
         ids.extend(api.operations.iter().chain(&api.webhooks).flat_map(roots).filter(bare));
         let mut taken = BTreeSet::new();
-        // The last number of each name, so that thousands of one name are not counted anew each time.
+        // The last number used for each name, so that many schemas of one name take linear time.
         let mut numbers: HashMap<String, usize> = HashMap::new();
         let mut name = |id: SchemaId| {
             let schema = graph.schema(id);
             let words = match &schema.origin {
-                Origin::Root(name) | Origin::Definition(name) | Origin::Component(name) => name.as_str(),
-                Origin::Inline => {
+                SchemaOrigin::Root(name) | SchemaOrigin::Definition(name) | SchemaOrigin::Component(name) => {
+                    name.as_str()
+                }
+                SchemaOrigin::Inline => {
                     schema.place.pointer.rsplit('/').find(|word| *word != "schema").unwrap_or("")
                 }
             };
@@ -78,13 +80,13 @@ impl Names {
             }
             (id, name)
         };
-        // What has a name keeps it.
+        // Named schemas come first, so that they keep their names.
         let (inline, named): (Vec<_>, Vec<_>) =
-            ids.into_iter().partition(|id| graph.schema(*id).origin == Origin::Inline);
+            ids.into_iter().partition(|id| graph.schema(*id).origin == SchemaOrigin::Inline);
         Self(named.into_iter().chain(inline).map(&mut name).collect())
     }
 
-    /// Each schema with its name.
+    /// Returns each schema with its name.
     pub(super) fn iter(&self) -> impl Iterator<Item = (SchemaId, &str)> {
         self.0.iter().map(|(id, name)| (*id, name.as_str()))
     }

@@ -1,5 +1,5 @@
-//! Operations in the words of OpenAPI 3.0.3: what these can say stands as on the wire, and what they cannot say is left
-//! out, each time as a [`Loss`].
+//! Lowers operations to OpenAPI 3.0.3. Supported constructs keep their wire format. Each unsupported
+//! construct is omitted and reported as a [`Loss`].
 
 mod beside;
 
@@ -8,7 +8,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use contract_runtime::{Json, media::MediaType};
+use contract_runtime::{Json, media_type::MediaType};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -17,39 +17,40 @@ use super::{
     schemas::{Dialect, Schemas, Written},
 };
 use crate::{
-    api::{self, Operation, Parameter, ParameterIn, Response, schemes::Kind},
+    analyzed_contract::AnalyzedContract,
+    api::{self, Operation, Parameter, ParameterIn, Response, schemes::SecuritySchemeKind},
     load::uri,
-    reading::Reading,
-    schema::{Origin, SchemaId},
+    schema::{SchemaId, SchemaOrigin},
     shape::TypeRef,
-    tree::{Place, SourceId, join},
+    tree::{DocumentLocation, SourceId, join_token},
 };
 
-/// The methods that a path item has fields for.
+/// The methods that a path item of OpenAPI 3.0 supports.
 const METHODS: [&str; 8] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE"];
-/// How deep the schema of a part is followed.
+/// Maximum depth to which the schema of a multipart part is followed.
 const DEPTH: usize = 32;
 
-/// A contract as one document of OpenAPI 3.0.3.
+/// A contract lowered to OpenAPI 3.0.3.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The document.
+    /// The OpenAPI document.
     pub value: Value,
-    /// Operations and webhooks of the contract.
+    /// Number of operations and webhooks in the contract.
     pub operations: usize,
-    /// How many of these it cannot say at all.
+    /// Number of operations and webhooks that the document omits.
     pub left_out: usize,
-    /// Everything that it cannot say, those among it.
+    /// Every construct that the document cannot express, including omitted operations.
     pub losses: Vec<Loss>,
 }
 
-/// Writes a contract.
-pub(super) fn document(contract: &Reading) -> Document {
+/// Lowers a contract.
+pub(super) fn document(contract: &AnalyzedContract) -> Document {
     let (graph, api) = (&contract.graph, &contract.api);
     let names = Names::as_written(contract);
     let schemas = Schemas::new(graph, Dialect::OpenApi30);
-    // Components that are still to be written: those of the contract, then what else is referred to.
-    let declared = names.iter().map(|(id, _)| id).filter(|id| graph.schema(*id).origin != Origin::Inline);
+    // Components still to be written: first those of the contract, then all others that are referenced.
+    let declared =
+        names.iter().map(|(id, _)| id).filter(|id| graph.schema(*id).origin != SchemaOrigin::Inline);
     let asked = RefCell::new(declared.collect::<Vec<_>>());
     let mut link = |id: SchemaId| {
         asked.borrow_mut().push(id);
@@ -59,14 +60,15 @@ pub(super) fn document(contract: &Reading) -> Document {
     let mut words = Words { contract, schemas: &schemas, link: &mut link, losses: &mut losses };
     let mut left_out = 0;
     let schemes = words.schemes();
-    let top = Place { source: api.source, ..Place::default() };
+    let top = DocumentLocation { source: api.source, ..DocumentLocation::default() };
     let about = words.info(&below(&top, "info"));
     let (tags, root) = (words.tags(&top), words.copied(&top, &["externalDocs"]));
     let sources = (0u32..).map(SourceId).take(contract.sources.sources.len());
-    let roots: Vec<Place> = sources.map(|source| Place { source, ..Place::default() }).collect();
+    let roots: Vec<DocumentLocation> =
+        sources.map(|source| DocumentLocation { source, ..DocumentLocation::default() }).collect();
     let servers = words.servers(&roots, &api.servers);
     let mut paths: BTreeMap<String, Value> = BTreeMap::new();
-    // Where the operation of an id stands.
+    // The location of each operation by its id.
     let mut by_id: BTreeMap<&str, (String, String)> = BTreeMap::new();
     for operation in &api.operations {
         if !words.has_method(operation) {
@@ -135,51 +137,51 @@ pub(super) fn document(contract: &Reading) -> Document {
     Document { value, operations, left_out, losses: losses.into_list() }
 }
 
-/// The template of an operation's path alone, and what every request has in its query.
+/// Returns the path template of an operation without its query, and the query parameters with fixed values.
 pub(super) fn written(operation: &Operation) -> (String, Vec<(String, String)>) {
-    let decoded = |text: &str| uri::decode(text).unwrap_or_else(|| text.to_owned());
-    let pairs = operation.pairs().map(|(name, text)| (decoded(name), decoded(text)));
-    (operation.template().to_owned(), pairs.collect())
+    let decoded = |text: &str| uri::percent_decode(text).unwrap_or_else(|| text.to_owned());
+    let pairs = operation.fixed_query_pairs().map(|(name, text)| (decoded(name), decoded(text)));
+    (operation.path_template().to_owned(), pairs.collect())
 }
 
-/// A parameter of the query that is always the same.
+/// Returns a query parameter with a fixed value.
 pub(super) fn pair(wire: &str, text: &str) -> Value {
     json!({ "name": wire, "in": "query", "required": true, "schema": { "type": "string", "enum": [text] } })
 }
 
-/// A key of `paths` that is not taken: what stands behind `#` is never sent.
+/// Returns an unused key of `paths`. A number after `#` makes it unique; clients never send a fragment.
 pub(super) fn free(path: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{path}#{number}"));
     let mut keys = std::iter::once(path.to_owned()).chain(numbered);
     keys.find(|key| !is_taken(key)).unwrap_or_else(|| path.to_owned())
 }
 
-/// What stands inside of what stands at a place.
-fn below(place: &Place, token: &str) -> Place {
-    Place { pointer: join(&place.pointer, token), ..place.clone() }
+/// Returns the location of a child.
+fn below(place: &DocumentLocation, token: &str) -> DocumentLocation {
+    DocumentLocation { pointer: join_token(&place.pointer, token), ..place.clone() }
 }
 
-/// The path item around an operation.
-fn above(place: &Place) -> Place {
+/// Returns the location of the path item that contains an operation.
+fn above(place: &DocumentLocation) -> DocumentLocation {
     let pointer = place.pointer.rsplit_once('/').map_or("", |(above, _)| above).to_owned();
-    Place { pointer, ..place.clone() }
+    DocumentLocation { pointer, ..place.clone() }
 }
 
 fn extend(out: &mut Value, more: Map<String, Value>) {
     out.as_object_mut().into_iter().for_each(|out| out.extend(more.clone()));
 }
 
-/// What writing operations needs and adds to.
+/// The context for writing operations.
 pub(super) struct Words<'a, 'w> {
-    pub(super) contract: &'a Reading,
+    pub(super) contract: &'a AnalyzedContract,
     pub(super) schemas: &'w Schemas<'a>,
-    /// The `$ref` for a schema that has a name.
+    /// Returns the `$ref` of a named schema.
     pub(super) link: &'w mut dyn FnMut(SchemaId) -> String,
     pub(super) losses: &'w mut Losses,
 }
 
 impl Words<'_, '_> {
-    fn lose(&mut self, place: &Place, what: String) {
+    fn lose(&mut self, place: &DocumentLocation, what: String) {
         self.losses.add(place, what);
     }
 
@@ -192,15 +194,16 @@ impl Words<'_, '_> {
         known
     }
 
-    /// The security schemes that OpenAPI 3.0 has.
+    /// Returns the security schemes that OpenAPI 3.0 supports.
     fn schemes(&mut self) -> Map<String, Value> {
         let mut out = Map::new();
         for (name, raw) in &self.contract.api.security_schemes {
-            let pointer = join("/components/securitySchemes", name);
-            let place = Place { source: self.contract.api.source, pointer, ..Place::default() };
+            let pointer = join_token("/components/securitySchemes", name);
+            let place =
+                DocumentLocation { source: self.contract.api.source, pointer, ..DocumentLocation::default() };
             let place = self.behind(&place).map_or(place, |(place, _)| place);
             let kept: &[&str] = match raw.pointer("/type").and_then(Json::as_str) {
-                _ if Kind::of(raw).is_err() => &[],
+                _ if SecuritySchemeKind::from_json(raw).is_err() => &[],
                 Some("apiKey") => &["type", "description", "name", "in"],
                 Some("http") => &["type", "description", "scheme", "bearerFormat"],
                 Some("oauth2") if raw.pointer("/flows").is_some() => &["type", "description", "flows"],
@@ -232,7 +235,7 @@ impl Words<'_, '_> {
         out
     }
 
-    /// An operation with all that it says beside what is sent.
+    /// Writes an operation with its documentation, security and other metadata.
     fn whole(&mut self, operation: &Operation, schemes: &Map<String, Value>) -> Value {
         let mut out = self.operation(operation);
         for (key, text) in [("summary", &operation.summary), ("description", &operation.description)] {
@@ -262,8 +265,9 @@ impl Words<'_, '_> {
         out
     }
 
-    /// What an operation asks for. An alternative that cannot be said whole is left out, as less of it would let in
-    /// whom the contract does not; where none can be, what can be said of each is sooner said than nothing.
+    /// Writes the security requirements of an operation. An alternative with an unsupported scheme is
+    /// omitted, because a weaker one would admit callers that the contract rejects. If no alternative is
+    /// fully supported, the supported part of each is written, because an empty list would admit everyone.
     fn security(&mut self, operation: &Operation, schemes: &Map<String, Value>) -> Vec<Value> {
         let (mut whole, mut parts) = (Vec::new(), Vec::new());
         for alternative in &operation.security {
@@ -282,7 +286,7 @@ impl Words<'_, '_> {
         if whole.is_empty() { parts } else { whole }
     }
 
-    /// What an operation sends and answers.
+    /// Writes the requests and responses of an operation.
     pub(super) fn operation(&mut self, operation: &Operation) -> Value {
         let mut out = json!({ "operationId": operation.id, "responses": {} });
         let parameters = operation.parameters.iter().filter_map(|parameter| self.parameter(parameter));
@@ -384,7 +388,7 @@ impl Words<'_, '_> {
         out
     }
 
-    fn content(&mut self, place: &Place, all: &[api::MediaType]) -> Value {
+    fn content(&mut self, place: &DocumentLocation, all: &[api::MediaType]) -> Value {
         let mut out = Map::new();
         for media in all {
             let at = below(&below(place, "content"), &media.name);
@@ -408,7 +412,7 @@ impl Words<'_, '_> {
         Value::Object(out)
     }
 
-    fn encoding(&mut self, place: &Place, media: &api::MediaType) -> Map<String, Value> {
+    fn encoding(&mut self, place: &DocumentLocation, media: &api::MediaType) -> Map<String, Value> {
         let mut out: Map<String, Value> = Map::new();
         for (part, raw) in &media.encoding {
             let mut own = Map::new();
@@ -429,8 +433,8 @@ impl Words<'_, '_> {
             }
             out.insert(part.clone(), Value::Object(own));
         }
-        // What OpenAPI 3.1 says of a part by its schema.
-        if let Some(id) = media.schema.filter(|_| MediaType::of(&media.name).is_multipart()) {
+        // Media types of parts, which OpenAPI 3.1 derives from their schemas.
+        if let Some(id) = media.schema.filter(|_| MediaType::parse(&media.name).is_multipart()) {
             let mut types = BTreeMap::new();
             self.parts(id, &mut BTreeSet::new(), &mut types);
             for (part, media_type) in types {
@@ -443,7 +447,7 @@ impl Words<'_, '_> {
         out
     }
 
-    /// The members whose schemas say which media type they are (OpenAPI 3.1, 4.8.14.4).
+    /// Collects the properties whose schemas determine their media type (OpenAPI 3.1, 4.8.14.4).
     fn parts(&self, id: SchemaId, seen: &mut BTreeSet<SchemaId>, out: &mut BTreeMap<String, String>) {
         if !seen.insert(id) {
             return;
@@ -464,10 +468,10 @@ impl Words<'_, '_> {
         own.or_else(|| inside.find_map(|next| self.media_type(*next, depth + 1)))
     }
 
-    /// Whether a body has a type of its own, and so is a component.
+    /// Returns true if a body has a type of its own and is therefore a component.
     fn is_type(&self, id: SchemaId) -> bool {
-        let Reading { graph, shapes, .. } = self.contract;
-        graph.schema(id).reference.is_none() && matches!(shapes.of(id), TypeRef::Named(_))
+        let AnalyzedContract { graph, shapes, .. } = self.contract;
+        graph.schema(id).reference.is_none() && matches!(shapes.type_of_schema(id), TypeRef::Named(_))
     }
 
     fn optional(&mut self, id: Option<SchemaId>) -> Value {

@@ -1,9 +1,9 @@
-//! progenitor, run for real on the operations of a contract: which it refuses, and what of the others
-//! stands in the methods that it makes.
+//! Runs progenitor on the operations of a contract and reports the operations that it rejects and the
+//! constructs that its generated methods retain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::media::MediaType;
+use contract_runtime::media_type::MediaType;
 use quote::ToTokens;
 use serde_json::{Map, Value, json};
 
@@ -17,20 +17,20 @@ use super::{
     schemas::{Dialect, Schemas},
 };
 use crate::{
-    api::{self, Operation, Parameter, ParameterIn, Response, Status},
-    explain::Whereabouts,
-    reading::Reading,
+    analyzed_contract::AnalyzedContract,
+    api::{self, Operation, Parameter, ParameterIn, Response, StatusPattern},
+    explain::LocationFormatter,
     schema::SchemaId,
 };
 
-/// Operations that are asked about together, until one fails.
+/// Maximum number of operations in one run; a failing group is split.
 const TOGETHER: usize = 32;
 
-/// Asks progenitor about every operation.
-pub(super) fn ask(contract: &Reading, engines: &Engines, names: &Names) -> Opinion {
+/// Runs progenitor on every operation and compares the generated methods with the operations.
+pub(super) fn ask(contract: &AnalyzedContract, engines: &Engines, names: &Names) -> Opinion {
     let schemas = Schemas::new(&contract.graph, Dialect::OpenApi30);
     let mut asking = Asking { contract, engines, names, schemas, endless: Endless::default() };
-    let whereabouts = Whereabouts::new(contract);
+    let whereabouts = LocationFormatter::new(contract);
     let operations: Vec<(usize, &Operation)> = contract.api.operations.iter().enumerate().collect();
     let mut rows = BTreeMap::new();
     let mut refusals = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn ask(contract: &Reading, engines: &Engines, names: &Names) -> Opini
                 Ok(method) => look(&whereabouts, operation, method.as_ref(), &mut rows),
                 Err(reason) => {
                     each(operation, &mut |construct, _| Row::of(&mut rows, construct).refused += 1);
-                    refusals.push(Refusal { place: whereabouts.of(&operation.place), reason });
+                    refusals.push(Refusal { place: whereabouts.format_location(&operation.place), reason });
                 }
             }
         }
@@ -49,18 +49,18 @@ pub(super) fn ask(contract: &Reading, engines: &Engines, names: &Names) -> Opini
 }
 
 struct Asking<'a> {
-    contract: &'a Reading,
+    contract: &'a AnalyzedContract,
     engines: &'a Engines,
     names: &'a Names,
     schemas: Schemas<'a>,
     endless: Endless,
 }
 
-/// An operation with its index, and its method if it has one, or why it has none.
+/// An operation with its index, and its method if one was generated, or the reason for the failure.
 type Asked<'o> = ((usize, &'o Operation), Result<Option<syn::ImplItemFn>, String>);
 
 impl Asking<'_> {
-    /// What is made of some operations: of all together, or of halves where that fails.
+    /// Generates methods for a group of operations. Splits the group in halves if it fails.
     fn made<'o>(&mut self, group: &[(usize, &'o Operation)]) -> Vec<Asked<'o>> {
         if let Some(reason) = self.endless.refusal() {
             return group.iter().map(|each| (*each, Err(reason.clone()))).collect();
@@ -94,7 +94,7 @@ impl Asking<'_> {
             });
             paths.entry(key).or_insert_with(|| json!({}))[method] = item;
         }
-        // They are replaced: what types become of them typify is asked.
+        // Components are replaced by empty schemas: the types are tested with typify.
         let components: Map<String, Value> = used.iter().map(|key| (key.clone(), json!({}))).collect();
         let document = json!({
             "openapi": "3.0.3",
@@ -108,7 +108,7 @@ impl Asking<'_> {
         Ok(methods(file))
     }
 
-    /// The operation in the words of OpenAPI 3.0, under a name that its method is known by.
+    /// Returns the operation in OpenAPI 3.0, under an operation id that identifies its method.
     fn operation(&self, index: usize, operation: &Operation, used: &mut BTreeSet<String>) -> Value {
         let mut link = |id: SchemaId| {
             let name = self.names.get(id).to_owned();
@@ -139,7 +139,7 @@ enum Part<'o> {
 }
 
 impl Part<'_> {
-    /// What it is called.
+    /// Returns the name of the construct for reports.
     fn words(&self) -> String {
         match self {
             Self::Line(operation) => format!("{} {}", operation.method, operation.path),
@@ -151,7 +151,7 @@ impl Part<'_> {
     }
 }
 
-/// Everything that an operation says which a method can carry.
+/// Visits each construct of an operation that a method can express.
 fn each<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'static str, Part<'o>)) {
     see("method and path", Part::Line(operation));
     for parameter in &operation.parameters {
@@ -178,9 +178,9 @@ fn each<'o>(operation: &'o Operation, see: &mut dyn FnMut(&'static str, Part<'o>
     }
 }
 
-/// Holds an operation against its method.
+/// Compares an operation with its method.
 fn look(
-    whereabouts: &Whereabouts<'_>,
+    whereabouts: &LocationFormatter<'_>,
     operation: &Operation,
     method: Option<&syn::ImplItemFn>,
     rows: &mut BTreeMap<String, Row>,
@@ -192,14 +192,16 @@ fn look(
     };
     let words = method.map(|method| method.to_token_stream().to_string().to_ascii_lowercase());
     let words = words.unwrap_or_default();
-    let covered = |status: Status| {
+    let covered = |status: StatusPattern| {
         let of_class = |class: u16| class * 100..=class * 100 + 99;
         let arms = || reading.results.iter().chain(&reading.refusals);
         match status {
-            Status::Code(code) => arms().find(|arm| (arm.from..=arm.to).contains(&code)),
-            Status::Range(class) => arms().find(|arm| of_class(class.into()).contains(&arm.from)),
-            // What no other status takes: any that is beyond a class will do.
-            Status::Default => arms().find(|arm| arm.to >= 500 && arm.from <= 400 || arm.to == u16::MAX),
+            StatusPattern::Code(code) => arms().find(|arm| (arm.from..=arm.to).contains(&code)),
+            StatusPattern::Range(class) => arms().find(|arm| of_class(class.into()).contains(&arm.from)),
+            // `default` matches the remaining statuses: any range that exceeds one class is accepted.
+            StatusPattern::Default => {
+                arms().find(|arm| arm.to >= 500 && arm.from <= 400 || arm.to == u16::MAX)
+            }
         }
     };
     each(operation, &mut |construct, part| {
@@ -219,7 +221,7 @@ fn look(
                 }
             },
             Part::Body(media) => {
-                let media = MediaType::of(&media.name);
+                let media = MediaType::parse(&media.name);
                 match reading.body.as_deref() {
                     Some("json") => media.is_json(),
                     Some("form_urlencoded") => media.is_form(),
@@ -229,7 +231,7 @@ fn look(
             }
             Part::Response(response) => covered(response.status).is_some(),
             Part::Answer(response, media) => covered(response.status).is_some_and(|arm| {
-                let due = if MediaType::of(&media.name).is_json() { Kind::Json } else { Kind::Raw };
+                let due = if MediaType::parse(&media.name).is_json() { Kind::Json } else { Kind::Raw };
                 arm.kind == due
             }),
             Part::Header(name) => words.contains(&format!("\"{}\"", name.to_ascii_lowercase())),
@@ -238,20 +240,20 @@ fn look(
         if kept {
             row.kept += 1;
         } else {
-            row.drop_at(format!("{} `{}`", whereabouts.of(&operation.place), part.words()));
+            row.drop_at(format!("{} `{}`", whereabouts.format_location(&operation.place), part.words()));
         }
     });
 }
 
-/// The template of an operation's path, with what progenitor calls its parameters.
+/// Returns the path template of an operation with progenitor's names for its parameters.
 fn with_arguments(operation: &Operation) -> String {
     let in_path = operation.parameters.iter().filter(|each| each.location == ParameterIn::Path);
-    in_path.fold(operation.template().to_owned(), |path, Parameter { name, .. }| {
+    in_path.fold(operation.path_template().to_owned(), |path, Parameter { name, .. }| {
         path.replace(&format!("{{{name}}}"), &format!("{{{}}}", argument_name(name)))
     })
 }
 
-/// A path without the number behind it; progenitor writes two slashes as one.
+/// Returns a path without its fragment number and with repeated slashes merged, as progenitor does.
 fn sent(path: &str) -> String {
     let mut path = path.split('#').next().unwrap_or_default().to_owned();
     while path.contains("//") {

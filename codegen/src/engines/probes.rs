@@ -1,36 +1,36 @@
-//! Documents to ask others about: valid ones, and such as break one rule and no other. Which rule
-//! that is, is what the contract's own tables say of the document.
+//! Generates test documents for a schema: valid documents and documents that violate exactly one rule. The
+//! validation tables of the contract determine the rule.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use contract_runtime::{Json, Map, Number};
 
 use crate::{
-    reading::Reading,
+    analyzed_contract::AnalyzedContract,
+    conjunction::{
+        SchemaConjunction, SchemaFacts,
+        sample::{self, SampleCache, SampleEffort},
+    },
     schema::{
-        Origin, Schema, SchemaId,
-        keywords::{Keyword, Value as Held},
+        Schema, SchemaId, SchemaOrigin,
+        keywords::{Keyword, KeywordValue as Held},
     },
     tables::TableSet,
-    together::{
-        Conj, Facts,
-        sample::{self, Effort, Known},
-    },
-    tree::join,
+    tree::join_token,
 };
 
-/// Documents that are changed at all their places.
+/// Maximum number of base documents that are mutated.
 const BASES: usize = 12;
-/// Changed documents that are judged for one schema.
+/// Maximum number of mutated documents that are validated for one schema.
 const MOST: usize = 1_500;
-/// Places of a document that are changed: branches of unions in each other are many.
+/// Maximum number of mutated places per document; nested unions can multiply them.
 const MOST_PLACES: usize = 1_000;
-/// Levels of a document that are changed.
+/// Maximum depth of mutated places.
 const DEPTH: u8 = 5;
-/// Longer texts and lists are not made.
+/// Maximum length of generated strings and lists.
 const LONGEST: u64 = 2_000;
 
-/// A document, and what is asked by it.
+/// A test document and the property that it tests.
 #[derive(Clone, Debug)]
 pub(super) struct Probe {
     pub(super) value: Json,
@@ -39,42 +39,53 @@ pub(super) struct Probe {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asks {
-    /// Whether a valid document is read.
+    /// A valid document must be read.
     Valid,
-    /// Whether a rule is checked that this document breaks, and no other: keyword, location.
+    /// The single rule that this document violates must be checked: keyword and location.
     Rule(&'static str, Arc<str>),
-    /// Whether a `format` is checked, which says what a text means.
+    /// The string must be validated against its `format`.
     Format(SchemaId),
-    /// Whether a default is filled in at a pointer.
+    /// A default must be filled in at a JSON Pointer.
     Default(SchemaId, String),
 }
 
-/// A place of a document, with what the contract says there.
+/// A place in a document and the schemas that apply there.
 struct Spot<'a> {
     pointer: String,
     value: &'a Json,
     members: Vec<SchemaId>,
 }
 
-/// Everything to ask about one schema.
-pub(super) fn probes(contract: &Reading, tables: &TableSet<'_>, id: SchemaId, effort: Effort) -> Vec<Probe> {
+/// Generates all test documents for one schema.
+pub(super) fn probes(
+    contract: &AnalyzedContract,
+    tables: &TableSet<'_>,
+    id: SchemaId,
+    effort: SampleEffort,
+) -> Vec<Probe> {
     let part = |id: SchemaId, value: &Json| tables.is_valid(id, value);
     let implied = contract.options.implied_objects;
-    let mut bases =
-        sample::values(&contract.graph, &Conj::one(id), implied, effort, &part, &Known::default());
+    let mut bases = sample::edge_values(
+        &contract.graph,
+        &SchemaConjunction::from_schema(id),
+        implied,
+        effort,
+        &part,
+        &SampleCache::default(),
+    );
     bases.retain(|value| tables.is_valid(id, value));
-    // The same document may ask two things.
+    // One document may serve two tests.
     let mut known: BTreeSet<(String, bool)> = BTreeSet::new();
     bases.retain(|value| known.insert((value.to_string(), false)));
     let mut out: Vec<Probe> =
         bases.iter().map(|value| Probe { value: value.clone(), asks: Asks::Valid }).collect();
-    // The largest have the most places.
+    // Large documents first: they have the most places to mutate.
     bases.sort_by_key(|value| std::cmp::Reverse(value.to_string().len().min(4_000)));
     let walk = Walk { contract, tables };
     let mut judged = 0;
     'bases: for base in bases.iter().take(BASES) {
         let mut spots = Vec::new();
-        walk.spots(&Conj::one(id), base, String::new(), DEPTH, &mut spots);
+        walk.spots(&SchemaConjunction::from_schema(id), base, String::new(), DEPTH, &mut spots);
         for spot in &spots {
             for (value, asks) in walk.changed(base, spot) {
                 if judged == MOST {
@@ -91,7 +102,7 @@ pub(super) fn probes(contract: &Reading, tables: &TableSet<'_>, id: SchemaId, ef
     out
 }
 
-/// What a changed document asks, if it is one thing.
+/// Validates a mutated document and returns a probe if it tests exactly one property.
 fn judge(tables: &TableSet<'_>, id: SchemaId, value: Json, asks: Option<Asks>) -> Option<Probe> {
     match (tables.validate(id, &value), asks) {
         (Ok(()), Some(asks)) => Some(Probe { value, asks }),
@@ -106,33 +117,45 @@ fn judge(tables: &TableSet<'_>, id: SchemaId, value: Json, asks: Option<Asks>) -
 }
 
 struct Walk<'a> {
-    contract: &'a Reading,
+    contract: &'a AnalyzedContract,
     tables: &'a TableSet<'a>,
 }
 
 impl<'a> Walk<'a> {
-    /// The places of a document that schemas without a name speak of: others are asked about by
-    /// themselves.
-    fn spots(&self, conj: &Conj, value: &'a Json, pointer: String, depth: u8, out: &mut Vec<Spot<'a>>) {
+    /// Collects the places of a document that unnamed schemas describe. Named schemas are tested separately.
+    fn spots(
+        &self,
+        conj: &SchemaConjunction,
+        value: &'a Json,
+        pointer: String,
+        depth: u8,
+        out: &mut Vec<Spot<'a>>,
+    ) {
         let Some(deeper) = depth.checked_sub(1).filter(|_| out.len() < MOST_PLACES) else { return };
         let graph = &self.contract.graph;
-        let facts = Facts::of(graph, conj, self.contract.options.implied_objects);
+        let facts = SchemaFacts::from_conjunction(graph, conj, self.contract.options.implied_objects);
         let inline = |id: &SchemaId| {
             let schema = graph.schema(*id);
-            schema.origin == Origin::Inline && schema.reference.is_none()
+            schema.origin == SchemaOrigin::Inline && schema.reference.is_none()
         };
-        let schemas = || facts.members.iter().map(|id| graph.schema(*id));
-        for holder in &facts.holders {
+        let schemas = || facts.unconditional.iter().map(|id| graph.schema(*id));
+        for holder in &facts.open_unions {
             let schema = graph.schema(*holder);
             let branches = schema.one_of.iter().chain(&schema.any_of);
             for branch in branches.filter(|id| inline(id) && self.tables.is_valid(**id, value)) {
-                self.spots(&conj.choose(*holder, *branch), value, pointer.clone(), deeper, out);
+                self.spots(&conj.choose_branch(*holder, *branch), value, pointer.clone(), deeper, out);
             }
         }
         let mut below = |ids: BTreeSet<SchemaId>, value: &'a Json, token: &str| {
             let ids: Vec<SchemaId> = ids.into_iter().filter(inline).collect();
             if !ids.is_empty() {
-                self.spots(&Conj::all(ids), value, join(&pointer, token), deeper, out);
+                self.spots(
+                    &SchemaConjunction::from_schemas(ids),
+                    value,
+                    join_token(&pointer, token),
+                    deeper,
+                    out,
+                );
             }
         };
         match value {
@@ -158,10 +181,11 @@ impl<'a> Walk<'a> {
             }
             _ => {}
         }
-        out.push(Spot { pointer, value, members: facts.members });
+        out.push(Spot { pointer, value, members: facts.unconditional });
     }
 
-    /// The document with one place changed, in every way that a keyword there may mind.
+    /// Returns copies of a document in which one place is changed, once for each change that a keyword
+    /// there may reject.
     fn changed(&self, base: &Json, spot: &Spot<'_>) -> Vec<(Json, Option<Asks>)> {
         let graph = &self.contract.graph;
         let mut values = Vec::new();
@@ -175,30 +199,30 @@ impl<'a> Walk<'a> {
             asked.extend(self.without_defaults(schema, spot));
         }
         if let Json::Object(members) = spot.value {
-            // Each member gone, and one more.
+            // Each property removed, and one undeclared property added.
             values.extend(members.keys().map(|name| Json::Object(without(members, name))));
             values.extend(odd().into_iter().map(|value| Json::Object(with(members, "undeclared", value))));
         }
         values.extend(odd());
-        let place = |value: Json| base.replaced(&spot.pointer, value);
+        let place = |value: Json| base.with_value_at(&spot.pointer, value);
         let asked = asked.into_iter().filter_map(|(value, asks)| Some((place(value)?, Some(asks))));
         asked.chain(values.into_iter().filter_map(|value| Some((place(value)?, None)))).collect()
     }
 
-    /// The value without a member that has a default.
+    /// Returns copies of an object, each without one property that has a default.
     fn without_defaults(&self, schema: &Schema, spot: &Spot<'_>) -> Vec<(Json, Asks)> {
         let Json::Object(members) = spot.value else { return Vec::new() };
         let has = |id: &SchemaId| self.contract.graph.schema(*id).default.is_some();
         let declared = schema.properties.iter().filter(|(_, id)| has(id));
         let asks = |(name, id): &(String, SchemaId)| {
-            let pointer = join(&spot.pointer, name);
+            let pointer = join_token(&spot.pointer, name);
             (Json::Object(without(members, name)), Asks::Default(*id, pointer))
         };
         declared.map(asks).collect()
     }
 }
 
-/// Values that a keyword may refuse in place of a value.
+/// Returns replacement values that may violate a keyword.
 fn breakers(keyword: Keyword, held: Held<'_>, value: &Json) -> Vec<Json> {
     let number = |value: Number| Json::Number(value);
     let whole = |bound: &Number| bound.as_i64();
@@ -210,14 +234,14 @@ fn breakers(keyword: Keyword, held: Held<'_>, value: &Json) -> Vec<Json> {
         ) => {
             let near = whole(bound).or_else(|| bound.floor().and_then(|floor| i64::try_from(floor).ok()));
             let near = near.into_iter().flat_map(|n| [n.saturating_sub(1), n, n.saturating_add(1)]);
-            near.map(Number::int).chain([bound.clone()]).map(number).collect()
+            near.map(Number::from_i64).chain([bound.clone()]).map(number).collect()
         }
         (Keyword::MultipleOf, Held::Number(factor), _) => {
             let near = whole(factor)
                 .into_iter()
                 .flat_map(|n| [n.saturating_add(1), n.saturating_mul(2).saturating_add(1)]);
-            near.map(Number::int)
-                .chain([Number::decimal(5, 1), Number::literal("0.003")])
+            near.map(Number::from_i64)
+                .chain([Number::from_decimal(5, 1), Number::from_literal("0.003")])
                 .map(number)
                 .collect()
         }
@@ -236,7 +260,7 @@ fn breakers(keyword: Keyword, held: Held<'_>, value: &Json) -> Vec<Json> {
             ends.into_iter().chain([plain.collect()]).map(Json::String).collect()
         }
         (Keyword::Enum | Keyword::Const, _, Json::String(text)) => vec![Json::String(format!("{text}~"))],
-        (Keyword::Enum | Keyword::Const, _, Json::Number(_)) => vec![number(Number::int(918_273))],
+        (Keyword::Enum | Keyword::Const, _, Json::Number(_)) => vec![number(Number::from_i64(918_273))],
         (Keyword::MinItems, Held::Count(least), Json::Array(items)) => {
             let most = usize::try_from(least.saturating_sub(1)).unwrap_or(0);
             vec![Json::Array(items.iter().take(most).cloned().collect())]
@@ -283,12 +307,12 @@ fn breakers(keyword: Keyword, held: Held<'_>, value: &Json) -> Vec<Json> {
     }
 }
 
-/// One value of each JSON type.
+/// Returns one value of each JSON type.
 fn odd() -> Vec<Json> {
     vec![
         Json::String("odd".to_owned()),
-        Json::Number(Number::int(7)),
-        Json::Number(Number::decimal(15, 1)),
+        Json::Number(Number::from_i64(7)),
+        Json::Number(Number::from_decimal(15, 1)),
         Json::Bool(true),
         Json::Null,
         Json::Array(Vec::new()),
@@ -312,15 +336,15 @@ fn with(members: &Map<Json>, name: &str, value: Json) -> Map<Json> {
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 mod tests {
     use super::*;
-    use crate::{generate::Project, load::Sources, tables::Shelves};
+    use crate::{generate::Project, load::Sources, tables::TableArenas};
 
-    /// Asks about the root of a document.
-    fn of_root<T>(text: &str, ask: impl FnOnce(&Reading, &TableSet<'_>, SchemaId) -> T) -> T {
+    /// Calls a function with the root schema of a document.
+    fn of_root<T>(text: &str, ask: impl FnOnce(&AnalyzedContract, &TableSet<'_>, SchemaId) -> T) -> T {
         let sources = Sources::from_texts(&[("a.json", "https://a.example/a.json", text)]).unwrap();
-        let contract = Project::default().understand(sources).unwrap();
-        let shelves = Shelves::default();
-        let tables = contract.tables(&shelves);
-        let is_root = |id: &SchemaId| matches!(contract.graph.schema(*id).origin, Origin::Root(_));
+        let contract = Project::default().analyze_sources(sources).unwrap();
+        let arenas = TableArenas::default();
+        let tables = contract.build_tables(&arenas);
+        let is_root = |id: &SchemaId| matches!(contract.graph.schema(*id).origin, SchemaOrigin::Root(_));
         let root = contract.graph.ids().find(is_root).unwrap();
         ask(&contract, &tables, root)
     }
@@ -329,14 +353,15 @@ mod tests {
     fn factors_are_as_large_as_they_like() {
         for factor in [i64::MAX, i64::MAX / 2 + 1, 3] {
             let text = format!(r#"{{"type": "integer", "multipleOf": {factor}}}"#);
-            let all =
-                of_root(&text, |contract, tables, root| probes(contract, tables, root, Effort::Thorough));
+            let all = of_root(&text, |contract, tables, root| {
+                probes(contract, tables, root, SampleEffort::Thorough)
+            });
             let broken = |probe: &Probe| matches!(probe.asks, Asks::Rule("multipleOf", _));
             assert!(all.iter().any(broken), "{factor}: {all:?}");
         }
     }
 
-    /// Each of many unions at one place can be chosen with each of the others.
+    /// The number of places stays bounded if several unions apply to one place.
     #[test]
     fn unions_beside_each_other_are_not_multiplied() {
         let union = format!(r#"{{"anyOf": [{}]}}"#, [r#"{"maxLength": 9}"#; 6].join(","));
@@ -344,7 +369,13 @@ mod tests {
         let text = format!(r#"{{"type": "string", "allOf": [{unions}]}}"#);
         let places = of_root(&text, |contract, tables, root| {
             let (value, mut out) = (Json::String("a".to_owned()), Vec::new());
-            Walk { contract, tables }.spots(&Conj::one(root), &value, String::new(), DEPTH, &mut out);
+            Walk { contract, tables }.spots(
+                &SchemaConjunction::from_schema(root),
+                &value,
+                String::new(),
+                DEPTH,
+                &mut out,
+            );
             out.len()
         });
         assert!((1..=MOST_PLACES + usize::from(DEPTH)).contains(&places), "{places}");

@@ -1,8 +1,8 @@
-//! The runs of other generators: as processes of their own, so that what panics, overflows its stack
-//! or never ends takes nothing along.
+//! Runs the other generators in separate processes, so that a panic, a stack overflow or an endless loop in
+//! one of them cannot affect this process.
 //!
-//! The process is the command itself with a hidden subcommand, which calls [`serve`]: a request on
-//! its standard input, an answer on its standard output.
+//! The child process is the command itself with a hidden subcommand that calls [`serve`]. It reads one
+//! request from standard input and writes one response to standard output.
 
 use std::{
     collections::BTreeMap,
@@ -20,81 +20,82 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use typify_impl::{TypeSpace, TypeSpaceSettings};
 
-use crate::stack::deep;
+use crate::stack::run_on_deep_stack;
 
 /// The hidden subcommand.
 pub const SUBCOMMAND: &str = "engine";
 
-/// What is said of a run that took too long.
+/// Prefix of the error for a run that exceeded its timeout.
 const NO_END: &str = "no end";
-/// Runs without an end after which nothing more is asked.
+/// Number of timeouts after which no further runs are started.
 const ENDLESS: usize = 3;
 
-/// How long one run may take.
+/// Default timeout of one run.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often a process that has said all is asked whether it has ended.
+/// Interval at which a child process that has closed its output is polled for its exit status.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Runs generators.
+/// A runner for the other generators.
 #[derive(Clone, Debug)]
 pub struct Engines {
-    /// What answers [`SUBCOMMAND`]; `None` for this process.
+    /// The program that implements [`SUBCOMMAND`]; `None` runs the generators in this process.
     program: Option<PathBuf>,
     patience: Duration,
 }
 
-/// What a generator is asked for.
+/// A request to a generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "engine", rename_all = "lowercase")]
 enum Request {
-    /// Types of the `definitions` of a draft-07 document.
+    /// Generate types for the `definitions` of a draft-07 document.
     Typify { document: Value },
-    /// A client for an OpenAPI 3.0 document; components that are replaced, in order.
+    /// Generate a client for an OpenAPI 3.0 document. `replaced` lists the components to replace, in order.
     Progenitor { document: Value, replaced: Vec<String> },
 }
 
-/// What it answers.
+/// The response of a generator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Made {
-    /// Rust.
+    /// The generated Rust code.
     pub(super) code: String,
     /// The Rust type of each definition.
     pub(super) types: BTreeMap<String, String>,
-    /// Why there is nothing.
+    /// The error, if the generator failed.
     refused: Option<String>,
 }
 
 impl Engines {
-    /// Each run is a process of a program that answers [`SUBCOMMAND`] with [`serve`].
+    /// Creates a runner that starts one process per run. The program must call [`serve`] for [`SUBCOMMAND`].
     #[must_use]
     pub const fn of(program: PathBuf) -> Self {
         Self { program: Some(program), patience: PATIENCE }
     }
 
-    /// All runs are in this process, where a panic is caught unless panics abort, and no run is ended.
+    /// Creates a runner that uses this process. Panics are caught unless the build aborts on panic; timeouts
+    /// do not apply.
     #[must_use]
     pub const fn here() -> Self {
         Self { program: None, patience: PATIENCE }
     }
 
-    /// No run may take longer.
+    /// Sets the timeout of each run.
     #[must_use]
     pub fn within(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// What progenitor makes of an OpenAPI 3.0 document whose components are replaced by `Lowered0`,
+    /// Generates progenitor's client for an OpenAPI 3.0 document whose components are replaced by `Lowered0`,
     /// `Lowered1` and so on.
     ///
     /// # Errors
-    /// What it says, in one sentence; a panic's message too.
+    /// Returns progenitor's error in one sentence, or its panic message.
     pub(super) fn progenitor(&self, document: &Value, replaced: &[String]) -> Result<String, String> {
         let request = Request::Progenitor { document: document.clone(), replaced: replaced.to_vec() };
         self.ask(request).map(|made| made.code)
     }
 
-    /// What typify makes of the `definitions` of a draft-07 document.
+    /// Generates typify's types for the `definitions` of a draft-07 document.
     ///
     /// # Errors
     /// As [`Engines::progenitor`].
@@ -118,24 +119,24 @@ impl Engines {
     }
 }
 
-/// Runs without an end, of which only a few are waited for.
+/// A counter of timeouts that limits how many runs may time out.
 #[derive(Debug, Default)]
 pub(super) struct Endless(usize);
 
 impl Endless {
-    /// The same answer, counted.
+    /// Counts the result if it is a timeout, and returns it unchanged.
     pub(super) fn hear<T>(&mut self, answer: Result<T, String>) -> Result<T, String> {
         self.0 += usize::from(answer.as_ref().is_err_and(|reason| reason.starts_with(NO_END)));
         answer
     }
 
-    /// Whether there were too many, in the words of a refusal.
+    /// Returns the reason for a rejection if the limit of timeouts is reached.
     pub(super) fn refusal(&self) -> Option<String> {
         (self.0 >= ENDLESS).then(|| format!("not asked: {ENDLESS} runs had no end"))
     }
 }
 
-/// One request, answered; the exit code is that of the process.
+/// Handles one request from standard input and returns the exit code of the process.
 #[must_use]
 pub fn serve() -> u8 {
     let read = || -> Result<Request, String> {
@@ -144,7 +145,7 @@ pub fn serve() -> u8 {
         serde_json::from_str(&text).map_err(|error| error.to_string())
     };
     let made = match read() {
-        Ok(request) => deep(|| answer(request)),
+        Ok(request) => run_on_deep_stack(|| answer(request)),
         Err(error) => Made { refused: Some(error), ..Made::default() },
     };
     let text = serde_json::to_string(&made).unwrap_or_default();
@@ -186,7 +187,7 @@ fn progenitor(document: Value, replaced: &[String]) -> Result<Made, String> {
     Ok(Made { code: tokens.to_string(), ..Made::default() })
 }
 
-/// Runs the program: what it prints, if it ends well and in time.
+/// Runs the program and returns its output if it succeeds within the timeout.
 fn run(program: &PathBuf, request: String, patience: Duration) -> Result<String, String> {
     let child = Command::new(program)
         .arg(SUBCOMMAND)
@@ -195,13 +196,13 @@ fn run(program: &PathBuf, request: String, patience: Duration) -> Result<String,
         .stderr(Stdio::piped())
         .spawn();
     let mut child = child.map_err(|error| format!("{} cannot be run: {error}", program.display()))?;
-    // Threads of their own: a full pipe would stop the process, and it is waited for with an end.
+    // Pipes are served by separate threads: a full pipe would block the child, and reading needs a timeout.
     let input = child.stdin.take();
     thread::spawn(move || input.map(|mut input| input.write_all(request.as_bytes())));
     let (said, complaint) = (told(child.stdout.take()), told(child.stderr.take()));
     let end = Instant::now() + patience;
     let said = said.recv_timeout(patience);
-    // What has closed its output need not end, nor what it started.
+    // A child that closed its output may still be running, and so may processes that it started.
     let by = if said.is_ok() { end } else { Instant::now() };
     let status = ended(&mut child, by).map_err(|error| error.to_string())?;
     match (said, status) {
@@ -215,7 +216,7 @@ fn run(program: &PathBuf, request: String, patience: Duration) -> Result<String,
     }
 }
 
-/// How a process ends; `None` for one that has not by then, and is ended.
+/// Waits for a child to exit until a deadline. Kills the child and returns `None` when the deadline passes.
 fn ended(child: &mut Child, by: Instant) -> io::Result<Option<ExitStatus>> {
     loop {
         match child.try_wait()? {
@@ -224,13 +225,13 @@ fn ended(child: &mut Child, by: Instant) -> io::Result<Option<ExitStatus>> {
             None => break,
         }
     }
-    // It may have ended just now.
+    // The child may have exited in the meantime, so an error is ignored.
     let _ = child.kill();
     child.wait()?;
     Ok(None)
 }
 
-/// All that comes out of a pipe, once it is closed.
+/// Reads a pipe to its end in a separate thread and sends the content through the returned channel.
 fn told(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, told) = mpsc::channel();
     thread::spawn(move || sender.send(pipe.map(text).unwrap_or_default()));
@@ -239,12 +240,12 @@ fn told(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
 
 fn text(mut pipe: impl Read) -> String {
     let mut bytes = Vec::new();
-    // What came before an error is what there is.
+    // On an error, the bytes read so far are returned.
     let _ = pipe.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What a process said of its end: a panic's message, or how the system puts it.
+/// Summarizes how a process failed: its panic message, or the system's description of the exit status.
 fn last_words(complaint: &str, status: &str) -> String {
     if complaint.contains("overflowed its stack") {
         return "its stack overflows".to_owned();
@@ -256,9 +257,9 @@ fn last_words(complaint: &str, status: &str) -> String {
     }
 }
 
-/// Calls what may panic; the panic's message comes back.
+/// Calls a function and returns its panic message as an error if it panics.
 fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    // Everything that `call` may leave half-changed was made for it and is dropped.
+    // Unwind safety: `call` only modifies values created for it, and these are dropped.
     panic::catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| payload.downcast_ref::<String>().cloned())
@@ -287,7 +288,7 @@ mod tests {
         assert_eq!(last_words("", "signal: 9 (SIGKILL)"), "it ends with signal: 9 (SIGKILL)");
     }
 
-    /// A process that has said all that it will ever say, and stays.
+    /// A process that closed its output and keeps running is killed.
     #[test]
     fn what_does_not_end_is_ended() {
         let stays =

@@ -1,5 +1,5 @@
-//! What serde makes of a value for a type, without compiling the type: whether it is read, and what
-//! is written back. The rules are those of serde's derived implementations and of `serde_json`.
+//! Predicts serde's behavior for a type without compiling it: whether the type accepts a value, and which
+//! value it serializes. The rules are those of serde's derived implementations and of `serde_json`.
 
 use std::net::IpAddr;
 
@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use super::types::{Absent, Declared, Field, Holds, Record, Rule, Tagging, Type, Types, Variant};
 
-/// How many types may stand at one and the same value.
+/// Maximum number of types nested at the same JSON value.
 const NESTED: u8 = 60;
 
 impl Types {
-    /// What a type writes of a value that it read; `None` where it refuses the value.
+    /// Returns the value after deserialization and serialization; `None` if the type rejects it.
     pub(super) fn round(&self, name: &str, value: &Value) -> Option<Value> {
         self.declared(name, value, NESTED)
     }
@@ -69,12 +69,12 @@ impl Types {
         let rest = record.fields.iter().find(|field| field.rest);
         match value {
             Value::Object(members) => self.members(record, rest, members, left),
-            // Derived structs are read from arrays, too.
+            // Derived structs also deserialize from arrays.
             Value::Array(items) if rest.is_none() && items.len() <= record.fields.len() => {
                 let members = record.fields.iter().zip(items);
                 let members = members.map(|(field, item)| (field.wire.clone(), item.clone())).collect();
                 let missing = record.fields.iter().skip(items.len());
-                // No absent element becomes `None` by itself.
+                // Unlike an absent property, an absent array element does not become `None`.
                 let filled =
                     missing.clone().all(|field| !matches!(field.absent, Absent::Refused | Absent::Null));
                 if filled { self.members(record, None, &members, left) } else { None }
@@ -96,7 +96,7 @@ impl Types {
                 (Some(value), _) => self.read(&field.ty, value, NESTED)?,
                 (None, Absent::Refused) => return None,
                 (None, Absent::Empty | Absent::Null) => self.empty(&field.ty),
-                // Which value it is nobody asks.
+                // The value itself is irrelevant, so any value will do.
                 (None, Absent::Given) => {
                     out.insert(field.wire.clone(), Value::Bool(true));
                     continue;
@@ -122,7 +122,7 @@ impl Types {
         }
     }
 
-    /// `Default` of a type.
+    /// Returns the `Default` value of a type.
     fn empty(&self, ty: &Type) -> Value {
         match ty {
             Type::List(_) => Value::Array(Vec::new()),
@@ -207,7 +207,7 @@ impl Rule {
     }
 }
 
-/// What `skip_serializing_if` skips: `None`, an empty list, an empty map.
+/// Returns true for the values that `skip_serializing_if` skips: `None`, an empty list, an empty map.
 fn is_empty(ty: &Type, value: &Value) -> bool {
     match (ty, value) {
         (Type::Option(_), value) => value.is_null(),
@@ -224,13 +224,13 @@ mod tests {
 
     use super::super::{process::Engines, types::Types};
 
-    /// The same schemas, compiled.
+    /// The types of the same schemas, compiled.
     #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
     mod compiled {
         typify::import_types!("tests/engines/sample.json");
     }
 
-    /// The types that are read and not compiled do what the compiled ones do.
+    /// Predicted results equal those of the compiled types.
     #[test]
     fn values_fare_as_with_the_compiled_types() {
         let sample: Value = serde_json::from_str(include_str!("../../tests/engines/sample.json")).unwrap();

@@ -1,39 +1,39 @@
-//! Schemas in the words of older dialects: each is written so that it accepts every valid document,
-//! and says as much of the contract as the dialect can.
+//! Lowers schemas to older dialects. Invariant: the result accepts every valid document. It is as strict as
+//! the dialect allows.
 
 use std::collections::BTreeSet;
 
-use contract_runtime::{Json, Number, media::MediaType};
+use contract_runtime::{Json, Number, media_type::MediaType};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    arena::ById,
+    arena::ArenaMap,
     schema::{
-        Discriminator, Graph, Origin, Schema, SchemaId, Types,
-        document::exact,
-        keywords::{Keyword, Value as Held},
+        Discriminator, Schema, SchemaGraph, SchemaId, SchemaOrigin, TypeSet,
+        document::to_exact_value,
+        keywords::{Keyword, KeywordValue as Held},
     },
 };
 
-/// What the readers of a document know.
+/// The target dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// The schema objects of OpenAPI 3.0.3.
     OpenApi30,
     /// JSON Schema draft-07.
     Draft7,
-    /// What of draft-07 OpenAPI 3.0 has as well.
+    /// The subset of draft-07 that OpenAPI 3.0 supports as well.
     Plain,
 }
 
 impl Dialect {
-    /// Whether the dialect has no words for a keyword of a schema.
+    /// Returns true if the dialect cannot express a keyword of a schema.
     fn lacks(self, keyword: Keyword, schema: &Schema) -> bool {
         match keyword {
             Keyword::DynamicRef | Keyword::UnevaluatedItems => true,
             Keyword::UnevaluatedProperties => evaluates_in_place(schema),
             Keyword::Contains => {
-                let counted = |contains: &crate::schema::Contains| {
+                let counted = |contains: &crate::schema::ContainsConstraint| {
                     contains.min.is_some_and(|least| least != 1) || contains.max.is_some()
                 };
                 self != Self::Draft7 || schema.contains.as_ref().is_some_and(counted)
@@ -49,21 +49,21 @@ impl Dialect {
     }
 }
 
-/// Writes the schemas of a graph.
+/// A writer for the schemas of a graph.
 #[derive(Debug)]
 pub(super) struct Schemas<'g> {
-    graph: &'g Graph,
+    graph: &'g SchemaGraph,
     dialect: Dialect,
-    /// Whether a schema, written in the dialect, accepts more than it says.
-    wider: ById<Schema, bool>,
+    /// True for schemas that accept more in the dialect than in the contract.
+    wider: ArenaMap<Schema, bool>,
     mentioned: BTreeSet<SchemaId>,
 }
 
-/// Where references lead, and what was left out on the way.
+/// The resolver of references and the keywords lost while writing.
 pub(super) struct Written<'w> {
-    /// The `$ref` for a schema that has a name.
+    /// Returns the `$ref` of a named schema.
     pub(super) link: &'w mut dyn FnMut(SchemaId) -> String,
-    /// Keywords that the dialect has no words for.
+    /// Keywords that the dialect cannot express.
     pub(super) lost: BTreeSet<(SchemaId, Keyword)>,
 }
 
@@ -74,12 +74,12 @@ impl Written<'_> {
 }
 
 impl<'g> Schemas<'g> {
-    pub(super) fn new(graph: &'g Graph, dialect: Dialect) -> Self {
+    pub(super) fn new(graph: &'g SchemaGraph, dialect: Dialect) -> Self {
         let own = |schema: &Schema| schema.keywords().any(|(keyword, _)| dialect.lacks(keyword, schema));
-        let mut wider = graph.schemas.map(|id| own(graph.schema(id)));
-        let mut above = graph.schemas.map(|_| Vec::new());
+        let mut wider = graph.schemas.map_ids(|id| own(graph.schema(id)));
+        let mut above = graph.schemas.map_ids(|_| Vec::new());
         for id in graph.ids() {
-            graph.schema(id).children().for_each(|child| above[child].push(id));
+            graph.schema(id).child_schemas().for_each(|child| above[child].push(id));
         }
         let mut open: Vec<SchemaId> = graph.ids().filter(|id| wider[*id]).collect();
         while let Some(id) = open.pop() {
@@ -92,7 +92,7 @@ impl<'g> Schemas<'g> {
         Self { graph, dialect, wider, mentioned: mentioned(graph) }
     }
 
-    /// A schema inside another: written out, or referred to where it stands elsewhere.
+    /// Writes a subschema, inline or as a reference if the schema has an entry of its own.
     fn inside(&self, id: SchemaId, written: &mut Written<'_>) -> Value {
         if self.mentioned.contains(&id) {
             json!({ "$ref": (written.link)(id) })
@@ -101,7 +101,7 @@ impl<'g> Schemas<'g> {
         }
     }
 
-    /// A schema; those that stand inside it are written out.
+    /// Writes a schema, with its unnamed subschemas inline.
     pub(super) fn write(&self, id: SchemaId, written: &mut Written<'_>) -> Value {
         let schema = self.graph.schema(id);
         match (schema.boolean, self.dialect) {
@@ -111,7 +111,7 @@ impl<'g> Schemas<'g> {
             (None, _) => {}
         }
         let mut out = Map::new();
-        // What has to hold as well.
+        // Schemas to be added to `allOf`.
         let mut beside = Vec::new();
         for (keyword, held) in schema.keywords() {
             if self.dialect.lacks(keyword, schema) {
@@ -162,7 +162,7 @@ impl<'g> Schemas<'g> {
                 beside.extend(ids.iter().map(|id| self.inside(*id, written)));
                 return;
             }
-            // One of several is any of them where a branch accepts more than it says.
+            // `oneOf` becomes `anyOf` if a branch is wider in the dialect: values could match two branches.
             (Keyword::OneOf | Keyword::AnyOf, Held::List(ids)) => {
                 let any = keyword == Keyword::AnyOf || ids.iter().any(|id| self.wider[*id]);
                 if any && keyword == Keyword::OneOf {
@@ -177,7 +177,7 @@ impl<'g> Schemas<'g> {
                 }
                 return;
             }
-            // What accepts too much excludes too much.
+            // Negating a wider schema would reject valid values.
             (Keyword::Not, Held::Schema(id)) if self.wider[id] => {
                 return written.lose(own, keyword);
             }
@@ -190,18 +190,18 @@ impl<'g> Schemas<'g> {
                 return;
             }
             (Keyword::Type, Held::Types(types)) => return self.types(schema, types, out, beside),
-            // Whether more is allowed is a flag where nothing else is said of it.
+            // A boolean flag, if `additionalProperties` has no schema of its own.
             (Keyword::AdditionalProperties, Held::Schema(id))
                 if old && self.graph.schema(id).boolean.is_some() && schema.pattern_properties.is_empty() =>
             {
                 json!(self.graph.schema(id).boolean)
             }
-            // Where no other schema speaks of the same object, they are those that are additional.
+            // `unevaluatedProperties` equals `additionalProperties` if no other schema applies to the object.
             (Keyword::UnevaluatedProperties, _) if schema.additional_properties.is_some() => return,
             (Keyword::UnevaluatedProperties, _) if !plain || schema.pattern_properties.is_empty() => {
                 return self.keyword((own, Keyword::AdditionalProperties), held, out, beside, written);
             }
-            // Asked for in one direction alone (OpenAPI 3.0.3, 4.7.24.2).
+            // Properties required in one direction only (OpenAPI 3.0.3, 4.7.24.2).
             (Keyword::Required, Held::Names(names)) if old => {
                 let one_way = |(name, id): &(String, SchemaId)| {
                     names.contains(name) && is_one_way(self.graph, *id, &mut BTreeSet::new())
@@ -212,14 +212,14 @@ impl<'g> Schemas<'g> {
                 json!(names)
             }
             (Keyword::Const, Held::Json(value)) if old => {
-                match exact(value) {
+                match to_exact_value(value) {
                     Some(value) => drop(out.insert("enum".to_owned(), json!([value]))),
                     None => written.lose(own, keyword),
                 }
                 return;
             }
             (Keyword::Enum, _) if old && schema.constant.is_some() => return,
-            // Without the patterns of other names they would be refused.
+            // Without `patternProperties`, names that match a pattern would be rejected.
             (Keyword::AdditionalProperties | Keyword::UnevaluatedProperties, _)
                 if plain && !schema.pattern_properties.is_empty() =>
             {
@@ -253,9 +253,9 @@ impl<'g> Schemas<'g> {
                 let named = named.collect();
                 return extend(out, "dependencies", named);
             }
-            // There is one, and it stands by itself.
+            // OpenAPI 3.0 has a single `example`.
             (Keyword::Examples, Held::Values(values)) if old => {
-                let first = values.first().and_then(exact);
+                let first = values.first().and_then(to_exact_value);
                 if first.is_none() || values.len() > 1 {
                     written.lose(own, keyword);
                 }
@@ -272,7 +272,7 @@ impl<'g> Schemas<'g> {
                 _,
             ) if !old => return,
             (Keyword::Defs, _) => return,
-            // What bytes are is a format there (OpenAPI 3.0.3, 4.4).
+            // OpenAPI 3.0 expresses binary content as a `format` (OpenAPI 3.0.3, 4.4).
             (Keyword::ContentEncoding | Keyword::ContentMediaType, Held::Text(text)) if old => {
                 let raw = keyword == Keyword::ContentMediaType && schema.content_encoding.is_none();
                 let format = match text {
@@ -296,17 +296,17 @@ impl<'g> Schemas<'g> {
                 named.iter().map(|(name, id)| (name.clone(), self.inside(*id, written))).collect()
             }
             (_, Held::Count(count)) => Value::from(count),
-            (_, Held::Number(number)) => match exact(&Json::Number(number.clone())) {
+            (_, Held::Number(number)) => match to_exact_value(&Json::Number(number.clone())) {
                 Some(number) => number,
                 None => return written.lose(own, keyword),
             },
             (_, Held::Text(text)) => Value::from(text),
             (_, Held::Flag) => Value::Bool(true),
-            (_, Held::Json(value)) => match exact(value) {
+            (_, Held::Json(value)) => match to_exact_value(value) {
                 Some(value) => value,
                 None => return written.lose(own, keyword),
             },
-            (_, Held::Values(values)) => match values.iter().map(exact).collect::<Option<_>>() {
+            (_, Held::Values(values)) => match values.iter().map(to_exact_value).collect::<Option<_>>() {
                 Some(values) => Value::Array(values),
                 None => return written.lose(own, keyword),
             },
@@ -316,7 +316,7 @@ impl<'g> Schemas<'g> {
         out.insert(name.to_owned(), value);
     }
 
-    /// What OpenAPI has of a schema beside its keywords.
+    /// Writes the OpenAPI fields of a schema that are not JSON Schema keywords.
     fn beside(&self, id: SchemaId, out: &mut Map<String, Value>, written: &mut Written<'_>) {
         let schema = self.graph.schema(id);
         if let Some(own) = &schema.discriminator {
@@ -332,9 +332,9 @@ impl<'g> Schemas<'g> {
                 "xml" => Some(Keyword::Xml),
                 _ => continue,
             };
-            // What a node is (OpenAPI 3.2, 4.26) is said there by two flags.
+            // OpenAPI 3.0 has two flags in place of `nodeType` (OpenAPI 3.2, 4.26).
             let lacks = keyword == Some(Keyword::Xml) && value.pointer("/nodeType").is_some();
-            match (exact(value).filter(|_| !lacks), keyword) {
+            match (to_exact_value(value).filter(|_| !lacks), keyword) {
                 (Some(value), _) => drop(out.insert(name.to_owned(), value)),
                 (None, Some(keyword)) => written.lose(id, keyword),
                 (None, None) => {}
@@ -342,13 +342,14 @@ impl<'g> Schemas<'g> {
         }
     }
 
-    /// Names of components may be others than the contract's, so that each value is listed.
+    /// Writes a discriminator. The mapping lists every value, because component names may differ from the
+    /// contract's.
     fn discriminator(&self, schema: &Schema, own: &Discriminator, written: &mut Written<'_>) -> Value {
         let mut mapping: Map<String, Value> =
             own.mapping.iter().map(|(value, id)| (value.clone(), json!((written.link)(*id)))).collect();
         for branch in schema.one_of.iter().chain(&schema.any_of) {
             let Some(target) = self.graph.schema(*branch).reference else { continue };
-            if let Origin::Component(name) = &self.graph.schema(target).origin
+            if let SchemaOrigin::Component(name) = &self.graph.schema(target).origin
                 && own.mapping.iter().all(|(_, known)| *known != target)
             {
                 mapping.entry(name.clone()).or_insert_with(|| json!((written.link)(target)));
@@ -361,21 +362,22 @@ impl<'g> Schemas<'g> {
         out
     }
 
-    fn types(&self, schema: &Schema, types: Types, out: &mut Map<String, Value>, beside: &mut Vec<Value>) {
+    fn types(&self, schema: &Schema, types: TypeSet, out: &mut Map<String, Value>, beside: &mut Vec<Value>) {
         if self.dialect != Dialect::OpenApi30 {
-            let names = types.names();
+            let names = types.type_names();
             let value = if let [one] = names.as_slice() { json!(one) } else { json!(names) };
             out.insert("type".to_owned(), value);
             return;
         }
-        // Readers differ about a `nullable` beside a list without `null`: it says nothing, or adds it.
-        let null = types.contains(Types::NULL) && !listed_without_null(schema);
-        let rest = types.without(Types::NULL);
-        match rest.names().as_slice() {
+        // Parsers disagree on `nullable` beside an `enum` without `null`: it has no effect, or it adds
+        // `null`.
+        let null = types.contains(TypeSet::NULL) && !listed_without_null(schema);
+        let rest = types.difference(TypeSet::NULL);
+        match rest.type_names().as_slice() {
             [] => {
                 out.insert("enum".to_owned(), json!([null]));
-                // Likewise about one beside other schemas.
-                if schema.decides_by(&[Keyword::Type]) {
+                // Parsers also disagree on `nullable` beside other schemas.
+                if schema.is_constrained_only_by(&[Keyword::Type]) {
                     out.insert("nullable".to_owned(), Value::Bool(true));
                 }
             }
@@ -401,7 +403,7 @@ impl<'g> Schemas<'g> {
         }
     }
 
-    /// What readers of the dialect ask for beside what the contract says.
+    /// Adds fields that parsers of the dialect require and the contract may omit.
     fn finish(&self, out: &mut Map<String, Value>) {
         if self.dialect == Dialect::OpenApi30
             && out.get("type").is_some_and(|name| name == "array")
@@ -412,14 +414,15 @@ impl<'g> Schemas<'g> {
     }
 }
 
-/// Schemas that are part of one around which they do not stand: `nullable` beside a `$ref` makes what is referred to an
-/// alternative of its own, and that may be a schema around it.
-pub(super) fn mentioned(graph: &Graph) -> BTreeSet<SchemaId> {
+/// Returns the schemas that are referenced as part of a schema that does not contain them. Such a schema
+/// needs an entry of its own: `nullable` beside a `$ref` turns the target into an `anyOf` branch, and the
+/// target may be an enclosing schema.
+pub(super) fn mentioned(graph: &SchemaGraph) -> BTreeSet<SchemaId> {
     let mut out = BTreeSet::new();
     for id in graph.ids() {
         let schema = graph.schema(id);
         let around = &schema.place;
-        out.extend(schema.children().filter(|child| {
+        out.extend(schema.child_schemas().filter(|child| {
             let place = &graph.schema(*child).place;
             let below = place.pointer.strip_prefix(around.pointer.as_str());
             Some(*child) != schema.reference
@@ -430,14 +433,15 @@ pub(super) fn mentioned(graph: &Graph) -> BTreeSet<SchemaId> {
     out
 }
 
-/// OpenAPI 3.0: the bound is a number beside a flag. Whether it is said, by this bound or by a stricter one.
+/// Writes an exclusive bound for OpenAPI 3.0: a number and a flag. Returns true if this bound or a stricter
+/// one is written.
 fn exclusive(schema: &Schema, keyword: Keyword, bound: &Number, out: &mut Map<String, Value>) -> bool {
     let (name, own, lower) = match keyword {
         Keyword::ExclusiveMinimum => ("minimum", &schema.minimum, true),
         _ => ("maximum", &schema.maximum, false),
     };
     let stricter = own.as_ref().is_none_or(|own| if lower { bound >= own } else { bound <= own });
-    let number = exact(&Json::Number(bound.clone()));
+    let number = to_exact_value(&Json::Number(bound.clone()));
     let is_said = number.is_some() || !stricter;
     if let Some(number) = number.filter(|_| stricter) {
         out.insert(name.to_owned(), number);
@@ -446,8 +450,8 @@ fn exclusive(schema: &Schema, keyword: Keyword, bound: &Number, out: &mut Map<St
     is_said
 }
 
-/// Whether members of an object may be evaluated by schemas beside a schema's own, and not by its
-/// `additionalProperties`, which evaluates each (Core 11.3).
+/// Returns true if properties may be evaluated by adjacent schemas and not by the schema's own
+/// `additionalProperties`, which evaluates every remaining property (Core 11.3).
 fn evaluates_in_place(schema: &Schema) -> bool {
     let others = [&schema.all_of, &schema.any_of, &schema.one_of];
     schema.additional_properties.is_none()
@@ -458,24 +462,24 @@ fn evaluates_in_place(schema: &Schema) -> bool {
             || !schema.dependent_schemas.is_empty())
 }
 
-/// Whether a schema lists its values, and `null` is none of them.
+/// Returns true if a schema enumerates its values and `null` is not among them.
 fn listed_without_null(schema: &Schema) -> bool {
     let lists = |values: &[Json]| values.iter().all(|value| *value != Json::Null);
     schema.enumeration.as_deref().is_some_and(lists)
         || schema.constant.as_ref().is_some_and(|one| *one != Json::Null)
 }
 
-/// Whether a schema says that it is for readers, or for writers, alone.
-fn is_one_way(graph: &Graph, id: SchemaId, seen: &mut BTreeSet<SchemaId>) -> bool {
+/// Returns true if a schema is read-only or write-only.
+fn is_one_way(graph: &SchemaGraph, id: SchemaId, seen: &mut BTreeSet<SchemaId>) -> bool {
     let schema = graph.schema(id);
     let mut inside = schema.reference.iter().chain(&schema.all_of);
     seen.insert(id)
         && (schema.read_only || schema.write_only || inside.any(|next| is_one_way(graph, *next, seen)))
 }
 
-/// Whether a string of a media type is bytes, and no text.
+/// Returns true if a string of a media type holds binary data, not text.
 fn is_bytes(media_type: &str) -> bool {
-    let media = MediaType::of(media_type);
+    let media = MediaType::parse(media_type);
     !(media.is_json() || media.is_text())
 }
 

@@ -1,46 +1,45 @@
-//! Generated types as data: what their declarations, serde's attributes on them and the checks of
-//! their conversions say. Written against the output of typify 0.8; what is not recognised is told
-//! apart from all else as [`Type::Unknown`].
+//! A model of generated types: their declarations, their serde attributes and the checks in their
+//! conversions. Written against the output of typify 0.8; an unrecognized type becomes [`Type::Unknown`].
 
 use std::collections::HashMap;
 
-use contract_runtime::format::Format;
+use contract_runtime::format::StringFormat;
 use serde_json::Value;
 use syn::{
     Attribute, Expr, ExprBinary, ExprCall, ExprMacro, ExprMethodCall, Fields, GenericArgument, Item,
     ItemImpl, Lit, PathArguments, visit, visit::Visit,
 };
 
-/// Types by their names.
+/// Declared types by name.
 #[derive(Debug, Default)]
 pub(super) struct Types(HashMap<String, Declared>);
 
-/// A type as it stands in a field.
+/// The type of a field.
 #[derive(Debug)]
 pub(super) enum Type {
     Json,
     Bool,
     Text,
-    /// A machine integer between two bounds.
+    /// A machine integer, with its minimum and maximum.
     Int(i128, i128),
     Float,
     Unit,
-    /// A text of a form that a library reads.
-    Formatted(Format),
-    /// A text that is an IP address of either version.
+    /// A string in a format that a library parses.
+    Formatted(StringFormat),
+    /// A string that is an IPv4 or IPv6 address.
     Address,
     Option(Box<Self>),
     List(Box<Self>),
-    /// So many, each of its own type.
+    /// A fixed number of elements, each of its own type.
     Tuple(Vec<Self>),
     Array(Box<Self>, usize),
     Map(Box<Self>, Box<Self>),
     Named(String),
-    /// What is not recognised, and holds nothing.
+    /// An unrecognized type, which accepts no value.
     Unknown,
 }
 
-/// A declaration.
+/// A type declaration.
 #[derive(Debug)]
 pub(super) enum Declared {
     Record(Record),
@@ -48,11 +47,11 @@ pub(super) enum Declared {
     Newtype(Type, Vec<Rule>),
 }
 
-/// A struct, or a variant like one.
+/// A struct or a struct-like enum variant.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) fields: Vec<Field>,
-    /// Whether undeclared members are refused.
+    /// Rejects undeclared properties.
     pub(super) closed: bool,
 }
 
@@ -60,22 +59,22 @@ pub(super) struct Record {
 pub(super) struct Field {
     pub(super) wire: String,
     pub(super) ty: Type,
-    /// What an absent member becomes.
+    /// Treatment of an absent property.
     pub(super) absent: Absent,
-    /// Whether nothing is written for what is empty.
+    /// Omits empty values when serializing.
     pub(super) skips_empty: bool,
-    /// Whether it holds the members that have no field.
+    /// Collects the properties without a field of their own.
     pub(super) rest: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Absent {
     Refused,
-    /// What is empty in its type.
+    /// The empty value of the type.
     Empty,
-    /// `None`, of a member alone: an element of an array must be there.
+    /// `None`, for properties only: an array element must be present.
     Null,
-    /// A value that the contract gives.
+    /// A default value from the contract.
     Given,
 }
 
@@ -101,25 +100,25 @@ pub(super) enum Holds {
     Record(Record),
 }
 
-/// What a conversion checks.
+/// A check in a conversion.
 #[derive(Debug)]
 pub(super) enum Rule {
-    /// At most so many code points.
+    /// Maximum length in code points.
     Longest(usize),
-    /// At least so many.
+    /// Minimum length in code points.
     Shortest(usize),
     Pattern(Box<regress::Regex>),
-    /// One of these.
+    /// One of these values.
     Listed(Vec<Value>),
-    /// None of these.
+    /// None of these values.
     Excluded(Vec<Value>),
 }
 
 impl Types {
-    /// Reads the declarations of code.
+    /// Parses the declarations in generated code.
     ///
     /// # Errors
-    /// When it is no Rust.
+    /// Returns an error if the code is not valid Rust.
     pub(super) fn of(code: &str) -> Result<Self, String> {
         let file: syn::File =
             syn::parse_str(code).map_err(|error| format!("its output is no Rust: {error}"))?;
@@ -138,7 +137,7 @@ impl Types {
                 Item::Struct(declared) => {
                     let name = declared.ident.to_string();
                     let serde = Serde::of(&declared.attrs);
-                    // What derives its reading checks nothing more.
+                    // A type with derived deserialization has no further checks.
                     let rules = if derives_reading(&declared.attrs) { None } else { checks.remove(&name) };
                     types.insert(name, structure(&declared.fields, &serde, rules.unwrap_or_default()));
                 }
@@ -246,11 +245,11 @@ fn named(path: &syn::Path) -> Type {
         ("NonZeroU16", _) => Type::Int(1, u16::MAX.into()),
         ("NonZeroU32", _) => Type::Int(1, u32::MAX.into()),
         ("NonZeroU64", _) => Type::Int(1, u64::MAX.into()),
-        ("Uuid", _) => Type::Formatted(Format::Uuid),
-        ("DateTime", _) => Type::Formatted(Format::DateTime),
-        ("NaiveDate", _) => Type::Formatted(Format::Date),
-        ("Ipv4Addr", _) => Type::Formatted(Format::Ipv4),
-        ("Ipv6Addr", _) => Type::Formatted(Format::Ipv6),
+        ("Uuid", _) => Type::Formatted(StringFormat::Uuid),
+        ("DateTime", _) => Type::Formatted(StringFormat::DateTime),
+        ("NaiveDate", _) => Type::Formatted(StringFormat::Date),
+        ("Ipv4Addr", _) => Type::Formatted(StringFormat::Ipv4),
+        ("Ipv6Addr", _) => Type::Formatted(StringFormat::Ipv6),
         ("IpAddr", _) => Type::Address,
         ("Option", Some(inner)) => Type::Option(inner),
         ("Vec", Some(inner)) => Type::List(inner),
@@ -263,7 +262,7 @@ fn named(path: &syn::Path) -> Type {
     }
 }
 
-/// What serde's attributes say.
+/// The serde attributes of an item.
 #[derive(Debug, Default)]
 struct Serde {
     rename: Option<String>,
@@ -273,7 +272,7 @@ struct Serde {
     closed: bool,
     flatten: bool,
     skips: bool,
-    /// A default, and the function that gives it.
+    /// The default, with the function that returns it, if any.
     default: Option<Option<String>>,
 }
 
@@ -281,7 +280,7 @@ impl Serde {
     fn of(attributes: &[Attribute]) -> Self {
         let mut serde = Self::default();
         for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-            // What is not understood says nothing about values.
+            // An unrecognized attribute has no effect on values.
             let _ = attribute.parse_nested_meta(|meta| {
                 let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
                 let text = match meta.value() {
@@ -326,7 +325,8 @@ fn derives_reading(attributes: &[Attribute]) -> bool {
     found
 }
 
-/// The checks of `FromStr`, or of `TryFrom` a value that is compared with a list.
+/// Extracts the checks of a `FromStr` implementation, or of a `TryFrom` implementation that compares the
+/// value with a list.
 fn conversion(block: &ItemImpl) -> Option<(String, Vec<Rule>)> {
     let (path, _) = block.trait_.as_ref()?;
     let last = path.segments.last()?;
@@ -395,7 +395,7 @@ fn list(of: &Expr) -> Option<Vec<Value>> {
     }
 }
 
-/// A literal, also inside `to_string()`, a conversion or a macro around it.
+/// Returns a literal, including one inside of `to_string()`, a conversion or a macro.
 fn literal(of: &Expr) -> Option<Value> {
     match of {
         Expr::Lit(literal) => match &literal.lit {

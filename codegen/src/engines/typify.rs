@@ -1,5 +1,5 @@
-//! typify, run for real on the schemas of a contract: what it refuses, and what its types do with
-//! documents.
+//! Runs typify on the schemas of a contract and reports the schemas that it rejects and how its types
+//! handle test documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,39 +15,39 @@ use super::{
     types::Types,
 };
 use crate::{
-    explain::{Whereabouts, carried},
-    reading::Reading,
+    analyzed_contract::AnalyzedContract,
+    conjunction::sample::SampleEffort,
+    explain::{LocationFormatter, collect_constraints},
     schema::SchemaId,
-    tables::Shelves,
-    together::sample::Effort,
+    tables::TableArenas,
 };
 
-/// Runs after which what still fails is given up.
+/// Maximum number of typify runs; schemas that fail after these are reported as rejected.
 const RUNS: usize = 400;
-/// Of more schemas than this fewer documents are made.
+/// Number of schemas above which fewer test documents are generated per schema.
 const MANY: usize = 400;
-/// What a document that cannot be read shows of it.
+/// Maximum length in characters of a JSON value in a report.
 const LONGEST: usize = 120;
 
-/// In which words typify is asked about a schema.
+/// The vocabulary in which a schema is written for typify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Words {
-    /// All that draft-07 has.
+    /// All keywords of draft-07.
     Full,
-    /// Those that OpenAPI 3.0 has as well.
+    /// The keywords that draft-07 and OpenAPI 3.0 share.
     Fewer,
-    /// None: anything goes.
+    /// No keywords: the schema accepts every value.
     None,
 }
 
-/// Asks typify about every schema.
-pub(super) fn ask(contract: &Reading, engines: &Engines, names: &Names) -> Opinion {
+/// Runs typify on every schema and measures the resulting types.
+pub(super) fn ask(contract: &AnalyzedContract, engines: &Engines, names: &Names) -> Opinion {
     let (pieces, refused) = made(contract, engines, names);
     Measuring::new(contract, names, refused).measure(pieces)
 }
 
-/// Every schema in the words of draft-07.
-pub(super) fn document(contract: &Reading, names: &Names) -> Value {
+/// Returns all schemas as one draft-07 document.
+pub(super) fn document(contract: &AnalyzedContract, names: &Names) -> Value {
     let schemas = Schemas::new(&contract.graph, Dialect::Draft7);
     let mut link = |id: SchemaId| format!("#/definitions/{}", names.get(id));
     let mut definitions = serde_json::Map::new();
@@ -58,11 +58,15 @@ pub(super) fn document(contract: &Reading, names: &Names) -> Value {
     json!({ "$schema": "http://json-schema.org/draft-07/schema#", "definitions": definitions })
 }
 
-/// Parts of the schemas with what typify makes of each.
+/// Groups of schemas, each with typify's output for it.
 type Pieces = Vec<(Vec<SchemaId>, Made)>;
 
-/// What typify makes of a contract, and what it refuses.
-fn made(contract: &Reading, engines: &Engines, names: &Names) -> (Pieces, BTreeMap<SchemaId, String>) {
+/// Runs typify on all schemas and returns its output and the rejected schemas.
+fn made(
+    contract: &AnalyzedContract,
+    engines: &Engines,
+    names: &Names,
+) -> (Pieces, BTreeMap<SchemaId, String>) {
     let mut asking = Asking {
         full: Schemas::new(&contract.graph, Dialect::Draft7),
         fewer: Schemas::new(&contract.graph, Dialect::Plain),
@@ -95,7 +99,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Parts of the schemas with what typify makes of each; all of them where it refuses none.
+    /// Returns typify's output for a group of schemas. The group is split only if typify rejects it.
     fn pieces(&mut self, group: &[SchemaId]) -> Pieces {
         if let Some(reason) = self.refusal() {
             for id in group {
@@ -128,13 +132,13 @@ impl Asking<'_> {
         }
     }
 
-    /// Why nothing more is asked.
+    /// Returns the reason why no further runs are made, if a limit is reached.
     fn refusal(&self) -> Option<String> {
         let many = || (self.runs >= RUNS).then(|| format!("not asked: {RUNS} runs were made before"));
         self.endless.refusal().or_else(many)
     }
 
-    /// Runs typify over some schemas, of which the others are nothing in particular.
+    /// Runs typify on a group of schemas. Schemas outside of the group accept every value.
     fn run(&mut self, group: &[SchemaId]) -> Result<Made, String> {
         let asked: BTreeSet<SchemaId> = group.iter().copied().collect();
         let mut link = |id: SchemaId| format!("#/definitions/{}", self.names.get(id));
@@ -154,47 +158,47 @@ impl Asking<'_> {
     }
 }
 
-/// What was seen of one rule.
+/// The observations about one rule.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     kept: usize,
-    /// A document that broke the rule, and was read.
+    /// A document that violates the rule and was accepted.
     let_through: Option<Json>,
 }
 
 struct Measuring<'a> {
-    contract: &'a Reading,
-    whereabouts: Whereabouts<'a>,
+    contract: &'a AnalyzedContract,
+    whereabouts: LocationFormatter<'a>,
     names: &'a Names,
     refused: BTreeMap<SchemaId, String>,
     rules: BTreeMap<(String, String), Seen>,
     formats: BTreeMap<SchemaId, bool>,
     defaults: BTreeMap<SchemaId, bool>,
     documents: Documents,
-    /// Valid documents that were refused.
+    /// Valid documents that typify's types rejected.
     narrow: Vec<Refusal>,
 }
 
-/// Valid documents, by what became of them.
+/// Counts of valid documents by outcome.
 #[derive(Clone, Copy, Debug, Default)]
 struct Documents {
     read: usize,
     refused: usize,
-    /// Members that no field has a place for.
+    /// Properties without a corresponding field.
     members: (usize, usize),
-    /// `null` against absent.
+    /// Explicit `null` as opposed to an absent property.
     nulls: (usize, usize),
     /// The digits of numbers.
     numbers: (usize, usize),
-    /// Nothing that was not there.
+    /// Absence of properties that the input did not contain.
     additions: (usize, usize),
 }
 
 impl<'a> Measuring<'a> {
-    fn new(contract: &'a Reading, names: &'a Names, refused: BTreeMap<SchemaId, String>) -> Self {
+    fn new(contract: &'a AnalyzedContract, names: &'a Names, refused: BTreeMap<SchemaId, String>) -> Self {
         Self {
             contract,
-            whereabouts: Whereabouts::new(contract),
+            whereabouts: LocationFormatter::new(contract),
             names,
             refused,
             rules: BTreeMap::new(),
@@ -206,10 +210,10 @@ impl<'a> Measuring<'a> {
     }
 
     fn measure(mut self, pieces: Pieces) -> Opinion {
-        let shelves = Shelves::default();
-        let tables = self.contract.tables(&shelves);
+        let arenas = TableArenas::default();
+        let tables = self.contract.build_tables(&arenas);
         let many = self.names.iter().count() > MANY;
-        let effort = if many { Effort::Within(100) } else { Effort::Thorough };
+        let effort = if many { SampleEffort::Within(100) } else { SampleEffort::Thorough };
         for (group, made) in pieces {
             let types = match Types::of(&made.code) {
                 Ok(types) => types,
@@ -276,13 +280,13 @@ impl<'a> Measuring<'a> {
     }
 
     fn place(&self, id: SchemaId) -> String {
-        self.whereabouts.of(&self.contract.graph.schema(id).place)
+        self.whereabouts.format_location(&self.contract.graph.schema(id).place)
     }
 
     fn opinion(self) -> Opinion {
         let graph = &self.contract.graph;
         let mut rows: BTreeMap<String, Row> = BTreeMap::new();
-        let refused: Vec<String> = self.refused.keys().map(|id| graph.location(*id)).collect();
+        let refused: Vec<String> = self.refused.keys().map(|id| graph.absolute_location(*id)).collect();
         let within = |location: &str| {
             let inside = |root: &String| {
                 location
@@ -292,8 +296,8 @@ impl<'a> Measuring<'a> {
             refused.iter().any(inside)
         };
         let mut seen = self.rules.clone();
-        for constraint in carried(self.contract) {
-            let location = graph.location(constraint.schema);
+        for constraint in collect_constraints(self.contract) {
+            let location = graph.absolute_location(constraint.schema);
             let row = Row::of(&mut rows, constraint.keyword);
             match seen.remove(&(constraint.keyword.to_owned(), location.clone())) {
                 Some(Seen { let_through: None, .. }) => row.kept += 1,
@@ -335,7 +339,7 @@ impl<'a> Measuring<'a> {
     }
 }
 
-/// What a document has that is easily lost, and what was lost of it.
+/// The features of a document that a round trip may lose, and those that were lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Lost {
     has: Has,
@@ -379,7 +383,7 @@ impl Lost {
     }
 }
 
-/// A value as short as a line allows.
+/// Renders a JSON value, truncated to one line of a report.
 pub(super) fn short(value: &Json) -> String {
     let text = value.to_string();
     if text.chars().count() <= LONGEST {

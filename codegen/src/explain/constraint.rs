@@ -1,167 +1,195 @@
-//! Every constraint of a place, and what enforces it: the type, its check, or the tables.
+//! Lists the constraints that apply at a location, each with the mechanism that enforces it: the Rust type,
+//! its generated check, or the validation tables.
 //!
-//! What enforces a constraint is asked of the code that writes the checks.
+//! [`Enforcement`], which also generates the checks, decides the mechanism.
 
 use contract_runtime::Json;
 
-pub use crate::checks::enforced::How;
+pub use crate::checks::enforcement::EnforcedBy;
 use crate::{
-    checks::enforced::Enforcement,
-    reading::Reading,
+    analyzed_contract::AnalyzedContract,
+    checks::enforcement::Enforcement,
+    conjunction::{SchemaConjunction, SchemaFacts},
     schema::{
-        Schema, SchemaId, Types,
-        keywords::{Keyword, Value},
+        Schema, SchemaId, TypeSet,
+        keywords::{Keyword, KeywordValue},
     },
-    shape::{Field, TypeRef},
+    shape::{StructField, TypeRef},
     tables::TableSet,
-    together::{Conj, Facts},
 };
 
 /// One keyword of one schema.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Constraint {
-    /// The keyword.
+pub struct SchemaConstraint {
+    /// The keyword, such as `maxLength`.
     pub keyword: &'static str,
-    /// Its value, as short as a line allows.
+    /// Its value as text, truncated to one line.
     pub value: String,
-    /// What enforces it.
-    pub how: How,
-    /// The schema that says it.
+    /// The mechanism that enforces it.
+    pub enforcement: EnforcedBy,
+    /// The schema that contains the keyword.
     pub schema: SchemaId,
 }
 
-/// Lists the constraints of a contract's places.
+/// Lists the constraints at locations of a contract.
 #[derive(Debug)]
-pub struct Constraints<'a> {
-    contract: &'a Reading,
+pub struct ConstraintLister<'a> {
+    contract: &'a AnalyzedContract,
     tables: &'a TableSet<'a>,
     enforcement: Enforcement<'a>,
 }
 
-impl<'a> Constraints<'a> {
-    /// Prepares to list; `tables` are the contract's.
+impl<'a> ConstraintLister<'a> {
+    /// Creates a lister; `tables` must be those of the contract.
     #[must_use]
-    pub fn new(contract: &'a Reading, tables: &'a TableSet<'a>) -> Self {
-        let Reading { graph, shapes, options, .. } = contract;
+    pub fn new(contract: &'a AnalyzedContract, tables: &'a TableSet<'a>) -> Self {
+        let AnalyzedContract { graph, shapes, options, .. } = contract;
         let enforcement = Enforcement::new(graph, shapes, tables, options.implied_objects);
         Self { contract, tables, enforcement }
     }
 
-    /// Every constraint at a place of the given type.
+    /// Lists every constraint at a location of the given type.
     ///
-    /// `covered` are schemas whose constraints are listed elsewhere, since a named type has them.
+    /// `covered` are schemas to skip, because the constraints of a named type include theirs.
     #[must_use]
-    pub fn at(&self, conj: &Conj, ty: &TypeRef, covered: &[SchemaId]) -> Vec<Constraint> {
-        let facts = Facts::of(&self.contract.graph, conj, self.contract.options.implied_objects);
+    pub fn constraints_at(
+        &self,
+        conj: &SchemaConjunction,
+        ty: &TypeRef,
+        covered: &[SchemaId],
+    ) -> Vec<SchemaConstraint> {
+        let facts =
+            SchemaFacts::from_conjunction(&self.contract.graph, conj, self.contract.options.implied_objects);
         let mut out = Vec::new();
-        for &id in facts.members.iter().filter(|id| !covered.contains(id)) {
+        for &id in facts.unconditional.iter().filter(|id| !covered.contains(id)) {
             let schema = self.contract.graph.schema(id);
-            let mut say = |keyword: &'static str, value: String| {
-                let how = self.enforcement.how((conj, ty), id, keyword, &only(schema, keyword));
-                out.push(Constraint { keyword, value: clip(&value), how, schema: id });
+            let mut visit = |keyword: &'static str, value: String| {
+                let how = self.enforcement.enforced_by(
+                    (conj, ty),
+                    id,
+                    keyword,
+                    &schema_with_keyword(schema, keyword),
+                );
+                out.push(SchemaConstraint {
+                    keyword,
+                    value: truncate_value(&value),
+                    enforcement: how,
+                    schema: id,
+                });
             };
-            // The members of a struct are listed one by one.
+            // Struct fields are listed separately.
             let of_struct = self.enforcement.is_struct(ty);
-            each(schema, &mut |keyword, value| {
+            for_each_keyword(schema, &mut |keyword, value| {
                 if !(of_struct && keyword == Keyword::Properties.name()) {
-                    say(keyword, value);
+                    visit(keyword, value);
                 }
             });
-            // Of a format with a type of its own the type keeps every text; the check asks for it.
-            let mapped = self.contract.options.formats.of(schema).filter(|_| schema.asserted.is_none());
+            // The type of a mapped format keeps any string, so that the check enforces the format.
+            let mapped =
+                self.contract.options.formats.for_schema(schema).filter(|_| schema.asserted.is_none());
             if let Some(mapped) = mapped {
                 let value = mapped.format.clone();
-                out.push(Constraint { keyword: "format", value, how: How::Check, schema: id });
+                out.push(SchemaConstraint {
+                    keyword: "format",
+                    value,
+                    enforcement: EnforcedBy::Check,
+                    schema: id,
+                });
             }
         }
         out
     }
 
-    /// The same for a member of a struct: a constant without a field is what the type stands for.
+    /// Lists the constraints of a struct field; for a constant that has no field, the type enforces those
+    /// that it fulfills.
     #[must_use]
-    pub fn of_member(&self, field: &Field, covered: &[SchemaId]) -> Vec<Constraint> {
-        let mut all = self.at(&field.conj, &field.ty, covered);
+    pub fn field_constraints(&self, field: &StructField, covered: &[SchemaId]) -> Vec<SchemaConstraint> {
+        let mut all = self.constraints_at(&field.conj, &field.ty, covered);
         if let Some(constant) = field.constant.as_ref().filter(|_| field.omitted) {
-            // A rule that the constant breaks leaves nothing valid, which `is_valid` says.
+            // If the constant violates a rule, no value is valid and `is_valid` reports this.
             for each in &mut all {
                 let holds = self.tables.is_valid(each.schema, constant);
-                each.how = if holds { How::Type } else { How::Check };
+                each.enforcement = if holds { EnforcedBy::Type } else { EnforcedBy::Check };
             }
         }
         all
     }
 }
 
-/// A schema with one of its keywords, and those that this one needs to be understood.
-pub(crate) fn only(s: &Schema, keyword: &str) -> Schema {
+/// Returns a schema with only the given keyword and the keywords that it depends on.
+pub(crate) fn schema_with_keyword(s: &Schema, keyword: &str) -> Schema {
     match Keyword::find(keyword) {
-        // By name: a `format` that is asserted is two words.
-        Some(keyword) => s.with(|each| each.name() == keyword.name() || keyword.depends_on().contains(&each)),
-        // The schema `false`, which has no keyword.
-        None => Schema { boolean: s.boolean, ..s.with(|_| false) },
+        // Compare names: an asserted `format` is a keyword of its own with the same name.
+        Some(keyword) => {
+            s.with_keywords(|each| each.name() == keyword.name() || keyword.depends_on().contains(&each))
+        }
+        // The schema `false` has no keyword.
+        None => Schema { boolean: s.boolean, ..s.with_keywords(|_| false) },
     }
 }
 
-/// What a schema says by one of its keywords, for who refuses by it; `None` where it does not, or nothing that fits in words.
+/// Returns the value of a keyword as text for an error message; `None` if the schema lacks the keyword or its
+/// value has no short form.
 #[cfg(feature = "mock")]
-pub(crate) fn said(schema: &Schema, keyword: &str) -> Option<String> {
+pub(crate) fn describe_keyword(schema: &Schema, keyword: &str) -> Option<String> {
     let mut found: Vec<String> = Vec::new();
-    each(schema, &mut |name, value| {
+    for_each_keyword(schema, &mut |name, value| {
         if name == keyword {
             found.push(value);
         }
     });
-    (!found.is_empty()).then(|| clip(&found.join(", ")))
+    (!found.is_empty()).then(|| truncate_value(&found.join(", ")))
 }
 
-/// Everything that a schema says by itself: what `$ref` and `allOf` lead to is listed as its own.
-fn each(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
+/// Calls `visit` with each keyword of a schema and its value as text. The targets of `$ref` and `allOf` are
+/// listed as schemas of their own.
+fn for_each_keyword(s: &Schema, visit: &mut dyn FnMut(&'static str, String)) {
     if s.boolean == Some(false) {
-        say("false", "no value is valid".to_owned());
+        visit("false", "no value is valid".to_owned());
     }
     let count = |n: usize| format!("{n} branch{}", if n == 1 { "" } else { "es" });
-    for (keyword, value) in s.keywords().filter(|(keyword, _)| keyword.role().decides()) {
+    for (keyword, value) in s.keywords().filter(|(keyword, _)| keyword.role().can_reject()) {
         let words = match value {
-            Value::Types(types) => type_words(types),
-            Value::Values(list) => list.iter().map(Json::to_string).collect::<Vec<_>>().join(", "),
-            Value::Json(value) => value.to_string(),
-            Value::Number(number) => number.to_string(),
-            Value::Count(count) => count.to_string(),
-            Value::Text(text) => text.to_owned(),
-            Value::Flag => "true".to_owned(),
-            Value::Names(names) => names.join(", "),
-            Value::Needs(needs) => {
+            KeywordValue::Types(types) => join_type_names(types),
+            KeywordValue::Values(list) => list.iter().map(Json::to_string).collect::<Vec<_>>().join(", "),
+            KeywordValue::Json(value) => value.to_string(),
+            KeywordValue::Number(number) => number.to_string(),
+            KeywordValue::Count(count) => count.to_string(),
+            KeywordValue::Text(text) => text.to_owned(),
+            KeywordValue::Flag => "true".to_owned(),
+            KeywordValue::Names(names) => names.join(", "),
+            KeywordValue::Needs(needs) => {
                 for (name, needs) in needs {
-                    say(keyword.name(), format!("{name} needs {}", needs.join(", ")));
+                    visit(keyword.name(), format!("{name} needs {}", needs.join(", ")));
                 }
                 continue;
             }
-            Value::Map(named) => {
+            KeywordValue::Map(named) => {
                 match keyword {
                     Keyword::DependentSchemas => {
                         named
                             .iter()
-                            .for_each(|(name, _)| say(keyword.name(), format!("when {name} is there")));
+                            .for_each(|(name, _)| visit(keyword.name(), format!("when {name} is present")));
                     }
                     Keyword::PatternProperties => {
-                        named.iter().for_each(|(pattern, _)| say(keyword.name(), pattern.clone()));
+                        named.iter().for_each(|(pattern, _)| visit(keyword.name(), pattern.clone()));
                     }
                     _ => {
                         let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
-                        say(keyword.name(), names.join(", "));
+                        visit(keyword.name(), names.join(", "));
                     }
                 }
                 continue;
             }
-            Value::Contains(contains) => {
+            KeywordValue::Contains(contains) => {
                 let least = contains.min.unwrap_or(1);
                 contains.max.map_or(format!("at least {least}"), |most| format!("{least} to {most}"))
             }
-            Value::List(_) if keyword == Keyword::AllOf => continue,
-            Value::List(ids) if keyword == Keyword::PrefixItems => format!("{} positions", ids.len()),
-            Value::List(ids) => count(ids.len()),
-            Value::Dynamic(_) => "depends on where it is reached from".to_owned(),
-            Value::Schema(_) => match keyword {
+            KeywordValue::List(_) if keyword == Keyword::AllOf => continue,
+            KeywordValue::List(ids) if keyword == Keyword::PrefixItems => format!("{} positions", ids.len()),
+            KeywordValue::List(ids) => count(ids.len()),
+            KeywordValue::Dynamic(_) => "depends on the context".to_owned(),
+            KeywordValue::Schema(_) => match keyword {
                 Keyword::Ref | Keyword::Then | Keyword::Else => continue,
                 Keyword::If => {
                     let parts = [("then", s.then.is_some()), ("else", s.otherwise.is_some())];
@@ -172,27 +200,27 @@ fn each(s: &Schema, say: &mut dyn FnMut(&'static str, String)) {
                     }
                     there.join(", ")
                 }
-                Keyword::PropertyNames => "names of members".to_owned(),
-                Keyword::AdditionalProperties => "undeclared members".to_owned(),
+                Keyword::PropertyNames => "property names".to_owned(),
+                Keyword::AdditionalProperties => "undeclared properties".to_owned(),
                 Keyword::Items => "elements".to_owned(),
-                Keyword::Not => "what is excluded".to_owned(),
-                _ => "what no other keyword looked at".to_owned(),
+                Keyword::Not => "the excluded schema".to_owned(),
+                _ => "values that no other keyword evaluated".to_owned(),
             },
         };
-        say(keyword.name(), words);
+        visit(keyword.name(), words);
     }
 }
 
-/// `null or string`
-pub(super) fn type_words(types: Types) -> String {
-    types.names().join(" or ")
+/// Formats `null or string`.
+pub(super) fn join_type_names(types: TypeSet) -> String {
+    types.type_names().join(" or ")
 }
 
-/// A value as short as a line allows.
-pub(super) fn clip(text: &str) -> String {
-    const LONGEST: usize = 72;
-    if text.chars().count() <= LONGEST {
+/// Truncates a value to one line.
+pub(super) fn truncate_value(text: &str) -> String {
+    const MAX_CHARS: usize = 72;
+    if text.chars().count() <= MAX_CHARS {
         return text.to_owned();
     }
-    text.chars().take(LONGEST - 1).chain(['…']).collect()
+    text.chars().take(MAX_CHARS - 1).chain(['…']).collect()
 }

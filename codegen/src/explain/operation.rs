@@ -1,63 +1,68 @@
-//! Operations and webhooks: their method, arguments, bodies, answers.
+//! Explains operations and webhooks: method, parameters, bodies and responses.
 
-use super::{Explainer, Explanation, Part, Rule, reason};
+use super::{ExplainedPart, ExplainedRule, Explainer, Explanation, reason};
 use crate::{
-    plan::{BodyType, Call, Case, Content, Payload, Side, Streamed},
+    conjunction::SchemaConjunction,
+    plan::{
+        BodyType, MediaTypePlan, OperationSide, PlannedCall, ResponseCase, ResponsePayload, StreamContent,
+    },
     schema::SchemaId,
-    together::Conj,
 };
 
 impl Explainer<'_> {
-    pub(super) fn operation(&self, side: Side, call: &Call<'_>) -> Explanation {
+    pub(super) fn explain_operation(&self, side: OperationSide, call: &PlannedCall<'_>) -> Explanation {
         let operation = call.operation;
         let named = |schema: Option<SchemaId>| {
-            schema.map_or("bytes".to_owned(), |id| reason::name(self.contract, self.contract.shapes.of(id)))
+            schema.map_or("bytes".to_owned(), |id| {
+                reason::type_name(self.contract, self.contract.shapes.type_of_schema(id))
+            })
         };
         let rules = |schema: Option<SchemaId>| {
             schema.map_or_else(Vec::new, |id| {
-                let ty = self.contract.shapes.of(id);
-                self.rules(&Conj::one(id), ty, &self.covered(ty))
+                let ty = self.contract.shapes.type_of_schema(id);
+                self.rules_at(&SchemaConjunction::from_schema(id), ty, &self.schemas_of_type(ty))
             })
         };
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<ExplainedPart> = Vec::new();
         for parameter in &operation.parameters {
             let row = call.parameters.iter().find(|row| std::ptr::eq(row.parameter, parameter));
             let field = row.and_then(|row| row.field.clone());
             let given = match (row, &field) {
-                (None, _) => ", which neither side sees",
-                (Some(row), None) if row.parameter.constant.is_some() => ", which is always the same",
-                (Some(_), None) => ", which the transport supplies",
+                (None, _) => ", used by neither client nor server",
+                (Some(row), None) if row.parameter.constant.is_some() => ", a constant",
+                (Some(_), None) => ", supplied by the transport",
                 (Some(_), Some(_)) => "",
             };
             let required = row.map_or(parameter.required, |row| row.row.required);
             let location = format!("{:?}", parameter.location).to_lowercase();
-            parts.push(Part {
+            parts.push(ExplainedPart {
                 wire: parameter.name.clone(),
                 name: field.unwrap_or_default(),
                 ty: named(parameter.schema),
-                presence: format!("{location} parameter, {}{given}", presence(required)),
+                presence: format!("{location} parameter, {}{given}", required_or_optional(required)),
                 description: parameter.description.clone(),
                 rules: rules(parameter.schema),
             });
         }
-        parts.extend(self.bodies(call, &rules));
-        parts.extend(self.answers(call));
+        parts.extend(self.body_parts(call, &rules));
+        parts.extend(self.response_parts(call));
         let text = [operation.summary.clone(), operation.description.clone()].into_iter().flatten();
         let text: Vec<String> = text.collect();
         let (word, sides) = match side {
-            Side::Paths => ("operation", "the client and of the server's trait"),
-            Side::Webhooks => ("webhook", "the sender and of the receiver's trait"),
+            OperationSide::Paths => ("operation", "the client and of the server trait"),
+            OperationSide::Webhooks => ("webhook", "the sender and of the receiver trait"),
         };
-        let unsendable = call.unsendable.as_ref().map(|why| format!("; no client can send it: {why}"));
+        let unsendable =
+            call.unsendable_reason.as_ref().map(|why| format!("; the client cannot send it: {why}"));
         let paged = call.pages.as_ref().map(|(_, pages)| {
-            format!("; page by page by `{}` and `{}`", pages.pages_method, pages.items_method)
+            format!("; paginated by `{}` and `{}`", pages.pages_method, pages.items_method)
         });
         Explanation {
-            title: format!("{word} {}: {}", operation.id, call.place()),
-            origins: vec![self.whereabouts(&operation.place)],
+            title: format!("{word} {}: {}", operation.id, call.describe_place()),
+            origins: vec![self.format_location(&operation.place)],
             description: (!text.is_empty()).then(|| text.join("\n")),
             form: format!(
-                "method `{}` of {sides}, and `{}` as a value{}{}",
+                "method `{}` of {sides}, call type `{}`{}{}",
                 call.method,
                 call.name,
                 paged.unwrap_or_default(),
@@ -70,80 +75,85 @@ impl Explainer<'_> {
 }
 
 impl Explainer<'_> {
-    /// What it is sent, as both sides have it; `rules` are those of a schema, which no one asks of text and bytes.
-    fn bodies(&self, call: &Call<'_>, rules: &dyn Fn(Option<SchemaId>) -> Vec<Rule>) -> Vec<Part> {
+    /// Returns a part for each media type of the request body; `rules` returns the rules of a schema and is
+    /// called only for bodies that are validated.
+    fn body_parts(
+        &self,
+        call: &PlannedCall<'_>,
+        rules: &dyn Fn(Option<SchemaId>) -> Vec<ExplainedRule>,
+    ) -> Vec<ExplainedPart> {
         let Some(body) = &call.body else { return Vec::new() };
-        let part = |(at, content): (usize, &Content<'_>)| {
+        let part = |(at, content): (usize, &MediaTypePlan<'_>)| {
             let streamed = call.streams.body.as_ref().filter(|own| own.content_index == at);
             let (ty, judged) = match streamed.map(|own| &own.content) {
-                Some(own @ Streamed::Items(item)) => (self.stream(own), item.schema),
-                Some(own) => (self.stream(own), None),
+                Some(own @ StreamContent::Items(item)) => (self.stream_type_name(own), item.schema),
+                Some(own) => (self.stream_type_name(own), None),
                 None => {
                     let ty = &body.variants[content.variant].ty;
-                    (self.body(ty), content.media.schema.filter(|_| content.format.is_judged()))
+                    (self.body_type_name(ty), content.media.schema.filter(|_| content.format.is_validated()))
                 }
             };
-            let presence = format!("body, {}", presence(body.body.required));
+            let presence = format!("body, {}", required_or_optional(body.body.required));
             let wire = content.media.name.clone();
-            Part { wire, ty, presence, rules: rules(judged), ..Part::default() }
+            ExplainedPart { wire, ty, presence, rules: rules(judged), ..ExplainedPart::default() }
         };
         body.contents.iter().enumerate().map(part).collect()
     }
 
-    fn body(&self, ty: &BodyType) -> String {
+    fn body_type_name(&self, ty: &BodyType) -> String {
         match ty {
-            BodyType::Value(ty) => reason::name(self.contract, ty),
+            BodyType::Value(ty) => reason::type_name(self.contract, ty),
             BodyType::Text => "String".to_owned(),
             BodyType::Bytes => "bytes".to_owned(),
             BodyType::Typed => "bytes of any media type in the range".to_owned(),
-            BodyType::Fields => "fields of a form".to_owned(),
+            BodyType::Fields => "form fields".to_owned(),
             BodyType::Form(name) => name.clone(),
         }
     }
 
-    /// What it answers, as both sides have it: successes, then refusals.
-    fn answers(&self, call: &Call<'_>) -> Vec<Part> {
-        let streamed = |case: &Case, media_type: &str| {
-            let own = call.streams.answer.as_ref();
+    /// Returns a part for each media type of each response, success responses first.
+    fn response_parts(&self, call: &PlannedCall<'_>) -> Vec<ExplainedPart> {
+        let streamed = |case: &ResponseCase, media_type: &str| {
+            let own = call.streams.response.as_ref();
             own.filter(|own| own.status == case.status && own.media_type == media_type)
         };
-        let mut parts: Vec<Part> = Vec::new();
-        for case in call.answers.cases.iter().chain(&call.refusals.cases) {
-            // Without a body there is no media type.
-            for media_type in case.names().filter(|name| !name.is_empty()) {
-                let presence = format!("answer {}", case.status.key());
-                // `default` may be a success and a refusal.
+        let mut parts: Vec<ExplainedPart> = Vec::new();
+        for case in call.responses.cases.iter().chain(&call.errors.cases) {
+            // A response without body has no media type.
+            for media_type in case.media_types().filter(|name| !name.is_empty()) {
+                let presence = format!("response {}", case.status.key());
+                // `default` may describe a success and an error.
                 if parts.iter().any(|part| part.presence == presence && part.wire == media_type) {
                     continue;
                 }
                 let ty = match streamed(case, media_type) {
-                    Some(own) => self.stream(&own.content),
-                    None => self.payload(&case.payload),
+                    Some(own) => self.stream_type_name(&own.content),
+                    None => self.payload_type_name(&case.payload),
                 };
                 let wire = media_type.to_owned();
-                parts.push(Part { wire, ty, presence, ..Part::default() });
+                parts.push(ExplainedPart { wire, ty, presence, ..ExplainedPart::default() });
             }
         }
         parts
     }
 
-    fn payload(&self, payload: &Payload) -> String {
+    fn payload_type_name(&self, payload: &ResponsePayload) -> String {
         match payload {
-            Payload::Json(ty) => reason::name(self.contract, ty),
-            Payload::Text => "String".to_owned(),
-            Payload::Bytes => "bytes".to_owned(),
-            Payload::Nothing => "nothing".to_owned(),
+            ResponsePayload::Json(ty) => reason::type_name(self.contract, ty),
+            ResponsePayload::Text => "String".to_owned(),
+            ResponsePayload::Bytes => "bytes".to_owned(),
+            ResponsePayload::Nothing => "no body".to_owned(),
         }
     }
 
-    fn stream(&self, streamed: &Streamed) -> String {
+    fn stream_type_name(&self, streamed: &StreamContent) -> String {
         match streamed {
-            Streamed::Pieces => "bytes as they come".to_owned(),
-            Streamed::Items(item) => format!("{}, one after another", reason::name(self.contract, &item.ty)),
+            StreamContent::Bytes => "byte stream".to_owned(),
+            StreamContent::Items(item) => format!("stream of {}", reason::type_name(self.contract, &item.ty)),
         }
     }
 }
 
-fn presence(required: bool) -> &'static str {
+fn required_or_optional(required: bool) -> &'static str {
     if required { "required" } else { "optional" }
 }

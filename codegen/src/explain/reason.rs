@@ -1,99 +1,107 @@
-//! Why a type looks the way it does, in words.
+//! Describes the form of a type and the reason for it.
 
-use contract_runtime::schema::Certainty;
+use contract_runtime::schema::TagCertainty;
 
-use super::constraint::type_words;
+use super::constraint::join_type_names;
 use crate::{
-    reading::Reading,
-    schema::Types,
-    shape::{self, Body, TypeDef, TypeRef},
-    together::{Conj, Facts},
+    analyzed_contract::AnalyzedContract,
+    conjunction::{SchemaConjunction, SchemaFacts},
+    schema::TypeSet,
+    shape::{self, TypeBody, TypeDef, TypeRef},
 };
 
-/// The form of a type and what in the schema decided it.
+/// Describes the form of a type and the part of the schema that determines it.
 #[must_use]
-pub fn form(contract: &Reading, def: &TypeDef) -> String {
-    let facts = Facts::of(&contract.graph, &def.conj, contract.options.implied_objects);
+pub fn type_form(contract: &AnalyzedContract, def: &TypeDef) -> String {
+    let facts = SchemaFacts::from_conjunction(&contract.graph, &def.conj, contract.options.implied_objects);
     match &def.body {
-        Body::Struct(body) => {
+        TypeBody::Struct(body) => {
             let conditional = body.fields.iter().filter(|f| f.conj.ids.is_empty()).count();
             let count = body.fields.len();
-            let mut text = format!("struct: an object with {count} declared member{}", plural(count));
-            if facts.holders.is_empty() && conditional == 0 {
+            let mut text = format!("struct: an object with {count} declared propert{}", plural_suffix(count));
+            if facts.open_unions.is_empty() && conditional == 0 {
                 text.push_str(match &body.additional {
-                    Some(_) => "; undeclared members have a type of their own",
-                    None => "; undeclared members are kept as they came",
+                    Some(_) => "; undeclared properties have a type of their own",
+                    None => "; undeclared properties are kept unchanged",
                 });
             } else {
                 text.push_str(
-                    ", those of all branches and conditions together; which of them go together is checked, since no tag tells the branches apart",
+                    ", the properties of all branches and conditions; validation checks their combination, since no tag distinguishes the branches",
                 );
             }
             text
         }
-        Body::Tagged(body) => {
+        TypeBody::Tagged(body) => {
             let (tag, count) = (&body.tag, body.variants.len());
             match body.certainty {
-                Certainty::Required => format!(
-                    "enum by tag `{tag}`: each of the {count} branches requires it with values of its own{}",
+                TagCertainty::Required => format!(
+                    "enum by tag `{tag}`: each of the {count} branches requires it with distinct values{}",
                     if body.open { "; objects with another tag are kept" } else { "" }
                 ),
-                Certainty::Present => format!(
-                    "enum by tag `{tag}`: each of the {count} branches has values of its own for it; objects with another tag, or none, are kept"
+                TagCertainty::Present => format!(
+                    "enum by tag `{tag}`: each of the {count} branches has distinct values for it; objects with another tag, or without it, are kept"
                 ),
-                Certainty::Meant if !contract.graph.schema(body.holder).family().is_empty() => format!(
-                    "enum by tag `{tag}`: the discriminator gives each of {count} schemas values of its own; objects that are not what it says are kept, and what is valid the base says alone"
-                ),
-                Certainty::Meant => format!(
-                    "enum by tag `{tag}`: the discriminator gives each of the {count} branches values of its own; objects that are not what it says are kept, and which branches a value is valid under is checked"
+                TagCertainty::Hint if !contract.graph.schema(body.holder).family_members().is_empty() => {
+                    format!(
+                        "enum by tag `{tag}`: the discriminator assigns distinct values to {count} schemas; objects that do not match their schema are kept, and only the base schema is validated"
+                    )
+                }
+                TagCertainty::Hint => format!(
+                    "enum by tag `{tag}`: the discriminator assigns distinct values to the {count} branches; objects that do not match their branch are kept, and validation checks which branches accept a value"
                 ),
             }
         }
-        Body::ByKind(variants) => {
-            let kinds: Vec<String> = variants.iter().map(|v| type_words(v.types)).collect();
+        TypeBody::ByKind(variants) => {
+            let kinds: Vec<String> = variants.iter().map(|v| join_type_names(v.types)).collect();
             format!("enum by JSON type: {}", kinds.join(", "))
         }
-        Body::Enum(list) if list.open => {
-            format!("enumeration of {}; a text that is not listed is kept", texts(list.values.len()))
+        TypeBody::Enum(list) if list.open => {
+            format!("enumeration of {}; an unlisted string is kept", count_strings(list.values.len()))
         }
-        Body::Enum(list) => {
-            format!("enumeration of {}; another text is refused when it is read", texts(list.values.len()))
+        TypeBody::Enum(list) => {
+            format!(
+                "enumeration of {}; an unlisted string is rejected when parsed",
+                count_strings(list.values.len())
+            )
         }
-        Body::Newtype(TypeRef::Json) => format!("JSON value because {}", json(contract, &def.conj)),
-        Body::Newtype(inner) => {
-            format!("newtype around `{}`: one value with a name and rules of its own", name(contract, inner))
+        TypeBody::Newtype(TypeRef::Json) => {
+            format!("JSON value because {}", json_reason(contract, &def.conj))
         }
-        Body::Pending => "undecided".to_owned(),
+        TypeBody::Newtype(inner) => {
+            format!("newtype around `{}`: a value with its own name and rules", type_name(contract, inner))
+        }
+        TypeBody::Pending => "undecided".to_owned(),
     }
 }
 
-fn texts(count: usize) -> String {
-    if count == 1 { "one text".to_owned() } else { format!("{count} texts") }
+fn count_strings(count: usize) -> String {
+    if count == 1 { "one string".to_owned() } else { format!("{count} strings") }
 }
 
-/// Why a place stays a JSON value.
+/// Returns the reason why a location has the type `Json`, as a clause that follows "because".
 #[must_use]
-pub fn json(contract: &Reading, conj: &Conj) -> &'static str {
-    let facts = Facts::of(&contract.graph, conj, contract.options.implied_objects);
-    if facts.dynamic {
-        "`$dynamicRef` means another schema wherever it is reached from"
+pub fn json_reason(contract: &AnalyzedContract, conj: &SchemaConjunction) -> &'static str {
+    let facts = SchemaFacts::from_conjunction(&contract.graph, conj, contract.options.implied_objects);
+    if facts.has_dynamic_reference {
+        "`$dynamicRef` resolves to a different schema in each context"
     } else if facts.types.is_empty() {
-        "no value is valid there"
-    } else if facts.types == Types::NULL {
-        "only `null` is valid there"
-    } else if facts.members.is_empty() || (facts.types == Types::ALL && facts.holders.is_empty()) {
-        "the schema takes any JSON type"
+        "no value is valid"
+    } else if facts.types == TypeSet::NULL {
+        "only `null` is valid"
+    } else if facts.unconditional.is_empty() || (facts.types == TypeSet::ALL && facts.open_unions.is_empty())
+    {
+        "the schema accepts any JSON type"
     } else {
-        "its branches differ and nothing in a value tells them apart"
+        "its branches differ and neither a tag nor the JSON type distinguishes them"
     }
 }
 
-/// A type as generated code writes it.
+/// Returns a type as generated code prints it.
 #[must_use]
-pub fn name(contract: &Reading, ty: &TypeRef) -> String {
-    shape::text(&contract.shapes, ty)
+pub fn type_name(contract: &AnalyzedContract, ty: &TypeRef) -> String {
+    shape::display_type(&contract.shapes, ty)
 }
 
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
+fn plural_suffix(count: usize) -> &'static str {
+    if count == 1 { "y" } else { "ies" }
 }

@@ -1,24 +1,28 @@
-//! Which structs get a builder.
+//! Selects the structs for which builders are generated.
 
 use std::collections::BTreeSet;
 
 use crate::{
-    api::Api,
-    config::Builders,
-    shape::{Body, Shapes, TypeId, TypeRef},
+    api::OpenApiDocument,
+    config::BuilderScope,
+    shape::{Shapes, TypeBody, TypeId, TypeRef},
 };
 
-/// The structs that the option asks for.
-pub(super) fn of(option: Builders, api: &Api, shapes: &Shapes) -> BTreeSet<TypeId> {
+/// Returns the structs that the option `builders` selects.
+pub(super) fn select_builder_types(
+    option: BuilderScope,
+    api: &OpenApiDocument,
+    shapes: &Shapes,
+) -> BTreeSet<TypeId> {
     let mut found = BTreeSet::new();
     match option {
-        Builders::None => {}
-        Builders::All => found.extend(shapes.ids()),
-        Builders::Requests => {
+        BuilderScope::None => {}
+        BuilderScope::All => found.extend(shapes.ids()),
+        BuilderScope::Requests => {
             for operation in &api.operations {
                 let bodies = operation.request_body.iter().flat_map(|b| &b.content);
                 for schema in bodies.filter_map(|m| m.schema) {
-                    reach(shapes, shapes.of(schema), &mut found);
+                    collect_reachable(shapes, shapes.type_of_schema(schema), &mut found);
                 }
             }
         }
@@ -26,27 +30,29 @@ pub(super) fn of(option: Builders, api: &Api, shapes: &Shapes) -> BTreeSet<TypeI
     found
 }
 
-fn reach(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
+fn collect_reachable(shapes: &Shapes, ty: &TypeRef, found: &mut BTreeSet<TypeId>) {
     match ty {
         TypeRef::Named(id) => {
             if !found.insert(*id) {
                 return;
             }
             match &shapes.get(*id).body {
-                Body::Struct(s) => {
-                    s.fields.iter().for_each(|f| reach(shapes, &f.ty, found));
-                    s.additional.iter().for_each(|t| reach(shapes, t, found));
+                TypeBody::Struct(s) => {
+                    s.fields.iter().for_each(|f| collect_reachable(shapes, &f.ty, found));
+                    s.additional.iter().for_each(|t| collect_reachable(shapes, t, found));
                 }
-                Body::Tagged(t) => t.variants.iter().for_each(|v| reach(shapes, &v.ty, found)),
-                Body::ByKind(v) => v.iter().for_each(|v| reach(shapes, &v.ty, found)),
-                Body::Newtype(inner) => reach(shapes, inner, found),
-                Body::Enum(_) | Body::Pending => {}
+                TypeBody::Tagged(t) => {
+                    t.variants.iter().for_each(|v| collect_reachable(shapes, &v.ty, found))
+                }
+                TypeBody::ByKind(v) => v.iter().for_each(|v| collect_reachable(shapes, &v.ty, found)),
+                TypeBody::Newtype(inner) => collect_reachable(shapes, inner, found),
+                TypeBody::Enum(_) | TypeBody::Pending => {}
             }
         }
         TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
-            reach(shapes, t, found)
+            collect_reachable(shapes, t, found)
         }
-        TypeRef::Tuple(inner) => inner.iter().for_each(|t| reach(shapes, t, found)),
+        TypeRef::Tuple(inner) => inner.iter().for_each(|t| collect_reachable(shapes, t, found)),
         _ => {}
     }
 }

@@ -1,51 +1,52 @@
-//! What is asked for in one direction alone, in types: a schema has one type for both, and what one that reaches
-//! it does not ask for is optional there.
+//! Relaxes properties that are `required` in one direction only (`readOnly`, `writeOnly`): a schema has one
+//! type for requests and responses, so that such a property is optional in this type.
 
 use std::collections::BTreeSet;
 
 use crate::{
-    api::{Api, MediaType, Operation},
+    api::{MediaType, OpenApiDocument, Operation},
     diagnostics::{Diagnostic, Diagnostics},
     directions::{
-        Direction::{self, Answer, Request},
-        OneWay, closure,
+        Direction::{self, Request, Response},
+        OneWayProperties, transitive_closure,
     },
-    schema::{Graph, SchemaId},
+    schema::{SchemaGraph, SchemaId},
     tree::SourceId,
 };
 
-/// A member that a schema asks for.
-type Asked = (SchemaId, String);
+/// A property that a schema requires: the schema and the name.
+type RequiredMember = (SchemaId, String);
 
-/// Takes out of `required` what a direction that reaches the schema is never sent, and says where the other one
-/// asks for it.
-pub(super) fn settle(
-    graph: &mut Graph,
-    api: &Api,
+/// Removes properties from `required` that are never sent in a direction in which the schema is used; reports
+/// those that the other direction requires.
+pub(super) fn relax_one_way_members(
+    graph: &mut SchemaGraph,
+    api: &OpenApiDocument,
     is_old: impl Fn(SourceId) -> bool,
     diagnostics: &mut Diagnostics,
 ) {
-    let one_way = OneWay::of(graph, is_old);
-    if one_way.wholes().next().is_none() {
+    let one_way = OneWayProperties::from_graph(graph, is_old);
+    if one_way.requirements_by_schema().next().is_none() {
         return;
     }
-    let (requests, answers) = (reached(graph, api, Request), reached(graph, api, Answer));
-    // What no operation reaches may go either way.
+    let (requests, answers) =
+        (reachable_schemas(graph, api, Request), reachable_schemas(graph, api, Response));
+    // A schema that no operation uses may be used in both directions.
     let goes = |id: SchemaId, direction| {
         let (own, other) = if direction == Request { (&requests, &answers) } else { (&answers, &requests) };
         own.contains(&id) || !other.contains(&id)
     };
     let is_reached = |id: &SchemaId| requests.contains(id) || answers.contains(id);
-    let (mut taken, mut lost) = (BTreeSet::<Asked>::new(), BTreeSet::<Asked>::new());
-    for (whole, asked) in one_way.wholes() {
-        // What is reached is judged where it is reached.
+    let (mut taken, mut lost) = (BTreeSet::<RequiredMember>::new(), BTreeSet::<RequiredMember>::new());
+    for (whole, requirements) in one_way.requirements_by_schema() {
+        // Requirements by unreached schemas count only for unreached schemas.
         let counts = |by: &SchemaId| is_reached(&whole) || !is_reached(by);
-        for asked in asked.iter().filter(|asked| counts(&asked.by)) {
-            let member = || (asked.by, asked.name.clone());
-            if goes(whole, asked.direction.other()) {
+        for requirement in requirements.iter().filter(|requirement| counts(&requirement.required_by)) {
+            let member = || (requirement.required_by, requirement.name.clone());
+            if goes(whole, requirement.direction.opposite()) {
                 taken.insert(member());
             }
-            if goes(whole, asked.direction) {
+            if goes(whole, requirement.direction) {
                 lost.insert(member());
             }
         }
@@ -55,46 +56,60 @@ pub(super) fn settle(
         schema.required.retain(|other| other != name);
         schema.one_way.push(name.clone());
     }
-    tell(graph, taken.intersection(&lost), diagnostics);
+    report_relaxed(graph, taken.intersection(&lost), diagnostics);
 }
 
-fn tell<'a>(graph: &Graph, lost: impl Iterator<Item = &'a Asked>, diagnostics: &mut Diagnostics) {
-    let lost: Vec<&Asked> = lost.collect();
+fn report_relaxed<'a>(
+    graph: &SchemaGraph,
+    lost: impl Iterator<Item = &'a RequiredMember>,
+    diagnostics: &mut Diagnostics,
+) {
+    let lost: Vec<&RequiredMember> = lost.collect();
     let Some((first, name)) = lost.first() else { return };
     let what = match lost.len() {
-        1 => format!("`{name}` is `required` of one direction alone (`readOnly`, `writeOnly`): it"),
+        1 => format!("`{name}` is `required` in one direction only (`readOnly`, `writeOnly`): it"),
         count => {
-            format!("{count} members are `required` of one direction alone (`readOnly`, `writeOnly`): each")
+            format!("{count} properties are `required` in one direction only (`readOnly`, `writeOnly`): each")
         }
     };
-    let message = format!("{what} is optional in both, which have one type");
-    let help = "write schemas of their own for requests and for answers to have it asked for (OpenAPI 3.0.3, 4.7.24.2)";
-    diagnostics.push(Diagnostic::note("one-way", message).at(graph.schema(*first).place.clone()).help(help));
+    let message = format!("{what} is optional in the type that both directions share");
+    let help =
+        "to make it required, use separate schemas for requests and responses (OpenAPI 3.0.3, 4.7.24.2)";
+    diagnostics
+        .push(Diagnostic::note("one-way", message).with_place(graph.schema(*first).place.clone()).help(help));
 }
 
-/// Everything that the operations send in a direction.
-fn reached(graph: &Graph, api: &Api, direction: Direction) -> BTreeSet<SchemaId> {
+/// Returns all schemas that the operations send in a direction.
+fn reachable_schemas(graph: &SchemaGraph, api: &OpenApiDocument, direction: Direction) -> BTreeSet<SchemaId> {
     let mut roots = Vec::new();
     for operation in &api.operations {
-        roots.extend(if direction == Request { sent(operation) } else { answered(operation) });
+        roots.extend(if direction == Request {
+            request_schemas(operation)
+        } else {
+            response_schemas(operation)
+        });
     }
-    // What the service sends of itself comes from whoever keeps it.
+    // Webhooks are sent by the service, so that the directions are reversed.
     for operation in &api.webhooks {
-        roots.extend(if direction == Request { answered(operation) } else { sent(operation) });
+        roots.extend(if direction == Request {
+            response_schemas(operation)
+        } else {
+            request_schemas(operation)
+        });
     }
-    closure(roots, |id, waiting| waiting.extend(graph.schema(id).children()))
+    transitive_closure(roots, |id, waiting| waiting.extend(graph.schema(id).child_schemas()))
 }
 
-fn sent(operation: &Operation) -> Vec<SchemaId> {
+fn request_schemas(operation: &Operation) -> Vec<SchemaId> {
     let bodies = operation.request_body.iter().flat_map(|body| &body.content);
     let parameters = operation.parameters.iter().filter_map(|parameter| parameter.schema);
-    parameters.chain(bodies.flat_map(MediaType::schemas)).collect()
+    parameters.chain(bodies.flat_map(MediaType::schema_ids)).collect()
 }
 
-fn answered(operation: &Operation) -> Vec<SchemaId> {
+fn response_schemas(operation: &Operation) -> Vec<SchemaId> {
     let headers = operation.responses.iter().flat_map(|response| &response.headers);
     let bodies = operation.responses.iter().flat_map(|response| &response.content);
-    headers.filter_map(|header| header.schema).chain(bodies.flat_map(MediaType::schemas)).collect()
+    headers.filter_map(|header| header.schema).chain(bodies.flat_map(MediaType::schema_ids)).collect()
 }
 
 #[cfg(test)]
@@ -103,8 +118,8 @@ mod tests {
 
     use crate::{generate::Project, load::Sources};
 
-    /// An API of a version with schemas, of which one is sent and one answered; its fields that may be left out,
-    /// sorted, and the notes.
+    /// Reads an API with two of these schemas, one in the request and one in the response; returns its
+    /// optional fields, sorted, and the number of notes.
     fn optional(version: &str, schemas: &str, sent: &str, answered: &str) -> (String, usize) {
         let content = |name: &str| {
             format!(
@@ -125,12 +140,12 @@ components: {{ schemas: {{ Plain: {{ type: object }}, {schemas} }} }}
             content(answered),
         );
         let sources = Sources::from_texts(&[("api.yaml", "", &document)]).unwrap();
-        let contract = Project::default().understand(sources).unwrap();
+        let contract = Project::default().analyze_sources(sources).unwrap();
         let notes = contract.diagnostics.iter().filter(|each| each.code == "one-way").count();
         let mut fields = Vec::new();
         for id in contract.shapes.ids() {
             let def = contract.shapes.get(id);
-            if let crate::shape::Body::Struct(body) = &def.body {
+            if let crate::shape::TypeBody::Struct(body) = &def.body {
                 let optional = body.fields.iter().filter(|field| !field.required);
                 fields.extend(optional.map(|field| format!("{}.{}", def.name, field.wire)));
             }
@@ -142,7 +157,7 @@ components: {{ schemas: {{ Plain: {{ type: object }}, {schemas} }} }}
     const USER: &str = "User: { type: object, required: [id, name, password], properties: {
         id: { type: integer, readOnly: true }, name: { type: string }, password: { type: string, writeOnly: true } } }";
 
-    /// OpenAPI 3.0.3, 4.7.24.2: what is asked for in one direction alone.
+    /// OpenAPI 3.0.3, 4.7.24.2: properties that are required in one direction only.
     #[test]
     fn each_direction_asks_for_what_it_is_sent() {
         let check = |sent: &str, answered: &str, expected: &str, notes: usize| {
@@ -169,18 +184,18 @@ components: {{ schemas: {{ Plain: {{ type: object }}, {schemas} }} }}
         let parts = format!("{id}{base}{sub}");
         assert_eq!(optional("3.0.3", &parts, "Sub", "Plain").0, "Sub.id");
         assert_eq!(optional("3.0.3", &parts, "Plain", "Sub").0, "");
-        // What no operation reaches says nothing of the parts that one does.
+        // Schemas that no operation uses do not affect those that are used.
         let base =
             "Base: { type: object, required: [id], properties: { id: { type: integer, readOnly: true } } }, ";
         let sub = "Sub: { allOf: [{ $ref: '#/components/schemas/Base' }] }";
         assert_eq!(optional("3.0.3", &format!("{base}{sub}"), "Plain", "Base").0, "");
         assert_eq!(optional("3.0.3", &format!("{base}{sub}"), "Sub", "Plain").0, "Base.id");
-        // Both words together say nothing.
+        // `readOnly` with `writeOnly` has no effect.
         let both = "Both: { type: object, required: [id], properties: { id: { type: integer, readOnly: true, writeOnly: true } } }";
         assert_eq!(optional("3.0.3", both, "Both", "Both").0, "");
     }
 
-    /// A callback goes out, and its answer comes back.
+    /// A callback is sent by the service, so that its request body is a response of the API.
     #[test]
     fn callbacks_go_the_other_way() {
         let document = format!(
@@ -200,7 +215,7 @@ components: {{ schemas: {{ {USER} }} }}
 "
         );
         let sources = Sources::from_texts(&[("api.yaml", "", &document)]).unwrap();
-        let contract = Project::default().understand(sources).unwrap();
+        let contract = Project::default().analyze_sources(sources).unwrap();
         let user = contract.graph.ids().find(|id| !contract.graph.schema(*id).one_way.is_empty()).unwrap();
         assert_eq!(contract.graph.schema(user).one_way, ["password"]);
     }

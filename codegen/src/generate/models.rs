@@ -1,61 +1,72 @@
-//! The modules of types, and of the tables that check them.
+//! Writes the modules of types, and of the tables that validate them.
 
-use super::lines;
+use super::doc_lines;
 use proc_macro2::TokenStream;
 
 use crate::{
     config::Config,
-    emit::{Emitter, Text},
-    formats::{Formats, Mapped},
-    render::{Module, Part},
+    emit::{ExtraStringEnum, ModelEmitter},
+    formats::{FormatTypes, MappedFormat},
+    render::{GeneratedModule, PackagePart},
     schema::SchemaId,
     tables::TableSet,
 };
 
-/// One for each area, with what the owner says of it.
-pub(super) fn areas(config: &Config, emitter: &Emitter<'_>) -> Vec<Module> {
-    let areas = emitter.areas().into_iter().map(|(name, tokens)| {
+/// Returns a module for each area, with the documentation from the configuration.
+pub(super) fn area_modules(config: &Config, emitter: &ModelEmitter<'_>) -> Vec<GeneratedModule> {
+    let areas = emitter.area_modules().into_iter().map(|(name, tokens)| {
         let area = config.areas.iter().find(|area| area.name == name);
         let doc = area.map_or("The types of the contract.", |area| &area.doc);
-        Module::new(name, lines(doc), &tokens)
+        GeneratedModule::new(name, doc_lines(doc), &tokens)
     });
     areas.collect()
 }
 
-/// What every output has beside them.
-pub(super) fn shared(emitter: &Emitter<'_>, tables: &TableSet<'_>) -> Vec<Module> {
-    let types = lines("Every type of the contract by its own name.");
-    let schemas = lines("The schemas as tables, for the validators.");
+/// Returns the modules `types` and `schemas`, which every output has.
+pub(super) fn shared_modules(emitter: &ModelEmitter<'_>, tables: &TableSet<'_>) -> Vec<GeneratedModule> {
+    let types = doc_lines("All types of the contract.");
+    let schemas = doc_lines("The schemas as tables for validation.");
     vec![
-        Module::new("types", types, &emitter.reexports()),
-        Module::new("schemas", schemas, &tables.tokens()).followed_by(tables.text()).hidden(),
+        GeneratedModule::new("types", types, &emitter.types_module()),
+        GeneratedModule::new("schemas", schemas, &tables.schemas_module())
+            .with_printed_items(tables.tables_source())
+            .with_hidden_docs(),
     ]
 }
 
-/// The types of formats, when there are any.
-pub(super) fn formats(formats: &Formats) -> Option<Module> {
+/// Returns the module with the types of formats; `None` if no format has a type.
+pub(super) fn format_module(formats: &FormatTypes) -> Option<GeneratedModule> {
     if formats.is_empty() {
         return None;
     }
-    let items: Vec<String> = formats.iter().map(Mapped::item).collect();
-    let doc = lines("The formats of the contract that are types.");
-    Some(Module::new("formats", doc, &TokenStream::new()).followed_by(items.join("\n")))
+    let items: Vec<String> = formats.iter().map(MappedFormat::macro_call).collect();
+    let doc = doc_lines("The types of formats in the contract.");
+    Some(GeneratedModule::new("formats", doc, &TokenStream::new()).with_printed_items(items.join("\n")))
 }
 
-/// The schemas of the types as `schemars` wants them, when there are any.
-pub(super) fn json_schemas(
-    emitter: &Emitter<'_>,
+/// Returns the module with JSON Schemas of the types for `schemars`; `None` if there are none.
+pub(super) fn json_schema_module(
+    emitter: &ModelEmitter<'_>,
     replaced: &[(SchemaId, String)],
-    texts: &[Text],
-) -> Option<Module> {
-    let doc = lines("The schemas of the types, for `schemars`.");
+    texts: &[ExtraStringEnum],
+) -> Option<GeneratedModule> {
+    let doc = doc_lines("The schemas of the types, for `schemars`.");
     let (tokens, text) = emitter.json_schemas(replaced, texts)?;
-    Some(Module::new("json_schemas", doc, &tokens).followed_by(text).behind(&[Part::Schemars]).hidden())
+    Some(
+        GeneratedModule::new("json_schemas", doc, &tokens)
+            .with_printed_items(text)
+            .with_gate(&[PackagePart::Schemars])
+            .with_hidden_docs(),
+    )
 }
 
-/// Strategies for values of the types, as `proptest` wants them, when there are any.
-pub(super) fn strategies(emitter: &Emitter<'_>) -> Option<Module> {
-    let doc = lines("Values of the types for tests of properties, by `proptest`.");
-    let (tokens, text) = emitter.strategies()?;
-    Some(Module::new("strategies", doc, &tokens).followed_by(text).behind(&[Part::Proptest]))
+/// Returns the module with `proptest` strategies for the types; `None` if there are none.
+pub(super) fn strategy_module(emitter: &ModelEmitter<'_>) -> Option<GeneratedModule> {
+    let doc = doc_lines("Strategies for property tests of the types, by `proptest`.");
+    let (tokens, text) = emitter.strategies_module()?;
+    Some(
+        GeneratedModule::new("strategies", doc, &tokens)
+            .with_printed_items(text)
+            .with_gate(&[PackagePart::Proptest]),
+    )
 }

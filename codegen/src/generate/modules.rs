@@ -1,4 +1,4 @@
-//! The modules of a run: each has its name to itself.
+//! The set of generated modules, with unique names.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +6,27 @@ use crate::{
     config::Config,
     diagnostics::{Diagnostic, Diagnostics},
     names,
-    render::Module,
+    render::GeneratedModule,
 };
 
-/// Modules by name in small letters, and what each was made for: where file names differ by their
-/// letters' case alone they are one file on some systems.
+/// Modules with their origin by lower-case name, since file names that differ only in case are the same file
+/// on some systems.
 #[derive(Debug, Default)]
-pub(super) struct Modules(BTreeMap<String, (Module, Source)>);
+pub(super) struct ModuleSet(BTreeMap<String, (GeneratedModule, ModuleOrigin)>);
 
-/// What a module was made for.
+/// The origin of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    /// The types of an area.
+pub(super) enum ModuleOrigin {
+    /// The types of a configured area.
     Area,
-    /// The rows of a registry table.
+    /// A registry table.
     Table,
-    /// Something that every output of its kind has.
+    /// A module that every output of its kind has.
     Generator,
 }
 
-impl Source {
-    const fn words(self) -> &'static str {
+impl ModuleOrigin {
+    const fn describe(self) -> &'static str {
         match self {
             Self::Area => "an area",
             Self::Table => "a table",
@@ -35,52 +35,60 @@ impl Source {
     }
 }
 
-impl Modules {
-    /// Adds modules; a second one of a name is an error, which leaves the first.
-    pub(super) fn add(
+impl ModuleSet {
+    /// Adds modules; reports a second module with the same name and keeps the first.
+    pub(super) fn insert_all(
         &mut self,
-        modules: Vec<Module>,
-        source: Source,
+        modules: Vec<GeneratedModule>,
+        source: ModuleOrigin,
         config: &Config,
         problems: &mut Diagnostics,
     ) {
         for module in modules {
-            self.add_one(module, source, config, problems);
+            self.insert(module, source, config, problems);
         }
     }
 
-    fn add_one(&mut self, module: Module, source: Source, config: &Config, problems: &mut Diagnostics) {
+    fn insert(
+        &mut self,
+        module: GeneratedModule,
+        source: ModuleOrigin,
+        config: &Config,
+        problems: &mut Diagnostics,
+    ) {
         let key = module.name.to_lowercase();
         if let Some((first, before)) = self.0.get(&key) {
             let called = match first.name == module.name {
                 true => format!("`{}`", first.name),
-                false => format!("`{}` and `{}`, which some systems take for one", first.name, module.name),
+                false => {
+                    format!("`{}` and `{}`, which are the same file on some systems", first.name, module.name)
+                }
             };
             let message = format!(
-                "two modules are called {called}: {} makes the one, {} the other",
-                before.words(),
-                source.words()
+                "two modules have the name {called}: one is from {}, the other from {}",
+                before.describe(),
+                source.describe()
             );
             let table =
                 config.tables.iter().find(|table| names::table_module(&table.name).to_lowercase() == key);
-            let place = table.and_then(|table| config.place("table.name", &table.name));
-            let area = |name: &String| config.place("area.name", name);
+            let place = table.and_then(|table| config.option_place("table.name", &table.name));
+            let area = |name: &String| config.option_place("area.name", name);
             let place = place.or_else(|| area(&module.name)).or_else(|| area(&first.name));
-            problems.push(Diagnostic::error("config", message).maybe_at(place).help(
-                "choose another name for the table or the area: a table's module is its name with an `s`",
+            problems.push(Diagnostic::error("config", message).with_optional_place(place).help(
+                "choose another name for the table or the area; the module of a table has the name of the table with an `s`",
             ));
             return;
         }
         self.0.insert(key, (module, source));
     }
 
-    /// How many there are.
+    /// Returns the number of modules.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// All of them, by name.
-    pub(super) fn into_modules(self) -> Vec<Module> {
+    /// Returns all modules, sorted by name.
+    pub(super) fn into_modules(self) -> Vec<GeneratedModule> {
         self.0.into_values().map(|(module, _)| module).collect()
     }
 }

@@ -1,115 +1,127 @@
-//! The modules of the operations of one side, each behind the features that use it.
+//! Writes the modules for the operations of one side, each behind the Cargo features that use it.
 
-use super::lines;
+use super::doc_lines;
 use crate::{
     calls,
-    client::client,
-    command_line::command_line,
+    client::client_module,
+    command_line::command_line_module,
     config::Config,
-    credentials::{are_asked, credentials, warn_of_clashes},
+    credentials::{credentials_module, uses_credentials, warn_of_conflicts},
     diagnostics::{Diagnostic, Diagnostics},
-    emit::Emitter,
+    emit::ModelEmitter,
     operations, package,
-    plan::{Plan, Plans, Side, check_pages, check_streams},
-    render::{Gate, Module, Part},
-    schema::Graph,
-    server::server,
+    plan::{ContractPlan, OperationSide, SidePlan, check_pages, check_streams},
+    render::{FeatureGate, GeneratedModule, PackagePart},
+    schema::SchemaGraph,
+    server::server_module,
 };
 
-/// Reports options about operations that find nothing in the contract, or what they cannot do.
-pub(super) fn idle(config: &Config, plans: &Plans<'_>, diagnostics: &mut Diagnostics) {
-    if config.client.credentials && !are_asked(&plans.paths) {
+/// Reports options about operations that have no effect, and conflicting credentials.
+pub(super) fn check_unused_options(config: &Config, plans: &ContractPlan<'_>, diagnostics: &mut Diagnostics) {
+    if config.client.credentials && !uses_credentials(&plans.paths) {
         diagnostics.push(
-            Diagnostic::warning("config", "`client.credentials` does nothing: no operation asks for credentials")
-                .maybe_at(config.place("client", "credentials"))
-                .help("what asks is a `security` with names of `securitySchemes`; remove the option where there is none"),
+            Diagnostic::warning("config", "`client.credentials` does nothing: no operation requires credentials")
+                .with_optional_place(config.option_place("client", "credentials"))
+                .help("operations require them by `security` with names from `securitySchemes`; remove the option if there is none"),
         );
     }
     if config.output.client && config.has_credentials() {
-        warn_of_clashes(&plans.paths, diagnostics);
+        warn_of_conflicts(&plans.paths, diagnostics);
     }
     let Some(streams) = &config.streams else { return };
     let named = !streams.downloads.is_empty() || !streams.uploads.is_empty();
     if !named && plans.iter().flat_map(|plan| &plan.calls).all(|call| call.streams.is_empty()) {
         diagnostics.push(
-            Diagnostic::warning("config", "`streams` does nothing: no operation answers or takes one item after another")
-                .maybe_at(config.place_of("streams"))
-                .help("items are those of `text/event-stream`, lines of JSON and JSON text sequences; name bytes in `downloads` and `uploads`, or remove the table"),
+            Diagnostic::warning("config", "`streams` does nothing: no operation has a streamed request or response")
+                .with_optional_place(config.table_place("streams"))
+                .help("streams are `text/event-stream`, JSON lines and JSON text sequences; list byte streams in `downloads` and `uploads`, or remove the table"),
         );
     }
 }
 
-/// The table of operations, what both halves share, and the halves that are asked for.
-pub(super) fn modules(
+/// Returns the table of operations, the shared modules, and the configured client and server modules.
+pub(super) fn operation_modules(
     config: &Config,
-    plan: &Plan<'_>,
-    graph: &Graph,
-    types: &Emitter<'_>,
+    plan: &SidePlan<'_>,
+    graph: &SchemaGraph,
+    types: &ModelEmitter<'_>,
     diagnostics: &mut Diagnostics,
-) -> Vec<Module> {
+) -> Vec<GeneratedModule> {
     let (output, side) = (&config.output, plan.side);
-    let both: Gate = match (output.client, output.server) {
-        (true, true) => &[Part::Client, Part::Server],
-        (true, false) => &[Part::Client],
-        (false, _) => &[Part::Server],
+    let both: FeatureGate = match (output.client, output.server) {
+        (true, true) => &[PackagePart::Client, PackagePart::Server],
+        (true, false) => &[PackagePart::Client],
+        (false, _) => &[PackagePart::Server],
     };
     let about = match side {
-        Side::Paths => "The operations of the contract.",
-        Side::Webhooks => "The webhooks and callbacks of the contract.",
+        OperationSide::Paths => "The operations of the contract.",
+        OperationSide::Webhooks => "The webhooks and callbacks of the contract.",
     };
-    if side == Side::Paths {
+    if side == OperationSide::Paths {
         check_streams(plan, config, graph, diagnostics);
         check_pages(plan, config, diagnostics);
     }
-    let table = operations::operations(plan, graph, types);
-    let mut out = vec![Module::new(side.table().0, lines(about), &table)];
-    if let Some(tokens) = operations::bodies(plan, graph, types) {
-        let about = lines("Request bodies of several media types, or of parts.");
-        out.push(Module::new(side.bodies(), about, &tokens).behind(both));
+    let table = operations::operations_module(plan, graph, types);
+    let mut out = vec![GeneratedModule::new(side.table_names().0, doc_lines(about), &table)];
+    if let Some(tokens) = operations::request_bodies_module(plan, graph, types) {
+        let about = doc_lines("Request bodies of several media types, or of parts.");
+        out.push(GeneratedModule::new(side.bodies_module(), about, &tokens).with_gate(both));
     }
-    if let Some(tokens) = calls::answers(plan, types) {
-        let about = lines("Answers and refusals of several types.");
-        out.push(Module::new(side.answers(), about, &tokens).behind(both));
+    if let Some(tokens) = calls::answers_module(plan, types) {
+        let about = doc_lines("Success and error responses with several types.");
+        out.push(GeneratedModule::new(side.answers_module(), about, &tokens).with_gate(both));
     }
-    let about = lines("What each operation is asked, in types that client and server share.");
+    let about = doc_lines("The requests of all operations, as types that client and server share.");
     let is_deprecated = calls::any_deprecated(plan);
-    // Those that name the fields.
-    let allowing = |mut module: Module| {
+    // Only modules that name deprecated fields allow them.
+    let allowing = |mut module: GeneratedModule| {
         if is_deprecated {
             module.allow_deprecated();
         }
         module
     };
-    let module = Module::new(side.calls(), about, &calls::calls(plan, graph, types));
-    out.push(allowing(module.behind(both)));
+    let module = GeneratedModule::new(side.calls_module(), about, &calls::calls_module(plan, graph, types));
+    out.push(allowing(module.with_gate(both)));
     if output.server {
         let (name, about) = match side {
-            Side::Paths => ("server", "The server interface: a trait, and the router that calls it."),
-            Side::Webhooks => {
-                ("webhook_server", "What receives webhooks: a trait, and the router that calls it.")
+            OperationSide::Paths => {
+                ("server", "The server interface: a trait to implement, and the router that calls it.")
             }
+            OperationSide::Webhooks => (
+                "webhook_server",
+                "The receiver of webhooks: a trait to implement, and the router that calls it.",
+            ),
         };
-        out.push(allowing(Module::new(name, lines(about), &server(plan, types)).behind(&[Part::Server])));
+        out.push(allowing(
+            GeneratedModule::new(name, doc_lines(about), &server_module(plan, types))
+                .with_gate(&[PackagePart::Server]),
+        ));
     }
     if output.client {
         let (name, about) = match side {
-            Side::Paths => ("client", "The client: one method for each operation."),
-            Side::Webhooks => ("webhook_client", "The sender of webhooks: one method for each."),
+            OperationSide::Paths => ("client", "The client: one method for each operation."),
+            OperationSide::Webhooks => ("webhook_client", "The sender of webhooks: one method for each."),
         };
-        let tokens = client(plan, graph, types, &config.client, diagnostics);
-        out.push(allowing(Module::new(name, lines(about), &tokens).behind(&[Part::Client])));
-        let wanted = config.has_credentials() && side == Side::Paths;
-        if let Some(tokens) = wanted.then(|| credentials(plan)).flatten() {
+        let tokens = client_module(plan, graph, types, &config.client, diagnostics);
+        out.push(allowing(
+            GeneratedModule::new(name, doc_lines(about), &tokens).with_gate(&[PackagePart::Client]),
+        ));
+        let wanted = config.has_credentials() && side == OperationSide::Paths;
+        if let Some(tokens) = wanted.then(|| credentials_module(plan)).flatten() {
             let about =
-                lines("Credentials: what operations ask a caller for, and a transport that shows it.");
-            let gate: Gate = if output.cli.is_some() { &[Part::Client, Part::Cli] } else { &[Part::Client] };
-            out.push(Module::new("credentials", about, &tokens).behind(gate));
+                doc_lines("Credentials that operations require, and a transport that adds them to requests.");
+            let gate: FeatureGate = if output.cli.is_some() {
+                &[PackagePart::Client, PackagePart::Cli]
+            } else {
+                &[PackagePart::Client]
+            };
+            out.push(GeneratedModule::new("credentials", about, &tokens).with_gate(gate));
         }
-        if let Some(asked) = output.cli.as_ref().filter(|_| side == Side::Paths) {
-            let package = package::of(config, &plan.api.title);
-            let tokens = command_line(plan, asked, &package);
-            let about = lines("The command line: a command for each operation.");
-            out.push(Module::new("cli", about, &tokens).behind(&[Part::Cli]));
+        if let Some(cli) = output.cli.as_ref().filter(|_| side == OperationSide::Paths) {
+            let package = package::package_name_for(config, &plan.api.title);
+            let tokens = command_line_module(plan, cli, &package);
+            let about = doc_lines("The command line: a command for each operation.");
+            out.push(GeneratedModule::new("cli", about, &tokens).with_gate(&[PackagePart::Cli]));
         }
     }
     out

@@ -1,5 +1,4 @@
-//! Options become ids: every selector is settled against the contract, and one that names nothing
-//! is an error.
+//! Resolves the selectors of the configuration to schema ids. A selector that matches nothing is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,22 +8,22 @@ use syn::{
     visit::{self, Visit},
 };
 
-use super::{Project, vendor};
+use super::{Project, vendor_extensions};
 use crate::{
-    api::Api,
+    api::OpenApiDocument,
     config::Config,
+    conjunction::{SchemaConjunction, SchemaFacts, discriminator, finite},
     diagnostics::{Diagnostic, Diagnostics},
-    formats::Formats,
+    formats::FormatTypes,
     names,
-    options::Options,
-    prune::{reach, seeds},
-    resolve::nullable::or_null,
-    schema::{Graph, SchemaId, Types},
-    shape::{Body, Defaults, Shapes, TypeDef, is_default},
-    together::{Conj, Facts, finite, meaning},
+    options::SchemaOptions,
+    prune::{operation_schemas, reachable_schemas},
+    resolve::nullable::accept_null,
+    schema::{SchemaGraph, SchemaId, TypeSet},
+    shape::{DefaultableTypes, Shapes, TypeBody, TypeDef, is_default_path},
 };
 
-/// Module names that generated code uses itself.
+/// Module names that are reserved for generated code.
 pub(crate) const RESERVED: &[&str] = &[
     "types",
     "schemas",
@@ -33,7 +32,7 @@ pub(crate) const RESERVED: &[&str] = &[
     "operations",
     "bodies",
     "calls",
-    "answers",
+    "responses",
     "cli",
     "client",
     "credentials",
@@ -41,7 +40,7 @@ pub(crate) const RESERVED: &[&str] = &[
     "webhooks",
     "webhook_bodies",
     "webhook_calls",
-    "webhook_answers",
+    "webhook_responses",
     "webhook_client",
     "webhook_server",
     "views",
@@ -52,19 +51,25 @@ pub(crate) const RESERVED: &[&str] = &[
 ];
 
 impl Project {
-    /// Settles every selector of the configuration; one that names nothing is an error.
-    pub(super) fn options(&self, graph: &Graph, api: &Api, diagnostics: &mut Diagnostics) -> Options {
+    /// Resolves every selector of the configuration; reports those that match nothing.
+    pub(super) fn resolve_options(
+        &self,
+        graph: &SchemaGraph,
+        api: &OpenApiDocument,
+        diagnostics: &mut Diagnostics,
+    ) -> SchemaOptions {
         let config = &self.config;
-        let mut options = Options::from_types(&config.types);
-        options.endless = finite::endless(graph, options.implied_objects, diagnostics);
+        let mut options = SchemaOptions::from_types(&config.types);
+        options.unconstructible = finite::find_infinite_schemas(graph, options.implied_objects, diagnostics);
         let problems = std::cell::RefCell::new(diagnostics);
-        let find =
-            |selector: &str, option: &str| find(config, graph, selector, option, &mut problems.borrow_mut());
+        let find = |selector: &str, option: &str| {
+            find_schemas(config, graph, selector, option, &mut problems.borrow_mut())
+        };
         for (selector, name) in &config.names {
             let mut found = find(selector, "names");
-            // What decides beside a `nullable` stands at the same place, and has no name.
+            // A schema split off from a `nullable` has the same location and needs no name.
             let mut places = BTreeSet::new();
-            found.retain(|id| places.insert(graph.location(*id)));
+            found.retain(|id| places.insert(graph.absolute_location(*id)));
             options.names.extend(found.into_iter().map(|id| (id, name.clone())));
         }
         for selector in &config.secrets {
@@ -76,13 +81,13 @@ impl Project {
         for selector in &config.closed {
             options.closed.extend(find(selector, "closed"));
         }
-        options.requests = requests(graph, api);
+        options.requests = request_only_schemas(graph, api);
         for (selector, path) in &config.replace {
             if !is_owned_type(path) {
                 problems.borrow_mut().push(
-                    Diagnostic::error("config", format!("`replace` holds what is no type of Rust: `{path}`"))
-                        .maybe_at(config.place("replace", selector))
-                        .help("write the path of a type that holds its value itself: `crate::Money`"),
+                    Diagnostic::error("config", format!("`replace` contains an invalid Rust type: `{path}`"))
+                        .with_optional_place(config.option_place("replace", selector))
+                        .help("write the path of a type without references, such as `crate::Money`"),
                 );
                 continue;
             }
@@ -91,10 +96,10 @@ impl Project {
         for selector in &config.types.unchecked {
             options.unchecked.extend(find(selector, "types.unchecked"));
         }
-        options.everywhere.extend(config.derives.get(EVERY).into_iter().flatten().cloned());
-        for (selector, paths) in config.derives.iter().filter(|(selector, _)| *selector != EVERY) {
+        options.common_derives.extend(config.derives.get(ALL_TYPES).into_iter().flatten().cloned());
+        for (selector, paths) in config.derives.iter().filter(|(selector, _)| *selector != ALL_TYPES) {
             for id in find(selector, "derives") {
-                options.attributes.entry(id).or_default().push(derive(paths));
+                options.attributes.entry(id).or_default().push(derive_attribute(paths));
             }
         }
         for (selector, attributes) in &config.attributes {
@@ -102,9 +107,14 @@ impl Project {
                 options.attributes.entry(id).or_default().extend(attributes.iter().cloned());
             }
         }
-        attributes(config, &mut problems.borrow_mut());
-        vendor::types(config, graph, &mut options.replace, &mut problems.borrow_mut());
-        options.formats = formats(config, graph, &mut problems.borrow_mut());
+        check_attributes(config, &mut problems.borrow_mut());
+        vendor_extensions::collect_rust_types(
+            config,
+            graph,
+            &mut options.replace,
+            &mut problems.borrow_mut(),
+        );
+        options.formats = resolve_formats(config, graph, &mut problems.borrow_mut());
         for view in &config.views {
             let found = view.types.iter().flat_map(|selector| find(selector, "view.types"));
             options.views.push(found.collect());
@@ -113,7 +123,7 @@ impl Project {
             for wanted in &area.schemas {
                 let found: Vec<SchemaId> = graph
                     .ids()
-                    .filter(|&id| names::stem(&graph.resource(graph.schema(id).resource).uri) == *wanted)
+                    .filter(|&id| names::file_stem(&graph.resource(graph.schema(id).resource).uri) == *wanted)
                     .collect();
                 let found = if found.is_empty() { find(wanted, "area.schemas") } else { found };
                 options.areas.extend(found.into_iter().map(|id| (id, area.name.clone())));
@@ -123,37 +133,37 @@ impl Project {
                     Diagnostic::error(
                         "config",
                         format!(
-                            "no area can be called `{}`: generated code has a module of that name",
+                            "`{}` is not a valid area name: generated code has a module with this name",
                             area.name
                         ),
                     )
-                    .maybe_at(config.place("area.name", &area.name))
+                    .with_optional_place(config.option_place("area.name", &area.name))
                     .help("choose another name"),
                 );
             }
         }
-        crate::plan::check_lists(config, api, &mut problems.borrow_mut());
+        crate::plan::check_operation_lists(config, api, &mut problems.borrow_mut());
         crate::plan::check_names(config, graph, api, &mut problems.borrow_mut());
-        tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
+        assign_tagged_areas(config, graph, api, &mut options, &mut problems.borrow_mut());
         options
     }
 }
 
-/// What stands for every type in `derives`.
-const EVERY: &str = "*";
+/// The key in `derives` that selects every type.
+const ALL_TYPES: &str = "*";
 
-/// Whether a text is a type that a field can hold, without a reference to what is held elsewhere.
+/// Returns true if the string is a Rust type that a field can own, without references.
 pub(super) fn is_owned_type(text: &str) -> bool {
     let Ok(ty) = syn::parse_str::<Type>(text) else { return false };
-    let mut unfit = Unfit(false);
+    let mut unfit = OwnedTypeCheck(false);
     unfit.visit_type(&ty);
     !unfit.0
 }
 
-/// Whether there is anything in a type that no field can hold.
-struct Unfit(bool);
+/// Visits a type; the field is true if the type contains a part that a field cannot own.
+struct OwnedTypeCheck(bool);
 
-impl Visit<'_> for Unfit {
+impl Visit<'_> for OwnedTypeCheck {
     fn visit_type(&mut self, ty: &Type) {
         match ty {
             Type::Path(_) | Type::Tuple(_) | Type::Array(_) | Type::Paren(_) => visit::visit_type(self, ty),
@@ -162,87 +172,99 @@ impl Visit<'_> for Unfit {
     }
 }
 
-fn derive(paths: &[String]) -> String {
+fn derive_attribute(paths: &[String]) -> String {
     format!("#[derive({})]", paths.join(", "))
 }
 
-/// Asked for by name, a `Default` of an enumeration is an error; asked for everywhere it is for the
-/// types that can have it, and an error where none can.
-fn defaults(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
+/// Checks derived `Default`: on a selected enum it is an error; for all types it applies to those that can
+/// have it and is an error if there is none.
+fn check_default_derives(
+    config: &Config,
+    graph: &SchemaGraph,
+    shapes: &Shapes,
+    diagnostics: &mut Diagnostics,
+) {
     const OPTION: &str = "derives";
     for (selector, path) in
         config.derives.iter().flat_map(|(selector, paths)| paths.iter().map(move |path| (selector, path)))
     {
-        if !is_default(path) {
+        if !is_default_path(path) {
             continue;
         }
-        if selector == EVERY {
-            let known = Defaults::of(shapes);
-            if !shapes.types.iter().any(|def| known.of_body(&def.body)) {
-                let message = format!("`{OPTION}` does nothing for `{path}`: no type can have it");
+        if selector == ALL_TYPES {
+            let known = DefaultableTypes::from_shapes(shapes);
+            if !shapes.types.iter().any(|def| known.has_default(&def.body)) {
+                let message = format!("`{OPTION}` does nothing for `{path}`: no type can derive it");
                 diagnostics.push(
                     Diagnostic::error("config", message)
-                        .maybe_at(config.place(OPTION, path))
-                        .help("structs and newtypes have it whose members all have; take it out"),
+                        .with_optional_place(config.option_place(OPTION, path))
+                        .help("structs and newtypes can derive it if all their fields have it; remove it"),
                 );
             }
             continue;
         }
-        let found = select(graph, selector);
-        let is_enum = |body: &Body| matches!(body, Body::Enum(_) | Body::Tagged(_) | Body::ByKind(_));
+        let found = select_schemas(graph, selector);
+        let is_enum =
+            |body: &TypeBody| matches!(body, TypeBody::Enum(_) | TypeBody::Tagged(_) | TypeBody::ByKind(_));
         let names = |def: &&TypeDef| def.schema.iter().chain(&def.conj.ids).any(|id| found.contains(id));
         if let Some(def) = shapes.types.iter().filter(|def| is_enum(&def.body)).find(names) {
-            let message = format!("`{OPTION}` asks for a `{path}` of `{}`, which is an enum", def.name);
+            let message = format!("`{OPTION}` cannot derive `{path}` for `{}`, which is an enum", def.name);
             let mut problem = Diagnostic::error("config", message)
-                .maybe_at(config.place(OPTION, selector))
-                .help("no value of an enum is the usual one; take it out, or write it beside the type");
+                .with_optional_place(config.option_place(OPTION, selector))
+                .help("an enum has no default variant; remove it, or implement the trait by hand");
             if let Some(schema) = def.schema {
-                problem = problem.label(graph.schema(schema).place.clone(), "this is what it names");
+                problem = problem.with_label(graph.schema(schema).place.clone(), "the selected schema");
             }
             diagnostics.push(problem);
         }
     }
 }
 
-/// Whether what `derives` and `attributes` hold is Rust.
-fn attributes(config: &Config, diagnostics: &mut Diagnostics) {
-    let derives =
-        config.derives.values().flatten().map(|path| ("derives", path, derive(std::slice::from_ref(path))));
+/// Checks that the values of `derives` and `check_attributes` are valid Rust.
+fn check_attributes(config: &Config, diagnostics: &mut Diagnostics) {
+    let derives = config
+        .derives
+        .values()
+        .flatten()
+        .map(|path| ("derives", path, derive_attribute(std::slice::from_ref(path))));
     let attributes = config.attributes.values().flatten().map(|text| ("attributes", text, text.clone()));
     for (option, text, attribute) in derives.chain(attributes) {
         let is_path = option != "derives" || syn::parse_str::<syn::Path>(text).is_ok();
         if !is_path
             || !matches!(Attribute::parse_outer.parse_str(&attribute), Ok(parsed) if parsed.len() == 1)
         {
-            let help =
-                if option == "derives" { "write a path: `serde::Deserialize`" } else { "write `#[…]`" };
+            let help = if option == "derives" {
+                "write a path, such as `serde::Deserialize`"
+            } else {
+                "write an attribute: `#[…]`"
+            };
             diagnostics.push(
-                Diagnostic::error("config", format!("`{option}` holds what is none of Rust: `{text}`"))
-                    .maybe_at(config.place(option, text))
+                Diagnostic::error("config", format!("`{option}` contains invalid Rust: `{text}`"))
+                    .with_optional_place(config.option_place(option, text))
                     .help(help),
             );
         }
     }
 }
 
-/// The types of formats; one that no text of the contract has is an error.
-fn formats(config: &Config, graph: &Graph, diagnostics: &mut Diagnostics) -> Formats {
+/// Resolves the types of formats; a format that no schema uses is an error.
+fn resolve_formats(config: &Config, graph: &SchemaGraph, diagnostics: &mut Diagnostics) -> FormatTypes {
     const OPTION: &str = "types.formats";
-    let (formats, unknown) = Formats::settle(&config.types.formats);
+    let (formats, unknown) = FormatTypes::from_options(&config.types.formats);
     for (format, help) in unknown {
         diagnostics.push(
             Diagnostic::error("config", format!("`{OPTION}` has no type for `{format}`"))
-                .maybe_at(config.place(OPTION, &format))
+                .with_optional_place(config.option_place(OPTION, &format))
                 .help(help),
         );
     }
     for mapped in formats.iter() {
-        if !graph.ids().any(|id| formats.of(graph.schema(id)) == Some(mapped)) {
+        if !graph.ids().any(|id| formats.for_schema(graph.schema(id)) == Some(mapped)) {
             let format = &mapped.format;
             let message = format!("`{OPTION}` does nothing for `{format}`: no schema has this format");
             diagnostics.push(
                 Diagnostic::error("config", message)
-                    .maybe_at(config.place(OPTION, format))
+                    .with_optional_place(config.option_place(OPTION, format))
                     .help("correct its name, or remove it"),
             );
         }
@@ -250,156 +272,174 @@ fn formats(config: &Config, graph: &Graph, diagnostics: &mut Diagnostics) -> For
     formats
 }
 
-/// The schemas of a selector; one that names none is an error.
-fn find(
+/// Returns the schemas that a selector matches; reports a selector that matches none.
+fn find_schemas(
     config: &Config,
-    graph: &Graph,
+    graph: &SchemaGraph,
     selector: &str,
     option: &str,
     diagnostics: &mut Diagnostics,
 ) -> Vec<SchemaId> {
-    let found = select(graph, selector);
+    let found = select_schemas(graph, selector);
     if found.is_empty() {
         diagnostics.push(
-            Diagnostic::error("config", format!("`{option}` names a schema that the contract does not have: `{selector}`"))
-                .maybe_at(config.place(option, selector))
+            Diagnostic::error("config", format!("`{option}` selects no schema of the contract: `{selector}`"))
+                .with_optional_place(config.option_place(option, selector))
                 .help("a selector is the end of a schema's location, such as `problem.schema.json#/properties/status`; remove the option if the schema is gone"),
         );
     }
     found
 }
 
-/// Notes in the graph which schemas are read the other way than `implied-objects` says; of one
-/// that reads the same either way, that is an error.
-pub(super) fn imply(config: &Config, graph: &mut Graph, diagnostics: &mut Diagnostics) {
+/// Marks schemas in the graph for which the opposite of `implied-objects` applies; reports those without
+/// effect.
+pub(super) fn apply_implied_otherwise(
+    config: &Config,
+    graph: &mut SchemaGraph,
+    diagnostics: &mut Diagnostics,
+) {
     const OPTION: &str = "types.implied-otherwise";
     for selector in &config.types.implied_otherwise {
         let usual = config.types.implied_objects;
-        let read = |graph: &Graph, id| Facts::of(graph, &Conj::one(id), usual).types;
-        let found = find(config, graph, selector, OPTION, diagnostics);
-        let before: Vec<Types> = found.iter().map(|id| read(graph, *id)).collect();
+        let read = |graph: &SchemaGraph, id| {
+            SchemaFacts::from_conjunction(graph, &SchemaConjunction::from_schema(id), usual).types
+        };
+        let found = find_schemas(config, graph, selector, OPTION, diagnostics);
+        let before: Vec<TypeSet> = found.iter().map(|id| read(graph, *id)).collect();
         found.iter().for_each(|id| graph.schemas[*id].implied_otherwise = true);
         if !found.is_empty() && found.iter().zip(before).all(|(id, before)| read(graph, *id) == before) {
             diagnostics.push(
                 Diagnostic::error("config", format!("`{OPTION}` does nothing for `{selector}`"))
-                    .maybe_at(config.place(OPTION, selector))
-                    .help("the schema has a `type`, or no keyword that speaks about one; remove the option"),
+                    .with_optional_place(config.option_place(OPTION, selector))
+                    .help("the schema has a `type`, or no keyword that implies one; remove the option"),
             );
         }
     }
 }
 
-/// Notes in the graph which bases become enums of their children.
-pub(super) fn families(config: &Config, graph: &mut Graph, diagnostics: &mut Diagnostics) {
+/// Records in the graph which base schemas become enums of their children.
+pub(super) fn apply_families(config: &Config, graph: &mut SchemaGraph, diagnostics: &mut Diagnostics) {
     if config.types.families.is_empty() {
         return;
     }
     let named = config.types.families.iter();
     let named: BTreeSet<SchemaId> =
-        named.flat_map(|selector| find(config, graph, selector, FAMILIES, diagnostics)).collect();
-    for (base, children) in meaning::families(graph).into_iter().filter(|(base, _)| named.contains(base)) {
+        named.flat_map(|selector| find_schemas(config, graph, selector, FAMILIES, diagnostics)).collect();
+    for (base, children) in
+        discriminator::find_families(graph).into_iter().filter(|(base, _)| named.contains(base))
+    {
         graph.schemas[base].discriminator.iter_mut().for_each(|it| it.family.clone_from(&children));
     }
 }
 
 const FAMILIES: &str = "types.families";
 
-/// Makes the schemas accept `null` of which the owner says that they do; where the contract says so
-/// already, that is an error.
-pub(super) fn allow_null(config: &Config, graph: &mut Graph, diagnostics: &mut Diagnostics) {
+/// Makes the schemas of the option `nullable` accept `null`; reports those that already do.
+pub(super) fn allow_null(config: &Config, graph: &mut SchemaGraph, diagnostics: &mut Diagnostics) {
     let mut all = BTreeSet::new();
     for selector in &config.nullable {
-        let found = find(config, graph, selector, "nullable", diagnostics);
-        let refuses = |id: &SchemaId| !Facts::stated(graph, &Conj::one(*id)).contains(Types::NULL);
+        let found = find_schemas(config, graph, selector, "nullable", diagnostics);
+        let refuses = |id: &SchemaId| {
+            !SchemaFacts::stated_types(graph, &SchemaConjunction::from_schema(*id)).contains(TypeSet::NULL)
+        };
         let refusing: Vec<SchemaId> = found.iter().copied().filter(refuses).collect();
         if refusing.is_empty()
             && let Some(first) = found.first()
         {
             diagnostics.push(
                 Diagnostic::error("config", format!("`nullable` does nothing for `{selector}`"))
-                    .maybe_at(config.place("nullable", selector))
-                    .label(graph.schema(*first).place.clone(), "this is what it names")
-                    .help("it accepts `null` already; remove the option"),
+                    .with_optional_place(config.option_place("nullable", selector))
+                    .with_label(graph.schema(*first).place.clone(), "the selected schema")
+                    .help("the schema already accepts `null`; remove the option"),
             );
         }
         all.extend(refusing);
     }
     all.extend(graph.ids().filter(|id| {
-        vendor::is_nullable(graph.schema(*id)) && !Facts::stated(graph, &Conj::one(*id)).contains(Types::NULL)
+        vendor_extensions::is_nullable(graph.schema(*id))
+            && !SchemaFacts::stated_types(graph, &SchemaConjunction::from_schema(*id)).contains(TypeSet::NULL)
     }));
     for id in all {
         let place = graph.schema(id).place.clone();
-        or_null(graph, id, &place);
+        accept_null(graph, id, &place);
     }
 }
 
-/// The schemas that requests hold and nothing else: no answer, no webhook, and no document by
-/// itself.
-fn requests(graph: &Graph, api: &Api) -> BTreeSet<SchemaId> {
-    let mut asked = Vec::new();
+/// Returns the schemas that only requests use: no response, no webhook and no standalone document.
+fn request_only_schemas(graph: &SchemaGraph, api: &OpenApiDocument) -> BTreeSet<SchemaId> {
+    let mut requested = Vec::new();
     let mut others = Vec::new();
     for operation in &api.operations {
-        asked.extend(operation.parameters.iter().filter_map(|p| p.schema));
-        asked.extend(operation.request_body.iter().flat_map(|b| &b.content).flat_map(|m| m.schemas()));
+        requested.extend(operation.parameters.iter().filter_map(|p| p.schema));
+        requested.extend(operation.request_body.iter().flat_map(|b| &b.content).flat_map(|m| m.schema_ids()));
         for response in &operation.responses {
-            others.extend(response.content.iter().flat_map(|m| m.schemas()));
+            others.extend(response.content.iter().flat_map(|m| m.schema_ids()));
             others.extend(response.headers.iter().filter_map(|h| h.schema));
         }
     }
-    others.extend(seeds(graph, api.webhooks.iter()));
-    let others = reach(graph, others);
-    reach(graph, asked).into_iter().filter(|id| !others.contains(id)).collect()
+    others.extend(operation_schemas(graph, api.webhooks.iter()));
+    let others = reachable_schemas(graph, others);
+    reachable_schemas(graph, requested).into_iter().filter(|id| !others.contains(id)).collect()
 }
 
-/// Every selector of `derives` that names no type, and of `attributes` that names no field either, is
-/// an error.
-fn dressed(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
+/// Reports selectors of `derives` that match no type, and selectors of `check_attributes` that match no type
+/// or field.
+fn check_attribute_targets(
+    config: &Config,
+    graph: &SchemaGraph,
+    shapes: &Shapes,
+    diagnostics: &mut Diagnostics,
+) {
     let mut types: BTreeSet<SchemaId> = BTreeSet::new();
     let mut fields: BTreeSet<SchemaId> = BTreeSet::new();
     for def in &shapes.types {
         types.extend(def.schema.iter().chain(&def.conj.ids));
-        if let Body::Struct(body) = &def.body {
-            fields
-                .extend(body.fields.iter().filter(|field| !field.omitted).filter_map(|field| field.describe));
+        if let TypeBody::Struct(body) = &def.body {
+            fields.extend(
+                body.fields.iter().filter(|field| !field.omitted).filter_map(|field| field.described_by),
+            );
         }
     }
-    let derives = config.derives.keys().filter(|selector| *selector != EVERY);
+    let derives = config.derives.keys().filter(|selector| *selector != ALL_TYPES);
     let derives = derives.map(|selector| ("derives", selector));
     for (option, selector) in derives.chain(config.attributes.keys().map(|selector| ("attributes", selector)))
     {
-        let found = select(graph, selector);
+        let found = select_schemas(graph, selector);
         let is_met = |id: &SchemaId| types.contains(id) || (option == "attributes" && fields.contains(id));
         if let Some(first) = found.first()
             && !found.iter().any(is_met)
         {
             diagnostics.push(
                 Diagnostic::error("config", format!("`{option}` does nothing for `{selector}`"))
-                    .maybe_at(config.place(option, selector))
-                    .label(graph.schema(*first).place.clone(), "this is what it names")
-                    .help("no type is made of it, and no field; remove the option"),
+                    .with_optional_place(config.option_place(option, selector))
+                    .with_label(graph.schema(*first).place.clone(), "the selected schema")
+                    .help("it becomes neither a type nor a field; remove the option"),
             );
         }
     }
 }
 
-/// Every selector of `open`, `closed` and `families` that changes no type is an error.
-pub(super) fn idle(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics: &mut Diagnostics) {
-    dressed(config, graph, shapes, diagnostics);
-    defaults(config, graph, shapes, diagnostics);
-    let decided = &shapes.decided;
-    let open = config.open.iter().map(|selector| {
-        (selector, "open", "answers hold it: unknown values are kept there without being asked for")
-    });
+/// Reports selectors of `derives`, `check_attributes`, `open`, `closed` and `apply_families` that have no
+/// effect.
+pub(super) fn check_unused_options(
+    config: &Config,
+    graph: &SchemaGraph,
+    shapes: &Shapes,
+    diagnostics: &mut Diagnostics,
+) {
+    check_attribute_targets(config, graph, shapes, diagnostics);
+    check_default_derives(config, graph, shapes, diagnostics);
+    let decided = &shapes.used_overrides;
+    let open = config
+        .open
+        .iter()
+        .map(|selector| (selector, "open", "responses use it, so that unknown values are kept by default"));
     let closed = config.closed.iter().map(|selector| {
-        (
-            selector,
-            "closed",
-            "requests alone hold it: unknown values are refused there without being asked for",
-        )
+        (selector, "closed", "only requests use it, so that unknown values are rejected by default")
     });
     let enumerated = |already: &str| {
         format!(
-            "it is no string enumeration and no union whose branches all require the tag, or {already}; remove the option"
+            "it is neither a string enumeration nor a union whose branches all require the tag, or {already}; remove the option"
         )
     };
     let lists = open.chain(closed).map(|(selector, option, already)| (selector, option, enumerated(already)));
@@ -408,28 +448,28 @@ pub(super) fn idle(config: &Config, graph: &Graph, shapes: &Shapes, diagnostics:
         (selector, FAMILIES, help.to_owned())
     });
     for (selector, option, help) in lists.chain(families) {
-        let found = select(graph, selector);
-        // Nothing of a selector is left where another part of the contract was asked for.
+        let found = select_schemas(graph, selector);
+        // The selection of operations may have removed all schemas of a selector.
         let Some(first) = found.first() else { continue };
         if found.iter().any(|id| decided.contains(id)) {
             continue;
         }
         diagnostics.push(
             Diagnostic::error("config", format!("`{option}` does nothing for `{selector}`"))
-                .maybe_at(config.place(option, selector))
-                .label(graph.schema(*first).place.clone(), "this is what it names")
+                .with_optional_place(config.option_place(option, selector))
+                .with_label(graph.schema(*first).place.clone(), "the selected schema")
                 .help(help),
         );
     }
 }
 
-/// Puts what the operations of an area's tags reach into it, unless an area names it already or
-/// another area's operations reach it too.
-fn tagged_areas(
+/// Assigns schemas to areas by tag: those that the area's operations use, unless an area names them
+/// explicitly or operations of another area use them, too.
+fn assign_tagged_areas(
     config: &Config,
-    graph: &Graph,
-    api: &Api,
-    options: &mut Options,
+    graph: &SchemaGraph,
+    api: &OpenApiDocument,
+    options: &mut SchemaOptions,
     problems: &mut Diagnostics,
 ) {
     let mut reached: Vec<(&str, BTreeSet<SchemaId>)> = Vec::new();
@@ -439,15 +479,15 @@ fn tagged_areas(
                 problems.push(
                     Diagnostic::error(
                         "config",
-                        format!("`area.tags` names a tag that no operation has: `{tag}`"),
+                        format!("`area.tags` contains a tag that no operation has: `{tag}`"),
                     )
-                    .maybe_at(config.place("area.tags", tag))
+                    .with_optional_place(config.option_place("area.tags", tag))
                     .help("remove the tag from the area, or the area itself"),
                 );
             }
         }
         let operations = api.operations.iter().filter(|o| o.tags.iter().any(|tag| area.tags.contains(tag)));
-        reached.push((&area.name, reach(graph, seeds(graph, operations))));
+        reached.push((&area.name, reachable_schemas(graph, operation_schemas(graph, operations))));
     }
     let mut counts: BTreeMap<SchemaId, usize> = BTreeMap::new();
     reached.iter().flat_map(|(_, ids)| ids).for_each(|id| *counts.entry(*id).or_default() += 1);
@@ -458,9 +498,9 @@ fn tagged_areas(
     }
 }
 
-/// The schemas whose location ends with a selector.
+/// Returns the schemas whose location ends with the selector.
 #[must_use]
-pub fn select(graph: &Graph, selector: &str) -> Vec<SchemaId> {
+pub fn select_schemas(graph: &SchemaGraph, selector: &str) -> Vec<SchemaId> {
     let whole = |location: &str| {
         location.strip_suffix(selector).is_some_and(|before| {
             before.is_empty() || before.ends_with(['/', '#']) || selector.starts_with('#')
@@ -469,32 +509,32 @@ pub fn select(graph: &Graph, selector: &str) -> Vec<SchemaId> {
     graph
         .ids()
         .filter(|&id| {
-            let location = graph.location(id);
+            let location = graph.absolute_location(id);
             whole(&location) || whole(location.trim_end_matches('#'))
         })
         .collect()
 }
 
-/// A selector that names this schema and no other.
+/// Returns the shortest selector that matches only this schema.
 #[must_use]
-pub fn selector(graph: &Graph, id: SchemaId) -> String {
-    let location = graph.location(id);
+pub fn shortest_selector(graph: &SchemaGraph, id: SchemaId) -> String {
+    let location = graph.absolute_location(id);
     let (uri, pointer) = location.split_once('#').unwrap_or((&location, ""));
     let short = format!("#{pointer}");
-    if !pointer.is_empty() && select(graph, &short) == [id] {
+    if !pointer.is_empty() && select_schemas(graph, &short) == [id] {
         return short;
     }
     let file = uri.rsplit('/').next().unwrap_or(uri);
     let longer = if pointer.is_empty() { file.to_owned() } else { format!("{file}#{pointer}") };
-    if select(graph, &longer) == [id] { longer } else { location }
+    if select_schemas(graph, &longer) == [id] { longer } else { location }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Body;
+    use super::TypeBody;
     use crate::{
         config::Config,
-        generate::{Project, Reading},
+        generate::{AnalyzedContract, Project},
         load::Sources,
     };
 
@@ -528,18 +568,18 @@ components:
     Whole: { allOf: [{ $ref: '#/components/schemas/Base' }], properties: { b: { type: string } } }
 ";
 
-    fn read(options: &str) -> Result<Reading, String> {
+    fn read(options: &str) -> Result<AnalyzedContract, String> {
         let config: Config = toml::from_str(options).unwrap();
         let project = Project { config, ..Project::default() };
         let sources = Sources::from_texts(&[("api.yaml", "", API)]).unwrap();
-        project.understand(sources).map_err(|problems| problems.render(false))
+        project.analyze_sources(sources).map_err(|problems| problems.render(false))
     }
 
-    /// Each enumeration, and whether it keeps what it does not know.
+    /// Returns each enumeration, and whether it keeps unknown values.
     fn enumerations(options: &str) -> Vec<(String, bool)> {
         let contract = read(options).unwrap_or_else(|e| panic!("{e}"));
         let all = contract.shapes.types.iter().filter_map(|def| match &def.body {
-            Body::Enum(list) => Some((def.name.clone(), list.open)),
+            TypeBody::Enum(list) => Some((def.name.clone(), list.open)),
             _ => None,
         });
         let mut all: Vec<(String, bool)> = all.collect();
@@ -547,7 +587,7 @@ components:
         all
     }
 
-    /// CON-12: what an answer can hold keeps what it does not know, whoever else holds it.
+    /// CON-12: an enumeration that a response can contain keeps unknown values, even if requests use it, too.
     #[test]
     fn answers_keep_what_they_do_not_know() {
         let expect = |via: bool, kind: bool| {
@@ -591,35 +631,35 @@ components:
         }
     }
 
-    /// Headers are the same however they are written, and members those of refusals.
+    /// Header names are case-insensitive; shown members are those of error responses.
     #[test]
     fn headers_and_members_that_are_there_are_named() {
         let options = "operations.idempotency-header = 'idempotency-key'\noperations.hidden-headers = ['x-trace', 'x-left']\nclient.transport-headers = ['x-TRACE']\nclient.shown = ['code', 'inner']";
         read(options).unwrap_or_else(|e| panic!("{e}"));
-        // What may have any member may have this one.
+        // A schema that allows any property may contain this one.
         let config: Config = toml::from_str("client.shown = ['code']").unwrap();
         let free = "{openapi: 3.1.0, info: {title: '', version: ''}, paths: {/a: {get: {responses: {default: {description: '', content: {application/json: {}}}}}}}}";
         let sources = Sources::from_texts(&[("free.yaml", "", free)]).unwrap();
         let project = Project { config, ..Project::default() };
-        project.understand(sources).unwrap_or_else(|e| panic!("{e}"));
+        project.analyze_sources(sources).unwrap_or_else(|e| panic!("{e}"));
     }
 
-    /// `Default` of every type is for those that can have it.
+    /// `Default` for all types applies to those that can have it.
     #[test]
     fn an_enumeration_has_no_default() {
         read("derives = { '*' = ['Default'] }").unwrap_or_else(|e| panic!("{e}"));
         let error =
             read("derives = { '#/components/schemas/Kind' = ['std::default::Default'] }").unwrap_err();
-        assert!(error.contains("of `KindValue`"), "{error}");
+        assert!(error.contains("`KindValue`, which is an enum"), "{error}");
         let config: Config = toml::from_str("derives = { '*' = ['Default'] }").unwrap();
         let sources = Sources::from_texts(&[("a.schema.json", "", r#"{"enum": ["a", "b"]}"#)]).unwrap();
-        let problems = Project { config, ..Project::default() }.understand(sources).unwrap_err();
+        let problems = Project { config, ..Project::default() }.analyze_sources(sources).unwrap_err();
         let error = problems.render(false);
         assert!(error.contains("does nothing for `Default`"), "{error}");
     }
 
     #[test]
-    fn what_is_none_of_rust_is_refused() {
+    fn invalid_rust_is_refused() {
         for options in [
             "attributes = { '#/components/schemas/Ship' = ['Default'] }",
             "derives = { '*' = ['a b'] }",
@@ -627,7 +667,7 @@ components:
         ] {
             let error = read(options).unwrap_err();
             assert!(
-                error.contains("none of Rust") || error.contains("has no type for"),
+                error.contains("contains invalid Rust") || error.contains("has no type for"),
                 "{options}: {error}"
             );
         }
@@ -645,7 +685,7 @@ components:
             "dyn Kind",
         ] {
             let error = replaced(path).unwrap_err();
-            assert!(error.contains("`replace` holds what is no type of Rust"), "{path}: {error}");
+            assert!(error.contains("`replace` contains an invalid Rust type"), "{path}: {error}");
         }
         for path in ["crate::Money", "::money::Money<'static, [u8; 4]>", "std::boxed::Box<(u8, crate::Kind)>"]
         {
@@ -653,21 +693,21 @@ components:
         }
     }
 
-    /// A wire value may be called as the variant for all others is, in closed enumerations too.
+    /// A value may have the name of the variant for unknown values, in closed enumerations, too.
     #[test]
     fn the_variant_for_all_others_has_its_name_for_itself() {
         let contract = read("").unwrap();
         let via = contract.shapes.types.iter().find(|def| def.name == "NewVia").unwrap();
-        let Body::Enum(list) = &via.body else { panic!("{via:?}") };
+        let TypeBody::Enum(list) = &via.body else { panic!("{via:?}") };
         assert_eq!(
             list.values.iter().map(|(_, name, _)| name.as_str()).collect::<Vec<_>>(),
             ["Web", "UnknownValue"]
         );
     }
 
-    /// A base that stands in an `allOf` alone is a part of other types and none itself.
+    /// A base schema that is used only in `allOf` does not become a type of its own.
     #[test]
-    fn what_is_taken_in_alone_is_no_type() {
+    fn a_base_used_only_in_all_of_is_no_type() {
         let contract = read("").unwrap();
         let names: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
         assert!(names.contains(&"Whole") && !names.contains(&"Base"), "{names:?}");

@@ -1,41 +1,42 @@
-//! The modules of registry tables, whose rows stand in files of their own.
+//! Writes the modules of registry tables, which read their rows from separate files.
 
 use std::collections::BTreeSet;
 
-use super::{Project, lines};
+use super::{Project, doc_lines};
 use crate::{
-    api::Api,
-    config::{Config, Table},
+    api::OpenApiDocument,
+    config::{Config, TableConfig},
     diagnostics::Diagnostics,
-    emit::Text,
+    emit::ExtraStringEnum,
     load::Sources,
     names::table_module,
-    options::Options,
-    plan::{SCOPE, scopes},
-    registry::registry,
-    render::Module,
+    options::SchemaOptions,
+    plan::{SCOPE, collect_scopes},
+    registry::write_registry,
+    render::GeneratedModule,
     schema::SchemaId,
     tree::SourceId,
 };
 
-/// One for each table; its file joins the sources, so that diagnostics show it.
-pub(super) fn modules(
+/// Returns a module for each table. The table files are added to the sources, so that diagnostics can show
+/// them.
+pub(super) fn registry_modules(
     project: &Project,
-    api: &Api,
+    api: &OpenApiDocument,
     sources: &mut Sources,
     diagnostics: &mut Diagnostics,
-) -> Vec<Module> {
+) -> Vec<GeneratedModule> {
     let tables = project.config.tables.iter();
-    tables.filter_map(|table| module(project, table, api, sources, diagnostics)).collect()
+    tables.filter_map(|table| registry_module(project, table, api, sources, diagnostics)).collect()
 }
 
-fn module(
+fn registry_module(
     project: &Project,
-    table: &Table,
-    api: &Api,
+    table: &TableConfig,
+    api: &OpenApiDocument,
     sources: &mut Sources,
     diagnostics: &mut Diagnostics,
-) -> Option<Module> {
+) -> Option<GeneratedModule> {
     let path = project.base.join(&table.file);
     let read = match Sources::from_files(std::slice::from_ref(&path), &[]) {
         Ok(read) => read,
@@ -51,39 +52,47 @@ fn module(
         sources.sources.len() - 1
     });
     let id = SourceId(u32::try_from(index).ok()?);
-    // The operations' scopes are this table's.
-    let needed = if table.name == SCOPE { scopes(api) } else { Vec::new() };
+    // The table of scopes must contain all scopes of the operations.
+    let needed = if table.name == SCOPE { collect_scopes(api) } else { Vec::new() };
     let needed: Vec<&str> = needed.iter().map(|(scope, _)| scope.as_str()).collect();
-    let tokens = registry(table, id, &sources.sources[index].tree, &needed, diagnostics)?;
+    let tokens = write_registry(table, id, &sources.sources[index].tree, &needed, diagnostics)?;
     let doc = if table.doc.is_empty() { format!("The rows of `{}`.", table.name) } else { table.doc.clone() };
-    Some(Module::new(table_module(&table.name), lines(&doc), &tokens))
+    Some(GeneratedModule::new(table_module(&table.name), doc_lines(&doc), &tokens))
 }
 
-/// The enums of all tables, as the models name them.
-pub(super) fn types(config: &Config) -> BTreeSet<String> {
-    config.tables.iter().map(|table| path(table, &table.name)).collect()
+/// Returns the enums of all tables, by the path that models use.
+pub(super) fn registry_types(config: &Config) -> BTreeSet<String> {
+    config.tables.iter().map(|table| enum_path(table, &table.name)).collect()
 }
 
-fn path(table: &Table, name: &str) -> String {
+fn enum_path(table: &TableConfig, name: &str) -> String {
     format!("super::{}::{name}", table_module(&table.name))
 }
 
-/// The schemas that an enum of a table stands for, with its path.
-pub(super) fn replaced(config: &Config, options: &Options) -> Vec<(SchemaId, String)> {
-    let types = types(config);
+/// Returns the schemas that a table enum replaces, with its path.
+pub(super) fn replaced_schemas(config: &Config, options: &SchemaOptions) -> Vec<(SchemaId, String)> {
+    let types = registry_types(config);
     let replaced = options.replace.iter().filter(|(_, path)| types.contains(*path));
     replaced.map(|(id, path)| (*id, path.clone())).collect()
 }
 
-/// The enums of all tables that stand for no schema, those of their columns among them.
-pub(super) fn texts(config: &Config) -> Vec<Text> {
+/// Returns the enums of tables and their columns that replace no schema.
+pub(super) fn unbound_enums(config: &Config) -> Vec<ExtraStringEnum> {
     let bound: BTreeSet<&String> = config.replace.values().collect();
     let mut texts = Vec::new();
     for table in &config.tables {
-        let rows = Text { path: path(table, &table.name), name: table.name.clone(), open: table.open };
+        let rows = ExtraStringEnum {
+            path: enum_path(table, &table.name),
+            name: table.name.clone(),
+            open: table.open,
+        };
         texts.extend((!bound.contains(&rows.path)).then_some(rows));
         let columns = table.enums.values();
-        texts.extend(columns.map(|name| Text { path: path(table, name), name: name.clone(), open: false }));
+        texts.extend(columns.map(|name| ExtraStringEnum {
+            path: enum_path(table, name),
+            name: name.clone(),
+            open: false,
+        }));
     }
     texts
 }

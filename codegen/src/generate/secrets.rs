@@ -1,121 +1,130 @@
-//! Secrets that would print all the same: what the owner calls secret has to be held as such wherever
-//! a value of it may stand.
+//! Checks that configured secrets cannot be printed: each must have the type `Secret` wherever its values can
+//! occur.
 //!
-//! `Secret` holds a text. What holds anything else, or any JSON, prints it.
+//! `Secret` holds a string. Any other type, and any JSON value, prints its content.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::{Json, schema::Certainty};
+use contract_runtime::{Json, schema::TagCertainty};
 
-use super::select;
+use super::select_schemas;
 use crate::{
-    api::Api,
+    api::OpenApiDocument,
     config::Config,
+    conjunction::{SchemaConjunction, SchemaFacts},
     diagnostics::{Diagnostic, Diagnostics},
     naming,
-    options::Options,
-    prune::{bearers, direct, dynamic_anchor},
-    schema::{Graph, Schema, SchemaId},
-    shape::{self, Body, Shapes, Tagged, TaggedVariant, TypeDef, TypeId, TypeRef},
-    together::{Conj, Facts},
+    options::SchemaOptions,
+    prune::{direct_dependencies, dynamic_anchor, schemas_with_anchor},
+    schema::{Schema, SchemaGraph, SchemaId},
+    shape::{self, Shapes, TaggedUnion, TaggedVariant, TypeBody, TypeDef, TypeId, TypeRef},
 };
 
-/// Every selector of `secrets` that names what prints is an error; of one that is kept secret
-/// wherever a type can say so, each place that cannot is a warning.
-pub(super) fn check(
+/// Reports an error for every selector of `secrets` whose values a type prints, and a warning for each
+/// location that may hold a secret as untyped JSON.
+pub(super) fn check_secrets(
     config: &Config,
-    (graph, api): (&Graph, &Api),
+    (graph, api): (&SchemaGraph, &OpenApiDocument),
     shapes: &Shapes,
-    options: &Options,
+    options: &SchemaOptions,
     diagnostics: &mut Diagnostics,
 ) {
     const OPTION: &str = "secrets";
-    const HELP: &str = "a secret is a text, with `null` or without: name such a schema, of a list its `items`, of an object its members; or remove the option";
+    const HELP: &str = "a secret must be a string, optionally with `null`: select such a schema, the `items` of a list or the properties of an object; or remove the option";
     if options.secrets.is_empty() {
         return;
     }
-    let found = Found::of(graph, api, shapes, options);
+    let found = SecretFindings::search(graph, api, shapes, options);
     let place = |id: SchemaId| graph.schema(id).place.clone();
     let mut warned = BTreeSet::new();
     for selector in &config.secrets {
-        let named = select(graph, selector);
-        // Nothing of a selector is left where another part of the contract was asked for.
+        let named = select_schemas(graph, selector);
+        // The selection of operations may have removed all schemas of a selector.
         let Some(first) = named.first() else { continue };
-        let shown = named.iter().find_map(|id| Some((*id, found.shown.get(id)?)));
-        let is_kept = named.iter().any(|id| found.kept.contains(id));
-        let inside = named.iter().find_map(|id| Some((*id, *found.inside.get(id)?.first()?)));
+        let shown = named.iter().find_map(|id| Some((*id, found.printed.get(id)?)));
+        let is_kept = named.iter().any(|id| found.hidden.contains(id));
+        let inside = named.iter().find_map(|id| Some((*id, *found.in_json.get(id)?.first()?)));
         let problem = match (shown, is_kept, inside) {
             (Some((id, (ty, at))), ..) => {
-                Some((id, *at, format!("it is held as `{}`, which prints", shape::text(shapes, ty))))
+                Some((id, *at, format!("its type `{}` prints the value", shape::display_type(shapes, ty))))
             }
             (None, true, _) => None,
             (None, false, Some((id, at))) => {
-                Some((id, at, "it is held as any JSON, which prints".to_owned()))
+                Some((id, at, "it is untyped JSON, which prints the value".to_owned()))
             }
-            (None, false, None) => Some((*first, *first, "no type holds it".to_owned())),
+            (None, false, None) => Some((*first, *first, "no type contains it".to_owned())),
         };
         if let Some((id, at, why)) = problem {
             let message = match is_kept {
                 true => format!("`{OPTION}` does not hide all of `{selector}`"),
                 false => format!("`{OPTION}` does nothing for `{selector}`"),
             };
-            let problem = Diagnostic::error("config", message).maybe_at(config.place(OPTION, selector));
-            let problem = problem.label(place(at), why).help(HELP);
-            diagnostics.push(if at == id { problem } else { problem.label(place(id), "this is secret") });
+            let problem = Diagnostic::error("config", message)
+                .with_optional_place(config.option_place(OPTION, selector));
+            let problem = problem.with_label(place(at), why).help(HELP);
+            diagnostics.push(if at == id {
+                problem
+            } else {
+                problem.with_label(place(id), "this is secret")
+            });
             continue;
         }
         let others =
-            named.iter().flat_map(|id| found.inside.get(id).into_iter().flatten().map(move |at| (*id, *at)));
+            named.iter().flat_map(|id| found.in_json.get(id).into_iter().flatten().map(move |at| (*id, *at)));
         for (id, at) in others.filter(|pair| warned.insert(*pair)) {
             diagnostics.push(
                 Diagnostic::warning(
                     "secret",
-                    "a secret may stand here, where any JSON is held, which prints",
+                    "a secret may occur in this untyped JSON, which prints its content",
                 )
-                .maybe_at(Some(place(at)))
-                .label(place(id), "this is secret")
-                .help("print no value that holds this, or give the place a type of your own by `replace`"),
+                .with_optional_place(Some(place(at)))
+                .with_label(place(id), "this is secret")
+                .help("do not print values of this type, or use a type of your own by `replace`"),
             );
         }
     }
 }
 
-/// What became of the secrets of a contract.
+/// The locations of secrets in the types of a contract.
 #[derive(Default)]
-struct Found {
-    /// Those that a place holds as such.
-    kept: BTreeSet<SchemaId>,
-    /// Those that a place holds as something else, as what, and a schema of such a place.
-    shown: BTreeMap<SchemaId, (TypeRef, SchemaId)>,
-    /// Those that may stand where any JSON is held, and the schemas of such places.
-    inside: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
+struct SecretFindings {
+    /// Secrets that some location holds as `Secret`.
+    hidden: BTreeSet<SchemaId>,
+    /// Secrets that some location holds as another type; that type, and a schema of the location.
+    printed: BTreeMap<SchemaId, (TypeRef, SchemaId)>,
+    /// Secrets that may occur within untyped JSON, and schemas of such locations.
+    in_json: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
 }
 
-impl Found {
-    fn of(graph: &Graph, api: &Api, shapes: &Shapes, options: &Options) -> Self {
-        let ways = ways(graph, &options.secrets);
-        let mut look = Look { graph, shapes, options, ways, around: None, found: Self::default() };
+impl SecretFindings {
+    fn search(graph: &SchemaGraph, api: &OpenApiDocument, shapes: &Shapes, options: &SchemaOptions) -> Self {
+        let ways = schemas_reaching(graph, &options.secrets);
+        let mut look =
+            SecretSearch { graph, shapes, options, reaching: ways, enclosing: None, found: Self::default() };
         for id in shapes.ids() {
-            look.inside(id);
+            look.visit_type(id);
         }
-        look.around = None;
-        for (id, _) in naming::places(api) {
-            look.place(&Conj::one(id), shapes.of(id));
+        look.enclosing = None;
+        for (id, _) in naming::type_places(api) {
+            look.visit_place(&SchemaConjunction::from_schema(id), shapes.type_of_schema(id));
         }
         look.found
     }
 }
 
-/// The schemas from which each secret can be reached, itself among them.
-fn ways(graph: &Graph, secrets: &BTreeSet<SchemaId>) -> BTreeMap<SchemaId, BTreeSet<SchemaId>> {
+/// Returns for each secret the schemas from which it can be reached, including itself.
+fn schemas_reaching(
+    graph: &SchemaGraph,
+    secrets: &BTreeSet<SchemaId>,
+) -> BTreeMap<SchemaId, BTreeSet<SchemaId>> {
     let mut back: BTreeMap<SchemaId, Vec<SchemaId>> = BTreeMap::new();
     let mut dynamic: BTreeMap<&str, Vec<SchemaId>> = BTreeMap::new();
     for id in graph.ids() {
-        direct(graph, id).for_each(|next| back.entry(next).or_default().push(id));
+        direct_dependencies(graph, id).for_each(|next| back.entry(next).or_default().push(id));
         dynamic_anchor(graph, id).into_iter().for_each(|anchor| dynamic.entry(anchor).or_default().push(id));
     }
     for (anchor, from) in dynamic {
-        bearers(graph, anchor).for_each(|next| back.entry(next).or_default().extend(&from));
+        schemas_with_anchor(graph, anchor).for_each(|next| back.entry(next).or_default().extend(&from));
     }
     let way = |secret: SchemaId| {
         let mut found = BTreeSet::new();
@@ -130,200 +139,216 @@ fn ways(graph: &Graph, secrets: &BTreeSet<SchemaId>) -> BTreeMap<SchemaId, BTree
     secrets.iter().copied().map(way).collect()
 }
 
-struct Look<'a> {
-    graph: &'a Graph,
+struct SecretSearch<'a> {
+    graph: &'a SchemaGraph,
     shapes: &'a Shapes,
-    options: &'a Options,
-    ways: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
-    /// A schema of the type that is looked into.
-    around: Option<SchemaId>,
-    found: Found,
+    options: &'a SchemaOptions,
+    reaching: BTreeMap<SchemaId, BTreeSet<SchemaId>>,
+    /// A schema of the type that is being visited.
+    enclosing: Option<SchemaId>,
+    found: SecretFindings,
 }
 
-impl Look<'_> {
-    /// What stands inside a type.
-    fn inside(&mut self, id: TypeId) {
+impl SecretSearch<'_> {
+    /// Visits the parts of a type.
+    fn visit_type(&mut self, id: TypeId) {
         let TypeDef { conj, body, .. } = self.shapes.get(id);
-        self.around = conj.ids.first().copied();
+        self.enclosing = conj.ids.first().copied();
         match body {
-            Body::Struct(body) => {
-                let facts = self.facts(conj);
-                for (wire, always, sometimes) in facts.declared(self.graph) {
-                    let applies = Conj::all(always.into_iter().chain(sometimes));
+            TypeBody::Struct(body) => {
+                let facts = self.schema_facts(conj);
+                for (wire, always, sometimes) in facts.declared_properties(self.graph) {
+                    let applies = SchemaConjunction::from_schemas(always.into_iter().chain(sometimes));
                     let field = body.fields.iter().find(|field| field.wire == wire && !field.omitted);
-                    field.into_iter().for_each(|field| self.place(&applies, &field.ty));
+                    field.into_iter().for_each(|field| self.visit_place(&applies, &field.ty));
                 }
-                let others = self.others(&facts);
+                let others = self.undeclared_members(&facts);
                 match &body.additional {
-                    Some(ty) => self.place(&others, ty),
-                    None => self.json(&others),
+                    Some(ty) => self.visit_place(&others, ty),
+                    None => self.visit_json(&others),
                 }
             }
-            Body::Tagged(body) => {
+            TypeBody::Tagged(body) => {
                 let holder = self.graph.schema(body.holder);
                 let branches = if holder.one_of.is_empty() { &holder.any_of } else { &holder.one_of };
                 for variant in &body.variants {
                     if let Some(&branch) = branches.get(variant.branch) {
-                        self.place(&conj.choose(body.holder, branch), &variant.ty);
+                        self.visit_place(&conj.choose_branch(body.holder, branch), &variant.ty);
                     }
                 }
-                if body.certainty == Certainty::Meant {
-                    self.branches(conj, body, branches);
+                if body.certainty == TagCertainty::Hint {
+                    self.visit_branches(conj, body, branches);
                 }
             }
-            Body::ByKind(variants) => variants.iter().for_each(|v| self.place(&conj.within(v.types), &v.ty)),
-            Body::Newtype(inner) => self.place(conj, inner),
-            Body::Enum(_) => self.text(conj, &TypeRef::Named(id)),
-            Body::Pending => {}
+            TypeBody::ByKind(variants) => {
+                variants.iter().for_each(|v| self.visit_place(&conj.within(v.types), &v.ty))
+            }
+            TypeBody::Newtype(inner) => self.visit_place(conj, inner),
+            TypeBody::Enum(_) => self.visit_string(conj, &TypeRef::Named(id)),
+            TypeBody::Pending => {}
         }
     }
 
-    /// Members that other branches declare. What is held as the branch that a `discriminator` alone says may be
-    /// of another one, of a `oneOf` too, where it breaks a limit of its own: what only the others declare is any JSON
-    /// there.
-    fn branches(&mut self, conj: &Conj, body: &Tagged, branches: &[SchemaId]) {
+    /// Records properties that only other branches declare. A value that the `discriminator` assigns to one
+    /// branch may be valid under another one, also in a `oneOf` if it violates a rule of its own branch;
+    /// properties that only the other branches declare are untyped JSON there.
+    fn visit_branches(&mut self, conj: &SchemaConjunction, body: &TaggedUnion, branches: &[SchemaId]) {
         let facts = |each: &TaggedVariant| {
             let branch = *branches.get(each.branch)?;
-            Some((branch, self.facts(&conj.choose(body.holder, branch))))
+            Some((branch, self.schema_facts(&conj.choose_branch(body.holder, branch))))
         };
         let all: Vec<_> = body.variants.iter().filter_map(|each| Some((each, facts(each)?))).collect();
         for (variant, (branch, own)) in &all {
-            if own.schemas(self.graph).any(|schema| self.is_closed(schema)) {
+            if own.unconditional_schemas(self.graph).any(|schema| self.is_closed(schema)) {
                 continue;
             }
-            let declared: BTreeSet<&str> = own.declared(self.graph).iter().map(|(wire, ..)| *wire).collect();
+            let declared: BTreeSet<&str> =
+                own.declared_properties(self.graph).iter().map(|(wire, ..)| *wire).collect();
             for (_, (_, other)) in all.iter().filter(|(_, (other, _))| other != branch) {
-                let members = other.declared(self.graph);
+                let members = other.declared_properties(self.graph);
                 let tag = members.iter().find(|(wire, ..)| *wire == body.tag);
-                let tag = tag.map(|(_, always, _)| Conj::all(always.iter().copied()));
-                if tag.is_some_and(|tag| self.excludes(&tag, &variant.literals)) {
+                let tag = tag.map(|(_, always, _)| SchemaConjunction::from_schemas(always.iter().copied()));
+                if tag.is_some_and(|tag| self.excludes_values(&tag, &variant.literals)) {
                     continue;
                 }
                 let members = members.into_iter().filter(|(wire, ..)| !declared.contains(wire));
                 for (_, always, sometimes) in members {
                     let ids: Vec<SchemaId> = always.into_iter().chain(sometimes).collect();
-                    self.json_at(&ids, Some(*branch));
+                    self.record_json(&ids, Some(*branch));
                 }
             }
         }
     }
 
-    /// Whether a place lists values, and none of these.
-    fn excludes(&self, conj: &Conj, values: &[Json]) -> bool {
-        let listed = self.facts(conj).literals(self.graph);
+    /// Returns true if the schemas list allowed values and none of the given ones is among them.
+    fn excludes_values(&self, conj: &SchemaConjunction, values: &[Json]) -> bool {
+        let listed = self.schema_facts(conj).allowed_literals(self.graph);
         listed.is_some_and(|listed| !values.iter().any(|value| listed.contains(&value)))
     }
 
-    /// Whether no members are allowed beside those that are declared.
+    /// Returns true if a schema allows no undeclared properties.
     fn is_closed(&self, schema: &Schema) -> bool {
         let rest = [schema.additional_properties, schema.unevaluated_properties];
         rest.into_iter().flatten().any(|id| self.graph.schema(id).boolean == Some(false))
     }
 
-    /// What a place holds; named types are looked into by themselves.
-    fn place(&mut self, conj: &Conj, ty: &TypeRef) {
+    /// Visits a location with its type; named types are visited separately.
+    fn visit_place(&mut self, conj: &SchemaConjunction, ty: &TypeRef) {
         match ty {
-            TypeRef::Json => self.json(conj),
-            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.place(conj, inner),
-            _ if self.is_text(ty) => self.text(conj, ty),
+            TypeRef::Json => self.visit_json(conj),
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.visit_place(conj, inner),
+            _ if self.holds_string(ty) => self.visit_string(conj, ty),
             _ => {
-                let facts = self.facts(conj);
-                self.held(conj, facts.members.iter(), ty);
-                self.parts(conj, &facts, ty);
+                let facts = self.schema_facts(conj);
+                self.record_holder(conj, facts.unconditional.iter(), ty);
+                self.visit_elements(conj, &facts, ty);
             }
         }
     }
 
-    /// What stands inside a list, a map or a tuple.
-    fn parts(&mut self, conj: &Conj, facts: &Facts, ty: &TypeRef) {
+    /// Visits the elements of a list, map or tuple.
+    fn visit_elements(&mut self, conj: &SchemaConjunction, facts: &SchemaFacts, ty: &TypeRef) {
         let graph = self.graph;
         match ty {
-            // Any keyword may have led there.
-            TypeRef::Vec(inner) | TypeRef::Map(inner) if **inner == TypeRef::Json => self.json(conj),
+            // Any keyword may apply to the elements.
+            TypeRef::Vec(inner) | TypeRef::Map(inner) if **inner == TypeRef::Json => self.visit_json(conj),
             TypeRef::Vec(inner) => {
-                self.place(&Conj::all(facts.schemas(graph).filter_map(|s| s.items)), inner);
+                self.visit_place(
+                    &SchemaConjunction::from_schemas(
+                        facts.unconditional_schemas(graph).filter_map(|s| s.items),
+                    ),
+                    inner,
+                );
             }
-            TypeRef::Map(inner) => self.place(&self.others(facts), inner),
+            TypeRef::Map(inner) => self.visit_place(&self.undeclared_members(facts), inner),
             TypeRef::Tuple(all) => {
-                let prefix = facts.schemas(graph).find(|s| !s.prefix_items.is_empty());
+                let prefix = facts.unconditional_schemas(graph).find(|s| !s.prefix_items.is_empty());
                 let prefix = prefix.map(|s| s.prefix_items.as_slice()).unwrap_or_default();
-                prefix.iter().zip(all).for_each(|(id, ty)| self.place(&Conj::one(*id), ty));
+                prefix
+                    .iter()
+                    .zip(all)
+                    .for_each(|(id, ty)| self.visit_place(&SchemaConjunction::from_schema(*id), ty));
             }
             _ => {}
         }
     }
 
-    /// A text: what applies under a condition or by a choice applies to it, too.
-    fn text(&mut self, conj: &Conj, ty: &TypeRef) {
-        let facts = self.facts(conj);
-        self.held(conj, facts.members.iter().chain(&facts.conditional), ty);
+    /// Visits a string; conditional schemas and union branches apply to it, too.
+    fn visit_string(&mut self, conj: &SchemaConjunction, ty: &TypeRef) {
+        let facts = self.schema_facts(conj);
+        self.record_holder(conj, facts.unconditional.iter().chain(&facts.conditional), ty);
     }
 
-    /// Schemas that say something of a value which is held as a type.
-    fn held<'s>(&mut self, conj: &Conj, schemas: impl Iterator<Item = &'s SchemaId>, ty: &TypeRef) {
+    /// Records secrets among schemas whose values have the given type.
+    fn record_holder<'s>(
+        &mut self,
+        conj: &SchemaConjunction,
+        schemas: impl Iterator<Item = &'s SchemaId>,
+        ty: &TypeRef,
+    ) {
         let secrets = schemas.copied().filter(|id| self.options.secrets.contains(id));
-        if self.is_kept(ty) {
-            self.found.kept.extend(secrets);
+        if self.is_hidden(ty) {
+            self.found.hidden.extend(secrets);
         } else {
-            let place = conj.ids.first().copied().or(self.around);
-            self.found.shown.extend(secrets.map(|id| (id, (ty.clone(), place.unwrap_or(id)))));
+            let place = conj.ids.first().copied().or(self.enclosing);
+            self.found.printed.extend(secrets.map(|id| (id, (ty.clone(), place.unwrap_or(id)))));
         }
     }
 
-    /// Any JSON: all that the place may hold prints.
-    fn json(&mut self, conj: &Conj) {
-        self.json_at(&conj.ids, conj.ids.first().copied());
+    /// Records all secrets that a location with untyped JSON may contain.
+    fn visit_json(&mut self, conj: &SchemaConjunction) {
+        self.record_json(&conj.ids, conj.ids.first().copied());
     }
 
-    fn json_at(&mut self, ids: &[SchemaId], place: Option<SchemaId>) {
-        for (id, ways) in &self.ways {
+    fn record_json(&mut self, ids: &[SchemaId], place: Option<SchemaId>) {
+        for (id, ways) in &self.reaching {
             if ids.iter().any(|from| ways.contains(from)) {
-                let place = place.filter(|place| place != id).or(self.around);
-                self.found.inside.entry(*id).or_default().insert(place.unwrap_or(*id));
+                let place = place.filter(|place| place != id).or(self.enclosing);
+                self.found.in_json.entry(*id).or_default().insert(place.unwrap_or(*id));
             }
         }
     }
 
-    /// The schemas of members that an object does not declare.
-    fn others(&self, facts: &Facts) -> Conj {
-        let schemas = facts.members.iter().chain(&facts.conditional).map(|id| self.graph.schema(*id));
-        Conj::all(schemas.flat_map(|schema| {
+    /// Returns the schemas of undeclared properties of an object.
+    fn undeclared_members(&self, facts: &SchemaFacts) -> SchemaConjunction {
+        let schemas = facts.unconditional.iter().chain(&facts.conditional).map(|id| self.graph.schema(*id));
+        SchemaConjunction::from_schemas(schemas.flat_map(|schema| {
             let patterns = schema.pattern_properties.iter().map(|(_, id)| *id);
             let rest = schema.additional_properties.into_iter().chain(schema.unevaluated_properties);
             patterns.chain(rest).filter(|id| self.graph.schema(*id).boolean.is_none())
         }))
     }
 
-    /// Whether a type holds a text and nothing else.
-    fn is_text(&self, ty: &TypeRef) -> bool {
+    /// Returns true if a type holds only a string.
+    fn holds_string(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::String | TypeRef::Secret => true,
-            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.is_text(inner),
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.holds_string(inner),
             TypeRef::Named(id) => match &self.shapes.get(*id).body {
-                Body::Newtype(inner) => self.is_text(inner),
-                Body::Enum(_) => true,
-                Body::Struct(_) | Body::Tagged(_) | Body::ByKind(_) | Body::Pending => false,
+                TypeBody::Newtype(inner) => self.holds_string(inner),
+                TypeBody::Enum(_) => true,
+                TypeBody::Struct(_) | TypeBody::Tagged(_) | TypeBody::ByKind(_) | TypeBody::Pending => false,
             },
             _ => false,
         }
     }
 
-    /// Whether it prints nothing. What a type of the owner's own prints is the owner's matter.
-    fn is_kept(&self, ty: &TypeRef) -> bool {
+    /// Returns true if a type prints nothing. Types from the configuration are assumed to be safe.
+    fn is_hidden(&self, ty: &TypeRef) -> bool {
         match ty {
             TypeRef::Secret => true,
             TypeRef::Replaced(_, id) => self.options.replace.contains_key(id),
-            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.is_kept(inner),
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.is_hidden(inner),
             TypeRef::Named(id) => match &self.shapes.get(*id).body {
-                Body::Newtype(inner) => self.is_kept(inner),
+                TypeBody::Newtype(inner) => self.is_hidden(inner),
                 _ => false,
             },
             _ => false,
         }
     }
 
-    fn facts(&self, conj: &Conj) -> Facts {
-        Facts::of(self.graph, conj, self.options.implied_objects)
+    fn schema_facts(&self, conj: &SchemaConjunction) -> SchemaFacts {
+        SchemaFacts::from_conjunction(self.graph, conj, self.options.implied_objects)
     }
 }
 
@@ -336,10 +361,10 @@ mod tests {
         load::Sources,
     };
 
-    /// What is said of the secrets of an object with these members.
+    /// Checks the diagnostics for the secrets of an object with these properties.
     #[track_caller]
     fn check(members: &str, secrets: &[&str], expect: &[&str]) {
-        let said: Vec<String> = said(members, secrets, &[])
+        let found: Vec<String> = diagnostics_for(members, secrets, &[])
             .iter()
             .map(|each| match (&each.place, each.labels.first()) {
                 (Some(place), _) => format!("{}: {}", place.pointer, each.message),
@@ -347,20 +372,24 @@ mod tests {
                 (None, None) => each.message.clone(),
             })
             .collect();
-        assert_eq!(said, expect, "{members} {secrets:?}");
+        assert_eq!(found, expect, "{members} {secrets:?}");
     }
 
-    /// The same, where the owner has types of their own.
-    fn said(members: &str, secrets: &[&str], replace: &[(&str, &str)]) -> Diagnostics {
-        of_text(&format!(r#"{{"type": "object", "properties": {{{members}}}}}"#), secrets, replace)
+    /// Returns the diagnostics, with types from the configuration.
+    fn diagnostics_for(members: &str, secrets: &[&str], replace: &[(&str, &str)]) -> Diagnostics {
+        diagnostics_of_text(
+            &format!(r#"{{"type": "object", "properties": {{{members}}}}}"#),
+            secrets,
+            replace,
+        )
     }
 
-    fn of_text(text: &str, secrets: &[&str], replace: &[(&str, &str)]) -> Diagnostics {
+    fn diagnostics_of_text(text: &str, secrets: &[&str], replace: &[(&str, &str)]) -> Diagnostics {
         let secrets = secrets.iter().map(|selector| (*selector).to_owned()).collect();
         let replace = replace.iter().map(|(what, by)| ((*what).to_owned(), (*by).to_owned())).collect();
         let config = Config { secrets, replace, ..Config::default() };
         let project = Project { config, ..Project::default() };
-        let read = project.understand(Sources::from_texts(&[("input.json", "", text)]).unwrap());
+        let read = project.analyze_sources(Sources::from_texts(&[("input.json", "", text)]).unwrap());
         read.map_or_else(|problems| problems, |contract| contract.diagnostics)
     }
 
@@ -394,44 +423,44 @@ mod tests {
     fn what_prints_is_no_secret() {
         let nothing = "`secrets` does nothing for `properties/a`: ";
         for (member, why) in [
-            (r#""a": {"type": "integer"}"#, "it is held as `i64`, which prints"),
+            (r#""a": {"type": "integer"}"#, "its type `i64` prints the value"),
             (
                 r#""a": {"type": "array", "items": {"type": "string"}}"#,
-                "it is held as `Vec<String>`, which prints",
+                "its type `Vec<String>` prints the value",
             ),
-            (r#""a": true"#, "it is held as any JSON, which prints"),
+            (r#""a": true"#, "it is untyped JSON, which prints the value"),
             (
                 r#""x": {"not": {"properties": {"a": {"type": "string"}}}}"#,
-                "it is held as any JSON, which prints",
+                "it is untyped JSON, which prints the value",
             ),
         ] {
             check(member, &["properties/a"], &[&format!("{nothing}{why}")]);
         }
         let twice =
             r#""a": {"type": "string"}, "x": {"type": "object", "properties": {"a": {"type": "integer"}}}"#;
-        let some = "`secrets` does not hide all of `properties/a`: it is held as `i64`, which prints";
+        let some = "`secrets` does not hide all of `properties/a`: its type `i64` prints the value";
         check(twice, &["properties/a"], &[some]);
-        let kinds = "`secrets` does not hide all of `properties/a`: it is held as `bool`, which prints";
+        let kinds = "`secrets` does not hide all of `properties/a`: its type `bool` prints the value";
         check(r#""a": {"type": ["string", "boolean"]}"#, &["properties/a"], &[kinds]);
         let patterns = r#""x": {"type": "object", "properties": {"b": true}, "patternProperties": {"^a": {"type": "string"}}}"#;
         let nothing =
-            "`secrets` does nothing for `x/patternProperties/^a`: it is held as any JSON, which prints";
+            "`secrets` does nothing for `x/patternProperties/^a`: it is untyped JSON, which prints the value";
         check(patterns, &["x/patternProperties/^a"], &[nothing]);
     }
 
-    /// A union that nothing tells apart holds members of one branch as any JSON.
+    /// A union without a discriminating property holds properties of one branch as untyped JSON.
     #[test]
     fn places_that_hold_any_json_beside_others_are_named() {
         let members = r##""x": {"anyOf": [{"$ref": "#/properties/y"}, {"type": "object", "properties": {"c": true}}]},
             "y": {"type": "object", "properties": {"a": {"type": "string"}}}"##;
-        let said = "/properties/x: a secret may stand here, where any JSON is held, which prints";
-        check(members, &["properties/a"], &[said]);
+        let found = "/properties/x: a secret may occur in this untyped JSON, which prints its content";
+        check(members, &["properties/a"], &[found]);
     }
 
-    /// What a `discriminator` alone says does not keep the members of another branch away.
+    /// A `discriminator` without constant tags does not exclude properties of another branch.
     #[test]
     fn a_branch_that_may_hold_the_secret_of_another_is_named() {
-        let said = |of: &str, closed: &str, kind: &str| {
+        let found = |of: &str, closed: &str, kind: &str| {
             let document = format!(
                 r##"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1"}}, "paths": {{}}, "components": {{"schemas": {{
                     "Event": {{
@@ -445,39 +474,39 @@ mod tests {
                         "properties": {{"kind": {{"type": "string"}}}}}}
                 }}}}}}"##
             );
-            let said = of_text(&document, &["properties/a"], &[]);
+            let found = diagnostics_of_text(&document, &["properties/a"], &[]);
             let at = |each: &Diagnostic| each.place.as_ref().map(|place| place.pointer.clone());
-            said.iter().map(|each| (each.code, at(each).unwrap_or_default())).collect::<Vec<_>>()
+            found.iter().map(|each| (each.code, at(each).unwrap_or_default())).collect::<Vec<_>>()
         };
         let text = r#"{"type": "string"}"#;
-        assert_eq!(said("anyOf", "", text), [("secret", "/components/schemas/Event/anyOf/1".to_owned())]);
-        assert_eq!(said("oneOf", "", text), [("secret", "/components/schemas/Event/oneOf/1".to_owned())]);
-        assert_eq!(said("oneOf", "", r#"{"const": "opened"}"#), []);
-        assert_eq!(said("anyOf", "", r#"{"const": "opened"}"#), []);
-        assert_eq!(said("anyOf", r#""additionalProperties": false,"#, text), []);
+        assert_eq!(found("anyOf", "", text), [("secret", "/components/schemas/Event/anyOf/1".to_owned())]);
+        assert_eq!(found("oneOf", "", text), [("secret", "/components/schemas/Event/oneOf/1".to_owned())]);
+        assert_eq!(found("oneOf", "", r#"{"const": "opened"}"#), []);
+        assert_eq!(found("anyOf", "", r#"{"const": "opened"}"#), []);
+        assert_eq!(found("anyOf", r#""additionalProperties": false,"#, text), []);
     }
 
     #[test]
     fn what_a_type_of_the_owner_prints_is_the_owners_matter() {
         let members = r##""a": {"type": "string", "minLength": 3},
             "b": {"allOf": [{"$ref": "#/properties/a"}], "maxLength": 9}"##;
-        let said = said(members, &["properties/a"], &[("properties/b", "my::Own")]);
-        assert_eq!(said.len(), 0, "{said}");
+        let found = diagnostics_for(members, &["properties/a"], &[("properties/b", "my::Own")]);
+        assert_eq!(found.len(), 0, "{found}");
     }
 
-    /// What shows a secret is not always where it is described.
+    /// The location that prints a secret may differ from the schema that describes it.
     #[test]
     fn both_what_shows_a_secret_and_the_secret_are_pointed_at() {
         let members = r##""a": {"description": "Any."},
             "b": {"allOf": [{"$ref": "#/properties/a"}], "type": "integer"}"##;
-        let said = said(members, &["properties/a"], &[]);
-        let labels: Vec<(&str, &str)> = said
+        let found = diagnostics_for(members, &["properties/a"], &[]);
+        let labels: Vec<(&str, &str)> = found
             .iter()
             .flat_map(|each| &each.labels)
             .map(|(place, why)| (place.pointer.as_str(), why.as_str()))
             .collect();
         let expect =
-            [("/properties/b", "it is held as `i64`, which prints"), ("/properties/a", "this is secret")];
+            [("/properties/b", "its type `i64` prints the value"), ("/properties/a", "this is secret")];
         assert_eq!(labels, expect);
     }
 }

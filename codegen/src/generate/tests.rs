@@ -1,14 +1,14 @@
-//! What a run says about the options themselves, with their places in codegen.toml, and which parts
-//! of a package it writes.
+//! Tests of diagnostics about options, with their location in codegen.toml, and of the generated parts of a
+//! package.
 
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, path::PathBuf};
 
 use super::*;
-use crate::config::{CommandLine, FormatType};
+use crate::config::{CommandLineConfig, FormatType};
 
-/// A folder with a `codegen.toml` and other files.
+/// Creates a folder with a `codegen.toml` and other files.
 fn folder(name: &str, options: &str, files: &[(&str, &str)]) -> PathBuf {
     let root = std::env::temp_dir().join(format!("contract-codegen-generate-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&root);
@@ -20,10 +20,10 @@ fn folder(name: &str, options: &str, files: &[(&str, &str)]) -> PathBuf {
     root
 }
 
-/// `code line:column` of everything that is said.
-fn said(root: &std::path::Path) -> Vec<String> {
+/// Returns `code line:column` of all diagnostics.
+fn reported(root: &std::path::Path) -> Vec<String> {
     let project = Project::from_config(&root.join("codegen.toml")).unwrap();
-    places(&match project.read() {
+    places(&match project.read_contract() {
         Ok(contract) => contract.diagnostics,
         Err(problems) => problems,
     })
@@ -44,32 +44,32 @@ fn mounts_that_answer_nothing() {
     let a = ("vendor/a.json", r#"{"type": "string"}"#);
     let unused = "inputs = [\"one.json\"]\n[mounts]\n\"https://vendor/\" = \"vendor\"\n\"https://else/\" = \"vendor\"\n";
     let root = folder("unused", unused, &[one, a]);
-    assert_eq!(said(&root), ["mount codegen.toml:4:1"]);
+    assert_eq!(reported(&root), ["mount codegen.toml:4:1"]);
     fs::remove_dir_all(&root).unwrap();
-    // Without the folder every reference into it would be lost; the mount is what is wrong.
+    // A missing folder is reported once, and not for every reference into it.
     let missing = "inputs = [\"one.json\"]\n[mounts]\n\"https://vendor/\" = \"vendro\"\n";
     let root = folder("missing", missing, &[one, a]);
-    assert_eq!(said(&root), ["mount codegen.toml:3:1"]);
+    assert_eq!(reported(&root), ["mount codegen.toml:3:1"]);
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// A file that a mounted folder does not hold is what is missing, not the mount.
+/// A file that is missing in a mounted folder is reported, and not the mount.
 #[test]
 fn what_a_mount_does_not_hold_is_named() {
     let one = ("one.json", r#"{"type": "object", "properties": {"a": {"$ref": "https://vendor/x.json"}}}"#);
     let options = "inputs = [\"one.json\"]\n[mounts]\n\"https://vendor/\" = \"vendor\"\n";
     let root = folder("unheld", options, &[one, ("vendor/a.json", r#"{"type": "string"}"#)]);
-    let contract = Project::from_config(&root.join("codegen.toml")).unwrap().read().unwrap();
-    let said: Vec<&str> = contract.diagnostics.iter().map(|each| each.message.as_str()).collect();
+    let contract = Project::from_config(&root.join("codegen.toml")).unwrap().read_contract().unwrap();
+    let reported: Vec<&str> = contract.diagnostics.iter().map(|each| each.message.as_str()).collect();
     let absent: Vec<&std::path::Path> = contract.sources.absent().collect();
     fs::remove_dir_all(&root).unwrap();
-    let [said] = said[..] else { panic!("{said:?}") };
-    assert!(said.starts_with("`x.json` is not in `"), "{said}");
-    assert!(said.contains("vendor`, which is mounted at `https://vendor/`"), "{said}");
+    let [reported] = reported[..] else { panic!("{reported:?}") };
+    assert!(reported.starts_with("`x.json` is not in `"), "{reported}");
+    assert!(reported.contains("vendor`, which is mounted at `https://vendor/`"), "{reported}");
     assert_eq!(absent, [root.join("vendor/x.json")]);
 }
 
-/// Cargo takes no other name of a package, whoever gives it.
+/// Package names must be valid for Cargo, from the title as well as from the options.
 #[test]
 fn a_package_has_a_name_that_cargo_takes() {
     for (package, taken) in [
@@ -83,18 +83,18 @@ fn a_package_has_a_name_that_cargo_takes() {
     ] {
         let options = format!("inputs = [\"one.json\"]\npackage = {package:?}\n");
         let root = folder("package", &options, &[("one.json", r#"{"type": "string"}"#)]);
-        let found = said(&root);
+        let found = reported(&root);
         fs::remove_dir_all(&root).unwrap();
         let expect: &[&str] = if taken { &[] } else { &["config codegen.toml:2:11"] };
         assert_eq!(found, expect, "{package}");
     }
 }
 
-/// Options that add to what is generated, and a contract that has nothing for them.
+/// Options without effect on this contract are reported.
 #[test]
 fn credentials_and_streams_that_find_nothing() {
     let options = "inputs = [\"api.yaml\"]\n[client]\ncredentials = true\n[streams]\nends = [\"[DONE]\"]\n";
-    let said = |name: &str, security: &str, media_type: &str| {
+    let reported = |name: &str, security: &str, media_type: &str| {
         let api = format!(
             "openapi: 3.1.0
 info: {{ title: A, version: '1' }}
@@ -109,12 +109,12 @@ components: {{ securitySchemes: {{ key: {{ type: apiKey, in: header, name: X-Key
         fs::remove_dir_all(&root).unwrap();
         places(&generated.contract.diagnostics)
     };
-    let idle = said("idle", "", "application/json");
+    let idle = reported("idle", "", "application/json");
     assert_eq!(idle, ["config codegen.toml:3:1", "config codegen.toml:4:2"]);
-    assert!(said("busy", "security: [{ key: [] }]", "application/jsonl").is_empty());
+    assert!(reported("busy", "security: [{ key: [] }]", "application/jsonl").is_empty());
 }
 
-/// Said once for each two, and not where either suffices.
+/// The warning appears once for each pair of schemes, and not for alternatives.
 #[test]
 fn credentials_of_one_place() {
     let operation = |security: &str| {
@@ -131,19 +131,19 @@ fn credentials_of_one_place() {
         either = operation(r#"[{"basic": []}, {"token": []}]"#),
         apart = operation(r#"[{"basic": [], "key": []}]"#),
     );
-    let said = |credentials: bool| {
+    let reported = |credentials: bool| {
         let mut project = Project::default();
         project.config.client.credentials = credentials;
         let sources = Sources::from_texts(&[("api.json", "", &text)]).unwrap();
-        let contract = project.understand(sources).unwrap();
-        places(&project.emit(contract).unwrap().contract.diagnostics)
+        let contract = project.analyze_sources(sources).unwrap();
+        places(&project.generate_from(contract).unwrap().contract.diagnostics)
     };
-    assert_eq!(said(true).len(), 1, "{:?}", said(true));
-    assert!(said(true)[0].starts_with("unsupported api.json:"), "{:?}", said(true));
-    assert!(said(false).is_empty());
+    assert_eq!(reported(true).len(), 1, "{:?}", reported(true));
+    assert!(reported(true)[0].starts_with("unsupported api.json:"), "{:?}", reported(true));
+    assert!(reported(false).is_empty());
 }
 
-/// A contract may be as deep as a value.
+/// Deeply nested contracts do not overflow the stack.
 #[test]
 fn contracts_are_as_deep_as_values() {
     let lists = (r#"{"type":"array","items":"#, "}", load::MAX_DEPTH - 1);
@@ -154,32 +154,33 @@ fn contracts_are_as_deep_as_values() {
     }
 }
 
-/// The files of a package of one document, by their paths.
+/// Generates a package from one document; returns its files by path.
 fn package(text: &str, formats: &[(&str, &str)]) -> std::collections::BTreeMap<String, String> {
     let mut project = Project::default();
-    let formats =
-        formats.iter().map(|(name, package)| ((*name).to_owned(), FormatType::Ready((*package).to_owned())));
+    let formats = formats
+        .iter()
+        .map(|(name, package)| ((*name).to_owned(), FormatType::Builtin((*package).to_owned())));
     project.config.types.formats.extend(formats);
     let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
-    let contract = project.understand(sources).unwrap();
-    project.emit(contract).unwrap().files.0
+    let contract = project.analyze_sources(sources).unwrap();
+    project.generate_from(contract).unwrap().files.0
 }
 
-/// A list that is too long for an enumeration is text.
+/// Names for the values of an enumeration that is too long are reported.
 #[test]
 fn names_of_what_becomes_no_variants() {
-    let said = |count: usize| {
+    let reported = |count: usize| {
         let list =
             |letter: &str| (0..count).map(|at| format!("\"{letter}{at}\"")).collect::<Vec<_>>().join(",");
         let text = format!("{{\"enum\":[{}],\"x-enum-varnames\":[{}]}}", list("v"), list("N"));
         let sources = Sources::from_texts(&[("input.json", "", text.as_str())]).unwrap();
-        places(&Project::default().understand(sources).unwrap().diagnostics)
+        places(&Project::default().analyze_sources(sources).unwrap().diagnostics)
     };
-    assert!(said(1000).is_empty());
-    assert_eq!(said(1001), ["ignored input.json:1:1"]);
+    assert!(reported(1000).is_empty());
+    assert_eq!(reported(1001), ["ignored input.json:1:1"]);
 }
 
-/// Names for numbers are constants of a type of their own; without one they are warned of.
+/// Named integers become constants of a named type; without such a type the names are reported.
 #[test]
 fn names_of_numbers_are_constants() {
     let text = r##"{"type": "object", "properties": {
@@ -192,12 +193,12 @@ fn names_of_numbers_are_constants() {
             "untold": {"type": "integer", "enum": [1], "x-enum-descriptions": ["One."]}}}"##;
     let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
     let project = Project::default();
-    let contract = project.understand(sources).unwrap();
+    let contract = project.analyze_sources(sources).unwrap();
     let warned = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
     let mut warned: Vec<&str> = warned.map(|place| place.pointer.as_str()).collect();
     warned.sort_unstable();
     assert_eq!(warned, ["/$defs/few", "/$defs/untold", "/properties/inline"]);
-    let files = project.emit(contract).unwrap().files.0;
+    let files = project.generate_from(contract).unwrap().files.0;
     let models = &files["src/models.rs"];
     for line in [
         "    /// Blue sky.\n    ///\n    /// `42`\n    pub const SUNNY: Self = Self(42);",
@@ -210,7 +211,7 @@ fn names_of_numbers_are_constants() {
     assert!(!models.contains("ONE"), "{models}");
 }
 
-/// They are about the texts that are known as well as about those of `enum`.
+/// Names apply to `x-extensible-enum` as well as to `enum`.
 #[test]
 fn names_of_texts_that_are_known() {
     let text = r#"{"type": "object", "properties": {
@@ -222,19 +223,19 @@ fn names_of_texts_that_are_known() {
         "text": {"type": "string", "x-extensible-enum": "a"}}}"#;
     let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
     let project = Project::default();
-    let contract = project.understand(sources).unwrap();
+    let contract = project.analyze_sources(sources).unwrap();
     let warned = contract.diagnostics.iter().filter_map(|each| each.place.as_ref());
     let mut warned: Vec<&str> = warned.map(|place| place.pointer.as_str()).collect();
     warned.sort_unstable();
     assert_eq!(warned, ["few", "text", "told", "whole"].map(|name| format!("/properties/{name}")));
-    let files = project.emit(contract).unwrap().files.0;
+    let files = project.generate_from(contract).unwrap().files.0;
     let models = &files["src/models.rs"];
     for line in ["/// One.\n        First = \"a\",", "/// Two.\n        Second = \"b\","] {
         assert!(models.contains(line), "{line}: {models}");
     }
 }
 
-/// A static that nobody uses would be a warning in everybody's build.
+/// An unused static would cause a warning in every build.
 #[test]
 fn schemas_are_published_where_there_are_types() {
     let with = |schema: &str, formats: &[(&str, &str)]| {
@@ -258,7 +259,8 @@ fn schemas_are_published_where_there_are_types() {
     assert!(text.contains("format_schemas!") && !text.contains("PUBLISHED") && feature, "{text}");
 }
 
-/// Who does not ask for a command has nothing of it; who does has a program, and no credentials that nothing asks for.
+/// Without `cli` no command is generated; with it there is a program, and credentials only if operations need
+/// them.
 #[test]
 fn a_command_is_there_for_who_asks() {
     let files = |change: fn(&mut Config)| {
@@ -269,13 +271,13 @@ fn a_command_is_there_for_who_asks() {
             "paths": { "/a": { "get": { "operationId": "readA", "responses": { "204": { "description": "" } } } } }
         }"#;
         let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
-        let contract = project.understand(sources).unwrap();
-        project.emit(contract).unwrap().files.0
+        let contract = project.analyze_sources(sources).unwrap();
+        project.generate_from(contract).unwrap().files.0
     };
     let without = files(|_| {});
     assert!(!without["Cargo.toml"].contains("\ncli = ") && !without["Cargo.toml"].contains("[[bin]]"));
     assert!(!without.contains_key("src/main.rs") && !without.contains_key("src/cli.rs"));
-    let with = files(|config| config.output.cli = Some(CommandLine::default()));
+    let with = files(|config| config.output.cli = Some(CommandLineConfig::default()));
     let manifest = &with["Cargo.toml"];
     let bin =
         "[[bin]]\nname = \"all-a\"\npath = \"src/main.rs\"\ndoc = false\nrequired-features = [\"cli\"]\n";
@@ -284,14 +286,15 @@ fn a_command_is_there_for_who_asks() {
     assert!(with["src/main.rs"].contains("all_a::cli::main()") && !with.contains_key("src/credentials.rs"));
     let always = files(|config| {
         config.output.features = Some(false);
-        config.output.cli = Some(CommandLine { name: Some("a".to_owned()), ..CommandLine::default() });
+        config.output.cli =
+            Some(CommandLineConfig { name: Some("a".to_owned()), ..CommandLineConfig::default() });
     });
     let manifest = &always["Cargo.toml"];
     assert!(manifest.contains("name = \"a\"\n") && !manifest.contains("required-features"), "{manifest}");
     assert!(manifest.contains("\"cli\", \"reqwest-rustls\""), "{manifest}");
 }
 
-/// What is deprecated at one place is not at another that has the same type.
+/// A property can be deprecated in one place and not in another that has the same type.
 #[test]
 fn a_type_that_nobody_named_is_deprecated_where_its_place_is() {
     let text = r#"{ "type": "object", "properties": {
@@ -304,7 +307,8 @@ fn a_type_that_nobody_named_is_deprecated_where_its_place_is() {
     assert!(matches!(deprecated.as_slice(), [one] if one.contains("pub a:")), "{models}");
 }
 
-/// Who uses what may be left out is told; what has to be said can only be said in the documentation.
+/// Uses of deprecated optional parameters cause warnings; for required ones only the documentation mentions
+/// it.
 #[test]
 fn parameters_and_credentials_are_deprecated() {
     let text = r#"{
@@ -326,8 +330,8 @@ fn parameters_and_credentials_are_deprecated() {
     let mut project = Project::default();
     project.config.client.credentials = true;
     let sources = Sources::from_texts(&[("api.json", "", text)]).unwrap();
-    let contract = project.understand(sources).unwrap();
-    let files = project.emit(contract).unwrap().files.0;
+    let contract = project.analyze_sources(sources).unwrap();
+    let files = project.generate_from(contract).unwrap().files.0;
     let marked = |file: &str| -> Vec<String> {
         let after = files[file].split("#[deprecated").skip(1).map(|rest| {
             let line = rest.lines().map(str::trim).find(|line| line.starts_with("pub")).unwrap();
@@ -346,9 +350,9 @@ fn parameters_and_credentials_are_deprecated() {
     }
 }
 
-/// What tells operations of one path apart is asked of nobody, and is no type.
+/// A constant parameter that distinguishes operations of one path is neither an option nor a type.
 #[test]
-fn what_is_sent_by_itself_is_no_option_and_no_type() {
+fn a_constant_parameter_is_no_option_and_no_type() {
     let api = "openapi: 3.1.0
 info: { title: A, version: '1' }
 paths:
@@ -366,16 +370,16 @@ paths:
       responses: { '204': { description: '' } }
 ";
     let mut config = Config::default();
-    config.output.cli = Some(CommandLine::default());
+    config.output.cli = Some(CommandLineConfig::default());
     let project = Project { config, ..Project::default() };
     let sources = Sources::from_texts(&[("api.yaml", "", api)]).unwrap();
-    let generated = project.emit(project.understand(sources).unwrap()).unwrap();
+    let generated = project.generate_from(project.analyze_sources(sources).unwrap()).unwrap();
     let text = |name: &str| {
         let found = generated.files.iter().find(|(path, _)| *path == name);
         found.unwrap().1.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let (models, cli) = (text("src/models.rs"), text("src/cli.rs"));
     assert_eq!(models.matches("pub enum").count(), 1, "{models}");
-    let row = "Argument::NONE, Argument { name: \"action\", values: &[\"a\", \"b\"], ..Argument::NONE }";
+    let row = "ArgumentSpec::EMPTY, ArgumentSpec { name: \"action\", values: &[\"a\", \"b\"], ..ArgumentSpec::EMPTY }";
     assert!(cli.contains(row), "{cli}");
 }

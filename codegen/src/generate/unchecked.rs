@@ -1,64 +1,64 @@
-//! Patterns that no linear matcher can run: refused, or left unchecked where the options say so.
+//! Handles patterns that the linear-time matcher does not support: rejects them, or leaves them unchecked as
+//! the options require.
 //!
-//! A pattern that is left out accepts more, and so does a schema of which something could not be
-//! read ([`Gap`]). Where a document is accepted because something refuses it (`not`, `if`, `oneOf`,
-//! `maxContains`, `unevaluatedProperties`), more would be less: there the keyword around it is
-//! loosened as well, and said so.
+//! A schema without its pattern accepts more, and so does a schema of which a part could not be read
+//! ([`SchemaGap`]). Below `not`, `if`, `oneOf`, `maxContains` and `unevaluatedProperties` this would make the
+//! enclosing schema accept less, so that the enclosing keyword is relaxed as well, with a warning.
 
 use std::collections::BTreeSet;
 
 use crate::{
-    config::{TypeOptions, Unsupported},
+    config::{TypeOptions, UnsupportedPolicy},
     diagnostics::{Diagnostic, Diagnostics},
-    generate::selector,
-    options::Options,
-    schema::{Gap, Graph, SchemaId, keywords::Role},
-    shape::is_tagged,
-    tables::{PatternRole, Refused},
+    generate::shortest_selector,
+    options::SchemaOptions,
+    schema::{SchemaGap, SchemaGraph, SchemaId, keywords::KeywordRole},
+    shape::is_tagged_union,
+    tables::{PatternRole, RejectedPattern},
 };
 
-/// What is left unchecked.
+/// The patterns that are left unchecked.
 #[derive(Debug, Default)]
-pub(super) struct Unchecked {
-    /// Schemas, without their `pattern`.
+pub(super) struct UncheckedPatterns {
+    /// Schemas whose `pattern` is not checked.
     pub(super) schemas: BTreeSet<SchemaId>,
-    /// Keys of `patternProperties`.
+    /// Schemas with those keys of `patternProperties` that are not checked.
     keys: Vec<(SchemaId, String)>,
 }
 
-/// Says what becomes of each pattern, and what is left unchecked.
-pub(super) fn patterns(
+/// Reports each unsupported pattern; returns those that are left unchecked.
+pub(super) fn report_patterns(
     config: &TypeOptions,
-    graph: &Graph,
-    options: &Options,
-    refused: Vec<Refused>,
+    graph: &SchemaGraph,
+    options: &SchemaOptions,
+    refused: Vec<RejectedPattern>,
     problems: &mut Diagnostics,
-) -> Unchecked {
+) -> UncheckedPatterns {
     let ids: BTreeSet<SchemaId> = refused.iter().map(|each| each.schema).collect();
-    let mut unchecked = Unchecked::default();
-    for Refused { schema: id, role, source, error } in refused {
+    let mut unchecked = UncheckedPatterns::default();
+    for RejectedPattern { schema: id, role, source, error } in refused {
         let (what, left) = match role {
             PatternRole::Value => ("pattern", "it is not checked"),
             PatternRole::Key => (
                 "`patternProperties`",
-                "its members are not checked, nor are those that `additionalProperties` is for",
+                "matching properties are not checked, nor are those that `additionalProperties` applies to",
             ),
         };
         let why = format!("{what} `{source}`: {}", error.reason);
         let problem = if options.unchecked.contains(&id) {
-            Diagnostic::note("unsupported", format!("{why}; {left}, as `unchecked` says"))
-        } else if config.unsupported == Some(Unsupported::Keep) {
+            Diagnostic::note("unsupported", format!("{why}; {left}, as configured by `unchecked`"))
+        } else if config.unsupported == Some(UnsupportedPolicy::Keep) {
             Diagnostic::warning("unsupported", format!("{why}; {left}"))
         } else {
             let problem = Diagnostic::error("unsupported", why).help(format!(
-                "{}; or leave it unchecked, here with `unchecked = [{:?}]` below [types], everywhere with \
+                "{}; or leave it unchecked with `unchecked = [{:?}]` in [types], or everywhere with \
                  `unsupported = \"keep\"`",
                 error.remedy(),
-                selector(graph, id)
+                shortest_selector(graph, id)
             ));
-            if config.unsupported.is_none() { problem.mended(left) } else { problem }
+            if config.unsupported.is_none() { problem.with_fallback(left) } else { problem }
         };
-        problems.push(problem.at(graph.schema(id).place.clone()));
+        problems.push(problem.with_place(graph.schema(id).place.clone()));
         match role {
             PatternRole::Value => {
                 unchecked.schemas.insert(id);
@@ -67,103 +67,107 @@ pub(super) fn patterns(
         }
     }
     for id in options.unchecked.difference(&ids) {
-        let message = "`unchecked` names a schema that has no pattern, or one that can be run";
+        let message = "`unchecked` selects a schema without pattern, or with a supported pattern";
         problems.push(
             Diagnostic::error("config", message)
-                .at(graph.schema(*id).place.clone())
-                .help("remove it from `unchecked` below [types]: it is checked"),
+                .with_place(graph.schema(*id).place.clone())
+                .help("remove it from `unchecked` in [types]: its pattern is checked"),
         );
     }
     unchecked
 }
 
-/// Loosens what would refuse valid documents without these patterns, and without what could not be
-/// read.
-pub(super) fn loosen(
-    graph: &mut Graph,
-    options: &Options,
-    unchecked: &Unchecked,
+/// Relaxes keywords that would reject valid documents because of unchecked patterns and unreadable schema
+/// parts.
+pub(super) fn loosen_schemas(
+    graph: &mut SchemaGraph,
+    options: &SchemaOptions,
+    unchecked: &UncheckedPatterns,
     problems: &mut Diagnostics,
 ) {
-    let lost = with_gap(graph, Gap::Check);
+    let lost = schemas_with_gap(graph, SchemaGap::Assertion);
     let keyed: BTreeSet<SchemaId> = unchecked.keys.iter().map(|(id, _)| *id).collect();
     if unchecked.schemas.is_empty() && keyed.is_empty() && lost.is_empty() {
         return;
     }
-    let mut unknown = with_gap(graph, Gap::Members);
+    let mut unknown = schemas_with_gap(graph, SchemaGap::Applicator);
     unknown.extend(&keyed);
     for (id, key) in &unchecked.keys {
         let schema = &mut graph.schemas[*id];
         schema.pattern_properties.retain(|(pattern, _)| pattern != key);
-        // Nobody can tell any more which members this is for.
+        // Without this pattern, `additionalProperties` no longer applies to a known set of properties.
         schema.additional_properties = None;
     }
-    let beyond = above(graph, &lost, Role::applies);
+    let beyond = schemas_applying(graph, &lost, KeywordRole::applies_schemas);
     let patterns: BTreeSet<SchemaId> = unchecked.schemas.union(&keyed).copied().collect();
     let touched: BTreeSet<SchemaId> =
-        above(graph, &patterns, Role::applies).union(&beyond).copied().collect();
+        schemas_applying(graph, &patterns, KeywordRole::applies_schemas).union(&beyond).copied().collect();
     let holds = |id: &SchemaId| graph.schema(*id).one_of.iter().any(|branch| touched.contains(branch));
-    // A tag keeps branches apart, whatever else they say.
+    // A tag distinguishes the branches independently of their other rules.
     let mixed: BTreeSet<SchemaId> =
-        graph.ids().filter(holds).filter(|id| !is_tagged(graph, options, *id)).collect();
-    // What is not asked any more says nothing about members either.
+        graph.ids().filter(holds).filter(|id| !is_tagged_union(graph, options, *id)).collect();
+    // A keyword that is no longer checked does not evaluate properties either.
     unknown.extend(graph.ids().filter(|id| {
         let schema = graph.schema(*id);
         let is_asked = |applied: Option<SchemaId>| applied.is_some_and(|applied| touched.contains(&applied));
         is_asked(schema.condition) || (mixed.contains(id) && !schema.any_of.is_empty())
     }));
-    let around = above(graph, &unknown, |role| role == Role::InPlace);
+    let around = schemas_applying(graph, &unknown, |role| role == KeywordRole::InPlace);
     for id in graph.ids() {
         let schema = &mut graph.schemas[id];
         let (code, why) = if beyond.contains(&id) {
-            ("loosened", "something inside could not be read")
+            ("loosened", "a subschema could not be read")
         } else {
-            ("unsupported", "a pattern inside is left unchecked")
+            ("unsupported", "a pattern in a subschema is left unchecked")
         };
-        let mut say = |message: &str| {
+        let mut warn = |message: &str| {
             let message = format!("{message}: {why}");
-            problems.push(Diagnostic::warning(code, message).at(schema.place.clone()));
+            problems.push(Diagnostic::warning(code, message).with_place(schema.place.clone()));
         };
         if schema.not.is_some_and(|not| touched.contains(&not)) {
-            say("`not` is not checked");
+            warn("`not` is not checked");
             schema.not = None;
         }
         if schema.condition.is_some_and(|condition| touched.contains(&condition)) {
-            say("`if` is not checked, nor are `then` and `else`");
+            warn("`if` is not checked, nor are `then` and `else`");
             schema.condition = None;
         }
         if around.contains(&id) && schema.unevaluated_properties.take().is_some() {
-            say("`unevaluatedProperties` is not checked");
+            warn("`unevaluatedProperties` is not checked");
         }
         if around.contains(&id) && schema.unevaluated_items.take().is_some() {
-            say("`unevaluatedItems` is not checked");
+            warn("`unevaluatedItems` is not checked");
         }
         if let Some(contains) =
             schema.contains.as_mut().filter(|c| c.max.is_some() && touched.contains(&c.schema))
         {
-            say("`maxContains` is not checked");
+            warn("`maxContains` is not checked");
             contains.max = None;
         }
         if schema.one_of.len() > 1 && mixed.contains(&id) {
             if schema.any_of.is_empty() {
-                say("`oneOf` is checked as `anyOf`");
+                warn("`oneOf` is checked as `anyOf`");
                 schema.any_of = std::mem::take(&mut schema.one_of);
             } else {
-                say("`oneOf` is not checked");
+                warn("`oneOf` is not checked");
                 schema.one_of.clear();
             }
         }
     }
 }
 
-/// The schemas that lack at least this.
-fn with_gap(graph: &Graph, least: Gap) -> BTreeSet<SchemaId> {
+/// Returns the schemas with at least this gap.
+fn schemas_with_gap(graph: &SchemaGraph, least: SchemaGap) -> BTreeSet<SchemaId> {
     graph.ids().filter(|id| graph.schema(*id).gap >= least).collect()
 }
 
-/// These schemas and all that apply them by keywords of such a role, at any depth.
-fn above(graph: &Graph, below: &BTreeSet<SchemaId>, by: impl Fn(Role) -> bool) -> BTreeSet<SchemaId> {
-    let mut holders = graph.schemas.map(|_| Vec::new());
+/// Returns these schemas and all that apply them, at any depth, by keywords with a matching role.
+fn schemas_applying(
+    graph: &SchemaGraph,
+    below: &BTreeSet<SchemaId>,
+    by: impl Fn(KeywordRole) -> bool,
+) -> BTreeSet<SchemaId> {
+    let mut holders = graph.schemas.map_ids(|_| Vec::new());
     for id in graph.ids() {
         let schema = graph.schema(id);
         let anchor = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_deref());
@@ -172,7 +176,7 @@ fn above(graph: &Graph, below: &BTreeSet<SchemaId>, by: impl Fn(Role) -> bool) -
             anchors.filter(move |(name, _)| name == anchor).map(|(_, bearer)| *bearer)
         });
         let applied = schema.keywords().filter(|(keyword, _)| by(keyword.role()));
-        for child in applied.flat_map(|(_, value)| value.schemas()).chain(bearers) {
+        for child in applied.flat_map(|(_, value)| value.schema_ids()).chain(bearers) {
             holders[child].push(id);
         }
     }

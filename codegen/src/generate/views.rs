@@ -1,33 +1,34 @@
-//! The modules of views: those over types are always there, those over calls with the client.
+//! Writes the modules of views: `resolve_views` for types, and `call_views` for calls with the client.
 
-use super::lines;
+use super::doc_lines;
 use crate::{
+    analyzed_contract::AnalyzedContract,
     calls::any_deprecated,
     config::Config,
     diagnostics::Diagnostics,
-    emit::Emitter,
-    plan::Plans,
-    reading::Reading,
-    render::{Module, Part},
-    views::{self, views},
+    emit::ModelEmitter,
+    plan::ContractPlan,
+    render::{GeneratedModule, PackagePart},
+    views::{self, resolve_views},
 };
 
-/// Views are decided whatever is written, so that a mistake in one is found.
-pub(super) fn modules(
+/// Resolves all views, so that mistakes are reported even if no code is generated for a view.
+pub(super) fn view_modules(
     config: &Config,
-    contract: &Reading,
-    plans: &Plans<'_>,
-    types: &Emitter<'_>,
+    contract: &AnalyzedContract,
+    plans: &ContractPlan<'_>,
+    types: &ModelEmitter<'_>,
     diagnostics: &mut Diagnostics,
-) -> Vec<Module> {
-    let Reading { graph, shapes, options, .. } = contract;
-    let found = views(config, (graph, shapes), &options.views, &plans.paths, diagnostics);
-    let over_types = views::types(&found.types, types)
-        .map(|tokens| Module::new("views", lines("Traits over types that have members in common."), &tokens));
+) -> Vec<GeneratedModule> {
+    let AnalyzedContract { graph, shapes, options, .. } = contract;
+    let found = resolve_views(config, (graph, shapes), &options.views, &plans.paths, diagnostics);
+    let over_types = views::views_module(&found.types, types).map(|tokens| {
+        GeneratedModule::new("views", doc_lines("Traits over types that have members in common."), &tokens)
+    });
     let called = if config.output.client { found.calls.as_slice() } else { &[] };
-    let over_calls = views::calls(called, types).map(|tokens| {
-        let about = lines("Traits over calls that take the same parameters.");
-        let mut module = Module::new("call_views", about, &tokens).behind(&[Part::Client]);
+    let over_calls = views::call_views_module(called, types).map(|tokens| {
+        let about = doc_lines("Traits over calls that take the same parameters.");
+        let mut module = GeneratedModule::new("call_views", about, &tokens).with_gate(&[PackagePart::Client]);
         if any_deprecated(&plans.paths) {
             module.allow_deprecated();
         }

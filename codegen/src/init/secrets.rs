@@ -1,19 +1,19 @@
-//! Members that look like secrets: by name, by `format: password`, by `writeOnly`, by what is said
-//! about them.
+//! Finds properties that look like secrets: by name, by `format: password`, by `writeOnly`, or by their
+//! description.
 
 use std::collections::BTreeMap;
 
 use heck::ToSnakeCase as _;
 
 use crate::{
-    generate::selector,
-    reading::Reading,
-    schema::{SchemaId, Types},
-    together::{Conj, Facts},
+    analyzed_contract::AnalyzedContract,
+    conjunction::{SchemaConjunction, SchemaFacts},
+    generate::shortest_selector,
+    schema::{SchemaId, TypeSet},
 };
 
-/// Last words of a secret's name.
-const WORDS: [&str; 13] = [
+/// Last words of the names of secrets.
+const SECRET_WORDS: [&str; 13] = [
     "password",
     "passwd",
     "passphrase",
@@ -28,11 +28,11 @@ const WORDS: [&str; 13] = [
     "cvv",
     "cvc",
 ];
-/// Last two words of a secret's name.
-const PAIRS: [(&str, &str); 5] =
+/// Last two words of the names of secrets.
+const SECRET_WORD_PAIRS: [(&str, &str); 5] =
     [("api", "key"), ("private", "key"), ("access", "key"), ("signing", "key"), ("session", "key")];
-/// What is said of secrets.
-const SAID: [&str; 14] = [
+/// Phrases that occur in descriptions of secrets.
+const SECRET_PHRASES: [&str; 14] = [
     "keep this secret",
     "keep it secret",
     "kept secret",
@@ -48,16 +48,16 @@ const SAID: [&str; 14] = [
     "client secret",
     "bearer token",
 ];
-/// Words that make a token a place in a list.
-const HARMLESS: [&str; 7] = ["page", "next", "previous", "prev", "continuation", "sync", "cursor"];
+/// Words that mark a token as a page cursor.
+const PAGING_WORDS: [&str; 7] = ["page", "next", "previous", "prev", "continuation", "sync", "cursor"];
 
-/// Selectors of schemas that look like secrets, and why, by selector.
-pub(super) fn secrets(contract: &Reading) -> Vec<(String, String)> {
+/// Returns the selectors of schemas that look like secrets, each with the reason, sorted by selector.
+pub(super) fn find_secrets(contract: &AnalyzedContract) -> Vec<(String, String)> {
     let graph = &contract.graph;
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for id in graph.ids() {
         for (name, member) in &graph.schema(id).properties {
-            // Whoever holds a reference holds what it names.
+            // A reference holds the value of its target, so that the target is the secret.
             let target = contract.shapes.aliases.get(member).copied().unwrap_or(*member);
             let schemas = [graph.schema(*member), graph.schema(target)];
             let password = schemas.iter().any(|s| s.format.as_deref() == Some("password"));
@@ -65,47 +65,52 @@ pub(super) fn secrets(contract: &Reading) -> Vec<(String, String)> {
                 "format: password".to_owned()
             } else if schemas.iter().any(|s| s.write_only) {
                 "writeOnly".to_owned()
-            } else if is_secret(name) {
+            } else if is_secret_name(name) {
                 format!("called `{name}`")
-            } else if let Some(said) = schemas.iter().find_map(|s| said(s.description.as_deref()?)) {
-                format!("\"{said}\"")
+            } else if let Some(phrase) = schemas.iter().find_map(|s| secret_phrase(s.description.as_deref()?))
+            {
+                format!("\"{phrase}\"")
             } else {
                 continue;
             };
-            if is_text(contract, target) {
-                found.entry(selector(graph, target)).or_insert(why);
+            if is_free_string(contract, target) {
+                found.entry(shortest_selector(graph, target)).or_insert(why);
             }
         }
     }
     found.into_iter().collect()
 }
 
-/// Whether a name ends like those of secrets.
-fn is_secret(name: &str) -> bool {
+/// Returns true if a name ends like the name of a secret and is not a page cursor.
+fn is_secret_name(name: &str) -> bool {
     let name = name.to_snake_case();
     let words: Vec<&str> = name.split('_').collect();
-    if words.iter().any(|word| HARMLESS.contains(word)) {
+    if words.iter().any(|word| PAGING_WORDS.contains(word)) {
         return false;
     }
     match words.as_slice() {
-        [.., before, last] => WORDS.contains(last) || PAIRS.contains(&(before, last)),
-        [only] => WORDS.contains(only),
+        [.., before, last] => SECRET_WORDS.contains(last) || SECRET_WORD_PAIRS.contains(&(before, last)),
+        [only] => SECRET_WORDS.contains(only),
         [] => false,
     }
 }
 
-/// What a description says that only secrets are said.
-fn said(description: &str) -> Option<&'static str> {
+/// Returns the phrase in a description that indicates a secret.
+fn secret_phrase(description: &str) -> Option<&'static str> {
     let words: Vec<&str> = description.split_whitespace().collect();
     let text = words.join(" ").to_lowercase();
-    SAID.into_iter().find(|said| text.contains(said))
+    SECRET_PHRASES.into_iter().find(|phrase| text.contains(phrase))
 }
 
-/// Whether any string can stand there; a listed one is no secret.
-fn is_text(contract: &Reading, id: SchemaId) -> bool {
-    let facts = Facts::of(&contract.graph, &Conj::one(id), contract.options.implied_objects);
-    let listed = facts.members.iter().map(|id| contract.graph.schema(*id));
-    facts.types.without(Types::NULL) == Types::STRING
+/// Returns true if any string is valid; enumerated strings are not secrets.
+fn is_free_string(contract: &AnalyzedContract, id: SchemaId) -> bool {
+    let facts = SchemaFacts::from_conjunction(
+        &contract.graph,
+        &SchemaConjunction::from_schema(id),
+        contract.options.implied_objects,
+    );
+    let listed = facts.unconditional.iter().map(|id| contract.graph.schema(*id));
+    facts.types.difference(TypeSet::NULL) == TypeSet::STRING
         && !listed.into_iter().any(|s| s.enumeration.is_some() || s.constant.is_some())
 }
 
@@ -114,20 +119,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_spoken_of_like_secrets() {
-        assert_eq!(said("The signing value.\n\n**Keep this\nsecret.**"), Some("keep this secret"));
-        assert_eq!(said("It is shown only once."), Some("shown only once"));
-        assert_eq!(said("No secret about it: a name that everybody sees."), None);
+    fn descriptions_reveal_secrets() {
+        assert_eq!(secret_phrase("The signing value.\n\n**Keep this\nsecret.**"), Some("keep this secret"));
+        assert_eq!(secret_phrase("It is shown only once."), Some("shown only once"));
+        assert_eq!(secret_phrase("No secret: a name that everyone sees."), None);
     }
 
     #[test]
     fn names_of_secrets_end_like_secrets() {
         for name in ["password", "newPassword", "client_secret", "accessToken", "apiKey", "X-Api-Key", "cvv"]
         {
-            assert!(is_secret(name), "{name}");
+            assert!(is_secret_name(name), "{name}");
         }
         for name in ["token_type", "secretName", "nextPageToken", "passwordHint", "key", "tokens", "monkey"] {
-            assert!(!is_secret(name), "{name}");
+            assert!(!is_secret_name(name), "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is found in a small contract, and that the file says it.
+//! Tests of `init`: suggestions for a small contract, and the file that contains them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -68,22 +68,22 @@ components:
         - { type: object, required: [kind], properties: { kind: { const: b } } }
 "#;
 
-fn look() -> Findings {
-    look_at(API)
+fn inspect_api() -> InitFindings {
+    inspect(API)
 }
 
-fn look_at(api: &str) -> Findings {
+fn inspect(api: &str) -> InitFindings {
     let mut project = Project::default();
-    project.config.types.unsupported = Some(Unsupported::Keep);
+    project.config.types.unsupported = Some(UnsupportedPolicy::Keep);
     project.config.client.skip_unsupported = Some(true);
-    let contract = project.understand(Sources::from_texts(&[("api.yaml", "", api)]).unwrap());
+    let contract = project.analyze_sources(Sources::from_texts(&[("api.yaml", "", api)]).unwrap());
     let contract = contract.unwrap_or_else(|problems| panic!("{problems}"));
-    found(&project, &contract).unwrap_or_else(|problems| panic!("{problems}"))
+    inspect_reading(&project, &contract).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 #[test]
-fn what_an_owner_may_decide_is_found() {
-    let found = look();
+fn suggestions_are_found() {
+    let found = inspect_api();
     let login = "#/components/schemas/Login/properties";
     let secrets: Vec<&str> = found.secrets.iter().map(|(selector, _)| selector.as_str()).collect();
     assert_eq!(
@@ -95,17 +95,17 @@ fn what_an_owner_may_decide_is_found() {
             "#/components/schemas/Seed"
         ]
     );
-    assert_eq!(found.unanswered, ["https://vendor.example/v1/other.json"]);
-    assert_eq!(found.unbounded, [format!("{login}/size")]);
+    assert_eq!(found.unresolved_uris, ["https://vendor.example/v1/other.json"]);
+    assert_eq!(found.unbounded_integers, [format!("{login}/size")]);
     assert_eq!(found.families, [("#/components/schemas/Cargo".to_owned(), 1)]);
-    assert_eq!(found.patterns, [(format!("{login}/handle"), "^(?!x)".to_owned())]);
+    assert_eq!(found.unsupported_patterns, [(format!("{login}/handle"), "^(?!x)".to_owned())]);
     assert_eq!(
-        (found.idempotency, found.transport),
+        (found.idempotency_headers, found.transport_headers),
         (vec!["Idempotency-Key".to_owned(), "Vendor-Request-Id".to_owned()], vec!["DPoP".to_owned()])
     );
     assert_eq!(found.operations, 5);
-    let refused = "`nameShip` has no method in the client: `text/plain; charset=größe` is no media type that a client can send";
-    assert_eq!(found.refused, [refused]);
+    let refused = "`nameShip` has no method in the client: a client cannot send the media type `text/plain; charset=größe`";
+    assert_eq!(found.unsupported_operations, [refused]);
     assert!(found.diagnostics.iter().any(|each| each.message == refused), "{}", found.diagnostics);
     assert_eq!(found.servers, ["https://fleet.example"]);
     let paged: Vec<(Vec<&str>, &[String])> = found
@@ -121,9 +121,9 @@ fn what_an_owner_may_decide_is_found() {
     assert!(tag == "ships" && *types >= 3, "{types}");
 }
 
-/// What is proposed is what `generate` takes.
+/// `generate` accepts the suggested pagination options.
 #[test]
-fn lists_are_recognised_by_parameter_and_answer() {
+fn pagination_is_recognized_by_parameter_and_response() {
     let check = |parameter: &str, page: &str, lines: &[&str]| {
         let mut api = format!(
             "openapi: 3.1.0\ninfo: {{ title: Fleet, version: '1' }}\npaths:\n  /ships:\n    get:\n      \
@@ -133,7 +133,7 @@ fn lists_are_recognised_by_parameter_and_answer() {
         if ["offset", "page"].contains(&parameter) {
             api = api.replace("in: query, schema: { type: string }", "in: query, schema: { type: integer }");
         }
-        let found = look_at(&api);
+        let found = inspect(&api);
         let proposed: Vec<&str> =
             found.pages.iter().flat_map(|paged| &paged.lines).map(String::as_str).collect();
         assert_eq!(proposed, lines, "{parameter} {page}");
@@ -141,8 +141,8 @@ fn lists_are_recognised_by_parameter_and_answer() {
             format!("{options}[[pages]]\noperations = {:?}\n{}\n", paged.operations, paged.lines.join("\n"))
         });
         let project = Project { config: toml::from_str(&options).unwrap(), ..Project::default() };
-        let contract = project.understand(Sources::from_texts(&[("api.yaml", "", &api)]).unwrap());
-        let taken = contract.and_then(|contract| project.emit(contract).map(drop));
+        let contract = project.analyze_sources(Sources::from_texts(&[("api.yaml", "", &api)]).unwrap());
+        let taken = contract.and_then(|contract| project.generate_from(contract).map(drop));
         taken.unwrap_or_else(|problems| panic!("{options}{problems}"));
     };
     let page = |more: &str| {
@@ -182,11 +182,11 @@ fn lists_are_recognised_by_parameter_and_answer() {
 
 #[test]
 fn the_file_is_valid_with_and_without_its_comments() {
-    let text = codegen_toml(&look(), &["api.yaml".to_owned()]);
+    let text = codegen_toml(&inspect_api(), &["api.yaml".to_owned()]);
     let config: Config = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(config.inputs, [PathBuf::from("api.yaml")]);
     assert_eq!(config.types.unchecked, ["#/components/schemas/Login/properties/handle"]);
-    // Each option that stands as a comment is one that there is.
+    // Each commented option exists.
     let options = |line: &str| {
         let name = line.split([' ', '=']).next().unwrap_or_default();
         line.contains(" = ") && name.chars().all(|c| c.is_ascii_lowercase() || c == '-')
@@ -206,32 +206,39 @@ fn the_file_is_valid_with_and_without_its_comments() {
     assert_eq!(config.operations.idempotency_header.as_deref(), Some("Idempotency-Key"));
     assert_eq!((config.names.len(), config.replace.len()), (1, 1), "{awake}");
     assert_eq!(config.pages.len(), 2, "{awake}");
-    assert!(config.pages.iter().all(|pages| pages.ways().len() == 1 && pages.operations.len() == 1));
+    assert!(
+        config.pages.iter().all(|pages| pages.strategy_names().len() == 1 && pages.operations.len() == 1)
+    );
     assert_eq!((config.derives.len(), config.attributes.len()), (1, 1), "{awake}");
     assert!(config.streams.is_some_and(|streams| streams.ends == ["[DONE]"]), "{awake}");
-    // What other generators have is found where an owner looks for it.
+    // The file mentions options that users of other generators look for.
     for option in ["[derives]", "[attributes]", "rust-types = ", "formats = ", "[streams]", "credentials = "]
     {
         assert!(text.contains(&format!("\n# {option}")), "{option}\n{text}");
     }
 }
 
-/// What stands as a comment with its default changes nothing where it is woken.
+/// Uncommenting a default value changes nothing.
 #[test]
-fn what_is_left_out_by_default_is_no_error_in_the_file() {
+fn commented_defaults_change_nothing() {
     let page = |workspace| {
-        codegen_toml(&Findings { operations: 1, workspace, ..Findings::default() }, &["api.yaml".to_owned()])
+        codegen_toml(
+            &InitFindings { operations: 1, in_workspace: workspace, ..InitFindings::default() },
+            &["api.yaml".to_owned()],
+        )
     };
     assert!(page(false).contains("\n# skip-unsupported = true\n"), "{}", page(false));
     assert!(page(false).contains("\n# member = false\n") && page(true).contains("\n# member = true\n"));
 }
 
-/// What Rust escapes is not what TOML does.
+/// TOML escapes differ from those of Rust.
 #[test]
-fn names_with_odd_signs_are_strings_of_toml() {
+fn unusual_names_are_valid_toml_strings() {
     for name in ["e\u{301}.yaml", "a\u{200b}\"\\.yaml", "a\tb\u{85}\u{7f}\u{1}.yaml", "\u{1f600}'.yaml"] {
-        let text =
-            codegen_toml(&Findings { package: name.to_owned(), ..Findings::default() }, &[name.to_owned()]);
+        let text = codegen_toml(
+            &InitFindings { package: name.to_owned(), ..InitFindings::default() },
+            &[name.to_owned()],
+        );
         let config: Config = toml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert_eq!((config.inputs, config.package.as_deref()), (vec![PathBuf::from(name)], Some(name)));
     }

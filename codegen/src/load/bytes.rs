@@ -1,82 +1,91 @@
-//! Bytes as a text and its tree: encodings, and whether a text is JSON or YAML.
+//! Decodes and parses documents as JSON or YAML. The entry point is [`decode_document`].
 //!
-//! Documents are UTF-8 (RFC 8259, 8.1; YAML 1.2.2, 5.2), and JSON where their names do not say YAML.
-//! Where they are not, what they say is read all the same, as long as there is one way to.
+//! Documents should be UTF-8 (RFC 8259, 8.1; YAML 1.2.2, 5.2), and JSON unless the file extension selects
+//! YAML. Other documents are read with a fault if there is only one interpretation.
 
 use std::borrow::Cow;
 
 use crate::{
     diagnostics::Diagnostic,
-    tree::{Place, SourceId, Tree},
+    tree::{DocumentLocation, DocumentNode, SourceId},
 };
 
 use super::{files, json, span, yaml};
 
-/// Bytes that one document may have.
+/// The maximum size of a document in bytes.
 const MAX_BYTES: usize = 256 << 20;
 
-/// Bytes as text and tree, with what is wrong with them.
-pub(super) fn read(id: SourceId, name: &str, bytes: &[u8]) -> (String, Option<Tree>, Vec<Diagnostic>) {
+/// Decodes and parses a document. Returns its text, its tree if it can be parsed, and all problems.
+pub(super) fn decode_document(
+    id: SourceId,
+    name: &str,
+    bytes: &[u8],
+) -> (String, Option<DocumentNode>, Vec<Diagnostic>) {
     let fault = |at: usize, code, message: String| {
-        Diagnostic::error(code, message).at(Place {
+        Diagnostic::error(code, message).with_place(DocumentLocation {
             source: id,
             pointer: String::new(),
             span: span(at, at + 1),
         })
     };
     if bytes.len() > MAX_BYTES {
-        let message = format!("a document of more than {MAX_BYTES} bytes");
+        let message = format!("the document is larger than {MAX_BYTES} bytes");
         return (String::new(), None, vec![fault(0, "unsupported", message)]);
     }
-    let (text, mut spoilt) = decoded(bytes);
+    let (text, mut errors) = decode_text(bytes);
     let bare = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let mark = text.len() - bare.len();
     if mark > 0 {
-        let message = "a byte order mark: save the file as UTF-8 without one".to_owned();
-        spoilt.insert(0, Spoilt { at: 0, message, mend: "it is left out" });
+        let message = "the file starts with a byte order mark: save it as UTF-8 without one".to_owned();
+        errors.insert(0, EncodingError { at: 0, message, mend: "it is left out" });
     }
-    let (tree, mut problems) = parse(id, name, bare);
-    let told = |Spoilt { at, message, mend }| fault(at - mark.min(at), "encoding", message).mended(mend);
-    problems.extend(spoilt.into_iter().map(told));
+    let (tree, mut problems) = parse_text(id, name, bare);
+    let to_fault = |EncodingError { at, message, mend }| {
+        fault(at - mark.min(at), "encoding", message).with_fallback(mend)
+    };
+    problems.extend(errors.into_iter().map(to_fault));
     (bare.to_owned(), tree, problems)
 }
 
-/// What is wrong with an encoding.
-struct Spoilt {
-    /// Where in the text.
+/// An error of a document's encoding.
+struct EncodingError {
+    /// The offset in the decoded text.
     at: usize,
     message: String,
     mend: &'static str,
 }
 
-const REPLACED: &str = "it is read as U+FFFD, and so is each that follows";
+const REPLACEMENT_FALLBACK: &str = "it is read as U+FFFD, and so are later invalid bytes";
 
-fn decoded(bytes: &[u8]) -> (Cow<'_, str>, Vec<Spoilt>) {
+fn decode_text(bytes: &[u8]) -> (Cow<'_, str>, Vec<EncodingError>) {
     match bytes {
-        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes),
+        [0xff, 0xfe, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
         _ => match std::str::from_utf8(bytes) {
             Ok(text) => (Cow::Borrowed(text), Vec::new()),
             Err(error) => {
                 let at = error.valid_up_to();
                 let message = format!("byte {at} is not UTF-8: save the file as UTF-8");
-                (String::from_utf8_lossy(bytes), vec![Spoilt { at, message, mend: REPLACED }])
+                (
+                    String::from_utf8_lossy(bytes),
+                    vec![EncodingError { at, message, mend: REPLACEMENT_FALLBACK }],
+                )
             }
         },
     }
 }
 
-/// What stands behind the mark of UTF-16, which is two bytes.
-fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (Cow<'_, str>, Vec<Spoilt>) {
+/// Decodes the bytes after a UTF-16 byte order mark, which is two bytes long.
+fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (Cow<'_, str>, Vec<EncodingError>) {
     let message = "the file is UTF-16: save it as UTF-8".to_owned();
-    let mut spoilt = vec![Spoilt { at: 0, message, mend: "it is read as that" }];
+    let mut errors = vec![EncodingError { at: 0, message, mend: "it is read as such" }];
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     let mut text = String::with_capacity(bytes.len());
     let mut count = 0;
     for each in char::decode_utf16(units) {
-        if each.is_err() && spoilt.len() == 1 {
-            let message = format!("byte {} is not UTF-16: half a character", 2 + 2 * count);
-            spoilt.push(Spoilt { at: text.len(), message, mend: REPLACED });
+        if each.is_err() && errors.len() == 1 {
+            let message = format!("byte {} is not UTF-16: a lone surrogate", 2 + 2 * count);
+            errors.push(EncodingError { at: text.len(), message, mend: REPLACEMENT_FALLBACK });
         }
         let each = each.unwrap_or(char::REPLACEMENT_CHARACTER);
         count += each.len_utf16();
@@ -84,13 +93,13 @@ fn wide(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (Cow<'_, str>, Vec<Spoilt>) {
     }
     if !bytes.len().is_multiple_of(2) {
         let message = format!("byte {} is not UTF-16, which has an even number of bytes", 1 + bytes.len());
-        spoilt.push(Spoilt { at: text.len(), message, mend: "it is left out" });
+        errors.push(EncodingError { at: text.len(), message, mend: "it is left out" });
     }
-    (Cow::Owned(text), spoilt)
+    (Cow::Owned(text), errors)
 }
 
-/// A text as what its name says, or as YAML where it does not even begin as JSON does.
-fn parse(id: SourceId, name: &str, text: &str) -> (Option<Tree>, Vec<Diagnostic>) {
+/// Parses a document by its file extension, or as YAML if it does not start like JSON.
+fn parse_text(id: SourceId, name: &str, text: &str) -> (Option<DocumentNode>, Vec<Diagnostic>) {
     if files::is_yaml(name) {
         return yaml::parse(id, text);
     }
@@ -100,12 +109,14 @@ fn parse(id: SourceId, name: &str, text: &str) -> (Option<Tree>, Vec<Diagnostic>
         return (tree, problems);
     }
     let (tree, mut found) = yaml::parse(id, text);
-    // Any text is a scalar of YAML.
-    match tree.filter(Tree::is_object) {
+    // A plain text is a valid YAML scalar, so only objects are accepted.
+    match tree.filter(DocumentNode::is_object) {
         Some(tree) if !found.iter().any(Diagnostic::is_fatal) => {
-            let place = Place { source: id, pointer: String::new(), span: span(0, 1) };
-            let message = "the document is YAML, which its name does not say: call it `….yaml`";
-            found.push(Diagnostic::error("syntax", message).at(place).mended("it is read as YAML"));
+            let place = DocumentLocation { source: id, pointer: String::new(), span: span(0, 1) };
+            let message = "the document is YAML without a YAML file extension: rename it to `….yaml`";
+            found.push(
+                Diagnostic::error("syntax", message).with_place(place).with_fallback("it is read as YAML"),
+            );
             (Some(tree), found)
         }
         _ => (None, problems),
@@ -117,7 +128,7 @@ mod tests {
     use super::*;
 
     fn check(name: &str, bytes: &[u8], expected: Option<&str>, said: &[&str]) {
-        let (_, tree, problems) = read(SourceId(0), name, bytes);
+        let (_, tree, problems) = decode_document(SourceId(0), name, bytes);
         let found: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
         assert_eq!(found, said, "{name} {bytes:?}: {problems:?}");
         assert_eq!(tree.map(|tree| tree.to_json().to_string()).as_deref(), expected, "{name} {bytes:?}");
@@ -125,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn encodings_cost_a_fault_and_no_document() {
+    fn other_encodings_are_faults() {
         let utf16 = |text: &str, unit: fn(u16) -> [u8; 2], mark: [u8; 2]| -> Vec<u8> {
             mark.into_iter().chain(text.encode_utf16().flat_map(unit)).collect()
         };
@@ -139,9 +150,9 @@ mod tests {
         check("a.json", b"\xef\xbb\xbf{\"\xff\":1}", Some("{\"\u{fffd}\":1}"), &["encoding"; 2]);
     }
 
-    /// Every fault once, with the byte of the file, where it is in the text.
+    /// Each error is reported once, with the byte offset in the file and its location.
     #[test]
-    fn spoilt_bytes_are_told() {
+    fn encoding_errors_are_located() {
         let wide = |units: &[u16], rest: &[u8]| -> Vec<u8> {
             let units = units.iter().flat_map(|unit| unit.to_le_bytes());
             [0xff, 0xfe].into_iter().chain(units).chain(rest.iter().copied()).collect()
@@ -155,7 +166,7 @@ mod tests {
             (wide(&[0x31], b"x"), vec![(0, "is UTF-16"), (1, "byte 4 is not UTF-16")]),
             (wide(&[0xfeff, 0x31], b""), vec![(0, "mark"), (0, "is UTF-16")]),
         ] {
-            let (_, _, problems) = read(SourceId(0), "a.json", &bytes);
+            let (_, _, problems) = decode_document(SourceId(0), "a.json", &bytes);
             assert_eq!(problems.len(), said.len(), "{bytes:?}: {problems:?}");
             for (problem, (at, text)) in problems.iter().zip(said) {
                 let start = problem.place.as_ref().map(|place| place.span.start);
@@ -165,12 +176,12 @@ mod tests {
     }
 
     #[test]
-    fn yaml_is_read_whatever_it_is_called() {
+    fn yaml_is_parsed_with_any_extension() {
         for name in ["a.json", "a.txt", "a"] {
             check(name, b"# A.\na: {b: 1}\n", Some(r#"{"a":{"b":1}}"#), &["syntax"]);
             check(name, b"---\nopenapi: 3.1.0\n", Some(r#"{"openapi":"3.1.0"}"#), &["syntax"]);
             check(name, b"[1]", Some("[1]"), &[]);
-            // Whoever begins as JSON does means JSON.
+            // A text that starts like JSON is parsed as JSON only.
             check(name, b"{a: 1}", None, &["syntax"]);
             check(name, b"nothing of it", None, &["syntax"]);
             check(name, b"a: [1\n", None, &["syntax"]);

@@ -1,4 +1,4 @@
-//! Files and folders: what an input holds, what a URI stands for on disk.
+//! File system access: finds the files of inputs, and maps URI paths to files.
 
 use std::{
     fs, io,
@@ -6,29 +6,29 @@ use std::{
 };
 
 use crate::{
-    schema::Types,
-    tree::{Tree, Value},
+    schema::TypeSet,
+    tree::{DocumentNode, NodeValue},
 };
 
-/// Folders whose files are never part of a contract.
-const SKIPPED: [&str; 3] = ["fixtures", "node_modules", "target"];
+/// Names of folders that are never searched for contracts.
+const SKIPPED_FOLDERS: [&str; 3] = ["fixtures", "node_modules", "target"];
 
-/// What a URI without extension may be stored as.
-pub(crate) const ENDINGS: [&str; 5] = ["", ".json", ".schema.json", ".yaml", ".yml"];
+/// The extensions that a reference to a file may omit.
+pub(crate) const EXTENSIONS: [&str; 5] = ["", ".json", ".schema.json", ".yaml", ".yml"];
 
 /// A file of an input.
-pub(crate) struct Found {
-    /// Absolute, without `.` and `..`.
+pub(crate) struct InputFile {
+    /// The absolute path without `.` and `..`.
     pub(crate) path: PathBuf,
-    /// Named itself, not found in a folder.
+    /// Set if the file itself is an input, instead of a folder that contains it.
     pub(crate) explicit: bool,
 }
 
-/// All candidate files of an input, in a stable order.
-pub(crate) fn find(input: &Path) -> io::Result<Vec<Found>> {
-    let input = absolute(input)?;
+/// Returns the candidate files of an input, sorted by path.
+pub(crate) fn find_input_files(input: &Path) -> io::Result<Vec<InputFile>> {
+    let input = absolute_path(input)?;
     if !fs::metadata(&input)?.is_dir() {
-        return Ok(vec![Found { path: input, explicit: true }]);
+        return Ok(vec![InputFile { path: input, explicit: true }]);
     }
     let mut found = Vec::new();
     let mut folders = vec![input];
@@ -41,13 +41,13 @@ pub(crate) fn find(input: &Path) -> io::Result<Vec<Found>> {
             if name.starts_with('.') {
                 continue;
             }
-            // Links to folders are not followed: they may lead in circles.
+            // Links to folders are not followed, since they may form cycles.
             if entry.file_type()?.is_dir() {
-                if !SKIPPED.contains(&name) {
+                if !SKIPPED_FOLDERS.contains(&name) {
                     folders.push(path);
                 }
             } else if is_document(name) && fs::metadata(&path).is_ok_and(|meta| meta.is_file()) {
-                found.push(Found { path, explicit: false });
+                found.push(InputFile { path, explicit: false });
             }
         }
     }
@@ -61,36 +61,38 @@ fn is_document(name: &str) -> bool {
     })
 }
 
-/// Whether a file is read as YAML; anything else is JSON.
+/// Returns true if the extension selects YAML; all other files are parsed as JSON.
 pub(crate) fn is_yaml(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| {
         extension.eq_ignore_ascii_case("yaml") || extension.eq_ignore_ascii_case("yml")
     })
 }
 
-/// Whether a document of a folder is part of a contract: OpenAPI, or a schema by its keywords.
-pub(crate) fn is_contract(tree: &Tree) -> bool {
+/// Returns true for an OpenAPI document, or for a schema, which is recognized by its keywords.
+pub(crate) fn is_contract(tree: &DocumentNode) -> bool {
     let has = |key: &str| tree.get(key).is_some();
     let typed = tree.get("type").is_some_and(|found| match &found.value {
-        Value::String(name) => Types::named(name).is_some(),
-        Value::Array(names) => {
+        NodeValue::String(name) => TypeSet::from_name(name).is_some(),
+        NodeValue::Array(names) => {
             !names.is_empty()
-                && names.iter().all(|name| name.as_str().is_some_and(|name| Types::named(name).is_some()))
+                && names
+                    .iter()
+                    .all(|name| name.as_str().is_some_and(|name| TypeSet::from_name(name).is_some()))
         }
         _ => false,
     });
-    let object = |key: &str| tree.get(key).is_some_and(Tree::is_object);
+    let object = |key: &str| tree.get(key).is_some_and(DocumentNode::is_object);
     let list = |key: &str| tree.get(key).is_some_and(|found| !found.elements().is_empty());
     has("openapi")
         || has("swagger")
-        || ["$schema", "$id"].iter().any(|key| tree.get(key).and_then(Tree::as_str).is_some())
+        || ["$schema", "$id"].iter().any(|key| tree.get(key).and_then(DocumentNode::as_str).is_some())
         || typed
         || ["$defs", "definitions", "properties"].iter().any(|key| object(key))
         || ["allOf", "anyOf", "oneOf"].iter().any(|key| list(key))
 }
 
-/// Absolute and without `.` and `..`, whether it exists or not.
-pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
+/// Makes a path absolute and removes `.` and `..`, without access to the file system.
+pub(crate) fn absolute_path(path: &Path) -> io::Result<PathBuf> {
     let mut out = PathBuf::new();
     for component in std::path::absolute(path)?.components() {
         match component {
@@ -104,8 +106,8 @@ pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
     Ok(out)
 }
 
-/// The deepest folder that holds all of them.
-pub(crate) fn common(folders: &[PathBuf]) -> Option<PathBuf> {
+/// Returns the deepest folder that contains all the given ones.
+pub(crate) fn common_ancestor(folders: &[PathBuf]) -> Option<PathBuf> {
     let mut folders = folders.iter();
     let mut common = folders.next()?.clone();
     for folder in folders {
@@ -118,42 +120,42 @@ pub(crate) fn common(folders: &[PathBuf]) -> Option<PathBuf> {
     Some(common)
 }
 
-/// A path below a folder as people and URIs write it, with `/`.
-pub(crate) fn relative(root: &Path, path: &Path) -> Option<String> {
+/// Returns the path below a folder with `/` as separator.
+pub(crate) fn relative_path(root: &Path, path: &Path) -> Option<String> {
     let rest = path.strip_prefix(root).ok()?;
     let parts: Option<Vec<&str>> = rest.components().map(|part| part.as_os_str().to_str()).collect();
     Some(parts?.join("/"))
 }
 
-/// The file at a path, with or without its extension.
-pub(crate) fn there(path: &Path) -> Option<PathBuf> {
+/// Returns the existing file at a path, with or without an omitted extension.
+pub(crate) fn find_with_extension(path: &Path) -> Option<PathBuf> {
     let path = path.to_str()?;
-    ENDINGS.iter().map(|ending| PathBuf::from(format!("{path}{ending}"))).find(|found| found.is_file())
+    EXTENSIONS.iter().map(|ending| PathBuf::from(format!("{path}{ending}"))).find(|found| found.is_file())
 }
 
-/// An absolute path as people type it: from the folder that they are in, where it lies below that.
-pub(crate) fn typed(path: &Path) -> String {
+/// Returns a path for messages: relative if it is below the working directory, else absolute.
+pub(crate) fn display_path(path: &Path) -> String {
     let here = std::env::current_dir().ok();
-    match here.and_then(|here| relative(&here, path)) {
+    match here.and_then(|here| relative_path(&here, path)) {
         Some(inside) if inside.is_empty() => ".".to_owned(),
         Some(inside) => inside,
         None => path.display().to_string().replace('\\', "/"),
     }
 }
 
-/// Where a file would be that a relative URI path names; a path that leaves the folder names nothing.
-pub(crate) fn inside(root: &Path, path: &str) -> Option<PathBuf> {
+/// Joins a relative URI path to a folder; `None` if the path leaves the folder.
+pub(crate) fn join_inside(root: &Path, path: &str) -> Option<PathBuf> {
     let inside = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
     (inside && !path.contains(['\\', '\0'])).then(|| root.join(path))
 }
 
-/// The file below `root` that a relative URI path names, with or without its extension.
+/// Returns the existing file below `root` for a relative URI path, with or without an omitted extension.
 ///
-/// A path that leaves the folder, also through a link, names nothing.
-pub(crate) fn below(root: &Path, path: &str) -> Option<PathBuf> {
-    inside(root, path)?;
+/// `None` if the path leaves the folder, also through a link.
+pub(crate) fn find_inside(root: &Path, path: &str) -> Option<PathBuf> {
+    join_inside(root, path)?;
     let real = fs::canonicalize(root).ok()?;
-    ENDINGS.iter().map(|ending| root.join(format!("{path}{ending}"))).find(|candidate| {
+    EXTENSIONS.iter().map(|ending| root.join(format!("{path}{ending}"))).find(|candidate| {
         candidate.is_file() && fs::canonicalize(candidate).is_ok_and(|target| target.starts_with(&real))
     })
 }

@@ -1,137 +1,148 @@
-//! JSON as trees: the runtime's reader, with every value's place, and its refusals as diagnostics.
+//! Parses JSON into trees with byte ranges, and converts parse errors to diagnostics.
 //!
-//! `serde_json` neither keeps spans nor refuses duplicate keys, and both matter here. Duplicate
-//! keys and lone surrogates are errors that leave a tree, so that one run shows all of them.
+//! It uses the parser of the runtime: `serde_json` neither keeps spans nor rejects duplicate keys. Duplicate
+//! keys and lone surrogates are faults that leave a tree, so that one run reports all of them.
 
 use std::{borrow::Cow, ops::Range};
 
 use contract_runtime::{
     Number,
     json::{
-        Expected, JsonError, JsonErrorKind,
-        text::{Build, Key, Step, build},
+        ExpectedToken, JsonError, JsonErrorKind,
+        parser::{JsonBuilder, KeyDecision, PathStep, parse_with},
     },
     pointer,
 };
 
 use crate::{
     diagnostics::Diagnostic,
-    tree::{Member, Place, SourceId, Span, Tree, Value},
+    tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceId, Span},
 };
 
-use super::{MAX_DEPTH, Seen, put, span};
+use super::{KeyIndex, MAX_DEPTH, insert_member, span};
 
-/// Reads a whole document. The tree is missing when the text cannot be read any further.
-pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>) {
-    let mut trees = Trees { source, pointer: String::new(), problems: Vec::new() };
-    match build(text, MAX_DEPTH, &mut trees) {
+/// Parses a document. The tree is `None` after a syntax error.
+pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<Diagnostic>) {
+    let mut trees = JsonTreeBuilder { source, pointer: String::new(), problems: Vec::new() };
+    match parse_with(text, MAX_DEPTH, &mut trees) {
         Ok(tree) => (Some(tree), trees.problems),
         Err(error) => {
-            trees.problems.push(refusal(source, text, &error));
+            trees.problems.push(syntax_error(source, text, &error));
             (None, trees.problems)
         }
     }
 }
 
-/// Makes [`Tree`]s.
-struct Trees {
+/// Builds [`DocumentNode`]s from parser events.
+struct JsonTreeBuilder {
     source: SourceId,
-    /// Of the value that is being read.
+    /// The pointer of the value that is being parsed.
     pointer: String,
     problems: Vec<Diagnostic>,
 }
 
-/// An object that is being read.
+/// An object that is being parsed.
 #[derive(Default)]
-struct Members {
-    members: Vec<Member>,
-    seen: Seen,
-    /// Which member has the last key already; its value takes the place of the earlier one.
+struct ObjectBuilder {
+    members: Vec<ObjectMember>,
+    seen: KeyIndex,
+    /// The index of the member with the same key as the current one, whose value is replaced.
     again: Option<usize>,
 }
 
-impl Trees {
-    fn place(&self, span: Span) -> Place {
-        Place { source: self.source, pointer: self.pointer.clone(), span }
+impl JsonTreeBuilder {
+    fn place(&self, span: Span) -> DocumentLocation {
+        DocumentLocation { source: self.source, pointer: self.pointer.clone(), span }
     }
 }
 
-fn tree(value: Value, at: Range<usize>) -> Tree {
-    Tree { value, span: span(at.start, at.end) }
+fn new_node(value: NodeValue, at: Range<usize>) -> DocumentNode {
+    DocumentNode { value, span: span(at.start, at.end) }
 }
 
-impl Build for Trees {
-    type Value = Tree;
-    type Array = Vec<Tree>;
-    type Object = Members;
+impl JsonBuilder for JsonTreeBuilder {
+    type Value = DocumentNode;
+    type Array = Vec<DocumentNode>;
+    type Object = ObjectBuilder;
 
-    fn null(&mut self, at: Range<usize>) -> Tree {
-        tree(Value::Null, at)
+    fn build_null(&mut self, at: Range<usize>) -> DocumentNode {
+        new_node(NodeValue::Null, at)
     }
 
-    fn boolean(&mut self, value: bool, at: Range<usize>) -> Tree {
-        tree(Value::Bool(value), at)
+    fn build_bool(&mut self, value: bool, at: Range<usize>) -> DocumentNode {
+        new_node(NodeValue::Bool(value), at)
     }
 
-    fn number(&mut self, text: &str, at: Range<usize>) -> Option<Tree> {
-        Number::parse(text).is_ok().then(|| tree(Value::Number(text.to_owned()), at))
+    fn build_number(&mut self, text: &str, at: Range<usize>) -> Option<DocumentNode> {
+        Number::parse(text).is_ok().then(|| new_node(NodeValue::Number(text.to_owned()), at))
     }
 
-    fn string(&mut self, text: String, at: Range<usize>) -> Tree {
-        tree(Value::String(text), at)
+    fn build_string(&mut self, text: String, at: Range<usize>) -> DocumentNode {
+        new_node(NodeValue::String(text), at)
     }
 
-    fn element(&mut self, array: &mut Vec<Tree>, value: Tree) {
+    fn push_element(&mut self, array: &mut Vec<DocumentNode>, value: DocumentNode) {
         array.push(value);
     }
 
-    fn array(&mut self, array: Vec<Tree>, at: Range<usize>) -> Tree {
-        tree(Value::Array(array), at)
+    fn finish_array(&mut self, array: Vec<DocumentNode>, at: Range<usize>) -> DocumentNode {
+        new_node(NodeValue::Array(array), at)
     }
 
-    fn key(&mut self, object: &mut Members, key: &str, at: Range<usize>) -> Key {
+    fn check_key(&mut self, object: &mut ObjectBuilder, key: &str, at: Range<usize>) -> KeyDecision {
         object.again = object.seen.find(key, &object.members);
         if let Some(member) = object.again.and_then(|at| object.members.get(at)) {
             let place = self.place(span(at.start, at.end));
-            let earlier = Place { span: member.key_span, ..place.clone() };
-            let problem = Diagnostic::error("duplicate-key", format!("the key `{key}` is here twice"));
-            self.problems.push(problem.at(place).label(earlier, "and here").mended("the last counts"));
+            let earlier = DocumentLocation { span: member.key_span, ..place.clone() };
+            let problem = Diagnostic::error("duplicate-key", format!("duplicate key `{key}`"));
+            self.problems.push(
+                problem
+                    .with_place(place)
+                    .with_label(earlier, "and here")
+                    .with_fallback("the last one is used"),
+            );
         }
-        Key::Taken
+        KeyDecision::Accepted
     }
 
-    fn member(&mut self, object: &mut Members, key: Cow<'_, str>, at: Range<usize>, value: Tree) {
-        let member = Member { key: key.into_owned(), key_span: span(at.start, at.end), value };
-        put(&mut object.members, member, object.again.take());
+    fn insert_member(
+        &mut self,
+        object: &mut ObjectBuilder,
+        key: Cow<'_, str>,
+        at: Range<usize>,
+        value: DocumentNode,
+    ) {
+        let member = ObjectMember { key: key.into_owned(), key_span: span(at.start, at.end), value };
+        insert_member(&mut object.members, member, object.again.take());
     }
 
-    fn object(&mut self, object: Members, at: Range<usize>) -> Tree {
-        tree(Value::Object(object.members), at)
+    fn finish_object(&mut self, object: ObjectBuilder, at: Range<usize>) -> DocumentNode {
+        new_node(NodeValue::Object(object.members), at)
     }
 
-    fn lone_surrogate(&mut self, code: u32, at: Range<usize>) -> Option<char> {
-        // RFC 8259, 8.2: unpredictable elsewhere, so refused here.
+    fn replace_lone_surrogate(&mut self, code: u32, at: Range<usize>) -> Option<char> {
+        // RFC 8259, 8.2: other parsers behave unpredictably here.
         let message = format!("`\\u{code:04x}` is half of a surrogate pair");
         let place = self.place(span(at.start, at.end));
-        let problem = Diagnostic::error("encoding", message).at(place);
-        self.problems.push(problem.mended("it is read as U+FFFD"));
+        let problem = Diagnostic::error("encoding", message).with_place(place);
+        self.problems.push(problem.with_fallback("it is read as U+FFFD"));
         Some(char::REPLACEMENT_CHARACTER)
     }
 
-    fn enter(&mut self, step: Step<'_>) {
+    fn enter_value(&mut self, step: PathStep<'_>) {
         match step {
-            Step::Item(index) => pointer::push_index(&mut self.pointer, index),
-            Step::Member(name) => pointer::push(&mut self.pointer, name),
+            PathStep::Index(index) => pointer::push_index_token(&mut self.pointer, index),
+            PathStep::Member(name) => pointer::push_token(&mut self.pointer, name),
         }
     }
 
-    fn leave(&mut self) {
+    fn leave_value(&mut self) {
         self.pointer.truncate(self.pointer.rfind('/').unwrap_or(0));
     }
 }
 
-/// Why a text is no JSON, for the people who wrote it.
-fn refusal(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
+/// Converts a parse error to a diagnostic.
+fn syntax_error(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
     let mut at = error.offset;
     let mut pointer = error.pointer.as_str();
     let mut code = "syntax";
@@ -141,20 +152,20 @@ fn refusal(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
             format!("nested deeper than {MAX_DEPTH} levels")
         }
         (JsonErrorKind::ControlCharacter, _) => {
-            "a control character in a string: write it as an escape".to_owned()
+            "unescaped control character in a string: write it as an escape".to_owned()
         }
         (JsonErrorKind::InvalidEscape, _) if text[at..].starts_with("\\u") => {
-            "`\\u` wants four hexadecimal digits".to_owned()
+            "`\\u` requires four hexadecimal digits".to_owned()
         }
-        (JsonErrorKind::InvalidEscape, _) => "JSON has no such escape".to_owned(),
-        (_, Some(Expected::Quote { opened })) => {
+        (JsonErrorKind::InvalidEscape, _) => "invalid escape in a JSON string".to_owned(),
+        (_, Some(ExpectedToken::ClosingQuote { opened })) => {
             at = opened;
-            "a string without an end".to_owned()
+            "unterminated string".to_owned()
         }
         (kind, expected) => {
             let word = word_at(text, at);
-            // What begins like a word of JSON and goes on as none is wrong as a whole.
-            let inside = word.start < at && (at < word.end || expected == Some(Expected::Value));
+            // A token that starts like a number or literal is reported as a whole.
+            let inside = word.start < at && (at < word.end || expected == Some(ExpectedToken::Value));
             if kind == JsonErrorKind::InvalidNumber || inside {
                 at = word.start;
                 let kind = if text[at..].starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
@@ -166,16 +177,16 @@ fn refusal(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
             } else if text[..at].trim_ascii().is_empty() && kind == JsonErrorKind::UnexpectedEnd {
                 "the document is empty".to_owned()
             } else if kind == JsonErrorKind::TrailingCharacters {
-                "text after the end of the document".to_owned()
+                "unexpected text after the end of the document".to_owned()
             } else if let Some(comma) = trailing_comma(text, at, expected) {
                 at = comma;
                 pointer = pointer.rsplit_once('/').map_or("", |(around, _)| around);
-                "JSON has no trailing commas".to_owned()
+                "JSON does not allow trailing commas".to_owned()
             } else {
-                let expected = words(expected);
+                let expected = describe_expected(expected);
                 match text[at..].chars().next() {
-                    None => format!("the document ends where {expected} should stand"),
-                    Some(found) => format!("`{}` where {expected} should stand", found.escape_debug()),
+                    None => format!("unexpected end of the document: expected {expected}"),
+                    Some(found) => format!("unexpected `{}`: expected {expected}", found.escape_debug()),
                 }
             }
         }
@@ -186,11 +197,11 @@ fn refusal(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
     } else {
         rest.chars().next().map_or(0, char::len_utf8)
     };
-    let place = Place { source, pointer: pointer.to_owned(), span: span(at, at + length) };
-    let problem = Diagnostic::error(code, message).at(place);
+    let place = DocumentLocation { source, pointer: pointer.to_owned(), span: span(at, at + length) };
+    let problem = Diagnostic::error(code, message).with_place(place);
     let help = match rest.as_bytes() {
         _ if error.expected.is_none() => None,
-        [b'\'', ..] => Some("JSON strings stand in double quotes"),
+        [b'\'', ..] => Some("write JSON strings in double quotes"),
         [b'/', b'/' | b'*', ..] | [b'#', ..] => Some("JSON has no comments; use `$comment`"),
         [b'N', ..] | [b'I', ..] => Some("JSON has neither NaN nor Infinity"),
         _ => None,
@@ -198,7 +209,7 @@ fn refusal(source: SourceId, text: &str, error: &JsonError) -> Diagnostic {
     if let Some(help) = help { problem.help(help) } else { problem }
 }
 
-/// The letters, digits and signs of numbers around a byte.
+/// Returns the range of the word or number around a byte.
 fn word_at(text: &str, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-');
@@ -207,23 +218,23 @@ fn word_at(text: &str, at: usize) -> Range<usize> {
     at - before..at + behind
 }
 
-/// The comma behind which a list ends.
-fn trailing_comma(text: &str, at: usize, expected: Option<Expected>) -> Option<usize> {
+/// Returns the offset of a trailing comma before the end of an array or object.
+fn trailing_comma(text: &str, at: usize, expected: Option<ExpectedToken>) -> Option<usize> {
     let close = match expected? {
-        Expected::Value => ']',
-        Expected::Key => '}',
+        ExpectedToken::Value => ']',
+        ExpectedToken::Key => '}',
         _ => return None,
     };
     let before = text[..at].trim_ascii_end();
     (text[at..].starts_with(close) && before.ends_with(',')).then(|| before.len() - 1)
 }
 
-const fn words(expected: Option<Expected>) -> &'static str {
+const fn describe_expected(expected: Option<ExpectedToken>) -> &'static str {
     match expected {
-        Some(Expected::Key) => "a key in double quotes",
-        Some(Expected::Colon) => "`:`",
-        Some(Expected::NextElement) => "`,` or `]`",
-        Some(Expected::NextMember) => "`,` or `}`",
+        Some(ExpectedToken::Key) => "a key in double quotes",
+        Some(ExpectedToken::Colon) => "`:`",
+        Some(ExpectedToken::NextElement) => "`,` or `]`",
+        Some(ExpectedToken::NextMember) => "`,` or `}`",
         _ => "a value",
     }
 }

@@ -1,16 +1,16 @@
-//! The meta-schemas of JSON Schema 2020-12, so that a contract may refer to them without a copy
-//! of its own: nothing is fetched.
+//! The meta-schemas of JSON Schema 2020-12. They are built in, so that contracts can refer to them without
+//! network access.
 
-/// Where they are published.
-const BASE: &str = "https://json-schema.org/draft/2020-12/";
+/// The base URI of the meta-schemas.
+const BASE_URI: &str = "https://json-schema.org/draft/2020-12/";
 
-/// The meta-schema of a URI without fragment: name below [`BASE`], and text.
-pub(super) fn find(uri: &str) -> Option<(&'static str, &'static str)> {
-    let name = uri.strip_prefix(BASE)?;
-    ALL.iter().find(|(known, _)| *known == name).copied()
+/// Returns the name below [`BASE_URI`] and the text of the meta-schema with this URI (without fragment).
+pub(super) fn find_metaschema(uri: &str) -> Option<(&'static str, &'static str)> {
+    let name = uri.strip_prefix(BASE_URI)?;
+    METASCHEMAS.iter().find(|(known, _)| *known == name).copied()
 }
 
-const ALL: [(&str, &str); 8] = [
+const METASCHEMAS: [(&str, &str); 8] = [
     ("schema", include_str!("metaschemas/schema.json")),
     ("meta/core", include_str!("metaschemas/core.json")),
     ("meta/applicator", include_str!("metaschemas/applicator.json")),

@@ -1,12 +1,12 @@
-//! Readers against tables of texts; positions are compared as `line:column`.
+//! Tests of the parsers with tables of texts; positions are compared as `line:column`.
 
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::tree::{Tree, Value};
+use crate::tree::{DocumentNode, NodeValue};
 
-/// A tree as compact text with spans: `{a@1:2=1@1:6}`.
-fn show(text: &str, tree: &Tree) -> String {
+/// Formats a tree as compact text with spans: `{a@1:2=1@1:6}`.
+fn show(text: &str, tree: &DocumentNode) -> String {
     let at = |span: Span| {
         let before = &text[..span.start as usize];
         let line = before.matches('\n').count() + 1;
@@ -14,16 +14,17 @@ fn show(text: &str, tree: &Tree) -> String {
         format!("@{line}:{column}")
     };
     let body = match &tree.value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(text) => text.clone(),
-        Value::String(text) => format!("{text:?}"),
-        Value::Array(list) => {
+        NodeValue::Null => "null".to_owned(),
+        NodeValue::Bool(value) => value.to_string(),
+        NodeValue::Number(text) => text.clone(),
+        NodeValue::String(text) => format!("{text:?}"),
+        NodeValue::Array(list) => {
             format!("[{}]", list.iter().map(|each| show(text, each)).collect::<Vec<_>>().join(" "))
         }
-        Value::Object(list) => {
-            let member =
-                |each: &Member| format!("{}{}={}", each.key, at(each.key_span), show(text, &each.value));
+        NodeValue::Object(list) => {
+            let member = |each: &ObjectMember| {
+                format!("{}{}={}", each.key, at(each.key_span), show(text, &each.value))
+            };
             format!("{{{}}}", list.iter().map(member).collect::<Vec<_>>().join(" "))
         }
     };
@@ -31,13 +32,13 @@ fn show(text: &str, tree: &Tree) -> String {
 }
 
 thread_local! {
-    /// Members that were looked at for a key: what tests count instead of time.
+    /// Counts the members that were inspected for a key.
     pub(super) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// The tree, or the problems as `code pointer line:column`.
+/// Returns the tree, or the problems as `code pointer line:column`.
 fn outcome(name: &str, text: &[u8]) -> String {
-    let (read_text, tree, problems) = read(SourceId(0), name, text);
+    let (read_text, tree, problems) = decode_document(SourceId(0), name, text);
     if problems.is_empty() {
         return show(&read_text, &tree.unwrap());
     }
@@ -214,7 +215,7 @@ fn yaml_errors() {
     let deep = "- ".repeat(MAX_DEPTH + 5) + "1";
     let found = outcome("a.yaml", deep.as_bytes());
     assert!(found.starts_with("depth /0/0"), "{found}");
-    // Brackets end earlier: so deep the parser goes.
+    // Brackets may be nested less deeply: this is the limit of the parser.
     let deep = "[".repeat(256) + &"]".repeat(256);
     assert_eq!(outcome("a.yaml", deep.as_bytes()), "syntax  1:256");
     let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
@@ -222,7 +223,7 @@ fn yaml_errors() {
         bomb += &format!("{to}: &{to} [{}]\n", vec![format!("*{from}"); 10].join(", "));
     }
     assert!(outcome("a.yaml", bomb.as_bytes()).starts_with("unsupported /"));
-    // Texts grow as well, as keys too.
+    // Long strings count as several values, as keys, too.
     let long = "x".repeat(1 << 20);
     for alias in ["*x ", "*x : 1"] {
         let bomb = format!("a: &x {long}\nb:\n{}", format!("- {alias}\n").repeat(20));
@@ -236,9 +237,9 @@ fn yaml_errors() {
     assert!(found.starts_with("depth /"), "{found}");
 }
 
-/// The value of what could be read, and the problems as `line: message`.
+/// Returns the value, and the problems as `line: message`.
 fn mended(text: &str) -> (String, Vec<String>) {
-    let (_, tree, problems) = read(SourceId(0), "a.yaml", text.as_bytes());
+    let (_, tree, problems) = decode_document(SourceId(0), "a.yaml", text.as_bytes());
     let line = |each: &Diagnostic| {
         let place = each.place.as_ref().unwrap();
         let line = text[..place.span.start as usize].matches('\n').count() + 1;
@@ -247,9 +248,9 @@ fn mended(text: &str) -> (String, Vec<String>) {
     (tree.map(|tree| tree.to_json().to_string()).unwrap_or_default(), problems.iter().map(line).collect())
 }
 
-/// YAML's own keys cost their members, and a text is one whichever way it is written.
+/// A complex key affects only its member, and a scalar is the same key in every notation.
 #[test]
-fn keys_that_json_has_no_place_for_are_left_out() {
+fn complex_keys_are_dropped() {
     for (text, expected, count) in [
         ("? [a, {b: c}]\n: {d: e}\nf: 1\n", r#"{"f":1}"#, 1),
         ("x-a: {[a]: b, {c: d}: e, f: g}\n", r#"{"x-a":{"f":"g"}}"#, 2),
@@ -264,32 +265,32 @@ fn keys_that_json_has_no_place_for_are_left_out() {
 }
 
 #[test]
-fn brackets_that_are_too_far_out() {
+fn shallow_brackets_are_joined() {
     for (text, value, lines) in [
         ("a:\n  b: [\n  x,\n  y\n  ]\n  c: 1", r#"{"a":{"b":["x","y"],"c":1}}"#, 1),
         ("a:\n  b: [\n    x,\n  ]\n  c: 1", r#"{"a":{"b":["x"],"c":1}}"#, 0),
         ("a:\n  b: {\n  x: [1,\n  2], # why\n  y: 'it''s' }\n", r#"{"a":{"b":{"x":[1,2],"y":"it's"}}}"#, 1),
         ("a:\n  b: [ # why\n  don't, isn't\n  ]\n", r#"{"a":{"b":["don't","isn't"]}}"#, 1),
         ("a:\n  b: [\n  x\n  ]\n  c: [\n  y\n  ]\n", r#"{"a":{"b":["x"],"c":["y"]}}"#, 2),
-        // What is no comment within quotes.
+        // A `#` in quotes starts no comment.
         ("a:\n  b: [\"x #1\",\n\"y\"]\n", r#"{"a":{"b":["x #1","y"]}}"#, 1),
         ("a:\n  - 'k #': ['x # y', # why\n    z\n  ]\n", r##"{"a":[{"k #":["x # y","z"]}]}"##, 1),
         ("a:\n  b: [\n  x\n  ]\n  'c #': [\n  y\n  ]\n", r##"{"a":{"b":["x"],"c #":["y"]}}"##, 2),
     ] {
         let (found, problems) = mended(text);
         assert_eq!((found.as_str(), problems.len()), (value, lines), "{text}\n{problems:?}");
-        let says = problems.iter().all(|each| each.ends_with("must be further in than its key"));
+        let says = problems.iter().all(|each| each.ends_with("must be indented more than their key"));
         assert!(says, "{problems:?}");
     }
 }
 
-/// However many there are: those that look like the first are joined with it.
+/// Any number of shallow lines: those that look like the first are joined with it.
 #[test]
-fn many_brackets_cost_few_readings() {
+fn many_shallow_brackets_need_few_parses() {
     const MANY: usize = 1_200;
     let each = |at: usize| format!("- k{at}: [\n  a, # why\n b ]\n  t: |\n    k: [\n    x\n    ]\n");
     let text: String = (0..MANY).map(each).collect();
-    let (_, tree, problems) = read(SourceId(0), "a.yaml", text.as_bytes());
+    let (_, tree, problems) = decode_document(SourceId(0), "a.yaml", text.as_bytes());
     assert_eq!(problems.len(), MANY);
     let pointers = problems.iter().map(|each| each.place.as_ref().unwrap().pointer.as_str());
     assert_eq!(pointers.take(2).collect::<Vec<_>>(), ["/0/k0/0", "/1/k1/0"]);
@@ -297,18 +298,18 @@ fn many_brackets_cost_few_readings() {
     assert_eq!(last, r#"{"k1199":["a","b"],"t":"k: [\nx\n]\n"}"#);
 }
 
-/// What looks like a bracket in a text stays as it is.
+/// A bracket in a block scalar stays unchanged.
 #[test]
-fn brackets_in_texts_are_left_alone() {
+fn brackets_in_block_scalars_are_kept() {
     let text = "a:\n  b: [\n  x\n  ]\n  t: \"text\n    k: [\n    x\n    ]\n    \"\n  c: [\n  y ]\n";
     let (found, problems) = mended(text);
     assert_eq!(found, r#"{"a":{"b":["x"],"t":"text k: [ x ] ","c":["y"]}}"#);
     assert_eq!(problems.len(), 2, "{problems:?}");
 }
 
-/// YAML 1.2.2, 6.5 and 7.3: what a quoted text is does not depend on how far in its lines begin.
+/// YAML 1.2.2, 6.5 and 7.3: the value of a quoted scalar does not depend on the indentation of its lines.
 #[test]
-fn quoted_texts_that_are_too_far_out() {
+fn shallow_quoted_scalars_are_folded() {
     for (text, value) in [
         ("a:\n  b: \"text\ncontinued\"\n  c: 1\n", r#"{"a":{"b":"text continued","c":1}}"#),
         ("a:\n    b: 'it''s  \n  so'\n    c: \"x\n y\"\n", r#"{"a":{"b":"it's so","c":"x y"}}"#),
@@ -319,37 +320,38 @@ fn quoted_texts_that_are_too_far_out() {
     ] {
         let (found, problems) = mended(text);
         assert_eq!(found, value, "{text}\n{problems:?}");
-        let says =
-            problems.iter().all(|each| each.ends_with("a quoted text must go on further in than its key"));
+        let says = problems
+            .iter()
+            .all(|each| each.ends_with("the lines of a quoted string must be indented more than its key"));
         assert!(says, "{problems:?}");
     }
     let (_, problems) = mended("tags: [one]\na:\n  b: \"text\n continued\"\n");
-    assert_eq!(problems, ["3 /a/b: a quoted text must go on further in than its key"]);
+    assert_eq!(problems, ["3 /a/b: the lines of a quoted string must be indented more than its key"]);
 }
 
-/// Only what was folded has fillers; whatever else a text says it says itself.
+/// Only folded scalars contain fillers; other control characters are kept.
 #[test]
-fn control_characters_of_a_text_stay() {
+fn control_characters_are_kept() {
     let own = r#"p: "[\x01-\x1f]\u0002""#;
     let whole = r#""p":"[\u0001-\u001f]\u0002""#;
     assert_eq!(mended(own), (format!("{{{whole}}}"), Vec::new()));
     let (found, problems) = mended(&format!("{own}\na:\n  b: \"one\ntwo\"\n"));
     assert_eq!((found, problems.len()), (format!("{{{whole},\"a\":{{\"b\":\"one two\"}}}}"), 1));
-    // Of both at once nobody could say which is which.
+    // With both of them, fillers and characters could not be distinguished.
     let (_, problems) = mended("a:\n  b: \"on\\x01e\ntwo\"\n");
     assert_eq!(problems, ["2 /a/b: invalid indentation in quoted scalar"]);
 }
 
-/// A quoted text in brackets whose lines all begin too far out, the first one with its quote.
+/// A quoted scalar in brackets whose lines are all shallow, including the first.
 #[test]
-fn quoted_texts_in_brackets_are_folded_too() {
+fn quoted_scalars_in_brackets_are_folded() {
     let (found, problems) = mended("a:\n  b: [\n\"one\ntwo\", 3\n]\n");
     assert_eq!(found, r#"{"a":{"b":["one two",3]}}"#, "{problems:?}");
 }
 
-/// The same text further in, as the parser folds it itself.
+/// The same scalar with more indentation, as the parser folds it.
 #[test]
-fn quoted_texts_fold_as_the_parser_folds_them() {
+fn folding_matches_the_parser() {
     for quote in ['"', '\''] {
         for gap in ["\n", " \n", "\n\n", " \n \n\t\n", "\r\n", "\r\n\r\n", "\n \\\\\n"] {
             let text = |blanks: &str| format!("a:\n  b: {quote}one{gap}{blanks}two{gap}{blanks}{quote}\n");
@@ -360,9 +362,9 @@ fn quoted_texts_fold_as_the_parser_folds_them() {
     }
 }
 
-/// What has no end is said once, and nothing else is said with it.
+/// A scalar without an end is reported once, without further problems.
 #[test]
-fn quoted_texts_without_an_end_are_refused_at_once() {
+fn unterminated_quoted_scalars_are_rejected() {
     for text in ["a:\n  b: [\n  \"never ends,\n  \"nor this\n  ]\n", "a:\n  b: 'never\nends\n"] {
         let (found, problems) = mended(text);
         assert_eq!(found, "", "{text}");
@@ -370,9 +372,9 @@ fn quoted_texts_without_an_end_are_refused_at_once() {
     }
 }
 
-/// Keys that come again, and members that merge keys bring, are found without a search.
+/// Duplicate keys and members of merge keys are found without a linear search.
 #[test]
-fn many_keys_cost_no_more_than_they_are() {
+fn many_keys_take_linear_time() {
     const MANY: usize = 5_000;
     let members = |letter: char| (0..MANY).map(move |at| format!("\"{letter}{at}\": 1"));
     let again =
@@ -385,18 +387,18 @@ fn many_keys_cost_no_more_than_they_are() {
         ("a.yaml", format!("<<: {{{more}}}\n{}", own.replace(", ", "\n"))),
     ] {
         LOOKED.set(0);
-        let (_, tree, _) = read(SourceId(0), name, text.as_bytes());
+        let (_, tree, _) = decode_document(SourceId(0), name, text.as_bytes());
         assert!(tree.unwrap().members().len() >= MANY, "{name}");
         assert!(LOOKED.get() < 8 * MANY, "{name}: {} members looked at", LOOKED.get());
     }
 }
 
-/// A second key takes the place of the first; what merge keys bring stands behind what is there.
+/// A duplicate key replaces the value at the first position; members of merge keys follow the existing ones.
 #[test]
-fn the_last_of_two_keys_counts() {
+fn the_last_duplicate_key_is_used() {
     let few = "{\"a\": 1, \"b\": 2, \"a\": 3, \"a\": 4}";
     assert_eq!(mended(few).0, r#"{"a":4,"b":2}"#);
-    let (_, tree, problems) = read(SourceId(0), "a.json", few.as_bytes());
+    let (_, tree, problems) = decode_document(SourceId(0), "a.json", few.as_bytes());
     assert_eq!((tree.unwrap().to_json().to_string().as_str(), problems.len()), (r#"{"a":4,"b":2}"#, 2));
     assert_eq!(mended("b: 1\n<<: [{a: 1, b: 2}, {a: 3, c: 4}]\n").0, r#"{"b":1,"a":1,"c":4}"#);
 }
@@ -418,7 +420,7 @@ fn sources_from_texts() {
     assert!(Sources::from_texts(&[("a.json", "", "{")]).unwrap_err().has_errors());
 }
 
-/// A folder of its own below the target folder.
+/// Returns a folder of its own below the target folder.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let root = std::env::temp_dir().join(format!("contract-codegen-load-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&root);
@@ -463,9 +465,9 @@ fn folders() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// What is wrong with a file of a folder that is no contract is not said of the next one.
+/// Problems of a skipped file are not reported for the next file.
 #[test]
-fn files_that_are_skipped_have_no_problems() {
+fn skipped_files_have_no_problems() {
     let root = folder(
         "skipped",
         &[
@@ -486,7 +488,7 @@ fn files_that_are_skipped_have_no_problems() {
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// One of two files with one name is named by its folder; an `$id` that was mended names it.
+/// Two files with the same name are distinguished by folder; a patched `$id` identifies its document.
 #[test]
 fn overlays_find_their_document() {
     let root = folder(
@@ -500,10 +502,10 @@ fn overlays_find_their_document() {
     );
     let mended = |document: Option<&str>| {
         let mut sources = Sources::from_files(&[root.join("in")], &[]).unwrap();
-        let overlay = Overlay { file: "mend.yaml".into(), document: document.map(str::to_owned) };
-        let input = Input { overlays: vec![overlay], ..Input::default() };
+        let overlay = OverlayEntry { file: "mend.yaml".into(), document: document.map(str::to_owned) };
+        let input = InputConfig { overlays: vec![overlay], ..InputConfig::default() };
         let mut problems = Diagnostics::new();
-        sources.mend_all(&input, &root, &|_| None, &mut problems);
+        sources.apply_overlays(&input, &root, &|_| None, &mut problems);
         assert!(sources.files().any(|path| path == root.join("mend.yaml")));
         let found = sources.find("https://x.y/new").and_then(|id| sources.get(id));
         let name = found.map(|source| source.name.clone());
@@ -514,14 +516,14 @@ fn overlays_find_their_document() {
     assert_eq!(mended(Some("https://x.y/old")), ("v1/api.json".to_owned(), false));
     assert_eq!(mended(Some("https://x.y/v2")), ("v2/api.json".to_owned(), true));
     assert_eq!(mended(Some("deep/v1/api.json")), ("v2/deep/v1/api.json".to_owned(), true));
-    let several = "more than one input is `api.json`, which the overlay is for".to_owned();
+    let several = "several inputs match the document `api.json` of the overlay".to_owned();
     assert_eq!(mended(Some("api.json")), (several, true));
-    // By a file's name alone where nothing else was said.
+    // By file name only, if nothing else is given.
     for other in ["v3/api.json", "https://x.y/v3/api.json"] {
-        assert_eq!(mended(Some(other)).0, format!("no input is `{other}`, which the overlay is for"));
+        assert_eq!(mended(Some(other)).0, format!("no input matches the document `{other}` of the overlay"));
     }
-    assert_eq!(mended(None).0, "it is not said which document the overlay is for");
-    assert_eq!(mended(Some("c.json")).0, "no input is `c.json`, which the overlay is for");
+    assert_eq!(mended(None).0, "the overlay does not name its document");
+    assert_eq!(mended(Some("c.json")).0, "no input matches the document `c.json` of the overlay");
     fs::remove_dir_all(&root).unwrap();
 }
 
@@ -546,7 +548,7 @@ fn on_demand() {
     let from = SourceId(0);
     let mut ask = |uri: &str| {
         let mut problems = Diagnostics::new();
-        let found = sources.demand(uri, from, &mut problems);
+        let found = sources.load_referenced(uri, from, &mut problems);
         (
             found,
             problems.len(),
@@ -565,14 +567,14 @@ fn on_demand() {
     assert_eq!(ask("https://vendor/v/gone"), (false, 0, None));
     assert_eq!(sources.unused_mounts().collect::<Vec<_>>(), ["urn:one"]);
     let mut problems = Diagnostics::new();
-    assert!(sources.demand("urn:one", from, &mut problems) && problems.is_empty());
+    assert!(sources.load_referenced("urn:one", from, &mut problems) && problems.is_empty());
     assert_eq!(sources.unused_mounts().count(), 0);
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// One problem, not one for each reference that the mount should answer.
+/// One problem, instead of one for each reference below the mount.
 #[test]
-fn a_mount_that_is_not_there() {
+fn missing_mount() {
     let reference = r#"{"allOf": [{"$ref": "https://vendor/a"}, {"$ref": "https://vendor/b"}]}"#;
     let root = folder("mount", &[("a.json", reference)]);
     let mounts = [("https://vendor/".to_owned(), root.join("vendro"))];

@@ -1,45 +1,45 @@
-//! URI arithmetic (RFC 3986) on strings: bases, references, fragments.
+//! URI operations (RFC 3986) on strings: resolution, normalization, percent-encoding.
 
 use fluent_uri::{Uri, UriRef};
 
-/// A reference split and made absolute.
+/// An absolute URI, split from its fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Absolute {
-    /// Without fragment.
+pub(crate) struct AbsoluteUri {
+    /// The URI without fragment.
     pub(crate) uri: String,
-    /// Percent-decoded; `None` without `#`.
+    /// The percent-decoded fragment; `None` without `#`.
     pub(crate) fragment: Option<String>,
 }
 
 /// Resolves a reference against an absolute base (RFC 3986, 5.2).
 ///
-/// The fragment may hold characters that a URI should escape, since a key of `$defs` such
-/// as `Page<Lot>` is written into references unescaped more often than not.
-/// The error says what is wrong with the reference.
-pub(crate) fn resolve(base: &str, reference: &str) -> Result<Absolute, String> {
+/// The fragment may contain characters that a URI must escape: keys of `$defs` such as `Page<Lot>` are often
+/// written into references unescaped. The error describes the problem of the reference.
+pub(crate) fn resolve_reference(base: &str, reference: &str) -> Result<AbsoluteUri, String> {
     let (address, fragment) = match reference.split_once('#') {
         Some((address, fragment)) => (address, Some(fragment)),
         None => (reference, None),
     };
     let fragment = match fragment {
-        Some(text) => Some(decode(text).ok_or_else(|| format!("`#{text}` is not percent-encoded UTF-8"))?),
+        Some(text) => {
+            Some(percent_decode(text).ok_or_else(|| format!("`#{text}` is not percent-encoded UTF-8"))?)
+        }
         None => None,
     };
     if address.is_empty() {
-        return Ok(Absolute { uri: base.to_owned(), fragment });
+        return Ok(AbsoluteUri { uri: base.to_owned(), fragment });
     }
     let relative = UriRef::parse(address).map_err(|_| format!("`{address}` is not a URI reference"))?;
     let base = Uri::parse(base).map_err(|_| format!("its base `{base}` is not an absolute URI"))?;
     let absolute = relative
         .resolve_against(&base)
         .map_err(|_| format!("`{address}` cannot be resolved against `{base}`"))?;
-    Ok(Absolute { uri: absolute.into_string(), fragment })
+    Ok(AbsoluteUri { uri: absolute.into_string(), fragment })
 }
 
-/// A relative reference to a file whose name holds what a URI must escape (RFC 3986, 2), escaped: braces,
-/// spaces and quotes above all. `None` where there is nothing to escape, and for what names a scheme or a
-/// host, which is no file beside.
-pub(crate) fn escaped(reference: &str) -> Option<String> {
+/// Percent-encodes a relative file reference with characters that a URI must escape (RFC 3986, 2), such as
+/// braces, spaces and quotes. `None` if nothing needs escaping, or if the reference has a scheme or a host.
+pub(crate) fn escape_file_reference(reference: &str) -> Option<String> {
     let (address, fragment) = reference.split_at(reference.find('#').unwrap_or(reference.len()));
     let wild =
         |each: char| !each.is_ascii() || matches!(each, ' ' | '"' | '<' | '>' | '^' | '`' | '{' | '|' | '}');
@@ -63,19 +63,19 @@ pub(crate) fn escaped(reference: &str) -> Option<String> {
     Some(out + fragment)
 }
 
-/// What two spellings of one URI share (RFC 3986, 6.2.2); the key of every table of URIs.
-pub(crate) fn key(uri: &str) -> String {
+/// Normalizes a URI without its fragment (RFC 3986, 6.2.2), for use as a key.
+pub(crate) fn normalized_key(uri: &str) -> String {
     let bare = uri.split_once('#').map_or(uri, |(bare, _)| bare);
     Uri::parse(bare).map_or_else(|_| bare.to_owned(), |parsed| parsed.normalize().into_string())
 }
 
-/// Whether it is an absolute URI.
+/// Returns true for an absolute URI.
 pub(crate) fn is_absolute(uri: &str) -> bool {
     Uri::parse(uri).is_ok()
 }
 
-/// Percent-decodes; `None` for a broken escape or bytes that are not UTF-8.
-pub(crate) fn decode(text: &str) -> Option<String> {
+/// Percent-decodes a string; `None` for an invalid escape or invalid UTF-8.
+pub(crate) fn percent_decode(text: &str) -> Option<String> {
     if !text.contains('%') {
         return Some(text.to_owned());
     }
@@ -93,8 +93,8 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// A relative file name as a `file` URI that names no machine: `file:///v1/stock.json`.
-pub(crate) fn of_name(name: &str) -> String {
+/// Converts a relative file name to a `file` URI without host: `file:///v1/stock.json`.
+pub(crate) fn from_file_name(name: &str) -> String {
     let mut uri = String::from("file:///");
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/') {
@@ -126,19 +126,19 @@ mod tests {
             ("file:///a/b.yaml", "./c.yaml", "file:///a/c.yaml", None),
         ];
         for (base, reference, uri, fragment) in cases {
-            let expected = Absolute { uri: uri.to_owned(), fragment: fragment.map(str::to_owned) };
-            assert_eq!(resolve(base, reference), Ok(expected), "{base} {reference}");
+            let expected = AbsoluteUri { uri: uri.to_owned(), fragment: fragment.map(str::to_owned) };
+            assert_eq!(resolve_reference(base, reference), Ok(expected), "{base} {reference}");
         }
         for reference in ["a b", "#/%zz", "#%ff", "urn%3", "http://[x"] {
-            assert!(resolve("https://x.y/", reference).is_err(), "{reference}");
+            assert!(resolve_reference("https://x.y/", reference).is_err(), "{reference}");
         }
-        assert!(resolve("nonsense", "b.json").is_err());
+        assert!(resolve_reference("nonsense", "b.json").is_err());
     }
 
     #[test]
     fn names_of_files_are_escaped() {
         let check = |reference: &str, expected: Option<&str>| {
-            assert_eq!(escaped(reference).as_deref(), expected, "{reference}");
+            assert_eq!(escape_file_reference(reference).as_deref(), expected, "{reference}");
         };
         check("./paths/objects@{object_id}.yaml", Some("./paths/objects@%7Bobject_id%7D.yaml"));
         check("a b|c.json#/x y", Some("a%20b%7Cc.json#/x y"));
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn keys() {
-        assert_eq!(key("HTTPS://X.y/%7Ea/../b#"), "https://x.y/b");
-        assert_eq!(key("https://x.y/%7ea"), "https://x.y/~a");
-        assert_eq!(of_name("a b/ü.json"), "file:///a%20b/%C3%BC.json");
+        assert_eq!(normalized_key("HTTPS://X.y/%7Ea/../b#"), "https://x.y/b");
+        assert_eq!(normalized_key("https://x.y/%7ea"), "https://x.y/~a");
+        assert_eq!(from_file_name("a b/ü.json"), "file:///a%20b/%C3%BC.json");
     }
 }

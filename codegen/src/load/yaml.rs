@@ -1,8 +1,8 @@
-//! YAML 1.2 as JSON: the core schema's types, aliases with a cap.
+//! Parses YAML 1.2 as JSON, with the types of the core schema.
 //!
-//! What YAML versions or libraries disagree on is a fault, read as it is meant: `012`, `0x1F`, `+1`,
-//! `.5` and `.inf` as text, of which a keyword that wants a number makes one where there is one
-//! (`resolve::lenient`); `<<` as its members; tags as what they stand before.
+//! Constructs that YAML versions or parsers interpret differently are faults with a fallback. Numbers such as
+//! `012`, `0x1F`, `+1`, `.5` and `.inf` become strings, which keywords convert to numbers where possible
+//! (`resolve::lenient`). A merge key `<<` is expanded, and a tag is ignored.
 
 mod brackets;
 mod fold;
@@ -13,93 +13,103 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use crate::{
     diagnostics::Diagnostic,
-    tree::{Member, Place, SourceId, Span, Tree, Value, join},
+    tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, SourceId, Span, join_token},
 };
 
 use self::{
-    brackets::{Ahead, By, Joined},
-    fold::unfilled,
+    brackets::{JoinReason, JoinedText, Lookahead},
+    fold::remove_fillers,
 };
 
-use super::{MAX_DEPTH, Seen, put};
+use super::{KeyIndex, MAX_DEPTH, insert_member};
 
-/// Values that aliases may add to one document, against documents that grow without bound.
+/// The maximum number of values that anchors and aliases may add to a document.
 const MAX_EXPANDED: usize = 200_000;
 
-/// Bytes of a text that count as one more value.
-const PIECE: usize = 64;
+/// The number of bytes of a string that count as one value.
+const BYTES_PER_VALUE: usize = 64;
 
-/// Readings of one document that brackets too far out may cost, and the bytes that are read so.
+/// The maximum number of parses of one document, and of bytes that are parsed again, due to shallow
+/// indentation.
 const MAX_READINGS: usize = 1_000;
-const MAX_AGAIN: usize = 256 << 20;
+const MAX_REREAD_BYTES: usize = 256 << 20;
 
-/// What the parser says where a line within brackets begins too far out, and nowhere else.
-const SHALLOW: [&str; 2] = ["invalid indentation", "invalid indentation in flow construct"];
-/// And what it says of a quoted text with such a line, at its first quote.
-const SHALLOW_TEXT: &str = "invalid indentation in quoted scalar";
+/// The errors that the parser returns only for a shallow line in a flow collection.
+const FLOW_INDENTATION_ERRORS: [&str; 2] = ["invalid indentation", "invalid indentation in flow construct"];
+/// The error that the parser returns for a quoted scalar with a shallow line, at its opening quote.
+const QUOTED_INDENTATION_ERROR: &str = "invalid indentation in quoted scalar";
 
-/// Reads a whole document; as [`super::json::parse`].
-pub(crate) fn parse(source: SourceId, text: &str) -> (Option<Tree>, Vec<Diagnostic>) {
-    let found = read(source, text, Ahead::Look).or_else(|| read(source, text, Ahead::Wait));
+/// Parses a document; the tree is `None` after a syntax error.
+pub(crate) fn parse(source: SourceId, text: &str) -> (Option<DocumentNode>, Vec<Diagnostic>) {
+    let found = read_document(source, text, Lookahead::Enabled)
+        .or_else(|| read_document(source, text, Lookahead::Disabled));
     found.unwrap_or_default()
 }
 
-/// The same; `None` where what was joined unasked stands in a text.
-fn read(source: SourceId, text: &str, ahead: Ahead) -> Option<(Option<Tree>, Vec<Diagnostic>)> {
-    let most = (MAX_AGAIN / text.len().max(1)).clamp(1, MAX_READINGS);
-    let mut joined = Joined::new(text);
+/// Parses with or without lookahead; `None` if the lookahead joined a line of a block scalar.
+fn read_document(
+    source: SourceId,
+    text: &str,
+    ahead: Lookahead,
+) -> Option<(Option<DocumentNode>, Vec<Diagnostic>)> {
+    let most = (MAX_REREAD_BYTES / text.len().max(1)).clamp(1, MAX_READINGS);
+    let mut joined = JoinedText::new(text);
     for left in (0..most).rev() {
-        let Attempt { tree, problems, places, shallow, is_spoilt } = attempt(source, &joined);
-        if is_spoilt {
+        let ParseAttempt { tree, problems, places, shallow, is_wrong_join } = parse_attempt(source, &joined);
+        if is_wrong_join {
             return None;
         }
-        let changes = |shallow: Shallow| match shallow {
-            Shallow::Brackets(at) => joined.join(at, ahead),
-            Shallow::Text(at) => joined.fold(at),
+        let changes = |shallow: ShallowLine| match shallow {
+            ShallowLine::Brackets(at) => joined.join_lines(at, ahead),
+            ShallowLine::Text(at) => joined.fold_quoted(at),
         };
         if shallow.filter(|_| left > 0).is_some_and(changes) {
             continue;
         }
         let fault = |(place, by)| {
             let message = match by {
-                By::Fold => "a quoted text must go on further in than its key",
-                By::Parser | By::Look => "what stands in brackets must be further in than its key",
+                JoinReason::Fold => "the lines of a quoted string must be indented more than its key",
+                JoinReason::Parser | JoinReason::Look => {
+                    "lines in brackets must be indented more than their key"
+                }
             };
-            Diagnostic::error("syntax", message).at(place).mended("it is read as if it were")
+            Diagnostic::error("syntax", message)
+                .with_place(place)
+                .with_fallback("it is read as if it were indented")
         };
         return Some((tree, places.into_iter().map(fault).chain(problems).collect()));
     }
     None
 }
 
-/// What one reading gives.
+/// The result of one parse.
 #[derive(Default)]
-struct Attempt {
-    tree: Option<Tree>,
+struct ParseAttempt {
+    tree: Option<DocumentNode>,
     problems: Vec<Diagnostic>,
-    /// Where lines stand that were joined.
-    places: Vec<(Place, By)>,
-    shallow: Option<Shallow>,
-    /// Whether a line that was joined unasked stands in a text.
-    is_spoilt: bool,
+    /// The locations of the joined lines.
+    places: Vec<(DocumentLocation, JoinReason)>,
+    shallow: Option<ShallowLine>,
+    /// Set if the lookahead joined a line of a block scalar.
+    is_wrong_join: bool,
 }
 
-/// Where a line begins too far out for the parser.
+/// The location of a line that the parser rejects as too shallow.
 #[derive(Clone, Copy, Debug)]
-enum Shallow {
-    /// Within brackets: the line.
+enum ShallowLine {
+    /// In a flow collection: the start of the line.
     Brackets(usize),
-    /// In a quoted text, which begins here.
+    /// In a quoted scalar: its opening quote.
     Text(usize),
 }
 
-fn attempt(source: SourceId, joined: &Joined) -> Attempt {
+fn parse_attempt(source: SourceId, joined: &JoinedText) -> ParseAttempt {
     let text = joined.text.as_str();
-    let mut found = Attempt::default();
+    let mut found = ParseAttempt::default();
     let mut waiting = joined.at.iter().peekable();
-    let mut builder = Builder {
+    let mut builder = YamlTreeBuilder {
         source,
-        offsets: Offsets::new(text),
+        offsets: CharOffsets::new(text),
         text,
         stack: Vec::new(),
         anchors: HashMap::new(),
@@ -115,18 +125,23 @@ fn attempt(source: SourceId, joined: &Joined) -> Attempt {
                 let at = builder.offsets.byte(error.marker());
                 let message = error.info().to_owned();
                 found.shallow = match message.as_str() {
-                    SHALLOW_TEXT => Some(Shallow::Text(at)),
-                    message => SHALLOW.contains(&message).then_some(Shallow::Brackets(at)),
+                    QUOTED_INDENTATION_ERROR => Some(ShallowLine::Text(at)),
+                    message => {
+                        FLOW_INDENTATION_ERRORS.contains(&message).then_some(ShallowLine::Brackets(at))
+                    }
                 };
-                Err(Box::new(Diagnostic::error("syntax", message).at(builder.place(super::span(at, at)))))
+                Err(Box::new(
+                    Diagnostic::error("syntax", message).with_place(builder.place(super::span(at, at))),
+                ))
             }
             Ok((Event::StreamEnd, _)) => break,
             Ok((Event::DocumentStart(_), span)) => {
                 documents += 1;
                 let span = builder.span(span);
                 if documents > 1 {
-                    let problem = builder.fail("unsupported", span, "a second YAML document in one file");
-                    builder.problems.push(problem.mended("the first counts"));
+                    let problem =
+                        builder.diagnostic("unsupported", span, "the file contains a second YAML document");
+                    builder.problems.push(problem.with_fallback("the first one is used"));
                     break;
                 }
                 Ok(())
@@ -136,41 +151,42 @@ fn attempt(source: SourceId, joined: &Joined) -> Attempt {
                 let (start, end) = (span.start as usize, span.end as usize);
                 while let Some(&(at, by)) = waiting.next_if(|(at, _)| *at < end.max(start + 1)) {
                     let is_text = matches!(event, Event::Scalar(..));
-                    found.is_spoilt |= by == By::Look && is_text && (start + 1..end).contains(&at);
+                    found.is_wrong_join |=
+                        by == JoinReason::Look && is_text && (start + 1..end).contains(&at);
                     found.places.push((builder.place(super::span(at, at + 1)), by));
                 }
                 let event = match event {
-                    // Elsewhere such characters are the text's own.
+                    // Elsewhere, filler characters belong to the scalar.
                     Event::Scalar(text, style, anchor, tag)
                         if joined.is_folded(start..end.max(start + 1)) =>
                     {
-                        Event::Scalar(unfilled(text), style, anchor, tag)
+                        Event::Scalar(remove_fillers(text), style, anchor, tag)
                     }
                     event => event,
                 };
-                builder.event(event, span)
+                builder.handle_event(event, span)
             }
         };
         if let Err(problem) = outcome {
             builder.problems.push(*problem);
-            return Attempt { problems: builder.problems, ..found };
+            return ParseAttempt { problems: builder.problems, ..found };
         }
     }
     if builder.root.is_none() {
-        let problem = builder.fail("syntax", Span::default(), "the document is empty");
+        let problem = builder.diagnostic("syntax", Span::default(), "the document is empty");
         builder.problems.push(*problem);
     }
-    Attempt { tree: builder.root, problems: builder.problems, shallow: None, ..found }
+    ParseAttempt { tree: builder.root, problems: builder.problems, shallow: None, ..found }
 }
 
-/// Character offsets, which the parser counts, as byte offsets.
-struct Offsets {
-    /// Empty for ASCII, where both are the same.
+/// Converts the character offsets of the parser to byte offsets.
+struct CharOffsets {
+    /// The byte offset of each character; empty for ASCII.
     bytes: Vec<u32>,
     length: usize,
 }
 
-impl Offsets {
+impl CharOffsets {
     fn new(text: &str) -> Self {
         let bytes = if text.is_ascii() {
             Vec::new()
@@ -188,81 +204,85 @@ impl Offsets {
     }
 }
 
-enum Open {
+enum OpenCollection {
     Sequence {
         anchor: usize,
         start: u32,
-        elements: Vec<Tree>,
+        elements: Vec<DocumentNode>,
         height: usize,
     },
     Mapping {
         anchor: usize,
         start: u32,
-        members: Vec<Member>,
+        members: Vec<ObjectMember>,
         /// The values of merge keys.
-        merged: Vec<Tree>,
-        seen: Seen,
-        key: Option<Key>,
+        merged: Vec<DocumentNode>,
+        seen: KeyIndex,
+        key: Option<MappingKey>,
         height: usize,
     },
 }
 
-struct Key {
+struct MappingKey {
     text: String,
     span: Span,
-    is: Is,
+    is: KeyKind,
 }
 
-/// What a key is.
+/// The kind of a mapping key.
 #[derive(Clone, Copy, PartialEq)]
-enum Is {
+enum KeyKind {
     New,
-    /// One that was there already, and where: its value takes the place of the earlier one.
-    Again(usize),
-    /// `<<`, whose value brings members.
+    /// A duplicate of the member at this index, whose value is replaced.
+    Duplicate(usize),
+    /// `<<`, whose value contains members.
     Merge,
-    /// One that is no text: what it is comes first.
-    Unread,
-    /// The same behind it: its value is nobody's.
-    Lost,
+    /// A collection as a key, which is still being parsed.
+    ComplexKey,
+    /// The key after a complex one: the value that follows is discarded.
+    DiscardedValue,
 }
 
-/// An anchored value, its size and how deep it is, for the caps.
-struct Anchored {
-    tree: Tree,
+/// An anchored value with its size and depth, for the limits on aliases.
+struct AnchoredValue {
+    tree: DocumentNode,
     size: usize,
     height: usize,
 }
 
-struct Builder<'a> {
+struct YamlTreeBuilder<'a> {
     source: SourceId,
-    offsets: Offsets,
+    offsets: CharOffsets,
     text: &'a str,
-    stack: Vec<Open>,
-    anchors: HashMap<usize, Anchored>,
+    stack: Vec<OpenCollection>,
+    anchors: HashMap<usize, AnchoredValue>,
     expanded: usize,
-    root: Option<Tree>,
+    root: Option<DocumentNode>,
     problems: Vec<Diagnostic>,
 }
 
-type Outcome<T> = Result<T, Box<Diagnostic>>;
+type YamlResult<T> = Result<T, Box<Diagnostic>>;
 
-impl Builder<'_> {
-    fn event(&mut self, event: Event<'_>, span: Span) -> Outcome<()> {
+impl YamlTreeBuilder<'_> {
+    fn handle_event(&mut self, event: Event<'_>, span: Span) -> YamlResult<()> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let is_text = tag.as_deref().is_some_and(|tag| tag.suffix == "str");
-                self.leave_tag(tag.as_deref(), span, is_text);
+                self.ignore_tag(tag.as_deref(), span, is_text);
                 let plain = matches!(style, ScalarStyle::Plain) && !is_text;
-                if self.wants_key() {
-                    return self.key(text.into_owned(), plain, span);
+                if self.expects_key() {
+                    return self.add_key(text.into_owned(), plain, span);
                 }
-                let value = if plain { self.plain(&text, span) } else { Value::String(text.into_owned()) };
-                self.finish(Tree { value, span }, anchor, 0)
+                let value = if plain {
+                    self.resolve_plain_scalar(&text, span)
+                } else {
+                    NodeValue::String(text.into_owned())
+                };
+                self.finish_value(DocumentNode { value, span }, anchor, 0)
             }
             Event::SequenceStart(anchor, tag) => {
-                self.open(tag.as_deref(), span)?;
-                self.stack.push(Open::Sequence {
+                self.open_collection(tag.as_deref(), span)?;
+                self.stack.push(OpenCollection::Sequence {
                     anchor,
                     start: span.start,
                     elements: Vec::new(),
@@ -271,20 +291,20 @@ impl Builder<'_> {
                 Ok(())
             }
             Event::MappingStart(anchor, tag) => {
-                self.open(tag.as_deref(), span)?;
-                self.stack.push(Open::Mapping {
+                self.open_collection(tag.as_deref(), span)?;
+                self.stack.push(OpenCollection::Mapping {
                     anchor,
                     start: span.start,
                     members: Vec::new(),
                     merged: Vec::new(),
-                    seen: Seen::default(),
+                    seen: KeyIndex::default(),
                     key: None,
                     height: 0,
                 });
                 Ok(())
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close(span),
-            Event::Alias(anchor) => self.alias(anchor, span),
+            Event::SequenceEnd | Event::MappingEnd => self.close_collection(span),
+            Event::Alias(anchor) => self.expand_alias(anchor, span),
             Event::Nothing
             | Event::StreamStart
             | Event::StreamEnd
@@ -293,138 +313,155 @@ impl Builder<'_> {
         }
     }
 
-    fn wants_key(&self) -> bool {
-        matches!(self.stack.last(), Some(Open::Mapping { key: None, .. }))
+    fn expects_key(&self) -> bool {
+        matches!(self.stack.last(), Some(OpenCollection::Mapping { key: None, .. }))
     }
 
-    fn key(&mut self, text: String, plain: bool, span: Span) -> Outcome<()> {
+    fn add_key(&mut self, text: String, plain: bool, span: Span) -> YamlResult<()> {
         if plain && text == "<<" {
             let help = "merge keys were dropped from YAML 1.2; use `$ref` or `allOf`, or quote the key";
-            let problem = self.fail("unsupported", span, "a YAML merge key").help(help);
-            self.problems.push(problem.mended("its members are read here"));
-            if let Some(Open::Mapping { key, .. }) = self.stack.last_mut() {
-                *key = Some(Key { text, span, is: Is::Merge });
+            let problem = self.diagnostic("unsupported", span, "a YAML merge key").help(help);
+            self.problems.push(problem.with_fallback("its members are merged"));
+            if let Some(OpenCollection::Mapping { key, .. }) = self.stack.last_mut() {
+                *key = Some(MappingKey { text, span, is: KeyKind::Merge });
             }
             return Ok(());
         }
-        let pointer = join(&self.pointer(), &text);
-        let Some(Open::Mapping { members, seen, key, .. }) = self.stack.last_mut() else { return Ok(()) };
+        let pointer = join_token(&self.pointer(), &text);
+        let Some(OpenCollection::Mapping { members, seen, key, .. }) = self.stack.last_mut() else {
+            return Ok(());
+        };
         let known = seen.find(&text, members);
         if let Some(member) = known.and_then(|at| members.get(at)) {
-            let place = Place { source: self.source, pointer, span };
-            let earlier = Place { span: member.key_span, ..place.clone() };
+            let place = DocumentLocation { source: self.source, pointer, span };
+            let earlier = DocumentLocation { span: member.key_span, ..place.clone() };
             self.problems.push(
-                Diagnostic::error("duplicate-key", format!("the key `{text}` is here twice"))
-                    .at(place)
-                    .label(earlier, "and here")
-                    .mended("the last counts"),
+                Diagnostic::error("duplicate-key", format!("duplicate key `{text}`"))
+                    .with_place(place)
+                    .with_label(earlier, "and here")
+                    .with_fallback("the last one is used"),
             );
         }
-        *key = Some(Key { text, span, is: known.map_or(Is::New, Is::Again) });
+        *key = Some(MappingKey { text, span, is: known.map_or(KeyKind::New, KeyKind::Duplicate) });
         Ok(())
     }
 
-    fn open(&mut self, tag: Option<&Tag>, span: Span) -> Outcome<()> {
-        self.leave_tag(tag, span, false);
-        if self.wants_key() {
-            self.lose(span, Is::Unread);
+    fn open_collection(&mut self, tag: Option<&Tag>, span: Span) -> YamlResult<()> {
+        self.ignore_tag(tag, span, false);
+        if self.expects_key() {
+            self.discard_member(span, KeyKind::ComplexKey);
         }
         self.check_depth(0, span)
     }
 
-    /// Leaves a member out whose key JSON has no place for.
-    fn lose(&mut self, span: Span, is: Is) {
-        let problem = self.fail("unsupported", span, "a YAML key that is not a scalar");
-        self.problems.push(problem.mended("the member is left out"));
-        if let Some(Open::Mapping { key, .. }) = self.stack.last_mut() {
-            *key = Some(Key { text: String::new(), span, is });
+    /// Marks a member with a collection as its key, which JSON cannot express, to be discarded.
+    fn discard_member(&mut self, span: Span, is: KeyKind) {
+        let problem = self.diagnostic("unsupported", span, "a YAML key that is not a scalar");
+        self.problems.push(problem.with_fallback("the member is left out"));
+        if let Some(OpenCollection::Mapping { key, .. }) = self.stack.last_mut() {
+            *key = Some(MappingKey { text: String::new(), span, is });
         }
     }
 
-    fn check_depth(&self, height: usize, span: Span) -> Outcome<()> {
+    fn check_depth(&self, height: usize, span: Span) -> YamlResult<()> {
         if self.stack.len() + height >= MAX_DEPTH {
-            return Err(self.fail("depth", span, &format!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(self.diagnostic("depth", span, &format!("nested deeper than {MAX_DEPTH} levels")));
         }
         Ok(())
     }
 
-    fn leave_tag(&mut self, tag: Option<&Tag>, span: Span, is_text: bool) {
+    fn ignore_tag(&mut self, tag: Option<&Tag>, span: Span, is_text: bool) {
         let Some(tag) = tag else { return };
-        let problem = self.fail("unsupported", span, &format!("the YAML tag `{}{}`", tag.handle, tag.suffix));
-        let mend = if is_text { "the value is read as text" } else { "it is left out" };
+        let problem =
+            self.diagnostic("unsupported", span, &format!("the YAML tag `{}{}`", tag.handle, tag.suffix));
+        let mend = if is_text { "the value is read as a string" } else { "it is left out" };
         self.problems.push(
-            problem.help("a contract is JSON data, which has no tags; quote strings instead").mended(mend),
+            problem
+                .help("a contract is JSON data, which has no tags; quote strings instead")
+                .with_fallback(mend),
         );
     }
 
-    fn close(&mut self, span: Span) -> Outcome<()> {
-        // The end of a block lies where the next line's content starts: step back to the text.
+    fn close_collection(&mut self, span: Span) -> YamlResult<()> {
+        // The parser ends a block at the next token: step back to its last character.
         let end = match self.text.get(..span.end as usize) {
             Some(before) if span.start == span.end => before.trim_end().len(),
             _ => span.end as usize,
         };
         let end = u32::try_from(end).unwrap_or(u32::MAX);
         match self.stack.pop() {
-            Some(Open::Sequence { anchor, start, elements, height }) => {
-                let tree = Tree { value: Value::Array(elements), span: Span { start, end: end.max(start) } };
-                self.finish(tree, anchor, height)
+            Some(OpenCollection::Sequence { anchor, start, elements, height }) => {
+                let tree = DocumentNode {
+                    value: NodeValue::Array(elements),
+                    span: Span { start, end: end.max(start) },
+                };
+                self.finish_value(tree, anchor, height)
             }
-            Some(Open::Mapping { anchor, start, mut members, merged, height, .. }) => {
-                merge(&mut members, &merged);
-                let tree = Tree { value: Value::Object(members), span: Span { start, end: end.max(start) } };
-                self.finish(tree, anchor, height)
+            Some(OpenCollection::Mapping { anchor, start, mut members, merged, height, .. }) => {
+                apply_merge_keys(&mut members, &merged);
+                let tree = DocumentNode {
+                    value: NodeValue::Object(members),
+                    span: Span { start, end: end.max(start) },
+                };
+                self.finish_value(tree, anchor, height)
             }
             None => Ok(()),
         }
     }
 
-    fn alias(&mut self, anchor: usize, span: Span) -> Outcome<()> {
+    fn expand_alias(&mut self, anchor: usize, span: Span) -> YamlResult<()> {
         let Some(found) = self.anchors.get(&anchor) else {
-            return Err(self.fail("syntax", span, "an alias inside the value that it names"));
+            return Err(self.diagnostic("syntax", span, "the alias refers to a value that contains it"));
         };
         self.expanded += found.size;
         if self.expanded > MAX_EXPANDED {
-            let message = format!("the aliases of this document stand for more than {MAX_EXPANDED} values");
-            return Err(self.fail("unsupported", span, &message));
+            let message = format!("the aliases of this document expand to more than {MAX_EXPANDED} values");
+            return Err(self.diagnostic("unsupported", span, &message));
         }
-        if self.wants_key() {
-            match scalar(&found.tree) {
-                Some(text) => return self.key(text, false, span),
-                None => self.lose(span, Is::Lost),
+        if self.expects_key() {
+            match scalar_key(&found.tree) {
+                Some(text) => return self.add_key(text, false, span),
+                None => self.discard_member(span, KeyKind::DiscardedValue),
             }
             return Ok(());
         }
         self.check_depth(found.height, span)?;
         let (tree, height) = (found.tree.clone(), found.height);
-        self.finish(tree, 0, height)
+        self.finish_value(tree, 0, height)
     }
 
-    /// Puts a finished value where it belongs.
-    fn finish(&mut self, tree: Tree, anchor: usize, height: usize) -> Outcome<()> {
+    /// Adds a complete value to the innermost open collection.
+    fn finish_value(&mut self, tree: DocumentNode, anchor: usize, height: usize) -> YamlResult<()> {
         if anchor > 0 {
-            let size = size(&tree);
+            let size = count_values(&tree);
             self.expanded += size;
             if self.expanded > MAX_EXPANDED {
                 let message = format!("the anchors of this document hold more than {MAX_EXPANDED} values");
-                return Err(self.fail("unsupported", tree.span, &message));
+                return Err(self.diagnostic("unsupported", tree.span, &message));
             }
-            self.anchors.insert(anchor, Anchored { tree: tree.clone(), size, height });
+            self.anchors.insert(anchor, AnchoredValue { tree: tree.clone(), size, height });
         }
         match self.stack.last_mut() {
             None => self.root = Some(tree),
-            Some(Open::Sequence { elements, height: mine, .. }) => {
+            Some(OpenCollection::Sequence { elements, height: mine, .. }) => {
                 *mine = (*mine).max(height + 1);
                 elements.push(tree);
             }
-            Some(Open::Mapping { members, merged, key, height: mine, .. }) => {
+            Some(OpenCollection::Mapping { members, merged, key, height: mine, .. }) => {
                 *mine = (*mine).max(height + 1);
                 match key.take() {
-                    Some(Key { is: Is::Merge, .. }) => merged.push(tree),
-                    Some(own @ Key { is: Is::Unread, .. }) => *key = Some(Key { is: Is::Lost, ..own }),
-                    Some(Key { is: Is::Lost, .. }) => {}
-                    Some(Key { text, span, is }) => {
-                        let member = Member { key: text, key_span: span, value: tree };
-                        put(members, member, if let Is::Again(at) = is { Some(at) } else { None });
+                    Some(MappingKey { is: KeyKind::Merge, .. }) => merged.push(tree),
+                    Some(own @ MappingKey { is: KeyKind::ComplexKey, .. }) => {
+                        *key = Some(MappingKey { is: KeyKind::DiscardedValue, ..own })
+                    }
+                    Some(MappingKey { is: KeyKind::DiscardedValue, .. }) => {}
+                    Some(MappingKey { text, span, is }) => {
+                        let member = ObjectMember { key: text, key_span: span, value: tree };
+                        insert_member(
+                            members,
+                            member,
+                            if let KeyKind::Duplicate(at) = is { Some(at) } else { None },
+                        );
                     }
                     None => {}
                 }
@@ -433,24 +470,28 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The core schema (YAML 1.2.2, 10.3.2), cut down to what JSON can say.
-    fn plain(&mut self, text: &str, span: Span) -> Value {
+    /// Resolves a plain scalar by the core schema (YAML 1.2.2, 10.3.2), restricted to the values of JSON.
+    fn resolve_plain_scalar(&mut self, text: &str, span: Span) -> NodeValue {
         match text {
-            "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
-            "true" | "True" | "TRUE" => return Value::Bool(true),
-            "false" | "False" | "FALSE" => return Value::Bool(false),
+            "" | "~" | "null" | "Null" | "NULL" => return NodeValue::Null,
+            "true" | "True" | "TRUE" => return NodeValue::Bool(true),
+            "false" | "False" | "FALSE" => return NodeValue::Bool(false),
             _ => {}
         }
         if is_json_number(text) {
-            return Value::Number(text.to_owned());
+            return NodeValue::Number(text.to_owned());
         }
         if is_yaml_number(text) {
-            let problem =
-                self.fail("syntax", span, &format!("`{text}` is a YAML number that JSON cannot write"));
-            let problem = problem.help("write it in JSON's way, or quote it when it is a string");
-            self.problems.push(problem.mended("it is text, and a number where one must be"));
+            let problem = self.diagnostic(
+                "syntax",
+                span,
+                &format!("`{text}` is a YAML number that JSON cannot represent"),
+            );
+            let problem = problem.help("write it as a JSON number, or quote it if it is a string");
+            self.problems
+                .push(problem.with_fallback("it is read as a string, or as a number where one is required"));
         }
-        Value::String(text.to_owned())
+        NodeValue::String(text.to_owned())
     }
 
     fn span(&self, span: saphyr_parser::Span) -> Span {
@@ -463,59 +504,64 @@ impl Builder<'_> {
         let last = self.stack.len().saturating_sub(1);
         for (index, open) in self.stack.iter().enumerate() {
             match open {
-                Open::Sequence { elements, .. } => pointer = join(&pointer, &elements.len().to_string()),
-                Open::Mapping { key: Some(key), .. } => pointer = join(&pointer, &key.text),
-                Open::Mapping { .. } => debug_assert!(index == last, "only the innermost waits for a key"),
+                OpenCollection::Sequence { elements, .. } => {
+                    pointer = join_token(&pointer, &elements.len().to_string())
+                }
+                OpenCollection::Mapping { key: Some(key), .. } => pointer = join_token(&pointer, &key.text),
+                OpenCollection::Mapping { .. } => {
+                    debug_assert!(index == last, "only the innermost waits for a key")
+                }
             }
         }
         pointer
     }
 
-    fn place(&self, span: Span) -> Place {
-        Place { source: self.source, pointer: self.pointer(), span }
+    fn place(&self, span: Span) -> DocumentLocation {
+        DocumentLocation { source: self.source, pointer: self.pointer(), span }
     }
 
-    fn fail(&self, code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
-        Box::new(Diagnostic::error(code, message).at(self.place(span)))
+    fn diagnostic(&self, code: &'static str, span: Span, message: &str) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(code, message).with_place(self.place(span)))
     }
 }
 
-/// Adds what merge keys bring: members that are not there, the first of each name.
-fn merge(members: &mut Vec<Member>, merged: &[Tree]) {
-    let mut seen = Seen::default();
+/// Adds the members of merge keys that the mapping lacks; the first of each name takes precedence.
+fn apply_merge_keys(members: &mut Vec<ObjectMember>, merged: &[DocumentNode]) {
+    let mut seen = KeyIndex::default();
     let parts = merged.iter().flat_map(|tree| std::iter::once(tree).chain(tree.elements()));
-    for member in parts.flat_map(Tree::members) {
+    for member in parts.flat_map(DocumentNode::members) {
         if seen.find(&member.key, members).is_none() {
             members.push(member.clone());
         }
     }
 }
 
-/// The text that a key is, of what an alias stands for.
-fn scalar(tree: &Tree) -> Option<String> {
+/// Returns the string for a scalar that is used as a key.
+fn scalar_key(tree: &DocumentNode) -> Option<String> {
     match &tree.value {
-        Value::String(text) | Value::Number(text) => Some(text.clone()),
-        Value::Bool(value) => Some(value.to_string()),
-        Value::Null => Some("null".to_owned()),
-        Value::Array(_) | Value::Object(_) => None,
+        NodeValue::String(text) | NodeValue::Number(text) => Some(text.clone()),
+        NodeValue::Bool(value) => Some(value.to_string()),
+        NodeValue::Null => Some("null".to_owned()),
+        NodeValue::Array(_) | NodeValue::Object(_) => None,
     }
 }
 
-/// How many values there are; a long text is several.
-fn size(tree: &Tree) -> usize {
+/// Counts the values in a tree; a long string counts as several.
+fn count_values(tree: &DocumentNode) -> usize {
     let own = match &tree.value {
-        Value::String(text) | Value::Number(text) => text.len() / PIECE,
+        NodeValue::String(text) | NodeValue::Number(text) => text.len() / BYTES_PER_VALUE,
         _ => 0,
     };
-    let members = tree.members().iter().map(|member| size(&member.value) + member.key.len() / PIECE);
-    1 + own + members.sum::<usize>() + tree.elements().iter().map(size).sum::<usize>()
+    let members =
+        tree.members().iter().map(|member| count_values(&member.value) + member.key.len() / BYTES_PER_VALUE);
+    1 + own + members.sum::<usize>() + tree.elements().iter().map(count_values).sum::<usize>()
 }
 
 fn is_json_number(text: &str) -> bool {
     contract_runtime::Number::parse(text).is_ok()
 }
 
-/// Numbers of the core schema, and the spellings that YAML 1.1 took for numbers.
+/// Returns true for numbers of the core schema, and for spellings that YAML 1.1 read as numbers.
 fn is_yaml_number(text: &str) -> bool {
     let bare = text.strip_prefix(['+', '-']).unwrap_or(text);
     let lower = bare.to_ascii_lowercase();

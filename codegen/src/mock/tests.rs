@@ -1,4 +1,4 @@
-//! What is answered, refused and said, request by request.
+//! Tests of the mock server: responses, error responses and verdicts.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -10,20 +10,20 @@ use contract_runtime::Json;
 use super::*;
 use crate::load::Sources;
 
-/// The mock of one document.
-fn mock_of(document: &str) -> Mock {
+/// Creates the mock server for one document.
+fn mock_of(document: &str) -> MockServer {
     let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", document)]).unwrap();
     let project = Project::default();
-    let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
-    Mock::new(project, contract, 0)
+    let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
+    MockServer::new(project, contract, 0)
 }
 
-/// A document of these paths and components.
+/// Returns a document with these paths and components.
 fn api(paths: &str) -> String {
     format!("openapi: 3.1.0\ninfo: {{ title: Tickets, version: '1' }}\n{paths}")
 }
 
-fn tickets() -> Mock {
+fn tickets() -> MockServer {
     mock_of(&api(TICKETS))
 }
 
@@ -104,7 +104,7 @@ components:
         secret: { type: string, writeOnly: true }
 ";
 
-/// A request: `GET /tickets`, lines of its head, its body.
+/// Builds a request from `GET /tickets`, header lines and a body.
 fn request(line: &str, head: &[&str], body: &str) -> Request<Bytes> {
     let (method, path) = line.split_once(' ').unwrap();
     let mut request = Request::builder().method(method).uri(path);
@@ -114,8 +114,8 @@ fn request(line: &str, head: &[&str], body: &str) -> Request<Bytes> {
     request.body(Bytes::from(body.to_owned())).unwrap()
 }
 
-fn asked(mock: &Mock, line: &str, head: &[&str], body: &str) -> Response<Bytes> {
-    mock.answer(request(line, head, body))
+fn asked(mock: &MockServer, line: &str, head: &[&str], body: &str) -> Response<Bytes> {
+    mock.respond_to(request(line, head, body))
 }
 
 fn json(response: &Response<Bytes>) -> Json {
@@ -126,15 +126,22 @@ fn header<'r>(response: &'r Response<Bytes>, name: &str) -> &'r str {
     response.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// Status and what is wrong: place, pointer, keyword.
+/// Returns the status and the violations: place, pointer, keyword.
 #[track_caller]
-fn refused(mock: &Mock, line: &str, head: &[&str], body: &str, status: u16, expect: &[&str]) -> Verdict {
+fn refused(
+    mock: &MockServer,
+    line: &str,
+    head: &[&str],
+    body: &str,
+    status: u16,
+    expect: &[&str],
+) -> MockVerdict {
     let response = asked(mock, line, head, body);
-    let verdict = response.extensions().get::<Verdict>().unwrap().clone();
+    let verdict = response.extensions().get::<MockVerdict>().unwrap().clone();
     assert_eq!(response.status(), status, "{verdict:?}");
     assert_eq!(header(&response, "content-type"), "application/problem+json");
     let found: Vec<String> = verdict
-        .broken
+        .violations
         .iter()
         .map(|each| format!("{} {} {}", each.place, each.pointer, each.keyword))
         .collect();
@@ -156,7 +163,7 @@ fn a_valid_example_goes_before_what_is_made_and_a_broken_one_is_never_sent() {
     let typed = "content-type: application/json";
     let booked = asked(&mock, "POST /tickets", &[TOKEN, typed], body);
     assert_eq!((booked.status().as_u16(), booked.body().as_ref()), (201, &br#"{"id":"a-17","seat":17}"#[..]));
-    assert_eq!(booked.extensions().get::<Verdict>().unwrap().words, "example `window`");
+    assert_eq!(booked.extensions().get::<MockVerdict>().unwrap().description, "example `window`");
     let named = |name: &str| {
         let prefer = format!("prefer: example={name}");
         asked(&mock, "POST /tickets", &[TOKEN, typed, &prefer], body)
@@ -172,7 +179,7 @@ fn a_valid_example_goes_before_what_is_made_and_a_broken_one_is_never_sent() {
     assert!(json(&none).to_string().contains("`broken`, `window`, `aisle`"), "{}", json(&none));
     let review = mock.review();
     assert!(review.without_value.is_empty(), "{review:?}");
-    let [(place, rule)] = review.broken_examples.as_slice() else { panic!("{review:?}") };
+    let [(place, rule)] = review.invalid_examples.as_slice() else { panic!("{review:?}") };
     assert!(place.starts_with("api.yaml:") && place.ends_with("/examples/broken/value"), "{place}");
     assert!(rule.contains("/seat: maximum"), "{rule}");
 }
@@ -183,24 +190,25 @@ fn what_is_made_is_valid_rich_and_the_same_for_the_same() {
     let read = |path: &str, head: &[&str]| json(&asked(&mock, path, &[&[TOKEN], head].concat(), ""));
     let first = read("GET /tickets/abc", &[]);
     assert!(first.pointer("/paid").is_some() && first.pointer("/class").is_some(), "{first}");
-    // What only requests hold is in no answer.
+    // `writeOnly` properties are not part of responses.
     assert!(first.pointer("/secret").is_none(), "{first}");
     assert_eq!(first, read("GET /tickets/abcd", &[]));
-    let other = Mock::new(
+    let other = MockServer::new(
         Project::default(),
         {
             let sources =
                 Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", &api(TICKETS))]).unwrap();
-            Project::default().understand(sources).unwrap()
+            Project::default().analyze_sources(sources).unwrap()
         },
         1,
     );
     assert_ne!(first, json(&asked(&other, "GET /tickets/abc", &[TOKEN], "")));
-    // One of this very request, each valid.
+    // Generated for this request; each response is valid.
     let dynamic = ["prefer: dynamic=true"];
     let many: Vec<Json> = (0..40).map(|n| read(&format!("GET /tickets/abc-{n}"), &dynamic)).collect();
     assert_eq!(many[7], read("GET /tickets/abc-7", &dynamic));
-    let ticket = mock.contract.graph.ids().find(|id| mock.contract.graph.location(*id).ends_with("/Ticket"));
+    let ticket =
+        mock.contract.graph.ids().find(|id| mock.contract.graph.absolute_location(*id).ends_with("/Ticket"));
     for each in &many {
         assert!(mock.tables.is_valid(ticket.unwrap(), each), "{each}");
     }
@@ -214,7 +222,7 @@ fn a_status_can_be_asked_for() {
     let gone = of("404");
     assert_eq!((gone.status().as_u16(), gone.body().as_ref()), (404, &br#"{"gone":true}"#[..]));
     assert_eq!(header(&gone, "content-type"), "application/json");
-    // Whatever no other entry names.
+    // `default` describes all statuses without an entry.
     let default = of("503");
     assert_eq!(
         (default.status().as_u16(), header(&default, "content-type")),
@@ -226,10 +234,10 @@ fn a_status_can_be_asked_for() {
     assert!(json(&none).to_string().contains("201, 202"), "{}", json(&none));
 }
 
-/// What was answered before decides nothing.
+/// A response does not depend on previous requests.
 #[test]
 fn one_entry_of_several_statuses_is_made_for_each() {
-    let of = |mock: &Mock, code: u16| {
+    let of = |mock: &MockServer, code: u16| {
         let prefer = format!("prefer: code={code}");
         asked(mock, "GET /tickets/abc", &[TOKEN, &prefer], "").into_body()
     };
@@ -261,12 +269,16 @@ fn paths_begin_as_the_servers_say_or_without() {
     for path in ["/v1/tickets/abc", "/live/v1", "/tickets/", "/tickets/a/b", "/live/v1tickets"] {
         let verdict = refused(&mock, &format!("GET {path}"), &[TOKEN], "", 404, &[]);
         assert_eq!(verdict.operation, None);
-        assert!(verdict.words.contains("below `/live/v1` or without it"), "{}", verdict.words);
+        assert!(
+            verdict.description.contains("with or without the base path `/live/v1`"),
+            "{}",
+            verdict.description
+        );
     }
-    assert_eq!(base("https://a.example"), "");
-    assert_eq!(base("https://a.example/v1/?x"), "/v1");
+    assert_eq!(base_path("https://a.example"), "");
+    assert_eq!(base_path("https://a.example/v1/?x"), "/v1");
     assert_eq!(
-        (base("/v2/"), base("v2"), base("https://{host}/v{n}")),
+        (base_path("/v2/"), base_path("v2"), base_path("https://{host}/v{n}")),
         ("/v2".to_owned(), String::new(), String::new())
     );
 }
@@ -319,7 +331,7 @@ fn credentials_have_to_be_there_and_are_worth_anything() {
     ] {
         assert_eq!(asked(&mock, line, head, "").status(), status, "{line} {head:?}");
     }
-    let words = refused(&mock, "DELETE /tickets/abc", &[], "", 401, &[]).words;
+    let words = refused(&mock, "DELETE /tickets/abc", &[], "", 401, &[]).description;
     assert!(words.contains("`key`, or `session` with `basic`"), "{words}");
 }
 
@@ -343,13 +355,13 @@ fn parameters_are_read_by_their_styles_and_judged_all_together() {
             "cookie /session minLength",
         ],
     );
-    let [limit, _, age, trace, session] = verdict.broken.as_slice() else { panic!("{verdict:?}") };
-    assert_eq!(limit.message, "has to be at most 50");
+    let [limit, _, age, trace, session] = verdict.violations.as_slice() else { panic!("{verdict:?}") };
+    assert_eq!(limit.message, "must be at most 50");
     assert!(
         limit.origin.contains("api.yaml:") && limit.origin.contains("#/paths/~1tickets/get/parameters/0")
     );
-    assert_eq!(age.message, "has to be what the schema says");
-    assert_eq!(trace.message, "has to be here");
+    assert_eq!(age.message, "must be the value that the schema requires");
+    assert_eq!(trace.message, "is required");
     assert_eq!(session.message, "has too few characters: at least 3");
     refused(&mock, "GET /tickets/ab", &[TOKEN], "", 400, &["path /id minLength"]);
     refused(&mock, "GET /tickets?=1", &[TRACE], "", 400, &["query  propertyNames"]);
@@ -363,7 +375,7 @@ fn bodies_are_judged_in_every_form() {
         if expect.is_empty() {
             let response = asked(&mock, "POST /tickets", &[TOKEN, &typed], body);
             assert_eq!(response.status(), 201, "{:?}", response.body());
-            return Verdict { operation: None, words: String::new(), broken: Vec::new() };
+            return MockVerdict { operation: None, description: String::new(), violations: Vec::new() };
         }
         refused(&mock, "POST /tickets", &[TOKEN, &typed], body, 400, expect)
     };
@@ -372,8 +384,8 @@ fn bodies_are_judged_in_every_form() {
         r#"{"seat":100,"more":1}"#,
         &["body /id required", "body /more additionalProperties", "body /seat maximum"],
     );
-    let [_, more, seat] = verdict.broken.as_slice() else { panic!("{verdict:?}") };
-    assert_eq!((more.message.as_str(), seat.message.as_str()), ("is not declared", "has to be at most 99"));
+    let [_, more, seat] = verdict.violations.as_slice() else { panic!("{verdict:?}") };
+    assert_eq!((more.message.as_str(), seat.message.as_str()), ("is not declared", "must be at most 99"));
     assert!(seat.origin.ends_with("#/components/schemas/Ticket/properties/seat"), "{}", seat.origin);
     book("application/json", "{\"id\": ", &["body  contentMediaType"]);
     book("application/json", "", &["body  required"]);
@@ -396,7 +408,7 @@ fn bodies_are_judged_in_every_form() {
     refused(&mock, "POST /tickets", &[TOKEN], "", 400, &["body  required"]);
 }
 
-/// What a parameter and the body break is told at once.
+/// Violations of parameters and body are reported together.
 #[test]
 fn path_and_body_are_refused_together() {
     let mock = mock_of(&api(r"
@@ -411,12 +423,13 @@ paths:
 "));
     let json = "content-type: application/json";
     assert_eq!(asked(&mock, "PUT /;a=1/.1.2", &[json], "3").status(), 204);
-    // A body that nobody requires may be missing.
+    // An optional body may be missing.
     assert_eq!(asked(&mock, "PUT /;a=1/.1.2", &[], "").status(), 204);
     refused(&mock, "PUT /;a=x/.1", &[json], "\"x\"", 400, &["path /a type", "body  type"]);
 }
 
-/// As a generated server and a command line judge them, with streams or without.
+/// Stream items are validated as in generated servers and command-line programs, with and without
+/// `[streams]`.
 #[test]
 fn each_item_of_a_body_is_judged() {
     let mock = mock_of(&api(r"
@@ -436,7 +449,7 @@ paths:
     let broken = "{\"x\":1}\n{\"x\":\"no\"}\nnonsense\n{}\n";
     let expect = &["body /1/x type", "body /2 contentMediaType", "body /3/x required"];
     let verdict = refused(&mock, "POST /batches", lines, broken, 400, expect);
-    assert!(verdict.broken[1].message.starts_with("is no JSON document: "), "{verdict:?}");
+    assert!(verdict.violations[1].message.starts_with("is not a JSON document: "), "{verdict:?}");
     let records = &["content-type: application/json-seq"][..];
     assert_eq!(asked(&mock, "POST /batches", records, "\u{1e}1\n\u{1e}2\n").status(), 204);
     let expect = &["body /1 type", "body /2 contentMediaType"];
@@ -485,11 +498,11 @@ paths:
         }),
         "{typed}"
     );
-    // A time to wait that is valid and below zero has no place in an event.
+    // A negative retry time is valid JSON but cannot be expressed in an event.
     assert_eq!(text("/named").matches("retry: ").count(), 3);
 }
 
-/// As the owner declares it: a generated client that saw the end knows that nothing is missing.
+/// A stream ends with the configured end marker, so that a client knows that it is complete.
 #[test]
 fn events_of_json_end_as_they_are_declared_to() {
     let document = api(r"
@@ -501,8 +514,8 @@ paths:
     let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", &document)]).unwrap();
     let mut project = Project::default();
     project.config.streams = Some(toml::from_str("ends = [\"[DONE]\", \"[END]\"]").unwrap());
-    let contract = project.understand(sources).unwrap();
-    let mock = Mock::new(project, contract, 0);
+    let contract = project.analyze_sources(sources).unwrap();
+    let mock = MockServer::new(project, contract, 0);
     let text = |path: &str| {
         let body = asked(&mock, &format!("GET {path}"), &[], "").into_body();
         String::from_utf8(body.to_vec()).unwrap()
@@ -514,7 +527,7 @@ paths:
     assert_eq!(text("/lines"), "1\n2\n");
 }
 
-/// An example that is the text of a whole stream is judged item by item, as one that lists them.
+/// An example that is the text of a whole stream is validated item by item, like a list of items.
 #[test]
 fn a_stream_that_is_written_out_is_judged_by_its_items() {
     let mock = mock_of(&api(r#"
@@ -536,17 +549,17 @@ paths:
 "#));
     let events = asked(&mock, "GET /events", &[], "");
     assert_eq!(events.body(), "data: {\"seat\": 7}\n\n");
-    assert_eq!(events.extensions().get::<Verdict>().unwrap().words, "example `right`");
+    assert_eq!(events.extensions().get::<MockVerdict>().unwrap().description, "example `right`");
     let large = asked(&mock, "GET /events", &["prefer: example=large"], "");
     assert_eq!(large.status(), 501);
     assert!(json(&large).to_string().contains("item 1: /seat: maximum"), "{}", json(&large));
-    // Nothing of the example is sent, but what is made.
+    // The invalid example is replaced by a generated value.
     let lines = String::from_utf8(asked(&mock, "GET /lines", &[], "").body().to_vec()).unwrap();
     assert!(lines.lines().all(|line| line.parse::<i64>().is_ok()), "{lines}");
-    let rules: Vec<String> = mock.review().broken_examples.into_iter().map(|(_, rule)| rule).collect();
+    let rules: Vec<String> = mock.review().invalid_examples.into_iter().map(|(_, rule)| rule).collect();
     assert_eq!(rules.len(), 3, "{rules:?}");
     assert!(rules[0].starts_with("item 1: /seat: maximum"), "{rules:?}");
-    assert!(rules[1].starts_with("item 0 is no JSON document: "), "{rules:?}");
+    assert!(rules[1].starts_with("item 0 is not a JSON document: "), "{rules:?}");
     assert!(rules[2].starts_with("item 1: /: type"), "{rules:?}");
 }
 
@@ -566,7 +579,7 @@ paths:
     let get = |path: &str| asked(&mock, &format!("GET {path}"), &[], "");
     let text = String::from_utf8(get("/text").body().to_vec()).unwrap();
     assert!(text.len() == 6 && text.as_bytes()[3] == b'-', "{text}");
-    // Nobody checks such a pattern, and what is sent has it nevertheless.
+    // Values match the pattern, although it is not validated.
     let looked = String::from_utf8(get("/looked").body().to_vec()).unwrap();
     assert!(looked.len() == 3 && looked.bytes().all(|byte| byte.is_ascii_lowercase()), "{looked}");
     let file = get("/file");
@@ -576,7 +589,7 @@ paths:
     assert_eq!(get("/xml").body(), elements);
     let nothing = get("/nothing");
     assert!(nothing.status() == 204 && nothing.body().is_empty());
-    // Without a success in the contract, one without a body.
+    // Without a success response in the contract, the mock answers without a body.
     let silent = get("/silent");
     assert!(silent.status() == 200 && silent.body().is_empty());
     assert_eq!(get("/free").body(), "{}");
@@ -597,16 +610,17 @@ components:
     let [(place, operations)] = review.without_value.as_slice() else { panic!("{review:?}") };
     assert!(place.ends_with("#/components/schemas/Never"), "{place}");
     assert_eq!(operations, &["a", "b"]);
-    let words = refused(&mock, "GET /a", &[], "", 501, &[]).words;
+    let words = refused(&mock, "GET /a", &[], "", 501, &[]).description;
     assert!(
-        words.contains("no valid value was found for the body of 200") && words.contains("api.yaml:"),
+        words.contains("no valid value was found for the body of the 200 response")
+            && words.contains("api.yaml:"),
         "{words}"
     );
-    let words = refused(&mock, "GET /c", &[], "", 501, &[]).words;
+    let words = refused(&mock, "GET /c", &[], "", 501, &[]).description;
     assert!(words.contains("the header `X-A`"), "{words}");
 }
 
-/// Whatever is sent is answered, and what is refused says why.
+/// Every request is answered, and error responses have a reason.
 #[test]
 fn hostile_requests_are_refused_and_break_nothing() {
     let mock = tickets();
@@ -682,7 +696,7 @@ fn hostile_requests_are_refused_and_break_nothing() {
                     let name: http::HeaderName = name.parse().unwrap();
                     request.headers_mut().append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
                 }
-                let response = mock.answer(request);
+                let response = mock.respond_to(request);
                 let is_problem = header(&response, "content-type") == "application/problem+json";
                 if response.status().is_client_error() && method != "HEAD" {
                     assert!(is_problem && json(&response).pointer("/detail").is_some(), "{line} {head:?}");
@@ -690,7 +704,7 @@ fn hostile_requests_are_refused_and_break_nothing() {
             }
         }
     }
-    let refused = Mock::refused(StatusCode::PAYLOAD_TOO_LARGE, "too much");
+    let refused = MockServer::error_response(StatusCode::PAYLOAD_TOO_LARGE, "too much");
     assert_eq!(
         (refused.status(), json(&refused).pointer("/detail")),
         (StatusCode::PAYLOAD_TOO_LARGE, Some(&Json::from("too much")))
@@ -700,7 +714,7 @@ fn hostile_requests_are_refused_and_break_nothing() {
 #[test]
 fn a_mock_can_be_shared_by_threads() {
     fn shared<T: Send + Sync>() {}
-    shared::<Mock>();
+    shared::<MockServer>();
     let mock = tickets();
     assert_eq!(format!("{mock:?}"), "Mock { operations: 4, seed: 0, .. }");
 }

@@ -1,38 +1,38 @@
-//! Which schemas are only other names of others, and which keep a name and a type of their own.
+//! Finds schemas that are only aliases of others, and schemas with a name and a type of their own.
 
-use super::Names;
+use super::TypeNames;
 use crate::{
-    options::Options,
-    schema::{Graph, Origin, SchemaId},
+    options::SchemaOptions,
+    schema::{SchemaGraph, SchemaId, SchemaOrigin},
 };
 
-/// References that are followed from one alias to the next.
-const ALIASES: usize = 1000;
+/// The maximum number of references from one alias to the next.
+const MAX_ALIAS_HOPS: usize = 1000;
 
-/// Whether the contract or its owner names a schema. One that is `true` or `false` says too
-/// little for that, unless it is a document: then nothing else stands for the document.
-pub(super) fn has_name(graph: &Graph, options: &Options, id: SchemaId) -> bool {
+/// Returns true if the contract or its owner names a schema. A boolean schema has a name only if it is a
+/// whole document, which would otherwise have no type.
+pub(super) fn has_name(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaId) -> bool {
     let schema = graph.schema(id);
     match schema.origin {
-        Origin::Root(_) => true,
+        SchemaOrigin::Root(_) => true,
         _ if schema.boolean.is_some() => false,
-        Origin::Definition(_) | Origin::Component(_) => true,
-        Origin::Inline => options.names.contains_key(&id),
+        SchemaOrigin::Definition(_) | SchemaOrigin::Component(_) => true,
+        SchemaOrigin::Inline => options.names.contains_key(&id),
     }
 }
 
-/// The schema of whose type this one is only another name, if there is one.
-pub(super) fn alias_of(graph: &Graph, options: &Options, id: SchemaId) -> Option<SchemaId> {
-    let target = points_to(graph, options, id)?;
-    // What has a name keeps it, and its documentation, when nothing that it leads to has one.
+/// Returns the schema for which this one is only an alias.
+pub(super) fn alias_of(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaId) -> Option<SchemaId> {
+    let target = reference_target(graph, options, id)?;
+    // A named schema keeps its name and documentation unless its target has a name, too.
     (!has_name(graph, options, id) || leads_to_a_name(graph, options, target)).then_some(target)
 }
 
-fn leads_to_a_name(graph: &Graph, options: &Options, start: SchemaId) -> bool {
+fn leads_to_a_name(graph: &SchemaGraph, options: &SchemaOptions, start: SchemaId) -> bool {
     let mut at = start;
-    // Cycles of references were refused when they were settled.
-    for _ in 0..ALIASES {
-        match (has_name(graph, options, at), points_to(graph, options, at)) {
+    // Cycles of references were cut by `resolve`.
+    for _ in 0..MAX_ALIAS_HOPS {
+        match (has_name(graph, options, at), reference_target(graph, options, at)) {
             (true, _) => return true,
             (false, Some(next)) => at = next,
             (false, None) => return false,
@@ -41,8 +41,8 @@ fn leads_to_a_name(graph: &Graph, options: &Options, start: SchemaId) -> bool {
     false
 }
 
-/// Where a schema that is nothing but a reference points, if it is one.
-fn points_to(graph: &Graph, options: &Options, id: SchemaId) -> Option<SchemaId> {
+/// Returns the target of a schema that is only a reference.
+fn reference_target(graph: &SchemaGraph, options: &SchemaOptions, id: SchemaId) -> Option<SchemaId> {
     let schema = graph.schema(id);
     if !schema.is_bare() || options.replace.contains_key(&id) {
         return None;
@@ -52,19 +52,19 @@ fn points_to(graph: &Graph, options: &Options, id: SchemaId) -> Option<SchemaId>
         (None, [part]) => *part,
         _ => return None,
     };
-    // From a resource with dynamic anchors, `$dynamicRef`s behind the reference lead elsewhere
-    // than from the target itself (Core 8.2.3.2).
+    // In a resource with dynamic anchors, `$dynamicRef`s of the target resolve differently than from the
+    // target itself (Core 8.2.3.2).
     let anchors = &graph.resource(schema.resource).dynamic_anchors;
     let stays = graph.schema(target).resource == schema.resource;
     (stays || anchors.is_empty()).then_some(target)
 }
 
-impl Names {
-    /// Settles which schemas are only other names, and which say nothing.
-    pub(super) fn settle_aliases(&mut self, graph: &Graph, options: &Options) {
+impl TypeNames {
+    /// Finds all aliases, and all anonymous schemas without constraints.
+    pub(super) fn find_aliases(&mut self, graph: &SchemaGraph, options: &SchemaOptions) {
         for id in graph.ids() {
             let mut at = id;
-            for _ in 0..ALIASES {
+            for _ in 0..MAX_ALIAS_HOPS {
                 match alias_of(graph, options, at) {
                     Some(next) => at = next,
                     None => break,
@@ -73,8 +73,8 @@ impl Names {
             if at != id {
                 self.aliases.insert(id, at);
             }
-            if graph.schema(id).says_nothing() && !self.named.contains_key(&id) {
-                self.silent.insert(id);
+            if graph.schema(id).is_unconstrained() && !self.named.contains_key(&id) {
+                self.unconstrained.insert(id);
             }
         }
     }
@@ -85,10 +85,10 @@ mod tests {
     use crate::{
         generate::Project,
         load::Sources,
-        shape::{Body, TypeRef},
+        shape::{TypeBody, TypeRef},
     };
 
-    /// What stands for a whole document has a type, however little the document says.
+    /// Every document has a type, even if it has no constraints.
     #[test]
     fn every_document_has_a_type() {
         for text in
@@ -96,12 +96,12 @@ mod tests {
         {
             let sources = Sources::from_texts(&[("some-text.json", "", text)]).unwrap();
             let mut project = Project::default();
-            project.config.types.unknown_keywords = crate::config::UnknownKeywords::Ignore;
-            let contract = project.understand(sources).unwrap();
+            project.config.types.unknown_keywords = crate::config::UnknownKeywordSetting::Ignore;
+            let contract = project.analyze_sources(sources).unwrap();
             let [def] = contract.shapes.types.as_slice() else { panic!("{text}: {:?}", contract.shapes) };
             assert_eq!(def.name, "SomeText", "{text}");
             assert!(
-                matches!(def.body, Body::Newtype(TypeRef::Json | TypeRef::String)),
+                matches!(def.body, TypeBody::Newtype(TypeRef::Json | TypeRef::String)),
                 "{text}: {:?}",
                 def.body
             );

@@ -1,20 +1,20 @@
-//! The names of types that nobody named: each is called by the way that leads to it, from the
-//! schema with a name that holds it, or from the operation.
+//! Names anonymous types by the path that leads to them, from the enclosing named schema or from the
+//! operation.
 
 use std::collections::BTreeSet;
 
-use super::{Names, PlaceName};
+use super::{PlaceName, TypeNames};
 use crate::{
-    api::{Api, MediaType, Operation, Status},
+    api::{MediaType, OpenApiDocument, Operation, StatusPattern},
     names,
-    schema::{Graph, Schema, SchemaId, Types},
-    tree::name_of,
+    schema::{Schema, SchemaGraph, SchemaId, TypeSet},
+    tree::unescape_token,
 };
 
-/// Every place of the operations that has a type, with the name that an anonymous one takes. What is always the same
-/// has none, once that is settled.
+/// Returns every schema of the operations that needs a type, with the name for an anonymous one. Parameters
+/// with a constant value need none.
 #[must_use]
-pub fn places(api: &Api) -> Vec<(SchemaId, String)> {
+pub fn type_places(api: &OpenApiDocument) -> Vec<(SchemaId, String)> {
     let mut out = Vec::new();
     for operation in api.operations.iter().chain(&api.webhooks) {
         operation_places(operation, &mut out);
@@ -22,7 +22,7 @@ pub fn places(api: &Api) -> Vec<(SchemaId, String)> {
     out
 }
 
-/// The same of one operation.
+/// Adds the schemas of one operation, as [`type_places`] does.
 pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>) {
     let base = names::type_name(&operation.id);
     for parameter in &operation.parameters {
@@ -31,15 +31,18 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
         }
     }
     if let Some(body) = &operation.request_body {
-        body.content.iter().for_each(|media| content(media, &format!("{base}Body"), out));
+        body.content.iter().for_each(|media| media_places(media, &format!("{base}Body"), out));
     }
     for response in &operation.responses {
         let status = match response.status {
-            Status::Code(code) => format!("{code}"),
-            Status::Range(digit) => format!("{digit}xx"),
-            Status::Default => "Default".to_owned(),
+            StatusPattern::Code(code) => format!("{code}"),
+            StatusPattern::Range(digit) => format!("{digit}xx"),
+            StatusPattern::Default => "Default".to_owned(),
         };
-        response.content.iter().for_each(|media| content(media, &format!("{base}Answer{status}"), out));
+        response
+            .content
+            .iter()
+            .for_each(|media| media_places(media, &format!("{base}Response{status}"), out));
         out.extend(
             response
                 .headers
@@ -49,90 +52,90 @@ pub fn operation_places(operation: &Operation, out: &mut Vec<(SchemaId, String)>
     }
 }
 
-/// A media type is called after its body, an item of it after that.
-fn content(media: &MediaType, name: &str, out: &mut Vec<(SchemaId, String)>) {
+/// Adds the schemas of a media type: the body, and its items.
+fn media_places(media: &MediaType, name: &str, out: &mut Vec<(SchemaId, String)>) {
     out.extend(media.schema.map(|schema| (schema, name.to_owned())));
-    // Where JSON stands in the `data` of an event, the event around it is no type.
+    // If JSON is in `data` of an event, the event itself needs no type.
     let item = media.data_schema.or(media.item_schema);
     out.extend(item.map(|schema| (schema, format!("{name}Item"))));
 }
 
-impl Names {
-    /// Walks from all names inwards, in the order of their locations, then from the operations.
-    pub(super) fn settle_places(&mut self, graph: &Graph, api: &Api) {
+impl TypeNames {
+    /// Walks from all names inwards, in the order of their locations, and then from the operations.
+    pub(super) fn assign_place_names(&mut self, graph: &SchemaGraph, api: &OpenApiDocument) {
         let mut named: Vec<SchemaId> = self.named.keys().copied().collect();
-        named.sort_by_cached_key(|&id| graph.location(id));
-        let mut walk = Walk { graph, names: self, seen: BTreeSet::new() };
+        named.sort_by_cached_key(|&id| graph.absolute_location(id));
+        let mut walk = PlaceWalk { graph, names: self, seen: BTreeSet::new() };
         for id in named {
             let hint = walk.names.named.get(&id).cloned().unwrap_or_default();
-            // A nullable schema with a name is a newtype; what is inside has a name of its own.
-            let nullable = graph.schema(id).types.is_some_and(|types| types.contains(Types::NULL));
-            walk.inside(id, if nullable { format!("{hint}Value") } else { hint });
+            // A named nullable schema is a newtype; its content needs a name of its own.
+            let nullable = graph.schema(id).types.is_some_and(|types| types.contains(TypeSet::NULL));
+            walk.visit_inside(id, if nullable { format!("{hint}Value") } else { hint });
         }
-        for (id, hint) in places(api) {
-            walk.place(id, component(graph, id).unwrap_or(hint));
+        for (id, hint) in type_places(api) {
+            walk.visit_place(id, component_name(graph, id).unwrap_or(hint));
         }
-        self.share_places();
+        self.share_place_names();
     }
 }
 
-/// The name of the component that a schema stands in: `/components/parameters/limit/schema` has
-/// it whoever uses the parameter.
-fn component(graph: &Graph, id: SchemaId) -> Option<String> {
+/// Returns the name of the component that contains a schema: `/components/parameters/limit/schema` is named
+/// after the component, regardless of the operations that use it.
+fn component_name(graph: &SchemaGraph, id: SchemaId) -> Option<String> {
     let mut steps = graph.schema(id).location.strip_prefix("/components/")?.split('/');
     let (kind, name) = (steps.next()?, steps.next()?);
-    let name = names::type_name(&name_of(name));
+    let name = names::type_name(&unescape_token(name));
     match kind {
         "parameters" | "headers" => Some(name),
         "requestBodies" => Some(format!("{name}Body")),
-        "responses" => Some(format!("{name}Answer")),
+        "responses" => Some(format!("{name}Response")),
         _ => None,
     }
 }
 
-struct Walk<'a> {
-    graph: &'a Graph,
-    names: &'a mut Names,
+struct PlaceWalk<'a> {
+    graph: &'a SchemaGraph,
+    names: &'a mut TypeNames,
     seen: BTreeSet<SchemaId>,
 }
 
-impl Walk<'_> {
-    fn place(&mut self, id: SchemaId, hint: String) {
-        if let Some((id, hint)) = self.named(id, hint) {
-            self.inside(id, hint);
+impl PlaceWalk<'_> {
+    fn visit_place(&mut self, id: SchemaId, hint: String) {
+        if let Some((id, hint)) = self.name_place(id, hint) {
+            self.visit_inside(id, hint);
         }
     }
 
-    /// Names a place; what it is called by, unless it has a name or was seen before.
-    fn named(&mut self, id: SchemaId, hint: String) -> Option<(SchemaId, String)> {
+    /// Names a schema and returns the path for its children; `None` if it has a name or was visited before.
+    fn name_place(&mut self, id: SchemaId, hint: String) -> Option<(SchemaId, String)> {
         let id = self.names.aliases.get(&id).copied().unwrap_or(id);
         let id = self.names.equals.get(&id).copied().unwrap_or(id);
         if self.names.named.contains_key(&id) || !self.seen.insert(id) {
             return None;
         }
-        if !is_type(self.graph.schema(id)) {
+        if !may_need_type_name(self.graph.schema(id)) {
             return Some((id, hint));
         }
-        let name = self.names.unique(names::model_name(&hint));
+        let name = self.names.make_unique(names::model_name(&hint));
         self.names.places.insert(id, PlaceName { hint, name: name.clone() });
         Some((id, name))
     }
 
-    /// Names the places inside a schema. Documents may be as deep as they like, hence the list.
-    fn inside(&mut self, id: SchemaId, hint: String) {
+    /// Names all schemas inside of a schema. A list replaces recursion, since documents may be deep.
+    fn visit_inside(&mut self, id: SchemaId, hint: String) {
         let mut waiting = vec![(id, hint)];
         while let Some((id, hint)) = waiting.pop() {
             let mut found = Vec::new();
-            self.children(id, &hint, &mut found);
+            self.child_places(id, &hint, &mut found);
             let mut next: Vec<_> =
-                found.into_iter().filter_map(|(child, hint)| self.named(child, hint)).collect();
+                found.into_iter().filter_map(|(child, hint)| self.name_place(child, hint)).collect();
             next.reverse();
             waiting.extend(next);
         }
     }
 
-    /// The places right below a schema, with what leads to each.
-    fn children(&self, id: SchemaId, hint: &str, out: &mut Vec<(SchemaId, String)>) {
+    /// Collects the direct children of a schema with their paths.
+    fn child_places(&self, id: SchemaId, hint: &str, out: &mut Vec<(SchemaId, String)>) {
         let mut parts = vec![id];
         let mut seen = BTreeSet::new();
         while let Some(part) = parts.pop() {
@@ -141,7 +144,7 @@ impl Walk<'_> {
             }
             let schema = self.graph.schema(part);
             for (wire, child) in &schema.properties {
-                if self.leads_on(*child) {
+                if self.may_contain_type(*child) {
                     out.push((*child, format!("{hint}{}", names::variant_name(wire))));
                 }
             }
@@ -151,17 +154,17 @@ impl Walk<'_> {
             let values = schema.pattern_properties.iter().map(|(_, child)| *child);
             let values = values.chain(schema.additional_properties);
             out.extend(values.map(|child| (child, format!("{hint}Value"))));
-            // What `allOf` says here is said about the same place.
+            // The parts of `allOf` describe the same value.
             parts.extend(schema.all_of.iter().rev().filter(|part| !self.names.named.contains_key(part)));
         }
     }
 
-    /// Whether a type may stand at a place or inside it: most properties are plain.
-    fn leads_on(&self, id: SchemaId) -> bool {
+    /// Returns true if a schema or its children may need a type; most properties do not.
+    fn may_contain_type(&self, id: SchemaId) -> bool {
         let id = self.names.aliases.get(&id).copied().unwrap_or(id);
         let schema = self.graph.schema(id);
         !self.names.named.contains_key(&id)
-            && (is_type(schema)
+            && (may_need_type_name(schema)
                 || schema.items.is_some()
                 || !schema.prefix_items.is_empty()
                 || !schema.pattern_properties.is_empty()
@@ -169,9 +172,9 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the type of a place may need a name.
-fn is_type(schema: &Schema) -> bool {
-    let kinds = schema.types.map_or(0, |types| types.without(Types::NULL).count());
+/// Returns true if the type of a schema may need a name.
+fn may_need_type_name(schema: &Schema) -> bool {
+    let kinds = schema.types.map_or(0, |types| types.difference(TypeSet::NULL).count());
     !schema.properties.is_empty()
         || schema.enumeration.is_some()
         || schema.constant.is_some()

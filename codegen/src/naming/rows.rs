@@ -1,14 +1,15 @@
-//! The names that rows of tables are counted from: the constants of the generated module `schemas`.
+//! Names the groups of table rows: the constants of the generated module `schemas`.
 //!
-//! Each resource, definition, component and operation begins a *group* of rows and names it, so that
-//! an edit of one moves the rows of no other. A name is that of the file and of the way from there:
-//! `SHIP`, `PAGE_DEFS_SHIP_PAGE`, `OPENAPI_PARAMETERS_LIMIT`. It depends on its own resource alone,
-//! with three exceptions, in which a new file renames the rows of another one:
+//! Each resource, definition, component and operation begins a *group* of rows, so that an edit of one does
+//! not move the rows of another. A name consists of the file name and the path from there: `SHIP`,
+//! `PAGE_DEFS_SHIP_PAGE`, `OPENAPI_PARAMETERS_LIMIT`. It depends only on its own resource, with three
+//! exceptions in which a new file renames the rows of another one:
 //!
-//! * a second file of the same stem with a shorter address, or as long a one that sorts before: it
-//!   gets the name, and the first takes its folder's (`OLD_SHIP`);
-//! * a file called `in-ship`, whose first row is what the number of the resource `ship` would be called;
-//! * a file called as a definition's row is (`ship-defs-key`): the definition is numbered.
+//! * a second file of the same stem with a shorter URI, or one of equal length that sorts before: it gets the
+//!   name, and
+//!   the first one is qualified with its folder (`OLD_SHIP`);
+//! * a file `in-ship`, whose first row has the name for the number of the resource `ship`;
+//! * a file with the name of a definition's row (`ship-defs-key`): the definition is numbered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,25 +17,25 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     names,
-    schema::{Graph, ResourceId, SchemaId},
-    tree::name_of,
+    schema::{ResourceId, SchemaGraph, SchemaId},
+    tree::unescape_token,
 };
 
-/// The names of groups, settled on the whole contract.
+/// The names of row groups, assigned for the whole contract.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowNames {
-    /// By the URI of the resource.
+    /// The names by URI of the resource.
     resources: BTreeMap<String, String>,
-    /// By URI and pointer of the schema, or of what holds it, at the head of the group.
+    /// The names by URI and by the pointer of the schema at the head of the group, or of its container.
     heads: BTreeMap<(String, String), String>,
 }
 
 impl RowNames {
     /// Names every group of a contract.
     #[must_use]
-    pub(crate) fn settle(graph: &Graph) -> Self {
+    pub(crate) fn assign_names(graph: &SchemaGraph) -> Self {
         let mut names = Self::default();
-        let mut taken = Taken::default();
+        let mut taken = ReservedNames::default();
         let mut resources: Vec<ResourceId> = graph.resources.ids().collect();
         resources.sort_by_key(|&id| {
             let uri = graph.resource(id).uri.as_str();
@@ -42,42 +43,43 @@ impl RowNames {
         });
         for &id in &resources {
             let uri = &graph.resource(id).uri;
-            names.resources.insert(uri.clone(), taken.resource(uri));
+            names.resources.insert(uri.clone(), taken.reserve_resource(uri));
         }
         let mut heads: BTreeSet<(&str, &str)> = BTreeSet::new();
         for id in graph.ids() {
             heads.insert((graph.resource(graph.schema(id).resource).uri.as_str(), head_of(graph, id)));
         }
         for (uri, head) in heads {
-            let mut name = names.resource(uri).to_owned();
+            let mut name = names.resource_name(uri).to_owned();
             if !head.is_empty() {
                 for step in head.split('/').skip(1).filter(|step| *step != "components") {
                     name.push('_');
-                    name.push_str(&names::constant_name(&name_of(step)));
+                    name.push_str(&names::constant_name(&unescape_token(step)));
                 }
-                name = taken.numbered(name);
+                name = taken.reserve_numbered(name);
             }
             names.heads.insert((uri.to_owned(), head.to_owned()), name);
         }
         names
     }
 
-    /// The name of a resource.
+    /// Returns the name of a resource.
     #[must_use]
-    pub(crate) fn resource(&self, uri: &str) -> &str {
+    pub(crate) fn resource_name(&self, uri: &str) -> &str {
         self.resources.get(uri).map_or("", String::as_str)
     }
 
-    /// The name of a group, by its resource and its head.
+    /// Returns the name of a group by its resource and head.
     #[must_use]
-    pub(crate) fn group(&self, uri: &str, head: &str) -> &str {
+    pub(crate) fn group_name(&self, uri: &str, head: &str) -> &str {
         self.heads.get(&(uri.to_owned(), head.to_owned())).map_or("", String::as_str)
     }
 }
 
-/// Where the group of a schema begins: its definition, component or operation, else its resource.
+/// Returns the pointer at which the group of a schema begins: its definition, component or operation, else
+/// its resource.
 #[must_use]
-pub(crate) fn head_of(graph: &Graph, id: SchemaId) -> &str {
+pub(crate) fn head_of(graph: &SchemaGraph, id: SchemaId) -> &str {
     let pointer = graph.schema(id).location.as_str();
     let steps = match pointer.split('/').nth(1) {
         Some("$defs" | "definitions") => 2,
@@ -88,8 +90,8 @@ pub(crate) fn head_of(graph: &Graph, id: SchemaId) -> &str {
     &pointer[..end]
 }
 
-/// What constants of patterns are called, by the patterns: a name says nothing of the others, so
-/// that a new one renames none.
+/// Returns the names of pattern constants by pattern. A name is derived from the pattern only, so that a new
+/// pattern renames no others.
 #[must_use]
 pub(crate) fn pattern_names<'p>(
     sources: impl Iterator<Item = &'p String> + Clone,
@@ -99,43 +101,44 @@ pub(crate) fn pattern_names<'p>(
     };
     let mut short: BTreeMap<String, usize> = BTreeMap::new();
     for source in sources.clone() {
-        *short.entry(digest(source, SHORT)).or_default() += 1;
+        *short.entry(digest(source, SHORT_DIGEST_BYTES)).or_default() += 1;
     }
     let name = |source: &str| {
-        let own = digest(source, SHORT);
-        if short.get(&own) == Some(&1) { own } else { digest(source, LONG) }
+        let own = digest(source, SHORT_DIGEST_BYTES);
+        if short.get(&own) == Some(&1) { own } else { digest(source, LONG_DIGEST_BYTES) }
     };
-    sources.map(|source| (source.as_str(), format!("{PATTERN}{}", name(source)))).collect()
+    sources.map(|source| (source.as_str(), format!("{PATTERN_PREFIX}{}", name(source)))).collect()
 }
 
-const PATTERN: &str = "PATTERN_";
+const PATTERN_PREFIX: &str = "PATTERN_";
 
-/// Bytes of a digest that tell one contract's patterns apart.
-const SHORT: usize = 4;
-/// Bytes of a whole digest, for those that this does not tell apart.
-const LONG: usize = 32;
+/// The number of digest bytes that usually distinguish the patterns of a contract.
+const SHORT_DIGEST_BYTES: usize = 4;
+/// The number of bytes of a full digest, for patterns whose short digests collide.
+const LONG_DIGEST_BYTES: usize = 32;
 
-/// The constant of a resource's own number, beside that of its first row.
+/// Returns the constant for the number of a resource, next to that of its first row.
 #[must_use]
 pub(crate) fn resource_constant(name: &str) -> String {
     format!("IN_{name}")
 }
 
-/// Names that are given away.
+/// The names that are assigned already.
 #[derive(Default)]
-struct Taken(BTreeSet<String>);
+struct ReservedNames(BTreeSet<String>);
 
-impl Taken {
+impl ReservedNames {
     fn is_free(&self, name: &str) -> bool {
         let digits = |rest: &str| {
-            [2 * SHORT, 2 * LONG].contains(&rest.len()) && rest.chars().all(|c| c.is_ascii_hexdigit())
+            [2 * SHORT_DIGEST_BYTES, 2 * LONG_DIGEST_BYTES].contains(&rest.len())
+                && rest.chars().all(|c| c.is_ascii_hexdigit())
         };
-        !self.0.contains(name) && name != "TABLES" && !name.strip_prefix(PATTERN).is_some_and(digits)
+        !self.0.contains(name) && name != "TABLES" && !name.strip_prefix(PATTERN_PREFIX).is_some_and(digits)
     }
 
-    /// A name for a resource: the stem of its file, with folders before it until it is free.
-    fn resource(&mut self, uri: &str) -> String {
-        let mut name = names::constant_name(&names::stem(uri));
+    /// Reserves a name for a resource: the stem of its file, qualified with folders until it is unique.
+    fn reserve_resource(&mut self, uri: &str) -> String {
+        let mut name = names::constant_name(&names::file_stem(uri));
         let path = uri.split_once("://").map_or(uri, |(_, path)| path);
         let mut folders = path.rsplit(['/', ':']).skip(1).filter(|folder| !folder.is_empty());
         let both = |name: &str| [name.to_owned(), resource_constant(name)];
@@ -153,7 +156,7 @@ impl Taken {
         name
     }
 
-    fn numbered(&mut self, plain: String) -> String {
+    fn reserve_numbered(&mut self, plain: String) -> String {
         let mut name = plain.clone();
         let mut number = 1_u32;
         while !self.is_free(&name) {
@@ -170,20 +173,20 @@ mod tests {
     use super::*;
     use crate::{
         load::Sources,
-        resolve::{ResolveOptions, resolve},
+        resolve::{ResolveOptions, resolve_documents},
     };
 
-    fn graph(files: &[(&str, &str)]) -> Graph {
+    fn graph(files: &[(&str, &str)]) -> SchemaGraph {
         let texts: Vec<(&str, &str, &str)> = files.iter().map(|(name, text)| (*name, "", *text)).collect();
         let mut sources = Sources::from_texts(&texts).unwrap();
-        let (graph, _, problems) = resolve(&mut sources, &ResolveOptions::default());
+        let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
         assert!(!problems.has_errors(), "{problems}");
         graph
     }
 
-    /// Every name of a contract, in their order.
+    /// Returns every name of a contract, sorted.
     fn all(files: &[(&str, &str)]) -> Vec<String> {
-        let names = RowNames::settle(&graph(files));
+        let names = RowNames::assign_names(&graph(files));
         let mut all: Vec<String> = names.heads.into_values().collect();
         all.sort_unstable();
         all
@@ -192,7 +195,7 @@ mod tests {
     const KEYED: &str = r#"{"type": "object", "$defs": {"itemKey": {"type": "string"}, "größe": true}}"#;
 
     #[test]
-    fn groups_are_called_by_file_and_way() {
+    fn groups_are_named_by_file_and_path() {
         assert_eq!(
             all(&[("stock-lot.schema.json", KEYED)]),
             ["STOCK_LOT", "STOCK_LOT_DEFS_GRUF6UDFE", "STOCK_LOT_DEFS_ITEM_KEY"]
@@ -216,7 +219,7 @@ mod tests {
         assert!(first.contains(&"D_SHIP".to_owned()), "{first:?}");
     }
 
-    /// The exceptions that this module names, so that none of them goes unnoticed.
+    /// Tests the three exceptions that the module documentation lists.
     #[test]
     fn three_kinds_of_files_rename_others() {
         let before = all(&[("b/ship.json", KEYED)]);
@@ -226,7 +229,7 @@ mod tests {
             ("in-ship.json", vec!["B_SHIP", "B_SHIP_DEFS_GRUF6UDFE", "B_SHIP_DEFS_ITEM_KEY"]),
             ("ship-defs-item-key.json", vec!["SHIP", "SHIP_DEFS_GRUF6UDFE", "SHIP_DEFS_ITEM_KEY2"]),
         ] {
-            let names = RowNames::settle(&graph(&[("b/ship.json", KEYED), (file, "true")]));
+            let names = RowNames::assign_names(&graph(&[("b/ship.json", KEYED), (file, "true")]));
             let own = names.heads.iter().filter(|((uri, _), _)| uri.ends_with("b/ship.json"));
             let mut own: Vec<&str> = own.map(|(_, name)| name.as_str()).collect();
             own.sort_unstable();
@@ -250,13 +253,13 @@ mod tests {
         assert_eq!(found.len(), 3 * files.len());
         assert!(!found.contains(&"TABLES".to_owned()), "{found:?}");
         assert!(!found.contains(&"PATTERN_0123ABCD".to_owned()), "{found:?}");
-        // `IN_SHIP` is a row of another file, so the resource that it would name is called otherwise.
+        // `IN_SHIP` is a row of another file, so the resource that would use this name is renamed.
         assert!(found.contains(&"IN_SHIP".to_owned()), "{found:?}");
         assert!(found.contains(&"SHIP2_DEFS_A_B".to_owned()), "{found:?}");
     }
 
     #[test]
-    fn a_pattern_is_called_the_same_whatever_stands_beside_it() {
+    fn pattern_names_are_independent() {
         let (one, other) = ("^a$".to_owned(), "^b$".to_owned());
         let both = [one.clone(), other];
         let beside = pattern_names(both.iter());

@@ -1,43 +1,56 @@
-//! The generated module `bodies`: types of request bodies that clients and servers share and no
-//! schema describes: several media types, parts.
+//! Generates the module `bodies`: request body types that no schema describes, for several media types and
+//! multipart forms.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::doc;
+use super::doc_attributes;
 use crate::{
-    emit::{ident, markdown},
-    plan::{self, Body, BodyType, Call, Format, Part, PartForm, Plan, Side},
-    rust_types::{Equality, RustTypes},
-    schema::Graph,
+    emit::{ident, rustdoc_markdown},
+    plan::{
+        self, BodyFormat, BodyType, MultipartPart, OperationSide, PartForm, PlannedCall, RequestBodyPlan,
+        SidePlan,
+    },
+    rust_types::{EqualityTraits, RustTypes},
+    schema::SchemaGraph,
 };
 
-/// Writes the module, or nothing when no body needs it.
-pub fn bodies(plan: &Plan<'_>, graph: &Graph, types: &dyn RustTypes) -> Option<TokenStream> {
+/// Generates the module, or `None` if no body needs it.
+pub fn request_bodies_module(
+    plan: &SidePlan<'_>,
+    graph: &SchemaGraph,
+    types: &dyn RustTypes,
+) -> Option<TokenStream> {
     let items: Vec<TokenStream> =
-        plan.calls.iter().filter_map(|call| items(plan.side, call, graph, types)).collect();
+        plan.calls.iter().filter_map(|call| body_items(plan.side, call, graph, types)).collect();
     if items.is_empty() {
         return None;
     }
     let forms = plan.calls.iter().filter_map(|call| call.body.as_ref()).flat_map(|body| &body.contents);
-    let imports = forms.map(|content| &content.format).any(|f| matches!(f, Format::Multipart(_, Some(_))));
+    let imports =
+        forms.map(|content| &content.format).any(|f| matches!(f, BodyFormat::Multipart(_, Some(_))));
     let imports = imports.then(|| {
         quote! {
-            use ::contract_runtime::multipart::{Multipart, Reader, Writer};
-            pub use ::contract_runtime::multipart::{Field, File};
+            use ::contract_runtime::multipart::{Multipart, MultipartReader, MultipartWriter};
+            pub use ::contract_runtime::multipart::{FilePart, MultipartField};
         }
     });
     Some(quote!(#imports #(#items)*))
 }
 
-fn items(side: Side, call: &Call<'_>, graph: &Graph, types: &dyn RustTypes) -> Option<TokenStream> {
+fn body_items(
+    side: OperationSide,
+    call: &PlannedCall<'_>,
+    graph: &SchemaGraph,
+    types: &dyn RustTypes,
+) -> Option<TokenStream> {
     let body = call.body.as_ref()?;
-    let place = call.place();
-    let choice = body.is_choice().then(|| choice(side, body, &place, types));
+    let place = call.describe_place();
+    let choice = body.is_choice().then(|| body_enum(side, body, &place, types));
     let forms = body.contents.iter().filter_map(|content| match &content.format {
-        Format::Multipart(parts, Some(name)) => {
+        BodyFormat::Multipart(parts, Some(name)) => {
             let about = format!("The `{}` body of `{place}`.", content.media.name);
-            Some(Form { graph, types, parts, closed: content.closed }.tokens(name, &about))
+            Some(MultipartStruct { graph, types, parts, closed: content.closed }.struct_item(name, &about))
         }
         _ => None,
     });
@@ -45,65 +58,78 @@ fn items(side: Side, call: &Call<'_>, graph: &Graph, types: &dyn RustTypes) -> O
     (choice.is_some() || !forms.is_empty()).then(|| quote!(#choice #(#forms)*))
 }
 
-/// The type of a body as seen from another module.
-pub(crate) fn body_type(side: Side, ty: &BodyType, types: &dyn RustTypes) -> TokenStream {
+/// Returns the type of a body as seen from another module.
+pub(crate) fn body_type(side: OperationSide, ty: &BodyType, types: &dyn RustTypes) -> TokenStream {
     match ty {
         BodyType::Value(ty) => types.rust_type(ty),
         BodyType::Text => quote!(String),
         BodyType::Bytes => quote!(::contract_runtime::multipart::Bytes),
-        BodyType::Typed => quote!(::contract_runtime::operation::Typed),
-        BodyType::Fields => quote!(Vec<::contract_runtime::multipart::Field>),
+        BodyType::Typed => quote!(::contract_runtime::operation::TypedBytes),
+        BodyType::Fields => quote!(Vec<::contract_runtime::multipart::MultipartField>),
         BodyType::Form(name) => {
-            let (module, name) = (ident(side.bodies()), ident(name));
+            let (module, name) = (ident(side.bodies_module()), ident(name));
             quote!(super::#module::#name)
         }
     }
 }
 
-/// How bodies can be told apart.
-pub(crate) fn equality(body: &Body<'_>, types: &dyn RustTypes) -> Equality {
+/// Returns the equality traits of a body.
+pub(crate) fn body_equality(body: &RequestBodyPlan<'_>, types: &dyn RustTypes) -> EqualityTraits {
     let form = |name: &String| {
         let own = body.contents.iter().filter_map(|content| match &content.format {
-            Format::Multipart(parts, Some(own)) if own == name => {
+            BodyFormat::Multipart(parts, Some(own)) if own == name => {
                 Some(form_equality(parts, content.closed, types))
             }
             _ => None,
         });
-        Equality::of_all(own)
+        EqualityTraits::weakest_of(own)
     };
-    Equality::of_all(body.variants.iter().map(|variant| match &variant.ty {
+    EqualityTraits::weakest_of(body.variants.iter().map(|variant| match &variant.ty {
         BodyType::Value(ty) => types.equality(ty),
-        BodyType::Text | BodyType::Bytes => Equality::Hashed,
-        BodyType::Typed | BodyType::Fields => Equality::Equal,
+        BodyType::Text | BodyType::Bytes => EqualityTraits::Hashable,
+        BodyType::Typed | BodyType::Fields => EqualityTraits::Full,
         BodyType::Form(name) => form(name),
     }))
 }
 
-/// How forms of these parts can be told apart: files and fields are not hashed.
-fn form_equality(parts: &[Part], closed: bool, types: &dyn RustTypes) -> Equality {
+/// Returns the equality traits of a form; files and undeclared parts implement no `Hash`.
+fn form_equality(parts: &[MultipartPart], closed: bool, types: &dyn RustTypes) -> EqualityTraits {
     let of_parts = parts.iter().map(|part| match part.form {
-        PartForm::Binary => Equality::Equal,
+        PartForm::Binary => EqualityTraits::Full,
         PartForm::Json | PartForm::Text(_) => types.equality(&part.ty),
     });
-    Equality::of_all(of_parts).min(if closed { Equality::Hashed } else { Equality::Equal })
+    EqualityTraits::weakest_of(of_parts).min(if closed {
+        EqualityTraits::Hashable
+    } else {
+        EqualityTraits::Full
+    })
 }
 
-/// The type that stands for all media types of a body.
-pub(crate) fn whole_type(side: Side, body: &Body<'_>, types: &dyn RustTypes) -> TokenStream {
+/// Returns the type for all media types of a body.
+pub(crate) fn whole_type(
+    side: OperationSide,
+    body: &RequestBodyPlan<'_>,
+    types: &dyn RustTypes,
+) -> TokenStream {
     match body.variants.as_slice() {
         [one] => body_type(side, &one.ty, types),
         _ => {
-            let (module, name) = (ident(side.bodies()), ident(&body.name));
+            let (module, name) = (ident(side.bodies_module()), ident(&body.name));
             quote!(super::#module::#name)
         }
     }
 }
 
-/// The enum of a body with several types.
-fn choice(side: Side, body: &Body<'_>, place: &str, types: &dyn RustTypes) -> TokenStream {
+/// Generates the enum of a body with several types.
+fn body_enum(
+    side: OperationSide,
+    body: &RequestBodyPlan<'_>,
+    place: &str,
+    types: &dyn RustTypes,
+) -> TokenStream {
     let name = ident(&body.name);
-    let about = doc(&[format!("The body of `{place}`, by media type.")]);
-    // A struct of this module as it is called inside of it.
+    let about = doc_attributes(&[format!("The body of `{place}`, by media type.")]);
+    // Structs of this module are named without a path.
     let here = |ty: &BodyType| match ty {
         BodyType::Form(name) => {
             let name = ident(name);
@@ -119,13 +145,14 @@ fn choice(side: Side, body: &Body<'_>, place: &str, types: &dyn RustTypes) -> To
             [_] => names.join(", "),
             _ => format!("{}; sent as `{sent}`", names.join(" or ")),
         };
-        let about = doc(&[format!("{text}.")]);
+        let about = doc_attributes(&[format!("{text}.")]);
         let name = ident(&variant.name);
         let ty = here(&variant.ty);
         quote!(#about #name(#ty))
     });
-    // What is of one Rust type twice says nothing about the media type.
-    let once = |ty: &BodyType| body.variants.iter().filter(|other| other.ty.is_as_rust(ty)).count() == 1;
+    // If two variants have the same Rust type, a conversion could not choose the media type.
+    let once =
+        |ty: &BodyType| body.variants.iter().filter(|other| other.ty.is_same_rust_type(ty)).count() == 1;
     let conversions = body.variants.iter().filter(|variant| once(&variant.ty)).map(|variant| {
         let (ty, variant) = (here(&variant.ty), ident(&variant.name));
         quote! {
@@ -136,7 +163,7 @@ fn choice(side: Side, body: &Body<'_>, place: &str, types: &dyn RustTypes) -> To
             }
         }
     });
-    let equality = equality(body, types).derives();
+    let equality = body_equality(body, types).derive_list();
     quote! {
         #about
         #[derive(Clone, Debug, #equality)]
@@ -146,44 +173,44 @@ fn choice(side: Side, body: &Body<'_>, place: &str, types: &dyn RustTypes) -> To
 }
 
 /// The struct of a multipart body.
-struct Form<'a> {
-    graph: &'a Graph,
+struct MultipartStruct<'a> {
+    graph: &'a SchemaGraph,
     types: &'a dyn RustTypes,
-    parts: &'a [Part],
+    parts: &'a [MultipartPart],
     closed: bool,
 }
 
-impl Form<'_> {
-    fn field_type(&self, part: &Part) -> TokenStream {
+impl MultipartStruct<'_> {
+    fn field_type(&self, part: &MultipartPart) -> TokenStream {
         let ty = self.types.rust_type(&part.ty);
         match (part.form, part.is_list(), part.required) {
-            (PartForm::Binary, true, _) => quote!(Vec<File>),
-            (PartForm::Binary, false, true) => quote!(File),
-            (PartForm::Binary, false, false) => quote!(Option<File>),
+            (PartForm::Binary, true, _) => quote!(Vec<FilePart>),
+            (PartForm::Binary, false, true) => quote!(FilePart),
+            (PartForm::Binary, false, false) => quote!(Option<FilePart>),
             (_, _, true) => ty,
             (_, _, false) => quote!(Option<#ty>),
         }
     }
 
-    fn tokens(&self, name: &str, about: &str) -> TokenStream {
+    fn struct_item(&self, name: &str, about: &str) -> TokenStream {
         let Self { graph, parts, closed, .. } = *self;
         let name = ident(name);
-        let about = doc(&[about.to_owned()]);
+        let about = doc_attributes(&[about.to_owned()]);
         let fields = parts.iter().map(|part| {
             let (field, ty) = (ident(&part.field), self.field_type(part));
-            let described = plan::described(graph, part.schema).map(|text| markdown(&text));
+            let described = plan::description_of(graph, part.schema).map(|text| rustdoc_markdown(&text));
             let wire = format!("Part `{}`.", part.name);
-            let about = doc(&described.into_iter().chain([wire]).collect::<Vec<_>>());
+            let about = doc_attributes(&described.into_iter().chain([wire]).collect::<Vec<_>>());
             quote!(#about pub #field: #ty)
         });
         let others = (!closed).then(|| {
             quote! {
                 /// Parts that the contract does not declare.
-                pub others: Vec<Field>,
+                pub others: Vec<MultipartField>,
             }
         });
-        let plain = |part: &&Part| !part.required || part.is_list();
-        let required: Vec<&Part> = parts.iter().filter(|part| !plain(part)).collect();
+        let plain = |part: &&MultipartPart| !part.required || part.is_list();
+        let required: Vec<&MultipartPart> = parts.iter().filter(|part| !plain(part)).collect();
         let arguments = required.iter().map(|part| {
             let (field, ty) = (ident(&part.field), self.field_type(part));
             quote!(#field: #ty)
@@ -209,22 +236,22 @@ impl Form<'_> {
         });
         let writes = parts.iter().map(|part| {
             let (wire, field) = (&part.name, ident(&part.field));
-            let method = ident(if part.form == PartForm::Binary { "files" } else { "value" });
+            let method = ident(if part.form == PartForm::Binary { "write_files" } else { "write_value" });
             quote!(form.#method(#wire, &self.#field);)
         });
         let reads = parts.iter().map(|part| {
             let (wire, field) = (&part.name, ident(&part.field));
             let method = match (part.form, part.required) {
-                (PartForm::Binary, _) => "files",
-                (_, true) => "value",
-                (_, false) => "optional",
+                (PartForm::Binary, _) => "read_files",
+                (_, true) => "read_value",
+                (_, false) => "read_optional",
             };
             let method = ident(method);
             quote!(#field: form.#method(#wire)?)
         });
-        let write_others = (!closed).then(|| quote!(form.fields(&self.others);));
-        let read_others = (!closed).then(|| quote!(others: form.others(),));
-        let equality = form_equality(parts, closed, self.types).derives();
+        let write_others = (!closed).then(|| quote!(form.write_fields(&self.others);));
+        let read_others = (!closed).then(|| quote!(others: form.undeclared_fields(),));
+        let equality = form_equality(parts, closed, self.types).derive_list();
         quote! {
             #about
             #[derive(Clone, Debug, #equality)]
@@ -234,7 +261,7 @@ impl Form<'_> {
             }
 
             impl #name {
-                /// A body of what is required.
+                /// Creates a form with the required parts.
                 #many
                 #[must_use]
                 pub fn new(#(#arguments),*) -> Self {
@@ -245,12 +272,12 @@ impl Form<'_> {
             #default
 
             impl Multipart for #name {
-                fn write(&self, form: &mut Writer) {
+                fn write_parts(&self, form: &mut MultipartWriter) {
                     #(#writes)*
                     #write_others
                 }
 
-                fn read(form: &Reader) -> Option<Self> {
+                fn read_parts(form: &MultipartReader) -> Option<Self> {
                     Some(Self { #(#reads,)* #read_others })
                 }
             }

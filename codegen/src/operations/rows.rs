@@ -1,32 +1,33 @@
-//! Rows of the table as expressions of the runtime's types: what differs from the usual.
+//! Prints table rows as expressions of runtime types, with the fields that differ from the defaults.
 
-use contract_runtime::operation::Framing;
+use contract_runtime::operation::ItemFraming;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::Used;
+use super::UsedRuntimeTypes;
 use crate::{
     api::ParameterIn,
     config::StreamConfig,
     emit::ident,
     plan::{
-        Body, Content, Format, Mark, Part, PartCount, PartForm, Row, Scalar, Shape, Streamed, StreamedBody,
+        BodyFormat, MediaTypePlan, MultipartPart, ParameterRow, PartArity, PartForm, RequestBodyPlan,
+        RequestMark, StreamContent, StreamedBody, TextScalar, TextShape,
     },
     rust_types::RustTypes,
-    schema::{Graph, SchemaId, Types},
+    schema::{SchemaGraph, SchemaId, TypeSet},
 };
 
-/// Writes rows, and remembers which types they name.
-pub(super) struct Rows<'a> {
-    pub(super) graph: &'a Graph,
+/// Prints rows, and records the runtime types that they use.
+pub(super) struct RowWriter<'a> {
+    pub(super) graph: &'a SchemaGraph,
     pub(super) types: &'a dyn RustTypes,
     pub(super) streams: Option<&'a StreamConfig>,
-    pub(super) used: Used,
+    pub(super) used: UsedRuntimeTypes,
 }
 
-impl Rows<'_> {
-    /// A parameter, or a field of a form.
-    pub(super) fn parameter(&mut self, row: &Row) -> TokenStream {
+impl RowWriter<'_> {
+    /// Prints the row of a parameter or form field.
+    pub(super) fn parameter_row(&mut self, row: &ParameterRow) -> TokenStream {
         self.used.parameters.insert("Parameter");
         let name = &row.name;
         let path = row.location == ParameterIn::Path;
@@ -43,9 +44,9 @@ impl Rows<'_> {
             quote!(required: #required,)
         });
         let style = (row.style != usual_style).then(|| {
-            self.used.parameters.insert("Style");
-            let style = style(&row.style);
-            quote!(style: Style::#style,)
+            self.used.parameters.insert("ParameterStyle");
+            let style = style_name(&row.style);
+            quote!(style: ParameterStyle::#style,)
         });
         let explode = (row.explode != (usual_style == "form")).then(|| {
             let explode = row.explode;
@@ -53,21 +54,21 @@ impl Rows<'_> {
         });
         let reserved = row.allow_reserved.then(|| quote!(allow_reserved: true,));
         let empty = row.allow_empty.then(|| quote!(allow_empty: true,));
-        let shape = (row.shape != Shape::Scalar(Scalar::Text)).then(|| {
-            let shape = self.shape(&row.shape);
+        let shape = (row.shape != TextShape::Scalar(TextScalar::Text)).then(|| {
+            let shape = self.shape_expression(&row.shape);
             quote!(shape: #shape,)
         });
         let validator = row.schema.map(|schema| {
-            let validator = self.validator(schema);
+            let validator = self.validator_expression(schema);
             quote!(validator: Some(#validator),)
         });
         let mark = row.mark.as_ref().map(|mark| {
-            self.used.parameters.insert("Mark");
+            self.used.parameters.insert("RouteMatch");
             let mark = match mark {
-                Mark::There => quote!(There),
-                Mark::Text(text) => quote!(Text(#text)),
+                RequestMark::Present => quote!(Present),
+                RequestMark::Text(text) => quote!(Equals(#text)),
             };
-            quote!(mark: Some(Mark::#mark),)
+            quote!(route_match: Some(RouteMatch::#mark),)
         });
         quote! {
             Parameter {
@@ -76,180 +77,186 @@ impl Rows<'_> {
         }
     }
 
-    fn validator(&mut self, schema: SchemaId) -> TokenStream {
+    fn validator_expression(&mut self, schema: SchemaId) -> TokenStream {
         self.used.schemas = true;
-        self.types.validator(schema)
+        self.types.validator_expression(schema)
     }
 
-    pub(super) fn body(&mut self, body: &Body<'_>, streamed: Option<&StreamedBody>) -> TokenStream {
-        self.used.operation.insert("Body");
+    pub(super) fn body_row(
+        &mut self,
+        body: &RequestBodyPlan<'_>,
+        streamed: Option<&StreamedBody>,
+    ) -> TokenStream {
+        self.used.operation.insert("BodySpec");
         let required = body.body.required;
         let contents = body.contents.iter().enumerate().map(|(at, content)| {
             match streamed.filter(|streamed| streamed.content_index == at) {
-                Some(streamed) => self.streamed(&content.media.name, &streamed.content),
-                None => self.body_content(content),
+                Some(streamed) => self.stream_row(&content.media.name, &streamed.content),
+                None => self.body_content_row(content),
             }
         });
         let contents: Vec<TokenStream> = contents.collect();
-        quote!(Body { required: #required, content: &[#(#contents),*] })
+        quote!(BodySpec { required: #required, content: &[#(#contents),*] })
     }
 
-    fn body_content(&mut self, content: &Content<'_>) -> TokenStream {
+    fn body_content_row(&mut self, content: &MediaTypePlan<'_>) -> TokenStream {
         let format = match &content.format {
-            Format::Model | Format::Json => quote!(Json),
-            Format::Text => quote!(Text),
-            Format::Bytes | Format::Typed => quote!(Bytes),
-            Format::Form(fields, others) => {
-                let fields: Vec<TokenStream> = fields.iter().map(|field| self.parameter(field)).collect();
-                let others = self.scalar(*others);
+            BodyFormat::Model | BodyFormat::Json => quote!(Json),
+            BodyFormat::Text => quote!(Text),
+            BodyFormat::Bytes | BodyFormat::Typed => quote!(Bytes),
+            BodyFormat::Form(fields, others) => {
+                let fields: Vec<TokenStream> = fields.iter().map(|field| self.parameter_row(field)).collect();
+                let others = self.scalar_expression(*others);
                 quote!(Form(&[#(#fields),*], #others))
             }
-            Format::Multipart(parts, _) => {
-                let parts: Vec<TokenStream> = parts.iter().map(|part| self.part(part)).collect();
+            BodyFormat::Multipart(parts, _) => {
+                let parts: Vec<TokenStream> = parts.iter().map(|part| self.part_row(part)).collect();
                 quote!(Multipart(&[#(#parts),*]))
             }
         };
-        self.content(&content.media.name, &format, content.media.schema)
+        self.content_row(&content.media.name, &format, content.media.schema)
     }
 
-    /// One media type that is handed on as it comes.
-    pub(super) fn streamed(&mut self, media_type: &str, streamed: &Streamed) -> TokenStream {
-        let Streamed::Items(item) = streamed else {
-            return self.content(media_type, &quote!(Pieces), None);
+    /// Prints the row of a streamed media type.
+    pub(super) fn stream_row(&mut self, media_type: &str, streamed: &StreamContent) -> TokenStream {
+        let StreamContent::Items(item) = streamed else {
+            return self.content_row(media_type, &quote!(Stream), None);
         };
-        self.used.operation.extend(["Framing", "ItemForm", "Items"]);
+        self.used.operation.extend(["ItemEncoding", "ItemFormat", "ItemFraming"]);
         let framing = ident(&format!("{:?}", item.framing));
         let form = ident(&format!("{:?}", item.form));
-        let events = self.streams.filter(|_| item.framing == Framing::Events);
+        let events = self.streams.filter(|_| item.framing == ItemFraming::Events);
         let ends = events.map(|streams| streams.ends.as_slice()).unwrap_or_default();
         let last = events.map(|streams| streams.last_events.as_slice()).unwrap_or_default();
         let format = quote! {
-            Items(Items {
-                framing: Framing::#framing,
-                form: ItemForm::#form,
-                ends: &[#(#ends),*],
-                last: &[#(#last),*],
+            Items(ItemFormat {
+                framing: ItemFraming::#framing,
+                encoding: ItemEncoding::#form,
+                end_markers: &[#(#ends),*],
+                last_events: &[#(#last),*],
             })
         };
-        self.content(media_type, &format, item.schema)
+        self.content_row(media_type, &format, item.schema)
     }
 
-    /// One media type of a body or an answer.
-    pub(super) fn content(
+    /// Prints the row of a media type of a body or response.
+    pub(super) fn content_row(
         &mut self,
         media_type: &str,
         format: &TokenStream,
         schema: Option<SchemaId>,
     ) -> TokenStream {
-        self.used.operation.extend(["Content", "Format"]);
-        let location = schema.map(|schema| self.graph.location(schema)).unwrap_or_default();
+        self.used.operation.extend(["BodyFormat", "ContentSpec"]);
+        let location = schema.map(|schema| self.graph.absolute_location(schema)).unwrap_or_default();
         let validator = match schema {
             Some(schema) => {
-                let validator = self.validator(schema);
+                let validator = self.validator_expression(schema);
                 quote!(Some(#validator))
             }
             None => quote!(None),
         };
         quote! {
-            Content {
+            ContentSpec {
                 media_type: #media_type,
-                format: Format::#format,
+                format: BodyFormat::#format,
                 schema: #location,
                 validator: #validator,
             }
         }
     }
 
-    fn part(&mut self, part: &Part) -> TokenStream {
-        self.used.operation.extend(["Part", "PartForm", "Parts"]);
+    fn part_row(&mut self, part: &MultipartPart) -> TokenStream {
+        self.used.operation.extend(["PartCount", "PartEncoding", "PartSpec"]);
         let (name, media_type) = (&part.name, &part.media_type);
         let form = match part.form {
             PartForm::Binary => quote!(Binary),
             PartForm::Json => quote!(Json),
             PartForm::Text(scalar) => {
-                let scalar = self.scalar(scalar);
+                let scalar = self.scalar_expression(scalar);
                 quote!(Text(#scalar))
             }
         };
         let parts = ident(match part.count {
-            PartCount::One => "One",
-            PartCount::Each => "Each",
-            PartCount::OneOrEach => "OneOrEach",
+            PartArity::One => "Single",
+            PartArity::Each => "PerElement",
+            PartArity::OneOrEach => "SingleOrPerElement",
         });
-        quote!(Part { name: #name, form: PartForm::#form, parts: Parts::#parts, media_type: #media_type })
+        quote!(PartSpec { name: #name, encoding: PartEncoding::#form, count: PartCount::#parts, media_type: #media_type })
     }
 
-    fn shape(&mut self, shape: &Shape) -> TokenStream {
-        self.used.parameters.insert("Shape");
+    fn shape_expression(&mut self, shape: &TextShape) -> TokenStream {
+        self.used.parameters.insert("ValueShape");
         match shape {
-            Shape::Scalar(scalar) => {
-                let scalar = self.scalar(*scalar);
-                quote!(Shape::Scalar(#scalar))
+            TextShape::Scalar(scalar) => {
+                let scalar = self.scalar_expression(*scalar);
+                quote!(ValueShape::Scalar(#scalar))
             }
-            Shape::Array(scalar) => {
-                let scalar = self.scalar(*scalar);
-                quote!(Shape::Array(#scalar))
+            TextShape::Array(scalar) => {
+                let scalar = self.scalar_expression(*scalar);
+                quote!(ValueShape::Array(#scalar))
             }
-            Shape::Object(fields, others) => {
+            TextShape::Object(fields, others) => {
                 let names = fields.iter().map(|(name, _)| name);
-                let shapes: Vec<TokenStream> = fields.iter().map(|(_, shape)| self.shape(shape)).collect();
+                let shapes: Vec<TokenStream> =
+                    fields.iter().map(|(_, shape)| self.shape_expression(shape)).collect();
                 let fields = quote!(&[#((#names, #shapes)),*]);
-                match others.map(|others| self.scalar(others)) {
-                    Some(others) => quote!(Shape::Map(#fields, #others)),
-                    None => quote!(Shape::Object(#fields)),
+                match others.map(|others| self.scalar_expression(others)) {
+                    Some(others) => quote!(ValueShape::Map(#fields, #others)),
+                    None => quote!(ValueShape::Object(#fields)),
                 }
             }
-            Shape::OneOf(shapes) => {
-                let shapes: Vec<TokenStream> = shapes.iter().map(|shape| self.shape(shape)).collect();
-                quote!(Shape::OneOf(&[#(#shapes),*]))
+            TextShape::OneOf(shapes) => {
+                let shapes: Vec<TokenStream> =
+                    shapes.iter().map(|shape| self.shape_expression(shape)).collect();
+                quote!(ValueShape::OneOf(&[#(#shapes),*]))
             }
-            Shape::Json => quote!(Shape::Json),
-            Shape::Form(fields, others) => {
-                let fields: Vec<TokenStream> = fields.iter().map(|field| self.parameter(field)).collect();
-                let others = self.scalar(*others);
-                quote!(Shape::Form(&[#(#fields),*], #others))
+            TextShape::Json => quote!(ValueShape::Json),
+            TextShape::Form(fields, others) => {
+                let fields: Vec<TokenStream> = fields.iter().map(|field| self.parameter_row(field)).collect();
+                let others = self.scalar_expression(*others);
+                quote!(ValueShape::Form(&[#(#fields),*], #others))
             }
         }
     }
 
-    fn scalar(&mut self, scalar: Scalar) -> TokenStream {
-        self.used.parameters.insert("Scalar");
+    fn scalar_expression(&mut self, scalar: TextScalar) -> TokenStream {
+        self.used.parameters.insert("ScalarType");
         match scalar {
-            Scalar::Text => quote!(Scalar::Text),
-            Scalar::Number => quote!(Scalar::Number),
-            Scalar::Integer(digits) => {
+            TextScalar::Text => quote!(ScalarType::Text),
+            TextScalar::Number => quote!(ScalarType::Number),
+            TextScalar::Integer(digits) => {
                 let digits = match digits.map(Literal::u16_unsuffixed) {
                     Some(digits) => quote!(Some(#digits)),
                     None => quote!(None),
                 };
-                quote!(Scalar::Integer(#digits))
+                quote!(ScalarType::Integer(#digits))
             }
-            Scalar::Boolean => quote!(Scalar::Boolean),
-            Scalar::Any => quote!(Scalar::Any),
-            Scalar::Of(types) => {
+            TextScalar::Boolean => quote!(ScalarType::Boolean),
+            TextScalar::Any => quote!(ScalarType::Any),
+            TextScalar::OneOf(types) => {
                 self.used.types = true;
                 let named = [
-                    (Types::NULL, quote!(NULL)),
-                    (Types::BOOLEAN, quote!(BOOLEAN)),
-                    (Types::NUMBER, quote!(NUMBER)),
-                    (Types::INTEGER, quote!(INTEGER)),
-                    (Types::STRING, quote!(STRING)),
+                    (TypeSet::NULL, quote!(NULL)),
+                    (TypeSet::BOOLEAN, quote!(BOOLEAN)),
+                    (TypeSet::NUMBER, quote!(NUMBER)),
+                    (TypeSet::INTEGER, quote!(INTEGER)),
+                    (TypeSet::STRING, quote!(STRING)),
                 ];
                 let mut names = named.into_iter().filter(|(each, _)| {
-                    let whole = *each == Types::INTEGER && types.contains(Types::NUMBER);
+                    let whole = *each == TypeSet::INTEGER && types.contains(TypeSet::NUMBER);
                     types.contains(*each) && !whole
                 });
-                let first = names.next().map(|(_, name)| quote!(Types::#name)).unwrap_or_default();
-                let others = names.map(|(_, name)| quote!(.or(Types::#name)));
-                quote!(Scalar::Of(#first #(#others)*))
+                let first = names.next().map(|(_, name)| quote!(TypeSet::#name)).unwrap_or_default();
+                let others = names.map(|(_, name)| quote!(.union(TypeSet::#name)));
+                quote!(ScalarType::Of(#first #(#others)*))
             }
-            Scalar::Json => quote!(Scalar::Json),
+            TextScalar::Json => quote!(ScalarType::Json),
         }
     }
 }
 
-/// The style as the runtime calls it.
-fn style(style: &str) -> proc_macro2::Ident {
+/// Returns the runtime's name of a parameter style.
+fn style_name(style: &str) -> proc_macro2::Ident {
     ident(match style {
         "form" => "Form",
         "spaceDelimited" => "SpaceDelimited",

@@ -1,35 +1,30 @@
-//! Enumerations of strings that no schema lists.
+//! Generates string enumerations that no schema lists.
 
 use proc_macro2::TokenStream;
 
-use super::doc;
-use crate::emit::string_enum;
+use super::doc_attributes;
+use crate::emit::string_enum_macro;
 
-/// An enum to write.
-pub(crate) struct StringEnum<'a> {
-    /// Its name.
+/// A string enumeration to generate.
+pub(crate) struct StringEnumItem<'a> {
     pub(crate) name: &'a str,
-    /// Its documentation, Markdown paragraphs.
     pub(crate) doc: Vec<String>,
-    /// Its values; names are distinct.
     pub(crate) values: Vec<StringValue>,
 }
 
-/// One value.
+/// A value of a string enumeration.
 pub(crate) struct StringValue {
-    /// As written in JSON.
     pub(crate) wire: String,
-    /// The variant.
     pub(crate) name: String,
-    /// Its documentation, Markdown paragraphs.
     pub(crate) doc: Vec<String>,
 }
 
-impl StringEnum<'_> {
-    /// The enum with `ALL`, `as_str`, `Display`, `FromStr` and its reading and writing.
-    pub(crate) fn tokens(&self, open: bool) -> TokenStream {
+impl StringEnumItem<'_> {
+    /// Generates the enum with `ALL`, `as_str`, `Display`, `FromStr`, reading and writing.
+    pub(crate) fn to_tokens(&self, open: bool) -> TokenStream {
         let values = self.values.iter();
-        let values = values.map(|value| (value.wire.as_str(), value.name.as_str(), doc(&value.doc)));
-        string_enum(self.name, &doc(&self.doc), open, values)
+        let values =
+            values.map(|value| (value.wire.as_str(), value.name.as_str(), doc_attributes(&value.doc)));
+        string_enum_macro(self.name, &doc_attributes(&self.doc), open, values)
     }
 }

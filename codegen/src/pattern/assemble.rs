@@ -1,10 +1,10 @@
-//! The layout of a program: a chain where reading ahead is provably exact, else
-//! instructions, determined where that stays small.
+//! Lays out a program: a chain where greedy matching is provably exact, else instructions, which are
+//! determinized if the result is small.
 
 use std::collections::BTreeMap;
 
-use contract_runtime::pattern::Instruction;
-use contract_runtime::pattern::Look;
+use contract_runtime::pattern::LookAround;
+use contract_runtime::pattern::NfaInstruction;
 use contract_runtime::pattern::UNBOUNDED;
 use regex_syntax::hir;
 use regex_syntax::hir::Class;
@@ -18,31 +18,31 @@ use super::CompiledClass;
 use super::CompiledProgram;
 use super::INSTRUCTION_LIMIT;
 use super::PatternError;
-use super::determine::determine;
+use super::determinize::determinize_program;
 
-/// The longest chain, in atoms before literals are joined.
+/// The maximum number of atoms in a chain, before adjacent literals are joined.
 const CHAIN_LIMIT: usize = 1024;
-/// The longest chain that is tried at every place of a text.
+/// The maximum number of characters of a chain that is tried at every position of a string.
 const FLOATING_LIMIT: u64 = 64;
 
-pub(super) fn assemble(hir: &Hir) -> Result<CompiledProgram, PatternError> {
-    if let Some(program) = chain(hir) {
+pub(super) fn assemble_program(hir: &Hir) -> Result<CompiledProgram, PatternError> {
+    if let Some(program) = build_chain(hir) {
         return Ok(program);
     }
-    let program = instructions(hir)?;
+    let program = assemble_nfa(hir)?;
     if let CompiledProgram::Nfa { start, instructions, classes } = &program
-        && let Some(table) = determine(*start, instructions, classes)
+        && let Some(table) = determinize_program(*start, instructions, classes)
     {
         return Ok(table);
     }
     Ok(program)
 }
 
-/// The layout that every pattern has.
-pub(super) fn instructions(hir: &Hir) -> Result<CompiledProgram, PatternError> {
-    let mut assembly = Assembly::default();
-    assembly.hir(hir)?;
-    assembly.push(Instruction::Match)?;
+/// Assembles the nondeterministic program, which exists for every pattern.
+pub(super) fn assemble_nfa(hir: &Hir) -> Result<CompiledProgram, PatternError> {
+    let mut assembly = NfaAssembly::default();
+    assembly.push_hir(hir)?;
+    assembly.push(NfaInstruction::Match)?;
     Ok(CompiledProgram::Nfa {
         start: hir.properties().look_set_prefix().contains(hir::Look::Start),
         instructions: assembly.instructions,
@@ -50,38 +50,38 @@ pub(super) fn instructions(hir: &Hir) -> Result<CompiledProgram, PatternError> {
     })
 }
 
-fn refuse(reason: impl Into<String>) -> PatternError {
+fn unsupported_pattern(reason: impl Into<String>) -> PatternError {
     PatternError { offset: 0, reason: reason.into() }
 }
 
-/// `min` to `max` characters of a class.
-struct Link {
+/// From `min` to `max` characters of a class.
+struct ChainLink {
     class: ClassUnicode,
     min: u32,
     max: u32,
 }
 
 #[derive(Default)]
-struct Chain {
+struct AtomChain {
     start: bool,
     end: bool,
-    links: Vec<Link>,
+    links: Vec<ChainLink>,
 }
 
-/// The chain equal to `hir`, if there is one that needs no way back.
-fn chain(hir: &Hir) -> Option<CompiledProgram> {
-    let mut chain = Chain::default();
-    chain.read(hir)?;
-    chain.trim();
-    if !chain.exact() {
+/// Builds a chain that is equivalent to `hir` without backtracking; `None` if there is none.
+fn build_chain(hir: &Hir) -> Option<CompiledProgram> {
+    let mut chain = AtomChain::default();
+    chain.append_hir(hir)?;
+    chain.trim_open_ends();
+    if !chain.is_exact() {
         return None;
     }
-    Some(CompiledProgram::Sequence { start: chain.start, end: chain.end, atoms: chain.atoms() })
+    Some(CompiledProgram::Sequence { start: chain.start, end: chain.end, atoms: chain.to_atoms() })
 }
 
-impl Chain {
-    /// Appends what `hir` reads; `None` when it is no chain.
-    fn read(&mut self, hir: &Hir) -> Option<()> {
+impl AtomChain {
+    /// Appends the atoms of `hir`; `None` if it is not a chain.
+    fn append_hir(&mut self, hir: &Hir) -> Option<()> {
         match hir.kind() {
             HirKind::Empty => Some(()),
             HirKind::Look(hir::Look::Start) => {
@@ -92,16 +92,16 @@ impl Chain {
                 self.end = true;
                 Some(())
             }
-            HirKind::Concat(parts) => parts.iter().try_for_each(|part| self.read(part)),
-            HirKind::Capture(group) => self.read(&group.sub),
+            HirKind::Concat(parts) => parts.iter().try_for_each(|part| self.append_hir(part)),
+            HirKind::Capture(group) => self.append_hir(&group.sub),
             HirKind::Literal(literal) => {
                 let text = std::str::from_utf8(&literal.0).ok()?;
-                text.chars().try_for_each(|c| self.push(single(c), 1, 1))
+                text.chars().try_for_each(|c| self.push(single_char_class(c), 1, 1))
             }
-            HirKind::Class(class) => self.push(unicode(class), 1, 1),
+            HirKind::Class(class) => self.push(to_unicode_class(class), 1, 1),
             HirKind::Repetition(repetition) => {
                 let max = repetition.max.unwrap_or(UNBOUNDED);
-                if let Some(class) = one_character(&repetition.sub) {
+                if let Some(class) = single_character_class(&repetition.sub) {
                     return self.push(class, repetition.min, max);
                 }
                 if repetition.min != max {
@@ -109,8 +109,8 @@ impl Chain {
                 }
                 (0..max).try_for_each(|_| {
                     let before = self.links.len();
-                    self.read(&repetition.sub)?;
-                    // A body that reads nothing would be repeated for nothing.
+                    self.append_hir(&repetition.sub)?;
+                    // Repeating an empty body has no effect.
                     (self.links.len() > before).then_some(())
                 })
             }
@@ -119,7 +119,7 @@ impl Chain {
     }
 
     fn push(&mut self, class: ClassUnicode, min: u32, max: u32) -> Option<()> {
-        // Nothing is read behind the end, and a chain has a bounded length.
+        // No atom may follow the end anchor, and the length of chains is limited.
         if self.end || self.links.len() >= CHAIN_LIMIT {
             return None;
         }
@@ -130,7 +130,7 @@ impl Chain {
             && last.class == class
             && (last.min, last.max, min, max) != (1, 1, 1, 1)
         {
-            // x{a,b}x{c,d} is x{a+c,b+d}: all counts between occur.
+            // x{a,b}x{c,d} is equivalent to x{a+c,b+d}: all counts between them occur.
             last.min = last.min.checked_add(min)?;
             last.max = match (last.max, max) {
                 (UNBOUNDED, _) | (_, UNBOUNDED) => UNBOUNDED,
@@ -138,13 +138,13 @@ impl Chain {
             };
             return Some(());
         }
-        self.links.push(Link { class, min, max });
+        self.links.push(ChainLink { class, min, max });
         Some(())
     }
 
-    /// At an open end only the least count matters: where more are found, less
-    /// are found too.
-    fn trim(&mut self) {
+    /// Reduces the counts at unanchored ends to the minimum: a match of more characters contains one of
+    /// fewer.
+    fn trim_open_ends(&mut self) {
         if !self.end {
             while let Some(last) = self.links.last_mut() {
                 last.max = last.min;
@@ -165,11 +165,10 @@ impl Chain {
         }
     }
 
-    /// Whether taking as much as possible is never wrong. Suppose a link takes
-    /// less than it could: the next character is in its class, and must be read
-    /// by one of the links behind it, up to the first that cannot be empty. So
-    /// if its class meets none of theirs there is no other way to match.
-    fn exact(&self) -> bool {
+    /// Returns true if greedy matching is always correct. Suppose a link takes fewer characters than it
+    /// could. The next character is in its class and must be matched by one of the later links, up to the
+    /// first that cannot be empty. If its class is disjoint from theirs, there is no other match.
+    fn is_exact(&self) -> bool {
         let unambiguous = self.links.iter().enumerate().all(|(index, link)| {
             if link.min == link.max {
                 return true;
@@ -191,14 +190,14 @@ impl Chain {
         unambiguous && (self.start || fixed)
     }
 
-    fn atoms(&self) -> Vec<CompiledAtom> {
+    fn to_atoms(&self) -> Vec<CompiledAtom> {
         let mut atoms = Vec::new();
         for link in &self.links {
-            match (literal(&link.class), link.min, link.max, atoms.last_mut()) {
+            match (single_character(&link.class), link.min, link.max, atoms.last_mut()) {
                 (Some(c), 1, 1, Some(CompiledAtom::Literal(text))) => text.push(c),
                 (Some(c), 1, 1, _) => atoms.push(CompiledAtom::Literal(c.to_string())),
                 _ => {
-                    let class = compiled(&link.class);
+                    let class = compile_class(&link.class);
                     atoms.push(CompiledAtom::Class { class, min: link.min, max: link.max });
                 }
             }
@@ -208,120 +207,121 @@ impl Chain {
 }
 
 #[derive(Default)]
-struct Assembly {
-    instructions: Vec<Instruction>,
+struct NfaAssembly {
+    instructions: Vec<NfaInstruction>,
     classes: Vec<CompiledClass>,
-    known: BTreeMap<CompiledClass, u32>,
+    class_indices: BTreeMap<CompiledClass, u32>,
 }
 
-impl Assembly {
-    fn here(&self) -> u32 {
-        // The limit is far below the greatest u32.
+impl NfaAssembly {
+    fn next_address(&self) -> u32 {
+        // The limit is far below the maximum of `u32`.
         self.instructions.len() as u32
     }
 
-    fn push(&mut self, instruction: Instruction) -> Result<u32, PatternError> {
+    fn push(&mut self, instruction: NfaInstruction) -> Result<u32, PatternError> {
         if self.instructions.len() >= INSTRUCTION_LIMIT {
-            return Err(refuse(format!(
+            return Err(unsupported_pattern(format!(
                 "the pattern needs more than {INSTRUCTION_LIMIT} instructions; use smaller counts"
             )));
         }
-        let at = self.here();
+        let at = self.next_address();
         self.instructions.push(instruction);
         Ok(at)
     }
 
-    fn set(&mut self, at: u32, instruction: Instruction) {
+    fn set_instruction(&mut self, at: u32, instruction: NfaInstruction) {
         if let Some(slot) = self.instructions.get_mut(at as usize) {
             *slot = instruction;
         }
     }
 
-    fn read(&mut self, class: &ClassUnicode) -> Result<(), PatternError> {
-        let class = compiled(class);
+    fn push_class(&mut self, class: &ClassUnicode) -> Result<(), PatternError> {
+        let class = compile_class(class);
         let next = self.classes.len() as u32;
-        let index = *self.known.entry(class.clone()).or_insert(next);
+        let index = *self.class_indices.entry(class.clone()).or_insert(next);
         if index == next {
             self.classes.push(class);
         }
-        self.push(Instruction::Char(index)).map(drop)
+        self.push(NfaInstruction::Char(index)).map(drop)
     }
 
-    fn hir(&mut self, hir: &Hir) -> Result<(), PatternError> {
+    fn push_hir(&mut self, hir: &Hir) -> Result<(), PatternError> {
         match hir.kind() {
             HirKind::Empty => Ok(()),
             HirKind::Literal(literal) => {
-                let text = std::str::from_utf8(&literal.0).map_err(|_| refuse("a literal is not UTF-8"))?;
-                text.chars().try_for_each(|c| self.read(&single(c)))
+                let text = std::str::from_utf8(&literal.0)
+                    .map_err(|_| unsupported_pattern("a literal is not UTF-8"))?;
+                text.chars().try_for_each(|c| self.push_class(&single_char_class(c)))
             }
-            HirKind::Class(class) => self.read(&unicode(class)),
+            HirKind::Class(class) => self.push_class(&to_unicode_class(class)),
             HirKind::Look(look) => {
                 let look = match look {
-                    hir::Look::Start => Look::Start,
-                    hir::Look::End => Look::End,
-                    hir::Look::WordAscii => Look::WordBoundary,
-                    hir::Look::WordAsciiNegate => Look::NotWordBoundary,
-                    other => return Err(refuse(format!("{other:?} is not supported"))),
+                    hir::Look::Start => LookAround::Start,
+                    hir::Look::End => LookAround::End,
+                    hir::Look::WordAscii => LookAround::WordBoundary,
+                    hir::Look::WordAsciiNegate => LookAround::NotWordBoundary,
+                    other => return Err(unsupported_pattern(format!("{other:?} is not supported"))),
                 };
-                self.push(Instruction::Assert(look)).map(drop)
+                self.push(NfaInstruction::Assert(look)).map(drop)
             }
-            HirKind::Capture(group) => self.hir(&group.sub),
-            HirKind::Concat(parts) => parts.iter().try_for_each(|part| self.hir(part)),
-            HirKind::Alternation(branches) => self.alternation(branches),
-            HirKind::Repetition(repetition) => self.repetition(repetition),
+            HirKind::Capture(group) => self.push_hir(&group.sub),
+            HirKind::Concat(parts) => parts.iter().try_for_each(|part| self.push_hir(part)),
+            HirKind::Alternation(branches) => self.push_alternation(branches),
+            HirKind::Repetition(repetition) => self.push_repetition(repetition),
         }
     }
 
-    fn alternation(&mut self, branches: &[Hir]) -> Result<(), PatternError> {
+    fn push_alternation(&mut self, branches: &[Hir]) -> Result<(), PatternError> {
         let mut ends = Vec::new();
         for (index, branch) in branches.iter().enumerate() {
             if index + 1 == branches.len() {
-                self.hir(branch)?;
+                self.push_hir(branch)?;
                 break;
             }
-            let split = self.push(Instruction::Match)?;
-            self.hir(branch)?;
-            ends.push(self.push(Instruction::Match)?);
-            self.set(split, Instruction::Split(split + 1, self.here()));
+            let split = self.push(NfaInstruction::Match)?;
+            self.push_hir(branch)?;
+            ends.push(self.push(NfaInstruction::Match)?);
+            self.set_instruction(split, NfaInstruction::Split(split + 1, self.next_address()));
         }
-        let here = self.here();
+        let here = self.next_address();
         for end in ends {
-            self.set(end, Instruction::Jump(here));
+            self.set_instruction(end, NfaInstruction::Jump(here));
         }
         Ok(())
     }
 
-    fn repetition(&mut self, repetition: &hir::Repetition) -> Result<(), PatternError> {
-        let mut last = self.here();
+    fn push_repetition(&mut self, repetition: &hir::Repetition) -> Result<(), PatternError> {
+        let mut last = self.next_address();
         for _ in 0..repetition.min {
-            last = self.here();
-            self.hir(&repetition.sub)?;
-            if self.here() == last {
-                // The body reads and asserts nothing, however often.
+            last = self.next_address();
+            self.push_hir(&repetition.sub)?;
+            if self.next_address() == last {
+                // The body neither matches nor asserts anything, whatever the count.
                 return Ok(());
             }
         }
         match repetition.max {
             None if repetition.min > 0 => {
-                let next = self.here() + 1;
-                self.push(Instruction::Split(last, next)).map(drop)
+                let next = self.next_address() + 1;
+                self.push(NfaInstruction::Split(last, next)).map(drop)
             }
             None => {
-                let split = self.push(Instruction::Match)?;
-                self.hir(&repetition.sub)?;
-                self.push(Instruction::Jump(split))?;
-                self.set(split, Instruction::Split(split + 1, self.here()));
+                let split = self.push(NfaInstruction::Match)?;
+                self.push_hir(&repetition.sub)?;
+                self.push(NfaInstruction::Jump(split))?;
+                self.set_instruction(split, NfaInstruction::Split(split + 1, self.next_address()));
                 Ok(())
             }
             Some(max) => {
                 let mut splits = Vec::new();
                 for _ in repetition.min..max {
-                    splits.push(self.push(Instruction::Match)?);
-                    self.hir(&repetition.sub)?;
+                    splits.push(self.push(NfaInstruction::Match)?);
+                    self.push_hir(&repetition.sub)?;
                 }
-                let here = self.here();
+                let here = self.next_address();
                 for split in splits {
-                    self.set(split, Instruction::Split(split + 1, here));
+                    self.set_instruction(split, NfaInstruction::Split(split + 1, here));
                 }
                 Ok(())
             }
@@ -329,39 +329,39 @@ impl Assembly {
     }
 }
 
-fn single(c: char) -> ClassUnicode {
+fn single_char_class(c: char) -> ClassUnicode {
     ClassUnicode::new([ClassUnicodeRange::new(c, c)])
 }
 
-/// Byte classes come from `(?-u:…)` only, which `translate` writes around
-/// assertions alone; what a class of ASCII bytes means is plain all the same.
-fn unicode(class: &Class) -> ClassUnicode {
+/// Converts to a Unicode class. Byte classes result only from `(?-u:…)`, which `translate` writes only around
+/// assertions; classes of ASCII bytes are converted nevertheless.
+fn to_unicode_class(class: &Class) -> ClassUnicode {
     match class {
         Class::Unicode(class) => class.clone(),
         Class::Bytes(class) => class.to_unicode_class().unwrap_or_else(ClassUnicode::empty),
     }
 }
 
-fn one_character(hir: &Hir) -> Option<ClassUnicode> {
+fn single_character_class(hir: &Hir) -> Option<ClassUnicode> {
     match hir.kind() {
-        HirKind::Class(class) => Some(unicode(class)),
+        HirKind::Class(class) => Some(to_unicode_class(class)),
         HirKind::Literal(literal) => {
             let mut chars = std::str::from_utf8(&literal.0).ok()?.chars();
             let c = chars.next()?;
-            chars.next().is_none().then(|| single(c))
+            chars.next().is_none().then(|| single_char_class(c))
         }
         _ => None,
     }
 }
 
-fn literal(class: &ClassUnicode) -> Option<char> {
+fn single_character(class: &ClassUnicode) -> Option<char> {
     match class.ranges() {
         [range] if range.start() == range.end() => Some(range.start()),
         _ => None,
     }
 }
 
-fn compiled(class: &ClassUnicode) -> CompiledClass {
+fn compile_class(class: &ClassUnicode) -> CompiledClass {
     let mut out = CompiledClass { ascii: 0, ranges: Vec::new() };
     for range in class.ranges() {
         for code in u32::from(range.start())..=u32::from(range.end()).min(0x7f) {

@@ -1,78 +1,77 @@
-//! Whether every text that some patterns take is taken by others, and the shortest that is not.
+//! Decides if every string that some patterns match is matched by others, and finds the shortest
+//! counterexample.
 //!
-//! The runtime's programs of both sides are read side by side, breadth first, so that the first
-//! difference is found at its shortest text. What is done for an answer is bounded; where that does
-//! not suffice the answer is that nobody knows.
+//! The programs of both sides are executed in parallel, breadth first, so that the first difference is the
+//! shortest one. The effort is bounded; beyond the bound the result is [`Inclusion::TooLarge`].
 
 use std::collections::HashMap;
 
-use contract_runtime::pattern::{Instruction, Look};
+use contract_runtime::pattern::{LookAround, NfaInstruction};
 
 use super::{
-    Compiled, CompiledProgram, PatternError, assemble,
-    determine::{Alphabet, DEAD, Determined, FOUND, Program as Running},
-    parse, translate,
+    CompiledPattern, CompiledProgram, PatternError, assemble,
+    determinize::{CharacterAlphabet, DEAD, FOUND, LazyDfa, NfaProgram},
+    parse_hir, translate,
 };
 
-/// Instructions looked at for one answer: some tens of milliseconds.
-const EFFORT: usize = 6_000_000;
-/// Pairs of states that are kept in mind.
-const MOST_STATES: usize = 60_000;
-/// Characters outside of ASCII that people know, for witnesses.
-const KNOWN: [char; 6] = ['é', 'ж', '中', '٣', '€', '😀'];
+/// The maximum number of inspected instructions: some tens of milliseconds.
+const MAX_EFFORT: usize = 6_000_000;
+/// The maximum number of stored combinations of states.
+const MAX_STATES: usize = 60_000;
+/// Common characters outside of ASCII, for readable counterexamples.
+const SAMPLE_CHARS: [char; 6] = ['é', 'ж', '中', '٣', '€', '😀'];
 
-/// A pattern as the instructions that the runtime follows for it.
+/// A pattern as a nondeterministic program.
 #[derive(Clone, Debug)]
-pub(crate) struct Program {
-    compiled: Compiled,
+pub(crate) struct PatternProgram {
+    compiled: CompiledPattern,
 }
 
-impl Program {
+impl PatternProgram {
     /// Compiles a pattern.
     ///
     /// # Errors
     /// As [`compile`](super::compile).
-    pub(crate) fn of(source: &str) -> Result<Self, PatternError> {
-        let hir = parse(&translate::translate(source)?);
+    pub(crate) fn compile(source: &str) -> Result<Self, PatternError> {
+        let hir = parse_hir(&translate::translate_pattern(source)?);
         let hir = hir.map_err(|reason| PatternError { offset: 0, reason })?;
-        let program = assemble::instructions(&hir)?;
-        Ok(Self { compiled: Compiled { source: source.to_owned(), program } })
+        let program = assemble::assemble_nfa(&hir)?;
+        Ok(Self { compiled: CompiledPattern { source: source.to_owned(), program } })
     }
 
-    /// Whether the pattern is found in a text.
+    /// Returns true if the pattern matches somewhere in the string.
     pub(crate) fn is_match(&self, text: &str) -> bool {
         self.compiled.is_match(text)
     }
 }
 
-/// Texts that all of some patterns take, of a length within bounds.
+/// The strings that several patterns match and whose length is within bounds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Texts<'p> {
-    /// The patterns.
-    pub(crate) patterns: Vec<&'p Program>,
-    /// The least length, in code points.
+pub(crate) struct PatternLanguage<'p> {
+    pub(crate) patterns: Vec<&'p PatternProgram>,
+    /// The minimum length in code points.
     pub(crate) least: u64,
-    /// The greatest.
+    /// The maximum length in code points.
     pub(crate) most: Option<u64>,
 }
 
-/// Whether texts are among others.
+/// The result of an inclusion check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Inclusion {
-    /// All of them are.
+    /// All strings are included.
     Holds,
-    /// This one is not, and none is shorter.
+    /// The shortest string that is not included.
     Fails(String),
-    /// That would take too long to find out.
+    /// The check would exceed the effort.
     TooLarge,
 }
 
-/// Whether all of the given texts are among those that are taken.
-pub(crate) fn included(given: &Texts<'_>, taken: &Texts<'_>) -> Inclusion {
-    let unbounded = Texts { least: 0, most: None, ..given.clone() };
-    // Lengths multiply the states, and seldom decide anything.
+/// Checks that all strings of `given` are in `taken`.
+pub(crate) fn check_inclusion(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_>) -> Inclusion {
+    let unbounded = PatternLanguage { least: 0, most: None, ..given.clone() };
+    // Lengths multiply the number of states and are rarely decisive.
     if given.least > 0 || given.most.is_some() {
-        match search(&unbounded, taken) {
+        match search_counterexample(&unbounded, taken) {
             Inclusion::Fails(text) => {
                 let length = text.chars().count() as u64;
                 if length >= given.least && given.most.is_none_or(|most| length <= most) {
@@ -83,12 +82,12 @@ pub(crate) fn included(given: &Texts<'_>, taken: &Texts<'_>) -> Inclusion {
             Inclusion::TooLarge => {}
         }
     }
-    search(given, taken)
+    search_counterexample(given, taken)
 }
 
-fn search(given: &Texts<'_>, taken: &Texts<'_>) -> Inclusion {
-    let programs: Vec<&Program> = given.patterns.iter().chain(&taken.patterns).copied().collect();
-    // Each program's classes follow those of the programs before it.
+fn search_counterexample(given: &PatternLanguage<'_>, taken: &PatternLanguage<'_>) -> Inclusion {
+    let programs: Vec<&PatternProgram> = given.patterns.iter().chain(&taken.patterns).copied().collect();
+    // The classes of each program follow those of the previous ones.
     let mut classes = Vec::new();
     let mut rebased = Vec::new();
     for program in &programs {
@@ -97,35 +96,36 @@ fn search(given: &Texts<'_>, taken: &Texts<'_>) -> Inclusion {
         };
         let first = u32::try_from(classes.len()).unwrap_or(u32::MAX);
         let moved = instructions.iter().map(|one| match one {
-            Instruction::Char(class) => Instruction::Char(class.saturating_add(first)),
+            NfaInstruction::Char(class) => NfaInstruction::Char(class.saturating_add(first)),
             other => *other,
         });
         rebased.push((*start, moved.collect::<Vec<_>>()));
         classes.extend(own.iter().cloned());
     }
-    let words =
-        |one: &Instruction| matches!(one, Instruction::Assert(Look::WordBoundary | Look::NotWordBoundary));
+    let words = |one: &NfaInstruction| {
+        matches!(one, NfaInstruction::Assert(LookAround::WordBoundary | LookAround::NotWordBoundary))
+    };
     let looks_at_words = rebased.iter().any(|(_, instructions)| instructions.iter().any(words));
-    let Some(alphabet) = Alphabet::new(&classes, looks_at_words) else { return Inclusion::TooLarge };
+    let Some(alphabet) = CharacterAlphabet::new(&classes, looks_at_words) else { return Inclusion::TooLarge };
     let automata = rebased.iter().map(|(start, instructions)| {
-        let program = Running { start: *start, instructions, alphabet: &alphabet, looks_at_words };
-        Automaton { states: Determined::new(program), rows: Vec::new() }
+        let program = NfaProgram { start: *start, instructions, alphabet: &alphabet, looks_at_words };
+        LazyAutomaton { states: LazyDfa::new(program), rows: Vec::new() }
     });
-    // No text is longer than can be counted.
-    let bounds = |texts: &Texts<'_>| (texts.least, texts.most.filter(|most| *most < u64::MAX));
-    let search = Search {
+    // `u64::MAX` is no bound: no string is that long.
+    let bounds = |texts: &PatternLanguage<'_>| (texts.least, texts.most.filter(|most| *most < u64::MAX));
+    let search = InclusionSearch {
         automata: automata.collect(),
         givers: given.patterns.len(),
         given: bounds(given),
         taken: bounds(taken),
-        letters: letters(&alphabet),
-        effort: EFFORT,
+        letters: sample_letters(&alphabet),
+        effort: MAX_EFFORT,
     };
     search.run()
 }
 
-/// Letters with a character of each, those that people like to read first.
-fn letters(alphabet: &Alphabet) -> Vec<(usize, char)> {
+/// Returns the letters with a sample character each, the most readable ones first.
+fn sample_letters(alphabet: &CharacterAlphabet) -> Vec<(usize, char)> {
     let rank = |c: char| match c {
         'a'..='z' => 0,
         '0'..='9' => 1,
@@ -138,8 +138,8 @@ fn letters(alphabet: &Alphabet) -> Vec<(usize, char)> {
     };
     let mut all: Vec<Option<char>> = vec![None; alphabet.len()];
     let ascii = (0..0x80_u8).map(char::from);
-    for c in ascii.chain(KNOWN).chain(alphabet.firsts()) {
-        if let Some(slot) = all.get_mut(alphabet.letter(c))
+    for c in ascii.chain(SAMPLE_CHARS).chain(alphabet.run_starts()) {
+        if let Some(slot) = all.get_mut(alphabet.letter_of(c))
             && slot.is_none_or(|known| rank(c) < rank(known))
         {
             *slot = Some(c);
@@ -151,49 +151,49 @@ fn letters(alphabet: &Alphabet) -> Vec<(usize, char)> {
     letters
 }
 
-/// One side's program with the rows that were asked for.
-struct Automaton<'a> {
-    states: Determined<'a>,
+/// A program with the rows that were computed so far.
+struct LazyAutomaton<'a> {
+    states: LazyDfa<'a>,
     rows: Vec<Option<(bool, Vec<usize>)>>,
 }
 
-impl Automaton<'_> {
-    /// Whether the pattern is found if the text ends there, and the state behind each letter.
+impl LazyAutomaton<'_> {
+    /// Returns the acceptance at the end of the string, and the next state for each letter.
     fn row(&mut self, state: usize, effort: &mut usize) -> Option<&(bool, Vec<usize>)> {
         if self.rows.len() <= state {
             self.rows.resize(state + 1, None);
         }
         let slot = self.rows.get_mut(state)?;
         if slot.is_none() {
-            *effort = effort.checked_sub(self.states.cost())?;
-            *slot = Some((self.states.ends(state), self.states.row(state)));
+            *effort = effort.checked_sub(self.states.row_cost())?;
+            *slot = Some((self.states.accepts_at_end(state), self.states.transition_row(state)));
         }
         slot.as_ref()
     }
 }
 
-type Bounds = (u64, Option<u64>);
+type LengthBounds = (u64, Option<u64>);
 
-struct Search<'a> {
-    /// Those of the givers first.
-    automata: Vec<Automaton<'a>>,
+struct InclusionSearch<'a> {
+    /// The automata, those of `given` first.
+    automata: Vec<LazyAutomaton<'a>>,
     givers: usize,
-    given: Bounds,
-    taken: Bounds,
+    given: LengthBounds,
+    taken: LengthBounds,
     letters: Vec<(usize, char)>,
     effort: usize,
 }
 
-/// What is known between two characters: a state of each program, and how long the text is.
-type Here = (Vec<usize>, u64);
+/// A state of each program, and the length of the string.
+type SearchState = (Vec<usize>, u64);
 
-impl Search<'_> {
+impl InclusionSearch<'_> {
     fn run(mut self) -> Inclusion {
         let bounds = [self.given, self.taken];
-        // Beyond this length nothing is counted.
+        // Beyond this length, bounds are irrelevant.
         let far = bounds.iter().map(|(least, most)| most.map_or(0, |most| most + 1).max(*least)).max();
         let far = far.unwrap_or(0);
-        let first: Here = (vec![Determined::START; self.automata.len()], 0);
+        let first: SearchState = (vec![LazyDfa::START; self.automata.len()], 0);
         let mut known = HashMap::from([(first.clone(), 0)]);
         let mut all = vec![(first, None)];
         let mut at = 0;
@@ -203,11 +203,12 @@ impl Search<'_> {
                 let Some(row) = automaton.row(*state, &mut self.effort) else { return Inclusion::TooLarge };
                 rows.push(row);
             }
-            let within = |(least, most): Bounds| length >= least && most.is_none_or(|most| length <= most);
+            let within =
+                |(least, most): LengthBounds| length >= least && most.is_none_or(|most| length <= most);
             let ends = |rows: &[&(bool, Vec<usize>)]| rows.iter().all(|row| row.0);
             let (givers, takers) = rows.split_at(self.givers);
             if within(self.given) && ends(givers) && !(within(self.taken) && ends(takers)) {
-                return Inclusion::Fails(read_back(&all, at));
+                return Inclusion::Fails(reconstruct_text(&all, at));
             }
             let Some(left) = self.effort.checked_sub(self.letters.len() * (rows.len() + 1)) else {
                 return Inclusion::TooLarge;
@@ -219,7 +220,7 @@ impl Search<'_> {
                     rows.iter().map(|row| row.1.get(*letter).copied().unwrap_or(DEAD)).collect();
                 let (givers, takers) = next.split_at(self.givers);
                 let over = self.given.1.is_some_and(|most| length > most);
-                // Whatever follows is taken: nothing can be too short any more, nor become too long.
+                // Every continuation is accepted: the minimum is reached and the maximum cannot be exceeded.
                 let safe = takers.iter().all(|state| *state == FOUND)
                     && length >= self.taken.0
                     && self.taken.1.is_none_or(|most| self.given.1.is_some_and(|given| given <= most));
@@ -233,7 +234,7 @@ impl Search<'_> {
                 known.insert(here.clone(), all.len());
                 all.push((here, Some((at, *c))));
             }
-            if all.len() > MOST_STATES {
+            if all.len() > MAX_STATES {
                 return Inclusion::TooLarge;
             }
             at += 1;
@@ -242,8 +243,8 @@ impl Search<'_> {
     }
 }
 
-/// The text that led to a state.
-fn read_back(all: &[(Here, Option<(usize, char)>)], at: usize) -> String {
+/// Returns the string that leads to a state.
+fn reconstruct_text(all: &[(SearchState, Option<(usize, char)>)], at: usize) -> String {
     let mut text = Vec::new();
     let mut here = all.get(at).and_then(|(_, from)| *from);
     while let Some((before, c)) = here {
@@ -264,9 +265,10 @@ mod tests {
     }
 
     fn bounded(given: (&str, u64, Option<u64>), taken: (&str, u64, Option<u64>)) -> Inclusion {
-        let (one, other) = (Program::of(given.0).unwrap(), Program::of(taken.0).unwrap());
-        let texts = |program, (_, least, most)| Texts { patterns: vec![program], least, most };
-        included(&texts(&one, given), &texts(&other, taken))
+        let (one, other) =
+            (PatternProgram::compile(given.0).unwrap(), PatternProgram::compile(taken.0).unwrap());
+        let texts = |program, (_, least, most)| PatternLanguage { patterns: vec![program], least, most };
+        check_inclusion(&texts(&one, given), &texts(&other, taken))
     }
 
     fn fails(text: &str) -> Inclusion {
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_say_the_same_include_each_other() {
+    fn equivalent_patterns_include_each_other() {
         for (one, other) in [
             ("^[0-9]+$", r"^\d+$"),
             ("^(a|b)*$", "^[ab]*$"),
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wider_is_shown_by_its_shortest_text() {
+    fn counterexamples_are_shortest() {
         for (narrow, wide, text) in [
             ("^[a-z]{3,60}$", "^[a-z]{2,80}$", "aa"),
             ("^[ab]$", "^[abc]$", "c"),
@@ -312,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_count() {
+    fn lengths_are_considered() {
         assert_eq!(bounded(("^[a-z]*$", 0, Some(5)), ("^[a-z]{0,5}$", 0, None)), Inclusion::Holds);
         assert_eq!(bounded(("^[a-z]{1,5}$", 0, None), ("", 1, Some(5))), Inclusion::Holds);
         assert_eq!(bounded(("^[a-z]{1,5}$", 0, None), ("", 1, Some(4))), fails("aaaaa"));
@@ -325,19 +327,19 @@ mod tests {
 
     #[test]
     fn several_patterns_hold_together() {
-        fn texts(programs: &[Program]) -> Texts<'_> {
-            Texts { patterns: programs.iter().collect(), least: 0, most: None }
+        fn texts(programs: &[PatternProgram]) -> PatternLanguage<'_> {
+            PatternLanguage { patterns: programs.iter().collect(), least: 0, most: None }
         }
-        let given = ["^[a-z]+$", "^.{3}$", "x"].map(|source| Program::of(source).unwrap());
-        let taken = [Program::of("^[a-z]{3}$").unwrap()];
+        let given = ["^[a-z]+$", "^.{3}$", "x"].map(|source| PatternProgram::compile(source).unwrap());
+        let taken = [PatternProgram::compile("^[a-z]{3}$").unwrap()];
         let (given, taken) = (texts(&given), texts(&taken));
-        assert_eq!(included(&given, &taken), Inclusion::Holds);
-        assert_eq!(included(&taken, &given), fails("aaa"));
+        assert_eq!(check_inclusion(&given, &taken), Inclusion::Holds);
+        assert_eq!(check_inclusion(&taken, &given), fails("aaa"));
     }
 
     /// `(a|b)*a(a|b){n}` has 2ⁿ states.
     #[test]
-    fn what_grows_without_end_is_not_decided() {
+    fn exponential_patterns_are_too_large() {
         let hard = |n: usize| format!("^(a|b)*a(a|b){{{n}}}$");
         assert_eq!((ask(&hard(3), &hard(4)), ask(&hard(3), &hard(3))), (fails("aaaa"), Inclusion::Holds));
         assert_eq!(ask(&hard(40), &format!("{}|^c", hard(40))), Inclusion::TooLarge);

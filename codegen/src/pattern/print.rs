@@ -1,28 +1,28 @@
-//! A compiled pattern as Rust text, and as the same data in memory.
+//! Converts a compiled pattern to a Rust expression, and to the pattern of the runtime.
 
-use contract_runtime::pattern::Atom;
-use contract_runtime::pattern::Class;
+use contract_runtime::pattern::AtomSequence;
+use contract_runtime::pattern::CharClass;
 use contract_runtime::pattern::Dfa;
-use contract_runtime::pattern::Instruction;
-use contract_runtime::pattern::Look;
+use contract_runtime::pattern::LookAround;
 use contract_runtime::pattern::Nfa;
+use contract_runtime::pattern::NfaInstruction;
 use contract_runtime::pattern::Pattern;
-use contract_runtime::pattern::Program;
-use contract_runtime::pattern::Sequence;
+use contract_runtime::pattern::PatternProgram;
+use contract_runtime::pattern::SequenceAtom;
 use contract_runtime::pattern::UNBOUNDED;
 
-use super::Compiled;
 use super::CompiledAtom;
 use super::CompiledClass;
+use super::CompiledPattern;
 use super::CompiledProgram;
-use crate::shelf::Shelf;
+use crate::list_arena::ListArena;
 
-pub(super) fn text(compiled: &Compiled) -> String {
+pub(super) fn print_expression(compiled: &CompiledPattern) -> String {
     let source = &compiled.source;
     let program = match &compiled.program {
         CompiledProgram::Sequence { start, end, atoms } => {
             let atoms = atoms.iter().map(atom_text).collect::<Vec<_>>().join(", ");
-            format!("Sequence(pattern::Sequence {{ start: {start}, end: {end}, atoms: &[{atoms}] }})")
+            format!("Sequence(pattern::AtomSequence {{ start: {start}, end: {end}, atoms: &[{atoms}] }})")
         }
         CompiledProgram::Dfa { runs, stride, start, open, next } => {
             format!("Dfa(pattern::Dfa::new(&{runs:?}, {stride}, {start}, {open}, &{next:?}))")
@@ -36,75 +36,77 @@ pub(super) fn text(compiled: &Compiled) -> String {
             )
         }
     };
-    format!("Pattern {{ source: {source:?}, program: pattern::Program::{program} }}")
+    format!("Pattern {{ source: {source:?}, program: pattern::PatternProgram::{program} }}")
 }
 
 fn atom_text(atom: &CompiledAtom) -> String {
     match atom {
-        CompiledAtom::Literal(text) => format!("pattern::Atom::Literal({text:?})"),
+        CompiledAtom::Literal(text) => format!("pattern::SequenceAtom::Literal({text:?})"),
         CompiledAtom::Class { class, min, max } => {
             let max = match *max {
                 UNBOUNDED => "pattern::UNBOUNDED".to_owned(),
                 max => max.to_string(),
             };
-            format!("pattern::Atom::Class {{ class: {}, min: {min}, max: {max} }}", class_text(class))
+            format!("pattern::SequenceAtom::Class {{ class: {}, min: {min}, max: {max} }}", class_text(class))
         }
     }
 }
 
 fn class_text(class: &CompiledClass) -> String {
-    // A bit set reads better in hexadecimal digits.
-    format!("pattern::Class {{ ascii: {:#x}, ranges: &{:?} }}", class.ascii, class.ranges)
+    // Bit sets are printed in hexadecimal for readability.
+    format!("pattern::CharClass {{ ascii: {:#x}, ranges: &{:?} }}", class.ascii, class.ranges)
 }
 
-fn instruction_text(instruction: Instruction) -> String {
+fn instruction_text(instruction: NfaInstruction) -> String {
     let text = match instruction {
-        Instruction::Char(class) => format!("Char({class})"),
-        Instruction::Split(one, other) => format!("Split({one}, {other})"),
-        Instruction::Jump(to) => format!("Jump({to})"),
-        Instruction::Assert(look) => {
+        NfaInstruction::Char(class) => format!("Char({class})"),
+        NfaInstruction::Split(one, other) => format!("Split({one}, {other})"),
+        NfaInstruction::Jump(to) => format!("Jump({to})"),
+        NfaInstruction::Assert(look) => {
             let look = match look {
-                Look::Start => "Start",
-                Look::End => "End",
-                Look::WordBoundary => "WordBoundary",
-                Look::NotWordBoundary => "NotWordBoundary",
+                LookAround::Start => "Start",
+                LookAround::End => "End",
+                LookAround::WordBoundary => "WordBoundary",
+                LookAround::NotWordBoundary => "NotWordBoundary",
             };
-            format!("Assert(pattern::Look::{look})")
+            format!("Assert(pattern::LookAround::{look})")
         }
-        Instruction::Match => "Match".to_owned(),
+        NfaInstruction::Match => "Match".to_owned(),
     };
-    format!("pattern::Instruction::{text}")
+    format!("pattern::NfaInstruction::{text}")
 }
 
-/// The pattern in memory; its texts are the compiled pattern's, its lists stand on shelves.
-pub(super) fn pattern<'t>(
-    compiled: &'t Compiled,
-    atoms: &'t Shelf<Atom<'t>>,
-    classes: &'t Shelf<Class<'t>>,
+/// Builds the runtime pattern. Its strings are borrowed from `compiled`, its lists are stored in the arenas.
+pub(super) fn build_pattern<'t>(
+    compiled: &'t CompiledPattern,
+    atoms: &'t ListArena<SequenceAtom<'t>>,
+    classes: &'t ListArena<CharClass<'t>>,
 ) -> Pattern<'t> {
     let program = match &compiled.program {
         CompiledProgram::Sequence { start, end, atoms: list } => {
-            let atoms = atoms.keep(list.iter().map(atom).collect());
-            Program::Sequence(Sequence { start: *start, end: *end, atoms })
+            let atoms = atoms.alloc(list.iter().map(build_atom).collect());
+            PatternProgram::Sequence(AtomSequence { start: *start, end: *end, atoms })
         }
         CompiledProgram::Dfa { runs, stride, start, open, next } => {
-            Program::Dfa(Dfa::new(runs, *stride, *start, *open, next))
+            PatternProgram::Dfa(Dfa::new(runs, *stride, *start, *open, next))
         }
         CompiledProgram::Nfa { start, instructions, classes: list } => {
-            let classes = classes.keep(list.iter().map(class).collect());
-            Program::Nfa(Nfa { start: *start, instructions, classes })
+            let classes = classes.alloc(list.iter().map(build_class).collect());
+            PatternProgram::Nfa(Nfa { start: *start, instructions, classes })
         }
     };
     Pattern { source: &compiled.source, program }
 }
 
-fn atom(compiled: &CompiledAtom) -> Atom<'_> {
+fn build_atom(compiled: &CompiledAtom) -> SequenceAtom<'_> {
     match compiled {
-        CompiledAtom::Literal(text) => Atom::Literal(text),
-        CompiledAtom::Class { class: of, min, max } => Atom::Class { class: class(of), min: *min, max: *max },
+        CompiledAtom::Literal(text) => SequenceAtom::Literal(text),
+        CompiledAtom::Class { class: of, min, max } => {
+            SequenceAtom::Class { class: build_class(of), min: *min, max: *max }
+        }
     }
 }
 
-fn class(compiled: &CompiledClass) -> Class<'_> {
-    Class { ascii: compiled.ascii, ranges: &compiled.ranges }
+fn build_class(compiled: &CompiledClass) -> CharClass<'_> {
+    CharClass { ascii: compiled.ascii, ranges: &compiled.ranges }
 }

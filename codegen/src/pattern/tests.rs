@@ -1,18 +1,18 @@
-//! Patterns against texts, through the engine that generated code uses.
+//! Tests of patterns with the engine that generated code uses.
 
 #![allow(clippy::unwrap_used, reason = "a failing test panics")]
 
 use super::*;
 
 #[track_caller]
-fn compiled(source: &str) -> Compiled {
+fn compiled(source: &str) -> CompiledPattern {
     match compile(source) {
         Ok(compiled) => compiled,
         Err(error) => panic!("{source}: {error}"),
     }
 }
 
-/// Pattern, texts that match, texts that do not.
+/// Patterns with strings that match and strings that do not.
 type Case = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const CASES: &[Case] = &[
@@ -191,7 +191,7 @@ const CASES: &[Case] = &[
     (r"^[\P{L}a]$", &["1", "a"], &["b"]),
     (r"\p{Letter}cole", &["les écoles"], &["1cole"]),
     (r"\wcole", &["ecole"], &["école"]),
-    // Patterns as contracts have them.
+    // Patterns of real contracts.
     (
         "^[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",
         &["123e4567-e89b-12d3-a456-426614174000"],
@@ -239,22 +239,22 @@ fn patterns_find_what_ecma_262_finds() {
     }
 }
 
-/// The instructions of a pattern, whatever layout is chosen in the end.
-fn instructions(source: &str) -> Compiled {
-    let hir = parse(&translate::translate(source).unwrap()).unwrap();
-    Compiled { source: source.to_owned(), program: assemble::instructions(&hir).unwrap() }
+/// Returns the instructions of a pattern, whatever its final layout.
+fn instructions(source: &str) -> CompiledPattern {
+    let hir = parse_hir(&translate::translate_pattern(source).unwrap()).unwrap();
+    CompiledPattern { source: source.to_owned(), program: assemble::assemble_nfa(&hir).unwrap() }
 }
 
-/// The table of a pattern, also where a chain would do.
-fn table(source: &str) -> Option<Compiled> {
+/// Returns the table of a pattern, even if its final layout is a chain.
+fn table(source: &str) -> Option<CompiledPattern> {
     let CompiledProgram::Nfa { start, instructions, classes } = instructions(source).program else {
         panic!("{source}: not instructions");
     };
-    let program = determine::determine(start, &instructions, &classes)?;
-    Some(Compiled { source: source.to_owned(), program })
+    let program = determinize::determinize_program(start, &instructions, &classes)?;
+    Some(CompiledPattern { source: source.to_owned(), program })
 }
 
-/// Texts out of the characters of a case, and a few that no pattern expects.
+/// Returns strings of the characters in a case, and some that no pattern expects.
 fn texts(source: &str, cases: &[&[&str]]) -> Vec<String> {
     let mut letters: Vec<char> = cases.concat().iter().flat_map(|text| text.chars()).collect();
     letters.extend(source.chars());
@@ -311,15 +311,15 @@ fn all_layouts_of_a_pattern_find_the_same() {
     assert!(tables * 10 > CASES.len() * 9, "{tables} tables of {} patterns", CASES.len());
 }
 
-/// States that no text tells apart are one: the table of `^(?:DRAFT|SUBMITTED|CLOSED)$` has one for
-/// each text that is a beginning of a value, less those that end alike.
+/// Equivalent states are merged: the table of `^(?:DRAFT|SUBMITTED|CLOSED)$` has one for each prefix of a value, except
+/// those with the same continuations.
 #[test]
 fn tables_are_as_small_as_they_can_be() {
     let rows = |source: &str| match table(source).map(|table| table.program) {
         Some(CompiledProgram::Dfa { stride, next, .. }) => next.len() / usize::from(stride),
         _ => panic!("{source}: no table"),
     };
-    // Dead, found, and what stands between.
+    // Dead, found, and the states between them.
     assert_eq!(rows("a"), 3);
     assert_eq!(rows("^a"), 3);
     assert_eq!(rows("^[ab]*$"), 3);
@@ -329,17 +329,17 @@ fn tables_are_as_small_as_they_can_be() {
     assert_eq!(rows(""), 2);
 }
 
-/// Where a table would be large, the instructions are kept.
+/// If the table would be large, the instructions are kept.
 #[test]
 fn large_tables_are_not_built() {
-    // The second would have 2^60 states: nobody waits for their end.
+    // The second one would have 2^60 states; the construction must stop early.
     for source in ["d|a[ab]{12}c", "^[ab]*a[ab]{60}c$", "^(?:[a-z]{1,500}-|x){2}[0-9]{1,500}$"] {
         assert!(matches!(compiled(source).program, CompiledProgram::Nfa { .. }), "{source}");
     }
 }
 
 #[test]
-fn refusals_name_the_place_and_the_reason() {
+fn errors_have_offset_and_reason() {
     let cases = [
         ("a(?=b)", 1, "look-around"),
         ("^(?!a)", 1, "look-around"),
@@ -351,7 +351,7 @@ fn refusals_name_the_place_and_the_reason() {
         ("(?i:a)", 0, "flags"),
         ("x(?P<y>a)", 1, "`(?<name>…)`"),
         ("(a", 0, "not closed"),
-        ("a)", 1, "closes no group"),
+        ("a)", 1, "unmatched `)`"),
         ("[a", 0, "not closed"),
         ("[a-", 0, "not closed"),
         ("a[z-a]", 3, "out of order"),
@@ -362,17 +362,17 @@ fn refusals_name_the_place_and_the_reason() {
         (r"\b+", 2, "nothing to repeat"),
         ("(+a)", 1, "nothing to repeat"),
         ("a{3,2}", 1, "out of order"),
-        ("a{,2}", 1, "no quantifier"),
-        ("a{2", 1, "no quantifier"),
+        ("a{,2}", 1, "invalid quantifier"),
+        ("a{2", 1, "invalid quantifier"),
         ("a{99999999999}", 1, "too large"),
         (r"a\", 1, "not complete"),
-        (r"\a", 0, "no escape"),
-        (r"\Z", 0, "no escape"),
-        (r"é\e", 2, "no escape"),
+        (r"\a", 0, "is not an escape"),
+        (r"\Z", 0, "is not an escape"),
+        (r"é\e", 2, "is not an escape"),
         (r"\01", 0, "octal"),
         (r"[\1]", 1, "octal"),
         ("^[a--b]$", 3, "out of order"),
-        (r"[\B]", 1, "no escape"),
+        (r"[\B]", 1, "is not an escape"),
         (r"\c1", 0, "letter"),
         (r"\x4", 0, "hexadecimal"),
         (r"\u12", 0, "hexadecimal"),
@@ -397,7 +397,7 @@ fn refusals_name_the_place_and_the_reason() {
 }
 
 #[test]
-fn deep_nesting_is_refused_not_overflowed() {
+fn deep_nesting_is_rejected() {
     let source = format!("{}a{}", "(".repeat(100_000), ")".repeat(100_000));
     assert!(compile(&source).is_err());
 }
@@ -429,8 +429,8 @@ fn chains_are_chosen_where_they_are_exact() {
     }
 }
 
-/// The classics that take exponential time with backtracking: tables look at each character once, and
-/// of programs the runtime's own tests count the steps. Only a chain may start over at each character.
+/// Patterns that take exponential time with backtracking: tables inspect each character once, and tests of
+/// the runtime count the steps of programs. Only a chain may restart at each character.
 #[test]
 fn time_is_linear() {
     let text = format!("{}!", "a".repeat(100_000));
@@ -443,29 +443,29 @@ fn time_is_linear() {
 
 #[test]
 fn a_compiled_pattern_is_an_expression_of_the_runtime_crate() {
-    let print = |source: &str| compile(source).unwrap().text();
+    let print = |source: &str| compile(source).unwrap().to_rust_expression();
     assert_eq!(
         print("^v[0-9]+é{2}$"),
-        "Pattern { source: \"^v[0-9]+é{2}$\", program: pattern::Program::Sequence(pattern::Sequence { \
-         start: true, end: true, atoms: &[pattern::Atom::Literal(\"v\"), \
-         pattern::Atom::Class { class: pattern::Class { ascii: 0x3ff000000000000, ranges: &[] }, \
+        "Pattern { source: \"^v[0-9]+é{2}$\", program: pattern::PatternProgram::Sequence(pattern::AtomSequence { \
+         start: true, end: true, atoms: &[pattern::SequenceAtom::Literal(\"v\"), \
+         pattern::SequenceAtom::Class { class: pattern::CharClass { ascii: 0x3ff000000000000, ranges: &[] }, \
          min: 1, max: pattern::UNBOUNDED }, \
-         pattern::Atom::Class { class: pattern::Class { ascii: 0x0, ranges: &[('é', 'é')] }, \
+         pattern::SequenceAtom::Class { class: pattern::CharClass { ascii: 0x0, ranges: &[('é', 'é')] }, \
          min: 2, max: 2 }] }) }"
     );
     assert_eq!(
         print("^(?:ab|é)+$"),
-        "Pattern { source: \"^(?:ab|é)+$\", program: pattern::Program::Dfa(pattern::Dfa::new(\
+        "Pattern { source: \"^(?:ab|é)+$\", program: pattern::PatternProgram::Dfa(pattern::Dfa::new(\
          &[('\\0', 0), ('a', 1), ('b', 2), ('c', 0), ('é', 3), ('ê', 0)], 4, 12, 12, \
          &[0, 0, 0, 0, 4, 4, 4, 4, 0, 16, 0, 8, 0, 16, 0, 8, 0, 0, 8, 0])) }"
     );
     assert_eq!(
-        instructions(r"a|\b").text(),
-        "Pattern { source: \"a|\\\\b\", program: pattern::Program::Nfa(pattern::Nfa { \
-         start: false, instructions: &[pattern::Instruction::Split(1, 3), \
-         pattern::Instruction::Char(0), pattern::Instruction::Jump(4), \
-         pattern::Instruction::Assert(pattern::Look::WordBoundary), \
-         pattern::Instruction::Match], \
-         classes: &[pattern::Class { ascii: 0x2000000000000000000000000, ranges: &[] }] }) }"
+        instructions(r"a|\b").to_rust_expression(),
+        "Pattern { source: \"a|\\\\b\", program: pattern::PatternProgram::Nfa(pattern::Nfa { \
+         start: false, instructions: &[pattern::NfaInstruction::Split(1, 3), \
+         pattern::NfaInstruction::Char(0), pattern::NfaInstruction::Jump(4), \
+         pattern::NfaInstruction::Assert(pattern::LookAround::WordBoundary), \
+         pattern::NfaInstruction::Match], \
+         classes: &[pattern::CharClass { ascii: 0x2000000000000000000000000, ranges: &[] }] }) }"
     );
 }

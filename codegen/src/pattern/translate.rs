@@ -1,8 +1,7 @@
-//! ECMA-262 syntax (22.2.1, `u` flag) to the syntax of `regex-syntax`.
+//! Translates ECMA-262 syntax (22.2.1, `u` flag) to that of `regex-syntax`.
 //!
-//! Characters and ranges are written as `\x{…}`, so that nothing has a second
-//! meaning there; groups lose their names and quantifiers their laziness, since
-//! only the existence of a match is asked.
+//! Characters and ranges are written as `\x{…}`, so that none is mistaken for an operator. Groups lose their
+//! names and quantifiers their laziness, since only the existence of a match matters.
 
 use super::PatternError;
 
@@ -15,26 +14,25 @@ const NOTHING: &str = r"[^\x{0}-\x{10FFFF}]";
 const ANYTHING: &str = r"[\x{0}-\x{10FFFF}]";
 const NOT_LINE_END: &str = r"[^\n\r\x{2028}\x{2029}]";
 
-pub(super) fn translate(source: &str) -> Result<String, PatternError> {
-    Translation { source, at: 0, out: String::new(), open: Vec::new() }.run()
+pub(super) fn translate_pattern(source: &str) -> Result<String, PatternError> {
+    PatternTranslator { source, at: 0, out: String::new(), open: Vec::new() }.run()
 }
 
-struct Translation<'a> {
+struct PatternTranslator<'a> {
     source: &'a str,
-    /// Bytes read.
+    /// The number of bytes that were read.
     at: usize,
     out: String,
-    /// Where the groups begin that are still open.
+    /// The offsets of the groups that are not closed yet.
     open: Vec<usize>,
 }
 
-/// What an escape or a class member stands for.
-enum Item {
-    /// A code point; surrogates are possible.
+/// The meaning of an escape or of a class member.
+enum EscapeItem {
+    /// A code point, which may be a surrogate.
     Code(u32),
-    /// The inside of a class.
+    /// The content of a class.
     Set(String),
-    /// An assertion.
     Look(&'static str),
 }
 
@@ -44,7 +42,7 @@ fn error<T>(offset: usize, reason: impl Into<String>) -> Result<T> {
     Err(PatternError { offset, reason: reason.into() })
 }
 
-impl Translation<'_> {
+impl PatternTranslator<'_> {
     fn rest(&self) -> &str {
         self.source.get(self.at..).unwrap_or("")
     }
@@ -68,7 +66,7 @@ impl Translation<'_> {
     }
 
     fn run(mut self) -> Result<String> {
-        // Whether something stands before that a quantifier can repeat.
+        // Set if a quantifier may follow.
         let mut repeatable = false;
         loop {
             let start = self.at;
@@ -79,12 +77,12 @@ impl Translation<'_> {
                     false
                 }
                 '(' => {
-                    self.group(start)?;
+                    self.open_group(start)?;
                     false
                 }
                 ')' => {
                     if self.open.pop().is_none() {
-                        return error(start, "`)` closes no group");
+                        return error(start, "unmatched `)`");
                     }
                     self.out.push(')');
                     true
@@ -98,16 +96,16 @@ impl Translation<'_> {
                     false
                 }
                 '*' | '+' | '?' => {
-                    self.quantifier(start, repeatable, c.to_string())?;
+                    self.push_quantifier(start, repeatable, c.to_string())?;
                     false
                 }
-                '{' => match self.braces(start)? {
+                '{' => match self.parse_braces(start)? {
                     Some(counts) => {
-                        self.quantifier(start, repeatable, counts)?;
+                        self.push_quantifier(start, repeatable, counts)?;
                         false
                     }
                     None => {
-                        self.code(u32::from(c));
+                        self.push_code_point(u32::from(c));
                         true
                     }
                 },
@@ -116,25 +114,25 @@ impl Translation<'_> {
                     true
                 }
                 '[' => {
-                    self.class(start)?;
+                    self.parse_class(start)?;
                     true
                 }
-                '\\' => match self.escape(start, false)? {
-                    Item::Code(code) => {
-                        self.code(code);
+                '\\' => match self.parse_escape(start, false)? {
+                    EscapeItem::Code(code) => {
+                        self.push_code_point(code);
                         true
                     }
-                    Item::Set(inside) => {
+                    EscapeItem::Set(inside) => {
                         self.out.push_str(&format!("[{inside}]"));
                         true
                     }
-                    Item::Look(look) => {
+                    EscapeItem::Look(look) => {
                         self.out.push_str(look);
                         false
                     }
                 },
                 literal => {
-                    self.code(u32::from(literal));
+                    self.push_code_point(u32::from(literal));
                     true
                 }
             };
@@ -145,15 +143,15 @@ impl Translation<'_> {
         }
     }
 
-    /// A lone surrogate is in no Rust string, hence matches nothing.
-    fn code(&mut self, code: u32) {
+    /// Writes a code point. A lone surrogate occurs in no Rust string, so it matches nothing.
+    fn push_code_point(&mut self, code: u32) {
         match char::from_u32(code) {
             Some(_) => self.out.push_str(&format!(r"\x{{{code:X}}}")),
             None => self.out.push_str(NOTHING),
         }
     }
 
-    fn group(&mut self, start: usize) -> Result<()> {
+    fn open_group(&mut self, start: usize) -> Result<()> {
         if self.eat("?") {
             let look = ["=", "!", "<=", "<!"].iter().any(|look| self.rest().starts_with(look));
             if look {
@@ -167,7 +165,7 @@ impl Translation<'_> {
                 let valid = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
                     && name.chars().next().is_some_and(|c| !c.is_numeric());
                 if !valid {
-                    return error(start, "this is no name for a group");
+                    return error(start, "invalid group name");
                 }
                 self.at += length + 1;
             } else if self.rest().starts_with("P<") {
@@ -181,7 +179,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    fn quantifier(&mut self, start: usize, repeatable: bool, counts: String) -> Result<()> {
+    fn push_quantifier(&mut self, start: usize, repeatable: bool, counts: String) -> Result<()> {
         if !repeatable {
             return error(start, "there is nothing to repeat");
         }
@@ -190,16 +188,16 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// After `{`: the quantifier, or nothing when none begins here.
-    fn braces(&mut self, start: usize) -> Result<Option<String>> {
+    /// Parses a quantifier after `{`; `None` if the brace is a literal.
+    fn parse_braces(&mut self, start: usize) -> Result<Option<String>> {
         if !self.peek().is_some_and(|c| c.is_ascii_digit() || c == ',') {
             return Ok(None);
         }
-        let malformed = "this is no quantifier: write {n}, {n,} or {n,m}";
-        let Some(min) = self.count(start)? else {
+        let malformed = "invalid quantifier: write {n}, {n,} or {n,m}";
+        let Some(min) = self.parse_count(start)? else {
             return error(start, malformed);
         };
-        let max = if self.eat(",") { self.count(start)? } else { Some(min) };
+        let max = if self.eat(",") { self.parse_count(start)? } else { Some(min) };
         if !self.eat("}") {
             return error(start, malformed);
         }
@@ -210,7 +208,7 @@ impl Translation<'_> {
         }
     }
 
-    fn count(&mut self, start: usize) -> Result<Option<u32>> {
+    fn parse_count(&mut self, start: usize) -> Result<Option<u32>> {
         let rest = self.rest();
         let length = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let digits = rest.get(..length).unwrap_or("").to_owned();
@@ -224,29 +222,29 @@ impl Translation<'_> {
         }
     }
 
-    /// After `[`.
-    fn class(&mut self, start: usize) -> Result<()> {
+    /// Parses a class after `[`.
+    fn parse_class(&mut self, start: usize) -> Result<()> {
         let negated = self.eat("^");
         let mut inside = String::new();
         loop {
-            let first = match self.class_item(start)? {
+            let first = match self.parse_class_item(start)? {
                 None => break,
                 Some(item) => item,
             };
             let here = self.at;
-            // `-` at the end, or beside an escape for a set, is itself.
+            // A `-` at the end, or next to an escape for a set, is a literal.
             let ranges = self.rest().starts_with('-') && !self.rest().starts_with("-]");
-            let (Item::Code(low), true) = (&first, ranges) else {
+            let (EscapeItem::Code(low), true) = (&first, ranges) else {
                 push_item(&mut inside, &first);
                 continue;
             };
             self.at += 1;
-            match self.class_item(start)? {
+            match self.parse_class_item(start)? {
                 None => return error(start, "the class is not closed"),
-                Some(Item::Code(high)) if high < *low => {
+                Some(EscapeItem::Code(high)) if high < *low => {
                     return error(here, "the range is out of order");
                 }
-                Some(Item::Code(high)) => push_range(&mut inside, *low, high),
+                Some(EscapeItem::Code(high)) => push_range(&mut inside, *low, high),
                 Some(set) => {
                     push_item(&mut inside, &first);
                     push_range(&mut inside, u32::from('-'), u32::from('-'));
@@ -263,23 +261,23 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// The next member of a class; `None` after its end.
-    fn class_item(&mut self, start: usize) -> Result<Option<Item>> {
+    /// Parses the next member of a class; `None` after its end.
+    fn parse_class_item(&mut self, start: usize) -> Result<Option<EscapeItem>> {
         let here = self.at;
         match self.next() {
             None => error(start, "the class is not closed"),
             Some(']') => Ok(None),
-            Some('\\') => self.escape(here, true).map(Some),
-            Some(c) => Ok(Some(Item::Code(u32::from(c)))),
+            Some('\\') => self.parse_escape(here, true).map(Some),
+            Some(c) => Ok(Some(EscapeItem::Code(u32::from(c)))),
         }
     }
 
-    /// After `\`.
-    fn escape(&mut self, start: usize, in_class: bool) -> Result<Item> {
+    /// Parses an escape after `\`.
+    fn parse_escape(&mut self, start: usize, in_class: bool) -> Result<EscapeItem> {
         let Some(c) = self.next() else {
             return error(start, "the escape is not complete");
         };
-        let set = |inside: &str| Ok(Item::Set(inside.to_owned()));
+        let set = |inside: &str| Ok(EscapeItem::Set(inside.to_owned()));
         match c {
             'd' => set(DIGIT),
             'D' => set(&format!("[^{DIGIT}]")),
@@ -287,33 +285,33 @@ impl Translation<'_> {
             'W' => set(&format!("[^{WORD}]")),
             's' => set(SPACE),
             'S' => set(&format!("[^{SPACE}]")),
-            'b' if in_class => Ok(Item::Code(8)),
-            'b' => Ok(Item::Look(r"(?-u:\b)")),
-            'B' if !in_class => Ok(Item::Look(r"(?-u:\B)")),
-            't' => Ok(Item::Code(0x9)),
-            'n' => Ok(Item::Code(0xA)),
-            'v' => Ok(Item::Code(0xB)),
-            'f' => Ok(Item::Code(0xC)),
-            'r' => Ok(Item::Code(0xD)),
-            '0' if !self.peek().is_some_and(|c| c.is_ascii_digit()) => Ok(Item::Code(0)),
+            'b' if in_class => Ok(EscapeItem::Code(8)),
+            'b' => Ok(EscapeItem::Look(r"(?-u:\b)")),
+            'B' if !in_class => Ok(EscapeItem::Look(r"(?-u:\B)")),
+            't' => Ok(EscapeItem::Code(0x9)),
+            'n' => Ok(EscapeItem::Code(0xA)),
+            'v' => Ok(EscapeItem::Code(0xB)),
+            'f' => Ok(EscapeItem::Code(0xC)),
+            'r' => Ok(EscapeItem::Code(0xD)),
+            '0' if !self.peek().is_some_and(|c| c.is_ascii_digit()) => Ok(EscapeItem::Code(0)),
             '1'..='9' | 'k' if !in_class => error(start, "back-references cannot be matched in linear time"),
             '0'..='9' => error(start, "octal escapes are not in ECMA-262 with flag u"),
             'c' => match self.next() {
-                Some(letter) if letter.is_ascii_alphabetic() => Ok(Item::Code(u32::from(letter) % 32)),
+                Some(letter) if letter.is_ascii_alphabetic() => Ok(EscapeItem::Code(u32::from(letter) % 32)),
                 _ => error(start, r"\c needs a letter"),
             },
-            'x' => match self.hex(2) {
-                Some(code) => Ok(Item::Code(code)),
+            'x' => match self.parse_hex(2) {
+                Some(code) => Ok(EscapeItem::Code(code)),
                 None => error(start, r"\x needs two hexadecimal digits"),
             },
-            'u' => self.unicode(start),
-            'p' | 'P' => self.property(start, c),
-            c if c.is_ascii_punctuation() || c == ' ' => Ok(Item::Code(u32::from(c))),
-            c => error(start, format!(r"\{c} is no escape of ECMA-262")),
+            'u' => self.parse_unicode_escape(start),
+            'p' | 'P' => self.parse_property(start, c),
+            c if c.is_ascii_punctuation() || c == ' ' => Ok(EscapeItem::Code(u32::from(c))),
+            c => error(start, format!(r"\{c} is not an escape of ECMA-262")),
         }
     }
 
-    fn hex(&mut self, length: usize) -> Option<u32> {
+    fn parse_hex(&mut self, length: usize) -> Option<u32> {
         let digits = self.rest().get(..length)?;
         if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return None;
@@ -323,35 +321,35 @@ impl Translation<'_> {
         Some(code)
     }
 
-    /// After `\u`.
-    fn unicode(&mut self, start: usize) -> Result<Item> {
+    /// Parses a Unicode escape after `\u`.
+    fn parse_unicode_escape(&mut self, start: usize) -> Result<EscapeItem> {
         if self.eat("{") {
             let length = self.rest().find('}').unwrap_or(0);
             let digits = self.rest().get(..length).unwrap_or("").trim_start_matches('0').len();
-            let code = if length > 0 && digits <= 6 { self.hex(length) } else { None };
+            let code = if length > 0 && digits <= 6 { self.parse_hex(length) } else { None };
             return match code {
-                Some(code) if code <= 0x10_FFFF && self.eat("}") => Ok(Item::Code(code)),
+                Some(code) if code <= 0x10_FFFF && self.eat("}") => Ok(EscapeItem::Code(code)),
                 _ => error(start, r"\u{…} needs a code point in hexadecimal digits"),
             };
         }
-        let Some(high) = self.hex(4) else {
+        let Some(high) = self.parse_hex(4) else {
             return error(start, r"\u needs four hexadecimal digits");
         };
         // 22.2.1, RegExpUnicodeEscapeSequence: a surrogate pair is one character.
         let after = self.at;
         if (0xD800..0xDC00).contains(&high)
             && self.eat(r"\u")
-            && let Some(low) = self.hex(4)
+            && let Some(low) = self.parse_hex(4)
             && (0xDC00..0xE000).contains(&low)
         {
-            return Ok(Item::Code(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
+            return Ok(EscapeItem::Code(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00)));
         }
         self.at = after;
-        Ok(Item::Code(high))
+        Ok(EscapeItem::Code(high))
     }
 
-    /// After `\p` or `\P`.
-    fn property(&mut self, start: usize, letter: char) -> Result<Item> {
+    /// Parses a Unicode property after `\p` or `\P`.
+    fn parse_property(&mut self, start: usize, letter: char) -> Result<EscapeItem> {
         let closed = self.eat("{").then(|| self.rest().find('}')).flatten();
         let Some(length) = closed else {
             return error(start, format!(r"\{letter} needs a property in braces"));
@@ -360,23 +358,23 @@ impl Translation<'_> {
         self.at += length + 1;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '=');
         let escape = format!(r"\{letter}{{{name}}}");
-        if !name.chars().all(plain) || super::parse(&escape).is_err() {
-            return error(start, format!("`{name}` is no known Unicode property"));
+        if !name.chars().all(plain) || super::parse_hir(&escape).is_err() {
+            return error(start, format!("unknown Unicode property `{name}`"));
         }
-        Ok(Item::Set(escape))
+        Ok(EscapeItem::Set(escape))
     }
 }
 
-fn push_item(inside: &mut String, item: &Item) {
+fn push_item(inside: &mut String, item: &EscapeItem) {
     match item {
-        Item::Code(code) => push_range(inside, *code, *code),
-        Item::Set(set) => inside.push_str(&format!("[{set}]")),
-        // `escape` answers none inside a class.
-        Item::Look(_) => {}
+        EscapeItem::Code(code) => push_range(inside, *code, *code),
+        EscapeItem::Set(set) => inside.push_str(&format!("[{set}]")),
+        // `parse_escape` returns no assertion inside of a class.
+        EscapeItem::Look(_) => {}
     }
 }
 
-/// Writes the range without the surrogates, which are in no Rust string.
+/// Writes a range without the surrogates, which occur in no Rust string.
 fn push_range(inside: &mut String, low: u32, high: u32) {
     for (low, high) in [(low, high.min(0xD7FF)), (low.max(0xE000), high)] {
         if low <= high {

@@ -1,13 +1,13 @@
-//! Decides which operations answer page by page, where a page has its items, and how one page leads
-//! to the next, by what the contract's owner says in `[[pages]]`.
+//! Plans pagination: which operations are paginated, where a page contains its items, and how one page leads
+//! to the next, as configured in `[[pages]]`.
 //!
-//! What is named in `operations` has to fit, and what is wrong with it is said. Of what `include`
-//! chooses those operations are meant that fit: a glob is over more than lists.
+//! An operation named in `operations` must fit, and each problem is reported. Of the operations that
+//! `include` matches, those that do not fit are skipped: a glob may match more than lists.
 
 mod problems;
-mod route;
 #[cfg(test)]
 mod tests;
+mod value_path;
 
 use std::collections::BTreeSet;
 
@@ -15,145 +15,136 @@ use contract_runtime::Json;
 
 pub(super) use self::problems::check_entries;
 pub use self::{
-    problems::{Unfit, check},
-    route::{Route, Step},
+    problems::{PageProblem, report_problems},
+    value_path::{ValuePath, ValuePathStep},
 };
-use super::{Call, Given, Parameter, Payload, Scalar, Shape, Side};
+use super::{
+    OperationSide, PlanInput, PlannedCall, PlannedParameter, ResponsePayload, TextScalar, TextShape,
+};
 use crate::{
-    api::{ParameterIn, Status},
-    config::{self, OffsetBy, Targets},
+    api::{ParameterIn, StatusPattern},
+    config::{self, LinkTargetScope, OffsetIncrement},
+    conjunction::SchemaConjunction,
     prune,
-    schema::Types,
+    schema::TypeSet,
     shape::TypeRef,
-    together::Conj,
 };
 
-/// How an operation answers page by page.
+/// The pagination of an operation.
 #[derive(Clone, Debug)]
-pub struct Pages {
-    /// The type of a page: what the operation answers.
+pub struct Pagination {
+    /// The type of a page: the response of the operation.
     pub page: TypeRef,
-    /// Whether it may answer nothing instead.
+    /// True if the response may be empty.
     pub optional: bool,
-    /// Where a page has its items.
-    pub items: Route,
-    /// What they are.
+    /// The path from a page to its items.
+    pub items: ValuePath,
     pub item: TypeRef,
-    /// How it goes on.
-    pub way: Way,
-    /// The client's method for the pages.
+    /// The mechanism that leads to the next page.
+    pub next: NextPage,
+    /// The client method that iterates over pages.
     pub pages_method: String,
-    /// The client's method for the items.
+    /// The client method that iterates over items.
     pub items_method: String,
 }
 
-impl Pages {
-    /// A page that is none of `null`, and the steps from there to the items: `null` is a page of nothing,
-    /// whatever else it would be.
+impl Pagination {
+    /// Returns the type of a page without `null`, and the remaining steps to the items. A page that is `null`
+    /// has no items.
     #[must_use]
-    pub fn held(&self) -> (&TypeRef, &[Step]) {
+    pub fn non_null_page(&self) -> (&TypeRef, &[ValuePathStep]) {
         let (mut page, mut steps) = (&self.page, self.items.steps.as_slice());
-        while let (TypeRef::Nullable(inner), [Step::Nullable, rest @ ..]) = (page, steps) {
+        while let (TypeRef::Nullable(inner), [ValuePathStep::Nullable, rest @ ..]) = (page, steps) {
             (page, steps) = (&**inner, rest);
         }
         (page, steps)
     }
 }
 
-/// How a page leads to the next. Parameters are rows.
+/// The mechanism that leads to the next page. Parameters are row indices.
 #[derive(Clone, Debug)]
-pub enum Way {
-    /// A parameter takes what the page says.
+pub enum NextPage {
+    /// A parameter takes a cursor from the page.
     Cursor {
-        /// The parameter.
         argument: usize,
-        /// What it takes.
-        from: Route,
-        /// Whether it stands in the last item instead of the page.
+        from: ValuePath,
+        /// True if the cursor is in the last item instead of the page.
         of_last_item: bool,
-        /// Whether there is more.
-        more: Option<Route>,
+        /// The path to the flag that reports further pages.
+        more: Option<ValuePath>,
     },
     /// A `Link` header.
     Link {
-        /// Its relation.
         rel: String,
-        /// Which targets are followed.
-        targets: Targets,
+        targets: LinkTargetScope,
     },
-    /// A URL in the body.
     Url {
-        /// Where it stands.
-        from: Route,
-        /// Which targets are followed.
-        targets: Targets,
+        from: ValuePath,
+        targets: LinkTargetScope,
     },
-    /// A parameter counts items.
     Offset {
-        /// The parameter.
         argument: usize,
-        /// What it is where it is left out.
         first: u64,
-        /// By how much it grows.
-        by: OffsetBy,
-        /// How many items a page has at most.
-        limit: Option<Limit>,
-        /// How many items there are.
-        total: Option<Route>,
+        by: OffsetIncrement,
+        /// The maximum number of items in a page.
+        limit: Option<PageLimit>,
+        /// The path to the total number of items.
+        total: Option<ValuePath>,
     },
-    /// A parameter counts pages.
     Page {
-        /// The parameter.
         argument: usize,
-        /// The number of the first.
         first: u64,
-        /// How many items a page has at most.
-        limit: Option<Limit>,
-        /// How many there are.
-        total: Option<Route>,
+        /// The maximum number of items in a page.
+        limit: Option<PageLimit>,
+        /// The path to the total number of pages.
+        total: Option<ValuePath>,
     },
 }
 
-/// The greatest number of items of a page.
+/// The parameter that limits the items of a page.
 #[derive(Clone, Copy, Debug)]
-pub struct Limit {
-    /// The parameter.
+pub struct PageLimit {
+    /// The row index of the parameter.
     pub argument: usize,
-    /// What it is where it is left out.
+    /// The limit if the caller omits the parameter.
     pub default: u64,
 }
 
-/// Decides the pages of all calls, and gives what is wrong with what was said of them.
-pub(super) fn decide(given: Given<'_>, side: Side, calls: &mut [Call<'_>]) -> Vec<Unfit> {
+/// Plans the pagination of all calls and returns the problems found.
+pub(super) fn plan_pages(
+    given: PlanInput<'_>,
+    side: OperationSide,
+    calls: &mut [PlannedCall<'_>],
+) -> Vec<PageProblem> {
     let mut problems = Vec::new();
-    if side == Side::Webhooks || given.pages.is_empty() {
+    if side == OperationSide::Webhooks || given.pages.is_empty() {
         return problems;
     }
-    let mut globs = Globs::default();
-    for call in calls.iter_mut().filter(|call| call.unsendable.is_none()) {
-        let mut found: Option<(usize, Pages)> = None;
-        for (at, fit) in given.chosen(call, &mut globs) {
+    let mut globs = GlobProblems::default();
+    for call in calls.iter_mut().filter(|call| call.unsendable_reason.is_none()) {
+        let mut found: Option<(usize, Pagination)> = None;
+        for (at, fit) in given.matching_entries(call, &mut globs) {
             match fit {
-                Ok(_) if found.is_some() => problems.push(Unfit::twice(call, at)),
+                Ok(_) if found.is_some() => problems.push(PageProblem::two_entries(call, at)),
                 Ok(pages) => found = Some((at, pages)),
-                Err(unfit) => problems.push(unfit.of(call, at)),
+                Err(unfit) => problems.push(unfit.for_operation(call, at)),
             }
         }
         call.pages = found;
     }
     problems.extend(globs.0.into_iter().filter_map(|(_, unfit)| unfit));
-    problems.extend(other_items(calls));
-    name(calls);
+    problems.extend(reject_other_items(calls));
+    name_methods(calls);
     problems
 }
 
-/// For each glob that chose something, by entry and number: why nothing of it fits.
+/// For each glob that matched an operation, by entry and position: why no operation fits.
 #[derive(Default)]
-struct Globs(Vec<((usize, usize), Option<Unfit>)>);
+struct GlobProblems(Vec<((usize, usize), Option<PageProblem>)>);
 
-impl Globs {
-    /// Of one more operation: why it does not fit.
-    fn note(&mut self, which: (usize, usize), reason: Option<Unfit>) {
+impl GlobProblems {
+    /// Records whether one more matched operation fits; `reason` is `None` if it does.
+    fn record(&mut self, which: (usize, usize), reason: Option<PageProblem>) {
         match self.0.iter_mut().find(|(known, _)| *known == which) {
             Some((_, before)) if reason.is_none() => *before = None,
             Some(_) => {}
@@ -162,27 +153,28 @@ impl Globs {
     }
 }
 
-/// Of two operations with one page, the second that has its items elsewhere in it.
-fn other_items(calls: &mut [Call<'_>]) -> Vec<Unfit> {
+/// Rejects the second of two operations that share a page type but have their items at different pointers.
+fn reject_other_items(calls: &mut [PlannedCall<'_>]) -> Vec<PageProblem> {
     let mut problems = Vec::new();
     for at in 0..calls.len() {
         let (before, rest) = calls.split_at_mut(at);
         let Some(call) = rest.first_mut() else { continue };
         let Some((entry, own)) = &call.pages else { continue };
-        let same = |(_, other): &(usize, Pages)| {
-            other.held().0.is_as_rust(own.held().0) && other.items.pointer != own.items.pointer
+        let same = |(_, other): &(usize, Pagination)| {
+            other.non_null_page().0.is_same_rust_type(own.non_null_page().0)
+                && other.items.pointer != own.items.pointer
         };
         let other = before.iter().find(|other| other.pages.as_ref().is_some_and(same));
         if let Some(other) = other {
-            problems.push(Unfit::other_items(call, other, *entry, &own.items.pointer));
+            problems.push(PageProblem::other_items(call, other, *entry, &own.items.pointer));
             call.pages = None;
         }
     }
     problems
 }
 
-/// Names the methods apart from all others.
-fn name(calls: &mut [Call<'_>]) {
+/// Assigns distinct names to the pagination methods.
+fn name_methods(calls: &mut [PlannedCall<'_>]) {
     let methods = calls.iter().flat_map(|call| [&call.method, &call.streams.method]);
     let mut taken: BTreeSet<String> = methods.cloned().collect();
     for call in calls.iter_mut() {
@@ -201,47 +193,55 @@ fn name(calls: &mut [Call<'_>]) {
     }
 }
 
-impl Given<'_> {
-    /// The entries that are over an operation, with its pages. A name goes before a glob, and of
-    /// what a glob chooses those are meant that fit.
-    fn chosen(&self, call: &Call<'_>, globs: &mut Globs) -> Vec<(usize, Result<Pages, Unfit>)> {
-        // What is wrong with an entry itself was said where options are settled.
-        let entries = || self.pages.iter().enumerate().filter(|(_, entry)| entry.is_settled());
+impl PlanInput<'_> {
+    /// Returns the entries that apply to an operation and its pagination by each. Named operations take
+    /// precedence over globs; operations that match only a glob are skipped if they do not fit.
+    fn matching_entries(
+        &self,
+        call: &PlannedCall<'_>,
+        globs: &mut GlobProblems,
+    ) -> Vec<(usize, Result<Pagination, PageProblem>)> {
+        // Malformed entries are reported by `check_entries`.
+        let entries = || self.pages.iter().enumerate().filter(|(_, entry)| entry.is_well_formed());
         let named = entries().filter(|(_, entry)| entry.operations.contains(&call.operation.id));
-        let named: Vec<_> = named.map(|(at, entry)| (at, self.pages_of(entry, call))).collect();
-        let mut fitting: Vec<(usize, Result<Pages, Unfit>)> = Vec::new();
+        let named: Vec<_> = named.map(|(at, entry)| (at, self.pagination(entry, call))).collect();
+        let mut fitting: Vec<(usize, Result<Pagination, PageProblem>)> = Vec::new();
         for (at, entry) in entries() {
             for (number, selection) in entry.include.iter().enumerate() {
-                if !prune::fits(self.api, selection, call.operation, false) {
+                if !prune::matches_selection(self.api, selection, call.operation, false) {
                     continue;
                 }
-                let fit = if self.looks_paged(entry, call) {
-                    self.pages_of(entry, call)
+                let fit = if self.declares_link(entry, call) {
+                    self.pagination(entry, call)
                 } else {
-                    Err(Unfit::no_link(entry))
+                    Err(PageProblem::no_link(entry))
                 };
                 match fit {
-                    _ if !named.is_empty() => globs.note((at, number), None),
+                    _ if !named.is_empty() => globs.record((at, number), None),
                     Ok(pages) => {
-                        globs.note((at, number), None);
+                        globs.record((at, number), None);
                         if fitting.iter().all(|(known, _)| *known != at) {
                             fitting.push((at, Ok(pages)));
                         }
                     }
-                    Err(unfit) => globs.note((at, number), Some(unfit.of_glob(call, at, selection))),
+                    Err(unfit) => globs.record((at, number), Some(unfit.for_glob(call, at, selection))),
                 }
             }
         }
         if named.is_empty() { fitting } else { named }
     }
 
-    /// The pages of an operation, as an entry has them.
-    fn pages_of(&self, entry: &config::Pages, call: &Call<'_>) -> Result<Pages, Unfit> {
-        let (page, optional) = page(call)?;
-        let items = self.route(page, &entry.items, "items", "its answer")?;
-        let (items, item) = self.list(items)?;
-        Ok(Pages {
-            way: self.way(entry, call, page, &item)?,
+    /// Returns the pagination of an operation by one entry.
+    fn pagination(
+        &self,
+        entry: &config::PaginationConfig,
+        call: &PlannedCall<'_>,
+    ) -> Result<Pagination, PageProblem> {
+        let (page, optional) = page_type(call)?;
+        let items = self.resolve_path(page, &entry.items, "items", "its response")?;
+        let (items, item) = self.resolve_array(items)?;
+        Ok(Pagination {
+            next: self.next_page(entry, call, page, &item)?,
             page: page.clone(),
             optional,
             items,
@@ -251,162 +251,170 @@ impl Given<'_> {
         })
     }
 
-    fn way(
+    fn next_page(
         &self,
-        entry: &config::Pages,
-        call: &Call<'_>,
+        entry: &config::PaginationConfig,
+        call: &PlannedCall<'_>,
         page: &TypeRef,
         item: &TypeRef,
-    ) -> Result<Way, Unfit> {
-        let body = |pointer: &str, option, wanted| self.leaf(page, pointer, option, "its answer", wanted);
+    ) -> Result<NextPage, PageProblem> {
+        let body =
+            |pointer: &str, option, wanted| self.resolve_value(page, pointer, option, "its response", wanted);
         let optional = |pointer: &Option<String>, option, wanted| {
             pointer.as_deref().map(|pointer| body(pointer, option, wanted)).transpose()
         };
-        let text = Wanted::Text;
+        let text = ExpectedValue::Text;
         if let Some(way) = &entry.cursor {
-            let argument = argument(call, "cursor", &way.to, text)?;
+            let argument = query_parameter(call, "cursor", &way.to, text)?;
             let from = body(&way.from, "cursor", text)?;
-            let more = optional(&way.more, "cursor", Wanted::Boolean)?;
-            return Ok(Way::Cursor { argument, from, of_last_item: false, more });
+            let more = optional(&way.more, "cursor", ExpectedValue::Boolean)?;
+            return Ok(NextPage::Cursor { argument, from, of_last_item: false, more });
         }
         if let Some(way) = &entry.last_item {
-            let argument = argument(call, "last-item", &way.to, text)?;
-            let from = self.leaf(item, &way.from, "last-item", "an item", text)?;
-            let more = optional(&way.more, "last-item", Wanted::Boolean)?;
-            return Ok(Way::Cursor { argument, from, of_last_item: true, more });
+            let argument = query_parameter(call, "last-item", &way.to, text)?;
+            let from = self.resolve_value(item, &way.from, "last-item", "an item", text)?;
+            let more = optional(&way.more, "last-item", ExpectedValue::Boolean)?;
+            return Ok(NextPage::Cursor { argument, from, of_last_item: true, more });
         }
         if let Some(way) = &entry.next_url {
-            let (from, targets) = way.parts();
-            return Ok(Way::Url { from: body(from, "next-url", Wanted::Url)?, targets });
+            let (from, targets) = way.pointer_and_scope();
+            return Ok(NextPage::Url { from: body(from, "next-url", ExpectedValue::Url)?, targets });
         }
         if let Some(way) = &entry.offset {
-            let argument = argument(call, "offset", &way.to, Wanted::Number)?;
-            return Ok(Way::Offset {
+            let argument = query_parameter(call, "offset", &way.to, ExpectedValue::Number)?;
+            return Ok(NextPage::Offset {
                 argument,
-                first: self.first(call, "offset", argument, way.first, 0)?,
+                first: self.first_number(call, "offset", argument, way.first, 0)?,
                 by: way.by,
-                limit: self.limit(call, "offset", way.limit.as_deref())?,
-                total: optional(&way.total, "offset", Wanted::Number)?,
+                limit: self.page_limit(call, "offset", way.limit.as_deref())?,
+                total: optional(&way.total, "offset", ExpectedValue::Number)?,
             });
         }
         if let Some(way) = &entry.page {
-            let argument = argument(call, "page", &way.to, Wanted::Number)?;
-            return Ok(Way::Page {
+            let argument = query_parameter(call, "page", &way.to, ExpectedValue::Number)?;
+            return Ok(NextPage::Page {
                 argument,
-                first: self.first(call, "page", argument, way.first, 1)?,
-                limit: self.limit(call, "page", way.limit.as_deref())?,
-                total: optional(&way.total_pages, "page", Wanted::Number)?,
+                first: self.first_number(call, "page", argument, way.first, 1)?,
+                limit: self.page_limit(call, "page", way.limit.as_deref())?,
+                total: optional(&way.total_pages, "page", ExpectedValue::Number)?,
             });
         }
-        let (rel, targets) = entry.link.as_ref().map(config::LinkWay::parts).unwrap_or_default();
-        Ok(Way::Link { rel: rel.to_owned(), targets })
+        let (rel, targets) =
+            entry.link.as_ref().map(config::LinkPagination::relation_and_scope).unwrap_or_default();
+        Ok(NextPage::Link { rel: rel.to_owned(), targets })
     }
 
-    /// Where a parameter begins to count: what the contract gives it, where that says anything.
-    fn first(
+    /// Returns the first number of a counting parameter: the contract's default, or the configured or usual
+    /// one.
+    fn first_number(
         &self,
-        call: &Call<'_>,
+        call: &PlannedCall<'_>,
         option: &'static str,
         index: usize,
-        said: Option<u64>,
+        configured: Option<u64>,
         usual: u64,
-    ) -> Result<u64, Unfit> {
+    ) -> Result<u64, PageProblem> {
         let name = &call.parameters[index].row.name;
-        match (said, self.default(call, index)) {
-            (Some(said), Some(default)) if said != default => {
-                let message = format!("has {default} where a caller leaves `{name}` out, and not {said}");
-                Err(Unfit::new(option, name, message, "remove `first`: the contract says it"))
+        match (configured, self.default_number(call, index)) {
+            (Some(configured), Some(default)) if configured != default => {
+                let message = format!("has the default {default} for `{name}`, not {configured}");
+                Err(PageProblem::new(option, name, message, "remove `first`: the contract defines the value"))
             }
-            (said, default) => Ok(said.or(default).unwrap_or(usual)),
+            (configured, default) => Ok(configured.or(default).unwrap_or(usual)),
         }
     }
 
-    /// The parameter that says how many items a page has at most.
-    fn limit(
+    /// Returns the parameter that limits the number of items in a page.
+    fn page_limit(
         &self,
-        call: &Call<'_>,
+        call: &PlannedCall<'_>,
         option: &'static str,
         name: Option<&str>,
-    ) -> Result<Option<Limit>, Unfit> {
+    ) -> Result<Option<PageLimit>, PageProblem> {
         let Some(name) = name else { return Ok(None) };
-        let argument = argument(call, option, name, Wanted::Number)?;
-        // Whoever has to say it needs no default.
+        let argument = query_parameter(call, option, name, ExpectedValue::Number)?;
+        // A required parameter needs no default.
         let required = call.parameters[argument].row.required.then_some(0);
-        let Some(default) = required.or_else(|| self.default(call, argument)) else {
+        let Some(default) = required.or_else(|| self.default_number(call, argument)) else {
             let message =
-                format!("may be called without `{name}`, and the contract does not say what that means");
-            let help = "give the parameter a `default` by an overlay, or go on without `limit`";
-            return Err(Unfit::new(option, name, message, help));
+                format!("may be called without `{name}`, and the contract does not define its default");
+            let help = "add a `default` to the parameter with an overlay, or remove `limit`";
+            return Err(PageProblem::new(option, name, message, help));
         };
-        Ok(Some(Limit { argument, default }))
+        Ok(Some(PageLimit { argument, default }))
     }
 
-    /// The number that the contract gives a parameter which is left out.
-    fn default(&self, call: &Call<'_>, index: usize) -> Option<u64> {
-        let facts = self.facts(&Conj::one(call.parameters[index].row.schema?));
-        facts.schemas(self.graph).find_map(|schema| match &schema.default {
+    /// Returns the default that the contract defines for an optional parameter.
+    fn default_number(&self, call: &PlannedCall<'_>, index: usize) -> Option<u64> {
+        let facts = self.facts_of(&SchemaConjunction::from_schema(call.parameters[index].row.schema?));
+        facts.unconditional_schemas(self.graph).find_map(|schema| match &schema.default {
             Some(Json::Number(number)) => number.as_u64(),
             _ => None,
         })
     }
 
-    /// Whether an operation that a glob chose is a list by what the contract says: any array could
-    /// be, where nothing but a header leads on.
-    fn looks_paged(&self, entry: &config::Pages, call: &Call<'_>) -> bool {
+    /// Returns true if an operation that a glob matches declares a `Link` header, if the entry follows one.
+    /// Otherwise any array would match.
+    fn declares_link(&self, entry: &config::PaginationConfig, call: &PlannedCall<'_>) -> bool {
         entry.link.is_none()
             || call.operation.responses.iter().any(|response| {
-                let is_success = call.answers.cases.iter().any(|case| case.status == response.status);
+                let is_success = call.responses.cases.iter().any(|case| case.status == response.status);
                 is_success && response.headers.iter().any(|header| header.name.eq_ignore_ascii_case("link"))
             })
     }
 }
 
-/// What a pointer or a parameter has to hold.
+/// The type of value that a pointer or parameter must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum ExpectedValue {
     Text,
     Url,
     Number,
     Boolean,
 }
 
-impl Wanted {
-    const fn types(self) -> Types {
+impl ExpectedValue {
+    const fn types(self) -> TypeSet {
         match self {
-            Self::Text => Types::STRING.or(Types::NUMBER),
-            Self::Url => Types::STRING,
-            Self::Number => Types::NUMBER,
-            Self::Boolean => Types::BOOLEAN,
+            Self::Text => TypeSet::STRING.union(TypeSet::NUMBER),
+            Self::Url => TypeSet::STRING,
+            Self::Number => TypeSet::NUMBER,
+            Self::Boolean => TypeSet::BOOLEAN,
         }
     }
 
-    const fn words(self) -> &'static str {
+    const fn describe(self) -> &'static str {
         match self {
-            Self::Text => "text or a number",
-            Self::Url => "text",
+            Self::Text => "a string or a number",
+            Self::Url => "a string",
             Self::Number => "a number",
             Self::Boolean => "`true` or `false`",
         }
     }
 }
 
-/// The one type that an operation answers, and whether it may answer nothing instead.
-fn page<'c>(call: &'c Call<'_>) -> Result<(&'c TypeRef, bool), Unfit> {
-    match &call.answers.one {
-        Some(Payload::Json(ty)) => Ok((ty, call.answers.optional)),
+/// Returns the single response type of an operation, and whether the response may be empty.
+fn page_type<'c>(call: &'c PlannedCall<'_>) -> Result<(&'c TypeRef, bool), PageProblem> {
+    match &call.responses.single {
+        Some(ResponsePayload::Json(ty)) => Ok((ty, call.responses.optional)),
         _ => {
             let statuses: Vec<String> =
-                call.answers.cases.iter().map(|case| Status::key(case.status)).collect();
-            let message = format!("answers no JSON of one type (`{}`)", statuses.join("`, `"));
-            Err(Unfit::new("operations", &call.operation.id, message, "leave the operation out"))
+                call.responses.cases.iter().map(|case| StatusPattern::key(case.status)).collect();
+            let message = format!("has no single JSON response type (`{}`)", statuses.join("`, `"));
+            Err(PageProblem::new("operations", &call.operation.id, message, "leave the operation out"))
         }
     }
 }
 
-/// The row of a parameter of the query that holds one value.
-fn argument(call: &Call<'_>, option: &'static str, name: &str, wanted: Wanted) -> Result<usize, Unfit> {
+/// Returns the row index of a query parameter with a single value.
+fn query_parameter(
+    call: &PlannedCall<'_>,
+    option: &'static str,
+    name: &str,
+    wanted: ExpectedValue,
+) -> Result<usize, PageProblem> {
     let is_own = |place: ParameterIn| {
-        let is_it = |parameter: &Parameter<'_>| {
+        let is_it = |parameter: &PlannedParameter<'_>| {
             parameter.row.name == name
                 && parameter.row.location == place
                 && parameter.parameter.constant.is_none()
@@ -421,23 +429,29 @@ fn argument(call: &Call<'_>, option: &'static str, name: &str, wanted: Wanted) -
         ];
         let elsewhere = elsewhere.into_iter().find(|(place, _)| is_own(*place).is_some());
         let message = match elsewhere {
-            Some((_, place)) => format!("has `{name}` in {place}, and not in the query"),
+            Some((_, place)) => format!("has `{name}` in {place}, not in the query"),
             None => format!("has no parameter `{name}`"),
         };
         let query = call.parameters.iter().filter(|parameter| parameter.row.location == ParameterIn::Query);
         let names: Vec<String> = query.map(|parameter| format!("`{}`", parameter.row.name)).collect();
         let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-        return Err(Unfit::new(option, name, message, format!("its query takes {names}")));
+        return Err(PageProblem::new(option, name, message, format!("its query parameters are: {names}")));
     };
     let fits = match &call.parameters[index].row.shape {
-        Shape::Scalar(Scalar::Number | Scalar::Integer(_) | Scalar::Text | Scalar::Any) => true,
-        Shape::Scalar(Scalar::Of(types)) => !types.and(wanted.types().or(Types::STRING)).is_empty(),
+        TextShape::Scalar(
+            TextScalar::Number | TextScalar::Integer(_) | TextScalar::Text | TextScalar::Any,
+        ) => true,
+        TextShape::Scalar(TextScalar::OneOf(types)) => {
+            !types.intersection(wanted.types().union(TypeSet::STRING)).is_empty()
+        }
         _ => false,
     };
     if fits {
         return Ok(index);
     }
-    let message =
-        format!("takes no {} as `{name}`", if wanted == Wanted::Number { "number" } else { "single text" });
-    Err(Unfit::new(option, name, message, "name a parameter that is one text or one number"))
+    let message = format!(
+        "takes no {} as `{name}`",
+        if wanted == ExpectedValue::Number { "number" } else { "single string" }
+    );
+    Err(PageProblem::new(option, name, message, "name a parameter that is a single string or number"))
 }

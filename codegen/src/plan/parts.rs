@@ -1,87 +1,78 @@
-//! Settles the parts of a multipart body: which members are files, text or JSON, and how many
-//! parts each has (OpenAPI 3.1, 4.8.14.4 and 4.8.15).
+//! Plans the parts of multipart bodies: which properties are files, strings or JSON, and how many parts each
+//! has (OpenAPI 3.1, 4.8.14.4 and 4.8.15).
 
-use contract_runtime::{Json, media::MediaType};
+use contract_runtime::{Json, media_type::MediaType};
 
 use super::{
-    Given,
-    text::{Member, Scalar, Shape},
+    PlanInput,
+    text_shape::{DeclaredMember, TextScalar, TextShape},
 };
 use crate::{
-    api, names,
-    schema::{SchemaId, Types},
+    api,
+    conjunction::SchemaConjunction,
+    names,
+    schema::{SchemaId, TypeSet},
     shape::TypeRef,
-    together::Conj,
 };
 
-/// How deep references are followed.
-const DEPTH: usize = 32;
+/// The maximum number of nested references followed.
+const MAX_DEPTH: usize = 32;
 
-/// A member of a multipart body, settled.
+/// The plan of one property of a multipart body.
 #[derive(Clone, Debug)]
-pub struct Part {
-    /// Its name on the wire.
+pub struct MultipartPart {
     pub name: String,
-    /// The field.
     pub field: String,
-    /// Whether every body has it.
+    /// True if every body contains the property.
     pub required: bool,
-    /// What each part stands for.
     pub form: PartForm,
-    /// How many parts there are.
-    pub count: PartCount,
-    /// Type of the value; unused for files.
+    pub count: PartArity,
+    /// The type of the value; unused for files.
     pub ty: TypeRef,
-    /// The schema that describes it.
     pub schema: SchemaId,
-    /// The media type that it is sent with; empty for none.
+    /// The media type that the part is sent with; empty for none.
     pub media_type: String,
 }
 
-/// What each part stands for.
+/// The content of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartForm {
-    /// A file.
     Binary,
-    /// Text of one value.
-    Text(Scalar),
-    /// JSON.
+    Text(TextScalar),
     Json,
 }
 
-/// How many parts a member has.
+/// The number of parts of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PartCount {
-    /// One.
+pub enum PartArity {
     One,
-    /// One for each element.
     Each,
-    /// Either.
+    /// One part, or one for each element.
     OneOrEach,
 }
 
-impl Part {
-    /// Whether its field is a list of files.
+impl MultipartPart {
+    /// Returns true if the field is a list of files.
     #[must_use]
     pub fn is_list(&self) -> bool {
-        self.form == PartForm::Binary && self.count != PartCount::One
+        self.form == PartForm::Binary && self.count != PartArity::One
     }
 }
 
-impl Given<'_> {
-    /// The declared members of a body.
-    pub(super) fn parts(&self, media: &api::MediaType) -> Vec<Part> {
+impl PlanInput<'_> {
+    /// Plans the declared properties of a body.
+    pub(super) fn plan_parts(&self, media: &api::MediaType) -> Vec<MultipartPart> {
         let Some(schema) = media.schema else { return Vec::new() };
-        let members = self.members(&self.facts(&Conj::one(schema)));
-        let part = |member: Member| {
+        let members = self.members_of(&self.facts_of(&SchemaConjunction::from_schema(schema)));
+        let part = |member: DeclaredMember| {
             let encoding = media.encoding.iter().find(|(name, _)| *name == member.name);
-            self.part(member, encoding.map(|(_, encoding)| encoding))
+            self.plan_part(member, encoding.map(|(_, encoding)| encoding))
         };
-        let mut parts: Vec<Part> = members.into_iter().filter_map(part).collect();
+        let mut parts: Vec<MultipartPart> = members.into_iter().filter_map(part).collect();
         let wires: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
         let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
         let plain = |wire: &&str| match names::field_name(wire) {
-            // The struct's own.
+            // Reserved for the struct's own field.
             name if name == "others" => "others_part".to_owned(),
             name => name,
         };
@@ -93,30 +84,30 @@ impl Given<'_> {
         parts
     }
 
-    fn part(&self, member: Member, encoding: Option<&Json>) -> Option<Part> {
+    fn plan_part(&self, member: DeclaredMember, encoding: Option<&Json>) -> Option<MultipartPart> {
         let schemas: Vec<SchemaId> = member.places.iter().flat_map(|place| place.ids.clone()).collect();
         let schema = *schemas.first()?;
         let text = |key: &str| encoding?.pointer(key)?.as_str();
-        // A list of media types: the first is what is sent unless the file says otherwise.
+        // Of a list of media types, the first is the default.
         let content_type = text("/contentType").and_then(|list| list.split(',').map(str::trim).next());
-        let content_type = content_type.filter(|name| !MediaType::of(name).is_range()).unwrap_or_default();
+        let content_type = content_type.filter(|name| !MediaType::parse(name).is_range()).unwrap_or_default();
         let headers = match encoding.and_then(|encoding| encoding.pointer("/headers")) {
             Some(Json::Object(headers)) => {
                 headers.keys().any(|name| !name.eq_ignore_ascii_case("content-type"))
             }
             _ => false,
         };
-        let types: Vec<&TypeRef> = schemas.iter().map(|&id| self.shapes.of(id)).collect();
+        let types: Vec<&TypeRef> = schemas.iter().map(|&id| self.shapes.type_of_schema(id)).collect();
         let same = types.iter().all(|ty| *ty == types[0]);
-        let (mut form, count) = match self.binary(schema, 0) {
+        let (mut form, count) = match self.file_count(schema, 0) {
             Some(count) => (PartForm::Binary, count),
-            None => self.value(same.then(|| member.places[0].clone())),
+            None => self.value_form(same.then(|| member.places[0].clone())),
         };
-        let media = MediaType::of(content_type);
+        let media = MediaType::parse(content_type);
         if media.is_json() && form != PartForm::Binary {
             form = PartForm::Json;
         }
-        let raw = matches!(media.kind(), "image" | "audio" | "video" | "font")
+        let raw = matches!(media.top_level_type(), "image" | "audio" | "video" | "font")
             || media.essence() == "application/octet-stream";
         if headers || raw {
             form = PartForm::Binary;
@@ -126,7 +117,7 @@ impl Given<'_> {
             PartForm::Json => "application/json",
             PartForm::Binary | PartForm::Text(_) => "",
         };
-        Some(Part {
+        Some(MultipartPart {
             name: member.name,
             field: String::new(),
             required: member.required,
@@ -138,77 +129,78 @@ impl Given<'_> {
         })
     }
 
-    /// What a value becomes; lists become one part for each element.
-    fn value(&self, place: Option<Conj>) -> (PartForm, PartCount) {
-        let Some(place) = place else { return (PartForm::Text(Scalar::Any), PartCount::OneOrEach) };
-        let of = |shape: Shape| match shape {
-            Shape::Scalar(scalar) => PartForm::Text(scalar),
+    /// Returns the form of a value; an array becomes one part for each element.
+    fn value_form(&self, place: Option<SchemaConjunction>) -> (PartForm, PartArity) {
+        let Some(place) = place else { return (PartForm::Text(TextScalar::Any), PartArity::OneOrEach) };
+        let of = |shape: TextShape| match shape {
+            TextShape::Scalar(scalar) => PartForm::Text(scalar),
             _ => PartForm::Json,
         };
-        let facts = self.facts(&place);
-        let possible = facts.types.without(Types::NULL);
-        if possible.contains(Types::OBJECT) {
-            return (PartForm::Json, PartCount::One);
+        let facts = self.facts_of(&place);
+        let possible = facts.types.difference(TypeSet::NULL);
+        if possible.contains(TypeSet::OBJECT) {
+            return (PartForm::Json, PartArity::One);
         }
-        if !possible.contains(Types::ARRAY) {
-            return (of(self.text(&place)), PartCount::One);
+        if !possible.contains(TypeSet::ARRAY) {
+            return (of(self.shape_at(&place)), PartArity::One);
         }
-        let item = self.items(&facts).map_or(PartForm::Json, |items| of(self.text(&items)));
-        match (possible == Types::ARRAY, item) {
-            (true, item) => (item, PartCount::Each),
-            (false, PartForm::Text(_)) => (PartForm::Text(Scalar::Any), PartCount::OneOrEach),
-            (false, _) => (PartForm::Json, PartCount::One),
+        let item = self.items_of(&facts).map_or(PartForm::Json, |items| of(self.shape_at(&items)));
+        match (possible == TypeSet::ARRAY, item) {
+            (true, item) => (item, PartArity::Each),
+            (false, PartForm::Text(_)) => (PartForm::Text(TextScalar::Any), PartArity::OneOrEach),
+            (false, _) => (PartForm::Json, PartArity::One),
         }
     }
 
-    /// Whether a schema describes bytes, and how many files it takes.
-    fn binary(&self, id: SchemaId, depth: usize) -> Option<PartCount> {
-        if depth > DEPTH {
+    /// Returns the number of files if a schema describes binary data.
+    fn file_count(&self, id: SchemaId, depth: usize) -> Option<PartArity> {
+        if depth > MAX_DEPTH {
             return None;
         }
         let schema = self.graph.schema(id);
         let named = schema.format.as_deref() == Some("binary")
             || schema.content_encoding.as_deref() == Some("binary")
             || (schema.content_media_type.is_some() && schema.content_encoding.is_none());
-        let text = schema.types.is_none_or(|types| types.without(Types::NULL) == Types::STRING);
+        let text = schema.types.is_none_or(|types| types.difference(TypeSet::NULL) == TypeSet::STRING);
         if named && text {
-            return Some(PartCount::One);
+            return Some(PartArity::One);
         }
-        // OpenAPI 3.1, 4.8.14.2: a schema that says nothing describes raw bytes.
+        // OpenAPI 3.1, 4.8.14.2: an empty schema describes raw bytes.
         let silent = schema.types.is_none()
             && schema.boolean != Some(false)
-            && schema.children().next().is_none()
+            && schema.child_schemas().next().is_none()
             && schema.enumeration.is_none()
             && schema.constant.is_none()
             && schema.properties.is_empty();
         if silent {
-            return Some(PartCount::One);
+            return Some(PartArity::One);
         }
         if let Some(items) = schema.items
-            && schema.types.is_none_or(|types| types.without(Types::NULL) == Types::ARRAY)
-            && self.binary(items, depth + 1) == Some(PartCount::One)
+            && schema.types.is_none_or(|types| types.difference(TypeSet::NULL) == TypeSet::ARRAY)
+            && self.file_count(items, depth + 1) == Some(PartArity::One)
         {
-            return Some(PartCount::Each);
+            return Some(PartArity::Each);
         }
-        let only_null = |branch: SchemaId| self.facts(&Conj::one(branch)).types == Types::NULL;
+        let only_null =
+            |branch: SchemaId| self.facts_of(&SchemaConjunction::from_schema(branch)).types == TypeSet::NULL;
         let branches = schema.any_of.iter().chain(&schema.one_of).copied().filter(|&id| !only_null(id));
-        let branches: Option<Vec<PartCount>> =
-            branches.map(|branch| self.binary(branch, depth + 1)).collect();
+        let branches: Option<Vec<PartArity>> =
+            branches.map(|branch| self.file_count(branch, depth + 1)).collect();
         match branches.as_deref() {
             Some([first, others @ ..]) => {
                 let same = others.iter().all(|other| other == first);
-                return Some(if same { *first } else { PartCount::OneOrEach });
+                return Some(if same { *first } else { PartArity::OneOrEach });
             }
             None => return None,
             Some([]) => {}
         }
         let mut together = schema.reference.iter().chain(&schema.all_of);
-        together.find_map(|&each| self.binary(each, depth + 1).filter(|_| !self.is_silent(each)))
+        together.find_map(|&each| self.file_count(each, depth + 1).filter(|_| !self.is_silent(each)))
     }
 
-    /// A part of an `allOf` that says nothing is no file for that.
+    /// Returns true for an empty `allOf` part, which does not describe a file.
     fn is_silent(&self, id: SchemaId) -> bool {
         let schema = self.graph.schema(id);
-        schema.types.is_none() && schema.format.is_none() && schema.children().next().is_none()
+        schema.types.is_none() && schema.format.is_none() && schema.child_schemas().next().is_none()
     }
 }

@@ -1,7 +1,7 @@
-//! Names of statuses.
+//! Names of HTTP statuses.
 
-/// The reason phrase of a status as a name (RFC 9110, 15).
-pub(crate) fn reason(status: u16) -> String {
+/// Returns the reason phrase of a status in camel case (RFC 9110, 15).
+pub(crate) fn reason_phrase(status: u16) -> String {
     let word = match status {
         200 => "Ok",
         201 => "Created",

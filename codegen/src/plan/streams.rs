@@ -1,146 +1,138 @@
-//! Decides what of an operation is handed on as it comes, where the contract's owner asks for
-//! streams: successes that are events, lines of JSON or a JSON text sequence, bodies of requests
-//! that are, and the bytes of downloads and uploads that are named.
+//! Plans streamed requests and responses, if the configuration enables streams: successes and bodies that are
+//! events, JSON lines or JSON text sequences, and configured binary downloads and uploads.
 //!
-//! The item of a media type is what its `itemSchema` says (OpenAPI 3.2, 4.14), else the element of
-//! its `schema` where that is an array, else its `schema`. Of an event it is what `data` holds: JSON,
-//! unless that is a string. Where a schema declares the fields of an event and nothing else, it is
-//! what its `data` says; where that is text beside other fields, it is the event as an object. Where
-//! branches say several things of `data`, it is the event as an object with JSON in `data`, so that
-//! branches are told apart by `event`, as unions are by any tag.
+//! The item type of a media type comes from its `itemSchema` (OpenAPI 3.2, 4.14), or from the elements of its
+//! `schema` if that is an array, or from its `schema`. The item of an event is the content of `data`: JSON,
+//! unless it is a string. For a schema that declares only event fields, the item is the schema of `data`. If
+//! `data` is a string beside other fields, the item is the event as an object. If branches have different
+//! schemas for `data`, the item is the event as an object with JSON in `data`, so that `event` distinguishes
+//! the branches like any tag.
 
 use std::collections::BTreeSet;
 
 use contract_runtime::{
-    media::MediaType,
-    operation::{Framing, ItemForm},
+    media_type::MediaType,
+    operation::{ItemEncoding, ItemFraming},
 };
 
-use super::{Answers, Body, Call, Given, Plan};
+use super::{PlanInput, PlannedCall, RequestBodyPlan, ResponseSet, SidePlan};
 use crate::{
-    api::{self, Status},
+    api::{self, StatusPattern},
     config::{Config, StreamConfig},
+    conjunction::SchemaConjunction,
     diagnostics::{Diagnostic, Diagnostics},
-    schema::{Graph, SchemaId, Types},
+    schema::{SchemaGraph, SchemaId, TypeSet},
     shape::TypeRef,
-    together::Conj,
 };
 
-/// What of a call is handed on as it comes.
+/// The streamed parts of a call.
 #[derive(Clone, Debug, Default)]
-pub struct Streams {
-    /// Its success.
-    pub answer: Option<StreamedAnswer>,
-    /// The body of its request.
+pub struct StreamPlan {
+    pub response: Option<StreamedResponse>,
     pub body: Option<StreamedBody>,
-    /// The client's method for it.
     pub method: String,
 }
 
-/// A success that is handed on as it comes.
+/// A success response that is streamed.
 #[derive(Clone, Debug)]
-pub struct StreamedAnswer {
-    /// Its status.
-    pub status: Status,
-    /// Its media type, as the contract writes it.
+pub struct StreamedResponse {
+    pub status: StatusPattern,
+    /// The media type as written in the contract.
     pub media_type: String,
-    /// What it consists of.
-    pub content: Streamed,
-    /// The media types that a client can read, this one first.
+    pub content: StreamContent,
+    /// The `Accept` header: this media type first, then those of errors.
     pub accept: String,
-    /// Whether the operation has successes that are whole.
-    pub beside_whole: bool,
+    /// True if the operation also has successes that are not streamed.
+    pub has_whole_responses: bool,
 }
 
-/// A body of a request that is sent as it comes.
+/// A request body that is streamed.
 #[derive(Clone, Debug)]
 pub struct StreamedBody {
-    /// Its index among the body's media types.
+    /// The index among the body's media types.
     pub content_index: usize,
-    /// What it consists of.
-    pub content: Streamed,
+    pub content: StreamContent,
 }
 
-/// What a stream consists of.
+/// The content of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Streamed {
-    /// Bytes.
-    Pieces,
-    /// One item after another.
-    Items(Item),
+pub enum StreamContent {
+    /// Chunks of bytes.
+    Bytes,
+    Items(StreamItem),
 }
 
-/// What each item is.
+/// The type of the items in a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
-    /// How items follow one another.
-    pub framing: Framing,
-    /// What the bytes of one stand for.
-    pub form: ItemForm,
-    /// Its type.
+pub struct StreamItem {
+    pub framing: ItemFraming,
+    pub form: ItemEncoding,
     pub ty: TypeRef,
-    /// The schema that checks it.
     pub schema: Option<SchemaId>,
-    /// A `contentSchema` that says what JSON the text of its `data` is, and that nobody asks.
-    pub unread: Option<SchemaId>,
+    /// A `contentSchema` for JSON inside the `data` string, which is ignored.
+    pub ignored_schema: Option<SchemaId>,
 }
 
 /// The fields of an event (HTML, 9.2.6).
-const FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
+const EVENT_FIELDS: [&str; 4] = ["data", "event", "id", "retry"];
 
-/// What the `data` of events holds whose fields a schema describes.
-enum Data {
-    /// Text, perhaps of JSON of this schema.
+/// The content of `data` in events whose fields a schema describes.
+enum EventData {
+    /// A string, optionally JSON of this schema.
     Text(Option<SchemaId>),
-    /// JSON of a schema.
     Json(SchemaId),
-    /// JSON of several schemas, by the event.
+    /// JSON of several schemas, depending on the event.
     Several,
 }
 
-impl Streams {
-    /// Whether nothing is.
+impl StreamPlan {
+    /// Returns true if nothing is streamed.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.answer.is_none() && self.body.is_none()
+        self.response.is_none() && self.body.is_none()
     }
 }
 
-impl Given<'_> {
-    /// What is handed on as it comes of an operation whose bodies and answers are settled.
-    pub(super) fn streams(&self, call: &Call<'_>) -> Streams {
-        let Some(config) = self.streams else { return Streams::default() };
-        Streams {
-            answer: self.streamed_answer(config, call),
+impl PlanInput<'_> {
+    /// Plans the streams of a call whose bodies and responses are planned.
+    pub(super) fn plan_streams(&self, call: &PlannedCall<'_>) -> StreamPlan {
+        let Some(config) = self.streams else { return StreamPlan::default() };
+        StreamPlan {
+            response: self.streamed_response(config, call),
             body: call.body.as_ref().and_then(|body| self.streamed_body(config, call, body)),
             method: String::new(),
         }
     }
 
-    fn streamed_answer(&self, config: &StreamConfig, call: &Call<'_>) -> Option<StreamedAnswer> {
+    fn streamed_response(&self, config: &StreamConfig, call: &PlannedCall<'_>) -> Option<StreamedResponse> {
         let operation = call.operation;
         if operation.method == "HEAD" {
             return None;
         }
         let download = config.downloads.contains(&operation.id);
-        let own = |answers: &Answers, status: Status| answers.cases.iter().any(|case| case.status == status);
-        let successes = operation.responses.iter().filter(|response| own(&call.answers, response.status));
+        let own = |answers: &ResponseSet, status: StatusPattern| {
+            answers.cases.iter().any(|case| case.status == status)
+        };
+        let successes = operation.responses.iter().filter(|response| own(&call.responses, response.status));
         let mut contents =
             successes.flat_map(|response| response.content.iter().map(move |media| (response.status, media)));
         let (status, media, content) = contents.find_map(|(status, media)| {
-            let pieces = download && !MediaType::of(&media.name).is_json();
-            let content = self.item(media).map(Streamed::Items).or(pieces.then_some(Streamed::Pieces))?;
+            let pieces = download && !MediaType::parse(&media.name).is_json();
+            let content = self
+                .stream_item(media)
+                .map(StreamContent::Items)
+                .or(pieces.then_some(StreamContent::Bytes))?;
             Some((status, media, content))
         })?;
         let others = call
-            .answers
+            .responses
             .cases
             .iter()
-            .any(|case| case.status != status || !case.names().any(|name| name == media.name));
+            .any(|case| case.status != status || !case.media_types().any(|name| name == media.name));
         let mut accept = vec![media.name.as_str()];
-        for response in operation.responses.iter().filter(|response| own(&call.refusals, response.status)) {
+        for response in operation.responses.iter().filter(|response| own(&call.errors, response.status)) {
             let names = response.content.iter().map(|media| media.name.as_str());
-            accept.extend(names.filter(|name| MediaType::of(name).is_sendable()));
+            accept.extend(names.filter(|name| MediaType::parse(name).is_sendable()));
         }
         let mut seen = Vec::new();
         accept.retain(|name| {
@@ -149,111 +141,125 @@ impl Given<'_> {
                 true
             }
         });
-        Some(StreamedAnswer {
+        Some(StreamedResponse {
             status,
             media_type: media.name.clone(),
             content,
             accept: accept.join(", "),
-            beside_whole: others,
+            has_whole_responses: others,
         })
     }
 
-    fn streamed_body(&self, config: &StreamConfig, call: &Call<'_>, body: &Body<'_>) -> Option<StreamedBody> {
+    fn streamed_body(
+        &self,
+        config: &StreamConfig,
+        call: &PlannedCall<'_>,
+        body: &RequestBodyPlan<'_>,
+    ) -> Option<StreamedBody> {
         let upload = config.uploads.contains(&call.operation.id);
         body.contents.iter().enumerate().find_map(|(content_index, content)| {
-            let plain = matches!(content.format, super::Format::Bytes | super::Format::Text);
+            let plain = matches!(content.format, super::BodyFormat::Bytes | super::BodyFormat::Text);
             if !plain || body.variants[content.variant].sent != content_index {
                 return None;
             }
-            let pieces = upload.then_some(Streamed::Pieces);
-            let content = self.item(content.media).map(Streamed::Items).or(pieces)?;
+            let pieces = upload.then_some(StreamContent::Bytes);
+            let content = self.stream_item(content.media).map(StreamContent::Items).or(pieces)?;
             Some(StreamedBody { content_index, content })
         })
     }
 
-    /// What the items of a media type are; `None` for one that is a single document.
-    pub(crate) fn item(&self, media: &api::MediaType) -> Option<Item> {
-        let framing = Framing::of(&MediaType::of(&media.name))?;
-        let of = |schema: SchemaId| (self.shapes.of(schema).clone(), Some(schema));
-        let json = |(ty, schema)| Item { framing, form: ItemForm::Json, ty, schema, unread: None };
+    /// Returns the item type of a media type; `None` if it is a single document.
+    pub(crate) fn stream_item(&self, media: &api::MediaType) -> Option<StreamItem> {
+        let framing = ItemFraming::from_media_type(&MediaType::parse(&media.name))?;
+        let of = |schema: SchemaId| (self.shapes.type_of_schema(schema).clone(), Some(schema));
+        let json =
+            |(ty, schema)| StreamItem { framing, form: ItemEncoding::Json, ty, schema, ignored_schema: None };
         if let Some(data) = media.data_schema {
             return Some(json(of(data)));
         }
         let schema = media.item_schema.or(media.schema);
-        if let (Framing::Events, Some(schema)) = (framing, schema)
+        if let (ItemFraming::Events, Some(schema)) = (framing, schema)
             && let Some(data) = self.data_of_fields(schema)
         {
             return Some(match data {
-                Data::Text(unread) => Item { form: ItemForm::Event, unread, ..json(of(schema)) },
-                Data::Json(data) => json(of(data)),
-                Data::Several => Item { form: ItemForm::EventJson, ..json(of(schema)) },
+                EventData::Text(unread) => {
+                    StreamItem { form: ItemEncoding::Event, ignored_schema: unread, ..json(of(schema)) }
+                }
+                EventData::Json(data) => json(of(data)),
+                EventData::Several => StreamItem { form: ItemEncoding::EventJson, ..json(of(schema)) },
             });
         }
         if let Some(item) = media.item_schema {
-            let form = if framing == Framing::Events { self.event_form(item) } else { ItemForm::Json };
-            return Some(Item { form, ..json(of(item)) });
+            let form =
+                if framing == ItemFraming::Events { self.event_form(item) } else { ItemEncoding::Json };
+            return Some(StreamItem { form, ..json(of(item)) });
         }
         let Some(schema) = media.schema else {
-            let form = if framing == Framing::Events { ItemForm::Text } else { ItemForm::Json };
-            let ty = if form == ItemForm::Text { TypeRef::String } else { TypeRef::Json };
-            return Some(Item { form, ..json((ty, None)) });
+            let form = if framing == ItemFraming::Events { ItemEncoding::Text } else { ItemEncoding::Json };
+            let ty = if form == ItemEncoding::Text { TypeRef::String } else { TypeRef::Json };
+            return Some(StreamItem { form, ..json((ty, None)) });
         };
-        let facts = self.facts(&Conj::one(schema));
-        if let (TypeRef::Vec(ty), Types::ARRAY) = (self.shapes.of(schema), facts.types) {
-            let one = self.items(&facts).and_then(|items| match items.ids.as_slice() {
+        let facts = self.facts_of(&SchemaConjunction::from_schema(schema));
+        if let (TypeRef::Vec(ty), TypeSet::ARRAY) = (self.shapes.type_of_schema(schema), facts.types) {
+            let one = self.items_of(&facts).and_then(|items| match items.ids.as_slice() {
                 [one] => Some(*one),
                 _ => None,
             });
             return Some(json(((**ty).clone(), one)));
         }
-        let text = framing == Framing::Events && facts.types == Types::STRING;
-        Some(Item { form: if text { ItemForm::Text } else { ItemForm::Json }, ..json(of(schema)) })
-    }
-
-    /// What `data` holds, where a schema declares fields of an event and nothing else; `None` for one
-    /// that is of what `data` holds. Texts that are constants are the ends of streams, and say nothing
-    /// about their events.
-    fn data_of_fields(&self, item: SchemaId) -> Option<Data> {
-        let members = self.members(&self.facts(&Conj::one(item)));
-        if !members.iter().all(|member| FIELDS.contains(&member.name.as_str())) {
-            return None;
-        }
-        let data = members.iter().find(|member| member.name == "data")?;
-        let places = data.places.iter().map(|place| (place, self.facts(place)));
-        let of_events = places.filter(|(_, facts)| {
-            facts.types != Types::STRING || facts.literals(self.graph).is_none_or(|all| all.is_empty())
-        });
-        let of_events: Vec<_> = of_events.collect();
-        if of_events.iter().all(|(_, facts)| facts.types.contains(Types::STRING)) {
-            let mut schemas = of_events.iter().flat_map(|(_, facts)| facts.schemas(self.graph));
-            return Some(Data::Text(schemas.find_map(|schema| schema.content_schema)));
-        }
-        let [(place, _)] = of_events.as_slice() else { return Some(Data::Several) };
-        Some(match place.ids.as_slice() {
-            [schema] => Data::Json(*schema),
-            _ => Data::Several,
+        let text = framing == ItemFraming::Events && facts.types == TypeSet::STRING;
+        Some(StreamItem {
+            form: if text { ItemEncoding::Text } else { ItemEncoding::Json },
+            ..json(of(schema))
         })
     }
 
-    /// Whether a schema of more than the fields of an event speaks of those, or of what `data` holds.
-    fn event_form(&self, item: SchemaId) -> ItemForm {
-        let facts = self.facts(&Conj::one(item));
-        if facts.types == Types::STRING {
-            return ItemForm::Text;
+    /// Returns the content of `data` if a schema declares only event fields; `None` for a schema of `data`
+    /// itself. Constant strings mark the ends of streams and are skipped.
+    fn data_of_fields(&self, item: SchemaId) -> Option<EventData> {
+        let members = self.members_of(&self.facts_of(&SchemaConjunction::from_schema(item)));
+        if !members.iter().all(|member| EVENT_FIELDS.contains(&member.name.as_str())) {
+            return None;
         }
-        let speaks_of_fields = self.members(&facts).iter().any(|member| {
-            let schema = member.schema().map(|schema| self.facts(&Conj::one(schema)).types);
-            member.name == "data" && schema.is_none_or(|types| types.contains(Types::STRING))
+        let data = members.iter().find(|member| member.name == "data")?;
+        let places = data.places.iter().map(|place| (place, self.facts_of(place)));
+        let of_events = places.filter(|(_, facts)| {
+            facts.types != TypeSet::STRING
+                || facts.allowed_literals(self.graph).is_none_or(|all| all.is_empty())
         });
-        if speaks_of_fields { ItemForm::Event } else { ItemForm::Json }
+        let of_events: Vec<_> = of_events.collect();
+        if of_events.iter().all(|(_, facts)| facts.types.contains(TypeSet::STRING)) {
+            let mut schemas = of_events.iter().flat_map(|(_, facts)| facts.unconditional_schemas(self.graph));
+            return Some(EventData::Text(schemas.find_map(|schema| schema.content_schema)));
+        }
+        let [(place, _)] = of_events.as_slice() else { return Some(EventData::Several) };
+        Some(match place.ids.as_slice() {
+            [schema] => EventData::Json(*schema),
+            _ => EventData::Several,
+        })
+    }
+
+    /// Determines whether an item schema describes the event with its fields or the content of `data`.
+    fn event_form(&self, item: SchemaId) -> ItemEncoding {
+        let facts = self.facts_of(&SchemaConjunction::from_schema(item));
+        if facts.types == TypeSet::STRING {
+            return ItemEncoding::Text;
+        }
+        let speaks_of_fields = self.members_of(&facts).iter().any(|member| {
+            let schema = member
+                .single_schema()
+                .map(|schema| self.facts_of(&SchemaConjunction::from_schema(schema)).types);
+            member.name == "data" && schema.is_none_or(|types| types.contains(TypeSet::STRING))
+        });
+        if speaks_of_fields { ItemEncoding::Event } else { ItemEncoding::Json }
     }
 }
 
-/// Names the methods apart from those of other operations.
-pub(super) fn name(calls: &mut [Call<'_>]) {
+/// Assigns distinct names to the streaming methods.
+pub(super) fn name_stream_methods(calls: &mut [PlannedCall<'_>]) {
     let mut taken: BTreeSet<String> = calls.iter().map(|call| call.method.clone()).collect();
     for call in calls.iter_mut().filter(|call| !call.streams.is_empty()) {
-        // What a keyword takes in order to be a name is not needed any more.
+        // The trailing underscore that avoids a keyword is not needed here.
         let mut name = format!("{}_stream", call.method.trim_end_matches('_'));
         while !taken.insert(name.clone()) {
             name.push_str("ed");
@@ -262,21 +268,26 @@ pub(super) fn name(calls: &mut [Call<'_>]) {
     }
 }
 
-/// Reports operations that are named for streams and have nothing to hand on, and what is said of
-/// events that nobody asks.
-pub fn check(plan: &Plan<'_>, options: &Config, graph: &Graph, diagnostics: &mut Diagnostics) {
+/// Reports configured operations without anything to stream, and ignored `contentSchema` keywords of events.
+pub fn check_stream_options(
+    plan: &SidePlan<'_>,
+    options: &Config,
+    graph: &SchemaGraph,
+    diagnostics: &mut Diagnostics,
+) {
     let Some(config) = &options.streams else { return };
     for call in &plan.calls {
-        let answer = call.streams.answer.as_ref().map(|answer| &answer.content);
+        let answer = call.streams.response.as_ref().map(|answer| &answer.content);
         let body = call.streams.body.as_ref().map(|body| &body.content);
         for content in answer.into_iter().chain(body) {
-            let Streamed::Items(Item { unread: Some(schema), .. }) = content else { continue };
+            let StreamContent::Items(StreamItem { ignored_schema: Some(schema), .. }) = content else {
+                continue;
+            };
             let id = &call.operation.id;
-            let message =
-                format!("`contentSchema` is passed over: the `data` of these events of `{id}` is a text");
+            let message = format!("`contentSchema` is ignored: `data` is a string in these events of `{id}`");
             diagnostics.push(
-                Diagnostic::warning("ignored", message).at(graph.schema(*schema).place.clone()).help(
-                    "give `data` the schema of its JSON in each branch, by an overlay say, or read its text",
+                Diagnostic::warning("ignored", message).with_place(graph.schema(*schema).place.clone()).help(
+                    "set the JSON schema of `data` in each branch, for example by an overlay, or parse the string",
                 ),
             );
         }
@@ -286,32 +297,32 @@ pub fn check(plan: &Plan<'_>, options: &Config, graph: &Graph, diagnostics: &mut
         for id in list {
             let Some(call) = plan.calls.iter().find(|call| call.operation.id == *id) else { continue };
             let answer = option == "streams.downloads";
-            let used = if answer { call.streams.answer.is_some() } else { call.streams.body.is_some() };
+            let used = if answer { call.streams.response.is_some() } else { call.streams.body.is_some() };
             if used {
                 continue;
             }
             let what = if answer {
-                "no success of it has another body than JSON"
+                "none of its successful responses has a body other than JSON"
             } else {
-                "its body is neither bytes nor text of a media type that the contract names"
+                "its body is neither bytes nor text of a specific media type"
             };
             diagnostics.push(
                 Diagnostic::error("config", format!("`{option}` does nothing for `{id}`: {what}"))
-                    .maybe_at(options.place(option, id))
+                    .with_optional_place(options.option_place(option, id))
                     .help("remove it from the list"),
             );
         }
     }
 }
 
-impl StreamedAnswer {
-    /// The status that a handler which says nothing means.
+impl StreamedResponse {
+    /// Returns the status that a handler sends by default.
     #[must_use]
-    pub const fn usual_status(&self) -> u16 {
+    pub const fn default_status(&self) -> u16 {
         match self.status {
-            Status::Code(code) => code,
-            Status::Range(class) => class as u16 * 100,
-            Status::Default => 200,
+            StatusPattern::Code(code) => code,
+            StatusPattern::Range(class) => class as u16 * 100,
+            StatusPattern::Default => 200,
         }
     }
 }

@@ -1,19 +1,19 @@
-//! What is decided for small contracts, and how the table says it.
+//! Plans of small contracts, and the operation tables generated from them.
 
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 
-use contract_runtime::operation::ItemForm;
+use contract_runtime::operation::ItemEncoding;
 use proc_macro2::TokenStream;
 
 use super::*;
 use crate::{
-    arena::Arena, emit::Emitter, generate::Project, load::Sources, operations, schema::Schema,
-    tables::Shelves,
+    arena::Arena, emit::ModelEmitter, generate::Project, load::Sources, operations, schema::Schema,
+    tables::TableArenas,
 };
 
-/// The contract that these tests and the server's share.
+/// The contract shared with the tests of the server.
 pub(crate) const PETS: &str = r##"{
   "openapi": "3.1.0",
   "info": {"title": "Pets", "version": "1"},
@@ -99,32 +99,32 @@ pub(crate) const PETS: &str = r##"{
   }
 }"##;
 
-/// Plans a document, and hands the plan and its code's writer to `check`.
-pub(crate) fn with(document: &str, check: impl FnOnce(&Plan<'_>, &Graph, &Emitter<'_>)) {
+/// Plans a document and passes the plan and the type printer to `check`.
+pub(crate) fn with(document: &str, check: impl FnOnce(&SidePlan<'_>, &SchemaGraph, &ModelEmitter<'_>)) {
     with_options(document, |_| {}, check);
 }
 
 fn with_options(
     document: &str,
     change: impl FnOnce(&mut crate::config::OperationConfig),
-    check: impl FnOnce(&Plan<'_>, &Graph, &Emitter<'_>),
+    check: impl FnOnce(&SidePlan<'_>, &SchemaGraph, &ModelEmitter<'_>),
 ) {
     let sources = Sources::from_texts(&[("pets.json", "https://example.org/pets.json", document)]).unwrap();
     let mut project = Project::default();
-    // Of a document that has neither they would name nothing.
+    // Without both, the operation lists would name unknown operations.
     let named = |own: &str, name: &str| document.contains(own).then(|| name.to_owned());
     project.config.operations.idempotency_header = named("Idempotency-Key", "Idempotency-Key");
     project.config.operations.hidden_headers = named("DPoP", "dpop").into_iter().collect();
     change(&mut project.config.operations);
-    let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
-    let plan = project.plan(&contract, Side::Paths);
-    let shelves = Shelves::default();
-    let tables = contract.tables(&shelves);
-    let types = Emitter::new(&contract.graph, &contract.shapes, &tables, true, BTreeSet::new());
+    let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
+    let plan = project.operation_plan(&contract, OperationSide::Paths);
+    let arenas = TableArenas::default();
+    let tables = contract.build_tables(&arenas);
+    let types = ModelEmitter::new(&contract.graph, &contract.shapes, &tables, true, BTreeSet::new());
     check(&plan, &contract.graph, &types);
 }
 
-/// Asserts that code holds a piece, whatever the spacing.
+/// Asserts that code contains a piece, ignoring whitespace.
 pub(crate) fn has(code: &TokenStream, piece: &str) {
     let dense = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     assert!(dense(&code.to_string()).contains(&dense(piece)), "{piece}\nis not in\n{code}");
@@ -133,22 +133,22 @@ pub(crate) fn has(code: &TokenStream, piece: &str) {
 #[test]
 fn the_table_says_what_the_contract_says() {
     with(PETS, |plan, graph, types| {
-        let code = operations::operations(plan, graph, types);
+        let code = operations::operations_module(plan, graph, types);
         syn::parse2::<syn::File>(code.clone()).unwrap();
         for piece in [
             r#"id: "pet_read", method: "GET", path: "/pets/{id}", tags: &["pets"], summary: "Reads a pet.", anonymous: false"#,
-            r#"scopes: &[&["pets.read"], &["pets.admin", "pets.write"]], idempotent: false, repeat: Repeat::Safe"#,
-            r#"scopes: &[&["pets.write"]], idempotent: true, repeat: Repeat::Keyed, deprecated: true"#,
-            r#"Parameter { name: "body", style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Integer(None)),"#,
-            r#"shape: Shape::Object(&[("age", Shape::Scalar(Scalar::Integer(None))), ("name", Shape::Scalar(Scalar::Text))])"#,
+            r#"scopes: &[&["pets.read"], &["pets.admin", "pets.write"]], idempotent: false, repeat: RepeatSafety::Safe"#,
+            r#"scopes: &[&["pets.write"]], idempotent: true, repeat: RepeatSafety::Keyed, deprecated: true"#,
+            r#"Parameter { name: "body", style: ParameterStyle::PipeDelimited, explode: false, shape: ValueShape::Array(ScalarType::Integer(None)),"#,
+            r#"shape: ValueShape::Object(&[("age", ValueShape::Scalar(ScalarType::Integer(None))), ("name", ValueShape::Scalar(ScalarType::Text))])"#,
             r##"schema: "https://example.org/pets.json#/paths/~1pets/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::PETS_SCHEMAS_PET))"##,
-            "Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }",
-            r#"Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json,"#,
-            // By template, the more literal first: /matrix/{m}, /note, /pets, /pets/{id}, /upload.
-            "Operations::new(OPERATIONS, &[5, 3, 2, 1, 0, 4])",
+            "ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] }",
+            r#"ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json,"#,
+            // More literal templates first: /matrix/{m}, /note, /pets, /pets/{id}, /upload.
+            "OperationTable::new(OPERATIONS, &[5, 3, 2, 1, 0, 4])",
             r#"PetRead = "pet_read","#,
             r#"PetsRead = "pets.read""#,
-            "use ::contract_runtime::operation::{Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses};",
+            "use ::contract_runtime::operation::{BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety, ResponseKind, ResponseSpec, StatusRange};",
         ] {
             has(&code, piece);
         }
@@ -156,18 +156,18 @@ fn the_table_says_what_the_contract_says() {
     });
 }
 
-/// What the owner says of repetitions takes no header away.
+/// Configured retry safety does not make the idempotency header optional.
 #[test]
 fn whether_a_key_is_required_is_not_what_a_repetition_does() {
     let idempotent =
         |options: &mut crate::config::OperationConfig| options.idempotent = vec!["petWrite".to_owned()];
     with_options(PETS, idempotent, |plan, graph, types| {
-        let code = operations::operations(plan, graph, types);
-        has(&code, "idempotent: true, repeat: Repeat::Idempotent, deprecated: true");
+        let code = operations::operations_module(plan, graph, types);
+        has(&code, "idempotent: true, repeat: RepeatSafety::Idempotent, deprecated: true");
     });
 }
 
-/// Every name of JSON that is read alike is read alike, whatever stands before it.
+/// All media types with the suffix `+json` are JSON.
 #[test]
 fn a_second_name_of_json_is_json() {
     let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
@@ -177,13 +177,13 @@ fn a_second_name_of_json_is_json() {
             "application/vnd.x+json": {"schema": {"$ref": "#/components/schemas/X"}}}}}}}},
         "components": {"schemas": {"X": {"type": "object", "properties": {"a": {"type": "string"}}}}}}"##;
     with(document, |plan, graph, types| {
-        let code = operations::operations(plan, graph, types);
-        has(&code, r#"media_type: "application/vnd.x+json", format: Format::Json"#);
-        has(&code, r#"media_type: "text/csv", format: Format::Text"#);
+        let code = operations::operations_module(plan, graph, types);
+        has(&code, r#"media_type: "application/vnd.x+json", format: BodyFormat::Json"#);
+        has(&code, r#"media_type: "text/csv", format: BodyFormat::Text"#);
     });
 }
 
-/// RFC 9110, 8.3: a range is no `Content-Type`.
+/// RFC 9110, 8.3: a range is not a valid `Content-Type`.
 #[test]
 fn a_client_sends_a_media_type_and_no_range() {
     let check = |names: &[&str], sent: &str, called: &str| {
@@ -201,7 +201,7 @@ fn a_client_sends_a_media_type_and_no_range() {
             let [variant] = body.variants.as_slice() else { panic!("{names:?}: {:?}", body.variants) };
             assert_eq!(body.contents[variant.sent].media.name, sent, "{names:?}");
             let (config, mut problems) = (crate::config::ClientConfig::default(), Diagnostics::new());
-            has(&crate::client::client(plan, graph, types, &config, &mut problems), called);
+            has(&crate::client::client_module(plan, graph, types, &config, &mut problems), called);
         });
     };
     let json = "application/json";
@@ -213,7 +213,7 @@ fn a_client_sends_a_media_type_and_no_range() {
     check(&["*/*"], json, r#".json("application/json""#);
 }
 
-/// What the schema of a parameter says stands with it, as it does with a field.
+/// A parameter inherits the description of its schema, like a field.
 #[test]
 fn parameters_are_described_by_their_schemas() {
     let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
@@ -224,7 +224,7 @@ fn parameters_are_described_by_their_schemas() {
             {"name": "d", "in": "query", "schema": {"type": "integer", "title": "A title", "default": 20}}]}}},
         "components": {"schemas": {"S": {"type": "string", "description": "Base.", "default": "x"}}}}"##;
     with(document, |plan, graph, types| {
-        let code = crate::calls::calls(plan, graph, types);
+        let code = crate::calls::calls_module(plan, graph, types);
         for docs in [
             r#"" Own."] # [doc = ""] # [doc = " Query parameter `a`."] # [doc = ""] # [doc = " Default: `\"x\"`."] pub a"#,
             r#"" Beside."] # [doc = ""] # [doc = " Query parameter `b`."] # [doc = ""] # [doc = " Default: `\"y\"`."] pub b"#,
@@ -250,7 +250,7 @@ fn a_parameter_of_several_operations_is_written_once() {
             "paths": {{"/": {{"get": {a}, "put": {b}}}}}}}"#
     );
     with(&document, |plan, graph, types| {
-        let code = operations::operations(plan, graph, types);
+        let code = operations::operations_module(plan, graph, types);
         has(&code, r#"const X_KEY_PARAMETER: Parameter = Parameter { name: "X-Key""#);
         assert_eq!(code.to_string().matches("X_KEY_PARAMETER").count(), 3);
     });
@@ -289,16 +289,16 @@ fn every_style_and_body_is_in_the_table() {
       }}}
     }"##;
     with(document, |plan, graph, types| {
-        let code = operations::operations(plan, graph, types);
+        let code = operations::operations_module(plan, graph, types);
         for piece in [
-            r#"style: Style::Matrix, shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))),"#,
-            r#"allow_reserved: true, shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Integer(None))])"#,
-            r#"style: Style::DeepObject, shape: Shape::Map(&[("x", Shape::Object(&[("y", Shape::Scalar(Scalar::Boolean))]))], Scalar::Number)"#,
-            r#"Parameter { name: "e", allow_empty: true, shape: Shape::Scalar(Scalar::Boolean),"#,
-            r#"Parameter { name: "c", shape: Shape::Json, validator: Some("#,
-            r#"format: Format::Form(&[Parameter { name: "o", shape: Shape::Json, ..Parameter::QUERY }"#,
-            r#"Parameter { name: "l", explode: false, shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }"#,
-            r#"media_type: "image/*", format: Format::Bytes"#,
+            r#"style: ParameterStyle::Matrix, shape: ValueShape::Scalar(ScalarType::Of(TypeSet::INTEGER.union(TypeSet::STRING))),"#,
+            r#"allow_reserved: true, shape: ValueShape::OneOf(&[ValueShape::Scalar(ScalarType::Text), ValueShape::Array(ScalarType::Integer(None))])"#,
+            r#"style: ParameterStyle::DeepObject, shape: ValueShape::Map(&[("x", ValueShape::Object(&[("y", ValueShape::Scalar(ScalarType::Boolean))]))], ScalarType::Number)"#,
+            r#"Parameter { name: "e", allow_empty: true, shape: ValueShape::Scalar(ScalarType::Boolean),"#,
+            r#"Parameter { name: "c", shape: ValueShape::Json, validator: Some("#,
+            r#"format: BodyFormat::Form(&[Parameter { name: "o", shape: ValueShape::Json, ..Parameter::QUERY }"#,
+            r#"Parameter { name: "l", explode: false, shape: ValueShape::Array(ScalarType::Text), ..Parameter::QUERY }"#,
+            r#"media_type: "image/*", format: BodyFormat::Bytes"#,
             r#"servers: &["https://b.example/up"]"#,
         ] {
             has(&code, piece);
@@ -307,24 +307,24 @@ fn every_style_and_body_is_in_the_table() {
             has(
                 &code,
                 &format!(
-                    r#"Part {{ name: "{name}", form: PartForm::{form}, parts: Parts::{parts}, media_type: "{media_type}" }}"#
+                    r#"PartSpec {{ name: "{name}", encoding: PartEncoding::{form}, count: PartCount::{parts}, media_type: "{media_type}" }}"#
                 ),
             );
         };
-        part("file", "Binary", "One", "image/png");
-        part("any", "Binary", "One", "");
-        part("images", "Binary", "Each", "");
-        part("either", "Binary", "OneOrEach", "");
-        part("meta", "Json", "One", "application/json");
-        part("ids", "Text(Scalar::Integer(None))", "Each", "");
-        let bodies = operations::bodies(plan, graph, types).unwrap();
+        part("file", "Binary", "Single", "image/png");
+        part("any", "Binary", "Single", "");
+        part("images", "Binary", "PerElement", "");
+        part("either", "Binary", "SingleOrPerElement", "");
+        part("meta", "Json", "Single", "application/json");
+        part("ids", "Text(ScalarType::Integer(None))", "PerElement", "");
+        let bodies = operations::request_bodies_module(plan, graph, types).unwrap();
         syn::parse2::<syn::File>(bodies.clone()).unwrap();
         for piece in [
             "pub enum ABody",
-            "Image(::contract_runtime::operation::Typed)",
-            "pub file: File",
-            "pub images: Vec<File>",
-            "pub fn new(file: File) -> Self",
+            "Image(::contract_runtime::operation::TypedBytes)",
+            "pub file: FilePart",
+            "pub images: Vec<FilePart>",
+            "pub fn new(file: FilePart) -> Self",
         ] {
             has(&bodies, piece);
         }
@@ -344,7 +344,7 @@ fn names_never_clash() {
     });
 }
 
-/// A document with one operation of these answers, and parameters.
+/// Returns a document with one operation that has these responses and parameters.
 fn one(parameters: &str, responses: &str) -> String {
     format!(
         r#"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "paths": {{"/a": {{"get": {{
@@ -352,8 +352,7 @@ fn one(parameters: &str, responses: &str) -> String {
     )
 }
 
-/// A query object without `type` is a struct, so its text is that of an object: the reading of
-/// types and of text is one.
+/// A query object without `type` is a struct, so its string form must be that of an object.
 #[test]
 fn what_is_a_struct_is_read_and_written_as_an_object() {
     let member = r#""properties": {"from": {"type": "integer"}}"#;
@@ -364,28 +363,28 @@ fn what_is_a_struct_is_read_and_written_as_an_object() {
     ] {
         let parameter = format!(r#"{{"name": "range", "in": "query", "schema": {schema}}}"#);
         with(&one(&parameter, r#""204": {"description": ""}"#), |plan, _, _| {
-            let Parameter { ty, row, .. } = &plan.calls[0].parameters[0];
+            let PlannedParameter { ty, row, .. } = &plan.calls[0].parameters[0];
             assert!(matches!(ty, TypeRef::Named(_)), "{schema}");
-            let field = ("from".to_owned(), Shape::Scalar(Scalar::Integer(None)));
-            assert_eq!(row.shape, Shape::Object(vec![field], None), "{schema}");
+            let field = ("from".to_owned(), TextShape::Scalar(TextScalar::Integer(None)));
+            assert_eq!(row.shape, TextShape::Object(vec![field], None), "{schema}");
         });
     }
 }
 
-/// JSON Schema, 10.3.2.3: `additionalProperties` is `true` where it is absent. Beside declared members others
-/// stay with whom they belong to.
+/// JSON Schema, 10.3.2.3: an absent `additionalProperties` equals `true`. Beside declared properties,
+/// undeclared parameters remain separate.
 #[test]
 fn an_object_without_declared_members_holds_any() {
-    let any = || Shape::Object(Vec::new(), Some(Scalar::Any));
+    let any = || TextShape::Object(Vec::new(), Some(TextScalar::Any));
     for (schema, shape) in [
         (r#"{"type": "object"}"#, any()),
         (r#"{"type": "object", "additionalProperties": true}"#, any()),
         (r#"{"allOf": [{"type": "object"}, {"minProperties": 1}]}"#, any()),
         (r#"{"type": "object", "patternProperties": {"^x": {}}, "additionalProperties": false}"#, any()),
-        (r#"{"type": "object", "additionalProperties": false}"#, Shape::Object(Vec::new(), None)),
+        (r#"{"type": "object", "additionalProperties": false}"#, TextShape::Object(Vec::new(), None)),
         (
             r#"{"type": "object", "properties": {"a": {"type": "string"}}}"#,
-            Shape::Object(vec![("a".to_owned(), Shape::Scalar(Scalar::Text))], None),
+            TextShape::Object(vec![("a".to_owned(), TextShape::Scalar(TextScalar::Text))], None),
         ),
     ] {
         let parameter = format!(r#"{{"name": "range", "in": "query", "schema": {schema}}}"#);
@@ -395,18 +394,19 @@ fn an_object_without_declared_members_holds_any() {
     }
 }
 
-/// Which answers are successes is decided once: beside `200` a redirect is none, by itself it is.
+/// Successes are determined in one place: a redirect is a success only without a `200`.
 #[test]
 fn successes_and_refusals_are_told_apart_once() {
     let check = |responses: &[&str], successes: &[&str], refusals: &[&str]| {
         let all: Vec<String> =
             responses.iter().map(|key| format!(r#""{key}": {{"description": ""}}"#)).collect();
         with(&one("", &all.join(",")), |plan, _, _| {
-            let keys =
-                |answers: &Answers| answers.cases.iter().map(|case| case.status.key()).collect::<Vec<_>>();
+            let keys = |answers: &ResponseSet| {
+                answers.cases.iter().map(|case| case.status.key()).collect::<Vec<_>>()
+            };
             let call = &plan.calls[0];
             assert_eq!(
-                (keys(&call.answers), keys(&call.refusals)),
+                (keys(&call.responses), keys(&call.errors)),
                 (
                     successes.iter().map(|&s| s.to_owned()).collect(),
                     refusals.iter().map(|&s| s.to_owned()).collect()
@@ -424,7 +424,7 @@ fn successes_and_refusals_are_told_apart_once() {
     check(&["100", "2XX", "5XX"], &["2XX"], &["5XX"]);
 }
 
-/// An enum of refusals is called after what it holds, whoever has it first.
+/// An enum of errors is named after its contents, regardless of the first operation that has it.
 #[test]
 fn refusals_are_named_after_what_they_hold() {
     let json = |name: &str| {
@@ -448,16 +448,16 @@ fn refusals_are_named_after_what_they_hold() {
         operation("b", "Fault", "Wait"),
     );
     with(&document, |plan, _, _| {
-        let [choice] = plan.choices.as_slice() else { panic!("{:?}", plan.choices) };
+        let [choice] = plan.response_enums.as_slice() else { panic!("{:?}", plan.response_enums) };
         let variants: Vec<&str> = choice.variants.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!((choice.name.as_str(), variants), ("FaultOrWait", vec!["Fault", "Wait"]));
         assert_eq!(choice.users, [0, 1]);
-        let own: Vec<&str> = plan.calls[0].refusals.cases.iter().map(|case| case.variant.as_str()).collect();
+        let own: Vec<&str> = plan.calls[0].errors.cases.iter().map(|case| case.variant.as_str()).collect();
         assert_eq!(own, ["Wait", "Fault", "Wait"]);
     });
 }
 
-/// Two `From` of one type do not compile, whatever schemas it stands for.
+/// Two `From` implementations for the same Rust type would not compile.
 #[test]
 fn types_of_bodies_are_told_apart_as_rust_does() {
     let mut schemas = Arena::default();
@@ -465,12 +465,21 @@ fn types_of_bodies_are_told_apart_as_rust_does() {
     let (one, other, value) = (replaced(), replaced(), BodyType::Value);
     let list = |inner: &TypeRef| value(TypeRef::Vec(Box::new(inner.clone())));
     assert_ne!(one, other);
-    assert!(value(one.clone()).is_as_rust(&value(other.clone())) && list(&one).is_as_rust(&list(&other)));
-    assert!(value(TypeRef::String).is_as_rust(&BodyType::Text) && BodyType::Text.is_as_rust(&BodyType::Text));
-    assert!(!list(&one).is_as_rust(&value(one)) && !value(TypeRef::Secret).is_as_rust(&BodyType::Text));
+    assert!(
+        value(one.clone()).is_same_rust_type(&value(other.clone()))
+            && list(&one).is_same_rust_type(&list(&other))
+    );
+    assert!(
+        value(TypeRef::String).is_same_rust_type(&BodyType::Text)
+            && BodyType::Text.is_same_rust_type(&BodyType::Text)
+    );
+    assert!(
+        !list(&one).is_same_rust_type(&value(one))
+            && !value(TypeRef::Secret).is_same_rust_type(&BodyType::Text)
+    );
 }
 
-/// A client has two methods of an operation whose answer is handed on as it comes.
+/// A client has an additional method for an operation with a streamed response.
 #[test]
 fn methods_of_streams_are_named_apart() {
     let events = r#"{"200": {"description": "", "content": {"text/event-stream": {}}}}"#;
@@ -487,8 +496,8 @@ fn methods_of_streams_are_named_apart() {
     let sources = Sources::from_texts(&[("a.json", "", &document)]).unwrap();
     let mut project = Project::default();
     project.config.streams = Some(StreamConfig::default());
-    let contract = project.understand(sources).unwrap();
-    let plan = project.plan(&contract, Side::Paths);
+    let contract = project.analyze_sources(sources).unwrap();
+    let plan = project.operation_plan(&contract, OperationSide::Paths);
     let methods = plan.calls.iter().map(|call| (call.method.as_str(), call.streams.method.as_str()));
     let expected = [
         ("match_", "match_streameded"),
@@ -499,7 +508,8 @@ fn methods_of_streams_are_named_apart() {
     assert_eq!(methods.collect::<Vec<_>>(), expected);
 }
 
-/// Vendors describe an event by its fields, with an end of the stream beside it: what `data` holds is the item.
+/// Vendors describe the fields of an event, beside a marker for the end of the stream: the item is the
+/// content of `data`.
 #[test]
 fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
     let chunk = r##"{"$ref": "#/components/schemas/Chunk"}"##;
@@ -507,7 +517,7 @@ fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
         format!(r#"{{"type": "object", "required": ["data"], "properties": {{"data": {schema}}}}}"#)
     };
     let text = r#"{"type": "string"}"#;
-    let check = |key: &str, schema: &str, form: ItemForm, ty: &str| {
+    let check = |key: &str, schema: &str, form: ItemEncoding, ty: &str| {
         let document = format!(
             r#"{{"openapi": "3.2.0", "info": {{"title": "", "version": "1"}},
                 "paths": {{"/a": {{"get": {{"operationId": "a", "responses": {{"200": {{"description": "", "content": {{
@@ -517,18 +527,18 @@ fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
         let sources = Sources::from_texts(&[("a.json", "", &document)]).unwrap();
         let mut project = Project::default();
         project.config.streams = Some(StreamConfig::default());
-        let contract = project.understand(sources).unwrap();
-        let plan = project.plan(&contract, Side::Paths);
-        let answer = plan.calls[0].streams.answer.as_ref().unwrap();
-        let Streamed::Items(item) = &answer.content else { panic!("{schema}") };
+        let contract = project.analyze_sources(sources).unwrap();
+        let plan = project.operation_plan(&contract, OperationSide::Paths);
+        let answer = plan.calls[0].streams.response.as_ref().unwrap();
+        let StreamContent::Items(item) = &answer.content else { panic!("{schema}") };
         let shown = match &item.ty {
             TypeRef::Named(id) => contract.shapes.get(*id).name.clone(),
             TypeRef::Json => "Json".to_owned(),
             other => format!("{other:?}"),
         };
         assert_eq!((item.form, shown.as_str()), (form, ty), "{schema}");
-        // What is said of the JSON in a text, and not asked by anybody.
-        assert_eq!(item.unread.is_some(), schema.contains("contentSchema"), "{schema}");
+        // A schema for JSON inside a string, which is ignored.
+        assert_eq!(item.ignored_schema.is_some(), schema.contains("contentSchema"), "{schema}");
     };
     let ended =
         format!(r#"{{"oneOf": [{}, {}]}}"#, data(chunk), data(r#"{"type": "string", "enum": ["[DONE]"]}"#));
@@ -539,19 +549,19 @@ fn the_data_of_an_event_whose_fields_are_described_is_the_item() {
     let of_chunk = format!(r#"{{"type": "string", "contentSchema": {chunk}}}"#);
     let described = format!(r#"{{"oneOf": [{}, {}]}}"#, data(&of_chunk), data(text));
     for key in ["schema", "itemSchema"] {
-        check(key, &data(chunk), ItemForm::Json, "Chunk");
-        check(key, &ended, ItemForm::Json, "Chunk");
-        check(key, &named, ItemForm::Json, "Chunk");
-        let event = if key == "schema" { "AAnswer200" } else { "AAnswer200Item" };
-        check(key, &several, ItemForm::EventJson, event);
-        check(key, &described, ItemForm::Event, event);
-        check(key, chunk, ItemForm::Json, "Chunk");
+        check(key, &data(chunk), ItemEncoding::Json, "Chunk");
+        check(key, &ended, ItemEncoding::Json, "Chunk");
+        check(key, &named, ItemEncoding::Json, "Chunk");
+        let event = if key == "schema" { "AResponse200" } else { "AResponse200Item" };
+        check(key, &several, ItemEncoding::EventJson, event);
+        check(key, &described, ItemEncoding::Event, event);
+        check(key, chunk, ItemEncoding::Json, "Chunk");
     }
     let fields = format!(r#"{{"type": "object", "properties": {{"event": {text}, "data": {text}}}}}"#);
-    check("schema", &fields, ItemForm::Event, "AAnswer200");
+    check("schema", &fields, ItemEncoding::Event, "AResponse200");
 }
 
-/// RFC 9110, 5.1: what is no token is no name of a header, so that no client could send it.
+/// RFC 9110, 5.1: a header name must be a token, or no client can send it.
 #[test]
 fn a_header_that_has_no_name_makes_a_call_that_nobody_can_send() {
     let unsendable = |name: &str, required: bool| {
@@ -562,20 +572,22 @@ fn a_header_that_has_no_name_makes_a_call_that_nobody_can_send() {
             ]}}}}}}}}"#
         );
         let mut reason = None;
-        with(&document, |plan, _, _| reason = plan.calls[0].unsendable.clone());
+        with(&document, |plan, _, _| reason = plan.calls[0].unsendable_reason.clone());
         reason
     };
-    assert_eq!(unsendable("X Bad Name", true).as_deref(), Some("`X Bad Name` is no name of a header"));
+    assert_eq!(unsendable("X Bad Name", true).as_deref(), Some("`X Bad Name` is not a valid header name"));
     assert_eq!(unsendable("X Bad Name", false), None);
     assert_eq!(unsendable("X-Good", true), None);
 }
 
-/// Types that hold each other are looked into as deep as that stays small, each member as deep as the others.
+/// Mutually nested types are expanded while the result stays small, all properties to the same depth.
 #[test]
 fn members_of_members_are_looked_into_while_they_are_few() {
-    fn depth(shape: &Shape) -> usize {
+    fn depth(shape: &TextShape) -> usize {
         match shape {
-            Shape::Object(fields, _) => 1 + fields.iter().map(|(_, shape)| depth(shape)).max().unwrap_or(0),
+            TextShape::Object(fields, _) => {
+                1 + fields.iter().map(|(_, shape)| depth(shape)).max().unwrap_or(0)
+            }
             _ => 0,
         }
     }
@@ -597,24 +609,24 @@ fn members_of_members_are_looked_into_while_they_are_few() {
               {{"name": "q", "in": "query", "style": "deepObject", "schema": {{"$ref": "#/components/schemas/T0"}}}}
             ]}}}}}}, "components": {{"schemas": {{{schemas}}}}}}}"##,
         );
-        let mut shape = Shape::Json;
+        let mut shape = TextShape::Json;
         with(&document, |plan, _, _| shape = plan.calls[0].parameters[0].row.shape.clone());
         shape
     };
     let shape = |types, others| shape_of(&schemas(types, others));
     assert_eq!(depth(&shape(12, 11)), 3);
     assert_eq!(depth(&shape(3, 1)), 32);
-    let Shape::Object(fields, _) = shape(12, 11) else { panic!("no object") };
+    let TextShape::Object(fields, _) = shape(12, 11) else { panic!("no object") };
     let depths: BTreeSet<usize> = fields[..11].iter().map(|(_, shape)| depth(shape)).collect();
     assert_eq!(depths, BTreeSet::from([2]));
-    // Its own members are an object's own matter.
+    // The direct properties of an object are not limited.
     let flat: Vec<String> = (0..2_100).map(|at| format!(r#""m{at}": {{"type": "integer"}}"#)).collect();
     let wide = shape_of(&format!(r#""T0": {{"type": "object", "properties": {{{}}}}}"#, flat.join(",")));
     assert_eq!(depth(&wide), 1);
 }
 
-/// What something around a handler reads tells no operations apart: not for the rows, not for who looks for
-/// operations of the same requests, and not in the order of paths.
+/// Hidden headers do not distinguish operations: not in the rows, not in the search for ambiguous paths, and
+/// not in the matching order.
 #[test]
 fn hidden_headers_tell_no_operations_apart() {
     let operation = |key: &str, kind: &str| {
@@ -633,8 +645,8 @@ fn hidden_headers_tell_no_operations_apart() {
         let sources = Sources::from_texts(&[("t.json", "https://example.org/t.json", &document)]).unwrap();
         let mut project = Project::default();
         project.config.operations.hidden_headers = hidden.iter().map(|name| (*name).to_owned()).collect();
-        let contract = project.understand(sources).unwrap_or_else(|problems| panic!("{problems}"));
-        let plan = project.plan(&contract, Side::Paths);
+        let contract = project.analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = project.operation_plan(&contract, OperationSide::Paths);
         let rows = plan.calls.iter().flat_map(|call| &call.parameters);
         let marks = rows.filter(|parameter| parameter.row.mark.is_some()).count();
         (marks, plan.order, contract.diagnostics.iter().filter(|each| each.code == "ambiguous-path").count())

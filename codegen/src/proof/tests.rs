@@ -1,4 +1,4 @@
-//! Types against their schemas, also types that were made wrong on purpose.
+//! Proofs of types against their schemas, including deliberately broken types.
 
 use serde_json::json;
 
@@ -6,23 +6,24 @@ use super::*;
 use crate::{
     generate::Project,
     load::Sources,
-    shape::{Body, IntKind, TypeRef},
-    tables::Shelves,
+    shape::{IntKind, TypeBody, TypeRef},
+    tables::TableArenas,
 };
 
-fn contract(definitions: &serde_json::Value) -> Reading {
+fn contract(definitions: &serde_json::Value) -> AnalyzedContract {
     let text = json!({ "$id": "https://example.org/a", "type": "object", "$defs": definitions }).to_string();
     let sources = Sources::from_texts(&[("a.schema.json", "", &text)]).unwrap();
-    Project::default().understand(sources).unwrap_or_else(|problems| panic!("{problems}"))
+    Project::default().analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn proof(contract: &Reading, name: &str) -> Proof {
-    let found = prove(contract, |_| {}).into_iter().find(|(id, _)| contract.shapes.get(*id).name == name);
+fn proof(contract: &AnalyzedContract, name: &str) -> TypeProof {
+    let found =
+        prove_types(contract, |_| {}).into_iter().find(|(id, _)| contract.shapes.get(*id).name == name);
     found.unwrap_or_else(|| panic!("no type {name}")).1
 }
 
-/// The type with this name, made wrong.
-fn spoil(contract: &mut Reading, name: &str, spoil: impl FnOnce(&mut Body)) {
+/// Returns a contract in which the type `name` is changed.
+fn spoil(contract: &mut AnalyzedContract, name: &str, spoil: impl FnOnce(&mut TypeBody)) {
     let def = contract.shapes.types.iter_mut().find(|def| def.name == name).unwrap();
     spoil(&mut def.body);
 }
@@ -36,7 +37,7 @@ fn what_a_type_accepts_is_a_schema() {
     let id = contract.shapes.ids().find(|&id| contract.shapes.get(id).name == "Lot").unwrap();
     let key = format!("t{}", id.index());
     assert_eq!(
-        accepted(&contract.shapes, id, false)["$defs"][key],
+        accepted_schema(&contract.shapes, id, false)["$defs"][key],
         json!({
             "type": "object",
             "required": ["amount"],
@@ -77,7 +78,7 @@ fn proofs() {
         ("Tree", "tested"),
         ("Rounded", "tested"),
     ] {
-        assert_eq!(proof(&contract, name).word(), expect, "{name}");
+        assert_eq!(proof(&contract, name).as_str(), expect, "{name}");
     }
 }
 
@@ -88,29 +89,29 @@ fn a_narrow_type_is_a_gap_with_an_instance() {
     } });
     let mut wrong = contract(&definitions);
     spoil(&mut wrong, "Lot", |body| {
-        let Body::Struct(body) = body else { panic!("no struct") };
+        let TypeBody::Struct(body) = body else { panic!("no struct") };
         body.fields
             .iter_mut()
             .filter(|field| field.wire == "note")
             .for_each(|field| field.ty = TypeRef::String);
     });
-    let Proof::Gap(Some(instance)) = proof(&wrong, "Lot") else { panic!("no gap") };
+    let TypeProof::Gap(Some(instance)) = proof(&wrong, "Lot") else { panic!("no gap") };
     assert_eq!(instance.pointer("/note"), Some(&Json::Null));
     let mut wrong = contract(&definitions);
-    spoil(&mut wrong, "Lot", |body| *body = Body::Newtype(TypeRef::Int(IntKind::U64)));
-    assert!(matches!(proof(&wrong, "Lot"), Proof::Gap(_)));
+    spoil(&mut wrong, "Lot", |body| *body = TypeBody::Newtype(TypeRef::Int(IntKind::U64)));
+    assert!(matches!(proof(&wrong, "Lot"), TypeProof::Gap(_)));
 }
 
-/// A union that stands in its own place can never be read.
+/// A union that is its own variant can never be read.
 #[test]
 fn a_type_inside_itself_is_a_gap() {
     let mut wrong = contract(&json!({ "value": { "anyOf": [{ "type": "string" }, { "type": "boolean" }] } }));
     let id = wrong.shapes.ids().find(|&id| wrong.shapes.get(id).name == "Value").unwrap();
     spoil(&mut wrong, "Value", |body| {
-        let Body::ByKind(variants) = body else { panic!("no enum by type") };
+        let TypeBody::ByKind(variants) = body else { panic!("no enum by type") };
         variants[0].ty = TypeRef::Boxed(Box::new(TypeRef::Named(id)));
     });
-    assert!(matches!(proof(&wrong, "Value"), Proof::Gap(Some(_))));
+    assert!(matches!(proof(&wrong, "Value"), TypeProof::Gap(Some(_))));
 }
 
 #[test]
@@ -126,14 +127,17 @@ fn samples_are_valid_and_always_the_same() {
     } });
     let (first, second) = (contract(&definitions), contract(&definitions));
     let def = first.shapes.types.iter().find(|def| def.name == "Op").unwrap();
-    let shelves = [Shelves::default(), Shelves::default()];
-    let values = samples(&first, &first.tables(&shelves[0]), def, Effort::Thorough);
+    let arenas = [TableArenas::default(), TableArenas::default()];
+    let values = valid_samples(&first, &first.build_tables(&arenas[0]), def, SampleEffort::Thorough);
     assert!(values.len() > 3, "{values:?}");
     let again = second.shapes.types.iter().find(|def| def.name == "Op").unwrap();
-    assert_eq!(values, samples(&second, &second.tables(&shelves[1]), again, Effort::Thorough));
+    assert_eq!(
+        values,
+        valid_samples(&second, &second.build_tables(&arenas[1]), again, SampleEffort::Thorough)
+    );
 }
 
-/// What was found for the members of one type stands for those of all others.
+/// Cached samples of one type's properties are reused for all types.
 #[test]
 fn what_is_known_makes_no_other_values() {
     let contract = contract(&json!({
@@ -143,11 +147,16 @@ fn what_is_known_makes_no_other_values() {
         } },
         "two": { "oneOf": [{ "$ref": "#/$defs/one" }, { "type": "array", "items": { "$ref": "#/$defs/code" } }] },
     }));
-    let shelves = Shelves::default();
-    let tables = contract.tables(&shelves);
-    let shared = Known::default();
+    let arenas = TableArenas::default();
+    let tables = contract.build_tables(&arenas);
+    let shared = SampleCache::default();
     for def in contract.shapes.types.iter().chain(&contract.shapes.types) {
-        let alone = sampled(&contract, &tables, def, Effort::Thorough, &Known::default());
-        assert_eq!(sampled(&contract, &tables, def, Effort::Thorough, &shared), alone, "{}", def.name);
+        let alone = cached_samples(&contract, &tables, def, SampleEffort::Thorough, &SampleCache::default());
+        assert_eq!(
+            cached_samples(&contract, &tables, def, SampleEffort::Thorough, &shared),
+            alone,
+            "{}",
+            def.name
+        );
     }
 }

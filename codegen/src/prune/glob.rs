@@ -1,18 +1,18 @@
-//! Wildcards of selections: `*` and, in paths, `**`.
+//! Wildcards in selections: `*` and, in paths, `**`.
 
-/// Whether a tag or an id fits: `*` stands for any characters.
-pub(super) fn fits(pattern: &str, text: &str) -> bool {
-    matches(pattern.as_bytes(), text.as_bytes(), false)
+/// Returns true if a tag or an id matches; `*` matches any characters.
+pub(super) fn matches_name(pattern: &str, text: &str) -> bool {
+    match_bytes(pattern.as_bytes(), text.as_bytes(), false)
 }
 
-/// Whether a path fits: `*` stands for characters of one segment, `**` for any number of
-/// segments, none included. Everything else, braces too, stands for itself.
-pub(super) fn fits_path(pattern: &str, path: &str) -> bool {
-    matches(pattern.as_bytes(), path.as_bytes(), true)
+/// Returns true if a path matches. `*` matches characters of one segment, `**` any number of segments,
+/// including none. All other characters, including braces, match literally.
+pub(super) fn matches_path(pattern: &str, path: &str) -> bool {
+    match_bytes(pattern.as_bytes(), path.as_bytes(), true)
 }
 
-fn matches(pattern: &[u8], text: &[u8], segments: bool) -> bool {
-    // `/**` before the end or before the next segment.
+fn match_bytes(pattern: &[u8], text: &[u8], segments: bool) -> bool {
+    // `/**` at the end or before the next segment.
     if segments
         && let Some(rest) = pattern.strip_prefix(b"/**")
         && matches!(rest.first(), None | Some(b'/'))
@@ -20,7 +20,7 @@ fn matches(pattern: &[u8], text: &[u8], segments: bool) -> bool {
         let ends = (0..=text.len()).filter(|at| matches!(text.get(*at), None | Some(b'/')));
         let begins = matches!(text.first(), None | Some(b'/'));
         return begins
-            && ends.into_iter().any(|at| matches(rest, text.get(at..).unwrap_or_default(), segments));
+            && ends.into_iter().any(|at| match_bytes(rest, text.get(at..).unwrap_or_default(), segments));
     }
     match pattern.split_first() {
         None => text.is_empty(),
@@ -30,10 +30,10 @@ fn matches(pattern: &[u8], text: &[u8], segments: bool) -> bool {
                 Some(slash) => slash,
                 None => text.len(),
             };
-            (0..=most).any(|at| matches(rest, text.get(at..).unwrap_or_default(), segments))
+            (0..=most).any(|at| match_bytes(rest, text.get(at..).unwrap_or_default(), segments))
         }
         Some((byte, rest)) => {
-            text.split_first().is_some_and(|(next, text)| next == byte && matches(rest, text, segments))
+            text.split_first().is_some_and(|(next, text)| next == byte && match_bytes(rest, text, segments))
         }
     }
 }
@@ -53,7 +53,7 @@ mod tests {
             ("a*c", "ab", false),
             ("", "", true),
         ] {
-            assert_eq!(fits(pattern, text), expect, "{pattern} {text}");
+            assert_eq!(matches_name(pattern, text), expect, "{pattern} {text}");
         }
     }
 
@@ -73,7 +73,7 @@ mod tests {
             ("/a/**/b/**", "/a/x/c", false),
             ("/v*/me", "/v2/me", true),
         ] {
-            assert_eq!(fits_path(pattern, path), expect, "{pattern} {path}");
+            assert_eq!(matches_path(pattern, path), expect, "{pattern} {path}");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Parts of a small contract.
+//! Selections from a small contract.
 
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::{config::Config, generate::Project, reading::Reading};
+use crate::{analyzed_contract::AnalyzedContract, config::Config, generate::Project};
 
 const API: &str = r#"
 openapi: 3.1.0
@@ -46,14 +46,14 @@ const OWN: &str = r#"{"$defs": {"orgId": {"type": "string", "minLength": 1}, "ot
 const ALONE: &str = r##"{"title": "Alone", "type": "object", "properties": {"part": {"$ref": "#/$defs/part"}},
     "$defs": {"part": {"type": "object", "properties": {"y": {}}}}}"##;
 
-fn read(options: &str) -> Result<Reading, String> {
+fn read(options: &str) -> Result<AnalyzedContract, String> {
     let config: Config = toml::from_str(options).unwrap();
     let texts = [("api.yaml", "", API), ("own.schema.json", "", OWN), ("alone.schema.json", "", ALONE)];
     let project = Project { config, ..Project::default() };
-    project.understand(Sources::from_texts(&texts).unwrap()).map_err(|problems| problems.render(false))
+    project.analyze_sources(Sources::from_texts(&texts).unwrap()).map_err(|problems| problems.render(false))
 }
 
-/// The operations, webhooks and types that an option leaves.
+/// Returns the operations, webhooks and types that an option selects.
 #[track_caller]
 fn check(options: &str, operations: &[&str], types: &[&str]) {
     let contract = read(&format!("[operations]\n{options}")).unwrap();
@@ -63,7 +63,7 @@ fn check(options: &str, operations: &[&str], types: &[&str]) {
     let mut found: Vec<&str> = contract.shapes.types.iter().map(|def| def.name.as_str()).collect();
     found.sort_unstable();
     assert_eq!(found, types, "{options}");
-    let whole = contract.whole.unwrap();
+    let whole = contract.full_size.unwrap();
     assert_eq!((whole.operations, whole.webhooks), (3, 1));
     let left = contract.graph.schemas.len();
     assert!(left < whole.schemas, "{left} of {}", whole.schemas);
@@ -96,7 +96,7 @@ fn operations_bring_what_they_reach_and_nothing_else() {
 
 #[test]
 fn what_was_left_out_is_not_complained_about() {
-    // The pattern of `Org.odd` cannot be run.
+    // The pattern of `Org.odd` is not supported.
     let whole = read("[input]\nfaults = 'deny'").err().unwrap();
     assert!(whole.contains("unsupported"), "{whole}");
     let mended = read("").unwrap();
@@ -114,7 +114,9 @@ fn what_is_wrong_elsewhere_is_no_reason_to_refuse() {
     let read = |text: &str, options: &str| {
         let project = Project { config: toml::from_str(options).unwrap(), ..Project::default() };
         let texts = [("api.yaml", "", text), ("own.schema.json", "", OWN)];
-        project.understand(Sources::from_texts(&texts).unwrap()).map_err(|problems| problems.render(false))
+        project
+            .analyze_sources(Sources::from_texts(&texts).unwrap())
+            .map_err(|problems| problems.render(false))
     };
     let deny = "[input]\nfaults = 'deny'\n";
     let part = &format!("{deny}[operations]\ninclude = [{{ tag = 'ships' }}]");
@@ -122,7 +124,7 @@ fn what_is_wrong_elsewhere_is_no_reason_to_refuse() {
     assert!(whole.contains("minLength") && whole.contains("#/gone"), "{whole}");
     let contract = read(&broken, part).unwrap_or_else(|problems| panic!("{problems}"));
     let said = contract.diagnostics.render(false);
-    assert!(said.contains("note[left-out]: 2 problems stand in what the selections leave out"), "{said}");
+    assert!(said.contains("note[left-out]: 2 errors in the parts that the selections omit"), "{said}");
     let broken = API.replace("maximum: 9", "maximum: x");
     let refused = read(&broken, part).err().unwrap();
     assert!(refused.contains("`maximum` must be"), "{refused}");
@@ -140,7 +142,7 @@ fn selectors_of_what_was_left_out_still_apply() {
     )
     .unwrap();
     let refused = read("secrets = ['#/none']\n[operations]\ninclude = [{ tag = 'ships' }]").err().unwrap();
-    assert!(refused.contains("`secrets` names a schema"), "{refused}");
+    assert!(refused.contains("`secrets` selects no schema"), "{refused}");
 }
 
 #[test]
@@ -158,7 +160,7 @@ fn a_selection_that_fits_nothing_is_an_error() {
         ("include = [{ tag = 'ships' }]\nexclude = [{ tag = 'orgs' }]", "has the tag `orgs`", "there are"),
         ("include = [{ tag = 'orgs', path = '/ships' }]", "{ tag = \"orgs\", path = \"/ships\" }", "remove"),
         ("include = [{}]", "no operation fits {  }", "remove"),
-        ("exclude = [{ path = '/**' }, { webhook = '*' }]", "leave none", "remove one"),
+        ("exclude = [{ path = '/**' }, { webhook = '*' }]", "match no operation", "remove one"),
     ] {
         let refused = read(&format!("[types]\nunsupported = 'keep'\n[operations]\n{options}")).err().unwrap();
         let text = refused.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
@@ -176,10 +178,10 @@ fn areas_take_what_only_their_tags_reach() {
     assert_eq!([area("Ship"), area("Hull"), area("Limit")], ["fleet", "fleet", "fleet"]);
     assert_eq!([area("Org"), area("Unused"), area("Moved")], ["people", "people", "models"]);
     let refused = read(&options.replace("'orgs'", "'org'")).err().unwrap();
-    assert!(refused.contains("names a tag that no operation has: `org`"), "{refused}");
+    assert!(refused.contains("contains a tag that no operation has: `org`"), "{refused}");
 }
 
-/// What a value of a base may be is a variant of its type, whoever refers to the base.
+/// The children of a base are kept with it, because they are variants of its type.
 #[test]
 fn children_of_a_family_stay_with_their_base() {
     let text = "
@@ -203,7 +205,8 @@ components:
         let options =
             format!("types.families = [{families}]\noperations.include = [{{ operation = 'ship' }}]");
         let project = Project { config: toml::from_str(&options).unwrap(), ..Project::default() };
-        let contract = project.understand(Sources::from_texts(&[("api.yaml", "", text)]).unwrap()).unwrap();
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("api.yaml", "", text)]).unwrap()).unwrap();
         let mut names: Vec<String> = contract.shapes.types.iter().map(|def| def.name.clone()).collect();
         names.sort();
         names

@@ -1,54 +1,54 @@
-//! The columns of a table: their types, inferred from all rows.
+//! Columns of a registry table, with types inferred from all rows.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::{Row, error};
+use super::{TableRow, table_error};
 use crate::{
-    config::Table,
+    config::TableConfig,
     diagnostics::Diagnostics,
     emit::ident,
     names,
-    operations::{StringEnum, StringValue},
-    tree::{Place, Tree, Value, join},
+    operations::{StringEnumItem, StringValue},
+    tree::{DocumentLocation, DocumentNode, NodeValue, join_token},
 };
 
-/// How many values a string column has that becomes an enum, at most.
+/// Largest number of distinct values of a string column that becomes an enum.
 const ENUM_LIMIT: usize = 16;
 
-/// Accessor names that the enum itself has.
-const TAKEN: &[&str] =
+/// Names of other methods of the generated enum.
+const RESERVED_ACCESSORS: &[&str] =
     &["as_str", "as_ref", "is_known", "unknown", "row", "clone", "cmp", "eq", "fmt", "hash", "from"];
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ColumnType {
     Bool,
     U16,
     U32,
     I64,
-    Text,
-    Texts,
+    String,
+    Strings,
 }
 
-/// A column.
-pub(super) struct Column<'a> {
+/// A column of the table, which becomes an accessor.
+pub(super) struct TableColumn<'a> {
     wire: &'a str,
     name: String,
-    kind: Kind,
+    kind: ColumnType,
     optional: bool,
-    /// Name of the enum that its strings become, with their distinct values.
+    /// The name of the enum for its strings, and the distinct values with their variant names.
     enumeration: Option<(&'a str, Vec<(&'a str, String)>)>,
-    /// Per row; `None` where it is missing or `null`.
-    values: Vec<Option<&'a Tree>>,
+    /// The values by row; `None` where the value is missing or `null`.
+    values: Vec<Option<&'a DocumentNode>>,
 }
 
-/// All columns but the key and those left out, in the order in which rows first have them.
-pub(super) fn columns<'a>(
-    config: &'a Table,
-    rows: &[Row<'a>],
+/// Infers all columns except the key and skipped ones, in the order of their first occurrence.
+pub(super) fn infer_columns<'a>(
+    config: &'a TableConfig,
+    rows: &[TableRow<'a>],
     diagnostics: &mut Diagnostics,
-) -> Vec<Column<'a>> {
+) -> Vec<TableColumn<'a>> {
     let mut wires: Vec<&'a str> = Vec::new();
     for member in rows.iter().flat_map(|row| row.tree.members()) {
         if member.key != config.key && !wires.contains(&member.key.as_str()) {
@@ -58,87 +58,94 @@ pub(super) fn columns<'a>(
     let options = config.enums.keys().chain(&config.skip).chain(&config.describe);
     for option in options.filter(|option| !rows.is_empty() && !wires.contains(&option.as_str())) {
         let message = format!("no row has a column `{option}`");
-        diagnostics.push(error(config, &message).at(rows[0].place.clone()));
+        diagnostics.push(table_error(config, &message).with_place(rows[0].place.clone()));
     }
     wires.retain(|wire| !config.skip.iter().any(|skipped| skipped == wire));
     let mut names: Vec<String> = wires.iter().map(|wire| accessor_name(wire)).collect();
     names::make_distinct(&wires, &mut names);
     let columns = wires.into_iter().zip(names);
-    columns.filter_map(|(wire, name)| column(config, wire, name, rows, diagnostics)).collect()
+    columns.filter_map(|(wire, name)| infer_column(config, wire, name, rows, diagnostics)).collect()
 }
 
 fn accessor_name(wire: &str) -> String {
     let name = names::field_name(wire);
-    if TAKEN.contains(&name.as_str()) { format!("{name}_value") } else { name }
+    if RESERVED_ACCESSORS.contains(&name.as_str()) { format!("{name}_value") } else { name }
 }
 
-fn column<'a>(
-    config: &'a Table,
+fn infer_column<'a>(
+    config: &'a TableConfig,
     wire: &'a str,
     name: String,
-    rows: &[Row<'a>],
+    rows: &[TableRow<'a>],
     diagnostics: &mut Diagnostics,
-) -> Option<Column<'a>> {
-    let mut kind: Option<Kind> = None;
+) -> Option<TableColumn<'a>> {
+    let mut kind: Option<ColumnType> = None;
     let mut values = Vec::new();
     for row in rows {
-        let tree = row.tree.get(wire).filter(|tree| tree.value != Value::Null);
+        let tree = row.tree.get(wire).filter(|tree| tree.value != NodeValue::Null);
         values.push(tree);
         let Some(tree) = tree else { continue };
-        let place =
-            || Place { span: tree.span, pointer: join(&row.place.pointer, wire), ..row.place.clone() };
-        let Some(found) = kind_of(tree) else {
-            let message = format!("column `{wire}` cannot hold {}; leave it out with `skip`", tree.kind());
-            diagnostics.push(error(config, &message).at(place()));
+        let place = || DocumentLocation {
+            span: tree.span,
+            pointer: join_token(&row.place.pointer, wire),
+            ..row.place.clone()
+        };
+        let Some(found) = column_type(tree) else {
+            let message =
+                format!("column `{wire}` cannot contain {}; skip it with `skip`", tree.kind_with_article());
+            diagnostics.push(table_error(config, &message).with_place(place()));
             return None;
         };
-        match kind.map_or(Some(found), |kind| both(kind, found)) {
+        match kind.map_or(Some(found), |kind| common_type(kind, found)) {
             Some(wider) => kind = Some(wider),
             None => {
-                let message = format!("column `{wire}` holds {} here and something else before", tree.kind());
-                diagnostics.push(error(config, &message).at(place()));
+                let message = format!(
+                    "column `{wire}` contains {} here, and values of another type in previous rows",
+                    tree.kind_with_article()
+                );
+                diagnostics.push(table_error(config, &message).with_place(place()));
                 return None;
             }
         }
     }
-    // A column of `null` alone says nothing.
+    // A column with only `null` has no type and is omitted.
     let kind = kind?;
     let optional = values.iter().any(Option::is_none);
-    let mut column = Column { wire, name, kind, optional, enumeration: None, values };
+    let mut column = TableColumn { wire, name, kind, optional, enumeration: None, values };
     if let Some(name) = config.enums.get(wire) {
-        match column.distinct() {
+        match column.enum_variants() {
             Ok(distinct) => column.enumeration = Some((name, distinct)),
             Err(reason) => {
-                let message = format!("column `{wire}` is no enum: {reason}");
+                let message = format!("column `{wire}` cannot become an enum: {reason}");
                 let place = rows.first().map(|row| row.place.clone()).unwrap_or_default();
-                diagnostics.push(error(config, &message).at(place));
+                diagnostics.push(table_error(config, &message).with_place(place));
             }
         }
     }
     Some(column)
 }
 
-fn kind_of(tree: &Tree) -> Option<Kind> {
+fn column_type(tree: &DocumentNode) -> Option<ColumnType> {
     match &tree.value {
-        Value::Bool(_) => Some(Kind::Bool),
-        Value::String(_) => Some(Kind::Text),
-        Value::Array(elements) => {
-            elements.iter().all(|element| element.as_str().is_some()).then_some(Kind::Texts)
+        NodeValue::Bool(_) => Some(ColumnType::Bool),
+        NodeValue::String(_) => Some(ColumnType::String),
+        NodeValue::Array(elements) => {
+            elements.iter().all(|element| element.as_str().is_some()).then_some(ColumnType::Strings)
         }
-        Value::Number(text) if text.parse::<u16>().is_ok() => Some(Kind::U16),
-        Value::Number(text) if text.parse::<u32>().is_ok() => Some(Kind::U32),
-        Value::Number(text) if text.parse::<i64>().is_ok() => Some(Kind::I64),
-        Value::Null | Value::Number(_) | Value::Object(_) => None,
+        NodeValue::Number(text) if text.parse::<u16>().is_ok() => Some(ColumnType::U16),
+        NodeValue::Number(text) if text.parse::<u32>().is_ok() => Some(ColumnType::U32),
+        NodeValue::Number(text) if text.parse::<i64>().is_ok() => Some(ColumnType::I64),
+        NodeValue::Null | NodeValue::Number(_) | NodeValue::Object(_) => None,
     }
 }
 
-/// The kind that holds both.
-fn both(one: Kind, other: Kind) -> Option<Kind> {
+/// Returns the narrowest type that holds both.
+fn common_type(one: ColumnType, other: ColumnType) -> Option<ColumnType> {
     let rank = |kind| match kind {
-        Kind::U16 => Some(0),
-        Kind::U32 => Some(1),
-        Kind::I64 => Some(2),
-        Kind::Bool | Kind::Text | Kind::Texts => None,
+        ColumnType::U16 => Some(0),
+        ColumnType::U32 => Some(1),
+        ColumnType::I64 => Some(2),
+        ColumnType::Bool | ColumnType::String | ColumnType::Strings => None,
     };
     match (rank(one), rank(other)) {
         _ if one == other => Some(one),
@@ -147,9 +154,9 @@ fn both(one: Kind, other: Kind) -> Option<Kind> {
     }
 }
 
-impl<'a> Column<'a> {
-    /// The enum of its values, when it is one.
-    pub(super) fn enumeration(&self) -> Option<TokenStream> {
+impl<'a> TableColumn<'a> {
+    /// Writes the enum of its values, if the column is configured as one.
+    pub(super) fn enum_item(&self) -> Option<TokenStream> {
         let (name, values) = self.enumeration.as_ref()?;
         let values = values.iter().map(|(wire, name)| StringValue {
             wire: (*wire).to_owned(),
@@ -157,21 +164,21 @@ impl<'a> Column<'a> {
             doc: Vec::new(),
         });
         let doc = vec![format!("The values of `{}`.", self.wire)];
-        Some(StringEnum { name, doc, values: values.collect() }.tokens(false))
+        Some(StringEnumItem { name, doc, values: values.collect() }.to_tokens(false))
     }
 
-    /// `status: u16`
-    pub(super) fn field(&self) -> TokenStream {
+    /// Writes the struct field, such as `status: u16`.
+    pub(super) fn struct_field(&self) -> TokenStream {
         let name = ident(&self.name);
-        let ty = self.ty();
+        let ty = self.rust_type();
         let ty = if self.optional { quote!(Option<#ty>) } else { ty };
         quote!(#name: #ty)
     }
 
-    /// `status: 404`
-    pub(super) fn value(&self, row: usize) -> TokenStream {
+    /// Writes the value of a row, such as `status: 404`.
+    pub(super) fn row_value(&self, row: usize) -> TokenStream {
         let name = ident(&self.name);
-        let value = match self.values.get(row).copied().flatten().map(|tree| self.literal(tree)) {
+        let value = match self.values.get(row).copied().flatten().map(|tree| self.value_literal(tree)) {
             Some(value) if self.optional => quote!(Some(#value)),
             Some(value) => value,
             None => quote!(None),
@@ -179,10 +186,10 @@ impl<'a> Column<'a> {
         quote!(#name: #value)
     }
 
-    /// The method that gives its value. In an open table what no row has gives `None`.
+    /// Writes the accessor. In an open table, it returns `None` for values without a row.
     pub(super) fn accessor(&self, open: bool) -> TokenStream {
         let name = ident(&self.name);
-        let ty = self.ty();
+        let ty = self.rust_type();
         let about = format!(" `{}` of the row.", self.wire);
         match (open, self.optional) {
             (false, optional) => {
@@ -212,7 +219,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    fn ty(&self) -> TokenStream {
+    fn rust_type(&self) -> TokenStream {
         let text = match &self.enumeration {
             Some((name, _)) => {
                 let name = ident(name);
@@ -221,27 +228,27 @@ impl<'a> Column<'a> {
             None => quote!(&'static str),
         };
         match self.kind {
-            Kind::Bool => quote!(bool),
-            Kind::U16 => quote!(u16),
-            Kind::U32 => quote!(u32),
-            Kind::I64 => quote!(i64),
-            Kind::Text => text,
-            Kind::Texts => quote!(&'static [#text]),
+            ColumnType::Bool => quote!(bool),
+            ColumnType::U16 => quote!(u16),
+            ColumnType::U32 => quote!(u32),
+            ColumnType::I64 => quote!(i64),
+            ColumnType::String => text,
+            ColumnType::Strings => quote!(&'static [#text]),
         }
     }
 
-    fn literal(&self, tree: &Tree) -> TokenStream {
+    fn value_literal(&self, tree: &DocumentNode) -> TokenStream {
         match &tree.value {
-            Value::Bool(value) => quote!(#value),
-            Value::Number(text) => {
+            NodeValue::Bool(value) => quote!(#value),
+            NodeValue::Number(text) => {
                 let number = text.parse().map(Literal::i64_unsuffixed);
                 number.map_or_else(|_| quote!(0), |number| quote!(#number))
             }
-            Value::Array(elements) => {
-                let elements = elements.iter().map(|element| self.literal(element));
+            NodeValue::Array(elements) => {
+                let elements = elements.iter().map(|element| self.value_literal(element));
                 quote!(&[#(#elements),*])
             }
-            Value::String(text) => match &self.enumeration {
+            NodeValue::String(text) => match &self.enumeration {
                 Some((name, values)) => {
                     let name = ident(name);
                     let known = values.iter().find(|(wire, _)| wire == text);
@@ -250,19 +257,19 @@ impl<'a> Column<'a> {
                 }
                 None => quote!(#text),
             },
-            Value::Null | Value::Object(_) => quote!(None),
+            NodeValue::Null | NodeValue::Object(_) => quote!(None),
         }
     }
 
-    /// The distinct strings with the names of their variants, or why they make no enum.
-    fn distinct(&self) -> Result<Vec<(&'a str, String)>, String> {
-        if !matches!(self.kind, Kind::Text | Kind::Texts) {
-            return Err("it does not hold strings".to_owned());
+    /// Returns the distinct strings with their variant names, or the reason why they cannot become an enum.
+    fn enum_variants(&self) -> Result<Vec<(&'a str, String)>, String> {
+        if !matches!(self.kind, ColumnType::String | ColumnType::Strings) {
+            return Err("it does not contain strings".to_owned());
         }
         let mut wires: Vec<&'a str> = Vec::new();
         for tree in self.values.iter().flatten() {
             let own = std::slice::from_ref(*tree).iter().chain(tree.elements());
-            for text in own.filter_map(Tree::as_str) {
+            for text in own.filter_map(DocumentNode::as_str) {
                 let words = text.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
                 if text.is_empty() || !words {
                     return Err(format!("`{text}` is not a word"));

@@ -1,22 +1,22 @@
-//! Tables that are written, tables that are refused.
+//! Tests of valid and invalid registry tables.
 
 #![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::{load::Sources, plan::tests::has};
 
-fn run(config: &Table, rows: &str) -> Result<TokenStream, String> {
+fn run(config: &TableConfig, rows: &str) -> Result<TokenStream, String> {
     run_with(config, rows, &[])
 }
 
-fn run_with(config: &Table, rows: &str, needed: &[&str]) -> Result<TokenStream, String> {
-    // A table stands beside the contract; the loader wants to see a schema.
+fn run_with(config: &TableConfig, rows: &str, needed: &[&str]) -> Result<TokenStream, String> {
+    // The loader requires a schema beside the table.
     let text = format!(r#"{{"$id":"https://example.org/t","$defs":{{}},"x-codes":{rows}}}"#);
     let sources = Sources::from_texts(&[("codes.json", "", &text)]).unwrap();
     let id = sources.ids().next().unwrap();
     let mut diagnostics = Diagnostics::new();
-    diagnostics.attach(&sources);
-    let code = registry(config, id, &sources.get(id).unwrap().tree, needed, &mut diagnostics);
+    diagnostics.attach_sources(&sources);
+    let code = write_registry(config, id, &sources.get(id).unwrap().tree, needed, &mut diagnostics);
     match code {
         Some(code) => {
             syn::parse2::<syn::File>(code.clone()).unwrap();
@@ -26,13 +26,13 @@ fn run_with(config: &Table, rows: &str, needed: &[&str]) -> Result<TokenStream, 
     }
 }
 
-fn config() -> Table {
-    Table {
+fn config() -> TableConfig {
+    TableConfig {
         name: "Code".to_owned(),
         file: "codes.json".into(),
         rows: "/x-codes".to_owned(),
         key: "code".to_owned(),
-        ..Table::default()
+        ..TableConfig::default()
     }
 }
 
@@ -79,22 +79,22 @@ fn names_are_made_distinct() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place() {
-    let check = |config: &Table, rows: &str, pointer: &str, message: &str| {
+fn errors_have_a_location() {
+    let check = |config: &TableConfig, rows: &str, pointer: &str, message: &str| {
         let error = run(config, rows).unwrap_err();
         assert!(error.contains(&format!(r#""pointer":"{pointer}""#)), "{error}");
         assert!(error.contains(message), "{error}");
     };
     check(&config(), r#"[{"code": "a"}, {"status": 1}]"#, "/x-codes/1", "no string `code`");
-    check(&config(), r#"[{"code": "a"}, {"code": "a"}]"#, "/x-codes/1", "`a` has a row already");
+    check(&config(), r#"[{"code": "a"}, {"code": "a"}]"#, "/x-codes/1", "duplicate row for `a`");
     check(
         &config(),
         r#"[{"code": "a", "x": 1}, {"code": "b", "x": "1"}]"#,
         "/x-codes/1/x",
-        "something else before",
+        "another type in previous rows",
     );
-    check(&config(), r#"[{"code": "a", "x": {}}]"#, "/x-codes/0/x", "leave it out with `skip`");
-    check(&config(), r#"[{"code": "a", "x": 1.5}]"#, "/x-codes/0/x", "cannot hold a number");
+    check(&config(), r#"[{"code": "a", "x": {}}]"#, "/x-codes/0/x", "skip it with `skip`");
+    check(&config(), r#"[{"code": "a", "x": 1.5}]"#, "/x-codes/0/x", "cannot contain a number");
     let mut wrong = config();
     wrong.skip.push("y".to_owned());
     check(&wrong, r#"[{"code": "a", "x": 1}]"#, "/x-codes/0", "no row has a column `y`");
@@ -106,7 +106,7 @@ fn what_is_wrong_is_named_with_its_place() {
     check(&wrong, r#"[{"code": "a", "x": "two words"}]"#, "/x-codes/0", "is not a word");
 }
 
-/// What operations ask for has a row in the table that describes it.
+/// The table of scopes must contain all scopes of the operations.
 #[test]
 fn a_table_without_a_needed_row_is_refused() {
     assert!(run_with(&config(), ROWS, &["BUSY", "NOT_FOUND"]).is_ok());

@@ -1,150 +1,157 @@
-//! Finds every schema: walks the documents position by position, registers what URIs and
-//! anchors name, and follows references into places that nothing else led to.
+//! Finds every schema: walks the documents position by position, registers URIs and anchors, and follows
+//! references to positions that no keyword led to. The entry point is [`Discovery::run`].
 //!
-//! Nothing here recurses, so that no document can exhaust the stack; every position is
-//! visited once, so that the work is linear in the input.
+//! The walk uses a queue instead of recursion, so that no document can exhaust the stack. It visits every
+//! position once, so that its run time is linear in the size of the input.
 
 mod reach;
-mod settle;
+mod references;
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
-    load::{Sources, files, identifier, uri},
-    resolve::openapi::object::Kind,
+    load::{Sources, files, identifier_member, uri},
+    resolve::openapi::object::ObjectKind,
     schema::{
-        Origin,
-        keywords::{Draft, Holds, Keyword},
+        SchemaOrigin,
+        keywords::{Draft, Keyword, SubschemaForm},
     },
-    tree::{Member, Place, SourceId, Span, Tree, join},
+    tree::{DocumentLocation, DocumentNode, ObjectMember, SourceId, Span, join_token},
 };
 
-use self::reach::Asked;
-use super::dialect::{Choice, Dialect, choose, version};
+use self::reach::ReferencedParts;
+use super::dialect::{DialectLookup, SchemaDialect, find_dialect, openapi_version};
 
-/// A schema position.
+/// A position that holds a schema.
 #[derive(Debug)]
-pub(crate) struct Node<'t> {
+pub(crate) struct SchemaNode<'t> {
     pub(crate) source: SourceId,
     pub(crate) pointer: String,
-    pub(crate) tree: &'t Tree,
+    pub(crate) tree: &'t DocumentNode,
     pub(crate) resource: usize,
-    pub(crate) dialect: Dialect,
-    pub(crate) origin: Origin,
-    /// `$ref`, once settled.
+    pub(crate) dialect: SchemaDialect,
+    pub(crate) origin: SchemaOrigin,
+    /// The resolved target of `$ref`.
     pub(crate) reference: Option<usize>,
-    /// `$dynamicRef`, once settled: the anchor when it is dynamic, the initial target.
+    /// The resolved initial target of `$dynamicRef`, with the anchor if it is dynamic.
     pub(crate) dynamic: Option<(Option<String>, usize)>,
 }
 
-impl Node<'_> {
-    /// Whether nothing beside its reference can make a value invalid.
+impl SchemaNode<'_> {
+    /// Returns true if no keyword other than the reference can make a value invalid.
     fn is_only_a_reference(&self) -> bool {
-        let decides = |member: &Member| {
-            let keyword = Keyword::find(&member.key).filter(|keyword| self.dialect.knows(*keyword));
+        let decides = |member: &ObjectMember| {
+            let keyword =
+                Keyword::find(&member.key).filter(|keyword| self.dialect.supports_keyword(*keyword));
             keyword.is_some_and(|keyword| {
                 let refers = matches!(keyword, Keyword::Ref | Keyword::DynamicRef | Keyword::RecursiveRef);
-                !refers && keyword.role().decides()
+                !refers && keyword.role().can_reject()
             })
         };
-        self.dialect.lonely_ref() || !self.tree.members().iter().any(decides)
+        self.dialect.ref_overrides_siblings() || !self.tree.members().iter().any(decides)
     }
 
-    /// Where a member of it stands.
-    pub(crate) fn place(&self, member: &Member) -> Place {
-        Place { source: self.source, pointer: join(&self.pointer, &member.key), span: member.value.span }
+    /// Returns the location of a member's value.
+    pub(crate) fn place(&self, member: &ObjectMember) -> DocumentLocation {
+        DocumentLocation {
+            source: self.source,
+            pointer: join_token(&self.pointer, &member.key),
+            span: member.value.span,
+        }
     }
 }
 
-/// A schema resource, or a document that is none.
+/// A schema resource, or a document that is not a schema.
 #[derive(Debug)]
-pub(crate) struct Resource<'t> {
+pub(crate) struct DiscoveredResource<'t> {
     pub(crate) uri: String,
     pub(crate) source: SourceId,
     pub(crate) pointer: String,
-    /// What names it: its `$id`, or all of it.
-    pub(crate) named: Place,
-    pub(crate) tree: &'t Tree,
+    /// The location of its `$id`, or of the whole document.
+    pub(crate) named: DocumentLocation,
+    pub(crate) tree: &'t DocumentNode,
     pub(crate) root: Option<usize>,
-    pub(crate) dialect: Option<Dialect>,
-    /// The pointer of what names its dialect: its own `$schema`, or that of what holds it.
+    pub(crate) dialect: Option<SchemaDialect>,
+    /// The pointer of the `$schema` that determines its dialect, of itself or of the enclosing resource.
     pub(crate) dialect_at: Option<String>,
     pub(crate) dynamic: Vec<(String, usize)>,
 }
 
-/// What a reference should lead to.
+/// The expected type of a reference's target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expect {
-    /// A schema, for the keyword of this node.
-    Schema { node: usize, keyword: Keyword },
-    /// An OpenAPI object.
-    Object(Kind),
+pub(crate) enum ExpectedTarget {
+    /// A schema, for this keyword of this node.
+    Schema {
+        node: usize,
+        keyword: Keyword,
+    },
+    Object(ObjectKind),
 }
 
-/// A reference that waits until what can be walked was walked.
+/// A reference whose target may not have been visited yet.
 #[derive(Debug)]
-pub(crate) struct Pending<'t> {
-    pub(crate) expect: Expect,
+pub(crate) struct PendingReference<'t> {
+    pub(crate) expect: ExpectedTarget,
     pub(crate) reference: &'t str,
     pub(crate) resource: usize,
-    pub(crate) dialect: Dialect,
-    /// Of the reference's text.
-    pub(crate) place: Place,
-    /// Of the object that holds it.
+    pub(crate) dialect: SchemaDialect,
+    /// The location of the reference's value.
+    pub(crate) place: DocumentLocation,
+    /// The pointer of the object that contains it.
     pub(crate) holder: String,
 }
 
 /// A position to visit.
 #[derive(Debug)]
-pub(crate) struct Job<'t> {
-    pub(crate) what: What,
+pub(crate) struct VisitJob<'t> {
+    pub(crate) what: VisitKind,
     pub(crate) source: SourceId,
     pub(crate) pointer: String,
-    pub(crate) tree: &'t Tree,
+    pub(crate) tree: &'t DocumentNode,
     pub(crate) resource: usize,
-    pub(crate) dialect: Dialect,
+    pub(crate) dialect: SchemaDialect,
 }
 
-/// What stands at a position.
+/// The type of the value at a position.
 #[derive(Clone, Debug)]
-pub(crate) enum What {
-    Schema(Origin),
-    Object(Kind),
+pub(crate) enum VisitKind {
+    Schema(SchemaOrigin),
+    Object(ObjectKind),
 }
 
-/// Everything known about the sources so far.
+/// The state of the discovery.
 #[derive(Debug)]
 pub(crate) struct Discovery<'t> {
     pub(crate) sources: &'t Sources,
-    pub(crate) nodes: Vec<Node<'t>>,
-    pub(crate) resources: Vec<Resource<'t>>,
-    /// Per source: schema positions by pointer.
+    pub(crate) nodes: Vec<SchemaNode<'t>>,
+    pub(crate) resources: Vec<DiscoveredResource<'t>>,
+    /// Per source: the nodes by pointer.
     pub(crate) schemas: Vec<HashMap<String, usize>>,
     pub(crate) uris: HashMap<String, usize>,
-    /// By resource and name: the node, and whether the anchor is dynamic.
+    /// The node by resource and name, and true if the anchor is dynamic.
     pub(crate) anchors: HashMap<(usize, String), (usize, bool)>,
-    /// OpenAPI objects that are references, and where these lead.
+    /// The targets of OpenAPI references.
     pub(crate) links: HashMap<(SourceId, String), (SourceId, String)>,
-    pub(crate) objects: HashSet<(SourceId, String, Kind)>,
+    pub(crate) objects: HashSet<(SourceId, String, ObjectKind)>,
     pub(crate) problems: Diagnostics,
-    /// Documents that no source holds, and where they are asked for; they may be read on demand.
-    pub(crate) missing: Vec<(String, Place)>,
-    /// References without a target, reported unless another round settles them.
+    /// The URIs of referenced documents that are not loaded, with the location of the reference.
+    pub(crate) missing: Vec<(String, DocumentLocation)>,
+    /// The problems of unresolved references; dropped if another round loads the documents.
     pub(crate) lost: Vec<Diagnostic>,
-    /// Schemas whose reference leads nowhere, with what it says.
+    /// The unresolved references of schemas, by node.
     pub(crate) dangling: HashMap<usize, &'t str>,
-    /// Per node: whether it is of the contract, since an input holds it or something leads to it.
+    /// Per node: true if it belongs to the contract.
     pub(crate) reached: Vec<bool>,
-    pub(crate) asked: Asked,
+    pub(crate) asked: ReferencedParts,
     walked: Vec<bool>,
-    queue: Vec<Job<'t>>,
-    pending: Vec<Pending<'t>>,
+    queue: Vec<VisitJob<'t>>,
+    pending: Vec<PendingReference<'t>>,
 }
 
 impl<'t> Discovery<'t> {
     /// Walks all inputs and everything that they reach.
-    pub(crate) fn run(sources: &'t Sources, fallback: Dialect) -> Self {
+    pub(crate) fn run(sources: &'t Sources, fallback: SchemaDialect) -> Self {
         let mut discovery = Self {
             sources,
             nodes: Vec::new(),
@@ -159,77 +166,81 @@ impl<'t> Discovery<'t> {
             lost: Vec::new(),
             dangling: HashMap::new(),
             reached: Vec::new(),
-            asked: Asked::default(),
+            asked: ReferencedParts::default(),
             walked: vec![false; sources.sources.len()],
             queue: Vec::new(),
             pending: Vec::new(),
         };
-        discovery.documents();
+        discovery.register_documents();
         for id in sources.ids() {
             let input = sources.is_input(id);
             let openapi = sources.get(id).is_some_and(|source| source.tree.get("openapi").is_some());
             if input || openapi {
-                discovery.walk(id, fallback, true);
+                discovery.queue_document(id, fallback, true);
             }
         }
-        discovery.settle_all();
-        discovery.leave_unreached();
+        discovery.resolve_pending();
+        discovery.drop_unreached_problems();
         discovery
     }
 
-    /// Every source is a resource, under all of its names.
-    fn documents(&mut self) {
+    /// Registers every source as a resource, under all of its URIs.
+    fn register_documents(&mut self) {
         for (id, source) in self.sources.ids().zip(&self.sources.sources) {
             let index = self.resources.len();
             let tree = &source.tree;
-            let (pointer, span) = match identifier(tree) {
-                Some(member) => (join("", &member.key), member.value.span),
+            let (pointer, span) = match identifier_member(tree) {
+                Some(member) => (join_token("", &member.key), member.value.span),
                 None => (String::new(), tree.span),
             };
-            self.resources.push(Resource {
+            self.resources.push(DiscoveredResource {
                 uri: source.uri.clone(),
                 source: id,
                 pointer: String::new(),
-                named: Place { source: id, pointer, span },
+                named: DocumentLocation { source: id, pointer, span },
                 tree,
                 root: None,
                 dialect: None,
                 dialect_at: None,
                 dynamic: Vec::new(),
             });
-            // An embedded one is read where it stands.
-            let named = identifier(tree).and_then(|member| Some((member, member.value.as_str()?)));
+            // An embedded resource is registered when it is visited.
+            let named = identifier_member(tree).and_then(|member| Some((member, member.value.as_str()?)));
             if let Some((member, text)) = named
-                && let Err(reason) = uri::resolve("file:///", text)
+                && let Err(reason) = uri::resolve_reference("file:///", text)
             {
                 let message = format!("`{}` is not a URI reference: {reason}", member.key);
-                let place = Place { source: id, pointer: join("", &member.key), span: member.value.span };
-                let problem = Diagnostic::error("invalid-schema", message).at(place);
-                self.problems.push(problem.mended("the document is known by where it lies"));
+                let place = DocumentLocation {
+                    source: id,
+                    pointer: join_token("", &member.key),
+                    span: member.value.span,
+                };
+                let problem = Diagnostic::error("invalid-schema", message).with_place(place);
+                self.problems.push(problem.with_fallback("the URI of its file is used"));
             }
-            self.register(&source.uri, index);
+            self.register_uri(&source.uri, index);
         }
         for (name, id) in self.sources.names() {
             self.uris.entry(name.to_owned()).or_insert(id.0 as usize);
         }
     }
 
-    fn register(&mut self, address: &str, resource: usize) {
-        let first = *self.uris.entry(uri::key(address)).or_insert(resource);
+    fn register_uri(&mut self, address: &str, resource: usize) {
+        let first = *self.uris.entry(uri::normalized_key(address)).or_insert(resource);
         if first == resource {
             return;
         }
         let message = format!("the URI `{address}` already names another schema");
         let named = |index: usize| self.resources.get(index).map(|held| held.named.clone());
-        let problem = Diagnostic::error("duplicate-id", message).maybe_at(named(resource));
+        let problem = Diagnostic::error("duplicate-id", message).with_optional_place(named(resource));
         let first = named(first).into_iter();
-        let problem = first.fold(problem, |problem, first| problem.label(first, "first here"));
-        self.problems.push(problem.mended("the first counts"));
+        let problem = first.fold(problem, |problem, first| problem.with_label(first, "first here"));
+        self.problems.push(problem.with_fallback("the first one is used"));
     }
 
-    /// Queues the root of a source, once. `whole` when it should be read as what it looks
-    /// like, not only as the object that a reference wants.
-    fn walk(&mut self, id: SourceId, dialect: Dialect, whole: bool) {
+    /// Queues the root of a source unless it was visited before. Without `whole`, only the object that a
+    /// reference expects is visited.
+    fn queue_document(&mut self, id: SourceId, dialect: SchemaDialect, whole: bool) {
         let index = id.0 as usize;
         let Some(source) = self.sources.get(id) else { return };
         if self.walked.get(index).copied().unwrap_or(true) {
@@ -248,85 +259,100 @@ impl<'t> Discovery<'t> {
             return;
         }
         let tree = &source.tree;
-        let is_openapi = version(tree).is_some_and(|version| version.starts_with("3."));
+        let is_openapi = openapi_version(tree).is_some_and(|version| version.starts_with("3."));
         let what = if let Some(found) = tree.get("swagger").filter(|_| !is_openapi) {
-            let place = Place { source: id, pointer: "/swagger".to_owned(), span: found.span };
-            let problem = Diagnostic::error("unsupported", "Swagger 2.0 documents are not read")
-                .at(place)
+            let place = DocumentLocation { source: id, pointer: "/swagger".to_owned(), span: found.span };
+            let problem = Diagnostic::error("unsupported", "Swagger 2.0 documents are not supported")
+                .with_place(place)
                 .help("convert it to OpenAPI 3.0 first, for example with `swagger2openapi`");
             self.problems.push(problem);
             return;
         } else if tree.get("openapi").is_some() {
-            What::Object(Kind::Document)
+            VisitKind::Object(ObjectKind::Document)
         } else if self.sources.is_input(id) || files::is_contract(tree) {
-            What::Schema(Origin::Root(stem(&source.name)))
+            VisitKind::Schema(SchemaOrigin::Root(schema_stem(&source.name)))
         } else {
             return;
         };
-        self.queue.push(Job { what, source: id, pointer: String::new(), tree, resource: index, dialect });
+        self.queue.push(VisitJob {
+            what,
+            source: id,
+            pointer: String::new(),
+            tree,
+            resource: index,
+            dialect,
+        });
     }
 
-    pub(crate) fn enqueue(&mut self, job: Job<'t>) {
+    pub(crate) fn enqueue(&mut self, job: VisitJob<'t>) {
         self.queue.push(job);
     }
 
-    pub(crate) fn expect(&mut self, pending: Pending<'t>) {
+    pub(crate) fn add_pending(&mut self, pending: PendingReference<'t>) {
         self.pending.push(pending);
     }
 
-    fn drain(&mut self) {
+    fn drain_queue(&mut self) {
         while let Some(job) = self.queue.pop() {
             match &job.what {
-                What::Schema(_) => self.schema(job),
-                What::Object(kind) => {
+                VisitKind::Schema(_) => self.visit_schema(job),
+                VisitKind::Object(kind) => {
                     let kind = *kind;
-                    self.object(kind, job);
+                    self.visit_object(kind, job);
                 }
             }
         }
     }
 
-    fn schema(&mut self, job: Job<'t>) {
-        let Job { what, source, pointer, tree, mut resource, mut dialect } = job;
-        let What::Schema(mut origin) = what else { return };
+    fn visit_schema(&mut self, job: VisitJob<'t>) {
+        let VisitJob { what, source, pointer, tree, mut resource, mut dialect } = job;
+        let VisitKind::Schema(mut origin) = what else { return };
         let Some(known) = self.schemas.get_mut(source.0 as usize) else { return };
         let index = self.nodes.len();
         if known.contains_key(&pointer) {
             return;
         }
         known.insert(pointer.clone(), index);
-        let lonely = dialect.lonely_ref() && tree.get("$ref").is_some();
+        let lonely = dialect.ref_overrides_siblings() && tree.get("$ref").is_some();
         let mut root = self.resources.get(resource).is_some_and(|held| held.pointer == pointer);
-        if let Some(member) = tree.member(dialect.id())
+        if let Some(member) = tree.member(dialect.id_keyword())
             && !lonely
             && !root
             && let Some(text) = member.value.as_str()
         {
-            let place = Place { source, pointer: join(&pointer, &member.key), span: member.value.span };
-            let embedded = self.embed(text, resource, &place, source, &pointer, tree);
+            let place = DocumentLocation {
+                source,
+                pointer: join_token(&pointer, &member.key),
+                span: member.value.span,
+            };
+            let embedded = self.add_embedded_resource(text, resource, &place, source, &pointer, tree);
             if let Some(embedded) = embedded {
                 root = true;
                 resource = embedded;
-                if !matches!(origin, Origin::Component(_)) {
-                    origin = Origin::Root(stem_of_uri(text));
+                if !matches!(origin, SchemaOrigin::Component(_)) {
+                    origin = SchemaOrigin::Root(uri_stem(text));
                 }
             }
         }
         if root {
-            dialect = self.dialect(tree, resource, &pointer, dialect);
+            dialect = self.resource_dialect(tree, resource, &pointer, dialect);
             if let Some(held) = self.resources.get_mut(resource) {
                 held.root = Some(index);
                 held.dialect = Some(dialect);
             }
         } else if let Some(member) = tree.member("$schema")
-            && dialect.knows(Keyword::Schema)
+            && dialect.supports_keyword(Keyword::Schema)
         {
-            let place = Place { source, pointer: join(&pointer, "$schema"), span: member.value.span };
+            let place = DocumentLocation {
+                source,
+                pointer: join_token(&pointer, "$schema"),
+                span: member.value.span,
+            };
             let message = "`$schema` belongs to the root of a schema resource, beside its `$id`";
-            let problem = Diagnostic::error("invalid-schema", message).at(place);
-            self.problems.push(problem.mended("it is not regarded"));
+            let problem = Diagnostic::error("invalid-schema", message).with_place(place);
+            self.problems.push(problem.with_fallback("it is ignored"));
         }
-        self.nodes.push(Node {
+        self.nodes.push(SchemaNode {
             source,
             pointer: pointer.clone(),
             tree,
@@ -336,14 +362,14 @@ impl<'t> Discovery<'t> {
             reference: None,
             dynamic: None,
         });
-        let lonely = dialect.lonely_ref() && tree.get("$ref").is_some();
+        let lonely = dialect.ref_overrides_siblings() && tree.get("$ref").is_some();
         if !lonely {
-            self.anchors_of(index);
+            self.collect_anchors(index);
         }
-        self.references_of(index);
-        let children = children(tree, &pointer, dialect).into_iter().rev();
-        self.queue.extend(children.map(|(pointer, tree, origin)| Job {
-            what: What::Schema(origin),
+        self.collect_references(index);
+        let children = child_positions(tree, &pointer, dialect).into_iter().rev();
+        self.queue.extend(children.map(|(pointer, tree, origin)| VisitJob {
+            what: VisitKind::Schema(origin),
             source,
             pointer,
             tree,
@@ -352,24 +378,24 @@ impl<'t> Discovery<'t> {
         }));
     }
 
-    /// Makes the resource of an embedded `$id`; `None` when the `$id` names none.
-    fn embed(
+    /// Registers the resource of an embedded `$id`; `None` when the `$id` is a fragment or invalid.
+    fn add_embedded_resource(
         &mut self,
         text: &str,
         resource: usize,
-        place: &Place,
+        place: &DocumentLocation,
         source: SourceId,
         pointer: &str,
-        tree: &'t Tree,
+        tree: &'t DocumentNode,
     ) -> Option<usize> {
         let base = self.resources.get(resource).map(|held| held.uri.clone()).unwrap_or_default();
-        match uri::resolve(&base, text) {
+        match uri::resolve_reference(&base, text) {
             Ok(absolute) => {
                 if text.starts_with('#') {
                     return None;
                 }
                 let index = self.resources.len();
-                self.resources.push(Resource {
+                self.resources.push(DiscoveredResource {
                     uri: absolute.uri.clone(),
                     source,
                     pointer: pointer.to_owned(),
@@ -380,78 +406,89 @@ impl<'t> Discovery<'t> {
                     dialect_at: self.resources.get(resource).and_then(|held| held.dialect_at.clone()),
                     dynamic: Vec::new(),
                 });
-                self.register(&absolute.uri, index);
+                self.register_uri(&absolute.uri, index);
                 Some(index)
             }
             Err(reason) => {
                 let message = format!("`$id` is not a URI reference: {reason}");
-                let problem = Diagnostic::error("invalid-schema", message).at(place.clone());
-                self.problems.push(problem.mended("it is left out"));
+                let problem = Diagnostic::error("invalid-schema", message).with_place(place.clone());
+                self.problems.push(problem.with_fallback("it is left out"));
                 None
             }
         }
     }
 
-    /// The dialect of a resource root.
-    fn dialect(&mut self, tree: &Tree, resource: usize, pointer: &str, inherited: Dialect) -> Dialect {
+    /// Returns the dialect of a resource's root.
+    fn resource_dialect(
+        &mut self,
+        tree: &DocumentNode,
+        resource: usize,
+        pointer: &str,
+        inherited: SchemaDialect,
+    ) -> SchemaDialect {
         let Some(member) = tree.member("$schema") else { return inherited };
         let Some(name) = member.value.as_str() else { return inherited };
-        self.choose(name, resource, join(pointer, "$schema"), member.value.span).unwrap_or(inherited)
+        self.choose_dialect(name, resource, join_token(pointer, "$schema"), member.value.span)
+            .unwrap_or(inherited)
     }
 
-    /// The dialect of a resource by the name at a pointer, or a problem.
-    pub(crate) fn choose(
+    /// Looks up the dialect that the value at a pointer names, and reports an unsupported one.
+    pub(crate) fn choose_dialect(
         &mut self,
         name: &str,
         resource: usize,
         pointer: String,
         span: Span,
-    ) -> Option<Dialect> {
+    ) -> Option<SchemaDialect> {
         let held = self.resources.get_mut(resource)?;
         held.dialect_at = Some(pointer.clone());
-        let place = &Place { source: held.source, pointer, span };
-        match choose(self.sources, name) {
-            Choice::Known(dialect) => return Some(dialect),
-            Choice::Missing(uri) => {
+        let place = &DocumentLocation { source: held.source, pointer, span };
+        match find_dialect(self.sources, name) {
+            DialectLookup::Known(dialect) => return Some(dialect),
+            DialectLookup::Missing(uri) => {
                 let problem =
-                    Diagnostic::error("unsupported", format!("the dialect `{name}`, which no input holds"))
-                        .at(place.clone())
-                        .mended("its schemas are read as others are")
+                    Diagnostic::error("unsupported", format!("no input contains the dialect `{name}`"))
+                        .with_place(place.clone())
+                        .with_fallback("its schemas are read with the default dialect")
                         .help(format!("mount its meta-schema: `{uri}` = a file"));
                 self.missing.push((uri, place.clone()));
                 self.lost.push(problem);
             }
-            Choice::Unknown(vocabulary) => {
+            DialectLookup::Unknown(vocabulary) => {
                 let message = format!(
-                    "the dialect `{name}` requires the vocabulary `{vocabulary}`, which is not known here"
+                    "the dialect `{name}` requires the vocabulary `{vocabulary}`, which is not supported"
                 );
-                self.problems.push(Diagnostic::error("unsupported", message).at(place.clone()).help(
-                    "where its keywords decide nothing about values, say `false` for it in `$vocabulary`",
-                ));
+                self.problems.push(
+                    Diagnostic::error("unsupported", message)
+                        .with_place(place.clone())
+                        .help("if its keywords do not validate values, set it to `false` in `$vocabulary`"),
+                );
             }
-            Choice::Refused(message) => {
-                let problem = Diagnostic::error("unsupported", message).at(place.clone());
-                self.problems.push(problem.mended("its schemas are read as others are"));
+            DialectLookup::Refused(message) => {
+                let problem = Diagnostic::error("unsupported", message).with_place(place.clone());
+                self.problems.push(problem.with_fallback("its schemas are read with the default dialect"));
             }
         }
         None
     }
 
-    fn anchors_of(&mut self, index: usize) {
+    fn collect_anchors(&mut self, index: usize) {
         let Some(node) = self.nodes.get(index) else { return };
         let (tree, resource, dialect) = (node.tree, node.resource, node.dialect);
-        let mut found: Vec<(&Member, String, bool)> = Vec::new();
+        let mut found: Vec<(&ObjectMember, String, bool)> = Vec::new();
         for member in tree.members() {
             let text = member.value.as_str();
             match (Keyword::find(&member.key), text) {
-                (Some(Keyword::Anchor), Some(name)) if dialect.knows(Keyword::Anchor) => {
+                (Some(Keyword::Anchor), Some(name)) if dialect.supports_keyword(Keyword::Anchor) => {
                     found.push((member, name.to_owned(), false));
                 }
-                (Some(Keyword::DynamicAnchor), Some(name)) if dialect.knows(Keyword::DynamicAnchor) => {
+                (Some(Keyword::DynamicAnchor), Some(name))
+                    if dialect.supports_keyword(Keyword::DynamicAnchor) =>
+                {
                     found.push((member, name.to_owned(), true));
                 }
-                // Up to draft-07, an `$id` that is a fragment was what `$anchor` is now.
-                (_, Some(name)) if dialect.draft == Draft::Draft7 && member.key == dialect.id() => {
+                // Up to draft-07, a fragment in `$id` had the meaning of `$anchor`.
+                (_, Some(name)) if dialect.draft == Draft::Draft7 && member.key == dialect.id_keyword() => {
                     if let Some((_, fragment)) = name.split_once('#')
                         && !fragment.is_empty()
                     {
@@ -459,9 +496,10 @@ impl<'t> Discovery<'t> {
                     }
                 }
                 (Some(Keyword::RecursiveAnchor), _)
-                    if dialect.knows(Keyword::RecursiveAnchor) && member.value.as_bool() == Some(true) =>
+                    if dialect.supports_keyword(Keyword::RecursiveAnchor)
+                        && member.value.as_bool() == Some(true) =>
                 {
-                    found.push((member, RECURSIVE.to_owned(), true));
+                    found.push((member, RECURSIVE_ANCHOR.to_owned(), true));
                 }
                 _ => {}
             }
@@ -480,25 +518,29 @@ impl<'t> Discovery<'t> {
             let (Some(node), Some(other)) = (self.nodes.get(index), self.nodes.get(first.0)) else {
                 continue;
             };
-            let place = Place { source: other.source, pointer: other.pointer.clone(), span: other.tree.span };
+            let place = DocumentLocation {
+                source: other.source,
+                pointer: other.pointer.clone(),
+                span: other.tree.span,
+            };
             let message = format!("the anchor `{name}` already names another schema of this resource");
             let problem = Diagnostic::error("duplicate-anchor", message)
-                .at(node.place(member))
-                .mended("the first counts");
-            self.problems.push(problem.label(place, "first here"));
+                .with_place(node.place(member))
+                .with_fallback("the first one is used");
+            self.problems.push(problem.with_label(place, "first here"));
         }
     }
 
-    fn references_of(&mut self, index: usize) {
+    fn collect_references(&mut self, index: usize) {
         let Some(node) = self.nodes.get(index) else { return };
         for keyword in [Keyword::Ref, Keyword::DynamicRef, Keyword::RecursiveRef] {
-            if !node.dialect.knows(keyword) {
+            if !node.dialect.supports_keyword(keyword) {
                 continue;
             }
             let Some(member) = node.tree.member(keyword.name()) else { continue };
             let Some(reference) = member.value.as_str() else { continue };
-            self.pending.push(Pending {
-                expect: Expect::Schema { node: index, keyword },
+            self.pending.push(PendingReference {
+                expect: ExpectedTarget::Schema { node: index, keyword },
                 reference,
                 resource: node.resource,
                 dialect: node.dialect,
@@ -509,47 +551,56 @@ impl<'t> Discovery<'t> {
     }
 }
 
-/// The positions of schemas in a schema, by its keywords: pointer, tree, how it may be named.
-fn children<'t>(tree: &'t Tree, pointer: &str, dialect: Dialect) -> Vec<(String, &'t Tree, Origin)> {
-    let lonely = dialect.lonely_ref() && tree.get("$ref").is_some();
+/// Returns the subschemas of a schema by its keywords: pointer, tree, and origin of the name.
+fn child_positions<'t>(
+    tree: &'t DocumentNode,
+    pointer: &str,
+    dialect: SchemaDialect,
+) -> Vec<(String, &'t DocumentNode, SchemaOrigin)> {
+    let lonely = dialect.ref_overrides_siblings() && tree.get("$ref").is_some();
     let mut children = Vec::new();
     for member in tree.members() {
-        let Some(keyword) = Keyword::find(&member.key).filter(|keyword| dialect.knows(*keyword)) else {
+        let Some(keyword) = Keyword::find(&member.key).filter(|keyword| dialect.supports_keyword(*keyword))
+        else {
             continue;
         };
         let definitions = matches!(keyword, Keyword::Defs | Keyword::Definitions);
         if lonely && !definitions {
             continue;
         }
-        let here = join(pointer, &member.key);
-        let mut child =
-            |tree: &'t Tree, pointer: String, origin: Origin| children.push((pointer, tree, origin));
+        let here = join_token(pointer, &member.key);
+        let mut child = |tree: &'t DocumentNode, pointer: String, origin: SchemaOrigin| {
+            children.push((pointer, tree, origin))
+        };
         let value = &member.value;
         match keyword.holds() {
-            Holds::Nothing => {}
-            Holds::OneOrList if !value.elements().is_empty() => {
+            SubschemaForm::Nothing => {}
+            SubschemaForm::OneOrList if !value.elements().is_empty() => {
                 for (at, element) in value.elements().iter().enumerate() {
-                    child(element, format!("{here}/{at}"), Origin::Inline);
+                    child(element, format!("{here}/{at}"), SchemaOrigin::Inline);
                 }
             }
-            Holds::One | Holds::OneOrList => {
+            SubschemaForm::One | SubschemaForm::OneOrList => {
                 if is_schema(value) {
-                    child(value, here, Origin::Inline);
+                    child(value, here, SchemaOrigin::Inline);
                 }
             }
-            Holds::List => {
+            SubschemaForm::List => {
                 for (at, element) in value.elements().iter().enumerate() {
-                    child(element, format!("{here}/{at}"), Origin::Inline);
+                    child(element, format!("{here}/{at}"), SchemaOrigin::Inline);
                 }
             }
-            Holds::Map | Holds::Dependencies => {
+            SubschemaForm::Map | SubschemaForm::Dependencies => {
                 for each in value.members() {
-                    if keyword.holds() == Holds::Dependencies && !is_schema(&each.value) {
+                    if keyword.holds() == SubschemaForm::Dependencies && !is_schema(&each.value) {
                         continue;
                     }
-                    let origin =
-                        if definitions { Origin::Definition(each.key.clone()) } else { Origin::Inline };
-                    child(&each.value, join(&here, &each.key), origin);
+                    let origin = if definitions {
+                        SchemaOrigin::Definition(each.key.clone())
+                    } else {
+                        SchemaOrigin::Inline
+                    };
+                    child(&each.value, join_token(&here, &each.key), origin);
                 }
             }
         }
@@ -557,23 +608,23 @@ fn children<'t>(tree: &'t Tree, pointer: &str, dialect: Dialect) -> Vec<(String,
     children
 }
 
-/// The anchor that stands for `$recursiveAnchor`; no `$dynamicAnchor` can have this name.
-pub(crate) const RECURSIVE: &str = "$recursiveAnchor";
+/// The anchor name for `$recursiveAnchor`; it is not a valid name of a `$dynamicAnchor`.
+pub(crate) const RECURSIVE_ANCHOR: &str = "$recursiveAnchor";
 
-/// Whether a value can be a schema at all.
-pub(crate) const fn is_schema(tree: &Tree) -> bool {
+/// Returns true if a value has the type of a schema: an object or a boolean.
+pub(crate) const fn is_schema(tree: &DocumentNode) -> bool {
     tree.is_object() || tree.as_bool().is_some()
 }
 
-/// `v1/stock-lot.schema.json` → `stock-lot`
-pub(crate) fn stem(name: &str) -> String {
+/// Returns the stem of a file name: `v1/stock-lot.schema.json` → `stock-lot`
+pub(crate) fn schema_stem(name: &str) -> String {
     let last = name.rsplit('/').next().unwrap_or(name);
     let bare = [".json", ".yaml", ".yml"].iter().find_map(|ending| last.strip_suffix(ending)).unwrap_or(last);
     bare.strip_suffix(".schema").unwrap_or(bare).to_owned()
 }
 
-fn stem_of_uri(id: &str) -> String {
+fn uri_stem(id: &str) -> String {
     let bare = id.split(['#', '?']).next().unwrap_or(id).trim_end_matches('/');
     let last = bare.rsplit(['/', ':']).next().unwrap_or(bare);
-    uri::decode(last).map_or_else(|| stem(last), |name| stem(&name))
+    uri::percent_decode(last).map_or_else(|| schema_stem(last), |name| schema_stem(&name))
 }

@@ -1,37 +1,37 @@
-//! What a value of the wrong kind can only mean: `"12"` where a number stands, `404` where a text
-//! does. Readers say that they took it so.
+//! Lenient conversions of values with the wrong type but only one possible meaning: `"12"` for a number,
+//! `404` for a string. The callers report a fault.
 
 use std::borrow::Cow;
 
 use contract_runtime::Number;
 
-use crate::tree::{Tree, Value};
+use crate::tree::{DocumentNode, NodeValue};
 
-/// A text, or the text of what needs no quotes to be one.
-pub(crate) fn text(tree: &Tree) -> Option<Cow<'_, str>> {
+/// Returns a string, or the spelling of a number or boolean.
+pub(crate) fn coerce_string(tree: &DocumentNode) -> Option<Cow<'_, str>> {
     match &tree.value {
-        Value::String(text) | Value::Number(text) => Some(Cow::Borrowed(text)),
-        Value::Bool(value) => Some(Cow::Owned(value.to_string())),
+        NodeValue::String(text) | NodeValue::Number(text) => Some(Cow::Borrowed(text)),
+        NodeValue::Bool(value) => Some(Cow::Owned(value.to_string())),
         _ => None,
     }
 }
 
-/// A boolean, or its word.
-pub(super) fn flag(tree: &Tree) -> Option<bool> {
+/// Returns a boolean, or parses its spelling in any case.
+pub(super) fn coerce_bool(tree: &DocumentNode) -> Option<bool> {
     match &tree.value {
-        Value::Bool(value) => Some(*value),
-        Value::String(word) => word.to_ascii_lowercase().parse().ok(),
+        NodeValue::Bool(value) => Some(*value),
+        NodeValue::String(word) => word.to_ascii_lowercase().parse().ok(),
         _ => None,
     }
 }
 
-/// A number, or its text, with what JSON has no place for and YAML's core schema has (1.2.2,
-/// 10.3.2): a plus, zeros in front, no digit on one side of the point, hexadecimal and octal.
-/// `.inf` and `.nan` are no numbers.
-pub(super) fn number(tree: &Tree) -> Option<Number> {
+/// Returns a number, or parses one from a string, including forms that the core schema of YAML allows and
+/// JSON does not (1.2.2, 10.3.2): a leading plus or zeros, no digit on one side of the point, hexadecimal and
+/// octal. `None` for `.inf` and `.nan`.
+pub(super) fn coerce_number(tree: &DocumentNode) -> Option<Number> {
     let text = match &tree.value {
-        Value::Number(text) => return Number::parse(text).ok(),
-        Value::String(text) => text.trim(),
+        NodeValue::Number(text) => return Number::parse(text).ok(),
+        NodeValue::String(text) => text.trim(),
         _ => return None,
     };
     let (sign, bare) = match text.strip_prefix('-') {
@@ -40,7 +40,7 @@ pub(super) fn number(tree: &Tree) -> Option<Number> {
     };
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {
         if let Some(digits) = bare.strip_prefix(prefix) {
-            // Another sign would be read by the parser of digits.
+            // `from_str_radix` would accept a second sign.
             let digits = Some(digits).filter(|digits| digits.chars().all(|each| each.is_digit(radix)));
             let value = digits.and_then(|digits| u128::from_str_radix(digits, radix).ok())?;
             return Number::parse(&format!("{sign}{value}")).ok();
@@ -65,12 +65,12 @@ mod tests {
     use super::*;
     use crate::tree::Span;
 
-    fn tree(value: Value) -> Tree {
-        Tree { value, span: Span::default() }
+    fn tree(value: NodeValue) -> DocumentNode {
+        DocumentNode { value, span: Span::default() }
     }
 
     #[test]
-    fn numbers_are_read_from_texts() {
+    fn numbers_are_coerced_from_strings() {
         for (text, expected) in [
             ("12", Some("12")),
             ("+12", Some("12")),
@@ -98,17 +98,17 @@ mod tests {
             (".inf", None),
             (".nan", None),
         ] {
-            let found = number(&tree(Value::String(text.to_owned())));
+            let found = coerce_number(&tree(NodeValue::String(text.to_owned())));
             assert_eq!(found.map(|number| number.to_string()).as_deref(), expected, "{text}");
         }
     }
 
     #[test]
-    fn words_are_booleans() {
+    fn booleans_are_coerced_from_strings() {
         for (word, expected) in [("true", Some(true)), ("False", Some(false)), ("yes", None)] {
-            assert_eq!(flag(&tree(Value::String(word.to_owned()))), expected, "{word}");
+            assert_eq!(coerce_bool(&tree(NodeValue::String(word.to_owned()))), expected, "{word}");
         }
-        assert_eq!(text(&tree(Value::Bool(true))).as_deref(), Some("true"));
-        assert_eq!(text(&tree(Value::Null)), None);
+        assert_eq!(coerce_string(&tree(NodeValue::Bool(true))).as_deref(), Some("true"));
+        assert_eq!(coerce_string(&tree(NodeValue::Null)), None);
     }
 }

@@ -1,50 +1,51 @@
-//! What a reference names: by URI, then JSON Pointer or anchor.
+//! Finds the target of a reference: the resource by URI, then the value by JSON Pointer or anchor.
 
 use crate::{
     diagnostics::Diagnostic,
-    load::{Above, uri},
-    tree::{SourceId, Tree, join, name_of},
+    load::{FileAboveRoot, uri},
+    tree::{DocumentNode, SourceId, join_token, unescape_token},
 };
 
 use super::{
-    discover::{Discovery, Expect, Pending},
-    suggest::nearest,
+    discover::{Discovery, ExpectedTarget, PendingReference},
+    suggest::nearest_match,
 };
 
 #[cfg(test)]
 thread_local! {
-    /// Members that were searched for: what tests count instead of time.
+    /// Counts searched tokens, so that tests can check the complexity without measuring time.
     pub(super) static SEARCHED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// References that one pointer may lead through.
+/// The maximum number of references that one pointer may lead through.
 const MAX_HOPS: usize = 32;
 
-/// A position that a reference names.
+/// The target of a reference.
 #[derive(Clone, Debug)]
-pub(crate) struct Target<'t> {
+pub(crate) struct ReferenceTarget<'t> {
     pub(crate) source: SourceId,
-    /// From the root of the source.
+    /// The pointer from the root of the source.
     pub(crate) pointer: String,
-    pub(crate) tree: &'t Tree,
-    /// The fragment, when it is a dynamic anchor.
+    pub(crate) tree: &'t DocumentNode,
+    /// The fragment, if it is a dynamic anchor.
     pub(crate) anchor: Option<String>,
-    /// Whether the pointer went through another reference.
+    /// Set if the pointer led through another reference.
     pub(crate) hopped: bool,
 }
 
-/// Why a reference has no target.
+/// The reason why a reference has no target.
 #[derive(Clone, Debug)]
-pub(crate) enum Lost {
+pub(crate) enum ReferenceError {
     Malformed(String),
-    /// As malformed; read as the URI that it means where a document has that.
+    /// A malformed reference that would be valid with percent-encoding. It is accepted if a document has that
+    /// URI.
     Unescaped {
         reason: String,
         uri: String,
     },
     Unknown(String),
-    Above(Above),
-    /// A file that a mounted folder does not hold.
+    FileAboveRoot(FileAboveRoot),
+    /// A file that is missing in a mounted folder.
     Unmounted {
         file: String,
         folder: String,
@@ -65,37 +66,37 @@ pub(crate) enum Lost {
     NotASchema(&'static str),
 }
 
-impl Lost {
-    /// The problem, for people.
-    pub(crate) fn diagnostic(&self, pending: &Pending<'_>) -> Diagnostic {
+impl ReferenceError {
+    /// Converts the error to a diagnostic.
+    pub(crate) fn diagnostic(&self, pending: &PendingReference<'_>) -> Diagnostic {
         let reference = pending.reference;
         let place = pending.place.clone();
         let unresolved =
-            |message: String| Diagnostic::error("unresolved-reference", message).at(place.clone());
+            |message: String| Diagnostic::error("unresolved-reference", message).with_place(place.clone());
         match self {
-            Self::Malformed(reason) | Self::Unescaped { reason, .. } => malformed(pending, reason),
+            Self::Malformed(reason) | Self::Unescaped { reason, .. } => malformed_reference(pending, reason),
             Self::Unknown(uri) if uri.starts_with("http://") || uri.starts_with("https://") => {
                 let prefix = uri.rfind('/').map_or(uri.as_str(), |at| uri.get(..=at).unwrap_or(uri));
                 unresolved(format!(
-                    "no input has the `$id` `{uri}`, no mount answers it, and nothing is fetched"
+                    "no input has the `$id` `{uri}`, no mount matches it, and documents are not downloaded"
                 ))
                 .help(format!(
                     "add the file to the inputs, or mount a folder: \"{prefix}\" = \"path/to/folder\""
                 ))
             }
-            Self::Above(Above { folder, uri, path }) => unresolved(format!(
-                "`{reference}` leads to a file above the folder of the input, and nothing is read there"
+            Self::FileAboveRoot(FileAboveRoot { folder, uri, path }) => unresolved(format!(
+                "`{reference}` refers to a file above the input folder, where no files are read"
             ))
             .help(format!(
-                "give `{folder}` as the input, or mount what is meant: \"{uri}\" = \"{path}\" in `[mounts]`"
+                "use `{folder}` as the input, or add the mount \"{uri}\" = \"{path}\" in `[mounts]`"
             )),
             Self::Unmounted { file, folder, prefix } => {
                 unresolved(format!("`{file}` is not in `{folder}`, which is mounted at `{prefix}`"))
-                    .help("add the file to the folder, or correct what is mounted")
+                    .help("add the file to the folder, or correct the mount")
             }
             Self::Unknown(uri) => {
                 let shown = uri.strip_prefix("file:///").unwrap_or(uri);
-                unresolved(format!("`{reference}` leads to `{shown}`, which is not there"))
+                unresolved(format!("`{reference}` refers to `{shown}`, which does not exist"))
                     .help("only files below the inputs' folder are read; add the file or mount its folder")
             }
             Self::Anchor { uri, name, near } => suggest(
@@ -104,27 +105,31 @@ impl Lost {
             ),
             Self::Pointer { uri, token, parent, near } => suggest(
                 unresolved(format!("`{uri}` has no `{token}` in `#{parent}`")),
-                near.as_deref().map(|near| format!("#{}", join(parent, near))),
+                near.as_deref().map(|near| format!("#{}", join_token(parent, near))),
             ),
             Self::Loop => Diagnostic::error(
                 "reference-cycle",
-                format!("the pointer `{reference}` leads through references that lead back to it"),
+                format!("the pointer `{reference}` leads through a cycle of references"),
             )
-            .at(place),
+            .with_place(place),
             Self::NotASchema(kind) => {
                 let message =
-                    format!("`{reference}` leads to {kind}, and a schema is an object or a boolean");
-                Diagnostic::error("invalid-schema", message).at(place)
+                    format!("`{reference}` refers to {kind}, but a schema must be an object or a boolean");
+                Diagnostic::error("invalid-schema", message).with_place(place)
             }
         }
     }
 }
 
-/// A reference that is no URI reference.
-pub(crate) fn malformed(pending: &Pending<'_>, reason: &str) -> Diagnostic {
-    let code = if matches!(pending.expect, Expect::Object(_)) { "invalid-openapi" } else { "invalid-schema" };
+/// Returns the diagnostic for an invalid URI reference.
+pub(crate) fn malformed_reference(pending: &PendingReference<'_>, reason: &str) -> Diagnostic {
+    let code = if matches!(pending.expect, ExpectedTarget::Object(_)) {
+        "invalid-openapi"
+    } else {
+        "invalid-schema"
+    };
     Diagnostic::error(code, format!("the reference `{}` is malformed: {reason}", pending.reference))
-        .at(pending.place.clone())
+        .with_place(pending.place.clone())
 }
 
 fn suggest(problem: Diagnostic, near: Option<String>) -> Diagnostic {
@@ -135,37 +140,45 @@ fn suggest(problem: Diagnostic, near: Option<String>) -> Diagnostic {
 }
 
 impl<'t> Discovery<'t> {
-    /// What `reference` means in a resource.
-    pub(crate) fn locate(&self, resource: usize, reference: &str, hops: usize) -> Result<Target<'t>, Lost> {
+    /// Finds the target of `reference` in a resource.
+    pub(crate) fn locate_reference(
+        &self,
+        resource: usize,
+        reference: &str,
+        hops: usize,
+    ) -> Result<ReferenceTarget<'t>, ReferenceError> {
         if hops > MAX_HOPS {
-            return Err(Lost::Loop);
+            return Err(ReferenceError::Loop);
         }
-        let base = self.resources.get(resource).ok_or(Lost::Loop)?;
-        let absolute = uri::resolve(&base.uri, reference).or_else(|reason| {
-            let meant = uri::escaped(reference).and_then(|meant| uri::resolve(&base.uri, &meant).ok());
-            match meant {
-                Some(meant) if self.uris.contains_key(&uri::key(&meant.uri)) => Ok(meant),
-                Some(meant) => Err(Lost::Unescaped { reason, uri: meant.uri }),
-                None => Err(Lost::Malformed(reason)),
+        let base = self.resources.get(resource).ok_or(ReferenceError::Loop)?;
+        let absolute = uri::resolve_reference(&base.uri, reference).or_else(|reason| {
+            let corrected = uri::escape_file_reference(reference)
+                .and_then(|corrected| uri::resolve_reference(&base.uri, &corrected).ok());
+            match corrected {
+                Some(corrected) if self.uris.contains_key(&uri::normalized_key(&corrected.uri)) => {
+                    Ok(corrected)
+                }
+                Some(corrected) => Err(ReferenceError::Unescaped { reason, uri: corrected.uri }),
+                None => Err(ReferenceError::Malformed(reason)),
             }
         })?;
         let index = if absolute.uri == base.uri {
             resource
         } else {
-            match self.uris.get(&uri::key(&absolute.uri)) {
+            match self.uris.get(&uri::normalized_key(&absolute.uri)) {
                 Some(index) => *index,
-                None => return Err(Lost::Unknown(absolute.uri)),
+                None => return Err(ReferenceError::Unknown(absolute.uri)),
             }
         };
         let fragment = absolute.fragment.unwrap_or_default();
         if fragment.is_empty() || fragment.starts_with('/') {
             return self.walk_pointer(index, &fragment, hops);
         }
-        let held = self.resources.get(index).ok_or(Lost::Loop)?;
+        let held = self.resources.get(index).ok_or(ReferenceError::Loop)?;
         match self.anchors.get(&(index, fragment.clone())) {
             Some((node, dynamic)) => {
-                let node = self.nodes.get(*node).ok_or(Lost::Loop)?;
-                Ok(Target {
+                let node = self.nodes.get(*node).ok_or(ReferenceError::Loop)?;
+                Ok(ReferenceTarget {
                     source: node.source,
                     pointer: node.pointer.clone(),
                     tree: node.tree,
@@ -181,18 +194,28 @@ impl<'t> Discovery<'t> {
                     .map(|(_, name)| name.as_str())
                     .collect();
                 names.sort_unstable();
-                let near = nearest(&fragment, names).map(str::to_owned);
-                Err(Lost::Anchor { uri: held.uri.clone(), name: fragment, near })
+                let near = nearest_match(&fragment, names).map(str::to_owned);
+                Err(ReferenceError::Anchor { uri: held.uri.clone(), name: fragment, near })
             }
         }
     }
 
-    fn walk_pointer(&self, resource: usize, fragment: &str, hops: usize) -> Result<Target<'t>, Lost> {
-        let held = self.resources.get(resource).ok_or(Lost::Loop)?;
+    fn walk_pointer(
+        &self,
+        resource: usize,
+        fragment: &str,
+        hops: usize,
+    ) -> Result<ReferenceTarget<'t>, ReferenceError> {
+        let held = self.resources.get(resource).ok_or(ReferenceError::Loop)?;
         let whole = format!("{}{fragment}", held.pointer);
-        let target =
-            |pointer, tree| Target { source: held.source, pointer, tree, anchor: None, hopped: false };
-        // Nearly every reference names a schema that was walked already: no search in wide objects.
+        let target = |pointer, tree| ReferenceTarget {
+            source: held.source,
+            pointer,
+            tree,
+            anchor: None,
+            hopped: false,
+        };
+        // Most references name a schema that was visited already: the lookup avoids searching large objects.
         let known = self.schemas.get(held.source.0 as usize).and_then(|known| known.get(&whole));
         if let Some(node) = known.and_then(|node| self.nodes.get(*node)) {
             return Ok(target(whole, node.tree));
@@ -206,28 +229,31 @@ impl<'t> Discovery<'t> {
                 Some((token, after)) => (token, Some(after)),
                 None => (tokens, None),
             };
-            // What is no token of a pointer names nothing.
-            let token = name_of(token);
+            // An invalid token matches no member.
+            let token = unescape_token(token);
             #[cfg(test)]
             SEARCHED.set(SEARCHED.get() + 1);
-            if let Some(next) = here.step(&token) {
+            if let Some(next) = here.child_by_token(&token) {
                 here = next;
-                pointer = join(&pointer, &token);
+                pointer = join_token(&pointer, &token);
                 rest = after;
                 continue;
             }
-            if let Some(reference) = here.get("$ref").and_then(crate::tree::Tree::as_str) {
-                let (context, _) =
-                    self.context(held.source, &join(&pointer, "$ref"), super::dialect::Dialect::LATEST);
-                let through = self.locate(context, reference, hops + 1)?;
+            if let Some(reference) = here.get("$ref").and_then(crate::tree::DocumentNode::as_str) {
+                let (context, _) = self.position_context(
+                    held.source,
+                    &join_token(&pointer, "$ref"),
+                    super::dialect::SchemaDialect::LATEST,
+                );
+                let through = self.locate_reference(context, reference, hops + 1)?;
                 let onward = format!("{}/{tokens}", through.pointer);
                 let mut found = self.walk_pointer(through.source.0 as usize, &onward, hops + 1)?;
                 found.hopped = true;
                 return Ok(found);
             }
-            let near = nearest(&token, here.members().iter().map(|member| member.key.as_str()));
+            let near = nearest_match(&token, here.members().iter().map(|member| member.key.as_str()));
             let parent = pointer.strip_prefix(held.pointer.as_str()).unwrap_or(&pointer).to_owned();
-            return Err(Lost::Pointer {
+            return Err(ReferenceError::Pointer {
                 uri: held.uri.clone(),
                 token: token.into_owned(),
                 parent,

@@ -1,9 +1,9 @@
-//! OpenAPI 3.0's `nullable`, in the words of 2020-12.
+//! Translates `nullable` of OpenAPI 3.0 to 2020-12.
 //!
-//! By the letter (OpenAPI 3.0.3, "Proposal: Clarify Nullable") the word adds `null` to the `type`
-//! beside it and does nothing else: not beside `$ref`, `allOf`, `anyOf` or `oneOf`, and not where
-//! an `enum` fails to list `null`. Everybody who writes it means "or null", and sends `null`.
-//! Here it is read as it is meant; [`Nullable::Strict`] reads the letter.
+//! According to OpenAPI 3.0.3 ("Proposal: Clarify Nullable"), the keyword adds `null` to the `type` in the
+//! same schema and has no other effect: none next to `$ref`, `allOf`, `anyOf` or `oneOf`, and none if an
+//! `enum` does not list `null`. Authors nevertheless write it for "or null", and servers send `null`. The
+//! default is the authors' interpretation; [`NullableSemantics::Strict`] selects that of the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,45 +12,52 @@ use contract_runtime::Json;
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
     schema::{
-        Graph, Origin, Schema, SchemaId, Types,
-        keywords::{Keyword, Role},
+        Schema, SchemaGraph, SchemaId, SchemaOrigin, TypeSet,
+        keywords::{Keyword, KeywordRole},
     },
-    tree::{Place, join},
+    tree::{DocumentLocation, join_token},
 };
 
-/// How `nullable: true` of OpenAPI 3.0 is read.
+/// The interpretation of `nullable: true` of OpenAPI 3.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Nullable {
-    /// Whatever stands beside it, or `null`.
+pub enum NullableSemantics {
+    /// The schema accepts `null` in addition to its other values.
     #[default]
     OrNull,
-    /// By the letter: it adds `null` to the `type` beside it.
+    /// As specified: it adds `null` to the `type` in the same schema.
     Strict,
 }
 
-/// A `nullable: true`: the schema that has it, and where it stands.
+/// An occurrence of `nullable: true`: its schema and its location.
 #[derive(Debug)]
-pub(super) struct Word {
+pub(super) struct NullableKeyword {
     pub(super) schema: SchemaId,
-    pub(super) place: Place,
+    pub(super) place: DocumentLocation,
 }
 
-/// Makes every schema with the word accept `null`, and says where that is more than the letter.
-pub(super) fn settle(graph: &mut Graph, words: Vec<Word>, problems: &mut Diagnostics) {
-    let lone: BTreeSet<SchemaId> =
-        words.iter().map(|word| word.schema).filter(|id| graph.schema(*id).decides_by(&[])).collect();
-    let (alternatives, parts) = placed(graph, &lone);
-    let mut beyond: Vec<Place> = Vec::new();
-    for Word { schema, place } in words {
+/// Makes every schema with the keyword accept `null`, and reports where that exceeds the specification.
+pub(super) fn apply_nullable(
+    graph: &mut SchemaGraph,
+    words: Vec<NullableKeyword>,
+    problems: &mut Diagnostics,
+) {
+    let lone: BTreeSet<SchemaId> = words
+        .iter()
+        .map(|word| word.schema)
+        .filter(|id| graph.schema(*id).is_constrained_only_by(&[]))
+        .collect();
+    let (alternatives, parts) = find_composed_uses(graph, &lone);
+    let mut beyond: Vec<DocumentLocation> = Vec::new();
+    for NullableKeyword { schema, place } in words {
         let more = if alternatives.contains(&schema) {
-            // `anyOf: [X, {nullable: true}]` is `X` or null.
-            own(graph, schema).types = Some(Types::NULL);
+            // In `anyOf: [X, {nullable: true}]`, the alternative becomes `null`.
+            schema_mut(graph, schema).types = Some(TypeSet::NULL);
             true
         } else if let Some(around) = parts.get(&schema) {
-            // `allOf: [X, {nullable: true}]` too.
-            or_null(graph, *around, &place)
+            // `allOf: [X, {nullable: true}]` makes the enclosing schema nullable.
+            accept_null(graph, *around, &place)
         } else {
-            or_null(graph, schema, &place)
+            accept_null(graph, schema, &place)
         };
         if more {
             beyond.push(place);
@@ -59,18 +66,24 @@ pub(super) fn settle(graph: &mut Graph, words: Vec<Word>, problems: &mut Diagnos
     beyond.sort_by_key(|place| (place.source, place.span.start));
     let Some((first, others)) = beyond.split_first() else { return };
     let message = match beyond.len() {
-        1 => "a `nullable` that has no effect by the letter of OpenAPI 3.0 is read as \"or null\"".to_owned(),
-        count => format!(
-            "{count} `nullable` that have no effect by the letter of OpenAPI 3.0 are read as \"or null\""
-        ),
+        1 => "a `nullable` without effect in OpenAPI 3.0 is read as \"or null\"".to_owned(),
+        count => format!("{count} `nullable` without effect in OpenAPI 3.0 are read as \"or null\""),
     };
-    let help = "`nullable = \"strict\"` in `[types]` reads them by the letter, each with a warning";
-    problems.push(Diagnostic::note("nullable", message).at(first.clone()).help(help).also(others));
+    let help = "`nullable = \"strict\"` in `[types]` follows the specification, with a warning for each";
+    problems.push(
+        Diagnostic::note("nullable", message)
+            .with_place(first.clone())
+            .help(help)
+            .with_related_places(others),
+    );
 }
 
-/// Of schemas that say nothing beside the word: those that are alternatives of an `anyOf` or
-/// `oneOf`, and those that are part of an `allOf`, with the schema around.
-fn placed(graph: &Graph, lone: &BTreeSet<SchemaId>) -> (BTreeSet<SchemaId>, BTreeMap<SchemaId, SchemaId>) {
+/// For schemas with no other keyword: returns those that are alternatives of `anyOf` or `oneOf`, and those
+/// that are parts of an `allOf`, with the enclosing schema.
+fn find_composed_uses(
+    graph: &SchemaGraph,
+    lone: &BTreeSet<SchemaId>,
+) -> (BTreeSet<SchemaId>, BTreeMap<SchemaId, SchemaId>) {
     let mut alternatives = BTreeSet::new();
     let mut parts = BTreeMap::new();
     if lone.is_empty() {
@@ -84,16 +97,16 @@ fn placed(graph: &Graph, lone: &BTreeSet<SchemaId>) -> (BTreeSet<SchemaId>, BTre
     (alternatives, parts)
 }
 
-/// Makes a schema accept `null` beside what it accepts; whether the letter would not.
-pub(crate) fn or_null(graph: &mut Graph, id: SchemaId, place: &Place) -> bool {
-    let schema = own(graph, id);
+/// Makes a schema accept `null`, and returns true if the specification would not.
+pub(crate) fn accept_null(graph: &mut SchemaGraph, id: SchemaId, place: &DocumentLocation) -> bool {
+    let schema = schema_mut(graph, id);
     if schema.boolean == Some(false) {
         schema.boolean = None;
-        schema.types = Some(Types::NULL);
+        schema.types = Some(TypeSet::NULL);
         return true;
     }
     if let Some(types) = &mut schema.types {
-        *types = types.or(Types::NULL);
+        *types = types.union(TypeSet::NULL);
     }
     let mut beyond = false;
     if let Some(values) = &mut schema.enumeration
@@ -102,12 +115,12 @@ pub(crate) fn or_null(graph: &mut Graph, id: SchemaId, place: &Place) -> bool {
         values.push(Json::Null);
         beyond = true;
     }
-    // What else may refuse `null`: schemas that are applied to it, and members without a `type`,
-    // which are read as those of an object.
+    // Other keywords may reject `null`, too: in-place applicators, and those for properties and items of a
+    // schema without `type`, which are read as an implied type.
     let implied = schema.types.is_none() && schema.enumeration.is_none();
     let refuses = |keyword: Keyword| match keyword.role() {
-        Role::InPlace => true,
-        Role::Below => implied,
+        KeywordRole::InPlace => true,
+        KeywordRole::Below => implied,
         _ => keyword == Keyword::Const,
     };
     if !schema.keywords().any(|(keyword, _)| refuses(keyword)) {
@@ -116,44 +129,44 @@ pub(crate) fn or_null(graph: &mut Graph, id: SchemaId, place: &Place) -> bool {
     let null = Schema {
         place: place.clone(),
         resource: schema.resource,
-        location: join(&schema.location, "nullable"),
-        types: Some(Types::NULL),
+        location: join_token(&schema.location, "nullable"),
+        types: Some(TypeSet::NULL),
         ..Schema::default()
     };
     if let Some(target) = schema.reference
-        && schema.decides_by(&[Keyword::Ref])
+        && schema.is_constrained_only_by(&[Keyword::Ref])
     {
         schema.reference = None;
         schema.any_of = vec![target];
-    } else if !schema.decides_by(&[Keyword::AnyOf]) {
-        // What decides moves into a schema of its own, at the same place; the name and what is
-        // said about the value stay.
+    } else if !schema.is_constrained_only_by(&[Keyword::AnyOf]) {
+        // The validating keywords move into a new schema at the same location. The name and the
+        // annotations stay.
         let inside = Schema {
-            origin: Origin::Inline,
+            origin: SchemaOrigin::Inline,
             extensions: schema.extensions.clone(),
             discriminator: schema.discriminator.take(),
             implied_otherwise: schema.implied_otherwise,
-            ..schema.with(|keyword| keyword.role().decides() || keyword == Keyword::Format)
+            ..schema.with_keywords(|keyword| keyword.role().can_reject() || keyword == Keyword::Format)
         };
         let outside = Schema {
             origin: schema.origin.clone(),
             extensions: std::mem::take(&mut schema.extensions),
-            ..schema.with(|keyword| !keyword.role().decides())
+            ..schema.with_keywords(|keyword| !keyword.role().can_reject())
         };
-        let inside = added(graph, inside);
-        *own(graph, id) = Schema { any_of: vec![inside], ..outside };
+        let inside = push_schema(graph, inside);
+        *schema_mut(graph, id) = Schema { any_of: vec![inside], ..outside };
     }
-    let null = added(graph, null);
-    own(graph, id).any_of.push(null);
+    let null = push_schema(graph, null);
+    schema_mut(graph, id).any_of.push(null);
     true
 }
 
-fn own(graph: &mut Graph, id: SchemaId) -> &mut Schema {
+fn schema_mut(graph: &mut SchemaGraph, id: SchemaId) -> &mut Schema {
     &mut graph.schemas[id]
 }
 
-/// Schemas that no document has stand behind those that one has.
-fn added(graph: &mut Graph, schema: Schema) -> SchemaId {
+/// Appends a schema that is in no document, after all those of documents.
+fn push_schema(graph: &mut SchemaGraph, schema: Schema) -> SchemaId {
     graph.schemas.push(schema)
 }
 
@@ -164,13 +177,13 @@ mod tests {
     use super::*;
     use crate::resolve::tests::clean;
 
-    /// Nothing or null is null.
+    /// The conjunction of `false` and `nullable` accepts only `null`.
     #[test]
-    fn what_nothing_satisfies_is_null_then() {
+    fn nullable_false_accepts_null() {
         let mut graph = clean(&[("a.json", "false")]);
         let id = graph.ids().next().unwrap();
         let place = graph.schema(id).place.clone();
-        assert!(or_null(&mut graph, id, &place));
-        assert_eq!((graph.schema(id).boolean, graph.schema(id).types), (None, Some(Types::NULL)));
+        assert!(accept_null(&mut graph, id, &place));
+        assert_eq!((graph.schema(id).boolean, graph.schema(id).types), (None, Some(TypeSet::NULL)));
     }
 }

@@ -1,4 +1,4 @@
-//! A schema position as a [`Schema`]: the form of every keyword is checked here, once.
+//! Parses a schema position to a [`Schema`], and validates the form of every keyword.
 
 mod forms;
 
@@ -9,47 +9,51 @@ use contract_runtime::Number;
 use crate::{
     diagnostics::{Diagnostic, Diagnostics, Severity},
     schema::{
-        Contains, DynamicReference, Gap, ResourceId, Schema, SchemaId, Types,
-        keywords::{Draft, Keyword, Role, vocabulary},
+        ContainsConstraint, DynamicReference, ResourceId, Schema, SchemaGap, SchemaId, TypeSet,
+        keywords::{Draft, Keyword, KeywordRole, vocabulary},
     },
-    tree::{Member, Place, Tree, Value},
+    tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember},
 };
 
-use self::forms::is_known;
+use self::forms::is_keyword_known;
 
 use super::{
-    Nullable, ResolveOptions, UnknownKeywords,
-    discover::{Discovery, Node},
+    NullableSemantics, ResolveOptions, UnknownKeywordPolicy,
+    discover::{Discovery, SchemaNode},
     lenient,
-    nullable::Word,
-    suggest::nearest,
+    nullable::NullableKeyword,
+    suggest::nearest_match,
 };
 
-/// Turns nodes into schemas once all ids are known.
-pub(super) struct Parser<'a, 't> {
+/// Converts nodes to schemas once all ids are known.
+pub(super) struct SchemaParser<'a, 't> {
     pub(super) discovery: &'a Discovery<'t>,
-    /// By node.
+    /// The schema ids by node.
     pub(super) ids: &'a HashMap<usize, SchemaId>,
-    /// By discovered resource.
+    /// The resource ids by discovered resource.
     pub(super) resources: &'a HashMap<usize, ResourceId>,
     pub(super) options: &'a ResolveOptions,
-    /// Where `nullable: true` is read as "or null".
-    pub(super) nullable: Vec<Word>,
-    /// What was left out of the schema that is being read.
-    pub(super) gap: Gap,
-    /// Who refers to each node, once somebody asks.
+    /// The occurrences of `nullable: true` that mean "or null".
+    pub(super) nullable: Vec<NullableKeyword>,
+    /// The gap of the schema that is being parsed.
+    pub(super) gap: SchemaGap,
+    /// The nodes that refer to each node, computed on first use.
     pub(super) referring: OnceCell<HashMap<usize, Vec<usize>>>,
     pub(super) problems: Diagnostics,
 }
 
-impl<'t> Parser<'_, 't> {
-    /// The schema of a node; a keyword of a wrong form is reported and left out.
-    pub(super) fn schema(&mut self, at: usize, node: &Node<'t>) -> Schema {
-        self.gap = Gap::None;
+impl<'t> SchemaParser<'_, 't> {
+    /// Parses the schema of a node; a keyword with an invalid value is reported and dropped.
+    pub(super) fn parse_schema(&mut self, at: usize, node: &SchemaNode<'t>) -> Schema {
+        self.gap = SchemaGap::None;
         let resource = self.discovery.resources.get(node.resource);
         let inside = resource.and_then(|held| node.pointer.strip_prefix(held.pointer.as_str()));
         let mut schema = Schema {
-            place: Place { source: node.source, pointer: node.pointer.clone(), span: node.tree.span },
+            place: DocumentLocation {
+                source: node.source,
+                pointer: node.pointer.clone(),
+                span: node.tree.span,
+            },
             resource: self.resources.get(&node.resource).copied().unwrap_or_default(),
             location: inside.unwrap_or(&node.pointer).to_owned(),
             origin: node.origin.clone(),
@@ -61,28 +65,34 @@ impl<'t> Parser<'_, 't> {
             Some(DynamicReference { anchor: anchor.clone(), initial })
         });
         match &node.tree.value {
-            Value::Bool(value) => {
+            NodeValue::Bool(value) => {
                 if node.dialect.draft == Draft::OpenApi30 && !node.pointer.ends_with("/additionalProperties")
                 {
                     let message = "OpenAPI 3.0 has no boolean schemas".to_owned();
-                    self.invalid(schema.place.clone(), message, None, "it is read as later versions do");
+                    self.report_invalid(
+                        schema.place.clone(),
+                        message,
+                        None,
+                        "it is read as in later versions",
+                    );
                 }
                 schema.boolean = Some(*value);
             }
-            Value::Object(members) => self.members(node, members, &mut schema),
+            NodeValue::Object(members) => self.parse_members(node, members, &mut schema),
             _ => {
-                let message = format!("a schema must be an object or a boolean, not {}", node.tree.kind());
-                self.invalid(schema.place.clone(), message, None, "any JSON passes");
-                self.lose(Gap::Members);
+                let message =
+                    format!("a schema must be an object or a boolean, not {}", node.tree.kind_with_article());
+                self.report_invalid(schema.place.clone(), message, None, "any JSON is accepted");
+                self.record_gap(SchemaGap::Applicator);
             }
         }
         if let Some(reference) = self.discovery.dangling.get(&at) {
-            self.lose(Gap::Members);
-            // Whoever reads the type learns why it says nothing, or less than it should.
-            let lost = if schema.says_nothing() {
-                format!("Any JSON: the contract does not have `{reference}`.")
+            self.record_gap(SchemaGap::Applicator);
+            // The documentation of the generated type mentions the missing reference.
+            let lost = if schema.is_unconstrained() {
+                format!("Any JSON: the contract does not contain `{reference}`.")
             } else {
-                format!("The contract does not have `{reference}`, which this should be as well.")
+                format!("The schema should also satisfy `{reference}`, which the contract does not contain.")
             };
             schema.description = Some(match schema.description.take() {
                 Some(text) => format!("{text}\n\n{lost}"),
@@ -93,26 +103,26 @@ impl<'t> Parser<'_, 't> {
         schema
     }
 
-    /// Notes that something is left out of the schema that is being read.
-    fn lose(&mut self, gap: Gap) {
+    /// Records that a part of the current schema was dropped.
+    fn record_gap(&mut self, gap: SchemaGap) {
         self.gap = self.gap.max(gap);
     }
 
-    fn members(&mut self, node: &Node<'t>, members: &[Member], schema: &mut Schema) {
-        let lonely = node.dialect.lonely_ref() && node.tree.get("$ref").is_some();
+    fn parse_members(&mut self, node: &SchemaNode<'t>, members: &[ObjectMember], schema: &mut Schema) {
+        let lonely = node.dialect.ref_overrides_siblings() && node.tree.get("$ref").is_some();
         let mut void = Vec::new();
         for member in members {
             if member.key.starts_with("x-") {
                 schema.extensions.insert(member.key.clone(), member.value.to_json());
                 continue;
             }
-            if node.dialect.early && member.key == node.dialect.id() {
-                self.written(node, member);
+            if node.dialect.is_draft_04 && member.key == node.dialect.id_keyword() {
+                self.expect_string(node, member);
                 continue;
             }
             let keyword = Keyword::find(&member.key);
             if let Some(keyword) = keyword
-                && node.dialect.knows(keyword)
+                && node.dialect.supports_keyword(keyword)
             {
                 let kept = matches!(
                     keyword,
@@ -124,78 +134,83 @@ impl<'t> Parser<'_, 't> {
                         | Keyword::Comment
                         | Keyword::Schema
                 );
-                if lonely && keyword == Keyword::Nullable && self.options.nullable == Nullable::OrNull {
-                    if self.flag(node, member) {
-                        self.or_null(node, member);
+                if lonely
+                    && keyword == Keyword::Nullable
+                    && self.options.nullable == NullableSemantics::OrNull
+                {
+                    if self.parse_bool(node, member) {
+                        self.defer_nullable(node, member);
                     }
                 } else if lonely && !kept {
                     void.push(format!("`{}`", member.key));
                 } else {
-                    self.keyword(node, keyword, member, schema);
+                    self.parse_keyword(node, keyword, member, schema);
                 }
             } else {
-                self.unknown(node, keyword, member);
+                self.report_unknown_keyword(node, keyword, member);
             }
         }
         if let Some(member) = node.tree.member("$ref")
             && !void.is_empty()
         {
             let message =
-                format!("{} beside `$ref` has no effect in {}", void.join(", "), node.dialect.name());
+                format!("{} beside `$ref` has no effect in {}", void.join(", "), node.dialect.display_name());
             let later = if node.dialect.draft == Draft::OpenApi30 { "OpenAPI 3.1" } else { "2020-12" };
             let help = format!("put the reference into `allOf`, or move to {later}, where both count");
-            self.problems.push(Diagnostic::warning("ignored", message).at(node.place(member)).help(help));
+            self.problems
+                .push(Diagnostic::warning("ignored", message).with_place(node.place(member)).help(help));
         }
         if !lonely {
-            self.combinations(node, schema);
+            self.resolve_combinations(node, schema);
         }
     }
 
-    /// What more than one keyword decides.
-    fn combinations(&mut self, node: &Node<'t>, schema: &mut Schema) {
+    /// Handles interactions of several keywords.
+    fn resolve_combinations(&mut self, node: &SchemaNode<'t>, schema: &mut Schema) {
         let tree = node.tree;
         match node.dialect.draft {
             Draft::Draft2019 | Draft::Draft7 => {
-                // Before 2020-12, `additionalItems` says something beside an array of `items` only.
-                let tuple = tree.get("items").is_some_and(|items| matches!(items.value, Value::Array(_)));
+                // Before 2020-12, `additionalItems` had an effect only next to an array of `items`.
+                let tuple = tree.get("items").is_some_and(|items| matches!(items.value, NodeValue::Array(_)));
                 if tuple && let Some(member) = tree.member("additionalItems") {
-                    schema.items = self.child(node, member);
+                    schema.items = self.parse_child(node, member);
                 }
                 if let Some(member) = tree.member("unevaluatedItems")
                     && node.dialect.draft == Draft::Draft2019
                     && tree.get("contains").is_some()
                 {
-                    let message =
-                        "`unevaluatedItems` beside `contains`, which 2019-09 understands differently";
-                    let problem = Diagnostic::error("unsupported", message).at(node.place(member));
-                    self.problems.push(problem.mended("`unevaluatedItems` is left out"));
-                    self.lose(Gap::Members);
+                    let message = "`unevaluatedItems` next to `contains` has a different meaning in 2019-09";
+                    let problem = Diagnostic::error("unsupported", message).with_place(node.place(member));
+                    self.problems.push(problem.with_fallback("`unevaluatedItems` is left out"));
+                    self.record_gap(SchemaGap::Applicator);
                     schema.unevaluated_items = None;
                 }
             }
-            Draft::OpenApi30 => self.nullable(node, schema),
-            Draft::Latest if self.borrows(node) => self.nullable(node, schema),
+            Draft::OpenApi30 => self.parse_nullable(node, schema),
+            Draft::Latest if self.accepts_openapi_30(node) => self.parse_nullable(node, schema),
             Draft::Latest => {}
         }
-        self.bounds(node, schema);
-        self.literals(node, schema);
-        let unreadable =
-            |name: &str| is_known(node, name) && tree.get(name).is_some_and(|value| !value.is_object());
+        self.parse_boolean_bounds(node, schema);
+        self.coerce_literals(node, schema);
+        let unreadable = |name: &str| {
+            is_keyword_known(node, name) && tree.get(name).is_some_and(|value| !value.is_object())
+        };
         if unreadable("properties") || unreadable("patternProperties") {
             schema.additional_properties = None;
         }
-        if is_known(node, "prefixItems")
+        if is_keyword_known(node, "prefixItems")
             && tree.get("prefixItems").is_some_and(|list| list.elements().is_empty())
         {
             schema.items = None;
         }
         for keyword in [Keyword::MinContains, Keyword::MaxContains] {
-            let Some(member) = tree.member(keyword.name()).filter(|_| node.dialect.knows(keyword)) else {
+            let Some(member) = tree.member(keyword.name()).filter(|_| node.dialect.supports_keyword(keyword))
+            else {
                 continue;
             };
-            let count = self.count(node, member);
+            let count = self.parse_count(node, member);
             match (&mut schema.contains, keyword) {
-                // Without it one is asked, which may be more than it says.
+                // An absent `minContains` means 1, which could be stricter than the invalid value.
                 (Some(contains), Keyword::MinContains) => contains.min = count.or(Some(0)),
                 (Some(contains), _) => contains.max = count,
                 (None, _) => {}
@@ -203,35 +218,38 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
-    /// Whether words of OpenAPI 3.0 are read here too.
-    fn borrows(&self, node: &Node<'t>) -> bool {
-        node.dialect.migrated && self.options.unknown_keywords != UnknownKeywords::Deny
+    /// Returns true if keywords of OpenAPI 3.0 are accepted in this schema.
+    fn accepts_openapi_30(&self, node: &SchemaNode<'t>) -> bool {
+        node.dialect.accepts_openapi_30 && self.options.unknown_keywords != UnknownKeywordPolicy::Deny
     }
 
-    /// Says that a word of OpenAPI 3.0 was read in a document of 3.1.
-    fn borrowed(&mut self, node: &Node<'t>, member: &Member, instead: &str) {
-        if !node.dialect.migrated || self.options.unknown_keywords == UnknownKeywords::Ignore {
+    /// Warns about a keyword of OpenAPI 3.0 in a 3.1 document.
+    fn warn_openapi_30(&mut self, node: &SchemaNode<'t>, member: &ObjectMember, instead: &str) {
+        if !node.dialect.accepts_openapi_30 || self.options.unknown_keywords == UnknownKeywordPolicy::Ignore {
             return;
         }
-        let message = format!("`{}` is read as OpenAPI 3.0 means it", member.key);
-        let help = format!("{instead}; or say `\"openapi\": \"3.0.3\"`");
-        self.problems.push(Diagnostic::warning("openapi-3.0", message).at(node.place(member)).help(help));
+        let message = format!("`{}` is interpreted as in OpenAPI 3.0", member.key);
+        let help = format!("{instead}, or set `\"openapi\": \"3.0.3\"`");
+        self.problems
+            .push(Diagnostic::warning("openapi-3.0", message).with_place(node.place(member)).help(help));
     }
 
-    /// `nullable` of 3.0, in the words of 2020-12.
-    fn nullable(&mut self, node: &Node<'t>, schema: &mut Schema) {
+    /// Translates `nullable` of OpenAPI 3.0 to 2020-12.
+    fn parse_nullable(&mut self, node: &SchemaNode<'t>, schema: &mut Schema) {
         let tree = node.tree;
         if let Some(member) = tree.member("nullable") {
-            match (self.flag(node, member), &mut schema.types) {
-                (true, _) if self.options.nullable == Nullable::OrNull => self.or_null(node, member),
+            match (self.parse_bool(node, member), &mut schema.types) {
+                (true, _) if self.options.nullable == NullableSemantics::OrNull => {
+                    self.defer_nullable(node, member)
+                }
                 (true, Some(types)) => {
-                    *types = types.or(Types::NULL);
-                    self.borrowed(node, member, "write `\"type\": [\"string\", \"null\"]`");
+                    *types = types.union(TypeSet::NULL);
+                    self.warn_openapi_30(node, member, "write `\"type\": [\"string\", \"null\"]`");
                 }
                 (true, None) => {
                     // OpenAPI 3.0.3, clarification of `nullable`.
                     let problem = Diagnostic::warning("ignored", "`nullable` has no effect without `type`")
-                        .at(node.place(member))
+                        .with_place(node.place(member))
                         .help("add `type`, or move to OpenAPI 3.1 and `anyOf` with `{\"type\": \"null\"}`");
                     self.problems.push(problem);
                 }
@@ -240,22 +258,22 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
-    /// The boolean bounds of draft-04 and 3.0, in the words of 2020-12.
-    fn bounds(&mut self, node: &Node<'t>, schema: &mut Schema) {
+    /// Translates the boolean bounds of draft-04 and OpenAPI 3.0 to 2020-12.
+    fn parse_boolean_bounds(&mut self, node: &SchemaNode<'t>, schema: &mut Schema) {
         for (keyword, lower) in [("exclusiveMinimum", true), ("exclusiveMaximum", false)] {
             let Some(member) = node.tree.member(keyword) else { continue };
-            let Some(exclusive) = lenient::flag(&member.value) else { continue };
+            let Some(exclusive) = lenient::coerce_bool(&member.value) else { continue };
             let (plain, bound) =
                 if lower { ("minimum", &schema.minimum) } else { ("maximum", &schema.maximum) };
             let is_bounded = bound.is_some();
-            if node.dialect.early || node.dialect.draft == Draft::OpenApi30 {
-                self.flag(node, member);
-            } else if self.borrows(node) {
-                self.borrowed(node, member, &format!("write the bound itself, in place of `{plain}`"));
+            if node.dialect.is_draft_04 || node.dialect.draft == Draft::OpenApi30 {
+                self.parse_bool(node, member);
+            } else if self.accepts_openapi_30(node) {
+                self.warn_openapi_30(node, member, &format!("write the bound itself, in place of `{plain}`"));
             } else if is_bounded {
-                self.wrong_but(node, member, "a number", &format!("`{plain}` is the bound"));
+                self.report_coerced(node, member, "a number", &format!("`{plain}` is used as the bound"));
             } else {
-                self.wrong(node, member, "a number");
+                self.report_dropped(node, member, "a number");
             }
             match (exclusive, lower) {
                 (true, true) => schema.exclusive_minimum = schema.minimum.take(),
@@ -265,162 +283,180 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
-    /// A bound of its own; a boolean, which older versions have here, is settled in `bounds`.
-    fn bound(&mut self, node: &Node<'t>, member: &Member) -> Option<Number> {
-        if lenient::flag(&member.value).is_some() {
+    /// Parses a numeric exclusive bound; boolean ones are handled by [`Self::parse_boolean_bounds`].
+    fn parse_exclusive_bound(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> Option<Number> {
+        if lenient::coerce_bool(&member.value).is_some() {
             return None;
         }
-        let number = self.number(node, member);
-        let old = node.dialect.early || node.dialect.draft == Draft::OpenApi30;
+        let number = self.parse_number(node, member);
+        let old = node.dialect.is_draft_04 || node.dialect.draft == Draft::OpenApi30;
         if old && number.is_some() {
-            let expected = format!("a boolean in {}", node.dialect.name());
-            self.wrong_but(node, member, &expected, "it is the bound itself");
+            let expected = format!("a boolean in {}", node.dialect.display_name());
+            self.report_coerced(node, member, &expected, "it is used as the bound itself");
         }
         number
     }
 
-    /// A `nullable` that is read as "or null" once the graph stands.
-    fn or_null(&mut self, node: &Node<'t>, member: &Member) {
+    /// Records a `nullable` that is translated once the graph is complete.
+    fn defer_nullable(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) {
         let place = node.place(member);
-        self.nullable.extend(self.id_at(node, &node.pointer).map(|schema| Word { schema, place }));
+        self.nullable.extend(self.id_at(node, &node.pointer).map(|schema| NullableKeyword { schema, place }));
         let instead = "write `\"type\": [\"string\", \"null\"]`, or `anyOf` with `{\"type\": \"null\"}`";
-        self.borrowed(node, member, instead);
+        self.warn_openapi_30(node, member, instead);
     }
 
-    fn keyword(&mut self, node: &Node<'t>, keyword: Keyword, member: &Member, schema: &mut Schema) {
+    fn parse_keyword(
+        &mut self,
+        node: &SchemaNode<'t>,
+        keyword: Keyword,
+        member: &ObjectMember,
+        schema: &mut Schema,
+    ) {
         match keyword {
             Keyword::Comment => {
-                self.text(node, member);
+                self.parse_string(node, member);
             }
-            // Read while references are settled, as they are written.
+            // Discovery reads these from the raw document.
             Keyword::Ref | Keyword::DynamicRef | Keyword::RecursiveRef | Keyword::Schema => {
-                self.written(node, member);
+                self.expect_string(node, member);
             }
-            Keyword::Id => self.identifier(node, member),
-            Keyword::Anchor | Keyword::DynamicAnchor => self.anchor(node, member),
+            Keyword::Id => self.check_identifier(node, member),
+            Keyword::Anchor | Keyword::DynamicAnchor => self.check_anchor(node, member),
             Keyword::RecursiveAnchor => {
-                self.flag(node, member);
+                self.parse_bool(node, member);
             }
             Keyword::Vocabulary => {
                 if !member.value.is_object()
                     || member.value.members().iter().any(|each| each.value.as_bool().is_none())
                 {
-                    self.wrong(node, member, "an object of booleans");
+                    self.report_dropped(node, member, "an object of booleans");
                 }
             }
-            Keyword::Defs | Keyword::Definitions => schema.definitions.extend(self.map(node, member)),
-            Keyword::AllOf => schema.all_of = self.list(node, member),
-            Keyword::AnyOf => schema.any_of = self.list(node, member),
-            Keyword::OneOf => schema.one_of = self.list(node, member),
-            Keyword::Not => schema.not = self.child(node, member),
-            Keyword::If => schema.condition = self.child(node, member),
-            Keyword::Then => schema.then = self.child(node, member),
-            Keyword::Else => schema.otherwise = self.child(node, member),
-            Keyword::DependentSchemas => schema.dependent_schemas.extend(self.map(node, member)),
-            Keyword::Dependencies => self.dependencies(node, member, schema),
-            Keyword::PrefixItems => schema.prefix_items = self.list(node, member),
-            Keyword::Items => self.items(node, member, schema),
+            Keyword::Defs | Keyword::Definitions => {
+                schema.definitions.extend(self.parse_schema_map(node, member))
+            }
+            Keyword::AllOf => schema.all_of = self.parse_schema_list(node, member),
+            Keyword::AnyOf => schema.any_of = self.parse_schema_list(node, member),
+            Keyword::OneOf => schema.one_of = self.parse_schema_list(node, member),
+            Keyword::Not => schema.not = self.parse_child(node, member),
+            Keyword::If => schema.condition = self.parse_child(node, member),
+            Keyword::Then => schema.then = self.parse_child(node, member),
+            Keyword::Else => schema.otherwise = self.parse_child(node, member),
+            Keyword::DependentSchemas => schema.dependent_schemas.extend(self.parse_schema_map(node, member)),
+            Keyword::Dependencies => self.parse_dependencies(node, member, schema),
+            Keyword::PrefixItems => schema.prefix_items = self.parse_schema_list(node, member),
+            Keyword::Items => self.parse_items(node, member, schema),
             Keyword::AdditionalItems => {
-                self.child(node, member);
+                self.parse_child(node, member);
             }
             Keyword::Contains => {
-                schema.contains =
-                    self.child(node, member).map(|schema| Contains { schema, min: None, max: None });
+                schema.contains = self.parse_child(node, member).map(|schema| ContainsConstraint {
+                    schema,
+                    min: None,
+                    max: None,
+                });
             }
-            Keyword::Properties => schema.properties = self.map(node, member),
-            Keyword::PatternProperties => schema.pattern_properties = self.map(node, member),
-            Keyword::AdditionalProperties => schema.additional_properties = self.child(node, member),
-            Keyword::PropertyNames => schema.property_names = self.child(node, member),
-            Keyword::UnevaluatedItems => schema.unevaluated_items = self.child(node, member),
-            Keyword::UnevaluatedProperties => schema.unevaluated_properties = self.child(node, member),
-            Keyword::ContentSchema => schema.content_schema = self.child(node, member),
-            Keyword::Type => schema.types = self.types(node, member),
-            Keyword::Enum => schema.enumeration = self.enumeration(node, member),
+            Keyword::Properties => schema.properties = self.parse_schema_map(node, member),
+            Keyword::PatternProperties => schema.pattern_properties = self.parse_schema_map(node, member),
+            Keyword::AdditionalProperties => schema.additional_properties = self.parse_child(node, member),
+            Keyword::PropertyNames => schema.property_names = self.parse_child(node, member),
+            Keyword::UnevaluatedItems => schema.unevaluated_items = self.parse_child(node, member),
+            Keyword::UnevaluatedProperties => schema.unevaluated_properties = self.parse_child(node, member),
+            Keyword::ContentSchema => schema.content_schema = self.parse_child(node, member),
+            Keyword::Type => schema.types = self.parse_types(node, member),
+            Keyword::Enum => schema.enumeration = self.parse_enum(node, member),
             Keyword::Const => schema.constant = Some(member.value.to_json()),
-            Keyword::Minimum => schema.minimum = self.number(node, member),
-            Keyword::Maximum => schema.maximum = self.number(node, member),
-            Keyword::ExclusiveMinimum => schema.exclusive_minimum = self.bound(node, member),
-            Keyword::ExclusiveMaximum => schema.exclusive_maximum = self.bound(node, member),
+            Keyword::Minimum => schema.minimum = self.parse_number(node, member),
+            Keyword::Maximum => schema.maximum = self.parse_number(node, member),
+            Keyword::ExclusiveMinimum => schema.exclusive_minimum = self.parse_exclusive_bound(node, member),
+            Keyword::ExclusiveMaximum => schema.exclusive_maximum = self.parse_exclusive_bound(node, member),
             Keyword::MultipleOf => {
-                schema.multiple_of = self.number(node, member);
-                if schema.multiple_of.as_ref().is_some_and(|divisor| *divisor <= Number::int(0)) {
-                    self.wrong(node, member, "greater than 0");
+                schema.multiple_of = self.parse_number(node, member);
+                if schema.multiple_of.as_ref().is_some_and(|divisor| *divisor <= Number::from_i64(0)) {
+                    self.report_dropped(node, member, "greater than 0");
                     schema.multiple_of = None;
                 }
             }
-            Keyword::MinLength => schema.min_length = self.count(node, member),
-            Keyword::MaxLength => schema.max_length = self.count(node, member),
-            Keyword::MinItems => schema.min_items = self.count(node, member),
-            Keyword::MaxItems => schema.max_items = self.count(node, member),
-            Keyword::MinProperties => schema.min_properties = self.count(node, member),
-            Keyword::MaxProperties => schema.max_properties = self.count(node, member),
-            // Settled with `contains`, `type` or `minimum`.
+            Keyword::MinLength => schema.min_length = self.parse_count(node, member),
+            Keyword::MaxLength => schema.max_length = self.parse_count(node, member),
+            Keyword::MinItems => schema.min_items = self.parse_count(node, member),
+            Keyword::MaxItems => schema.max_items = self.parse_count(node, member),
+            Keyword::MinProperties => schema.min_properties = self.parse_count(node, member),
+            Keyword::MaxProperties => schema.max_properties = self.parse_count(node, member),
+            // Handled with `contains`, `type` or `minimum`.
             Keyword::MinContains | Keyword::MaxContains | Keyword::Nullable => {}
-            Keyword::Pattern => schema.pattern = self.text(node, member),
-            Keyword::UniqueItems => schema.unique_items = self.flag(node, member),
-            Keyword::Required => schema.required = self.names(node, member),
-            Keyword::DependentRequired => self.dependent_required(node, member, schema),
-            Keyword::Title => schema.title = self.text(node, member),
-            Keyword::Description => schema.description = self.text(node, member),
+            Keyword::Pattern => schema.pattern = self.parse_string(node, member),
+            Keyword::UniqueItems => schema.unique_items = self.parse_bool(node, member),
+            Keyword::Required => schema.required = self.parse_names(node, member),
+            Keyword::DependentRequired => self.parse_dependent_required(node, member, schema),
+            Keyword::Title => schema.title = self.parse_string(node, member),
+            Keyword::Description => schema.description = self.parse_string(node, member),
             Keyword::Default => schema.default = Some(member.value.to_json()),
             Keyword::Example => schema.examples.push(member.value.to_json()),
             Keyword::Examples => match &member.value.value {
-                Value::Array(examples) => schema.examples.extend(examples.iter().map(Tree::to_json)),
-                _ => self.wrong(node, member, "an array"),
+                NodeValue::Array(examples) => {
+                    schema.examples.extend(examples.iter().map(DocumentNode::to_json))
+                }
+                _ => self.report_dropped(node, member, "an array"),
             },
-            Keyword::Deprecated => schema.deprecated = self.flag(node, member),
-            Keyword::ReadOnly => schema.read_only = self.flag(node, member),
-            Keyword::WriteOnly => schema.write_only = self.flag(node, member),
+            Keyword::Deprecated => schema.deprecated = self.parse_bool(node, member),
+            Keyword::ReadOnly => schema.read_only = self.parse_bool(node, member),
+            Keyword::WriteOnly => schema.write_only = self.parse_bool(node, member),
             Keyword::Format => {
-                schema.format = self.text(node, member);
-                schema.asserted = self.asserted(node, member);
+                schema.format = self.parse_string(node, member);
+                schema.asserted = self.parse_asserted_format(node, member);
             }
             // Written as `format`.
             Keyword::AssertedFormat => {}
-            Keyword::ContentEncoding => schema.content_encoding = self.text(node, member),
-            Keyword::ContentMediaType => schema.content_media_type = self.text(node, member),
+            Keyword::ContentEncoding => schema.content_encoding = self.parse_string(node, member),
+            Keyword::ContentMediaType => schema.content_media_type = self.parse_string(node, member),
             Keyword::Discriminator | Keyword::Xml | Keyword::ExternalDocs => {
                 if !member.value.is_object() {
-                    self.wrong(node, member, "an object");
+                    self.report_dropped(node, member, "an object");
                 }
                 if keyword == Keyword::Discriminator {
-                    schema.discriminator = self.discriminator(node, member);
+                    schema.discriminator = self.parse_discriminator(node, member);
                 }
                 schema.extensions.insert(member.key.clone(), member.value.to_json());
             }
         }
     }
 
-    fn unknown(&mut self, node: &Node<'t>, keyword: Option<Keyword>, member: &Member) {
-        // A vocabulary that the meta-schema leaves out takes its keywords with it.
-        let all = super::dialect::Dialect { vocabularies: vocabulary::ALL, ..node.dialect };
-        if keyword.is_some_and(|keyword| all.knows(keyword)) {
+    fn report_unknown_keyword(
+        &mut self,
+        node: &SchemaNode<'t>,
+        keyword: Option<Keyword>,
+        member: &ObjectMember,
+    ) {
+        // Keywords of a vocabulary that the meta-schema omits are ignored without a warning.
+        let all = super::dialect::SchemaDialect { vocabularies: vocabulary::ALL, ..node.dialect };
+        if keyword.is_some_and(|keyword| all.supports_keyword(keyword)) {
             return;
         }
-        if keyword == Some(Keyword::Nullable) && self.borrows(node) {
+        if keyword == Some(Keyword::Nullable) && self.accepts_openapi_30(node) {
             return;
         }
         let severity = match self.options.unknown_keywords {
-            UnknownKeywords::Deny => Severity::Error,
-            UnknownKeywords::Warn => Severity::Warning,
-            UnknownKeywords::Ignore => return,
+            UnknownKeywordPolicy::Deny => Severity::Error,
+            UnknownKeywordPolicy::Warn => Severity::Warning,
+            UnknownKeywordPolicy::Ignore => return,
         };
-        let message = format!("`{}` is not a keyword of {}", member.key, node.dialect.name());
-        let place = Place { span: member.key_span, ..node.place(member) };
-        let mut problem = Diagnostic::new(severity, "unknown-keyword", message).at(place);
+        let message = format!("`{}` is not a keyword of {}", member.key, node.dialect.display_name());
+        let place = DocumentLocation { span: member.key_span, ..node.place(member) };
+        let mut problem = Diagnostic::new(severity, "unknown-keyword", message).with_place(place);
         let help = match member.key.as_str() {
             "nullable" => Some("add `\"null\"` to `type`: `\"type\": [\"string\", \"null\"]`".to_owned()),
             "id" => Some("did you mean `$id`?".to_owned()),
             "example" => Some("write `examples` with a list of one".to_owned()),
-            "additionalItems" => Some("`items` says this since 2020-12, beside `prefixItems`".to_owned()),
+            "additionalItems" => Some("since 2020-12, use `items` next to `prefixItems`".to_owned()),
             "$recursiveRef" | "$recursiveAnchor" => {
                 Some("2020-12 has `$dynamicRef` and `$dynamicAnchor` instead".to_owned())
             }
-            key => nearest(
+            key => nearest_match(
                 key,
                 Keyword::ALL
                     .iter()
-                    .filter(|keyword| node.dialect.knows(**keyword))
+                    .filter(|keyword| node.dialect.supports_keyword(**keyword))
                     .map(|keyword| keyword.name()),
             )
             .map(|near| format!("did you mean `{near}`?")),
@@ -428,53 +464,61 @@ impl<'t> Parser<'_, 't> {
         if let Some(help) = help {
             problem = problem.help(help);
         } else if keyword.is_none() {
-            problem = problem.help("keywords of your own start with `x-`");
+            problem = problem.help("custom keywords start with `x-`");
         }
         self.problems.push(problem);
     }
 
-    fn invalid(&mut self, place: Place, message: String, help: Option<&str>, mend: &str) {
-        let mut problem = Diagnostic::error("invalid-schema", message).at(place).mended(mend);
+    fn report_invalid(&mut self, place: DocumentLocation, message: String, help: Option<&str>, mend: &str) {
+        let mut problem = Diagnostic::error("invalid-schema", message).with_place(place).with_fallback(mend);
         if let Some(help) = help {
             problem = problem.help(help);
         }
         self.problems.push(problem);
     }
 
-    fn wrong(&mut self, node: &Node<'t>, member: &Member, expected: &str) {
-        self.left_out(node, member, expected, "it is left out");
+    fn report_dropped(&mut self, node: &SchemaNode<'t>, member: &ObjectMember, expected: &str) {
+        self.report_dropped_as(node, member, expected, "it is left out");
     }
 
-    /// A keyword that is left out, and what that means for others.
-    fn left_out(&mut self, node: &Node<'t>, member: &Member, expected: &str, mend: &str) {
+    /// Reports and drops a keyword, with the fallback, and records the gap.
+    fn report_dropped_as(
+        &mut self,
+        node: &SchemaNode<'t>,
+        member: &ObjectMember,
+        expected: &str,
+        mend: &str,
+    ) {
         match Keyword::find(&member.key).map(Keyword::role) {
-            Some(Role::InPlace | Role::Below) => self.lose(Gap::Members),
-            Some(Role::Assertion) => self.lose(Gap::Check),
+            Some(KeywordRole::InPlace | KeywordRole::Below) => self.record_gap(SchemaGap::Applicator),
+            Some(KeywordRole::Assertion) => self.record_gap(SchemaGap::Assertion),
             _ => {}
         }
-        self.wrong_but(node, member, expected, mend);
+        self.report_coerced(node, member, expected, mend);
     }
 
-    /// A value of the wrong kind that is read all the same, and as what.
-    fn wrong_but(&mut self, node: &Node<'t>, member: &Member, expected: &str, mend: &str) {
+    /// Reports a value of the wrong type that is used nevertheless, with the fallback.
+    fn report_coerced(&mut self, node: &SchemaNode<'t>, member: &ObjectMember, expected: &str, mend: &str) {
         let found = &member.value;
         let shown = match &found.value {
-            Value::Number(text) => text.clone(),
-            Value::Bool(value) => value.to_string(),
-            Value::String(text) if text.len() <= 40 => format!("\"{text}\""),
-            Value::Array(elements) if elements.is_empty() => "an empty array".to_owned(),
-            _ => found.kind().to_owned(),
+            NodeValue::Number(text) => text.clone(),
+            NodeValue::Bool(value) => value.to_string(),
+            NodeValue::String(text) if text.len() <= 40 => format!("\"{text}\""),
+            NodeValue::Array(elements) if elements.is_empty() => "an empty array".to_owned(),
+            _ => found.kind_with_article().to_owned(),
         };
         let message = format!("`{}` must be {expected}, not {shown}", member.key);
         let help = match (member.key.as_str(), &found.value) {
-            ("required", Value::Bool(_)) => Some("list the name in the `required` of the object around it"),
-            ("items", Value::Array(_)) => Some("2020-12 has `prefixItems` for the schemas of a tuple"),
-            ("exclusiveMinimum", Value::Bool(_)) => Some("write the bound itself, in place of `minimum`"),
-            ("exclusiveMaximum", Value::Bool(_)) => Some("write the bound itself, in place of `maximum`"),
+            ("required", NodeValue::Bool(_)) => {
+                Some("list the name in the `required` of the object around it")
+            }
+            ("items", NodeValue::Array(_)) => Some("2020-12 has `prefixItems` for the schemas of a tuple"),
+            ("exclusiveMinimum", NodeValue::Bool(_)) => Some("write the bound itself, in place of `minimum`"),
+            ("exclusiveMaximum", NodeValue::Bool(_)) => Some("write the bound itself, in place of `maximum`"),
             ("example" | "examples", _) => Some("`examples` is a list"),
-            (_, Value::String(text)) if Number::parse(text).is_ok() => Some("remove the quotes"),
+            (_, NodeValue::String(text)) if Number::parse(text).is_ok() => Some("remove the quotes"),
             _ => None,
         };
-        self.invalid(node.place(member), message, help, mend);
+        self.report_invalid(node.place(member), message, help, mend);
     }
 }

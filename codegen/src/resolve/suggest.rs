@@ -1,8 +1,12 @@
-//! "Did you mean": the known word nearest to a misspelt one.
+//! Suggestions for misspelled words ("did you mean").
 
-/// The nearest candidate within a third of the word's length, case counting little.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A word too long to be a slip of the pen would only cost time.
+/// Returns the nearest_match candidate within an edit distance of a third of the word's length; case counts as one
+/// edit.
+pub(crate) fn nearest_match<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // Long words are unlikely to be typos and expensive to compare.
     if word.len() > 60 {
         return None;
     }
@@ -12,7 +16,7 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         if candidate == word {
             continue;
         }
-        let distance = if candidate.eq_ignore_ascii_case(word) { 1 } else { distance(word, candidate) };
+        let distance = if candidate.eq_ignore_ascii_case(word) { 1 } else { edit_distance(word, candidate) };
         if distance <= limit && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
@@ -20,8 +24,8 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
     best.map(|(_, candidate)| candidate)
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours between two words.
-fn distance(left: &str, right: &str) -> usize {
+/// Returns the number of insertions, deletions, replacements and swaps of neighbors between two words.
+fn edit_distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=right.len()).collect();
@@ -62,7 +66,7 @@ mod tests {
             ("", None),
         ];
         for (word, expected) in cases {
-            assert_eq!(nearest(word, known), expected, "{word}");
+            assert_eq!(nearest_match(word, known), expected, "{word}");
         }
     }
 }

@@ -1,96 +1,83 @@
-//! Keywords as data: one row for each, and questions about rows.
+//! The table of JSON Schema keywords.
 //!
-//! A row says what a keyword is called, where its value holds schemas, which drafts and which
-//! vocabulary know it, what it does to a value, and which field of [`Schema`] holds it once it is
-//! read. Whoever needs a list of keywords asks the rows, so that a new one is missing nowhere.
+//! A row holds the name of a keyword, the position of schemas in its value, the drafts and the vocabulary
+//! that define it, its role, and the field of [`Schema`] with its parsed value. Code that needs a list of
+//! keywords filters this table, so that a new keyword is added in one place.
 
-use contract_runtime::{Json, Number, format::Format};
+use contract_runtime::{Json, Number, format::StringFormat};
 
-use super::{Contains, DynamicReference, Schema, SchemaId, Types};
+use super::{ContainsConstraint, DynamicReference, Schema, SchemaId, TypeSet};
 
-/// Draft of JSON Schema, or the dialect of an OpenAPI version.
+/// A draft of JSON Schema, or the schema dialect of OpenAPI 3.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Draft {
-    /// 2020-12, also OpenAPI 3.1.
+    /// 2020-12, and the dialect of OpenAPI 3.1 and 3.2.
     Latest,
-    /// 2019-09.
     Draft2019,
-    /// draft-07.
     Draft7,
-    /// OpenAPI 3.0.
     OpenApi30,
 }
 
-/// What the value of a keyword holds in the way of schemas, as it is written.
+/// The positions of schemas in the value of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
-    /// None.
+pub(crate) enum SubschemaForm {
     Nothing,
-    /// A schema.
     One,
-    /// An array of schemas.
     List,
-    /// An object of schemas.
     Map,
-    /// `items` before 2020-12.
+    /// A schema or an array of schemas: `items` before 2020-12.
     OneOrList,
-    /// `dependencies`: an object of schemas or arrays of names.
+    /// An object of schemas or arrays of property names: `dependencies`.
     Dependencies,
 }
 
-/// What a keyword does (Core 7 and 10).
+/// The effect of a keyword (Core 7 and 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Says what a schema is called or how it is read.
+pub(crate) enum KeywordRole {
+    /// Identifies a schema or selects its dialect.
     Identifier,
-    /// Keeps schemas for others to refer to.
+    /// Reserves a location for schemas that are referenced from elsewhere.
     Location,
-    /// Applies schemas to the same value.
+    /// Applies subschemas to the same value.
     InPlace,
-    /// Applies schemas to members, names or elements of the value.
+    /// Applies subschemas to property values, property names or items of the value.
     Below,
-    /// Decides by itself whether the value is valid.
+    /// Validates the value by itself.
     Assertion,
-    /// Says something about the value.
+    /// Attaches information to the value.
     Annotation,
 }
 
-impl Role {
-    /// Whether such a keyword applies schemas.
-    pub(crate) const fn applies(self) -> bool {
+impl KeywordRole {
+    /// Returns true if the keyword applies subschemas.
+    pub(crate) const fn applies_schemas(self) -> bool {
         matches!(self, Self::InPlace | Self::Below)
     }
 
-    /// Whether such a keyword can make a value invalid.
-    pub(crate) const fn decides(self) -> bool {
-        self.applies() || matches!(self, Self::Assertion)
+    /// Returns true if the keyword can make a value invalid.
+    pub(crate) const fn can_reject(self) -> bool {
+        self.applies_schemas() || matches!(self, Self::Assertion)
     }
 }
 
-/// Which drafts know a keyword.
+/// The drafts that define a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Drafts {
-    /// All of them.
+pub(crate) enum DraftSupport {
     All,
-    /// All of JSON Schema, not OpenAPI 3.0.
+    /// Every draft of JSON Schema, but not OpenAPI 3.0.
     Json,
-    /// 2019-09 and later.
     From2019,
-    /// 2019-09 only.
     Only2019,
-    /// draft-07 and 2019-09.
     Until2019,
-    /// 2020-12.
     From2020,
-    /// 2019-09 and later, and OpenAPI 3.0, which had it first.
+    /// 2019-09 and later, and OpenAPI 3.0, which introduced the keyword.
     Deprecated,
-    /// OpenAPI 3.0 only.
     OpenApi30,
-    /// The base vocabulary of OpenAPI 3.1, and OpenAPI 3.0.
+    /// OpenAPI 3.0, and the base vocabulary of OpenAPI 3.1.
     OpenApi,
 }
 
-/// Vocabularies of 2020-12 as bits.
+/// Bit flags of the vocabularies of 2020-12.
 pub(crate) mod vocabulary {
     pub(crate) const CORE: u8 = 1;
     pub(crate) const APPLICATOR: u8 = 2;
@@ -102,38 +89,36 @@ pub(crate) mod vocabulary {
     pub(crate) const ALL: u8 = 127;
 }
 
-/// The value of a keyword that a schema has.
+/// The parsed value of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Value<'s> {
-    /// A schema, or a settled reference to one.
+pub(crate) enum KeywordValue<'s> {
+    /// A subschema, or the resolved target of a reference.
     Schema(SchemaId),
     Dynamic(&'s DynamicReference),
-    /// `contains` with its counts.
-    Contains(&'s Contains),
-    /// Schemas in order.
+    Contains(&'s ContainsConstraint),
     List(&'s [SchemaId]),
-    /// Schemas by name or pattern.
+    /// Schemas by property name or pattern.
     Map(&'s [(String, SchemaId)]),
-    /// A count of code points, elements or members.
+    /// A count of code points, items or properties.
     Count(u64),
     Number(&'s Number),
     Text(&'s str),
-    /// `true`; `false` says nothing.
+    /// `true`; a `false` counts as absent.
     Flag,
-    Types(Types),
-    /// Any value: `const`, `default`.
+    Types(TypeSet),
+    /// An arbitrary value, as of `const` or `default`.
     Json(&'s Json),
-    /// A list of values: `enum`, `examples`.
+    /// A list of values, as of `enum` or `examples`.
     Values(&'s [Json]),
-    /// Names of members.
+    /// A list of property names.
     Names(&'s [String]),
-    /// Names of members by the member that asks for them.
+    /// Required property names by the property that triggers them.
     Needs(&'s [(String, Vec<String>)]),
 }
 
-impl<'s> Value<'s> {
-    /// The schemas in it.
-    pub(crate) fn schemas(self) -> impl Iterator<Item = SchemaId> + 's {
+impl<'s> KeywordValue<'s> {
+    /// Iterates over the schemas in the value.
+    pub(crate) fn schema_ids(self) -> impl Iterator<Item = SchemaId> + 's {
         let (one, list, map): (_, &[SchemaId], &[(String, SchemaId)]) = match self {
             Self::Schema(id) => (Some(id), &[], &[]),
             Self::Dynamic(dynamic) => (Some(dynamic.initial), &[], &[]),
@@ -146,15 +131,15 @@ impl<'s> Value<'s> {
     }
 }
 
-/// A field of [`Schema`] as a keyword's value; absent ones and empty lists hold none.
-trait Field {
-    fn value(&self) -> Option<Value<'_>>;
+/// A field of [`Schema`] as the value of a keyword; `None` for absent values and empty lists.
+trait KeywordField {
+    fn value(&self) -> Option<KeywordValue<'_>>;
 }
 
 macro_rules! fields {
     ($($type:ty: |$held:ident| $value:expr;)*) => {
-        $(impl Field for $type {
-            fn value(&self) -> Option<Value<'_>> {
+        $(impl KeywordField for $type {
+            fn value(&self) -> Option<KeywordValue<'_>> {
                 let $held = self;
                 $value
             }
@@ -163,36 +148,36 @@ macro_rules! fields {
 }
 
 fields! {
-    Option<SchemaId>: |held| held.map(Value::Schema);
-    Option<DynamicReference>: |held| held.as_ref().map(Value::Dynamic);
-    Option<Contains>: |held| held.as_ref().map(Value::Contains);
-    Vec<SchemaId>: |held| (!held.is_empty()).then_some(Value::List(held));
-    Vec<(String, SchemaId)>: |held| (!held.is_empty()).then_some(Value::Map(held));
-    Option<u64>: |held| held.map(Value::Count);
-    Option<Number>: |held| held.as_ref().map(Value::Number);
-    Option<String>: |held| held.as_deref().map(Value::Text);
-    bool: |held| held.then_some(Value::Flag);
-    Option<Types>: |held| held.map(Value::Types);
-    Option<Format>: |held| held.map(|format| Value::Text(format.name()));
-    Option<Json>: |held| held.as_ref().map(Value::Json);
-    Option<Vec<Json>>: |held| held.as_deref().map(Value::Values);
-    Vec<Json>: |held| (!held.is_empty()).then_some(Value::Values(held));
-    Vec<String>: |held| (!held.is_empty()).then_some(Value::Names(held));
-    Vec<(String, Vec<String>)>: |held| (!held.is_empty()).then_some(Value::Needs(held));
+    Option<SchemaId>: |held| held.map(KeywordValue::Schema);
+    Option<DynamicReference>: |held| held.as_ref().map(KeywordValue::Dynamic);
+    Option<ContainsConstraint>: |held| held.as_ref().map(KeywordValue::Contains);
+    Vec<SchemaId>: |held| (!held.is_empty()).then_some(KeywordValue::List(held));
+    Vec<(String, SchemaId)>: |held| (!held.is_empty()).then_some(KeywordValue::Map(held));
+    Option<u64>: |held| held.map(KeywordValue::Count);
+    Option<Number>: |held| held.as_ref().map(KeywordValue::Number);
+    Option<String>: |held| held.as_deref().map(KeywordValue::Text);
+    bool: |held| held.then_some(KeywordValue::Flag);
+    Option<TypeSet>: |held| held.map(KeywordValue::Types);
+    Option<StringFormat>: |held| held.map(|format| KeywordValue::Text(format.as_str()));
+    Option<Json>: |held| held.as_ref().map(KeywordValue::Json);
+    Option<Vec<Json>>: |held| held.as_deref().map(KeywordValue::Values);
+    Vec<Json>: |held| (!held.is_empty()).then_some(KeywordValue::Values(held));
+    Vec<String>: |held| (!held.is_empty()).then_some(KeywordValue::Names(held));
+    Vec<(String, Vec<String>)>: |held| (!held.is_empty()).then_some(KeywordValue::Needs(held));
 }
 
 macro_rules! keywords {
     ($($name:literal $variant:ident $holds:ident $drafts:ident $vocabulary:ident $role:ident $($field:ident)?;)*) => {
-        /// A known keyword.
+        /// A keyword that this crate implements.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum Keyword { $($variant,)* }
 
         impl Keyword {
-            /// All of them, in the order in which people read them.
+            /// All keywords, in reading order.
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// By its name, in whichever draft.
-            #[allow(unreachable_patterns, reason = "of two words of one name, the first is what is written")]
+            /// Returns the keyword with this name, in any draft.
+            #[allow(unreachable_patterns, reason = "the first of two rows with one name is the written keyword")]
             pub(crate) fn find(name: &str) -> Option<Self> {
                 match name { $($name => Some(Self::$variant),)* _ => None }
             }
@@ -201,30 +186,30 @@ macro_rules! keywords {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            pub(crate) const fn holds(self) -> Holds {
-                match self { $(Self::$variant => Holds::$holds,)* }
+            pub(crate) const fn holds(self) -> SubschemaForm {
+                match self { $(Self::$variant => SubschemaForm::$holds,)* }
             }
 
-            pub(crate) const fn drafts(self) -> Drafts {
-                match self { $(Self::$variant => Drafts::$drafts,)* }
+            pub(crate) const fn drafts(self) -> DraftSupport {
+                match self { $(Self::$variant => DraftSupport::$drafts,)* }
             }
 
             pub(crate) const fn vocabulary(self) -> u8 {
                 match self { $(Self::$variant => vocabulary::$vocabulary,)* }
             }
 
-            pub(crate) const fn role(self) -> Role {
-                match self { $(Self::$variant => Role::$role,)* }
+            pub(crate) const fn role(self) -> KeywordRole {
+                match self { $(Self::$variant => KeywordRole::$role,)* }
             }
 
-            /// Its value in a schema; `None` where it is absent, and for words of older drafts,
-            /// which are held as those of 2020-12 that say the same.
-            pub(crate) fn value(self, schema: &Schema) -> Option<Value<'_>> {
-                match self { $(Self::$variant => None::<Value<'_>>$(.or(schema.$field.value()))?,)* }
+            /// Returns its value in a schema; `None` where it is absent, and for keywords of older drafts,
+            /// whose value is held by the equivalent keyword of 2020-12.
+            pub(crate) fn value(self, schema: &Schema) -> Option<KeywordValue<'_>> {
+                match self { $(Self::$variant => None::<KeywordValue<'_>>$(.or(schema.$field.value()))?,)* }
             }
 
-            /// Those that a schema has, one bit each: most are absent from most, and asking for each of
-            /// them takes longer than what is done with the few that are there.
+            /// Returns the keywords that a schema has, as one bit each. Most keywords are absent from most
+            /// schemas, so that iterating over the set bits is faster than testing each keyword.
             fn present(schema: &Schema) -> u128 {
                 let mut all = 0;
                 $($(
@@ -235,7 +220,7 @@ macro_rules! keywords {
                 all
             }
 
-            /// Copies its value from one schema to another.
+            /// Copies the value of this keyword from one schema to another.
             pub(crate) fn copy(self, from: &Schema, to: &mut Schema) {
                 match self { $(Self::$variant => { $(to.$field.clone_from(&from.$field);)? })* }
             }
@@ -244,7 +229,7 @@ macro_rules! keywords {
 }
 
 keywords! {
-    // name, variant, what it holds, drafts, vocabulary, role, field of `Schema`
+    // name, variant, form of subschemas, drafts, vocabulary, role, field of `Schema`
     "$ref" Ref Nothing All CORE InPlace reference;
     "$id" Id Nothing Json CORE Identifier;
     "$schema" Schema Nothing Json CORE Identifier;
@@ -276,7 +261,7 @@ keywords! {
     "maxProperties" MaxProperties Nothing All VALIDATION Assertion max_properties;
     "dependentRequired" DependentRequired Nothing From2019 VALIDATION Assertion dependent_required;
     "contains" Contains One Json APPLICATOR Below contains;
-    // Of `contains`, whose field holds them.
+    // Held by the field of `contains`.
     "minContains" MinContains Nothing From2019 VALIDATION Assertion;
     "maxContains" MaxContains Nothing From2019 VALIDATION Assertion;
     "prefixItems" PrefixItems List From2020 APPLICATOR Below prefix_items;
@@ -304,25 +289,25 @@ keywords! {
     "deprecated" Deprecated Nothing Deprecated META Annotation deprecated;
     "readOnly" ReadOnly Nothing All META Annotation read_only;
     "writeOnly" WriteOnly Nothing All META Annotation write_only;
-    // Two words of one name: what it says, and what it demands where the dialect asserts it.
+    // Two rows with one name: the annotation, and the assertion in dialects that assert formats.
     "format" Format Nothing All FORMAT Annotation format;
     "format" AssertedFormat Nothing From2019 FORMAT Assertion asserted;
     "contentEncoding" ContentEncoding Nothing Json CONTENT Annotation content_encoding;
     "contentMediaType" ContentMediaType Nothing Json CONTENT Annotation content_media_type;
     "contentSchema" ContentSchema One From2019 CONTENT Annotation content_schema;
     "nullable" Nullable Nothing OpenApi30 CORE Assertion;
-    // Kept in `extensions`, as members that start with `x-` are.
+    // Stored in `extensions`, together with `x-` members.
     "discriminator" Discriminator Nothing OpenApi CORE Annotation;
     "xml" Xml Nothing OpenApi CORE Annotation;
     "externalDocs" ExternalDocs Nothing OpenApi CORE Annotation;
     "example" Example Nothing OpenApi CORE Annotation;
 }
 
-/// Those that apply schemas.
+/// The keywords that apply subschemas, as bits.
 const APPLYING: u128 = {
     let (mut all, mut at) = (0, 0);
     while at < Keyword::ALL.len() {
-        if Keyword::ALL[at].role().applies() {
+        if Keyword::ALL[at].role().applies_schemas() {
             all |= Keyword::ALL[at].bit();
         }
         at += 1;
@@ -335,8 +320,9 @@ impl Keyword {
         1 << self as u32
     }
 
-    /// Whether draft-04 did not have it. Annotations cost nobody anything.
-    pub(crate) const fn is_late(self) -> bool {
+    /// Returns true for a keyword that draft-04 lacks. Annotations are excluded, since accepting them is
+    /// harmless.
+    pub(crate) const fn is_after_draft_04(self) -> bool {
         matches!(
             self,
             Self::Id
@@ -349,7 +335,7 @@ impl Keyword {
         )
     }
 
-    /// Those that stand beside it in a schema and change what it means.
+    /// Returns the adjacent keywords that change the meaning of this one.
     pub(crate) const fn depends_on(self) -> &'static [Self] {
         match self {
             Self::Items => &[Self::PrefixItems],
@@ -361,12 +347,12 @@ impl Keyword {
 }
 
 impl Schema {
-    /// The keywords that are there, with their values.
-    pub(crate) fn keywords(&self) -> impl Iterator<Item = (Keyword, Value<'_>)> {
-        self.among(u128::MAX)
+    /// Iterates over the keywords of the schema with their values.
+    pub(crate) fn keywords(&self) -> impl Iterator<Item = (Keyword, KeywordValue<'_>)> {
+        self.filter_keywords(u128::MAX)
     }
 
-    fn among(&self, keywords: u128) -> impl Iterator<Item = (Keyword, Value<'_>)> {
+    fn filter_keywords(&self, keywords: u128) -> impl Iterator<Item = (Keyword, KeywordValue<'_>)> {
         let mut left = Keyword::present(self) & keywords;
         std::iter::from_fn(move || {
             let next = Keyword::ALL.get(left.trailing_zeros() as usize)?;
@@ -375,35 +361,35 @@ impl Schema {
         })
     }
 
-    /// Whether nothing but these keywords can make a value invalid. `then` and `else` say
-    /// nothing without `if` (Core 10.2.2).
-    pub(crate) fn decides_by(&self, keywords: &[Keyword]) -> bool {
+    /// Returns true if no other keyword than these can make a value invalid. `then` and `else` have no effect
+    /// without `if` (Core 10.2.2).
+    pub(crate) fn is_constrained_only_by(&self, keywords: &[Keyword]) -> bool {
         let idle =
             |keyword: Keyword| matches!(keyword, Keyword::Then | Keyword::Else) && self.condition.is_none();
-        let decides = |(keyword, _): &(Keyword, _)| keyword.role().decides() && !idle(*keyword);
+        let decides = |(keyword, _): &(Keyword, _)| keyword.role().can_reject() && !idle(*keyword);
         let mut deciding = self.keywords().filter(decides);
         self.boolean != Some(false) && deciding.all(|(keyword, _)| keywords.contains(&keyword))
     }
 
-    /// Whether nothing but annotations, `$ref` and `allOf` stands in it.
+    /// Returns true if the schema has only annotations, `$ref` and `allOf`.
     #[must_use]
     pub fn is_bare(&self) -> bool {
-        self.decides_by(&[Keyword::Ref, Keyword::AllOf])
+        self.is_constrained_only_by(&[Keyword::Ref, Keyword::AllOf])
     }
 
-    /// Whether it accepts everything and says nothing about structure.
+    /// Returns true if the schema accepts every value.
     #[must_use]
-    pub fn says_nothing(&self) -> bool {
-        self.decides_by(&[])
+    pub fn is_unconstrained(&self) -> bool {
+        self.is_constrained_only_by(&[])
     }
 
-    /// Every schema that it applies, in place or below.
-    pub fn children(&self) -> impl Iterator<Item = SchemaId> {
-        self.among(APPLYING).flat_map(|(_, value)| value.schemas())
+    /// Iterates over all schemas that this one applies, in place or to children.
+    pub fn child_schemas(&self) -> impl Iterator<Item = SchemaId> {
+        self.filter_keywords(APPLYING).flat_map(|(_, value)| value.schema_ids())
     }
 
-    /// The same place with some of its keywords alone.
-    pub(crate) fn with(&self, keep: impl Fn(Keyword) -> bool) -> Self {
+    /// Returns a copy at the same location with only those keywords that `keep` selects.
+    pub(crate) fn with_keywords(&self, keep: impl Fn(Keyword) -> bool) -> Self {
         let mut part = Self {
             place: self.place.clone(),
             resource: self.resource,

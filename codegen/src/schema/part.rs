@@ -1,46 +1,48 @@
-//! A part of a graph: the schemas that are left, numbered anew, once.
+//! Reduces a graph to some of its schemas and renumbers these.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Contains, Discriminator, DynamicReference, Graph, Resource, Schema, SchemaId};
-use crate::arena::{Arena, ById};
+use super::{
+    ContainsConstraint, Discriminator, DynamicReference, Schema, SchemaGraph, SchemaId, SchemaResource,
+};
+use crate::arena::{Arena, ArenaMap};
 
-/// Where each schema of a graph stands in a part of it.
+/// The new ids of the schemas of a graph after others were removed.
 #[derive(Clone, Debug)]
-pub(crate) struct Moved(ById<Schema, Option<SchemaId>>);
+pub(crate) struct SchemaRemapping(ArenaMap<Schema, Option<SchemaId>>);
 
-impl Moved {
-    /// Its id in the part; `None` when it was left out.
+impl SchemaRemapping {
+    /// Returns the new id of a schema; `None` when it was removed.
     pub(crate) fn get(&self, id: SchemaId) -> Option<SchemaId> {
         self.0[id]
     }
 
-    /// The members of a set that are left.
-    pub(crate) fn set(&self, ids: BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
+    /// Maps the ids of a set and drops removed schemas.
+    pub(crate) fn remap_set(&self, ids: BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
         ids.into_iter().filter_map(|id| self.get(id)).collect()
     }
 
-    /// What a map says about the schemas that are left.
-    pub(crate) fn keys<V>(&self, map: BTreeMap<SchemaId, V>) -> BTreeMap<SchemaId, V> {
+    /// Maps the keys of a map and drops removed schemas.
+    pub(crate) fn remap_keys<V>(&self, map: BTreeMap<SchemaId, V>) -> BTreeMap<SchemaId, V> {
         map.into_iter().filter_map(|(id, value)| Some((self.get(id)?, value))).collect()
     }
 
-    /// The members of a list that are left.
-    pub(crate) fn list(&self, ids: Vec<SchemaId>) -> Vec<SchemaId> {
+    /// Maps the ids of a list and drops removed schemas.
+    pub(crate) fn remap_list(&self, ids: Vec<SchemaId>) -> Vec<SchemaId> {
         ids.into_iter().filter_map(|id| self.get(id)).collect()
     }
 
-    fn named(&self, members: &mut Vec<(String, SchemaId)>) {
+    fn remap_named(&self, members: &mut Vec<(String, SchemaId)>) {
         members.retain_mut(|(_, id)| self.get(*id).map(|left| *id = left).is_some());
     }
 
-    /// What an optional id is in the part.
-    pub(crate) fn one(&self, id: &mut Option<SchemaId>) {
+    /// Maps an optional id, which becomes `None` when the schema was removed.
+    pub(crate) fn remap_option(&self, id: &mut Option<SchemaId>) {
         *id = id.and_then(|id| self.get(id));
     }
 
-    /// No `..`: whoever adds a keyword decides here whether it names schemas.
-    fn schema(&self, mut schema: Schema) -> Schema {
+    /// Destructures without `..`, so that a new keyword does not compile until it is handled here.
+    fn remap_schema(&self, mut schema: Schema) -> Schema {
         let Schema {
             place: _,
             resource: _,
@@ -116,20 +118,21 @@ impl Moved {
             then,
             otherwise,
         ] {
-            self.one(id);
+            self.remap_option(id);
         }
         for list in [prefix_items, all_of, any_of, one_of] {
-            *list = self.list(std::mem::take(list));
+            *list = self.remap_list(std::mem::take(list));
         }
         for members in [definitions, properties, pattern_properties, dependent_schemas] {
-            self.named(members);
+            self.remap_named(members);
         }
         if let Some(Discriminator { tag: _, mapping, default, family }) = discriminator {
-            self.named(mapping);
-            self.one(default);
-            *family = self.list(std::mem::take(family));
+            self.remap_named(mapping);
+            self.remap_option(default);
+            *family = self.remap_list(std::mem::take(family));
         }
-        *contains = contains.take().and_then(|c| Some(Contains { schema: self.get(c.schema)?, ..c }));
+        *contains =
+            contains.take().and_then(|c| Some(ContainsConstraint { schema: self.get(c.schema)?, ..c }));
         *dynamic_reference = dynamic_reference
             .take()
             .and_then(|d| Some(DynamicReference { initial: self.get(d.initial)?, ..d }));
@@ -137,33 +140,34 @@ impl Moved {
     }
 }
 
-impl Graph {
-    /// The graph of these schemas alone, in the same order, and where each of them stands there.
+impl SchemaGraph {
+    /// Reduces the graph to the schemas `kept`, in the same order, and returns the new ids.
     ///
-    /// All that one of them applies has to be among them.
-    pub(crate) fn keep(self, kept: &BTreeSet<SchemaId>) -> (Self, Moved) {
+    /// The set must be closed: it contains every schema that one of its members applies.
+    pub(crate) fn retain_schemas(self, kept: &BTreeSet<SchemaId>) -> (Self, SchemaRemapping) {
         let mut left = Arena::<Schema>::first_ids(kept.len());
-        let moved = Moved(self.schemas.map(|id| kept.contains(&id).then(|| left.next()).flatten()));
-        let holds = self.resources.map(|_| false);
+        let moved =
+            SchemaRemapping(self.schemas.map_ids(|id| kept.contains(&id).then(|| left.next()).flatten()));
+        let holds = self.resources.map_ids(|_| false);
         let holds = kept.iter().fold(holds, |mut holds, id| {
             holds[self.schemas[*id].resource] = true;
             holds
         });
         let mut part = Self::default();
-        let mut resources = self.resources.map(|_| None);
+        let mut resources = self.resources.map_ids(|_| None);
         for (id, resource) in self.resources.ids().zip(self.resources).filter(|(id, _)| holds[*id]) {
-            let Resource { uri, source, mut root, mut dynamic_anchors } = resource;
-            moved.one(&mut root);
-            moved.named(&mut dynamic_anchors);
-            resources[id] = Some(part.resources.push(Resource { uri, source, root, dynamic_anchors }));
+            let SchemaResource { uri, source, mut root, mut dynamic_anchors } = resource;
+            moved.remap_option(&mut root);
+            moved.remap_named(&mut dynamic_anchors);
+            resources[id] = Some(part.resources.push(SchemaResource { uri, source, root, dynamic_anchors }));
         }
         for (id, schema) in self.schemas.ids().zip(self.schemas).filter(|(id, _)| kept.contains(id)) {
             debug_assert!(
-                schema.children().all(|child| kept.contains(&child)),
+                schema.child_schemas().all(|child| kept.contains(&child)),
                 "{id:?} applies what is gone"
             );
             let resource = resources[schema.resource].unwrap_or_default();
-            part.schemas.push(Schema { resource, ..moved.schema(schema) });
+            part.schemas.push(Schema { resource, ..moved.remap_schema(schema) });
         }
         (part, moved)
     }

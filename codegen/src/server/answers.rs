@@ -1,128 +1,129 @@
-//! Writes what a method returns, and how that becomes an answer.
+//! Writes the return type of trait methods, and the conversion of their results into responses.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::Writer;
+use super::ServerWriter;
 use crate::{
     calls::{answers_type, choice_type, written_type},
     emit::ident,
-    plan::{Answers, Call, Case, Outcome, Payload},
+    plan::{PlannedCall, ResponseCase, ResponseOutcome, ResponsePayload, ResponseSet},
 };
 
-impl Writer<'_> {
-    /// What a method returns when it succeeds: the body, with status and headers where the
-    /// contract leaves a say in them.
-    pub(super) fn success_type(&self, call: &Call<'_>) -> TokenStream {
-        let answers = &call.answers;
+impl ServerWriter<'_> {
+    /// Returns the success type of a method: the body, within `Reply` if the contract leaves status or
+    /// headers to the implementation.
+    pub(super) fn success_type(&self, call: &PlannedCall<'_>) -> TokenStream {
+        let answers = &call.responses;
         let whole = || answers_type(self.plan.side, answers, self.types);
-        let ty = match &call.streams.answer {
+        let ty = match &call.streams.response {
             None => whole(),
             Some(streamed) => {
                 let stream = written_type(&streamed.content, self.types);
-                if streamed.beside_whole {
+                if streamed.has_whole_responses {
                     let whole = whole();
-                    quote!(runtime::Either<#whole, #stream>)
+                    quote!(runtime::ResponseBody<#whole, #stream>)
                 } else {
                     stream
                 }
             }
         };
-        if answers.reply { quote!(Reply<#ty>) } else { ty }
+        if answers.needs_reply { quote!(TypedResponse<#ty>) } else { ty }
     }
 
-    /// The arms that write successes and refusals.
-    pub(super) fn arms(&self, call: &Call<'_>) -> TokenStream {
-        let success = self.success(call);
-        let refusal = match (&call.refusals.choice, call.refusals.cases.first()) {
+    /// Writes the `match` arms for success and error responses.
+    pub(super) fn response_arms(&self, call: &PlannedCall<'_>) -> TokenStream {
+        let success = self.success_arm(call);
+        let refusal = match (&call.errors.enum_name, call.errors.cases.first()) {
             (Some(name), _) => {
-                let written = self.choices(&call.refusals, name, Outcome::Refusal);
-                quote!(call.refuse(refusal, |reply| #written))
+                let written = self.choice_match(&call.errors, name, ResponseOutcome::Error);
+                quote!(request.write_error(error, |response| #written))
             }
             (None, Some(case)) => {
-                let written = write(case, Outcome::Refusal, &quote!(reply));
-                quote!(call.refuse(refusal, |reply| #written))
+                let written = write_case(case, ResponseOutcome::Error, &quote!(response));
+                quote!(request.write_error(error, |response| #written))
             }
-            (None, None) => quote!(call.refuse(refusal, |reply| call.answer_empty(500, reply))),
+            (None, None) => quote!(request.write_error(error, |response| request.write_empty(500, response))),
         };
-        quote!(#success Err(refusal) => #refusal,)
+        quote!(#success Err(error) => #refusal,)
     }
 
-    fn success(&self, call: &Call<'_>) -> TokenStream {
-        let answers = &call.answers;
-        let Some(streamed) = &call.streams.answer else {
-            return match self.whole(answers) {
+    fn success_arm(&self, call: &PlannedCall<'_>) -> TokenStream {
+        let answers = &call.responses;
+        let Some(streamed) = &call.streams.response else {
+            return match self.whole_success(answers) {
                 Some((binding, written)) => quote!(Ok(#binding) => #written,),
                 None => TokenStream::new(),
             };
         };
-        let (status, media_type) = (Literal::u16_unsuffixed(streamed.usual_status()), &streamed.media_type);
-        let pieces = |reply: TokenStream| quote!(call.answer_pieces(#status, #media_type, #reply));
-        let whole = self.whole(answers).filter(|_| streamed.beside_whole);
-        match (whole, answers.reply) {
+        let (status, media_type) = (Literal::u16_unsuffixed(streamed.default_status()), &streamed.media_type);
+        let pieces = |reply: TokenStream| quote!(request.write_stream(#status, #media_type, #reply));
+        let whole = self.whole_success(answers).filter(|_| streamed.has_whole_responses);
+        match (whole, answers.needs_reply) {
             (None, true) => {
-                let written = pieces(quote!(reply));
-                quote!(Ok(reply) => #written,)
+                let written = pieces(quote!(response));
+                quote!(Ok(response) => #written,)
             }
             (None, false) => {
-                let written = pieces(quote!(Reply::new(body)));
+                let written = pieces(quote!(TypedResponse::new(body)));
                 quote!(Ok(body) => #written,)
             }
             (Some((binding, whole)), false) => {
-                let written = pieces(quote!(Reply::new(body)));
+                let written = pieces(quote!(TypedResponse::new(body)));
                 quote! {
-                    Ok(runtime::Either::Whole(#binding)) => #whole,
-                    Ok(runtime::Either::Stream(body)) => #written,
+                    Ok(runtime::ResponseBody::Whole(#binding)) => #whole,
+                    Ok(runtime::ResponseBody::Stream(body)) => #written,
                 }
             }
             (Some((_, whole)), true) => {
-                let written = pieces(quote!(reply.map(|()| body)));
+                let written = pieces(quote!(response.map(|()| body)));
                 quote! {
-                    Ok(reply) => match reply.split() {
-                        (reply, runtime::Either::Whole(body)) => {
-                            let reply = reply.map(|()| body);
+                    Ok(response) => match response.split_body() {
+                        (response, runtime::ResponseBody::Whole(body)) => {
+                            let response = response.map(|()| body);
                             #whole
                         }
-                        (reply, runtime::Either::Stream(body)) => #written,
+                        (response, runtime::ResponseBody::Stream(body)) => #written,
                     },
                 }
             }
         }
     }
-
-    /// What a whole success is bound to, and how it is written.
-    fn whole(&self, answers: &Answers) -> Option<(TokenStream, TokenStream)> {
-        let (binding, reply) = match (answers.reply, &answers.one) {
-            (true, _) => (quote!(reply), quote!(reply)),
-            (false, Some(Payload::Nothing)) => (quote!(()), quote!(Reply::new(()))),
-            (false, _) => (quote!(body), quote!(Reply::new(body))),
+    /// Returns the pattern for a success response without streaming, and the expression that writes it. What
+    /// a whole success is bound to, and how it is written.
+    fn whole_success(&self, answers: &ResponseSet) -> Option<(TokenStream, TokenStream)> {
+        let (binding, reply) = match (answers.needs_reply, &answers.single) {
+            (true, _) => (quote!(response), quote!(response)),
+            (false, Some(ResponsePayload::Nothing)) => (quote!(()), quote!(TypedResponse::new(()))),
+            (false, _) => (quote!(body), quote!(TypedResponse::new(body))),
         };
-        if let Some(name) = &answers.choice {
-            let written = self.choices(answers, name, Outcome::Success);
-            return Some(match answers.reply {
-                true => (quote!(reply), written),
-                false => (quote!(body), quote!({ let reply = Reply::new(body); #written })),
+        if let Some(name) = &answers.enum_name {
+            let written = self.choice_match(answers, name, ResponseOutcome::Success);
+            return Some(match answers.needs_reply {
+                true => (quote!(response), written),
+                false => (quote!(body), quote!({ let response = TypedResponse::new(body); #written })),
             });
         }
         if answers.optional {
-            let nothing = |case: &&Case| case.payload == Payload::Nothing;
-            let empty = answers.cases.iter().find(nothing).map(|case| case.usual_status(Outcome::Success));
+            let nothing = |case: &&ResponseCase| case.payload == ResponsePayload::Nothing;
+            let empty =
+                answers.cases.iter().find(nothing).map(|case| case.default_status(ResponseOutcome::Success));
             let full = answers.cases.iter().find(|case| !nothing(case));
             let (Some(empty), Some(full)) = (empty, full) else { return None };
             let (empty, status) = (
                 Literal::u16_unsuffixed(empty),
-                Literal::u16_unsuffixed(full.usual_status(Outcome::Success)),
+                Literal::u16_unsuffixed(full.default_status(ResponseOutcome::Success)),
             );
             let media_type = &full.media_type;
-            let written = quote!(call.answer_json_or_nothing(#status, #media_type, #empty, #reply));
+            let written = quote!(request.write_json_or_empty(#status, #media_type, #empty, #reply));
             return Some((binding, written));
         }
-        let written = write(answers.cases.first()?, Outcome::Success, &reply);
+        let written = write_case(answers.cases.first()?, ResponseOutcome::Success, &reply);
         Some((binding, written))
     }
 
-    /// By variant; the first case of each gives the status that is usual.
-    fn choices(&self, answers: &Answers, name: &str, outcome: Outcome) -> TokenStream {
+    /// Matches the variants of a response enum; the first case of each variant determines the usual status.
+    fn choice_match(&self, answers: &ResponseSet, name: &str, outcome: ResponseOutcome) -> TokenStream {
         let name = choice_type(self.plan.side, name);
         let mut seen: Vec<&str> = Vec::new();
         let mut arms = TokenStream::new();
@@ -132,28 +133,30 @@ impl Writer<'_> {
             }
             seen.push(&case.variant);
             let variant = ident(&case.variant);
-            arms.extend(if case.payload == Payload::Nothing {
-                let written = write(case, outcome, &quote!(reply));
+            arms.extend(if case.payload == ResponsePayload::Nothing {
+                let written = write_case(case, outcome, &quote!(response));
                 quote!(#name::#variant => #written,)
             } else {
-                let written = write(case, outcome, &quote!(reply.map(|()| body)));
+                let written = write_case(case, outcome, &quote!(response.map(|()| body)));
                 quote!(#name::#variant(body) => #written,)
             });
         }
         quote!({
-            let (reply, body) = reply.split();
+            let (response, body) = response.split_body();
             match body { #arms }
         })
     }
 }
 
-/// `call.answer_…(status, media type, reply)`
-fn write(case: &Case, outcome: Outcome, reply: &TokenStream) -> TokenStream {
-    let status = Literal::u16_unsuffixed(case.usual_status(outcome));
+/// Writes `call.answer_…(status, media type, reply)`.
+fn write_case(case: &ResponseCase, outcome: ResponseOutcome, reply: &TokenStream) -> TokenStream {
+    let status = Literal::u16_unsuffixed(case.default_status(outcome));
     let media_type = &case.media_type;
     match case.payload {
-        Payload::Nothing => quote!(call.answer_empty(#status, #reply)),
-        Payload::Json(_) => quote!(call.answer_json(#status, #media_type, #reply)),
-        Payload::Text | Payload::Bytes => quote!(call.answer_bytes(#status, #media_type, #reply)),
+        ResponsePayload::Nothing => quote!(request.write_empty(#status, #reply)),
+        ResponsePayload::Json(_) => quote!(request.write_json(#status, #media_type, #reply)),
+        ResponsePayload::Text | ResponsePayload::Bytes => {
+            quote!(request.write_bytes(#status, #media_type, #reply))
+        }
     }
 }

@@ -1,28 +1,33 @@
-//! Writes how what a handler gets is read from a call.
+//! Writes the code that parses requests for server methods.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::Writer;
+use super::ServerWriter;
 use crate::{
     emit::ident,
     operations::whole_type,
-    plan::{Body, Call, Content, Format, Parameter},
+    plan::{BodyFormat, MediaTypePlan, PlannedCall, PlannedParameter, RequestBodyPlan},
 };
 
-impl Writer<'_> {
-    /// The `Request` of an operation.
-    pub(super) fn request(&self, call: &Call<'_>) -> TokenStream {
+impl ServerWriter<'_> {
+    /// Writes the `Request` implementation of an operation.
+    pub(super) fn request_impl(&self, call: &PlannedCall<'_>) -> TokenStream {
         let name = self.call_type(call);
-        let id = ident(self.plan.side.table().1);
+        let id = ident(self.plan.side.table_names().1);
         let variant = ident(&call.id);
-        let row = |(index, parameter): (usize, &Parameter<'_>)| {
+        let row = |(index, parameter): (usize, &PlannedParameter<'_>)| {
             let field = ident(parameter.field.as_deref().unwrap_or_default());
             (Literal::usize_unsuffixed(index), field)
         };
-        let required =
-            call.required().map(row).map(|(index, field)| quote!(#field: call.parameter(#index)?,));
-        let optional = call.optional().map(row).map(|(index, field)| quote!(#field: call.optional(#index)?,));
+        let required = call
+            .required_parameters()
+            .map(row)
+            .map(|(index, field)| quote!(#field: request.required_parameter(#index)?,));
+        let optional = call
+            .optional_parameters()
+            .map(row)
+            .map(|(index, field)| quote!(#field: request.optional_parameter(#index)?,));
         let body = call.body.as_ref().map(|body| {
             let read = self.read_body(body);
             quote!(body: #read,)
@@ -30,23 +35,23 @@ impl Writer<'_> {
         let in_options = call.body.as_ref().is_some_and(|body| !body.body.required);
         let (own, left_out) = if in_options { (None, body) } else { (body, None) };
         let options = call.has_options().then(|| {
-            let (module, options) = (ident(self.plan.side.calls()), ident(&call.options));
+            let (module, options) = (ident(self.plan.side.calls_module()), ident(&call.options));
             quote!(options: super::#module::#options { #(#optional)* #left_out },)
         });
         let fields: TokenStream = required.chain(own).chain(options).collect();
-        let argument = ident(if fields.is_empty() { "_" } else { "call" });
-        let undeclared = undeclared(call, self).map(|found| {
+        let argument = ident(if fields.is_empty() { "_" } else { "request" });
+        let undeclared = undeclared_fields(call, self).map(|found| {
             quote! {
-                fn undeclared(&self, limit: usize) -> Vec<String> {
+                fn undeclared_members(&self, limit: usize) -> Vec<String> {
                     #found
                 }
             }
         });
         quote! {
-            impl Request for #name {
+            impl FromIncomingRequest for #name {
                 const OPERATION: &'static Operation = #id::#variant.operation();
 
-                fn read(#argument: &Call) -> Result<Self, Rejection> {
+                fn from_request(#argument: &IncomingRequest) -> Result<Self, Rejection> {
                     Ok(Self { #fields })
                 }
 
@@ -55,22 +60,22 @@ impl Writer<'_> {
         }
     }
 
-    /// An expression of the body's type, an `Option` of it where it may be missing.
-    fn read_body(&self, body: &Body<'_>) -> TokenStream {
+    /// Returns an expression of the body's type, or of an `Option` of it if the body is optional.
+    fn read_body(&self, body: &RequestBodyPlan<'_>) -> TokenStream {
         if let [one] = body.contents.as_slice() {
-            let method = method(&one.format);
+            let method = body_method(&one.format);
             let method =
                 ident(&if body.body.required { method.to_owned() } else { format!("optional_{method}") });
-            let fails = if infallible(&one.format) { None } else { Some(quote!(?)) };
-            return quote!(call.#method() #fails);
+            let fails = if is_infallible(&one.format) { None } else { Some(quote!(?)) };
+            return quote!(request.#method() #fails);
         }
         let whole = whole_type(self.plan.side, body, self.types);
         let last = body.contents.len() - 1;
-        // By media type, in the order of the table.
+        // Match by media type, in the order of the table.
         let arms = body.contents.iter().enumerate().map(|(at, content)| {
             let at_most = Literal::usize_unsuffixed(at);
             let pattern = if at == last { quote!(_) } else { quote!(#at_most) };
-            let read = read(content);
+            let read = read_content(content);
             match body.is_choice() {
                 true => {
                     let variant = ident(&body.variants[content.variant].name);
@@ -79,55 +84,58 @@ impl Writer<'_> {
                 false => quote!(#pattern => #read,),
             }
         });
-        let read = quote!(match call.media_type() { #(#arms)* });
+        let read = quote!(match request.content_index() { #(#arms)* });
         match body.body.required {
             true => read,
-            false => quote!(if call.is_without_body() { None } else { Some(#read) }),
+            false => quote!(if request.is_without_body() { None } else { Some(#read) }),
         }
     }
 }
 
-fn read(content: &Content<'_>) -> TokenStream {
-    let method = ident(method(&content.format));
-    match infallible(&content.format) {
-        true => quote!(call.#method()),
-        false => quote!(call.#method()?),
+fn read_content(content: &MediaTypePlan<'_>) -> TokenStream {
+    let method = ident(body_method(&content.format));
+    match is_infallible(&content.format) {
+        true => quote!(request.#method()),
+        false => quote!(request.#method()?),
     }
 }
 
-const fn infallible(format: &Format) -> bool {
-    matches!(format, Format::Bytes | Format::Typed)
+const fn is_infallible(format: &BodyFormat) -> bool {
+    matches!(format, BodyFormat::Bytes | BodyFormat::Typed)
 }
 
-/// The runtime's method that reads a body.
-const fn method(format: &Format) -> &'static str {
+/// Returns the runtime method that parses a body.
+const fn body_method(format: &BodyFormat) -> &'static str {
     match format {
-        Format::Model => "json",
-        Format::Json | Format::Form(..) => "value",
-        Format::Text => "text",
-        Format::Bytes => "bytes",
-        Format::Typed => "typed",
-        Format::Multipart(..) => "multipart",
+        BodyFormat::Model => "json_body",
+        BodyFormat::Json | BodyFormat::Form(..) => "value_body",
+        BodyFormat::Text => "text_body",
+        BodyFormat::Bytes => "bytes_body",
+        BodyFormat::Typed => "typed_body",
+        BodyFormat::Multipart(..) => "multipart_body",
     }
 }
 
-/// Whether a model is among the types of a call's body: its undeclared fields are listed.
-pub(super) fn holds_models(call: &Call<'_>) -> bool {
-    call.body.iter().flat_map(|body| &body.contents).any(|content| matches!(content.format, Format::Model))
+/// Returns true if the body contains a model, whose undeclared fields can be listed.
+pub(super) fn holds_models(call: &PlannedCall<'_>) -> bool {
+    call.body
+        .iter()
+        .flat_map(|body| &body.contents)
+        .any(|content| matches!(content.format, BodyFormat::Model))
 }
 
-/// The expression that lists undeclared fields of the body.
-fn undeclared(call: &Call<'_>, writer: &Writer<'_>) -> Option<TokenStream> {
+/// Returns the expression that lists undeclared fields of the body.
+fn undeclared_fields(call: &PlannedCall<'_>, writer: &ServerWriter<'_>) -> Option<TokenStream> {
     let body = call.body.as_ref().filter(|_| holds_models(call))?;
-    let listed = quote!(::contract_runtime::Contract::undeclared(body, limit));
+    let listed = quote!(::contract_runtime::Contract::undeclared_members(body, limit));
     if !body.is_choice() {
         return Some(match body.body.required {
-            true => quote!(::contract_runtime::Contract::undeclared(&self.body, limit)),
+            true => quote!(::contract_runtime::Contract::undeclared_members(&self.body, limit)),
             false => quote!(self.options.body.as_ref().map_or_else(Vec::new, |body| #listed)),
         });
     }
     let whole = whole_type(writer.plan.side, body, writer.types);
-    let model = |content: &&Content<'_>| matches!(content.format, Format::Model);
+    let model = |content: &&MediaTypePlan<'_>| matches!(content.format, BodyFormat::Model);
     let mut models: Vec<usize> = body.contents.iter().filter(model).map(|content| content.variant).collect();
     models.dedup();
     let arms = models.iter().map(|&at| {

@@ -1,34 +1,33 @@
-//! Puts a `Box` where a type would contain itself, or too many others in a row.
+//! Inserts a `Box` where a type would contain itself or too long a chain of other types.
 
-use super::{Body, Shapes, TypeDef, TypeId, TypeRef};
-use crate::arena::ById;
+use super::{Shapes, TypeBody, TypeDef, TypeId, TypeRef};
+use crate::arena::ArenaMap;
 
-/// Boxes every direct field that leads back to its own type.
-pub(super) fn insert(shapes: &mut Shapes) {
-    let components = components(shapes);
+/// Boxes every inline field that leads back to its own type, and breaks long chains.
+pub(super) fn insert_boxes(shapes: &mut Shapes) {
+    let components = strongly_connected_components(shapes);
     for id in shapes.ids() {
         let component = components[id];
-        let mut body = std::mem::replace(&mut shapes.types[id].body, Body::Pending);
-        for ty in direct_mut(&mut body) {
-            wrap(ty, &|inner| components[inner] == component && component.1);
+        let mut body = std::mem::replace(&mut shapes.types[id].body, TypeBody::Pending);
+        for ty in inline_types_mut(&mut body) {
+            box_matching(ty, &|inner| components[inner] == component && component.1);
         }
         shapes.types[id].body = body;
     }
-    shorten(shapes);
+    break_long_chains(shapes);
 }
 
-/// How many types may hold each other without a pointer between: their sizes add up, on the
-/// stack of whoever reads them.
-const INLINE: usize = 16;
+/// The maximum chain of types nested without a pointer; their sizes add up on the stack of the reader.
+const MAX_INLINE_DEPTH: usize = 16;
 
-/// Breaks long chains of types that hold each other, counted from the innermost.
-fn shorten(shapes: &mut Shapes) {
-    let mut depths = shapes.types.map(|_| None::<usize>);
+/// Breaks long chains of nested types, counted from the innermost.
+fn break_long_chains(shapes: &mut Shapes) {
+    let mut depths = shapes.types.map_ids(|_| None::<usize>);
     for root in shapes.ids() {
         let mut work = vec![root];
         while let Some(&id) = work.last() {
             let mut inside = Vec::new();
-            targets(&shapes.types[id].body, &mut inside);
+            inline_targets(&shapes.types[id].body, &mut inside);
             let open: Vec<TypeId> = inside.iter().copied().filter(|t| depths[*t].is_none()).collect();
             if depths[id].is_some() || open.is_empty() {
                 work.pop();
@@ -40,56 +39,56 @@ fn shorten(shapes: &mut Shapes) {
                 continue;
             }
             let depth = |id: &TypeId| depths[*id].unwrap_or_default();
-            let full: Vec<TypeId> = inside.iter().copied().filter(|t| depth(t) >= INLINE).collect();
+            let full: Vec<TypeId> = inside.iter().copied().filter(|t| depth(t) >= MAX_INLINE_DEPTH).collect();
             let deepest = inside.iter().filter(|t| !full.contains(t)).map(depth).max();
             depths[id] = Some(deepest.map_or(1, |depth| depth + 1));
-            for ty in direct_mut(&mut shapes.types[id].body) {
-                wrap(ty, &|inner| full.contains(&inner));
+            for ty in inline_types_mut(&mut shapes.types[id].body) {
+                box_matching(ty, &|inner| full.contains(&inner));
             }
         }
     }
 }
 
-fn wrap(ty: &mut TypeRef, recursive: &dyn Fn(TypeId) -> bool) {
+fn box_matching(ty: &mut TypeRef, recursive: &dyn Fn(TypeId) -> bool) {
     match ty {
         TypeRef::Named(id) if recursive(*id) => *ty = TypeRef::Boxed(Box::new(ty.clone())),
-        TypeRef::Nullable(inner) => wrap(inner, recursive),
-        TypeRef::Tuple(inner) => inner.iter_mut().for_each(|t| wrap(t, recursive)),
+        TypeRef::Nullable(inner) => box_matching(inner, recursive),
+        TypeRef::Tuple(inner) => inner.iter_mut().for_each(|t| box_matching(t, recursive)),
         _ => {}
     }
 }
 
-/// The types that a body holds without a `Vec` or a map between.
-fn direct_mut(body: &mut Body) -> Vec<&mut TypeRef> {
+/// Returns the types that a body contains without a `Vec` or a map between.
+fn inline_types_mut(body: &mut TypeBody) -> Vec<&mut TypeRef> {
     match body {
-        Body::Struct(s) => s.fields.iter_mut().map(|f| &mut f.ty).collect(),
-        Body::Tagged(t) => t.variants.iter_mut().map(|v| &mut v.ty).collect(),
-        Body::ByKind(v) => v.iter_mut().map(|v| &mut v.ty).collect(),
-        Body::Newtype(inner) => vec![inner],
-        Body::Enum(_) | Body::Pending => Vec::new(),
+        TypeBody::Struct(s) => s.fields.iter_mut().map(|f| &mut f.ty).collect(),
+        TypeBody::Tagged(t) => t.variants.iter_mut().map(|v| &mut v.ty).collect(),
+        TypeBody::ByKind(v) => v.iter_mut().map(|v| &mut v.ty).collect(),
+        TypeBody::Newtype(inner) => vec![inner],
+        TypeBody::Enum(_) | TypeBody::Pending => Vec::new(),
     }
 }
 
-/// The types that stand in a body itself, not behind a pointer.
-fn targets(body: &Body, out: &mut Vec<TypeId>) {
-    each(body, Boxes::End, out);
+/// Collects the types that a body contains inline, not behind a pointer.
+fn inline_targets(body: &TypeBody, out: &mut Vec<TypeId>) {
+    collect_types(body, IndirectionMode::Stop, out);
 }
 
-/// What a pointer is to somebody who follows types: a `Box`, an array, a map.
+/// The treatment of boxes, arrays and maps in a traversal.
 #[derive(Clone, Copy)]
-enum Boxes {
-    /// Something else begins behind it.
-    End,
-    /// It is seen through.
-    Pass,
+enum IndirectionMode {
+    /// Ends the traversal at an indirection.
+    Stop,
+    /// Follows the indirection.
+    Follow,
 }
 
-fn each(body: &Body, boxes: Boxes, out: &mut Vec<TypeId>) {
-    fn add(ty: &TypeRef, boxes: Boxes, out: &mut Vec<TypeId>) {
+fn collect_types(body: &TypeBody, boxes: IndirectionMode, out: &mut Vec<TypeId>) {
+    fn add(ty: &TypeRef, boxes: IndirectionMode, out: &mut Vec<TypeId>) {
         match (ty, boxes) {
             (TypeRef::Named(id), _) => out.push(*id),
             (TypeRef::Nullable(inner), _)
-            | (TypeRef::Boxed(inner) | TypeRef::Vec(inner) | TypeRef::Map(inner), Boxes::Pass) => {
+            | (TypeRef::Boxed(inner) | TypeRef::Vec(inner) | TypeRef::Map(inner), IndirectionMode::Follow) => {
                 add(inner, boxes, out);
             }
             (TypeRef::Tuple(inner), _) => inner.iter().for_each(|t| add(t, boxes, out)),
@@ -97,33 +96,33 @@ fn each(body: &Body, boxes: Boxes, out: &mut Vec<TypeId>) {
         }
     }
     match body {
-        Body::Struct(s) => {
+        TypeBody::Struct(s) => {
             s.fields.iter().for_each(|f| add(&f.ty, boxes, out));
-            // Always behind a map.
-            if let (Some(others), Boxes::Pass) = (&s.additional, boxes) {
+            // The undeclared properties are always behind a map.
+            if let (Some(others), IndirectionMode::Follow) = (&s.additional, boxes) {
                 add(others, boxes, out);
             }
         }
-        Body::Tagged(t) => t.variants.iter().for_each(|v| add(&v.ty, boxes, out)),
-        Body::ByKind(v) => v.iter().for_each(|v| add(&v.ty, boxes, out)),
-        Body::Newtype(inner) => add(inner, boxes, out),
-        Body::Enum(_) | Body::Pending => {}
+        TypeBody::Tagged(t) => t.variants.iter().for_each(|v| add(&v.ty, boxes, out)),
+        TypeBody::ByKind(v) => v.iter().for_each(|v| add(&v.ty, boxes, out)),
+        TypeBody::Newtype(inner) => add(inner, boxes, out),
+        TypeBody::Enum(_) | TypeBody::Pending => {}
     }
 }
 
-/// Strongly connected components (Tarjan, without recursion): the component of each type, and
+/// Computes strongly connected components (Tarjan, without recursion): the component of each type, and
 /// whether it is a cycle.
-fn components(shapes: &Shapes) -> ById<TypeDef, (TypeId, bool)> {
-    let edges = shapes.types.map(|id| {
+fn strongly_connected_components(shapes: &Shapes) -> ArenaMap<TypeDef, (TypeId, bool)> {
+    let edges = shapes.types.map_ids(|id| {
         let mut out = Vec::new();
-        targets(&shapes.get(id).body, &mut out);
+        inline_targets(&shapes.get(id).body, &mut out);
         out
     });
-    let mut index = shapes.types.map(|_| usize::MAX);
-    let mut low = shapes.types.map(|_| 0);
-    let mut on_stack = shapes.types.map(|_| false);
+    let mut index = shapes.types.map_ids(|_| usize::MAX);
+    let mut low = shapes.types.map_ids(|_| 0);
+    let mut on_stack = shapes.types.map_ids(|_| false);
     let mut stack = Vec::new();
-    let mut result = shapes.types.map(|id| (id, false));
+    let mut result = shapes.types.map_ids(|id| (id, false));
     let mut next = 0;
     for root in shapes.ids() {
         if index[root] != usize::MAX {
@@ -169,17 +168,17 @@ fn components(shapes: &Shapes) -> ById<TypeDef, (TypeId, bool)> {
     result
 }
 
-/// How many types stand inside each other at most. The compiler descends that far for what their
-/// drop does (E0320), whatever pointers, arrays and maps stand between them.
-pub(super) fn depth(shapes: &Shapes) -> usize {
-    let mut known = shapes.types.map(|_| None);
+/// Returns the maximum nesting depth of types, counting through boxes, arrays and maps. The compiler recurses
+/// to this depth to compute drop glue (E0320).
+pub(super) fn nesting_depth(shapes: &Shapes) -> usize {
+    let mut known = shapes.types.map_ids(|_| None);
     let mut deepest = 0;
     for id in shapes.ids() {
-        // Without recursion: a type's depth is settled once those of its members are.
+        // Without recursion: the depth of a type follows from those of its fields.
         let mut work = vec![id];
         while let Some(&at) = work.last() {
             let mut inner = Vec::new();
-            each(&shapes.get(at).body, Boxes::Pass, &mut inner);
+            collect_types(&shapes.get(at).body, IndirectionMode::Follow, &mut inner);
             known[at].get_or_insert(0);
             let open = inner.iter().find(|t| known[**t].is_none());
             match open {
@@ -200,7 +199,7 @@ pub(super) fn depth(shapes: &Shapes) -> usize {
 mod tests {
     use crate::{generate::Project, load::Sources};
 
-    /// A chain of types, each holding the next as `between` says.
+    /// Returns the nesting depth of a chain of types; `between` wraps the reference to the next one.
     fn depth(length: usize, between: impl Fn(&str) -> String) -> usize {
         let links: Vec<String> = (0..length)
             .map(|at| {
@@ -211,10 +210,10 @@ mod tests {
         let last = "\"type\":\"object\",\"properties\":{\"value\":{\"type\":\"string\"}}";
         let text = format!("{{\"$defs\":{{{},\"t{length}\":{{{last}}}}}}}", links.join(","));
         let sources = Sources::from_texts(&[("chain.json", "", &text)]).unwrap();
-        Project::default().understand(sources).unwrap().shapes.depth()
+        Project::default().analyze_sources(sources).unwrap().shapes.nesting_depth()
     }
 
-    /// What the compiler descends through counts, whatever stands between.
+    /// The depth counts through arrays and maps.
     #[test]
     fn chains_through_arrays_and_maps_are_as_deep() {
         assert_eq!(depth(30, str::to_owned), 31);

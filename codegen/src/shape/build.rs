@@ -1,25 +1,25 @@
-//! Builds all types: those that have names and then their bodies, those of operations, variants that wait for others,
-//! boxes last.
+//! Builds all types: named types first, then their bodies, the types of operations, postponed variants, and
+//! finally boxes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use contract_runtime::{Json, Number};
 
 use super::{
-    Body, Field, IntKind, KindVariant, Shapes, StringEnum, Struct, TypeDef, TypeId, TypeRef, boxes, sweep,
-    unions::Variant, values::Said,
+    IntKind, KindVariant, Shapes, StringEnum, StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef,
+    boxes, enum_annotations::ValueAnnotation, unions::PendingVariant, unused_types,
 };
 use crate::{
-    api::Api,
+    api::OpenApiDocument,
+    conjunction::{SchemaConjunction, SchemaFacts},
     names,
-    naming::{self, Names},
-    options::Options,
-    schema::{Graph, Schema, SchemaId, Types},
-    together::{Conj, Facts},
+    naming::{self, TypeNames},
+    options::SchemaOptions,
+    schema::{Schema, SchemaGraph, SchemaId, TypeSet},
 };
 
-/// The names of an object's fields; `extra` is the generator's own. What tells clashing members
-/// apart is said in words: `a` and `A` are `lower_a` and `upper_a`.
+/// Returns the names of an object's fields. `extra` is reserved for the generator. Names that differ only in
+/// case get prefixes: `a` and `A` become `lower_a` and `upper_a`.
 fn field_names(wires: &[&str]) -> Vec<String> {
     let plain: Vec<String> = wires.iter().map(|wire| names::variant_name(wire)).collect();
     let mut words = plain.clone();
@@ -44,135 +44,152 @@ fn field_names(wires: &[&str]) -> Vec<String> {
     out
 }
 
-/// Shapes every schema that has a name, and every place of the operations.
+/// Builds the types of every named schema and every place of the operations.
 #[must_use]
-pub fn shape(graph: &Graph, api: &Api, options: &Options, names: Names) -> Shapes {
+pub fn build_shapes(
+    graph: &SchemaGraph,
+    api: &OpenApiDocument,
+    options: &SchemaOptions,
+    names: TypeNames,
+) -> Shapes {
     let shapes = Shapes {
         aliases: names.aliases.clone(),
         equals: names.equals.clone(),
-        silent: names.silent.clone(),
+        unconstrained: names.unconstrained.clone(),
         ..Shapes::default()
     };
-    let mut shaper = Shaper {
+    let mut shaper = ShapeBuilder {
         graph,
         options,
         shapes,
         names,
-        bodies: BTreeMap::new(),
-        waiting: VecDeque::new(),
-        open: BTreeSet::new(),
-        variants: VecDeque::new(),
-        tags: Vec::new(),
+        types_by_place: BTreeMap::new(),
+        pending_bodies: VecDeque::new(),
+        in_progress: BTreeSet::new(),
+        pending_variants: VecDeque::new(),
+        tag_fields: Vec::new(),
     };
     let mut named: Vec<SchemaId> = shaper.names.named().collect();
-    named.sort_by_cached_key(|&id| graph.location(id));
+    named.sort_by_cached_key(|&id| graph.absolute_location(id));
     for id in named {
-        shaper.place(id, "");
+        shaper.shape_place(id, "");
     }
-    shaper.fill();
-    for (id, hint) in naming::places(api) {
-        shaper.place(id, &hint);
+    shaper.fill_bodies();
+    for (id, hint) in naming::type_places(api) {
+        shaper.shape_place(id, &hint);
     }
-    shaper.settle_variants();
-    shaper.settle_tags();
+    shaper.resolve_variants();
+    shaper.omit_tag_fields();
     let mut shapes = shaper.shapes;
-    shapes.places.extend(shaper.bodies);
-    sweep::sweep(graph, &mut shapes, &naming::places(api).into_iter().map(|(id, _)| id).collect());
-    boxes::insert(&mut shapes);
+    shapes.places.extend(shaper.types_by_place);
+    unused_types::remove_unused_types(
+        graph,
+        &mut shapes,
+        &naming::type_places(api).into_iter().map(|(id, _)| id).collect(),
+    );
+    boxes::insert_boxes(&mut shapes);
     shapes
 }
 
-/// The most variants of an enumeration; a longer list is text that is checked. The compiler compares
-/// every arm of a `match`, derived ones too, with every other: 10,000 take it 2.7 GB.
-pub(crate) const ENUM_LIMIT: usize = 1000;
+/// The maximum number of variants of an enumeration; a longer list becomes a checked string. The compiler
+/// compares all pairs of `match` arms, derived ones included: 10,000 arms take 2.7 GB.
+pub(crate) const MAX_ENUM_VARIANTS: usize = 1000;
 
-pub(super) struct Shaper<'a> {
-    pub(super) graph: &'a Graph,
-    pub(super) options: &'a Options,
+pub(super) struct ShapeBuilder<'a> {
+    pub(super) graph: &'a SchemaGraph,
+    pub(super) options: &'a SchemaOptions,
     pub(super) shapes: Shapes,
-    names: Names,
-    bodies: BTreeMap<Conj, TypeRef>,
-    /// Types that have names and no bodies yet: those are made by themselves, so that nothing depends on which
-    /// of several was seen first.
-    waiting: VecDeque<TypeId>,
-    /// Anonymous places whose types are being made.
-    open: BTreeSet<Conj>,
-    /// Variants whose types wait for the bodies of others.
-    pub(super) variants: VecDeque<(Variant, TypeId)>,
-    /// Structs that are variants of a union, and the tag whose value they stand for.
-    pub(super) tags: Vec<(TypeId, String)>,
+    names: TypeNames,
+    types_by_place: BTreeMap<SchemaConjunction, TypeRef>,
+    /// Named types without a body. Bodies are built later, so that the result does not depend on the order of
+    /// references.
+    pending_bodies: VecDeque<TypeId>,
+    /// Anonymous places with types under construction.
+    in_progress: BTreeSet<SchemaConjunction>,
+    /// Variants that wait for the bodies of other types.
+    pub(super) pending_variants: VecDeque<(PendingVariant, TypeId)>,
+    /// Structs that are union variants, with the tag that needs no field.
+    pub(super) tag_fields: Vec<(TypeId, String)>,
 }
 
-impl Shaper<'_> {
-    fn place(&mut self, id: SchemaId, hint: &str) {
-        let ty = self.type_of(&Conj::one(id), hint);
-        self.shapes.places.insert(Conj::one(id), ty);
+impl ShapeBuilder<'_> {
+    fn shape_place(&mut self, id: SchemaId, hint: &str) {
+        let ty = self.type_of(&SchemaConjunction::from_schema(id), hint);
+        self.shapes.places.insert(SchemaConjunction::from_schema(id), ty);
     }
 
-    /// Makes the bodies of types that have names.
-    fn fill(&mut self) {
-        while let Some(id) = self.waiting.pop_front() {
+    /// Builds the bodies of named types.
+    fn fill_bodies(&mut self) {
+        while let Some(id) = self.pending_bodies.pop_front() {
             let TypeDef { name, conj, .. } = self.shapes.get(id);
             let (name, conj) = (name.clone(), conj.clone());
-            match self.anonymous_at(&conj, &name, Some(id)) {
+            match self.shape_anonymous(&conj, &name, Some(id)) {
                 TypeRef::Named(same) if same == id => {}
-                inner => self.shapes.types[id].body = Body::Newtype(inner),
+                inner => self.shapes.types[id].body = TypeBody::Newtype(inner),
             }
         }
     }
 
-    pub(super) fn facts(&self, conj: &Conj) -> Facts {
-        Facts::of(self.graph, conj, self.options.implied_objects)
+    pub(super) fn facts_of(&self, conj: &SchemaConjunction) -> SchemaFacts {
+        SchemaFacts::from_conjunction(self.graph, conj, self.options.implied_objects)
     }
 
-    /// The type of a place; `hint` names it when it needs a name of its own.
-    pub(super) fn type_of(&mut self, place_of: &Conj, hint: &str) -> TypeRef {
-        let conj = self.shapes.normal(place_of);
+    /// Returns the type of a place; `hint` names the type if it needs a name.
+    pub(super) fn type_of(&mut self, place_of: &SchemaConjunction, hint: &str) -> TypeRef {
+        let conj = self.shapes.normalize(place_of);
         if let Some(path) = conj.ids.iter().find_map(|id| Some((self.options.replace.get(id)?, *id))) {
             return TypeRef::Replaced(path.0.clone(), path.1);
         }
-        if let Some(known) = self.bodies.get(&conj) {
+        if let Some(known) = self.types_by_place.get(&conj) {
             return known.clone();
         }
         let ty = match conj.ids.as_slice() {
             [] => TypeRef::Json,
-            [id] if self.names.of(*id).is_some() && conj.chosen.is_empty() && conj.within == Types::ALL => {
-                return self.named(*id, &conj);
+            [id] if self.names.name_of(*id).is_some()
+                && conj.chosen.is_empty()
+                && conj.within == TypeSet::ALL =>
+            {
+                return self.allocate_named(*id, &conj);
             }
-            // A place inside itself that has no name to break the circle: any value fits there.
-            _ if self.open.contains(&conj) => return TypeRef::Json,
+            // A recursive place without a name to refer to accepts any value.
+            _ if self.in_progress.contains(&conj) => return TypeRef::Json,
             _ => {
-                self.open.insert(conj.clone());
+                self.in_progress.insert(conj.clone());
                 let place = match conj.ids.as_slice() {
-                    [id] if conj.chosen.is_empty() && conj.within == Types::ALL => self.names.hint(*id),
+                    [id] if conj.chosen.is_empty() && conj.within == TypeSet::ALL => self.names.hint(*id),
                     _ => None,
                 };
                 let hint = place.unwrap_or(hint).to_owned();
-                // One schema is told by the first of its equals, which has the name; of several that
-                // say something together, none is meant to be elsewhere.
-                let own = if conj.ids.len() > 1 { self.shapes.own(place_of) } else { conj.clone() };
-                let ty = match self.reused(&own) {
+                // A single schema is represented by the first of its duplicates, which has the name. A
+                // combination keeps its own schemas.
+                let own = if conj.ids.len() > 1 { self.shapes.normalize_own(place_of) } else { conj.clone() };
+                let ty = match self.reuse_named(&own) {
                     Some(ty) => ty,
-                    None => self.anonymous(&own, &hint),
+                    None => self.anonymous_type(&own, &hint),
                 };
-                self.open.remove(&conj);
+                self.in_progress.remove(&conj);
                 ty
             }
         };
-        self.bodies.insert(conj, ty.clone());
+        self.types_by_place.insert(conj, ty.clone());
         ty
     }
 
-    fn named(&mut self, id: SchemaId, conj: &Conj) -> TypeRef {
-        let name = self.names.of(id).unwrap_or_default().to_owned();
-        let type_id = self.allocate(name, Some(id), conj);
+    fn allocate_named(&mut self, id: SchemaId, conj: &SchemaConjunction) -> TypeRef {
+        let name = self.names.name_of(id).unwrap_or_default().to_owned();
+        let type_id = self.allocate_type(name, Some(id), conj);
         let ty = TypeRef::Named(type_id);
-        self.bodies.insert(conj.clone(), ty.clone());
-        self.waiting.push_back(type_id);
+        self.types_by_place.insert(conj.clone(), ty.clone());
+        self.pending_bodies.push_back(type_id);
         ty
     }
 
-    pub(super) fn allocate(&mut self, name: String, schema: Option<SchemaId>, conj: &Conj) -> TypeId {
+    pub(super) fn allocate_type(
+        &mut self,
+        name: String,
+        schema: Option<SchemaId>,
+        conj: &SchemaConjunction,
+    ) -> TypeId {
         let area = conj
             .ids
             .iter()
@@ -180,33 +197,33 @@ impl Shaper<'_> {
             .find_map(|id| self.options.areas.get(id))
             .cloned()
             .unwrap_or_else(|| "models".to_owned());
-        self.shapes.types.push(TypeDef { name, schema, conj: conj.clone(), body: Body::Pending, area })
+        self.shapes.types.push(TypeDef { name, schema, conj: conj.clone(), body: TypeBody::Pending, area })
     }
 
-    /// A type that already has a name and holds all that this place accepts.
-    fn reused(&mut self, conj: &Conj) -> Option<TypeRef> {
-        let facts = self.facts(conj);
+    /// Returns an existing named type that holds all values of this place.
+    fn reuse_named(&mut self, conj: &SchemaConjunction) -> Option<TypeRef> {
+        let facts = self.facts_of(conj);
         let candidates: Vec<SchemaId> =
-            facts.members.iter().copied().filter(|id| self.names.of(*id).is_some()).collect();
+            facts.unconditional.iter().copied().filter(|id| self.names.name_of(*id).is_some()).collect();
         for candidate in candidates.into_iter().rev() {
-            let base = Conj::one(candidate);
-            let known = self.facts(&base);
-            // The base may allow null where this place does not, or the other way round.
-            if known.types.contains(Types::NULL) {
+            let base = SchemaConjunction::from_schema(candidate);
+            let known = self.facts_of(&base);
+            // The base may allow `null` where this place does not, or vice versa.
+            if known.types.contains(TypeSet::NULL) {
                 continue;
             }
-            // One branch or one JSON type of the base: the base's type is all of them together.
+            // A single branch or JSON type of the base, whose type covers all of them.
             if conj.chosen.contains(&candidate)
-                || known.holders.iter().any(|holder| conj.chosen.contains(holder))
+                || known.open_unions.iter().any(|holder| conj.chosen.contains(holder))
                 || !conj.within.contains(known.types)
             {
                 continue;
             }
             let added: Vec<SchemaId> =
-                facts.members.iter().copied().filter(|id| !known.members.contains(id)).collect();
+                facts.unconditional.iter().copied().filter(|id| !known.unconditional.contains(id)).collect();
             if added.iter().all(|&id| self.only_refines(id, &base, conj, 8)) {
                 let ty = self.type_of(&base, "");
-                return Some(if facts.types.contains(Types::NULL) {
+                return Some(if facts.types.contains(TypeSet::NULL) {
                     TypeRef::Nullable(Box::new(ty))
                 } else {
                     ty
@@ -216,13 +233,19 @@ impl Shaper<'_> {
         None
     }
 
-    /// Whether a schema only narrows what the type of `base` can hold.
-    fn only_refines(&self, id: SchemaId, base: &Conj, place: &Conj, depth: u8) -> bool {
+    /// Returns true if a schema only narrows the values that the type of `base` can hold.
+    fn only_refines(
+        &self,
+        id: SchemaId,
+        base: &SchemaConjunction,
+        place: &SchemaConjunction,
+        depth: u8,
+    ) -> bool {
         if depth == 0 {
             return false;
         }
         let schema = self.graph.schema(id);
-        let base_facts = self.facts(base);
+        let base_facts = self.facts_of(base);
         let chosen = place.chosen.contains(&id);
         if schema.dynamic_reference.is_some() {
             return false;
@@ -236,69 +259,71 @@ impl Shaper<'_> {
         {
             return false;
         }
-        let declared = base_facts.declared(self.graph);
+        let declared = base_facts.declared_properties(self.graph);
         for (name, property) in &schema.properties {
             let Some((_, always, sometimes)) = declared.iter().find(|(n, ..)| n == name) else {
                 return false;
             };
-            let under = Conj::all(always.iter().chain(sometimes).copied());
+            let under = SchemaConjunction::from_schemas(always.iter().chain(sometimes).copied());
             if !self.refines_place(*property, &under, depth - 1) {
                 return false;
             }
         }
         if let Some(items) = schema.items {
             let under: Vec<_> =
-                base_facts.members.iter().filter_map(|&m| self.graph.schema(m).items).collect();
-            if under.is_empty() || !self.refines_place(items, &Conj::all(under), depth - 1) {
+                base_facts.unconditional.iter().filter_map(|&m| self.graph.schema(m).items).collect();
+            if under.is_empty()
+                || !self.refines_place(items, &SchemaConjunction::from_schemas(under), depth - 1)
+            {
                 return false;
             }
         }
         if !schema.prefix_items.is_empty()
             || schema.additional_properties.is_some_and(|a| {
-                !self.graph.schema(a).says_nothing() && self.graph.schema(a).boolean != Some(false)
+                !self.graph.schema(a).is_unconstrained() && self.graph.schema(a).boolean != Some(false)
             })
         {
             return false;
         }
-        // A list of strings out of a plain string is worth a type of its own.
+        // A list of strings at a plain string deserves a type of its own.
         if schema.enumeration.as_ref().is_some_and(|e| e.len() > 1)
-            && base_facts.literals(self.graph).is_none()
+            && base_facts.allowed_literals(self.graph).is_none()
         {
             return false;
         }
         let parts = schema.reference.iter().chain(&schema.all_of);
         parts.chain(&schema.then).chain(&schema.otherwise).all(|&part| {
-            base_facts.members.contains(&part) || self.only_refines(part, base, place, depth - 1)
+            base_facts.unconditional.contains(&part) || self.only_refines(part, base, place, depth - 1)
         })
     }
 
-    /// The same question for a member of an object or the elements of an array.
-    fn refines_place(&self, id: SchemaId, under: &Conj, depth: u8) -> bool {
-        let mut members = self.facts(&Conj::one(id)).members;
-        let known = self.facts(under).members;
+    /// As `only_refines`, for a property of an object or the elements of an array.
+    fn refines_place(&self, id: SchemaId, under: &SchemaConjunction, depth: u8) -> bool {
+        let mut members = self.facts_of(&SchemaConjunction::from_schema(id)).unconditional;
+        let known = self.facts_of(under).unconditional;
         members.retain(|m| !known.contains(m));
-        if known.iter().all(|&k| self.graph.schema(k).says_nothing()) {
+        if known.iter().all(|&k| self.graph.schema(k).is_unconstrained()) {
             return members.is_empty();
         }
         members.iter().all(|&m| self.only_refines(m, under, under, depth))
     }
 
-    pub(super) fn anonymous(&mut self, conj: &Conj, hint: &str) -> TypeRef {
-        self.anonymous_at(conj, hint, None)
+    pub(super) fn anonymous_type(&mut self, conj: &SchemaConjunction, hint: &str) -> TypeRef {
+        self.shape_anonymous(conj, hint, None)
     }
 
-    /// The structure of a place; a struct or enum goes into `slot`, or into a new type.
-    fn anonymous_at(&mut self, conj: &Conj, hint: &str, slot: Option<TypeId>) -> TypeRef {
-        if conj.ids.iter().any(|id| self.options.endless.contains(id)) {
+    /// Builds the structure of a place; a struct or enum fills `slot` or a new type.
+    fn shape_anonymous(&mut self, conj: &SchemaConjunction, hint: &str, slot: Option<TypeId>) -> TypeRef {
+        if conj.ids.iter().any(|id| self.options.unconstructible.contains(id)) {
             return TypeRef::Json;
         }
-        let facts = self.facts(conj);
-        if facts.dynamic || facts.types.is_empty() || facts.types == Types::NULL {
+        let facts = self.facts_of(conj);
+        if facts.has_dynamic_reference || facts.types.is_empty() || facts.types == TypeSet::NULL {
             return TypeRef::Json;
         }
-        if facts.types.contains(Types::NULL) {
-            let rest = facts.types.without(Types::NULL);
-            if facts.types == Types::ALL && facts.holders.is_empty() {
+        if facts.types.contains(TypeSet::NULL) {
+            let rest = facts.types.difference(TypeSet::NULL);
+            if facts.types == TypeSet::ALL && facts.open_unions.is_empty() {
                 return TypeRef::Json;
             }
             let inner = self.type_of_or_slot(&conj.within(rest), hint, slot);
@@ -307,93 +332,94 @@ impl Shaper<'_> {
                 inner => TypeRef::Nullable(Box::new(inner)),
             };
         }
-        if let Some(ty) = self.union(conj, &facts, hint, slot) {
+        if let Some(ty) = self.union_type(conj, &facts, hint, slot) {
             return ty;
         }
-        let kinds = [Types::BOOLEAN, Types::NUMBER, Types::STRING, Types::ARRAY, Types::OBJECT];
-        let possible: Vec<Types> = kinds.into_iter().filter(|k| !facts.types.and(*k).is_empty()).collect();
+        let kinds = [TypeSet::BOOLEAN, TypeSet::NUMBER, TypeSet::STRING, TypeSet::ARRAY, TypeSet::OBJECT];
+        let possible: Vec<TypeSet> =
+            kinds.into_iter().filter(|k| !facts.types.intersection(*k).is_empty()).collect();
         match possible.as_slice() {
             [one] => self.single_kind(*one, conj, &facts, hint, slot),
             [] | [_, _, _, _, _] => TypeRef::Json,
-            several => self.kinds(several, conj, &facts, hint, slot),
+            several => self.shape_kinds(several, conj, &facts, hint, slot),
         }
     }
 
-    fn type_of_or_slot(&mut self, conj: &Conj, hint: &str, slot: Option<TypeId>) -> TypeRef {
-        // A nullable named schema is a newtype around the nullable; its inside is anonymous.
+    fn type_of_or_slot(&mut self, conj: &SchemaConjunction, hint: &str, slot: Option<TypeId>) -> TypeRef {
+        // A nullable named schema is a newtype around `Nullable`, with anonymous content.
         let hint = if slot.is_some() { format!("{hint}Value") } else { hint.to_owned() };
         self.type_of(conj, &hint)
     }
 
-    fn kinds(
+    fn shape_kinds(
         &mut self,
-        kinds: &[Types],
-        conj: &Conj,
-        facts: &Facts,
+        kinds: &[TypeSet],
+        conj: &SchemaConjunction,
+        facts: &SchemaFacts,
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
-        let id = self.slot(conj, hint, slot);
+        let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let mut variants = Vec::new();
         for &kind in kinds {
-            let types = facts.types.and(kind);
+            let types = facts.types.intersection(kind);
             let name = kind_name(types);
             let ty = self.type_of(&conj.within(types), &format!("{hint}{name}"));
             variants.push(KindVariant { name: name.to_owned(), types, ty });
         }
-        self.shapes.types[id].body = Body::ByKind(variants);
+        self.shapes.types[id].body = TypeBody::ByKind(variants);
         TypeRef::Named(id)
     }
 
-    /// The type that a place fills; what stands inside is named after it.
-    pub(super) fn slot(&mut self, conj: &Conj, hint: &str, slot: Option<TypeId>) -> TypeId {
+    /// Returns the type to fill for a place, allocating one if needed; nested types are named after it.
+    pub(super) fn type_slot(&mut self, conj: &SchemaConjunction, hint: &str, slot: Option<TypeId>) -> TypeId {
         if let Some(id) = slot {
             return id;
         }
-        let place = self.shapes.normal(conj);
+        let place = self.shapes.normalize(conj);
         let name = self.names.take(&place.ids, hint);
-        let id = self.allocate(name, None, conj);
-        self.bodies.insert(place, TypeRef::Named(id));
+        let id = self.allocate_type(name, None, conj);
+        self.types_by_place.insert(place, TypeRef::Named(id));
         id
     }
 
     fn single_kind(
         &mut self,
-        kind: Types,
-        conj: &Conj,
-        facts: &Facts,
+        kind: TypeSet,
+        conj: &SchemaConjunction,
+        facts: &SchemaFacts,
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
-        if kind == Types::BOOLEAN {
+        if kind == TypeSet::BOOLEAN {
             TypeRef::Bool
-        } else if kind == Types::NUMBER {
-            self.number(facts)
-        } else if kind == Types::STRING {
-            self.string(conj, facts, hint, slot)
-        } else if kind == Types::ARRAY {
-            self.array(facts, hint)
+        } else if kind == TypeSet::NUMBER {
+            self.number_type(facts)
+        } else if kind == TypeSet::STRING {
+            self.string_type(conj, facts, hint, slot)
+        } else if kind == TypeSet::ARRAY {
+            self.array_type(facts, hint)
         } else {
-            self.object(conj, facts, hint, slot)
+            self.object_type(conj, facts, hint, slot)
         }
     }
 
-    fn number(&self, facts: &Facts) -> TypeRef {
-        if !facts.types.and(Types::NUMBER.without(Types::INTEGER)).is_empty() {
+    fn number_type(&self, facts: &SchemaFacts) -> TypeRef {
+        if !facts.types.intersection(TypeSet::NUMBER.difference(TypeSet::INTEGER)).is_empty() {
             return TypeRef::Number;
         }
-        let literals = facts.literals(self.graph).unwrap_or_default();
+        let literals = facts.allowed_literals(self.graph).unwrap_or_default();
         let mut literals = literals.into_iter().filter_map(Json::as_number);
         if literals.any(|n| n.is_integer() && n.as_i64().is_none()) {
             return TypeRef::Number;
         }
-        let schemas: Vec<&Schema> = facts.members.iter().map(|&m| self.graph.schema(m)).collect();
+        let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| self.graph.schema(m)).collect();
         let format = |name: &str| schemas.iter().any(|s| s.format.as_deref() == Some(name));
         let below = schemas.iter().flat_map(|s| s.minimum.iter().chain(&s.exclusive_minimum));
         let above = schemas.iter().flat_map(|s| s.maximum.iter().chain(&s.exclusive_maximum));
         let bounded = |fits: fn(&Number) -> bool| below.clone().any(fits) && above.clone().any(fits);
-        // No `i64` is at least 1e19, or above its greatest: a type for such values has to be another one.
+        // Values of at least 1e19 or beyond the maximum of `i64` need another type.
         let reached = |least: Number, greatest: Number| {
             let reaches = |s: &&Schema| {
                 s.minimum.iter().all(|n| *n <= greatest)
@@ -404,7 +430,7 @@ impl Shaper<'_> {
             schemas.iter().all(reaches)
         };
         let (i64s, u64s) =
-            (reached(i64::MIN.into(), i64::MAX.into()), reached(Number::int(0), u64::MAX.into()));
+            (reached(i64::MIN.into(), i64::MAX.into()), reached(Number::from_i64(0), u64::MAX.into()));
         let beyond = || !i64s || below.clone().chain(above.clone()).any(|n| !n.is_within_i64());
         if i64s && (bounded(Number::is_within_i64) || format("int64") || format("int32")) {
             TypeRef::Int(IntKind::I64)
@@ -417,74 +443,85 @@ impl Shaper<'_> {
         }
     }
 
-    fn string(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
-        // An enumeration would print its values, and a type of a format may.
+    fn string_type(
+        &mut self,
+        conj: &SchemaConjunction,
+        facts: &SchemaFacts,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> TypeRef {
+        // Enumerations and format types could print the secret.
         if self.is_secret(conj) {
             return TypeRef::Secret;
         }
-        let Some(values) = facts.literals(self.graph) else {
-            if let Some(values) = self.extensible(conj).filter(|values| values.len() <= ENUM_LIMIT) {
+        let Some(values) = facts.allowed_literals(self.graph) else {
+            if let Some(values) =
+                self.extensible_values(conj).filter(|values| values.len() <= MAX_ENUM_VARIANTS)
+            {
                 let values = values.into_iter().map(|value| (value, None)).collect();
-                return self.string_enum(conj, values, true, hint, slot);
+                return self.string_enum_type(conj, values, true, hint, slot);
             }
-            return self.formatted(facts).unwrap_or(TypeRef::String);
+            return self.format_type(facts).unwrap_or(TypeRef::String);
         };
         let values: Vec<&str> = values.into_iter().filter_map(Json::as_str).collect();
-        if values.is_empty() || values.len() > ENUM_LIMIT {
+        if values.is_empty() || values.len() > MAX_ENUM_VARIANTS {
             return TypeRef::String;
         }
         let values = values.into_iter().map(|v| (v.to_owned(), None)).collect();
-        self.string_enum(conj, values, false, hint, slot)
+        self.string_enum_type(conj, values, false, hint, slot)
     }
 
-    pub(super) fn string_enum(
+    pub(super) fn string_enum_type(
         &mut self,
-        conj: &Conj,
+        conj: &SchemaConjunction,
         values: Vec<(String, Option<String>)>,
         open: bool,
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
         let open = self.keeps_unknown(conj) || open;
-        let id = self.slot(conj, hint, slot);
+        let id = self.type_slot(conj, hint, slot);
         let mut seen = BTreeSet::new();
         let values: Vec<_> = values.into_iter().filter(|(v, _)| seen.insert(v.clone())).collect();
         let wires: Vec<&str> = values.iter().map(|(v, _)| v.as_str()).collect();
-        let said: Vec<_> = wires.iter().map(|wire| self.said(conj, wire)).collect();
-        let name = |(wire, said): (&&str, &Said)| names::variant_name(said.name.as_deref().unwrap_or(wire));
-        let mut rust: Vec<String> = wires.iter().zip(&said).map(name).collect();
+        let annotations: Vec<_> = wires.iter().map(|wire| self.value_annotation(conj, wire)).collect();
+        let name = |(wire, annotation): (&&str, &ValueAnnotation)| {
+            names::variant_name(annotation.name.as_deref().unwrap_or(wire))
+        };
+        let mut rust: Vec<String> = wires.iter().zip(&annotations).map(name).collect();
         names::reserve_unknown(&mut rust);
         names::make_distinct(&wires, &mut rust);
-        let documented = values.iter().zip(rust).zip(said);
-        let values =
-            documented.map(|(((w, d), r), said)| (w.clone(), r, d.clone().or(said.description))).collect();
-        self.shapes.types[id].body = Body::Enum(StringEnum { values, open });
+        let documented = values.iter().zip(rust).zip(annotations);
+        let values = documented
+            .map(|(((w, d), r), annotation)| (w.clone(), r, d.clone().or(annotation.description)))
+            .collect();
+        self.shapes.types[id].body = TypeBody::Enum(StringEnum { values, open });
         TypeRef::Named(id)
     }
 
-    /// Whether readers keep a value that the contract does not list: wherever it may stand in an
-    /// answer, unless the owner says otherwise.
-    pub(super) fn keeps_unknown(&mut self, conj: &Conj) -> bool {
+    /// Returns true if readers keep values that the contract does not list. By default they do wherever a
+    /// value may occur in a response; the options `open` and `closed` override this.
+    pub(super) fn keeps_unknown(&mut self, conj: &SchemaConjunction) -> bool {
         let by_default = !conj.ids.iter().any(|id| self.options.requests.contains(id));
-        let members = self.facts(conj).members;
+        let members = self.facts_of(conj).unconditional;
         let list = if by_default { &self.options.closed } else { &self.options.open };
         let decided: Vec<SchemaId> = members.into_iter().filter(|id| list.contains(id)).collect();
         let other = !decided.is_empty();
-        self.shapes.decided.extend(decided);
+        self.shapes.used_overrides.extend(decided);
         by_default != other
     }
 
-    /// The type of a text's format.
-    fn formatted(&self, facts: &Facts) -> Option<TypeRef> {
+    /// Returns the type that the configuration maps the string's format to.
+    fn format_type(&self, facts: &SchemaFacts) -> Option<TypeRef> {
         let formats = &self.options.formats;
-        let mapped = |id: &SchemaId| Some((formats.of(self.graph.schema(*id))?, *id));
-        let (mapped, id) = facts.members.iter().find_map(mapped)?;
-        Some(TypeRef::Replaced(mapped.path(), id))
+        let mapped = |id: &SchemaId| Some((formats.for_schema(self.graph.schema(*id))?, *id));
+        let (mapped, id) = facts.unconditional.iter().find_map(mapped)?;
+        Some(TypeRef::Replaced(mapped.type_path(), id))
     }
 
-    fn array(&mut self, facts: &Facts, hint: &str) -> TypeRef {
+    fn array_type(&mut self, facts: &SchemaFacts, hint: &str) -> TypeRef {
         let graph = self.graph;
-        let schemas: Vec<&Schema> = facts.members.iter().map(|&m| graph.schema(m)).collect();
+        let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| graph.schema(m)).collect();
         let element = format!("{hint}Item");
         if let Some(with) = schemas.iter().find(|s| !s.prefix_items.is_empty()) {
             let length = with.prefix_items.len();
@@ -500,7 +537,7 @@ impl Shaper<'_> {
                 .prefix_items
                 .iter()
                 .enumerate()
-                .map(|(i, &p)| self.type_of(&Conj::one(p), &format!("{hint}Item{i}")))
+                .map(|(i, &p)| self.type_of(&SchemaConjunction::from_schema(p), &format!("{hint}Item{i}")))
                 .collect();
             return if closed && full && !others && (1..=8).contains(&length) {
                 TypeRef::Tuple(elements)
@@ -508,70 +545,78 @@ impl Shaper<'_> {
                 TypeRef::Vec(Box::new(TypeRef::Json))
             };
         }
-        let items = Conj::all(schemas.iter().filter_map(|s| s.items));
+        let items = SchemaConjunction::from_schemas(schemas.iter().filter_map(|s| s.items));
         TypeRef::Vec(Box::new(self.type_of(&items, &element)))
     }
 
-    pub(super) fn object(&mut self, conj: &Conj, facts: &Facts, hint: &str, slot: Option<TypeId>) -> TypeRef {
+    pub(super) fn object_type(
+        &mut self,
+        conj: &SchemaConjunction,
+        facts: &SchemaFacts,
+        hint: &str,
+        slot: Option<TypeId>,
+    ) -> TypeRef {
         let graph = self.graph;
-        let declared = facts.declared(graph);
+        let declared = facts.declared_properties(graph);
         if declared.is_empty() {
-            let values = self.additional(facts, hint).unwrap_or(TypeRef::Json);
+            let values = self.additional_type(facts, hint).unwrap_or(TypeRef::Json);
             return TypeRef::Map(Box::new(values));
         }
-        let id = self.slot(conj, hint, slot);
+        let id = self.type_slot(conj, hint, slot);
         let hint = &self.shapes.get(id).name.clone();
-        let additional = self.additional(facts, hint);
-        let required = facts.required(graph);
+        let additional = self.additional_type(facts, hint);
+        let required = facts.required_names(graph);
         let wires: Vec<&str> = declared.iter().map(|(n, ..)| *n).collect();
         let rust = field_names(&wires);
         let mut fields = Vec::new();
         for ((wire, always, sometimes), name) in declared.into_iter().zip(rust) {
             let inner = format!("{hint}{}", names::variant_name(wire));
-            let place = Conj::all(always.iter().copied());
+            let place = SchemaConjunction::from_schemas(always.iter().copied());
             let ty = if always.is_empty() && self.declared_by_every_branch(facts, wire) {
-                let options: BTreeSet<TypeRef> =
-                    sometimes.iter().map(|&s| self.type_of(&Conj::one(s), &inner)).collect();
+                let options: BTreeSet<TypeRef> = sometimes
+                    .iter()
+                    .map(|&s| self.type_of(&SchemaConjunction::from_schema(s), &inner))
+                    .collect();
                 match options.iter().next() {
                     Some(only) if options.len() == 1 => only.clone(),
                     _ => TypeRef::Json,
                 }
             } else if always.is_empty() {
-                // Where the condition does not hold, the member may be anything.
+                // While the condition does not hold, the property may be anything.
                 TypeRef::Json
             } else {
                 self.type_of(&place, &inner)
             };
-            let literals = self.facts(&place).literals(graph);
+            let literals = self.facts_of(&place).allowed_literals(graph);
             let constant = match literals.as_deref() {
                 Some([only]) if !always.is_empty() => Some((*only).clone()),
                 _ => None,
             };
-            let applies = Conj::all(always.iter().chain(&sometimes).copied());
-            let ty = if self.is_secret(&applies) { secret(ty) } else { ty };
-            fields.push(Field {
+            let applies = SchemaConjunction::from_schemas(always.iter().chain(&sometimes).copied());
+            let ty = if self.is_secret(&applies) { into_secret(ty) } else { ty };
+            fields.push(StructField {
                 wire: wire.to_owned(),
                 name,
                 ty,
                 required: required.contains(wire),
                 conj: place,
-                describe: always.last().or(sometimes.first()).copied(),
+                described_by: always.last().or(sometimes.first()).copied(),
                 constant,
                 omitted: false,
             });
         }
-        self.shapes.types[id].body = Body::Struct(Struct { fields, additional });
+        self.shapes.types[id].body = TypeBody::Struct(StructBody { fields, additional });
         TypeRef::Named(id)
     }
 
-    /// Whether some union declares a member in all its branches, so that it always applies.
-    fn declared_by_every_branch(&self, facts: &Facts, wire: &str) -> bool {
-        facts.holders.iter().any(|&holder| {
+    /// Returns true if all branches of some union declare a property, so that a declaration always applies.
+    fn declared_by_every_branch(&self, facts: &SchemaFacts, wire: &str) -> bool {
+        facts.open_unions.iter().any(|&holder| {
             let schema = self.graph.schema(holder);
             [&schema.one_of, &schema.any_of].into_iter().any(|branches| {
                 !branches.is_empty()
                     && branches.iter().all(|&branch| {
-                        let members = self.facts(&Conj::one(branch)).members;
+                        let members = self.facts_of(&SchemaConjunction::from_schema(branch)).unconditional;
                         members
                             .iter()
                             .any(|&m| self.graph.schema(m).properties.iter().any(|(n, _)| n == wire))
@@ -580,41 +625,41 @@ impl Shaper<'_> {
         })
     }
 
-    /// Whether the owner calls secret what stands at a place: always, under a condition, or where a
-    /// branch is taken.
-    pub(super) fn is_secret(&self, place: &Conj) -> bool {
+    /// Returns true if the configuration marks a schema of the place as secret, including conditional ones
+    /// and those of branches.
+    pub(super) fn is_secret(&self, place: &SchemaConjunction) -> bool {
         let secrets = &self.options.secrets;
         if secrets.is_empty() {
             return false;
         }
-        let facts = self.facts(place);
-        facts.members.iter().chain(&facts.conditional).any(|id| secrets.contains(id))
+        let facts = self.facts_of(place);
+        facts.unconditional.iter().chain(&facts.conditional).any(|id| secrets.contains(id))
     }
 
-    /// What members that nobody declared hold, when the schema gives them a type.
-    fn additional(&mut self, facts: &Facts, hint: &str) -> Option<TypeRef> {
+    /// Returns the type of undeclared properties, if the schema gives them one.
+    fn additional_type(&mut self, facts: &SchemaFacts, hint: &str) -> Option<TypeRef> {
         let graph = self.graph;
-        let schemas: Vec<&Schema> = facts.members.iter().map(|&m| graph.schema(m)).collect();
+        let schemas: Vec<&Schema> = facts.unconditional.iter().map(|&m| graph.schema(m)).collect();
         let patterns: Vec<SchemaId> =
             schemas.iter().flat_map(|s| s.pattern_properties.iter().map(|(_, id)| *id)).collect();
         let given: Vec<SchemaId> = schemas.iter().filter_map(|s| s.additional_properties).collect();
         let name = format!("{hint}Value");
         match (patterns.as_slice(), given.as_slice()) {
             ([], []) => None,
-            // Typed only when one place decides for every member that is left.
+            // Typed only if a single schema covers all remaining properties.
             ([], [one]) => match graph.schema(*one).boolean {
                 Some(_) => None,
-                None => Some(self.type_of(&Conj::one(*one), &name)),
+                None => Some(self.type_of(&SchemaConjunction::from_schema(*one), &name)),
             },
             ([one], [closed]) if graph.schema(*closed).boolean == Some(false) => {
-                Some(self.type_of(&Conj::one(*one), &name))
+                Some(self.type_of(&SchemaConjunction::from_schema(*one), &name))
             }
             _ => None,
         }
         .filter(|ty| *ty != TypeRef::Json)
         .filter(|_| {
-            // With declared members elsewhere in the conjunction `additionalProperties` speaks
-            // about those too; only a schema that declares all of them leaves the rest typed.
+            // `additionalProperties` also covers properties that other schemas of the conjunction declare.
+            // The rest is typed only if one schema declares all properties.
             let holders = schemas
                 .iter()
                 .filter(|s| s.additional_properties.is_some() || !s.pattern_properties.is_empty());
@@ -623,27 +668,27 @@ impl Shaper<'_> {
     }
 }
 
-fn secret(ty: TypeRef) -> TypeRef {
+fn into_secret(ty: TypeRef) -> TypeRef {
     match ty {
         TypeRef::String => TypeRef::Secret,
-        TypeRef::Nullable(inner) => TypeRef::Nullable(Box::new(secret(*inner))),
+        TypeRef::Nullable(inner) => TypeRef::Nullable(Box::new(into_secret(*inner))),
         other => other,
     }
 }
 
-/// The name of a variant that stands for a JSON type.
-pub(super) fn kind_name(types: Types) -> &'static str {
-    if types == Types::NULL {
+/// Returns the name of a variant for a JSON type.
+pub(super) fn kind_name(types: TypeSet) -> &'static str {
+    if types == TypeSet::NULL {
         "Null"
-    } else if types == Types::BOOLEAN {
+    } else if types == TypeSet::BOOLEAN {
         "Bool"
-    } else if types == Types::INTEGER {
+    } else if types == TypeSet::INTEGER {
         "Integer"
-    } else if !types.and(Types::NUMBER).is_empty() {
+    } else if !types.intersection(TypeSet::NUMBER).is_empty() {
         "Number"
-    } else if types == Types::STRING {
+    } else if types == TypeSet::STRING {
         "Text"
-    } else if types == Types::ARRAY {
+    } else if types == TypeSet::ARRAY {
         "List"
     } else {
         "Object"

@@ -1,32 +1,33 @@
-//! Which types can have a `Default`: structs and newtypes all of whose members have one.
+//! Computes which types can implement `Default`: structs and newtypes with required fields that all implement
+//! it.
 
 use crate::{
-    arena::ById,
-    shape::{Body, Shapes, TypeDef, TypeRef},
+    arena::ArenaMap,
+    shape::{Shapes, TypeBody, TypeDef, TypeRef},
 };
 
-/// Whether a path that is derived is the standard library's `Default`, which no enumeration can have.
-pub(crate) fn is_default(path: &str) -> bool {
+/// Returns true if a derive path is the standard `Default`, which enumerations cannot derive.
+pub(crate) fn is_default_path(path: &str) -> bool {
     matches!(path.trim_start_matches("::"), "Default" | "std::default::Default" | "core::default::Default")
 }
 
-/// The answer for each type of a contract.
+/// For each type, whether it can implement `Default`.
 #[derive(Debug)]
-pub(crate) struct Defaults {
-    known: ById<TypeDef, bool>,
+pub(crate) struct DefaultableTypes {
+    by_type: ArenaMap<TypeDef, bool>,
 }
 
-impl Defaults {
-    /// No type has one until all of its members have, so that a type inside itself has one only where
-    /// making it comes to an end.
-    pub(crate) fn of(shapes: &Shapes) -> Self {
-        let mut all = Self { known: shapes.types.map(|_| false) };
+impl DefaultableTypes {
+    /// Computes a least fixpoint: a type has no default until all its fields have one, so a recursive type
+    /// has one only if its construction terminates.
+    pub(crate) fn from_shapes(shapes: &Shapes) -> Self {
+        let mut all = Self { by_type: shapes.types.map_ids(|_| false) };
         loop {
             let mut changed = false;
             for at in shapes.ids() {
-                let now = all.of_body(&shapes.get(at).body);
-                changed |= all.known[at] != now;
-                all.known[at] = now;
+                let now = all.has_default(&shapes.get(at).body);
+                changed |= all.by_type[at] != now;
+                all.by_type[at] = now;
             }
             if !changed {
                 return all;
@@ -34,25 +35,25 @@ impl Defaults {
         }
     }
 
-    /// Whether a type that looks like this can have one. No value of an enum is the usual one.
-    pub(crate) fn of_body(&self, body: &Body) -> bool {
+    /// Returns true if a type with this body can implement `Default`. Enums have no default value.
+    pub(crate) fn has_default(&self, body: &TypeBody) -> bool {
         match body {
-            Body::Struct(body) => {
-                body.fields.iter().filter(|f| f.required && !f.omitted).all(|f| self.of_place(&f.ty))
+            TypeBody::Struct(body) => {
+                body.fields.iter().filter(|f| f.required && !f.omitted).all(|f| self.type_has_default(&f.ty))
             }
-            Body::Newtype(inner) => self.of_place(inner),
-            Body::Tagged(_) | Body::ByKind(_) | Body::Enum(_) | Body::Pending => false,
+            TypeBody::Newtype(inner) => self.type_has_default(inner),
+            TypeBody::Tagged(_) | TypeBody::ByKind(_) | TypeBody::Enum(_) | TypeBody::Pending => false,
         }
     }
 
-    fn of_place(&self, ty: &TypeRef) -> bool {
+    fn type_has_default(&self, ty: &TypeRef) -> bool {
         match ty {
-            TypeRef::Named(id) => self.known[*id],
-            // Of the owner's types nothing is known.
+            TypeRef::Named(id) => self.by_type[*id],
+            // The traits of types from outside the generated crate are unknown.
             TypeRef::Replaced(..) | TypeRef::Number | TypeRef::Secret => false,
-            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.of_place(inner),
-            // `std` has it for so many.
-            TypeRef::Tuple(all) => all.len() <= 12 && all.iter().all(|each| self.of_place(each)),
+            TypeRef::Nullable(inner) | TypeRef::Boxed(inner) => self.type_has_default(inner),
+            // `std` implements `Default` for tuples of up to twelve elements.
+            TypeRef::Tuple(all) => all.len() <= 12 && all.iter().all(|each| self.type_has_default(each)),
             TypeRef::Json
             | TypeRef::Bool
             | TypeRef::Int(_)

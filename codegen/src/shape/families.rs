@@ -1,43 +1,43 @@
-//! Bases with a `discriminator` and no `oneOf`: where the owner asks for it, what is made of a base by
-//! `allOf` becomes an enum with a variant for each child and one for the base itself.
+//! Bases with a `discriminator` and no `oneOf`. If the configuration enables it, a base and the schemas that
+//! extend it by `allOf` become an enum with one variant for each child and one for the base.
 //!
-//! The tag decides how a value is read and never what is valid: that the base says alone.
+//! The tag decides how a value is read, not whether it is valid: the schema of the base decides that.
 
-use contract_runtime::{Json, schema::Certainty};
+use contract_runtime::{Json, schema::TagCertainty};
 
 use super::{
     TypeId, TypeRef,
-    build::Shaper,
-    tags::{self, Tag},
-    unions::Branch,
+    build::ShapeBuilder,
+    tags::{self, UnionTag},
+    unions::UnionBranch,
 };
 use crate::{
-    schema::{Discriminator, Types},
-    together::{Conj, Facts, meaning},
+    conjunction::{SchemaConjunction, SchemaFacts, discriminator},
+    schema::{Discriminator, TypeSet},
 };
 
-impl Shaper<'_> {
-    /// The enum of a base and its children.
-    pub(super) fn family(
+impl ShapeBuilder<'_> {
+    /// Returns the enum of a base and its children, or `None` if the place is not such a base.
+    pub(super) fn family_type(
         &mut self,
-        conj: &Conj,
-        facts: &Facts,
+        conj: &SchemaConjunction,
+        facts: &SchemaFacts,
         hint: &str,
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
         let [base] = *conj.ids.as_slice() else { return None };
         let graph = self.graph;
         let discriminator = graph.schema(base).discriminator.as_ref().filter(|it| !it.family.is_empty())?;
-        if conj.chosen.contains(&base) || facts.types != Types::OBJECT || facts.dynamic {
+        if conj.chosen.contains(&base) || facts.types != TypeSet::OBJECT || facts.has_dynamic_reference {
             return None;
         }
-        let own = Branch::of(graph, self.options, conj, base, (discriminator.family.len(), base));
+        let own = UnionBranch::new(graph, self.options, conj, base, (discriminator.family.len(), base));
         let mut branches = Vec::new();
         let mut literals: Vec<Vec<Json>> = Vec::new();
         for (position, &id) in discriminator.family.iter().enumerate() {
-            let branch = Branch::of(graph, self.options, conj, base, (position, id));
-            if branch.facts.types == Types::OBJECT && !branch.facts.dynamic {
-                self.means(discriminator, branch, &own, &mut branches, &mut literals);
+            let branch = UnionBranch::new(graph, self.options, conj, base, (position, id));
+            if branch.facts.types == TypeSet::OBJECT && !branch.facts.has_dynamic_reference {
+                self.add_branch(discriminator, branch, &own, &mut branches, &mut literals);
             }
         }
         if branches.is_empty() {
@@ -45,25 +45,24 @@ impl Shaper<'_> {
         }
         let name = slot.map_or(hint, |id| self.shapes.get(id).name.as_str());
         let base_name = format!("{name}Base");
-        self.type_of(own.place(), &base_name);
-        self.means(discriminator, own.clone(), &own, &mut branches, &mut literals);
-        self.shapes.decided.insert(base);
+        self.type_of(own.conjunction(), &base_name);
+        self.add_branch(discriminator, own.clone(), &own, &mut branches, &mut literals);
+        self.shapes.used_overrides.insert(base);
         let otherwise = branches.iter().position(|each| discriminator.default == Some(each.id));
-        let tag = Tag { name: &discriminator.tag, certainty: Certainty::Meant, literals, otherwise };
-        Some(self.tagged(conj, base, &branches, tag, hint, slot))
+        let tag = UnionTag { name: &discriminator.tag, certainty: TagCertainty::Hint, literals, otherwise };
+        Some(self.tagged_union(conj, base, &branches, tag, hint, slot))
     }
 
-    /// Adds a branch with the values of the tag that mean it and none before it; one without any is
-    /// left out.
-    fn means(
+    /// Adds a branch with the tag values that no earlier branch has; skips a branch without any.
+    fn add_branch(
         &self,
         discriminator: &Discriminator,
-        branch: Branch,
-        own: &Branch,
-        branches: &mut Vec<Branch>,
+        branch: UnionBranch,
+        own: &UnionBranch,
+        branches: &mut Vec<UnionBranch>,
         literals: &mut Vec<Vec<Json>>,
     ) {
-        let values = self.values(discriminator, &branch, own).into_iter();
+        let values = self.branch_values(discriminator, &branch, own).into_iter();
         let values: Vec<Json> =
             values.filter(|value| !literals.iter().flatten().any(|taken| taken == value)).collect();
         if !values.is_empty() {
@@ -72,15 +71,22 @@ impl Shaper<'_> {
         }
     }
 
-    /// The values that mean a branch: those of the mapping or its name, as far as its schemas allow
-    /// them, else those that it lists itself.
-    fn values(&self, discriminator: &Discriminator, branch: &Branch, own: &Branch) -> Vec<Json> {
-        let meant = meaning::meant_below(self.graph, discriminator, branch.id, own.id).into_iter();
+    /// Returns the tag values of a branch: its mapping entries or its name, as far as its schemas allow them,
+    /// or else the values that it enumerates.
+    fn branch_values(
+        &self,
+        discriminator: &Discriminator,
+        branch: &UnionBranch,
+        own: &UnionBranch,
+    ) -> Vec<Json> {
+        let meant = discriminator::subtype_values(self.graph, discriminator, branch.id, own.id).into_iter();
         let mut meant: Vec<Json> = meant.map(|value| Json::String(value.to_owned())).collect();
         let tag = &discriminator.tag;
-        let Some(listed) = tags::constants(self.graph, self.options, tag, branch) else { return meant };
+        let Some(listed) = tags::allowed_tag_values(self.graph, self.options, tag, branch) else {
+            return meant;
+        };
         meant.retain(|value| listed.contains(&value));
-        let inherited = tags::constants(self.graph, self.options, tag, own);
+        let inherited = tags::allowed_tag_values(self.graph, self.options, tag, own);
         if meant.is_empty() && inherited.is_none_or(|inherited| inherited != listed) {
             meant.extend(listed.into_iter().filter(|value| value.as_str().is_some()).cloned());
         }

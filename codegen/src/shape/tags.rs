@@ -1,71 +1,76 @@
-//! What tells the branches of a union of objects apart: a member with constants of their own, or
-//! what a `discriminator` says about them.
+//! Finds the property that distinguishes the branches of an object union: one with distinct constants in each
+//! branch, or the property of a `discriminator`.
 
-use contract_runtime::{Json, schema::Certainty};
+use contract_runtime::{Json, schema::TagCertainty};
 
-use super::unions::Branch;
+use super::unions::UnionBranch;
 use crate::{
-    options::Options,
-    schema::{Discriminator, Graph, SchemaId},
-    together::{Conj, Facts, meaning},
+    conjunction::{SchemaConjunction, SchemaFacts, discriminator},
+    options::SchemaOptions,
+    schema::{Discriminator, SchemaGraph, SchemaId},
 };
 
-/// A member, and the values of it that mean each branch.
-pub(super) struct Tag<'g> {
+/// A property that distinguishes branches, and its values for each branch.
+pub(super) struct UnionTag<'g> {
     pub(super) name: &'g str,
-    pub(super) certainty: Certainty,
+    pub(super) certainty: TagCertainty,
     pub(super) literals: Vec<Vec<Json>>,
-    /// The branch that other values mean, and none.
+    /// The index of the branch for unmapped or missing values.
     pub(super) otherwise: Option<usize>,
 }
 
-/// The member that every branch requires, and whose constants tell them apart.
-pub(super) fn required<'g>(graph: &'g Graph, options: &Options, branches: &[Branch]) -> Option<Tag<'g>> {
-    constant(graph, options, branches, Certainty::Required)
+/// Finds a property with distinct constants that every branch requires.
+pub(super) fn required_tag<'g>(
+    graph: &'g SchemaGraph,
+    options: &SchemaOptions,
+    branches: &[UnionBranch],
+) -> Option<UnionTag<'g>> {
+    constant_tag(graph, options, branches, TagCertainty::Required)
 }
 
-/// The surest that there is: what every branch requires, what is constant where it is there, what
-/// the `discriminator` beside the branches says.
-pub(super) fn surest<'g>(
-    graph: &'g Graph,
-    options: &Options,
+/// Finds the most reliable tag: first a property that every branch requires, then one that is constant if
+/// present, then the `discriminator`.
+pub(super) fn strongest_tag<'g>(
+    graph: &'g SchemaGraph,
+    options: &SchemaOptions,
     holder: SchemaId,
-    branches: &[Branch],
-) -> Option<Tag<'g>> {
+    branches: &[UnionBranch],
+) -> Option<UnionTag<'g>> {
     let discriminator = graph.schema(holder).discriminator.as_ref();
-    required(graph, options, branches)
+    required_tag(graph, options, branches)
         .or_else(|| {
             let tag = discriminator?.tag.as_str();
-            named(graph, options, tag, branches, Certainty::Present)
+            tag_by_name(graph, options, tag, branches, TagCertainty::Present)
         })
-        .or_else(|| meant(graph, options, discriminator?, branches))
-        .or_else(|| constant(graph, options, branches, Certainty::Present))
+        .or_else(|| discriminator_tag(graph, options, discriminator?, branches))
+        .or_else(|| constant_tag(graph, options, branches, TagCertainty::Present))
 }
 
-fn constant<'g>(
-    graph: &'g Graph,
-    options: &Options,
-    branches: &[Branch],
-    certainty: Certainty,
-) -> Option<Tag<'g>> {
-    let candidates = branches.first()?.facts.declared(graph).into_iter().map(|(name, ..)| name);
-    candidates.into_iter().find_map(|name| named(graph, options, name, branches, certainty))
+fn constant_tag<'g>(
+    graph: &'g SchemaGraph,
+    options: &SchemaOptions,
+    branches: &[UnionBranch],
+    certainty: TagCertainty,
+) -> Option<UnionTag<'g>> {
+    let candidates = branches.first()?.facts.declared_properties(graph).into_iter().map(|(name, ..)| name);
+    candidates.into_iter().find_map(|name| tag_by_name(graph, options, name, branches, certainty))
 }
 
-/// The tag of a name, when its constants tell all branches apart.
-fn named<'g>(
-    graph: &Graph,
-    options: &Options,
+/// Returns the tag with this name if its constants distinguish all branches.
+fn tag_by_name<'g>(
+    graph: &SchemaGraph,
+    options: &SchemaOptions,
     name: &'g str,
-    branches: &[Branch],
-    certainty: Certainty,
-) -> Option<Tag<'g>> {
+    branches: &[UnionBranch],
+    certainty: TagCertainty,
+) -> Option<UnionTag<'g>> {
     let mut literals: Vec<Vec<Json>> = Vec::new();
     for branch in branches {
-        if certainty == Certainty::Required && !branch.facts.required(graph).contains(name) {
+        if certainty == TagCertainty::Required && !branch.facts.required_names(graph).contains(name) {
             return None;
         }
-        let values: Vec<Json> = constants(graph, options, name, branch)?.into_iter().cloned().collect();
+        let values: Vec<Json> =
+            allowed_tag_values(graph, options, name, branch)?.into_iter().cloned().collect();
         let usable = values.iter().all(|v| match v {
             Json::String(_) | Json::Bool(_) => true,
             Json::Number(n) => n.as_i64().is_some(),
@@ -76,35 +81,36 @@ fn named<'g>(
         }
         literals.push(values);
     }
-    Some(Tag { name, certainty, literals, otherwise: None })
+    Some(UnionTag { name, certainty, literals, otherwise: None })
 }
 
-/// The values that a branch leaves to a member, when it lists them.
-pub(super) fn constants<'g>(
-    graph: &'g Graph,
-    options: &Options,
+/// Returns the values that a branch allows for a property, if they are enumerated.
+pub(super) fn allowed_tag_values<'g>(
+    graph: &'g SchemaGraph,
+    options: &SchemaOptions,
     name: &str,
-    branch: &Branch,
+    branch: &UnionBranch,
 ) -> Option<Vec<&'g Json>> {
-    let declared = branch.facts.declared(graph);
+    let declared = branch.facts.declared_properties(graph);
     let (_, always, _) = declared.into_iter().find(|(declared, ..)| *declared == name)?;
-    Facts::of(graph, &Conj::all(always), options.implied_objects).literals(graph)
+    SchemaFacts::from_conjunction(graph, &SchemaConjunction::from_schemas(always), options.implied_objects)
+        .allowed_literals(graph)
 }
 
-/// The tag of a `discriminator`, when a value of it means each branch.
-fn meant<'g>(
-    graph: &Graph,
-    options: &Options,
+/// Returns the tag of a `discriminator` if every branch has distinct values.
+fn discriminator_tag<'g>(
+    graph: &SchemaGraph,
+    options: &SchemaOptions,
     discriminator: &'g Discriminator,
-    branches: &[Branch],
-) -> Option<Tag<'g>> {
+    branches: &[UnionBranch],
+) -> Option<UnionTag<'g>> {
     let tag = &discriminator.tag;
     let mut literals = Vec::new();
     for branch in branches {
-        let values = meaning::meant(graph, discriminator, branch.id).into_iter();
+        let values = discriminator::discriminator_values(graph, discriminator, branch.id).into_iter();
         let mut values: Vec<Json> = values.map(|value| Json::String(value.to_owned())).collect();
-        // Where a branch lists values, no other one is of that branch.
-        if let Some(listed) = constants(graph, options, tag, branch) {
+        // If a branch lists values, only these select it.
+        if let Some(listed) = allowed_tag_values(graph, options, tag, branch) {
             values.retain(|value| listed.contains(&value));
         }
         let taken = |value: &Json| literals.iter().any(|other: &Vec<Json>| other.contains(value));
@@ -113,6 +119,7 @@ fn meant<'g>(
         }
         literals.push(values);
     }
-    let otherwise = branches.iter().position(|each| meaning::is_default(graph, discriminator, each.id));
-    Some(Tag { name: tag, certainty: Certainty::Meant, literals, otherwise })
+    let otherwise =
+        branches.iter().position(|each| discriminator::is_default_branch(graph, discriminator, each.id));
+    Some(UnionTag { name: tag, certainty: TagCertainty::Hint, literals, otherwise })
 }

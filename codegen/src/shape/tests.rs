@@ -1,23 +1,27 @@
-//! That what a type looks like does not depend on which of several was seen first.
+//! Types must not depend on the order of schemas.
 
 #![allow(clippy::unwrap_used)]
 
-use super::{Body, Shapes, text};
+use super::{Shapes, TypeBody, display_type};
 use crate::{generate::Project, load::Sources};
 
-/// Every type of a contract in a line each, sorted.
+/// Returns every type of a contract as a line, sorted.
 fn lines(shapes: &Shapes) -> Vec<String> {
-    let ty = |ty: &_| text(shapes, ty);
-    let body = |body: &Body| match body {
-        Body::Struct(body) => {
+    let ty = |ty: &_| display_type(shapes, ty);
+    let body = |body: &TypeBody| match body {
+        TypeBody::Struct(body) => {
             let fields = body.fields.iter().filter(|field| !field.omitted);
             fields.map(|field| format!(" {}: {}", field.wire, ty(&field.ty))).collect::<String>()
         }
-        Body::Tagged(body) => body.variants.iter().map(|variant| format!(" | {}", ty(&variant.ty))).collect(),
-        Body::ByKind(variants) => variants.iter().map(|variant| format!(" | {}", ty(&variant.ty))).collect(),
-        Body::Newtype(inner) => format!(" = {}", ty(inner)),
-        Body::Enum(_) => " enum".to_owned(),
-        Body::Pending => " pending".to_owned(),
+        TypeBody::Tagged(body) => {
+            body.variants.iter().map(|variant| format!(" | {}", ty(&variant.ty))).collect()
+        }
+        TypeBody::ByKind(variants) => {
+            variants.iter().map(|variant| format!(" | {}", ty(&variant.ty))).collect()
+        }
+        TypeBody::Newtype(inner) => format!(" = {}", ty(inner)),
+        TypeBody::Enum(_) => " enum".to_owned(),
+        TypeBody::Pending => " pending".to_owned(),
     };
     let mut lines: Vec<String> =
         shapes.ids().map(|id| format!("{}{}", shapes.get(id).name, body(&shapes.get(id).body))).collect();
@@ -25,20 +29,20 @@ fn lines(shapes: &Shapes) -> Vec<String> {
     lines
 }
 
-/// The types of schemas by their names.
+/// Returns the types of schemas with these names.
 fn shaped(schemas: &[(&str, String)]) -> Vec<String> {
     let schemas: Vec<String> = schemas.iter().map(|(name, schema)| format!("{name:?}: {schema}")).collect();
     let document = format!("{{\"$defs\": {{{}}}}}", schemas.join(", "));
     let sources = Sources::from_texts(&[("input.json", "", &document)]).unwrap();
-    let mut lines = lines(&Project::default().understand(sources).unwrap().shapes);
-    // The document around them.
+    let mut lines = lines(&Project::default().analyze_sources(sources).unwrap().shapes);
+    // The enclosing document.
     lines.retain(|line| line != "Input = Json");
     lines
 }
 
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// Schemas in which `@0`, `@1` and `@2` stand for their names: whatever those are, the types are these.
+/// The types must be the same for any names in place of `@0`, `@1` and `@2`.
 fn check(schemas: &[&str], expected: &[&str]) {
     for order in ORDERS {
         let names = order.map(|at| ["Ant", "Bee", "Cow"][at]);
@@ -79,7 +83,7 @@ fn unboxed(ty: &str) -> String {
     ty.replace("Box<@0>", "@0")
 }
 
-/// What a variant holds waits for the types of the others, which may hold the union.
+/// The content of a variant depends on other types, which may contain the union.
 #[test]
 fn variants_of_a_union_that_stands_in_them_are_the_same() {
     let tagged = |more: &str| {

@@ -1,116 +1,118 @@
-//! `oneOf` and `anyOf`: which of them become enums, and how a reader tells the branches apart.
+//! Decides which `oneOf` and `anyOf` become enums, and how readers distinguish the branches.
 //!
-//! A union becomes an enum only where the wire form itself says which variant a value is: by a
-//! tag, by its JSON type, or by being a string out of a list. Everything else stays one struct
-//! with the members of all branches, and checks decide.
+//! A union becomes an enum only if the wire format identifies the variant: by a tag, by the JSON type or as a
+//! string from a list. Every other union becomes one struct with the properties of all branches, and checks
+//! validate it.
 
-use contract_runtime::{Json, schema::Certainty};
+use contract_runtime::{Json, schema::TagCertainty};
 
 use super::{
-    Body, KindVariant, Tagged, TaggedVariant, TypeId, TypeRef,
-    build::{Shaper, kind_name},
-    tags::{self, Tag},
+    KindVariant, TaggedUnion, TaggedVariant, TypeBody, TypeId, TypeRef,
+    build::{ShapeBuilder, kind_name},
+    tags::{self, UnionTag},
 };
 use crate::{
+    conjunction::{SchemaConjunction, SchemaFacts},
     names,
-    options::Options,
-    schema::{Graph, Origin, SchemaId, Types},
-    together::{Conj, Facts},
+    options::SchemaOptions,
+    schema::{SchemaGraph, SchemaId, SchemaOrigin, TypeSet},
 };
 
 #[derive(Clone)]
-pub(super) struct Branch {
+pub(super) struct UnionBranch {
     position: usize,
     pub(super) id: SchemaId,
-    conj: Conj,
-    pub(super) facts: Facts,
+    conj: SchemaConjunction,
+    pub(super) facts: SchemaFacts,
 }
 
-impl Branch {
-    /// A schema that is taken at a place, for `holder`, which stands there.
-    pub(super) fn of(
-        graph: &Graph,
-        options: &Options,
-        place: &Conj,
+impl UnionBranch {
+    /// Creates the branch `id` of the union in `holder` at a place.
+    pub(super) fn new(
+        graph: &SchemaGraph,
+        options: &SchemaOptions,
+        place: &SchemaConjunction,
         holder: SchemaId,
         (position, id): (usize, SchemaId),
     ) -> Self {
-        let conj = place.choose(holder, id);
-        let facts = Facts::of(graph, &conj, options.implied_objects);
+        let conj = place.choose_branch(holder, id);
+        let facts = SchemaFacts::from_conjunction(graph, &conj, options.implied_objects);
         Self { position, id, conj, facts }
     }
 
-    pub(super) const fn place(&self) -> &Conj {
+    pub(super) const fn conjunction(&self) -> &SchemaConjunction {
         &self.conj
     }
 }
 
-/// Whether the wire form alone tells the branches of a union apart, whatever else they say.
+/// Returns true if the wire format identifies the branch of a union, regardless of the other constraints.
 #[must_use]
-pub fn is_tagged(graph: &Graph, options: &Options, holder: SchemaId) -> bool {
+pub fn is_tagged_union(graph: &SchemaGraph, options: &SchemaOptions, holder: SchemaId) -> bool {
     let schema = graph.schema(holder);
     let ids = if schema.one_of.is_empty() { &schema.any_of } else { &schema.one_of };
-    let whole = Conj::one(holder);
-    let types = Facts::of(graph, &whole, options.implied_objects).types;
-    let branches = branches(graph, options, &whole, types, holder, ids);
-    branches.iter().all(|branch| Types::OBJECT.contains(branch.facts.types) && !branch.facts.dynamic)
-        && tags::required(graph, options, &branches).is_some()
+    let whole = SchemaConjunction::from_schema(holder);
+    let types = SchemaFacts::from_conjunction(graph, &whole, options.implied_objects).types;
+    let branches = possible_branches(graph, options, &whole, types, holder, ids);
+    branches
+        .iter()
+        .all(|branch| TypeSet::OBJECT.contains(branch.facts.types) && !branch.facts.has_dynamic_reference)
+        && tags::required_tag(graph, options, &branches).is_some()
 }
 
-/// The branches of a place that is of these JSON types, without those that nothing is valid under.
+/// Returns the branches of a place, limited to `types`, without branches that accept nothing.
 ///
-/// A branch is of no type that the whole is not of. By itself it may be: where the options take
-/// `properties` for an object, a branch that says `null` in so many words still says it.
-fn branches(
-    graph: &Graph,
-    options: &Options,
-    place: &Conj,
-    types: Types,
+/// A branch by itself may allow more types than the whole: with `implied-objects`, a branch that explicitly
+/// allows `null` still does so.
+fn possible_branches(
+    graph: &SchemaGraph,
+    options: &SchemaOptions,
+    place: &SchemaConjunction,
+    types: TypeSet,
     holder: SchemaId,
     ids: &[SchemaId],
-) -> Vec<Branch> {
+) -> Vec<UnionBranch> {
     let branch = |(position, &id): (usize, &SchemaId)| {
-        let branch = Branch::of(graph, options, place, holder, (position, id));
+        let branch = UnionBranch::new(graph, options, place, holder, (position, id));
         if types.contains(branch.facts.types) {
             return branch;
         }
         let conj = branch.conj.within(types);
-        let facts = Facts::of(graph, &conj, options.implied_objects);
-        Branch { conj, facts, ..branch }
+        let facts = SchemaFacts::from_conjunction(graph, &conj, options.implied_objects);
+        UnionBranch { conj, facts, ..branch }
     };
     let all = ids.iter().enumerate().map(branch);
     all.filter(|branch| !branch.facts.types.is_empty()).collect()
 }
 
-/// A variant of a union with a tag, of which another type's body decides what it holds.
-pub(super) struct Variant {
+/// A variant of a tagged union with content that depends on the body of another type.
+pub(super) struct PendingVariant {
     union: TypeId,
     at: usize,
-    branch: Branch,
+    branch: UnionBranch,
     hint: String,
     tag: String,
 }
 
-impl Shaper<'_> {
-    /// The type of a place with an open choice, when the choice decides the type.
-    pub(super) fn union(
+impl ShapeBuilder<'_> {
+    /// Returns the type of a place with an open union, if the union determines the type.
+    pub(super) fn union_type(
         &mut self,
-        conj: &Conj,
-        facts: &Facts,
+        conj: &SchemaConjunction,
+        facts: &SchemaFacts,
         hint: &str,
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
-        if let Some(ty) = self.family(conj, facts, hint, slot) {
+        if let Some(ty) = self.family_type(conj, facts, hint, slot) {
             return Some(ty);
         }
-        let holders = facts.holders.clone();
+        let holders = facts.open_unions.clone();
         holders.into_iter().find_map(|holder| self.union_at(conj, facts.types, holder, hint, slot))
     }
 
     fn union_at(
         &mut self,
-        conj: &Conj,
-        types: Types,
+        conj: &SchemaConjunction,
+        types: TypeSet,
         holder: SchemaId,
         hint: &str,
         slot: Option<TypeId>,
@@ -123,50 +125,50 @@ impl Shaper<'_> {
         } else {
             return None;
         };
-        let branches = branches(self.graph, self.options, conj, types, holder, ids);
-        if branches.iter().any(|b| b.facts.dynamic) {
+        let branches = possible_branches(self.graph, self.options, conj, types, holder, ids);
+        if branches.iter().any(|b| b.facts.has_dynamic_reference) {
             return None;
         }
         if let [only] = branches.as_slice() {
-            // A union of one is a union to which others will be added, when it has a tag.
+            // A union with one tagged branch anticipates further branches.
             let alone = schema.any_of.len() + schema.one_of.len() == 1;
-            let tagged = (alone && only.facts.types == Types::OBJECT)
-                .then(|| tags::required(self.graph, self.options, &branches))
+            let tagged = (alone && only.facts.types == TypeSet::OBJECT)
+                .then(|| tags::required_tag(self.graph, self.options, &branches))
                 .flatten()
-                .map(|tag| self.tagged(conj, holder, &branches, tag, hint, slot));
+                .map(|tag| self.tagged_union(conj, holder, &branches, tag, hint, slot));
             return Some(match tagged {
                 Some(ty) => ty,
                 None => self.type_of_branch(only, hint, slot),
             });
         }
-        let all = |types: Types| branches.iter().all(|b| types.contains(b.facts.types));
-        if all(Types::OBJECT) {
-            let tag = tags::surest(self.graph, self.options, holder, &branches)?;
-            Some(self.tagged(conj, holder, &branches, tag, hint, slot))
-        } else if all(Types::STRING) {
-            self.strings(conj, &branches, any, hint, slot)
+        let all = |types: TypeSet| branches.iter().all(|b| types.contains(b.facts.types));
+        if all(TypeSet::OBJECT) {
+            let tag = tags::strongest_tag(self.graph, self.options, holder, &branches)?;
+            Some(self.tagged_union(conj, holder, &branches, tag, hint, slot))
+        } else if all(TypeSet::STRING) {
+            self.string_union(conj, &branches, any, hint, slot)
         } else {
-            self.by_kind(conj, &branches, hint, slot)
+            self.kind_union(conj, &branches, hint, slot)
         }
     }
 
-    fn type_of_branch(&mut self, branch: &Branch, hint: &str, slot: Option<TypeId>) -> TypeRef {
+    fn type_of_branch(&mut self, branch: &UnionBranch, hint: &str, slot: Option<TypeId>) -> TypeRef {
         let hint = if slot.is_some() { format!("{hint}Value") } else { hint.to_owned() };
         self.type_of(&branch.conj, &hint)
     }
 
-    /// Objects that a member tells apart.
-    pub(super) fn tagged(
+    /// Builds a union of objects that are distinguished by a property.
+    pub(super) fn tagged_union(
         &mut self,
-        conj: &Conj,
+        conj: &SchemaConjunction,
         holder: SchemaId,
-        branches: &[Branch],
-        tag: Tag<'_>,
+        branches: &[UnionBranch],
+        tag: UnionTag<'_>,
         hint: &str,
         slot: Option<TypeId>,
     ) -> TypeRef {
-        let Tag { name: tag, certainty, literals, otherwise } = tag;
-        let id = self.slot(conj, hint, slot);
+        let UnionTag { name: tag, certainty, literals, otherwise } = tag;
+        let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let wires: Vec<String> = literals
             .iter()
@@ -181,58 +183,70 @@ impl Shaper<'_> {
         for (at, ((values, branch), name)) in literals.into_iter().zip(branches).zip(rust).enumerate() {
             let hint = format!("{hint}{name}");
             let ty = self.type_of(&branch.conj, &hint);
-            // Elsewhere the tag is a member like others: by itself, the branch may be without it.
-            if certainty == Certainty::Required
+            // Without a required tag, the branch by itself may lack it, so it keeps the field.
+            if certainty == TagCertainty::Required
                 && let ([only], TypeRef::Named(found)) = (values.as_slice(), &ty)
             {
                 let tag = tag.to_owned();
-                self.variant(Variant { union: id, at, branch: branch.clone(), hint, tag }, only, *found);
+                self.queue_variant(
+                    PendingVariant { union: id, at, branch: branch.clone(), hint, tag },
+                    only,
+                    *found,
+                );
             }
             variants.push(TaggedVariant { name, literals: values, ty, branch: branch.position });
         }
-        // What has no tag, or is not what it says, has to be held, too.
-        let open = certainty != Certainty::Required || self.keeps_unknown(conj);
-        self.shapes.types[id].body =
-            Body::Tagged(Tagged { holder, tag: tag.to_owned(), certainty, variants, otherwise, open });
+        // Objects without a tag, or with contents that contradict it, must be kept.
+        let open = certainty != TagCertainty::Required || self.keeps_unknown(conj);
+        self.shapes.types[id].body = TypeBody::Tagged(TaggedUnion {
+            holder,
+            tag: tag.to_owned(),
+            certainty,
+            variants,
+            default_variant: otherwise,
+            open,
+        });
         TypeRef::Named(id)
     }
 
-    /// What names a variant: the text of its tag, else the schema's own name.
-    fn variant_wire(&self, tag: &str, values: &[Json], branch: &Branch) -> String {
+    /// Returns the wire name of a variant: its tag string, or else the name of its schema.
+    fn variant_wire(&self, tag: &str, values: &[Json], branch: &UnionBranch) -> String {
         if let [Json::String(text)] = values {
             return text.clone();
         }
         match &self.graph.schema(self.graph.schema(branch.id).reference.unwrap_or(branch.id)).origin {
-            Origin::Root(name) | Origin::Definition(name) | Origin::Component(name) => name.clone(),
-            Origin::Inline => match values {
+            SchemaOrigin::Root(name) | SchemaOrigin::Definition(name) | SchemaOrigin::Component(name) => {
+                name.clone()
+            }
+            SchemaOrigin::Inline => match values {
                 [only] => format!("{tag}-{only}"),
                 _ => format!("variant-{}", branch.position + 1),
             },
         }
     }
 
-    /// What a variant holds where one value of the tag means it: that value needs no field, so the variant takes a
-    /// type whose own schemas say that value, which a base shared by several never does.
-    fn variant(&mut self, variant: Variant, only: &Json, found: TypeId) {
+    /// Handles a variant that is selected by a single tag value, which needs no field. The variant uses a
+    /// type whose own schemas fix that value; a base shared by several variants never does.
+    fn queue_variant(&mut self, variant: PendingVariant, only: &Json, found: TypeId) {
         if self.is_constant(&self.shapes.get(found).conj.clone(), &variant.tag, only) {
-            self.tags.push((found, variant.tag));
+            self.tag_fields.push((found, variant.tag));
         } else {
-            self.variants.push_back((variant, found));
+            self.pending_variants.push_back((variant, found));
         }
     }
 
-    /// Makes the types of variants that a struct cannot stand for.
-    pub(super) fn settle_variants(&mut self) {
-        while let Some((variant, found)) = self.variants.pop_front() {
-            if !matches!(self.shapes.get(found).body, Body::Struct(_)) {
+    /// Builds separate types for postponed variants that cannot use the struct of their base.
+    pub(super) fn resolve_variants(&mut self) {
+        while let Some((variant, found)) = self.pending_variants.pop_front() {
+            if !matches!(self.shapes.get(found).body, TypeBody::Struct(_)) {
                 continue;
             }
-            let Variant { union, at, branch, hint, tag } = variant;
-            let own = self.object(&branch.conj, &branch.facts, &hint, None);
+            let PendingVariant { union, at, branch, hint, tag } = variant;
+            let own = self.object_type(&branch.conj, &branch.facts, &hint, None);
             if let TypeRef::Named(own) = own {
-                self.tags.push((own, tag));
+                self.tag_fields.push((own, tag));
             }
-            if let Body::Tagged(body) = &mut self.shapes.types[union].body
+            if let TypeBody::Tagged(body) = &mut self.shapes.types[union].body
                 && let Some(variant) = body.variants.get_mut(at)
             {
                 variant.ty = own;
@@ -240,23 +254,24 @@ impl Shaper<'_> {
         }
     }
 
-    /// Whether a member is there at every value of a place, and is always this.
-    fn is_constant(&self, conj: &Conj, name: &str, value: &Json) -> bool {
-        let facts = self.facts(conj);
-        let declared = facts.declared(self.graph);
+    /// Returns true if a property is required and constant at a place.
+    fn is_constant(&self, conj: &SchemaConjunction, name: &str, value: &Json) -> bool {
+        let facts = self.facts_of(conj);
+        let declared = facts.declared_properties(self.graph);
         let always =
             declared.into_iter().find(|(declared, ..)| *declared == name).map(|(_, always, _)| always);
-        facts.required(self.graph).contains(name)
+        facts.required_names(self.graph).contains(name)
             && always.filter(|always| !always.is_empty()).is_some_and(|always| {
-                let literals = self.facts(&Conj::all(always)).literals(self.graph);
+                let literals =
+                    self.facts_of(&SchemaConjunction::from_schemas(always)).allowed_literals(self.graph);
                 literals.is_some_and(|literals| literals == [value])
             })
     }
 
-    /// Takes the fields of tags away where the type says their value.
-    pub(super) fn settle_tags(&mut self) {
-        for (id, tag) in std::mem::take(&mut self.tags) {
-            if let Body::Struct(body) = &mut self.shapes.types[id].body {
+    /// Marks tag fields as omitted if the type determines their value.
+    pub(super) fn omit_tag_fields(&mut self) {
+        for (id, tag) in std::mem::take(&mut self.tag_fields) {
+            if let TypeBody::Struct(body) = &mut self.shapes.types[id].body {
                 let own = body.fields.iter_mut().filter(|field| field.wire == tag);
                 own.filter(|field| field.required && field.constant.is_some())
                     .for_each(|field| field.omitted = true);
@@ -264,11 +279,11 @@ impl Shaper<'_> {
         }
     }
 
-    /// Strings: lists merge into one enum; a list beside free strings is an open one.
-    fn strings(
+    /// Builds a string union: lists merge into one enum; a list beside a free string becomes an open enum.
+    fn string_union(
         &mut self,
-        conj: &Conj,
-        branches: &[Branch],
+        conj: &SchemaConjunction,
+        branches: &[UnionBranch],
         any: bool,
         hint: &str,
         slot: Option<TypeId>,
@@ -276,7 +291,7 @@ impl Shaper<'_> {
         let mut values = Vec::new();
         let mut free = 0;
         for branch in branches {
-            let Some(literals) = branch.facts.literals(self.graph) else {
+            let Some(literals) = branch.facts.allowed_literals(self.graph) else {
                 free += 1;
                 continue;
             };
@@ -285,27 +300,34 @@ impl Shaper<'_> {
             let doc = doc.filter(|_| literals.len() == 1);
             values.extend(literals.into_iter().filter_map(Json::as_str).map(|v| (v.to_owned(), doc.clone())));
         }
-        // An enumeration prints its values, those that it does not know too.
+        // An enumeration prints its values, including unknown ones, so secrets cannot use it.
         if values.is_empty() || (free > 0 && !any) || self.is_secret(conj) {
             return None;
         }
-        // Refined elsewhere to fewer values: those are all that can stand here.
-        Some(self.string_enum(conj, values, free > 0, hint, slot))
+        // A refinement elsewhere may allow fewer values; only those can occur here.
+        Some(self.string_enum_type(conj, values, free > 0, hint, slot))
     }
 
-    /// Branches of different JSON types.
-    fn by_kind(
+    /// Builds a union of branches with different JSON types.
+    fn kind_union(
         &mut self,
-        conj: &Conj,
-        branches: &[Branch],
+        conj: &SchemaConjunction,
+        branches: &[UnionBranch],
         hint: &str,
         slot: Option<TypeId>,
     ) -> Option<TypeRef> {
-        let kinds = [Types::NULL, Types::BOOLEAN, Types::NUMBER, Types::STRING, Types::ARRAY, Types::OBJECT];
-        let mut groups: Vec<(Types, Vec<&Branch>)> = Vec::new();
+        let kinds = [
+            TypeSet::NULL,
+            TypeSet::BOOLEAN,
+            TypeSet::NUMBER,
+            TypeSet::STRING,
+            TypeSet::ARRAY,
+            TypeSet::OBJECT,
+        ];
+        let mut groups: Vec<(TypeSet, Vec<&UnionBranch>)> = Vec::new();
         for kind in kinds {
-            let holding: Vec<&Branch> =
-                branches.iter().filter(|b| !b.facts.types.and(kind).is_empty()).collect();
+            let holding: Vec<&UnionBranch> =
+                branches.iter().filter(|b| !b.facts.types.intersection(kind).is_empty()).collect();
             if !holding.is_empty() {
                 groups.push((kind, holding));
             }
@@ -313,20 +335,21 @@ impl Shaper<'_> {
         if groups.len() < 2 || groups.len() > 5 {
             return None;
         }
-        let id = self.slot(conj, hint, slot);
+        let id = self.type_slot(conj, hint, slot);
         let hint = self.shapes.get(id).name.clone();
         let mut variants = Vec::new();
         for (kind, holding) in groups {
-            let types = holding.iter().fold(Types::default(), |t, b| t.or(b.facts.types)).and(kind);
+            let types =
+                holding.iter().fold(TypeSet::default(), |t, b| t.union(b.facts.types)).intersection(kind);
             let name = kind_name(types);
             let ty = match holding.as_slice() {
                 [one] => self.type_of(&one.conj.within(types), &format!("{hint}{name}")),
-                // Several branches of one type: what they share decides.
+                // For several branches of one type, the shared constraints decide.
                 _ => self.type_of(&conj.within(types), &format!("{hint}{name}")),
             };
             variants.push(KindVariant { name: name.to_owned(), types, ty });
         }
-        self.shapes.types[id].body = Body::ByKind(variants);
+        self.shapes.types[id].body = TypeBody::ByKind(variants);
         Some(TypeRef::Named(id))
     }
 }

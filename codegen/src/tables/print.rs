@@ -1,25 +1,24 @@
-//! The tables as the module `schemas` of the generated crate: the names of rows, the rows one a
-//! line, the patterns.
+//! Prints the tables as the generated module `schemas`: row names, one row per line, patterns.
 //!
-//! A comment before each group and each name keeps edits of neighbours apart: who changes one group
-//! touches no line beside one that a change of the next touches, so that two branches merge.
+//! A comment before each group and name separates changes: a change in one group touches no line next to a
+//! change in its neighbor, so that branches merge without conflicts.
 
 use contract_runtime::{
     Number,
     pattern::Pattern,
-    schema::{Choice, Keyword, Literal, Schema as Row, SchemaId as RowId, Types as RowTypes},
+    schema::{BranchSelector, Keyword, Literal, Schema as Row, SchemaId as RowId, TypeSet as RowTypes},
 };
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{TableSet, build::TYPE_PAIRS, number_tokens, rows::Group};
-use crate::{schema::Types, words};
+use super::{TableSet, build::TYPE_PAIRS, number_tokens, rows::RowGroup};
+use crate::{constraint_text, schema::TypeSet};
 
-/// Stands where something has no name, which no table can have.
-const UNKNOWN: &str = "compile_error!(\"a row without a name\")";
+/// Printed in place of a missing name, which valid tables never have.
+const MISSING_NAME: &str = "compile_error!(\"a row without a name\")";
 
-/// What the module imports, and its function.
-pub(super) fn tokens(set: &TableSet<'_>) -> TokenStream {
+/// Returns the imports of the module and its function `validator`.
+pub(super) fn module_prelude(set: &TableSet<'_>) -> TokenStream {
     let uses = |test: &dyn Fn(&Keyword<'_>) -> bool| {
         set.tables.schemas.iter().any(|row| row.keywords.iter().any(test))
     };
@@ -35,22 +34,22 @@ pub(super) fn tokens(set: &TableSet<'_>) -> TokenStream {
     });
     let number = numbers.then(|| quote!(Number,));
     let choice = uses(&|k| matches!(k, Keyword::AnyOf(_, Some(_)) | Keyword::OneOf(_, Some(_))))
-        .then(|| quote!(Certainty, Choice,));
+        .then(|| quote!(BranchSelector, TagCertainty,));
     let literal = uses(&|k| {
         !literals_of(k).is_empty() || matches!(k, Keyword::AnyOf(_, Some(_)) | Keyword::OneOf(_, Some(_)))
     })
     .then(|| quote!(Literal,));
-    let format = uses(&|k| matches!(k, Keyword::Format(_))).then(|| quote!(format::Format,));
-    let parse = uses(&|k| matches!(k, Keyword::Parse(_))).then(|| quote!(Parse,));
-    let types = uses(&|k| matches!(k, Keyword::Type(_))).then(|| quote!(Types,));
+    let format = uses(&|k| matches!(k, Keyword::Format(_))).then(|| quote!(format::StringFormat,));
+    let parse = uses(&|k| matches!(k, Keyword::TypedFormat(_))).then(|| quote!(TypedFormat,));
+    let types = uses(&|k| matches!(k, Keyword::Type(_))).then(|| quote!(TypeSet,));
     let keyword = set.tables.schemas.iter().any(|s| !s.keywords.is_empty()).then(|| quote!(Keyword,));
     let schema = (!set.tables.schemas.is_empty()).then(|| quote!(Schema,));
     let pattern = (!set.plan.patterns.is_empty()).then(|| quote!(pattern::{self, Pattern},));
-    let named = (!set.plan.rows.groups.is_empty()).then(|| quote!(Resource,));
+    let named = (!set.plan.rows.groups.is_empty()).then(|| quote!(SchemaResource,));
     quote! {
         use ::contract_runtime::{
             #number #format #pattern
-            schema::{#choice #keyword #literal #parse #named #schema SchemaId, Tables, #types Validator},
+            schema::{#choice #keyword #literal #parse #named #schema SchemaId, SchemaTables, #types Validator},
         };
         /// The validator of a schema, by its row in [`TABLES`].
         #[must_use]
@@ -60,28 +59,28 @@ pub(super) fn tokens(set: &TableSet<'_>) -> TokenStream {
     }
 }
 
-/// The names of rows, the tables, the patterns.
-pub(super) fn text(set: &TableSet<'_>) -> String {
-    let printer = Printer { set };
-    let mut out = printer.names();
-    out.push_str("/// Every schema of the contract, as the validators read it.\n#[rustfmt::skip]\n");
-    out.push_str("pub static TABLES: Tables<'static> = Tables {\n    schemas: &[\n");
+/// Returns the row names, tables and patterns as source text.
+pub(super) fn print_tables(set: &TableSet<'_>) -> String {
+    let printer = TablePrinter { set };
+    let mut out = printer.print_row_names();
+    out.push_str("/// Every schema of the contract, in the form that validators use.\n#[rustfmt::skip]\n");
+    out.push_str("pub static TABLES: SchemaTables<'static> = SchemaTables {\n    schemas: &[\n");
     for group in &set.plan.rows.groups {
         out.push_str(&format!("        // {}\n", group.name));
         let rows = set.tables.schemas.iter().skip(group.first as usize).take(group.rows.len());
         for row in rows {
-            out.push_str(&format!("        {},\n", printer.row(row)));
+            out.push_str(&format!("        {},\n", printer.print_row(row)));
         }
     }
     out.push_str("    ],\n    resources: &[\n");
     for (resource, listed) in set.tables.resources.iter().zip(&set.plan.rows.resources) {
-        let (uri, anchors) = (resource.uri, printer.named(resource.dynamic_anchors));
+        let (uri, anchors) = (resource.uri, printer.print_named_rows(resource.dynamic_anchors));
         out.push_str(&format!("        // {}\n", listed.constant));
-        out.push_str(&format!("        Resource {{ uri: {uri:?}, dynamic_anchors: &[{anchors}] }},\n"));
+        out.push_str(&format!("        SchemaResource {{ uri: {uri:?}, dynamic_anchors: &[{anchors}] }},\n"));
     }
     out.push_str("    ],\n};\n");
     for (source, (name, compiled)) in &set.plan.patterns {
-        let value = compiled.text();
+        let value = compiled.to_rust_expression();
         out.push_str(&format!(
             "\n{}\n#[rustfmt::skip]\npub(super) static {name}: Pattern<'static> = {value};\n",
             doc_comment(source)
@@ -110,30 +109,30 @@ fn literals_of<'a>(keyword: &'a Keyword<'_>) -> Vec<&'a Literal<'a>> {
     }
 }
 
-/// Writes the tables as Rust, one schema a line: they are data, and most of what is generated.
-struct Printer<'a> {
+/// Prints the tables as Rust, one schema per line: they are data, and the bulk of the generated code.
+struct TablePrinter<'a> {
     set: &'a TableSet<'a>,
 }
 
-impl Printer<'_> {
-    fn row(&self, row: &Row<'_>) -> String {
-        let keywords = comma(row.keywords.iter().map(|k| self.keyword(k)));
+impl TablePrinter<'_> {
+    fn print_row(&self, row: &Row<'_>) -> String {
+        let keywords = join_with_commas(row.keywords.iter().map(|k| self.print_keyword(k)));
         let resource = self.set.plan.rows.resources.get(row.resource.0 as usize);
-        let resource = resource.map_or(UNKNOWN, |listed| &listed.constant);
+        let resource = resource.map_or(MISSING_NAME, |listed| &listed.constant);
         format!("Schema {{ resource: {resource}, location: {:?}, keywords: &[{keywords}] }}", row.location)
     }
 
-    /// The constants that rows are counted from.
-    fn names(&self) -> String {
+    /// Prints the constants from which rows are counted.
+    fn print_row_names(&self) -> String {
         let groups = &self.set.plan.rows.groups;
         if groups.is_empty() {
             return String::new();
         }
-        let mut out = String::from("::contract_runtime::rows! {\n");
+        let mut out = String::from("::contract_runtime::schema_ids! {\n");
         let mut resources = self.set.plan.rows.resources.iter();
         for of_one in groups.chunk_by(|one, other| one.resource == other.resource) {
-            out.push_str(&format!("    {} {{\n", resources.next().map_or(UNKNOWN, |one| &one.constant)));
-            for Group { name, place, rows, .. } in of_one {
+            out.push_str(&format!("    {} {{\n", resources.next().map_or(MISSING_NAME, |one| &one.constant)));
+            for RowGroup { name, place, rows, .. } in of_one {
                 out.push_str(&format!("        {}\n        {name} = {},\n", doc_comment(place), rows.len()));
             }
             out.push_str("    }\n");
@@ -141,17 +140,19 @@ impl Printer<'_> {
         out + "}\n\n"
     }
 
-    /// A row as the tables name it.
-    fn id(&self, row: RowId) -> String {
-        self.set.plan.rows.name(row).unwrap_or_else(|| UNKNOWN.to_owned())
+    /// Returns the name of a row as the tables use it.
+    fn row_name(&self, row: RowId) -> String {
+        self.set.plan.rows.row_name(row).unwrap_or_else(|| MISSING_NAME.to_owned())
     }
 
-    fn keyword(&self, keyword: &Keyword<'_>) -> String {
-        let name = |id: &RowId| self.id(*id);
+    fn print_keyword(&self, keyword: &Keyword<'_>) -> String {
+        let name = |id: &RowId| self.row_name(*id);
         let text = match keyword {
             Keyword::False => "False".to_owned(),
             Keyword::Type(types) => format!("Type({})", types_text(*types)),
-            Keyword::Enum(values) => format!("Enum(&[{}])", comma(values.iter().map(literal_text))),
+            Keyword::Enum(values) => {
+                format!("Enum(&[{}])", join_with_commas(values.iter().map(literal_text)))
+            }
             Keyword::Const(value) => format!("Const({})", literal_text(value)),
             Keyword::Minimum(n) => format!("Minimum({})", number_text(n)),
             Keyword::Maximum(n) => format!("Maximum({})", number_text(n)),
@@ -160,12 +161,15 @@ impl Printer<'_> {
             Keyword::MultipleOf(n) => format!("MultipleOf({})", number_text(n)),
             Keyword::MinLength(n) => format!("MinLength({n})"),
             Keyword::MaxLength(n) => format!("MaxLength({n})"),
-            Keyword::Pattern(p) => format!("Pattern({})", self.pattern(p)),
-            Keyword::Format(format) => format!("Format(Format::{format:?})"),
-            Keyword::Parse(parse) => {
+            Keyword::Pattern(p) => format!("Pattern({})", self.pattern_reference(p)),
+            Keyword::Format(format) => format!("Format(StringFormat::{format:?})"),
+            Keyword::TypedFormat(parse) => {
                 let mapped = self.set.plan.formats.iter().find(|mapped| mapped.format == parse.format);
-                let path = mapped.map_or_else(|| UNKNOWN.to_owned(), |mapped| mapped.path());
-                format!("Parse(Parse {{ format: {:?}, is_match: {path}::is_match }})", parse.format)
+                let path = mapped.map_or_else(|| MISSING_NAME.to_owned(), |mapped| mapped.type_path());
+                format!(
+                    "TypedFormat(TypedFormat {{ format: {:?}, is_match: {path}::is_match }})",
+                    parse.format
+                )
             }
             Keyword::MinItems(n) => format!("MinItems({n})"),
             Keyword::MaxItems(n) => format!("MaxItems({n})"),
@@ -178,29 +182,34 @@ impl Printer<'_> {
             Keyword::Required(names) => format!("Required(&{names:?})"),
             Keyword::DependentRequired(all) => {
                 let all = all.iter().map(|(n, needs)| format!("({n:?}, &{needs:?})"));
-                format!("DependentRequired(&[{}])", comma(all))
+                format!("DependentRequired(&[{}])", join_with_commas(all))
             }
-            Keyword::PrefixItems(list) => format!("PrefixItems(&[{}])", comma(list.iter().map(name))),
+            Keyword::PrefixItems(list) => {
+                format!("PrefixItems(&[{}])", join_with_commas(list.iter().map(name)))
+            }
             Keyword::Items { schema, from } => format!("Items {{ schema: {}, from: {from} }}", name(schema)),
             Keyword::Properties(list, required) => {
-                format!("Properties(&[{}], {required:#b})", self.named(list))
+                format!("Properties(&[{}], {required:#b})", self.print_named_rows(list))
             }
             Keyword::PatternProperties(list) => {
-                let list = list.iter().map(|(p, id)| format!("({}, {})", self.pattern(p), name(id)));
-                format!("PatternProperties(&[{}])", comma(list))
+                let list =
+                    list.iter().map(|(p, id)| format!("({}, {})", self.pattern_reference(p), name(id)));
+                format!("PatternProperties(&[{}])", join_with_commas(list))
             }
             Keyword::AdditionalProperties { schema, declared, patterns } => {
-                let patterns = comma(patterns.iter().map(|p| self.pattern(p)));
+                let patterns = join_with_commas(patterns.iter().map(|p| self.pattern_reference(p)));
                 let schema = name(schema);
                 format!(
                     "AdditionalProperties {{ schema: {schema}, declared: &{declared:?}, patterns: &[{patterns}] }}"
                 )
             }
             Keyword::PropertyNames(id) => format!("PropertyNames({})", name(id)),
-            Keyword::DependentSchemas(list) => format!("DependentSchemas(&[{}])", self.named(list)),
-            Keyword::AllOf(list) => format!("AllOf(&[{}])", comma(list.iter().map(name))),
-            Keyword::AnyOf(list, choice) => self.union("AnyOf", list, *choice),
-            Keyword::OneOf(list, choice) => self.union("OneOf", list, *choice),
+            Keyword::DependentSchemas(list) => {
+                format!("DependentSchemas(&[{}])", self.print_named_rows(list))
+            }
+            Keyword::AllOf(list) => format!("AllOf(&[{}])", join_with_commas(list.iter().map(name))),
+            Keyword::AnyOf(list, choice) => self.print_union("AnyOf", list, *choice),
+            Keyword::OneOf(list, choice) => self.print_union("OneOf", list, *choice),
             Keyword::Not(id) => format!("Not({})", name(id)),
             Keyword::If { condition, then, otherwise } => {
                 let option = |id: &Option<RowId>| match id {
@@ -220,26 +229,26 @@ impl Printer<'_> {
         format!("Keyword::{text}")
     }
 
-    fn pattern(&self, pattern: &Pattern<'_>) -> String {
-        match self.set.pattern(pattern.source) {
+    fn pattern_reference(&self, pattern: &Pattern<'_>) -> String {
+        match self.set.pattern_constant(pattern.source) {
             Some(name) => format!("&{name}"),
-            None => UNKNOWN.to_owned(),
+            None => MISSING_NAME.to_owned(),
         }
     }
 
-    fn named(&self, list: &[(&str, RowId)]) -> String {
-        comma(list.iter().map(|(n, id)| format!("({n:?}, {})", self.id(*id))))
+    fn print_named_rows(&self, list: &[(&str, RowId)]) -> String {
+        join_with_commas(list.iter().map(|(n, id)| format!("({n:?}, {})", self.row_name(*id))))
     }
 
-    fn union(&self, name: &str, list: &[RowId], choice: Option<&Choice<'_>>) -> String {
-        let list = comma(list.iter().map(|id| self.id(*id)));
+    fn print_union(&self, name: &str, list: &[RowId], choice: Option<&BranchSelector<'_>>) -> String {
+        let list = join_with_commas(list.iter().map(|id| self.row_name(*id)));
         let choice = match choice {
             Some(choice) => {
                 let branches = choice.branches.iter().map(|(l, at)| format!("({}, {at})", literal_text(l)));
-                let Choice { tag, certainty, .. } = choice;
-                let branches = comma(branches);
+                let BranchSelector { tag, certainty, .. } = choice;
+                let branches = join_with_commas(branches);
                 format!(
-                    "Some(&Choice {{ tag: {tag:?}, certainty: Certainty::{certainty:?}, branches: &[{branches}] }})"
+                    "Some(&BranchSelector {{ tag: {tag:?}, certainty: TagCertainty::{certainty:?}, branches: &[{branches}] }})"
                 )
             }
             None => "None".to_owned(),
@@ -248,24 +257,24 @@ impl Printer<'_> {
     }
 }
 
-fn comma(parts: impl Iterator<Item = String>) -> String {
+fn join_with_commas(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
 fn types_text(types: RowTypes) -> String {
     let mut out = String::new();
     for (ours, theirs, name) in TYPE_PAIRS {
-        // `number` holds `integer`; whoever prints the first must not print the second.
-        let present = types.or(theirs) == types;
-        if !present || (ours == Types::INTEGER && types.or(RowTypes::NUMBER) == types) {
+        // `number` includes `integer`, so only the former is printed.
+        let present = types.union(theirs) == types;
+        if !present || (ours == TypeSet::INTEGER && types.union(RowTypes::NUMBER) == types) {
             continue;
         }
         out = match out.is_empty() {
-            true => format!("Types::{name}"),
-            false => format!("{out}.or(Types::{name})"),
+            true => format!("TypeSet::{name}"),
+            false => format!("{out}.union(TypeSet::{name})"),
         };
     }
-    if out.is_empty() { "Types::NULL".to_owned() } else { out }
+    if out.is_empty() { "TypeSet::NULL".to_owned() } else { out }
 }
 
 fn literal_text(value: &Literal<'_>) -> String {
@@ -274,19 +283,21 @@ fn literal_text(value: &Literal<'_>) -> String {
         Literal::Bool(b) => format!("Literal::Bool({b})"),
         Literal::Number(n) => format!("Literal::Number({})", number_text(n)),
         Literal::String(s) => format!("Literal::String({s:?})"),
-        Literal::Array(items) => format!("Literal::Array(&[{}])", comma(items.iter().map(literal_text))),
+        Literal::Array(items) => {
+            format!("Literal::Array(&[{}])", join_with_commas(items.iter().map(literal_text)))
+        }
         Literal::Object(members) => {
             let members = members.iter().map(|(n, v)| format!("({n:?}, {})", literal_text(v)));
-            format!("Literal::Object(&[{}])", comma(members))
+            format!("Literal::Object(&[{}])", join_with_commas(members))
         }
     }
 }
 
-/// A documentation comment of one line with code in it.
+/// Returns a documentation comment of one line that quotes code.
 fn doc_comment(code: &str) -> String {
     let mut out = String::from("/// `");
     for character in code.chars() {
-        match character == '\n' || words::is_unprintable(character) {
+        match character == '\n' || constraint_text::is_unprintable(character) {
             true => out.extend(character.escape_default()),
             false => out.push(character),
         }
@@ -294,7 +305,7 @@ fn doc_comment(code: &str) -> String {
     out + "`"
 }
 
-/// A number as text; see [`number_tokens`].
+/// Prints a number without spaces; see [`number_tokens`].
 fn number_text(number: &Number) -> String {
     number_tokens(number).to_string().replace(' ', "").replace(',', ", ")
 }

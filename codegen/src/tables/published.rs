@@ -1,29 +1,29 @@
-//! What there is to know of rows beside their rules, for whoever publishes them: which need a name,
-//! which mean something else from place to place, what else their schemas say.
+//! Facts about rows for published JSON Schemas: which need a name, which are dynamic, and where each comes
+//! from.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use contract_runtime::schema::{Keyword, SchemaId as RowId};
 
-use super::{TableSet, rows::Content};
+use super::{TableSet, rows::RowContent};
 use crate::schema::SchemaId;
 
 impl<'t> TableSet<'t> {
-    /// What every row refers to, in the order of the rows.
-    fn references(&self) -> Vec<Vec<RowId>> {
+    /// Returns the rows that each row references, in row order.
+    fn row_references(&self) -> Vec<Vec<RowId>> {
         let rows = self.tables.schemas.iter().map(|row| {
             let mut found = Vec::new();
-            row.keywords.iter().for_each(|keyword| keyword.schemas(&mut found));
+            row.keywords.iter().for_each(|keyword| keyword.collect_schemas(&mut found));
             found
         });
         rows.collect()
     }
 
-    /// The rows that more than one place refers to, or a `$dynamicRef` may mean; every circle goes
-    /// through one.
-    pub(crate) fn shared(&self) -> BTreeSet<RowId> {
+    /// Returns the rows that several places reference or that a `$dynamicRef` may select; every cycle
+    /// contains one.
+    pub(crate) fn shared_rows(&self) -> BTreeSet<RowId> {
         let mut places: BTreeMap<RowId, usize> = BTreeMap::new();
-        for row in self.references().into_iter().flatten() {
+        for row in self.row_references().into_iter().flatten() {
             *places.entry(row).or_default() += 1;
         }
         let shared = places.into_iter().filter(|(_, places)| *places > 1).map(|(row, _)| row);
@@ -31,8 +31,8 @@ impl<'t> TableSet<'t> {
         shared.chain(anchors.map(|(_, row)| *row)).collect()
     }
 
-    /// The rows from which a `$dynamicRef` is reached.
-    pub(crate) fn dynamic(&self) -> BTreeSet<RowId> {
+    /// Returns the rows from which a `$dynamicRef` is reachable.
+    pub(crate) fn dynamic_rows(&self) -> BTreeSet<RowId> {
         let is_dynamic = |keywords: &[Keyword<'_>]| {
             keywords.iter().any(|keyword| matches!(keyword, Keyword::DynamicRef { .. }))
         };
@@ -42,7 +42,7 @@ impl<'t> TableSet<'t> {
         }
         let mut users: BTreeMap<RowId, Vec<RowId>> = BTreeMap::new();
         let mut next = Vec::new();
-        for ((row, schema), targets) in (0..).map(RowId).zip(self.tables.schemas).zip(self.references()) {
+        for ((row, schema), targets) in (0..).map(RowId).zip(self.tables.schemas).zip(self.row_references()) {
             if is_dynamic(schema.keywords) {
                 next.push(row);
             }
@@ -56,29 +56,30 @@ impl<'t> TableSet<'t> {
         found
     }
 
-    /// The row of what several schemas say together.
+    /// Returns the row of several schemas combined.
     pub(crate) fn row_id(&self, ids: &[SchemaId]) -> Option<RowId> {
-        self.plan.rows.all(ids)
+        self.plan.rows.row_of_all(ids)
     }
 
-    /// A row as it is named from beside the module `schemas`: `schemas::SHIP.plus(3)`.
+    /// Returns the path of a row as seen from a sibling of the module `schemas`:
+    /// `schemas::SHIP.offset_by(3)`.
     pub(crate) fn row_text(&self, row: RowId) -> String {
-        self.plan.rows.name(row).map_or_else(String::new, |name| format!("schemas::{name}"))
+        self.plan.rows.row_name(row).map_or_else(String::new, |name| format!("schemas::{name}"))
     }
 
-    /// Where a row's schema stands: `ship.schema.json`, `/$defs/shipId`.
+    /// Returns the file and location of a row's schema: `ship.schema.json`, `/$defs/shipId`.
     pub(crate) fn row_place(&self, row: RowId) -> Option<(&'t str, &'t str)> {
         let schema = self.tables.schemas.get(row.0 as usize)?;
         let resource = self.tables.resources.get(schema.resource.0 as usize)?;
         Some((resource.uri.rsplit('/').next().unwrap_or(resource.uri), schema.location))
     }
 
-    /// The rows that one schema has to itself, in order.
+    /// Iterates over the rows of single schemas, in order.
     pub(crate) fn own_rows(&self) -> impl Iterator<Item = (RowId, SchemaId)> {
         let contents = self.plan.rows.groups.iter().flat_map(|group| &group.rows);
         (0..).map(RowId).zip(contents).filter_map(|(row, content)| match content {
-            Content::Schema(id) => Some((row, *id)),
-            Content::All(_) => None,
+            RowContent::Schema(id) => Some((row, *id)),
+            RowContent::Conjunction(_) => None,
         })
     }
 }

@@ -1,30 +1,31 @@
-//! What a part of a contract says of a document is what the whole says of it.
+//! Tests that a part of a contract validates a document exactly as the whole contract does.
 
 use contract_runtime::{Json, Map};
 
 use super::folder::Case;
 use crate::{
-    checks::{Scope, evaluate::Evaluator},
+    analyzed_contract::AnalyzedContract,
+    checks::{CheckScope, evaluate::Evaluator},
+    conjunction::{sample::SampleEffort, type_of},
     generate::Project,
-    held,
-    proof::samples,
-    reading::Reading,
-    schema::Types,
+    proof::valid_samples,
+    schema::TypeSet,
     shape::TypeRef,
-    tables::Shelves,
-    together::{sample::Effort, type_of},
+    tables::TableArenas,
+    typed_value,
 };
 
-/// Every case that generates a part of its contract, with that part and with the whole.
-fn parts() -> impl Iterator<Item = (Case, Reading, Reading)> {
+/// Returns every case that generates a part of its contract, with the part and the whole contract.
+fn parts() -> impl Iterator<Item = (Case, AnalyzedContract, AnalyzedContract)> {
     Case::all().into_iter().filter(|case| !case.is_refused()).filter_map(|case| {
         let mut project = Project::from_config(&case.folder.join("codegen.toml")).ok()?;
-        if project.config.operations.takes_all() {
+        if project.config.operations.selects_all() {
             return None;
         }
         project.inputs = case.files().into_iter().map(|(_, path)| path).collect();
-        let read =
-            |project: &Project| project.read().unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
+        let read = |project: &Project| {
+            project.read_contract().unwrap_or_else(|problems| panic!("{}: {problems}", case.name))
+        };
         let part = read(&project);
         project.config.operations.include.clear();
         project.config.operations.exclude.clear();
@@ -33,7 +34,7 @@ fn parts() -> impl Iterator<Item = (Case, Reading, Reading)> {
     })
 }
 
-/// A value with one thing changed in it, in every place.
+/// Returns copies of a value, each with one change at one place.
 fn changed(value: &Json) -> Vec<Json> {
     let mut all: Vec<Json> = ["null", "\"x\"", "\"long enough for most\"", "-1", "1.5", "[]", "{}"]
         .iter()
@@ -81,26 +82,27 @@ fn a_part_judges_as_the_whole_does() {
     let (mut asked, mut refused) = (0, 0);
     for (case, part, whole) in parts() {
         assert!(part.shapes.types.len() < whole.shapes.types.len(), "{}: all of it", case.name);
-        let shelves = Shelves::default();
-        let tables = whole.tables(&shelves);
-        let own_shelves = Shelves::default();
-        let own = part.tables(&own_shelves);
-        let checks = Scope::new(&part.graph, &part.shapes, &own, part.options.implied_objects).checks();
+        let arenas = TableArenas::default();
+        let tables = whole.build_tables(&arenas);
+        let own_shelves = TableArenas::default();
+        let own = part.build_tables(&own_shelves);
+        let checks =
+            CheckScope::new(&part.graph, &part.shapes, &own, part.options.implied_objects).build_checks();
         let evaluator = Evaluator { shapes: &part.shapes, tables: &own, checks: &checks };
         for id in part.shapes.ids() {
             let held = part.shapes.get(id);
             let named = whole.shapes.types.iter().find(|def| def.name == held.name);
             let def = named
                 .unwrap_or_else(|| panic!("{}: nothing in the whole is called {}", case.name, held.name));
-            let values = samples(&whole, &tables, def, Effort::Thorough);
+            let values = valid_samples(&whole, &tables, def, SampleEffort::Thorough);
             let changed = values.iter().flat_map(changed).collect::<Vec<_>>();
             for value in values.iter().chain(&changed) {
-                if def.conj.within != Types::ALL && !def.conj.within.contains(type_of(value)) {
+                if def.conj.within != TypeSet::ALL && !def.conj.within.contains(type_of(value)) {
                     continue;
                 }
                 let expect = def.conj.ids.iter().all(|id| tables.is_valid(*id, value));
                 let checked = held.conj.ids.iter().all(|id| own.is_valid(*id, value));
-                let typed = held::read(&part.shapes, &TypeRef::Named(id), value)
+                let typed = typed_value::read_value(&part.shapes, &TypeRef::Named(id), value)
                     .is_some_and(|typed| evaluator.is_valid(&typed).unwrap());
                 assert_eq!((typed, checked), (expect, expect), "{} {}: {value}", case.name, def.name);
                 asked += 1;

@@ -1,12 +1,12 @@
-//! Types and written checks on random contracts, found out without a compiler.
+//! Tests of types and generated checks on random contracts, without a compiler.
 //!
-//! For every type of a contract and many values: what `is_valid` says is what the tables say,
-//! and what the `jsonschema` crate says. Every valid value can be read; where the options
-//! assume something, which is in half of the contracts, every value that is valid under that too.
-//! Whatever is read is written back equal. Whatever the options assume, no type has to be read
-//! before itself, and none demands more than its schemas.
-//! `RANDOM=4711` asks about one contract and prints it, `RANDOMS=15000`
-//! asks about ten times as many.
+//! For each type of a contract and many values, `is_valid` agrees with the validation tables and with the
+//! `jsonschema` crate. Every valid value can be read. Half of the contracts use options with assumptions;
+//! there, every value that is valid under the assumptions can be read. Every value that was read is written
+//! back equal. Under all options, no type contains itself without indirection, and no type requires more than
+//! its schemas.
+//!
+//! `RANDOM=4711` tests one contract and prints it. `RANDOMS=15000` tests ten times as many contracts.
 
 #[path = "../../tests/harness/random.rs"]
 pub(crate) mod contracts;
@@ -25,66 +25,66 @@ use std::{
 use contract_runtime::{Json, Map, Number};
 
 use crate::{
-    checks::{Scope, evaluate::Evaluator},
-    config::{Config, Selection, UnboundedIntegers},
-    diagnostics::Faults,
+    analyzed_contract::AnalyzedContract,
+    checks::{CheckScope, evaluate::Evaluator},
+    config::{Config, OperationSelector, UnboundedIntegerType},
+    conjunction::{SchemaConjunction, SchemaFacts, sample::SampleEffort, type_of},
+    diagnostics::FaultPolicy,
     generate::Project,
-    held::{self, Held},
     load::Sources,
-    proof::{samples, structure::mismatches},
-    reading::Reading,
-    schema::{SchemaId, Types},
-    shape::{Body, Shapes, TypeId, TypeRef},
-    tables::Shelves,
-    together::{Conj, Facts, sample::Effort, type_of},
+    proof::{structure::find_mismatches, valid_samples},
+    schema::{SchemaId, TypeSet},
+    shape::{Shapes, TypeBody, TypeId, TypeRef},
+    tables::TableArenas,
+    typed_value::{self, TypedValue},
 };
 
-/// How many contracts are asked about.
+/// Number of contracts to test.
 const WANTED: u64 = 1_500;
-/// Contracts behind those that found something.
+/// Contracts that exposed a defect, kept as regression tests.
 ///
-/// 2968: a struct whose check is left to the tables refuses a member twice like any other.
+/// 2968: a struct that is checked by the tables must reject a duplicate property.
 const FOUND: [u64; 1] = [2_968];
-/// How many schemas they have at least, all together.
+/// Minimum number of schemas in all contracts together.
 const SCHEMAS: u64 = 10_000;
-/// How many values are tried for each type.
+/// Number of values to test for each type.
 const VALUES: usize = 40;
 
-/// A document, understood; `None` where it is refused.
-fn understood(document: &contracts::Document, assumes: bool) -> Option<Reading> {
+/// Analyzes a document; returns `None` if it is rejected.
+fn understood(document: &contracts::Document, assumes: bool) -> Option<AnalyzedContract> {
     let mut config = Config::default();
     config.types.implied_objects = assumes;
     if !assumes {
-        config.types.unbounded_integers = UnboundedIntegers::Exact;
+        config.types.unbounded_integers = UnboundedIntegerType::Exact;
     }
     if let Some(operation) = &document.part {
         config.operations.include =
-            vec![Selection { operation: Some(operation.clone()), ..Selection::default() }];
+            vec![OperationSelector { operation: Some(operation.clone()), ..OperationSelector::default() }];
     }
-    // What is mended means something else to others.
-    config.input.faults = Faults::Deny;
+    // Other validators interpret a repaired contract differently.
+    config.input.faults = FaultPolicy::Deny;
     let project = Project { config, ..Project::default() };
     let mut sources = Sources::from_texts(&[("input.json", "", &document.text)]).unwrap();
     sources.offer("meta.json", contracts::META_URI, contracts::META);
-    project.understand(sources).ok()
+    project.analyze_sources(sources).ok()
 }
 
-/// Whether the options assume something of a contract: half of them do.
+/// Returns true if the contract is tested with assumptions, as half of the contracts are.
 const fn assumes(number: u64) -> bool {
     !number.is_multiple_of(2)
 }
 
-/// Everything that is wrong about the contract of a number; how many questions were asked about how
-/// many schemas.
+/// Tests the contract with the given number. Returns the number of comparisons and of schemas, or a
+/// description of the defect.
 fn ask(number: u64) -> Result<(u64, u64), String> {
     let document = contracts::document(number);
     let [without, with] = [false, true].map(|assumes| understood(&document, assumes));
     [&without, &with].into_iter().flatten().try_for_each(structure)?;
     let Some(contract) = (if assumes(number) { with } else { without }) else { return Ok((0, 0)) };
-    let shelves = Shelves::default();
-    let tables = contract.tables(&shelves);
-    let scope = Scope::new(&contract.graph, &contract.shapes, &tables, contract.options.implied_objects);
-    let checks = scope.checks();
+    let arenas = TableArenas::default();
+    let tables = contract.build_tables(&arenas);
+    let scope = CheckScope::new(&contract.graph, &contract.shapes, &tables, contract.options.implied_objects);
+    let checks = scope.build_checks();
     let asker = Asker {
         contract: &contract,
         evaluator: Evaluator { shapes: &contract.shapes, tables: &tables, checks: &checks },
@@ -94,21 +94,21 @@ fn ask(number: u64) -> Result<(u64, u64), String> {
     Ok((asker.ask()?, contract.graph.schemas.len() as u64))
 }
 
-/// What the types alone say, without a value.
-fn structure(contract: &Reading) -> Result<(), String> {
-    let Reading { graph, shapes, options, .. } = contract;
+/// Checks the types of a contract without values.
+fn structure(contract: &AnalyzedContract) -> Result<(), String> {
+    let AnalyzedContract { graph, shapes, options, .. } = contract;
     if let Some(id) = shapes.ids().find(|id| reached(shapes, *id).contains(id)) {
         return Err(format!("read before itself\u{0}{}", shapes.get(id).name));
     }
-    match mismatches(graph, shapes, options.implied_objects).first() {
+    match find_mismatches(graph, shapes, options.implied_objects).first() {
         Some(gap) => {
-            Err(format!("demands more than its schemas\u{0}{}: {}", shapes.get(gap.id).name, gap.what))
+            Err(format!("demands more than its schemas\u{0}{}: {}", shapes.get(gap.id).name, gap.reason))
         }
         None => Ok(()),
     }
 }
 
-/// The types that are read at the very value at which a type is: through variants and wrappers.
+/// Returns the types that are read from the same JSON value as a type, through variants and wrappers.
 fn reached(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
     fn bare(ty: &TypeRef) -> Option<TypeId> {
         match ty {
@@ -121,18 +121,21 @@ fn reached(shapes: &Shapes, id: TypeId) -> BTreeSet<TypeId> {
     let mut waiting = vec![id];
     while let Some(next) = waiting.pop() {
         let inside: Vec<&TypeRef> = match &shapes.get(next).body {
-            Body::Tagged(union) => union.variants.iter().map(|variant| &variant.ty).collect(),
-            Body::ByKind(variants) => variants.iter().map(|variant| &variant.ty).collect(),
-            Body::Newtype(inner) => vec![inner],
-            Body::Struct(_) | Body::Enum(_) | Body::Pending => Vec::new(),
+            TypeBody::Tagged(union) => union.variants.iter().map(|variant| &variant.ty).collect(),
+            TypeBody::ByKind(variants) => variants.iter().map(|variant| &variant.ty).collect(),
+            TypeBody::Newtype(inner) => vec![inner],
+            TypeBody::Struct(_) | TypeBody::Enum(_) | TypeBody::Pending => Vec::new(),
         };
         waiting.extend(inside.into_iter().filter_map(bare).filter(|inner| seen.insert(*inner)));
     }
     seen
 }
 
-/// The independent judge of each definition that is left.
-fn judges(document: &contracts::Document, contract: &Reading) -> BTreeMap<SchemaId, jsonschema::Validator> {
+/// Builds an independent validator for each remaining definition.
+fn judges(
+    document: &contracts::Document,
+    contract: &AnalyzedContract,
+) -> BTreeMap<SchemaId, jsonschema::Validator> {
     let whole: serde_json::Value = serde_json::from_str(&document.judged).unwrap();
     let own = |pointer: &String| {
         let location = pointer.strip_prefix('#').unwrap();
@@ -145,19 +148,24 @@ fn judges(document: &contracts::Document, contract: &Reading) -> BTreeMap<Schema
 fn judge(document: &contracts::Document, whole: &serde_json::Value, pointer: &str) -> jsonschema::Validator {
     let mut schema = whole.clone();
     schema["$ref"] = pointer.into();
-    // The dialect is said in its words here.
+    // Make the dialect explicit for the validator.
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     let options = jsonschema::options().with_draft(jsonschema::Draft::Draft202012);
     options.should_validate_formats(document.asserts).build(&schema).unwrap()
 }
 
-/// The judge of each schema that has a type, once everything stands in the document that the options
-/// assume of it: the types that keywords imply, and the bounds of an `i64`.
-fn assumed(document: &contracts::Document, contract: &Reading) -> BTreeMap<SchemaId, jsonschema::Validator> {
+/// Builds an independent validator for each schema that has a type. The assumptions of the options are
+/// written into the document: the types implied by keywords, and the bounds of `i64`.
+fn assumed(
+    document: &contracts::Document,
+    contract: &AnalyzedContract,
+) -> BTreeMap<SchemaId, jsonschema::Validator> {
     let graph = &contract.graph;
     let mut whole: serde_json::Value = serde_json::from_str(&document.text).unwrap();
     for id in graph.ids() {
-        let types = |implied| Facts::of(graph, &Conj::one(id), implied).types;
+        let types = |implied| {
+            SchemaFacts::from_conjunction(graph, &SchemaConjunction::from_schema(id), implied).types
+        };
         let serde_json::Value::Object(schema) = whole.pointer_mut(&graph.schema(id).place.pointer).unwrap()
         else {
             continue;
@@ -168,10 +176,10 @@ fn assumed(document: &contracts::Document, contract: &Reading) -> BTreeMap<Schem
                 schema.insert("not".to_owned(), true.into());
             }
             implied => {
-                schema.insert("type".to_owned(), implied.names().into());
+                schema.insert("type".to_owned(), implied.type_names().into());
             }
         }
-        if types(true).contains(Types::INTEGER) && !types(true).contains(Types::NUMBER) {
+        if types(true).contains(TypeSet::INTEGER) && !types(true).contains(TypeSet::NUMBER) {
             let all = schema.entry("allOf").or_insert_with(|| serde_json::json!([]));
             all.as_array_mut().unwrap().push(serde_json::json!({"minimum": i64::MIN, "maximum": i64::MAX}));
         }
@@ -181,20 +189,21 @@ fn assumed(document: &contracts::Document, contract: &Reading) -> BTreeMap<Schem
 }
 
 struct Asker<'a> {
-    contract: &'a Reading,
+    contract: &'a AnalyzedContract,
     evaluator: Evaluator<'a>,
     judges: BTreeMap<SchemaId, jsonschema::Validator>,
-    /// Where the options assume something: what is valid under that too has to be held.
+    /// Validators that include the assumptions of the options. Values valid under these must be
+    /// representable.
     assumed: BTreeMap<SchemaId, jsonschema::Validator>,
 }
 
 impl Asker<'_> {
     fn ask(&self) -> Result<u64, String> {
-        let Reading { shapes, .. } = self.contract;
+        let AnalyzedContract { shapes, .. } = self.contract;
         let samples: Vec<Vec<Json>> = shapes
             .types
             .iter()
-            .map(|def| samples(self.contract, self.evaluator.tables, def, Effort::Quick))
+            .map(|def| valid_samples(self.contract, self.evaluator.tables, def, SampleEffort::Quick))
             .collect();
         let mut pool: Vec<Json> = samples.iter().flat_map(|all| all.iter().take(4).cloned()).collect();
         pool.extend(odd());
@@ -211,7 +220,7 @@ impl Asker<'_> {
         Ok(asked)
     }
 
-    /// One value for one type.
+    /// Tests one value against one type.
     fn value(&self, ty: &TypeRef, value: &Json) -> Result<(), String> {
         let (shapes, tables) = (&self.contract.shapes, self.evaluator.tables);
         let TypeRef::Named(id) = ty else { return Ok(()) };
@@ -225,12 +234,12 @@ impl Asker<'_> {
         {
             return Err(format!("the tables say {valid}, jsonschema does not"));
         }
-        let Some(held) = held::read(shapes, ty, value) else {
+        let Some(held) = typed_value::read_value(shapes, ty, value) else {
             let assumed = def.conj.ids.iter().filter_map(|id| self.assumed.get(id));
             let due = valid && assumed.into_iter().all(|judge| judge.is_valid(&value.to_value()));
             return if due { Err("valid, and not read".to_owned()) } else { Ok(()) };
         };
-        let written = held::write(shapes, &held);
+        let written = typed_value::write_value(shapes, &held);
         if written != *value {
             return Err(format!("written back as something else\u{0}{written}, "));
         }
@@ -238,7 +247,7 @@ impl Asker<'_> {
             Err(wrong) => Err(format!("does not compile\u{0}{}, ", wrong.0)),
             Ok(found) if found == valid => self.twice(&held),
             Ok(found) => {
-                let check = self.evaluator.checks.of(*id);
+                let check = self.evaluator.checks.for_type(*id);
                 Err(format!("is_valid says {found}, the tables do not\u{0}{check:?}, "))
             }
         }
@@ -246,9 +255,9 @@ impl Asker<'_> {
 }
 
 impl Asker<'_> {
-    /// The other members of any struct may be given what it declares: then the whole is not valid,
-    /// since nobody could read what it is written as.
-    fn twice(&self, held: &Held) -> Result<(), String> {
+    /// Tests that a struct is invalid if its additional properties repeat a declared property, because the
+    /// serialized form could not be read back.
+    fn twice(&self, held: &TypedValue) -> Result<(), String> {
         for twice in twice(&self.contract.shapes, held) {
             match self.evaluator.is_valid(&twice) {
                 Ok(false) => {}
@@ -259,48 +268,53 @@ impl Asker<'_> {
     }
 }
 
-/// A value with a member twice, in each of the structs that it holds.
-fn twice(shapes: &Shapes, held: &Held) -> Vec<Held> {
-    let again = |held: &Held| twice(shapes, held);
-    let items = |all: &[Held]| -> Vec<Vec<Held>> {
+/// Returns copies of a value, each with a duplicate property in one of its structs.
+fn twice(shapes: &Shapes, held: &TypedValue) -> Vec<TypedValue> {
+    let again = |held: &TypedValue| twice(shapes, held);
+    let items = |all: &[TypedValue]| -> Vec<Vec<TypedValue>> {
         let each = all.iter().enumerate();
         each.flat_map(|(at, item)| again(item).into_iter().map(move |item| replaced(all, at, item))).collect()
     };
-    let boxed = |inner: &Held| again(inner).into_iter().map(Box::new);
+    let boxed = |inner: &TypedValue| again(inner).into_iter().map(Box::new);
     match held {
-        Held::Value(inner) => boxed(inner).map(Held::Value).collect(),
-        Held::New(id, inner) => boxed(inner).map(|inner| Held::New(*id, inner)).collect(),
-        Held::Variant(id, at, inner) => boxed(inner).map(|inner| Held::Variant(*id, *at, inner)).collect(),
-        Held::Vec(all) => items(all).into_iter().map(Held::Vec).collect(),
-        Held::Tuple(all) => items(all).into_iter().map(Held::Tuple).collect(),
-        Held::Map(members) => {
+        TypedValue::NonNull(inner) => boxed(inner).map(TypedValue::NonNull).collect(),
+        TypedValue::Newtype(id, inner) => boxed(inner).map(|inner| TypedValue::Newtype(*id, inner)).collect(),
+        TypedValue::Variant(id, at, inner) => {
+            boxed(inner).map(|inner| TypedValue::Variant(*id, *at, inner)).collect()
+        }
+        TypedValue::Vec(all) => items(all).into_iter().map(TypedValue::Vec).collect(),
+        TypedValue::Tuple(all) => items(all).into_iter().map(TypedValue::Tuple).collect(),
+        TypedValue::Map(members) => {
             let each = members.iter().enumerate();
             let each = each.flat_map(|(at, (name, value))| {
                 again(value).into_iter().map(move |value| replaced(members, at, (name.clone(), value)))
             });
-            each.map(Held::Map).collect()
+            each.map(TypedValue::Map).collect()
         }
-        Held::Struct(id, fields, rest) => {
+        TypedValue::Struct(id, fields, rest) => {
             let inside = fields.iter().enumerate().flat_map(|(at, field)| {
                 let values = field.iter().flat_map(again);
-                values.map(move |value| Held::Struct(*id, replaced(fields, at, Some(value)), rest.clone()))
+                values.map(move |value| {
+                    TypedValue::Struct(*id, replaced(fields, at, Some(value)), rest.clone())
+                })
             });
-            let beside = boxed(rest).map(|rest| Held::Struct(*id, fields.clone(), rest));
-            let own = with_declared(shapes, *id, rest).map(|rest| Held::Struct(*id, fields.clone(), rest));
+            let beside = boxed(rest).map(|rest| TypedValue::Struct(*id, fields.clone(), rest));
+            let own =
+                with_declared(shapes, *id, rest).map(|rest| TypedValue::Struct(*id, fields.clone(), rest));
             inside.chain(beside).chain(own).collect()
         }
         _ => Vec::new(),
     }
 }
 
-/// The other members of a struct with one that it declares, where their type is known to have a
-/// value.
-fn with_declared(shapes: &Shapes, id: TypeId, rest: &Held) -> Option<Box<Held>> {
-    let (Body::Struct(body), Held::Map(rest)) = (&shapes.get(id).body, rest) else { return None };
+/// Returns the additional properties of a struct with a declared property added, if a value of their type is
+/// known.
+fn with_declared(shapes: &Shapes, id: TypeId, rest: &TypedValue) -> Option<Box<TypedValue>> {
+    let (TypeBody::Struct(body), TypedValue::Map(rest)) = (&shapes.get(id).body, rest) else { return None };
     let other = rest.first().map(|(_, value)| value.clone());
-    let other = other.or_else(|| body.additional.is_none().then_some(Held::Json(Json::Null)))?;
+    let other = other.or_else(|| body.additional.is_none().then_some(TypedValue::Json(Json::Null)))?;
     let declared = (body.fields.last()?.wire.clone(), other);
-    Some(Box::new(Held::Map(rest.iter().cloned().chain([declared]).collect())))
+    Some(Box::new(TypedValue::Map(rest.iter().cloned().chain([declared]).collect())))
 }
 
 fn replaced<T: Clone>(all: &[T], at: usize, one: T) -> Vec<T> {
@@ -309,7 +323,7 @@ fn replaced<T: Clone>(all: &[T], at: usize, one: T) -> Vec<T> {
     all
 }
 
-/// One value of each JSON type, and objects with the members that contracts speak of.
+/// Returns one value of each JSON type, and objects with the property names that the random contracts use.
 fn odd() -> Vec<Json> {
     let texts = [
         "null",
@@ -338,7 +352,7 @@ fn odd() -> Vec<Json> {
     texts.iter().map(|text| Json::parse(text.as_bytes()).unwrap()).collect()
 }
 
-/// A value with something missing, changed, or too much.
+/// Returns copies of a value, each with a part removed, changed or added.
 fn spoil(value: &Json) -> Vec<Json> {
     let mut out = Vec::new();
     match value {
@@ -347,7 +361,7 @@ fn spoil(value: &Json) -> Vec<Json> {
                 let mut less: Map<Json> = members.clone();
                 less.remove(name);
                 out.push(Json::Object(less));
-                for other in [Json::Null, Json::String("zz".to_owned()), Json::Number(Number::int(4))] {
+                for other in [Json::Null, Json::String("zz".to_owned()), Json::Number(Number::from_i64(4))] {
                     let mut changed = members.clone();
                     changed.insert(name.to_owned(), other);
                     out.push(Json::Object(changed));
@@ -372,7 +386,7 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|number| number.parse().unwrap())
 }
 
-/// Complaints by what they are, with the smallest contract of each.
+/// Defects by description, each with its smallest contract.
 type Complaints = BTreeMap<String, (usize, u64, String, usize)>;
 
 #[test]

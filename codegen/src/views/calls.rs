@@ -1,158 +1,165 @@
-//! Views over calls: the parameters that several operations take alike, to be read and replaced, and
-//! the view that all of their answers have.
+//! Views over calls: the parameters that several operations share, and the view over types that their
+//! responses implement.
 
 use super::{
     TypeView,
-    problems::{Problems, list},
-    unboxed,
+    problems::{ViewProblems, quoted_list},
+    strip_boxes,
 };
 use crate::{
-    config::View,
+    config::ViewConfig,
     names,
-    plan::{Call, Parameter, Payload, Plan, Refused},
-    shape::{Shapes, TypeRef, text},
+    plan::{ErrorType, PlannedCall, PlannedParameter, ResponsePayload, SidePlan},
+    shape::{Shapes, TypeRef, display_type},
 };
 
-/// A trait over calls of clients: webhooks have none.
+/// A trait over client calls; webhooks are not supported.
 #[derive(Debug)]
 pub struct CallView<'a> {
-    /// What its owner says of it.
-    pub view: &'a View,
-    /// What all calls take.
-    pub parameters: Vec<Shared<'a>>,
-    /// What all of them refuse with, when that is one type.
-    pub refused: Option<Refused>,
-    /// The calls.
-    pub calls: Vec<Viewed<'a>>,
+    /// The configuration of the view.
+    pub view: &'a ViewConfig,
+    /// The parameters that all calls have.
+    pub parameters: Vec<SharedParameter<'a>>,
+    /// The type of error responses, if it is the same for all calls.
+    pub refused: Option<ErrorType>,
+    /// The calls that implement the trait.
+    pub calls: Vec<ViewedCall<'a>>,
 }
 
-/// A parameter that all calls of a view take.
+/// A parameter that all calls of a view have.
 #[derive(Debug)]
-pub struct Shared<'a> {
-    /// Its name on the wire.
+pub struct SharedParameter<'a> {
+    /// Its name in the contract.
     pub wire: String,
-    /// The getter.
+    /// The name of the getter.
     pub name: String,
-    /// What is said of it, when all calls say the same.
+    /// Its description, if it is the same for all calls.
     pub doc: Option<&'a str>,
-    /// Its type, in every call.
+    /// Its type, which is the same for all calls.
     pub ty: &'a TypeRef,
-    /// Whether it may be left out.
+    /// True if the parameter is optional.
     pub optional: bool,
 }
 
-/// A call of a view.
+/// A call that implements the trait of a view.
 #[derive(Debug)]
-pub struct Viewed<'a> {
-    /// The struct of the call.
+pub struct ViewedCall<'a> {
+    /// The name of its struct.
     pub name: &'a str,
     /// Its fields for the parameters of the view, in their order.
     pub fields: Vec<&'a str>,
 }
 
 pub(super) fn call_view<'a>(
-    plan: &'a Plan<'a>,
+    plan: &'a SidePlan<'a>,
     types: &[TypeView<'_>],
     shapes: &Shapes,
-    problems: &mut Problems<'a, '_>,
+    problems: &mut ViewProblems<'a, '_>,
 ) -> Option<CallView<'a>> {
     let view = problems.view;
-    // What the part that is generated has not, or no client can send, is left out; what is listed
-    // twice is there once.
+    // Skip operations that are not selected or that the client cannot send; ignore duplicates.
     let calls = plan.calls.iter().filter(|call| view.operations.contains(&call.operation.id));
-    let calls: Vec<&Call<'_>> = calls.filter(|call| call.unsendable.is_none()).collect();
+    let calls: Vec<&PlannedCall<'_>> = calls.filter(|call| call.unsendable_reason.is_none()).collect();
     let first = *calls.first()?;
     if let Some(answer) = &view.answer {
         let known =
             problems.config.views.iter().any(|other| other.name == *answer && !other.types.is_empty());
         if !known {
-            let message = format!("answers `{answer}`, which is no view over types");
-            problems.say(("answer", answer), &message, "name a `[[view]]` that lists `types`");
+            let message = format!("has the answer `{answer}`, which is not a view over types");
+            problems.report(("answer", answer), &message, "name a `[[view]]` that lists `types`");
             return None;
         }
-        // Unless there is one, something is wrong with it, which is said already.
+        // If the view over types is missing here, its problem has already been reported.
         let answered = types.iter().find(|other| other.view.name == *answer)?;
-        let wrong = calls.iter().filter(|call| !answers(call, answered, shapes, problems)).count();
+        let wrong = calls.iter().filter(|call| !answers_with_view(call, answered, shapes, problems)).count();
         if wrong > 0 {
             return None;
         }
     }
-    let parameters = view.parameters.iter().map(|wire| shared(wire, first, &calls, shapes, problems));
-    let parameters: Vec<Option<Shared<'_>>> = parameters.collect();
+    let parameters =
+        view.parameters.iter().map(|wire| shared_parameter(wire, first, &calls, shapes, problems));
+    let parameters: Vec<Option<SharedParameter<'_>>> = parameters.collect();
     let parameters = parameters.into_iter().collect::<Option<Vec<_>>>()?;
     let viewed = calls.iter().map(|call| {
-        let fields = view.parameters.iter().map(|wire| found(call, wire)?.field.as_deref());
-        Some(Viewed { name: &call.name, fields: fields.collect::<Option<_>>()? })
+        let fields = view.parameters.iter().map(|wire| find_parameter(call, wire)?.field.as_deref());
+        Some(ViewedCall { name: &call.name, fields: fields.collect::<Option<_>>()? })
     });
     let viewed = viewed.collect::<Option<_>>()?;
-    let refuses =
-        |call: &Call<'_>, what: &Refused| call.refusals.refused().is_some_and(|own| own.is_as_rust(what));
-    let refused = first.refusals.refused().filter(|what| calls.iter().all(|call| refuses(call, what)));
+    let refuses = |call: &PlannedCall<'_>, what: &ErrorType| {
+        call.errors.error_type().is_some_and(|own| own.is_same_rust_type(what))
+    };
+    let refused = first.errors.error_type().filter(|what| calls.iter().all(|call| refuses(call, what)));
     Some(CallView { view, parameters, refused, calls: viewed })
 }
 
-/// A parameter, when all calls take it alike.
-fn shared<'a>(
+/// Returns a parameter that all calls have with the same type; reports differences.
+fn shared_parameter<'a>(
     wire: &str,
-    first: &'a Call<'a>,
-    calls: &[&'a Call<'a>],
+    first: &'a PlannedCall<'a>,
+    calls: &[&'a PlannedCall<'a>],
     shapes: &Shapes,
-    problems: &mut Problems<'_, '_>,
-) -> Option<Shared<'a>> {
+    problems: &mut ViewProblems<'_, '_>,
+) -> Option<SharedParameter<'a>> {
     let mut good = true;
-    for call in calls.iter().filter(|call| found(call, wire).is_none()) {
+    for call in calls.iter().filter(|call| find_parameter(call, wire).is_none()) {
         let id = &call.operation.id;
         let has = call.parameters.iter().filter(|parameter| parameter.field.is_some());
-        let help = format!("`{id}` takes {}", list(has.map(|parameter| parameter.row.name.as_str())));
-        let message = format!("names the parameter `{wire}`, which `{id}` does not take");
-        problems.say(("parameters", wire), &message, &help);
+        let help = format!("`{id}` has {}", quoted_list(has.map(|parameter| parameter.row.name.as_str())));
+        let message = format!("lists the parameter `{wire}`, which `{id}` does not have");
+        problems.report(("parameters", wire), &message, &help);
         good = false;
     }
-    let own = found(first, wire).filter(|_| good)?;
-    let said = |call: &Call<'_>, parameter: &Parameter<'_>| {
+    let own = find_parameter(first, wire).filter(|_| good)?;
+    let describe = |call: &PlannedCall<'_>, parameter: &PlannedParameter<'_>| {
         let need = if parameter.row.required { "required" } else { "optional" };
-        format!("{need} `{}` in `{}`", text(shapes, &parameter.ty), call.operation.id)
+        format!("{need} `{}` in `{}`", display_type(shapes, &parameter.ty), call.operation.id)
     };
-    let all = || calls.iter().filter_map(|call| Some((*call, found(call, wire)?)));
-    let differs =
-        |other: &Parameter<'_>| !other.ty.is_as_rust(&own.ty) || other.row.required != own.row.required;
+    let all = || calls.iter().filter_map(|call| Some((*call, find_parameter(call, wire)?)));
+    let differs = |other: &PlannedParameter<'_>| {
+        !other.ty.is_same_rust_type(&own.ty) || other.row.required != own.row.required
+    };
     if let Some((call, other)) = all().find(|(_, other)| differs(other)) {
-        let message = format!("cannot give `{wire}`: {} and {}", said(first, own), said(call, other));
-        let help = "leave the parameter out, or make a view of the operations that agree";
-        problems.say(("parameters", wire), &message, help);
+        let message = format!(
+            "has incompatible types for `{wire}`: {} and {}",
+            describe(first, own),
+            describe(call, other)
+        );
+        let help = "omit the parameter, or use separate views for the incompatible operations";
+        problems.report(("parameters", wire), &message, help);
         return None;
     }
     let doc = own.parameter.description.as_deref();
     let doc = doc.filter(|doc| all().all(|(_, other)| other.parameter.description.as_deref() == Some(doc)));
     let name = names::field_name(wire);
-    Some(Shared { wire: wire.to_owned(), name, doc, ty: &own.ty, optional: !own.row.required })
+    Some(SharedParameter { wire: wire.to_owned(), name, doc, ty: &own.ty, optional: !own.row.required })
 }
 
-/// The parameter of a call that a caller gives, wherever it stands.
-fn found<'c, 'a>(call: &'c Call<'a>, wire: &str) -> Option<&'c Parameter<'a>> {
+/// Returns the parameter of a call that the caller supplies.
+fn find_parameter<'c, 'a>(call: &'c PlannedCall<'a>, wire: &str) -> Option<&'c PlannedParameter<'a>> {
     call.parameters.iter().find(|parameter| parameter.row.name == wire && parameter.field.is_some())
 }
 
-/// Whether a call answers with one of the types of a view, and nothing else.
-fn answers(
-    call: &Call<'_>,
+/// Checks that the only success type of a call belongs to the view over types.
+fn answers_with_view(
+    call: &PlannedCall<'_>,
     answered: &TypeView<'_>,
     shapes: &Shapes,
-    problems: &mut Problems<'_, '_>,
+    problems: &mut ViewProblems<'_, '_>,
 ) -> bool {
-    let one = call.answers.one.as_ref().filter(|_| !call.answers.optional);
+    let one = call.responses.single.as_ref().filter(|_| !call.responses.optional);
     let ty = match one {
-        Some(Payload::Json(ty)) => Some(ty),
+        Some(ResponsePayload::Json(ty)) => Some(ty),
         _ => None,
     };
-    let is = |ty: &TypeRef| answered.types.iter().any(|(id, _)| *unboxed(ty) == TypeRef::Named(*id));
+    let is = |ty: &TypeRef| answered.types.iter().any(|(id, _)| *strip_boxes(ty) == TypeRef::Named(*id));
     if ty.is_some_and(is) {
         return true;
     }
     let (id, name) = (&call.operation.id, &answered.view.name);
-    let said = ty.map_or_else(|| "no single type".to_owned(), |ty| format!("`{}`", text(shapes, ty)));
-    let message = format!("is over `{id}`, which answers {said} and nothing of the view `{name}`");
-    let help = format!("list the schema of its answer below `{name}`, or leave the operation out");
-    problems.say(("operations", id), &message, &help);
+    let found =
+        ty.map_or_else(|| "no single type".to_owned(), |ty| format!("`{}`", display_type(shapes, ty)));
+    let message = format!("is over `{id}`, but its response ({found}) is not a type of the view `{name}`");
+    let help = format!("list the schema of the response in the view `{name}`, or omit the operation");
+    problems.report(("operations", id), &message, &help);
     false
 }

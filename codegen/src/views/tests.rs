@@ -1,4 +1,4 @@
-//! What views say, and what is refused of them.
+//! Tests of views and their diagnostics.
 
 use super::*;
 use crate::{generate::Project, load::Sources};
@@ -29,14 +29,14 @@ paths:
   /ship:
     get:
       operationId: ship
-      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/ShipId' } }, { name: request, in: query, schema: { type: string } }]
+      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/ShipId' } }, { name: build_request, in: query, schema: { type: string } }]
       responses:
         '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Ships' } } } }
         4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/ShipId' } } } }
   /dock:
     get:
       operationId: dock
-      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/DockId' } }, { name: request, in: query, schema: { type: string } }]
+      parameters: [{ name: id, in: query, schema: { $ref: '#/components/schemas/DockId' } }, { name: build_request, in: query, schema: { type: string } }]
       responses:
         '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/Docks' } } } }
         4XX: { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/DockId' } } } }
@@ -79,35 +79,40 @@ const TYPES: &str = "types = ['#/components/schemas/Ships', '#/components/schema
 /// Types of which one contains itself.
 const BOXED: &str = "types = ['#/components/schemas/Quay', '#/components/schemas/Pier']";
 
-/// Problems without their frames, which would break lines.
+/// Formats diagnostics without frames, which would wrap lines.
 fn words(problems: &Diagnostics) -> String {
     let each =
         problems.iter().map(|each| format!("{}\n{}\n", each.message, each.help.as_deref().unwrap_or("")));
     each.collect()
 }
 
-/// What is decided about the views of these options, or what is wrong with them.
-fn with<T>(options: &str, check: impl FnOnce(&Views<'_>, &Shapes) -> T) -> Result<T, String> {
+/// Resolves the views of these options; returns the diagnostics if they are invalid.
+fn with<T>(options: &str, check: impl FnOnce(&ContractViews<'_>, &Shapes) -> T) -> Result<T, String> {
     let config: Config = toml::from_str(options).unwrap_or_else(|e| panic!("{options}: {e}"));
     let project = Project { config, ..Project::default() };
     let sources = Sources::from_texts(&[("api.yaml", "", API)]).unwrap_or_else(|e| panic!("{e}"));
-    let contract = project.understand(sources).map_err(|problems| words(&problems))?;
+    let contract = project.analyze_sources(sources).map_err(|problems| words(&problems))?;
     let mut problems = Diagnostics::new();
-    let plans = project.plans(&contract);
+    let plans = project.operation_plans(&contract);
     let (graph, shapes) = (&contract.graph, &contract.shapes);
-    let found = views(&project.config, (graph, shapes), &contract.options.views, &plans.paths, &mut problems);
+    let found =
+        resolve_views(&project.config, (graph, shapes), &contract.options.views, &plans.paths, &mut problems);
     if problems.is_empty() { Ok(check(&found, shapes)) } else { Err(words(&problems)) }
 }
 
-/// Each member of the only view: its getter, and what it gives.
+/// Returns each property of the only view: its getter and type.
 fn members(options: &str) -> Vec<(String, String)> {
     let said = |view: &TypeView<'_>, shapes: &Shapes| {
-        let of = |types: &[TypeRef]| types.iter().map(|ty| text(shapes, ty)).collect::<Vec<_>>().join(" or ");
+        let of = |types: &[TypeRef]| {
+            types.iter().map(|ty| display_type(shapes, ty)).collect::<Vec<_>>().join(" or ")
+        };
         let members = view.members.iter().map(|member| {
             let holds = match &member.holds {
-                Holds::Same(ty) => text(shapes, ty),
-                Holds::Each(associated) => format!("{} = {}", associated.name, of(&associated.types)),
-                Holds::ListOf(associated) => format!("[{} = {}]", associated.name, of(&associated.types)),
+                MemberType::Same(ty) => display_type(shapes, ty),
+                MemberType::Each(associated) => format!("{} = {}", associated.name, of(&associated.types)),
+                MemberType::ListOf(associated) => {
+                    format!("[{} = {}]", associated.name, of(&associated.types))
+                }
             };
             let holds = if member.optional { format!("{holds}?") } else { holds };
             let doc = member.doc.as_deref().map(|doc| format!(" // {doc}")).unwrap_or_default();
@@ -131,13 +136,13 @@ fn members_hold_one_type_or_an_associated_one() {
     assert_eq!(members(&options), expect);
     expect[0] = own("entries", "[Item = Ship or Dock]");
     assert_eq!(members(&format!("{options}\nassociated = {{ entries = 'Item' }}")), expect);
-    // What only a pointer tells apart is a difference when its owner says so.
+    // Types that differ only in a box become an associated type only if the configuration names one.
     let options =
         format!("[[view]]\nname = 'Page'\nmembers = ['near']\nassociated = {{ near = 'Near' }}\n{BOXED}");
     assert_eq!(members(&options), [own("near", "Near = Nullable<Crane> or Nullable<Box<Crane>>?")]);
 }
 
-/// What is named has one outline in every part, also in one where all types hold the same.
+/// A named associated type has the same signature in every selection, even if all remaining types are equal.
 #[test]
 fn what_is_named_stays_associated_in_a_part() {
     let options = format!(
@@ -185,7 +190,7 @@ fn calls_share_parameters_answers_and_refusals() {
     assert_eq!(found, Ok(vec![own("ShipsCall DocksCall", true), own("ShipsCall LogCall", false)]));
 }
 
-/// One path in the place of two schemas is one type: of a member, a parameter and a refusal.
+/// A path that replaces two schemas is one type, for a property, a parameter and an error response.
 #[test]
 fn what_is_replaced_by_one_path_is_one_type() {
     let options = format!(
@@ -197,7 +202,7 @@ fn what_is_replaced_by_one_path_is_one_type() {
     assert_eq!(with(&options, |views, _| views.calls[0].refused.is_some()), Ok(true));
 }
 
-/// A part of a contract has a part of its views, and none of those that have nothing there.
+/// A selection of operations keeps only the views with remaining types.
 #[test]
 fn a_part_of_a_contract_has_a_part_of_its_views() {
     let options = format!(
@@ -213,9 +218,9 @@ fn a_part_of_a_contract_has_a_part_of_its_views() {
     assert_eq!(found, Ok((vec![1], vec![1])));
 }
 
-/// What the traits of the runtime can do, as far as it takes a value, is what no getter is called.
+/// Getters cannot have the names of methods of the runtime's traits.
 #[test]
-fn no_getter_is_called_as_a_method_of_the_runtime() {
+fn getters_do_not_conflict_with_methods_of_the_runtime() {
     let methods = |file: &str, name: &str| -> Vec<String> {
         let path = format!("{}/../runtime/src/{file}", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
@@ -233,16 +238,16 @@ fn no_getter_is_called_as_a_method_of_the_runtime() {
         });
         methods.collect()
     };
-    let [types, calls] = problems::OWN;
+    let [types, calls] = problems::RESERVED_METHODS;
     for (file, name, own, least) in [
         ("contract.rs", "Contract", types, 4),
         ("contract.rs", "ReportUndeclared", types, 1),
-        ("client/calling.rs", "Call", calls, 1),
+        ("client/call.rs", "Call", calls, 1),
     ] {
         let methods = methods(file, name);
         assert!(methods.len() >= least, "{name}: {methods:?}");
         let missing: Vec<&String> = methods.iter().filter(|method| !own.contains(&method.as_str())).collect();
-        assert!(missing.is_empty(), "add {missing:?} of {name} to what no getter is called");
+        assert!(missing.is_empty(), "add {missing:?} of {name} to the reserved method names");
     }
 }
 
@@ -250,20 +255,20 @@ fn no_getter_is_called_as_a_method_of_the_runtime() {
 fn bad_views_are_refused_with_view_and_member() {
     let page = |rest: &str| format!("[[view]]\nname = 'Page'\n{rest}");
     for (options, words) in [
-        (page(&format!("{TYPES}\nmembers = ['by']")), ["`Page`", "cannot say what `by` holds", "`Ships`"]),
+        (page(&format!("{TYPES}\nmembers = ['by']")), ["`Page`", "has incompatible types for `by`", "`Ships`"]),
         (
             page(&format!("{BOXED}\nmembers = ['near']")),
             ["`Nullable<Crane>` in `Quay`", "`Nullable<Box<Crane>>` in `Pier`", "in `associated`"],
         ),
         (page(&format!("{TYPES}\nmembers = ['gone']")), ["`Page`", "`gone`", "`entries`, `crews`"]),
-        (page(TYPES), ["`Page`", "names no members", "what types have"]),
+        (page(TYPES), ["`Page`", "has no members", "the common members of the types"]),
         (page("members = ['next']"), ["`Page`", "neither `types` nor `operations`", "one of the two"]),
-        (page("types = ['#/components/schemas/Name']\nmembers = ['next']"), ["`Page`", "Name", "no struct"]),
+        (page("types = ['#/components/schemas/Name']\nmembers = ['next']"), ["`Page`", "Name", "not a struct"]),
         (page(&format!("{TYPES}\nmembers = ['next', 'next']")), ["`Page`", "two methods", "`next`"]),
-        (page(&format!("{TYPES}\nmembers = ['validate']")), ["`Page`", "a method `validate` already", "leave"]),
+        (page(&format!("{TYPES}\nmembers = ['validate']")), ["`Page`", "already has a method `validate`", "omit"]),
         (
-            page("operations = ['ship', 'dock']\nparameters = ['request']"),
-            ["`Page`", "a method `request` already", "leave"],
+            page("operations = ['ship', 'dock']\nparameters = ['build_request']"),
+            ["`Page`", "already has a method `build_request`", "omit"],
         ),
         (page(&format!("{TYPES}\nmembers = ['next']\nanswer = 'X'")), ["`Page`", "types", "remove `answer`"]),
         (
@@ -276,12 +281,12 @@ fn bad_views_are_refused_with_view_and_member() {
         ),
         (
             page(&format!("{TYPES}\nmembers = ['entries', 'flag']\nassociated = {{ flag = 'Entry' }}")),
-            ["`Page`", "two types called `Entry`", "`associated`"],
+            ["`Page`", "two associated types with the name `Entry`", "`associated`"],
         ),
-        (page("operations = ['ships']"), ["`Page`", "names no parameters", "what calls have"]),
-        (page("operations = ['ships', 'docks']\nparameters = ['at']"), ["`Page`", "cannot give `at`", "`docks`"]),
-        (page("operations = ['ships']\nparameters = ['no']"), ["`Page`", "`no`", "`ships` takes `cursor`, `at`"]),
-        (page("operations = ['ships']\nanswer = 'X'"), ["`Page`", "`X`", "no view over types"]),
+        (page("operations = ['ships']"), ["`Page`", "has no parameters", "the common parameters of the calls"]),
+        (page("operations = ['ships', 'docks']\nparameters = ['at']"), ["`Page`", "has incompatible types for `at`", "`docks`"]),
+        (page("operations = ['ships']\nparameters = ['no']"), ["`Page`", "`no`", "`ships` has `cursor`, `at`"]),
+        (page("operations = ['ships']\nanswer = 'X'"), ["`Page`", "`X`", "not a view over types"]),
         (page("operations = ['gone']\nparameters = ['at']"), ["`view.operations`", "`gone`", "`operationId`"]),
         (
             page("operations = ['ships']\nparameters = ['at']\nmembers = ['next']"),
@@ -289,7 +294,7 @@ fn bad_views_are_refused_with_view_and_member() {
         ),
         (
             format!("{}\n{}", page(&format!("{TYPES}\nmembers = ['next']")), page("operations = ['log']\nanswer = 'Page'")),
-            ["two views", "are called `Page`", "another name"],
+            ["two views", "have the name `Page`", "another name"],
         ),
         (
             format!("{TYPES}\nmembers = ['next']\nname = 'X'\n[[view]]\nname = 'XParts'\noperations = ['log']\nparameters = ['cursor']").replace("types =", "[[view]]\ntypes ="),
@@ -297,7 +302,7 @@ fn bad_views_are_refused_with_view_and_member() {
         ),
         (
             format!("{}\n[[view]]\nname = 'Log'\noperations = ['log']\nanswer = 'Page'", page(&format!("{TYPES}\nmembers = ['next']"))),
-            ["`Log`", "`log`, which answers no single type", "`Page`"],
+            ["`Log`", "`log`, but its response (no single type)", "`Page`"],
         ),
     ] {
         let problems = with(&options, |_, _| ()).expect_err(&options);

@@ -1,21 +1,24 @@
-//! Prints views: the modules `views` and `call_views`, direct children of the generated root.
+//! Prints views: the modules `views` and `call_views`, which are direct children of the generated root.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::{Associated, CallView, Holds, Member, Shared, TypeView, problems::setter};
+use super::{
+    AssociatedType, CallView, MemberType, SharedParameter, TypeView, ViewMember, problems::setter_name,
+};
 use crate::{
     calls::refused_type,
-    emit::{ident, markdown},
-    operations::doc,
-    plan::Side,
-    rust_types::{Equality, Handed, RustTypes},
-    shape::{Field, TypeRef},
+    emit::{ident, rustdoc_markdown},
+    operations::doc_attributes,
+    plan::OperationSide,
+    rust_types::{EqualityTraits, PassingMode, RustTypes},
+    shape::{StructField, TypeRef},
 };
 
-/// Writes the module `views`; nothing without views over types.
-pub fn types(views: &[TypeView<'_>], types: &dyn RustTypes) -> Option<TokenStream> {
-    let views: Vec<TokenStream> = views.iter().map(|view| OverTypes { view, types }.written()).collect();
+/// Writes the module `views`; `None` without views over types.
+pub fn views_module(views: &[TypeView<'_>], types: &dyn RustTypes) -> Option<TokenStream> {
+    let views: Vec<TokenStream> =
+        views.iter().map(|view| TypeViewWriter { view, types }.write_view()).collect();
     (!views.is_empty()).then(|| {
         quote! {
             use ::core::fmt::Debug;
@@ -27,9 +30,9 @@ pub fn types(views: &[TypeView<'_>], types: &dyn RustTypes) -> Option<TokenStrea
     })
 }
 
-/// Writes the module `call_views`, for clients; nothing without views over calls.
-pub fn calls(views: &[CallView<'_>], types: &dyn RustTypes) -> Option<TokenStream> {
-    let views: Vec<TokenStream> = views.iter().map(|view| over_calls(view, types)).collect();
+/// Writes the module `call_views` for clients; `None` without views over calls.
+pub fn call_views_module(views: &[CallView<'_>], types: &dyn RustTypes) -> Option<TokenStream> {
+    let views: Vec<TokenStream> = views.iter().map(|view| write_call_view(view, types)).collect();
     (!views.is_empty()).then(|| {
         quote! {
             use ::contract_runtime::client::Call;
@@ -39,81 +42,88 @@ pub fn calls(views: &[CallView<'_>], types: &dyn RustTypes) -> Option<TokenStrea
     })
 }
 
-/// What is said of a trait, and what it is implemented by.
-fn about(said: &str, otherwise: &str, module: &str, names: impl Iterator<Item = String>) -> TokenStream {
-    let said = if said.is_empty() { otherwise.to_owned() } else { markdown(said) };
+/// Returns the documentation of a trait, with links to its implementors.
+fn trait_docs(
+    description: &str,
+    otherwise: &str,
+    module: &str,
+    names: impl Iterator<Item = String>,
+) -> TokenStream {
+    let description =
+        if description.is_empty() { otherwise.to_owned() } else { rustdoc_markdown(description) };
     let links: Vec<String> = names.map(|name| format!("[`{name}`](super::{module}::{name})")).collect();
     let links = match links.as_slice() {
-        [first @ .., last] if !first.is_empty() => format!("They are {} and {last}.", first.join(", ")),
-        links => format!("It is {}.", links.concat()),
+        [first @ .., last] if !first.is_empty() => format!("Implemented by {} and {last}.", first.join(", ")),
+        links => format!("Implemented by {}.", links.concat()),
     };
-    doc(&[said, links])
+    doc_attributes(&[description, links])
 }
 
-/// How a field is read through a reference. What is boxed is neither text nor list.
-fn read(handed: Handed, place: &TokenStream, boxed: bool) -> TokenStream {
+/// Returns an expression that reads a field by reference. Boxed fields are neither strings nor lists.
+fn read_field(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStream {
     match handed {
-        Handed::Copied => quote!(#place),
-        Handed::Text => quote!(#place.as_str()),
-        Handed::List => quote!(#place.as_slice()),
-        Handed::Borrowed if boxed => quote!(&*#place),
-        Handed::Borrowed => quote!(&#place),
+        PassingMode::ByValue => quote!(#place),
+        PassingMode::Str => quote!(#place.as_str()),
+        PassingMode::Slice => quote!(#place.as_slice()),
+        PassingMode::ByReference if boxed => quote!(&*#place),
+        PassingMode::ByReference => quote!(&#place),
     }
 }
 
-/// The same of a field that may be left out.
-fn read_optional(handed: Handed, place: &TokenStream, boxed: bool) -> TokenStream {
+/// Returns an expression that reads an optional field by reference.
+fn read_optional(handed: PassingMode, place: &TokenStream, boxed: bool) -> TokenStream {
     match handed {
-        Handed::Copied => quote!(#place),
-        Handed::Text | Handed::List => quote!(#place.as_deref()),
-        Handed::Borrowed if boxed => quote!(#place.as_deref()),
-        Handed::Borrowed => quote!(#place.as_ref()),
+        PassingMode::ByValue => quote!(#place),
+        PassingMode::Str | PassingMode::Slice => quote!(#place.as_deref()),
+        PassingMode::ByReference if boxed => quote!(#place.as_deref()),
+        PassingMode::ByReference => quote!(#place.as_ref()),
     }
 }
 
-fn option(ty: TokenStream, optional: bool) -> TokenStream {
+fn optional_type(ty: TokenStream, optional: bool) -> TokenStream {
     if optional { quote!(Option<#ty>) } else { ty }
 }
 
-/// A view over types, and what prints their types.
-struct OverTypes<'a> {
+/// Writes a view over types.
+struct TypeViewWriter<'a> {
     view: &'a TypeView<'a>,
     types: &'a dyn RustTypes,
 }
 
-impl OverTypes<'_> {
-    fn written(&self) -> TokenStream {
+impl TypeViewWriter<'_> {
+    fn write_view(&self) -> TokenStream {
         let TypeView { view, members, types } = self.view;
-        let (name, parts) = (ident(&view.name), self.parts());
+        let (name, parts) = (ident(&view.name), self.parts_name());
         let named =
-            types.iter().filter_map(|(id, _)| self.types.name(&TypeRef::Named(*id)).map(str::to_owned));
-        let about = about(&view.doc, "What these types have in common.", "types", named);
+            types.iter().filter_map(|(id, _)| self.types.type_name(&TypeRef::Named(*id)).map(str::to_owned));
+        let about = trait_docs(&view.doc, "The common properties of these types.", "types", named);
         let declared = members.iter().filter_map(|member| {
-            let associated = member.associated()?;
-            let about = doc(&[match member.holds {
-                Holds::ListOf(_) => format!("One of `{}`.", member.wire),
-                Holds::Same(_) | Holds::Each(_) => format!("What `{}` holds.", member.wire),
+            let associated = member.associated_type()?;
+            let about = doc_attributes(&[match member.holds {
+                MemberType::ListOf(_) => format!("An element of `{}`.", member.wire),
+                MemberType::Same(_) | MemberType::Each(_) => format!("The type of `{}`.", member.wire),
             }]);
-            let (name, bounds) = (ident(&associated.name), bounds(associated));
+            let (name, bounds) = (ident(&associated.name), associated_bounds(associated));
             Some(quote!(#about type #name: #bounds;))
         });
         let getters = members.iter().map(|member| {
-            let (about, name, (_, given)) = (about_member(member), ident(&member.name), self.getter(member));
+            let (about, name, (_, given)) =
+                (about_member(member), ident(&member.name), self.getter_type(member));
             quote!(#about fn #name(&self) -> #given;)
         });
         let fields = members.iter().map(|member| {
-            let (about, name, ty) = (about_member(member), ident(&member.name), self.held(member));
+            let (about, name, ty) = (about_member(member), ident(&member.name), self.part_type(member));
             quote!(#about pub #name: #ty,)
         });
-        let (generics, own) = self.generics();
-        let about_parts = doc(&[format!("What a [`{}`] holds, taken out of it.", view.name)]);
-        let implementations = (0..types.len()).filter_map(|at| self.implementation(at));
+        let (generics, own) = self.parts_generics();
+        let about_parts = doc_attributes(&[format!("The properties of a [`{}`] by value.", view.name)]);
+        let implementations = (0..types.len()).filter_map(|at| self.write_implementation(at));
         // What differs is a parameter of the struct, on which the derived traits depend.
-        let equality = Equality::of_all(members.iter().map(|member| match &member.holds {
-            Holds::Same(ty) => self.types.equality(ty),
-            Holds::ListOf(_) | Holds::Each(_) => Equality::Hashed,
+        let equality = EqualityTraits::weakest_of(members.iter().map(|member| match &member.holds {
+            MemberType::Same(ty) => self.types.equality(ty),
+            MemberType::ListOf(_) | MemberType::Each(_) => EqualityTraits::Hashable,
         }));
-        let equality = equality.derives();
+        let equality = equality.derive_list();
         quote! {
             #about
             pub trait #name: Contract + Clone + Debug + PartialEq + Sync + 'static {
@@ -121,7 +131,7 @@ impl OverTypes<'_> {
 
                 #(#getters)*
 
-                /// All of it by value.
+                /// Returns all properties by value.
                 fn into_parts(self) -> #parts #own;
             }
 
@@ -133,35 +143,39 @@ impl OverTypes<'_> {
         }
     }
 
-    fn parts(&self) -> Ident {
+    fn parts_name(&self) -> Ident {
         format_ident!("{}Parts", self.view.view.name)
     }
 
-    /// The parameters of the struct of parts: where it is declared, and of a type's own.
-    fn generics(&self) -> (Option<TokenStream>, Option<TokenStream>) {
-        let names: Vec<Ident> =
-            self.view.members.iter().filter_map(|member| Some(ident(&member.associated()?.name))).collect();
+    /// Returns the generic parameters of the struct of parts: in its declaration, and in an implementation.
+    fn parts_generics(&self) -> (Option<TokenStream>, Option<TokenStream>) {
+        let names: Vec<Ident> = self
+            .view
+            .members
+            .iter()
+            .filter_map(|member| Some(ident(&member.associated_type()?.name)))
+            .collect();
         let some = !names.is_empty();
         (some.then(|| quote!(<#(#names),*>)), some.then(|| quote!(<#(Self::#names),*>)))
     }
 
-    fn implementation(&self, at: usize) -> Option<TokenStream> {
+    fn write_implementation(&self, at: usize) -> Option<TokenStream> {
         let TypeView { view, members, types } = self.view;
         let (id, fields) = types.get(at)?;
-        let (name, parts, (_, generics)) = (ident(&view.name), self.parts(), self.generics());
+        let (name, parts, (_, generics)) = (ident(&view.name), self.parts_name(), self.parts_generics());
         let own = self.types.rust_type(&TypeRef::Named(*id));
         let associated = members.iter().filter_map(|member| {
-            let associated = member.associated()?;
+            let associated = member.associated_type()?;
             let (name, ty) = (ident(&associated.name), self.types.rust_type(associated.types.get(at)?));
             Some(quote!(type #name = #ty;))
         });
         let getters = members.iter().zip(fields).map(|(member, field)| {
-            let (handed, given) = self.getter(member);
+            let (handed, given) = self.getter_type(member);
             let (name, field_name) = (ident(&member.name), ident(&field.name));
             let (place, boxed) = (quote!(self.#field_name), is_boxed(field));
             let value = match (member.optional, field.required) {
                 (true, false) => read_optional(handed, &place, boxed),
-                (optional, _) => some(read(handed, &place, boxed), optional),
+                (optional, _) => wrap_some(read_field(handed, &place, boxed), optional),
             };
             quote!(fn #name(&self) -> #given { #value })
         });
@@ -173,7 +187,7 @@ impl OverTypes<'_> {
                 (true, true) => quote!(*#place),
                 (false, true) => quote!(#place.map(|value| *value)),
             };
-            let value = some(value, member.optional && field.required);
+            let value = wrap_some(value, member.optional && field.required);
             quote!(#name: #value,)
         });
         Some(quote! {
@@ -189,79 +203,84 @@ impl OverTypes<'_> {
         })
     }
 
-    /// How a member is handed over, and the type of its getter.
-    fn getter(&self, member: &Member) -> (Handed, TokenStream) {
-        let own = |handed: Handed, associated| (handed, handed.rust_type(&own_type(associated)));
+    /// Returns how a getter passes a property, and its return type.
+    fn getter_type(&self, member: &ViewMember) -> (PassingMode, TokenStream) {
+        let own = |handed: PassingMode, associated| (handed, handed.argument_type(&own_type(associated)));
         let (handed, given) = match &member.holds {
-            Holds::Same(ty) => Handed::given(ty, self.types),
-            Holds::ListOf(associated) => own(Handed::List, associated),
-            Holds::Each(associated) => own(Handed::Borrowed, associated),
+            MemberType::Same(ty) => PassingMode::with_argument_type(ty, self.types),
+            MemberType::ListOf(associated) => own(PassingMode::Slice, associated),
+            MemberType::Each(associated) => own(PassingMode::ByReference, associated),
         };
-        (handed, option(given, member.optional))
+        (handed, optional_type(given, member.optional))
     }
 
-    /// The type of a member among the parts.
-    fn held(&self, member: &Member) -> TokenStream {
+    /// Returns the type of a property in the struct of parts.
+    fn part_type(&self, member: &ViewMember) -> TokenStream {
         let ty = match &member.holds {
-            Holds::Same(ty) => self.types.rust_type(ty),
-            Holds::ListOf(associated) => {
+            MemberType::Same(ty) => self.types.rust_type(ty),
+            MemberType::ListOf(associated) => {
                 let name = ident(&associated.name);
                 quote!(Vec<#name>)
             }
-            Holds::Each(associated) => {
+            MemberType::Each(associated) => {
                 let name = ident(&associated.name);
                 quote!(#name)
             }
         };
-        option(ty, member.optional)
+        optional_type(ty, member.optional)
     }
 }
 
-fn some(value: TokenStream, optional: bool) -> TokenStream {
+fn wrap_some(value: TokenStream, optional: bool) -> TokenStream {
     if optional { quote!(Some(#value)) } else { value }
 }
 
-fn own_type(associated: &Associated) -> TokenStream {
+fn own_type(associated: &AssociatedType) -> TokenStream {
     let name = ident(&associated.name);
     quote!(Self::#name)
 }
 
-const fn is_boxed(field: &Field) -> bool {
+const fn is_boxed(field: &StructField) -> bool {
     matches!(field.ty, TypeRef::Boxed(_))
 }
 
-fn about_member(member: &Member) -> TokenStream {
-    doc(&[member.doc.as_deref().map_or_else(|| format!("The member `{}`.", member.wire), markdown)])
+fn about_member(member: &ViewMember) -> TokenStream {
+    doc_attributes(&[member
+        .doc
+        .as_deref()
+        .map_or_else(|| format!("The property `{}`.", member.wire), rustdoc_markdown)])
 }
 
-/// What every one of the types is: each type of the contract is a `Contract`.
-fn bounds(associated: &Associated) -> TokenStream {
+/// Returns the bounds of an associated type; every named type of the contract implements `Contract`.
+fn associated_bounds(associated: &AssociatedType) -> TokenStream {
     let named = associated.types.iter().all(|ty| matches!(ty, TypeRef::Named(_)));
     let able = ident(if named { "Contract" } else { "Send" });
     quote!(#able + Clone + Debug + PartialEq + Sync + 'static)
 }
 
-fn over_calls(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
+fn write_call_view(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
     let name = ident(&view.view.name);
-    let module = Side::Paths.calls();
+    let module = OperationSide::Paths.calls_module();
     let named = view.calls.iter().map(|call| call.name.to_owned());
-    let about = about(&view.view.doc, "What these calls have in common.", module, named);
+    let about = trait_docs(&view.view.doc, "The common parameters of these calls.", module, named);
     let answer = view.view.answer.as_ref().map(|answer| {
         let answer = ident(answer);
         quote!(Success: super::views::#answer)
     });
     let refused = view.refused.as_ref().map(|refused| {
-        let ty = refused_type(Side::Paths, refused, types);
-        quote!(Refusal = #ty)
+        let ty = refused_type(OperationSide::Paths, refused, types);
+        quote!(ErrorBody = #ty)
     });
-    let said: Vec<TokenStream> = answer.into_iter().chain(refused).collect();
-    let said = (!said.is_empty()).then(|| quote!(<#(#said),*>));
+    let bounds: Vec<TokenStream> = answer.into_iter().chain(refused).collect();
+    let bounds = (!bounds.is_empty()).then(|| quote!(<#(#bounds),*>));
     let declared = view.parameters.iter().map(|parameter| {
-        let said = parameter.doc.map_or_else(|| format!("The parameter `{}`.", parameter.wire), markdown);
-        let about = doc(&[said]);
+        let description =
+            parameter.doc.map_or_else(|| format!("The parameter `{}`.", parameter.wire), rustdoc_markdown);
+        let about = doc_attributes(&[description]);
         let without = if parameter.optional { ", or without one" } else { "" };
-        let about_setter = doc(&[format!("The same call with another `{}`{without}.", parameter.wire)]);
-        let (get, set) = methods(parameter, types, &quote!(self));
+        let about_setter =
+            doc_attributes(&[format!("Returns the call with another `{}`{without}.", parameter.wire)]);
+        let (get, set) = parameter_methods(parameter, types, &quote!(self));
         quote!(#about #get; #about_setter #[must_use] #set;)
     });
     let implementations = view.calls.iter().map(|call| {
@@ -269,12 +288,12 @@ fn over_calls(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
         let methods = view.parameters.iter().zip(&call.fields).map(|(parameter, field)| {
             let (value, field) = (ident(&parameter.name), ident(field));
             let place = if parameter.optional { quote!(self.options.#field) } else { quote!(self.#field) };
-            let handed = Handed::of(parameter.ty, types);
+            let handed = PassingMode::for_type(parameter.ty, types);
             let read = match parameter.optional {
                 true => read_optional(handed, &place, false),
-                false => read(handed, &place, false),
+                false => read_field(handed, &place, false),
             };
-            let (get, set) = methods(parameter, types, &quote!(mut self));
+            let (get, set) = parameter_methods(parameter, types, &quote!(mut self));
             quote! {
                 #get { #read }
 
@@ -288,7 +307,7 @@ fn over_calls(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
     });
     quote! {
         #about
-        pub trait #name: Call #said + Clone + Send + Sync + 'static {
+        pub trait #name: Call #bounds + Clone + Send + Sync + 'static {
             #(#declared)*
         }
 
@@ -296,11 +315,15 @@ fn over_calls(view: &CallView<'_>, types: &dyn RustTypes) -> TokenStream {
     }
 }
 
-/// The getter and the setter of a parameter, without their bodies.
-fn methods(parameter: &Shared<'_>, types: &dyn RustTypes, own: &TokenStream) -> (TokenStream, TokenStream) {
-    let (_, given) = Handed::given(parameter.ty, types);
+/// Returns the signatures of getter and setter of a parameter.
+fn parameter_methods(
+    parameter: &SharedParameter<'_>,
+    types: &dyn RustTypes,
+    own: &TokenStream,
+) -> (TokenStream, TokenStream) {
+    let (_, given) = PassingMode::with_argument_type(parameter.ty, types);
     let taken = types.rust_type(parameter.ty);
-    let (given, taken) = (option(given, parameter.optional), option(taken, parameter.optional));
-    let (get, set) = (ident(&parameter.name), ident(&setter(&parameter.name)));
+    let (given, taken) = (optional_type(given, parameter.optional), optional_type(taken, parameter.optional));
+    let (get, set) = (ident(&parameter.name), ident(&setter_name(&parameter.name)));
     (quote!(fn #get(&self) -> #given), quote!(fn #set(#own, #get: #taken) -> Self))
 }

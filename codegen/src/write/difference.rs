@@ -1,26 +1,26 @@
-//! The difference that is shown: the first that means something.
+//! Selects the difference to show: the first significant one.
 //!
-//! An edit of a schema changes a digest and moves rows of its group. What is shown is the first
-//! change beside that.
+//! Editing a schema changes the digest of its file and moves table rows; such changes are shown only if there
+//! is no other one.
 
 use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
 
-/// Lines of a hunk that are shown.
-const LINES: usize = 24;
+/// Largest number of lines shown of a hunk.
+const MAX_LINES: usize = 24;
 
-/// A differing file as candidate.
+/// The difference of one file.
 #[derive(Debug)]
-pub(super) struct Difference {
-    /// Whether more than digests and numbers of rows differ.
-    pub(super) means: bool,
-    /// The hunk, as unified diff.
+pub(super) struct FileDifference {
+    /// True if lines differ in more than digests and row numbers.
+    pub(super) is_significant: bool,
+    /// The hunk as a unified diff.
     pub(super) text: String,
 }
 
-/// The first hunk that means something, or the first.
-pub(super) fn difference(path: &str, before: &str, after: &str) -> Difference {
+/// Returns the first significant hunk, or else the first one.
+pub(super) fn first_difference(path: &str, before: &str, after: &str) -> FileDifference {
     let before = before.replace("\r\n", "\n");
     let diff = TextDiff::from_lines(before.as_str(), after);
     let mut unified = diff.unified_diff();
@@ -28,7 +28,7 @@ pub(super) fn difference(path: &str, before: &str, after: &str) -> Difference {
     for hunk in unified.context_radius(3).iter_hunks() {
         let lines = |tag: ChangeTag| -> Vec<String> {
             let changes = hunk.iter_changes().filter(|change| change.tag() == tag);
-            changes.map(|change| masked(change.value())).collect()
+            changes.map(|change| mask_unstable(change.value())).collect()
         };
         let means = lines(ChangeTag::Delete) != lines(ChangeTag::Insert);
         if means || first.is_none() {
@@ -40,27 +40,27 @@ pub(super) fn difference(path: &str, before: &str, after: &str) -> Difference {
     }
     let (means, hunk) = first.unwrap_or_default();
     let mut text = format!("--- {path} (on disk)\n+++ {path} (generated)\n");
-    for line in hunk.lines().take(LINES) {
+    for line in hunk.lines().take(MAX_LINES) {
         // Writing into a string does not fail.
         let _ = writeln!(text, "{line}");
     }
-    let more = hunk.lines().count().saturating_sub(LINES);
+    let more = hunk.lines().count().saturating_sub(MAX_LINES);
     if more > 0 {
         let _ = writeln!(text, "… {more} more lines");
     }
-    Difference { means, text }
+    FileDifference { is_significant: means, text }
 }
 
-/// What stands before the number of a row in its group.
-const OFFSET: &str = ".plus(";
+/// Precedes the row number in generated tables.
+const OFFSET_CALL: &str = ".offset_by(";
 
-/// A line without what changes of itself: the digest of an input, where a row stands in its group,
-/// how many stand there.
-fn masked(line: &str) -> String {
+/// Removes the parts of a line that change with every edit: digest of an input, number of a row, number of
+/// rows.
+fn mask_unstable(line: &str) -> String {
     if let Some((before, _)) = line.split_once("` sha256 ") {
         return before.to_owned();
     }
-    // How many rows a group has.
+    // The number of rows in a group.
     if let Some((name, count)) = line.trim().trim_end_matches(',').split_once(" = ")
         && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
         && count.chars().all(|c| c.is_ascii_digit())
@@ -69,8 +69,8 @@ fn masked(line: &str) -> String {
     }
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
-    while let Some(at) = rest.find(OFFSET) {
-        let (before, after) = rest.split_at(at + OFFSET.len());
+    while let Some(at) = rest.find(OFFSET_CALL) {
+        let (before, after) = rest.split_at(at + OFFSET_CALL.len());
         out.push_str(before);
         rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
     }
@@ -84,14 +84,17 @@ mod tests {
 
     #[test]
     fn digests_and_rows_mean_nothing() {
-        let before =
-            "//! * `a.json` sha256 01\n\n\n\n\n\n\n\n\n        SHIP = 7,\n\n\n\n\n\n\n\n\nx(SHIP.plus(1));\n";
+        let before = "//! * `a.json` sha256 01\n\n\n\n\n\n\n\n\n        SHIP = 7,\n\n\n\n\n\n\n\n\nx(SHIP.offset_by(1));\n";
         let after = before.replace("01", "02").replace('7', "8").replace("(1)", "(22)");
-        let found = difference("a.rs", before, &after);
-        assert!(!found.means && found.text.contains("-//! * `a.json` sha256 01\n"), "{}", found.text);
+        let found = first_difference("a.rs", before, &after);
+        assert!(
+            !found.is_significant && found.text.contains("-//! * `a.json` sha256 01\n"),
+            "{}",
+            found.text
+        );
         let after = after.replace("x(", "y(");
-        let found = difference("a.rs", before, &after);
-        assert!(found.means && !found.text.contains("sha256"), "{}", found.text);
-        assert!(found.text.contains("+y(SHIP.plus(22));\n"), "{}", found.text);
+        let found = first_difference("a.rs", before, &after);
+        assert!(found.is_significant && !found.text.contains("sha256"), "{}", found.text);
+        assert!(found.text.contains("+y(SHIP.offset_by(22));\n"), "{}", found.text);
     }
 }

@@ -4,24 +4,28 @@ use super::*;
 use crate::{calls::PictureCall, texts::Random};
 
 /// Keeps what it is asked, and answers nothing of it.
-struct Keeping(Mutex<Option<server::Incoming>>);
+struct Keeping(Mutex<Option<server::AnyCall>>);
 
 impl server::Service for Keeping {
-    fn reject(&self, _: &runtime::Context, rejection: Rejection) -> runtime::Response {
+    fn reject(&self, _: &runtime::RequestContext, rejection: Rejection) -> runtime::Response {
         panic!("{rejection}")
     }
 
     async fn ships_write(
         &self,
         call: ShipsWriteCall,
-        _: runtime::Context,
-    ) -> Result<Option<Ship>, server::Refusal> {
-        *self.0.lock().unwrap() = Some(server::Incoming::ShipsWrite(call));
+        _: runtime::RequestContext,
+    ) -> Result<Option<Ship>, server::ErrorResponse> {
+        *self.0.lock().unwrap() = Some(server::AnyCall::ShipsWrite(call));
         Ok(None)
     }
 
-    async fn picture(&self, call: PictureCall, _: runtime::Context) -> Result<Bytes, runtime::Refusal<()>> {
-        *self.0.lock().unwrap() = Some(server::Incoming::Picture(call));
+    async fn picture(
+        &self,
+        call: PictureCall,
+        _: runtime::RequestContext,
+    ) -> Result<Bytes, runtime::ErrorResponse<()>> {
+        *self.0.lock().unwrap() = Some(server::AnyCall::Picture(call));
         Ok(Bytes::new())
     }
 }
@@ -45,17 +49,17 @@ fn json_bodies_are_read_as_they_were_written() {
         let call = ShipsWriteCall {
             idempotency_key: key(),
             body: ShipChangeSet::new(random.text()).unwrap(),
-            options: ShipsWrite::new(),
+            options: ShipsWriteOptions::new(),
         };
-        drive(client.core().call(&call)).unwrap();
+        drive(client.api_client().call(&call)).unwrap();
         texts += call.body.as_str().len();
-        assert_eq!(came(), Some(server::Incoming::ShipsWrite(call)), "turn {turn}");
+        assert_eq!(came(), Some(server::AnyCall::ShipsWrite(call)), "turn {turn}");
 
         let ships: Vec<Ship> = (0..random.below(4)).map(|_| random_ship(&mut random)).collect();
         undeclared += ships.iter().map(|ship| ship.extra.len()).sum::<usize>();
-        let call = PictureCall { options: Picture::new().body(ships) };
-        drive(client.core().call(&call)).unwrap();
-        assert_eq!(came(), Some(server::Incoming::Picture(call)), "turn {turn}");
+        let call = PictureCall { options: PictureOptions::new().body(ships) };
+        drive(client.api_client().call(&call)).unwrap();
+        assert_eq!(came(), Some(server::AnyCall::Picture(call)), "turn {turn}");
     }
     assert!(texts > 2_000 && undeclared > 1_000, "{texts} bytes, {undeclared} members");
 }

@@ -18,10 +18,10 @@ fn explain_tells_all_that_stands_in_rustdoc() {
     for words in [
         "- minItems 1: by `is_valid`",
         "- each element: pattern ^a: by `is_valid`",
-        "- each element: format x: told, not checked",
-        "- format date: told, not checked",
-        "- default \"2026-01-01\": told, not checked",
-        "- default [1,2]: told, not checked",
+        "- each element: format x: annotation, not checked",
+        "- format date: annotation, not checked",
+        "- default \"2026-01-01\": annotation, not checked",
+        "- default [1,2]: annotation, not checked",
         "- const true: by",
     ] {
         assert!(ran.out.contains(words), "{words}\n{}", ran.out);
@@ -60,10 +60,10 @@ fn explain_names_operations_as_the_client_does() {
     let ran = folder.run(&["explain", "call_clone", "codegen.toml"]).ended(0);
     for words in [
         "method `call_clone`",
-        "`CloneCall` as a value",
+        "call type `CloneCall`",
         "body (query_body): ",
-        "X-Hidden: String, header parameter, optional, which neither side sees",
-        "X-Sent: String, header parameter, optional, which the transport supplies",
+        "X-Hidden: String, header parameter, optional, used by neither client nor server",
+        "X-Sent: String, header parameter, optional, supplied by the transport",
     ] {
         assert!(ran.out.contains(words), "{words}\n{}", ran.out);
     }
@@ -91,8 +91,8 @@ fn explain_tells_answers_as_both_sides_have_them() {
     );
     folder.put("codegen.toml", "inputs = [\"api.json\"]\n[streams]\n");
     let ran = folder.run(&["explain", "watch", "codegen.toml"]).ended(0);
-    let told = "  text/event-stream: i64, one after another, answer 200\n  image/png: bytes, answer 200\n  text/plain: \
-                String, answer 404\n";
+    let told = "  text/event-stream: stream of i64, response 200\n  image/png: bytes, response 200\n  text/plain: \
+                String, response 404\n";
     assert!(ran.out.ends_with(told), "{}", ran.out);
 }
 

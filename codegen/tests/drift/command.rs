@@ -1,4 +1,4 @@
-//! `contract-codegen drift`: files, folders, configurations; exit codes.
+//! Runs `contract-codegen drift` with files, folders and configurations, and checks exit codes.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-/// A folder of its own for a test.
+/// Creates a separate folder for a test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drift-{name}"));
     let _ = fs::remove_dir_all(&path);
@@ -46,7 +46,7 @@ fn what_breaks_ends_with_one_and_shows_a_value() {
     assert_eq!(code, 1, "{out}{err}");
     assert!(out.contains("length-narrowed") && out.contains("(new.yaml:3)"), "{out}");
     assert!(out.contains("proven: only one version accepts \"aaaaa\""), "{out}");
-    // Whoever only reads meets nothing new.
+    // Readers are not affected.
     assert_eq!(run(&folder, &["old.json", "new.yaml", "--readers-only"]).0, 0);
     assert_eq!(run(&folder, &["old.json", "more.json"]).0, 0);
     let (code, out, _) = run(&folder, &["old.json", "old.json"]);

@@ -1,11 +1,11 @@
-//! Members that are sent in one direction only: what `required` means for each, and what nobody can lose.
+//! Properties that are sent in only one direction: the effect of `required`, and harmless changes.
 
-use contract_codegen::drift::Level;
+use contract_codegen::drift::ChangeLevel;
 
 use crate::rules::{A, B, Case, S, changes, check, operation, schema_of};
 
-/// Read-only members are never sent by clients, and write-only ones never by the service: what asks for
-/// such a member in a request asks for nothing (OpenAPI 3.0.3, 4.7.24.2).
+/// Clients never send read-only properties, and the service never sends write-only ones. Requiring such a
+/// property in that direction has no effect (OpenAPI 3.0.3, 4.7.24.2).
 pub(crate) const CASES: &[Case] = &[
     // `{}` was a valid request.
     (
@@ -22,7 +22,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // And `{}` is a valid answer here.
+    // `{}` is a valid response here.
     (
         "property-count-widened",
         r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","writeOnly":true}},"minProperties":1}"#,
@@ -30,7 +30,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // What is said of the member may stand elsewhere.
+    // The property may be marked in another schema.
     (
         "property-count-narrowed",
         r#"{"type":"object","allOf":[{"properties":{"id":{"readOnly":true}}},{"required":["id"]}]}"#,
@@ -38,7 +38,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // Where another place marks the member, this one asks for it all the same.
+    // If another schema marks the property, this one still requires it.
     (
         "property-count-narrowed",
         r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}],"properties":{"id":{"readOnly":true}}},"b":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}},"$defs":{"base":{"required":["id"]}}}"##,
@@ -53,7 +53,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // Also behind a schema that others share.
+    // Also in a schema that others share.
     (
         "property-count-narrowed",
         r##"{"type":"object","properties":{"a":{"type":"object","allOf":[{"$ref":"#/components/schemas/s/$defs/more"}],"properties":{"id":{"readOnly":true}}},"b":{"$ref":"#/components/schemas/s/$defs/more"}},"$defs":{"base":{"required":["id"]},"more":{"allOf":[{"$ref":"#/components/schemas/s/$defs/base"}]}}}"##,
@@ -61,7 +61,7 @@ pub(crate) const CASES: &[Case] = &[
         S,
         B,
     ),
-    // A member that is read only does not hide what else breaks.
+    // A read-only property does not hide other breaks.
     (
         "not-added",
         r#"{"type":"object","properties":{"id":{"type":"string","readOnly":true},"a":{"type":"string"}},"additionalProperties":{"type":"string"}}"#,
@@ -69,7 +69,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         B,
     ),
-    // Nobody sends what became narrower.
+    // A narrowed property that is never sent.
     (
         "length-narrowed",
         r#"{"type":"object","properties":{"id":{"type":"string","readOnly":true}}}"#,
@@ -91,7 +91,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         A,
     ),
-    // `required` says so on both sides, and the direction decides.
+    // `required` lists it on both sides, and the direction decides.
     (
         "property-required",
         r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","readOnly":true}}}"#,
@@ -106,7 +106,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // Both words together say nothing.
+    // Both keywords together have no effect.
     (
         "property-required",
         r#"{"type":"object","properties":{"id":{"type":"string","readOnly":true,"writeOnly":true}}}"#,
@@ -128,15 +128,17 @@ const GIVEN: &str =
     r#"{"type":"object","required":["id"],"properties":{"id":{"type":"string","writeOnly":true}}}"#;
 const MAY_GIVE: &str = r#"{"type":"object","properties":{"id":{"type":"string","writeOnly":true}}}"#;
 
-/// The worst that readers and writers meet.
-fn levels(old: &str, new: &str) -> (Level, Level) {
+/// Returns the highest levels for readers and writers.
+fn levels(old: &str, new: &str) -> (ChangeLevel, ChangeLevel) {
     let found = changes(old, new, false);
-    let worst = |level: fn(&contract_codegen::drift::Change) -> Level| found.iter().map(level).max();
+    let worst =
+        |level: fn(&contract_codegen::drift::ContractChange) -> ChangeLevel| found.iter().map(level).max();
     (worst(|it| it.readers).unwrap_or(S), worst(|it| it.writers).unwrap_or(S))
 }
 
-/// OpenAPI 3.0.3, 4.7.24.2: what is asked for in one direction alone. Later both words are annotations, and each
-/// version of a contract is taken by its own letter.
+/// OpenAPI 3.0.3, 4.7.24.2: requirements in only one direction. Since 3.1 both keywords are annotations, and
+/// each
+/// version of a contract follows the rules of its own OpenAPI version.
 #[test]
 fn required_goes_by_the_direction_in_openapi_3_0_alone() {
     const OLD: &str = "3.0.3";
@@ -150,7 +152,7 @@ fn required_goes_by_the_direction_in_openapi_3_0_alone() {
         (NEW, NONE, OLD, KEPT, A, A),
         (OLD, GIVEN, OLD, MAY_GIVE, S, A),
         (NEW, GIVEN, NEW, MAY_GIVE, B, A),
-        // The same words.
+        // The same keywords.
         (OLD, KEPT, NEW, KEPT, S, B),
         (OLD, GIVEN, NEW, GIVEN, A, S),
         (NEW, KEPT, OLD, KEPT, S, A),
@@ -161,17 +163,17 @@ fn required_goes_by_the_direction_in_openapi_3_0_alone() {
             wrong.push(format!("{from} {before} -> {to} {after}: {found:?}"));
         }
     }
-    // Of JSON Schema too.
+    // Also in JSON Schema.
     assert_eq!(levels(NONE, KEPT), (A, B));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let found = changes(&schema_of(OLD, KEPT), &schema_of(NEW, KEPT), false);
     assert!(
-        found.iter().any(|it| it.message.starts_with("`id` is required whatever the direction")),
+        found.iter().any(|it| it.message.starts_with("`id` is required in both directions")),
         "{found:?}"
     );
 }
 
-/// Validation 9.4: what is read only may be sent all the same, and is judged then.
+/// Validation 9.4: a read-only property may be sent, and is then validated.
 #[test]
 fn what_an_annotation_speaks_of_may_be_sent() {
     let longest = |length: u8| {
@@ -185,7 +187,7 @@ fn what_an_annotation_speaks_of_may_be_sent() {
     }
 }
 
-/// One direction only, where a schema has only one.
+/// Only one direction, if a schema is used in only one.
 #[test]
 fn what_is_only_answered_breaks_no_writer() {
     let response = |schema: &str| {

@@ -1,5 +1,6 @@
-//! What is valid as a whole, where no keyword alone says it: counts, unions, members that only some
-//! forms have, and who closes an object.
+//! Validity that depends on several keywords: counts, unions, properties of some branches, and schemas that
+//! close an
+//! object.
 
 use crate::rules::{A, B, Case, S, changes, check, schema};
 
@@ -39,7 +40,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         B,
     ),
-    // What fitted two forms was refused, and fits one alone.
+    // A value that matched two branches was refused, and matches only one now.
     (
         "union-widened",
         r#"{"oneOf":[{"type":"string"},{"type":"string","pattern":"^a"}]}"#,
@@ -54,7 +55,8 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // `unevaluatedProperties` sees what is below it, `additionalProperties` what is beside it.
+    // `unevaluatedProperties` considers nested declarations, `additionalProperties` only those in the same
+    // schema.
     (
         "object-closed",
         r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"unevaluatedProperties":false}"#,
@@ -76,7 +78,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         S,
     ),
-    // A member that a branch declares is none that nobody knew.
+    // A property that a branch declares is not unknown.
     (
         "property-declared-always",
         r#"{"anyOf":[{"type":"object","properties":{"k":{"const":"b"},"a":{"type":"number"}},"required":["k"]},{"type":"object","properties":{"k":{"const":"c"},"a":{"type":"boolean"}},"required":["k"]}]}"#,
@@ -93,7 +95,7 @@ pub(crate) const CASES: &[Case] = &[
     ),
 ];
 
-/// Who closes an object does not matter where all of them see the same.
+/// It does not matter which schema closes an object if all of them take the same names as declared.
 #[test]
 fn an_object_closed_elsewhere_is_no_difference() {
     for (old, new) in [
@@ -116,7 +118,7 @@ fn what_is_valid_as_a_whole_is_judged() {
     check(schema, CASES);
 }
 
-/// Of at least 0 nothing is asked.
+/// A minimum of 0 has no effect.
 #[test]
 fn an_idle_count_is_no_difference() {
     let (old, new) =
@@ -125,7 +127,7 @@ fn an_idle_count_is_no_difference() {
     assert_eq!(changes(&schema(new), &schema(old), true), []);
 }
 
-/// An array of as many elements as one version alone counts shows it.
+/// The witness is an array whose length only one version accepts.
 #[test]
 fn counts_have_a_witness() {
     let (one, two) = (

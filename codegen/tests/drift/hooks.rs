@@ -1,16 +1,16 @@
-//! Webhooks and callbacks: the service calls, clients answer; who reads and who writes is the other way
-//! round.
+//! Webhooks and callbacks: the service sends requests and clients respond, so readers and writers are
+//! swapped.
 
 use contract_codegen::drift::report;
 
 use crate::rules::{A, B, Case, R, S, changes, check, document, operation};
 
-/// Members of one operation that the service calls.
+/// Builds a document with one webhook.
 fn webhook(members: &str) -> String {
     document(&format!(r#""paths":{{}},"webhooks":{{"w":{{"post":{{{}}}}}}}"#, whole(members)))
 }
 
-/// The same as a callback.
+/// Builds a document with the same operation as a callback.
 fn callback(members: &str) -> String {
     let called = whole(members);
     operation(&format!(
@@ -151,7 +151,7 @@ const HOOKS: &[Case] = &[
         S,
         B,
     ),
-    // Of all refusals one is left: receivers answered with others.
+    // Receivers may have responded with the other error statuses.
     (
         "refusal-removed",
         r#""responses":{"4XX":{"description":""}}"#,
@@ -215,7 +215,7 @@ const HOOKS: &[Case] = &[
         S,
         B,
     ),
-    // What means the same for both.
+    // Rules with the same levels in both.
     ("operation-renamed", r#""operationId":"a""#, r#""operationId":"b""#, R, R),
 ];
 
@@ -229,22 +229,28 @@ fn callbacks() {
     check(callback, HOOKS);
 }
 
-/// An operation that is compared after a webhook is judged as an operation.
+/// An operation that is compared after a webhook has the levels of an operation.
 #[test]
 fn words_are_those_of_who_sends_and_who_answers() {
     let with = r#""parameters":[{"name":"p","in":"header","schema":{}}]"#;
     let without = r#""parameters":[]"#;
     let found = changes(&webhook(with), &webhook(without), true);
     let words: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
-    assert_eq!(words, ["`p` is no longer sent; readers of the old version may meet what they cannot handle"]);
+    assert_eq!(
+        words,
+        ["`p` is no longer sent; readers of the old version may receive something that they cannot handle"]
+    );
     let found = changes(&operation(with), &operation(without), true);
     let words: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
-    assert_eq!(words, ["`p` is no longer read; what writers of the old version send may be refused or lost"]);
+    assert_eq!(
+        words,
+        ["`p` is no longer read; values that writers of the old version send may be refused or ignored"]
+    );
     let gone = r#""responses":{"200":{"description":""}}"#;
     let refusal = r#""responses":{"200":{"description":""},"410":{"description":""}}"#;
     let found = changes(&webhook(refusal), &webhook(gone), true);
     let words: Vec<&str> = found.iter().map(|change| change.message.as_str()).collect();
-    assert_eq!(words, ["410 is gone; what writers of the old version send may be refused or lost"]);
-    let told = report::explain(Some("refusal-removed")).unwrap();
+    assert_eq!(words, ["410 is gone; values that writers of the old version send may be refused or ignored"]);
+    let told = report::explain_rule(Some("refusal-removed")).unwrap();
     assert!(told.contains("In webhooks and callbacks") && told.contains("For writers: breaking"), "{told}");
 }

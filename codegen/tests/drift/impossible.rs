@@ -1,8 +1,8 @@
-//! Places where nothing is valid any more, or nothing was.
+//! Places where no value is valid any more, or was valid before.
 
 use crate::rules::{A, B, Case, check, schema};
 
-/// Members that become impossible, and what makes them so.
+/// Properties that become impossible by various keywords.
 const CASES: &[Case] = &[
     (
         "type-narrowed",
@@ -32,7 +32,7 @@ const CASES: &[Case] = &[
         A,
         B,
     ),
-    // `additionalProperties` sees the members beside it alone (Core 10.3.2.3).
+    // `additionalProperties` considers only properties in the same schema (Core 10.3.2.3).
     (
         "type-narrowed",
         r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"additionalProperties":false}"#,

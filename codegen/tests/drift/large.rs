@@ -1,7 +1,8 @@
-//! Contracts of any size, for tests and benchmarks.
+//! Builds contracts of any size, for tests and benchmarks.
 
-/// An OpenAPI document of schemas that refer to each other, with an operation for every tenth, which
-/// reads and writes it. `limit` is the `maxLength` of a member of every hundredth schema.
+/// Builds an OpenAPI document of schemas that refer to each other, with an operation for every tenth one,
+/// which
+/// reads and writes it. `limit` is the `maxLength` of a property of every hundredth schema.
 pub(crate) fn contract(schemas: usize, limit: usize) -> String {
     let schema = |at: usize| {
         let limit = if at.is_multiple_of(100) { limit } else { 50 };

@@ -1,6 +1,6 @@
-//! Lists of values that come or go: each value is compared with what stands in their place.
+//! Added and removed lists of values: each value is checked against the keywords that replace the list.
 
-use contract_codegen::drift::Level;
+use contract_codegen::drift::ChangeLevel;
 
 use crate::rules::{A, B, Case, changes, check, schema};
 
@@ -22,7 +22,7 @@ const CASES: &[Case] = &[
         A,
         B,
     ),
-    // What stands beside a list that stays.
+    // Other keywords next to an unchanged list.
     ("enum-value-removed", r#"{"enum":["ab","a"]}"#, r#"{"enum":["ab","a"],"maxLength":1}"#, A, B),
     ("enum-value-added", r#"{"enum":["ab","a"],"maxLength":1}"#, r#"{"enum":["ab","a"]}"#, B, A),
     (
@@ -34,7 +34,7 @@ const CASES: &[Case] = &[
     ),
     ("enum-value-removed", r#"{"const":"ab"}"#, r#"{"const":"ab","maxLength":1}"#, A, B),
     ("enum-value-removed", r#"{"enum":[true,"a"]}"#, r#"{"enum":[true,"a"],"type":["string","null"]}"#, A, B),
-    // Lists of which one value is in two.
+    // One value is in two lists.
     (
         "enum-value-removed",
         r#"{"anyOf":[{"enum":["a","b"]},{"enum":["b","c"]}]}"#,
@@ -46,7 +46,7 @@ const CASES: &[Case] = &[
     ("enum-value-added", r#"{"oneOf":[{"enum":["a","b"]},{"enum":["b"]}]}"#, r#"{"enum":["a","b"]}"#, B, A),
 ];
 
-/// Lists beside branches that take other values.
+/// Lists next to branches that accept other values.
 const OPEN: &[Case] = &[
     (
         "enum-value-removed",
@@ -69,7 +69,7 @@ const OPEN: &[Case] = &[
         B,
         A,
     ),
-    // The other branch takes what only the list took.
+    // The other branch accepts a value that only the list accepted.
     (
         "enum-value-removed",
         r#"{"oneOf":[{"enum":["a"]},{"type":"string","minLength":2}]}"#,
@@ -77,7 +77,7 @@ const OPEN: &[Case] = &[
         A,
         B,
     ),
-    // And the list what only the other branch took.
+    // The list accepts a value that only the other branch accepted.
     (
         "enum-value-removed",
         r#"{"oneOf":[{"enum":["a"]},{"type":"string","minLength":2}]}"#,
@@ -85,7 +85,7 @@ const OPEN: &[Case] = &[
         A,
         B,
     ),
-    // A new value that the other branch never took.
+    // A new value that the other branch never accepted.
     (
         "enum-value-added",
         r#"{"anyOf":[{"enum":["a"]},{"type":"string","pattern":"^x-"}]}"#,
@@ -100,7 +100,7 @@ fn listed_values_are_judged_with_the_branches_beside_them() {
     check(schema, OPEN);
 }
 
-/// The same list in other words is no difference.
+/// Equivalent lists are not a difference.
 #[test]
 fn equal_lists_are_equal() {
     for (old, new) in [
@@ -110,7 +110,7 @@ fn equal_lists_are_equal() {
         (r#"{"anyOf":[{"const":"a"},{"const":"b"}]}"#, r#"{"oneOf":[{"const":"a"},{"const":"b"}]}"#),
     ] {
         let found = changes(&schema(old), &schema(new), true);
-        assert!(found.iter().all(|change| change.level() == Level::Same), "{new}: {found:#?}");
+        assert!(found.iter().all(|change| change.level() == ChangeLevel::Same), "{new}: {found:#?}");
     }
 }
 

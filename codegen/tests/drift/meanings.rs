@@ -1,7 +1,7 @@
-//! What a change means where it looks like another: patterns by their texts, unions by their forms,
+//! Changes that look like others: patterns by their strings, unions by their branches,
 //! statuses, sign-in, servers, names.
 
-use contract_codegen::drift::{Change, Level, Options, Version, compare};
+use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractChange, ContractVersion, compare};
 
 use crate::rules::{A, B, Case, R, S, changes, check, document, operation, schema};
 
@@ -27,7 +27,7 @@ const SCHEMAS: &[Case] = &[
         A,
         B,
     ),
-    // Lengths say the same as a pattern.
+    // Lengths are equivalent to a pattern.
     (
         "pattern-added",
         r#"{"type":"string","minLength":2}"#,
@@ -42,7 +42,7 @@ const SCHEMAS: &[Case] = &[
         A,
         A,
     ),
-    // A new value is as unknown as a new member.
+    // A new value is as unknown as a new property.
     (
         "condition-added-new-member",
         r#"{"type":"object","properties":{"a":{"anyOf":[{"const":"x"},{"type":"string","pattern":"^x-"}]},"b":{}}}"#,
@@ -50,7 +50,7 @@ const SCHEMAS: &[Case] = &[
         A,
         A,
     ),
-    // Without `required` the condition holds for who leaves the member out.
+    // Without `required` the condition also applies if the property is missing.
     (
         "condition-added",
         r#"{"type":"object","properties":{"b":{}}}"#,
@@ -65,7 +65,7 @@ const SCHEMAS: &[Case] = &[
         A,
         B,
     ),
-    // What is no object meets the condition, too.
+    // Values that are not objects match the condition, too.
     (
         "condition-added",
         r#"{"type":["object","string"],"properties":{"b":{}}}"#,
@@ -87,7 +87,7 @@ const SCHEMAS: &[Case] = &[
         A,
         A,
     ),
-    // A branch declared it.
+    // A branch declared the property.
     (
         "condition-added",
         r#"{"type":"object","anyOf":[{"properties":{"a":{}}},{"properties":{"c":{}}}]}"#,
@@ -131,7 +131,7 @@ const DOCUMENTS: &[Case] = &[
         A,
         A,
     ),
-    // Of one operation, which called the document's before.
+    // The server of one operation, which used the document's before.
     (
         "server-removed",
         r#""servers":[{"url":"https://a.example"}],"paths":{"/x":{"get":{"responses":{}}}}"#,
@@ -190,7 +190,7 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // Beside a success `default` is what went wrong.
+    // Next to success responses, `default` stands for errors.
     (
         "response-added-success",
         r#""responses":{"200":{"description":"","content":{"a/b":{}}},"default":{"description":""}}"#,
@@ -198,7 +198,7 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // Whoever reads the one reads the other.
+    // Readers of the one can read the other.
     (
         "response-added",
         r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"string"}}}}}"#,
@@ -206,7 +206,7 @@ const OPERATIONS: &[Case] = &[
         A,
         S,
     ),
-    // What the old success became reads as well, and so does what offers more than it.
+    // The changed old success can be read, and so can one with more properties.
     (
         "response-added",
         r#""responses":{"200":{"description":"","content":{"a/json":{"schema":{"type":"object","properties":{"a":{}}}}}}}"#,
@@ -235,7 +235,7 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // Whoever reads every success reads the one that is left.
+    // Readers of all success responses can read the remaining one.
     (
         "response-narrowed",
         r#""responses":{"2XX":{"description":""}}"#,
@@ -257,7 +257,7 @@ fn operations() {
     check(operation, OPERATIONS);
 }
 
-/// The wire has routes: an id that moved on to another operation takes nothing with it.
+/// Operations are matched by route: an id that moved to another operation does not matter.
 #[test]
 fn operations_are_known_by_their_route_first() {
     let read = |all: &[(&str, &str)]| {
@@ -283,7 +283,7 @@ fn operations_are_known_by_their_route_first() {
     assert_eq!(words(&[("/a", "one")], &[("/b", "one")]), [("operation-moved", B)]);
 }
 
-/// A path has places, and the names of its placeholders are not sent.
+/// Path parameters are matched by position, because their names are not sent.
 #[test]
 fn placeholders_are_known_by_their_place() {
     let words = |old: [(&str, &str); 2], new: [(&str, &str); 2]| {
@@ -305,14 +305,14 @@ fn placeholders_are_known_by_their_place() {
     };
     let (a, b) = (("a", "integer"), ("b", "string"));
     let renamed = ("path-parameter-renamed", R);
-    // What was `a`, an integer, is a text that is called `b`, and the other way round.
+    // `a`, an integer, became a string named `b`, and vice versa.
     let swapped = words([a, b], [b, a]);
     assert!(swapped.iter().any(|(rule, level)| *rule == "type-changed" && *level == B), "{swapped:?}");
     assert_eq!(words([a, b], [("b", "integer"), ("c", "string")]), [renamed, renamed]);
     assert_eq!(words([a, b], [a, ("c", "string")]), [renamed]);
 }
 
-/// An operation without servers of its own is called where its own document says.
+/// An operation without servers uses those of its document.
 #[test]
 fn servers_are_those_of_the_document_that_holds_the_operation() {
     let read = |servers: &str| {
@@ -323,14 +323,14 @@ fn servers_are_those_of_the_document_that_holds_the_operation() {
         };
         let first = text("", "https://a.example");
         let second = text(&format!(r#""/x":{{"get":{{{servers}"responses":{{}}}}}}"#), "https://b.example");
-        Version::from_texts(&[("a.json", "", &first), ("b.json", "", &second)]).unwrap()
+        ContractVersion::from_strings(&[("a.json", "", &first), ("b.json", "", &second)]).unwrap()
     };
     let own = read(r#""servers":[{"url":"https://b.example"}],"#);
-    let all = compare(&read(""), &own, &Options::default()).changes;
+    let all = compare(&read(""), &own, &CompareOptions::default()).changes;
     assert_eq!(all, [], "the same server, named where it is called");
 }
 
-/// Every case of this page, and the rules that need more than a snippet.
+/// All cases of this file, and the rules that need a larger document.
 pub(crate) fn all() -> Vec<Case> {
     let named = [
         ("schema-renamed", "", "", R, R),
@@ -344,8 +344,8 @@ pub(crate) fn all() -> Vec<Case> {
     [SCHEMAS, DOCUMENTS, OPERATIONS, &named].concat()
 }
 
-/// Rule and verdicts of every change of a schema that is written and read.
-fn found(old: &str, new: &str) -> Vec<Change> {
+/// Returns rule and levels of every change of a schema that is written and read.
+fn found(old: &str, new: &str) -> Vec<ContractChange> {
     changes(&schema(old), &schema(new), true)
 }
 
@@ -355,18 +355,20 @@ fn the_shortest_texts_are_shown_either_way() {
     let both = found(&pattern("^[ab]{2}$"), &pattern("^[bc]+$"));
     let [change] = both.as_slice() else { panic!("{both:#?}") };
     assert_eq!((change.rule, change.readers, change.writers, change.proven), ("pattern-changed", B, B, true));
-    let message = "the pattern is `^[bc]+$`, was `^[ab]{2}$`, `\"b\"` is valid now, `\"aa\"` no longer is";
+    let message =
+        "the pattern is `^[bc]+$`, was `^[ab]{2}$`, `\"b\"` is valid now, `\"aa\"` is no longer valid";
     assert!(change.message.starts_with(message), "{}", change.message);
 }
 
-/// A text is shown only where it is what the words say: something else may refuse it before and after.
+/// A string is reported only if the whole schema accepts it in one version; other keywords may refuse it in
+/// both.
 #[test]
 fn no_text_is_shown_that_something_else_refuses() {
     let text = |pattern: &str| format!(r#"{{"type":"string","pattern":"{pattern}","not":{{"const":"c"}}}}"#);
     for (old, new) in [("^[ab]$", "^[abc]$"), ("^[abc]$", "^[ab]$")] {
         let all = found(&text(old), &text(new));
         let [change] = all.as_slice() else { panic!("{all:#?}") };
-        let said = ["is valid now", "no longer is", r#""c""#];
+        let said = ["is valid now", "is no longer valid", r#""c""#];
         assert!(said.iter().all(|words| !change.message.contains(words)), "{}", change.message);
     }
 }
@@ -383,15 +385,14 @@ fn what_automata_cannot_decide_is_said_to_be_undecided() {
         let [change] = all.as_slice() else { panic!("{all:#?}") };
         assert_eq!((change.rule, change.level(), change.proven), ("pattern-changed", B, false));
         assert!(
-            change.message.contains("by the patterns alone it is not decided")
-                && change.message.contains(reason),
+            change.message.contains("the patterns do not decide whether") && change.message.contains(reason),
             "{}",
             change.message
         );
     }
 }
 
-/// What says the same in other words is nothing, or nothing that concerns anybody.
+/// Equivalent schemas have no difference, or only harmless ones.
 #[test]
 fn other_words_change_nothing() {
     let object = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
@@ -415,20 +416,20 @@ fn other_words_change_nothing() {
     }
 }
 
-/// `additionalProperties: {}` beside a member that came or went is as good as nothing.
+/// `additionalProperties: {}` has no effect next to an added or removed property.
 #[test]
 fn open_objects_are_open_in_any_words() {
     let object =
         |members: &str, more: &str| format!(r#"{{"type":"object","properties":{{{members}}}{more}}}"#);
     for more in ["", r#","additionalProperties":{}"#, r#","additionalProperties":true"#] {
         let (without, with) = (object("", more), object(r#""a":{"type":"string"}"#, more));
-        let rules = |all: Vec<Change>| all.iter().map(|change| change.rule).collect::<Vec<_>>();
+        let rules = |all: Vec<ContractChange>| all.iter().map(|change| change.rule).collect::<Vec<_>>();
         assert_eq!(rules(found(&without, &with)), ["property-added"], "{more}");
         assert_eq!(rules(found(&with, &without)), ["property-removed"], "{more}");
     }
 }
 
-/// The names of members are texts, whatever their values are.
+/// Property names are always strings.
 #[test]
 fn names_are_compared_as_texts() {
     let names = |pattern: &str| format!(r#"{{"type":"object","propertyNames":{{"pattern":"{pattern}"}}}}"#);
@@ -437,7 +438,7 @@ fn names_are_compared_as_texts() {
     assert_eq!((change.rule, change.witness.as_deref()), ("pattern-added", Some("\"\"")));
 }
 
-/// Whatever the names of members are compared with says nothing of members of names.
+/// A comparison of property names does not affect properties of the same name.
 #[test]
 fn names_have_no_members() {
     let names = |more: &str| {
@@ -446,7 +447,7 @@ fn names_have_no_members() {
     assert_eq!(found(&names("2"), &names("3")), []);
 }
 
-/// `A` to `anyOf: [A, B]`: writers lose nothing, readers meet a form that they do not know.
+/// `A` to `anyOf: [A, B]`: writers are not affected, readers get an unknown branch.
 #[test]
 fn one_form_becomes_one_of_several() {
     let text = |schema: &str| {
@@ -469,14 +470,14 @@ fn one_form_becomes_one_of_several() {
     let (words, all) = rules(a, &several);
     assert_eq!(words, [("branch-added", B, A)]);
     assert!(
-        all[0].message.starts_with("the form B is valid too; readers of the old version may meet"),
+        all[0].message.starts_with("the branch B is valid too; readers of the old version may receive"),
         "{all:#?}"
     );
     assert!(all[0].witness.as_deref().is_some_and(|witness| witness.contains("\"b\"")), "{all:#?}");
     assert_eq!(rules(&several, a).0, [("branch-removed", A, B)]);
-    // Inline, with a description around them.
+    // Inline, with a description around the branches.
     let described = format!(r#"{{"description":"Either.","anyOf":[{b},{a}]}}"#);
-    let loud = |(words, _): (Vec<(&'static str, Level, Level)>, Vec<Change>)| {
+    let loud = |(words, _): (Vec<(&'static str, ChangeLevel, ChangeLevel)>, Vec<ContractChange>)| {
         words.into_iter().filter(|(_, readers, writers)| *readers.max(writers) > S).collect::<Vec<_>>()
     };
     assert_eq!(loud(rules(a, &described)), [("branch-added", B, A)]);
@@ -486,18 +487,18 @@ fn one_form_becomes_one_of_several() {
         rules(r#"{"type":"string"}"#, r#"{"anyOf":[{"type":"string"},{"type":"integer"}]}"#).0,
         [("branch-added", B, A)]
     );
-    // What fits both forms of a `oneOf` is refused.
+    // Values that match both branches of a `oneOf` are refused.
     let (words, all) = rules(a, &several.replace("anyOf", "oneOf"));
     assert_eq!(words, [("branch-added", B, A), ("union-narrowed", S, B)], "{all:#?}");
     assert!(all[1].proven, "{all:#?}");
     let disjoint = r#"{"oneOf":[{"type":"string"},{"type":"integer"}]}"#;
     assert_eq!(rules(r#"{"type":"string"}"#, disjoint).0, [("branch-added", B, A)]);
-    // The form itself changed too.
+    // The branch itself changed, too.
     let longer = r#"{"anyOf":[{"type":"string","maxLength":5},{"type":"integer"}]}"#;
     assert_eq!(rules(r#"{"type":"string"}"#, longer).0, [("branch-added", B, A), ("length-narrowed", A, B)]);
 }
 
-/// What fits two forms of a `oneOf` is refused: a form that takes more takes it from the others.
+/// Values that match two branches of a `oneOf` are refused: a branch that accepts more affects the others.
 #[test]
 fn forms_of_one_of_take_from_each_other() {
     let words = |old: &str, new: &str| {
@@ -519,7 +520,7 @@ fn forms_of_one_of_take_from_each_other() {
         r#"{"type":"string","maxLength":8},{"type":"string","minLength":6}"#,
     );
     assert!(worst == Some(B) && narrowed.is_some_and(|(_, proven, witness)| proven && witness.len() == 8));
-    // Of another type, with another tag, or closed: nothing fits both.
+    // With another type or tag, or closed: no value matches both.
     for more in [
         r#"{"type":"integer"}"#,
         r#"{"type":"object","required":["c"],"properties":{"c":{}},"additionalProperties":false}"#,
@@ -527,10 +528,10 @@ fn forms_of_one_of_take_from_each_other() {
     ] {
         assert_eq!(words(&old, &format!("{old},{more}")), (Some(A), None), "{more}");
     }
-    // A form that takes less takes nothing from others: an optional member more.
+    // A branch that accepts less does not affect the others: a further optional property.
     let less = a.replacen(r#""properties":{"#, r#""properties":{"x":{"type":"integer"},"#, 1);
     assert_eq!(words(&old, &format!("{less},{b}")), (Some(A), None));
-    // A tag in all of them keeps them apart.
+    // A tag distinguishes all branches.
     let tagged = |tag: &str, more: &str| {
         format!(
             r#"{{"type":"object","required":["kind"],"properties":{{"kind":{{"const":"{tag}"}}{more}}}}}"#
@@ -541,7 +542,7 @@ fn forms_of_one_of_take_from_each_other() {
     assert_eq!(words(&format!("{old},{new}"), &third), (Some(A), None));
 }
 
-/// Which values of a tag mean which form decides how a union is read, and nothing that is valid says so.
+/// The branch that each value of a tag selects affects readers, although validity does not depend on it.
 #[test]
 fn what_the_values_of_a_discriminator_mean_is_compared() {
     let text = |schemas: [&str; 2], discriminator: &str| {
@@ -579,21 +580,21 @@ fn what_the_values_of_a_discriminator_mean_is_compared() {
     let value = ("discriminator-value-added", B, A);
     let removed = ("discriminator-value-removed", A, B);
     assert_eq!(words(&old, &hound), [removed, value]);
-    // One name less for a form costs its readers nothing.
+    // A removed name for a branch does not affect readers.
     assert_eq!(words(&pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#))), &old), [removed]);
     assert_eq!(words(&old, &pets(&by("kind", &format!(r#""hound":"Dog",{dog}{cat}"#)))), [value]);
     assert_eq!(words(&old, &pets(&by("kind", r#""dog":"Cat","cat":"Dog""#))), [changed, changed]);
     assert_eq!(words(&old, &pets(&by("type", &format!("{dog}{cat}")))), [changed]);
     assert_eq!(words(&old, &pets("")), [("discriminator-removed", B, A)]);
     assert_eq!(words(&pets(""), &old), [("discriminator-added", A, B)]);
-    // What a value leads to may be said in other words.
+    // The selected branch may be rewritten.
     let links = r##""dog":"#/components/schemas/Dog","cat":"#/components/schemas/Cat""##;
     assert_eq!(words(&old, &pets(&by("kind", links))), []);
-    // A form that no mapping names is meant by its own name, and by another one when it has one.
+    // A branch without a mapping is selected by its own name, and by other names with one.
     assert_eq!(words(&pets(&by("kind", "")), &pets(&by("kind", r#""Dog":"Dog","Cat":"Cat""#))), []);
     let renamed = words(&pets(&by("kind", "")), &text(["Hound", "Cat"], &by("kind", "")));
     assert!(renamed.contains(&removed), "{renamed:?}");
-    // What any other value means, and none (3.2).
+    // The branch for other and missing values (3.2).
     let other = |default: &str| {
         let by = by("kind", &format!("{dog}{cat}")).replace("}}", &format!("}}{default}}}"));
         pets(&by).replace("3.1.0", "3.2.0")
@@ -606,7 +607,7 @@ fn what_the_values_of_a_discriminator_mean_is_compared() {
     assert_eq!(words(&to_dog, &other(r##","defaultMapping":"#/components/schemas/Dog""##)), []);
 }
 
-/// Where constants of the branches tell them apart, nobody asks the `discriminator`.
+/// The `discriminator` has no effect if constants distinguish the branches.
 #[test]
 fn constants_say_what_is_meant_themselves() {
     let of = |more: &str| {
@@ -629,30 +630,30 @@ fn it_is_said_which_tokens_stop_working() {
     };
     assert_eq!(
         said(r#"[{"s":["a"]}]"#, r#"[{"s":["a","b"]}]"#),
-        ["tokens of `s` with `a` stop working: `b` of `s` is needed too"]
+        ["tokens of `s` with `a` stop working: `b` of `s` is required too"]
     );
-    // The one scope in place of the other.
+    // One scope replaces the other.
     assert_eq!(
         said(r#"[{"s":["a"]}]"#, r#"[{"s":["b"]}]"#),
-        ["tokens of `s` with `a` stop working: `b` of `s` is needed"]
+        ["tokens of `s` with `a` stop working: `b` of `s` is required"]
     );
     assert_eq!(
         said(r#"[{"s":["a","c"]}]"#, r#"[{"s":["a","b"]}]"#),
-        ["tokens of `s` with `a` and `c` stop working: `b` of `s` is needed too"]
+        ["tokens of `s` with `a` and `c` stop working: `b` of `s` is required too"]
     );
     assert_eq!(
         said(r#"[{"s":["a"]},{"k":[]}]"#, r#"[{"s":["a"]}]"#),
-        ["calls with `k` stop working: `s` with `a` is needed"]
+        ["calls with `k` stop working: `s` with `a` is required"]
     );
     assert_eq!(
         said(r#"[{"k":[]}]"#, r#"[{"s":["a","b"]},{"k":[],"s":["a"]}]"#),
-        ["calls with `k` stop working: `s` with `a` and `b`, or `k` together with `s` with `a` is needed"]
+        ["calls with `k` stop working: `s` with `a` and `b`, or `k` together with `s` with `a` is required"]
     );
-    assert_eq!(said("[]", r#"[{"k":[]}]"#), ["calls without credentials are refused: `k` is needed"]);
+    assert_eq!(said("[]", r#"[{"k":[]}]"#), ["calls without credentials are refused, `k` is required"]);
     assert_eq!(said(r#"[{"k":[]}]"#, r#"[{"k":[]},{"s":["a"]}]"#), Vec::<String>::new());
 }
 
-/// A scheme is what it says: another name for it costs no token.
+/// A renamed scheme with the same declaration does not affect tokens.
 #[test]
 fn a_scheme_with_another_name_is_what_it_was() {
     let text = |schemes: &[(&str, &str)]| {
@@ -673,7 +674,7 @@ fn a_scheme_with_another_name_is_what_it_was() {
     };
     assert_eq!(words(&[("bearerAuth", "bearer")], &[("bearer", "bearer")]), [("security-scheme-renamed", R)]);
     assert_eq!(words(&[("one", "bearer")], &[("other", "basic")]), [("security-changed", B)]);
-    // Which of them it is now, nobody says.
+    // The new scheme cannot be determined.
     let several = [("b", "bearer"), ("c", "bearer")];
     assert_eq!(words(&[("a", "bearer")], &several), [("security-changed", B)]);
     assert_eq!(words(&several, &[("a", "bearer")]), [("security-changed", B)]);
@@ -688,38 +689,41 @@ fn it_is_said_what_a_status_falls_under() {
         let all = changes(old, new, true);
         all.into_iter().map(|change| change.message).collect::<Vec<_>>()
     };
-    assert_eq!(message(&both, &answers(default)), ["404 has no entry of its own: it falls under default"]);
-    assert_eq!(message(&answers(default), &both), ["404 has an entry of its own: it fell under default"]);
+    assert_eq!(
+        message(&both, &answers(default)),
+        ["404 no longer has its own entry and falls under default"]
+    );
+    assert_eq!(message(&answers(default), &both), ["404 has its own entry, it fell under default"]);
 }
 
-/// A new name on the same wire asks for no major version.
+/// A new name with the same wire format does not require a major version.
 #[test]
 fn new_names_are_a_level_of_their_own() {
     let named = |id: &str| {
         document(&format!(r#""paths":{{"/x":{{"get":{{"operationId":"{id}","responses":{{}}}}}}}}"#))
     };
-    let read = |text: &str| Version::from_texts(&[("openapi.json", "", text)]).unwrap();
-    let drift = compare(&read(&named("a")), &read(&named("b")), &Options::default());
-    assert_eq!((drift.level(), drift.bump().word()), (R, "minor"));
+    let read = |text: &str| ContractVersion::from_strings(&[("openapi.json", "", text)]).unwrap();
+    let drift = compare(&read(&named("a")), &read(&named("b")), &CompareOptions::default());
+    assert_eq!((drift.overall_level(), drift.required_bump().as_str()), (R, "minor"));
     assert!(A < R && R < B);
 }
 
 const THING: &str = r##"{"$id":"https://x.example/v1/thing","type":"object","required":["a"],"properties":{"a":{"type":"string","maxLength":5},"b":{"type":"integer"},"c":{"$ref":"#/$defs/d"}},"$defs":{"d":{"type":"string"}}}"##;
 const OTHER: &str = r#"{"$id":"https://x.example/v1/other","type":"array","items":{"enum":["x"]},"$defs":{"d":{"type":"number"}}}"#;
 
-/// Roots are paired by what they say where neither name nor `$id` is left.
+/// Root schemas are matched by content if neither name nor `$id` match.
 #[test]
 fn files_are_paired_by_what_they_say() {
     let read = |texts: &[(&str, &str)]| {
         let texts: Vec<(&str, &str, &str)> = texts.iter().map(|(name, text)| (*name, "", *text)).collect();
-        Version::from_texts(&texts).unwrap_or_else(|problems| panic!("{problems}"))
+        ContractVersion::from_strings(&texts).unwrap_or_else(|problems| panic!("{problems}"))
     };
     let old = read(&[("thing.json", THING), ("other.json", OTHER)]);
     let moved = |text: &str| text.replace("/v1/thing", "/v2/item").replace("/v1/other", "/v2/list");
     let tighter = moved(THING).replace("5", "4");
     let new = read(&[("item.json", &tighter), ("list.json", &moved(OTHER))]);
-    let words = |old: &Version, new: &Version| {
-        let all = compare(old, new, &Options::default()).changes;
+    let words = |old: &ContractVersion, new: &ContractVersion| {
+        let all = compare(old, new, &CompareOptions::default()).changes;
         all.into_iter().map(|change| (change.rule, change.subject)).collect::<Vec<_>>()
     };
     let said = |rule: &'static str, subject: &str| (rule, subject.to_owned());
@@ -731,7 +735,7 @@ fn files_are_paired_by_what_they_say() {
             said("length-narrowed", "thing.json /a"),
         ]
     );
-    // Without addresses a file is known by its name.
+    // Without identifiers, a file is matched by its name.
     let bare = |text: &str| format!("{{{}", text.split_once(',').unwrap().1);
     let old = read(&[("thing.json", &bare(THING)), ("other.json", &bare(OTHER))]);
     let new = read(&[("item.json", &bare(&tighter)), ("other.json", &bare(OTHER))]);
@@ -741,7 +745,7 @@ fn files_are_paired_by_what_they_say() {
     );
 }
 
-/// A component with another name is what it was, and its type is called otherwise.
+/// A renamed component is the same schema with another type name.
 #[test]
 fn components_are_paired_by_what_they_say() {
     let text = |name: &str| {

@@ -1,8 +1,8 @@
-//! What looks like a restriction and concerns only what is new, or has room for what was there.
+//! Changes that look like restrictions but affect only new elements, or hold all old values.
 
 use contract_codegen::drift::{
-    Options, compare,
-    report::{View, sarif},
+    CompareOptions, compare,
+    report::{ReportOptions, render_sarif},
 };
 
 use crate::rules::{A, B, Case, changes, check, schema, version};
@@ -15,7 +15,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         A,
     ),
-    // What is no object meets what is forbidden, too.
+    // Values that are not objects are refused, too.
     (
         "not-added",
         r#"{"type":["object","string"],"properties":{"a":{}}}"#,
@@ -37,7 +37,7 @@ pub(crate) const CASES: &[Case] = &[
         A,
         A,
     ),
-    // Who sends the other form fits both.
+    // Values of the other branch match both.
     (
         "union-added",
         r#"{"type":"object","properties":{"a":{}}}"#,
@@ -80,7 +80,7 @@ pub(crate) const CASES: &[Case] = &[
         B,
         A,
     ),
-    // A text is no number.
+    // A string is not a number.
     (
         "format-changed",
         r#"{"type":"string","format":"int32"}"#,
@@ -95,7 +95,7 @@ fn what_is_new_restricts_nobody() {
     check(schema, CASES);
 }
 
-/// Patterns that only lengths make equal are not said to match the same.
+/// A report does not claim that patterns match the same strings if that depends on the lengths.
 #[test]
 fn patterns_are_compared_within_the_lengths_that_are_valid() {
     let text = |pattern: &str, more: &str| format!(r#"{{"type":"string","pattern":"{pattern}"{more}}}"#);
@@ -103,10 +103,10 @@ fn patterns_are_compared_within_the_lengths_that_are_valid() {
         (
             text("^[a-z]+$", r#","maxLength":5"#),
             text("^[a-z]{1,5}$", r#","maxLength":5"#),
-            "texts of the lengths that are valid",
+            "strings of valid length",
         ),
-        (text("^[0-9]+$", r#","maxLength":5"#), text(r"^\\d+$", r#","maxLength":5"#), "the same texts"),
-        (text("^[0-9]+$", ""), text(r"^\\d+$", ""), "the same texts"),
+        (text("^[0-9]+$", r#","maxLength":5"#), text(r"^\\d+$", r#","maxLength":5"#), "the same strings"),
+        (text("^[0-9]+$", ""), text(r"^\\d+$", ""), "the same strings"),
     ] {
         let all = changes(&schema(&old), &schema(&new), true);
         let [change] = all.as_slice() else { panic!("{all:#?}") };
@@ -115,12 +115,15 @@ fn patterns_are_compared_within_the_lengths_that_are_valid() {
     }
 }
 
-/// What is gone breaks readers too, but only within a major version.
+/// Within a major version a removed property breaks readers, too.
 #[test]
 fn sarif_says_when_a_rule_is_raised() {
     let (old, new) = (r#"{"type":"object","properties":{"a":{}}}"#, r#"{"type":"object"}"#);
-    let options = Options { within_major: true, proofs: true };
-    let log = sarif(&compare(&version(&schema(old)), &version(&schema(new)), &options), &View::default());
+    let options = CompareOptions { within_major: true, proofs: true };
+    let log = render_sarif(
+        &compare(&version(&schema(old)), &version(&schema(new)), &options),
+        &ReportOptions::default(),
+    );
     assert!(log.contains("\"ruleId\": \"property-removed\""), "{log}");
-    assert!(log.contains("Within a major version it is breaking for whom it concerns."), "{log}");
+    assert!(log.contains("Within a major version it is breaking for every affected client."), "{log}");
 }

@@ -1,20 +1,20 @@
-//! Any two contracts: whatever they are called, however they are written and split into files.
+//! Properties of all comparisons: names, notation and the split into files do not matter.
 
 use std::{fs, path::Path};
 
-use contract_codegen::drift::{Change, Options, Version, compare};
+use contract_codegen::drift::{CompareOptions, ContractChange, ContractVersion, compare};
 
-fn read(texts: &[(&str, &str)]) -> Version {
+fn read(texts: &[(&str, &str)]) -> ContractVersion {
     let texts: Vec<(&str, &str, &str)> = texts.iter().map(|(name, text)| (*name, "", *text)).collect();
-    Version::from_texts(&texts).unwrap_or_else(|problems| panic!("{problems}"))
+    ContractVersion::from_strings(&texts).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn changes(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<Change> {
-    compare(&read(old), &read(new), &Options::default()).changes
+fn changes(old: &[(&str, &str)], new: &[(&str, &str)]) -> Vec<ContractChange> {
+    compare(&read(old), &read(new), &CompareOptions::default()).changes
 }
 
-/// Rule and subject of each change.
-fn words(changes: &[Change]) -> Vec<(&str, &str)> {
+/// Returns rule and subject of each change.
+fn words(changes: &[ContractChange]) -> Vec<(&str, &str)> {
     changes.iter().map(|change| (change.rule, change.subject.as_str())).collect()
 }
 
@@ -59,7 +59,7 @@ components:
     A: {type: object, required: [n], properties: {n: {type: integer, minimum: 0, exclusiveMinimum: true}, s: {type: string, nullable: true}}}
 ";
 
-/// The same contract as `OLD_API`, in 3.1 and several files.
+/// The contract of `OLD_API` in OpenAPI 3.1 and several files.
 const NEW_API: &str = r##"{"openapi":"3.1.0","info":{"title":"T","version":"1.0.0"},
     "paths":{"/a":{"get":{"operationId":"a","responses":{"200":{"description":"","content":{"application/json":{"schema":{"$ref":"schemas/a.json"}}}}}}}},
     "components":{"schemas":{"A":{"$ref":"schemas/a.json"}}}}"##;
@@ -72,7 +72,7 @@ fn versions_of_openapi_and_files_do_not_matter() {
     let loose = A.replace("\"exclusiveMinimum\":0", "\"minimum\":0");
     let found =
         changes(&[("openapi.yaml", OLD_API)], &[("openapi.json", NEW_API), ("schemas/a.json", &loose)]);
-    let wider: Vec<&Change> = found.iter().filter(|change| change.rule == "range-widened").collect();
+    let wider: Vec<&ContractChange> = found.iter().filter(|change| change.rule == "range-widened").collect();
     let [wider] = wider.as_slice() else { panic!("{found:#?}") };
     assert_eq!((wider.subject.as_str(), wider.witness.as_deref()), ("GET /a 200 body /n", Some("0")));
 }
@@ -88,7 +88,7 @@ fn contracts_without_operations_without_schemas_and_without_either() {
     assert!(found.iter().any(|change| change.rule == "schema-removed"), "{found:#?}");
 }
 
-/// What the owner decided about words counts for `drift` as it does for `generate`.
+/// The options for unknown keywords apply to `drift` and `generate`.
 #[test]
 fn a_version_is_read_as_its_configuration_says() {
     let api = |nullable: &str| {
@@ -103,11 +103,11 @@ fn a_version_is_read_as_its_configuration_says() {
         fs::write(folder.join("api.yaml"), api(nullable)).unwrap();
         let options = format!("inputs = [\"api.yaml\"]\n[types]\nnullable = \"{word}\"\n");
         fs::write(folder.join("codegen.toml"), options).unwrap();
-        Version::open(&folder).unwrap_or_else(|problems| panic!("{problems}"))
+        ContractVersion::open(&folder).unwrap_or_else(|problems| panic!("{problems}"))
     };
     let found = |word: &str| {
         let (old, new) = (version("old", "", word), version("new", ", nullable: true", word));
-        compare(&old, &new, &Options::default()).changes.len()
+        compare(&old, &new, &CompareOptions::default()).changes.len()
     };
     assert_eq!((found("strict"), found("or-null") > 0), (0, true));
 }

@@ -1,5 +1,5 @@
-//! Where a change is shown: in files that are there, at the keyword that says it, by the shortest way;
-//! in every form of the report.
+//! Locations of changes: existing files, the changed keyword, and the shortest path, in
+//! every report format.
 
 use std::{
     fs,
@@ -7,14 +7,14 @@ use std::{
 };
 
 use contract_codegen::drift::{
-    Drift, Options, Spot, Version, compare,
-    report::{self, View},
+    CompareOptions, ContractDrift, ContractVersion, SourceLocation, compare,
+    report::{self, ReportOptions},
 };
 use serde_json::Value;
 
 use crate::large;
 
-/// A folder of its own for a test, with files.
+/// Creates a separate folder with files for a test.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("drift-places-{name}"));
     let _ = fs::remove_dir_all(&path);
@@ -26,19 +26,19 @@ fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     path
 }
 
-fn open(path: &Path) -> Version {
-    Version::open(path).unwrap_or_else(|problems| panic!("{problems}"))
+fn open(path: &Path) -> ContractVersion {
+    ContractVersion::open(path).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn drift(old: &Version, new: &Version) -> Drift {
-    compare(old, new, &Options::default())
+fn drift(old: &ContractVersion, new: &ContractVersion) -> ContractDrift {
+    compare(old, new, &CompareOptions::default())
 }
 
-fn text(name: &str, text: &str) -> Version {
-    Version::from_texts(&[(name, "", text)]).unwrap_or_else(|problems| panic!("{problems}"))
+fn text(name: &str, text: &str) -> ContractVersion {
+    ContractVersion::from_strings(&[(name, "", text)]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn spot(spot: Option<&Spot>) -> (&str, &str, usize) {
+fn spot(spot: Option<&SourceLocation>) -> (&str, &str, usize) {
     spot.map_or(("", "", 0), |spot| (&spot.file, &spot.pointer, spot.line))
 }
 
@@ -46,7 +46,7 @@ const CONFIG: &str = "inputs = [\"api\"]\n[mounts]\n\"https://shared.example/\" 
 const ROOT: &str = r#"{"$id":"https://x.example/root","type":"object","properties":{"p":{"$ref":"https://shared.example/part.json"},"q":{"maxLength":3}}}"#;
 const PART: &str = "{\"type\": \"object\", \"properties\": {\n  \"a\": {\n    \"type\": \"string\",\n    \"maxLength\": 5\n  }\n}}";
 
-/// The places of inputs and mounts of a configuration are files, named from its folder.
+/// Locations in inputs and mounts of a configuration are relative to its folder.
 #[test]
 fn places_of_configured_inputs_exist() {
     let version = |name: &str, limit: &str| {
@@ -75,13 +75,17 @@ fn places_of_configured_inputs_exist() {
             assert!(home.join(&spot.as_ref().unwrap().file).is_file(), "{change:#?}");
         }
     }
-    let view = View { prefix: "v2/home/".to_owned(), old_prefix: "v1/home".to_owned(), ..View::default() };
-    let json: Value = serde_json::from_str(&report::json(&drift, &view)).unwrap();
+    let view = ReportOptions {
+        prefix: "v2/home/".to_owned(),
+        old_prefix: "v1/home".to_owned(),
+        ..ReportOptions::default()
+    };
+    let json: Value = serde_json::from_str(&report::render_json(&drift, &view)).unwrap();
     assert_eq!(json["changes"][0]["new"]["file"], "v2/shared/part.json");
     assert_eq!(json["changes"][0]["old"]["file"], "v1/shared/part.json");
 }
 
-/// What is gone stood in the old version.
+/// A removed element is located in the old version.
 #[test]
 fn what_is_gone_is_shown_in_the_old_file() {
     let old = text(
@@ -90,15 +94,19 @@ fn what_is_gone_is_shown_in_the_old_file() {
     );
     let new = text("new.json", "{\"type\":\"object\",\"properties\":{\n\"a\":{\"type\":\"string\"}}}");
     let gone = drift(&old, &new);
-    let view = View { old_prefix: "api/".to_owned(), revision: Some("v1.2.0".to_owned()), ..View::default() };
-    let shown = report::human(&gone, &view);
+    let view = ReportOptions {
+        old_prefix: "api/".to_owned(),
+        revision: Some("v1.2.0".to_owned()),
+        ..ReportOptions::default()
+    };
+    let shown = report::render_text(&gone, &view);
     assert!(shown.contains("property-removed") && shown.contains("(v1.2.0:api/old.json:3)"), "{shown}");
-    // A pull request has the new files only.
-    let shown = report::annotations(&gone, &view);
+    // A pull request contains only the new files.
+    let shown = report::render_github_annotations(&gone, &view);
     assert!(shown.contains("file=new.json,line=1,"), "{shown}");
 }
 
-/// The place is the line of the keyword that changed, in the schema that says it.
+/// The location is the line of the changed keyword, in the schema that contains it.
 #[test]
 fn the_place_is_the_keyword_that_changed() {
     let schema = |own: &str, base: &str| {
@@ -115,7 +123,7 @@ fn the_place_is_the_keyword_that_changed() {
     assert_eq!(spot(change.old.as_ref()), ("a.json", "/$defs/base/maxLength", 5));
 }
 
-/// Every change of a document has a place, also that of a version or a server.
+/// Every change of a document has a location, including versions and servers.
 #[test]
 fn documents_have_places() {
     let api = |version: &str, server: &str, scheme: &str| {
@@ -144,18 +152,18 @@ const SHARED: &str = r##"{"openapi":"3.1.0","info":{"title":"t","version":"1.0.0
 "Page":{"type":"object","properties":{"items":{"type":"array","items":{"$ref":"#/components/schemas/Thing"}}}},
 "Thing":{"type":"object","properties":{"name":{"type":"string","maxLength":5},"parent":{"$ref":"#/components/schemas/Thing"}}}}}}"##;
 
-/// Three operations reach one place: the shortest way is named, the two others are listed.
+/// Three operations reach one schema: the shortest path is the subject, the other uses are listed.
 #[test]
 fn the_shortest_way_is_named_and_the_others_are_listed() {
     let found = drift(&text("openapi.json", SHARED), &text("openapi.json", &SHARED.replace('5', "6")));
     let [change] = found.changes.as_slice() else { panic!("{found:#?}") };
     assert_eq!(change.subject, "GET /b 200 body /name");
     assert_eq!(change.uses, ["GET /a 200 body", "GET /b 200 body", "GET /c 200 body"]);
-    let view = View::default();
-    let listed = "reached by 2 more: GET /a 200 body, GET /c 200 body";
-    assert!(report::human(&found, &view).contains(&format!("{listed}\n")));
-    assert!(report::annotations(&found, &view).contains(listed));
-    let table = report::markdown(&found, &view);
+    let view = ReportOptions::default();
+    let listed = "sed by: GET /a 200 body, GET /c 200 body";
+    assert!(report::render_text(&found, &view).contains(&format!("{listed}\n")));
+    assert!(report::render_github_annotations(&found, &view).contains(listed));
+    let table = report::render_markdown(&found, &view);
     assert!(
         table.contains("<summary>and 2 more</summary>`` GET /a 200 body ``, `` GET /c 200 body ``</details>"),
         "{table}"
@@ -166,14 +174,14 @@ fn the_shortest_way_is_named_and_the_others_are_listed() {
 fn sarif_says_what_the_other_reports_say() {
     let old = text("old api.json", SHARED);
     let new = text("new api.json", &SHARED.replace('5', "6"));
-    let view = View {
+    let view = ReportOptions {
         prefix: "schemas/".to_owned(),
         old_prefix: "schemas/".to_owned(),
         revision: Some("main".to_owned()),
-        ..View::default()
+        ..ReportOptions::default()
     };
     let found = drift(&old, &new);
-    let log: Value = serde_json::from_str(&report::sarif(&found, &view)).unwrap();
+    let log: Value = serde_json::from_str(&report::render_sarif(&found, &view)).unwrap();
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
     let (rule, result) = (&run["tool"]["driver"]["rules"][0], &run["results"][0]);
@@ -188,28 +196,28 @@ fn sarif_says_what_the_other_reports_say() {
     };
     assert_eq!(physical(&result["locations"][0]), ("schemas/new%20api.json".to_owned(), 7));
     assert_eq!(physical(&result["relatedLocations"][0]), ("schemas/old%20api.json".to_owned(), 7));
-    assert_eq!(result["relatedLocations"][0]["message"]["text"], "what the old version said at main");
+    assert_eq!(result["relatedLocations"][0]["message"]["text"], "the old version at main");
     let words = result["message"]["text"].as_str().unwrap();
     assert!(words.starts_with("GET /b 200 body /name: `maxLength` is 6, was 5"), "{words}");
     assert!(words.contains("Proven: only one version accepts \"aaaaaa\"."), "{words}");
-    // Lines may move, the finding stays the same one.
+    // The fingerprint does not depend on lines.
     let fingerprint = &result["partialFingerprints"]["contractDrift/v1"];
     assert_eq!(fingerprint, "length-widened GET /b 200 body /name: `maxLength` is 6, was 5");
 }
 
-/// What reads the log takes two results of one fingerprint for one finding.
+/// Results with equal fingerprints would count as one finding.
 #[test]
 fn each_finding_of_a_place_has_a_fingerprint_of_its_own() {
     let read = |values: &str| text("s.json", &format!(r#"{{"enum":[{values}]}}"#));
     let found = drift(&read(r#""a","b","c""#), &read(r#""c""#));
-    let log: Value = serde_json::from_str(&report::sarif(&found, &View::default())).unwrap();
+    let log: Value = serde_json::from_str(&report::render_sarif(&found, &ReportOptions::default())).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
     let prints: std::collections::BTreeSet<_> =
         results.iter().map(|result| result["partialFingerprints"].to_string()).collect();
     assert_eq!((results.len(), prints.len()), (2, 2), "{prints:?}");
 }
 
-/// What changed is compared once, not once for each operation that reaches it.
+/// A changed schema is compared once, not once per operation that reaches it.
 #[test]
 fn large_contracts_are_compared_by_their_changes() {
     let schemas = 400;
@@ -226,7 +234,7 @@ fn large_contracts_are_compared_by_their_changes() {
     assert!(found.changes.iter().all(|change| change.uses.len() == 2 * schemas / 10));
 }
 
-/// What an overlay says stands in the overlay, where its author changes it.
+/// A change in an overlay is located in the overlay.
 #[test]
 fn places_of_overlays_are_in_the_overlays() {
     let api = "openapi: 3.1.0\ninfo: { title: T, version: '1' }\npaths:\n  /a:\n    get: { responses: {} }\n";

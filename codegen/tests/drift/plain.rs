@@ -1,13 +1,13 @@
-//! What breaks nobody, or somebody, whatever words are found for it: the worst of all that is said.
+//! Whether a change breaks anything, by the highest level of all reported changes.
 
-use contract_codegen::drift::Level;
+use contract_codegen::drift::ChangeLevel;
 
 use crate::rules::{A, B, S, changes, operation, schema};
 
-/// Old, new, the worst for readers and writers.
-pub(crate) type Pair = (&'static str, &'static str, Level, Level);
+/// Old and new schema, and the highest levels for readers and writers.
+pub(crate) type Pair = (&'static str, &'static str, ChangeLevel, ChangeLevel);
 
-/// Compares the worst of all that is said of pairs.
+/// Compares the highest levels of the changes of pairs.
 pub(crate) fn worst(document: impl Fn(&str) -> String, pairs: &[Pair]) {
     let mut wrong = Vec::new();
     for (old, new, readers, writers) in pairs {
@@ -24,7 +24,7 @@ pub(crate) fn worst(document: impl Fn(&str) -> String, pairs: &[Pair]) {
 }
 
 const SCHEMAS: &[Pair] = &[
-    // A pattern within another one is asked for beside it.
+    // A further pattern that includes the old one.
     (
         r#"{"type":"object","patternProperties":{"^[xy]":{"type":"string"}}}"#,
         r#"{"type":"object","patternProperties":{"^[xy]":{"type":"string"},"^x":{"minLength":0}}}"#,
@@ -37,7 +37,7 @@ const SCHEMAS: &[Pair] = &[
         A,
         B,
     ),
-    // A closed object takes what its patterns match.
+    // A closed object accepts names that match its patterns.
     (
         r#"{"type":"object","properties":{"a":{}},"patternProperties":{"^x":{"type":"string"}},"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"a":{},"x1":{"type":"string"}},"additionalProperties":false}"#,
@@ -50,14 +50,14 @@ const SCHEMAS: &[Pair] = &[
         S,
         S,
     ),
-    // Another form takes what one takes no longer, whatever its words are.
+    // Another branch accepts the values that one no longer accepts.
     (
         r#"{"anyOf":[{"type":"string","maxLength":5,"format":"a"},{"type":"string","maxLength":9}]}"#,
         r#"{"anyOf":[{"type":"string","maxLength":3,"format":"b"},{"type":"string"}]}"#,
         B,
         A,
     ),
-    // All integers have room.
+    // The format holds all valid integers.
     (
         r#"{"type":"integer","minimum":0,"exclusiveMaximum":256}"#,
         r#"{"type":"integer","minimum":0,"exclusiveMaximum":256,"format":"uint8"}"#,
@@ -74,7 +74,7 @@ const SCHEMAS: &[Pair] = &[
     (r#"{"type":"integer","enum":[1,300]}"#, r#"{"type":"integer","enum":[1,300],"format":"uint8"}"#, A, B),
 ];
 
-/// What is sent as a text is read as one, whatever it was.
+/// Values that are sent as plain strings are read as strings.
 const OPERATIONS: &[Pair] = &[
     (
         r#""parameters":[{"name":"q","in":"query","schema":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]}}]"#,
@@ -118,7 +118,7 @@ const OPERATIONS: &[Pair] = &[
         A,
         S,
     ),
-    // One media type in other words.
+    // Two spellings of one media type.
     (
         r#""parameters":[{"name":"q","in":"query","content":{"application/json":{"schema":{}}}}]"#,
         r#""parameters":[{"name":"q","in":"query","content":{"application/json;charset=utf-8":{"schema":{}}}}]"#,
@@ -131,14 +131,14 @@ const OPERATIONS: &[Pair] = &[
         S,
         S,
     ),
-    // The nearest range takes it.
+    // The most specific range applies.
     (
         r#""requestBody":{"content":{"application/json":{"schema":{"type":"string"}}}}"#,
         r#""requestBody":{"content":{"*/*":{"schema":{"type":"integer"}},"application/*":{"schema":{"type":"string"}}}}"#,
         S,
         A,
     ),
-    // Outside of forms `encoding` means nothing, and inside some say what holds anyway.
+    // `encoding` has no effect outside of forms, or if it repeats the defaults.
     (
         r#""requestBody":{"content":{"application/json":{"schema":{"type":"object","properties":{"a":{}}}}}}"#,
         r#""requestBody":{"content":{"application/json":{"schema":{"type":"object","properties":{"a":{}}},"encoding":{"a":{"contentType":"text/csv"}}}}}"#,
@@ -157,21 +157,21 @@ const OPERATIONS: &[Pair] = &[
         S,
         B,
     ),
-    // Names of XML that say what holds anyway.
+    // XML names that repeat the defaults.
     (
         r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string"}}}}}}}"#,
         r#""responses":{"200":{"description":"","content":{"application/xml":{"schema":{"type":"object","properties":{"a":{"type":"string","xml":{"name":"a","attribute":false,"x-a":1}}}}}}}}"#,
         S,
         S,
     ),
-    // What a callback is called is not sent.
+    // The name of a callback is not sent.
     (
         r##""callbacks":{"c":{"{$request.body#/url}":{"post":{"responses":{}}}}}"##,
         r##""callbacks":{"d":{"{$request.body#/url}":{"post":{"responses":{}}}}}"##,
         crate::rules::R,
         crate::rules::R,
     ),
-    // What is left of a range is in it.
+    // A part of a range remains.
     (
         r#""responses":{"200":{"description":"","content":{"application/*":{"schema":{"type":"string"}}}}}"#,
         r#""responses":{"200":{"description":"","content":{"application/json":{"schema":{"type":"string"}}}}}"#,
@@ -190,7 +190,7 @@ fn operations() {
     worst(operation, OPERATIONS);
 }
 
-/// A parameter that moved is compared as what it is sent as.
+/// A moved parameter is compared with its wire encoding.
 #[test]
 fn a_moved_parameter_is_a_text_still() {
     let of = |place: &str, kind: &str| {
@@ -201,7 +201,7 @@ fn a_moved_parameter_is_a_text_still() {
     assert_eq!(found, [("parameter-moved", B), ("type-widened", A)]);
 }
 
-/// A member that is declared for some forms only is not gone.
+/// A property that only some branches declare is not removed.
 #[test]
 fn a_member_of_some_forms_is_said_once() {
     let old = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;

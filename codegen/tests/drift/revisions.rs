@@ -1,4 +1,4 @@
-//! `drift --against REVISION`: the older version is what git keeps.
+//! `drift --against REVISION`: the older version is read from git.
 
 use std::{
     fs,
@@ -8,12 +8,12 @@ use std::{
 
 use serde_json::Value;
 
-/// A repository of its own for a test.
+/// Creates a separate repository for a test.
 struct Repository(PathBuf);
 
 impl Repository {
     fn new(name: &str) -> Self {
-        // Outside of this repository, so that git finds no other.
+        // Outside of this repository, so that git does not find it.
         let path = std::env::temp_dir().join(format!("contract-drift-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
@@ -50,7 +50,7 @@ impl Repository {
             .args(args)
             .current_dir(self.0.join(folder))
             .env("NO_COLOR", "1")
-            // As hooks have them.
+            // The variables that git sets for hooks.
             .env("GIT_DIR", "nowhere")
             .env("GIT_INDEX_FILE", "nowhere")
             .output()
@@ -84,7 +84,7 @@ fn a_file_is_compared_with_what_it_was() {
     let (_, out, _) = repository.drift(&["--against", "main", "api/thing.json", "--sarif"]);
     let log: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 3);
-    // From the folder of the file, with what is committed.
+    // Relative to the folder of the file, with the committed content.
     repository.commit("v2.0.0");
     let (code, out, err) = repository.drift_in("api", &["--against", "HEAD", "thing.json"]);
     assert_eq!((code, out.starts_with("No difference")), (0, true), "{out}{err}");
@@ -101,7 +101,7 @@ fn a_configuration_is_read_as_it_was() {
     };
     repository.put("v1/codegen.toml", &config("shared"));
     repository.commit("v1.0.0");
-    // Mounted from elsewhere since.
+    // The mount was moved since.
     repository.git(&["mv", "shared", "common"]);
     repository.put("v1/codegen.toml", &config("common"));
     repository.put("common/part.json", &OLD.replace('5', "6"));
@@ -109,14 +109,14 @@ fn a_configuration_is_read_as_it_was() {
         let (code, out, err) = repository.drift(&["--against", "v1.0.0", path]);
         assert_eq!(code, 1, "{out}{err}");
         assert!(out.contains("length-widened") && out.contains("(common/part.json:2)"), "{out}");
-        assert!(out.contains("1 breaking, 0 additive, 0 of"), "{out}");
+        assert!(out.contains("1 breaking, 0 additive, 0 without effect"), "{out}");
     }
-    // Where people look for a configuration.
+    // The default locations of a configuration.
     let (code, out, err) = repository.drift_in("v1", &["--against", "v1.0.0"]);
     assert_eq!((code, out.contains("length-widened")), (1, true), "{out}{err}");
 }
 
-/// What a configuration names is there whatever it is called, and where it lies outside of the repository.
+/// All files of a configuration are available, with any name, also outside of the repository.
 #[test]
 fn what_a_configuration_names_is_found() {
     let repository = Repository::new("named");
@@ -170,14 +170,14 @@ fn what_git_does_not_have_is_said() {
     says(&["--against", "v9", "a.json"], 4, &["`v9` names no commit", "git fetch --tags", "fetch-depth: 0"]);
     says(&["--against=--all", "a.json"], 4, &["`--all` names no commit"]);
     says(&["--against", "v1.0.0", "gone.json"], 4, &["gone.json"]);
-    says(&["--against", "v1.0.0", "a.json", "a.json"], 2, &["the newer one alone"]);
+    says(&["--against", "v1.0.0", "a.json", "a.json"], 2, &["only the newer one"]);
     repository.put("broken.json", OLD);
     let broken = ["--against", "v1.0.0", "broken.json"];
-    says(&broken, 3, &["[v1.0.0:broken.json:1:", "error: the contract at v1.0.0 cannot be read"]);
+    says(&broken, 3, &["[v1.0.0:broken.json:1:", "error: the contract at revision v1.0.0 is invalid"]);
     let (_, out, _) = repository.drift(&["--against", "v1.0.0", "broken.json", "--json"]);
     let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines[0]["file"], "v1.0.0:broken.json");
-    assert_eq!(lines.last().unwrap()["summary"]["error"], "the contract at v1.0.0 cannot be read");
+    assert_eq!(lines.last().unwrap()["summary"]["error"], "the contract at revision v1.0.0 is invalid");
     // Without a repository, and without git.
     let bare = std::env::temp_dir().join(format!("contract-drift-{}-bare", std::process::id()));
     fs::create_dir_all(&bare).unwrap();
@@ -193,7 +193,7 @@ fn what_git_does_not_have_is_said() {
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     let (code, err) = run(&std::env::var("PATH").unwrap(), &bare);
-    assert_eq!((code, err.contains("is in no git repository")), (Some(4), true), "{err}");
+    assert_eq!((code, err.contains("is not in a git repository")), (Some(4), true), "{err}");
     let (code, err) = run("", &bare);
     assert_eq!(
         (code, err.contains("cannot run git") && err.contains("install git")),
@@ -203,7 +203,7 @@ fn what_git_does_not_have_is_said() {
     fs::remove_dir_all(&bare).unwrap();
 }
 
-/// A block of the book by the name of its file.
+/// Returns a code block of the book by its file name.
 #[cfg(unix)]
 fn book(file: &str) -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/book/drift.md");
@@ -213,7 +213,7 @@ fn book(file: &str) -> String {
     rest.split_once("\n```").unwrap().0.to_owned() + "\n"
 }
 
-/// The folder of our command in front of what is there.
+/// Returns a PATH that starts with the folder of our command.
 #[cfg(unix)]
 fn path_with_us() -> String {
     let folder = Path::new(env!("CARGO_BIN_EXE_contract-codegen")).parent().unwrap();
@@ -251,11 +251,11 @@ fn the_hook_of_the_book_refuses_what_breaks() {
     repository.put("shelf.yaml", &released.replace("{3,60}", "{4,60}"));
     let (done, said) = commit();
     assert!(!done && said.contains("pattern-narrowed"), "{said}");
-    // What is committed is judged, whatever the file says by now.
+    // The committed content counts, not the work tree.
     repository.put("shelf.yaml", &released);
     let (done, said) = staged();
     assert!(!done && said.contains("pattern-narrowed"), "{said}");
-    // Words may change.
+    // Documentation may change.
     repository.put("shelf.yaml", &released.replace("The item.", "The stored item."));
     let (done, said) = commit();
     assert!(done, "{said}");

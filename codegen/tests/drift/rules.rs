@@ -1,27 +1,28 @@
-//! Every rule once: two snippets, the rule that must be found, its levels.
+//! Every rule once: two snippets, the expected rule, and its levels.
 
 use std::collections::BTreeSet;
 
 use contract_codegen::drift::{
-    Change, Level, Options, Version, compare,
-    rules::{RULES, find},
+    ChangeLevel, CompareOptions, ContractChange, ContractVersion, compare,
+    rules::{RULES, find_rule},
 };
 
 use crate::meanings;
 
-pub(crate) const S: Level = Level::Same;
-pub(crate) const R: Level = Level::Renamed;
-pub(crate) const A: Level = Level::Additive;
-pub(crate) const B: Level = Level::Breaking;
+pub(crate) const S: ChangeLevel = ChangeLevel::Same;
+pub(crate) const R: ChangeLevel = ChangeLevel::Renamed;
+pub(crate) const A: ChangeLevel = ChangeLevel::Additive;
+pub(crate) const B: ChangeLevel = ChangeLevel::Breaking;
 
-pub(crate) type Case = (&'static str, &'static str, &'static str, Level, Level);
+pub(crate) type Case = (&'static str, &'static str, &'static str, ChangeLevel, ChangeLevel);
 
-pub(crate) fn changes(old: &str, new: &str, within_major: bool) -> Vec<Change> {
-    compare(&version(old), &version(new), &Options { within_major, proofs: true }).changes
+pub(crate) fn changes(old: &str, new: &str, within_major: bool) -> Vec<ContractChange> {
+    compare(&version(old), &version(new), &CompareOptions { within_major, proofs: true }).changes
 }
 
-pub(crate) fn version(text: &str) -> Version {
-    Version::from_texts(&[("openapi.json", "", text)]).unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+pub(crate) fn version(text: &str) -> ContractVersion {
+    ContractVersion::from_strings(&[("openapi.json", "", text)])
+        .unwrap_or_else(|problems| panic!("{problems}\n{text}"))
 }
 
 pub(crate) fn check(document: impl Fn(&str) -> String, cases: &[Case]) {
@@ -40,12 +41,12 @@ pub(crate) fn check(document: impl Fn(&str) -> String, cases: &[Case]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A schema that is written and read.
+/// Builds a document with a schema that is written and read.
 pub(crate) fn schema(schema: &str) -> String {
     schema_of("3.1.0", schema)
 }
 
-/// The same in a version of OpenAPI.
+/// Builds the document in a version of OpenAPI.
 pub(crate) fn schema_of(version: &str, schema: &str) -> String {
     format!(
         r##"{{"openapi": "{version}", "info": {{"title": "t", "version": "1.0.0"}}, "paths": {{"/x": {{"post": {{
@@ -371,7 +372,7 @@ fn schemas() {
     check(schema, SCHEMAS);
 }
 
-/// `paths` and what else stands beside it.
+/// Builds a document with `paths` and further fields.
 pub(crate) fn document(rest: &str) -> String {
     format!(
         r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "1.0.0"}},
@@ -413,7 +414,7 @@ fn documents() {
     check(document, DOCUMENTS);
 }
 
-/// Members of one operation.
+/// Builds a document with one operation.
 pub(crate) fn operation(members: &str) -> String {
     let members = if members.contains("\"responses\"") {
         members.to_owned()
@@ -632,7 +633,7 @@ const OPERATIONS: &[Case] = &[
         B,
         S,
     ),
-    // A wider entry spoke for the new status.
+    // A wider entry covered the new status.
     (
         "type-changed",
         r#""responses":{"default":{"description":"","content":{"text/json":{"schema":{"type":"string"}}}}}"#,
@@ -647,7 +648,7 @@ fn operations() {
     check(operation, OPERATIONS);
 }
 
-/// Whole texts, schemas alone.
+/// Whole documents, and schemas without operations.
 const ALONE: &[Case] = &[
     (
         "id-changed",
@@ -683,13 +684,13 @@ fn alone() {
 #[test]
 fn addresses_that_are_gone() {
     let read = |texts: &[(&str, &str, &str)]| {
-        Version::from_texts(texts).unwrap_or_else(|problems| panic!("{problems}"))
+        ContractVersion::from_strings(texts).unwrap_or_else(|problems| panic!("{problems}"))
     };
     let user = r#"{"$id":"https://x.example/a","$ref":"b"}"#;
     let old =
         read(&[("a.json", "", user), ("b.json", "", r#"{"$id":"https://x.example/b","type":"string"}"#)]);
     let new = read(&[("a.json", "", r#"{"$id":"https://x.example/a","type":"string"}"#)]);
-    let found = compare(&old, &new, &Options::default()).changes;
+    let found = compare(&old, &new, &CompareOptions::default()).changes;
     assert_eq!(found.iter().map(|change| change.rule).collect::<Vec<_>>(), ["id-gone"]);
 }
 
@@ -709,10 +710,10 @@ fn every_rule_has_a_case() {
     named.extend(crate::formats::RULES);
     let without: Vec<&str> = RULES.iter().map(|rule| rule.id).filter(|id| !named.contains(id)).collect();
     assert!(without.is_empty(), "{without:?}");
-    assert!(named.iter().all(|id| find(id).is_some()));
+    assert!(named.iter().all(|id| find_rule(id).is_some()));
 }
 
-/// CON-11: within a major version nothing declared goes.
+/// CON-11: within a major version declared elements must stay.
 #[test]
 fn within_a_major_version_optional_fields_stay() {
     let old = schema(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#);
@@ -720,11 +721,11 @@ fn within_a_major_version_optional_fields_stay() {
     assert!(found.iter().any(|change| change.rule == "property-removed" && change.readers == B));
 }
 
-/// A cautious verdict that a proof settles, or a witness confirms.
+/// A proof lowers a cautious level, or a witness confirms it.
 #[test]
 fn proofs() {
     let cases = [
-        // Written differently, the same values.
+        // Rewritten, with the same values.
         (r#"{"type":"integer","minimum":1}"#, r#"{"type":"integer","exclusiveMinimum":0}"#, None, S),
         (r#"{"type":"string","maxLength":3}"#, r#"{"type":"string","maxLength":4}"#, Some("\"aaaa\""), B),
         (
@@ -749,7 +750,7 @@ fn proofs() {
             "{new}"
         );
     }
-    // Automata tell patterns apart.
+    // Automata decide patterns.
     let found = changes(
         &schema(r#"{"type":"string","pattern":"^[ab]$"}"#),
         &schema(r#"{"type":"string","pattern":"^[abc]$"}"#),
@@ -764,8 +765,8 @@ fn proofs() {
     assert_eq!(nothing, []);
 }
 
-/// What is shown as proven is: an independent judge accepts a witness by one version and refuses it by
-/// the other.
+/// Every reported witness is accepted by one version and refused by the other, according to an independent
+/// validator.
 #[test]
 fn witnesses_tell_the_versions_apart() {
     let accepts = |text: &str, value: &serde_json::Value| {
@@ -780,7 +781,7 @@ fn witnesses_tell_the_versions_apart() {
         for change in changes(&old, &new, false) {
             let Some(witness) = &change.witness else { continue };
             assert!(change.proven, "{rule}: {change:#?}");
-            // Deeper places have a value of their own.
+            // Nested places have values of their own.
             if !change.subject.ends_with("body") {
                 continue;
             }

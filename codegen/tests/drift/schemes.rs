@@ -1,10 +1,10 @@
-//! Schemes and their scopes: what is declared, what is asked for, which flow gives it.
+//! Security schemes and scopes: declared, required, and granted by flows.
 
-use contract_codegen::drift::Level;
+use contract_codegen::drift::ChangeLevel;
 
 use crate::rules::{A, B, changes};
 
-/// One operation that asks for scopes of a scheme, which has flows.
+/// Builds a document with one operation that requires scopes of a scheme with flows.
 fn text(asked: &str, flows: &str) -> String {
     format!(
         r#"{{"openapi":"3.1.0","info":{{"title":"t","version":"1.0.0"}},
@@ -13,7 +13,7 @@ fn text(asked: &str, flows: &str) -> String {
     )
 }
 
-/// A flow by its name, the path of its `tokenUrl` and its scopes.
+/// Builds a flow of its name, the path of its `tokenUrl` and its scopes.
 fn flow(name: &str, path: &str, scopes: &[&str]) -> String {
     let scopes: Vec<String> = scopes.iter().map(|scope| format!(r#""{scope}":"what it allows""#)).collect();
     let page = match name {
@@ -23,12 +23,12 @@ fn flow(name: &str, path: &str, scopes: &[&str]) -> String {
     format!(r#""{name}":{{{page}"tokenUrl":"https://x.example/{path}","scopes":{{{}}}}}"#, scopes.join(","))
 }
 
-fn words(old: &str, new: &str) -> Vec<(&'static str, Level, String)> {
+fn words(old: &str, new: &str) -> Vec<(&'static str, ChangeLevel, String)> {
     let all = changes(old, new, true).into_iter();
     all.map(|change| (change.rule, change.level(), change.message)).collect()
 }
 
-fn said(rule: &'static str, level: Level, message: &str) -> (&'static str, Level, String) {
+fn said(rule: &'static str, level: ChangeLevel, message: &str) -> (&'static str, ChangeLevel, String) {
     (rule, level, message.to_owned())
 }
 
@@ -43,12 +43,12 @@ fn a_scope_that_is_declared_costs_nobody_anything() {
     );
 }
 
-/// Sign-in goes on to give what is still declared.
+/// A declared scope is still granted.
 #[test]
 fn a_scope_that_no_operation_needs_any_more_may_still_be_asked_for() {
     let flow = flow("clientCredentials", "t", &["r", "w"]);
     let found = words(&text(r#""r","w""#, &flow), &text(r#""r""#, &flow));
-    assert_eq!(found, [said("scope-released", A, "the scope `w` of `s` is no longer needed")]);
+    assert_eq!(found, [said("scope-released", A, "the scope `w` of `s` is no longer required")]);
 }
 
 #[test]
@@ -63,17 +63,17 @@ fn each_flow_is_compared_by_itself() {
         [said(
             "scope-gone",
             B,
-            "`clientCredentials` of `s` does not give `w` any more; readers and writers of the old version may fail"
+            "`clientCredentials` of `s` no longer grants `w`; readers and writers of the old version may fail"
         )]
     );
     assert_eq!(
         words(&of(&["r"], &both), &of(&both, &both)),
-        [said("scope-new", A, "`clientCredentials` of `s` gives `w` too")]
+        [said("scope-new", A, "`clientCredentials` of `s` also grants `w`")]
     );
     let one = text(r#""r""#, &flow("authorizationCode", "t", &both));
     assert_eq!(
         words(&one, &of(&both, &both)),
-        [said("security-alternative-added", A, "tokens by `clientCredentials` suffice too")]
+        [said("security-alternative-added", A, "tokens from `clientCredentials` are accepted")]
     );
     assert_eq!(
         words(&of(&both, &both), &one),
@@ -85,7 +85,7 @@ fn each_flow_is_compared_by_itself() {
     );
 }
 
-/// Where two texts are cut they look the same.
+/// Two values that look the same when they are cut are printed completely.
 #[test]
 fn long_texts_are_told_apart() {
     let path = "a/very/long/path/that/goes/on/and/on/and/on/and/on/and/on";
@@ -98,7 +98,7 @@ fn long_texts_are_told_apart() {
     );
 }
 
-/// Nobody refreshed tokens where there was no address for it.
+/// A refresh URL that did not exist before does not affect clients.
 #[test]
 fn an_address_to_refresh_tokens_breaks_nobody() {
     let of = |refreshing: &str| {

@@ -1,4 +1,4 @@
-//! What is written otherwise and sent the same: media types, operations that have no id.
+//! Different notations with the same wire format: media types, operations without id.
 
 use crate::rules::{A, B, changes, document, operation, schema};
 
@@ -6,7 +6,7 @@ fn words(old: &str, new: &str) -> Vec<(&'static str, String)> {
     changes(old, new, true).into_iter().map(|change| (change.rule, change.message)).collect()
 }
 
-/// A body and an answer of some media types.
+/// Builds a request body and a response with some media types.
 fn of(types: &[&str]) -> String {
     let content: Vec<String> =
         types.iter().map(|name| format!(r#""{name}":{{"schema":{{"type":"string"}}}}"#)).collect();
@@ -20,7 +20,7 @@ fn a_charset_of_json_is_no_other_media_type() {
     assert_eq!(words(&of(&[bare]), &of(&[said])), []);
     assert_eq!(words(&of(&[said]), &of(&["Application/JSON;charset=UTF-8"])), []);
     assert_eq!(words(&of(&[bare, said]), &of(&[bare])), []);
-    // Versions of a type are types.
+    // Versioned types are distinct types.
     let gone = words(&of(&["application/json;v=1"]), &of(&["application/json;v=2"]));
     let rules: Vec<&str> = gone.iter().map(|(rule, _)| *rule).collect();
     let [removed, added, lost, more] = rules.as_slice() else { panic!("{gone:#?}") };
@@ -36,13 +36,13 @@ fn a_name_that_nobody_gave_is_said_to_be_made() {
         ))
     };
     let found = words(&of("x", ""), &of("y", ""));
-    let said = "the operation has no `operationId`: generated code calls it `getAByY`, was `getAByX`";
+    let said = "the generated name of the operation without `operationId` is `getAByY`, was `getAByX`";
     assert!(found.contains(&("operation-renamed", said.to_owned())), "{found:#?}");
     let found = words(&of("x", r#""operationId":"a","#), &of("x", r#""operationId":"b","#));
-    assert_eq!(found, [("operation-renamed", "the operation is called `b`, was `a`".to_owned())]);
+    assert_eq!(found, [("operation-renamed", "the `operationId` is `b`, was `a`".to_owned())]);
 }
 
-/// Several types, and one form for each: what holds of a type's values is compared where they are, `null` beside them.
+/// Several types and one branch for each: keywords are compared per type, with `null` apart.
 #[test]
 fn types_and_forms_of_them_say_the_same() {
     let lists = [
@@ -77,7 +77,7 @@ fn types_and_forms_of_them_say_the_same() {
     assert_eq!(words(&schema(forms), &schema(types)), []);
 }
 
-/// What differs in one of the forms, or in which of them there are, is said as that.
+/// Changes in a branch, and added or removed branches, are reported as such.
 #[test]
 fn what_forms_of_types_change_is_said_where_it_is() {
     let found = |old: &str, new: &str| -> Vec<_> {
@@ -99,13 +99,13 @@ fn what_forms_of_types_change_is_said_where_it_is() {
     assert_eq!(found(plain, &format!(r#"{{"anyOf":[{text},{null}]}}"#)), [("null-added", B, A)]);
 }
 
-/// Every change between two schemas of a member, words too.
+/// Returns every change between two schemas of a property, including annotations.
 fn of_member(old: &str, new: &str) -> Vec<(&'static str, String)> {
     let within = |one: &str| schema(&format!(r#"{{"type":"object","properties":{{"m":{one}}}}}"#));
     words(&within(old), &within(new))
 }
 
-/// The rules of these changes, once each: what is read is told as what is written.
+/// Returns the rules of these changes, without duplicates from the two directions.
 fn rules_of(old: &str, new: &str) -> Vec<&'static str> {
     let mut rules: Vec<&str> = of_member(old, new).into_iter().map(|(rule, _)| rule).collect();
     rules.sort_unstable();
@@ -113,7 +113,7 @@ fn rules_of(old: &str, new: &str) -> Vec<&'static str> {
     rules
 }
 
-/// What a union says to people around its forms, it says of each of them.
+/// Annotations around a union apply to each of its branches.
 #[test]
 fn what_stands_around_forms_is_said_of_them() {
     let around = [
@@ -148,7 +148,7 @@ fn what_stands_around_forms_is_said_of_them() {
     }
 }
 
-/// What is said otherwise there is told once, wherever it is said.
+/// A changed annotation is reported once, wherever it is written.
 #[test]
 fn what_is_said_otherwise_around_forms_is_told_once() {
     let types = |around: &str| format!(r#"{{"type":["string","null"],{around}}}"#);
@@ -165,14 +165,14 @@ fn what_is_said_otherwise_around_forms_is_told_once() {
             assert_eq!(found, [rule], "{old} {new}");
         }
     }
-    // One of several forms may say more than what is around all of them.
+    // One of several branches may have further annotations.
     let types = r#"{"type":["string","integer"],"x-foo":1}"#;
     let forms = r#"{"anyOf":[{"type":"string","deprecated":true},{"type":"integer"}],"x-foo":1}"#;
     assert_eq!(rules_of(types, forms), ["deprecated-set"]);
     assert_eq!(rules_of(forms, types), ["deprecated-unset"]);
 }
 
-/// What the one form of a union says, the place says, a list of values or not.
+/// The annotations of a single branch apply to the place, with or without a list of values.
 #[test]
 fn what_the_one_form_says_is_said_of_the_place() {
     let list = |said: &str| format!(r#"{{"type":["string","null"],"enum":["a","b",null],{said}}}"#);
@@ -194,7 +194,7 @@ fn what_the_one_form_says_is_said_of_the_place() {
 
 type Form<'a> = &'a dyn Fn(&str) -> String;
 
-/// A union of one form is that form.
+/// A union with one branch is that branch.
 #[test]
 fn a_union_of_one_form_is_the_form() {
     let object =
@@ -207,7 +207,7 @@ fn a_union_of_one_form_is_the_form() {
         for (old, new) in [(object("string"), form("integer")), (form("string"), object("integer"))] {
             assert_eq!(rules_of(&old, &new), ["type-changed"], "{old} {new}");
         }
-        // Whatever stands beside it.
+        // Regardless of sibling keywords.
         let more = r#""properties":{"b":{"type":"string"}},"required":["b"]"#;
         let beside = |of: &str| format!(r#"{{"type":"object",{more},"{keyword}":[{}]}}"#, object(of));
         let within = |of: &str| format!(r#"{{"allOf":[{},{{"type":"object",{more}}}]}}"#, form(of));
@@ -217,7 +217,7 @@ fn a_union_of_one_form_is_the_form() {
             assert_eq!(of_member(&other("string"), &one("string")), [], "{keyword}");
             assert_eq!(rules_of(&one("string"), &other("integer")), ["type-changed"], "{keyword}");
         }
-        // With another form it is one of several.
+        // With another branch it is one of several.
         let (text, number) =
             (object("string"), r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
         let forms = |all: &str| format!(r#"{{"type":"object","{keyword}":[{all}]}}"#);
@@ -227,7 +227,7 @@ fn a_union_of_one_form_is_the_form() {
     }
 }
 
-/// What the form of a union says may stand in the form or around it, and what is outside counts first.
+/// The annotations of a branch may be in the branch or around it, and the outer ones take precedence.
 #[test]
 fn words_move_between_a_union_and_its_form() {
     let outside = |said: &str| format!(r#"{{"anyOf":[{{"type":"string"}},{{"type":"null"}}],{said}}}"#);
@@ -258,7 +258,7 @@ fn words_move_between_a_union_and_its_form() {
     }
 }
 
-/// And what elements are called in XML.
+/// The same for names of XML elements.
 #[test]
 fn forms_are_called_what_their_union_is_called() {
     let of = |one: &str| {
@@ -284,7 +284,7 @@ fn forms_are_called_what_their_union_is_called() {
     }
 }
 
-/// OpenAPI 3.1, 4.4.1.2: what 3.0 says of bytes with `format`, 3.1 says with the keywords of JSON Schema.
+/// OpenAPI 3.1, 4.4.1.2: 3.0 expresses binary content with `format`, 3.1 with the keywords of JSON Schema.
 #[test]
 fn bytes_are_bytes_in_either_words() {
     let byte = r#"{"type":"string","format":"byte"}"#;
@@ -304,7 +304,7 @@ fn bytes_are_bytes_in_either_words() {
     assert_eq!(rules_of(byte, binary), ["format-changed"]);
 }
 
-/// A format of numbers that has room for all that comes breaks nobody who reads it.
+/// A numeric format that holds all valid numbers does not affect readers.
 #[test]
 fn bounds_stand_for_a_format_of_numbers() {
     let format = r#"{"type":"integer","format":"int32"}"#;

@@ -1,4 +1,4 @@
-//! What holds for whole contracts.
+//! Comparisons of whole contracts.
 
 use std::{
     fs,
@@ -6,20 +6,20 @@ use std::{
 };
 
 use contract_codegen::drift::{
-    Bump, Drift, Level, Options, Version, compare,
-    report::{self, Audience, View},
+    ChangeLevel, CompareOptions, ContractDrift, ContractVersion, VersionBump, compare,
+    report::{self, ReportAudience, ReportOptions},
 };
 
 fn schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas")
 }
 
-fn real() -> Version {
-    Version::open(&schemas()).unwrap_or_else(|problems| panic!("{problems}"))
+fn real() -> ContractVersion {
+    ContractVersion::open(&schemas()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The schemas with one text in one file replaced.
-fn edited(file: &str, from: &str, to: &str) -> Version {
+/// Returns the schemas with one string in one file replaced.
+fn edited(file: &str, from: &str, to: &str) -> ContractVersion {
     let copy = tempfile::tempdir().unwrap();
     let mut folders = vec![(schemas(), copy.path().join("schemas"))];
     let mut hits = 0;
@@ -39,19 +39,20 @@ fn edited(file: &str, from: &str, to: &str) -> Version {
         }
     }
     assert_eq!(hits, 1, "{from} in {file}");
-    Version::open(&copy.path().join("schemas")).unwrap_or_else(|problems| panic!("{problems}"))
+    ContractVersion::open(&copy.path().join("schemas")).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn one(text: &str) -> Version {
-    Version::from_texts(&[("a.schema.json", "", text)]).unwrap_or_else(|problems| panic!("{problems}"))
+fn one(text: &str) -> ContractVersion {
+    ContractVersion::from_strings(&[("a.schema.json", "", text)])
+        .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-fn drift(old: &Version, new: &Version) -> Drift {
-    compare(old, new, &Options::default())
+fn drift(old: &ContractVersion, new: &ContractVersion) -> ContractDrift {
+    compare(old, new, &CompareOptions::default())
 }
 
-fn code(drift: &Drift) -> u8 {
-    report::exit_code(drift, &View { within_major: true, ..View::default() })
+fn code(drift: &ContractDrift) -> u8 {
+    report::exit_code(drift, &ReportOptions { within_major: true, ..ReportOptions::default() })
 }
 
 #[test]
@@ -70,16 +71,16 @@ fn a_new_optional_field_is_additive() {
     let drift = drift(&real(), &new);
     let rules: Vec<&str> = drift.changes.iter().map(|change| change.rule).collect();
     assert_eq!(rules, ["property-added"]);
-    assert_eq!((code(&drift), drift.bump()), (1, Bump::Minor));
+    assert_eq!((code(&drift), drift.required_bump()), (1, VersionBump::Minor));
 }
 
-/// CON-11
+/// CON-11: removed elements are breaking.
 #[test]
 fn no_field_is_removed() {
     for (file, from) in [
-        // Reserved fields stay declared.
+        // Reserved fields must stay declared.
         ("problem.schema.json", "retryAfterSeconds"),
-        // Optional in answers.
+        // Optional in responses.
         ("ship.schema.json", "\"name\":"),
     ] {
         let to = if from.ends_with(':') { "\"x-was-name\":" } else { "gone" };
@@ -88,7 +89,7 @@ fn no_field_is_removed() {
     }
 }
 
-/// CON-12: an unknown code is handled by its status.
+/// CON-12: an unknown error code is handled by its status.
 #[test]
 fn codes_may_be_added() {
     let new = edited("problem.schema.json", "\"UNAUTHENTICATED\",", "\"UNAUTHENTICATED\", \"TEAPOT\",");
@@ -109,7 +110,7 @@ fn order_and_place_of_definitions_do_not_matter() {
     let drift = drift(&one(old), &one(new));
     assert_eq!(drift.changes, []);
     let inlined = new.replace(r##"{"$ref": "#/$defs/words"}"##, r#"{"type": "string", "maxLength": 5}"#);
-    let drift = compare(&one(new), &one(&inlined), &Options::default());
+    let drift = compare(&one(new), &one(&inlined), &CompareOptions::default());
     assert_eq!(drift.changes, []);
 }
 
@@ -127,8 +128,9 @@ fn recursive_schemas_end() {
     };
     let drift = drift(&schema(5), &schema(4));
     let rules: Vec<&str> = drift.changes.iter().map(|change| change.rule).collect();
-    // A node takes less, so that `{"label": "abcde", "leaf": 1}` fits one form of `oneOf` in place of two; and a
-    // list with that in it fits a node, which it did not before.
+    // A node accepts less, so that `{"label": "abcde", "leaf": 1}` matches one branch of `oneOf` instead of
+    // two;
+    // and a list that contains it matches a node, which it did not before.
     assert_eq!(rules, ["length-narrowed", "union-widened", "union-narrowed"]);
 }
 
@@ -136,20 +138,21 @@ fn recursive_schemas_end() {
 fn reports_say_the_same() {
     let new = edited("quantity.schema.json", "\"type\"", "\"x-type\"");
     let drift = drift(&real(), &new);
-    assert!(drift.level() > Level::Same);
-    let view = View { within_major: true, prefix: "schemas/".to_owned(), ..View::default() };
+    assert!(drift.overall_level() > ChangeLevel::Same);
+    let view =
+        ReportOptions { within_major: true, prefix: "schemas/".to_owned(), ..ReportOptions::default() };
     let rule = drift.changes[0].rule;
     for text in [
-        report::human(&drift, &view),
-        report::json(&drift, &view),
-        report::markdown(&drift, &view),
-        report::annotations(&drift, &view),
+        report::render_text(&drift, &view),
+        report::render_json(&drift, &view),
+        report::render_markdown(&drift, &view),
+        report::render_github_annotations(&drift, &view),
     ] {
         assert!(text.contains(rule), "{text}");
     }
-    assert!(report::annotations(&drift, &view).contains("file=schemas/exchange/v1/"));
-    let readers = View { audience: Audience::Readers, ..view };
-    assert_eq!(readers.result(&drift), drift.readers());
+    assert!(report::render_github_annotations(&drift, &view).contains("file=schemas/exchange/v1/"));
+    let readers = ReportOptions { audience: ReportAudience::Readers, ..view };
+    assert_eq!(readers.result_level(&drift), drift.reader_level());
 }
 
 #[test]
@@ -158,18 +161,19 @@ fn across_major_versions_a_major_step_is_enough() {
         let text = format!(
             r#"{{"openapi": "3.1.0", "info": {{"title": "t", "version": "{version}"}}, "paths": {paths}}}"#
         );
-        Version::from_texts(&[("openapi.json", "", &text)]).unwrap_or_else(|problems| panic!("{problems}"))
+        ContractVersion::from_strings(&[("openapi.json", "", &text)])
+            .unwrap_or_else(|problems| panic!("{problems}"))
     };
     let old = api("1.4.0", r#"{"/a": {"get": {"responses": {"204": {"description": ""}}}}}"#);
-    let across = View::default();
+    let across = ReportOptions::default();
     for (version, within, expected) in [("2.0.0", false, 1), ("1.5.0", false, 2), ("2.0.0", true, 2)] {
         let drift = drift(&old, &api(version, "{}"));
-        let view = View { within_major: within, ..across.clone() };
+        let view = ReportOptions { within_major: within, ..across.clone() };
         assert_eq!(report::exit_code(&drift, &view), expected, "{version} {within}");
     }
 }
 
-/// Of several documents, the first one's version is that of the whole, wherever the changes are.
+/// Of several documents, the version of the first one applies to all changes.
 #[test]
 fn a_contract_of_several_documents_has_one_version() {
     let version = |first: &str, second: &str, schema: &str| {
@@ -179,12 +183,12 @@ fn a_contract_of_several_documents_has_one_version() {
             )
         };
         let (first, second) = (document(first, "true"), document(second, schema));
-        Version::from_texts(&[("b.json", "", &second), ("a.json", "", &first)]).unwrap()
+        ContractVersion::from_strings(&[("b.json", "", &second), ("a.json", "", &first)]).unwrap()
     };
     let (old, new) = (version("1.0.0", "7.0.0", "true"), version("1.1.0", "8.0.0", r#"{"type": "string"}"#));
-    let drift = compare(&old, &new, &Options::default());
+    let drift = compare(&old, &new, &CompareOptions::default());
     assert_eq!((drift.old_version.as_str(), drift.new_version.as_str()), ("1.0.0", "1.1.0"));
-    // Beside these, each document's own version is a change.
+    // In addition, the version of each document is compared.
     let mut changes = drift.changes.iter().filter(|change| change.rule != "version-changed");
     assert_eq!(changes.next().unwrap().new.as_ref().unwrap().file, "b.json", "{drift:?}");
 }

@@ -1,13 +1,13 @@
-//! What is sent and what only looks like another: directions, texts on the wire, ranges of media types,
-//! several documents, values that no keyword tells apart alone.
+//! Changes that depend on the wire format: directions, plain strings, media ranges,
+//! several documents, and values that no single keyword decides.
 
-use contract_codegen::drift::{Options, Version, compare};
+use contract_codegen::drift::{CompareOptions, ContractVersion, compare};
 
 use crate::rules::{A, B, Case, S, changes, check, operation, schema};
 
-/// Schemas, written and read.
+/// Schemas that are written and read.
 const SCHEMAS: &[Case] = &[
-    // The member that looks new was one of those that `additionalProperties` speaks of.
+    // The new property was restricted by `additionalProperties` before.
     (
         "dependency-added",
         r#"{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}}"#,
@@ -77,7 +77,7 @@ const OPERATIONS: &[Case] = &[
         S,
         B,
     ),
-    // `0` stays a text.
+    // `0` remains a string.
     (
         "type-widened",
         r#""parameters":[{"name":"q","in":"query","schema":{"type":"integer"}}]"#,
@@ -99,7 +99,7 @@ const OPERATIONS: &[Case] = &[
         S,
         A,
     ),
-    // What is deeper in a form than a list of scalars is JSON, however it is described.
+    // Below a list of scalars, values in a form are JSON, regardless of their schema.
     (
         "type-changed",
         r##""requestBody":{"content":{"application/x-www-form-urlencoded":{"schema":{"type":"object","additionalProperties":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}"##,
@@ -177,7 +177,7 @@ const OPERATIONS: &[Case] = &[
         S,
         B,
     ),
-    // What an object in a form holds is JSON.
+    // The content of an object in a form is JSON.
     (
         "type-changed",
         r#""requestBody":{"content":{"multipart/form-data":{"schema":{"type":"object","properties":{"o":{"type":"object","properties":{"a":{"type":"integer"}}}}}}}}"#,
@@ -245,7 +245,7 @@ const ALONE: &[Case] = &[
         B,
         B,
     ),
-    // The name of a variable is not sent, and servers of a path have some too.
+    // The name of a variable is not sent, and servers of a path have variables, too.
     (
         "server-removed",
         r##"{"openapi":"3.1.0","info":{"title":"","version":"1"},"paths":{},"servers":[{"url":"https://{h}.example","variables":{"h":{"default":"a","enum":["a","b"]}}}]}"##,
@@ -295,7 +295,7 @@ fn alone() {
     check(str::to_owned, ALONE);
 }
 
-/// What is no difference at all, or has nothing that breaks anybody.
+/// Pairs without a difference, or without a breaking one.
 #[test]
 fn other_words_for_the_same_are_none() {
     let rules = |old: &str, new: &str| {
@@ -303,12 +303,12 @@ fn other_words_for_the_same_are_none() {
     };
     let nothing: [&str; 0] = [];
     for (old, new) in [
-        // A pattern of every text is about all names.
+        // A pattern that matches every name.
         (
             r#"{"type":"object","additionalProperties":{"type":"string"}}"#,
             r#"{"type":"object","patternProperties":{".*":{"type":"string"}}}"#,
         ),
-        // Another form takes what one takes no longer.
+        // Another branch accepts the values that one no longer accepts.
         (
             r#"{"anyOf":[{"type":"string","pattern":"^a"},{"type":"string"}]}"#,
             r#"{"anyOf":[{"type":"string","pattern":"^b"},{"type":"string"}]}"#,
@@ -323,7 +323,7 @@ fn other_words_for_the_same_are_none() {
     }
 }
 
-/// A pattern that came or went is said once, and closes nothing else.
+/// An added or removed pattern is reported once, and does not close anything else.
 #[test]
 fn patterns_of_names_in_closed_objects() {
     let of = |patterns: &str| {
@@ -343,7 +343,7 @@ fn patterns_of_names_in_closed_objects() {
     assert_eq!(rules(wide, one), [removed]);
 }
 
-/// What says nothing about credentials, or says it with other letters.
+/// Changes that do not affect credentials, or only letter case.
 #[test]
 fn schemes_in_other_words_are_the_same() {
     let of = |scheme: &str| {
@@ -365,7 +365,7 @@ fn schemes_in_other_words_are_the_same() {
     assert_eq!(changes(&of(old), &of(new), true)[0].rule, "security-scheme-changed");
 }
 
-/// Each document is compared with the one that follows it, and has schemes of its own.
+/// Each document is compared with the corresponding one, with its own schemes.
 #[test]
 fn several_documents_are_compared_each() {
     let document = |name: &str, version: &str, server: &str, scheme: &str| {
@@ -379,11 +379,11 @@ fn several_documents_are_compared_each() {
         (r#"{"type":"http","scheme":"bearer"}"#, r#"{"type":"apiKey","in":"header","name":"K"}"#);
     let version = |second: &str| {
         let first = document("a", "1.0.0", "a.example", bearer);
-        Version::from_texts(&[("a.json", "", &first), ("b.json", "", second)]).unwrap()
+        ContractVersion::from_strings(&[("a.json", "", &first), ("b.json", "", second)]).unwrap()
     };
     let old = version(&document("b", "1.0.0", "b.example", key));
-    let rules = |new: &Version| {
-        let found = compare(&old, new, &Options::default()).changes;
+    let rules = |new: &ContractVersion| {
+        let found = compare(&old, new, &CompareOptions::default()).changes;
         found.iter().map(|change| (change.rule, change.subject.clone())).collect::<Vec<_>>()
     };
     let said = |all: &[&'static str], subject: &str| {
@@ -396,7 +396,7 @@ fn several_documents_are_compared_each() {
     assert_eq!(rules(&signed), said(&["security-scheme-changed"], "security scheme auth"));
 }
 
-/// An operation that moves to another document has the servers and schemes of that.
+/// An operation that moves to another document uses the servers and schemes of that document.
 #[test]
 fn operations_that_move_to_another_document_are_compared_with_it() {
     let document = |name: &str, paths: &[&str], scheme: &str| {
@@ -410,9 +410,9 @@ fn operations_that_move_to_another_document_are_compared_with_it() {
             paths.join(",")
         )
     };
-    let version = |documents: &[(&str, &str, &str)]| Version::from_texts(documents).unwrap();
-    let said = |old: &Version, new: &Version, subject: &str| {
-        let found = compare(old, new, &Options::default()).changes;
+    let version = |documents: &[(&str, &str, &str)]| ContractVersion::from_strings(documents).unwrap();
+    let said = |old: &ContractVersion, new: &ContractVersion, subject: &str| {
+        let found = compare(old, new, &CompareOptions::default()).changes;
         let own = found.into_iter().filter(|change| change.subject == subject);
         own.map(|change| (change.rule, change.readers)).collect::<Vec<_>>()
     };
@@ -435,7 +435,7 @@ fn operations_that_move_to_another_document_are_compared_with_it() {
     assert_eq!(said(&old, &new, "GET /c"), [("server-removed", B), ("server-added", A)]);
 }
 
-/// A document follows another one by its file, its title, a route or a name but for numbers.
+/// Documents are matched by file name, title, a common route, or a name that differs only in digits.
 #[test]
 fn a_document_follows_no_other_by_chance() {
     let document = |title: &str, path: &str| {
@@ -445,10 +445,11 @@ fn a_document_follows_no_other_by_chance() {
     };
     let version = |name: &str, title: &str, path: &str| {
         let first = document("a", "/a");
-        Version::from_texts(&[("a.json", "", &first), (name, "", &document(title, path))]).unwrap()
+        ContractVersion::from_strings(&[("a.json", "", &first), (name, "", &document(title, path))]).unwrap()
     };
     let follows = |name: &str, title: &str, path: &str| {
-        let found = compare(&version("b1.json", "b", "/b"), &version(name, title, path), &Options::default());
+        let found =
+            compare(&version("b1.json", "b", "/b"), &version(name, title, path), &CompareOptions::default());
         let mut subjects = found.changes.iter().map(|change| (change.rule, change.subject.as_str()));
         subjects.any(|(rule, subject)| rule == "server-removed" && subject.starts_with("the contract"))
     };

@@ -12,18 +12,18 @@ use contract_runtime::{
     Contract,
     client::Bytes,
     operation::Operation,
-    server::{Context, Rejection, Reply, Response, Router, RouterOptions},
-    transport::{Sending, Transport},
+    server::{Rejection, RequestContext, Response, Router, RouterOptions, TypedResponse},
+    transport::{ResponseFuture, Transport},
 };
 use tower::ServiceExt;
 
 use crate::apis::operations_apart as apart;
 
 use crate::apis::operations::{
-    calls::{AddShipCall, ReadShip, ReadShipCall},
+    calls::{AddShipCall, ReadShipCall, ReadShipOptions},
     client::{Client, Error},
     operations::OperationId,
-    server::{Refusal, Service, router},
+    server::{ErrorResponse, Service, router},
     types::{NewShip, Problem, ProblemCode, ReadShipWithItem, Ship, ShipId},
 };
 
@@ -35,7 +35,7 @@ fn ship(id: &str) -> Ship {
 }
 
 impl Service for Fleet {
-    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
+    fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response {
         let operation = context.operation().map_or("none", |o| o.id);
         let text = format!(r#"{{"type":"{operation}: {rejection:?}","status":400}}"#);
         let response =
@@ -43,18 +43,25 @@ impl Service for Fleet {
         response.body(Body::from(text.replace('\\', "").replace("\"{", "{"))).unwrap()
     }
 
-    async fn read_ship(&self, call: ReadShipCall, _: Context) -> Result<Reply<Ship>, Refusal> {
+    async fn read_ship(
+        &self,
+        call: ReadShipCall,
+        _: RequestContext,
+    ) -> Result<TypedResponse<Ship>, ErrorResponse> {
         assert_eq!(call.options, options());
         if call.ship_id == "none" {
             let problem = br#"{"type":"about:blank","status":404,"code":"NOT_FOUND"}"#;
-            return Err(Refusal::new(http::StatusCode::NOT_FOUND, Problem::parse_valid(problem).unwrap()));
+            return Err(ErrorResponse::new(
+                http::StatusCode::NOT_FOUND,
+                Problem::parse_valid(problem).unwrap(),
+            ));
         }
-        Ok(Reply::new(ship(call.ship_id.as_str()))
+        Ok(TypedResponse::new(ship(call.ship_id.as_str()))
             .with_header(http::header::ETAG, http::HeaderValue::from_static("\"1\"")))
     }
 
-    async fn add_ship(&self, call: AddShipCall, _: Context) -> Result<Ship, Refusal> {
-        assert_eq!(contract_runtime::server::Request::undeclared(&call, 9), ["/colour"]);
+    async fn add_ship(&self, call: AddShipCall, _: RequestContext) -> Result<Ship, ErrorResponse> {
+        assert_eq!(contract_runtime::server::FromIncomingRequest::undeclared_members(&call, 9), ["/colour"]);
         Ok(ship("new"))
     }
 }
@@ -63,7 +70,7 @@ impl Service for Fleet {
 struct Direct(Router);
 
 impl Transport for Direct {
-    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> ResponseFuture<'a> {
         let router = self.0.clone();
         Box::pin(async move {
             let response = router.oneshot(request.map(Body::from)).await.unwrap();
@@ -95,16 +102,19 @@ fn id(text: &str) -> ShipId {
     ShipId::new(text).unwrap()
 }
 
-fn options() -> ReadShip {
-    ReadShip::new().x_trace("trace").depth(2).with(vec![ReadShipWithItem::Crew, ReadShipWithItem::Cargo])
+fn options() -> ReadShipOptions {
+    ReadShipOptions::new()
+        .x_trace("trace")
+        .depth(2)
+        .with(vec![ReadShipWithItem::Crew, ReadShipWithItem::Cargo])
 }
 
 #[test]
 fn parameters_arrive_and_answers_come_back() {
     let answer = run(client().read_ship(&id("a"), options())).unwrap();
     assert_eq!(answer.header("etag"), Some("\"1\""));
-    assert_eq!(answer.body, ship("a"));
-    assert_eq!(answer.body.undeclared(9), ["/built"]);
+    assert_eq!(*answer, ship("a"));
+    assert_eq!(answer.undeclared_members(9), ["/built"]);
 }
 
 #[test]
@@ -118,7 +128,7 @@ fn refusals_are_typed() {
 fn what_breaks_the_contract_is_not_sent() {
     let error = run(client().read_ship(&id("a"), options().x_trace("longer than 8"))).unwrap_err();
     assert!(matches!(error, Error::InvalidRequest { .. }), "{error:?}");
-    let error = run(client().read_ship(&id("a"), ReadShip::new().depth(4))).unwrap_err();
+    let error = run(client().read_ship(&id("a"), ReadShipOptions::new().depth(4))).unwrap_err();
     assert!(matches!(error, Error::InvalidRequest { .. }), "{error:?}");
 }
 
@@ -132,7 +142,7 @@ fn what_the_server_does_not_know_goes_to_reject() {
 #[test]
 fn bodies_arrive_with_what_nobody_declared() {
     let body = NewShip::parse_valid(br#"{"name":"n","colour":"red"}"#).unwrap();
-    assert_eq!(run(client().add_ship(&body)).unwrap().body, ship("new"));
+    assert_eq!(run(client().add_ship(&body)).unwrap().into_body(), ship("new"));
 }
 
 #[test]
@@ -147,7 +157,7 @@ fn operations_carry_their_scopes() {
 struct Machines;
 
 impl apart::server::Service for Machines {
-    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
+    fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response {
         let operation = context.operation().map_or("none", |operation| operation.id);
         let response = http::Response::builder().status(rejection.status()).header("X-Found", operation);
         response.body(Body::empty()).unwrap()

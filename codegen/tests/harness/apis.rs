@@ -45,11 +45,11 @@ pub mod credentials {
 
 #[path = "../cases/faults_operations/expected"]
 pub mod faults_operations {
-    pub mod answers;
     pub mod calls;
     pub mod client;
     pub mod models;
     pub mod operations;
+    pub mod responses;
     pub mod schemas;
     pub mod server;
     pub mod types;
@@ -93,11 +93,11 @@ pub mod formats {
 
 #[path = "../cases/hangar/expected"]
 pub mod hangar {
-    pub mod answers;
     pub mod calls;
     pub mod client;
     pub mod models;
     pub mod operations;
+    pub mod responses;
     pub mod schemas;
     pub mod server;
     pub mod types;
@@ -149,12 +149,12 @@ pub mod operations {
 
 #[path = "../cases/operations_all/expected"]
 pub mod operations_all {
-    pub mod answers;
     pub mod bodies;
     pub mod calls;
     pub mod client;
     pub mod models;
     pub mod operations;
+    pub mod responses;
     pub mod schemas;
     pub mod server;
     pub mod types;
@@ -221,12 +221,12 @@ pub mod pages {
 
 #[path = "../cases/streams/expected"]
 pub mod streams {
-    pub mod answers;
     pub mod bodies;
     pub mod calls;
     pub mod client;
     pub mod models;
     pub mod operations;
+    pub mod responses;
     pub mod schemas;
     pub mod server;
     pub mod types;

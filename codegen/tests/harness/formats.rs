@@ -3,7 +3,7 @@
 use contract_runtime::{
     Contract, Json,
     json_schema::SchemaGenerator,
-    parameters::{Query, Sources},
+    parameters::{ParameterReader, QueryPairs},
     violation::Violation,
 };
 
@@ -13,7 +13,7 @@ use crate::{
     apis::formats::{
         formats::{Byte, DateTime, Uuid, XSku},
         operations::OperationId,
-        strategies::Strategies as _,
+        strategies::ValueStrategies as _,
         types::Booking,
     },
     outside::Sku,
@@ -82,10 +82,14 @@ fn parameters_are_refused_by_their_format() {
     let check = |uri: &str, expected: &[(&str, &str)]| {
         let operation = OperationId::BookingsRead.operation();
         let (parts, ()) = http::Request::get(uri).body(()).unwrap().into_parts();
-        let query = Query::parse(parts.uri.query().unwrap_or_default()).unwrap();
-        let sources =
-            Sources { path: operation.path, parameters: operation.parameters, parts: &parts, query: &query };
-        let faults = sources.read().err().unwrap_or_default();
+        let query = QueryPairs::parse(parts.uri.query().unwrap_or_default()).unwrap();
+        let sources = ParameterReader {
+            template: operation.path,
+            parameters: operation.parameters,
+            parts: &parts,
+            query: &query,
+        };
+        let faults = sources.read_all().err().unwrap_or_default();
         let found: Vec<_> = faults.iter().map(|fault| (fault.pointer.as_str(), fault.keyword)).collect();
         assert_eq!(found, expected, "{uri}");
     };

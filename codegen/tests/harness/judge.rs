@@ -34,7 +34,7 @@ fn verdicts_agree_with_an_independent_judge() {
         let by_options =
             |name: &str| ["/unchecked.json", "/nullable.json"].iter().any(|end| name.ends_with(end));
         for instance in instances(&case).into_iter().filter(|each| !by_options(&each.name)) {
-            let location = model(&case, &instance).validator.location();
+            let location = model(&case, &instance).validator.schema_location();
             let validator = documents.validator(&location);
             if !Json::parse(&instance.bytes).is_ok_and(|json| survives_binary(&json)) {
                 continue;
@@ -60,7 +60,7 @@ fn verdicts_agree_with_an_independent_judge() {
 
 /// What a type publishes of its schema, out of the tables, to the same judge.
 fn published(model: &Model) -> jsonschema::Validator {
-    let document = json_schema::document(model.validator.tables, model.validator.root);
+    let document = json_schema::schema_document(model.validator.tables, model.validator.root);
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
         .should_validate_formats(true)

@@ -1,6 +1,6 @@
 //! Every generated type behind one interface.
 
-use contract_runtime::{Contract, Json, Rejected, schema::Validator, violation::Violations};
+use contract_runtime::{Contract, DocumentError, Json, schema::Validator, violation::Violations};
 
 /// Pointer and keyword of each violation, sorted.
 pub type Found = Vec<(String, String)>;
@@ -65,7 +65,7 @@ pub fn check<T: Contract + Clone + PartialEq + std::fmt::Debug>(bytes: &[u8]) ->
     });
     let (checked, failure) = match T::parse_valid(bytes) {
         Ok(_) => (Vec::new(), None),
-        Err(Rejected::Invalid(violations)) => (pairs(&violations), None),
+        Err(DocumentError::Invalid(violations)) => (pairs(&violations), None),
         Err(other) => (Vec::new(), Some(other.to_string())),
     };
     Outcome { written: read.ok().and_then(|v| v.to_json().ok()), typed, checked, failure }

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use contract_codegen::{
-    Generated, Project, Sources,
-    config::{Builders, Config, Layout},
-    diagnostics::{Diagnostics, Faults},
+    GeneratedCode, Project, Sources,
+    config::{BuilderScope, Config, OutputLayout},
+    diagnostics::{Diagnostics, FaultPolicy},
 };
 use contract_runtime::{Json, Map};
 
@@ -20,19 +20,19 @@ const LARGEST: usize = 6_000;
 
 pub(crate) fn project() -> Project {
     let mut config = Config::default();
-    config.output.layout = Layout::Modules;
-    config.types.builders = Builders::All;
+    config.output.layout = OutputLayout::Modules;
+    config.types.builders = BuilderScope::All;
     Project { config, ..Project::default() }
 }
 
-pub(crate) fn generate(text: &str) -> Result<Generated, Diagnostics> {
+pub(crate) fn generate(text: &str) -> Result<GeneratedCode, Diagnostics> {
     let mut project = project();
     // Every other document is read by those who want to hear of faults.
     if text.len() % 2 == 1 {
-        project.config.input.faults = Faults::Deny;
+        project.config.input.faults = FaultPolicy::Deny;
     }
-    let contract = project.understand(Sources::from_texts(&[("input.json", "", text)])?)?;
-    project.emit(contract)
+    let contract = project.analyze_sources(Sources::from_texts(&[("input.json", "", text)])?)?;
+    project.generate_from(contract)
 }
 
 /// The exchange's document: its first operations, references to other files cut off.

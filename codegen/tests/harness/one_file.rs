@@ -2,13 +2,13 @@
 
 use std::{fs, path::Path};
 
-use contract_codegen::{Project, config::Layout};
+use contract_codegen::{Project, config::OutputLayout};
 
 #[test]
 fn the_committed_file_is_what_is_generated() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/one_file");
     let mut project = Project { inputs: vec![folder.join("tickets.yaml")], ..Project::default() };
-    project.config.output.layout = Layout::File;
+    project.config.output.layout = OutputLayout::File;
     let files = project.generate().unwrap_or_else(|problems| panic!("{problems}")).files;
     let [text] = files.0.values().collect::<Vec<_>>()[..] else { panic!("more than one file") };
     let path = folder.join("api.rs");

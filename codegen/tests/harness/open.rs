@@ -1,7 +1,7 @@
 //! What `report` and `explain` say of a constraint is what happens: a document that a type reads
 //! although it is invalid is invalid by something that is listed as left to `is_valid`.
 
-use contract_codegen::{Project, config::Layout, report::LeftOpen};
+use contract_codegen::{Project, config::OutputLayout, report::UnenforcedConstraints};
 use contract_runtime::Json;
 
 use crate::{
@@ -10,16 +10,18 @@ use crate::{
 };
 
 /// What is left open by the types of a case.
-fn left_open(case: &Case) -> LeftOpen {
+fn left_open(case: &Case) -> UnenforcedConstraints {
     let options = case.folder.join("codegen.toml");
     let mut project = if options.exists() {
         Project::from_config(&options).unwrap_or_else(|e| panic!("{e}"))
     } else {
         Project { base: case.folder.clone(), ..Project::default() }
     };
-    project.config.output.layout = Layout::Modules;
+    project.config.output.layout = OutputLayout::Modules;
     project.inputs = case.files().into_iter().map(|(_, path)| path).collect();
-    LeftOpen::of(&project.read().unwrap_or_else(|e| panic!("{}: {e}", case.name)))
+    UnenforcedConstraints::for_contract(
+        &project.read_contract().unwrap_or_else(|e| panic!("{}: {e}", case.name)),
+    )
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
 
 use contract_codegen::{
-    Generated, Project, Sources,
-    config::{Config, Layout},
-    diagnostics::{Diagnostics, Faults},
+    GeneratedCode, Project, Sources,
+    config::{Config, OutputLayout},
+    diagnostics::{Diagnostics, FaultPolicy},
 };
 
 use crate::folder::{Case, entries, file_name, read, tests};
@@ -26,7 +26,7 @@ fn project(case: &Case, inputs: Vec<PathBuf>) -> Project {
     } else {
         Project { config: Config::default(), base: case.folder.clone(), inputs: Vec::new() }
     };
-    project.config.output.layout = Layout::Modules;
+    project.config.output.layout = OutputLayout::Modules;
     project.inputs = inputs;
     project
 }
@@ -37,7 +37,7 @@ const NOTES: [&str; 3] = ["notes.txt", "error.txt", "strict.txt"];
 /// Output by file name: the modules, and `notes.txt` or `error.txt`.
 type Output = BTreeMap<String, String>;
 
-fn output(result: Result<Generated, Diagnostics>) -> Output {
+fn output(result: Result<GeneratedCode, Diagnostics>) -> Output {
     match result {
         Ok(generated) => {
             let mut out: Output = generated
@@ -56,12 +56,13 @@ fn output(result: Result<Generated, Diagnostics>) -> Output {
 
 /// The output, and `strict.txt` where faults of the contract were mended: what is said of them when
 /// they refuse it.
-fn both(mut project: Project, generate: impl Fn(&Project) -> Result<Generated, Diagnostics>) -> Output {
+fn both(mut project: Project, generate: impl Fn(&Project) -> Result<GeneratedCode, Diagnostics>) -> Output {
     let generated = generate(&project);
-    let mended = generated.as_ref().is_ok_and(|g| g.contract.diagnostics.iter().any(|d| d.mend.is_some()));
+    let mended =
+        generated.as_ref().is_ok_and(|g| g.contract.diagnostics.iter().any(|d| d.fallback.is_some()));
     let mut out = output(generated);
     if mended {
-        project.config.input.faults = Faults::Deny;
+        project.config.input.faults = FaultPolicy::Deny;
         let refused = generate(&project).err().map(|problems| problems.render(false));
         let folder = project.base.display();
         let refused = refused.unwrap_or_else(|| panic!("{folder}: faults that `deny` lets pass"));
@@ -78,8 +79,8 @@ fn from_texts(case: &Case) -> Output {
     let texts: Vec<(&str, &str, &str)> =
         texts.iter().map(|(name, text)| (name.as_str(), "", text.as_str())).collect();
     let generate = |project: &Project| {
-        let contract = project.understand(Sources::from_texts(&texts)?)?;
-        project.emit(contract)
+        let contract = project.analyze_sources(Sources::from_texts(&texts)?)?;
+        project.generate_from(contract)
     };
     both(project, generate)
 }
@@ -193,13 +194,13 @@ fn outputs(problems: &mut String) {
 fn long_chains_raise_the_limit_of_the_compiler() {
     let case = Case::all().into_iter().find(|case| case.name == "long_chain").unwrap();
     let mut project = project(&case, vec![case.folder.join("input.json")]);
-    project.config.output.layout = Layout::Crate;
+    project.config.output.layout = OutputLayout::Crate;
     let generated = project.generate().unwrap();
     let root = generated.files.iter().find(|(name, _)| *name == "src/lib.rs").unwrap().1;
     assert!(root.contains("#![recursion_limit = \"800\"]"), "{root}");
     assert!(generated.contract.diagnostics.is_empty());
     let notes = output({
-        project.config.output.layout = Layout::Modules;
+        project.config.output.layout = OutputLayout::Modules;
         project.generate()
     });
     assert!(notes["notes.txt"].contains("recursion_limit = \"800\""));
@@ -216,15 +217,15 @@ fn long_lists_of_values_are_looked_up() {
             format!(r##"{{"$defs":{{"code":{{"enum":[{}]}}}},"$ref":"#/$defs/code"}}"##, values.join(","));
         let project = Project::default();
         let contract =
-            project.understand(Sources::from_texts(&[("codes.json", "", &text)]).unwrap()).unwrap();
-        let files = project.emit(contract).unwrap().files;
+            project.analyze_sources(Sources::from_texts(&[("codes.json", "", &text)]).unwrap()).unwrap();
+        let files = project.generate_from(contract).unwrap().files;
         files.iter().map(|(_, text)| text).filter(|text| text.contains("Code")).collect::<String>()
     };
     let few = generated(1000);
     assert!(few.contains("pub enum Code {") && few.contains("V999 = "));
     let many = generated(1001);
     assert!(many.contains("pub struct Code(") && !many.contains("V1000"), "{many}");
-    let list = many.split("contract::one_of(").nth(1).unwrap().split(']').next().unwrap();
+    let list = many.split("contract::contains_sorted(").nth(1).unwrap().split(']').next().unwrap();
     let texts: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
     assert_eq!(texts.len(), 1001);
     assert!(texts.is_sorted());

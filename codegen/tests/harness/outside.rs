@@ -1,6 +1,6 @@
 //! A type that a contract's owner wrote, for the case `replaced`.
 
-use contract_runtime::read::Read;
+use contract_runtime::read::ReadJson;
 use serde::{Deserializer, Serialize};
 
 /// A temperature as it came.
@@ -8,9 +8,9 @@ use serde::{Deserializer, Serialize};
 #[serde(transparent)]
 pub struct Temperature(pub String);
 
-impl<'de> Read<'de> for Temperature {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::read(deserializer).map(Self)
+impl<'de> ReadJson<'de> for Temperature {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::read_json(deserializer).map(Self)
     }
 }
 

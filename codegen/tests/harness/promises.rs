@@ -1,6 +1,6 @@
 //! What generated types promise beside reading, checking and writing.
 
-use contract_runtime::{Contract, Json, Nullable, Rejected};
+use contract_runtime::{Contract, DocumentError, Json, Nullable};
 
 use crate::{compiled, model::pairs};
 
@@ -13,8 +13,8 @@ fn unknown_members_are_kept_and_reported() {
     use compiled::refine_base::types::ShipPage;
     let text = r#"{"items":[{"id":"a","hull":"h","odd":1.50}],"hasMore":true,"total":1,"a/b":null}"#;
     let page: ShipPage = parse(text);
-    assert_eq!(page.undeclared(9), ["/a~1b", "/items/0/odd"]);
-    assert_eq!(page.undeclared(1).len(), 1);
+    assert_eq!(page.undeclared_members(9), ["/a~1b", "/items/0/odd"]);
+    assert_eq!(page.undeclared_members(1).len(), 1);
     assert_eq!(page.extra.get("a/b"), Some(&Json::Null));
     assert_eq!(page.to_json().unwrap(), Json::parse(text.as_bytes()).unwrap());
     assert!(page.is_valid());
@@ -23,9 +23,9 @@ fn unknown_members_are_kept_and_reported() {
 #[test]
 fn declared_others_are_not_undeclared() {
     let typed: compiled::additional_typed::types::Input = parse(r#"{"name":"n","a":{"value":1,"x":2}}"#);
-    assert_eq!(typed.undeclared(9), ["/a/x"]);
+    assert_eq!(typed.undeclared_members(9), ["/a/x"]);
     let patterns: compiled::pattern_with_properties::types::Input = parse(r#"{"x-a":"b","free":1}"#);
-    assert_eq!(patterns.undeclared(9), ["/free"]);
+    assert_eq!(patterns.undeclared_members(9), ["/free"]);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn absent_null_and_value_are_three_things() {
 #[test]
 fn null_is_no_way_to_be_absent() {
     let refused = compiled::optional_not_nullable::types::Input::parse(br#"{"text":null}"#).unwrap_err();
-    let Rejected::Invalid(violations) = refused else { panic!("{refused}") };
+    let DocumentError::Invalid(violations) = refused else { panic!("{refused}") };
     assert_eq!(pairs(&violations), [("/text".to_owned(), "type".to_owned())]);
 }
 
@@ -134,7 +134,7 @@ fn families_are_read_by_their_children() {
 fn closed_unions_refuse_what_they_do_not_know() {
     use compiled::union_closed::types::{Event, Input};
     let refused = Input::parse(br#"{"events":[{"type":"promoted"}]}"#).unwrap_err();
-    assert!(matches!(refused, Rejected::Invalid(_)), "{refused}");
+    assert!(matches!(refused, DocumentError::Invalid(_)), "{refused}");
     let input: Input = parse(r#"{"events":[{"type":"left"}]}"#);
     assert!(matches!(input.events.as_deref().unwrap(), [Event::Left(_)]));
 }
@@ -219,8 +219,7 @@ fn builders_fill_in_constants() {
 fn integers_beyond_i64_are_told_apart_from_invalid_ones() {
     let refused =
         compiled::number_whole::types::Input::parse(br#"{"list":[1, 9223372036854775808]}"#).unwrap_err();
-    let at =
-        |pointer| matches!(&refused, Rejected::Unrepresentable { pointer: at, line: 1, .. } if at == pointer);
+    let at = |pointer| matches!(&refused, DocumentError::Unrepresentable { pointer: at, line: 1, .. } if at == pointer);
     assert!(at("/list/1"), "{refused:?}");
 }
 
@@ -245,7 +244,7 @@ fn unions_are_built_from_their_variants() {
 fn a_member_twice_is_refused() {
     for text in [r#"{"text":"a","text":"a"}"#, r#"{"x":1,"x":2}"#] {
         let refused = compiled::optional_not_nullable::types::Input::parse(text.as_bytes());
-        assert!(matches!(refused, Err(Rejected::NotJson(_))), "{refused:?}");
+        assert!(matches!(refused, Err(DocumentError::NotJson(_))), "{refused:?}");
     }
 }
 

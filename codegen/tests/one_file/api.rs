@@ -6,14 +6,14 @@
 //
 // * `tickets.yaml` sha256 b53aa892cd62d1e7
 //
-// Needs `contract-runtime` with its features `client` and `server`, and `serde`.
+// Requires `contract-runtime` with its features `client` and `server` and `serde`.
 
 pub mod calls {
-    //! What each operation is asked, in types that client and server share.
+    //! The requests of all operations, as types that client and server share.
 
-    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+    #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 
-    /// What `GET /tickets/{id}` is asked.
+    /// The request of `GET /tickets/{id}`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct ReadTicketCall {
         /// Path parameter `id`: at least 4 characters.
@@ -24,54 +24,54 @@ pub mod calls {
 pub mod client {
     //! The client: one method for each operation.
 
-    #![allow(dead_code, unreachable_pub, unused_imports, reason = "what holds this may be private")]
+    #![allow(dead_code, unreachable_pub, unused_imports, reason = "the enclosing module may be private")]
 
-    use ::contract_runtime::{client::Core, transport::Transport};
+    use ::contract_runtime::{client::ApiClient, transport::Transport};
     use ::contract_runtime::{
-        client::{Request, Response},
+        client::{RawResponse, RequestBuilder},
         operation::Operation,
     };
     use super::operations::OperationId;
     pub use ::contract_runtime::client::{
-        Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+        Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
     };
 
     /// The client of Tickets, version 1.0.
     ///
-    /// Cloning is cheap and shares the transport.
+    /// Clones are cheap and share the transport.
     #[derive(Clone, Debug)]
     pub struct Client {
-        core: Core,
+        inner: ApiClient,
     }
 
     impl Client {
-        /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-        /// start of every path), reached through `transport`.
+        /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+        /// which sends requests through `transport`.
         pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
             Self {
-                core: Core::new(base_url, transport),
+                inner: ApiClient::new(base_url, transport),
             }
         }
 
-        /// The same client with arguments and bodies checked before they are sent, which is how
-        /// it begins, or not.
+        /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+        /// default.
         #[must_use]
         pub fn with_request_checks(self, checks: RequestChecks) -> Self {
             Self {
-                core: self.core.with_request_checks(checks),
+                inner: self.inner.with_request_checks(checks),
             }
         }
 
-        /// The address given to [`Client::new`].
+        /// Returns the address given to [`Client::new`].
         #[must_use]
         pub fn base_url(&self) -> &str {
-            self.core.base_url()
+            self.inner.base_url()
         }
 
-        /// What sends calls that are kept as values, and repeats what was stored of one.
+        /// Returns the untyped client, which sends calls that are values and stored requests.
         #[must_use]
-        pub const fn core(&self) -> &Core {
-            &self.core
+        pub const fn api_client(&self) -> &ApiClient {
+            &self.inner
         }
 
         /// One ticket.
@@ -84,17 +84,20 @@ pub mod client {
         ///
         /// # Errors
         ///
-        /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: no
-        /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-        /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-        pub fn read_ticket(&self, id: &str) -> Calling<'_, super::calls::ReadTicketCall> {
-            self.core.send(super::calls::ReadTicketCall::of(&self.core, id))
+        /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: no
+        /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+        /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+        pub fn read_ticket(
+            &self,
+            id: &str,
+        ) -> PendingCall<'_, super::calls::ReadTicketCall> {
+            self.inner.send(super::calls::ReadTicketCall::request_for(&self.inner, id))
         }
     }
 
     impl super::calls::ReadTicketCall {
-        fn of(core: &Core, id: &str) -> Request {
-            core.request(Self::OPERATION).argument(0, id).accept("application/json")
+        fn request_for(api_client: &ApiClient, id: &str) -> RequestBuilder {
+            api_client.request(Self::OPERATION).argument(0, id).accept("application/json")
         }
     }
 
@@ -103,17 +106,19 @@ pub mod client {
 
         type Success = super::types::Ticket;
 
-        type Refusal = super::types::Problem;
+        type ErrorBody = super::types::Problem;
 
-        fn request(&self, core: &Core) -> Request {
-            Self::of(core, &self.id)
+        fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+            Self::request_for(api_client, &self.id)
         }
 
-        fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+        fn parse_response(
+            response: RawResponse,
+        ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
             match response.status() {
                 200 => response.json(),
-                400..=599 => response.refusal(),
-                _ => response.undocumented(),
+                400..=599 => response.error_json(),
+                _ => response.undocumented_status(),
             }
         }
     }
@@ -122,11 +127,11 @@ pub mod client {
 pub mod models {
     //! The types of the contract.
 
-    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+    #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 
     #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
     use ::contract_runtime::{
-        Contract, Json, Map, Nullable, Number, read::is_apart, schema::Validator,
+        Contract, Json, Map, Nullable, Number, read::is_disjoint, schema::Validator,
         text::char_count_at_most,
     };
     use super::schemas;
@@ -147,7 +152,7 @@ pub mod models {
         }
     }
 
-    ::contract_runtime::variants! {
+    ::contract_runtime::union_variants! {
         Fare {
             from { Full(FareFull), Free(FareFree) }
             nested { Full, Free }
@@ -175,7 +180,7 @@ pub mod models {
     /// Schema: `tickets.yaml#/components/schemas/Fare`, `tickets.yaml#/components/schemas/Fare/oneOf/1`.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
     pub struct FareFree {
-        /// Members that the contract does not declare, kept as they came.
+        /// Members that the contract does not declare, kept unchanged.
         pub extra: Map<Json>,
     }
 
@@ -183,11 +188,11 @@ pub mod models {
 
     impl Contract for FareFree {
         const VALIDATOR: Validator<'static> = schemas::validator(
-            schemas::TICKETS_SCHEMAS_FARE.plus(7),
+            schemas::TICKETS_SCHEMAS_FARE.offset_by(7),
         );
 
         fn is_valid(&self) -> bool {
-            is_apart(&self.extra, Self::DECLARED)
+            is_disjoint(&self.extra, Self::DECLARED)
         }
     }
 
@@ -198,7 +203,7 @@ pub mod models {
     pub struct FareFull {
         /// `price`
         pub price: Number,
-        /// Members that the contract does not declare, kept as they came.
+        /// Members that the contract does not declare, kept unchanged.
         pub extra: Map<Json>,
     }
 
@@ -212,11 +217,11 @@ pub mod models {
 
     impl Contract for FareFull {
         const VALIDATOR: Validator<'static> = schemas::validator(
-            schemas::TICKETS_SCHEMAS_FARE.plus(6),
+            schemas::TICKETS_SCHEMAS_FARE.offset_by(6),
         );
 
         fn is_valid(&self) -> bool {
-            is_apart(&self.extra, Self::DECLARED)
+            is_disjoint(&self.extra, Self::DECLARED)
         }
     }
 
@@ -227,7 +232,7 @@ pub mod models {
     pub struct Problem {
         /// `title`
         pub title: Option<String>,
-        /// Members that the contract does not declare, kept as they came.
+        /// Members that the contract does not declare, kept unchanged.
         pub extra: Map<Json>,
     }
 
@@ -239,7 +244,7 @@ pub mod models {
         );
 
         fn is_valid(&self) -> bool {
-            is_apart(&self.extra, Self::DECLARED)
+            is_disjoint(&self.extra, Self::DECLARED)
         }
     }
 
@@ -260,7 +265,7 @@ pub mod models {
         ///
         /// Limits: at most 40 characters; matches `^[^\n"\\]*$`.
         pub note: Option<Nullable<String>>,
-        /// Members that the contract does not declare, kept as they came.
+        /// Members that the contract does not declare, kept unchanged.
         pub extra: Map<Json>,
     }
 
@@ -289,7 +294,7 @@ pub mod models {
                             char_count_at_most(value, 40)
                                 && schemas::PATTERN_34262077.is_match(value)
                         }
-                    }) && is_apart(&self.extra, Self::DECLARED)
+                    }) && is_disjoint(&self.extra, Self::DECLARED)
         }
     }
 }
@@ -297,10 +302,11 @@ pub mod models {
 pub mod operations {
     //! The operations of the contract.
 
-    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+    #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 
     use ::contract_runtime::operation::{
-        Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+        BodyFormat, ContentSpec, Operation, OperationTable, RepeatSafety, ResponseKind,
+        ResponseSpec, StatusRange,
     };
     use ::contract_runtime::parameters::Parameter;
     use super::schemas;
@@ -317,22 +323,22 @@ pub mod operations {
             anonymous: true,
             scopes: &[],
             idempotent: false,
-            repeat: Repeat::Safe,
+            repeat: RepeatSafety::Safe,
             deprecated: false,
             parameters: &[
                 Parameter { name: "id", validator: Some(schemas::validator(schemas::TICKETS_PATHS_TICKETS_ID_GET)), ..Parameter::PATH },
             ],
             body: None,
             responses: &[
-                Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::TICKETS_SCHEMAS_TICKET)), }] },
-                Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema", validator: Some(schemas::validator(schemas::TICKETS_SCHEMAS_PROBLEM)), }] },
+                ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::TICKETS_SCHEMAS_TICKET)), }] },
+                ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///tickets.yaml#/paths/~1tickets~1{id}/get/responses/default/content/application~1json/schema", validator: Some(schemas::validator(schemas::TICKETS_SCHEMAS_PROBLEM)), }] },
             ],
             servers: &[],
         },
     ];
 
     /// Every operation, to search by id or by method and path.
-    pub const TABLE: Operations = Operations::new(OPERATIONS, &[0]);
+    pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
 
     ::contract_runtime::closed_enum! {
         /// The operations, by `operationId`.
@@ -345,15 +351,15 @@ pub mod operations {
     }
 
     impl OperationId {
-        /// What the contract says of it.
+        /// Returns the description of the operation.
         #[must_use]
         pub const fn operation(self) -> &'static Operation {
             &OPERATIONS[self as usize]
         }
 
-        /// The id of an operation of this table.
+        /// Returns the id of an operation in this table.
         #[must_use]
-        pub fn of(operation: &Operation) -> Option<Self> {
+        pub fn from_operation(operation: &Operation) -> Option<Self> {
             operation.id.parse().ok()
         }
     }
@@ -361,15 +367,15 @@ pub mod operations {
 
 #[doc(hidden)]
 pub mod schemas {
-    //! The schemas as tables, for the validators.
+    //! The schemas as tables for validation.
 
-    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+    #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 
     use ::contract_runtime::{
         Number, pattern::{self, Pattern},
         schema::{
-            Certainty, Choice, Keyword, Literal, Resource, Schema, SchemaId, Tables, Types,
-            Validator,
+            BranchSelector, TagCertainty, Keyword, Literal, SchemaResource, Schema, SchemaId,
+            SchemaTables, TypeSet, Validator,
         },
     };
 
@@ -379,7 +385,7 @@ pub mod schemas {
         Validator::new(&TABLES, row)
     }
 
-    ::contract_runtime::rows! {
+    ::contract_runtime::schema_ids! {
         IN_TICKETS {
             /// `tickets.yaml#/paths/~1tickets~1{id}/get`
             TICKETS_PATHS_TICKETS_ID_GET = 1,
@@ -392,66 +398,68 @@ pub mod schemas {
         }
     }
 
-    /// Every schema of the contract, as the validators read it.
+    /// Every schema of the contract, in the form that validators use.
     #[rustfmt::skip]
-    pub static TABLES: Tables<'static> = Tables {
+    pub static TABLES: SchemaTables<'static> = SchemaTables {
         schemas: &[
             // TICKETS_PATHS_TICKETS_ID_GET
-            Schema { resource: IN_TICKETS, location: "/paths/~1tickets~1{id}/get/parameters/0/schema", keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(4)] },
+            Schema { resource: IN_TICKETS, location: "/paths/~1tickets~1{id}/get/parameters/0/schema", keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MinLength(4)] },
             // TICKETS_SCHEMAS_TICKET
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("fare", TICKETS_SCHEMAS_FARE), ("note", TICKETS_SCHEMAS_TICKET.plus(2)), ("seat", TICKETS_SCHEMAS_TICKET.plus(1))], 0b101)] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/seat", keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1)), Keyword::Maximum(Number::int(99))] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/note", keywords: &[Keyword::Type(Types::NULL.or(Types::STRING)), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_34262077)] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("fare", TICKETS_SCHEMAS_FARE), ("note", TICKETS_SCHEMAS_TICKET.offset_by(2)), ("seat", TICKETS_SCHEMAS_TICKET.offset_by(1))], 0b101)] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/seat", keywords: &[Keyword::Type(TypeSet::INTEGER), Keyword::Minimum(Number::from_i64(1)), Keyword::Maximum(Number::from_i64(99))] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Ticket/properties/note", keywords: &[Keyword::Type(TypeSet::NULL.union(TypeSet::STRING)), Keyword::MaxLength(40), Keyword::Pattern(&PATTERN_34262077)] },
             // TICKETS_SCHEMAS_FARE
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::OneOf(&[TICKETS_SCHEMAS_FARE.plus(1), TICKETS_SCHEMAS_FARE.plus(4)], Some(&Choice { tag: "kind", certainty: Certainty::Required, branches: &[(Literal::String("full"), 0), (Literal::String("free"), 1)] }))] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.plus(2)), ("price", TICKETS_SCHEMAS_FARE.plus(3))], 0b11)] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::OneOf(&[TICKETS_SCHEMAS_FARE.offset_by(1), TICKETS_SCHEMAS_FARE.offset_by(4)], Some(&BranchSelector { tag: "kind", certainty: TagCertainty::Required, branches: &[(Literal::String("full"), 0), (Literal::String("free"), 1)] }))] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.offset_by(2)), ("price", TICKETS_SCHEMAS_FARE.offset_by(3))], 0b11)] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0/properties/kind", keywords: &[Keyword::Const(Literal::String("full"))] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0/properties/price", keywords: &[Keyword::Type(Types::NUMBER)] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/1", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.plus(5))], 0b1)] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/0/properties/price", keywords: &[Keyword::Type(TypeSet::NUMBER)] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/1", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("kind", TICKETS_SCHEMAS_FARE.offset_by(5))], 0b1)] },
             Schema { resource: IN_TICKETS, location: "/components/schemas/Fare/oneOf/1/properties/kind", keywords: &[Keyword::Const(Literal::String("free"))] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[TICKETS_SCHEMAS_FARE, TICKETS_SCHEMAS_FARE.plus(1)])] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[TICKETS_SCHEMAS_FARE, TICKETS_SCHEMAS_FARE.plus(4)])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[TICKETS_SCHEMAS_FARE, TICKETS_SCHEMAS_FARE.offset_by(1)])] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Fare", keywords: &[Keyword::AllOf(&[TICKETS_SCHEMAS_FARE, TICKETS_SCHEMAS_FARE.offset_by(4)])] },
             // TICKETS_SCHEMAS_PROBLEM
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Problem", keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("title", TICKETS_SCHEMAS_PROBLEM.plus(1))], 0b0)] },
-            Schema { resource: IN_TICKETS, location: "/components/schemas/Problem/properties/title", keywords: &[Keyword::Type(Types::STRING)] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Problem", keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("title", TICKETS_SCHEMAS_PROBLEM.offset_by(1))], 0b0)] },
+            Schema { resource: IN_TICKETS, location: "/components/schemas/Problem/properties/title", keywords: &[Keyword::Type(TypeSet::STRING)] },
         ],
         resources: &[
             // IN_TICKETS
-            Resource { uri: "file:///tickets.yaml", dynamic_anchors: &[] },
+            SchemaResource { uri: "file:///tickets.yaml", dynamic_anchors: &[] },
         ],
     };
 
     /// `^[^\n"\\]*$`
     #[rustfmt::skip]
-    pub(super) static PATTERN_34262077: Pattern<'static> = Pattern { source: "^[^\\n\"\\\\]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0xffffffffeffffffffffffffbfffffbff, ranges: &[('\u{80}', '\u{10ffff}')] }, min: 0, max: pattern::UNBOUNDED }] }) };
+    pub(super) static PATTERN_34262077: Pattern<'static> = Pattern { source: "^[^\\n\"\\\\]*$", program: pattern::PatternProgram::Sequence(pattern::AtomSequence { start: true, end: true, atoms: &[pattern::SequenceAtom::Class { class: pattern::CharClass { ascii: 0xffffffffeffffffffffffffbfffffbff, ranges: &[('\u{80}', '\u{10ffff}')] }, min: 0, max: pattern::UNBOUNDED }] }) };
 }
 
 pub mod server {
-    //! The server interface: a trait, and the router that calls it.
+    //! The server interface: a trait to implement, and the router that calls it.
 
-    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+    #![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 
     use ::std::{future::Future, sync::Arc};
     use ::contract_runtime::operation::Operation;
     use ::contract_runtime::server::{
-        self as runtime, Call, Context, Endpoints, Handling, Rejection, Reply, Request,
-        Response, Router, RouterOptions,
+        self as runtime, Endpoints, FromIncomingRequest, HandlerFuture, IncomingRequest,
+        Rejection, RequestContext, Response, Router, RouterOptions, TypedResponse,
     };
     use super::operations::{OperationId, TABLE};
 
-    /// Why most operations refuse: what the contract gives for it, with its status.
-    pub type Refusal = ::contract_runtime::server::Refusal<super::types::Problem>;
+    /// The error response of most operations: its body and status.
+    pub type ErrorResponse = ::contract_runtime::server::ErrorResponse<
+        super::types::Problem,
+    >;
 
-    /// What this contract's server does, one method per operation.
+    /// The server of this contract, with one method for each operation.
     ///
-    /// A method that is not written answers `Rejection::NotImplemented` through
-    /// [`Service::reject`], so that a new operation breaks nobody.
+    /// By default, a method returns `Rejection::NotImplemented` through [`Service::reject`], so that new
+    /// operations do not break implementations.
     pub trait Service: Send + Sync + 'static {
-        /// Turns what failed before or beside a method into an answer of the contract.
+        /// Converts a failure outside of the methods into a response: missing parameters, invalid bodies,
+        /// unknown paths, panics.
         ///
-        /// The one place for that: missing parameters, invalid bodies, unknown paths,
-        /// panics. [`Context::operation`] is `None` when no route was found.
-        fn reject(&self, context: &Context, rejection: Rejection) -> Response;
+        /// [`RequestContext::operation`] is `None` if no route was found.
+        fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response;
 
         /// One ticket.
         ///
@@ -459,84 +467,99 @@ pub mod server {
         fn read_ticket(
             &self,
             call: super::calls::ReadTicketCall,
-            context: Context,
-        ) -> impl Future<Output = Result<super::types::Ticket, Refusal>> + Send {
+            context: RequestContext,
+        ) -> impl Future<Output = Result<super::types::Ticket, ErrorResponse>> + Send {
             runtime::not_implemented((call, context))
         }
     }
 
-    /// Serves every operation of the contract.
+    /// Returns a router for all operations of the contract.
     ///
     /// Each call is checked in this order: route, media type, size of the body, query and
-    /// parameters, body. The first failure goes to [`Service::reject`].
+    /// parameters, body. The first failure is passed to [`Service::reject`].
     pub fn router<S: Service>(service: Arc<S>, options: RouterOptions) -> Router {
         endpoints(service, options).into_router()
     }
 
-    /// The same as single steps, for whoever has steps of its own between them.
+    /// Returns the endpoints of the router, for servers that add steps of their own.
     pub fn endpoints<S: Service>(service: Arc<S>, options: RouterOptions) -> Endpoints<S> {
         Endpoints::new(
             service,
             TABLE,
             options,
             S::reject,
-            |service, call| {
-                Box::pin(async move { Incoming::read(call)?.answer(service, call).await })
+            |service, request| {
+                Box::pin(async move {
+                    AnyCall::from_request(request)?.dispatch(service, request).await
+                })
             },
         )
     }
 
-    /// The request of any operation: read once, looked at by whoever has to, answered.
+    /// The parsed request of any operation, to inspect before it is handled.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-    pub enum Incoming {
+    pub enum AnyCall {
         /// `GET /tickets/{id}`
         ReadTicket(super::calls::ReadTicketCall),
     }
 
-    impl Incoming {
-        /// Reads the request of a call.
+    impl AnyCall {
+        /// Parses the request of a call.
         ///
         /// # Errors
-        /// When its body is refused, or the call is of another table.
-        pub fn read(call: &Call) -> Result<Self, Rejection> {
-            match OperationId::of(call.operation()) {
-                Some(OperationId::ReadTicket) => Request::read(call).map(Self::ReadTicket),
+        /// Returns an error if the request is invalid or the call belongs to another table.
+        pub fn from_request(request: &IncomingRequest) -> Result<Self, Rejection> {
+            match OperationId::from_operation(request.operation()) {
+                Some(OperationId::ReadTicket) => {
+                    FromIncomingRequest::from_request(request).map(Self::ReadTicket)
+                }
                 None => Err(Rejection::NotFound),
             }
         }
 
-        /// Its operation.
+        /// Returns the operation of the request.
         #[must_use]
-        pub const fn id(&self) -> OperationId {
+        pub const fn operation_id(&self) -> OperationId {
             match self {
                 Self::ReadTicket(_) => OperationId::ReadTicket,
             }
         }
 
-        /// JSON Pointers of at most `limit` fields of the body that the contract does not
-        /// declare, whatever their length.
+        /// Returns JSON Pointers to undeclared fields of the body, at most `limit` of them.
         #[must_use]
-        pub fn undeclared(&self, limit: usize) -> Vec<String> {
+        pub fn undeclared_members(&self, limit: usize) -> Vec<String> {
             {
                 let _ = limit;
                 Vec::new()
             }
         }
 
-        /// Hands it to the service's method and writes what that answers.
-        pub fn answer<'a, S: Service>(self, service: &'a S, call: &'a Call) -> Handling<'a> {
+        /// Calls the method of the service and writes its response.
+        pub fn dispatch<'a, S: Service>(
+            self,
+            service: &'a S,
+            request: &'a IncomingRequest,
+        ) -> HandlerFuture<'a> {
             match self {
-                Self::ReadTicket(request) => {
+                Self::ReadTicket(call) => {
                     Box::pin(async move {
-                        match service.read_ticket(request, call.context()).await {
+                        match service.read_ticket(call, request.context()).await {
                             Ok(body) => {
-                                call.answer_json(200, "application/json", Reply::new(body))
+                                request
+                                    .write_json(
+                                        200,
+                                        "application/json",
+                                        TypedResponse::new(body),
+                                    )
                             }
-                            Err(refusal) => {
-                                call.refuse(
-                                    refusal,
-                                    |reply| call.answer_json(500, "application/json", reply),
-                                )
+                            Err(error) => {
+                                request
+                                    .write_error(
+                                        error,
+                                        |response| {
+                                            request.write_json(500, "application/json", response)
+                                        },
+                                    )
                             }
                         }
                     })
@@ -545,19 +568,21 @@ pub mod server {
         }
     }
 
-    impl Request for super::calls::ReadTicketCall {
+    impl FromIncomingRequest for super::calls::ReadTicketCall {
         const OPERATION: &'static Operation = OperationId::ReadTicket.operation();
 
-        fn read(call: &Call) -> Result<Self, Rejection> {
-            Ok(Self { id: call.parameter(0)? })
+        fn from_request(request: &IncomingRequest) -> Result<Self, Rejection> {
+            Ok(Self {
+                id: request.required_parameter(0)?,
+            })
         }
     }
 }
 
 pub mod types {
-    //! Every type of the contract by its own name.
+    //! All types of the contract.
 
-    #![allow(dead_code, unreachable_pub, unused_imports, reason = "what holds this may be private")]
+    #![allow(dead_code, unreachable_pub, unused_imports, reason = "the enclosing module may be private")]
 
     pub use super::models::{Fare, FareFree, FareFull, Problem, Ticket};
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::texts::Random;
 use client::Call;
-use contract_runtime::operation::Outcome;
+use contract_runtime::operation::ResponseKind;
 
 impl Random {
     fn texts(&mut self) -> Vec<String> {
@@ -30,7 +30,7 @@ impl Random {
     }
 
     fn call(&mut self) -> calls::FindCall {
-        let mut options = Find::new();
+        let mut options = FindOptions::new();
         // Each with even odds: most calls leave something out.
         for field in 0..10 {
             if self.below(2) == 0 {
@@ -54,38 +54,38 @@ impl Random {
 }
 
 /// Keeps what it is asked.
-struct Keeping(Mutex<Option<server::Incoming>>);
+struct Keeping(Mutex<Option<server::AnyCall>>);
 
 impl server::Service for Keeping {
-    fn reject(&self, _: &runtime::Context, rejection: Rejection) -> Response {
+    fn reject(&self, _: &runtime::RequestContext, rejection: Rejection) -> Response {
         rejected(&rejection)
     }
 
     async fn find(
         &self,
         call: calls::FindCall,
-        _: runtime::Context,
-    ) -> Result<Vec<Json>, runtime::Refusal<()>> {
-        *self.0.lock().unwrap() = Some(server::Incoming::Find(call));
+        _: runtime::RequestContext,
+    ) -> Result<Vec<Json>, runtime::ErrorResponse<()>> {
+        *self.0.lock().unwrap() = Some(server::AnyCall::Find(call));
         Ok(Vec::new())
     }
 
     async fn upload(
         &self,
         call: calls::UploadCall,
-        _: runtime::Context,
-    ) -> Result<String, runtime::Refusal<()>> {
-        *self.0.lock().unwrap() = Some(server::Incoming::Upload(call));
+        _: runtime::RequestContext,
+    ) -> Result<String, runtime::ErrorResponse<()>> {
+        *self.0.lock().unwrap() = Some(server::AnyCall::Upload(call));
         Ok(String::new())
     }
 
     async fn form(
         &self,
         call: calls::FormCall,
-        _: runtime::Context,
-    ) -> Result<types::Note, runtime::Refusal<()>> {
+        _: runtime::RequestContext,
+    ) -> Result<types::Note, runtime::ErrorResponse<()>> {
         let body = call.body.clone();
-        *self.0.lock().unwrap() = Some(server::Incoming::Form(call));
+        *self.0.lock().unwrap() = Some(server::AnyCall::Form(call));
         Ok(body)
     }
 }
@@ -103,10 +103,10 @@ fn parameters_are_read_as_they_were_written() {
     let mut arrived = 0;
     for turn in 0..3000 {
         let call = random.call();
-        match run(client.core().call(&call)) {
+        match run(client.api_client().call(&call)) {
             Ok(_) => {
                 let read = keeping.0.lock().unwrap().take();
-                assert_eq!(read, Some(server::Incoming::Find(call)), "turn {turn}");
+                assert_eq!(read, Some(server::AnyCall::Find(call)), "turn {turn}");
                 arrived += 1;
             }
             // What has no text is refused here, before it is lost.
@@ -122,15 +122,16 @@ fn bodies_are_read_as_they_were_written() {
     let (client, keeping) = keeping();
     let mut random = Random(11);
     for turn in 0..1000 {
-        let mut form = UploadForm::new(random.text(), File::new(random.text(), random.text().into_bytes()));
+        let mut form =
+            UploadForm::new(random.text(), FilePart::new(random.text(), random.text().into_bytes()));
         form.size = (random.below(2) == 0).then(|| random.whole().abs());
         form.meta = (random.below(2) == 0).then(|| random.filter());
         let call = calls::UploadCall { body: form };
-        if let Err(error) = run(client.core().call(&call)) {
+        if let Err(error) = run(client.api_client().call(&call)) {
             assert!(matches!(error, Error::InvalidRequest(_)), "turn {turn}: {error} for {call:?}");
             continue;
         }
-        let Some(server::Incoming::Upload(mut came)) = keeping.0.lock().unwrap().take() else {
+        let Some(server::AnyCall::Upload(mut came)) = keeping.0.lock().unwrap().take() else {
             panic!("turn {turn}")
         };
         // The contract's own, where the file has none.
@@ -141,8 +142,8 @@ fn bodies_are_read_as_they_were_written() {
         let tags = json(&random.texts());
         let note: types::Note = read(&format!(r#"{{"text":{text},"tags":{tags},"filter":{filter}}}"#));
         let call = calls::FormCall { body: note };
-        match run(client.core().call(&call)) {
-            Ok(answer) => assert_eq!(answer.body, call.body, "turn {turn}"),
+        match run(client.api_client().call(&call)) {
+            Ok(answer) => assert_eq!(*answer, call.body, "turn {turn}"),
             Err(error) => assert!(matches!(error, Error::InvalidRequest(_)), "turn {turn}: {error}"),
         }
     }
@@ -152,8 +153,8 @@ fn bodies_are_read_as_they_were_written() {
 struct Status(u16, usize);
 
 impl Transport for Status {
-    fn send<'a>(&'a self, operation: &'static Operation, _: http::Request<Bytes>) -> Sending<'a> {
-        let row = operation.response(self.0).and_then(|response| response.content.get(self.1));
+    fn send<'a>(&'a self, operation: &'static Operation, _: http::Request<Bytes>) -> ResponseFuture<'a> {
+        let row = operation.response_for_status(self.0).and_then(|response| response.content.get(self.1));
         let mut answer = http::Response::new(Bytes::from_static(if row.is_some() { b"{}" } else { b"" }));
         *answer.status_mut() = StatusCode::from_u16(self.0).unwrap();
         if let Some(row) = row {
@@ -164,29 +165,31 @@ impl Transport for Status {
 }
 
 fn agree<C: Call>(call: &C) {
-    let rows = |status| C::OPERATION.response(status).map_or(0, |response| response.content.len());
+    let rows = |status| C::OPERATION.response_for_status(status).map_or(0, |response| response.content.len());
     for (status, at) in (100..600).flat_map(|status| (0..rows(status).max(1)).map(move |at| (status, at))) {
         let client = Client::new("https://exchange.example", Status(status, at));
-        let said = match run(client.core().call(call)) {
-            Ok(_) => Some(Outcome::Success),
-            Err(Error::Answer(_)) => Some(Outcome::Refusal),
+        let said = match run(client.api_client().call(call)) {
+            Ok(_) => Some(ResponseKind::Success),
+            Err(Error::ErrorResponse(_)) => Some(ResponseKind::Error),
             // A body that its type cannot hold says nothing about the status.
-            Err(Error::Unreadable(other)) if other.reason != Reason::Status => continue,
-            Err(Error::Unreadable(_)) => None,
+            Err(Error::UnexpectedResponse(other)) if other.reason != UnexpectedReason::UndocumentedStatus => {
+                continue;
+            }
+            Err(Error::UnexpectedResponse(_)) => None,
             Err(other) => panic!("{other}"),
         };
-        assert_eq!(said, C::OPERATION.outcome(status), "{} {status}", C::OPERATION.id);
+        assert_eq!(said, C::OPERATION.response_kind(status), "{} {status}", C::OPERATION.id);
     }
 }
 
 #[test]
 fn of_every_status_both_sides_say_the_same() {
     agree(&calls::JobCall { id: "a".to_owned() });
-    agree(&calls::NoteCall { options: Note::new() });
-    agree(&calls::PartsCall { body: vec![Field::default()] });
+    agree(&calls::NoteCall { options: NoteOptions::new() });
+    agree(&calls::PartsCall { body: vec![MultipartField::default()] });
     agree(&calls::BytesCall { body: Bytes::from_static(b"abc") });
     agree(&calls::ExportCall {});
-    agree(&calls::UploadCall { body: UploadForm::new("a".to_owned(), File::new("a.png", Vec::new())) });
+    agree(&calls::UploadCall { body: UploadForm::new("a".to_owned(), FilePart::new("a.png", Vec::new())) });
     agree(&calls::FormCall { body: read(r#"{"text":"a"}"#) });
     agree(&Random(1).call());
 }
@@ -196,15 +199,15 @@ fn of_every_status_both_sides_say_the_same() {
 fn calls_are_compared_as_what_they_hold() {
     const fn keyed<T: Eq + std::hash::Hash>() {}
     const fn compared<T: Eq>() {}
-    keyed::<(calls::FindCall, Find, calls::FormCall, JobAnswer)>();
-    compared::<(calls::UploadCall, UploadForm, calls::PartsCall, NoteBody, server::Incoming)>();
+    keyed::<(calls::FindCall, FindOptions, calls::FormCall, JobResponse)>();
+    compared::<(calls::UploadCall, UploadForm, calls::PartsCall, NoteBody, server::AnyCall)>();
 }
 
 /// Answers every call with the same media type.
 struct Of(&'static str);
 
 impl Transport for Of {
-    fn send<'a>(&'a self, _: &'static Operation, _: http::Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, _: http::Request<Bytes>) -> ResponseFuture<'a> {
         let answer = http::Response::builder().header("content-type", self.0);
         Box::pin(std::future::ready(Ok(answer.body(Bytes::from_static(br#"{"id":"a"}"#)).unwrap())))
     }
@@ -214,7 +217,7 @@ impl Transport for Of {
 /// stands in the contract.
 #[test]
 fn the_most_literal_media_type_is_read() {
-    use crate::answers::ExportAnswer::{OkAny as Any, OkCsv as Csv, OkJson, OkText as Text};
+    use crate::responses::ExportResponse::{OkAny as Any, OkCsv as Csv, OkJson, OkText as Text};
     let text = || r#"{"id":"a"}"#.to_owned();
     let job = || OkJson(read(&text()));
     for (media_type, row, expect) in [
@@ -226,9 +229,13 @@ fn the_most_literal_media_type_is_read() {
         ("image/png", "*/*", Any(text().into())),
     ] {
         let client = Client::new("https://exchange.example", Of(media_type));
-        assert_eq!(run(client.export()).unwrap().body, expect, "{media_type}");
-        let response = calls::ExportCall::OPERATION.response(200).unwrap();
-        assert_eq!(response.of(media_type).map(|content| content.media_type), Some(row), "{media_type}");
+        assert_eq!(run(client.export()).unwrap().into_body(), expect, "{media_type}");
+        let response = calls::ExportCall::OPERATION.response_for_status(200).unwrap();
+        assert_eq!(
+            response.content_for(media_type).map(|content| content.media_type),
+            Some(row),
+            "{media_type}"
+        );
     }
 }
 
@@ -236,7 +243,7 @@ fn the_most_literal_media_type_is_read() {
 struct Bare(&'static str);
 
 impl Transport for Bare {
-    fn send<'a>(&'a self, _: &'static Operation, _: http::Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, _: http::Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(std::future::ready(Ok(http::Response::new(Bytes::from_static(self.0.as_bytes())))))
     }
 }
@@ -244,11 +251,13 @@ impl Transport for Bare {
 /// What is read and what explains why it cannot be are one row.
 #[test]
 fn without_a_media_type_the_first_json_type_is_read() {
-    use crate::answers::ExportAnswer;
+    use crate::responses::ExportResponse;
     let export = |body| run(Client::new("https://exchange.example", Bare(body)).export());
-    assert_eq!(export(r#"{"id":"a"}"#).unwrap().body, ExportAnswer::OkJson(read(r#"{"id":"a"}"#)));
-    let Err(Error::Unreadable(answer)) = export(r#"{"seconds":1}"#) else { panic!("read as another type") };
-    let Reason::Shape { violations: Some(violations), .. } = answer.reason else {
+    assert_eq!(export(r#"{"id":"a"}"#).unwrap().into_body(), ExportResponse::OkJson(read(r#"{"id":"a"}"#)));
+    let Err(Error::UnexpectedResponse(answer)) = export(r#"{"seconds":1}"#) else {
+        panic!("read as another type")
+    };
+    let UnexpectedReason::Shape { violations: Some(violations), .. } = answer.reason else {
         panic!("not explained: {:?}", answer.reason)
     };
     let found: Vec<_> = violations.iter().map(|found| (found.pointer.as_str(), found.keyword)).collect();

@@ -10,26 +10,28 @@ use contract_runtime::{
     client::Bytes,
     operation::Operation,
     server::{
-        self as runtime, CheckAnswers, Context, Either, Event as Heard, EventStream, ItemStream, Rejection,
-        Reply, Response, Router, RouterOptions, StatusCode,
+        self as runtime, EventStream, ItemStream, Rejection, RequestContext, Response, ResponseBody,
+        ResponseChecks, Router, RouterOptions, ServerEvent as Heard, StatusCode, TypedResponse,
     },
-    stream::{Event, Items, Stream, StreamError},
+    stream::{ItemReader, ServerSentEvent, Stream, StreamError},
     transport::{
-        ByteStream, Delivery, Opening, RequestBody, Sending, StreamTransport, Transport, TransportError,
-        TransportFault,
+        ByteStream, Delivery, RequestBody, ResponseFuture, StreamResponseFuture, StreamTransport, Transport,
+        TransportError, TransportFault,
     },
 };
 use tower::ServiceExt;
 
 use crate::{
-    answers::CreateChatAnswer,
     ask, ask_in_pieces,
-    calls::{CreateBatchCall, CreateChatCall, ReadFileCall, WatchThread, WatchThreadCall, WriteFileCall},
+    calls::{
+        CreateBatchCall, CreateChatCall, ReadFileCall, WatchThreadCall, WatchThreadOptions, WriteFileCall,
+    },
     chunk,
     client::{Client, Error},
     day, happened, moved, problem, reply,
-    server::{Refusal, Service, router},
-    types::{Ask, Chunk, Day, Move, MoveEvent, WatchThreadAnswer200Item},
+    responses::CreateChatResponse,
+    server::{ErrorResponse, Service, router},
+    types::{Ask, Chunk, Day, Move, MoveEvent, WatchThreadResponse200Item},
 };
 
 /// What is there, one after another.
@@ -47,8 +49,8 @@ fn list<T>(items: impl IntoIterator<Item = T>) -> List<T> {
     List(items.into_iter().collect::<Vec<_>>().into_iter())
 }
 
-fn refused(status: u16, title: &str) -> Refusal {
-    Refusal::new(StatusCode::from_u16(status).unwrap(), problem(title))
+fn refused(status: u16, title: &str) -> ErrorResponse {
+    ErrorResponse::new(StatusCode::from_u16(status).unwrap(), problem(title))
 }
 
 #[derive(Default)]
@@ -57,7 +59,7 @@ struct Parley {
 }
 
 impl Service for Parley {
-    fn reject(&self, _: &Context, rejection: Rejection) -> Response {
+    fn reject(&self, _: &RequestContext, rejection: Rejection) -> Response {
         let status = rejection.status();
         let problem = format!(r#"{{"title":{:?}}}"#, rejection.to_string());
         http::Response::builder()
@@ -70,70 +72,72 @@ impl Service for Parley {
     async fn create_chat(
         &self,
         call: CreateChatCall,
-        _: Context,
-    ) -> Result<Either<CreateChatAnswer, EventStream<Chunk>>, Refusal> {
+        _: RequestContext,
+    ) -> Result<ResponseBody<CreateChatResponse, EventStream<Chunk>>, ErrorResponse> {
         let ask = call.body;
         if ask.stream != Some(true) {
-            return Ok(Either::Whole(CreateChatAnswer::OkJson(reply(&ask.prompt))));
+            return Ok(ResponseBody::Whole(CreateChatResponse::OkJson(reply(&ask.prompt))));
         }
         let prompt = ask.prompt;
         if prompt == "no" {
             return Err(refused(429, "slowly"));
         }
         let words: Vec<&str> = prompt.split(' ').collect();
-        let chunks = (0..).zip(words).map(|(at, word)| Event::new(chunk(at, word)).with_id(at.to_string()));
-        Ok(Either::Stream(EventStream::new(list(chunks.collect::<Vec<_>>()))))
+        let chunks =
+            (0..).zip(words).map(|(at, word)| ServerSentEvent::new(chunk(at, word)).with_id(at.to_string()));
+        Ok(ResponseBody::Stream(EventStream::new(list(chunks.collect::<Vec<_>>()))))
     }
 
     async fn watch_thread(
         &self,
         call: WatchThreadCall,
-        context: Context,
-    ) -> Result<EventStream<WatchThreadAnswer200Item>, Refusal> {
+        context: RequestContext,
+    ) -> Result<EventStream<WatchThreadResponse200Item>, ErrorResponse> {
         let behind = context.header("last-event-id").unwrap_or("start").to_owned();
         Ok(EventStream::new(list([
-            Event::new(happened(&behind)).named("begun"),
+            ServerSentEvent::new(happened(&behind)).with_name("begun"),
             // Longer than the contract allows.
-            Event::new(happened(&format!("{} and a good deal more", call.thread))),
-            Event::new(happened("never")),
+            ServerSentEvent::new(happened(&format!("{} and a good deal more", call.thread))),
+            ServerSentEvent::new(happened("never")),
         ])))
     }
 
     async fn watch_moves(
         &self,
         _: crate::calls::WatchMovesCall,
-        _: Context,
-    ) -> Result<EventStream<Move>, runtime::Refusal<()>> {
+        _: RequestContext,
+    ) -> Result<EventStream<Move>, runtime::ErrorResponse<()>> {
         Ok(EventStream::new(list([
             // What its type has no member for, and a name that its type says otherwise.
-            Event::new(moved(MoveEvent::Joined, "ann")).named("left").with_id("41"),
-            Event::new(moved(MoveEvent::Left, "bob")),
+            ServerSentEvent::new(moved(MoveEvent::Joined, "ann")).with_name("left").with_id("41"),
+            ServerSentEvent::new(moved(MoveEvent::Left, "bob")),
         ])))
     }
 
     async fn ticker(
         &self,
         _: crate::calls::TickerCall,
-        _: Context,
-    ) -> Result<Reply<EventStream<String>>, runtime::Refusal<()>> {
-        let texts = EventStream::new(list(["a\nb".to_owned(), String::new()].map(Event::new)));
-        Ok(Reply::new(texts).with_header(http::HeaderName::from_static("x-room"), "7".parse().unwrap()))
+        _: RequestContext,
+    ) -> Result<TypedResponse<EventStream<String>>, runtime::ErrorResponse<()>> {
+        let texts = EventStream::new(list(["a\nb".to_owned(), String::new()].map(ServerSentEvent::new)));
+        Ok(TypedResponse::new(texts)
+            .with_header(http::HeaderName::from_static("x-room"), "7".parse().unwrap()))
     }
 
     async fn journal(
         &self,
         _: crate::calls::JournalCall,
-        _: Context,
-    ) -> Result<ItemStream<Day>, runtime::Refusal<()>> {
+        _: RequestContext,
+    ) -> Result<ItemStream<Day>, runtime::ErrorResponse<()>> {
         Ok(ItemStream::new(list([day("mon", 1), day("tue", 2)])))
     }
 
     async fn create_batch(
         &self,
         _: CreateBatchCall,
-        mut body: Items<Ask>,
-        _: Context,
-    ) -> Result<Day, Refusal> {
+        mut body: ItemReader<Ask>,
+        _: RequestContext,
+    ) -> Result<Day, ErrorResponse> {
         let mut count = 0;
         while let Some(ask) = body.next().await {
             match ask {
@@ -145,14 +149,19 @@ impl Service for Parley {
         Ok(day("today", count))
     }
 
-    async fn read_file(&self, call: ReadFileCall, _: Context) -> Result<ByteStream, Refusal> {
+    async fn read_file(&self, call: ReadFileCall, _: RequestContext) -> Result<ByteStream, ErrorResponse> {
         if call.name == "none" {
             return Err(refused(404, "none"));
         }
         Ok(ByteStream::new(list([Ok(Bytes::from(call.name)), Ok(Bytes::from_static(b"!"))])))
     }
 
-    async fn write_file(&self, _: WriteFileCall, mut body: ByteStream, _: Context) -> Result<(), Refusal> {
+    async fn write_file(
+        &self,
+        _: WriteFileCall,
+        mut body: ByteStream,
+        _: RequestContext,
+    ) -> Result<(), ErrorResponse> {
         let mut pieces = Vec::new();
         while let Some(piece) = body.next().await {
             match piece {
@@ -170,7 +179,7 @@ impl Service for Parley {
 struct InProcess(Router);
 
 impl Transport for InProcess {
-    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
             let (parts, body) =
                 self.0.clone().oneshot(request.map(axum::body::Body::from)).await.unwrap().into_parts();
@@ -179,20 +188,24 @@ impl Transport for InProcess {
         })
     }
 
-    fn streams(&self) -> Option<&dyn StreamTransport> {
+    fn stream_transport(&self) -> Option<&dyn StreamTransport> {
         Some(self)
     }
 }
 
 impl StreamTransport for InProcess {
-    fn open<'a>(&'a self, _: &'static Operation, request: http::Request<RequestBody>) -> Opening<'a> {
+    fn open_stream<'a>(
+        &'a self,
+        _: &'static Operation,
+        request: http::Request<RequestBody>,
+    ) -> StreamResponseFuture<'a> {
         Box::pin(async move {
             let request = request.map(|body| match body {
-                RequestBody::Whole(bytes) => axum::body::Body::from(bytes),
-                RequestBody::Pieces(pieces) => axum::body::Body::from_stream(pieces),
+                RequestBody::Buffered(bytes) => axum::body::Body::from(bytes),
+                RequestBody::Streaming(pieces) => axum::body::Body::from_stream(pieces),
             });
             let response = self.0.clone().oneshot(request).await.unwrap();
-            Ok(response.map(|body| ByteStream::of_body(body, cut)))
+            Ok(response.map(|body| ByteStream::from_body(body, cut)))
         })
     }
 }
@@ -207,11 +220,11 @@ fn client(limit: u64) -> (Client, Arc<Parley>, Ears) {
     let (service, heard) = (Arc::new(Parley::default()), Ears::default());
     let ears = Arc::clone(&heard);
     let options = RouterOptions {
-        check_answers: CheckAnswers::All,
+        response_checks: ResponseChecks::All,
         stream_limit: limit,
-        on_event: Some(Arc::new(move |_: &Context, event: Heard<'_>| {
+        on_event: Some(Arc::new(move |_: &RequestContext, event: Heard<'_>| {
             ears.lock().unwrap().push(match event {
-                Heard::BrokenItem(broken) => broken.to_string(),
+                Heard::InvalidItem(broken) => broken.to_string(),
                 other => format!("{other:?}"),
             });
         })),
@@ -225,7 +238,7 @@ fn client(limit: u64) -> (Client, Arc<Parley>, Ears) {
 async fn one_operation_answers_whole_or_in_pieces() {
     let (client, _, heard) = client(100);
     let whole = client.create_chat(&ask("Hello you")).await.unwrap().into_body();
-    assert_eq!(whole, CreateChatAnswer::OkJson(reply("Hello you")));
+    assert_eq!(whole, CreateChatResponse::OkJson(reply("Hello you")));
     let answer = client.create_chat_stream(&ask_in_pieces("Hello you")).await.unwrap();
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));
     let mut events = answer.into_body();
@@ -238,7 +251,9 @@ async fn one_operation_answers_whole_or_in_pieces() {
     assert_eq!(events.last_event_id(), "1");
     assert!(events.is_complete(), "a server that comes to its end says so");
     match client.create_chat_stream(&ask_in_pieces("no")).await.unwrap_err() {
-        Error::Answer(answer) => assert_eq!((answer.status.as_u16(), answer.title.as_str()), (429, "slowly")),
+        Error::ErrorResponse(answer) => {
+            assert_eq!((answer.status().as_u16(), answer.title.as_str()), (429, "slowly"))
+        }
         other => panic!("{other}"),
     }
     assert!(heard.lock().unwrap().is_empty());
@@ -250,14 +265,14 @@ async fn one_operation_answers_whole_or_in_pieces() {
 #[tokio::test]
 async fn a_broken_item_is_not_sent() {
     let (client, _, heard) = client(100);
-    let opening = client.watch_thread_stream("thread", WatchThread::new()).after("41");
+    let opening = client.watch_thread_stream("thread", WatchThreadOptions::new()).after_event("41");
     let mut events = opening.await.unwrap().into_body();
     let event = events.next().await.unwrap().unwrap();
     assert_eq!((event.event.as_str(), event.data.text.as_str()), ("begun", "41"));
     assert!(matches!(events.next().await.unwrap(), Err(StreamError::Transport(_))));
     assert!(events.next().await.is_none());
     let heard = heard.lock().unwrap();
-    assert!(heard[0].starts_with("item 1 breaks its schema") && heard[0].contains("/text"), "{heard:?}");
+    assert!(heard[0].starts_with("item 1 violates its schema") && heard[0].contains("/text"), "{heard:?}");
 }
 
 #[tokio::test]
@@ -291,7 +306,7 @@ async fn items_are_sent_as_they_come() {
     // One that breaks the contract ends the request.
     let asks = list([ask("a"), ask("")]);
     match client.create_batch_stream(asks).await.unwrap_err() {
-        Error::Answer(answer) => assert_eq!(answer.title, "cut"),
+        Error::ErrorResponse(answer) => assert_eq!(answer.title, "cut"),
         Error::Transport(error) => assert_eq!(error.fault(), TransportFault::Request),
         other => panic!("{other}"),
     }
@@ -299,8 +314,8 @@ async fn items_are_sent_as_they_come() {
     let client = client.with_request_checks(crate::client::RequestChecks::Off);
     let asks = list([ask("a"), ask("")]);
     match client.create_batch_stream(asks).await.unwrap_err() {
-        Error::Answer(answer) => {
-            assert_eq!(answer.status.as_u16(), 422);
+        Error::ErrorResponse(answer) => {
+            assert_eq!(answer.status().as_u16(), 422);
             assert!(answer.title.starts_with("item 1 at byte 15 cannot be read"), "{}", answer.title);
         }
         other => panic!("{other}"),
@@ -315,7 +330,7 @@ async fn bytes_pass_in_pieces() {
     assert_eq!(body.next().await.unwrap().unwrap(), "!");
     assert!(body.next().await.is_none());
     match client.read_file_stream("none").await.unwrap_err() {
-        Error::Answer(answer) => assert_eq!(answer.title, "none"),
+        Error::ErrorResponse(answer) => assert_eq!(answer.title, "none"),
         other => panic!("{other}"),
     }
     let pieces = || ByteStream::new(list([Ok(Bytes::from_static(b"ab")), Ok(Bytes::from_static(b"cd"))]));
@@ -323,7 +338,7 @@ async fn bytes_pass_in_pieces() {
     assert_eq!(*service.files.lock().unwrap(), ["ab|cd"]);
     let longer = ByteStream::new(list([Ok(Bytes::from_static(b"ab")), Ok(Bytes::from_static(b"cde"))]));
     match client.write_file_stream("x", longer).await.unwrap_err() {
-        Error::Answer(answer) => assert_eq!(answer.status.as_u16(), 413),
+        Error::ErrorResponse(answer) => assert_eq!(answer.status().as_u16(), 413),
         other => panic!("{other}"),
     }
     // Another media type of the same body comes whole.

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use contract_runtime::{
     client::ReqwestTransport,
-    stream::{Reconnection, StreamError},
+    stream::{ReconnectOptions, StreamError},
     transport::TransportFault,
 };
 use tokio::task::JoinHandle;
 
 use crate::{
     ask, ask_in_pieces,
-    calls::WatchThread,
+    calls::WatchThreadOptions,
     client::{Client, Error},
     scripted::{self, HEAD, Impatient},
 };
@@ -44,10 +44,10 @@ async fn an_event_stream_goes_on_over_three_connections() {
         vec![CHUNKED, b"20\r\nevent: closed\ndata: {\"text\":\"z\"}\r\n3\r\n\n\n:\r\n", b"0\r\n\r\n"];
     let (client, server) = serve(vec![script, second, third]).await;
     let timer = Impatient::default();
-    let options = WatchThread::new().kinds(["a", "b"]);
+    let options = WatchThreadOptions::new().kinds(["a", "b"]);
     let answer = client.watch_thread_stream("t/1", options).await.unwrap();
     assert_eq!(answer.header("content-type"), Some("text/event-stream; charset=utf-8"));
-    let mut events = answer.into_body().reconnecting(timer.clone(), Reconnection::default());
+    let mut events = answer.into_body().with_reconnection(timer.clone(), ReconnectOptions::default());
     let mut seen = Vec::new();
     while let Some(event) = events.next().await {
         seen.push(match event {
@@ -109,7 +109,7 @@ async fn a_connection_cut_in_the_middle_is_told() {
     let (client, server) = serve(vec![script]).await;
     let chunks = client.create_chat_stream(&ask("Hi")).await.unwrap().into_body();
     // What may act a second time is not asked a second time.
-    let mut chunks = chunks.reconnecting(Impatient::default(), Reconnection::default());
+    let mut chunks = chunks.with_reconnection(Impatient::default(), ReconnectOptions::default());
     assert_eq!(chunks.next().await.unwrap().unwrap().data.delta, "a");
     match chunks.next().await.unwrap().unwrap_err() {
         StreamError::Transport(error) => assert_eq!(error.fault(), TransportFault::Interrupted),
@@ -128,7 +128,9 @@ async fn a_refusal_is_read_whole() {
     ];
     let (client, server) = serve(vec![script]).await;
     match client.create_chat_stream(&ask("Hi")).await.unwrap_err() {
-        Error::Answer(answer) => assert_eq!((answer.status.as_u16(), answer.title.as_str()), (429, "slow")),
+        Error::ErrorResponse(answer) => {
+            assert_eq!((answer.status().as_u16(), answer.title.as_str()), (429, "slow"))
+        }
         other => panic!("{other}"),
     }
     server.await.unwrap();

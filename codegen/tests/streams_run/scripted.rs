@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use contract_runtime::transport::{Sleeping, Timer};
+use contract_runtime::transport::{SleepFuture, Timer};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -72,7 +72,7 @@ impl Impatient {
 }
 
 impl Timer for Impatient {
-    fn sleep(&self, time: Duration) -> Sleeping {
+    fn sleep(&self, time: Duration) -> SleepFuture {
         self.0.lock().unwrap().push(time);
         Box::pin(async {})
     }

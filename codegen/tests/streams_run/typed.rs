@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex};
 
 use contract_runtime::{
     client::ReqwestTransport,
-    stream::{Event, Reconnection, StreamError},
+    stream::{ReconnectOptions, ServerSentEvent, StreamError},
 };
 use tokio::{
     io::AsyncWriteExt,
@@ -58,7 +58,7 @@ const SEEN: [&str; 6] = [
 /// How many bytes of events the next connection has before it is closed; all, without a number.
 type Cut = Arc<Mutex<Option<usize>>>;
 
-/// A client of a server that tells the events behind `Last-Event-ID`.
+/// A client of a server that tells the events behind `Last-ServerSentEvent-ID`.
 async fn serve(cut: Cut) -> (Client, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -87,7 +87,7 @@ async fn tell(mut connection: TcpStream, length: Option<usize>) {
     }
 }
 
-fn told(event: &Event<RunEvent>) -> String {
+fn told(event: &ServerSentEvent<RunEvent>) -> String {
     let said = match &event.data {
         RunEvent::RunStarted(own) => format!("{} by {}", own.data.run, own.data.model),
         RunEvent::MessageDelta(own) => own.data.text.clone(),
@@ -99,7 +99,7 @@ fn told(event: &Event<RunEvent>) -> String {
     format!("{}: {said}", event.event)
 }
 
-/// WHATWG HTML, 9.2.3 and 9.2.6: what was cut off is dropped, and comes again behind the last event id.
+/// WHATWG HTML, 9.2.3 and 9.2.6: what is truncated is dropped, and comes again behind the last event id.
 #[tokio::test]
 async fn each_typed_event_comes_once_wherever_the_connection_is_cut() {
     let cut = Cut::default();
@@ -107,7 +107,7 @@ async fn each_typed_event_comes_once_wherever_the_connection_is_cut() {
     for length in 0..=EVENTS.concat().len() {
         *cut.lock().unwrap() = Some(length);
         let events = client.watch_run_stream("r1").await.unwrap().into_body();
-        let mut events = events.reconnecting(Impatient::default(), Reconnection::default());
+        let mut events = events.with_reconnection(Impatient::default(), ReconnectOptions::default());
         let mut seen = Vec::new();
         while let Some(event) = events.next().await {
             seen.push(match event {

@@ -1,8 +1,8 @@
-//! One call, as a client makes it and a gateway checks it: what the benchmarks of proofs share.
+//! The shared setup of the proof benchmarks: one call of a client, with the gateway's verification.
 
 use dpop_bound::{
-    AccessToken, Binding, Expected, Htu, Nonce, Origin, ProofRequest, SignedProof, Target, Thumbprint,
-    UnixTime, Verifier, Window,
+    AccessToken, ExpectedRequest, Htu, KeyBinding, Nonce, Origin, ProofRequest, ProofWindow, RequestTarget,
+    SignedProof, Thumbprint, UnixTime, Verifier,
     nonce::{NonceIssuer, NonceKey},
 };
 
@@ -10,7 +10,7 @@ const NOW: UnixTime = UnixTime::from_secs(1_790_000_000);
 const ORIGIN: &str = "https://gateway.example";
 const PATH: &str = "/exchange/v1/me/stock/changes";
 
-/// What a call brings along: a token of 1.2 kB, a nonce; and where it goes.
+/// The content of a call: a token of 1.2 kB, a nonce, and the URL.
 pub(crate) struct Call {
     token: AccessToken,
     htu: Htu,
@@ -24,14 +24,14 @@ impl Call {
         let issuer = NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "gateway");
         Self {
             token: AccessToken::new("a".repeat(1200)).unwrap(),
-            htu: Htu::of(&format!("{ORIGIN}{PATH}")).unwrap(),
-            origin: Origin::of(ORIGIN).unwrap(),
+            htu: Htu::from_url(&format!("{ORIGIN}{PATH}")).unwrap(),
+            origin: Origin::from_url(ORIGIN).unwrap(),
             nonce: issuer.issue(NOW),
             issuer,
         }
     }
 
-    /// What the proof is made for.
+    /// Returns the content of the proof.
     pub(crate) fn request(&self) -> ProofRequest<'_> {
         ProofRequest {
             method: "POST",
@@ -42,22 +42,22 @@ impl Call {
         }
     }
 
-    /// The whole verification: form, signature, nonce, claims.
+    /// Verifies format, signature, nonce and claims.
     pub(crate) fn verify(&self, proof: &str, key: &Thumbprint, verifier: &impl Verifier) {
-        let signed = SignedProof::read(proof, verifier).unwrap();
-        self.issuer.check(signed.nonce(), NOW).unwrap();
-        let expected = Expected {
+        let signed = SignedProof::verify_signature(proof, verifier).unwrap();
+        self.issuer.check_nonce(signed.nonce(), NOW).unwrap();
+        let expected = ExpectedRequest {
             method: "POST",
-            target: Target::Request(&self.origin, PATH),
+            target: RequestTarget::Request(&self.origin, PATH),
             now: NOW,
-            window: Window::default(),
-            binding: Binding::Token { hash: self.token.hash(), jkt: Some(key) },
+            window: ProofWindow::default(),
+            binding: KeyBinding::Token { hash: self.token.hash(), jkt: Some(key) },
         };
-        let _ = signed.check(&expected).unwrap();
+        let _ = signed.check_claims(&expected).unwrap();
     }
 }
 
-/// A message of the length of what a proof signs.
+/// A message with the length of a proof's signed part.
 pub(crate) fn message() -> Vec<u8> {
     vec![b'a'; 560]
 }

@@ -1,4 +1,5 @@
-//! ES256 by AWS-LC. It clears every key that it frees (`OPENSSL_free` overwrites).
+//! The ES256 backend that uses AWS-LC. AWS-LC clears every key that it frees (`OPENSSL_free` overwrites the
+//! memory).
 
 use aws_lc_rs::{
     rand::SystemRandom,
@@ -12,17 +13,17 @@ use zeroize::Zeroizing;
 use super::KeyError;
 use crate::{
     key::PublicKey,
-    signer::{ProofSigner, SignError, SignNow, Signature, Signing, Verifier},
+    signer::{ProofSigner, SignError, SignFuture, Signature, SyncSigner, Verifier},
 };
 
-/// A private key in memory.
+/// A P-256 private key in memory, with its public half.
 pub struct KeyPair {
     pair: EcdsaKeyPair,
     public: PublicKey,
 }
 
 impl KeyPair {
-    /// A new key, by the library's own generator.
+    /// Generates a key with the random generator of AWS-LC.
     ///
     /// # Errors
     /// [`KeyError::Failed`].
@@ -31,7 +32,7 @@ impl KeyPair {
         Self::new(pair).ok_or(KeyError::Failed)
     }
 
-    /// Reads a key from PKCS#8, with or without its public half.
+    /// Parses a key in PKCS#8, with or without its public half.
     ///
     /// # Errors
     /// [`KeyError::Pkcs8`].
@@ -40,7 +41,7 @@ impl KeyPair {
         pair.ok().and_then(Self::new).ok_or(KeyError::Pkcs8)
     }
 
-    /// The key in PKCS#8, version 1, with its public half: 138 bytes.
+    /// Exports the key as PKCS#8 version 1 with its public half: 138 bytes.
     ///
     /// # Errors
     /// [`KeyError::Failed`].
@@ -49,7 +50,7 @@ impl KeyPair {
         Ok(Zeroizing::new(document.as_ref().to_vec()))
     }
 
-    /// The public half.
+    /// Returns the public half of the key.
     #[must_use]
     pub const fn public_key(&self) -> &PublicKey {
         &self.public
@@ -66,21 +67,22 @@ impl ProofSigner for KeyPair {
         self.public_key()
     }
 
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
-        Signing::ready(self.sign_now(message))
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
+        SignFuture::ready(self.sign_now(message))
     }
 }
 
-impl SignNow for KeyPair {
+impl SyncSigner for KeyPair {
     fn sign_now(&self, message: &[u8]) -> Result<Signature, SignError> {
-        // Asked for r ‖ s, the library makes the same DER and takes it apart with two more allocations.
+        // With a fixed-length signing algorithm AWS-LC would create the same DER and convert it with two more
+        // allocations.
         let der =
             self.pair.sign(&SystemRandom::new(), message).map_err(|_| SignError::new("AWS-LC refused"))?;
         Signature::from_der(der.as_ref()).map_err(SignError::new)
     }
 }
 
-/// Verifies.
+/// The ES256 signature verifier of AWS-LC.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Es256;
 

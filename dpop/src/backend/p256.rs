@@ -1,4 +1,4 @@
-//! ES256 by RustCrypto's p256: Rust alone, signatures by RFC 6979, keys cleared when dropped.
+//! The ES256 backend that uses RustCrypto's p256: pure Rust, RFC 6979 signatures, keys cleared when dropped.
 
 use p256::{
     SecretKey,
@@ -14,17 +14,17 @@ use zeroize::Zeroizing;
 use super::KeyError;
 use crate::{
     key::PublicKey,
-    signer::{ProofSigner, SignError, SignNow, Signature, Signing, Verifier},
+    signer::{ProofSigner, SignError, SignFuture, Signature, SyncSigner, Verifier},
 };
 
-/// A private key in memory.
+/// A P-256 private key in memory, with its public half.
 pub struct KeyPair {
     pair: SigningKey,
     public: PublicKey,
 }
 
 impl KeyPair {
-    /// A new key, by the operating system's generator.
+    /// Generates a key with the random generator of the operating system.
     ///
     /// # Errors
     /// [`KeyError::Failed`].
@@ -33,7 +33,7 @@ impl KeyPair {
         Self::new(secret.into()).ok_or(KeyError::Failed)
     }
 
-    /// Reads a key from PKCS#8, with or without its public half.
+    /// Parses a key in PKCS#8, with or without its public half.
     ///
     /// # Errors
     /// [`KeyError::Pkcs8`].
@@ -42,7 +42,7 @@ impl KeyPair {
         Self::new(secret.into()).ok_or(KeyError::Pkcs8)
     }
 
-    /// The key in PKCS#8, version 1, with its public half: 138 bytes.
+    /// Exports the key as PKCS#8 version 1 with its public half: 138 bytes.
     ///
     /// # Errors
     /// [`KeyError::Failed`].
@@ -51,7 +51,7 @@ impl KeyPair {
         Ok(Zeroizing::new(document.as_bytes().to_vec()))
     }
 
-    /// The public half.
+    /// Returns the public half of the key.
     #[must_use]
     pub const fn public_key(&self) -> &PublicKey {
         &self.public
@@ -69,19 +69,19 @@ impl ProofSigner for KeyPair {
         self.public_key()
     }
 
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
-        Signing::ready(self.sign_now(message))
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
+        SignFuture::ready(self.sign_now(message))
     }
 }
 
-impl SignNow for KeyPair {
+impl SyncSigner for KeyPair {
     fn sign_now(&self, message: &[u8]) -> Result<Signature, SignError> {
         let signature: Inner = self.pair.try_sign(message).map_err(|_| SignError::new("p256 refused"))?;
         Ok(Signature::from_bytes(signature.to_bytes().into()))
     }
 }
 
-/// Verifies.
+/// The ES256 signature verifier of the p256 crate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Es256;
 

@@ -1,8 +1,8 @@
-//! ES256 by ring.
+//! The ES256 backend that uses ring.
 //!
-//! ring does not clear its keys. What stands here is overwritten when it is dropped, which is as much
-//! as can be done from outside: copies that ring made on the stack while it read or made the key
-//! are out of reach. Whoever minds takes AWS-LC.
+//! ring does not clear its keys. This module overwrites the key pair when it is dropped. It cannot reach
+//! copies that ring made on the stack while it parsed or generated the key. Use the AWS-LC backend where that
+//! matters.
 
 use std::hint::black_box;
 
@@ -18,22 +18,22 @@ use zeroize::Zeroizing;
 use super::KeyError;
 use crate::{
     key::PublicKey,
-    signer::{ProofSigner, SignError, SignNow, Signature, Signing, Verifier},
+    signer::{ProofSigner, SignError, SignFuture, Signature, SyncSigner, Verifier},
 };
 
-/// The key pair whose private half is 1, with which others are overwritten.
+/// A key pair with the private key 1, used to overwrite dropped keys.
 const ONE: &[u8; 138] = include_bytes!("one.pkcs8");
 
 /// A private key in memory.
 pub struct KeyPair {
     pair: Box<EcdsaKeyPair>,
-    /// ring exports no key that it has read.
+    /// The key in PKCS#8, kept because ring cannot export a key that it parsed.
     pkcs8: Zeroizing<Vec<u8>>,
     public: PublicKey,
 }
 
 impl KeyPair {
-    /// A new key, by the library's own generator.
+    /// Generates a key with the random generator of ring.
     ///
     /// # Errors
     /// [`KeyError::Failed`].
@@ -42,41 +42,42 @@ impl KeyPair {
         Self::from_pkcs8(made.map_err(|_| KeyError::Failed)?.as_ref())
     }
 
-    /// Reads a key from PKCS#8. ring wants the public half in it, as all backends write it.
+    /// Parses a key in PKCS#8. ring requires the public half, which all backends write.
     ///
     /// # Errors
     /// [`KeyError::Pkcs8`].
     pub fn from_pkcs8(bytes: &[u8]) -> Result<Self, KeyError> {
-        let pair = read(bytes).ok_or(KeyError::Pkcs8)?;
+        let pair = parse_pkcs8(bytes).ok_or(KeyError::Pkcs8)?;
         let public = PublicKey::from_point(pair.public_key().as_ref()).map_err(|_| KeyError::Pkcs8)?;
         Ok(Self { pair, pkcs8: Zeroizing::new(bytes.to_vec()), public })
     }
 
-    /// The key in PKCS#8, version 1, with its public half, as it was read.
+    /// Exports the key as the PKCS#8 bytes from which it was created, with its public half.
     ///
     /// # Errors
-    /// None; other backends have some.
+    /// Never returns an error. The `Result` exists because the other backends can fail.
     pub fn to_pkcs8(&self) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         Ok(self.pkcs8.clone())
     }
 
-    /// The public half.
+    /// Returns the public half of the key.
     #[must_use]
     pub const fn public_key(&self) -> &PublicKey {
         &self.public
     }
 }
 
-fn read(pkcs8: &[u8]) -> Option<Box<EcdsaKeyPair>> {
+fn parse_pkcs8(pkcs8: &[u8]) -> Option<Box<EcdsaKeyPair>> {
     let random = SystemRandom::new();
     EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random).ok().map(Box::new)
 }
 
 impl Drop for KeyPair {
     fn drop(&mut self) {
-        if let Some(one) = read(ONE) {
+        if let Some(one) = parse_pkcs8(ONE) {
             *self.pair = *one;
-            // Else nobody would read what was just written, and it need not be written at all.
+            // Without `black_box` the compiler could remove the write, because nothing reads the value
+            // afterwards.
             black_box(&mut self.pair);
         }
     }
@@ -87,12 +88,12 @@ impl ProofSigner for KeyPair {
         self.public_key()
     }
 
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
-        Signing::ready(self.sign_now(message))
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
+        SignFuture::ready(self.sign_now(message))
     }
 }
 
-impl SignNow for KeyPair {
+impl SyncSigner for KeyPair {
     fn sign_now(&self, message: &[u8]) -> Result<Signature, SignError> {
         let signature = self.pair.sign(&SystemRandom::new(), message);
         let bytes = signature.ok().and_then(|signature| signature.as_ref().try_into().ok());
@@ -100,7 +101,7 @@ impl SignNow for KeyPair {
     }
 }
 
-/// Verifies.
+/// The ES256 signature verifier of ring.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Es256;
 
@@ -115,7 +116,7 @@ impl Verifier for Es256 {
 mod tests {
     use super::*;
 
-    /// Else [`Drop`] would leave the key where it was.
+    /// Without this key pair, [`Drop`] would leave the private key in memory.
     #[test]
     fn there_is_a_pair_to_overwrite_with() {
         let one = KeyPair::from_pkcs8(ONE).unwrap();

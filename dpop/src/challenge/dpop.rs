@@ -1,17 +1,17 @@
-//! What a DPoP challenge says: RFC 9449, 7.1 (algorithms, errors) and 8, 9 (nonces); RFC 6750, 3 (the common parameters).
+//! DPoP challenges: RFC 9449, 7.1 (algorithms, errors), 8 and 9 (nonces); RFC 6750, 3 (common parameters).
 //!
-//! Clients look for one among all challenges of an answer, servers write one. The nonce itself
-//! travels in a header field of its own, see [`Nonce`](crate::Nonce).
+//! Clients find the DPoP challenge among all challenges of a response; servers build one. The nonce itself is
+//! sent in a separate header field, see [`Nonce`](crate::Nonce).
 
 use std::fmt;
 
-use super::{Challenge, UnwritableChallenge};
+use super::{Challenge, ChallengeError};
 
 const SCHEME: &str = "DPoP";
-/// The one algorithm of this crate.
+/// The only algorithm of this crate.
 const ALGS: &str = "ES256";
 
-/// What a challenge of the scheme DPoP says.
+/// The parameters of a challenge with the scheme `DPoP`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DpopChallenge {
     algs: Option<Box<str>>,
@@ -21,29 +21,29 @@ pub struct DpopChallenge {
     realm: Option<Box<str>>,
 }
 
-/// What was wrong with a request: `error` in a challenge, or in an answer of the token endpoint
-/// (RFC 9449, 5, 7.1, 8 and 9; RFC 6750, 3.1). Names are compared exactly.
+/// The `error` code of a challenge or of a token endpoint response (RFC 9449, 5, 7.1, 8 and 9; RFC 6750,
+/// 3.1). Codes are compared exactly, including case.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DpopError {
-    /// `use_dpop_nonce`: repeat the request once, with a proof that carries the answer's nonce
-    /// (RFC 9449, 8 and 9).
+    /// `use_dpop_nonce`: the client repeats the request once, with a proof that contains the nonce of this
+    /// response (RFC 9449, 8 and 9).
     UseDpopNonce,
-    /// `invalid_dpop_proof`: the proof does not hold (RFC 9449, 5 and 7.1).
+    /// `invalid_dpop_proof`: the proof is invalid (RFC 9449, 5 and 7.1).
     InvalidDpopProof,
-    /// `invalid_token`: the token does not hold, or is bound to another key (RFC 9449, 7.1).
+    /// `invalid_token`: the token is invalid or bound to another key (RFC 9449, 7.1).
     InvalidToken,
-    /// `insufficient_scope`: the token holds but does not allow this (RFC 6750, 3.1).
+    /// `insufficient_scope`: the token is valid but does not permit this request (RFC 6750, 3.1).
     InsufficientScope,
-    /// Any other, as it was written.
+    /// Any other code, unchanged.
     Other(Box<str>),
 }
 
 impl DpopChallenge {
-    /// The DPoP challenge of an answer: of all its `WWW-Authenticate` lines, in any position among
-    /// other challenges. Of several the first that has an error, else the first; what is malformed
-    /// is left out ([`Challenge::parse_lines`]).
-    pub fn find<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
+    /// Returns the DPoP challenge of a response, given the values of all its `WWW-Authenticate` fields. If
+    /// there are several, returns the first one with an error, or else the first one. Malformed challenges
+    /// are skipped ([`Challenge::parse_lines`]).
+    pub fn find_in_headers<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let mut plain = None;
         for challenge in Challenge::parse_lines(lines).iter().filter_map(Self::from_challenge) {
             if challenge.error.is_some() {
@@ -54,11 +54,11 @@ impl DpopChallenge {
         plain
     }
 
-    /// What this challenge says; `None` when it is of another scheme.
+    /// Reads the parameters of a challenge. Returns `None` if it has another scheme.
     #[must_use]
     pub fn from_challenge(challenge: &Challenge) -> Option<Self> {
         let param = |name| challenge.param(name).map(Box::from);
-        challenge.is(SCHEME).then(|| Self {
+        challenge.has_scheme(SCHEME).then(|| Self {
             algs: param("algs"),
             error: challenge.param("error").map(DpopError::from_code),
             error_description: param("error_description"),
@@ -67,89 +67,92 @@ impl DpopChallenge {
         })
     }
 
-    /// A server's plain challenge: come with a token and a proof.
+    /// Builds the challenge of a server that requires a token and a proof, without an error code.
     #[must_use]
     pub fn required() -> Self {
         Self { algs: Some(ALGS.into()), ..Self::default() }
     }
 
-    /// A server's challenge for a nonce (RFC 9449, 9). The nonce itself goes into
-    /// `DPoP-Nonce`.
+    /// Builds the challenge of a server that requires a nonce (RFC 9449, 9). The server sends the nonce
+    /// itself in `DPoP-Nonce`.
     #[must_use]
     pub fn use_nonce() -> Self {
         Self { error: Some(DpopError::UseDpopNonce), ..Self::required() }
     }
 
-    /// A server's refusal of a proof, and why (RFC 9449, 7.1).
+    /// Builds the challenge for an invalid proof, with the reason (RFC 9449, 7.1).
     ///
     /// # Errors
-    /// When the description holds anything but printable ASCII without `"` and `\` (RFC 6750, 3).
-    pub fn invalid_proof(description: &str) -> Result<Self, UnwritableChallenge> {
-        Self::refusal(DpopError::InvalidDpopProof, description)
+    /// Returns an error if the description contains anything but printable ASCII without `"` and `\` (RFC
+    /// 6750, 3).
+    pub fn invalid_proof(description: &str) -> Result<Self, ChallengeError> {
+        Self::with_error(DpopError::InvalidDpopProof, description)
     }
 
-    /// A server's refusal of a token, and why (RFC 9449, 7.1).
+    /// Builds the challenge for an invalid token, with the reason (RFC 9449, 7.1).
     ///
     /// # Errors
-    /// As [`invalid_proof`](Self::invalid_proof).
-    pub fn invalid_token(description: &str) -> Result<Self, UnwritableChallenge> {
-        Self::refusal(DpopError::InvalidToken, description)
+    /// Returns an error under the same condition as [`invalid_proof`](Self::invalid_proof).
+    pub fn invalid_token(description: &str) -> Result<Self, ChallengeError> {
+        Self::with_error(DpopError::InvalidToken, description)
     }
 
-    /// A server's refusal of what the token does not allow, with the scopes, set apart by spaces,
-    /// that would (RFC 6750, 3.1).
+    /// Builds the challenge for a token without the required scopes. `scope` lists these scopes, separated by
+    /// spaces (RFC 6750, 3.1).
     ///
     /// # Errors
-    /// As [`invalid_proof`](Self::invalid_proof), for the scopes too.
-    pub fn insufficient_scope(scope: &str, description: &str) -> Result<Self, UnwritableChallenge> {
+    /// Returns an error under the same condition as [`invalid_proof`](Self::invalid_proof), also for `scope`.
+    pub fn insufficient_scope(scope: &str, description: &str) -> Result<Self, ChallengeError> {
         let scope = Some(plain_text(scope)?);
-        Ok(Self { scope, ..Self::refusal(DpopError::InsufficientScope, description)? })
+        Ok(Self { scope, ..Self::with_error(DpopError::InsufficientScope, description)? })
     }
 
-    fn refusal(error: DpopError, description: &str) -> Result<Self, UnwritableChallenge> {
+    fn with_error(error: DpopError, description: &str) -> Result<Self, ChallengeError> {
         let error_description = Some(plain_text(description)?);
         Ok(Self { error: Some(error), error_description, ..Self::required() })
     }
 
-    /// Whether the server takes proofs signed with this algorithm, such as `ES256`; `None` when it
-    /// does not say (RFC 9449, 7.1).
+    /// Returns true if the server accepts proofs signed with this algorithm, such as `ES256`, and `None` if
+    /// the challenge lists no algorithms (RFC 9449, 7.1).
     #[must_use]
     pub fn supports(&self, alg: &str) -> Option<bool> {
         Some(self.algs()?.any(|known| known == alg))
     }
 
-    /// The algorithms that the server takes, in its order; `None` when it does not say.
+    /// Returns the accepted algorithms in the server's order, or `None` if the challenge lists none.
     #[must_use]
     pub fn algs(&self) -> Option<impl Iterator<Item = &str>> {
         self.algs.as_deref().map(str::split_ascii_whitespace)
     }
 
-    /// What was wrong; `None` when the request had nothing that could be (RFC 6750, 3.1).
+    /// Returns the error code, or `None` if the request contained no credentials that could be wrong (RFC
+    /// 6750, 3.1).
     #[must_use]
     pub const fn error(&self) -> Option<&DpopError> {
         self.error.as_ref()
     }
 
-    /// The same for people. Text of the server: show it to nobody as your own.
+    /// Returns the human-readable error description. The server controls it: do not display it as the
+    /// client's message.
     #[must_use]
     pub fn error_description(&self) -> Option<&str> {
         self.error_description.as_deref()
     }
 
-    /// The scopes that are needed, set apart by spaces (RFC 6750, 3).
+    /// Returns the required scopes, separated by spaces (RFC 6750, 3).
     #[must_use]
     pub fn scope(&self) -> Option<&str> {
         self.scope.as_deref()
     }
 
-    /// What is protected (RFC 9110, 11.5).
+    /// Returns the realm, the name of the protection space (RFC 9110, 11.5).
     #[must_use]
     pub fn realm(&self) -> Option<&str> {
         self.realm.as_deref()
     }
 }
 
-/// The challenge as it stands in a header field: `DPoP algs="ES256", error="use_dpop_nonce"`, then
+/// Formats the challenge as the value of a header field: `DPoP algs="ES256", error="use_dpop_nonce"`, then
 /// `error_description`, `scope` and `realm`.
 impl fmt::Display for DpopChallenge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,13 +164,13 @@ impl fmt::Display for DpopChallenge {
             ("realm", self.realm()),
         ];
         let present = parameters.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        // Never an error: each value was read from a challenge or checked when it was built.
+        // Never fails: each value was parsed from a challenge or validated by a constructor.
         Challenge::with_parameters(SCHEME, present).map_err(|_| fmt::Error)?.fmt(f)
     }
 }
 
 impl DpopError {
-    /// The error of this name; never fails, for other names are kept.
+    /// Converts a code. Unknown codes become [`Other`](Self::Other).
     #[must_use]
     pub fn from_code(code: &str) -> Self {
         match code {
@@ -179,7 +182,7 @@ impl DpopError {
         }
     }
 
-    /// The name, as it stands in `error`.
+    /// Returns the code as written in `error`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -198,8 +201,8 @@ impl fmt::Display for DpopError {
     }
 }
 
-/// The characters of `error_description`, among them those of `scope` (RFC 6750, 3).
-fn plain_text(text: &str) -> Result<Box<str>, UnwritableChallenge> {
+/// Validates the characters of `error_description`, a superset of those of `scope` (RFC 6750, 3).
+fn plain_text(text: &str) -> Result<Box<str>, ChallengeError> {
     let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
-    if plain { Ok(text.into()) } else { Err(UnwritableChallenge::Value) }
+    if plain { Ok(text.into()) } else { Err(ChallengeError::Value) }
 }

@@ -1,8 +1,8 @@
-//! Rules that hold for all challenges: whatever is written is read, however it is written.
+//! Property tests of challenges: every written challenge is parsed, in every form that the grammar allows.
 
 use proptest::{collection::vec, prelude::*};
 
-use super::{Challenge, word::Word};
+use super::{Challenge, token::CaseInsensitiveToken};
 use crate::grammar::is_token;
 
 fn config() -> ProptestConfig {
@@ -25,20 +25,20 @@ fn challenge() -> impl Strategy<Value = Challenge> {
         (token(), "[A-Za-z0-9._~+/-]{1,8}={0,3}").prop_map(|(s, text)| Challenge::with_token68(&s, &text)),
         (token(), vec((token(), value), 1..5)).prop_map(|(scheme, mut list)| {
             let mut seen = std::collections::HashSet::new();
-            list.retain(|(name, _)| seen.insert(Word::new(name)));
+            list.retain(|(name, _)| seen.insert(CaseInsensitiveToken::new(name)));
             Challenge::with_parameters(&scheme, list.iter().map(|(name, value)| (&**name, &**value)))
         }),
     ]
     .prop_map(Result::unwrap)
 }
 
-/// Choices of a careless writer, from random bytes; when they run out they begin again.
-struct Choices<'a> {
+/// Random formatting choices, derived from a cycled list of random bytes.
+struct RandomChoices<'a> {
     bytes: std::iter::Cycle<std::slice::Iter<'a, u8>>,
 }
 
-impl Choices<'_> {
-    /// One of so many.
+impl RandomChoices<'_> {
+    /// Returns a number below the given one.
     fn of(&mut self, count: u8) -> u8 {
         self.bytes.next().unwrap() % count
     }
@@ -72,7 +72,7 @@ impl Choices<'_> {
             return value.into();
         }
         let latin: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
-        // What happens to be UTF-8 as well would be read as that.
+        // ISO 8859-1 that is also valid UTF-8 would be parsed as UTF-8.
         let latin = latin.filter(|bytes| std::str::from_utf8(bytes).is_err());
         let bytes = latin.filter(|_| self.yes()).unwrap_or_else(|| value.into());
         let mut out = vec![b'"'];
@@ -86,8 +86,8 @@ impl Choices<'_> {
         out
     }
 
-    /// The same challenges in another form, over several lines.
-    fn scribble(&mut self, list: &[Challenge]) -> Vec<Vec<u8>> {
+    /// Writes the same challenges with other formatting, over several lines.
+    fn malformed_bytes(&mut self, list: &[Challenge]) -> Vec<Vec<u8>> {
         let mut lines = vec![Vec::new()];
         for challenge in list {
             if self.yes() {
@@ -123,8 +123,8 @@ impl Choices<'_> {
     }
 }
 
-/// Bytes that are nearly challenges.
-fn noise() -> impl Strategy<Value = Vec<u8>> {
+/// Generates byte strings that resemble challenges.
+fn arbitrary_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         vec(any::<u8>(), 0..40),
         vec(prop::sample::select(b"aaA10=, \t\"\\/\x7f\xc3\xbc".to_vec()), 0..40),
@@ -146,7 +146,7 @@ proptest! {
     /// DPP-13
     #[test]
     fn every_form_is_read_alike(list in vec(challenge(), 0..5), bytes in vec(any::<u8>(), 1..200)) {
-        let lines = Choices { bytes: bytes.iter().cycle() }.scribble(&list);
+        let lines = RandomChoices { bytes: bytes.iter().cycle() }.malformed_bytes(&list);
         let mut read = Vec::new();
         for line in &lines {
             read.extend(Challenge::parse_line(line).unwrap());
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_refused_where_it_is_malformed_or_can_be_written_again(line in noise()) {
+    fn noise_is_refused_where_it_is_malformed_or_can_be_written_again(line in arbitrary_bytes()) {
         let tolerant = Challenge::parse_lines([line.as_slice()]);
         match Challenge::parse_line(&line) {
             Ok(list) => {
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_hides_no_other_line(before in noise(), list in vec(challenge(), 1..3), after in noise()) {
+    fn noise_hides_no_other_line(before in arbitrary_bytes(), list in vec(challenge(), 1..3), after in arbitrary_bytes()) {
         let line = list.iter().map(Challenge::to_string).collect::<Vec<_>>().join(", ");
         let mut expect = Challenge::parse_lines([before.as_slice()]);
         expect.extend(list);

@@ -1,8 +1,8 @@
-//! Lines by name, each with what it says or where it is malformed.
+//! Tables of named header lines, each with its challenges or the position of its error.
 
 use super::*;
 
-/// Reads one line; expects the challenges as this crate writes them, or where the line is malformed.
+/// Parses one line and compares the formatted challenges, or the position of the error.
 #[track_caller]
 fn check(line: impl AsRef<[u8]>, expect: Result<&[&str], usize>) {
     let line = line.as_ref();
@@ -148,7 +148,7 @@ fn what_is_malformed_hides_nothing_else() {
     check(&["DPoP algs=y, \"junk\", error=x"], &[r#"DPoP algs="y""#]);
     check(&["A a=\"\0, B b=c\", D"], &["D"]);
     check(&["DPoP error=x, Basic realm=\"a"], &[r#"DPoP error="x""#]);
-    // A challenge that is malformed itself goes whole, with what follows of it.
+    // A malformed challenge is dropped as a whole, including its remaining parameters.
     check(&["DPoP error=x, algs=y z, realm=r, A a=b"], &[r#"A a="b""#]);
     check(&["DPoP error=x, error=y, realm=r, A a=b"], &[r#"A a="b""#]);
     check(&["A x y=\"\\\",B\", c=d, C"], &["C"]);
@@ -159,7 +159,7 @@ fn what_is_malformed_hides_nothing_else() {
 fn the_dpop_challenge_is_found_anywhere() {
     #[track_caller]
     fn check(lines: &[&[u8]], algs: Option<&[&str]>, error: Option<DpopError>) {
-        let found = DpopChallenge::find(lines.iter().copied()).unwrap();
+        let found = DpopChallenge::find_in_headers(lines.iter().copied()).unwrap();
         assert_eq!(found.algs().map(Iterator::collect::<Vec<_>>).as_deref(), algs);
         assert_eq!(found.error(), error.as_ref());
     }
@@ -176,25 +176,31 @@ fn the_dpop_challenge_is_found_anywhere() {
     check(&[b"DPoP algs=a, DPoP algs=b, error=use_dpop_nonce"], Some(&["b"]), nonce());
     check(&[b"DPoP error=use_dpop_nonce", b"DPoP error=invalid_token"], None, nonce());
     check(&[b"DPoP algs=a", b"DPoP algs=b"], Some(&["a"]), None);
-    // Names of errors are exact (RFC 6749, 5.2).
+    // Error codes are case-sensitive (RFC 6749, 5.2).
     check(&[b"DPoP error=Use_dpop_nonce"], None, Some(DpopError::Other("Use_dpop_nonce".into())));
 
-    assert_eq!(DpopChallenge::find([b"Bearer error=use_dpop_nonce".as_slice(), b"DPoPx", b""]), None);
+    assert_eq!(
+        DpopChallenge::find_in_headers([b"Bearer error=use_dpop_nonce".as_slice(), b"DPoPx", b""]),
+        None
+    );
 }
 
 /// DPP-13, DPP-15, ERR-07, ERR-08
 #[test]
 fn what_a_dpop_challenge_says() {
     let lines = [br#"DPoP realm="r", scope="a b", error="insufficient_scope", error_description="d", algs="ES256 ES384""#];
-    let challenge = DpopChallenge::find(lines.map(|line| line.as_slice())).unwrap();
+    let challenge = DpopChallenge::find_in_headers(lines.map(|line| line.as_slice())).unwrap();
     assert_eq!(challenge.error(), Some(&DpopError::InsufficientScope));
     assert_eq!(challenge.error_description(), Some("d"));
     assert_eq!(challenge.scope(), Some("a b"));
     assert_eq!(challenge.realm(), Some("r"));
     assert_eq!(challenge.supports("ES384"), Some(true));
     assert_eq!(challenge.supports("es256"), Some(false)); // RFC 7515, 4.1.1: case-sensitive
-    assert_eq!(DpopChallenge::find([b"DPoP".as_slice()]).unwrap().supports("ES256"), None);
-    assert_eq!(DpopChallenge::find([b"DPoP algs=\"\"".as_slice()]).unwrap().supports("ES256"), Some(false));
+    assert_eq!(DpopChallenge::find_in_headers([b"DPoP".as_slice()]).unwrap().supports("ES256"), None);
+    assert_eq!(
+        DpopChallenge::find_in_headers([b"DPoP algs=\"\"".as_slice()]).unwrap().supports("ES256"),
+        Some(false)
+    );
 
     for code in
         ["use_dpop_nonce", "invalid_dpop_proof", "invalid_token", "insufficient_scope", "invalid_grant"]
@@ -211,7 +217,7 @@ fn what_servers_write() {
     #[track_caller]
     fn check(challenge: &DpopChallenge, expect: &str) {
         assert_eq!(challenge.to_string(), expect);
-        assert_eq!(DpopChallenge::find([expect.as_bytes()]).as_ref(), Some(challenge));
+        assert_eq!(DpopChallenge::find_in_headers([expect.as_bytes()]).as_ref(), Some(challenge));
     }
 
     check(&DpopChallenge::required(), r#"DPoP algs="ES256""#);
@@ -230,8 +236,8 @@ fn what_servers_write() {
     );
     // RFC 6750, 3
     for description in ["\"", "\\", "\n", "\u{fc}", "\t"] {
-        assert_eq!(DpopChallenge::invalid_proof(description), Err(UnwritableChallenge::Value));
-        assert_eq!(DpopChallenge::insufficient_scope(description, "d"), Err(UnwritableChallenge::Value));
+        assert_eq!(DpopChallenge::invalid_proof(description), Err(ChallengeError::Value));
+        assert_eq!(DpopChallenge::insufficient_scope(description, "d"), Err(ChallengeError::Value));
     }
 }
 
@@ -245,7 +251,7 @@ fn what_can_be_written() {
     assert_eq!(Challenge::with_parameters("DPoP", []), Challenge::bare("dpop"));
     assert_eq!(Challenge::with_token68("Negotiate", "abc==").unwrap().token68(), Some("abc=="));
 
-    use UnwritableChallenge::{Name, Repeated, Scheme, Token68, Value};
+    use ChallengeError::{Name, Repeated, Scheme, Token68, Value};
     for scheme in ["", "D PoP", "DPoP,", "\u{fc}"] {
         assert_eq!(Challenge::bare(scheme), Err(Scheme));
         assert_eq!(Challenge::with_token68(scheme, "a"), Err(Scheme));

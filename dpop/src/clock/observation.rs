@@ -1,101 +1,106 @@
-//! What one answer tells of its server's clock: its `Date` (RFC 9110, 6.6.1 and 5.6.7) between two local readings.
+//! The measurement of a server's clock by one response: its `Date` (RFC 9110, 6.6.1 and 5.6.7) and two local
+//! readings.
 
 use std::time::Duration;
 
-use super::{Interval, Reading};
+use super::{ClockReading, TimeBounds};
 use crate::UnixTime;
 
-/// An answer's `Date`, and the local clocks before the request was sent and after the answer came.
+/// The `Date` of a response, with the local clocks before the request was sent and after the response
+/// arrived.
 ///
-/// Leave out answers with an `Age` header: a cache gave them, and their `Date` is old
-/// (RFC 9111, 5.1).
+/// Do not observe responses with an `Age` header: they come from a cache, and their `Date` is old (RFC 9111,
+/// 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Observation {
+pub struct ClockObservation {
     date: UnixTime,
-    sent: Reading,
-    received: Reading,
+    sent: ClockReading,
+    received: ClockReading,
 }
 
-/// Why an answer tells nothing of its server's clock.
+/// The reason why a response cannot be used to measure the server's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UnusableDate {
-    /// The header is none of the three forms of a date (RFC 9110, 5.6.7), or is before 1970.
-    #[error("the Date header is no date")]
+pub enum ObservationError {
+    /// The header is in none of the three date formats (RFC 9110, 5.6.7), or the date is before 1970.
+    #[error("invalid Date header")]
     Malformed,
-    /// On the monotonic clock the answer came before the request was sent: the readings were
-    /// mixed up.
-    #[error("the answer was received before its request was sent")]
+    /// On the monotonic clock the response arrived before the request was sent: the readings were swapped.
+    #[error("the response was received before its request was sent")]
     Backwards,
-    /// The answer took longer than [`Observation::LONGEST`] on either clock.
-    #[error("the answer took too long to tell the time")]
+    /// The round trip took longer than [`ClockObservation::MAX_ROUND_TRIP`] on either clock.
+    #[error("the response took too long to measure the server's time")]
     TooSlow,
 }
 
-impl Observation {
-    /// The longest way there and back of an answer that tells anything: its bounds are as far
-    /// apart, and no window is longer than this.
-    pub const LONGEST: Duration = Duration::from_secs(60);
+impl ClockObservation {
+    /// The maximum round trip of a usable response. The bounds are as wide as the round trip, and no window
+    /// is longer than this.
+    pub const MAX_ROUND_TRIP: Duration = Duration::from_secs(60);
 
-    /// An answer with this `Date`, cut to whole seconds.
+    /// Creates a measurement from a `Date`, truncated to whole seconds.
     ///
     /// # Errors
-    /// When the readings cannot be those of one request, or lie too far apart.
-    pub fn new(date: UnixTime, sent: Reading, received: Reading) -> Result<Self, UnusableDate> {
+    /// Returns an error if the readings are not in order or are too far apart.
+    pub fn new(date: UnixTime, sent: ClockReading, received: ClockReading) -> Result<Self, ObservationError> {
         let date = UnixTime::from_secs(date.as_secs());
         let observation = Self { date, sent, received };
         if received.monotonic < sent.monotonic {
-            Err(UnusableDate::Backwards)
-        } else if observation.round_trip() > Self::LONGEST {
-            Err(UnusableDate::TooSlow)
+            Err(ObservationError::Backwards)
+        } else if observation.round_trip() > Self::MAX_ROUND_TRIP {
+            Err(ObservationError::TooSlow)
         } else {
             Ok(observation)
         }
     }
 
-    /// An answer with this `Date` header.
+    /// Creates a measurement from the value of a `Date` header.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and when the header is no date.
-    pub fn from_header(header: &[u8], sent: Reading, received: Reading) -> Result<Self, UnusableDate> {
-        Self::new(parse_date(header).ok_or(UnusableDate::Malformed)?, sent, received)
+    /// Returns an error under the conditions of [`new`](Self::new), and if the header is not a date.
+    pub fn from_header(
+        header: &[u8],
+        sent: ClockReading,
+        received: ClockReading,
+    ) -> Result<Self, ObservationError> {
+        Self::new(parse_date(header).ok_or(ObservationError::Malformed)?, sent, received)
     }
 
-    /// The server's `Date`.
+    /// Returns the server's `Date`.
     #[must_use]
     pub const fn date(&self) -> UnixTime {
         self.date
     }
 
-    /// The local clocks before the request was sent.
+    /// Returns the local clocks before the request was sent.
     #[must_use]
-    pub const fn sent(&self) -> Reading {
+    pub const fn sent(&self) -> ClockReading {
         self.sent
     }
 
-    /// The local clocks after the answer came.
+    /// Returns the local clocks after the response arrived.
     #[must_use]
-    pub const fn received(&self) -> Reading {
+    pub const fn received(&self) -> ClockReading {
         self.received
     }
 
-    /// From sending to receipt, on the clock that went farther: the monotonic one stands still
-    /// while the machine sleeps, the wall clock may be stepped back.
+    /// Returns the time from sending to receipt, on the clock that advanced more: the monotonic clock stops
+    /// while the machine sleeps, and the wall clock may be stepped back.
     #[must_use]
     pub fn round_trip(&self) -> Duration {
         let by_wall = self.received.wall.saturating_since(self.sent.wall);
         self.received.monotonic.saturating_sub(self.sent.monotonic).max(by_wall)
     }
 
-    /// What the server's clock showed at receipt: `Date` was written at some moment of the round
-    /// trip, and leaves out up to a second.
-    pub(super) fn server(&self) -> Interval {
-        Interval::starting(self.date.since_epoch(), Duration::from_secs(1) + self.round_trip())
+    /// Returns the bounds of the server's clock at receipt: the server wrote `Date` at some moment of the
+    /// round trip and dropped up to one second.
+    pub(super) fn server_bounds(&self) -> TimeBounds {
+        TimeBounds::from_start(self.date.since_epoch(), Duration::from_secs(1) + self.round_trip())
     }
 }
 
-/// The time in a `Date` header, in any of the three forms (RFC 9110, 5.6.7); `None` when it is
-/// none of them, or before 1970.
+/// Parses a `Date` header in any of its three formats (RFC 9110, 5.6.7). Returns `None` if it is invalid or
+/// before 1970.
 #[must_use]
 pub fn parse_date(header: &[u8]) -> Option<UnixTime> {
     let text = std::str::from_utf8(header).ok()?;

@@ -1,4 +1,4 @@
-//! Rules that hold for all histories of a machine and an honest server.
+//! Property tests of the server clock, for all histories of a machine and an honest server.
 
 use proptest::{collection::vec, prelude::*};
 
@@ -13,47 +13,47 @@ fn config() -> ProptestConfig {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Event {
-    /// There and back.
+enum ClockEvent {
+    /// The round trip of a response.
     Answer(i128, i128),
     Idle(i128),
     Sleep(i128),
     StepWall(i128),
 }
 
-/// Answers, and one kind of trouble: each leaves one of the local clocks right.
-fn history() -> impl Strategy<Value = Vec<Event>> {
+/// Generates responses and one kind of disturbance. Each leaves one of the local clocks correct.
+fn clock_history() -> impl Strategy<Value = Vec<ClockEvent>> {
     let event = |sleeps: bool| {
         let trouble = if sleeps {
-            (0..24 * HOUR).prop_map(Event::Sleep).boxed()
+            (0..24 * HOUR).prop_map(ClockEvent::Sleep).boxed()
         } else {
-            (-24 * HOUR..24 * HOUR).prop_map(Event::StepWall).boxed()
+            (-24 * HOUR..24 * HOUR).prop_map(ClockEvent::StepWall).boxed()
         };
         prop_oneof![
-            4 => trip().prop_map(|(there, back)| Event::Answer(there, back)),
-            2 => (0..2 * HOUR).prop_map(Event::Idle),
+            4 => trip().prop_map(|(there, back)| ClockEvent::Answer(there, back)),
+            2 => (0..2 * HOUR).prop_map(ClockEvent::Idle),
             1 => trouble,
         ]
     };
     any::<bool>().prop_flat_map(move |sleeps| vec(event(sleeps), 1..30))
 }
 
-/// Short ones most of the time.
+/// Generates round trips, most of them short.
 fn trip() -> impl Strategy<Value = (i128, i128)> {
     let way = || prop_oneof![3 => 0..200 * MILLI, 1 => 0..29 * SECOND];
     (way(), way())
 }
 
-/// Parts per million by which the monotonic clock runs right or wrong, within the allowance.
+/// Generates rate errors of the monotonic clock within the assumed drift, in parts per million.
 fn rate() -> impl Strategy<Value = i128> {
     999_510..1_000_490i128
 }
 
-fn width(interval: Interval) -> i128 {
-    2 * interval.reach_from(interval.centre())
+fn width(interval: TimeBounds) -> i128 {
+    2 * interval.max_distance_from(interval.midpoint())
 }
 
-/// Rounding of halves and of drift.
+/// The rounding error of halves and of the drift.
 const ROUNDING: i128 = 4;
 
 proptest! {
@@ -64,39 +64,40 @@ proptest! {
     fn bounds_hold_and_never_grow_by_an_answer(
         offset in -24 * HOUR..24 * HOUR,
         rate in rate(),
-        history in history(),
+        history in clock_history(),
     ) {
         let mut world = World::ahead(offset).rate(rate);
         let mut clock = ServerClock::default();
         for event in history {
             match event {
-                Event::Idle(time) => world.pass(time),
-                Event::Sleep(time) => world.sleep(time),
-                Event::StepWall(by) => world.step_wall(by),
-                Event::Answer(there, back) => {
+                ClockEvent::Idle(time) => world.pass(time),
+                ClockEvent::Sleep(time) => world.sleep(time),
+                ClockEvent::StepWall(by) => world.step_wall(by),
+                ClockEvent::Answer(there, back) => {
                     let answer = world.answer(there, back).unwrap();
-                    let before = clock.anchor.map(|anchor| anchor.run_to(answer.received(), Tolerance::default()).bounds);
+                    let before = clock.anchor.map(|anchor| anchor.extrapolate_to(answer.received(), ClockTolerance::default()).bounds);
                     clock.observe(&answer);
                     prop_assert_eq!(clock.contradictions(), 0);
                     let bounds = clock.anchor.unwrap().server;
-                    prop_assert!(width(bounds) <= width(answer.server()) + ROUNDING);
+                    prop_assert!(width(bounds) <= width(answer.server_bounds()) + ROUNDING);
                     if let Some(before) = before {
                         prop_assert!(width(bounds) <= width(before) + ROUNDING);
                     }
                 }
             }
             if let Some(anchor) = clock.anchor {
-                let truth = Interval::starting(world.server().since_epoch(), Duration::ZERO);
-                let bounds = anchor.run_to(world.reading(), Tolerance::default()).bounds;
+                let truth = TimeBounds::from_start(world.server().since_epoch(), Duration::ZERO);
+                let bounds = anchor.extrapolate_to(world.reading(), ClockTolerance::default()).bounds;
                 prop_assert!(bounds.intersection(truth).is_some());
                 let estimate = clock.now(world.reading());
-                let reach = truth.reach_from(nanos(estimate.time.since_epoch()));
-                prop_assert!(reach.abs() <= nanos(estimate.uncertainty));
+                let reach = truth.max_distance_from(to_nanos(estimate.time.since_epoch()));
+                prop_assert!(reach.abs() <= to_nanos(estimate.uncertainty));
             }
         }
     }
 
-    /// DPP-09, DPP-10: up to ten minutes later, when the request takes up to 6 s to the server.
+    /// DPP-09, DPP-10: proofs are valid up to ten minutes later, even if the request takes up to 6 s to the
+    /// server.
     #[test]
     fn one_honest_answer_is_enough(
         offset in -24 * HOUR..24 * HOUR,
@@ -117,7 +118,7 @@ proptest! {
         }
     }
 
-    /// DPP-10: whatever refused the first proof, the second is right when time was the reason.
+    /// DPP-10: whatever caused the rejection of the first proof, the second one has the right time.
     #[test]
     fn a_retry_is_right_after_any_offset(
         offset in -24 * HOUR..24 * HOUR,
@@ -133,7 +134,7 @@ proptest! {
             clock.observe(&refusal);
             let then = clock.after_refusal(sent_iat, Some(&refusal), window, Attempt::First);
             if !accepted {
-                prop_assert_eq!(then, AfterRefusal::RetryWithCorrectedClock);
+                prop_assert_eq!(then, ClockAction::RetryWithCorrectedClock);
             }
             prop_assert!(world.accepts(&clock, window, there));
         }

@@ -1,19 +1,19 @@
-//! A simulated machine and server, and what the clock makes of them.
+//! A simulated machine and server, and the estimates that the clock derives from them.
 
 use super::*;
 use crate::Attempt;
 
 /// The exchange's windows: LIM-10, and LIM-11 with A40.
-pub(super) const GATEWAY: Window = Window::seconds(30, 30);
-pub(super) const PROVIDER: Window = Window::seconds(25, 15);
+pub(super) const GATEWAY: ProofWindow = ProofWindow::from_secs(30, 30);
+pub(super) const PROVIDER: ProofWindow = ProofWindow::from_secs(25, 15);
 
-/// True time, the clocks that ought to follow it, and how they go astray. All in nanoseconds.
+/// The true time and the clocks of a simulated machine. All values are nanoseconds.
 #[derive(Clone, Copy)]
 pub(super) struct World {
     server: i128,
     wall: i128,
     monotonic: i128,
-    /// How fast the monotonic clock runs, in millionths of true time.
+    /// The rate error of the monotonic clock, in parts per million.
     rate: i128,
 }
 
@@ -23,7 +23,7 @@ pub(super) const MINUTE: i128 = 60 * SECOND;
 pub(super) const HOUR: i128 = 60 * MINUTE;
 
 impl World {
-    /// With a server so far ahead of the wall clock.
+    /// Creates a world with a server that is this far ahead of the wall clock.
     pub(super) fn ahead(offset: i128) -> Self {
         let server = 1_800_000_000 * SECOND + 123_456_789;
         Self { server, wall: server - offset, monotonic: HOUR, rate: 1_000_000 }
@@ -38,7 +38,7 @@ impl World {
         self.monotonic += time * self.rate / 1_000_000;
     }
 
-    /// Time passes, but not for the monotonic clock.
+    /// Advances the time, but not the monotonic clock.
     pub(super) fn sleep(&mut self, time: i128) {
         self.server += time;
         self.wall += time;
@@ -53,43 +53,46 @@ impl World {
     }
 
     pub(super) fn server(&self) -> UnixTime {
-        UnixTime::default() + duration(self.server)
+        UnixTime::default() + to_duration(self.server)
     }
 
-    pub(super) fn reading(&self) -> Reading {
-        Reading { wall: UnixTime::default() + duration(self.wall), monotonic: duration(self.monotonic) }
+    pub(super) fn reading(&self) -> ClockReading {
+        ClockReading {
+            wall: UnixTime::default() + to_duration(self.wall),
+            monotonic: to_duration(self.monotonic),
+        }
     }
 
-    /// An answer whose `Date` was written after so long, and arrived after so long again.
-    pub(super) fn answer(&mut self, there: i128, back: i128) -> Result<Observation, UnusableDate> {
+    /// Returns a response whose `Date` was written after `there`, and which arrived `back` later.
+    pub(super) fn answer(&mut self, there: i128, back: i128) -> Result<ClockObservation, ObservationError> {
         let sent = self.reading();
         self.pass(there);
         let date = self.server();
         self.pass(back);
-        Observation::new(date, sent, self.reading())
+        ClockObservation::new(date, sent, self.reading())
     }
 
-    /// An answer at once, with a `Date` that is so old.
-    fn cached(&mut self, age: i128) -> Observation {
-        let date = UnixTime::default() + duration(self.server - age);
-        Observation::new(date, self.reading(), self.reading()).unwrap()
+    /// Returns an immediate response with a `Date` of this age.
+    fn cached(&mut self, age: i128) -> ClockObservation {
+        let date = UnixTime::default() + to_duration(self.server - age);
+        ClockObservation::new(date, self.reading(), self.reading()).unwrap()
     }
 
-    /// How far the estimate is from the truth; fails when that is more than it allows for.
+    /// Returns the error of the estimate. Fails if it exceeds the reported uncertainty.
     #[track_caller]
     fn error_of(&self, clock: &ServerClock) -> i128 {
         let estimate = clock.now(self.reading());
-        let error = nanos(estimate.time.since_epoch()) - self.server;
-        assert!(error.abs() <= nanos(estimate.uncertainty), "{error} ns, {estimate:?}");
+        let error = to_nanos(estimate.time.since_epoch()) - self.server;
+        assert!(error.abs() <= to_nanos(estimate.uncertainty), "{error} ns, {estimate:?}");
         error
     }
 
-    fn basis(&self, clock: &ServerClock) -> Basis {
+    fn basis(&self, clock: &ServerClock) -> EstimateBasis {
         clock.now(self.reading()).basis
     }
 
-    /// Whether a proof made now holds when it arrives after so long.
-    pub(super) fn accepts(mut self, clock: &ServerClock, window: Window, there: i128) -> bool {
+    /// Returns true if the server accepts a proof that is created now and arrives after this time.
+    pub(super) fn accepts(mut self, clock: &ServerClock, window: ProofWindow, there: i128) -> bool {
         let iat = clock.iat(self.reading(), window);
         self.pass(there);
         let now = self.server();
@@ -97,7 +100,7 @@ impl World {
     }
 }
 
-fn after(answers: impl IntoIterator<Item = Observation>) -> ServerClock {
+fn after(answers: impl IntoIterator<Item = ClockObservation>) -> ServerClock {
     let mut clock = ServerClock::default();
     answers.into_iter().for_each(|answer| clock.observe(&answer));
     clock
@@ -115,7 +118,7 @@ fn one_answer_corrects_any_offset() {
 
                     let clock = after(world.answer(there, trip - there));
                     assert!(world.error_of(&clock).abs() <= SECOND / 2 + trip / 2);
-                    assert_eq!(world.basis(&clock), Basis::Server);
+                    assert_eq!(world.basis(&clock), EstimateBasis::Server);
                     for window in [GATEWAY, PROVIDER] {
                         assert!(world.accepts(&clock, window, trip), "{offset} {trip} {there} {window:?}");
                     }
@@ -128,17 +131,22 @@ fn one_answer_corrects_any_offset() {
 /// DPP-09, A30, A40
 #[test]
 fn iat_is_whole_and_aims_at_the_middle() {
-    let reading = |millis| Reading { wall: UnixTime::from_millis(millis), monotonic: Duration::from_secs(5) };
+    let reading =
+        |millis| ClockReading { wall: UnixTime::from_millis(millis), monotonic: Duration::from_secs(5) };
     let clock = ServerClock::default();
     let iat = |millis, window| clock.iat(reading(millis), window).since_epoch();
     assert_eq!(iat(1_000_999, GATEWAY), Duration::from_secs(1000));
     assert_eq!(iat(1_000_999, PROVIDER), Duration::from_secs(995));
-    assert_eq!(iat(1_000_999, Window::seconds(0, 10)), Duration::from_secs(1005));
+    assert_eq!(iat(1_000_999, ProofWindow::from_secs(0, 10)), Duration::from_secs(1005));
     assert_eq!(iat(4_000, PROVIDER), Duration::ZERO); // no time before 1970
     let estimate = clock.now(reading(7));
     assert_eq!(
         estimate,
-        Estimate { time: UnixTime::from_millis(7), uncertainty: Duration::MAX, basis: Basis::Unmeasured }
+        TimeEstimate {
+            time: UnixTime::from_millis(7),
+            uncertainty: Duration::MAX,
+            basis: EstimateBasis::Unmeasured
+        }
     );
 }
 
@@ -147,20 +155,20 @@ fn iat_is_whole_and_aims_at_the_middle() {
 fn small_offsets_are_left_alone() {
     // `Date` 1000 and no round trip: the server shows 1000.5 ± 0.5.
     #[track_caller]
-    fn check(wall_millis: u64, basis: Basis, time_millis: u64, uncertainty_millis: u64) {
-        let reading = Reading { wall: UnixTime::from_millis(wall_millis), monotonic: Duration::ZERO };
-        let clock = after(Observation::new(UnixTime::from_millis(1_000_900), reading, reading));
+    fn check(wall_millis: u64, basis: EstimateBasis, time_millis: u64, uncertainty_millis: u64) {
+        let reading = ClockReading { wall: UnixTime::from_millis(wall_millis), monotonic: Duration::ZERO };
+        let clock = after(ClockObservation::new(UnixTime::from_millis(1_000_900), reading, reading));
         let time = UnixTime::from_millis(time_millis);
         let uncertainty = Duration::from_millis(uncertainty_millis);
-        assert_eq!(clock.now(reading), Estimate { time, uncertainty, basis });
+        assert_eq!(clock.now(reading), TimeEstimate { time, uncertainty, basis });
     }
 
-    check(1_000_500, Basis::Local, 1_000_500, 500);
-    check(1_000_900, Basis::Local, 1_000_900, 900);
-    check(998_500, Basis::Local, 998_500, 2_500);
-    check(998_499, Basis::Server, 1_000_500, 500);
-    check(1_002_500, Basis::Local, 1_002_500, 2_500);
-    check(1_002_501, Basis::Server, 1_000_500, 500);
+    check(1_000_500, EstimateBasis::Local, 1_000_500, 500);
+    check(1_000_900, EstimateBasis::Local, 1_000_900, 900);
+    check(998_500, EstimateBasis::Local, 998_500, 2_500);
+    check(998_499, EstimateBasis::Server, 1_000_500, 500);
+    check(1_002_500, EstimateBasis::Local, 1_002_500, 2_500);
+    check(1_002_501, EstimateBasis::Server, 1_000_500, 500);
 }
 
 /// DPP-09
@@ -192,7 +200,7 @@ fn a_machine_that_slept() {
         let mut world = World::ahead(offset);
         let mut clock = after(world.answer(50 * MILLI, 50 * MILLI));
         world.sleep(8 * HOUR);
-        assert_eq!(world.basis(&clock), Basis::Reanchored);
+        assert_eq!(world.basis(&clock), EstimateBasis::ReanchoredToWall);
         assert!(world.error_of(&clock).abs() <= SECOND);
         assert!(clock.now(world.reading()).uncertainty >= Duration::from_secs(8 * 3600));
         assert!(world.accepts(&clock, PROVIDER, SECOND));
@@ -201,12 +209,12 @@ fn a_machine_that_slept() {
         assert!(clock.now(world.reading()).uncertainty < Duration::from_secs(2));
         assert_eq!(clock.contradictions(), 0);
     }
-    // Asleep while a request was under way: its `Date` may be as old as that.
+    // The machine slept during the request: its `Date` may be as old as the sleep.
     let mut world = World::ahead(0);
     let sent = world.reading();
     let date = world.server();
     world.sleep(HOUR);
-    assert_eq!(Observation::new(date, sent, world.reading()), Err(UnusableDate::TooSlow));
+    assert_eq!(ClockObservation::new(date, sent, world.reading()), Err(ObservationError::TooSlow));
 }
 
 /// DPP-09
@@ -222,7 +230,7 @@ fn a_monotonic_clock_that_runs_wrong() {
                 assert!(world.accepts(&clock, GATEWAY, SECOND));
                 assert!(world.accepts(&clock, PROVIDER, SECOND));
             }
-            assert_eq!(world.basis(&clock), Basis::Reanchored);
+            assert_eq!(world.basis(&clock), EstimateBasis::ReanchoredToWall);
         }
     }
 }
@@ -236,7 +244,7 @@ fn a_wall_clock_that_is_stepped() {
             let mut clock = after(world.answer(50 * MILLI, 50 * MILLI));
             world.pass(MINUTE);
             world.step_wall(step);
-            assert_eq!(world.basis(&clock), Basis::Reanchored);
+            assert_eq!(world.basis(&clock), EstimateBasis::ReanchoredToWall);
             world.error_of(&clock); // an hour, and said to be
 
             clock.observe(&world.answer(50 * MILLI, 50 * MILLI).unwrap());
@@ -259,10 +267,10 @@ fn between_two_answers_the_monotonic_clock_counts() {
         then.pass(time);
         then.step_wall(1_900 * MILLI);
         let estimate = clock.now(then.reading());
-        assert_eq!(estimate.basis, Basis::Server);
-        assert_eq!(nanos(estimate.time.since_epoch()) - nanos(told.time.since_epoch()), time);
+        assert_eq!(estimate.basis, EstimateBasis::Server);
+        assert_eq!(to_nanos(estimate.time.since_epoch()) - to_nanos(told.time.since_epoch()), time);
         // 60 ms of drift by the wall clock, which is 1.9 s and as many millionths further.
-        let wider = nanos(estimate.uncertainty) - nanos(told.uncertainty);
+        let wider = to_nanos(estimate.uncertainty) - to_nanos(told.uncertainty);
         assert_eq!(wider, 1_900 * MILLI + (time + 1_900 * MILLI).abs() / 2_000);
     }
 }
@@ -290,7 +298,7 @@ fn answers_that_contradict_each_other() {
     assert_eq!(clock.contradictions(), 1);
     assert!(world.error_of(&clock).abs() <= SECOND);
 
-    // A `Date` that is a second late is another machine's, or a server's that renews it at leisure.
+    // A `Date` that is a second late is from another machine, or the server updates it rarely.
     let mut clock = after([world.cached(0)]);
     clock.observe(&world.cached(2 * SECOND));
     assert_eq!(clock.contradictions(), 0);
@@ -304,17 +312,17 @@ fn dates_and_readings_from_nowhere() {
     let ends = [UnixTime::default(), UnixTime::from_secs(253_402_300_799), UnixTime::from_secs(u64::MAX)];
     let readings = ends
         .into_iter()
-        .flat_map(|wall| [Duration::ZERO, Duration::MAX].map(|monotonic| Reading { wall, monotonic }))
+        .flat_map(|wall| [Duration::ZERO, Duration::MAX].map(|monotonic| ClockReading { wall, monotonic }))
         .collect::<Vec<_>>();
     let mut clock = ServerClock::default();
     for _ in 0..3 {
         for date in ends {
             for &reading in &readings {
-                let Ok(observation) = Observation::new(date, reading, reading) else { unreachable!() };
+                let Ok(observation) = ClockObservation::new(date, reading, reading) else { unreachable!() };
                 clock.observe(&observation);
                 assert_eq!(clock.iat(reading, GATEWAY), date);
                 for &later in &readings {
-                    let iat = |past, future| clock.iat(later, Window { past, future });
+                    let iat = |past, future| clock.iat(later, ProofWindow { past, future });
                     let middle = iat(Duration::MAX, Duration::MAX);
                     assert_eq!(middle.as_secs(), clock.now(later).time.as_secs());
                     assert!(iat(Duration::MAX, Duration::ZERO) <= middle);
@@ -324,9 +332,9 @@ fn dates_and_readings_from_nowhere() {
                     let clock = after([observation]);
                     clock.after_refusal(iat, Some(&observation), GATEWAY, Attempt::First)
                 };
-                assert_eq!(refused(date), AfterRefusal::NotTheClock);
+                assert_eq!(refused(date), ClockAction::ClockIsCorrect);
                 let other = UnixTime::from_secs(date.as_secs() / 2 + 1_000_000);
-                assert_eq!(refused(other), AfterRefusal::RetryWithCorrectedClock);
+                assert_eq!(refused(other), ClockAction::RetryWithCorrectedClock);
             }
         }
     }
@@ -357,12 +365,12 @@ fn forms_of_a_date() {
 #[test]
 fn answers_that_tell_nothing() {
     #[track_caller]
-    fn check(sent: (u64, u64), received: (u64, u64), expect: Result<Duration, UnusableDate>) {
-        let reading = |(wall, monotonic)| Reading {
+    fn check(sent: (u64, u64), received: (u64, u64), expect: Result<Duration, ObservationError>) {
+        let reading = |(wall, monotonic)| ClockReading {
             wall: UnixTime::from_millis(wall),
             monotonic: Duration::from_millis(monotonic),
         };
-        let observation = Observation::new(UnixTime::from_secs(9), reading(sent), reading(received));
+        let observation = ClockObservation::new(UnixTime::from_secs(9), reading(sent), reading(received));
         assert_eq!(observation.map(|observation| observation.round_trip()), expect);
     }
 
@@ -370,43 +378,43 @@ fn answers_that_tell_nothing() {
     check((0, 5), (60_000, 60_005), Ok(Duration::from_secs(60)));
     check((0, 0), (7, 5), Ok(Duration::from_millis(7)));
     check((9_000, 0), (1_000, 5), Ok(Duration::from_millis(5)));
-    check((0, 5), (0, 4), Err(UnusableDate::Backwards));
-    check((0, 0), (0, 60_001), Err(UnusableDate::TooSlow));
-    check((0, 0), (60_001, 0), Err(UnusableDate::TooSlow));
+    check((0, 5), (0, 4), Err(ObservationError::Backwards));
+    check((0, 0), (0, 60_001), Err(ObservationError::TooSlow));
+    check((0, 0), (60_001, 0), Err(ObservationError::TooSlow));
     let reading = World::ahead(0).reading();
-    assert_eq!(Observation::from_header(b"soon", reading, reading), Err(UnusableDate::Malformed));
+    assert_eq!(ClockObservation::from_header(b"soon", reading, reading), Err(ObservationError::Malformed));
 }
 
 /// DPP-09
 #[test]
 fn each_origin_has_its_own_clock() {
-    let mut clocks = Clocks::default();
+    let mut clocks = ServerClocks::default();
     let (mut fast, mut slow) = (World::ahead(HOUR), World::ahead(-HOUR));
     clocks.observe("https://a.example", &fast.answer(0, 0).unwrap());
     clocks.observe("https://b.example", &slow.answer(0, 0).unwrap());
-    assert!(fast.accepts(&clocks.of("https://a.example"), GATEWAY, 0));
-    assert!(!fast.accepts(&clocks.of("https://b.example"), GATEWAY, 0));
-    assert!(slow.accepts(&clocks.of("https://b.example"), GATEWAY, 0));
-    assert_eq!(clocks.of("https://c.example"), ServerClock::default());
+    assert!(fast.accepts(&clocks.for_origin("https://a.example"), GATEWAY, 0));
+    assert!(!fast.accepts(&clocks.for_origin("https://b.example"), GATEWAY, 0));
+    assert!(slow.accepts(&clocks.for_origin("https://b.example"), GATEWAY, 0));
+    assert_eq!(clocks.for_origin("https://c.example"), ServerClock::default());
 
-    // The one that has not answered for longest goes.
+    // The clock that was least recently observed is dropped.
     for n in 0..15 {
         clocks.observe("https://a.example", &fast.answer(0, 0).unwrap());
         clocks.observe(&n.to_string(), &slow.answer(0, 0).unwrap());
     }
-    assert_eq!(clocks.of("https://b.example"), ServerClock::default());
-    assert_ne!(clocks.of("https://a.example"), ServerClock::default());
-    assert_ne!(clocks.of("0"), ServerClock::default());
+    assert_eq!(clocks.for_origin("https://b.example"), ServerClock::default());
+    assert_ne!(clocks.for_origin("https://a.example"), ServerClock::default());
+    assert_ne!(clocks.for_origin("0"), ServerClock::default());
 }
 
 /// DPP-10, A30, ERR-08
 #[test]
 fn what_to_do_after_a_refusal() {
-    use AfterRefusal::{ClockUnsynchronised, NotTheClock, RetryWithCorrectedClock};
+    use ClockAction::{ClockIsCorrect, ClockUnsynchronized, RetryWithCorrectedClock};
 
-    // The clock as it was sends a proof, the refusal comes with a `Date`.
+    // The uncorrected clock sends a proof, and the rejection has a `Date`.
     #[track_caller]
-    fn check(world: World, clock: ServerClock, window: Window, trip: i128, expect: AfterRefusal) {
+    fn check(world: World, clock: ServerClock, window: ProofWindow, trip: i128, expect: ClockAction) {
         check_way(world, clock, window, (trip / 2, trip / 2), expect);
     }
 
@@ -414,18 +422,18 @@ fn what_to_do_after_a_refusal() {
     fn check_way(
         mut world: World,
         mut clock: ServerClock,
-        window: Window,
+        window: ProofWindow,
         (there, back): (i128, i128),
-        expect: AfterRefusal,
+        expect: ClockAction,
     ) {
         let sent_iat = clock.iat(world.reading(), window);
         let refusal = world.answer(there, back).unwrap();
         clock.observe(&refusal);
         let then = |attempt| clock.after_refusal(sent_iat, Some(&refusal), window, attempt);
         assert_eq!(then(Attempt::First), expect);
-        assert_eq!(then(Attempt::Retry), ClockUnsynchronised(ClockDoubt::RetryRefused));
+        assert_eq!(then(Attempt::Retry), ClockUnsynchronized(ClockSyncError::RetryRefused));
         let without = clock.after_refusal(sent_iat, None, window, Attempt::First);
-        assert_eq!(without, ClockUnsynchronised(ClockDoubt::NoDate));
+        assert_eq!(without, ClockUnsynchronized(ClockSyncError::NoDate));
         if expect == RetryWithCorrectedClock {
             assert!(world.accepts(&clock, window, 100 * MILLI));
         }
@@ -442,13 +450,13 @@ fn what_to_do_after_a_refusal() {
         // By 2.2 s, of which whole seconds leave 2.
         check(World::ahead(-2_600 * MILLI), new, window, 0, RetryWithCorrectedClock);
         for offset in [0, SECOND, -SECOND] {
-            check(World::ahead(offset), new, window, 200 * MILLI, NotTheClock);
+            check(World::ahead(offset), new, window, 200 * MILLI, ClockIsCorrect);
         }
         // Corrected before, by as much.
         let mut world = World::ahead(HOUR);
         let clock = after(world.answer(100 * MILLI, 100 * MILLI));
-        check(world, clock, window, 200 * MILLI, NotTheClock);
-        // Corrected before, by what a cache said.
+        check(world, clock, window, 200 * MILLI, ClockIsCorrect);
+        // Corrected before, by a cached response.
         let clock = after([world.cached(20 * MINUTE)]);
         check(world, clock, window, 200 * MILLI, RetryWithCorrectedClock);
         // Woken up.
@@ -456,30 +464,34 @@ fn what_to_do_after_a_refusal() {
         world.step_wall(-HOUR / 2);
         check(world, clock, window, 200 * MILLI, RetryWithCorrectedClock);
     }
-    // The clock is known well, but the proof was under way for too long.
+    // The clock is known precisely, but the proof was in transit for too long.
     let mut world = World::ahead(0);
     let clock = after(world.answer(0, 0));
-    check_way(world, clock, GATEWAY, (25 * SECOND, 0), NotTheClock);
+    check_way(world, clock, GATEWAY, (25 * SECOND, 0), ClockIsCorrect);
     check_way(world, clock, GATEWAY, (35 * SECOND, 0), RetryWithCorrectedClock);
 
     // Half of the window is 30 s at the gateway's, 20 s at the identity provider's.
-    check(World::ahead(0), new, GATEWAY, 42 * SECOND, NotTheClock);
-    check(World::ahead(0), new, PROVIDER, 42 * SECOND, ClockUnsynchronised(ClockDoubt::TooUncertain));
+    check(World::ahead(0), new, GATEWAY, 42 * SECOND, ClockIsCorrect);
+    check(World::ahead(0), new, PROVIDER, 42 * SECOND, ClockUnsynchronized(ClockSyncError::TooUncertain));
 
-    // Every answer another time.
+    // Every response has another time.
     let mut world = World::ahead(0);
     let clock = after([world.cached(0), world.cached(HOUR), world.cached(MINUTE)]);
     assert_eq!(clock.contradictions(), 2);
-    check(world, clock, GATEWAY, 0, ClockUnsynchronised(ClockDoubt::Contradictions));
+    check(world, clock, GATEWAY, 0, ClockUnsynchronized(ClockSyncError::Contradictions));
 }
 
-/// A30: two seconds, unless somebody tolerates more, or less.
+/// A30: the threshold is two seconds, unless it is configured.
 #[test]
 fn tolerance_is_a_setting() {
-    for (corrected_beyond, expect) in [(2, Basis::Server), (3, Basis::Server), (6, Basis::Local)] {
+    for (corrected_beyond, expect) in
+        [(2, EstimateBasis::Server), (3, EstimateBasis::Server), (6, EstimateBasis::Local)]
+    {
         let mut world = World::ahead(5 * SECOND);
-        let tolerance =
-            Tolerance { corrected_beyond: Duration::from_secs(corrected_beyond), ..Tolerance::default() };
+        let tolerance = ClockTolerance {
+            corrected_beyond: Duration::from_secs(corrected_beyond),
+            ..ClockTolerance::default()
+        };
         let mut clock = ServerClock::new(tolerance);
         clock.observe(&world.answer(MILLI, MILLI).unwrap());
         assert_eq!(clock.now(world.reading()).basis, expect, "{corrected_beyond}");

@@ -1,17 +1,17 @@
-//! The client's nonces: which one each server handed out last, what the next process may keep of them, and
-//! whether a challenge is worth another attempt (RFC 9449, 8, 8.2 and 9).
+//! The nonces of a client: the latest one of each server, their export for the next process, and the decision
+//! whether to retry after a challenge (RFC 9449, 8, 8.2 and 9).
 //!
-//! A server that wants nonces answers a proof without one with a challenge, `use_dpop_nonce`, and hands
-//! one out in `DPoP-Nonce`; with every later answer it may hand out the next. A client that keeps to three
-//! rules is challenged once and never again:
+//! A server that requires nonces responds to a proof without one with the challenge `use_dpop_nonce` and
+//! sends a nonce in `DPoP-Nonce`. Every later response may contain the next nonce. A client avoids further
+//! challenges with three rules:
 //!
-//! - learn from *every* answer: also from a refusal, also from the answer to the retried request, which is
-//!   where most servers renew their nonce;
-//! - keep what it has when an answer brings none (RFC 9449, 8.2);
-//! - send a nonce to the server it came from, never to another.
+//! - Record the nonce of *every* response, including rejections and the response to a retry, in which most
+//!   servers renew their nonce.
+//! - Keep the stored nonce if a response contains none (RFC 9449, 8.2).
+//! - Send a nonce only to the server that issued it.
 //!
-//! Nothing here reads headers or sends: the caller hands over the values of `DPoP-Nonce` and decides with
-//! [`after_challenge`]. Recognising a challenge in `WWW-Authenticate` is not done here.
+//! This module neither reads headers nor sends requests: the caller passes the values of `DPoP-Nonce` and
+//! decides with [`after_challenge`]. [`crate::challenge`] detects challenges in `WWW-Authenticate`.
 
 use std::{fmt, num::NonZeroUsize, time::Duration};
 
@@ -22,44 +22,44 @@ use crate::{Attempt, UnixTime};
 
 /// The latest nonce of each origin.
 ///
-/// An origin is text such as `https://gateway.example`, compared byte by byte: lower case, and a port only
-/// where it is not the scheme's own. A full jar drops the origin whose nonce was neither learnt nor asked
-/// for the longest.
+/// An origin is a string such as `https://gateway.example`, compared byte by byte: in lower case, and with a
+/// port only if it is not the scheme's default. When the jar is full, it drops the origin that was least
+/// recently recorded or looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NonceJar {
     limits: JarLimits,
-    /// In order of use, the latest last; no origin twice.
-    kept: Vec<Kept>,
+    /// Invariant: sorted by last use, the most recent last; every origin at most once.
+    entries: Vec<JarEntry>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Kept {
+struct JarEntry {
     origin: Box<str>,
     nonce: Nonce,
-    /// Seconds since the epoch.
+    /// The time of receipt, in seconds since the epoch.
     received_at: u64,
 }
 
-/// What [`NonceJar::save`] hands to the next process.
+/// The serializable form of a [`NonceJar`], created by [`NonceJar::save`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SavedNonces {
-    /// In order of use, the latest last.
+    /// The nonces, sorted by last use, the most recent last.
     pub nonces: Vec<SavedNonce>,
 }
 
-/// One origin's nonce. Not a secret: without the key nothing can be signed with it.
+/// The nonce of one origin. It is not a secret: without the key no proof can be signed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedNonce {
-    /// Whose nonce it is.
+    /// The origin that issued the nonce.
     pub origin: String,
-    /// The nonce as it stood in `DPoP-Nonce`.
+    /// The nonce, as received in `DPoP-Nonce`.
     pub nonce: String,
-    /// When it was received, in seconds since the epoch by the client's clock.
+    /// The time of receipt on the client's clock, in seconds since the epoch.
     pub received_at: u64,
 }
 
-/// Shows the nonce's length alone, as [`Nonce`] does.
+/// Shows only the length of the nonce, as [`Nonce`] does.
 impl fmt::Debug for SavedNonce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { origin, nonce, received_at } = self;
@@ -67,54 +67,56 @@ impl fmt::Debug for SavedNonce {
     }
 }
 
-/// What to do about a challenge.
+/// The client's reaction to a nonce challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[must_use]
-pub enum AfterChallenge {
-    /// Send the request again, once, with a new proof that carries the answer's nonce. A write keeps its
-    /// `Idempotency-Key`.
+pub enum ChallengeAction {
+    /// Send the request again, once, with a new proof that contains the nonce of the response. A write keeps
+    /// its `Idempotency-Key`.
     Retry,
-    /// Give up: the server asks for the nonce that it was just sent.
+    /// Give up: the server requires the nonce that it was just sent.
     SameNonce,
-    /// Give up: the server asks for a nonce and hands none out, or not exactly one.
+    /// Give up: the server requires a nonce but sent none, or more than one.
     NoNonce,
-    /// Give up: the request was sent twice.
+    /// Give up: the request was already retried.
     AlreadyRetried,
 }
 
-/// Whether a request that was answered with `use_dpop_nonce` is sent again.
+/// Decides whether to send a request again after a response with `use_dpop_nonce`.
 ///
-/// `sent` is the nonce of the proof that was challenged, `answered` what [`NonceJar::learn`] found in the
-/// challenge. Of several reasons to give up the one that says most about the server is named.
-pub fn after_challenge(sent: Option<&Nonce>, answered: Option<&Nonce>, attempt: Attempt) -> AfterChallenge {
+/// `sent` is the nonce of the rejected proof, `answered` the result of [`NonceJar::record_nonces`] for the
+/// challenge. If several reasons to give up apply, the result is the one that describes the server's error
+/// most precisely.
+pub fn after_challenge(sent: Option<&Nonce>, answered: Option<&Nonce>, attempt: Attempt) -> ChallengeAction {
     match (answered, attempt) {
-        (None, _) => AfterChallenge::NoNonce,
-        (Some(_), _) if sent == answered => AfterChallenge::SameNonce,
-        (Some(_), Attempt::Retry) => AfterChallenge::AlreadyRetried,
-        (Some(_), Attempt::First) => AfterChallenge::Retry,
+        (None, _) => ChallengeAction::NoNonce,
+        (Some(_), _) if sent == answered => ChallengeAction::SameNonce,
+        (Some(_), Attempt::Retry) => ChallengeAction::AlreadyRetried,
+        (Some(_), Attempt::First) => ChallengeAction::Retry,
     }
 }
 
-/// What a jar keeps, and for how long.
+/// The capacity of a jar and the maximum age of saved nonces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct JarLimits {
-    /// How many origins it has room for.
-    pub origins: NonZeroUsize,
-    /// The longest nonce that is kept, in bytes: it travels in every proof.
-    pub nonce: usize,
-    /// A saved nonce is of use while it is younger than this: few servers accept one for longer.
+    /// The maximum number of origins.
+    pub max_origins: NonZeroUsize,
+    /// The maximum length of a nonce in bytes. Every proof contains the nonce.
+    pub max_nonce_bytes: usize,
+    /// The maximum age of a saved nonce: few servers accept one for longer.
     pub max_age: Duration,
-    /// How far in the future a saved nonce may have been received: the clock was set back a little.
+    /// The maximum time by which a saved nonce may be ahead of the clock, in case the clock was set back a
+    /// little.
     pub max_ahead: Duration,
 }
 
-/// 100 origins, nonces of 256 bytes, ten minutes of age and one ahead.
+/// 100 origins, nonces of 256 bytes, ten minutes of age, one minute ahead.
 // A7, LIM-12
 impl Default for JarLimits {
     fn default() -> Self {
         Self {
-            origins: NonZeroUsize::new(100).unwrap_or(NonZeroUsize::MIN),
-            nonce: Nonce::MAX_BYTES,
+            max_origins: NonZeroUsize::new(100).unwrap_or(NonZeroUsize::MIN),
+            max_nonce_bytes: Nonce::MAX_BYTES,
             max_age: Duration::from_secs(600),
             max_ahead: Duration::from_secs(60),
         }
@@ -128,25 +130,25 @@ impl Default for NonceJar {
 }
 
 impl NonceJar {
-    /// An empty jar.
+    /// Creates an empty jar.
     #[must_use]
     pub const fn new(limits: JarLimits) -> Self {
-        Self { limits, kept: Vec::new() }
+        Self { limits, entries: Vec::new() }
     }
 
-    /// What it keeps, and for how long.
+    /// Returns the limits of this jar.
     #[must_use]
     pub const fn limits(&self) -> JarLimits {
         self.limits
     }
 
-    /// Learns from an answer of this origin, received `now`. `values` are those of its `DPoP-Nonce` fields,
-    /// one each, without whitespace around them.
+    /// Records the nonce of a response of this origin, received at `now`. `values` are the values of its
+    /// `DPoP-Nonce` fields, one each, without surrounding whitespace.
     ///
-    /// Returns the answer's nonce, which is the origin's from then on. With no value, an ill-formed one or
-    /// more than one (RFC 9449, 8.1 and 8.2 allow one at most, even of equal ones) it is `None`, and the
-    /// jar stays as it is.
-    pub fn learn<'a>(
+    /// Returns the nonce of the response, which replaces the origin's previous one. If there is no value, an
+    /// invalid one or more than one (RFC 9449, 8.1 and 8.2 allow at most one, even if they are equal),
+    /// returns `None` and leaves the jar unchanged.
+    pub fn record_nonces<'a>(
         &mut self,
         origin: &str,
         values: impl IntoIterator<Item = &'a [u8]>,
@@ -154,73 +156,72 @@ impl NonceJar {
     ) -> Option<&Nonce> {
         let mut values = values.into_iter();
         let (Some(value), None) = (values.next(), values.next()) else { return None };
-        let nonce = self.nonce(str::from_utf8(value).ok()?)?;
-        self.kept.retain(|kept| *kept.origin != *origin);
-        self.kept.push(Kept { origin: origin.into(), nonce, received_at: now.as_secs() });
+        let nonce = self.parse_nonce(str::from_utf8(value).ok()?)?;
+        self.entries.retain(|kept| *kept.origin != *origin);
+        self.entries.push(JarEntry { origin: origin.into(), nonce, received_at: now.as_secs() });
         self.drop_surplus();
-        self.kept.last().map(|kept| &kept.nonce)
+        self.entries.last().map(|kept| &kept.nonce)
     }
 
-    /// The nonce for the next proof to this origin; asking for it counts as use.
+    /// Returns the nonce for the next proof to this origin, and marks it as used.
     ///
-    /// It is given whatever its age: the server says when it wants another, and one that has handed out
-    /// nonces accepts no proof without (RFC 9449, 8.2 and 11.3).
-    pub fn current(&mut self, origin: &str) -> Option<&Nonce> {
-        let at = self.kept.iter().position(|kept| *kept.origin == *origin)?;
-        self.kept[at..].rotate_left(1);
-        self.kept.last().map(|kept| &kept.nonce)
+    /// The age of the nonce does not matter: the server requests a new one when necessary, and a server that
+    /// has issued nonces rejects proofs without one (RFC 9449, 8.2 and 11.3).
+    pub fn current_nonce(&mut self, origin: &str) -> Option<&Nonce> {
+        let at = self.entries.iter().position(|kept| *kept.origin == *origin)?;
+        self.entries[at..].rotate_left(1);
+        self.entries.last().map(|kept| &kept.nonce)
     }
 
-    /// Whether there is a nonce of this origin; looking is no use.
+    /// Returns true if there is a nonce of this origin. Does not mark it as used.
     #[must_use]
-    pub fn knows(&self, origin: &str) -> bool {
-        self.kept.iter().any(|kept| *kept.origin == *origin)
+    pub fn has_nonce(&self, origin: &str) -> bool {
+        self.entries.iter().any(|kept| *kept.origin == *origin)
     }
 
-    /// All of it, for the next process, which then starts without a challenge.
+    /// Exports all nonces, so that the next process starts without a challenge.
     #[must_use]
     pub fn save(&self) -> SavedNonces {
-        let save = |kept: &Kept| SavedNonce {
+        let save = |kept: &JarEntry| SavedNonce {
             origin: kept.origin.as_ref().into(),
             nonce: kept.nonce.as_str().into(),
             received_at: kept.received_at,
         };
-        SavedNonces { nonces: self.kept.iter().map(save).collect() }
+        SavedNonces { nonces: self.entries.iter().map(save).collect() }
     }
 
-    /// Adds what another process saved: for origins that are not in the jar, and for others where it is
-    /// newer.
+    /// Imports the nonces that another process saved, for origins that are missing or have an older nonce.
     ///
-    /// Left out is what is not younger than [`JarLimits::max_age`], from further in the future than
-    /// [`JarLimits::max_ahead`], or no nonce. What is new in the jar counts as used before all that was in
-    /// it, and goes first when there is not enough room.
+    /// Skips nonces that are invalid, older than [`JarLimits::max_age`] or further ahead than
+    /// [`JarLimits::max_ahead`]. New origins count as used before all existing ones, and are dropped first
+    /// when the jar is full.
     pub fn restore(&mut self, saved: SavedNonces, now: UnixTime) {
-        let mut added: Vec<Kept> = Vec::new();
+        let mut added: Vec<JarEntry> = Vec::new();
         for SavedNonce { origin, nonce, received_at } in saved.nonces {
             let received = UnixTime::from_secs(received_at);
             let JarLimits { max_age, max_ahead, .. } = self.limits;
             let in_time = now < received + max_age && received <= now + max_ahead;
-            let (true, Some(nonce)) = (in_time, self.nonce(&nonce)) else { continue };
-            // From the future is as good as from now, and no newer.
+            let (true, Some(nonce)) = (in_time, self.parse_nonce(&nonce)) else { continue };
+            // A nonce with a receipt time ahead of the clock counts as received now.
             let received_at = received_at.min(now.as_secs());
-            match self.kept.iter_mut().chain(&mut added).find(|kept| *kept.origin == *origin) {
+            match self.entries.iter_mut().chain(&mut added).find(|kept| *kept.origin == *origin) {
                 Some(kept) if kept.received_at < received_at => {
                     (kept.nonce, kept.received_at) = (nonce, received_at)
                 }
                 Some(_) => {}
-                None => added.push(Kept { origin: origin.into(), nonce, received_at }),
+                None => added.push(JarEntry { origin: origin.into(), nonce, received_at }),
             }
         }
-        self.kept.splice(..0, added);
+        self.entries.splice(..0, added);
         self.drop_surplus();
     }
 
-    fn nonce(&self, text: &str) -> Option<Nonce> {
-        Nonce::within(text, self.limits.nonce).ok()
+    fn parse_nonce(&self, text: &str) -> Option<Nonce> {
+        Nonce::with_max_bytes(text, self.limits.max_nonce_bytes).ok()
     }
 
     fn drop_surplus(&mut self) {
-        self.kept.drain(..self.kept.len().saturating_sub(self.limits.origins.get()));
+        self.entries.drain(..self.entries.len().saturating_sub(self.limits.max_origins.get()));
     }
 }
 
@@ -245,7 +246,7 @@ mod tests {
     }
 
     fn jar(capacity: usize) -> NonceJar {
-        NonceJar::new(JarLimits { origins: NonZeroUsize::new(capacity).unwrap(), ..JarLimits::default() })
+        NonceJar::new(JarLimits { max_origins: NonZeroUsize::new(capacity).unwrap(), ..JarLimits::default() })
     }
 
     fn saved<'a>(rows: impl IntoIterator<Item = (&'a str, &'a str, u64)>) -> SavedNonces {
@@ -262,7 +263,7 @@ mod tests {
     fn check(name: &str, jar: &NonceJar, expect: &[(&str, Option<&str>)]) {
         for (origin, text) in expect {
             let mut jar = jar.clone();
-            assert_eq!(jar.current(origin).map(Nonce::as_str), *text, "{name}: {origin}");
+            assert_eq!(jar.current_nonce(origin).map(Nonce::as_str), *text, "{name}: {origin}");
         }
     }
 
@@ -289,9 +290,9 @@ mod tests {
         ];
         for (name, values, learnt) in rows {
             let mut jar = jar(9);
-            jar.learn(A, [b"old".as_slice()], at(0));
-            jar.learn(B, [b"other".as_slice()], at(0));
-            let answered = jar.learn(A, values.iter().copied(), at(1)).map(Nonce::as_str);
+            jar.record_nonces(A, [b"old".as_slice()], at(0));
+            jar.record_nonces(B, [b"other".as_slice()], at(0));
+            let answered = jar.record_nonces(A, values.iter().copied(), at(1)).map(Nonce::as_str);
             assert_eq!(answered, learnt, "{name}");
             check(name, &jar, &[(A, learnt.or(Some("old"))), (B, Some("other")), (C, None)]);
         }
@@ -302,13 +303,13 @@ mod tests {
     fn each_origin_has_its_own_latest() {
         let mut jar = jar(9);
         check("at first", &jar, &[(A, None), (B, None)]);
-        jar.learn(A, [b"challenge".as_slice()], at(0));
+        jar.record_nonces(A, [b"challenge".as_slice()], at(0));
         check("the gateway's is not the provider's", &jar, &[(A, Some("challenge")), (B, None), (C, None)]);
-        jar.learn(A, [b"retried".as_slice()], at(0));
+        jar.record_nonces(A, [b"retried".as_slice()], at(0));
         check("from the retried answer", &jar, &[(A, Some("retried"))]);
-        jar.learn(A, [], at(1));
+        jar.record_nonces(A, [], at(1));
         check("an answer without", &jar, &[(A, Some("retried"))]);
-        jar.learn(B, [b"own".as_slice()], at(2));
+        jar.record_nonces(B, [b"own".as_slice()], at(2));
         check(
             "each its own",
             &jar,
@@ -320,18 +321,22 @@ mod tests {
     #[test]
     fn a_full_jar_drops_the_least_used() {
         fn learn(jar: &mut NonceJar, origin: &str) {
-            jar.learn(origin, [b"n".as_slice()], at(0));
+            jar.record_nonces(origin, [b"n".as_slice()], at(0));
         }
         type Touch = fn(&mut NonceJar);
         let rows: [(&str, Touch, [bool; 3]); 4] = [
             ("the first learnt", |_| {}, [false, true, true]),
-            ("asked for is used", |jar| drop(jar.current(A).cloned()), [true, false, true]),
+            ("asked for is used", |jar| drop(jar.current_nonce(A).cloned()), [true, false, true]),
             (
                 "learnt again is used",
-                |jar| drop(jar.learn(A, [b"m".as_slice()], at(1)).cloned()),
+                |jar| drop(jar.record_nonces(A, [b"m".as_slice()], at(1)).cloned()),
                 [true, false, true],
             ),
-            ("learnt nothing is not", |jar| drop(jar.learn(A, [], at(1)).cloned()), [false, true, true]),
+            (
+                "learnt nothing is not",
+                |jar| drop(jar.record_nonces(A, [], at(1)).cloned()),
+                [false, true, true],
+            ),
         ];
         for (name, touch, expect) in rows {
             let mut jar = jar(2);
@@ -339,7 +344,7 @@ mod tests {
             learn(&mut jar, B);
             touch(&mut jar);
             learn(&mut jar, C);
-            assert_eq!([A, B, C].map(|origin| jar.clone().current(origin).is_some()), expect, "{name}");
+            assert_eq!([A, B, C].map(|origin| jar.clone().current_nonce(origin).is_some()), expect, "{name}");
         }
         let mut jar = NonceJar::default();
         (0..=100).for_each(|i| learn(&mut jar, &format!("https://{i}.example")));
@@ -368,12 +373,12 @@ mod tests {
         ];
         for (name, row, expect) in rows {
             let mut jar = jar(9);
-            jar.learn(A, [b"known".as_slice()], at(1000));
+            jar.record_nonces(A, [b"known".as_slice()], at(1000));
             jar.restore(saved([row]), at(1000));
             check(name, &jar, &[(A, known), (row.0, expect)]);
         }
         let mut late = jar(9);
-        late.learn(A, [b"known".as_slice()], at(998));
+        late.record_nonces(A, [b"known".as_slice()], at(998));
         late.restore(
             saved([(A, "newer", 999), (B, "older", 997), (B, "newest", 999), (B, "old", 998)]),
             at(1000),
@@ -388,25 +393,26 @@ mod tests {
     #[test]
     fn a_restored_nonce_is_the_first_to_go() {
         let mut jar = jar(2);
-        jar.learn(A, [b"a".as_slice()], at(0));
+        jar.record_nonces(A, [b"a".as_slice()], at(0));
         jar.restore(saved([(B, "b", 0), (C, "c", 0)]), at(0));
         check("the later used of the two fits", &jar, &[(A, Some("a")), (B, None), (C, Some("c"))]);
-        jar.learn(B, [b"new".as_slice()], at(0));
+        jar.record_nonces(B, [b"new".as_slice()], at(0));
         check("and goes before what was known", &jar, &[(A, Some("a")), (B, Some("new")), (C, None)]);
     }
 
     /// What a server hands out that is longer than most: as long as it was allowed to be.
     #[test]
     fn limits_are_settings() {
-        let limits = JarLimits { nonce: 1000, max_age: Duration::from_secs(5), ..JarLimits::default() };
+        let limits =
+            JarLimits { max_nonce_bytes: 1000, max_age: Duration::from_secs(5), ..JarLimits::default() };
         let mut jar = NonceJar::new(limits);
         let text = "n".repeat(1000);
-        assert!(jar.learn(A, [text.as_bytes()], at(0)).is_some());
-        assert!(jar.learn(B, [format!("{text}n").as_bytes()], at(0)).is_none());
+        assert!(jar.record_nonces(A, [text.as_bytes()], at(0)).is_some());
+        assert!(jar.record_nonces(B, [format!("{text}n").as_bytes()], at(0)).is_none());
         for (now, expect) in [(4, true), (5, false)] {
             let mut next = NonceJar::new(limits);
             next.restore(jar.save(), at(now));
-            assert_eq!((next.knows(A), next.knows(B)), (expect, false), "{now}");
+            assert_eq!((next.has_nonce(A), next.has_nonce(B)), (expect, false), "{now}");
         }
     }
 
@@ -427,8 +433,8 @@ mod tests {
     /// DPP-14, DPP-15, DPP-17, ERR-07
     #[test]
     fn a_challenge_is_answered_once() {
-        use AfterChallenge::{AlreadyRetried, NoNonce, Retry, SameNonce};
         use Attempt::First;
+        use ChallengeAction::{AlreadyRetried, NoNonce, Retry, SameNonce};
         let retried = Attempt::Retry;
         let rows = [
             ("the first of a process", None, Some("a"), First, Retry),
@@ -448,15 +454,15 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Step {
+    enum JarStep {
         Learn(usize, Vec<&'static str>),
         Ask(usize),
     }
 
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
+    fn steps() -> impl Strategy<Value = Vec<JarStep>> {
         let values = prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "d", "", "e f"]), 0..=2);
-        let learn = (0..5_usize, values).prop_map(|(origin, values)| Step::Learn(origin, values));
-        prop::collection::vec(prop_oneof![3 => learn, 1 => (0..5_usize).prop_map(Step::Ask)], 0..60)
+        let learn = (0..5_usize, values).prop_map(|(origin, values)| JarStep::Learn(origin, values));
+        prop::collection::vec(prop_oneof![3 => learn, 1 => (0..5_usize).prop_map(JarStep::Ask)], 0..60)
     }
 
     proptest! {
@@ -474,17 +480,17 @@ mod tests {
             for (tick, step) in steps.into_iter().enumerate() {
                 now = at(tick as u64);
                 match step {
-                    Step::Learn(origin, values) => {
+                    JarStep::Learn(origin, values) => {
                         let origin = format!("https://{origin}.example");
-                        jar.learn(&origin, values.iter().map(|value| value.as_bytes()), now);
+                        jar.record_nonces(&origin, values.iter().map(|value| value.as_bytes()), now);
                         if let [value @ ("a" | "b" | "c" | "d")] = values[..] {
                             latest.insert(origin, (value, tick));
                         }
                     }
-                    Step::Ask(origin) => {
+                    JarStep::Ask(origin) => {
                         let origin = format!("https://{origin}.example");
                         let expect = latest.get_mut(&origin).map(|kept| { kept.1 = tick; kept.0 });
-                        prop_assert_eq!(jar.current(&origin).map(Nonce::as_str), expect);
+                        prop_assert_eq!(jar.current_nonce(&origin).map(Nonce::as_str), expect);
                     }
                 }
                 if latest.len() > capacity {
@@ -496,7 +502,7 @@ mod tests {
                 let origin = format!("https://{i}.example");
                 let expect = latest.get(&origin).map(|kept| kept.0);
                 let mut jar = jar.clone();
-                prop_assert_eq!(jar.current(&origin).map(Nonce::as_str), expect);
+                prop_assert_eq!(jar.current_nonce(&origin).map(Nonce::as_str), expect);
             }
             let mut next = NonceJar::new(jar.limits);
             next.restore(jar.save(), now);

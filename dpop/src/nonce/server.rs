@@ -1,9 +1,10 @@
-//! Nonces, the server's side: windows of time with a keyed hash (RFC 9449, 8, 9 and 11.2).
+//! The nonces of a server: authentication codes of time windows (RFC 9449, 8, 9 and 11.2).
 //!
-//! A nonce says in which window it was handed out, in a way that only the holder of the key can make.
-//! So nothing is stored, every answer can carry one, and all servers that share the key
-//! accept each other's. The current and the previous window are accepted: with windows of five minutes a
-//! nonce holds five to ten. A new key, as after a restart, makes all of them foreign.
+//! A nonce is a keyed hash of the number of the window in which it was issued; only the holder of the key can
+//! compute it. The server therefore stores nothing, can add a nonce to every response, and all servers with
+//! the same key accept each other's nonces. The current and the previous window are accepted: with windows of
+//! five minutes a nonce is valid for five to ten minutes. A new key, for example after a restart, invalidates
+//! all nonces.
 
 use std::{fmt, time::Duration};
 
@@ -15,13 +16,13 @@ use zeroize::Zeroizing;
 use super::Nonce;
 use crate::{
     base64url,
-    random::{Random, RandomError},
+    random::{RandomError, RandomSource},
     time::UnixTime,
 };
 
-/// Bytes of the hash that a nonce shows; guessing one takes 2¹²⁷ tries on average.
+/// The number of hash bytes in a nonce. Guessing one takes 2¹²⁷ attempts on average.
 const BYTES: usize = 16;
-/// What the hash is over, so that the key's other uses, if it has any, give other values.
+/// The prefix of the hash input, which separates nonces from other uses of the key.
 const LABEL: &[u8] = b"DPoP-Nonce 1\0";
 
 /// The key of a server's nonces: 32 secret bytes, cleared when dropped.
@@ -29,73 +30,77 @@ const LABEL: &[u8] = b"DPoP-Nonce 1\0";
 pub struct NonceKey(Zeroizing<[u8; 32]>);
 
 impl NonceKey {
-    /// A new key.
+    /// Generates a new key.
     ///
     /// # Errors
-    /// When there are no random numbers.
-    pub fn generate(random: &impl Random) -> Result<Self, RandomError> {
+    /// Returns an error if the random number generator fails.
+    pub fn generate(random: &impl RandomSource) -> Result<Self, RandomError> {
         let mut bytes = Zeroizing::new([0; 32]);
         random.fill(bytes.as_mut())?;
         Ok(Self(bytes))
     }
 
-    /// A key that several processes share, or that outlives one: 32 bytes of a cryptographic generator, kept
-    /// where secrets are kept; no password, and nothing that is used for anything else.
+    /// Creates a key that several processes share or that outlives one process. Use 32 bytes of a
+    /// cryptographic generator, store them as a secret, and use them for nothing else; do not derive them
+    /// from a password.
     ///
-    /// Who shares it accepts the same nonces, and so the same proofs. That asks for three things more:
+    /// Processes that share a key accept the same nonces and therefore the same proofs. They also need:
     ///
-    /// - a [`ReplayStore`](crate::ReplayStore) that they share, too. With a store in each process every one of
-    ///   them admits a stolen proof once; with one in memory and a key that outlives the process, a restart
-    ///   forgets proofs that still count;
-    /// - the same server name ([`NonceIssuer::new`]) and the same window ([`NonceIssuer::with_window`]), else
-    ///   their nonces are foreign to each other, and clients are challenged whenever they change servers;
-    /// - clocks that agree to a fraction of that window. A nonce of a window that has not begun elsewhere is
-    ///   foreign there: one challenge more, nothing worse.
+    /// - a shared [`ReplayStore`](crate::ReplayStore). With one store per process, each process would admit a
+    ///   stolen proof once. With a store in memory and a key that outlives the process, a restart would
+    ///   forget
+    /// proofs that
+    ///   are still valid;
+    /// - the same server name ([`NonceIssuer::new`]) and the same window ([`NonceIssuer::with_window`]).
+    ///   Otherwise they reject each other's nonces, and a client receives a challenge whenever it changes
+    ///   servers;
+    /// - clocks that agree to a fraction of that window. A nonce of a window that has not begun on another
+    ///   server is rejected there, which costs one more challenge.
     ///
-    /// A new key takes effect for all at once or challenges for a while whoever meets both; that is all that a
-    /// change of keys needs.
+    /// To rotate the key, replace it on all processes. Clients that reach processes with different keys
+    /// receive additional challenges in the meantime.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(Zeroizing::new(bytes))
     }
 }
 
-/// Hands out nonces and knows them again.
+/// An issuer and verifier of a server's nonces.
 #[derive(Clone)]
 pub struct NonceIssuer {
-    /// With key, label and server already in it.
+    /// The state after key, label and server name.
     mac: Hmac<Sha256>,
     window: Duration,
 }
 
-/// How old an accepted nonce is.
+/// The window in which an accepted nonce was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NonceAge {
-    /// Handed out in this window.
+    /// Issued in the current window.
     Current,
-    /// Handed out in the window before.
+    /// Issued in the previous window.
     Previous,
 }
 
-/// Why a proof is answered by a challenge: `use_dpop_nonce`.
+/// The reason for a nonce challenge (`use_dpop_nonce`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum NonceRefusal {
-    /// The proof has no `nonce`, or one that is no text.
+pub enum NonceError {
+    /// The proof has no `nonce`, or one that is not a string.
     #[error("the proof has no nonce")]
     Missing,
-    /// The nonce is too old, another server's, or altered; which of them, nobody can tell.
+    /// The nonce is expired, of another server or altered. These cases cannot be distinguished.
     #[error("the nonce is not a current one of this server")]
     Foreign,
 }
 
 impl NonceIssuer {
-    /// Five minutes.
+    /// The default length of a window: five minutes.
     // A31
-    pub const WINDOW: Duration = Duration::from_secs(300);
+    pub const DEFAULT_WINDOW: Duration = Duration::from_secs(300);
 
-    /// Nonces of the server of this name: under one key, the nonces of two names are foreign to each
-    /// other.
+    /// Creates an issuer for the server with this name. Two names with the same key do not accept each
+    /// other's nonces.
     #[must_use]
     pub fn new(key: &NonceKey, server: &str) -> Self {
         // A key shorter than a block is filled up with zeros: RFC 2104, 2.
@@ -105,34 +110,35 @@ impl NonceIssuer {
         mac.update(LABEL);
         mac.update(&(server.len() as u64).to_be_bytes());
         mac.update(server.as_bytes());
-        Self { mac, window: Self::WINDOW }
+        Self { mac, window: Self::DEFAULT_WINDOW }
     }
 
-    /// With windows of this length, at least a second.
+    /// Sets the length of the windows, at least one second.
     #[must_use]
     pub fn with_window(mut self, window: Duration) -> Self {
         self.window = window.max(Duration::from_secs(1));
         self
     }
 
-    /// The nonce to hand out now: the same for everybody within a window.
+    /// Returns the nonce of the current window, which is the same for all clients.
     #[must_use]
     pub fn issue(&self, now: UnixTime) -> Nonce {
-        Nonce(base64url::encode(&self.hash(self.number(now))).into())
+        Nonce(base64url::encode(&self.hash(self.window_number(now))).into())
     }
 
-    /// Whether a proof's nonce is one of the two that are accepted.
+    /// Checks that a proof's nonce is the current or the previous one.
     ///
-    /// Takes the same time for every nonce of the right length, right or wrong.
+    /// Takes constant time for every nonce of the right length.
     ///
     /// # Errors
-    /// When it is missing or not accepted: answer with a challenge and [`issue`](Self::issue).
-    pub fn check(&self, nonce: Option<&str>, now: UnixTime) -> Result<NonceAge, NonceRefusal> {
-        let nonce = nonce.ok_or(NonceRefusal::Missing)?;
-        let given = base64url::decode_array::<BYTES>(nonce).ok_or(NonceRefusal::Foreign)?;
-        let number = self.number(now);
+    /// Returns an error if the nonce is missing or not accepted. Respond with a challenge and the nonce of
+    /// [`issue`](Self::issue).
+    pub fn check_nonce(&self, nonce: Option<&str>, now: UnixTime) -> Result<NonceAge, NonceError> {
+        let nonce = nonce.ok_or(NonceError::Missing)?;
+        let given = base64url::decode_array::<BYTES>(nonce).ok_or(NonceError::Foreign)?;
+        let number = self.window_number(now);
         let is = |number| given.ct_eq(&self.hash(number));
-        // In the first window of all there is none before.
+        // The very first window has no predecessor.
         let previous = number.checked_sub(1).map_or(Choice::from(0), is);
         let current = is(number);
         if current.into() {
@@ -140,12 +146,12 @@ impl NonceIssuer {
         } else if previous.into() {
             Ok(NonceAge::Previous)
         } else {
-            Err(NonceRefusal::Foreign)
+            Err(NonceError::Foreign)
         }
     }
 
-    /// Which window it is.
-    fn number(&self, now: UnixTime) -> u128 {
+    /// Returns the number of the window that contains `now`.
+    fn window_number(&self, now: UnixTime) -> u128 {
         now.since_epoch().as_nanos() / self.window.as_nanos().max(1)
     }
 
@@ -199,14 +205,14 @@ mod tests {
                 (299_999, Ok(Current)),
                 (300_000, Ok(Previous)),
                 (599_999, Ok(Previous)),
-                (600_000, Err(NonceRefusal::Foreign)),
-                (86_400_000, Err(NonceRefusal::Foreign)),
+                (600_000, Err(NonceError::Foreign)),
+                (86_400_000, Err(NonceError::Foreign)),
             ] {
-                assert_eq!(issuer.check(Some(nonce.as_str()), at(asked)), expect, "{issued} {asked}");
+                assert_eq!(issuer.check_nonce(Some(nonce.as_str()), at(asked)), expect, "{issued} {asked}");
             }
             // A clock that was stepped back: the nonce is of a window that has not begun.
             let before = UnixTime::from_millis(START * 1000 - 1);
-            assert_eq!(issuer.check(Some(nonce.as_str()), before), Err(NonceRefusal::Foreign));
+            assert_eq!(issuer.check_nonce(Some(nonce.as_str()), before), Err(NonceError::Foreign));
         }
     }
 
@@ -214,9 +220,9 @@ mod tests {
     #[test]
     fn what_is_not_this_servers_is_foreign() {
         let issuer_ = issuer(1, "gateway");
-        assert_eq!(issuer_.check(None, at(0)), Err(NonceRefusal::Missing));
-        let check = |nonce: &str| issuer_.check(Some(nonce), at(0)).err();
-        let foreign = Some(NonceRefusal::Foreign);
+        assert_eq!(issuer_.check_nonce(None, at(0)), Err(NonceError::Missing));
+        let check = |nonce: &str| issuer_.check_nonce(Some(nonce), at(0)).err();
+        let foreign = Some(NonceError::Foreign);
         assert_eq!(check(issuer(2, "gateway").issue(at(0)).as_str()), foreign);
         assert_eq!(check(issuer(1, "identity").issue(at(0)).as_str()), foreign);
         let good = issuer_.issue(at(0));
@@ -238,11 +244,14 @@ mod tests {
     fn windows_have_the_length_that_was_asked_for() {
         let issuer = issuer(1, "gateway").with_window(Duration::from_secs(60));
         let nonce = issuer.issue(at(0));
-        assert_eq!(issuer.check(Some(nonce.as_str()), at(119_999)), Ok(NonceAge::Previous));
-        assert_eq!(issuer.check(Some(nonce.as_str()), at(120_000)), Err(NonceRefusal::Foreign));
+        assert_eq!(issuer.check_nonce(Some(nonce.as_str()), at(119_999)), Ok(NonceAge::Previous));
+        assert_eq!(issuer.check_nonce(Some(nonce.as_str()), at(120_000)), Err(NonceError::Foreign));
         let shortest = issuer.with_window(Duration::ZERO);
         let nonce = shortest.issue(UnixTime::default());
-        assert_eq!(shortest.check(Some(nonce.as_str()), UnixTime::from_secs(1)), Ok(NonceAge::Previous));
+        assert_eq!(
+            shortest.check_nonce(Some(nonce.as_str()), UnixTime::from_secs(1)),
+            Ok(NonceAge::Previous)
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What the public documentation may not say: it is for whoever adopts the package, who has neither the
-//! requirements nor the decisions of the exchange.
+//! The public documentation must not refer to requirements and decisions of the exchange, which users of the
+//! package cannot look up.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a word is the id of a requirement or of a decision: `DPP-18`, `A30`.
+/// Returns true if a word is the id of a requirement or of a decision: `DPP-18`, `A30`.
 fn is_id(word: &str) -> bool {
     let digits =
         |text: &str| !text.is_empty() && text.len() <= 2 && text.bytes().all(|it| it.is_ascii_digit());
@@ -32,14 +32,14 @@ fn is_id(word: &str) -> bool {
     }
 }
 
-/// Lines of documentation outside of the modules of tests.
+/// Returns the documentation lines outside of test modules.
 fn documentation(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let public = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = public.lines().enumerate().map(|(at, line)| (at + 1, line.trim_start()));
     lines.filter(|(_, line)| line.starts_with("///") || line.starts_with("//!"))
 }
 
-/// What of some lines nobody outside can look up.
+/// Returns the references in the lines that a user of the package cannot look up.
 fn inside<'t>(file: &Path, lines: impl Iterator<Item = (usize, &'t str)>) -> Vec<String> {
     let mut found = Vec::new();
     for (at, line) in lines {
@@ -63,7 +63,7 @@ fn public_documentation_stands_by_itself() {
     for file in &files {
         found.extend(inside(file, documentation(&fs::read_to_string(file).unwrap())));
     }
-    // These are read whole: what an example sends is shown, too.
+    // These files are checked completely, because the output of an example is public too.
     let mut whole = Vec::new();
     sources(&package.join("examples"), &mut whole);
     assert!(!whole.is_empty());

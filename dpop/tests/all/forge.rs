@@ -1,11 +1,11 @@
-//! Proofs of every kind, also of those that no honest client makes.
+//! A builder of valid and invalid proofs.
 //!
-//! A [`Draft`] is a proof before it is signed: header and claims as JSON that can be changed or replaced
-//! by any text, parts that can be encoded wrongly, a signature that can be anybody's.
+//! A [`Draft`] is an unsigned proof: tests can change or replace its header and claims, encode its parts
+//! incorrectly, and sign it with any key.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use dpop_bound::{
-    KeyPair, SignNow as _, TokenHash, UnixTime,
+    KeyPair, SyncSigner as _, TokenHash, UnixTime,
     nonce::{NonceIssuer, NonceKey},
 };
 use serde_json::{Value, json};
@@ -47,14 +47,14 @@ pub(crate) fn unbase64(text: &str) -> Vec<u8> {
 pub(crate) struct Draft {
     pub(crate) header: Value,
     pub(crate) claims: Value,
-    /// What stands there instead.
+    /// Replacements for the encoded parts.
     header_text: Option<String>,
     claims_text: Option<String>,
     signer: KeyPair,
 }
 
 impl Draft {
-    /// One that the gateway takes.
+    /// Creates a draft that the gateway accepts.
     pub(crate) fn good() -> Self {
         let key = client();
         let jwk: Value = key.public_key().to_jwk().parse().unwrap();
@@ -66,7 +66,7 @@ impl Draft {
                 "htm": METHOD,
                 "htu": format!("{ORIGIN}{PATH}"),
                 "iat": NOW,
-                "ath": TokenHash::of(TOKEN).to_string(),
+                "ath": TokenHash::from_token(TOKEN).to_string(),
                 "nonce": nonce.as_str(),
             }),
             header_text: None,
@@ -75,7 +75,7 @@ impl Draft {
         }
     }
 
-    /// With a claim of this value.
+    /// Sets a claim.
     pub(crate) fn claim(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.claims[name] = value.into();
         self
@@ -96,7 +96,7 @@ impl Draft {
         self
     }
 
-    /// With a member of `jwk` of this value.
+    /// Sets a member of `jwk`.
     pub(crate) fn jwk(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.header["jwk"][name] = value.into();
         self
@@ -107,26 +107,26 @@ impl Draft {
         self
     }
 
-    /// With the header's JSON changed as a text.
+    /// Edits the JSON string of the header.
     pub(crate) fn header_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.header_text = Some(change(self.header.to_string()));
         self
     }
 
-    /// With the claims' JSON changed as a text.
+    /// Edits the JSON string of the claims.
     pub(crate) fn claims_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.claims_text = Some(change(self.claims.to_string()));
         self
     }
 
-    /// Signed by this key, which stands in the header, too.
+    /// Sets the signing key, also in the header.
     pub(crate) fn of(mut self, key: KeyPair) -> Self {
         self.header["jwk"] = key.public_key().to_jwk().parse().unwrap();
         self.signer = key;
         self
     }
 
-    /// Signed by this key, whatever the header says.
+    /// Sets the signing key, but not in the header.
     pub(crate) fn signed_by(mut self, key: KeyPair) -> Self {
         self.signer = key;
         self
@@ -144,14 +144,14 @@ impl Draft {
         self.parts().join(".")
     }
 
-    /// With parts that are spelt otherwise, and signed as they stand then.
+    /// Changes the encoding of the parts before signing.
     pub(crate) fn spelt(&self, change: impl FnOnce(&mut String, &mut String)) -> String {
         let [mut header, mut claims, _] = self.parts();
         change(&mut header, &mut claims);
         self.encoded(header, claims).join(".")
     }
 
-    /// With another signature in place of its own: bytes in, bytes out.
+    /// Replaces the signature bytes.
     pub(crate) fn signature(&self, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
         let [header, claims, signature] = self.parts();
         [header, claims, base64(change(unbase64(&signature)))].join(".")

@@ -1,33 +1,33 @@
-//! A gateway as small as can be: headers, form, nonce, claims, replay, in their order.
+//! A minimal gateway that checks headers, format, nonce, claims and replay, in this order.
 
 use std::sync::Mutex;
 
 use dpop_bound::{
-    Binding, CheckedProof, Es256, Expected, Holder, LiveProofs, Origin, SignedProof, Target, Thumbprint,
-    TokenHash, UnixTime, Window,
-    claims::ClaimRefusal,
-    form::FormRefusal,
-    live::{Caps, LiveRefusal},
-    nonce::{NonceIssuer, NonceRefusal},
-    presented::{PresentedRefusal, presented},
+    CheckedProof, Es256, ExpectedRequest, KeyBinding, Origin, ProofHolder, ProofWindow, ReplayCache,
+    RequestTarget, SignedProof, Thumbprint, TokenHash, UnixTime,
+    claims::ClaimError,
+    credentials::{CredentialsError, parse_credentials},
+    nonce::{NonceError, NonceIssuer},
+    replay::{ReplayError, ReplayLimits},
+    signed_proof::ProofFormatError,
 };
 
 use crate::forge::{self, METHOD, NOW, ORIGIN, PATH, TOKEN};
 
 /// The exchange's gateway (LIM-10): 30 s either side.
-pub(crate) const WINDOW: Window = Window::seconds(30, 30);
+pub(crate) const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
 /// LIM-06.
-pub(crate) const CAPS: Caps = Caps { per_account: 600, per_source: 600, total: 100_000 };
+pub(crate) const CAPS: ReplayLimits = ReplayLimits { per_account: 600, per_source: 600, total: 100_000 };
 
-/// What comes of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Accepted,
-    Presented(PresentedRefusal),
-    Form(FormRefusal),
-    Nonce(NonceRefusal),
-    Claim(ClaimRefusal),
-    Live(LiveRefusal),
+    Presented(CredentialsError),
+    Form(ProofFormatError),
+    Nonce(NonceError),
+    Claim(ClaimError),
+    Live(ReplayError),
 }
 
 /// A request, as the gateway sees it.
@@ -39,7 +39,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// One whose proof alone is of interest.
+    /// Creates a request that differs from others only in its proof.
     pub(crate) fn with(proof: impl Into<String>) -> Self {
         Self {
             method: METHOD,
@@ -56,7 +56,7 @@ pub(crate) struct Gateway {
     /// The token's `cnf.jkt`.
     pub(crate) bound: Option<Thumbprint>,
     pub(crate) issuer: NonceIssuer,
-    pub(crate) live: Mutex<LiveProofs>,
+    pub(crate) live: Mutex<ReplayCache>,
     origin: Origin,
 }
 
@@ -66,12 +66,12 @@ impl Gateway {
             now: UnixTime::from_secs(NOW),
             bound: Some(forge::client().public_key().thumbprint()),
             issuer: forge::issuer(),
-            live: Mutex::new(LiveProofs::new(WINDOW, CAPS)),
-            origin: Origin::of(ORIGIN).unwrap(),
+            live: Mutex::new(ReplayCache::new(WINDOW, CAPS)),
+            origin: Origin::from_url(ORIGIN).unwrap(),
         }
     }
 
-    /// All but the question whether the proof was seen before.
+    /// Runs all checks except replay detection.
     pub(crate) fn ask(&self, request: &Request<'_>) -> Answer {
         match self.check(request) {
             Ok(_) => Answer::Accepted,
@@ -79,13 +79,13 @@ impl Gateway {
         }
     }
 
-    /// Everything, for this member.
+    /// Runs all checks, with the limits of this member.
     pub(crate) fn serve(&self, request: &Request<'_>, member: &str) -> Answer {
         let checked = match self.check(request) {
             Ok(checked) => checked,
             Err(refused) => return refused,
         };
-        let candidate = checked.candidate(Holder::Account(member));
+        let candidate = checked.replay_candidate(ProofHolder::Account(member));
         match self.live.lock().unwrap().admit(&candidate, self.now) {
             Ok(()) => Answer::Accepted,
             Err(refused) => Answer::Live(refused),
@@ -93,33 +93,36 @@ impl Gateway {
     }
 
     fn check(&self, request: &Request<'_>) -> Result<CheckedProof, Answer> {
-        let presented = presented(
+        let presented = parse_credentials(
             request.authorization.iter().map(String::as_bytes),
             request.proofs.iter().map(String::as_bytes),
         );
         let presented = presented.map_err(Answer::Presented)?;
-        let signed = SignedProof::read(presented.proof, &Es256).map_err(Answer::Form)?;
-        self.issuer.check(signed.nonce(), self.now).map_err(Answer::Nonce)?;
-        let expected = Expected {
+        let signed = SignedProof::verify_signature(presented.proof, &Es256).map_err(Answer::Form)?;
+        self.issuer.check_nonce(signed.nonce(), self.now).map_err(Answer::Nonce)?;
+        let expected = ExpectedRequest {
             method: request.method,
-            target: Target::Request(&self.origin, request.path),
+            target: RequestTarget::Request(&self.origin, request.path),
             now: self.now,
             window: self.live.lock().unwrap().window(),
-            binding: Binding::Token { hash: &TokenHash::of(presented.token), jkt: self.bound.as_ref() },
+            binding: KeyBinding::Token {
+                hash: &TokenHash::from_token(presented.token),
+                jkt: self.bound.as_ref(),
+            },
         };
-        signed.check(&expected).map_err(Answer::Claim)
+        signed.check_claims(&expected).map_err(Answer::Claim)
     }
 }
 
-/// What the gateway says to this proof.
+/// Returns the gateway's result for this proof.
 pub(crate) fn verdict(proof: impl Into<String>) -> Answer {
     Gateway::new().ask(&Request::with(proof))
 }
 
-/// A proof, and what the gateway has to say to it.
+/// A named proof with its expected result.
 pub(crate) type Case = (&'static str, String, Answer);
 
-/// Asks about every case, and shows all that are answered otherwise than expected.
+/// Checks all cases and reports those with an unexpected result.
 pub(crate) fn check(cases: Vec<Case>) {
     let wrong: Vec<_> = cases
         .into_iter()
@@ -131,7 +134,7 @@ pub(crate) fn check(cases: Vec<Case>) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A test for each of these functions, and all their cases together.
+/// Defines a test for each function, and a list of all their cases.
 macro_rules! cases {
     ($($name:ident),* $(,)?) => {
         mod checked {

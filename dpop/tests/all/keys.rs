@@ -1,9 +1,9 @@
-//! Private keys of all backends: what one writes, all read; what one signs, all verify.
+//! Interoperability of the backends: each can import the keys and verify the signatures of all others.
 
 use dpop_bound::{
-    ProofSigner, PublicKey, SignNow, Signature, SignedProof, Verifier,
+    ProofSigner, PublicKey, Signature, SignedProof, SyncSigner, Verifier,
     backend::{KeyError, aws_lc_rs, p256, ring},
-    form::FormRefusal,
+    signed_proof::ProofFormatError,
 };
 
 const MESSAGE: &[u8] = b"header.claims";
@@ -99,19 +99,23 @@ fn keys_differ() {
     }
 }
 
-/// A verifier is as good as a reference to one.
+/// A reference to a verifier is a verifier.
 #[test]
 fn verifiers_can_be_chosen_at_run_time() {
     let proof = crate::forge::Draft::good();
     let broken = proof.signature(|signature| [&signature[1..], &[0]].concat());
     for (name, verifier) in verifiers() {
         let verifier: &dyn Verifier = &*verifier;
-        assert!(SignedProof::read(&proof.proof(), &verifier).is_ok(), "{name}");
-        assert_eq!(SignedProof::read(&broken, &verifier).err(), Some(FormRefusal::Signature), "{name}");
+        assert!(SignedProof::verify_signature(&proof.proof(), &verifier).is_ok(), "{name}");
+        assert_eq!(
+            SignedProof::verify_signature(&broken, &verifier).err(),
+            Some(ProofFormatError::Signature),
+            "{name}"
+        );
     }
 }
 
-/// Whoever needs one seam for keys of all kinds has it.
+/// Signers can be used as trait objects.
 #[test]
 fn signers_can_be_chosen_at_run_time() {
     let signers: [Box<dyn ProofSigner>; 2] =

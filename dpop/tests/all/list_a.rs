@@ -1,7 +1,8 @@
-//! List A: what RFC 9449, 4.3 asks of a resource server, one by one.
+//! List A: the requirements of RFC 9449, 4.3 for resource servers, one by one.
 
 use dpop_bound::{
-    claims::ClaimRefusal::*, form::FormRefusal::*, key::KeyRefusal, presented::PresentedRefusal,
+    claims::ClaimError::*, credentials::CredentialsError, key::PublicKeyError,
+    signed_proof::ProofFormatError::*,
 };
 use serde_json::json;
 
@@ -26,12 +27,12 @@ fn headers() {
     let bearer = format!("Bearer {}", crate::forge::TOKEN);
     for (name, request, expect) in [
         ("as it should be", request(&[&dpop], &[&proof]), Accepted),
-        ("no proof", request(&[&dpop], &[]), Presented(PresentedRefusal::NoProof)),
-        ("two proofs", request(&[&dpop], &[&proof, &proof]), Presented(PresentedRefusal::SeveralProofs)),
+        ("no proof", request(&[&dpop], &[]), Presented(CredentialsError::NoProof)),
+        ("two proofs", request(&[&dpop], &[&proof, &proof]), Presented(CredentialsError::SeveralProofs)),
         ("two proofs in one header", request(&[&dpop], &[&format!("{proof}, {proof}")]), Form(Parts)),
-        ("Bearer scheme", request(&[&bearer], &[&proof]), Presented(PresentedRefusal::Bearer)),
-        ("two tokens", request(&[&dpop, &dpop], &[&proof]), Presented(PresentedRefusal::SeveralTokens)),
-        ("anonymous", request(&[], &[&proof]), Presented(PresentedRefusal::NoToken)),
+        ("Bearer scheme", request(&[&bearer], &[&proof]), Presented(CredentialsError::Bearer)),
+        ("two tokens", request(&[&dpop, &dpop], &[&proof]), Presented(CredentialsError::SeveralTokens)),
+        ("anonymous", request(&[], &[&proof]), Presented(CredentialsError::NoToken)),
     ] {
         assert_eq!(gateway.ask(&request), expect, "{name}");
     }
@@ -65,13 +66,13 @@ fn form() -> Vec<Case> {
             good().without_header("jwk").header("jku", "https://id.example").proof(),
             Form(JwkMissing),
         ),
-        ("jwk of RSA", good().header("jwk", jwk_rsa).proof(), Form(Jwk(KeyRefusal::Kty))),
-        ("private jwk", good().jwk("d", base64([7; 32])).proof(), Form(Jwk(KeyRefusal::Private))),
-        ("private jwk, empty", good().jwk("d", json!(null)).proof(), Form(Jwk(KeyRefusal::Private))),
+        ("jwk of RSA", good().header("jwk", jwk_rsa).proof(), Form(Jwk(PublicKeyError::Kty))),
+        ("private jwk", good().jwk("d", base64([7; 32])).proof(), Form(Jwk(PublicKeyError::Private))),
+        ("private jwk, empty", good().jwk("d", json!(null)).proof(), Form(Jwk(PublicKeyError::Private))),
         (
             "symmetric jwk",
             good().header("jwk", json!({ "kty": "oct", "k": base64([7; 32]) })).proof(),
-            Form(Jwk(KeyRefusal::Private)),
+            Form(Jwk(PublicKeyError::Private)),
         ),
         ("signature of another key", good().signed_by(key(2)).proof(), Form(Signature)),
         ("signature of another message", good().signature(|_| unsigned_bytes()), Form(Signature)),
@@ -81,7 +82,7 @@ fn form() -> Vec<Case> {
 
 /// A signature of the same key over something else.
 fn unsigned_bytes() -> Vec<u8> {
-    use dpop_bound::SignNow as _;
+    use dpop_bound::SyncSigner as _;
     crate::forge::client().sign_now(b"something else").unwrap().as_bytes().to_vec()
 }
 
@@ -108,9 +109,9 @@ fn claims() -> Vec<Case> {
     ]
 }
 
-/// DPP-08: deliberate deviations. RFC 9449, 4.3 asks servers to normalise `htu` and to ignore query
-/// and fragment of the *request*; this API compares plain text, so what other suites accept is
-/// refused here.
+/// DPP-08: deliberate deviations. RFC 9449, 4.3 recommends that servers normalize `htu` and ignore query and
+/// fragment of the *request*; this API compares bytes, so it rejects some proofs that other test suites
+/// accept.
 fn htu_is_plain_text() -> Vec<Case> {
     let with = |htu: &str| Draft::good().claim("htu", htu).proof();
     vec![
@@ -128,7 +129,7 @@ fn htu_is_plain_text() -> Vec<Case> {
     ]
 }
 
-/// The request's query is no part of what is compared.
+/// The request's query is not compared.
 #[test]
 fn the_query_of_the_request_does_not_count() {
     let request = |path| Request { path, ..Request::with(Draft::good().proof()) };
@@ -138,7 +139,7 @@ fn the_query_of_the_request_does_not_count() {
     assert_eq!(ask("/exchange/v1/me/ships/changes"), Claim(Htu));
 }
 
-/// What a proof may hold besides: unknown members are ignored (RFC 7515, 4; RFC 7519, 4.3).
+/// A proof may have further members: unknown members are ignored (RFC 7515, 4; RFC 7519, 4.3).
 fn more_than_is_asked_for() -> Vec<Case> {
     let good = Draft::good;
     vec![
@@ -158,7 +159,7 @@ fn more_than_is_asked_for() -> Vec<Case> {
     ]
 }
 
-/// DPP-15: in this order, whatever else is wrong.
+/// DPP-15: errors are reported in this order.
 #[test]
 fn the_first_wrong_claim_is_the_answer() {
     let mut draft = Draft::good()

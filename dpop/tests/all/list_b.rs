@@ -1,6 +1,6 @@
 //! List B: attacks on the encoding.
 
-use dpop_bound::{claims::ClaimRefusal::*, form::FormRefusal::*, key::KeyRefusal};
+use dpop_bound::{claims::ClaimError::*, key::PublicKeyError, signed_proof::ProofFormatError::*};
 use serde_json::{Value, json};
 
 use crate::{
@@ -66,7 +66,7 @@ pub(crate) fn other_s(proof: &str) -> String {
     format!("{signed}.{}", base64([&bytes[..32], &other].concat()))
 }
 
-/// s and n − s are both valid. A proof with the other one is another text of the same id: a replay.
+/// s and n − s are both valid. A proof with the other one has the same id: a replay.
 #[test]
 fn a_high_s_is_accepted() {
     let proof = Draft::good().proof();
@@ -85,26 +85,30 @@ fn keys() -> Vec<Case> {
     let jwk = |refusal| Form(Jwk(refusal));
     let zeros = base64([0; 32]);
     vec![
-        ("point not on the curve", good().jwk("x", base64(&off)).proof(), jwk(KeyRefusal::OffCurve)),
-        ("the origin", good().jwk("x", zeros.clone()).jwk("y", zeros).proof(), jwk(KeyRefusal::OffCurve)),
-        ("x beyond p", good().jwk("x", base64([0xff; 32])).proof(), jwk(KeyRefusal::OffCurve)),
-        ("x padded with =", good().jwk("x", format!("{}=", base64(&x))).proof(), jwk(KeyRefusal::Coordinate)),
+        ("point not on the curve", good().jwk("x", base64(&off)).proof(), jwk(PublicKeyError::OffCurve)),
+        ("the origin", good().jwk("x", zeros.clone()).jwk("y", zeros).proof(), jwk(PublicKeyError::OffCurve)),
+        ("x beyond p", good().jwk("x", base64([0xff; 32])).proof(), jwk(PublicKeyError::OffCurve)),
+        (
+            "x padded with =",
+            good().jwk("x", format!("{}=", base64(&x))).proof(),
+            jwk(PublicKeyError::Coordinate),
+        ),
         (
             "x with a leading zero",
             good().jwk("x", base64([&[0][..], &x].concat())).proof(),
-            jwk(KeyRefusal::Coordinate),
+            jwk(PublicKeyError::Coordinate),
         ),
-        ("x short", good().jwk("x", base64(&x[..31])).proof(), jwk(KeyRefusal::Coordinate)),
-        ("y empty", good().jwk("y", "").proof(), jwk(KeyRefusal::Coordinate)),
-        ("y missing", good().without_jwk("y").proof(), jwk(KeyRefusal::Coordinate)),
-        ("y as a number", good().jwk("y", 7).proof(), jwk(KeyRefusal::Coordinate)),
-        ("standard alphabet", good().jwk("x", "+".repeat(43)).proof(), jwk(KeyRefusal::Coordinate)),
-        ("P-384", good().header("jwk", p384).proof(), jwk(KeyRefusal::Curve)),
-        ("crv missing", good().without_jwk("crv").proof(), jwk(KeyRefusal::Curve)),
-        ("crv in lower case", good().jwk("crv", "p-256").proof(), jwk(KeyRefusal::Curve)),
-        ("kty missing", good().without_jwk("kty").proof(), jwk(KeyRefusal::Kty)),
-        ("kty in lower case", good().jwk("kty", "ec").proof(), jwk(KeyRefusal::Kty)),
-        ("Ed25519", good().jwk("kty", "OKP").jwk("crv", "Ed25519").proof(), jwk(KeyRefusal::Kty)),
+        ("x short", good().jwk("x", base64(&x[..31])).proof(), jwk(PublicKeyError::Coordinate)),
+        ("y empty", good().jwk("y", "").proof(), jwk(PublicKeyError::Coordinate)),
+        ("y missing", good().without_jwk("y").proof(), jwk(PublicKeyError::Coordinate)),
+        ("y as a number", good().jwk("y", 7).proof(), jwk(PublicKeyError::Coordinate)),
+        ("standard alphabet", good().jwk("x", "+".repeat(43)).proof(), jwk(PublicKeyError::Coordinate)),
+        ("P-384", good().header("jwk", p384).proof(), jwk(PublicKeyError::Curve)),
+        ("crv missing", good().without_jwk("crv").proof(), jwk(PublicKeyError::Curve)),
+        ("crv in lower case", good().jwk("crv", "p-256").proof(), jwk(PublicKeyError::Curve)),
+        ("kty missing", good().without_jwk("kty").proof(), jwk(PublicKeyError::Kty)),
+        ("kty in lower case", good().jwk("kty", "ec").proof(), jwk(PublicKeyError::Kty)),
+        ("Ed25519", good().jwk("kty", "OKP").jwk("crv", "Ed25519").proof(), jwk(PublicKeyError::Kty)),
     ]
 }
 
@@ -122,10 +126,10 @@ fn leading_zeros_are_kept() {
     let stripped = base64(&if name == "x" { x } else { y }[1..]);
     let draft = Draft::good().of(key);
     assert_eq!(verdict(draft.proof()), Claim(Key));
-    assert_eq!(verdict(draft.jwk(name, stripped).proof()), Form(Jwk(KeyRefusal::Coordinate)));
+    assert_eq!(verdict(draft.jwk(name, stripped).proof()), Form(Jwk(PublicKeyError::Coordinate)));
 }
 
-/// RFC 7515, 4: two readers must not see two proofs in one text.
+/// RFC 7515, 4: two parsers must not see two proofs in one string.
 fn repeated_members() -> Vec<Case> {
     let good = Draft::good;
     let first = |text: String, member: &str| text.replacen('{', &format!("{{{member},"), 1);
@@ -159,7 +163,7 @@ fn repeated_members() -> Vec<Case> {
     ]
 }
 
-/// RFC 7515, 2 and 5.2: one spelling of each part, JSON objects in two of them.
+/// RFC 7515, 2 and 5.2: each part has one encoding, and two parts are JSON objects.
 fn spellings() -> Vec<Case> {
     let good = Draft::good;
     let padded = |text: &mut String| text.push('=');
@@ -225,7 +229,7 @@ fn spellings() -> Vec<Case> {
     ]
 }
 
-/// Blanks until the encoding ends in a character of which two bits are none of a byte.
+/// Appends spaces until the last character of the encoding has two unused bits.
 fn to_two_mod_three(mut text: String) -> String {
     while text.len() % 3 != 2 {
         text.push(' ');
@@ -297,24 +301,27 @@ fn sizes() -> Vec<Case> {
 /// LIM-23: the lengths are settings.
 #[test]
 fn limits_are_settings() {
-    use dpop_bound::{Binding, Es256, Expected, Htu, SignedProof, Target, UnixTime, Window, form::Limits};
+    use dpop_bound::{
+        Es256, ExpectedRequest, Htu, KeyBinding, ProofWindow, RequestTarget, SignedProof, UnixTime,
+        signed_proof::ProofLimits,
+    };
 
-    let url = Htu::of(&format!("{}{}", crate::forge::ORIGIN, crate::forge::PATH)).unwrap();
-    let expected = Expected {
+    let url = Htu::from_url(&format!("{}{}", crate::forge::ORIGIN, crate::forge::PATH)).unwrap();
+    let expected = ExpectedRequest {
         method: crate::forge::METHOD,
-        target: Target::Url(&url),
+        target: RequestTarget::Url(&url),
         now: UnixTime::from_secs(NOW),
-        window: Window::seconds(30, 30),
-        binding: Binding::AnyKey,
+        window: ProofWindow::from_secs(30, 30),
+        binding: KeyBinding::AnyKey,
     };
     let check = |limits, proof: &str| {
-        let signed = SignedProof::read_within(limits, proof, &Es256).map_err(Form)?;
-        signed.check(&expected).map(|_| ()).map_err(Claim)
+        let signed = SignedProof::verify_with_limits(limits, proof, &Es256).map_err(Form)?;
+        signed.check_claims(&expected).map(|_| ()).map_err(Claim)
     };
-    let long = Limits { proof: 8192, ..Limits::default() };
+    let long = ProofLimits { max_proof_bytes: 8192, ..ProofLimits::default() };
     assert_eq!(check(long, &of_length(8192)), Ok(()));
     assert_eq!(check(long, &of_length(8193)), Err(Form(TooLong)));
-    let short = Limits { shortest_jti: 3, longest_jti: 5, ..Limits::default() };
+    let short = ProofLimits { min_jti_bytes: 3, max_jti_bytes: 5, ..ProofLimits::default() };
     for (length, expect) in [(2, Err(Claim(Jti))), (3, Ok(())), (5, Ok(())), (6, Err(Claim(Jti)))] {
         let proof = Draft::good().claim("jti", "a".repeat(length)).proof();
         assert_eq!(check(short, &proof), expect, "{length}");

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use dpop_bound::{
     UnixTime,
-    claims::ClaimRefusal::*,
-    form::FormRefusal::{Signature, Typ},
-    nonce::{NonceIssuer, NonceKey, NonceRefusal::*},
+    claims::ClaimError::*,
+    nonce::{NonceError::*, NonceIssuer, NonceKey},
+    signed_proof::ProofFormatError::{Signature, Typ},
 };
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn the_challenge_precedes_the_claims() -> Vec<Case> {
     cases.iter().map(|(name, draft)| (*name, draft.proof(), Nonce(Foreign))).collect()
 }
 
-/// DPP-16: what is no proof gets no challenge, however stale its nonce.
+/// DPP-16: an invalid proof never causes a nonce challenge.
 fn no_challenge_for_what_is_no_proof() -> Vec<Case> {
     let stale = || Draft::good().claim("nonce", "stale");
     vec![
@@ -108,7 +108,7 @@ fn the_clock_steps_back() {
     assert_eq!(gateway.ask(&Request::with(corrected)), Accepted);
 }
 
-/// What is asked for is what is compared: nothing of one request leaks into the next.
+/// Each check uses only its own request: no state leaks into the next one.
 #[test]
 fn one_gateway_many_requests() {
     let gateway = Gateway::new();

@@ -1,13 +1,13 @@
-//! List D: replay and caps, through the whole gateway. Waits and memory are [`dpop_bound::live`]'s own.
+//! List D: replay and limits of the complete gateway. The tests of [`dpop_bound::replay`] cover waits and memory.
 
 use std::{sync::Barrier, thread, time::Duration};
 
 use dpop_bound::{
-    LiveProofs, Refusal, UnixTime, Window,
-    claims::ClaimRefusal::{Htm, NotBound, Old},
-    form::FormRefusal::Signature,
-    live::{Caps, LiveRefusal},
-    nonce::{NonceIssuer, NonceKey, NonceRefusal::Foreign},
+    ProofWindow, ReplayCache, UnixTime, VerificationError,
+    claims::ClaimError::{Htm, NotBound, Old},
+    nonce::{NonceError::Foreign, NonceIssuer, NonceKey},
+    replay::{ReplayError, ReplayLimits},
+    signed_proof::ProofFormatError::Signature,
 };
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     gateway::{Answer, Answer::*, CAPS, Gateway, Request, WINDOW},
 };
 
-const REPLAYED: Answer = Live(LiveRefusal::Replayed);
+const REPLAYED: Answer = Live(ReplayError::Replayed);
 
 fn numbered(number: usize) -> Request<'static> {
     Request::with(Draft::good().claim("jti", format!("{number:0>16}")).proof())
@@ -23,7 +23,7 @@ fn numbered(number: usize) -> Request<'static> {
 
 fn gateway(per_account: usize, total: usize) -> Gateway {
     let gateway = Gateway::new();
-    *gateway.live.lock().unwrap() = LiveProofs::new(WINDOW, Caps { per_account, total, ..CAPS });
+    *gateway.live.lock().unwrap() = ReplayCache::new(WINDOW, ReplayLimits { per_account, total, ..CAPS });
     gateway
 }
 
@@ -47,8 +47,7 @@ fn one_of_two_at_once() {
     assert_eq!(answers.iter().filter(|answer| **answer == REPLAYED).count(), 7);
 }
 
-/// A text may be another and the proof the same: a second signature, the other of its two values of s, more
-/// claims. What counts is the id, and whose it is.
+/// Another signature, the other value of s or additional claims do not make another proof: only id and key count.
 #[test]
 fn another_text_with_the_same_id() {
     let gateway = Gateway::new();
@@ -60,7 +59,7 @@ fn another_text_with_the_same_id() {
     assert_eq!(serve(crate::list_b::other_s(&draft.proof())), REPLAYED);
     assert_eq!(serve(Draft::good().claim("more", 1).proof()), REPLAYED);
     assert_eq!(serve(Draft::good().claim("iat", NOW - 1).proof()), REPLAYED);
-    // Nor does it help to say that it is somebody else's.
+    // Another account does not help either.
     assert_eq!(gateway.serve(&once, "bob"), REPLAYED);
 }
 
@@ -106,7 +105,7 @@ fn a_replay_after_a_restart() {
     assert_eq!(restarted.serve(&request, "ada"), Nonce(Foreign));
 }
 
-/// LIM-06, ERR-09: the member's cap, its exact wait, room afterwards, and nobody else's business.
+/// LIM-06, ERR-09: the member's cap, its exact wait, room afterwards, and no effect on other members.
 #[test]
 fn the_cap_of_a_member() {
     let mut gateway = gateway(3, 100);
@@ -114,7 +113,7 @@ fn the_cap_of_a_member() {
         assert_eq!(gateway.serve(&numbered(number), "ada"), Accepted);
     }
     let wait = Duration::from_secs(30) + Duration::from_nanos(1);
-    let full = LiveRefusal::AccountFull { wait };
+    let full = ReplayError::AccountFull { wait };
     assert_eq!(gateway.serve(&numbered(3), "ada"), Live(full));
     assert_eq!(full.retry_after(), Some(31));
     assert_eq!(gateway.serve(&numbered(0), "ada"), REPLAYED, "a replay is one, room or not");
@@ -133,10 +132,10 @@ fn the_cap_of_all() {
         assert_eq!(gateway.serve(&numbered(number), member), Accepted);
     }
     let wait = Duration::from_secs(30) + Duration::from_nanos(1);
-    assert_eq!(gateway.serve(&numbered(4), "eve"), Live(LiveRefusal::Full { wait }));
+    assert_eq!(gateway.serve(&numbered(4), "eve"), Live(ReplayError::Full { wait }));
 }
 
-/// DPP-19: what is refused for its form, its nonce, its claims or want of room takes none.
+/// DPP-19: a proof that is rejected for its format, nonce, claims or a limit takes no room.
 #[test]
 fn what_is_refused_takes_no_room() {
     let gateway = gateway(2, 100);
@@ -146,11 +145,11 @@ fn what_is_refused_takes_no_room() {
     assert_eq!(one(good().signed_by(key(2))), Form(Signature));
     assert_eq!(one(good().claim("nonce", "stale")), Nonce(Foreign));
     assert_eq!(one(good().claim("htm", "GET")), Claim(Htm));
-    assert_eq!(gateway.live.lock().unwrap().live(), 0);
+    assert_eq!(gateway.live.lock().unwrap().proof_count(), 0);
     assert_eq!(gateway.serve(&numbered(0), "ada"), Accepted);
     assert_eq!(gateway.serve(&numbered(1), "ada"), Accepted);
-    assert!(matches!(one(good()), Live(LiveRefusal::AccountFull { .. })));
-    assert_eq!(gateway.live.lock().unwrap().live(), 2);
+    assert!(matches!(one(good()), Live(ReplayError::AccountFull { .. })));
+    assert_eq!(gateway.live.lock().unwrap().proof_count(), 2);
     // The id was never used: another member's request may still come with it.
     assert_eq!(
         gateway.serve(&Request::with(good().claim("jti", "refused-refused-").proof()), "bob"),
@@ -158,26 +157,26 @@ fn what_is_refused_takes_no_room() {
     );
 }
 
-/// ERR-06: a token that is bound to no key is a bearer's, whatever proof comes with it; and takes no room.
+/// ERR-06: a token that is bound to no key counts as a bearer token, with any proof, and takes no room.
 #[test]
 fn a_token_that_is_not_bound() {
     let mut gateway = Gateway::new();
     gateway.bound = None;
     let request = Request::with(Draft::good().proof());
     assert_eq!(gateway.serve(&request, "ada"), Claim(NotBound));
-    assert_eq!(gateway.live.lock().unwrap().live(), 0);
-    assert!(Refusal::from(NotBound).is_proof_required());
-    // What is wrong about the request is said first, as for any other key.
+    assert_eq!(gateway.live.lock().unwrap().proof_count(), 0);
+    assert!(VerificationError::from(NotBound).is_proof_required());
+    // Errors in the request are reported first, as for any other key.
     let elsewhere = Request { method: "GET", ..request };
     assert_eq!(gateway.serve(&elsewhere, "ada"), Claim(Htm));
 }
 
-/// LIM-10: the window that claims are checked with and the store's are one; where they are two by mistake, the
-/// store's decides.
+/// LIM-10: the window that claims are checked with and the store's are one; where they are two by mistake,
+/// the store's decides.
 #[test]
 fn the_window_is_the_stores() {
     let mut gateway = Gateway::new();
-    gateway.live = std::sync::Mutex::new(LiveProofs::new(Window::seconds(300, 0), CAPS));
+    gateway.live = std::sync::Mutex::new(ReplayCache::new(ProofWindow::from_secs(300, 0), CAPS));
     let old = Request::with(Draft::good().claim("iat", NOW - 300).proof());
     assert_eq!(gateway.serve(&old, "ada"), Accepted);
     assert_eq!(gateway.serve(&old, "ada"), REPLAYED);

@@ -1,4 +1,4 @@
-//! What the crate as a whole promises: RFC examples, refusals by name, other implementations.
+//! Integration tests: RFC examples, named error cases, and other implementations.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 // Backends are compared with each other; `cargo xtask test` enables all of them.

@@ -1,13 +1,13 @@
-//! Other implementations in Rust: they accept ours, we accept theirs, all refuse the broken ones.
+//! Comparison with other implementations in Rust: all accept each other's proofs and reject the invalid ones.
 //!
-//! `dpop-verifier` is a verifier of DPoP, `jsonwebtoken` signs and verifies JWS with a JWK. Those of other
-//! languages are asked by `cargo xtask oracles`.
+//! `dpop-verifier` is a verifier of DPoP, `jsonwebtoken` signs and verifies JWS with a JWK. `cargo xtask
+//! oracles` covers those in other languages.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use dpop_bound::{
-    Htu, ProofRequest, Prover, SignNow, SystemRandom, UnixTime,
+    Htu, ProofRequest, Prover, SyncSigner, SystemRandom, UnixTime,
     backend::{aws_lc_rs, p256, ring},
 };
 use dpop_verifier::{DpopError, DpopVerifier, ReplayContext, ReplayStore};
@@ -24,7 +24,7 @@ use crate::{
     proofs::now,
 };
 
-/// Knows no proof yet.
+/// An empty replay store of `dpop-verifier`.
 struct Fresh;
 
 #[async_trait]
@@ -34,7 +34,7 @@ impl ReplayStore for Fresh {
     }
 }
 
-/// What `dpop-verifier` says. It reads the clock, so `iat` has no say here.
+/// Returns true if `dpop-verifier` accepts the proof. It reads the system clock, so `iat` is not compared.
 fn verifier(proof: &str) -> Result<String, DpopError> {
     let verifier = DpopVerifier::new()
         .with_max_age_seconds(i64::from(u32::MAX))
@@ -43,7 +43,7 @@ fn verifier(proof: &str) -> Result<String, DpopError> {
     now(verifier.verify(&mut fresh, proof, &htu, METHOD, Some(TOKEN))).map(|verified| verified.jkt)
 }
 
-/// What `jsonwebtoken` says, given the key in the header.
+/// Returns true if `jsonwebtoken` accepts the signature with the key in the header.
 fn jws(proof: &str) -> Result<Value, jsonwebtoken::errors::Error> {
     let header = jsonwebtoken::decode_header(proof)?;
     let key = DecodingKey::from_jwk(&header.jwk.ok_or(jsonwebtoken::errors::ErrorKind::InvalidToken)?)?;
@@ -53,9 +53,9 @@ fn jws(proof: &str) -> Result<Value, jsonwebtoken::errors::Error> {
     decode(proof, &key, &validation).map(|data| data.claims)
 }
 
-fn made_by(key: impl SignNow) -> String {
-    let htu = Htu::of(&format!("{ORIGIN}{PATH}")).unwrap();
-    let token = dpop_bound::TokenHash::of(TOKEN);
+fn made_by(key: impl SyncSigner) -> String {
+    let htu = Htu::from_url(&format!("{ORIGIN}{PATH}")).unwrap();
+    let token = dpop_bound::TokenHash::from_token(TOKEN);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let request = ProofRequest {
         method: METHOD,
@@ -96,8 +96,8 @@ fn we_accept_theirs() {
     assert_eq!(verdict(proof), Answer::Accepted);
 }
 
-/// What is no proof for us and one for them, by name: differences that are known, each of which RFC 7515,
-/// RFC 7517 or RFC 9449 leaves open or asks of us.
+/// The names of cases that only the others accept: known differences that RFC 7515, RFC 7517 or RFC 9449
+/// allow or require.
 const TAKEN_BY_DPOP: &[&str] = &[
     // RFC 7515, 4 lets a reader take the last of repeated members.
     "alg twice",
@@ -110,7 +110,7 @@ const TAKEN_BY_DPOP: &[&str] = &[
     "crit of nothing",
     "b64 false",
     "b64 false and critical",
-    // A limit of ours.
+    // A limit of this crate.
     "more than 4 KiB",
 ];
 const TAKEN_BY_JWS: &[&str] = &[
@@ -148,7 +148,7 @@ fn all_refuse_the_broken_ones() {
     assert_eq!(taken(|proof| jws(proof).is_ok()), TAKEN_BY_JWS);
 }
 
-/// What is a proof for us is one for them, but for differences of the same kind.
+/// The others accept every proof that this crate accepts, except for known differences.
 #[test]
 fn all_take_the_good_ones() {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();

@@ -1,4 +1,4 @@
-//! Proofs as they are made: every claim, every byte, every failure.
+//! Creation of proofs: every claim, every byte, every error.
 
 use std::{
     collections::HashSet,
@@ -8,12 +8,12 @@ use std::{
 };
 
 use dpop_bound::{
-    AccessToken, Es256, Htu, KeyPair, Nonce, Pending, ProofRequest, ProofSigner, Prover, PublicKey, Random,
-    SignNow, SystemRandom, UnixTime,
+    AccessToken, Es256, Htu, KeyPair, MaybeReady, Nonce, ProofRequest, ProofSigner, Prover, PublicKey,
+    RandomSource, SyncSigner, SystemRandom, UnixTime,
     backend::p256,
     proof::ProveError,
     random::RandomError,
-    signer::{SignError, Signing},
+    signer::{SignError, SignFuture},
 };
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ use crate::{
     gateway::{Answer, verdict},
 };
 
-/// What a future that never waits is ready with.
+/// Returns the output of a future that is ready immediately.
 pub(crate) fn now<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -34,7 +34,7 @@ pub(crate) fn now<F: Future>(future: F) -> F::Output {
 #[derive(Default)]
 struct Counting(Mutex<u8>);
 
-impl Random for Counting {
+impl RandomSource for Counting {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         let mut next = self.0.lock().unwrap();
         for byte in bytes {
@@ -47,7 +47,7 @@ impl Random for Counting {
 
 struct Empty;
 
-impl Random for Empty {
+impl RandomSource for Empty {
     fn fill(&self, _: &mut [u8]) -> Result<(), RandomError> {
         Err(RandomError)
     }
@@ -66,7 +66,7 @@ fn request(htu: &Htu) -> ProofRequest<'_> {
 /// DPP-01 to DPP-06: header, claims and signature at the token endpoint and at the API.
 #[test]
 fn what_a_proof_holds() {
-    let htu = Htu::of("https://Gateway.example:443/exchange/v1?limit=1").unwrap();
+    let htu = Htu::from_url("https://Gateway.example:443/exchange/v1?limit=1").unwrap();
     let prover = Prover::new(forge::client(), Counting::default());
     let (header, claims, signature) = decoded(prover.prove_now(&request(&htu)).unwrap().as_str());
     let jwk: Value = prover.signer().public_key().to_jwk().parse().unwrap();
@@ -98,7 +98,7 @@ fn what_a_proof_holds() {
 #[test]
 fn a_proof_byte_for_byte() {
     let key = p256::KeyPair::from_pkcs8(&forge::client().to_pkcs8().unwrap()).unwrap();
-    let htu = Htu::of("https://gateway.example/exchange/v1").unwrap();
+    let htu = Htu::from_url("https://gateway.example/exchange/v1").unwrap();
     let proof = Prover::new(key, Counting::default()).prove_now(&request(&htu)).unwrap();
     assert_eq!(proof.as_str(), include_str!("proof.txt").trim_end());
 }
@@ -106,7 +106,7 @@ fn a_proof_byte_for_byte() {
 /// DPP-01, DPP-03: a new id in every proof, of 128 bits.
 #[test]
 fn no_two_proofs_are_alike() {
-    let htu = Htu::of("https://gateway.example/").unwrap();
+    let htu = Htu::from_url("https://gateway.example/").unwrap();
     let prover = Prover::new(forge::client(), SystemRandom);
     let ids: HashSet<Vec<u8>> = (0..200)
         .map(|_| {
@@ -117,13 +117,13 @@ fn no_two_proofs_are_alike() {
     assert!(ids.len() == 200 && ids.iter().all(|id| id.len() == 16));
 }
 
-/// What a proof takes is known beforehand: no room is left over, and none was missing.
+/// The capacity of a proof is computed exactly.
 #[test]
 fn a_proof_fills_its_room() {
     let (nonce, token) = (Nonce::new("nonce").unwrap(), AccessToken::new(forge::TOKEN).unwrap());
     let prover = Prover::new(forge::client(), SystemRandom);
     for path in ["", "/a", "/ab", "/abc"] {
-        let htu = Htu::of(&format!("https://gateway.example{path}")).unwrap();
+        let htu = Htu::from_url(&format!("https://gateway.example{path}")).unwrap();
         let full = ProofRequest { nonce: Some(&nonce), token: Some(token.hash()), ..request(&htu) };
         for request in [request(&htu), full] {
             let text = prover.prove_now(&request).unwrap().into_string();
@@ -132,10 +132,10 @@ fn a_proof_fills_its_room() {
     }
 }
 
-/// DPP-01 to DPP-05, DPP-08: what the client makes, the gateway takes.
+/// DPP-01 to DPP-05, DPP-08: the gateway accepts the client's proofs.
 #[test]
 fn the_gateway_takes_it() {
-    let htu = Htu::of(&format!("{}{}?a=b", forge::ORIGIN, forge::PATH)).unwrap();
+    let htu = Htu::from_url(&format!("{}{}?a=b", forge::ORIGIN, forge::PATH)).unwrap();
     let (nonce, token) =
         (forge::issuer().issue(UnixTime::from_secs(NOW)), AccessToken::new(forge::TOKEN).unwrap());
     let request = ProofRequest { nonce: Some(&nonce), token: Some(token.hash()), ..request(&htu) };
@@ -144,7 +144,7 @@ fn the_gateway_takes_it() {
     assert_eq!(verdict(now(prover.prove(&request)).unwrap().into_string()), Answer::Accepted);
 }
 
-/// Whatever character of a proof is changed into whichever other, it is no proof any more.
+/// Changing any character of a proof invalidates it.
 #[test]
 fn no_character_can_be_changed() {
     let proof = forge::Draft::good().proof();
@@ -165,8 +165,8 @@ proptest::proptest! {
         cases: 64, failure_persistence: None, ..Default::default()
     })]
 
-    /// DPP-01, DPP-03 to DPP-05, DPP-08: what is made for a request is accepted for it, and for nothing that
-    /// differs in one point.
+    /// DPP-01, DPP-03 to DPP-05, DPP-08: a proof is accepted for its request, and for no request that differs
+    /// in one property.
     #[test]
     fn a_proof_is_for_one_request(
         method in "[A-Z!#$%&'*+.^_`|~-]{1,12}",
@@ -179,50 +179,50 @@ proptest::proptest! {
         seconds in 1_000_000u64..4_000_000_000,
         off in -30i64..=30,
     ) {
-        use dpop_bound::{Binding, Expected, Origin, SignedProof, Target, TokenHash, Window};
+        use dpop_bound::{KeyBinding, ExpectedRequest, Origin, SignedProof, RequestTarget, TokenHash, ProofWindow};
 
         let authority = port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"));
-        let htu = Htu::of(&format!("https://{authority}{path}?{query}")).unwrap();
+        let htu = Htu::from_url(&format!("https://{authority}{path}?{query}")).unwrap();
         let (nonce, token) = (Nonce::new(&nonce).unwrap(), AccessToken::new(token).unwrap());
         let iat = UnixTime::from_secs(seconds);
         let request = ProofRequest { method: &method, htu: &htu, iat, nonce: Some(&nonce), token: Some(token.hash()) };
         let key = forge::client();
         let bound = key.public_key().thumbprint();
         let proof = Prover::new(key, SystemRandom).prove_now(&request).unwrap();
-        let signed = SignedProof::read(proof.as_str(), &Es256).unwrap();
+        let signed = SignedProof::verify_signature(proof.as_str(), &Es256).unwrap();
         proptest::prop_assert_eq!(signed.nonce(), Some(nonce.as_str()));
 
-        let origin = Origin::of(&format!("https://{authority}")).unwrap();
+        let origin = Origin::from_url(&format!("https://{authority}")).unwrap();
         let target = format!("{path}?{query}");
-        let expected = Expected {
+        let expected = ExpectedRequest {
             method: &method,
-            target: Target::Request(&origin, &target),
+            target: RequestTarget::Request(&origin, &target),
             now: UnixTime::from_secs(seconds.strict_add_signed(off)),
-            window: Window::seconds(30, 30),
-            binding: Binding::Token { hash: token.hash(), jkt: Some(&bound) },
+            window: ProofWindow::from_secs(30, 30),
+            binding: KeyBinding::Token { hash: token.hash(), jkt: Some(&bound) },
         };
-        let check = |expected: Expected<'_>| signed.clone().check(&expected).err();
-        let bound_to = |hash, jkt| Expected { binding: Binding::Token { hash, jkt }, ..expected };
-        let (longer, other) = (format!("{method}X"), TokenHash::of("other"));
+        let check = |expected: ExpectedRequest<'_>| signed.clone().check_claims(&expected).err();
+        let bound_to = |hash, jkt| ExpectedRequest { binding: KeyBinding::Token { hash, jkt }, ..expected };
+        let (longer, other) = (format!("{method}X"), TokenHash::from_token("other"));
         let stranger = forge::key(2).public_key().thumbprint();
         let elsewhere = format!("{path}/?{query}");
         let later = UnixTime::from_secs(seconds + 31);
         let refusals = [
             check(expected),
-            check(Expected { method: &longer, ..expected }),
-            check(Expected { target: Target::Request(&origin, &elsewhere), ..expected }),
-            check(Expected { now: later, ..expected }),
+            check(ExpectedRequest { method: &longer, ..expected }),
+            check(ExpectedRequest { target: RequestTarget::Request(&origin, &elsewhere), ..expected }),
+            check(ExpectedRequest { now: later, ..expected }),
             check(bound_to(token.hash(), None)),
             check(bound_to(token.hash(), Some(&stranger))),
             check(bound_to(&other, Some(&bound))),
         ];
-        use dpop_bound::claims::ClaimRefusal::{Ath, Htm, Htu as Url, Key, NotBound, Old};
+        use dpop_bound::claims::ClaimError::{Ath, Htm, Htu as Url, Key, NotBound, Old};
         let expect = [None, Some(Htm), Some(Url), Some(Old), Some(NotBound), Some(Key), Some(Ath)];
         proptest::prop_assert_eq!(refusals, expect);
     }
 }
 
-/// A key that somebody else holds, and answers later.
+/// A remote key whose signature is not ready immediately.
 struct Remote<'a>(&'a KeyPair);
 
 impl ProofSigner for Remote<'_> {
@@ -230,8 +230,8 @@ impl ProofSigner for Remote<'_> {
         self.0.public_key()
     }
 
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
-        Pending::later(async move {
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
+        MaybeReady::boxed(async move {
             let mut asked = false;
             std::future::poll_fn(|context| {
                 context.waker().wake_by_ref();
@@ -246,17 +246,17 @@ impl ProofSigner for Remote<'_> {
 /// RFC 9449, 11.2: a platform's key store may take its time.
 #[test]
 fn keys_elsewhere_may_take_their_time() {
-    let (key, htu) = (forge::client(), Htu::of("https://gateway.example/").unwrap());
+    let (key, htu) = (forge::client(), Htu::from_url("https://gateway.example/").unwrap());
     let prover = Prover::new(Remote(&key), SystemRandom);
     let request = request(&htu);
     let mut proof = pin!(prover.prove(&request));
     let mut context = Context::from_waker(Waker::noop());
     assert!(proof.as_mut().poll(&mut context).is_pending());
     let Poll::Ready(Ok(proof)) = proof.poll(&mut context) else { panic!("it is ready the second time") };
-    assert!(dpop_bound::SignedProof::read(proof.as_str(), &Es256).is_ok());
+    assert!(dpop_bound::SignedProof::verify_signature(proof.as_str(), &Es256).is_ok());
 }
 
-/// A key that is gone.
+/// A key that cannot sign.
 struct Lost(PublicKey);
 
 impl ProofSigner for Lost {
@@ -264,17 +264,17 @@ impl ProofSigner for Lost {
         &self.0
     }
 
-    fn sign<'a>(&'a self, _: &'a [u8]) -> Signing<'a> {
-        Pending::ready(Err(SignError::new("the key store is locked")))
+    fn sign<'a>(&'a self, _: &'a [u8]) -> SignFuture<'a> {
+        MaybeReady::ready(Err(SignError::new("the key store is locked")))
     }
 }
 
 #[test]
 fn what_fails_says_why() {
-    let (key, htu) = (forge::client(), Htu::of("https://gateway.example/").unwrap());
+    let (key, htu) = (forge::client(), Htu::from_url("https://gateway.example/").unwrap());
     let lost = Prover::new(Lost(key.public_key().clone()), SystemRandom);
     let error = now(lost.prove(&request(&htu))).unwrap_err();
-    assert_eq!(error.to_string(), "the key did not sign: the key store is locked");
+    assert_eq!(error.to_string(), "signing failed: the key store is locked");
     let empty = Prover::new(&key, Empty).prove_now(&request(&htu));
     assert!(matches!(empty, Err(ProveError::Random(RandomError))));
     let prover = Prover::new(&key, SystemRandom);
@@ -285,13 +285,13 @@ fn what_fails_says_why() {
     assert!(prover.prove_now(&ProofRequest { method: "M-SEARCH", ..request(&htu) }).is_ok());
 }
 
-/// Nothing that is printed by accident is a proof, a token, an id or a key.
+/// `Debug` output contains no proof, token, id or key.
 #[test]
 fn nothing_is_printed_by_accident() {
-    let (key, htu) = (forge::client(), Htu::of("https://gateway.example/").unwrap());
+    let (key, htu) = (forge::client(), Htu::from_url("https://gateway.example/").unwrap());
     let prover = Prover::new(&key, SystemRandom);
     let proof = prover.prove_now(&request(&htu)).unwrap();
-    let signed = dpop_bound::SignedProof::read(proof.as_str(), &Es256).unwrap();
+    let signed = dpop_bound::SignedProof::verify_signature(proof.as_str(), &Es256).unwrap();
     let jkt = key.public_key().thumbprint();
     assert_eq!(format!("{proof:?}"), format!("Proof({} bytes)", proof.as_str().len()));
     assert_eq!(format!("{signed:?}"), format!("SignedProof(Thumbprint({jkt}))"));

@@ -1,8 +1,8 @@
 //! The examples of RFC 9449 and RFC 7638, byte for byte.
 
 use dpop_bound::{
-    Binding, Es256, Expected, Htu, Nonce, PublicKey, SignedProof, Target, Thumbprint, TokenHash, UnixTime,
-    Window, claims::ClaimRefusal, key::KeyRefusal,
+    Es256, ExpectedRequest, Htu, KeyBinding, Nonce, ProofWindow, PublicKey, RequestTarget, SignedProof,
+    Thumbprint, TokenHash, UnixTime, claims::ClaimError, key::PublicKeyError,
 };
 
 /// RFC 9449, figure 2: to the token endpoint.
@@ -13,45 +13,52 @@ const TOKEN: &str = "Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU";
 /// RFC 9449, 6.1: the `jkt` of the key of all examples.
 const JKT: &str = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I";
 
-fn at<'a>(url: &'a Htu, method: &'a str, iat: u64) -> Expected<'a> {
+fn at<'a>(url: &'a Htu, method: &'a str, iat: u64) -> ExpectedRequest<'a> {
     let now = UnixTime::from_secs(iat + 5);
-    Expected { method, target: Target::Url(url), now, window: Window::default(), binding: Binding::AnyKey }
+    ExpectedRequest {
+        method,
+        target: RequestTarget::Url(url),
+        now,
+        window: ProofWindow::default(),
+        binding: KeyBinding::AnyKey,
+    }
 }
 
 /// DPP-02, DPP-06, DPP-21; RFC 9449, 4.1 and 6.1.
 #[test]
 fn the_proof_at_the_token_endpoint() {
-    let url = Htu::of("https://server.example.com/token").unwrap();
-    let signed = SignedProof::read(AT_THE_TOKEN_ENDPOINT, &Es256).unwrap();
+    let url = Htu::from_url("https://server.example.com/token").unwrap();
+    let signed = SignedProof::verify_signature(AT_THE_TOKEN_ENDPOINT, &Es256).unwrap();
     assert_eq!(signed.nonce(), None);
     assert_eq!(signed.thumbprint().to_string(), JKT);
     let jkt: Thumbprint = JKT.parse().unwrap();
     let any = at(&url, "POST", 1_562_262_616);
-    let checked = signed.clone().check(&Expected { binding: Binding::Key(&jkt), ..any }).unwrap();
+    let checked =
+        signed.clone().check_claims(&ExpectedRequest { binding: KeyBinding::Key(&jkt), ..any }).unwrap();
     assert_eq!((checked.jti(), checked.iat()), ("-BwC3ESc6acc2lTc", 1_562_262_616));
     // The first request of a grant binds whatever key it comes with.
-    assert_eq!(*signed.clone().check(&any).unwrap().thumbprint(), jkt);
+    assert_eq!(*signed.clone().check_claims(&any).unwrap().thumbprint(), jkt);
     let other = Thumbprint::from_bytes([0; 32]);
-    let refused = signed.check(&Expected { binding: Binding::Key(&other), ..any });
-    assert_eq!(refused.err(), Some(ClaimRefusal::Key));
+    let refused = signed.check_claims(&ExpectedRequest { binding: KeyBinding::Key(&other), ..any });
+    assert_eq!(refused.err(), Some(ClaimError::Key));
 }
 
 /// DPP-04; RFC 9449, 7.1.
 #[test]
 fn the_proof_at_a_resource() {
-    let url = Htu::of("https://resource.example.org/protectedresource").unwrap();
-    let (token, other) = (TokenHash::of(TOKEN), TokenHash::of("another"));
+    let url = Htu::from_url("https://resource.example.org/protectedresource").unwrap();
+    let (token, other) = (TokenHash::from_token(TOKEN), TokenHash::from_token("another"));
     let expected = at(&url, "GET", 1_562_262_618);
-    let signed = SignedProof::read(AT_A_RESOURCE, &Es256).unwrap();
+    let signed = SignedProof::verify_signature(AT_A_RESOURCE, &Es256).unwrap();
     let jkt: Thumbprint = JKT.parse().unwrap();
-    let with = |hash, jkt| Expected { binding: Binding::Token { hash, jkt }, ..expected };
-    let checked = signed.clone().check(&with(&token, Some(&jkt))).unwrap();
+    let with = |hash, jkt| ExpectedRequest { binding: KeyBinding::Token { hash, jkt }, ..expected };
+    let checked = signed.clone().check_claims(&with(&token, Some(&jkt))).unwrap();
     assert_eq!(checked.jti(), "e1j3V_bKic8-LAEB");
     assert_eq!(token.to_string(), "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo");
-    let refused = signed.clone().check(&with(&other, Some(&jkt)));
-    assert_eq!(refused.err(), Some(ClaimRefusal::Ath));
+    let refused = signed.clone().check_claims(&with(&other, Some(&jkt)));
+    assert_eq!(refused.err(), Some(ClaimError::Ath));
     // A token that is bound to no key is a bearer's.
-    assert_eq!(signed.check(&with(&token, None)).err(), Some(ClaimRefusal::NotBound));
+    assert_eq!(signed.check_claims(&with(&token, None)).err(), Some(ClaimError::NotBound));
 }
 
 /// RFC 9449, 8 and 8.1.
@@ -63,13 +70,16 @@ fn the_nonce() {
     }
 }
 
-/// RFC 7638, 3.1 is about an RSA key: its members, hashed by the same rule, give its thumbprint, and it
-/// is no key for ES256. RFC 7517, A.1 has an EC key.
+/// RFC 7638, 3.1 is about an RSA key: its members, hashed by the same rule, give its thumbprint, and it is no
+/// key for ES256. RFC 7517, A.1 has an EC key.
 #[test]
 fn keys() {
     let rsa = r#"{"e":"AQAB","kty":"RSA","n":"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"}"#;
-    assert_eq!(Thumbprint::of_members(rsa).to_string(), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
-    assert_eq!(PublicKey::from_jwk(rsa).err(), Some(KeyRefusal::Kty));
+    assert_eq!(
+        Thumbprint::from_canonical_jwk(rsa).to_string(),
+        "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+    );
+    assert_eq!(PublicKey::from_jwk(rsa).err(), Some(PublicKeyError::Kty));
     let ec = r#"{"kty":"EC","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM","use":"enc","kid":"1"}"#;
     let key = PublicKey::from_jwk(ec).unwrap();
     assert_eq!(

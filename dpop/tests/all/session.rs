@@ -1,5 +1,4 @@
-//! A client's session against servers of every kind: what it sends, what it makes of their answers, and who
-//! goes first.
+//! A client's session with different servers: its proofs, its decisions after responses, and the first request.
 
 use std::{
     collections::HashSet,
@@ -13,13 +12,16 @@ use std::{
 };
 
 use dpop_bound::{
-    Binding, Es256, Expected, Holder, Htu, KeyPair, LiveProofs, Nonce, NonceIssuer, NonceJar, Origin,
-    Pending, ProofSigner, Prover, PublicKey, Refusal, Session, SignedProof, SystemRandom, Target, TokenHash,
-    UnixTime, Window,
-    clock::{ClockDoubt, Clocks, Reading},
+    Es256, ExpectedRequest, Htu, KeyBinding, KeyPair, MaybeReady, Nonce, NonceIssuer, NonceJar, Origin,
+    ProofHolder, ProofSigner, ProofWindow, Prover, PublicKey, ReplayCache, RequestTarget, Session,
+    SignedProof, SystemRandom, TokenHash, UnixTime, VerificationError,
+    clock::{ClockReading, ClockSyncError, ServerClocks},
     nonce::{JarLimits, NonceKey},
-    session::{Answer, Call, First, GiveUp, Next, Transmission, Turn, Why},
-    signer::{SignError, Signing},
+    session::{
+        DpopRequest, FirstResponse, NextStep, PrepareOutcome, ResponseHead, RetryError, RetryReason,
+        Transmission,
+    },
+    signer::{SignError, SignFuture},
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -33,7 +35,7 @@ use crate::{
 const API: &str = "https://gateway.example/exchange/v1/me/ships?limit=50";
 const TOKENS: &str = "https://id.example/token";
 /// The exchange's identity provider: LIM-11, A40.
-const AT_THE_PROVIDER: Window = Window::seconds(25, 15);
+const AT_THE_PROVIDER: ProofWindow = ProofWindow::from_secs(25, 15);
 
 type Ours = Session<KeyPair, SystemRandom>;
 
@@ -41,32 +43,32 @@ fn session() -> Ours {
     Session::new(forge::client(), SystemRandom)
 }
 
-fn api() -> Call {
-    Call::new("GET", Htu::of(API).unwrap()).with_token(&TokenHash::of(TOKEN))
+fn api() -> DpopRequest {
+    DpopRequest::new("GET", Htu::from_url(API).unwrap()).with_token(&TokenHash::from_token(TOKEN))
 }
 
-fn tokens() -> Call {
-    Call::new("POST", Htu::of(TOKENS).unwrap()).within(AT_THE_PROVIDER)
+fn tokens() -> DpopRequest {
+    DpopRequest::new("POST", Htu::from_url(TOKENS).unwrap()).with_window(AT_THE_PROVIDER)
 }
 
 /// The local clocks, so many seconds after the start; the wall clock is right.
-fn at(seconds: u64) -> Reading {
-    Reading { wall: UnixTime::from_secs(NOW + seconds), monotonic: Duration::from_secs(seconds) }
+fn at(seconds: u64) -> ClockReading {
+    ClockReading { wall: UnixTime::from_secs(NOW + seconds), monotonic: Duration::from_secs(seconds) }
 }
 
 #[track_caller]
-fn go(turn: Turn) -> Transmission {
+fn go(turn: PrepareOutcome) -> Transmission {
     match turn {
-        Turn::Go(transmission) => transmission,
-        Turn::Wait(first) => panic!("it waits: {first:?}"),
+        PrepareOutcome::Send(transmission) => transmission,
+        PrepareOutcome::Wait(first) => panic!("it waits: {first:?}"),
     }
 }
 
 #[track_caller]
-fn wait(turn: Turn) -> First {
+fn wait(turn: PrepareOutcome) -> FirstResponse {
     match turn {
-        Turn::Go(transmission) => panic!("it goes: {transmission:?}"),
-        Turn::Wait(first) => first,
+        PrepareOutcome::Send(transmission) => panic!("it goes: {transmission:?}"),
+        PrepareOutcome::Wait(first) => first,
     }
 }
 
@@ -81,17 +83,17 @@ fn date(seconds: i64) -> String {
     httpdate::fmt_http_date(std::time::UNIX_EPOCH + Duration::from_secs(time))
 }
 
-/// An answer as a table has it: status, header lines, body.
+/// A response in a table: status, header lines, body.
 struct Said(u16, Vec<(&'static str, String)>, &'static str);
 
 impl Said {
-    /// Answers one transmission, and says which nonce that had and what comes of it.
-    fn to(&self, session: &Ours, call: &mut Call, seconds: u64) -> (Option<String>, Next) {
+    /// Responds to one transmission, and returns the nonce of its proof and the next step.
+    fn to(&self, session: &Ours, call: &mut DpopRequest, seconds: u64) -> (Option<String>, NextStep) {
         let transmission = go(session.prepare_now(call, at(seconds)).unwrap());
         let nonce = claims(&transmission)["nonce"].as_str().map(str::to_owned);
         let headers = self.1.iter().map(|(name, value)| (*name, value.as_bytes()));
-        let answer = Answer::new(self.0, headers).with_body(self.2.as_bytes());
-        (nonce, session.answered(call, transmission, &answer, at(seconds)))
+        let answer = ResponseHead::new(self.0, headers).with_body(self.2.as_bytes());
+        (nonce, session.handle_response(call, transmission, &answer, at(seconds)))
     }
 }
 
@@ -101,22 +103,22 @@ fn challenged(nonce: &str, challenge: &str) -> Said {
 
 const QUOTED: &str = r#"DPoP algs="ES256", error="use_dpop_nonce""#;
 
-/// The answers to one call after another, each with the nonce that its proof has to carry and what has to come
-/// of it; a call goes on while it is to be sent again.
+/// The answers to one call after another, each with the nonce that its proof has to carry and what has to
+/// come of it; a call goes on while it is to be sent again.
 #[track_caller]
-fn check(call: fn() -> Call, rows: &[(&str, Said, Option<&str>, Next)]) {
+fn check(call: fn() -> DpopRequest, rows: &[(&str, Said, Option<&str>, NextStep)]) {
     let session = session();
     let mut now = call();
     for (name, said, nonce, expect) in rows {
         let (sent, next) = said.to(&session, &mut now, 0);
         assert_eq!((sent.as_deref(), next), (*nonce, *expect), "{name}");
-        if !matches!(next, Next::Again(_)) {
+        if !matches!(next, NextStep::Retry(_)) {
             now = call();
         }
     }
 }
 
-const NONCE: Next = Next::Again(Why::Nonce);
+const NONCE: NextStep = NextStep::Retry(RetryReason::Nonce);
 
 /// DPP-12 to DPP-14, ERR-07: one more transmission for a nonce, whichever way the challenge is written.
 #[test]
@@ -131,17 +133,17 @@ fn a_challenge_is_answered_once() {
             api,
             &[
                 (challenge, challenged("n-1", challenge), None, NONCE),
-                ("with it", Said(200, vec![], ""), Some("n-1"), Next::Done),
-                ("kept, as the answer has none", Said(200, vec![], ""), Some("n-1"), Next::Done),
-                ("renewed", Said(200, vec![("dpop-nonce", "n-2".into())], ""), Some("n-1"), Next::Done),
+                ("with it", Said(200, vec![], ""), Some("n-1"), NextStep::Done),
+                ("kept, as the answer has none", Said(200, vec![], ""), Some("n-1"), NextStep::Done),
+                ("renewed", Said(200, vec![("dpop-nonce", "n-2".into())], ""), Some("n-1"), NextStep::Done),
                 ("too old", challenged("n-3", challenge), Some("n-2"), NONCE),
-                ("with the new one", Said(204, vec![], ""), Some("n-3"), Next::Done),
+                ("with the new one", Said(204, vec![], ""), Some("n-3"), NextStep::Done),
             ],
         );
     }
 }
 
-/// DPP-14, DPP-15: no loop, whatever the server does.
+/// DPP-14, DPP-15: no server can cause an endless loop.
 #[test]
 fn challenges_without_end() {
     let done = Said(200, vec![], "");
@@ -149,39 +151,49 @@ fn challenges_without_end() {
         api,
         &[
             ("a new one each time", challenged("a", QUOTED), None, NONCE),
-            ("again", challenged("b", QUOTED), Some("a"), Next::GiveUp(GiveUp::AlreadyRetried)),
-            ("the next call has the latest", done, Some("b"), Next::Done),
-            ("the one that it was sent", challenged("b", QUOTED), Some("b"), Next::GiveUp(GiveUp::SameNonce)),
+            ("again", challenged("b", QUOTED), Some("a"), NextStep::GiveUp(RetryError::AlreadyRetried)),
+            ("the next call has the latest", done, Some("b"), NextStep::Done),
+            (
+                "the one that it was sent",
+                challenged("b", QUOTED),
+                Some("b"),
+                NextStep::GiveUp(RetryError::SameNonce),
+            ),
             (
                 "none at all",
                 Said(401, vec![("WWW-Authenticate", QUOTED.into())], ""),
                 Some("b"),
-                Next::GiveUp(GiveUp::NoNonce),
+                NextStep::GiveUp(RetryError::NoNonce),
             ),
             (
                 "none of ours",
                 Said(401, vec![("WWW-Authenticate", "Bearer".into())], ""),
                 Some("b"),
-                Next::Done,
+                NextStep::Done,
             ),
-            ("no refusal", Said(200, vec![("WWW-Authenticate", QUOTED.into())], ""), Some("b"), Next::Done),
+            (
+                "no refusal",
+                Said(200, vec![("WWW-Authenticate", QUOTED.into())], ""),
+                Some("b"),
+                NextStep::Done,
+            ),
             (
                 "a broken server",
                 Said(503, vec![("WWW-Authenticate", QUOTED.into())], ""),
                 Some("b"),
-                Next::Done,
+                NextStep::Done,
             ),
             (
                 "the token ran out",
                 Said(401, vec![("WWW-Authenticate", "DPoP error=\"invalid_token\"".into())], ""),
                 Some("b"),
-                Next::Done,
+                NextStep::Done,
             ),
         ],
     );
 }
 
-/// DPP-17: at the token endpoint the error stands in the body, and its nonces are no other server's.
+/// DPP-17: a token endpoint reports the error in the body, and its nonces are used for no other server.
 #[test]
 fn errors_of_a_token_endpoint() {
     let nonce = |body| Said(400, vec![("DPoP-Nonce", "id-1".into()), ("Date", date(0))], body);
@@ -190,22 +202,22 @@ fn errors_of_a_token_endpoint() {
         tokens,
         &[
             ("a challenge", nonce(r#"{"error":"use_dpop_nonce"}"#), None, NONCE),
-            ("pending", plain(r#"{"error":"authorization_pending"}"#), Some("id-1"), Next::Done),
+            ("pending", plain(r#"{"error":"authorization_pending"}"#), Some("id-1"), NextStep::Done),
             (
                 "a proof refused",
                 plain(r#"{"error":"invalid_dpop_proof"}"#),
                 Some("id-1"),
-                Next::GiveUp(GiveUp::Proof),
+                NextStep::GiveUp(RetryError::Proof),
             ),
             (
                 "a proof refused, by Keycloak",
                 plain(r#"{"error":"invalid_request","error_description":"Invalid DPoP proof"}"#),
                 Some("id-1"),
-                Next::GiveUp(GiveUp::Proof),
+                NextStep::GiveUp(RetryError::Proof),
             ),
-            ("something else", plain(r#"{"error":"invalid_request"}"#), Some("id-1"), Next::Done),
-            ("the grant is over", plain(r#"{"error":"invalid_grant"}"#), Some("id-1"), Next::Done),
-            ("a proxy's page", plain("<html>"), Some("id-1"), Next::Done),
+            ("something else", plain(r#"{"error":"invalid_request"}"#), Some("id-1"), NextStep::Done),
+            ("the grant is over", plain(r#"{"error":"invalid_grant"}"#), Some("id-1"), NextStep::Done),
+            ("a proxy's page", plain("<html>"), Some("id-1"), NextStep::Done),
         ],
     );
 
@@ -216,8 +228,8 @@ fn errors_of_a_token_endpoint() {
     assert_eq!(sent, None, "the provider's nonce went to the gateway");
 }
 
-/// DPP-09, DPP-10, ERR-08: a proof refused for its time is replaced once, with the server's time; `iat` is aimed at
-/// the middle of that server's window.
+/// DPP-09, DPP-10, ERR-08: a proof refused for its time is replaced once, with the server's time; `iat` is
+/// aimed at the middle of that server's window.
 #[test]
 fn a_clock_that_is_wrong() {
     let invalid = r#"DPoP error="invalid_dpop_proof""#;
@@ -226,35 +238,35 @@ fn a_clock_that_is_wrong() {
         headers.extend(date.map(|date| ("Date", date)));
         Said(401, headers, "")
     };
-    let iat = |session: &Ours, call: Call, seconds| {
+    let iat = |session: &Ours, call: DpopRequest, seconds| {
         let transmission = go(session.prepare_now(&call, at(seconds)).unwrap());
         claims(&transmission)["iat"].as_u64().unwrap()
     };
 
     let (ours, mut call) = (session(), api());
     assert_eq!(iat(&ours, api(), 0), NOW);
-    assert_eq!(refused(Some(date(95))).to(&ours, &mut call, 0).1, Next::Again(Why::Clock));
+    assert_eq!(refused(Some(date(95))).to(&ours, &mut call, 0).1, NextStep::Retry(RetryReason::Clock));
     assert_eq!(iat(&ours, api(), 10), NOW + 105);
-    assert_eq!(iat(&ours, api().within(AT_THE_PROVIDER), 10), NOW + 100);
+    assert_eq!(iat(&ours, api().with_window(AT_THE_PROVIDER), 10), NOW + 100);
     assert_eq!(iat(&ours, tokens(), 10), NOW + 5, "another server's clock is another");
-    let doubt = Next::GiveUp(GiveUp::Clock(ClockDoubt::RetryRefused));
+    let doubt = NextStep::GiveUp(RetryError::Clock(ClockSyncError::RetryRefused));
     assert_eq!(refused(Some(date(96))).to(&ours, &mut call, 1).1, doubt);
 
     let give_up = |said: Said| said.to(&session(), &mut api(), 0).1;
-    assert_eq!(give_up(refused(Some(date(0)))), Next::GiveUp(GiveUp::Proof));
-    assert_eq!(give_up(refused(None)), Next::GiveUp(GiveUp::Clock(ClockDoubt::NoDate)));
+    assert_eq!(give_up(refused(Some(date(0)))), NextStep::GiveUp(RetryError::Proof));
+    assert_eq!(give_up(refused(None)), NextStep::GiveUp(RetryError::Clock(ClockSyncError::NoDate)));
     let mut from_a_cache = refused(Some(date(-500)));
     from_a_cache.1.push(("Age", "500".into()));
-    assert_eq!(give_up(from_a_cache), Next::GiveUp(GiveUp::Clock(ClockDoubt::NoDate)));
+    assert_eq!(give_up(from_a_cache), NextStep::GiveUp(RetryError::Clock(ClockSyncError::NoDate)));
     let mut two_dates = refused(Some(date(-500)));
     two_dates.1.push(("Date", date(0)));
-    assert_eq!(give_up(two_dates), Next::GiveUp(GiveUp::Clock(ClockDoubt::NoDate)));
+    assert_eq!(give_up(two_dates), NextStep::GiveUp(RetryError::Clock(ClockSyncError::NoDate)));
 
-    // What says nothing is tried once where the time explains it.
+    // An ambiguous error is retried once if the time explains it.
     let any = Said(400, vec![("Date", date(95))], r#"{"error":"invalid_request"}"#);
     let (ours, mut call) = (session(), tokens());
-    assert_eq!(any.to(&ours, &mut call, 0).1, Next::Again(Why::Clock));
-    assert_eq!(any.to(&ours, &mut call, 0).1, Next::Done);
+    assert_eq!(any.to(&ours, &mut call, 0).1, NextStep::Retry(RetryReason::Clock));
+    assert_eq!(any.to(&ours, &mut call, 0).1, NextStep::Done);
 }
 
 /// Counts how often it is woken.
@@ -270,7 +282,7 @@ impl Wake for Woken {
 /// A7, DPP-13: while nothing is known of a server one request goes, and the rest wait for its answer.
 #[test]
 fn one_goes_first() {
-    let (session, origin) = (session(), Origin::of("https://gateway.example").unwrap());
+    let (session, origin) = (session(), Origin::from_url("https://gateway.example").unwrap());
     assert!(!session.would_wait(&origin));
     let mut call = api();
     let first = go(session.prepare_now(&call, at(0)).unwrap());
@@ -280,7 +292,7 @@ fn one_goes_first() {
     let waker = Waker::from(Arc::clone(&woken));
     let mut context = Context::from_waker(&waker);
     let mut second = pin!(wait(session.prepare_now(&api(), at(0)).unwrap()));
-    let mut third = pin!(wait(now(session.prepare(&api(), at(0))).unwrap()));
+    let mut third = pin!(wait(now(session.prepare_request(&api(), at(0))).unwrap()));
     assert!(second.as_mut().poll(&mut context).is_pending());
     assert!(second.as_mut().poll(&mut context).is_pending());
     assert!(third.as_mut().poll(&mut context).is_pending());
@@ -292,8 +304,9 @@ fn one_goes_first() {
     drop(hasty);
     assert!(session.would_wait(&origin), "only the first's end ends the wait");
 
-    let challenge = Answer::new(401, [("DPoP-Nonce", &b"n-1"[..]), ("WWW-Authenticate", QUOTED.as_bytes())]);
-    assert_eq!(session.answered(&mut call, first, &challenge, at(0)), NONCE);
+    let challenge =
+        ResponseHead::new(401, [("DPoP-Nonce", &b"n-1"[..]), ("WWW-Authenticate", QUOTED.as_bytes())]);
+    assert_eq!(session.handle_response(&mut call, first, &challenge, at(0)), NONCE);
     assert_eq!(woken.0.load(Ordering::Relaxed), 1, "one waker, once");
     assert_eq!((second.poll(&mut context), third.poll(&mut context)), (Poll::Ready(()), Poll::Ready(())));
     let rest = go(session.prepare_now(&api(), at(0)).unwrap());
@@ -301,13 +314,13 @@ fn one_goes_first() {
     assert!(!session.would_wait(&origin));
 }
 
-/// DPP-13: what lets the others go on is what is known of the server, not who learnt it. A first that hangs keeps
-/// nobody once another's answer, or what another process saved, says how the server is.
+/// DPP-13: waiting requests continue as soon as the server's state is known, from any response or from a
+/// saved session, even if the first request hangs.
 #[test]
 fn a_first_that_hangs_keeps_nobody() {
     let answered: fn(&Ours) = |session| {
         let said = Said(200, vec![("DPoP-Nonce", "n-1".to_owned())], "");
-        assert_eq!(said.to(session, &mut api().without_waiting(), 0).1, Next::Done);
+        assert_eq!(said.to(session, &mut api().without_waiting(), 0).1, NextStep::Done);
     };
     let restored: fn(&Ours) = |ours| {
         let before = session();
@@ -319,7 +332,7 @@ fn a_first_that_hangs_keeps_nobody() {
         let waker = Waker::from(Arc::clone(&woken));
         let mut context = Context::from_waker(&waker);
         let hangs = go(session.prepare_now(&api(), at(0)).unwrap());
-        // To another server, of which nobody learns anything.
+        // To another server, whose state stays unknown.
         let _other = go(session.prepare_now(&tokens(), at(0)).unwrap());
         let mut second = pin!(wait(session.prepare_now(&api(), at(0)).unwrap()));
         let mut third = pin!(wait(session.prepare_now(&tokens(), at(0)).unwrap()));
@@ -335,7 +348,7 @@ fn a_first_that_hangs_keeps_nobody() {
     }
 }
 
-/// A first that never comes back leaves its place to another; one whose proof failed never had it.
+/// If the first request fails, another one goes first; one whose proof failed never was the first.
 #[test]
 fn the_first_may_fail() {
     let session = session();
@@ -346,19 +359,19 @@ fn the_first_may_fail() {
     let next = go(session.prepare_now(&api(), at(1)).unwrap());
     assert!(next.is_first());
     let another = wait(session.prepare_now(&api(), at(1)).unwrap());
-    // A server that hands out no nonces is one that answers.
-    let _ = session.answered(&mut api(), next, &Answer::new(200, []), at(2));
+    // A server without nonces has responded, too.
+    let _ = session.handle_response(&mut api(), next, &ResponseHead::new(200, []), at(2));
     now(another);
     for _ in 0..2 {
         assert!(!go(session.prepare_now(&api(), at(2)).unwrap()).is_first());
     }
-    let nonsense = Call::new("no method", Htu::of(TOKENS).unwrap());
+    let nonsense = DpopRequest::new("no method", Htu::from_url(TOKENS).unwrap());
     for _ in 0..2 {
         assert!(session.prepare_now(&nonsense, at(2)).is_err());
     }
 }
 
-/// A key that signs when it is told to.
+/// A key that signs when the test releases it.
 struct Slow(KeyPair);
 
 impl ProofSigner for Slow {
@@ -366,21 +379,21 @@ impl ProofSigner for Slow {
         self.0.public_key()
     }
 
-    fn sign<'a>(&'a self, _: &'a [u8]) -> Signing<'a> {
-        Pending::later(std::future::pending::<Result<_, SignError>>())
+    fn sign<'a>(&'a self, _: &'a [u8]) -> SignFuture<'a> {
+        MaybeReady::boxed(std::future::pending::<Result<_, SignError>>())
     }
 }
 
-/// A caller that gives up while the key is asked leaves its place, too; nothing is locked meanwhile.
+/// A caller that is cancelled during signing also lets another request go first; no lock is held meanwhile.
 #[test]
 fn a_key_that_takes_its_time() {
     let session = Session::new(Slow(forge::client()), SystemRandom);
     let (call, mut context) = (api(), Context::from_waker(Waker::noop()));
     {
-        let mut first = pin!(session.prepare(&call, at(0)));
+        let mut first = pin!(session.prepare_request(&call, at(0)));
         assert!(first.as_mut().poll(&mut context).is_pending());
         assert!(session.would_wait(call.origin()));
-        drop(wait(now(session.prepare(&call, at(0))).unwrap()));
+        drop(wait(now(session.prepare_request(&call, at(0))).unwrap()));
     }
     assert!(!session.would_wait(call.origin()));
 }
@@ -397,7 +410,7 @@ fn the_next_process_starts_where_this_one_ended() {
 
     let next = session();
     // Its monotonic clock begins anew; the wall clock is as wrong as before.
-    let started = Reading { wall: UnixTime::from_secs(NOW + 60), monotonic: Duration::ZERO };
+    let started = ClockReading { wall: UnixTime::from_secs(NOW + 60), monotonic: Duration::ZERO };
     next.restore(serde_json::from_str(&text).unwrap(), started);
     for _ in 0..2 {
         let transmission = go(next.prepare_now(&api(), started).unwrap());
@@ -407,12 +420,12 @@ fn the_next_process_starts_where_this_one_ended() {
     }
     // Ten minutes later the nonce is too old to be worth keeping.
     let late = session();
-    let started = Reading { wall: UnixTime::from_secs(NOW + 601), monotonic: Duration::ZERO };
+    let started = ClockReading { wall: UnixTime::from_secs(NOW + 601), monotonic: Duration::ZERO };
     late.restore(serde_json::from_str(&text).unwrap(), started);
     assert!(go(late.prepare_now(&api(), started).unwrap()).is_first());
-    // A file of an older version, or none of ours: what is there is taken.
+    // A file of an older version: the known members are used.
     for text in ["{}", r#"{"nonces":[]}"#, r#"{"clocks":[],"more":1}"#] {
-        assert!(serde_json::from_str::<dpop_bound::session::Saved>(text).is_ok(), "{text}");
+        assert!(serde_json::from_str::<dpop_bound::session::SavedSession>(text).is_ok(), "{text}");
     }
 }
 
@@ -423,7 +436,7 @@ fn sessions_are_shared() {
     fn sent<T: Send>(_: &T) {}
     let (session, call) = (session(), api());
     shared(&session);
-    sent(&session.prepare(&call, at(0)));
+    sent(&session.prepare_request(&call, at(0)));
     let first = go(session.prepare_now(&call, at(0)).unwrap());
     sent(&first);
     sent(&wait(session.prepare_now(&call, at(0)).unwrap()));
@@ -432,7 +445,7 @@ fn sessions_are_shared() {
     }
 }
 
-/// DPP-20: one token and one proof go out, whatever was there; what comes back is read from the same headers.
+/// DPP-20: existing headers are replaced by one token and one proof; responses are parsed from header maps.
 #[test]
 fn headers_of_the_http_crate() {
     let session = session();
@@ -443,8 +456,8 @@ fn headers_of_the_http_crate() {
     headers.append("dpop", http::HeaderValue::from_static("staler"));
     let mut call = api();
     let transmission = go(session.prepare_now(&call, at(0)).unwrap());
-    transmission.apply(Some(&token), &mut headers);
-    let presented = dpop_bound::http::presented(&headers).unwrap();
+    transmission.apply_headers(Some(&token), &mut headers);
+    let presented = dpop_bound::http::parse_credentials(&headers).unwrap();
     assert_eq!((presented.token, presented.proof), (TOKEN, transmission.proof().as_str()));
     assert!(headers.values().all(http::HeaderValue::is_sensitive));
 
@@ -455,20 +468,21 @@ fn headers_of_the_http_crate() {
         .header(dpop_bound::http::DPOP_NONCE, "n-1")
         .body(())
         .unwrap();
-    assert_eq!(session.answered(&mut call, transmission, &Answer::from(&answer), at(0)), NONCE);
+    assert_eq!(session.handle_response(&mut call, transmission, &ResponseHead::from(&answer), at(0)), NONCE);
 }
 
 /// Servers that hand out no nonces are remembered as ones that answer, as many as the jar has room for.
 #[test]
 fn what_is_remembered_is_bounded() {
-    let limits = JarLimits { origins: 2.try_into().unwrap(), ..JarLimits::default() };
+    let limits = JarLimits { max_origins: 2.try_into().unwrap(), ..JarLimits::default() };
     let prover = Prover::new(forge::client(), SystemRandom);
-    let session = Session::with(prover, NonceJar::new(limits), Clocks::default());
-    let call = |number: u8| Call::new("GET", Htu::of(&format!("https://{number}.example/")).unwrap());
+    let session = Session::with_parts(prover, NonceJar::new(limits), ServerClocks::default());
+    let call =
+        |number: u8| DpopRequest::new("GET", Htu::from_url(&format!("https://{number}.example/")).unwrap());
     let is_first = |number: u8| go(session.prepare_now(&call(number), at(0)).unwrap()).is_first();
     for number in [1, 2, 1, 3] {
         let transmission = go(session.prepare_now(&call(number), at(0)).unwrap());
-        let _ = session.answered(&mut call(number), transmission, &Answer::new(200, []), at(0));
+        let _ = session.handle_response(&mut call(number), transmission, &ResponseHead::new(200, []), at(0));
     }
     assert_eq!([1, 2, 3].map(is_first), [false, true, false]);
 }
@@ -478,15 +492,15 @@ struct Server {
     /// By how many seconds its clock is ahead.
     ahead: i64,
     nonces: Option<NonceIssuer>,
-    live: LiveProofs,
+    live: ReplayCache,
     /// Every `jti` that ever came, accepted or not.
     ids: HashSet<String>,
 }
 
 impl Server {
-    fn new(ahead: i64, wants_nonces: bool, window: Window) -> Self {
+    fn new(ahead: i64, wants_nonces: bool, window: ProofWindow) -> Self {
         let nonces = wants_nonces.then(|| NonceIssuer::new(&NonceKey::from_bytes([7; 32]), "server"));
-        Self { ahead, nonces, live: LiveProofs::new(window, CAPS), ids: HashSet::new() }
+        Self { ahead, nonces, live: ReplayCache::new(window, CAPS), ids: HashSet::new() }
     }
 
     fn time(&self, now: UnixTime) -> UnixTime {
@@ -494,7 +508,7 @@ impl Server {
         if self.ahead < 0 { now.saturating_sub(by) } else { now + by }
     }
 
-    /// What it answers to this transmission of [`api`], at a moment of its own clock.
+    /// Returns its response to this transmission of [`api`], at a moment of its own clock.
     fn answer(
         &mut self,
         transmission: &Transmission,
@@ -504,7 +518,7 @@ impl Server {
         let jti = claims(transmission)["jti"].as_str().unwrap().to_owned();
         assert!(self.ids.insert(jti), "an id was used twice");
         let refused = self.check(transmission, now, jkt).err();
-        assert!(!matches!(refused, Some(Refusal::Live(_))), "{refused:?}");
+        assert!(!matches!(refused, Some(VerificationError::Replay(_))), "{refused:?}");
         let mut headers = vec![("Date", httpdate::fmt_http_date(std::time::UNIX_EPOCH + now.since_epoch()))];
         headers
             .extend(self.nonces.as_ref().map(|nonces| ("DPoP-Nonce", nonces.issue(now).as_str().to_owned())));
@@ -518,27 +532,27 @@ impl Server {
         transmission: &Transmission,
         now: UnixTime,
         jkt: &dpop_bound::Thumbprint,
-    ) -> Result<(), Refusal> {
-        let signed = SignedProof::read(transmission.proof().as_str(), &Es256)?;
+    ) -> Result<(), VerificationError> {
+        let signed = SignedProof::verify_signature(transmission.proof().as_str(), &Es256)?;
         if let Some(nonces) = &self.nonces {
-            nonces.check(signed.nonce(), now)?;
+            nonces.check_nonce(signed.nonce(), now)?;
         }
-        let checked = signed.check(&Expected {
+        let checked = signed.check_claims(&ExpectedRequest {
             method: "GET",
-            target: Target::Url(&Htu::of(API).unwrap()),
+            target: RequestTarget::Url(&Htu::from_url(API).unwrap()),
             now,
             window: self.live.window(),
-            binding: Binding::Token { hash: &TokenHash::of(TOKEN), jkt: Some(jkt) },
+            binding: KeyBinding::Token { hash: &TokenHash::from_token(TOKEN), jkt: Some(jkt) },
         })?;
-        Ok(self.live.admit(&checked.candidate(Holder::Account("ada")), now)?)
+        Ok(self.live.admit(&checked.replay_candidate(ProofHolder::Account("ada")), now)?)
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// DPP-01, DPP-05, DPP-10, DPP-12 to DPP-14: whatever the server's clock and its nonces, however long the way,
-    /// every call is served after three transmissions at most, and after one as soon as all is known.
+    /// DPP-01, DPP-05, DPP-10, DPP-12 to DPP-14: whatever the server's clock and its nonces, however long the
+    /// way, every call is served after three transmissions at most, and after one as soon as all is known.
     #[test]
     fn every_call_is_served(
         ahead in prop_oneof![-100_000..100_000_i64, -40..40_i64],
@@ -546,14 +560,14 @@ proptest! {
         (past, future) in prop_oneof![Just((30, 30)), Just((25, 15)), Just((300, 60))],
         steps in prop::collection::vec((0..900_u64, 0..2_000_u64, 0..2_000_u64, any::<bool>()), 1..12),
     ) {
-        let window = Window::seconds(past, future);
+        let window = ProofWindow::from_secs(past, future);
         let (session, mut server) = (session(), Server::new(ahead, wants_nonces, window));
         let jkt = session.thumbprint();
         let mut passed = Duration::ZERO;
-        let reading = |passed: Duration| Reading { wall: UnixTime::from_secs(NOW) + passed, monotonic: passed };
+        let reading = |passed: Duration| ClockReading { wall: UnixTime::from_secs(NOW) + passed, monotonic: passed };
         for (pause, there, back, mut lost) in steps {
             passed += Duration::from_secs(pause);
-            let mut call = api().within(window);
+            let mut call = api().with_window(window);
             let mut sent = 0;
             loop {
                 let transmission = go(session.prepare_now(&call, reading(passed)).unwrap());
@@ -562,25 +576,25 @@ proptest! {
                 let headers = server.answer(&transmission, now, &jkt);
                 passed += Duration::from_millis(back);
                 if std::mem::take(&mut lost) {
-                    // The answer never came: the same call again, with another proof.
+                    // The response was lost: the same call again, with another proof.
                     continue;
                 }
                 sent += 1;
                 let refused = headers.iter().any(|(name, _)| *name == "WWW-Authenticate");
                 let lines = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
-                let answer = Answer::new(if refused { 401 } else { 200 }, lines);
-                match session.answered(&mut call, transmission, &answer, reading(passed)) {
-                    Next::Done => {
+                let answer = ResponseHead::new(if refused { 401 } else { 200 }, lines);
+                match session.handle_response(&mut call, transmission, &answer, reading(passed)) {
+                    NextStep::Done => {
                         prop_assert!(!refused);
                         break;
                     }
-                    Next::Again(_) => prop_assert!(sent < 3),
-                    Next::GiveUp(why) => prop_assert!(false, "{why}"),
+                    NextStep::Retry(_) => prop_assert!(sent < 3),
+                    NextStep::GiveUp(why) => prop_assert!(false, "{why}"),
                 }
             }
         }
-        // All is known, and nothing is old.
-        let transmission = go(session.prepare_now(&api().within(window), reading(passed)).unwrap());
+        // Everything is known and current.
+        let transmission = go(session.prepare_now(&api().with_window(window), reading(passed)).unwrap());
         let now = server.time(UnixTime::from_secs(NOW) + passed);
         prop_assert_eq!(server.check(&transmission, now, &jkt), Ok(()));
     }

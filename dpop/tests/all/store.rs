@@ -1,5 +1,4 @@
-//! The rules of stores, kept by the one in memory; and stores that break them, each caught by the rule that it
-//! breaks.
+//! The contract tests of replay stores: the cache in memory passes them, and each faulty store fails the matching rule.
 
 use std::{
     future::poll_fn,
@@ -12,14 +11,14 @@ use std::{
 };
 
 use dpop_bound::{
-    Holder, LiveProofs, Pending, ReplayStore, Thumbprint, UnixTime, Window,
-    live::{
-        Admission, Candidate, Caps, LiveRefusal,
-        contract::{self, Stores},
+    MaybeReady, ProofHolder, ProofWindow, ReplayCache, ReplayStore, Thumbprint, UnixTime,
+    replay::{
+        AdmitFuture, ReplayCandidate, ReplayError, ReplayLimits,
+        contract::{self, StoreFactory},
     },
 };
 
-/// Runs what may wait.
+/// Runs a future that may wait.
 fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -30,62 +29,62 @@ fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// One turn of everybody else's.
+/// Yields to all other futures once.
 async fn others_first() {
     let mut waited = false;
     poll_fn(|_| if std::mem::replace(&mut waited, true) { Poll::Ready(()) } else { Poll::Pending }).await;
 }
 
-/// What can be wrong with a store.
+/// A fault of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
-    /// It answers later, as a store over a network does.
+    /// No fault, but it responds later, like a store over a network.
     Slow,
-    /// It looks first and records later.
+    /// Lookup and record are not atomic.
     TwoSteps,
-    /// Each process has its own.
+    /// Each process has a separate store.
     NotShared,
-    /// It knows proofs by their `jti` alone.
+    /// It identifies proofs only by `jti`.
     IdsOfAllKeys,
-    /// It knows them by key, `jti` and `iat`.
+    /// It identifies proofs by key, `jti` and `iat`.
     IdsOfASecond,
     /// It compares ids without case.
     IdsWithoutCase,
     /// It remembers for the length of some other window.
     ShortMemory,
-    /// It takes whatever was checked before.
+    /// It does not check the time.
     NoTime,
-    /// It counts one more second.
+    /// Proofs count one second too long.
     ASecondLonger,
     /// It forgets all when the clock goes back.
     StepsBack,
     /// It starts anew with another window.
     ForgetsWithItsWindow,
-    /// One cap for everybody.
+    /// One limit for all holders.
     OneRoom,
-    /// A new key has new room.
+    /// Each key has its own limit.
     RoomByKey,
-    /// Full is said before replayed.
+    /// It reports a limit before a replay.
     RoomFirst,
-    /// All is said before the holder.
+    /// It reports the total limit before the holder's limit.
     AllFirst,
-    /// What is refused for room is remembered all the same.
+    /// It records proofs that it rejected for a limit.
     Trace,
-    /// It says when the end is, not when it is over.
+    /// The wait ends at the last valid moment, not after it.
     ShortWait,
-    /// It lets pass what it cannot know.
+    /// It admits proofs while it is unavailable.
     Open,
 }
 
-/// A store with one fault: the one in memory, asked wrongly.
+/// A cache in memory with one injected fault.
 struct Faulty {
     fault: Fault,
-    window: Window,
-    caps: Caps,
-    live: Arc<Mutex<LiveProofs>>,
-    /// What it does wrong by itself.
+    window: ProofWindow,
+    caps: ReplayLimits,
+    live: Arc<Mutex<ReplayCache>>,
+    /// State that a fault needs.
     own: Arc<Mutex<Own>>,
     reachable: bool,
 }
@@ -97,11 +96,11 @@ struct Own {
 }
 
 impl Faulty {
-    fn ask(&self, proof: &Candidate<'_>, now: UnixTime) -> Result<(), LiveRefusal> {
+    fn ask(&self, proof: &ReplayCandidate<'_>, now: UnixTime) -> Result<(), ReplayError> {
         let mut live = self.live.lock().unwrap();
         let mut own = self.own.lock().unwrap();
         if !self.reachable {
-            return if self.fault == Fault::Open { Ok(()) } else { Err(LiveRefusal::Unavailable) };
+            return if self.fault == Fault::Open { Ok(()) } else { Err(ReplayError::Unavailable) };
         }
         let jti = match self.fault {
             Fault::IdsWithoutCase => proof.jti.to_lowercase(),
@@ -110,40 +109,42 @@ impl Faulty {
         };
         let key = Thumbprint::from_bytes([0; 32]);
         let by_key = proof.key.to_string();
-        let mut asked = Candidate { jti: &jti, ..*proof };
+        let mut asked = ReplayCandidate { jti: &jti, ..*proof };
         match self.fault {
             Fault::IdsOfAllKeys => asked.key = &key,
-            Fault::OneRoom => asked.holder = Holder::Account("everybody"),
-            Fault::RoomByKey if matches!(proof.holder, Holder::Source { .. }) => {
-                asked.holder = Holder::Source { address: [192, 0, 2, 99].into(), client: &by_key };
+            Fault::OneRoom => asked.holder = ProofHolder::Account("everybody"),
+            Fault::RoomByKey if matches!(proof.holder, ProofHolder::Source { .. }) => {
+                asked.holder = ProofHolder::Source { address: [192, 0, 2, 99].into(), client: &by_key };
             }
-            Fault::StepsBack if now < own.latest => *live = LiveProofs::new(self.window, self.caps),
-            Fault::Trace if own.refused.contains(&jti) => return Err(LiveRefusal::Replayed),
+            Fault::StepsBack if now < own.latest => *live = ReplayCache::new(self.window, self.caps),
+            Fault::Trace if own.refused.contains(&jti) => return Err(ReplayError::Replayed),
             Fault::NoTime => asked.iat = now.as_secs(),
-            Fault::RoomFirst if live.live() >= self.caps.total => {
-                return Err(LiveRefusal::Full { wait: Duration::from_secs(20) });
+            Fault::RoomFirst if live.proof_count() >= self.caps.total => {
+                return Err(ReplayError::Full { wait: Duration::from_secs(20) });
             }
             Fault::ASecondLonger => {
-                let Window { past, future } = self.window;
-                live.set_window(Window { past: past + Duration::from_secs(1), future });
+                let ProofWindow { past, future } = self.window;
+                live.set_window(ProofWindow { past: past + Duration::from_secs(1), future });
             }
             _ => {}
         }
         own.latest = own.latest.max(now);
         let answer = live.admit(&asked, now);
-        if matches!(answer, Err(LiveRefusal::AccountFull { .. } | LiveRefusal::Full { .. })) {
+        if matches!(answer, Err(ReplayError::AccountFull { .. } | ReplayError::Full { .. })) {
             own.refused.push(jti.clone());
         }
         let short = |wait: Duration| wait.saturating_sub(Duration::from_nanos(1));
         match (self.fault, answer) {
-            (Fault::ShortWait, Err(LiveRefusal::AccountFull { wait })) => {
-                Err(LiveRefusal::AccountFull { wait: short(wait) })
+            (Fault::ShortWait, Err(ReplayError::AccountFull { wait })) => {
+                Err(ReplayError::AccountFull { wait: short(wait) })
             }
-            (Fault::ShortWait, Err(LiveRefusal::Full { wait })) => {
-                Err(LiveRefusal::Full { wait: short(wait) })
+            (Fault::ShortWait, Err(ReplayError::Full { wait })) => {
+                Err(ReplayError::Full { wait: short(wait) })
             }
-            (Fault::AllFirst, Err(LiveRefusal::AccountFull { wait })) if live.live() >= self.caps.total => {
-                Err(LiveRefusal::Full { wait })
+            (Fault::AllFirst, Err(ReplayError::AccountFull { wait }))
+                if live.proof_count() >= self.caps.total =>
+            {
+                Err(ReplayError::Full { wait })
             }
             (_, answer) => answer,
         }
@@ -151,58 +152,58 @@ impl Faulty {
 }
 
 impl ReplayStore for Faulty {
-    fn window(&self) -> Window {
+    fn window(&self) -> ProofWindow {
         self.window
     }
 
-    fn admit<'a>(&'a self, proof: &'a Candidate<'a>, now: UnixTime) -> Admission<'a> {
+    fn admit<'a>(&'a self, proof: &'a ReplayCandidate<'a>, now: UnixTime) -> AdmitFuture<'a> {
         match self.fault {
-            Fault::Slow => Pending::later(async move {
+            Fault::Slow => MaybeReady::boxed(async move {
                 others_first().await;
                 let answer = self.ask(proof, now);
                 others_first().await;
                 answer
             }),
-            Fault::TwoSteps => Pending::later(async move {
+            Fault::TwoSteps => MaybeReady::boxed(async move {
                 let jti = format!("{}{}", proof.key, proof.jti);
                 let known = self.own.lock().unwrap().refused.contains(&jti);
                 others_first().await;
                 if known && now.saturating_since(UnixTime::from_secs(proof.iat)) <= self.window.past {
-                    return Err(LiveRefusal::Replayed);
+                    return Err(ReplayError::Replayed);
                 }
                 let unique = format!("{jti}{}", self.own.lock().unwrap().refused.len());
-                let answer = self.ask(&Candidate { jti: &unique, ..*proof }, now);
+                let answer = self.ask(&ReplayCandidate { jti: &unique, ..*proof }, now);
                 self.own.lock().unwrap().refused.push(jti);
                 answer
             }),
-            _ => Pending::ready(self.ask(proof, now)),
+            _ => MaybeReady::ready(self.ask(proof, now)),
         }
     }
 }
 
-/// Makes stores with one fault.
+/// A factory of stores with one fault.
 struct Makes(Fault);
 
 impl Makes {
-    fn new_store(&self, window: Window, caps: Caps, reachable: bool) -> Faulty {
+    fn new_store(&self, window: ProofWindow, caps: ReplayLimits, reachable: bool) -> Faulty {
         let inner = match self.0 {
-            Fault::ShortMemory => Window { past: window.past / 2, ..window },
-            Fault::NoTime => Window::seconds(1_000_000_000, 1_000_000_000),
+            Fault::ShortMemory => ProofWindow { past: window.past / 2, ..window },
+            Fault::NoTime => ProofWindow::from_secs(1_000_000_000, 1_000_000_000),
             _ => window,
         };
-        let live = Arc::new(Mutex::new(LiveProofs::new(inner, caps)));
+        let live = Arc::new(Mutex::new(ReplayCache::new(inner, caps)));
         Faulty { fault: self.0, window, caps, live, own: Arc::default(), reachable }
     }
 }
 
-impl Stores for Makes {
+impl StoreFactory for Makes {
     type Store = Faulty;
 
-    async fn empty(&self, window: Window, caps: Caps) -> Faulty {
+    async fn create_empty(&self, window: ProofWindow, caps: ReplayLimits) -> Faulty {
         self.new_store(window, caps, true)
     }
 
-    async fn another(&self, store: &Faulty) -> Faulty {
+    async fn open_again(&self, store: &Faulty) -> Faulty {
         if self.0 == Fault::NotShared {
             return self.new_store(store.window, store.caps, true);
         }
@@ -210,7 +211,7 @@ impl Stores for Makes {
         Faulty { live, own, ..*store }
     }
 
-    async fn with_window(&self, store: Faulty, window: Window) -> Faulty {
+    async fn with_window(&self, store: Faulty, window: ProofWindow) -> Faulty {
         match self.0 {
             Fault::ForgetsWithItsWindow => self.new_store(window, store.caps, true),
             _ => {
@@ -220,16 +221,16 @@ impl Stores for Makes {
         }
     }
 
-    async fn unreachable(&self) -> Option<Faulty> {
-        Some(self.new_store(Window::default(), Caps::default(), false))
+    async fn create_unreachable(&self) -> Option<Faulty> {
+        Some(self.new_store(ProofWindow::default(), ReplayLimits::default(), false))
     }
 }
 
 /// DPP-18, DPP-19, LIM-06, LIM-10: the store in memory keeps every rule, at once and with a wait.
 #[test]
 fn the_store_in_memory_keeps_every_rule() {
-    block_on(contract::every_rule(&Makes(Fault::None)));
-    block_on(contract::every_rule(&Makes(Fault::Slow)));
+    block_on(contract::check_every_rule(&Makes(Fault::None)));
+    block_on(contract::check_every_rule(&Makes(Fault::Slow)));
 }
 
 /// Each fault is caught, by the rule that names it.
@@ -256,7 +257,7 @@ fn a_store_that_breaks_a_rule_is_caught() {
     ];
     let mut wrong = Vec::new();
     for (fault, name) in faults {
-        let broken = catch_unwind(AssertUnwindSafe(|| block_on(contract::every_rule(&Makes(fault)))));
+        let broken = catch_unwind(AssertUnwindSafe(|| block_on(contract::check_every_rule(&Makes(fault)))));
         let said = match &broken {
             Ok(()) => "is not caught",
             Err(said) => said.downcast_ref::<String>().map_or("", String::as_str),
@@ -271,9 +272,9 @@ fn a_store_that_breaks_a_rule_is_caught() {
 /// A lock that was poisoned refuses, since what is behind it may be half done.
 #[test]
 fn a_poisoned_store_refuses() {
-    let window = Window::seconds(25, 15);
+    let window = ProofWindow::from_secs(25, 15);
     let store: Arc<dyn ReplayStore> = {
-        let live = Arc::new(Mutex::new(LiveProofs::new(window, Caps::default())));
+        let live = Arc::new(Mutex::new(ReplayCache::new(window, ReplayLimits::default())));
         let poison = Arc::clone(&live);
         let panicked = thread::spawn(move || {
             let _held = poison.lock();
@@ -283,7 +284,7 @@ fn a_poisoned_store_refuses() {
         live
     };
     let key = Thumbprint::from_bytes([1; 32]);
-    let proof = Candidate { key: &key, jti: "a", holder: Holder::Account("ada"), iat: 100 };
-    assert_eq!(block_on(store.admit(&proof, UnixTime::from_secs(100))), Err(LiveRefusal::Unavailable));
+    let proof = ReplayCandidate { key: &key, jti: "a", holder: ProofHolder::Account("ada"), iat: 100 };
+    assert_eq!(block_on(store.admit(&proof, UnixTime::from_secs(100))), Err(ReplayError::Unavailable));
     assert_eq!(store.window(), window);
 }

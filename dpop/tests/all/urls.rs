@@ -1,15 +1,15 @@
 //! Every URL that the `url` crate writes has an `htu`, and it is that URL without query and fragment.
 
 use dpop_bound::{
-    AccessToken, Binding, Es256, Expected, Htu, Origin, ProofRequest, Prover, SignedProof, SystemRandom,
-    Target, UnixTime, Window,
+    AccessToken, Es256, ExpectedRequest, Htu, KeyBinding, Origin, ProofRequest, ProofWindow, Prover,
+    RequestTarget, SignedProof, SystemRandom, UnixTime,
 };
 use proptest::prelude::*;
 use url::Url;
 
 use crate::forge::{self, NOW};
 
-/// What the URL standard makes of this text, if it is one that somebody may send.
+/// Parses a string with the `url` crate. Returns `None` if it is not a URL that may be sent.
 fn written(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let sent =
@@ -27,30 +27,30 @@ fn without_query(url: &Url) -> Url {
 /// The address of the `htu`, its origin and the server's view of the same request.
 #[track_caller]
 fn check(url: &Url) {
-    let htu = Htu::of(url.as_str()).unwrap_or_else(|refusal| panic!("{url}: {refusal}"));
+    let htu = Htu::from_url(url.as_str()).unwrap_or_else(|refusal| panic!("{url}: {refusal}"));
     assert_eq!(htu.as_str(), without_query(url).as_str(), "{url}");
-    let origin = Origin::of(&url.origin().ascii_serialization()).unwrap();
+    let origin = Origin::from_url(&url.origin().ascii_serialization()).unwrap();
     assert_eq!(htu.origin(), origin, "{url}");
     let target = &url[url::Position::BeforePath..];
-    assert!(Target::Request(&origin, target).is(htu.as_str()), "{url}");
+    assert!(RequestTarget::Request(&origin, target).matches(htu.as_str()), "{url}");
 }
 
 /// DPP-03, DPP-08: in JSON, too, whatever the host.
 #[track_caller]
 fn check_in_a_proof(url: &Url) {
-    let htu = Htu::of(url.as_str()).unwrap();
+    let htu = Htu::from_url(url.as_str()).unwrap();
     let (key, token) = (forge::client(), AccessToken::new("token").unwrap());
     let (bound, iat) = (key.public_key().thumbprint(), UnixTime::from_secs(NOW));
     let request = ProofRequest { method: "GET", htu: &htu, iat, nonce: None, token: Some(token.hash()) };
     let proof = Prover::new(key, SystemRandom).prove_now(&request).unwrap();
-    let expected = Expected {
+    let expected = ExpectedRequest {
         method: "GET",
-        target: Target::Url(&htu),
+        target: RequestTarget::Url(&htu),
         now: iat,
-        window: Window::default(),
-        binding: Binding::Token { hash: token.hash(), jkt: Some(&bound) },
+        window: ProofWindow::default(),
+        binding: KeyBinding::Token { hash: token.hash(), jkt: Some(&bound) },
     };
-    let checked = SignedProof::read(proof.as_str(), &Es256).unwrap().check(&expected);
+    let checked = SignedProof::verify_signature(proof.as_str(), &Es256).unwrap().check_claims(&expected);
     assert!(checked.is_ok(), "{url}: {checked:?}");
 }
 
@@ -76,7 +76,7 @@ fn urls_by_hand() {
         check_in_a_proof(&url);
     }
     for text in ["https://me@gateway.example/", "https://me:secret@gateway.example/"] {
-        assert_eq!(Htu::of(text).err(), Some(dpop_bound::target::UrlRefusal::User), "{text}");
+        assert_eq!(Htu::from_url(text).err(), Some(dpop_bound::target::UrlError::User), "{text}");
     }
 }
 
@@ -96,7 +96,7 @@ proptest! {
         }
     }
 
-    /// Whatever the host is written with stands in the proof as JSON has it.
+    /// Every host is escaped correctly in the JSON of a proof.
     #[test]
     fn every_host_stands_in_a_proof(authority in r#"[a-z"`{}!$&'()*+,;=_~.-]{1,12}"#) {
         if let Some(url) = written(&format!("https://{authority}/")) {

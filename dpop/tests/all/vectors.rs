@@ -1,5 +1,5 @@
-//! The named cases as files: proofs with the answer that a verifier has to give, for implementations
-//! in any language. `dpop/vectors/README.md` says what stands in them.
+//! The named cases as vector files: proofs with their expected results, for verifiers in any language.
+//! `dpop/vectors/README.md` describes the format.
 //!
 //! `UPDATE=1 cargo test -p dpop-bound --all-features --test all vectors` signs ours anew.
 
@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
 };
 
-use dpop_bound::{NonceIssuer, Refusal, UnixTime};
+use dpop_bound::{NonceIssuer, UnixTime, VerificationError};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     list_a, list_b, list_c,
 };
 
-/// Those who wrote the other two files.
+/// The libraries that created the other two files.
 const ORACLES: [&str; 2] = ["jose", "jwcrypto"];
 
 /// Longer proofs are left out of the file: they are repetitions of one letter.
@@ -61,7 +61,7 @@ fn read(name: &str) -> Vectors {
 fn word(answer: Answer) -> String {
     let refusal = match answer {
         Answer::Accepted => return "accepted".to_owned(),
-        Answer::Presented(refusal) => Refusal::from(refusal),
+        Answer::Presented(refusal) => VerificationError::from(refusal),
         Answer::Form(refusal) => refusal.into(),
         Answer::Nonce(refusal) => refusal.into(),
         Answer::Claim(refusal) => refusal.into(),
@@ -95,13 +95,13 @@ fn ours() -> Vectors {
         now: NOW,
         token: TOKEN.into(),
         nonce: nonce(NOW),
-        previous_nonce: nonce(NOW - NonceIssuer::WINDOW.as_secs()),
+        previous_nonce: nonce(NOW - NonceIssuer::DEFAULT_WINDOW.as_secs()),
         jkt: forge::client().public_key().thumbprint().to_string(),
         cases,
     }
 }
 
-/// DPP-15, DPP-16: the file says of each case what the lists say, and so do we.
+/// DPP-15, DPP-16: the expected results of the file equal those of the lists and the actual ones.
 #[test]
 fn our_vectors() {
     let mut now = ours();
@@ -125,8 +125,7 @@ fn our_vectors() {
     assert_eq!(file, now);
 }
 
-/// No two signatures are alike, nor as long in DER: where all else of a proof is what the file has, the
-/// file's is kept.
+/// Signatures are random. If everything else in a proof is unchanged, the signature of the file is kept.
 fn keep_signatures(now: &mut Vectors, file: &Vectors) {
     let signed = |proof: &str| proof.split('.').take(2).map(str::to_owned).collect::<Vec<_>>();
     let known = |case: &Case| {
@@ -138,8 +137,8 @@ fn keep_signatures(now: &mut Vectors, file: &Vectors) {
     }
 }
 
-/// DPP-02 to DPP-06, DPP-15: proofs of other implementations, good ones and broken ones, get the answers that the
-/// files name. Nobody's key is ours.
+/// DPP-02 to DPP-06, DPP-15: proofs of other implementations, good ones and broken ones, get the answers that
+/// the files name. No key is shared.
 #[test]
 fn theirs() {
     let ours = read("ours.json");
@@ -164,7 +163,7 @@ fn theirs() {
     }
 }
 
-/// First cells of the table under a heading of the README, without their quotes.
+/// Returns the first column of the table under a heading of the README, without backticks.
 fn table(heading: &str) -> BTreeSet<String> {
     let page = fs::read_to_string(path("README.md")).unwrap();
     let section = page.split("\n## ").find_map(|section| section.strip_prefix(heading)).unwrap();
@@ -173,13 +172,13 @@ fn table(heading: &str) -> BTreeSet<String> {
     rows.skip(1).map(|(cell, _)| cell.trim_matches('`').to_owned()).collect()
 }
 
-/// The README explains every word that the files use, and no other.
+/// The README explains exactly the results that the files use.
 #[test]
 fn the_words_are_explained() {
     let files = ["ours", "jose", "jwcrypto"].map(|name| read(&format!("{name}.json")));
     let words: BTreeSet<String> =
         files.into_iter().flat_map(|file| file.cases).map(|case| case.answer).collect();
-    assert_eq!(table("The words"), words);
+    assert_eq!(table("Results"), words);
 }
 
 /// The README gives a reason for every difference, and names a case once.
@@ -196,7 +195,7 @@ fn the_differences_are_explained() {
     }
 }
 
-/// At least 60 cases, and every answer that a proof alone can get.
+/// The file has at least 60 cases, and every result that does not depend on earlier proofs.
 #[test]
 fn the_lists_leave_no_answer_out() {
     let lists = [list_a::all(), list_b::all(), list_c::all()].concat();

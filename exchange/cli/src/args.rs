@@ -1,4 +1,4 @@
-//! What can be typed.
+//! The command line: commands, options and their help texts.
 #![allow(clippy::large_enum_variant, reason = "one command line is read in a run")]
 
 pub(crate) mod ops;
@@ -14,9 +14,9 @@ use exchange_client::api::types::CatalogKind;
 use self::{
     ops::{BlueprintOps, OrgStockOps, ShipOps, StockOps},
     raw::RawCall,
-    values::Reference,
+    values::CatalogueReference,
 };
-use crate::{failure::EXIT_CODES, output::Color};
+use crate::{error::EXIT_CODES, output::ColorChoice};
 
 /// The exchange in a terminal: your blueprints, stock and ships, your units' stock and demand.
 #[derive(Debug, Parser)]
@@ -30,18 +30,18 @@ use crate::{failure::EXIT_CODES, output::Color};
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) global: Global,
+    pub(crate) global: GlobalArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
-pub(crate) struct Global {
-    /// Print JSON; of commands that take long, a line for each event.
+pub(crate) struct GlobalArgs {
+    /// Print JSON; of commands that take long, one line for each event.
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// When letters have colours: auto (on a terminal, unless NO_COLOR is set), always, never.
+    /// When to use colors: auto (on a terminal, unless NO_COLOR is set), always, never.
     #[arg(
         long,
         value_enum,
@@ -51,11 +51,11 @@ pub(crate) struct Global {
         hide_default_value = true,
         global = true
     )]
-    pub(crate) color: Color,
+    pub(crate) color: ColorChoice,
     /// The configuration: issuer, gateway, client-id and info-url (TOML).
     #[arg(long, value_name = "FILE", env = "EXCHANGE_CONFIG", hide_env_values = true, global = true)]
     pub(crate) config: Option<PathBuf>,
-    /// Which of several connections.
+    /// The name of the connection, if there are several.
     #[arg(long, value_name = "NAME", default_value = "default", hide_default_value = true, global = true)]
     pub(crate) profile: String,
 }
@@ -63,66 +63,66 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Connect to the exchange: shows a code that you type on its page.
-    Login(Login),
-    /// Disconnect: ends the connection and deletes what is kept of it here.
-    Logout(Logout),
-    /// Show the connection as it is known here, without asking the exchange.
+    Login(LoginArgs),
+    /// Disconnect: ends the connection and deletes its local data.
+    Logout(LogoutArgs),
+    /// Show the local state of the connection, without contacting the exchange.
     Status,
-    /// Ask the exchange what this connection may do.
+    /// Show what this connection may do, as reported by the exchange.
     Whoami,
     /// Name this installation, as you see it among your connected applications.
     Label(LabelArgs),
-    /// Ask whether a game-account handle is yours; ends with 7 unless it may be synchronised.
-    CheckHandle(CheckHandle),
-    /// Look references up in the catalogue.
-    Resolve(Resolve),
-    /// List the places that stock and ships can be at.
-    Locations(Locations),
+    /// Check whether a game-account handle is yours; exits with 7 unless it may be synchronized.
+    CheckHandle(CheckHandleArgs),
+    /// Look up references in the catalogue.
+    Resolve(ResolveArgs),
+    /// List the locations of stock and ships.
+    Locations(LocationsArgs),
     /// Your blueprints.
     #[command(subcommand, arg_required_else_help = true)]
-    Blueprints(Blueprints),
+    Blueprints(BlueprintsCommand),
     /// Your stock.
     #[command(subcommand, arg_required_else_help = true)]
-    Stock(Stock),
+    Stock(StockCommand),
     /// Your ships.
     #[command(subcommand, arg_required_else_help = true)]
-    Ships(Ships),
+    Ships(ShipsCommand),
     /// The shared stock of your org units.
     #[command(subcommand, arg_required_else_help = true)]
-    OrgStock(OrgStock),
+    OrgStock(OrgStockCommand),
     /// The org units that you belong to.
     #[command(subcommand, arg_required_else_help = true)]
-    OrgUnits(OrgUnits),
+    OrgUnits(OrgUnitsCommand),
     /// The open demand of your org units.
     #[command(subcommand, arg_required_else_help = true)]
-    Demand(Demand),
-    /// Read what is new of everything that this connection may read.
-    Sync(Sync),
-    /// Changes that were not sent yet, or need you.
+    Demand(DemandCommand),
+    /// Read the updates of everything that this connection may read.
+    Sync(SyncArgs),
+    /// Changes that were not sent yet, or that need your action.
     #[command(subcommand, arg_required_else_help = true)]
-    Outbox(Outbox),
+    Outbox(OutboxCommand),
     /// Stage a draft that you confirm in your browser.
     #[command(subcommand, arg_required_else_help = true)]
-    Draft(Draft),
+    Draft(DraftCommand),
     /// Files of blueprints for the web import.
     #[command(subcommand, arg_required_else_help = true)]
-    Envelope(Envelope),
-    /// Call an operation of the contract as it is, signed.
-    Api(Api),
-    /// Print the completions of a shell.
-    Completions(Completions),
+    Envelope(EnvelopeCommand),
+    /// Call an operation of the contract directly, with a signed request.
+    Api(ApiArgs),
+    /// Print the completion script of a shell.
+    Completions(CompletionsArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Login {
-    /// A capability to ask for beside those that you allowed before, such as stock.read; several are possible. Left
-    /// out, the first time: to read your own blueprints, stock, ships and units.
+pub(crate) struct LoginArgs {
+    /// A capability to request in addition to those that you allowed before, such as stock.read; repeatable.
+    /// Default at the first login: read your own blueprints, stock, ships and units.
     #[arg(long = "allow", value_name = "CAPABILITY", conflicts_with = "all")]
-    pub(crate) allow: Vec<Capability>,
-    /// Ask for those of --allow alone, and give up what you allowed before.
+    pub(crate) allow: Vec<CapabilityArg>,
+    /// Request only the capabilities of --allow, and give up those that you allowed before.
     #[arg(long, requires = "allow", conflicts_with = "all")]
     pub(crate) only: bool,
-    /// Ask for every capability.
+    /// Request all capabilities.
     #[arg(long)]
     pub(crate) all: bool,
     /// Name this installation afterwards; never the name of a computer.
@@ -136,11 +136,11 @@ pub(crate) struct Login {
     pub(crate) insecure_storage: bool,
 }
 
-/// A capability, as `stock.read` or as the contract writes it.
+/// A capability, such as `stock.read`, or the scope name of the contract.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Capability(pub(crate) exchange_client::api::scopes::Scope);
+pub(crate) struct CapabilityArg(pub(crate) exchange_client::api::scopes::Scope);
 
-impl std::str::FromStr for Capability {
+impl std::str::FromStr for CapabilityArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -156,8 +156,8 @@ impl std::str::FromStr for Capability {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Logout {
-    /// Do not ask.
+pub(crate) struct LogoutArgs {
+    /// Disconnect without a confirmation prompt.
     #[arg(long, short)]
     pub(crate) yes: bool,
 }
@@ -170,57 +170,57 @@ pub(crate) struct LabelArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CheckHandle {
-    /// The handle; - reads it from the standard input. It is sent to this one check and nowhere else.
+pub(crate) struct CheckHandleArgs {
+    /// The handle; - reads it from the standard input. It is sent only for this check.
     #[arg(value_name = "HANDLE")]
     pub(crate) handle: String,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Kind {
+pub(crate) enum CatalogueKindArg {
     Blueprint,
     Item,
     Material,
     ShipType,
 }
 
-impl From<Kind> for CatalogKind {
-    fn from(kind: Kind) -> Self {
+impl From<CatalogueKindArg> for CatalogKind {
+    fn from(kind: CatalogueKindArg) -> Self {
         match kind {
-            Kind::Blueprint => Self::Blueprint,
-            Kind::Item => Self::Item,
-            Kind::Material => Self::Material,
-            Kind::ShipType => Self::ShipType,
+            CatalogueKindArg::Blueprint => Self::Blueprint,
+            CatalogueKindArg::Item => Self::Item,
+            CatalogueKindArg::Material => Self::Material,
+            CatalogueKindArg::ShipType => Self::ShipType,
         }
     }
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Resolve {
+pub(crate) struct ResolveArgs {
     /// The part of the catalogue.
     #[arg(long, value_enum)]
-    pub(crate) kind: Kind,
+    pub(crate) kind: CatalogueKindArg,
     /// A name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or JSON with several of them.
     #[arg(required = true, value_name = "REFERENCE")]
-    pub(crate) references: Vec<Reference>,
+    pub(crate) references: Vec<CatalogueReference>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Locations {
-    /// Only places with this in their names.
+pub(crate) struct LocationsArgs {
+    /// Only locations with this text in their names.
     #[arg(value_name = "PART")]
     pub(crate) part: Option<String>,
 }
 
-/// Which entries a list shows.
+/// The filter of a list.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Only entries with this in their names.
+    /// Only entries with this text in their names.
     #[arg(value_name = "PART")]
     pub(crate) part: Option<String>,
 }
 
-/// One entry.
+/// The key of an entry to show.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ShowArgs {
     /// Its key or id, as `list` shows it.
@@ -229,7 +229,7 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Blueprints {
+pub(crate) enum BlueprintsCommand {
     /// List them, as of the last `sync`.
     List(ListArgs),
     /// Show one of them.
@@ -239,7 +239,7 @@ pub(crate) enum Blueprints {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Stock {
+pub(crate) enum StockCommand {
     /// List the lots, as of the last `sync`.
     List(ListArgs),
     /// Show one of them.
@@ -249,7 +249,7 @@ pub(crate) enum Stock {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Ships {
+pub(crate) enum ShipsCommand {
     /// List them, as of the last `sync`.
     List(ListArgs),
     /// Show one of them.
@@ -259,42 +259,42 @@ pub(crate) enum Ships {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum OrgStock {
+pub(crate) enum OrgStockCommand {
     /// List the lots, as of the last `sync`.
     List(ListArgs),
     /// Show one of them, with its entries where you may see them.
     Show(ShowArgs),
-    /// Ask for a unit's roster: those who can hold stock.
-    Members(Unit),
+    /// List the members of a unit who can hold stock.
+    Members(UnitArgs),
     #[command(flatten)]
     Op(OrgStockOps),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Unit {
+pub(crate) struct UnitArgs {
     /// The unit's id, as `org-units list` shows it.
     #[arg(value_name = "UNIT", allow_hyphen_values = true)]
     pub(crate) unit: String,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum OrgUnits {
-    /// Ask for them.
+pub(crate) enum OrgUnitsCommand {
+    /// List them.
     List,
-    /// Ask for one of them.
-    Show(Unit),
+    /// Show one of them.
+    Show(UnitArgs),
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Demand {
-    /// Ask for it; at most every five minutes, in between what was read last is shown.
+pub(crate) enum DemandCommand {
+    /// List it. Requested at most every five minutes; in between the last result is shown.
     List(DemandArgs),
-    /// Show what is open of one item or material.
-    Show(DemandFor),
+    /// Show the open demand for one item or material.
+    Show(DemandShowArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct DemandFor {
+pub(crate) struct DemandShowArgs {
     /// Its key or name, as `list` shows it.
     #[arg(value_name = "KEY", allow_hyphen_values = true)]
     pub(crate) key: String,
@@ -304,37 +304,38 @@ pub(crate) struct DemandFor {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemandArgs {
-    /// How orders for items are counted: as the items, or as the materials that they take.
+    /// How to count orders for items: as the items, or as the materials that they require.
     #[arg(long, value_enum, default_value = "items")]
     pub(crate) by: CountBy,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CountBy {
-    /// Items that are ordered, and materials that are ordered as such.
+    /// Ordered items, and materials that were ordered as such.
     Items,
-    /// Materials alone, those of ordered items among them.
+    /// Only materials, including those of ordered items.
     Materials,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Sync {
-    /// Go on until Ctrl-C, as seldom as the exchange asks for.
+pub(crate) struct SyncArgs {
+    /// Continue until Ctrl-C, at the interval that the exchange requires.
     #[arg(long)]
     pub(crate) watch: bool,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Outbox {
+pub(crate) enum OutboxCommand {
     /// List them.
     List,
-    /// Show one with all that it asks for, and what became of that.
-    Show(OutboxOne),
-    /// Send one again, or all that can be.
-    Retry(OutboxSome),
-    /// Give one up.
-    Drop(OutboxOne),
-    /// Say what you found after `sync`, of one whose outcome is unknown or that you confirmed or discarded.
+    /// Show one with its ops and their results.
+    Show(OutboxEntryArgs),
+    /// Send one again, or all that can be sent.
+    Retry(OptionalEntryArgs),
+    /// Remove one without sending it.
+    Drop(OutboxEntryArgs),
+    /// Record what you found after `sync`, for one with an unknown outcome or one that you confirmed or
+    /// discarded.
     Resolve(OutboxResolve),
     /// Open the page on which you confirm one that is held.
     Confirm(OutboxConfirm),
@@ -355,39 +356,39 @@ pub(crate) struct OutboxResolve {
     #[arg(value_name = "NUMBER")]
     pub(crate) id: u64,
     #[command(flatten)]
-    pub(crate) found: WasFound,
+    pub(crate) found: ResolutionArgs,
 }
 
-/// Just one of them: what is missing is sent again.
+/// The result of the member's comparison; exactly one is required.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct WasFound {
-    /// What it asks for is there: it is done.
+pub(crate) struct ResolutionArgs {
+    /// The requested state is there: the change is done.
     #[arg(long)]
     pub(crate) applied: bool,
-    /// It is not there: it is sent as a new change.
+    /// The requested state is not there: the change is sent as a new one.
     #[arg(long)]
     pub(crate) missing: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct OutboxSome {
+pub(crate) struct OptionalEntryArgs {
     /// Its number, as `list` shows it.
     #[arg(value_name = "NUMBER")]
     pub(crate) id: Option<u64>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct OutboxOne {
+pub(crate) struct OutboxEntryArgs {
     /// Its number, as `list` shows it.
     #[arg(value_name = "NUMBER")]
     pub(crate) id: u64,
 }
 
-/// How the member gets to a link that is a secret.
+/// Options for a secret link.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct LinkArgs {
-    /// Open the link in your browser without asking.
+    /// Open the link in your browser without a prompt.
     #[arg(long, conflicts_with = "print_link")]
     pub(crate) open: bool,
     /// Print the link, to be opened by hand: it is a secret, do not share it.
@@ -396,10 +397,10 @@ pub(crate) struct LinkArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Draft {
+pub(crate) enum DraftCommand {
     /// Blueprints of an envelope file (see `envelope`).
     Blueprints(DraftArgs),
-    /// A refinery order, as JSON of the contract.
+    /// A refinery order, as JSON in the format of the contract.
     Refinery(DraftArgs),
 }
 
@@ -413,10 +414,10 @@ pub(crate) struct DraftArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Envelope {
+pub(crate) enum EnvelopeCommand {
     /// Write a file of these blueprints.
     Write(EnvelopeWrite),
-    /// Check a file: whether the web import takes it, and whether something private is in it.
+    /// Check a file: whether the web import accepts it, and whether it contains private data.
     Check(EnvelopeCheck),
 }
 
@@ -427,7 +428,7 @@ pub(crate) struct EnvelopeWrite {
     pub(crate) file: PathBuf,
     /// A product: its name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or JSON with several of them.
     #[arg(required = true, value_name = "PRODUCT")]
-    pub(crate) products: Vec<Reference>,
+    pub(crate) products: Vec<CatalogueReference>,
     /// When you got them (2026-01-31T12:00:00Z).
     #[arg(long, value_name = "WHEN")]
     pub(crate) acquired_at: Option<String>,
@@ -442,13 +443,13 @@ pub(crate) struct EnvelopeCheck {
 
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
-pub(crate) struct Api {
+pub(crate) struct ApiArgs {
     #[command(subcommand)]
     pub(crate) call: RawCall,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
     pub(crate) shell: Shell,
@@ -465,7 +466,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// IDP-03: neither a flag nor a setting leads to a sandbox.
+    /// IDP-03: no option and no setting selects a sandbox.
     #[test]
     fn no_flag_leads_to_a_sandbox() {
         let mut command = Cli::command();
@@ -499,11 +500,11 @@ mod tests {
         assert!(read(&["stock", "show", "--json"]).is_err());
     }
 
-    /// IDP-05: what a capability is called here is what the contract calls it.
+    /// IDP-05: short capability names map to the scopes of the contract.
     #[test]
     fn capabilities_have_short_names() {
         let scope =
-            |text: &str| text.parse::<Capability>().map(|capability| capability.0.as_str().to_owned());
+            |text: &str| text.parse::<CapabilityArg>().map(|capability| capability.0.as_str().to_owned());
         assert_eq!(scope("stock.read").unwrap(), "exchange.stock.read");
         assert_eq!(scope("exchange.orgstock.details").unwrap(), "exchange.orgstock.details");
         for none in ["openid", "stock", "email", ""] {
@@ -511,13 +512,13 @@ mod tests {
         }
     }
 
-    /// What the README types can be typed, and it names every command and every exit code.
+    /// Every command in the README can be parsed, and the README names every command and every exit code.
     #[test]
     fn the_readme_tells_what_there_is() {
         let readme = include_str!("../README.md");
         let typed: Vec<_> = readme.lines().filter_map(|line| line.strip_prefix("$ exchange ")).collect();
         for line in &typed {
-            // Every second part stands in quotes.
+            // Every second part is quoted.
             let parts = line.split('"').enumerate();
             let words = parts.flat_map(|(at, part)| match at % 2 {
                 0 => part.split_whitespace().collect(),

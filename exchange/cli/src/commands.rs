@@ -1,19 +1,19 @@
-//! Every command: what it needs of the client, and what it prints.
+//! The implementation of every command. [`run_command`] is the entry point.
 
 mod api;
 mod areas;
 mod change;
-mod claims;
 mod completions;
-mod copies;
 mod draft;
 mod envelope;
 mod link;
 mod lists;
 mod outbox;
+mod outcomes;
+mod replica_view;
+mod report_claims;
 mod session;
 mod sync;
-mod told;
 
 use std::{
     io::{Read as _, stdin},
@@ -23,204 +23,232 @@ use std::{
 };
 
 use exchange_client::{
-    Catalogue, CatalogueMemory, Connection, CredentialStore, Environment, Error, ErrorKind, Exchange,
-    InsecureFile, Noted, Patience, Replica, Session, SessionBuilder, Settings, UnixTime,
+    CatalogMemory, CatalogResolver, Connection, ConnectionSummary, CredentialStore, Environment, Error,
+    ErrorKind, Exchange, InsecureFileCredentials, Replica, RetryPolicy, Session, SessionBuilder,
+    TransportSettings, UnixTime,
     api::{
         operations::OperationId,
-        runtime::{moment, operation::Operation},
+        runtime::{operation::Operation, timestamp},
         types::{Blueprint, BlueprintOp, OrgStockLot, OrgStockOp, Ship, ShipOp, StockLot, StockOp},
     },
-    outbox::{self as outbox_client, Contents, Entry, Outbox, Policy, State, Unreadable},
+    outbox::{
+        self as outbox_client, EntryState, Outbox, OutboxContents, OutboxEntry, OutboxPolicy, UnreadableEntry,
+    },
 };
 use exchange_client_keyring::PlatformStore;
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 use tokio::sync::OnceCell;
 
-use self::session::Chosen;
+use self::session::FileStoreGuard;
 use crate::{
-    args::{Blueprints, Command, Demand, Global, OrgStock, OrgUnits, Ships, Stock},
+    args::{
+        BlueprintsCommand, Command, DemandCommand, GlobalArgs, OrgStockCommand, OrgUnitsCommand,
+        ShipsCommand, StockCommand,
+    },
     config::Config,
-    failure::{Exit, Failure},
-    output::{Output, typed_line},
+    error::{CommandError, ExitStatus},
+    output::{Output, read_stdin_line},
 };
 
-/// How many ops a change set has at most when the exchange cannot be asked how many it takes.
-const FEW_OPS: usize = 100;
+/// The maximum number of ops in a change set if the exchange's own limit cannot be read.
+const DEFAULT_MAX_OPS: usize = 100;
 
-/// For how long Ctrl-C waits for what goes on by itself: tokens that are being kept, or are revoked since nobody waits
-/// for them any more.
-const ENDING: Duration = Duration::from_secs(3);
+/// The maximum time to wait after Ctrl-C for background work: storing new tokens, or revoking tokens of an
+/// aborted login.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Carries out what was typed, unless Ctrl-C breaks it off.
-pub(crate) async fn run(global: &Global, command: Command, output: &mut Output) -> Result<Exit, Failure> {
-    // What needs no exchange works without one.
+/// Runs a command until it completes or Ctrl-C interrupts it.
+pub(crate) async fn run_command(
+    global: &GlobalArgs,
+    command: Command,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
+    // These commands need no exchange.
     let command = match command {
-        Command::Completions(args) => return Ok(completions::run(&args, output)),
-        Command::Envelope(command) => return or_broken_off(envelope::run(command, output)).await,
+        Command::Completions(args) => return Ok(completions::print_completions(&args, output)),
+        Command::Envelope(command) => {
+            return run_until_interrupt(envelope::run_envelope(command, output)).await;
+        }
         command => command,
     };
-    let app = App::new(Config::load(global.config.as_deref(), &global.profile)?, patience(&command));
-    let done = or_broken_off(app.run(command, output)).await;
+    let app = CommandContext::new(
+        Config::load(global.config.as_deref(), &global.profile)?,
+        retry_policy_for(&command),
+    );
+    let done = run_until_interrupt(app.run_command(command, output)).await;
     if let Some(session) = app.session.get() {
-        let _ = tokio::time::timeout(ENDING, session.settled()).await;
-        // So that the next command begins without a challenge, and no earlier than it may; not worth failing for.
-        let _ = session.save().await;
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, session.wait_until_idle()).await;
+        // Saved nonces and wait times spare the next command a challenge. A failure is not worth reporting.
+        let _ = session.save_state().await;
     }
     done
 }
 
-/// Dropping what is under way leaves nothing behind but changes that are kept.
-async fn or_broken_off(work: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+/// Runs a command until Ctrl-C. An interrupted command leaves nothing behind except changes in the outbox.
+async fn run_until_interrupt(
+    work: impl Future<Output = Result<ExitStatus, CommandError>>,
+) -> Result<ExitStatus, CommandError> {
     tokio::select! {
         biased;
         done = work => done,
-        Ok(()) = tokio::signal::ctrl_c() => Err(Failure::Said(Exit::Interrupted)),
+        Ok(()) = tokio::signal::ctrl_c() => Err(CommandError::Reported(ExitStatus::Interrupted)),
     }
 }
 
-/// How long somebody who looks at it waits. A change is kept when the exchange does not take it at once.
-fn patience(command: &Command) -> Patience {
+/// Returns the retry policy for a user who waits at the terminal. Writes are tried once, because the outbox
+/// stores a change that cannot be sent.
+fn retry_policy_for(command: &Command) -> RetryPolicy {
     let changes = matches!(
         command,
-        Command::Blueprints(Blueprints::Op(_))
-            | Command::Stock(Stock::Op(_))
-            | Command::Ships(Ships::Op(_))
-            | Command::OrgStock(OrgStock::Op(_))
+        Command::Blueprints(BlueprintsCommand::Op(_))
+            | Command::Stock(StockCommand::Op(_))
+            | Command::Ships(ShipsCommand::Op(_))
+            | Command::OrgStock(OrgStockCommand::Op(_))
             | Command::Outbox(_)
     );
-    let Patience { time, asked, .. } = Patience::INTERACTIVE;
-    if changes { Patience::new(1, time, asked) } else { Patience::INTERACTIVE }
+    let RetryPolicy { time_limit: time, initiator: asked, .. } = RetryPolicy::INTERACTIVE;
+    if changes { RetryPolicy::new(1, time, asked) } else { RetryPolicy::INTERACTIVE }
 }
 
-/// What a command works with, opened when it is asked for.
-struct App {
+/// The state that commands share. Each part is opened at its first use.
+struct CommandContext {
     config: Config,
-    patience: Patience,
+    retry_policy: RetryPolicy,
     environment: Environment,
     session: OnceCell<Session>,
     exchange: OnceCell<Exchange>,
     connection: OnceCell<Connection>,
     replica: std::cell::OnceCell<Replica>,
-    /// What a login made for its secrets. It goes with this, when nothing goes on by itself any more.
-    chosen: std::cell::RefCell<Chosen>,
+    /// The file store that a login created. It is removed with the context if nobody signed in.
+    file_store_guard: std::cell::RefCell<FileStoreGuard>,
 }
 
-impl App {
-    fn new(config: Config, patience: Patience) -> Self {
+impl CommandContext {
+    fn new(config: Config, patience: RetryPolicy) -> Self {
         Self {
             config,
-            patience,
+            retry_policy: patience,
             environment: Environment::system(),
             session: OnceCell::new(),
             exchange: OnceCell::new(),
             connection: OnceCell::new(),
             replica: std::cell::OnceCell::new(),
-            chosen: std::cell::RefCell::default(),
+            file_store_guard: std::cell::RefCell::default(),
         }
     }
 
-    async fn run(&self, command: Command, output: &mut Output) -> Result<Exit, Failure> {
+    async fn run_command(&self, command: Command, output: &mut Output) -> Result<ExitStatus, CommandError> {
         self.expire_or_warn(output).await;
-        let done = self.carry_out(command, output).await;
-        if self.is_insecure() { done.map_err(Failure::with_files) } else { done }
+        let done = self.dispatch_command(command, output).await;
+        if self.is_insecure() { done.map_err(CommandError::with_file_store_advice) } else { done }
     }
 
-    async fn carry_out(&self, command: Command, output: &mut Output) -> Result<Exit, Failure> {
+    async fn dispatch_command(
+        &self,
+        command: Command,
+        output: &mut Output,
+    ) -> Result<ExitStatus, CommandError> {
         match command {
-            Command::Login(args) => session::login(self, &args, output).await,
-            Command::Logout(args) => session::logout(self, &args, output).await,
-            Command::Status => session::status(self, output).await,
-            Command::Whoami => session::whoami(self, output).await,
+            Command::Login(args) => session::log_in(self, &args, output).await,
+            Command::Logout(args) => session::log_out(self, &args, output).await,
+            Command::Status => session::print_status(self, output).await,
+            Command::Whoami => session::print_whoami(self, output).await,
             Command::Label(args) => areas::set_label(self, &args.text, output).await,
             Command::CheckHandle(args) => areas::check_handle(self, &args, output).await,
-            Command::Resolve(args) => areas::resolve(self, &args, output).await,
-            Command::Locations(args) => areas::locations(self, &args, output).await,
+            Command::Resolve(args) => areas::resolve_references(self, &args, output).await,
+            Command::Locations(args) => areas::list_locations(self, &args, output).await,
             Command::Blueprints(command) => match command {
-                Blueprints::List(args) => lists::list::<Blueprint>(self, &args, output).await,
-                Blueprints::Show(args) => lists::show::<Blueprint>(self, &args, output).await,
-                Blueprints::Op(op) => {
-                    change::send::<BlueprintOp>(self, change::blueprints(&op).await?, output).await
+                BlueprintsCommand::List(args) => lists::list_entries::<Blueprint>(self, &args, output).await,
+                BlueprintsCommand::Show(args) => lists::show_entry::<Blueprint>(self, &args, output).await,
+                BlueprintsCommand::Op(op) => {
+                    change::send_ops::<BlueprintOp>(self, change::parse_blueprint_ops(&op).await?, output)
+                        .await
                 }
             },
             Command::Stock(command) => match command {
-                Stock::List(args) => lists::list::<StockLot>(self, &args, output).await,
-                Stock::Show(args) => lists::show::<StockLot>(self, &args, output).await,
-                Stock::Op(op) => change::send::<StockOp>(self, change::stock(&op).await?, output).await,
+                StockCommand::List(args) => lists::list_entries::<StockLot>(self, &args, output).await,
+                StockCommand::Show(args) => lists::show_entry::<StockLot>(self, &args, output).await,
+                StockCommand::Op(op) => {
+                    change::send_ops::<StockOp>(self, change::parse_stock_ops(&op).await?, output).await
+                }
             },
             Command::Ships(command) => match command {
-                Ships::List(args) => lists::list::<Ship>(self, &args, output).await,
-                Ships::Show(args) => lists::show::<Ship>(self, &args, output).await,
-                Ships::Op(op) => change::send::<ShipOp>(self, change::ships(&op).await?, output).await,
+                ShipsCommand::List(args) => lists::list_entries::<Ship>(self, &args, output).await,
+                ShipsCommand::Show(args) => lists::show_entry::<Ship>(self, &args, output).await,
+                ShipsCommand::Op(op) => {
+                    change::send_ops::<ShipOp>(self, change::parse_ship_ops(&op).await?, output).await
+                }
             },
             Command::OrgStock(command) => match command {
-                OrgStock::List(args) => lists::list::<OrgStockLot>(self, &args, output).await,
-                OrgStock::Show(args) => lists::show::<OrgStockLot>(self, &args, output).await,
-                OrgStock::Members(args) => areas::members(self, &args.unit, output).await,
-                OrgStock::Op(op) => {
-                    change::send::<OrgStockOp>(self, change::org_stock(&op).await?, output).await
+                OrgStockCommand::List(args) => lists::list_entries::<OrgStockLot>(self, &args, output).await,
+                OrgStockCommand::Show(args) => lists::show_entry::<OrgStockLot>(self, &args, output).await,
+                OrgStockCommand::Members(args) => areas::list_members(self, &args.unit, output).await,
+                OrgStockCommand::Op(op) => {
+                    change::send_ops::<OrgStockOp>(self, change::parse_org_stock_ops(&op).await?, output)
+                        .await
                 }
             },
             Command::OrgUnits(command) => match command {
-                OrgUnits::List => areas::org_units(self, output).await,
-                OrgUnits::Show(args) => areas::org_unit(self, &args, output).await,
+                OrgUnitsCommand::List => areas::list_org_units(self, output).await,
+                OrgUnitsCommand::Show(args) => areas::show_org_unit(self, &args, output).await,
             },
             Command::Demand(command) => match command {
-                Demand::List(args) => areas::demand(self, &args, output).await,
-                Demand::Show(args) => areas::demand_for(self, &args, output).await,
+                DemandCommand::List(args) => areas::list_demand(self, &args, output).await,
+                DemandCommand::Show(args) => areas::show_demand(self, &args, output).await,
             },
-            Command::Sync(args) => sync::run(self, &args, output).await,
-            Command::Outbox(command) => outbox::run(self, command, output).await,
-            Command::Draft(command) => draft::run(self, command, output).await,
+            Command::Sync(args) => sync::run_sync(self, &args, output).await,
+            Command::Outbox(command) => outbox::run_outbox(self, command, output).await,
+            Command::Draft(command) => draft::stage_draft(self, command, output).await,
             Command::Api(args) => {
                 if args.call.operation.anonymous {
-                    self.without_secrets().await?;
+                    self.session_without_secrets().await?;
                 }
-                api::run(args.call, &self.exchange().await?, output).await
+                api::run_api_call(args.call, &self.exchange().await?, output).await
             }
-            // Carried out before there was an exchange.
-            Command::Envelope(command) => envelope::run(command, output).await,
-            Command::Completions(args) => Ok(completions::run(&args, output)),
+            // Handled in `run_command`, before a context exists.
+            Command::Envelope(command) => envelope::run_envelope(command, output).await,
+            Command::Completions(args) => Ok(completions::print_completions(&args, output)),
         }
     }
 
-    fn now(&self) -> UnixTime {
+    fn wall_clock_now(&self) -> UnixTime {
         self.environment.now().wall
     }
 
-    /// The replica, whosever it is, without what is of the organisation and older than seven days (LIM-38). What is
-    /// shown of it goes through [`App::copies`].
-    fn replica(&self) -> Result<&Replica, Failure> {
+    /// Opens the replica, whichever installation it was read for. Data of the organization that is older than
+    /// seven days is removed first (LIM-38). Use [`CommandContext::replica_view`] to display entries.
+    fn replica(&self) -> Result<&Replica, CommandError> {
         if let Some(replica) = self.replica.get() {
             return Ok(replica);
         }
         let replica = Replica::new(SqliteReplica::open(&self.config.folders.cache)?);
-        // What grows too old while the command runs is not shown either.
+        // The clock lets the replica also hide data that becomes too old while the command runs.
         let replica = replica.with_clocks(&self.environment);
-        replica.expire(self.now())?;
+        replica.expire(self.wall_clock_now())?;
         Ok(self.replica.get_or_init(|| replica))
     }
 
-    /// The session with the secrets where they are kept: in files only because the member said so at login.
-    async fn session(&self) -> Result<&Session, Failure> {
+    /// Opens the session with the configured secret store: files if the member chose them at login.
+    async fn session(&self) -> Result<&Session, CommandError> {
         self.session.get_or_try_init(|| self.open_session()).await
     }
 
-    /// The same where the secret store cannot be used: with why, and of what was noted alone.
-    async fn session_or_notes(&self) -> Result<(&Session, Option<Error>), Failure> {
+    /// Opens the session, or if the secret store is unavailable, a session without secrets and the error.
+    async fn session_or_summary(&self) -> Result<(&Session, Option<Error>), CommandError> {
         match self.session().await {
             Ok(session) => Ok((session, None)),
-            Err(Failure::Client(error)) if error.kind() == ErrorKind::Secrets => {
-                Ok((self.without_secrets().await?, Some(error)))
+            Err(CommandError::Client(error)) if error.kind() == ErrorKind::Secrets => {
+                Ok((self.session_without_secrets().await?, Some(error)))
             }
             Err(failure) => Err(failure),
         }
     }
 
-    /// A session for which no secret store is asked: what was noted, and what the exchange asked to wait.
-    async fn without_secrets(&self) -> Result<&Session, Failure> {
+    /// Opens a session without a secret store: only the saved summary and the wait times of the exchange.
+    async fn session_without_secrets(&self) -> Result<&Session, CommandError> {
         let opened = async {
-            let builder = self.builder().credentials(self.store()?);
-            Ok::<_, Failure>(builder.unopened().await?)
+            let builder = self.session_builder().credentials(self.open_credential_store()?);
+            Ok::<_, CommandError>(builder.open_without_credentials().await?)
         };
         self.session.get_or_try_init(|| opened).await
     }
@@ -229,150 +257,164 @@ impl App {
         self.config.folders.state.join("credentials")
     }
 
-    /// Whether the member chose files.
+    /// Returns true if the member chose to keep the secrets in files.
     fn is_insecure(&self) -> bool {
         self.insecure_folder().is_dir()
     }
 
-    async fn open_session(&self) -> Result<Session, Failure> {
-        Ok(self.session_over(self.store()?).await?)
+    async fn open_session(&self) -> Result<Session, CommandError> {
+        Ok(self.session_over(self.open_credential_store()?).await?)
     }
 
     async fn session_over(
         &self,
         store: impl CredentialStore + 'static,
     ) -> Result<Session, exchange_client::Error> {
-        self.builder().credentials(store).open().await
+        self.session_builder().credentials(store).open().await
     }
 
-    fn builder(&self) -> SessionBuilder {
-        Session::builder(&self.config.place, &self.config.identity)
+    fn session_builder(&self) -> SessionBuilder {
+        Session::builder(&self.config.address, &self.config.identity)
             .profile(&self.config.profile)
             .state_folder(&self.config.folders.state)
     }
 
-    /// What an earlier run noted of the connection: no secret store is asked for it.
-    async fn noted(&self) -> Result<Noted, Failure> {
-        Ok(self.builder().noted().await?)
+    /// Reads the connection summary that an earlier run saved. Needs no secret store.
+    async fn connection_summary(&self) -> Result<ConnectionSummary, CommandError> {
+        Ok(self.session_builder().connection_summary().await?)
     }
 
-    /// Files where the member chose them at login, and else the platform's store. Where that is missing or locked the
-    /// session says so, and nobody can sign in.
-    fn store(&self) -> Result<Arc<dyn CredentialStore>, Failure> {
+    /// Opens the secret store: files if the member chose them at login, otherwise the platform's store. If
+    /// that is missing or locked, the session reports it, and the member cannot sign in.
+    fn open_credential_store(&self) -> Result<Arc<dyn CredentialStore>, CommandError> {
         if self.is_insecure() {
-            return Ok(Arc::new(self.files()?));
+            return Ok(Arc::new(self.open_file_store()?));
         }
         Ok(Arc::new(PlatformStore::new()))
     }
 
-    fn files(&self) -> Result<InsecureFile, Failure> {
-        InsecureFile::open(self.insecure_folder()).map_err(|error| {
+    fn open_file_store(&self) -> Result<InsecureFileCredentials, CommandError> {
+        InsecureFileCredentials::open(self.insecure_folder()).map_err(|error| {
             let next = "make it a folder of this account that nobody else can read (chmod 700), or remove it";
-            Failure::new(Exit::Failed, error.to_string(), next)
+            CommandError::new(ExitStatus::Failed, error.to_string(), next)
         })
     }
 
-    async fn exchange(&self) -> Result<Exchange, Failure> {
+    async fn exchange(&self) -> Result<Exchange, CommandError> {
         let build = async {
             let session = self.session().await?;
-            let Config { place, identity, .. } = &self.config;
-            let mut settings = Settings::default();
-            settings.patience = self.patience;
+            let Config { address: place, identity, .. } = &self.config;
+            let mut settings = TransportSettings::default();
+            settings.retry_policy = self.retry_policy;
             let builder = Exchange::builder(place.clone(), identity.clone()).settings(settings);
-            Ok::<_, Failure>(builder.build(session)?)
+            Ok::<_, CommandError>(builder.build(session)?)
         };
         self.exchange.get_or_try_init(|| build).await.cloned()
     }
 
-    /// Begins a session with the exchange: reads the service document, tells what the member has to know, and
-    /// refuses what this connection does not cover (SVC-07).
-    async fn begin(&self, operation: OperationId, output: &mut Output) -> Result<Exchange, Failure> {
+    /// Reads the service document, prints its warnings and returns the exchange. Fails if the connection
+    /// lacks the scope of the operation (SVC-07).
+    async fn exchange_for_operation(
+        &self,
+        operation: OperationId,
+        output: &mut Output,
+    ) -> Result<Exchange, CommandError> {
         let exchange = self.exchange().await?;
         let connection = self.connection(&exchange, output).await?;
         let operation = operation.operation();
-        if connection.covers(operation) { Ok(exchange) } else { Err(not_covered(operation)) }
+        if connection.permits_operation(operation) {
+            Ok(exchange)
+        } else {
+            Err(scope_missing_error(operation))
+        }
     }
 
-    /// What the exchange says of this connection: read once (SVC-07).
-    async fn connection(&self, exchange: &Exchange, output: &mut Output) -> Result<&Connection, Failure> {
+    /// Reads the service document once and returns the connection that it describes (SVC-07).
+    async fn connection(
+        &self,
+        exchange: &Exchange,
+        output: &mut Output,
+    ) -> Result<&Connection, CommandError> {
         let read = async {
             let connection = exchange.connection().await?;
-            if let Some(update) = connection.update_needed() {
-                output.warn(update);
+            if let Some(update) = connection.required_update() {
+                output.print_warning(update);
             }
             for gone in connection.deprecations() {
-                output.warn(format!("{} will go", gone.feature));
+                output.print_warning(format!("{} is deprecated and will be removed", gone.feature));
             }
             Ok(connection)
         };
         self.connection.get_or_try_init(|| read).await
     }
 
-    fn catalogue(&self, exchange: &Exchange) -> Catalogue {
+    fn catalogue(&self, exchange: &Exchange) -> CatalogResolver {
         let stored = std::fs::read(self.catalogue_file()).ok();
-        // What cannot be read is learned anew.
-        let memory = stored.and_then(|json| CatalogueMemory::from_json(&json).ok()).unwrap_or_default();
-        exchange.catalogue(memory)
+        // An unreadable file is replaced by new lookups.
+        let memory = stored.and_then(|json| CatalogMemory::from_json(&json).ok()).unwrap_or_default();
+        exchange.catalog(memory)
     }
 
-    /// RES-13: the keys are known to the next command too. Not worth failing for.
-    fn keep_catalogue(&self, catalogue: &Catalogue) {
-        let _ = catalogue.remember().write_to(&self.catalogue_file());
+    /// RES-13: saves the resolved keys for the next command. A failure is not worth reporting.
+    fn save_catalogue(&self, catalogue: &CatalogResolver) {
+        let _ = catalogue.memory_snapshot().write_to(&self.catalogue_file());
     }
 
     fn catalogue_file(&self) -> std::path::PathBuf {
         self.config.folders.state.join("catalogue.json")
     }
 
-    fn outbox_store(&self) -> Result<SqliteOutbox, Failure> {
+    fn outbox_store(&self) -> Result<SqliteOutbox, CommandError> {
         Ok(SqliteOutbox::open(&self.config.folders.state)?)
     }
 
-    /// The outbox as it is here, whatever the exchange says; nothing while it is not known whose it is.
-    async fn outbox_here(&self) -> Result<Option<Outbox>, Failure> {
+    /// Opens the outbox without contacting the exchange. Returns `None` if the installation id is not known
+    /// yet.
+    async fn open_local_outbox(&self) -> Result<Option<Outbox>, CommandError> {
         let exchange = self.exchange().await?;
         let Some(owner) = self.session.get().and_then(Session::installation_id) else { return Ok(None) };
-        let mut policy = Policy::default();
-        policy.most_ops = FEW_OPS;
-        let (core, environment) = (exchange.api().core(), exchange.environment().clone());
+        let mut policy = OutboxPolicy::default();
+        policy.max_ops = DEFAULT_MAX_OPS;
+        let (core, environment) = (exchange.api().api_client(), exchange.environment().clone());
         Ok(Some(Outbox::new(core, self.outbox_store()?, environment, owner, policy)?))
     }
 
-    /// What is in it, what of that this version cannot read, and how much of others is beside it.
-    async fn changes_here(&self) -> Result<Changes, Failure> {
+    /// Reads the changes of this connection and counts those of earlier ones.
+    async fn read_local_changes(&self) -> Result<LocalChanges, CommandError> {
         let (mut own, mut cannot_be_read) = (Vec::new(), Vec::new());
-        if let Some(outbox) = self.outbox_here().await? {
-            let Contents { entries, unreadable, .. } = outbox.contents().await?;
+        if let Some(outbox) = self.open_local_outbox().await? {
+            let OutboxContents { entries, unreadable, .. } = outbox.contents().await?;
             (own, cannot_be_read) = (entries, unreadable);
         }
-        let open = own.iter().filter(|entry| entry.state() != State::Done).count()
+        let open = own.iter().filter(|entry| entry.state() != EntryState::Done).count()
             + cannot_be_read.iter().filter(|entry| !entry.done).count();
         let all = match self.config.folders.state.exists() {
-            true => self.outbox_store()?.waiting().await?,
+            true => self.outbox_store()?.count_undecided().await?,
             false => 0,
         };
         let earlier = all.saturating_sub(u64::try_from(open).unwrap_or(u64::MAX));
-        Ok(Changes { entries: own, unreadable: cannot_be_read, earlier })
+        Ok(LocalChanges { entries: own, unreadable: cannot_be_read, earlier })
     }
 
-    /// The same; trouble keeps no command from what it is for.
+    /// Removes old data. A failure is only printed, so that the command can continue.
     async fn expire_or_warn(&self, output: &mut Output) {
-        if let Err(failure) = self.expire(output).await
-            && let Some(told) = failure.envelope()
+        if let Err(failure) = self.expire_old_data(output).await
+            && let Some(told) = failure.to_report()
         {
-            output.warn(format!("what is older than seven days could not be looked for: {}", told.message));
+            output
+                .print_warning(format!("data older than seven days could not be removed: {}", told.message));
         }
     }
 
-    /// What is of the organisation goes after seven days, whatever command comes then and whosever it was (LIM-38,
-    /// OST-14): copies, and what became of changes, told or not.
+    /// Removes data of the organization that is older than seven days, of any installation (LIM-38, OST-14):
+    /// replica entries and outcomes of changes, whether or not they were shown.
     ///
-    /// Trouble with one place keeps nothing in another: the first there was is told.
-    async fn expire(&self, output: &mut Output) -> Result<(), Failure> {
-        let (folders, now) = (&self.config.folders, self.now());
+    /// An error in one place does not prevent the removal in another. Returns the first error.
+    async fn expire_old_data(&self, output: &mut Output) -> Result<(), CommandError> {
+        let (folders, now) = (&self.config.folders, self.wall_clock_now());
         let mut done = Ok(());
         if folders.cache.exists() {
-            done = SqliteReplica::expire(&folders.cache, now).map(drop).map_err(Failure::from);
+            done = SqliteReplica::expire(&folders.cache, now).map(drop).map_err(CommandError::from);
         }
         if !folders.state.exists() {
             return done;
@@ -381,24 +423,25 @@ impl App {
             Ok(store) => store,
             Err(failure) => return done.and(Err(failure)),
         };
-        // For the words of a warning alone.
-        let own = self.noted().await.ok().and_then(|noted| noted.installation_id);
+        // Needed only for a warning.
+        let own = self.connection_summary().await.ok().and_then(|noted| noted.installation_id);
         let owners = match store.owners().await {
             Ok(owners) => owners,
             Err(error) => return done.and(Err(error.into())),
         };
         for owner in owners {
-            let gone = match outbox_client::expire(&store, &owner, now, &Policy::default()).await {
-                Ok(gone) => gone,
-                Err(error) => {
-                    done = done.and(Err(error.into()));
-                    continue;
-                }
-            };
+            let gone =
+                match outbox_client::expire_decided(&store, &owner, now, &OutboxPolicy::default()).await {
+                    Ok(gone) => gone,
+                    Err(error) => {
+                        done = done.and(Err(error.into()));
+                        continue;
+                    }
+                };
             for number in gone.iter().filter(|_| own.as_ref() == Some(&owner)) {
-                output.warn(format!(
-                    "change {number} of org-stock was decided seven days ago, and nobody read what became of it: \
-                     it is not kept any longer"
+                output.print_warning(format!(
+                    "change {number} of org-stock was decided seven days ago, and its outcome was never shown: it has \
+                     been deleted"
                 ));
             }
         }
@@ -406,22 +449,23 @@ impl App {
     }
 }
 
-/// The changes that are kept here.
-struct Changes {
-    /// Of this connection.
-    entries: Vec<Entry>,
-    /// Of this connection too.
-    unreadable: Vec<Unreadable>,
-    /// How many were not decided that earlier connections left: another installation sends nothing of them (ERR-13).
+/// The changes in the local outbox.
+struct LocalChanges {
+    /// The readable changes of this connection.
+    entries: Vec<OutboxEntry>,
+    /// The changes of this connection in a format that this version cannot read.
+    unreadable: Vec<UnreadableEntry>,
+    /// The number of undecided changes of earlier connections. Another installation cannot send them
+    /// (ERR-13).
     earlier: u64,
 }
 
-impl Changes {
-    /// Tells of what no list has.
-    fn tell_of_earlier(&self, output: &mut Output) {
+impl LocalChanges {
+    /// Warns about changes of earlier connections, which no list contains.
+    fn warn_about_earlier(&self, output: &mut Output) {
         if self.earlier > 0 {
-            output.warn(format!(
-                "changes of an earlier connection are kept here and not sent ({}): `exchange logout` deletes them with \
+            output.print_warning(format!(
+                "changes of an earlier connection are stored here and will not be sent ({}): `exchange logout` deletes them with \
                  everything else",
                 self.earlier
             ));
@@ -429,20 +473,20 @@ impl Changes {
     }
 }
 
-/// Refused before it is sent: the member did not allow it.
-fn not_covered(operation: &Operation) -> Failure {
+/// Creates the error for an operation whose scope the member did not grant. Nothing was sent.
+fn scope_missing_error(operation: &Operation) -> CommandError {
     let wanted = operation.scopes.first().and_then(|scopes| scopes.first()).copied().unwrap_or_default();
     let what = format!("this connection does not cover it: {wanted} was not granted");
-    Failure::new(Exit::SignIn, what, "sign in again and --allow it, if you want it")
+    CommandError::new(ExitStatus::SignIn, what, "sign in again with --allow to grant it")
 }
 
-/// A time as the contract writes it.
-fn written(time: UnixTime) -> Option<String> {
-    moment::text_of(i64::try_from(time.as_secs()).ok()?)
+/// Formats a time as the contract does (RFC 3339).
+fn format_timestamp(time: UnixTime) -> Option<String> {
+    timestamp::format_unix_seconds(i64::try_from(time.as_secs()).ok()?)
 }
 
-/// The bytes of a file, or of the standard input. Whoever waits for what is typed there can be broken off.
-async fn input(file: &Path) -> Result<Vec<u8>, Failure> {
+/// Reads a file, or the standard input for `-`. Runs on a blocking thread, so that Ctrl-C can interrupt it.
+async fn read_input(file: &Path) -> Result<Vec<u8>, CommandError> {
     let read = if file == Path::new("-") {
         let read = tokio::task::spawn_blocking(|| {
             let mut bytes = Vec::new();
@@ -452,14 +496,15 @@ async fn input(file: &Path) -> Result<Vec<u8>, Failure> {
     } else {
         std::fs::read(file)
     };
-    read.map_err(|error| Failure::file(&file.display().to_string(), &error))
+    read.map_err(|error| CommandError::from_io_error(&file.display().to_string(), &error))
 }
 
-/// What was typed, or the first line of the standard input where that is `-`.
-async fn typed_or_read(text: &str) -> Result<String, Failure> {
+/// Returns the argument, or for `-` the first line of the standard input.
+async fn resolve_dash(text: &str) -> Result<String, CommandError> {
     if text != "-" {
         return Ok(text.to_owned());
     }
-    let line = typed_line().await.map_err(|error| Failure::file("the standard input", &error))?;
+    let line =
+        read_stdin_line().await.map_err(|error| CommandError::from_io_error("the standard input", &error))?;
     Ok(line.unwrap_or_default())
 }

@@ -1,90 +1,94 @@
-//! Where the exchange is, who this program is there, and where its own files are.
+//! The configuration: the address of the exchange, the identity of this program, and its folders.
 //!
-//! This repository has no production: issuer, gateway and client id come from a configuration file. A sandbox is
-//! chosen by the developer's variable alone (IDP-03), which comes before the file.
+//! This repository has no production exchange, so issuer, gateway and client id come from a configuration
+//! file. Only an environment variable selects a sandbox (IDP-03); it takes precedence over the file.
 
 use std::path::{Path, PathBuf};
 
-use exchange_client::{Identity, Place, SANDBOX_VARIABLE, file_name};
+use exchange_client::{ClientIdentity, ExchangeAddress, SANDBOX_VARIABLE, encode_file_name};
 use serde::Deserialize;
 
-use crate::failure::{Exit, Failure};
+use crate::error::{CommandError, ExitStatus};
 
-/// What the file says.
+/// The content of the configuration file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct File {
-    /// The identity provider, exactly as it names itself.
+struct ConfigFile {
+    /// The issuer of the identity provider, exactly as it identifies itself.
     issuer: String,
-    /// The gateway's origin.
+    /// The origin of the gateway.
     gateway: String,
-    /// What this program is registered as.
+    /// The client id under which this program is registered.
     client_id: String,
-    /// A page about it.
+    /// The URL of a page about this program.
     info_url: String,
 }
 
-/// Everything that holds before a command begins.
+/// The resolved configuration of a run.
 #[derive(Debug)]
 pub(crate) struct Config {
-    pub(crate) place: Place,
-    pub(crate) identity: Identity,
-    pub(crate) folders: Folders,
+    pub(crate) address: ExchangeAddress,
+    pub(crate) identity: ClientIdentity,
+    pub(crate) folders: ProgramFolders,
     pub(crate) profile: String,
 }
 
-/// The folders of this program, for one place and profile.
+/// The folders of this program for one address, client and profile.
 #[derive(Clone, Debug)]
-pub(crate) struct Folders {
-    /// What must not be lost: what was not sent yet, and what is remembered.
+pub(crate) struct ProgramFolders {
+    /// Data that must not be lost: unsent changes and saved state.
     pub(crate) state: PathBuf,
-    /// What can be read again; in no backup.
+    /// Data that can be read again. Excluded from backups.
     pub(crate) cache: PathBuf,
 }
 
 const NAME: &str = "exchange-cli";
 
-/// What a sandbox's client is registered as, and a page that a sandbox does not look at.
+/// The client id of a sandbox, and an info page that a sandbox does not open.
 const SANDBOX_CLIENT: &str = "sandbox-client";
 const SANDBOX_PAGE: &str = "https://exchange.example/cli";
 
-/// This program where nobody has to admit it: in files that it writes.
-pub(crate) fn program() -> Result<Identity, Failure> {
-    Identity::new(NAME, NAME, env!("CARGO_PKG_VERSION"), SANDBOX_PAGE).map_err(Failure::usage)
+/// Returns the identity of this program in files that it writes, where no registration is needed.
+pub(crate) fn program_identity() -> Result<ClientIdentity, CommandError> {
+    ClientIdentity::new(NAME, NAME, env!("CARGO_PKG_VERSION"), SANDBOX_PAGE)
+        .map_err(CommandError::from_usage_error)
 }
 
 impl Config {
-    /// The developer's sandbox, or what the file says.
-    pub(crate) fn load(file: Option<&Path>, profile: &str) -> Result<Self, Failure> {
+    /// Loads the configuration from the sandbox variable, or else from the file.
+    pub(crate) fn load(file: Option<&Path>, profile: &str) -> Result<Self, CommandError> {
         if profile.is_empty()
             || !profile.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
         {
-            return Err(Failure::usage("a profile is named with letters, digits, hyphens and underscores"));
+            return Err(CommandError::from_usage_error(
+                "a profile is named with letters, digits, hyphens and underscores",
+            ));
         }
         let version = env!("CARGO_PKG_VERSION");
-        let sandbox = Place::of_developer(|name| std::env::var(name).ok())
-            .map_err(|error| Failure::usage(format!("{SANDBOX_VARIABLE}: {error}")))?;
+        let sandbox = ExchangeAddress::from_variable(|name| std::env::var(name).ok())
+            .map_err(|error| CommandError::from_usage_error(format!("{SANDBOX_VARIABLE}: {error}")))?;
         let (place, identity) = match sandbox {
-            Some(place) => (place, Identity::new(SANDBOX_CLIENT, NAME, version, SANDBOX_PAGE)),
+            Some(place) => (place, ClientIdentity::new(SANDBOX_CLIENT, NAME, version, SANDBOX_PAGE)),
             None => {
-                let file = read(file)?;
-                let place = Place::new(&file.issuer, &file.gateway).map_err(Failure::usage)?;
-                (place, Identity::new(&file.client_id, NAME, version, &file.info_url))
+                let file = read_config_file(file)?;
+                let place = ExchangeAddress::new(&file.issuer, &file.gateway)
+                    .map_err(CommandError::from_usage_error)?;
+                (place, ClientIdentity::new(&file.client_id, NAME, version, &file.info_url))
             }
         };
-        let identity = identity.map_err(Failure::usage)?;
-        let folders = Folders::of(&place, identity.client_id(), profile)?;
-        Ok(Self { place, identity, folders, profile: profile.to_owned() })
+        let identity = identity.map_err(CommandError::from_usage_error)?;
+        let folders = ProgramFolders::for_connection(&place, identity.client_id(), profile)?;
+        Ok(Self { address: place, identity, folders, profile: profile.to_owned() })
     }
 }
 
-fn read(file: Option<&Path>) -> Result<File, Failure> {
+fn read_config_file(file: Option<&Path>) -> Result<ConfigFile, CommandError> {
     let default =
-        || Some(base("XDG_CONFIG_HOME", ".config", "APPDATA")?.join("exchange").join("config.toml"));
+        || Some(base_folder("XDG_CONFIG_HOME", ".config", "APPDATA")?.join("exchange").join("config.toml"));
     let path = file.map(Path::to_owned).or_else(default);
     let missing = || {
-        Failure::new(
-            Exit::Usage,
+        CommandError::new(
+            ExitStatus::Usage,
             "no exchange is configured",
             "write issuer, gateway, client-id and info-url into a file and name it with --config, or point \
              EXCHANGE_CONFIG at it",
@@ -94,24 +98,25 @@ fn read(file: Option<&Path>) -> Result<File, Failure> {
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && file.is_none() => return Err(missing()),
-        Err(error) => return Err(Failure::usage(format!("{}: {error}", path.display()))),
+        Err(error) => return Err(CommandError::from_usage_error(format!("{}: {error}", path.display()))),
     };
-    toml::from_str(&text).map_err(|error| Failure::usage(format!("{}: {}", path.display(), error.message())))
+    toml::from_str(&text)
+        .map_err(|error| CommandError::from_usage_error(format!("{}: {}", path.display(), error.message())))
 }
 
-impl Folders {
-    fn of(place: &Place, client: &str, profile: &str) -> Result<Self, Failure> {
+impl ProgramFolders {
+    fn for_connection(place: &ExchangeAddress, client: &str, profile: &str) -> Result<Self, CommandError> {
         let missing = || {
-            Failure::new(
-                Exit::Usage,
+            CommandError::new(
+                ExitStatus::Usage,
                 "this account has no home folder",
                 "set HOME, or XDG_STATE_HOME and XDG_CACHE_HOME",
             )
         };
-        let state = base("XDG_STATE_HOME", ".local/state", "LOCALAPPDATA").ok_or_else(missing)?;
-        let cache = base("XDG_CACHE_HOME", ".cache", "LOCALAPPDATA").ok_or_else(missing)?;
-        // Connections to different places, or as different clients, share nothing.
-        let names = [place.issuer(), place.gateway(), client, profile].map(file_name);
+        let state = base_folder("XDG_STATE_HOME", ".local/state", "LOCALAPPDATA").ok_or_else(missing)?;
+        let cache = base_folder("XDG_CACHE_HOME", ".cache", "LOCALAPPDATA").ok_or_else(missing)?;
+        // Connections to different addresses, or as different clients, share nothing.
+        let names = [place.issuer(), place.gateway(), client, profile].map(encode_file_name);
         let below = |base: PathBuf, kind: &str| {
             names.iter().fold(base.join("exchange").join(kind), |folder, name| folder.join(name))
         };
@@ -119,8 +124,8 @@ impl Folders {
     }
 }
 
-/// The folder that a variable names, or else the platform's.
-fn base(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
+/// Returns the folder that a variable names, or else the default of the platform.
+fn base_folder(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(path) = absolute(variable) {
         return Some(path);
@@ -130,7 +135,7 @@ fn base(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
     }
     let home = absolute("HOME")?;
     Some(match (cfg!(target_os = "macos"), variable) {
-        // Excluded from what is restored elsewhere, as a cache is.
+        // Like any cache, excluded from backups.
         (true, "XDG_CACHE_HOME") => home.join("Library/Caches"),
         (true, _) => home.join("Library/Application Support"),
         (false, _) => home.join(below_home),
@@ -139,20 +144,21 @@ fn base(variable: &str, below_home: &str, windows: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use exchange_client::{Entry, Owner};
+    use exchange_client::{CredentialEntry, CredentialOwner};
 
     use super::*;
 
-    /// Another issuer, gateway, client or profile is another folder and another name for each secret, however alike they
-    /// look.
+    /// Another issuer, gateway, client or profile uses other folders and other secret names, however similar
+    /// they are.
     #[cfg(unix)]
     #[test]
     fn connections_to_different_places_share_nothing() {
         let folders = |issuer: &str, gateway: &str, client: &str, profile: &str| {
-            let place = Place::new(issuer, gateway).unwrap();
-            let identity = Identity::new(client, "desk", "1.0.0", "https://desk.example").unwrap();
-            let secret = Owner::new(&place, &identity, profile).name_of(Entry::RefreshToken);
-            (Folders::of(&place, client, profile).unwrap().state, secret)
+            let place = ExchangeAddress::new(issuer, gateway).unwrap();
+            let identity = ClientIdentity::new(client, "desk", "1.0.0", "https://desk.example").unwrap();
+            let secret =
+                CredentialOwner::new(&place, &identity, profile).full_name(CredentialEntry::RefreshToken);
+            (ProgramFolders::for_connection(&place, client, profile).unwrap().state, secret)
         };
         let one = folders("https://id.test/a-b", "https://gate.test", "desk", "default");
         assert_eq!(one, folders("https://id.test/a-b", "https://gate.test", "desk", "default"));

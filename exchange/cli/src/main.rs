@@ -1,9 +1,9 @@
-//! The exchange in a terminal.
+//! The `exchange` command: the exchange in a terminal, for members.
 
 mod args;
 mod commands;
 mod config;
-mod failure;
+mod error;
 mod output;
 mod table;
 
@@ -13,59 +13,63 @@ use clap::Parser as _;
 
 use crate::{
     args::Cli,
-    failure::{Exit, Failure},
-    output::{Color, Form, Output},
+    error::{CommandError, ExitStatus},
+    output::{ColorChoice, Output, OutputFormat},
 };
 
 fn main() -> ExitCode {
     let Cli { global, command } = match Cli::try_parse() {
         Ok(typed) => typed,
-        Err(error) => return ExitCode::from(not_understood(&error)),
+        Err(error) => return ExitCode::from(report_usage_error(&error)),
     };
-    let form = if global.json { Form::Json } else { Form::People };
+    let form = if global.json { OutputFormat::Json } else { OutputFormat::Text };
     let mut output = Output::new(form, global.color);
     let outcome = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => {
-            let outcome = runtime.block_on(commands::run(&global, command, &mut output));
-            // Nothing that blocks, such as a line that nobody types, keeps the process.
+            let outcome = runtime.block_on(commands::run_command(&global, command, &mut output));
+            // Blocking tasks, such as a read of the standard input, must not delay the exit.
             runtime.shutdown_background();
             outcome
         }
-        Err(error) => {
-            Err(Failure::new(Exit::Failed, format!("this computer gives no runtime: {error}"), "try again"))
-        }
+        Err(error) => Err(CommandError::new(
+            ExitStatus::Failed,
+            format!("cannot start the async runtime: {error}"),
+            "try again",
+        )),
     };
     let exit = match outcome {
-        Ok(exit) => output.deliver().map_or_else(|error| end(&mut output, &error.into()), |()| exit),
-        Err(failure) => end(&mut output, &failure),
+        Ok(exit) => {
+            output.flush_data().map_or_else(|error| finish_with_error(&mut output, &error.into()), |()| exit)
+        }
+        Err(failure) => finish_with_error(&mut output, &failure),
     };
     ExitCode::from(exit as u8)
 }
 
-/// The command came to nothing: no data leaves, and the reason is told.
-fn end(output: &mut Output, failure: &Failure) -> Exit {
-    output.discard();
-    match failure.exit() {
-        // One line for programs, as of whatever else comes to nothing.
-        Exit::Interrupted if output.is_json() => {
-            Failure::interrupted(output.take_unfinished()).tell(output);
+/// Prints the error of a failed command and drops its data.
+fn finish_with_error(output: &mut Output, failure: &CommandError) -> ExitStatus {
+    output.discard_data();
+    match failure.exit_status() {
+        // One line of JSON, as for every other error.
+        ExitStatus::Interrupted if output.is_json() => {
+            CommandError::from_interrupt(output.take_interrupt_notice()).print(output);
         }
-        Exit::Interrupted => output.broken_off(),
-        _ => failure.tell(output),
+        ExitStatus::Interrupted => output.print_interrupt_notice(),
+        _ => failure.print(output),
     }
-    failure.exit()
+    failure.exit_status()
 }
 
-/// A command line that says nothing, or asks for help. Whether an answer for programs is wanted is looked for in the
-/// words themselves, as far as they are options.
-fn not_understood(error: &clap::Error) -> u8 {
+/// Prints help, or the error of an invalid command line. The arguments could not be parsed, so `--json` is
+/// searched among the words before `--`.
+fn report_usage_error(error: &clap::Error) -> u8 {
     let mut words = env::args_os().skip(1).take_while(|word| word != "--");
     if error.exit_code() == 0 || !words.any(|word| word == "--json") {
-        // Whoever closed the stream does not want to know.
+        // A closed stream is not worth reporting.
         let _ = error.print();
-        return u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8);
+        return u8::try_from(error.exit_code()).unwrap_or(ExitStatus::Usage as u8);
     }
-    let failure = Failure::misuse(error);
-    failure.tell(&mut Output::new(Form::Json, Color::Never));
-    failure.exit() as u8
+    let failure = CommandError::from_clap_error(error);
+    failure.print(&mut Output::new(OutputFormat::Json, ColorChoice::Never));
+    failure.exit_status() as u8
 }

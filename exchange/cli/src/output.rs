@@ -1,8 +1,9 @@
-//! The one way out: data on the standard output, everything else on the standard error, and on failure no data at
-//! all.
+//! The output of a command: data on the standard output, everything else on the standard error, and no data
+//! if the command fails.
 //!
-//! Data is gathered and leaves when the command succeeded. Only events (`--json` of commands that take long) leave
-//! at once, a line each. Whoever closes the standard output wants no more of it; what the command does goes on.
+//! Data is buffered and written when the command succeeds. Only events (`--json` of long-running commands)
+//! are written immediately, one per line. If the reader closes the standard output, the command continues
+//! without writing to it.
 
 use std::{
     env,
@@ -14,18 +15,18 @@ use std::{
 use icu_properties::{CodePointSetData, props::BidiControl};
 use serde::Serialize;
 
-/// Whom the output is for.
+/// The format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Tables, sentences.
-    People,
-    /// JSON, a line each.
+pub(crate) enum OutputFormat {
+    /// Tables and sentences for people.
+    Text,
+    /// JSON for programs, one document per line.
     Json,
 }
 
-/// Whether letters have colours.
+/// The setting of `--color`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Color {
+pub(crate) enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set.
     Auto,
     /// Always.
@@ -34,9 +35,9 @@ pub(crate) enum Color {
     Never,
 }
 
-/// How a part of a text looks.
+/// The style of a part of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum TextStyle {
     Plain,
     Strong,
     Faint,
@@ -45,121 +46,123 @@ pub(crate) enum Look {
     Bad,
 }
 
-/// Both streams of this process.
+/// The output streams of this process.
 #[derive(Debug)]
 pub(crate) struct Output {
-    form: Form,
-    colour: bool,
-    colour_of_messages: bool,
-    /// The line that is written over and over, when there is a terminal to do that on.
-    status: Status,
+    format: OutputFormat,
+    color: bool,
+    message_color: bool,
+    /// The line on the terminal that is overwritten with progress.
+    status_line: StatusLine,
     data: String,
-    /// Nobody reads the standard output any more.
+    /// True if the reader closed the standard output.
     closed: bool,
-    /// What is to be known if the command is broken off now.
-    unfinished: Option<Unfinished>,
+    /// The notice to print if the command is interrupted now.
+    interrupt_notice: Option<InterruptNotice>,
 }
 
-/// What is to be known of a command that is broken off.
+/// The notice for the user when a command is interrupted.
 #[derive(Clone, Debug)]
-pub(crate) struct Unfinished {
+pub(crate) struct InterruptNotice {
     pub(crate) what: String,
-    /// For programs.
+    /// The advice in the JSON error.
     pub(crate) next: &'static str,
-    /// Under which the call that was sent is to be repeated.
+    /// The idempotency key for a retry of the call that was sent.
     pub(crate) key: Option<String>,
 }
 
-/// Of changes that the outbox keeps.
-impl From<String> for Unfinished {
+/// Creates the notice for changes that are in the outbox.
+impl From<String> for InterruptNotice {
     fn from(what: String) -> Self {
-        Self { what, next: "look with `outbox list`", key: None }
+        Self { what, next: "see `outbox list`", key: None }
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Status {
-    Nowhere,
+enum StatusLine {
+    Unavailable,
     Empty,
     Shown,
-    /// A question stands there, and its answer is being typed.
-    Asking,
+    /// A question is displayed and the user is typing the answer.
+    Prompting,
 }
 
 impl Output {
-    pub(crate) fn new(form: Form, color: Color) -> Self {
+    pub(crate) fn new(form: OutputFormat, color: ColorChoice) -> Self {
         let (no_color, term) = (env::var_os("NO_COLOR"), env::var_os("TERM"));
-        let wanted = |terminal| wanted(color, terminal, no_color.as_deref(), term.as_deref());
+        let wanted = |terminal| wants_color(color, terminal, no_color.as_deref(), term.as_deref());
         let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
-        let status = if err && form == Form::People { Status::Empty } else { Status::Nowhere };
+        let status =
+            if err && form == OutputFormat::Text { StatusLine::Empty } else { StatusLine::Unavailable };
         Self {
-            form,
-            colour: wanted(out) && form == Form::People,
-            colour_of_messages: wanted(err),
-            status,
+            format: form,
+            color: wanted(out) && form == OutputFormat::Text,
+            message_color: wanted(err),
+            status_line: status,
             data: String::new(),
             closed: false,
-            unfinished: None,
+            interrupt_notice: None,
         }
     }
 
     pub(crate) fn is_json(&self) -> bool {
-        self.form == Form::Json
+        self.format == OutputFormat::Json
     }
 
-    /// Whether somebody sits there and can be asked.
-    pub(crate) fn can_ask(&self) -> bool {
-        self.form == Form::People && io::stdin().is_terminal() && io::stderr().is_terminal()
+    /// Returns true if a user can answer a question: text output, with standard input and standard error on a
+    /// terminal.
+    pub(crate) fn can_prompt(&self) -> bool {
+        self.format == OutputFormat::Text && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// A part of the data in its look.
-    pub(crate) fn paint(&self, look: Look, text: &str) -> String {
-        paint(self.colour, look, text)
+    /// Applies a style to data, if colors are enabled.
+    pub(crate) fn apply_style(&self, look: TextStyle, text: &str) -> String {
+        apply_style(self.color, look, text)
     }
 
-    /// A line of data for people.
-    pub(crate) fn line(&mut self, text: impl Display) {
+    /// Appends a line of text to the data.
+    pub(crate) fn write_line(&mut self, text: impl Display) {
         self.data.push_str(&text.to_string());
         self.data.push('\n');
     }
 
-    /// What would be delivered.
+    /// Returns the buffered data.
     #[cfg(test)]
     pub(crate) fn data(&self) -> &str {
         &self.data
     }
 
-    /// Text that has its own lines.
-    pub(crate) fn text(&mut self, text: &str) {
+    /// Appends text that contains its own line ends.
+    pub(crate) fn write_text(&mut self, text: &str) {
         self.data.push_str(text);
     }
 
-    /// A document for programs: one line.
-    pub(crate) fn json(&mut self, value: &impl Serialize) {
-        // Values of the contract and of this program can always be written.
+    /// Appends a JSON document on one line.
+    pub(crate) fn write_json(&mut self, value: &impl Serialize) {
+        // Serialization cannot fail: the values are those of the contract and of this program.
         if let Ok(text) = serde_json::to_string(value) {
-            self.line(harmless(&text));
+            self.write_line(escape_controls_in_json(&text));
         }
     }
 
-    /// The same for people to read.
-    pub(crate) fn pretty_json(&mut self, value: &impl Serialize) {
+    /// Appends an indented JSON document for people.
+    pub(crate) fn write_pretty_json(&mut self, value: &impl Serialize) {
         if let Ok(text) = serde_json::to_string_pretty(value) {
-            self.line(harmless(&text));
+            self.write_line(escape_controls_in_json(&text));
         }
     }
 
-    /// An event, which leaves at once.
-    pub(crate) fn event(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let text = harmless(&serde_json::to_string(value)?);
-        self.send(&format!("{text}\n"))
+    /// Writes an event immediately, bypassing the buffer.
+    pub(crate) fn write_event(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let text = escape_controls_in_json(&serde_json::to_string(value)?);
+        self.write_stdout(&format!("{text}\n"))
     }
 
-    fn send(&mut self, text: &str) -> io::Result<()> {
-        self.send_to(&mut io::stdout().lock(), text)
+    fn write_stdout(&mut self, text: &str) -> io::Result<()> {
+        self.write_to(&mut io::stdout().lock(), text)
     }
 
-    fn send_to(&mut self, out: &mut impl Write, text: &str) -> io::Result<()> {
+    fn write_to(&mut self, out: &mut impl Write, text: &str) -> io::Result<()> {
         if self.closed {
             return Ok(());
         }
@@ -170,149 +173,149 @@ impl Output {
         Ok(())
     }
 
-    /// Whether what was delivered may have been read.
-    pub(crate) const fn is_read(&self) -> bool {
+    /// Returns false if the reader closed the standard output, so that the data was not read.
+    pub(crate) const fn is_open(&self) -> bool {
         !self.closed
     }
 
-    /// What is to be known if the command is broken off from now on.
-    pub(crate) fn if_broken_off(&mut self, unfinished: Option<impl Into<Unfinished>>) {
-        self.unfinished = unfinished.map(Into::into);
+    /// Sets the notice to print if the command is interrupted from now on.
+    pub(crate) fn set_interrupt_notice(&mut self, unfinished: Option<impl Into<InterruptNotice>>) {
+        self.interrupt_notice = unfinished.map(Into::into);
     }
 
-    /// Nothing is, from now on.
-    pub(crate) fn is_whole(&mut self) {
-        self.unfinished = None;
+    /// Removes the notice.
+    pub(crate) fn clear_interrupt_notice(&mut self) {
+        self.interrupt_notice = None;
     }
 
     #[cfg(test)]
-    pub(crate) fn unfinished(&self) -> Option<&str> {
-        self.unfinished.as_ref().map(|unfinished| unfinished.what.as_str())
+    pub(crate) fn interrupt_notice(&self) -> Option<&str> {
+        self.interrupt_notice.as_ref().map(|unfinished| unfinished.what.as_str())
     }
 
-    /// The same for whoever tells it in another way.
-    pub(crate) fn take_unfinished(&mut self) -> Option<Unfinished> {
-        self.unfinished.take()
+    /// Takes the notice, to report it in another way.
+    pub(crate) fn take_interrupt_notice(&mut self) -> Option<InterruptNotice> {
+        self.interrupt_notice.take()
     }
 
-    /// It is broken off, by Ctrl-C or by what went wrong.
-    pub(crate) fn broken_off(&mut self) {
-        if let Some(Unfinished { what, .. }) = self.unfinished.take() {
-            self.note(what);
+    /// Prints the notice, after Ctrl-C or an error.
+    pub(crate) fn print_interrupt_notice(&mut self) {
+        if let Some(InterruptNotice { what, .. }) = self.interrupt_notice.take() {
+            self.print_note(what);
         }
     }
 
-    /// What the person before the screen should know; no data.
-    pub(crate) fn note(&mut self, text: impl Display) {
+    /// Prints a message for the user on the standard error.
+    pub(crate) fn print_note(&mut self, text: impl Display) {
         self.clear_status();
-        // Whoever closed it does not want to know.
-        let _ = writeln!(io::stderr(), "{}", clean_lines(&text.to_string()));
+        // A closed standard error is not an error of the command.
+        let _ = writeln!(io::stderr(), "{}", sanitize_lines(&text.to_string()));
     }
 
-    /// A document that belongs to a message.
-    pub(crate) fn note_json(&mut self, value: &impl Serialize) {
+    /// Prints a JSON document that belongs to a message.
+    pub(crate) fn print_note_json(&mut self, value: &impl Serialize) {
         if let Ok(text) = serde_json::to_string_pretty(value) {
-            self.note(harmless(&text));
+            self.print_note(escape_controls_in_json(&text));
         }
     }
 
-    /// What belongs below the data of a command that is done.
-    pub(crate) fn footnote(&mut self, text: impl Display) -> io::Result<()> {
-        self.deliver()?;
-        self.note(text);
+    /// Writes the data, then prints a message below it.
+    pub(crate) fn print_footnote(&mut self, text: impl Display) -> io::Result<()> {
+        self.flush_data()?;
+        self.print_note(text);
         Ok(())
     }
 
-    /// The same as a note, as something to look at.
-    pub(crate) fn warn(&mut self, text: impl Display) {
-        let label = paint(self.colour_of_messages, Look::Warning, "note:");
+    /// Prints a warning.
+    pub(crate) fn print_warning(&mut self, text: impl Display) {
+        let label = apply_style(self.message_color, TextStyle::Warning, "note:");
         self.clear_status();
-        let _ = writeln!(io::stderr(), "{label} {}", clean_lines(&text.to_string()));
+        let _ = writeln!(io::stderr(), "{label} {}", sanitize_lines(&text.to_string()));
     }
 
-    /// What went wrong.
-    pub(crate) fn complain(&mut self, text: impl Display) {
-        let label = paint(self.colour_of_messages, Look::Bad, "error:");
+    /// Prints an error for people.
+    pub(crate) fn print_error(&mut self, text: impl Display) {
+        let label = apply_style(self.message_color, TextStyle::Bad, "error:");
         self.clear_status();
-        let _ = writeln!(io::stderr(), "{label} {}", clean_lines(&text.to_string()));
+        let _ = writeln!(io::stderr(), "{label} {}", sanitize_lines(&text.to_string()));
     }
 
-    /// An error for programs.
-    pub(crate) fn complain_json(&mut self, value: &impl Serialize) {
+    /// Prints an error as JSON.
+    pub(crate) fn print_error_json(&mut self, value: &impl Serialize) {
         if let Ok(text) = serde_json::to_string(value) {
-            let _ = writeln!(io::stderr(), "{}", harmless(&text));
+            let _ = writeln!(io::stderr(), "{}", escape_controls_in_json(&text));
         }
     }
 
-    /// How far something is of which the end is known, in the place of what went on before; only on a terminal.
-    pub(crate) fn progress(&mut self, done: usize, all: usize, what: impl Display) {
-        self.status(format!("{} {done} of {all} {what}", bar(done, all)));
+    /// Displays progress with a known end in the status line, if there is a terminal.
+    pub(crate) fn show_progress(&mut self, done: usize, all: usize, what: impl Display) {
+        self.show_status(format!("{} {done} of {all} {what}", progress_bar(done, all)));
     }
 
-    /// What goes on at the moment, in the place of what went on before; only on a terminal.
-    pub(crate) fn status(&mut self, text: impl Display) {
-        if self.status != Status::Nowhere {
-            let text = paint(self.colour_of_messages, Look::Faint, &clean(&text.to_string()));
-            // What is longer than the line is cut off at its end: a second line would stay there.
+    /// Displays the current activity in the status line, if there is a terminal.
+    pub(crate) fn show_status(&mut self, text: impl Display) {
+        if self.status_line != StatusLine::Unavailable {
+            let text = apply_style(self.message_color, TextStyle::Faint, &sanitize(&text.to_string()));
+            // A longer line is cut off, because a second line could not be overwritten.
             let _ = write!(io::stderr(), "\r\u{1b}[K\u{1b}[?7l{text}\u{1b}[?7h");
             let _ = io::stderr().flush();
-            self.status = Status::Shown;
+            self.status_line = StatusLine::Shown;
         }
     }
 
-    /// What goes on for long: in the place of what went on before, and a line of its own where there is no such place.
-    pub(crate) fn going_on(&mut self, text: impl Display) {
-        if self.has_status() { self.status(text) } else { self.note(text) }
+    /// Displays a long activity in the status line, or prints it once if there is no terminal.
+    pub(crate) fn show_ongoing(&mut self, text: impl Display) {
+        if self.has_status() { self.show_status(text) } else { self.print_note(text) }
     }
 
-    /// Whether somebody sees what goes on.
+    /// Returns true if there is a status line.
     pub(crate) fn has_status(&self) -> bool {
-        self.status != Status::Nowhere
+        self.status_line != StatusLine::Unavailable
     }
 
     fn clear_status(&mut self) {
-        let begin = match self.status {
-            Status::Shown => "\r\u{1b}[K",
-            Status::Asking => "\n",
-            Status::Nowhere | Status::Empty => return,
+        let begin = match self.status_line {
+            StatusLine::Shown => "\r\u{1b}[K",
+            StatusLine::Prompting => "\n",
+            StatusLine::Unavailable | StatusLine::Empty => return,
         };
         let _ = write!(io::stderr(), "{begin}");
-        self.status = Status::Empty;
+        self.status_line = StatusLine::Empty;
     }
 
-    /// A question to the person before the screen, and the line that is typed; nothing when nobody is there.
-    pub(crate) async fn ask(&mut self, question: &str) -> Option<String> {
-        if !self.can_ask() {
+    /// Prints a question and reads the answer. Returns `None` if no user can answer.
+    pub(crate) async fn prompt_line(&mut self, question: &str) -> Option<String> {
+        if !self.can_prompt() {
             return None;
         }
         self.clear_status();
-        let _ = write!(io::stderr(), "{} ", clean(question));
+        let _ = write!(io::stderr(), "{} ", sanitize(question));
         let _ = io::stderr().flush();
-        self.status = Status::Asking;
-        let line = typed_line().await.ok()?;
+        self.status_line = StatusLine::Prompting;
+        let line = read_stdin_line().await.ok()?;
         if line.is_some() {
-            self.status = Status::Empty;
+            self.status_line = StatusLine::Empty;
         }
         line
     }
 
-    /// The command succeeded, or comes to its end: the data leaves.
-    pub(crate) fn deliver(&mut self) -> io::Result<()> {
+    /// Writes the buffered data.
+    pub(crate) fn flush_data(&mut self) -> io::Result<()> {
         self.clear_status();
         let data = std::mem::take(&mut self.data);
-        self.send(&data)
+        self.write_stdout(&data)
     }
 
-    /// It failed: no data leaves.
-    pub(crate) fn discard(&mut self) {
+    /// Drops the buffered data, because the command failed.
+    pub(crate) fn discard_data(&mut self) {
         self.clear_status();
         self.data.clear();
     }
 }
 
-/// The next line of the standard input, without what is around it; nothing at its end. Whoever waits for it can be
-/// broken off: the thread that reads is left behind.
-pub(crate) async fn typed_line() -> io::Result<Option<String>> {
+/// Reads a trimmed line of the standard input, or `None` at its end. Reads on a blocking thread, which Ctrl-C
+/// leaves behind.
+pub(crate) async fn read_stdin_line() -> io::Result<Option<String>> {
     let read = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         let read = io::stdin().read_line(&mut line)?;
@@ -321,46 +324,48 @@ pub(crate) async fn typed_line() -> io::Result<Option<String>> {
     read.await.unwrap_or_else(|_| Err(io::ErrorKind::Interrupted.into()))
 }
 
-/// Whether letters have colours: <https://no-color.org>, any value but the empty one.
-fn wanted(color: Color, terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
+/// Decides whether to use colors. NO_COLOR counts if it is not empty, see <https://no-color.org>.
+fn wants_color(color: ColorChoice, terminal: bool, no_color: Option<&OsStr>, term: Option<&OsStr>) -> bool {
     match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
             terminal && no_color.is_none_or(OsStr::is_empty) && term.is_none_or(|term| term != "dumb")
         }
     }
 }
 
-/// How many letters a bar has.
-const BAR: usize = 20;
+/// The width of a progress bar in characters.
+const BAR_WIDTH: usize = 20;
 
-/// A bar that is as full as something is done.
-fn bar(done: usize, all: usize) -> String {
-    let full = done.min(all) * BAR / all.max(1);
-    format!("[{}{}]", "=".repeat(full), " ".repeat(BAR - full))
+/// Formats a progress bar.
+fn progress_bar(done: usize, all: usize) -> String {
+    let full = done.min(all) * BAR_WIDTH / all.max(1);
+    format!("[{}{}]", "=".repeat(full), " ".repeat(BAR_WIDTH - full))
 }
 
-fn paint(colour: bool, look: Look, text: &str) -> String {
+fn apply_style(colour: bool, look: TextStyle, text: &str) -> String {
     let code = match look {
         _ if !colour || text.is_empty() => return text.to_owned(),
-        Look::Plain => return text.to_owned(),
-        Look::Strong => "1",
-        Look::Faint => "2",
-        Look::Good => "32",
-        Look::Warning => "33",
-        Look::Bad => "31",
+        TextStyle::Plain => return text.to_owned(),
+        TextStyle::Strong => "1",
+        TextStyle::Faint => "2",
+        TextStyle::Good => "32",
+        TextStyle::Warning => "33",
+        TextStyle::Bad => "31",
     };
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-/// A text of somebody else's on a terminal: what would move the cursor or change colours is shown as a mark.
-pub(crate) fn clean(text: &str) -> String {
+/// Replaces characters in foreign text that would move the cursor, change colors or reverse the text
+/// direction.
+pub(crate) fn sanitize(text: &str) -> String {
     text.chars().map(|letter| if is_control(letter) { '\u{fffd}' } else { letter }).collect()
 }
 
-/// The same of JSON, which stays what it is: beyond its own blanks these letters stand in strings alone.
-fn harmless(json: &str) -> String {
+/// Escapes the same characters in JSON without changing its value: outside of strings JSON contains only its
+/// own whitespace.
+fn escape_controls_in_json(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for letter in json.chars() {
         match letter {
@@ -371,15 +376,15 @@ fn harmless(json: &str) -> String {
     text
 }
 
-/// The same for messages of several lines.
-pub(crate) fn clean_lines(text: &str) -> String {
+/// Replaces the same characters as [`sanitize`], except line ends.
+pub(crate) fn sanitize_lines(text: &str) -> String {
     text.chars()
         .map(|letter| if is_control(letter) && letter != '\n' { '\u{fffd}' } else { letter })
         .collect()
 }
 
-/// Controls, the ends of lines and paragraphs, and what turns the direction of writing around. What joins letters or
-/// says how one looks stays: texts need it.
+/// Returns true for control characters, line and paragraph separators, and bidirectional controls. Joiners
+/// and variation selectors are allowed, because scripts need them.
 fn is_control(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{2028}' | '\u{2029}')
@@ -390,8 +395,8 @@ fn is_control(letter: char) -> bool {
 mod tests {
     use super::*;
 
-    /// Whoever closes the standard output wants no more of it: what follows goes nowhere, and is no failure. Any other
-    /// failure is one.
+    /// After the reader closed the standard output, further data is dropped without an error. Any other error
+    /// is reported.
     #[test]
     fn nothing_is_written_to_a_pipe_that_is_closed() {
         struct Pipe(Vec<io::ErrorKind>, usize);
@@ -405,44 +410,44 @@ mod tests {
                 Ok(())
             }
         }
-        let mut output = Output::new(Form::Json, Color::Never);
+        let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
         let mut pipe = Pipe(vec![io::ErrorKind::BrokenPipe], 0);
-        assert!(output.is_read());
+        assert!(output.is_open());
         for _ in 0..3 {
-            output.send_to(&mut pipe, "{}\n").unwrap();
-            assert!(!output.is_read());
+            output.write_to(&mut pipe, "{}\n").unwrap();
+            assert!(!output.is_open());
         }
         assert_eq!(pipe.1, 1);
-        let mut output = Output::new(Form::Json, Color::Never);
-        let full = output.send_to(&mut Pipe(vec![io::ErrorKind::StorageFull], 0), "{}\n");
-        assert_eq!((full.unwrap_err().kind(), output.is_read()), (io::ErrorKind::StorageFull, true));
+        let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
+        let full = output.write_to(&mut Pipe(vec![io::ErrorKind::StorageFull], 0), "{}\n");
+        assert_eq!((full.unwrap_err().kind(), output.is_open()), (io::ErrorKind::StorageFull, true));
     }
 
     #[test]
     fn a_text_of_somebody_else_moves_no_cursor() {
-        assert_eq!(clean("a\u{1b}[2Jb\r\nc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d");
-        assert_eq!(clean_lines("a\nb\u{7}"), "a\nb\u{fffd}");
-        assert_eq!(clean("Stra\u{df}e \u{65e5}"), "Stra\u{df}e \u{65e5}");
+        assert_eq!(sanitize("a\u{1b}[2Jb\r\nc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}\u{fffd}c\u{fffd}d");
+        assert_eq!(sanitize_lines("a\nb\u{7}"), "a\nb\u{fffd}");
+        assert_eq!(sanitize("Stra\u{df}e \u{65e5}"), "Stra\u{df}e \u{65e5}");
         for letter in "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{2066}\u{2069}".chars() {
-            assert_eq!(clean(&letter.to_string()), "\u{fffd}", "{letter:?}");
+            assert_eq!(sanitize(&letter.to_string()), "\u{fffd}", "{letter:?}");
         }
-        assert_eq!(clean("a\u{200c}b \u{2694}\u{fe0f}"), "a\u{200c}b \u{2694}\u{fe0f}");
+        assert_eq!(sanitize("a\u{200c}b \u{2694}\u{fe0f}"), "a\u{200c}b \u{2694}\u{fe0f}");
     }
 
-    /// What JSON shows of somebody else's text says the same, and moves nothing.
+    /// Escaping keeps the value of JSON and removes all control characters.
     #[test]
     fn json_of_somebody_else_moves_no_cursor() {
         let name = "A\u{9b}31mB\u{202e}C\u{7f}\u{2066}\u{1b}\u{e4}";
-        let text = harmless(&serde_json::to_string_pretty(&[name]).unwrap());
+        let text = escape_controls_in_json(&serde_json::to_string_pretty(&[name]).unwrap());
         assert_eq!(text, "[\n  \"A\\u009b31mB\\u202eC\\u007f\\u2066\\u001b\u{e4}\"\n]");
         assert_eq!(serde_json::from_str::<[String; 1]>(&text).unwrap(), [name]);
     }
 
-    /// On a terminal, unless somebody said otherwise; NO_COLOR counts when it holds anything.
+    /// Colors are used on a terminal unless the user disabled them; an empty NO_COLOR has no effect.
     #[test]
     fn colours_are_for_terminals() {
         let auto = |terminal, no_color: Option<&str>, term: Option<&str>| {
-            wanted(Color::Auto, terminal, no_color.map(OsStr::new), term.map(OsStr::new))
+            wants_color(ColorChoice::Auto, terminal, no_color.map(OsStr::new), term.map(OsStr::new))
         };
         assert!(auto(true, None, None) && auto(true, Some(""), Some("xterm")));
         assert!(
@@ -450,24 +455,27 @@ mod tests {
         );
         assert!(!auto(false, None, Some("xterm")));
         let (no_color, dumb) = (Some(OsStr::new("1")), Some(OsStr::new("dumb")));
-        assert!(wanted(Color::Always, false, no_color, dumb) && !wanted(Color::Never, true, None, None));
+        assert!(
+            wants_color(ColorChoice::Always, false, no_color, dumb)
+                && !wants_color(ColorChoice::Never, true, None, None)
+        );
     }
 
-    /// A bar is full when everything is done, and never before.
+    /// The bar is full only when everything is done.
     #[test]
     fn a_bar_is_as_full_as_it_is_done() {
-        assert_eq!(bar(0, 3), "[                    ]");
-        assert_eq!(bar(1, 4), "[=====               ]");
-        assert_eq!(bar(999, 1000), "[=================== ]");
-        assert_eq!((bar(7, 7), bar(8, 7)), (bar(1, 1), bar(1, 1)));
-        assert_eq!(bar(1, 1), "[====================]");
-        assert_eq!(bar(0, 0), bar(0, 1));
+        assert_eq!(progress_bar(0, 3), "[                    ]");
+        assert_eq!(progress_bar(1, 4), "[=====               ]");
+        assert_eq!(progress_bar(999, 1000), "[=================== ]");
+        assert_eq!((progress_bar(7, 7), progress_bar(8, 7)), (progress_bar(1, 1), progress_bar(1, 1)));
+        assert_eq!(progress_bar(1, 1), "[====================]");
+        assert_eq!(progress_bar(0, 0), progress_bar(0, 1));
     }
 
     #[test]
     fn colours_are_there_or_not() {
-        assert_eq!(paint(true, Look::Good, "x"), "\u{1b}[32mx\u{1b}[0m");
-        assert_eq!(paint(false, Look::Good, "x"), "x");
-        assert_eq!(paint(true, Look::Good, ""), "");
+        assert_eq!(apply_style(true, TextStyle::Good, "x"), "\u{1b}[32mx\u{1b}[0m");
+        assert_eq!(apply_style(false, TextStyle::Good, "x"), "x");
+        assert_eq!(apply_style(true, TextStyle::Good, ""), "");
     }
 }

@@ -1,31 +1,31 @@
-//! Tables for people: as wide as what is in them, a row a line.
+//! Tables and lists of facts for people. Columns are as wide as their content, and a row is one line.
 
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::output::{Look, Output, clean};
+use crate::output::{Output, TextStyle, sanitize};
 
-/// Rows under a head.
+/// A table with a head.
 #[derive(Debug)]
 pub(crate) struct Table {
     head: Vec<&'static str>,
     right: Vec<bool>,
-    rows: Vec<Vec<(Look, String)>>,
+    rows: Vec<Vec<(TextStyle, String)>>,
 }
 
 impl Table {
-    /// A head that begins with `>` belongs to numbers, which end together.
+    /// Creates an empty table. A title that begins with `>` right-aligns its column, for numbers.
     pub(crate) fn new(head: &[&'static str]) -> Self {
         let right = head.iter().map(|title| title.starts_with('>')).collect();
         let head = head.iter().map(|title| title.trim_start_matches('>')).collect();
         Self { head, right, rows: Vec::new() }
     }
 
-    pub(crate) fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.painted(cells.into_iter().map(|cell| (Look::Plain, cell.into())));
+    pub(crate) fn push_row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.push_styled_row(cells.into_iter().map(|cell| (TextStyle::Plain, cell.into())));
     }
 
-    pub(crate) fn painted(&mut self, cells: impl IntoIterator<Item = (Look, String)>) {
-        self.rows.push(cells.into_iter().map(|(look, cell)| (look, clean(&cell))).collect());
+    pub(crate) fn push_styled_row(&mut self, cells: impl IntoIterator<Item = (TextStyle, String)>) {
+        self.rows.push(cells.into_iter().map(|(look, cell)| (look, sanitize(&cell))).collect());
     }
 
     pub(crate) fn print(&self, output: &mut Output) {
@@ -34,14 +34,14 @@ impl Table {
             cells.max().unwrap_or(0).max(self.head[at].width())
         };
         let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
-        let head: Vec<(Look, String)> =
-            self.head.iter().map(|title| (Look::Strong, (*title).to_owned())).collect();
+        let head: Vec<(TextStyle, String)> =
+            self.head.iter().map(|title| (TextStyle::Strong, (*title).to_owned())).collect();
         for row in std::iter::once(&head).chain(&self.rows) {
             let mut line = String::new();
             for (at, (look, cell)) in row.iter().enumerate() {
                 let fill = " ".repeat(widths[at].saturating_sub(cell.width()));
                 let last = at + 1 == row.len();
-                let cell = output.paint(*look, cell);
+                let cell = output.apply_style(*look, cell);
                 match (self.right[at], last) {
                     (true, _) => line += &format!("{fill}{cell}"),
                     (false, true) => line += &cell,
@@ -51,30 +51,32 @@ impl Table {
                     line += "  ";
                 }
             }
-            output.line(line.trim_end());
+            output.write_line(line.trim_end());
         }
     }
 }
 
-/// Names and values, a line each.
+/// A list of names and values, one per line.
 #[derive(Debug, Default)]
-pub(crate) struct Facts(Vec<(&'static str, Look, String)>);
+pub(crate) struct FactList(Vec<(&'static str, TextStyle, String)>);
 
-impl Facts {
-    pub(crate) fn say(&mut self, name: &'static str, value: impl Into<String>) {
-        self.look(name, Look::Plain, value);
+impl FactList {
+    pub(crate) fn push_fact(&mut self, name: &'static str, value: impl Into<String>) {
+        self.push_styled_fact(name, TextStyle::Plain, value);
     }
 
-    pub(crate) fn look(&mut self, name: &'static str, look: Look, value: impl Into<String>) {
-        self.0.push((name, look, clean(&value.into())));
+    pub(crate) fn push_styled_fact(&mut self, name: &'static str, look: TextStyle, value: impl Into<String>) {
+        self.0.push((name, look, sanitize(&value.into())));
     }
 
     pub(crate) fn print(&self, output: &mut Output) {
         let width = self.0.iter().map(|(name, ..)| name.width()).max().unwrap_or(0);
         for (name, look, value) in &self.0 {
             let fill = " ".repeat(width - name.width());
-            let value = output.paint(*look, value);
-            output.line(format!("{}{fill}  {value}", output.paint(Look::Faint, name)).trim_end());
+            let value = output.apply_style(*look, value);
+            output.write_line(
+                format!("{}{fill}  {value}", output.apply_style(TextStyle::Faint, name)).trim_end(),
+            );
         }
     }
 }

@@ -1,8 +1,9 @@
-//! What a call costs on top of the bare transport: the proof, which is its signature, and everything else.
+//! The cost of a call compared to the bare transport: the proof, which is mostly its signature, and the rest.
 //!
-//! `cargo bench -p exchange-client --all-features --bench overhead`. All in one run and against the same answer, so that the
-//! rows can be subtracted: `signed call` less `unsigned call` less `proof` is what the transport adds, in the same process
-//! and over loopback; `unsigned call` less `bare reqwest` is what the generated client does.
+//! Run `cargo bench -p exchange-client --all-features --bench overhead`. All benchmarks use the same response, so
+//! that the results can be subtracted: `signed_call` minus `unsigned_call` minus `proof` is the overhead of the
+//! transport, in process and over loopback; `unsigned_call` minus `bare_reqwest` is the overhead of the generated
+//! client.
 
 use std::{
     io::{Read as _, Write as _},
@@ -15,15 +16,15 @@ use bytes::Bytes;
 use divan::Bencher;
 use dpop_bound::{
     AccessToken, Htu, KeyPair, Session,
-    session::{Call, Turn},
+    session::{DpopRequest, PrepareOutcome},
 };
 use exchange_client::{
-    Budget, Environment, Exchange, Settings,
+    Environment, Exchange, RateLimit, TransportSettings,
     api::{
         Client, Transport,
-        runtime::{client::ReqwestTransport, operation::Operation, transport::Sending},
+        runtime::{client::ReqwestTransport, operation::Operation, transport::ResponseFuture},
     },
-    testkit::signed_in,
+    testkit::signed_in_exchange,
 };
 use http::{Request, Response, header::CONTENT_TYPE};
 use tokio::runtime::Runtime;
@@ -34,26 +35,26 @@ const PATH: &str = "/exchange/v1/me/org-units";
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime"));
 
-/// An answer of about so many bytes.
+/// Returns a response body of about this many bytes.
 fn body(size: usize) -> Bytes {
     let unit = r#"{"id": "ou_17", "name": "Mining Squadron", "shorthand": "MS", "kind": "SQUADRON"}"#;
     let units = vec![unit; size / unit.len()].join(",");
     format!(r#"{{"items": [{units}]}}"#).into()
 }
 
-/// Answers at once.
+/// A transport that responds at once.
 struct Bare(Bytes);
 
 impl Transport for Bare {
-    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
         let answer = Response::builder().header(CONTENT_TYPE, "application/json").body(self.0.clone());
         let answer = answer.expect("an answer");
         Box::pin(async { Ok(answer) })
     }
 }
 
-/// A server on the loopback interface that gives this answer to every request, and does nothing else. It ends with the
-/// process.
+/// Starts a server on the loopback interface that returns the same response to every request, until the
+/// process ends.
 fn serve(size: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let origin = format!("http://{}", listener.local_addr().expect("an address"));
@@ -72,7 +73,7 @@ fn serve(size: usize) -> String {
     origin
 }
 
-/// Until the client goes away. Requests have no bodies, and one comes when the one before was answered.
+/// Serves a connection until the client closes it. Requests have no bodies and are not pipelined.
 fn keep_answering(mut stream: TcpStream, answer: &[u8]) {
     let _ = stream.set_nodelay(true);
     let (mut request, mut used) = ([0; 16 << 10], 0);
@@ -90,35 +91,35 @@ fn keep_answering(mut stream: TcpStream, answer: &[u8]) {
     }
 }
 
-/// As the client sets it up.
+/// Returns a client with the configuration that `exchange-client` uses.
 fn network() -> reqwest::Client {
     let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
     client.retry(reqwest::retry::never()).build().expect("a client")
 }
 
 fn signed(origin: &str, below: impl Transport + 'static) -> Exchange {
-    let mut settings = Settings::default();
-    settings.budget = Budget { per_minute: u32::MAX, burst: u32::MAX };
-    signed_in(origin, below, &Environment::system(), settings)
+    let mut settings = TransportSettings::default();
+    settings.rate_limit = RateLimit { per_minute: u32::MAX, burst: u32::MAX };
+    signed_in_exchange(origin, below, &Environment::system(), settings)
 }
 
 const SIZES: [usize; 2] = [100, 80_000];
 
-/// The generated client alone.
+/// Measures the generated client only.
 #[divan::bench(args = SIZES)]
 fn unsigned_call(bencher: Bencher<'_, '_>, size: usize) {
     let api = Client::new(ORIGIN, Bare(body(size)));
     bencher.bench_local(|| RUNTIME.block_on(api.org_units_read()).map(drop));
 }
 
-/// The same, signed and judged.
+/// Measures a call with signing and evaluation.
 #[divan::bench(args = SIZES)]
 fn signed_call(bencher: Bencher<'_, '_>, size: usize) {
     let exchange = signed(ORIGIN, Bare(body(size)));
     bencher.bench_local(|| RUNTIME.block_on(exchange.api().org_units_read()).map(drop));
 }
 
-/// A request over loopback, and the bytes of its answer.
+/// Measures a request over loopback with its response body.
 #[divan::bench(args = SIZES)]
 fn loopback_bare_reqwest(bencher: Bencher<'_, '_>, size: usize) {
     let (url, client) = (serve(size) + PATH, network());
@@ -131,31 +132,31 @@ fn loopback_bare_reqwest(bencher: Bencher<'_, '_>, size: usize) {
     });
 }
 
-/// The same request by the generated client.
+/// Measures the same request by the generated client.
 #[divan::bench(args = SIZES)]
 fn loopback_unsigned_call(bencher: Bencher<'_, '_>, size: usize) {
     let api = Client::new(&serve(size), ReqwestTransport::from_client(network()));
     bencher.bench_local(|| RUNTIME.block_on(api.org_units_read()).expect("an answer"));
 }
 
-/// The same, signed and judged.
+/// Measures the same request with signing and evaluation.
 #[divan::bench(args = SIZES)]
 fn loopback_signed_call(bencher: Bencher<'_, '_>, size: usize) {
     let exchange = signed(&serve(size), ReqwestTransport::from_client(network()));
     bencher.bench_local(|| RUNTIME.block_on(exchange.api().org_units_read()).expect("an answer"));
 }
 
-/// One proof.
+/// Measures the creation of one proof.
 #[divan::bench]
 fn proof(bencher: Bencher<'_, '_>) {
     let environment = Environment::system();
     let key = KeyPair::generate().expect("a key");
     let session = Session::new(key, environment.clone());
     let token = AccessToken::new("token-of-a-test").expect("a token");
-    let htu = Htu::of(&format!("{ORIGIN}{PATH}")).expect("an address");
-    let call = Call::new("GET", htu).with_token(token.hash()).without_waiting();
+    let htu = Htu::from_url(&format!("{ORIGIN}{PATH}")).expect("an address");
+    let call = DpopRequest::new("GET", htu).with_token(token.hash()).without_waiting();
     bencher.bench_local(|| match session.prepare_now(&call, environment.now()) {
-        Ok(Turn::Go(transmission)) => transmission.proof().as_str().len(),
+        Ok(PrepareOutcome::Send(transmission)) => transmission.proof().as_str().len(),
         _ => unreachable!("a key in memory, and nobody to wait for"),
     });
 }

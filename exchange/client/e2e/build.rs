@@ -1,5 +1,5 @@
-//! Makes modules of the client's examples, which `tests/all/examples.rs` runs: what opens a file and what its programs
-//! share cannot stand in a module, and `main` has to be seen from outside.
+//! Turns the client's examples into modules that `tests/all/examples.rs` runs: removes inner attributes,
+//! replaces the shared setup module, and makes `main` public.
 
 use std::{
     env, fs,
@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Where they are, and how each folder names what they share.
+/// The folders of the examples, and the path by which each includes the shared setup.
 const FOLDERS: [(&str, &str); 2] =
     [("../examples", "common/setup.rs"), ("../sqlite/examples", "../../examples/common/setup.rs")];
 

@@ -1,6 +1,8 @@
-//! Two programs change one lot: the one that comes second reads what is there now, merges, and asks the member.
+//! Two programs change one lot: the second one gets a conflict, reads the current state, merges, and lets the
+//! member decide.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client --example conflict`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
+//! --example conflict`.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -13,9 +15,9 @@ use exchange_client::{
         scopes::Scope,
         types::{Quantity, QuantityUnit, StockLot},
     },
-    changes::{Held, quantity},
-    outbox::Written,
-    replica::{Merge, Question, merge_lot},
+    changes::{ExpectedLot, quantity},
+    outbox::WriteOutcome,
+    replica::{MergeAction, MergeConflict, merge_lot},
 };
 
 #[tokio::main]
@@ -24,50 +26,51 @@ async fn main() -> common::Result {
     let connection = exchange.connection().await?;
     let replica = Replica::in_memory();
     let sync = exchange.sync(&replica);
-    sync.session(&connection).await?;
-    sync.once().await?;
+    sync.begin_session(&connection).await?;
+    sync.sync_once().await?;
     let lots = replica.stock().collect::<Result<Vec<_>, _>>()?;
     let lot = lots.iter().find(|lot| lot.quantity.unit == QuantityUnit::Scu).ok_or("no lot in SCU")?;
     let outbox = exchange.outbox(MemoryOutbox::new(), &connection)?;
 
-    // Somebody else, whom this program does not see: another one of the member's, or the member on the web.
+    // A concurrent change by another program of the member, or by the member on the web.
     set(&outbox, lot, &quantity::scu("100")?).await?;
-    // The member types this here, before the lot as it was read: the exchange refuses to overwrite what nobody saw.
+    // The member's input is based on the lot as read before: the exchange refuses to overwrite the unseen
+    // change.
     let mine = quantity::scu("142.5")?;
     if set(&outbox, lot, &mine).await? {
         return Err("nobody came in between".into());
     }
 
-    // Read what is there now, and merge: what both sides agreed on, what it is here, what it is there.
-    sync.area(Area::Stock).await?;
+    // Read the current state, and merge: the common base, the local value, and the remote value.
+    sync.sync_area(Area::Stock).await?;
     let now = replica.lot(&lot.key)?;
     let theirs = now.as_ref().map(|lot| &lot.quantity);
     let removal = replica.removal(Area::Stock, lot.key.as_str())?;
     let wanted = match merge_lot(Some(&lot.quantity), Some(&mine), theirs, removal.as_ref()) {
-        Merge::Ask(Question::Differs(what)) => {
+        MergeAction::AskMember(MergeConflict::FieldsDiffer(what)) => {
             println!("both changed the {}: the member is asked, and says {} SCU", what.concat(), mine.amount);
             mine
         }
-        Merge::Send(quantity) => quantity,
+        MergeAction::Send(quantity) => quantity,
         other => return Err(format!("nothing is left to be sent: {other:?}").into()),
     };
-    // A new change, from what the lot holds now.
+    // A new change, based on the current state of the lot.
     let done = set(&outbox, &now.ok_or("the lot is gone")?, &wanted).await?;
     println!("{}", if done { "and the exchange has it" } else { "somebody came in between again" });
     Ok(())
 }
 
-/// Sets what a lot holds, if it still holds what it held when it was read; whether it did.
+/// Sets the quantity of a lot if it is unchanged since it was read. Returns true if it was set.
 async fn set(outbox: &Outbox, lot: &StockLot, to: &Quantity) -> common::Result<bool> {
     let mut changes = StockChanges::new();
-    changes.set(Held::of(lot)?, to.clone())?;
+    changes.set_quantity(ExpectedLot::from_stock_lot(lot)?, to.clone())?;
     let entry = outbox.enqueue(changes).await?[0];
     outbox.flush().await?;
-    let Some(Written::Stock(outcome)) = outbox.outcome(entry).await? else {
+    let Some(WriteOutcome::Stock(outcome)) = outbox.load_outcome(entry).await? else {
         return Err("it is not decided yet: `flush` goes on later".into());
     };
-    for (_, remedy) in outcome.open() {
-        println!("{} to {} SCU is refused: {}", lot.quantity.amount, to.amount, remedy.text());
+    for (_, remedy) in outcome.unapplied_ops() {
+        println!("{} to {} SCU is refused: {}", lot.quantity.amount, to.amount, remedy.message());
     }
-    Ok(outcome.is_as_asked())
+    Ok(outcome.is_satisfied())
 }

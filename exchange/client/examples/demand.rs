@@ -1,6 +1,7 @@
-//! What the member's units ask for: read when the view is opened, and then at most every five minutes.
+//! The demand of the member's units: read when the view is opened, and then at most every five minutes.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client --example demand`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
+//! --example demand`.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -13,10 +14,10 @@ use exchange_client::{Demand, DemandCadence, api::scopes::Scope};
 async fn main() -> common::Result {
     let exchange = common::sign_in(&[Scope::ExchangeDemandRead]).await?;
     let view = exchange.demand(DemandCadence::default());
-    match view.look().await?.as_deref() {
+    match view.read_if_due().await?.as_deref() {
         Some(Demand::Open(open)) => {
             println!("as of {}, for this member's eyes alone", open.updated_at().as_str());
-            // By items or by materials, never both together: an order would count twice.
+            // Either by items or by materials, never the sum of both: an order would count twice.
             for line in open.by_items().items() {
                 let name = line.item.name.as_deref().unwrap_or("an item without a name");
                 let craftable = if line.craftable_by_me { ", craftable by you" } else { "" };
@@ -28,11 +29,11 @@ async fn main() -> common::Result {
                 println!("wanted: {amount} {unit} of {name}, quality {} or better", line.min_quality.get());
             }
         }
-        // The member is told why, and not shown an empty list.
+        // Show the member the reason instead of an empty list.
         Some(Demand::Withheld(why)) => println!("{why}"),
         None => println!("not read yet"),
     }
-    // Whoever looks again before that gets the copy, which is kept for seven days at most.
+    // Until then `look` returns the copy, which is kept for at most seven days.
     println!("it is read again in {} s at the earliest", view.due_in().await.as_secs());
     Ok(())
 }

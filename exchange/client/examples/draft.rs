@@ -1,29 +1,30 @@
-//! Blueprints staged as a draft, which the member looks at and takes over in a browser.
+//! Blueprints staged as a draft, which the member reviews and accepts in a browser.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client --example draft`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
+//! --example draft`.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 #[path = "common/setup.rs"]
 mod common;
 
-use exchange_client::{EnvelopeBlueprint, api::scopes::Scope, changes::known::Known};
+use exchange_client::{EnvelopeBlueprint, api::scopes::Scope, changes::known::KnownItem};
 
 #[tokio::main]
 async fn main() -> common::Result {
     let exchange = common::sign_in(&[Scope::ExchangeDraftsBlueprints]).await?;
     let mut envelope = exchange.envelope()?;
     for name in ["Sandbox Knife", "SBX Rifle"] {
-        let product = Known { name: Some(name.to_owned()), ..Known::default() }.item_ref()?;
+        let product = KnownItem { name: Some(name.to_owned()), ..KnownItem::default() }.item_ref()?;
         envelope.add(EnvelopeBlueprint::new(&product)?)?;
     }
     let envelope = envelope.seal();
-    println!("{} blueprints; the same as a file:\n{}", envelope.len(), envelope.to_text()?);
+    println!("{} blueprints; the same as a file:\n{}", envelope.len(), envelope.to_json_text()?);
 
-    // Should the answer be lost, `stage` is called again: it goes under the same key, and is staged once.
+    // If the response is lost, call `stage` again: it uses the same key and stages the draft once.
     let mut staging = exchange.drafts().blueprints(envelope);
     let handoff = staging.stage().await?;
-    // The link is a secret that works once: hand it to the browser, and print it nowhere.
+    // The link is a one-time secret: pass it to the browser, and never print it.
     let link = handoff.frontend_url().expose();
     println!("staged a draft of kind {}; its link has {} characters", handoff.kind(), link.len());
     println!("what is printed of it: {handoff:?}");

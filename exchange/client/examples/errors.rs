@@ -1,6 +1,7 @@
-//! What goes wrong, and what a program does about it: kind, advice, how long to wait.
+//! Error handling: the kind, the advice, and the wait of an error.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client --example errors`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
+//! --example errors`.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -10,30 +11,30 @@ mod common;
 use std::time::Duration;
 
 use exchange_client::{
-    Asked, Error, ErrorKind, Exchange, Identity, Patience, Place,
-    api::{calls::ShipsRead, scopes::Scope},
+    CallInitiator, ClientIdentity, Error, ErrorKind, Exchange, ExchangeAddress, RetryPolicy,
+    api::{calls::ShipsReadOptions, scopes::Scope},
     changes::quantity,
 };
 
 #[tokio::main]
 async fn main() -> common::Result {
-    // Nobody is there, and this call does not wait for somebody to come.
-    let identity = Identity::new("sandbox-client", "Errors", "1.0.0", "https://desk.example")?;
-    let nowhere = Place::new("http://127.0.0.1:9/idp", "http://127.0.0.1:9")?;
+    // The server is unreachable, and this call does not wait for it.
+    let identity = ClientIdentity::new("sandbox-client", "Errors", "1.0.0", "https://desk.example")?;
+    let nowhere = ExchangeAddress::new("http://127.0.0.1:9/idp", "http://127.0.0.1:9")?;
     let nowhere = Exchange::builder(nowhere, identity).build_signed_out()?;
-    let once = Patience::new(1, Duration::from_secs(5), Asked::ByMember);
-    let call = nowhere.api().contract_openapi(Default::default()).with(once);
+    let once = RetryPolicy::new(1, Duration::from_secs(5), CallInitiator::Member);
+    let call = nowhere.api().contract_openapi(Default::default()).with_extension(once);
     tell("a server that is not there", call.await.map_err(Error::from));
 
-    // Nobody is signed in there: nothing is sent.
+    // Without a session the call is not sent.
     tell("a call before the sign-in", nowhere.api().service_document().await.map_err(Error::from));
 
-    // What breaks the contract is refused here, and says where.
+    // A violation of the contract is detected locally, with its location.
     tell("a quantity that is none", quantity::scu("-3"));
 
-    // The member allowed something else.
+    // The member granted other scopes.
     let exchange = common::sign_in(&[Scope::ExchangeStockRead]).await?;
-    let ships = exchange.api().ships_read(ShipsRead::new()).await;
+    let ships = exchange.api().ships_read(ShipsReadOptions::new()).await;
     tell("a capability that is missing", ships.map_err(Error::from));
     Ok(())
 }
@@ -43,7 +44,7 @@ fn tell<T>(what: &str, result: Result<T, Error>) {
     println!(
         "{what}\n  the line   {error}\n  its kind   {:?}\n  its advice {}",
         error.kind(),
-        error.advice().text()
+        error.advice().message()
     );
     if let Some(code) = error.code() {
         println!("  its code   {code}, correlation id {}", error.correlation_id().unwrap_or("none"));
@@ -51,14 +52,14 @@ fn tell<T>(what: &str, result: Result<T, Error>) {
     println!("  so         {}", next_step(&error));
 }
 
-/// What a program decides by the kind, and by nothing else.
+/// Returns the reaction of a program, which depends only on the kind.
 fn next_step(error: &Error) -> String {
     match error.kind() {
         ErrorKind::SignInNeeded | ErrorKind::Ended(_) => {
             "offer to sign in, and wait for the member".to_owned()
         }
         ErrorKind::ScopeMissing => "offer to sign in again for this feature; the others go on".to_owned(),
-        ErrorKind::Halted(halt) => format!("stop altogether: {}", halt.text()),
+        ErrorKind::Halted(halt) => format!("stop altogether: {}", halt.message()),
         ErrorKind::Busy | ErrorKind::QuotaExceeded => match error.retry_after() {
             Some(time) => format!("wait {} s: never less", time.as_secs()),
             None => "back off".to_owned(),

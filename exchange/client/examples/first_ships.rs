@@ -1,6 +1,8 @@
-//! Ships for the first time: what is on both sides is linked before anything is created; later changes are merged.
+//! The first upload of ships: ships that exist on both sides are linked before new ones are created. Later
+//! changes are merged.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client --example first_ships`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
+//! --example first_ships`.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -13,7 +15,7 @@ use exchange_client::{
         scopes::Scope,
         types::{ExternalId, Ship, ShipName},
     },
-    replica::{FirstShips, LocalShip, Merge, ShipValues, merge_ship},
+    replica::{LocalShip, MergeAction, ShipMatchPlan, ShipValues, merge_ship},
 };
 
 #[tokio::main]
@@ -22,48 +24,48 @@ async fn main() -> common::Result {
     let connection = exchange.connection().await?;
     let replica = Replica::in_memory();
     let sync = exchange.sync(&replica);
-    sync.session(&connection).await?;
-    sync.once().await?;
+    sync.begin_session(&connection).await?;
+    sync.sync_once().await?;
     let outbox = exchange.outbox(MemoryOutbox::new(), &connection)?;
     let theirs = ships(&replica)?;
 
-    // What this program has: a ship that the exchange has too, and one of the same type that is new.
+    // The local ships: one that the exchange has too, and a new one of the same type.
     let known = theirs.iter().find(|ship| ship.name.is_some()).ok_or("no ship with a name")?;
-    let same = ShipValues::of(known);
+    let same = ShipValues::from_ship(known);
     let new = ShipValues { name: Some(ShipName::new("Short Haul")?), org_unit: None, ..same.clone() };
-    let plan = FirstShips::plan([local("hangar-1", same)?, local("hangar-2", new)?], &theirs);
-    for unsure in &plan.unsure {
-        // `plan.decide` takes what the member says.
+    let plan = ShipMatchPlan::match_ships([local("hangar-1", same)?, local("hangar-2", new)?], &theirs);
+    for unsure in &plan.ambiguous {
+        // Pass the member's choice to `plan.decide`.
         println!("{:?} may be one of {} ships", unsure.local.external_id, unsure.candidates.len());
     }
 
-    // Links first, and all of them: else every ship would be there twice.
+    // All links first: otherwise every ship would be duplicated.
     let mut links = ShipChanges::new();
-    for link in plan.links()? {
+    for link in plan.link_ops()? {
         links.push(link)?;
     }
     println!("linked: {}", send(&outbox, links).await?);
-    sync.area(Area::Ships).await?;
+    sync.sync_area(Area::Ships).await?;
     let mut created = ShipChanges::new();
-    for ship in plan.create(&ships(&replica)?)? {
+    for ship in plan.create_ops(&ships(&replica)?)? {
         created.push(ship)?;
     }
     println!("created: {}", send(&outbox, created).await?);
-    sync.area(Area::Ships).await?;
-    // Both sides have the same now: what either changes later is told from this.
+    sync.sync_area(Area::Ships).await?;
+    // Both sides are equal now. Later changes are compared with this state.
     let agreed = ships(&replica)?;
-    replica.agree(&agreed, &[])?;
+    replica.set_baseline(&agreed, &[])?;
 
-    // Later: the member gave the ship another name here, and may have moved it on the web meanwhile.
+    // Later: the member renamed the ship locally, and may have changed it on the web as well.
     let id = ExternalId::new("hangar-2")?;
     let ship = agreed.iter().find(|ship| ship.external_id.as_ref() == Some(&id)).ok_or("no such ship")?;
-    let base = ShipValues::of(ship);
+    let base = ShipValues::from_ship(ship);
     let mine = ShipValues { name: Some(ShipName::new("Shorter Haul")?), ..base.clone() };
     let now = replica.ship(&ship.ship_id)?.ok_or("the ship is gone")?;
-    match merge_ship(Some(&base), Some(&mine), Some(&ShipValues::of(&now)), None) {
-        Merge::Send(values) => {
+    match merge_ship(Some(&base), Some(&mine), Some(&ShipValues::from_ship(&now)), None) {
+        MergeAction::Send(values) => {
             let mut renamed = ShipChanges::new();
-            renamed.push(values.upsert(id, Some(&now))?)?;
+            renamed.push(values.to_upsert(id, Some(&now))?)?;
             println!("renamed: {}", send(&outbox, renamed).await?);
         }
         other => println!("nothing to be sent: {other:?}"),
@@ -71,7 +73,7 @@ async fn main() -> common::Result {
     Ok(())
 }
 
-/// A ship of this program, under the id that it has here.
+/// Creates a ship of this program with its local id.
 fn local(id: &str, values: ShipValues) -> common::Result<LocalShip> {
     Ok(LocalShip { external_id: ExternalId::new(id)?, values })
 }
@@ -80,9 +82,9 @@ fn ships(replica: &Replica) -> common::Result<Vec<Ship>> {
     Ok(replica.ships().collect::<Result<Vec<_>, _>>()?)
 }
 
-/// Sends changes; whether all of them are there now.
+/// Sends changes. Returns true if all of them were applied.
 async fn send(outbox: &Outbox, changes: ShipChanges) -> common::Result<bool> {
     let entry = outbox.enqueue(changes).await?[0];
     outbox.flush().await?;
-    Ok(outbox.outcome(entry).await?.is_some_and(|written| written.is_as_asked()))
+    Ok(outbox.load_outcome(entry).await?.is_some_and(|written| written.is_satisfied()))
 }

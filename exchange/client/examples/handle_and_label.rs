@@ -1,34 +1,36 @@
-//! What a program asks after the sign-in: whether the game account is the member's, and what this installation is called.
+//! After sign-in: checks whether a game account belongs to the member, and sets the label of this
+//! installation.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints
-//! `cargo run -p exchange-client --example handle_and_label`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client --example
+//! handle_and_label`.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 #[path = "common/setup.rs"]
 mod common;
 
-use exchange_client::{HandleCheck, Label, MachineNames, api::scopes::Scope};
+use exchange_client::{ComputerNames, HandleCheck, Label, api::scopes::Scope};
 
 #[tokio::main]
 async fn main() -> common::Result {
     let exchange = common::sign_in(&[Scope::ExchangeStockRead]).await?;
-    // Read from the game; it goes to this check and nowhere else, and is asked about once in a session.
+    // Handles come from the game. Each is sent only to this check, once per session.
     for handle in ["Sandbox_Member", "Somebody_Else"] {
         let check = exchange.handles().check(handle).await?;
-        println!("{}", check.text());
+        println!("{}", check.message());
         match check {
             check if check.may_sync() => println!("  -> synchronise"),
             HandleCheck::Mismatch => println!("  -> stop, and let the member look at it"),
-            // Yes is told by `handles().confirmed`.
+            // Call `handles().confirm` if the member confirms it.
             _ => println!("  -> ask the member whether it is theirs"),
         }
     }
 
-    // The member's words, by which they find this installation among their applications: never a computer's name.
-    let machine = MachineNames::of_this_computer();
+    // The member chooses the label, by which they recognize this installation. It must not be the computer's
+    // name.
+    let machine = ComputerNames::detect();
     let label = Label::new("Gaming desk", &machine)?;
-    println!("called {}", exchange.label(&label).await?.label.as_str());
+    println!("called {}", exchange.set_label(&label).await?.label.as_str());
     if let Err(why) = Label::new("desk:1", &machine) {
         println!("desk:1 is no label: {why}");
     }

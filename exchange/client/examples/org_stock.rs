@@ -1,6 +1,7 @@
-//! The pool of a unit: what is there, a booking, and what becomes of its entry.
+//! The stock pool of a unit: its content, a booking, and changes of the new entry.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client --example org_stock`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
+//! --example org_stock`.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -13,32 +14,32 @@ use exchange_client::{
         scopes::Scope,
         types::{BookIn, OrgStockLot, Quality, UnitId},
     },
-    changes::{Take, known::Known, place, quantity},
+    changes::{StockSelection, known::KnownItem, location_by_name, quantity},
 };
 
 #[tokio::main]
 async fn main() -> common::Result {
-    // Entries, with their holders and notes, are shown to Logisticians who allowed the details.
+    // Entries, with holders and notes, are visible to Logisticians with the details scope.
     let scopes = [Scope::ExchangeOrgstockRead, Scope::ExchangeOrgstockDetails, Scope::ExchangeOrgstockWrite];
     let exchange = common::sign_in(&scopes).await?;
     let connection = exchange.connection().await?;
-    // Kept for seven days at most, in memory as in files.
+    // Kept for at most seven days, in memory as well as in files.
     let replica = Replica::in_memory();
     let sync = exchange.sync(&replica);
-    sync.session(&connection).await?;
-    sync.once().await?;
+    sync.begin_session(&connection).await?;
+    sync.sync_once().await?;
     println!("{} lots in the pools of the member's units", replica.count(Area::OrgStock)?);
 
-    // Holders are named by the roster, under references that are this program's alone.
+    // The roster has the holders, under references that are valid only for this program.
     let unit = UnitId::new("unit-squadron")?;
     let roster = exchange.api().org_stock_members(&unit).await.map_err(Error::from)?.into_body();
     let holder = roster.items.first().ok_or("nobody can hold stock there")?;
-    let ore = Known { name: Some("Sandbox Ore".to_owned()), ..Known::default() };
+    let ore = KnownItem { name: Some("Sandbox Ore".to_owned()), ..KnownItem::default() };
     let book_in = BookIn::builder()
         .unit(unit.clone())
         .holder(holder.ref_.clone())
         .material(ore.item_ref()?)
-        .location(place("Sandbox City Hangar")?)
+        .location(location_by_name("Sandbox City Hangar")?)
         .quality(Quality::new(123)?)
         .stolen(false)
         .quantity(quantity::scu("2")?);
@@ -47,17 +48,17 @@ async fn main() -> common::Result {
     changes.push(book_in.build()?)?;
     println!("booked in: {}", send(&outbox, changes).await?);
 
-    // What was sent shows once the feed was read (WRT-08).
-    sync.area(Area::OrgStock).await?;
+    // The change is visible after the feed was read (WRT-08).
+    sync.sync_area(Area::OrgStock).await?;
     let lot = lot_of(&replica, 123)?;
     let entry = lot.entries.iter().flatten().next().ok_or("the entries are not shown to this member")?;
-    // Ops on one entry, one after another: each knows the version that the one before it leaves behind.
+    // Several ops on one entry: each uses the version that the previous one creates.
     let mut changes = OrgStockChanges::new();
     let mut on_entry = changes.on_entry(lot.unit.id.clone(), entry);
     on_entry.note(Some("for the next run".to_owned()))?;
-    on_entry.book_out(Take::of(quantity::scu("0.5")?))?;
+    on_entry.book_out(StockSelection::new(quantity::scu("0.5")?))?;
     println!("noted and booked out: {}", send(&outbox, changes).await?);
-    sync.area(Area::OrgStock).await?;
+    sync.sync_area(Area::OrgStock).await?;
     println!("{} SCU are left", lot_of(&replica, 123)?.quantity.amount);
     Ok(())
 }
@@ -67,9 +68,9 @@ fn lot_of(replica: &Replica, quality: i64) -> common::Result<OrgStockLot> {
     Ok(lots.into_iter().find(|lot| lot.quality.get() == quality).ok_or("the lot is not there")?)
 }
 
-/// Sends changes; whether all of them are there now.
+/// Sends changes. Returns true if all of them were applied.
 async fn send(outbox: &Outbox, changes: OrgStockChanges) -> common::Result<bool> {
     let entry = outbox.enqueue(changes).await?[0];
     outbox.flush().await?;
-    Ok(outbox.outcome(entry).await?.is_some_and(|written| written.is_as_asked()))
+    Ok(outbox.load_outcome(entry).await?.is_some_and(|written| written.is_satisfied()))
 }

@@ -1,12 +1,13 @@
-//! Our client against what others wrote: `oidc-provider` signs it in, `oauth4webapi` judges its tokens and proofs.
+//! Interoperability test of the client against `oidc-provider`, which signs it in, and `oauth4webapi`, which
+//! validates its tokens and proofs.
 //!
 //! ```text
 //! peer_client DIRECTORY
 //! ```
 //!
-//! DIRECTORY is the first line of `exchange/service/tests/peers/oauth4webapi.mjs`. For each step a line of JSON goes to stdout:
-//! `{name, ok, why}`; after one that failed there is no other. `cargo xtask peers oauth4webapi` runs this.
-//! The last steps spoil what the client sends: a peer that refuses nothing would prove nothing.
+//! DIRECTORY is the first line that `exchange/service/tests/peers/oauth4webapi.mjs` prints. Prints one line of
+//! JSON per step, `{name, ok, why}`, and stops after the first failed step. `cargo xtask peers oauth4webapi` runs
+//! this. The last steps tamper with the proofs, to verify that the peers reject them.
 
 #![allow(clippy::print_stdout, reason = "the steps are what it is for")]
 
@@ -19,10 +20,11 @@ use std::{
 
 use bytes::Bytes;
 use exchange_client::{
-    End, Error, ErrorKind, Exchange, Identity, InMemory, KeySource, Later, Place, Session, SessionState,
+    BoxFuture, ClientIdentity, EndReason, Error, ErrorKind, Exchange, ExchangeAddress, KeySource,
+    MemoryCredentials, Session, SessionState,
     api::{
         Contract as _, Transport,
-        runtime::{client::ReqwestTransport, operation::Operation, transport::Sending},
+        runtime::{client::ReqwestTransport, operation::Operation, transport::ResponseFuture},
         scopes::Scope,
         types::BlueprintChangeSet,
     },
@@ -31,58 +33,63 @@ use exchange_client::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-type Failure = Box<dyn StdError + Send + Sync>;
+type StepError = Box<dyn StdError + Send + Sync>;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Failure> {
+async fn main() -> Result<(), StepError> {
     let directory = std::env::args().nth(1).ok_or("where are the peers?")?;
     let peers = Peers { at: serde_json::from_str(&directory)?, http: reqwest::Client::new() };
     for nonces in [false, true] {
         let with = if nonces { "with nonces" } else { "without nonces" };
-        if !step(&format!("a life of a connection at a provider {with}"), a_life(&peers, nonces)).await {
+        if !run_step(
+            &format!("a life of a connection at a provider {with}"),
+            check_connection_lifecycle(&peers, nonces),
+        )
+        .await
+        {
             return Ok(());
         }
     }
-    for spoilt in [Spoilt::Repeated, Spoilt::WithoutToken, Spoilt::OfAnotherPath] {
+    for spoilt in [ProofTampering::Repeated, ProofTampering::WithoutToken, ProofTampering::OfAnotherPath] {
         let refused = spoilt_proofs_are_refused(&peers, spoilt);
-        if !step(&format!("the gateway refuses a proof that is spoilt: {spoilt:?}"), refused).await {
+        if !run_step(&format!("the gateway refuses a proof that is spoilt: {spoilt:?}"), refused).await {
             return Ok(());
         }
     }
     let refused = a_repeated_proof_renews_nothing(&peers);
-    step("the provider refuses a proof that was sent before", refused).await;
+    run_step("the provider refuses a proof that was sent before", refused).await;
     Ok(())
 }
 
-/// Says how a step went; whether it went well.
-async fn step(name: &str, run: impl Future<Output = Result<(), Failure>>) -> bool {
+/// Runs a step and prints its result. Returns true if it succeeded.
+async fn run_step(name: &str, run: impl Future<Output = Result<(), StepError>>) -> bool {
     let why = run.await.err().map(|failure| failure.to_string());
     println!("{}", json!({ "name": name, "ok": why.is_none(), "why": why }));
     why.is_none()
 }
 
-fn equal<T: PartialEq + Debug>(left: &T, right: &T) -> Result<(), Failure> {
+fn ensure_equal<T: PartialEq + Debug>(left: &T, right: &T) -> Result<(), StepError> {
     if left == right { Ok(()) } else { Err(format!("{left:?} is not {right:?}").into()) }
 }
 
-/// Where the peers are.
+/// The addresses of the peers.
 #[derive(Deserialize)]
-struct Directory {
+struct PeerDirectory {
     issuer: String,
     control: String,
     gateway: String,
     peer: String,
 }
 
-/// The peers, and what they are asked to do beside serving the client.
+/// The peers, with their control endpoints.
 struct Peers {
-    at: Directory,
+    at: PeerDirectory,
     http: reqwest::Client,
 }
 
-/// What guards the gateway, of what it saw.
+/// The records of the gateway's guard.
 #[derive(Deserialize)]
-struct Seen {
+struct GatewayReport {
     tokens: u64,
     keys: Vec<String>,
     challenged: u64,
@@ -90,111 +97,116 @@ struct Seen {
 }
 
 impl Peers {
-    async fn provider(&self, path: &str, body: Value) -> Result<String, Failure> {
+    async fn call_provider(&self, path: &str, body: Value) -> Result<String, StepError> {
         let url = format!("{}/{path}", self.at.control);
         Ok(self.http.post(url).body(body.to_string()).send().await?.error_for_status()?.text().await?)
     }
 
-    /// How many refresh tokens the provider replaced, and how many grants it ended.
-    async fn told(&self) -> Result<(u64, u64), Failure> {
-        let said: Value = serde_json::from_str(&self.provider("said", json!({})).await?)?;
-        let count = |name: &str| said[name].as_u64().ok_or_else(|| Failure::from(format!("no {name}")));
+    /// Returns the number of refresh tokens that the provider replaced, and of grants that it ended.
+    async fn provider_counts(&self) -> Result<(u64, u64), StepError> {
+        let said: Value = serde_json::from_str(&self.call_provider("said", json!({})).await?)?;
+        let count = |name: &str| said[name].as_u64().ok_or_else(|| StepError::from(format!("no {name}")));
         Ok((count("rotated")?, count("revoked")?))
     }
 
-    async fn gateway(&self, path: &str) -> Result<(), Failure> {
+    async fn call_gateway(&self, path: &str) -> Result<(), StepError> {
         self.http.post(format!("{}/{path}", self.at.peer)).send().await?.error_for_status()?;
         Ok(())
     }
 
-    async fn seen(&self) -> Result<Seen, Failure> {
+    async fn gateway_report(&self) -> Result<GatewayReport, StepError> {
         let said = self.http.get(format!("{}/said", self.at.peer)).send().await?.text().await?;
         Ok(serde_json::from_str(&said)?)
     }
 
-    fn identity() -> Result<Identity, Failure> {
-        Ok(Identity::new("sandbox-client", "Desk", "1.0.0", "https://desk.example")?)
+    fn client_identity() -> Result<ClientIdentity, StepError> {
+        Ok(ClientIdentity::new("sandbox-client", "Desk", "1.0.0", "https://desk.example")?)
     }
 
-    /// A session to which a member signed in, whose requests go by this way and are signed by this key.
-    async fn session(&self, way: impl Transport + 'static, key: &OneKey) -> Result<Session, Failure> {
-        let place = Place::new(&self.at.issuer, &self.at.gateway)?;
-        let session = Session::builder(&place, &Self::identity()?).credentials(InMemory::new());
+    /// Opens a session over this transport and key, and signs a member in.
+    async fn open_session(
+        &self,
+        way: impl Transport + 'static,
+        key: &SharedKey,
+    ) -> Result<Session, StepError> {
+        let place = ExchangeAddress::new(&self.at.issuer, &self.at.gateway)?;
+        let session =
+            Session::builder(&place, &Self::client_identity()?).credentials(MemoryCredentials::new());
         let session = session.keys(key.clone()).transport(way).open().await?;
         let scopes = [Scope::ExchangeBlueprintsRead, Scope::ExchangeBlueprintsWrite];
         let login = session.sign_in(&scopes).await?;
         let decision = json!({ "userCode": login.user_code(), "account": "sandbox-member" });
-        self.provider("approve", decision).await?;
+        self.call_provider("approve", decision).await?;
         login.finish().await?;
         Ok(session)
     }
 
-    fn exchange(session: &Session, way: impl Transport + 'static) -> Result<Exchange, Failure> {
-        let builder = Exchange::builder(session.place().clone(), session.identity().clone());
+    fn open_exchange(session: &Session, way: impl Transport + 'static) -> Result<Exchange, StepError> {
+        let builder = Exchange::builder(session.address().clone(), session.identity().clone());
         Ok(builder.transport(way).build(session)?)
     }
 }
 
-/// IDP-16, IDP-19, IDP-24, ERR-47: from the login to its end, once by the client and once by the provider.
-async fn a_life(peers: &Peers, nonces: bool) -> Result<(), Failure> {
-    peers.provider("nonce", json!({ "required": nonces })).await?;
-    let session = peers.session(ReqwestTransport::new()?, &OneKey::default()).await?;
-    equal(&session.state(), &SessionState::Active)?;
-    let exchange = Peers::exchange(&session, ReqwestTransport::new()?)?;
+/// IDP-16, IDP-19, IDP-24, ERR-47: from the login to the end, by the client or by the provider.
+async fn check_connection_lifecycle(peers: &Peers, nonces: bool) -> Result<(), StepError> {
+    peers.call_provider("nonce", json!({ "required": nonces })).await?;
+    let session = peers.open_session(ReqwestTransport::new()?, &SharedKey::default()).await?;
+    ensure_equal(&session.state(), &SessionState::Active)?;
+    let exchange = Peers::open_exchange(&session, ReqwestTransport::new()?)?;
     let api = exchange.api();
-    let (before, (rotated, revoked)) = (peers.seen().await?, peers.told().await?);
+    let (before, (rotated, revoked)) = (peers.gateway_report().await?, peers.provider_counts().await?);
 
-    // A write that is challenged is sent again under its key.
-    peers.gateway("nonce").await?;
+    // A challenged write is resent under its key.
+    peers.call_gateway("nonce").await?;
     let set = BlueprintChangeSet::parse(br#"{"ops": [{"op": "add", "ref": {"bt": "bp-1"}}]}"#)?;
     let key = if nonces { "the-key-of-a-write-2" } else { "the-key-of-a-write-1" };
-    equal(&api.blueprints_write(key, &set).await?.applied, &1)?;
-    let seen = peers.seen().await?;
-    equal(&seen.keys.iter().filter(|sent| *sent == key).count(), &2)?;
-    equal(&seen.challenged, &(before.challenged + 1))?;
+    ensure_equal(&api.blueprints_write(key, &set).await?.applied, &1)?;
+    let seen = peers.gateway_report().await?;
+    ensure_equal(&seen.keys.iter().filter(|sent| *sent == key).count(), &2)?;
+    ensure_equal(&seen.challenged, &(before.challenged + 1))?;
 
-    // A problem is read, and nothing is sent again.
+    // A problem response is parsed, and nothing is resent.
     let refused = Error::from(api.catalog_locations().await.err().ok_or("it was answered")?);
-    equal(&refused.kind(), &ErrorKind::ScopeMissing)?;
+    ensure_equal(&refused.kind(), &ErrorKind::ScopeMissing)?;
 
-    // A refused token is renewed, once and again with the refresh token that came: no oftener at once, or the client
-    // would take care not to go round in circles.
+    // A rejected token is renewed, and once more with the new refresh token. More renewals at once would trigger
+    // the back-off of the client.
     let renewals = if nonces { 2 } else { 1 };
     for _ in 0..renewals {
-        peers.gateway("token").await?;
-        equal(&api.service_document().await?.api_version.as_str(), &"1.0")?;
+        peers.call_gateway("token").await?;
+        ensure_equal(&api.service_document().await?.api_version.as_str(), &"1.0")?;
     }
-    equal(&peers.told().await?, &(rotated + renewals, revoked))?;
-    equal(&peers.seen().await?.tokens, &(before.tokens + 1 + renewals))?;
-    equal(&peers.seen().await?.refused, &before.refused)?;
+    ensure_equal(&peers.provider_counts().await?, &(rotated + renewals, revoked))?;
+    ensure_equal(&peers.gateway_report().await?.tokens, &(before.tokens + 1 + renewals))?;
+    ensure_equal(&peers.gateway_report().await?.refused, &before.refused)?;
 
     if nonces {
-        // The client ends it.
+        // The client disconnects.
         let done = session.disconnect().await;
-        equal(&(done.revoked.is_done(), done.is_gone()), &(true, true))?;
-        equal(&peers.told().await?, &(rotated + renewals, revoked + 1))?;
-        return equal(&session.state(), &SessionState::SignedOut);
+        ensure_equal(&(done.revoked.is_done(), done.is_complete()), &(true, true))?;
+        ensure_equal(&peers.provider_counts().await?, &(rotated + renewals, revoked + 1))?;
+        return ensure_equal(&session.state(), &SessionState::SignedOut);
     }
-    // The provider ends it; the client hears of it when it renews.
-    peers.provider("disconnect", json!({})).await?;
-    peers.gateway("token").await?;
+    // The provider ends the connection, which the client notices at the next renewal.
+    peers.call_provider("disconnect", json!({})).await?;
+    peers.call_gateway("token").await?;
     let over = Error::from(api.service_document().await.err().ok_or("it was answered")?);
-    equal(&over.kind(), &ErrorKind::Ended(End::Grant))?;
-    equal(&session.state(), &SessionState::Ended(End::Grant))
+    ensure_equal(&over.kind(), &ErrorKind::Ended(EndReason::GrantRevoked))?;
+    ensure_equal(&session.state(), &SessionState::Ended(EndReason::GrantRevoked))
 }
 
-async fn spoilt_proofs_are_refused(peers: &Peers, spoilt: Spoilt) -> Result<(), Failure> {
-    let key = OneKey::default();
-    let session = peers.session(ReqwestTransport::new()?, &key).await?;
-    let way = Spoiler::new(spoilt, key)?;
-    let exchange = Peers::exchange(&session, way.clone())?;
+async fn spoilt_proofs_are_refused(peers: &Peers, spoilt: ProofTampering) -> Result<(), StepError> {
+    let key = SharedKey::default();
+    let session = peers.open_session(ReqwestTransport::new()?, &key).await?;
+    let way = TamperingTransport::new(spoilt, key)?;
+    let exchange = Peers::open_exchange(&session, way.clone())?;
     exchange.api().service_document().await?;
-    let before = peers.seen().await?.refused.len();
+    let before = peers.gateway_report().await?.refused.len();
     way.begin();
     let refused = Error::from(exchange.api().service_document().await.err().ok_or("it was answered")?);
-    equal(&refused.kind(), &ErrorKind::Proof)?;
-    // It did not go on trying, and the reason is that one.
-    let reasons = peers.seen().await?.refused.split_off(before);
+    ensure_equal(&refused.kind(), &ErrorKind::Proof)?;
+    // It stopped retrying, and the reason is the expected one.
+    let reasons = peers.gateway_report().await?.refused.split_off(before);
     if reasons.is_empty()
         || reasons.len() > 2
         || !reasons.iter().all(|reason| reason.contains(spoilt.reason()))
@@ -206,25 +218,25 @@ async fn spoilt_proofs_are_refused(peers: &Peers, spoilt: Spoilt) -> Result<(), 
     Ok(())
 }
 
-/// `oidc-provider` refuses it as `invalid_grant`, where RFC 9449, 5 has `invalid_dpop_proof`: the client takes it at its
-/// word (ERR-47).
-async fn a_repeated_proof_renews_nothing(peers: &Peers) -> Result<(), Failure> {
-    let key = OneKey::default();
-    let way = Spoiler::new(Spoilt::Repeated, key.clone())?;
-    let session = peers.session(way.clone(), &key).await?;
-    let exchange = Peers::exchange(&session, ReqwestTransport::new()?)?;
+/// `oidc-provider` rejects the proof with `invalid_grant` instead of `invalid_dpop_proof` (RFC 9449, 5), so the
+/// connection ends (ERR-47).
+async fn a_repeated_proof_renews_nothing(peers: &Peers) -> Result<(), StepError> {
+    let key = SharedKey::default();
+    let way = TamperingTransport::new(ProofTampering::Repeated, key.clone())?;
+    let session = peers.open_session(way.clone(), &key).await?;
+    let exchange = Peers::open_exchange(&session, ReqwestTransport::new()?)?;
     exchange.api().service_document().await?;
     way.begin();
-    peers.gateway("token").await?;
+    peers.call_gateway("token").await?;
     let refused = Error::from(exchange.api().service_document().await.err().ok_or("it was answered")?);
-    equal(&refused.kind(), &ErrorKind::Ended(End::Grant))
+    ensure_equal(&refused.kind(), &ErrorKind::Ended(EndReason::GrantRevoked))
 }
 
-/// A key that a spoiler has too.
+/// A key source that the test can read as well.
 #[derive(Clone, Default)]
-struct OneKey(Arc<Mutex<Option<Arc<KeyPair>>>>);
+struct SharedKey(Arc<Mutex<Option<Arc<KeyPair>>>>);
 
-impl OneKey {
+impl SharedKey {
     fn kept(&self) -> Option<Arc<KeyPair>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -234,12 +246,12 @@ impl OneKey {
     }
 }
 
-impl KeySource for OneKey {
-    fn load(&self) -> Later<'_, Result<Option<Arc<dyn ProofSigner>>, Error>> {
+impl KeySource for SharedKey {
+    fn load(&self) -> BoxFuture<'_, Result<Option<Arc<dyn ProofSigner>>, Error>> {
         Box::pin(async { Ok(self.kept().map(|key| key as Arc<dyn ProofSigner>)) })
     }
 
-    fn create(&self) -> Later<'_, Result<Arc<dyn ProofSigner>, Error>> {
+    fn create(&self) -> BoxFuture<'_, Result<Arc<dyn ProofSigner>, Error>> {
         Box::pin(async {
             let made =
                 KeyPair::generate().map_err(|_| Error::new(ErrorKind::Secrets, "no key can be made"))?;
@@ -249,7 +261,7 @@ impl KeySource for OneKey {
         })
     }
 
-    fn delete(&self) -> Later<'_, Result<(), Error>> {
+    fn delete(&self) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async {
             self.keep(None);
             Ok(())
@@ -257,19 +269,19 @@ impl KeySource for OneKey {
     }
 }
 
-/// How proofs are spoilt.
+/// The kind of tampering.
 #[derive(Clone, Copy, Debug)]
-enum Spoilt {
-    /// The last right one, again.
+enum ProofTampering {
+    /// Repeats the last valid proof.
     Repeated,
-    /// No `ath`.
+    /// Omits `ath`.
     WithoutToken,
-    /// `htu` of another path.
+    /// Sets `htu` to another path.
     OfAnotherPath,
 }
 
-impl Spoilt {
-    /// What the peer says of it.
+impl ProofTampering {
+    /// Returns a part of the reason with which the peer rejects it.
     const fn reason(self) -> &'static str {
         match self {
             Self::Repeated => "was sent before",
@@ -279,28 +291,28 @@ impl Spoilt {
     }
 }
 
-/// The network, with proofs that are spoilt from some moment on.
+/// The network transport, which tampers with proofs when enabled.
 #[derive(Clone)]
-struct Spoiler {
+struct TamperingTransport {
     inner: ReqwestTransport,
-    how: Spoilt,
-    key: OneKey,
-    last: Arc<Mutex<Last>>,
+    how: ProofTampering,
+    key: SharedKey,
+    last: Arc<Mutex<LastExchange>>,
 }
 
 #[derive(Default)]
-struct Last {
+struct LastExchange {
     spoils: bool,
     proof: Option<http::HeaderValue>,
     nonce: Option<Nonce>,
 }
 
-impl Spoiler {
-    fn new(how: Spoilt, key: OneKey) -> Result<Self, Failure> {
+impl TamperingTransport {
+    fn new(how: ProofTampering, key: SharedKey) -> Result<Self, StepError> {
         Ok(Self { inner: ReqwestTransport::new()?, how, key, last: Arc::default() })
     }
 
-    fn last<T>(&self, run: impl FnOnce(&mut Last) -> T) -> T {
+    fn last<T>(&self, run: impl FnOnce(&mut LastExchange) -> T) -> T {
         run(&mut self.last.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -312,22 +324,22 @@ impl Spoiler {
         self.last(|last| last.spoils = false);
     }
 
-    /// Another proof in the place of a right one.
+    /// Returns the proof that replaces the valid one.
     fn spoilt(&self, request: &http::Request<Bytes>) -> Option<http::HeaderValue> {
-        if matches!(self.how, Spoilt::Repeated) {
+        if matches!(self.how, ProofTampering::Repeated) {
             return self.last(|last| last.proof.clone());
         }
         let token = request.headers().get("authorization")?.to_str().ok()?.strip_prefix("DPoP ")?;
-        let token = TokenHash::of(token);
+        let token = TokenHash::from_token(token);
         let (url, token) = match self.how {
-            Spoilt::OfAnotherPath => (format!("{}/other", request.uri()), Some(&token)),
+            ProofTampering::OfAnotherPath => (format!("{}/other", request.uri()), Some(&token)),
             _ => (request.uri().to_string(), None),
         };
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
         let nonce = self.last(|last| last.nonce.clone());
         let proof = ProofRequest {
             method: request.method().as_str(),
-            htu: &Htu::of(&url).ok()?,
+            htu: &Htu::from_url(&url).ok()?,
             iat: UnixTime::from_secs(since.as_secs()),
             nonce: nonce.as_ref(),
             token,
@@ -337,8 +349,12 @@ impl Spoiler {
     }
 }
 
-impl Transport for Spoiler {
-    fn send<'a>(&'a self, operation: &'static Operation, mut request: http::Request<Bytes>) -> Sending<'a> {
+impl Transport for TamperingTransport {
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        mut request: http::Request<Bytes>,
+    ) -> ResponseFuture<'a> {
         Box::pin(async move {
             let spoils = self.last(|last| last.spoils);
             if let Some(proof) = spoils.then(|| self.spoilt(&request)).flatten() {

@@ -1,19 +1,24 @@
-//! A device login as a person sees it: the code, the wait, what was granted; and the end of the connection.
+//! A device login from the member's point of view: the code, the wait, the granted scopes, and disconnecting.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client --example sign_in`
+//! Start `cargo xtask sandbox`, set the variable that it prints, then run `cargo run -p exchange-client
+//! --example sign_in`.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use exchange_client::{ErrorKind, Identity, InMemory, LoginProgress, Place, Session, api::scopes::Scope};
+use exchange_client::{
+    ClientIdentity, ErrorKind, ExchangeAddress, LoginProgress, MemoryCredentials, Session, api::scopes::Scope,
+};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A real program falls back to its own, pinned place here.
-    let place = Place::of_developer(|name| std::env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
-    let identity = Identity::new("sandbox-client", "SignIn", "1.0.0", "https://desk.example")?;
-    // In memory nothing outlives the program. One that is kept gives a store of the platform, and a folder, too.
-    let session = Session::builder(&place, &identity).credentials(InMemory::new()).open().await?;
-    println!("before    {:?}, secrets are kept in {}", session.state(), session.secret_store());
+    // A real program uses its own pinned address if the variable is unset.
+    let address =
+        ExchangeAddress::from_variable(|name| std::env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
+    let identity = ClientIdentity::new("sandbox-client", "SignIn", "1.0.0", "https://desk.example")?;
+    // Secrets in memory do not outlive the program. A real program sets the platform's store and a state
+    // folder.
+    let session = Session::builder(&address, &identity).credentials(MemoryCredentials::new()).open().await?;
+    println!("before    {:?}, secrets are kept in {}", session.state(), session.credential_store_name());
 
     let login = session.sign_in(&[Scope::ExchangeStockRead, Scope::ExchangeHangarRead]).await?;
     println!("open      {}", login.verification_uri());
@@ -41,7 +46,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "after     {:?}, {}",
         session.state(),
-        if gone.is_gone() { "nothing is left" } else { "look again" }
+        if gone.is_complete() { "nothing is left" } else { "look again" }
     );
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! References to the catalogue: looked up in batches, remembered with the key that the exchange gave them, and
-//! the locations, read once in a session (RES-13, RES-15, TYP-03).
+//! References to the catalog: resolved in batches and remembered with the key that the exchange returned.
+//! Also the list of locations, read once per session (RES-13, RES-15, TYP-03).
 
 mod memory;
 
@@ -14,29 +14,30 @@ use exchange_api::{
 };
 use tokio::sync::Mutex;
 
-pub use self::memory::{CatalogueMemory, UnreadableMemory};
+pub use self::memory::{CatalogMemory, CatalogMemoryError};
 use crate::{
     error::{Error, ErrorKind},
     exchange::Exchange,
 };
 
-/// How many references one request takes (RES-01).
-pub const MOST_REFERENCES: usize = 500;
+/// Maximum number of references in a request (RES-01).
+pub const MAX_REFERENCES: usize = 500;
 
-/// What became of one reference (RES-13).
+/// The result of resolving a reference (RES-13).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Resolution {
-    /// It is this entry, whose `bt` is sent from then on.
+pub enum ReferenceResolution {
+    /// The reference is this entry; send its `bt` from then on.
     Resolved(CatalogEntry),
-    /// It may be any of these: let the member pick, then tell [`Catalogue::picked`].
+    /// The reference may be any of these: let the member choose, then call
+    /// [`CatalogResolver::record_choice`].
     Ambiguous(Vec<CatalogEntry>),
-    /// It is nothing: show the member, and send it in no change set.
+    /// No entry matches: show that to the member, and do not send the reference in a change set.
     Unmatched,
 }
 
-impl Resolution {
-    /// Whether it may be sent in a change set.
+impl ReferenceResolution {
+    /// Returns the resolved entry, whose reference may be sent in a change set.
     #[must_use]
     pub const fn entry(&self) -> Option<&CatalogEntry> {
         match self {
@@ -46,64 +47,68 @@ impl Resolution {
     }
 }
 
-/// One reference and what became of it.
+/// A reference with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Lookup {
-    /// What became of it.
-    pub resolution: Resolution,
-    /// Its `locKey` named no entry, and the name decided (RES-10).
+pub struct ReferenceLookup {
+    /// The result of the lookup.
+    pub resolution: ReferenceResolution,
+    /// True if the `locKey` matched no entry and the name was used instead (RES-10).
     pub loc_key_unresolved: bool,
 }
 
-/// The catalogue as one session knows it.
-pub struct Catalogue {
+/// Resolves references and caches the results and the locations of one session.
+pub struct CatalogResolver {
     api: Client,
-    memory: std::sync::Mutex<CatalogueMemory>,
+    memory: std::sync::Mutex<CatalogMemory>,
     locations: Mutex<Option<Arc<[Location]>>>,
 }
 
 impl Exchange {
-    /// Names of things: looked up in batches, and remembered. `memory` is [`CatalogueMemory::default`], or what an
-    /// earlier process [remembered](Catalogue::remember).
+    /// Creates a resolver of catalog references. `memory` is [`CatalogMemory::default`], or the
+    /// [snapshot](CatalogResolver::memory_snapshot) of an earlier process.
     ///
     /// ```
-    /// # use exchange_client::{Catalogue, CatalogueMemory, Exchange};
-    /// fn with_what_was_learnt(exchange: &Exchange, file: &[u8]) -> Catalogue {
-    ///     // What cannot be read is learnt anew.
-    ///     exchange.catalogue(CatalogueMemory::from_json(file).unwrap_or_default())
+    /// # use exchange_client::{CatalogResolver, CatalogMemory, Exchange};
+    /// fn open_catalog(exchange: &Exchange, file: &[u8]) -> CatalogResolver {
+    ///     // A corrupt file is replaced by what is learned from now on.
+    ///     exchange.catalog(CatalogMemory::from_json(file).unwrap_or_default())
     /// }
     /// ```
     #[must_use]
-    pub fn catalogue(&self, memory: CatalogueMemory) -> Catalogue {
-        Catalogue::new(self.api().clone(), memory)
+    pub fn catalog(&self, memory: CatalogMemory) -> CatalogResolver {
+        CatalogResolver::new(self.api().clone(), memory)
     }
 }
 
-impl Catalogue {
-    /// Knows what was remembered before; [`CatalogueMemory::default`] is nothing.
+impl CatalogResolver {
+    /// Creates a resolver with remembered results; [`CatalogMemory::default`] is empty.
     #[must_use]
-    pub fn new(api: Client, memory: CatalogueMemory) -> Self {
+    pub fn new(api: Client, memory: CatalogMemory) -> Self {
         Self { api, memory: std::sync::Mutex::new(memory), locations: Mutex::default() }
     }
 
-    /// Looks references of one kind up, as many as there are: those that are known already are not asked for,
-    /// the others go in requests of at most [`MOST_REFERENCES`]. Answers in the order of `references`; what
-    /// resolves is remembered.
+    /// Resolves any number of references of one kind. Remembered ones are not requested; the others are sent
+    /// in requests of at most [`MAX_REFERENCES`]. Returns the results in the order of `references`, and
+    /// remembers the resolved ones.
     ///
     /// # Errors
-    /// As every call. What earlier requests resolved is remembered all the same, so that asking again goes on.
-    pub async fn resolve(&self, kind: CatalogKind, references: &[ItemRef]) -> Result<Vec<Lookup>, Error> {
-        let mut found: Vec<Option<Lookup>> =
-            references.iter().map(|reference| self.remembered(kind, reference)).collect();
+    /// As every call. Results of earlier requests are remembered, so that a repeated call continues there.
+    pub async fn resolve(
+        &self,
+        kind: CatalogKind,
+        references: &[ItemRef],
+    ) -> Result<Vec<ReferenceLookup>, Error> {
+        let mut found: Vec<Option<ReferenceLookup>> =
+            references.iter().map(|reference| self.look_up_memory(kind, reference)).collect();
         let unknown: Vec<usize> = (0..references.len()).filter(|at| found[*at].is_none()).collect();
-        for batch in unknown.chunks(MOST_REFERENCES) {
-            let refs: Vec<ItemRef> = batch.iter().map(|at| sendable(&references[*at])).collect();
+        for batch in unknown.chunks(MAX_REFERENCES) {
+            let refs: Vec<ItemRef> = batch.iter().map(|at| strip_loc_key_prefix(&references[*at])).collect();
             let request = ResolveRequest { kind, refs, extra: Map::new() };
             let answer = self.api.catalog_resolve(&request).await?.into_body();
-            for (at, lookup) in batch.iter().zip(lookups(answer, batch.len())?) {
+            for (at, lookup) in batch.iter().zip(parse_lookups(answer, batch.len())?) {
                 if let Some(entry) = lookup.resolution.entry() {
-                    self.memory().learn(kind, &references[*at], entry.clone());
+                    self.lock_memory().learn(kind, &references[*at], entry.clone());
                 }
                 found[*at] = Some(lookup);
             }
@@ -111,41 +116,42 @@ impl Catalogue {
         Ok(found.into_iter().flatten().collect())
     }
 
-    fn remembered(&self, kind: CatalogKind, reference: &ItemRef) -> Option<Lookup> {
-        let entry = self.memory().entry(kind, reference)?.clone();
-        Some(Lookup { resolution: Resolution::Resolved(entry), loc_key_unresolved: false })
+    fn look_up_memory(&self, kind: CatalogKind, reference: &ItemRef) -> Option<ReferenceLookup> {
+        let entry = self.lock_memory().entry(kind, reference)?.clone();
+        Some(ReferenceLookup { resolution: ReferenceResolution::Resolved(entry), loc_key_unresolved: false })
     }
 
-    /// The member picked an entry for a reference that may be several.
-    pub fn picked(&self, kind: CatalogKind, reference: &ItemRef, entry: CatalogEntry) {
-        self.memory().learn(kind, reference, entry);
+    /// Records the entry that the member chose for an ambiguous reference.
+    pub fn record_choice(&self, kind: CatalogKind, reference: &ItemRef, entry: CatalogEntry) {
+        self.lock_memory().learn(kind, reference, entry);
     }
 
-    /// The reference as it is sent: every field that is known, `locKey` without its `@`, and the stored `bt`
-    /// once there is one (TYP-03).
+    /// Returns the reference as it is sent: all known fields, `locKey` without its `@`, and the remembered
+    /// `bt` if there is one (TYP-03).
     #[must_use]
     pub fn sendable(&self, kind: CatalogKind, reference: &ItemRef) -> ItemRef {
-        let mut sent = sendable(reference);
+        let mut sent = strip_loc_key_prefix(reference);
         if sent.bt.is_none() {
-            sent.bt = self.memory().entry(kind, reference).map(|entry| entry.bt.clone());
+            sent.bt = self.lock_memory().entry(kind, reference).map(|entry| entry.bt.clone());
         }
         sent
     }
 
-    /// What is known, to be stored: [`CatalogueMemory::to_json`].
+    /// Returns a copy of the remembered results, to be stored with [`CatalogMemory::to_json`].
     #[must_use]
-    pub fn remember(&self) -> CatalogueMemory {
-        self.memory().clone()
+    pub fn memory_snapshot(&self) -> CatalogMemory {
+        self.lock_memory().clone()
     }
 
-    fn memory(&self) -> std::sync::MutexGuard<'_, CatalogueMemory> {
+    fn lock_memory(&self) -> std::sync::MutexGuard<'_, CatalogMemory> {
         self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Every place that a stock lot or a ship can be at, ordered by name: read once in a session (RES-15).
+    /// Returns all locations that a stock lot or a ship can have, ordered by name; read once per session
+    /// (RES-15).
     ///
     /// # Errors
-    /// As every call; the next one asks again.
+    /// As every call; the next call tries again.
     pub async fn locations(&self) -> Result<Arc<[Location]>, Error> {
         let mut locations = self.locations.lock().await;
         if let Some(known) = &*locations {
@@ -156,14 +162,14 @@ impl Catalogue {
         Ok(read)
     }
 
-    /// Another session begins: the locations are read again. References keep what was learned of them.
+    /// Begins another session, in which the locations are read again. Resolved references are kept.
     pub async fn begin_session(&self) {
         *self.locations.lock().await = None;
     }
 }
 
-/// The form in which a reference goes: a `locKey` has no `@` on the wire (TYP-03).
-fn sendable(reference: &ItemRef) -> ItemRef {
+/// Removes the `@` of a `locKey`, which is not sent (TYP-03).
+fn strip_loc_key_prefix(reference: &ItemRef) -> ItemRef {
     let mut sent = reference.clone();
     if let Some(key) = sent.loc_key.as_mut().filter(|key| key.starts_with('@')) {
         *key = key.trim_start_matches('@').to_owned();
@@ -171,8 +177,8 @@ fn sendable(reference: &ItemRef) -> ItemRef {
     sent
 }
 
-/// One answer for each reference, in their order: anything else is no answer to what was asked.
-fn lookups(answer: ResolveResponse, asked: usize) -> Result<Vec<Lookup>, Error> {
+/// Checks that there is one result for each reference, in order, and converts the results.
+fn parse_lookups(answer: ResolveResponse, asked: usize) -> Result<Vec<ReferenceLookup>, Error> {
     let ResolveResponse { results, warnings, .. } = answer;
     let in_order = results.iter().enumerate().all(|(at, result)| match result {
         ResolveResult::Resolved(result) => usize::try_from(result.index) == Ok(at),
@@ -183,18 +189,18 @@ fn lookups(answer: ResolveResponse, asked: usize) -> Result<Vec<Lookup>, Error> 
     if results.len() != asked || !in_order {
         return Err(Error::new(
             ErrorKind::Protocol,
-            "the answer is not one result for each reference, in order",
+            "the response does not contain one result per reference, in order",
         ));
     }
     let resolution = |result| match result {
-        ResolveResult::Resolved(result) => Resolution::Resolved(result.ref_),
-        ResolveResult::Ambiguous(result) => Resolution::Ambiguous(result.candidates),
-        // What a later version says of it does not make it known here (CON-12).
-        ResolveResult::Unmatched(_) | ResolveResult::Unknown(_) => Resolution::Unmatched,
+        ResolveResult::Resolved(result) => ReferenceResolution::Resolved(result.ref_),
+        ResolveResult::Ambiguous(result) => ReferenceResolution::Ambiguous(result.candidates),
+        // An unknown result of a later version does not identify an entry (CON-12).
+        ResolveResult::Unmatched(_) | ResolveResult::Unknown(_) => ReferenceResolution::Unmatched,
     };
-    let mut lookups: Vec<Lookup> = results
+    let mut lookups: Vec<ReferenceLookup> = results
         .into_iter()
-        .map(|result| Lookup { resolution: resolution(result), loc_key_unresolved: false })
+        .map(|result| ReferenceLookup { resolution: resolution(result), loc_key_unresolved: false })
         .collect();
     for warning in &warnings {
         if let Some(lookup) = loc_key_unresolved(warning).and_then(|at| lookups.get_mut(at)) {
@@ -204,7 +210,7 @@ fn lookups(answer: ResolveResponse, asked: usize) -> Result<Vec<Lookup>, Error> 
     Ok(lookups)
 }
 
-/// Which reference a warning of RES-10 is about.
+/// Returns the index of the reference that a RES-10 warning is about.
 fn loc_key_unresolved(warning: &Warning) -> Option<usize> {
     if !matches!(warning.code, WarningCode::LocKeyUnresolved) {
         return None;
@@ -212,9 +218,9 @@ fn loc_key_unresolved(warning: &Warning) -> Option<usize> {
     warning.pointer.as_str().strip_prefix("/refs/")?.strip_suffix("/locKey")?.parse().ok()
 }
 
-impl fmt::Debug for Catalogue {
+impl fmt::Debug for CatalogResolver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Catalogue").field("known", &self.memory().len()).finish_non_exhaustive()
+        f.debug_struct("Catalogue").field("known", &self.lock_memory().len()).finish_non_exhaustive()
     }
 }
 
@@ -225,7 +231,7 @@ mod tests {
     use exchange_api::types::CatalogKey;
 
     use super::*;
-    use crate::double::{Double, problem};
+    use crate::mock_gateway::{MockGateway, problem_response};
 
     fn named(name: &str) -> ItemRef {
         ItemRef::builder().name(name).build().unwrap()
@@ -243,22 +249,24 @@ mod tests {
         (200, format!(r#"{{"results": [{results}], "warnings": []}}"#))
     }
 
-    /// RES-13: resolved, ambiguous, unmatched, and what nobody knows yet.
+    /// RES-13: resolved, ambiguous, unmatched, and an unknown result.
     #[tokio::test]
     async fn a_reference_resolves_or_the_member_is_asked() {
-        let double = Double::answering([answer(
+        let double = MockGateway::with_responses([answer(
             r#"{"index": 0, "status": "resolved", "ref": {"bt": "b-1", "name": "One"}},
                {"index": 1, "status": "ambiguous", "candidates": [{"bt": "b-2", "name": "Two"}, {"bt": "b-3", "name": "Three"}]},
                {"index": 2, "status": "unmatched"},
                {"index": 3, "status": "later"}"#,
         )]);
-        let catalogue = Catalogue::new(double.client(), CatalogueMemory::default());
+        let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
         let references = ["one", "two", "three", "four"].map(named);
         let found = catalogue.resolve(CatalogKind::Item, &references).await.unwrap();
         let entries = |at: usize| match &found[at].resolution {
-            Resolution::Resolved(entry) => vec![entry.bt.as_str()],
-            Resolution::Ambiguous(entries) => entries.iter().map(|entry| entry.bt.as_str()).collect(),
-            Resolution::Unmatched => Vec::new(),
+            ReferenceResolution::Resolved(entry) => vec![entry.bt.as_str()],
+            ReferenceResolution::Ambiguous(entries) => {
+                entries.iter().map(|entry| entry.bt.as_str()).collect()
+            }
+            ReferenceResolution::Unmatched => Vec::new(),
         };
         assert_eq!(entries(0), ["b-1"]);
         assert_eq!(entries(1), ["b-2", "b-3"]);
@@ -266,15 +274,15 @@ mod tests {
         assert_eq!(found.iter().filter(|lookup| lookup.resolution.entry().is_some()).count(), 1);
     }
 
-    /// RES-13, TYP-03: the stored key is sent from then on, and what is known is not asked for.
+    /// RES-13, TYP-03: the remembered key is sent from then on, and remembered references are not requested.
     #[tokio::test]
     async fn what_resolved_is_remembered() {
         let first = answer(r#"{"index": 0, "status": "resolved", "ref": {"bt": "b-1", "name": "One"}}"#);
         let second = answer(r#"{"index": 0, "status": "unmatched"}"#);
-        let double = Double::answering([first, second]);
-        let catalogue = Catalogue::new(double.client(), CatalogueMemory::default());
+        let double = MockGateway::with_responses([first, second]);
+        let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
         let one = ItemRef::builder().name("One").loc_key("@item_One").build();
-        // Such a key breaks the contract as it stands in the game's files.
+        // The contract does not allow such a key, but the game's files contain it.
         assert!(one.is_err());
         let mut one = named("One");
         one.loc_key = Some("@item_One".to_owned());
@@ -288,20 +296,20 @@ mod tests {
         let sent = catalogue.sendable(CatalogKind::Item, &one);
         assert_eq!(sent.bt.as_ref().map(|bt| bt.as_str()), Some("b-1"));
         assert_eq!((sent.loc_key.as_deref(), sent.name.as_deref()), (Some("item_One"), Some("One")));
-        // Another kind of the same name is another entry.
+        // The same name of another kind is another entry.
         assert_eq!(catalogue.sendable(CatalogKind::Material, &one).bt, None);
         let again = catalogue.resolve(CatalogKind::Item, &[one, named("Two")]).await.unwrap();
         assert_eq!(again[0].resolution.entry().unwrap().bt.as_str(), "b-1");
-        assert_eq!(again[1].resolution, Resolution::Unmatched);
+        assert_eq!(again[1].resolution, ReferenceResolution::Unmatched);
         assert!(double.requests()[1].contains(r#"[{"name":"Two"}]"#), "{:?}", double.requests());
-        // What the member picks is as good as what resolved.
-        catalogue.picked(CatalogKind::Item, &named("Two"), entry("b-2"));
+        // A choice of the member is remembered like a resolved entry.
+        catalogue.record_choice(CatalogKind::Item, &named("Two"), entry("b-2"));
         let picked = catalogue.resolve(CatalogKind::Item, &[named("Two")]).await.unwrap();
-        assert_eq!(picked[0].resolution, Resolution::Resolved(entry("b-2")));
-        assert_eq!((double.requests().len(), catalogue.remember().len()), (2, 2));
+        assert_eq!(picked[0].resolution, ReferenceResolution::Resolved(entry("b-2")));
+        assert_eq!((double.requests().len(), catalogue.memory_snapshot().len()), (2, 2));
     }
 
-    /// RES-01: no request has more than 500 references, and asking again after a refusal goes on where it was.
+    /// RES-01: no request has more than 500 references, and a repeated call after a refusal continues.
     #[tokio::test]
     async fn many_references_go_in_batches() {
         let results = |from: usize, to: usize| {
@@ -315,10 +323,14 @@ mod tests {
             }
             answer(&text)
         };
-        let answers =
-            [results(0, 500), problem(503, "EXCHANGE_DISABLED"), results(500, 1000), results(1000, 1001)];
-        let double = Double::answering(answers);
-        let catalogue = Catalogue::new(double.client(), CatalogueMemory::default());
+        let answers = [
+            results(0, 500),
+            problem_response(503, "EXCHANGE_DISABLED"),
+            results(500, 1000),
+            results(1000, 1001),
+        ];
+        let double = MockGateway::with_responses(answers);
+        let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
         let references: Vec<ItemRef> = (0..1001).map(|name| named(&name.to_string())).collect();
         let error = catalogue.resolve(CatalogKind::Item, &references).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Busy);
@@ -331,37 +343,38 @@ mod tests {
         assert!(catalogue.resolve(CatalogKind::Item, &[]).await.unwrap().is_empty());
     }
 
-    /// RES-10: a reference whose name decided is known by its warning.
+    /// RES-10: the warning identifies the reference that was resolved by its name.
     #[tokio::test]
     async fn a_warning_belongs_to_its_reference() {
         let body = r#"{"results": [{"index": 0, "status": "unmatched"}, {"index": 1, "status": "unmatched"}],
             "warnings": [{"pointer": "/refs/1/locKey", "code": "LOC_KEY_UNRESOLVED"},
                          {"pointer": "/refs/0/locKey", "code": "LATER"}, {"pointer": "/refs/7/locKey", "code": "LOC_KEY_UNRESOLVED"}]}"#;
-        let double = Double::answering([(200, body)]);
-        let catalogue = Catalogue::new(double.client(), CatalogueMemory::default());
+        let double = MockGateway::with_responses([(200, body)]);
+        let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
         let found = catalogue.resolve(CatalogKind::Item, &["a", "b"].map(named)).await.unwrap();
         assert_eq!(found.iter().map(|found| found.loc_key_unresolved).collect::<Vec<_>>(), [false, true]);
     }
 
-    /// An answer that is not one result for each reference belongs to nobody.
+    /// A response without exactly one result per reference is refused.
     #[tokio::test]
     async fn results_belong_to_their_references() {
         let crossed = r#"{"index": 1, "status": "unmatched"}, {"index": 0, "status": "unmatched"}"#;
         let short = r#"{"index": 0, "status": "unmatched"}"#;
         for results in [crossed, short] {
-            let double = Double::answering([answer(results)]);
-            let catalogue = Catalogue::new(double.client(), CatalogueMemory::default());
+            let double = MockGateway::with_responses([answer(results)]);
+            let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
             let error = catalogue.resolve(CatalogKind::Item, &["a", "b"].map(named)).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Protocol);
         }
     }
 
-    /// RES-15: once in a session, also when two ask at once; a refusal is not remembered.
+    /// RES-15: once per session, also with concurrent calls; a refusal is not cached.
     #[tokio::test]
     async fn locations_are_read_once_in_a_session() {
         let list = (200, r#"{"items": [{"name": "Area 18"}, {"name": "Everus Harbor"}]}"#.to_owned());
-        let double = Double::answering([problem(503, "EXCHANGE_DISABLED"), list.clone(), list]);
-        let catalogue = Catalogue::new(double.client(), CatalogueMemory::default());
+        let double =
+            MockGateway::with_responses([problem_response(503, "EXCHANGE_DISABLED"), list.clone(), list]);
+        let catalogue = CatalogResolver::new(double.client(), CatalogMemory::default());
         assert!(catalogue.locations().await.is_err());
         let (one, two) = tokio::join!(catalogue.locations(), catalogue.locations());
         assert_eq!((one.unwrap().len(), two.unwrap()[0].name.as_str()), (2, "Area 18"));

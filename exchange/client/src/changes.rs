@@ -1,17 +1,17 @@
-//! Change sets: ops are gathered per area, checked, identified and split into batches as the exchange takes
-//! them; what became of each comes back on the op itself.
+//! Change sets: ops are collected per area, validated, identified and split into batches that the exchange
+//! accepts. The results are assigned to the ops.
 //!
 //! ```
-//! use exchange_client::{StockChanges, changes::{Lot, known::Known, quantity}};
+//! use exchange_client::{StockChanges, changes::{LotSpec, known::KnownItem, quantity}};
 //!
 //! # fn main() -> Result<(), exchange_client::Error> {
-//! let metal = Known { bt: Some("material-7".parse()?), ..Known::default() }.item_ref()?;
-//! let here = Lot::new(metal.clone(), exchange_client::changes::place("Area 18")?);
-//! let there = Lot::new(metal, exchange_client::changes::place("New Babbage")?);
+//! let metal = KnownItem { bt: Some("material-7".parse()?), ..KnownItem::default() }.item_ref()?;
+//! let here = LotSpec::new(metal.clone(), exchange_client::changes::location_by_name("Area 18")?);
+//! let there = LotSpec::new(metal, exchange_client::changes::location_by_name("New Babbage")?);
 //!
 //! let mut changes = StockChanges::new();
-//! changes.shift(here.holding(quantity::scu("12.5")?), there.empty(), &quantity::scu("2.5")?)?;
-//! assert_eq!(changes.len(), 2, "the fall and the rise of a move");
+//! changes.move_stock(here.expecting(quantity::scu("12.5")?), there.expecting_nothing(), &quantity::scu("2.5")?)?;
+//! assert_eq!(changes.len(), 2, "a move is a decrease and an increase");
 //! # Ok(())
 //! # }
 //! ```
@@ -31,20 +31,20 @@ mod tests;
 use std::{collections::HashSet, fmt};
 
 use exchange_api::{
-    client::Stored,
+    client::StoredRequest,
     operations::OperationId,
-    runtime::{client::Core, violation::Violations},
+    runtime::{client::ApiClient, violation::Violations},
     types::{
         BlueprintOp, ChangeResult, Extensions, LocationName, LocationRef, OpId, OrgStockOp, ShipOp, StockOp,
     },
 };
 
 pub use self::{
-    op::Op,
-    org_stock::{OnEntry, Take},
-    outcome::{Notice, Outcome, Remedy, Settled, Verdict},
-    ships::as_it_is,
-    stock::{Held, Lot},
+    op::ChangeOp,
+    org_stock::{EntryOps, StockSelection},
+    outcome::{ChangeSetOutcome, MemberNotice, OpOutcome, OpRemedy, OpVerdict},
+    ships::unchanged_upsert,
+    stock::{ExpectedLot, LotSpec},
 };
 use crate::error::{Error, ErrorKind};
 
@@ -57,7 +57,7 @@ pub type ShipChanges = Changes<ShipOp>;
 /// Changes to the pools of units whose Logistician the member is.
 pub type OrgStockChanges = Changes<OrgStockOp>;
 
-/// An area that is written to; change sets of one area are sent one after another.
+/// An area that can be written to. Change sets of one area are sent in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Lane {
@@ -72,10 +72,10 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// All of them.
+    /// All areas.
     pub const ALL: [Self; 4] = [Self::Blueprints, Self::Stock, Self::Ships, Self::OrgStock];
 
-    /// Its name, in stores and logs.
+    /// Returns the name used in stores and logs.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Lane {
         }
     }
 
-    /// The operation that its change sets are sent with.
+    /// Returns the operation that sends its change sets.
     #[must_use]
     pub const fn operation(self) -> OperationId {
         match self {
@@ -97,9 +97,9 @@ impl Lane {
         }
     }
 
-    /// From its name.
+    /// Returns the area with this name.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|lane| lane.as_str() == name)
     }
 }
@@ -110,15 +110,15 @@ impl fmt::Display for Lane {
     }
 }
 
-/// Ops of one area in the order in which they are to be decided, any number of them.
+/// Ops of one area in the order in which the exchange is to decide them, without a limit of their number.
 ///
-/// Every op has an id (`opId`): its own, or else its place among the ops, counted from 1.
+/// Each op has an id (`opId`): its own, or else its position among the ops, counted from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changes<O> {
     ops: Vec<O>,
     extensions: Option<Extensions>,
     ids: HashSet<OpId>,
-    /// Ties of the caller's own, by name.
+    /// Groups of ops that the caller tied together.
     together: Vec<Vec<OpId>>,
 }
 
@@ -128,63 +128,60 @@ impl<O> Default for Changes<O> {
     }
 }
 
-impl<O: Op> Changes<O> {
-    /// Without an op.
+impl<O: ChangeOp> Changes<O> {
+    /// Creates an empty list.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many ops there are.
+    /// Returns the number of ops.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ops.len()
     }
 
-    /// Whether there is no op.
+    /// Returns true if there is no op.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
     }
 
-    /// The ops.
+    /// Returns the ops in order.
     #[must_use]
     pub fn ops(&self) -> &[O] {
         &self.ops
     }
 
-    /// Adds an op at the end and says by which id its result will come.
+    /// Appends an op and returns the id of its result.
     ///
     /// # Errors
-    /// `Invalid` for an op that breaks the contract, for one with members that the contract does not declare
-    /// (purchase data among them, which is never exchanged: SHP-23), for an id that is taken, and for a second
-    /// upsert or removal of a ship, which would be refused (SHP-17).
+    /// `Invalid` for an op that violates the contract, for one with undeclared members (including purchase
+    /// data, which is never exchanged: SHP-23), for a duplicate id, and for a second upsert or removal of a
+    /// ship, which the exchange would refuse (SHP-17).
     pub fn push(&mut self, op: impl Into<O>) -> Result<OpId, Error> {
         let mut op = op.into();
         let id = match op.id() {
             Some(id) => id.clone(),
             None => {
                 let id = self.free_id()?;
-                op.identify(id.clone());
+                op.set_id(id.clone());
                 id
             }
         };
-        op.validate().map_err(|violations| invalid("an op breaks the contract", violations))?;
-        if !op.undeclared(1).is_empty() {
-            return Err(Error::new(
-                ErrorKind::Invalid,
-                "an op has members that the contract does not declare",
-            ));
+        op.validate().map_err(|violations| contract_error("an op violates the contract", violations))?;
+        if !op.undeclared_members(1).is_empty() {
+            return Err(Error::new(ErrorKind::Invalid, "an op has undeclared members"));
         }
         if self.ids.contains(&id) {
-            return Err(Error::new(ErrorKind::Invalid, "two ops of a change set have the same id"));
+            return Err(Error::new(ErrorKind::Invalid, "duplicate op id in a change set"));
         }
-        if let Some(only) = op.only_once()
-            && self.ops.iter().any(|other| other.only_once() == Some(only))
+        if let Some(only) = op.exclusive_ship()
+            && self.ops.iter().any(|other| other.exclusive_ship() == Some(only))
         {
             return Err(Error::new(
                 ErrorKind::Invalid,
-                "a change set updates or removes a ship only once: send the second change when the first is known",
+                "a change set can update or remove a ship only once: send the second change after the first is decided",
             ));
         }
         self.ids.insert(id.clone());
@@ -192,45 +189,44 @@ impl<O: Op> Changes<O> {
         Ok(id)
     }
 
-    /// The ops go to the exchange in one batch, as moves, ops on one entry and those of one ship do by
-    /// themselves. For ops whose connection only the caller knows: a move that joins another entry
-    /// (`mergeScu`) and what is done with that entry next.
+    /// Ties ops together, so that they are sent in one batch. Moves, ops on one entry and ops on one ship are
+    /// tied automatically. Use this for dependencies that the ops do not show, such as a move that merges
+    /// into another entry (`mergeScu`) followed by an op on that entry.
     pub fn keep_together(&mut self, ids: impl IntoIterator<Item = OpId>) {
         self.together.push(ids.into_iter().collect());
     }
 
-    /// Data of others about these changes, sent with each batch.
+    /// Sets third-party extension data that is sent with each batch.
     #[must_use]
     pub fn with_extensions(mut self, extensions: Extensions) -> Self {
         self.extensions = Some(extensions);
         self
     }
 
-    /// The changes as batches of at most so many ops each: `limits.batchMaxOps` of the service document, or
-    /// fewer. Sent in their order, they come to the same as the whole.
+    /// Splits the changes into batches of at most `most` ops: `limits.batchMaxOps` of the service document,
+    /// or fewer. Sent in order, the batches have the effect of the whole.
     ///
-    /// Batches of org stock are smaller where their ops have long ids: even an answer that refuses every op has to be
-    /// short enough for the exchange to keep it under the key (LIM-22), since a booking that is repeated is a second
-    /// one.
+    /// Batches of org stock are smaller if their ops have long ids. Even a response that refuses every op
+    /// must be small enough for the exchange to store it under the key (LIM-22), because repeating a booking
+    /// would apply it twice.
     ///
-    /// The ops keep their order where that can be; otherwise those that belong together move up to the first
-    /// of them.
+    /// The ops keep their order if possible; otherwise ops that are tied move up to the first of them.
     ///
     /// # Errors
-    /// `TooLarge` when ops that belong together are more than that, `Invalid` without an op.
-    pub fn batches(self, most: usize) -> Result<Vec<Batch<O>>, Error> {
+    /// `TooLarge` if tied ops exceed the limit, `Invalid` without an op.
+    pub fn into_batches(self, most: usize) -> Result<Vec<ChangeBatch<O>>, Error> {
         if self.ops.is_empty() {
-            return Err(Error::new(ErrorKind::Invalid, "a change set needs an op"));
+            return Err(Error::new(ErrorKind::Invalid, "a change set needs at least one op"));
         }
-        let parts = split::split(&self.ops, &self.together, most.max(1))
+        let parts = split::split_ops(&self.ops, &self.together, most.max(1))
             .map_err(|much| Error::new(ErrorKind::TooLarge, much.to_string()))?;
         let mut ops: Vec<Option<O>> = self.ops.into_iter().map(Some).collect();
         let mut take = |part: Vec<usize>| {
             let ops: Vec<O> = part.into_iter().filter_map(|at| ops.get_mut(at)?.take()).collect();
             let has = |id: &OpId| ops.iter().any(|op| op.id() == Some(id));
-            // What is tied is in one batch.
+            // Tied ops are in one batch.
             let together = self.together.iter().filter(|ids| ids.iter().any(has)).cloned().collect();
-            Batch { ops, dry_run: false, extensions: self.extensions.clone(), together }
+            ChangeBatch { ops, dry_run: false, extensions: self.extensions.clone(), together }
         };
         Ok(parts.into_iter().map(&mut take).collect())
     }
@@ -238,7 +234,8 @@ impl<O: Op> Changes<O> {
     fn free_id(&self) -> Result<OpId, Error> {
         let mut number = self.ops.len() + 1;
         loop {
-            let id = OpId::new(number.to_string()).map_err(|violations| invalid("no op id", violations))?;
+            let id =
+                OpId::new(number.to_string()).map_err(|violations| contract_error("no op id", violations))?;
             if !self.ids.contains(&id) {
                 return Ok(id);
             }
@@ -247,47 +244,50 @@ impl<O: Op> Changes<O> {
     }
 }
 
-/// One change set as it is sent: 1 to 500 ops that are decided in order and written at once.
+/// One change set as it is sent: 1 to 500 ops that are decided in order and applied atomically.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Batch<O> {
+pub struct ChangeBatch<O> {
     ops: Vec<O>,
     dry_run: bool,
     extensions: Option<Extensions>,
     together: Vec<Vec<OpId>>,
 }
 
-impl<O: Op> Batch<O> {
-    /// The ops.
+impl<O: ChangeOp> ChangeBatch<O> {
+    /// Returns the ops in order.
     #[must_use]
     pub fn ops(&self) -> &[O] {
         &self.ops
     }
 
-    /// The same batch, which is decided and counted and writes nothing (WRT-04).
+    /// Marks the batch as a dry run, which is decided and counted but writes nothing (WRT-04).
     #[must_use]
     pub fn as_dry_run(mut self) -> Self {
         self.dry_run = true;
         self
     }
 
-    /// The request that it is, under a key, byte for byte.
+    /// Builds the request under this idempotency key, with its exact bytes.
     ///
     /// # Errors
-    /// `Invalid` when it breaks the contract.
-    pub fn stored(&self, core: &Core, key: &str) -> Result<Stored, Error> {
+    /// `Invalid` if it violates the contract.
+    pub fn to_stored_request(&self, core: &ApiClient, key: &str) -> Result<StoredRequest, Error> {
         let dry_run = self.dry_run.then_some(true);
-        let request = O::request(core, key, self.ops.clone(), dry_run, self.extensions.clone());
-        request.store().map_err(|violations| invalid("the change set breaks the contract", violations))
+        let request = O::build_request(core, key, self.ops.clone(), dry_run, self.extensions.clone());
+        request
+            .into_stored()
+            .map_err(|violations| contract_error("the change set violates the contract", violations))
     }
 
-    /// Reads it back from the body of what [`Batch::stored`] gave.
+    /// Parses a batch from the body of a request built by [`ChangeBatch::to_stored_request`].
     ///
     /// # Errors
-    /// `Storage` when the bytes are none.
-    pub fn read(body: &[u8]) -> Result<Self, Error> {
-        let (ops, dry_run, extensions) =
-            O::read_set(body).ok_or_else(|| Error::new(ErrorKind::Storage, "a stored change set is none"))?;
-        // Which ops were tied is not in the bytes. Where the order counts, all are that fitted into one set once.
+    /// `Storage` if the body is corrupt.
+    pub fn from_body(body: &[u8]) -> Result<Self, Error> {
+        let (ops, dry_run, extensions) = O::parse_change_set(body)
+            .ok_or_else(|| Error::new(ErrorKind::Storage, "corrupt stored change set: cannot be parsed"))?;
+        // The body does not contain the ties. Where the order matters, all ops are tied, since they fitted
+        // into one set.
         let all = || ops.iter().filter_map(|op: &O| op.id().cloned()).collect();
         let together = if O::INDEPENDENT { Vec::new() } else { vec![all()] };
         Ok(Self { ops, dry_run: dry_run.unwrap_or(false), extensions, together })
@@ -297,13 +297,13 @@ impl<O: Op> Batch<O> {
         (self.ops, self.extensions)
     }
 
-    /// What became of each op.
+    /// Assigns the results of the exchange to the ops.
     #[must_use]
-    pub fn outcome(self, result: ChangeResult) -> Outcome<O> {
-        Outcome::of(self, result)
+    pub fn into_outcome(self, result: ChangeResult) -> ChangeSetOutcome<O> {
+        ChangeSetOutcome::from_result(self, result)
     }
 
-    /// The ops once more, to be changed and sent anew; what was kept together stays so.
+    /// Converts the batch back into changes, to edit and send them again. Ties are kept.
     #[must_use]
     pub fn into_changes(self) -> Changes<O> {
         let ids = self.ops.iter().filter_map(|op| op.id().cloned()).collect();
@@ -311,23 +311,24 @@ impl<O: Op> Batch<O> {
     }
 }
 
-/// A place by its exact name. One with a link to the external catalogue comes from the locations list.
+/// Returns a reference to a location by its exact name. The locations list has references with a catalog
+/// link.
 ///
 /// # Errors
-/// `Invalid` for a name of no characters or more than 200.
-pub fn place(name: &str) -> Result<LocationRef, Error> {
+/// `Invalid` for an empty name or one of more than 200 characters.
+pub fn location_by_name(name: &str) -> Result<LocationRef, Error> {
     let name =
-        LocationName::new(name).map_err(|violations| invalid("this is no name of a place", violations))?;
+        LocationName::new(name).map_err(|violations| contract_error("invalid location name", violations))?;
     Ok(LocationRef { uex: None, name: Some(name), extra: exchange_api::Map::new() })
 }
 
-fn invalid(what: &'static str, violations: Violations) -> Error {
-    Error::caused(ErrorKind::Invalid, what, violations)
+fn contract_error(what: &'static str, violations: Violations) -> Error {
+    Error::with_source(ErrorKind::Invalid, what, violations)
 }
 
-/// A value that breaks the contract, refused where it was made.
+/// Converts contract violations of a locally built value.
 impl From<Violations> for Error {
     fn from(violations: Violations) -> Self {
-        invalid("a value breaks the contract", violations)
+        contract_error("a value violates the contract", violations)
     }
 }

@@ -1,5 +1,7 @@
-//! The connection of this session: what the service document says of it, and the name that the member gives
-//! the installation (SVC-07, SVC-12).
+//! The connection of a session: limits and capabilities from the service document, and the label of the
+//! installation (SVC-07, SVC-12).
+//!
+//! Entry points: [`Exchange::connection`] and [`Exchange::set_label`].
 
 mod label;
 
@@ -14,110 +16,122 @@ use exchange_api::{
 };
 use semver::Version;
 
-pub use self::label::{Label, MachineNames, UnusableLabel};
+pub use self::label::{ComputerNames, Label, LabelError};
 use crate::{
     error::Error,
     exchange::Exchange,
-    identity::Identity,
-    tokens::Note,
-    transport::{Patience, Terms},
-    whose::Whose,
+    identity::ClientIdentity,
+    ownership::Ownership,
+    token_source::ConnectionNote,
+    transport::{RetryPolicy, SendConditions},
 };
 
-/// How many writes a day has where the service document does not say (LIM-19).
+/// The daily number of writes if the service document has no limit of its own (LIM-19).
 pub(crate) const WRITES_PER_DAY: usize = 500;
 
-/// What the exchange says of this connection: the service document, read at the start of every session (SVC-07).
+/// The service document of this connection, read at the start of every session (SVC-07).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
     document: ServiceDocument,
     installation_id: Option<InstallationId>,
-    update: Option<UpdateNeeded>,
-    /// Which connection it is, where that was read here.
+    required_update: Option<RequiredUpdate>,
+    /// The local id of the connection; `None` for a document that [`from_document`](Self::from_document)
+    /// parsed.
     id: Option<Box<str>>,
 }
 
-/// This version of the program is older than the exchange supports: the member is told to update (SVC-07, CLI-04).
+/// This program is older than the oldest version that the exchange supports: the member has to update it
+/// (SVC-07, CLI-04).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct UpdateNeeded {
-    /// The least version that is supported.
-    pub least: String,
-    /// The version of this program.
-    pub own: String,
+pub struct RequiredUpdate {
+    /// The oldest version that the exchange supports.
+    pub minimum_version: String,
+    /// The version of the running program.
+    pub current_version: String,
 }
 
-impl fmt::Display for UpdateNeeded {
+impl fmt::Display for RequiredUpdate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { least, own } = self;
+        let Self { minimum_version: least, current_version: own } = self;
         write!(f, "update this program: the exchange supports version {least} and later, this is {own}")
     }
 }
 
 impl Exchange {
-    /// Reads what the exchange says of this connection, as at the start of every session (SVC-07). The installation's
-    /// id is noted with the session, and holds where the exchange cannot look it up the next time (SVC-03).
+    /// Reads the service document, as is due at the start of every session (SVC-07).
+    ///
+    /// The installation id is stored with the session. It remains valid when a later service document has none
+    /// (SVC-03).
     ///
     /// # Errors
-    /// As every call; the refusals that stop a client come from here first (SVC-06).
+    /// Fails as every call does. Errors that stop the whole client are reported here first (SVC-06).
     pub async fn connection(&self) -> Result<Connection, Error> {
-        self.read_connection(self.settings().patience, None).await
+        self.read_connection(self.settings().retry_policy, None).await
     }
 
-    /// The same for who something is of, and for nobody else who signed in meanwhile.
-    pub(crate) async fn connection_of(&self, whose: &Whose, patience: Patience) -> Result<Connection, Error> {
-        self.read_connection(patience, Some(Terms { whose: whose.clone(), signed_at: None })).await
+    /// Reads the service document for `ownership`. Fails if another member signed in meanwhile.
+    pub(crate) async fn connection_for(
+        &self,
+        whose: &Ownership,
+        patience: RetryPolicy,
+    ) -> Result<Connection, Error> {
+        self.read_connection(patience, Some(SendConditions { owner: whose.clone(), proof_time: None })).await
     }
 
-    async fn read_connection(&self, patience: Patience, terms: Option<Terms>) -> Result<Connection, Error> {
-        let call = self.api().service_document().with(patience);
+    async fn read_connection(
+        &self,
+        patience: RetryPolicy,
+        terms: Option<SendConditions>,
+    ) -> Result<Connection, Error> {
+        let call = self.api().service_document().with_extension(patience);
         let answer = match terms {
-            Some(terms) => call.with(terms).await?,
+            Some(terms) => call.with_extension(terms).await?,
             None => call.await?,
         };
-        // The connection that was read: another may have taken its place by now.
-        let of = answer.extensions.get::<Whose>().cloned().unwrap_or_default();
+        // Taken from the response: another connection may have replaced this one by now.
+        let of = answer.extensions().get::<Ownership>().cloned().unwrap_or_default();
         let known = of.installation.as_deref().and_then(|id| id.parse().ok());
-        let mut connection = Connection::of(answer.into_body(), self.identity(), known.as_ref());
+        let mut connection = Connection::from_document(answer.into_body(), self.identity(), known.as_ref());
         connection.id.clone_from(&of.connection);
         if let Some(id) = connection.installation_id() {
-            self.note(&of, Note::Installation(id.as_str())).await;
+            self.record_note(&of, ConnectionNote::Installation(id.as_str())).await;
         }
         Ok(connection)
     }
 
-    /// Reads whose the connection is if nobody said so yet: another process may have made it, or its first reading failed.
-    /// What belongs to one member waits until that is known.
-    pub(crate) async fn recognise(&self, patience: Patience) {
-        let is_known = self.tokens().whose().is_none_or(|whose| whose.installation.is_some());
+    /// Reads the service document if the owner of the connection is still unknown, for example because another
+    /// process signed in or the first read failed. Per-member data waits until the owner is known.
+    pub(crate) async fn identify_connection(&self, patience: RetryPolicy) {
+        let is_known = self.tokens().current_owner().is_none_or(|whose| whose.installation.is_some());
         if !is_known && let Err(error) = self.read_connection(patience, None).await {
-            tracing::debug!(%error, "it is not known yet whose the connection is");
+            tracing::debug!(%error, "cannot determine the owner of the connection");
         }
     }
 
-    /// Notes what was said of a connection. This process knows it also where it cannot be written down, and the exchange
-    /// says it again.
-    async fn note(&self, of: &Whose, note: Note<'_>) {
-        if let Err(error) = self.tokens().noted(of, note).await {
-            tracing::warn!(%error, "what the exchange said of this installation is not written down");
+    /// Stores a note about a connection and logs a failure to do so: this process keeps the value in memory, and
+    /// the exchange repeats it in the next session.
+    async fn record_note(&self, of: &Ownership, note: ConnectionNote<'_>) {
+        if let Err(error) = self.tokens().record_note(of, note).await {
+            tracing::warn!(%error, "cannot store the note about this installation");
         }
     }
 
-    /// Names this installation as the member wants it, after sign-in and whenever the member changes it, and notes the
-    /// name with the session (SVC-12).
+    /// Sets the label of this installation and stores it with the session. Call it after sign-in and whenever the
+    /// member changes the label (SVC-12).
     ///
     /// ```
-    /// # use exchange_client::{Exchange, Label, MachineNames};
+    /// # use exchange_client::{Exchange, Label, ComputerNames};
     /// # async fn example(exchange: Exchange, text: &str) -> Result<(), Box<dyn std::error::Error>> {
-    /// let label = Label::new(text, &MachineNames::of_this_computer())?;
-    /// exchange.label(&label).await?;
+    /// let label = Label::new(text, &ComputerNames::detect())?;
+    /// exchange.set_label(&label).await?;
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// As every call.
-    pub async fn label(&self, wanted: &Label) -> Result<Installation, Error> {
+    /// Fails as every call does.
+    pub async fn set_label(&self, wanted: &Label) -> Result<Installation, Error> {
         let body = LabelledInstallation {
             label: wanted.as_contract().clone(),
             installation_id: None,
@@ -126,106 +140,112 @@ impl Exchange {
             extra: exchange_api::Map::new(),
         };
         let answer = self.api().installation_label(&body).await?;
-        let of = answer.extensions.get::<Whose>().cloned().unwrap_or_default();
+        let of = answer.extensions().get::<Ownership>().cloned().unwrap_or_default();
         let installation = answer.into_body();
-        self.note(&of, Note::Label(installation.label.as_str())).await;
+        self.record_note(&of, ConnectionNote::Label(installation.label.as_str())).await;
         Ok(installation)
     }
 }
 
 impl Connection {
-    /// What a service document says that was read by hand; [`Exchange::connection`] reads it and notes whose it is. `known`
-    /// is the installation's id as it was stored before: it holds where the exchange could not look it up this time
-    /// (SVC-03).
+    /// Evaluates a service document that the program read itself. [`Exchange::connection`] reads the document and
+    /// also records the owner.
+    ///
+    /// `known` is the previously stored installation id; it is used if the document has none (SVC-03).
     #[must_use]
-    pub fn of(document: ServiceDocument, identity: &Identity, known: Option<&InstallationId>) -> Self {
+    pub fn from_document(
+        document: ServiceDocument,
+        identity: &ClientIdentity,
+        known: Option<&InstallationId>,
+    ) -> Self {
         let installation_id = document.installation_id.clone().or_else(|| known.cloned());
         let least = document.min_client_version.value();
-        let update = least
-            .filter(|least| is_older(identity.version(), least))
-            .map(|least| UpdateNeeded { least: least.clone(), own: identity.version().to_owned() });
-        Self { document, installation_id, update, id: None }
+        let update = least.filter(|least| is_older_version(identity.version(), least)).map(|least| {
+            RequiredUpdate { minimum_version: least.clone(), current_version: identity.version().to_owned() }
+        });
+        Self { document, installation_id, required_update: update, id: None }
     }
 
-    /// Whose it is.
-    pub(crate) fn whose(&self) -> Whose {
+    /// Returns the owner of this connection.
+    pub(crate) fn ownership(&self) -> Ownership {
         let installation = self.installation_id.as_ref().map(|id| id.as_str().into());
-        Whose { connection: self.id.clone(), installation }
+        Ownership { connection: self.id.clone(), installation }
     }
 
-    /// By which own removals are told from those of others (TYP-16). `None` until the exchange has said it once.
+    /// Returns the id by which a removal made by this installation is recognized (TYP-16). `None` until the
+    /// exchange has returned it once.
     #[must_use]
     pub const fn installation_id(&self) -> Option<&InstallationId> {
         self.installation_id.as_ref()
     }
 
-    /// What both the token and the registry allow, also capabilities that this version does not know: offer the
-    /// member only features that they cover (SVC-07).
+    /// Returns the capabilities that both the token and the registry allow, including ones that this version does
+    /// not know. Offer the member only features that they cover (SVC-07).
     #[must_use]
     pub fn capabilities(&self) -> &[Scope] {
         &self.document.capabilities
     }
 
-    /// Whether a capability is among them.
+    /// Returns true if [`capabilities`](Self::capabilities) contains this scope.
     #[must_use]
-    pub fn can(&self, scope: &Scope) -> bool {
+    pub fn has_capability(&self, scope: &Scope) -> bool {
         self.document.capabilities.contains(scope)
     }
 
-    /// Whether they cover an operation of the contract ([`exchange_api::operations`]).
+    /// Returns true if the capabilities permit an operation of the contract ([`exchange_api::operations`]).
     #[must_use]
-    pub fn covers(&self, operation: &Operation) -> bool {
+    pub fn permits_operation(&self, operation: &Operation) -> bool {
         operation.permits(|scope| self.document.capabilities.iter().any(|own| own.as_str() == scope))
     }
 
-    /// The limits of this client.
+    /// Returns the limits that the service document sets for this client.
     #[must_use]
     pub const fn limits(&self) -> &ServiceLimits {
         &self.document.limits
     }
 
-    /// How many ops a change set may have: the document's word, and 1 to 500 whatever it says (LIM-01).
+    /// Returns the maximum number of ops in a change set: the document's limit, clamped to 1 to 500 (LIM-01).
     #[must_use]
-    pub fn most_ops(&self) -> usize {
+    pub fn max_ops(&self) -> usize {
         usize::try_from(self.document.limits.batch_max_ops).unwrap_or(1).clamp(1, 500)
     }
 
-    /// How many writes a day has for this client and member: the document's word, which it gives where the client has a
-    /// quota of its own (SVC-04), and else the usual 500 (LIM-19).
+    /// Returns the number of writes per day for this client and member: the document's quota if it has one
+    /// (SVC-04), otherwise 500 (LIM-19).
     #[must_use]
     pub fn writes_per_day(&self) -> usize {
         let own = self.document.limits.writes_per_day;
         own.map_or(WRITES_PER_DAY, |writes| usize::try_from(writes).unwrap_or(1).max(1))
     }
 
-    /// Set when the member has to update this program.
+    /// Returns the required update if this program is older than the exchange supports.
     #[must_use]
-    pub const fn update_needed(&self) -> Option<&UpdateNeeded> {
-        self.update.as_ref()
+    pub const fn required_update(&self) -> Option<&RequiredUpdate> {
+        self.required_update.as_ref()
     }
 
-    /// Features that will go.
+    /// Returns the announced deprecations of features.
     #[must_use]
     pub fn deprecations(&self) -> &[Deprecation] {
         &self.document.deprecations
     }
 
-    /// The documentation's root.
+    /// Returns the root URL of the documentation.
     #[must_use]
     pub fn docs_url(&self) -> &str {
         &self.document.docs_url
     }
 
-    /// The document itself.
+    /// Returns the unmodified service document.
     #[must_use]
     pub const fn document(&self) -> &ServiceDocument {
         &self.document
     }
 }
 
-/// As the gateway compares: a pre-release comes before its release, and build metadata do not count. What is no
-/// version is older than any that is (ERR-16); a minimum that is none says nothing.
-fn is_older(own: &str, least: &str) -> bool {
+/// Compares versions like the gateway: a pre-release precedes its release, build metadata is ignored, and an
+/// invalid own version is older than any valid one (ERR-16). An invalid minimum is ignored.
+fn is_older_version(own: &str, least: &str) -> bool {
     let Ok(least) = Version::parse(least) else { return false };
     Version::parse(own).map_or(true, |own| own.cmp_precedence(&least).is_lt())
 }
@@ -236,12 +256,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        members::Members,
-        testkit::{Reply, ScriptedServer, VirtualEnvironment},
+        test_members::TestMembers,
+        testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment},
     };
 
-    fn identity(version: &str) -> Identity {
-        Identity::new("desk", "Desk", version, "https://desk.example").unwrap()
+    fn identity(version: &str) -> ClientIdentity {
+        ClientIdentity::new("desk", "Desk", version, "https://desk.example").unwrap()
     }
 
     fn document(installation: &str, least: &str) -> String {
@@ -255,24 +275,27 @@ mod tests {
     fn connection(installation: &str, least: &str, version: &str, known: Option<&str>) -> Connection {
         let document = ServiceDocument::parse(document(installation, least).as_bytes()).unwrap();
         let known = known.map(|id| InstallationId::new(id).unwrap());
-        Connection::of(document, &identity(version), known.as_ref())
+        Connection::from_document(document, &identity(version), known.as_ref())
     }
 
-    /// SVC-07: only what the capabilities cover is offered, and one that is not known yet breaks nothing.
+    /// SVC-07: only features that the capabilities cover are offered, and an unknown capability is no error.
     #[tokio::test(start_paused = true)]
     async fn a_session_begins_with_the_service_document() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
-        gateway.answer(|_| Reply::json(200, document(r#""installationId": "i-1","#, "null")));
-        let exchange = Members::new(&machine).exchange(&machine, &gateway);
+        gateway.set_script(|_| ScriptedReply::json(200, document(r#""installationId": "i-1","#, "null")));
+        let exchange = TestMembers::new(&machine).exchange_for(&machine, &gateway);
         let connection = exchange.connection().await.unwrap();
-        assert_eq!(gateway.count(), 1);
+        assert_eq!(gateway.request_count(), 1);
         assert_eq!(connection.installation_id().unwrap().as_str(), "i-1");
-        assert!(connection.can(&Scope::ExchangeStockRead) && !connection.can(&Scope::ExchangeStockWrite));
+        assert!(
+            connection.has_capability(&Scope::ExchangeStockRead)
+                && !connection.has_capability(&Scope::ExchangeStockWrite)
+        );
         assert_eq!(connection.capabilities().len(), 3);
         let offered: Vec<_> = exchange_api::operations::OPERATIONS
             .iter()
-            .filter(|operation| !operation.anonymous && connection.covers(operation))
+            .filter(|operation| !operation.anonymous && connection.permits_operation(operation))
             .map(|operation| operation.id)
             .collect();
         assert_eq!(
@@ -286,10 +309,10 @@ mod tests {
                 "stock_read"
             ]
         );
-        assert_eq!(connection.update_needed(), None);
+        assert_eq!(connection.required_update(), None);
     }
 
-    /// SVC-07: the id is stored, and what was stored holds where the exchange could not look it up.
+    /// SVC-07: the id is stored and used when the exchange cannot look it up.
     #[test]
     fn the_installation_keeps_its_id() {
         let id = |installation, known| {
@@ -301,15 +324,15 @@ mod tests {
         assert_eq!(id(r#""installationId": "i-8","#, Some("i-7")).as_deref(), Some("i-8"));
     }
 
-    /// SVC-07, ERR-16: versions are compared as the gateway does.
+    /// SVC-07, ERR-16: versions are compared like the gateway compares them.
     #[test]
     fn the_member_is_told_to_update_an_old_program() {
-        let told = |own, least: &str| connection("", least, own, None).update_needed().cloned();
+        let told = |own, least: &str| connection("", least, own, None).required_update().cloned();
         for (own, least) in
             [("1.4.0", "1.4.1"), ("1.4.0", "2.0.0-rc.1"), ("1.4.0-rc.2", "1.4.0"), ("1.9.0", "1.10.0")]
         {
             let update = told(own, &format!("\"{least}\"")).unwrap();
-            assert_eq!((&*update.own, &*update.least), (own, least));
+            assert_eq!((&*update.current_version, &*update.minimum_version), (own, least));
             assert_eq!(
                 update.to_string(),
                 format!(
@@ -325,41 +348,41 @@ mod tests {
         assert_eq!(told("0.0.1", "null"), None);
     }
 
-    /// The number of ops that fit one change set is never more than the contract's, and never none.
+    /// The maximum number of ops stays within 1 to 500.
     #[test]
     fn the_limits_stay_within_the_contract() {
         let most = |ops: &str| {
             let text =
                 document("", "null").replace("\"batchMaxOps\": 500", &format!("\"batchMaxOps\": {ops}"));
             let document = ServiceDocument::parse(text.as_bytes()).unwrap();
-            Connection::of(document, &identity("1.0.0"), None).most_ops()
+            Connection::from_document(document, &identity("1.0.0"), None).max_ops()
         };
         assert_eq!((most("100"), most("500"), most("0"), most("-3"), most("9000")), (100, 500, 1, 1, 500));
     }
 
-    /// SVC-04, LIM-19: the document says how many writes a day has where that is not the usual.
+    /// SVC-04, LIM-19: a quota in the document replaces the default number of writes per day.
     #[test]
     fn the_writes_of_a_day_are_the_documents_or_the_usual() {
         let writes = |limit: &str| {
             let text = document("", "null").replace("\"later\": 1", limit);
             let document = ServiceDocument::parse(text.as_bytes()).unwrap();
-            Connection::of(document, &identity("1.0.0"), None).writes_per_day()
+            Connection::from_document(document, &identity("1.0.0"), None).writes_per_day()
         };
         assert_eq!((writes("\"later\": 1"), writes("\"writesPerDay\": 20")), (500, 20));
         assert_eq!((writes("\"writesPerDay\": 0"), writes("\"writesPerDay\": 5000")), (1, 5000));
     }
 
-    /// SVC-12: the label goes alone.
+    /// SVC-12: the request body contains nothing but the label.
     #[tokio::test(start_paused = true)]
     async fn a_label_is_sent_alone() {
         let answer = r#"{"label": "Desk", "installationId": "i-1", "firstSeenAt": "2026-01-01T00:00:00Z",
             "lastSeenAt": "2026-01-01T00:00:00Z"}"#;
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
-        gateway.answer(move |_| Reply::json(200, answer));
-        let exchange = Members::new(&machine).exchange(&machine, &gateway);
-        let wanted = Label::new("Desk", &MachineNames::none()).unwrap();
-        let installation = exchange.label(&wanted).await.unwrap();
+        gateway.set_script(move |_| ScriptedReply::json(200, answer));
+        let exchange = TestMembers::new(&machine).exchange_for(&machine, &gateway);
+        let wanted = Label::new("Desk", &ComputerNames::none()).unwrap();
+        let installation = exchange.set_label(&wanted).await.unwrap();
         assert_eq!(installation.label.as_str(), "Desk");
         let seen = &gateway.requests()[0];
         assert_eq!((seen.operation, &*seen.body), ("installation_label", &br#"{"label":"Desk"}"#[..]));

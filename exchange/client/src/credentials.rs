@@ -1,8 +1,7 @@
-//! Where secrets are kept: the key of this installation and its tokens, and nothing else (IDP-18, DPP-07).
+//! Storage of secrets: the key and the tokens of this installation (IDP-18, DPP-07).
 //!
-//! A [`CredentialStore`] is whatever keeps bytes for nobody but the member: a platform's store, [`InMemory`] for
-//! tests, or [`InsecureFile`], which is never chosen for anybody. There is no fallback from one to another: a
-//! store that cannot be used is an error that names it.
+//! [`CredentialStore`] is the trait; [`MemoryCredentials`] is for tests, [`InsecureFileCredentials`] for machines
+//! without a secret store. There is no default and no fallback: if a store cannot be used, the error names it.
 
 mod file;
 mod memory;
@@ -20,21 +19,21 @@ use tokio::{sync::Mutex, task::unconstrained};
 use zeroize::Zeroizing;
 
 pub use self::{
-    file::{InsecureFile, UnusableFolder, file_name},
-    memory::InMemory,
+    file::{CredentialFolderError, InsecureFileCredentials, encode_file_name},
+    memory::MemoryCredentials,
 };
 use crate::{
+    address::ExchangeAddress,
     environment::Environment,
     error::{Error, ErrorKind},
-    identity::Identity,
-    place::Place,
-    tokens::Later,
+    identity::ClientIdentity,
+    token_source::BoxFuture,
 };
 
-/// How long a store may take for one answer: a member may have to type the password of a keyring.
-const LIMIT: Duration = Duration::from_secs(30);
+/// The maximum duration of one store call: the member may have to type the password of a keyring.
+const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes that are cleared when they are dropped. They go to the store, and nowhere where anybody reads:
+/// Bytes that are zeroed when dropped. They have neither `Display` nor `Serialize`:
 ///
 /// ```
 /// use exchange_client::SecretBytes;
@@ -63,7 +62,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub struct SecretBytes(Zeroizing<Vec<u8>>);
 
 impl SecretBytes {
-    /// These.
+    /// Takes ownership of the bytes. Copies made before are not zeroed.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(Zeroizing::new(bytes))
@@ -90,30 +89,30 @@ impl From<Zeroizing<Vec<u8>>> for SecretBytes {
     }
 }
 
-/// Not even how many there are.
+/// Omits the bytes and their number.
 impl fmt::Debug for SecretBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretBytes")
     }
 }
 
-/// What is kept.
+/// The name of a stored secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Entry {
-    /// The private half of this installation's key (DPP-07).
+pub enum CredentialEntry {
+    /// The private key of this installation (DPP-07).
     DpopKey,
-    /// The refresh token (IDP-18), and which key it is bound to.
+    /// The refresh token with the thumbprint of its key (IDP-18).
     RefreshToken,
-    /// The access token, until when it holds and what for: so that several processes share one.
+    /// The access token with its lifetime and scopes; several processes share it.
     AccessToken,
 }
 
-impl Entry {
-    /// All of them.
+impl CredentialEntry {
+    /// All entries.
     pub const ALL: [Self; 3] = [Self::DpopKey, Self::RefreshToken, Self::AccessToken];
 
-    /// Its name in a store.
+    /// Returns the name of the entry in a store.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -124,64 +123,69 @@ impl Entry {
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for CredentialEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// Whose secrets they are: those of a client, at an issuer, for a gateway, under a profile. Of two gateways of one issuer
-/// each has a key and tokens of its own: a token for one is nothing that the other is to see.
+/// The owner of a set of secrets: client, issuer, gateway, and profile.
+///
+/// Two gateways of one issuer have separate keys and tokens, because a token for one must not reach the
+/// other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Owner {
-    client: Box<str>,
+pub struct CredentialOwner {
+    client_id: Box<str>,
     issuer: Box<str>,
     gateway: Box<str>,
     profile: Box<str>,
 }
 
-impl Owner {
-    /// `profile` tells the members of one machine's account apart, and several connections of one member.
+impl CredentialOwner {
+    /// Creates an owner. `profile` separates several members, or several connections of one member, on one account
+    /// of the machine.
     #[must_use]
-    pub fn new(place: &Place, identity: &Identity, profile: &str) -> Self {
+    pub fn new(address: &ExchangeAddress, identity: &ClientIdentity, profile: &str) -> Self {
         let [client, issuer, gateway, profile] =
-            [identity.client_id(), place.issuer(), place.gateway(), profile].map(Into::into);
-        Self { client, issuer, gateway, profile }
+            [identity.client_id(), address.issuer(), address.gateway(), profile].map(Into::into);
+        Self { client_id: client, issuer, gateway, profile }
     }
 
-    /// The client's id.
+    /// Returns the registered client id.
     #[must_use]
     pub fn client(&self) -> &str {
-        &self.client
+        &self.client_id
     }
 
-    /// The pinned issuer.
+    /// Returns the pinned issuer.
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// The gateway's origin; empty in the [name of before](Self::before_gateways).
+    /// Returns the gateway's origin; empty for [`without_gateway`](Self::without_gateway).
     #[must_use]
     pub fn gateway(&self) -> &str {
         &self.gateway
     }
 
-    /// The profile.
+    /// Returns the profile.
     #[must_use]
     pub fn profile(&self) -> &str {
         &self.profile
     }
 
-    /// `{client}/{issuer}/{gateway}/{profile}/{entry}`: what an entry is called where one name is all there is.
+    /// Returns `{client}/{issuer}/{gateway}/{profile}/{entry}`: the name of an entry in a store with one flat
+    /// namespace.
     #[must_use]
-    pub fn name_of(&self, entry: Entry) -> String {
-        format!("{}/{}", self.client, self.name_within(entry))
+    pub fn full_name(&self, entry: CredentialEntry) -> String {
+        format!("{}/{}", self.client_id, self.name_within_client(entry))
     }
 
-    /// `{issuer}/{gateway}/{profile}/{entry}`: what an entry is called among those of the client.
+    /// Returns `{issuer}/{gateway}/{profile}/{entry}`: the name of an entry in a store with a namespace per
+    /// client.
     #[must_use]
-    pub fn name_within(&self, entry: Entry) -> String {
+    pub fn name_within_client(&self, entry: CredentialEntry) -> String {
         let Self { issuer, gateway, profile, .. } = self;
         match &**gateway {
             "" => format!("{issuer}/{profile}/{entry}"),
@@ -189,50 +193,54 @@ impl Owner {
         }
     }
 
-    /// What the same owner was called before gateways were part of the name. A session reads nothing from there but what
-    /// it revokes, and deletes it with a disconnection.
+    /// Returns the owner under which earlier versions, which did not include the gateway in names, stored secrets.
+    /// The session only revokes and deletes these entries, on disconnect.
     #[must_use]
-    pub fn before_gateways(&self) -> Self {
+    pub fn without_gateway(&self) -> Self {
         Self { gateway: "".into(), ..self.clone() }
     }
 }
 
-/// Keeps secrets. Implement it for a store of your own: a vault, a smart card's memory, a helper program.
+/// A store of secrets. Implement it for another store, such as a vault, a smart card, or a helper program.
 ///
-/// What blocks belongs on a thread of its own (`tokio::task::spawn_blocking`): a store is called from async
-/// code. The session gives up a call after 30 seconds.
+/// The methods run on the async executor: move blocking work to `tokio::task::spawn_blocking`. The session
+/// abandons a call after 30 seconds.
 pub trait CredentialStore: Send + Sync {
-    /// What it is called in a status and in errors: `Secret Service`.
+    /// Returns the name of the store for status output and errors, such as `Secret Service`.
     fn name(&self) -> &str;
 
-    /// What is kept under this name; `None` when nothing is.
+    /// Reads an entry; `None` if it does not exist.
     ///
     /// # Errors
-    /// When nobody can tell, such as of a store that is locked. That an entry does not exist is never said of
-    /// such a one.
+    /// Fails if the store cannot be read, for example because it is locked. A locked store must not return
+    /// `None`.
     fn read<'a>(
         &'a self,
-        owner: &'a Owner,
-        entry: Entry,
-    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>>;
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
+    ) -> BoxFuture<'a, Result<Option<SecretBytes>, CredentialError>>;
 
-    /// Keeps it in the place of what was there: whole or not at all, and over a loss of power once this
-    /// returns.
+    /// Writes an entry, replacing the previous value. The write is atomic and, once this returns, survives a power
+    /// loss.
     ///
     /// # Errors
-    /// When it is not kept.
+    /// Fails if the secret is not stored.
     fn write<'a>(
         &'a self,
-        owner: &'a Owner,
-        entry: Entry,
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
         secret: &'a SecretBytes,
-    ) -> Later<'a, Result<(), CredentialError>>;
+    ) -> BoxFuture<'a, Result<(), CredentialError>>;
 
-    /// Forgets it. To forget what is not there is no error.
+    /// Deletes an entry. Deleting a missing entry succeeds.
     ///
     /// # Errors
-    /// When it may still be there.
-    fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>>;
+    /// Fails if the entry may still exist.
+    fn delete<'a>(
+        &'a self,
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
+    ) -> BoxFuture<'a, Result<(), CredentialError>>;
 }
 
 impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
@@ -242,100 +250,115 @@ impl<T: CredentialStore + ?Sized> CredentialStore for Arc<T> {
 
     fn read<'a>(
         &'a self,
-        owner: &'a Owner,
-        entry: Entry,
-    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
+    ) -> BoxFuture<'a, Result<Option<SecretBytes>, CredentialError>> {
         (**self).read(owner, entry)
     }
 
     fn write<'a>(
         &'a self,
-        owner: &'a Owner,
-        entry: Entry,
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
         secret: &'a SecretBytes,
-    ) -> Later<'a, Result<(), CredentialError>> {
+    ) -> BoxFuture<'a, Result<(), CredentialError>> {
         (**self).write(owner, entry, secret)
     }
 
-    fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
+    fn delete<'a>(
+        &'a self,
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
+    ) -> BoxFuture<'a, Result<(), CredentialError>> {
         (**self).delete(owner, entry)
     }
 }
 
-/// Why a store did not do it. What it says must hold no secret: it is printed.
+/// The reason why a store call failed. The message must not contain a secret: it is printed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialError {
-    /// There is no such store here: no service, no session, no keyring.
-    #[error("is not there: {0}")]
+    /// The store does not exist on this machine: no service, no session, no keyring.
+    #[error("is missing: {0}")]
     Missing(String),
-    /// It is locked, and nobody unlocked it.
+    /// The store is locked, and the member did not unlock it.
     #[error("is locked")]
     Locked,
-    /// It does not let this program in.
-    #[error("lets this program not in: {0}")]
+    /// The store denies access to this program.
+    #[error("denies access to this program: {0}")]
     Denied(String),
-    /// It took longer than 30 seconds.
-    #[error("does not answer")]
-    Silent,
-    /// Something else went wrong.
+    /// The call took longer than 30 seconds.
+    #[error("does not respond")]
+    Timeout,
+    /// Any other failure, with a message.
     #[error("failed: {0}")]
-    Failed(String),
+    Other(String),
 }
 
-/// The secrets of one owner, with a limit of time for each call.
+/// The secrets of one owner in a store, with a timeout for each call.
 #[derive(Clone)]
-pub(crate) struct Vault {
+pub(crate) struct CredentialVault {
     store: Arc<dyn CredentialStore>,
-    owner: Owner,
+    owner: CredentialOwner,
     environment: Environment,
-    /// Held by the call that the store works on, in the order of the calls.
-    turn: Arc<Mutex<()>>,
+    /// Held while the store works on a call; calls run in the order in which they were made.
+    call_lock: Arc<Mutex<()>>,
 }
 
-impl Vault {
-    pub(crate) fn new(store: Arc<dyn CredentialStore>, owner: Owner, environment: Environment) -> Self {
-        Self { store, owner, environment, turn: Arc::default() }
+impl CredentialVault {
+    pub(crate) fn new(
+        store: Arc<dyn CredentialStore>,
+        owner: CredentialOwner,
+        environment: Environment,
+    ) -> Self {
+        Self { store, owner, environment, call_lock: Arc::default() }
     }
 
-    /// What the same store keeps under names of before gateways were part of them.
-    pub(crate) fn before_gateways(&self) -> Self {
-        Self { owner: self.owner.before_gateways(), ..self.clone() }
+    /// Returns the vault of [`CredentialOwner::without_gateway`] in the same store.
+    pub(crate) fn without_gateway(&self) -> Self {
+        Self { owner: self.owner.without_gateway(), ..self.clone() }
     }
 
-    /// The name of the store.
-    pub(crate) fn name(&self) -> &str {
+    pub(crate) fn store_name(&self) -> &str {
         self.store.name()
     }
 
-    pub(crate) async fn read(&self, entry: Entry) -> Result<Option<SecretBytes>, Error> {
-        self.within(move |vault| async move { vault.store.read(&vault.owner, entry).await }).await
+    pub(crate) async fn read_entry(&self, entry: CredentialEntry) -> Result<Option<SecretBytes>, Error> {
+        self.run_with_timeout(move |vault| async move { vault.store.read(&vault.owner, entry).await }).await
     }
 
-    pub(crate) async fn write(&self, entry: Entry, secret: &SecretBytes) -> Result<(), Error> {
+    pub(crate) async fn write_entry(
+        &self,
+        entry: CredentialEntry,
+        secret: &SecretBytes,
+    ) -> Result<(), Error> {
         let secret = secret.clone();
-        self.within(move |vault| async move { vault.store.write(&vault.owner, entry, &secret).await }).await
+        self.run_with_timeout(
+            move |vault| async move { vault.store.write(&vault.owner, entry, &secret).await },
+        )
+        .await
     }
 
-    pub(crate) async fn delete(&self, entry: Entry) -> Result<(), Error> {
-        self.within(move |vault| async move { vault.store.delete(&vault.owner, entry).await }).await
+    pub(crate) async fn delete_entry(&self, entry: CredentialEntry) -> Result<(), Error> {
+        self.run_with_timeout(move |vault| async move { vault.store.delete(&vault.owner, entry).await }).await
     }
 
-    /// An error of the kind [`ErrorKind::Secrets`] that names the store.
-    pub(crate) fn failed(&self, why: &CredentialError) -> Error {
-        Error::new(ErrorKind::Secrets, format!("the secret store ({}) {why}", self.name()))
+    /// Returns an error of kind [`ErrorKind::Secrets`] that names the store.
+    pub(crate) fn store_error(&self, why: &CredentialError) -> Error {
+        Error::new(ErrorKind::Secrets, format!("the secret store ({}) {why}", self.store_name()))
     }
 
-    /// Gives the answer up after a while, and not the deed: what a slow store was told last is what it keeps, since
-    /// later calls wait until it is done.
-    async fn within<T, F>(&self, work: impl FnOnce(Self) -> F) -> Result<T, Error>
+    /// Runs a store call and abandons waiting for it after [`STORE_TIMEOUT`]. The call itself continues, and later
+    /// calls wait for it: the last write wins even if the store is slow.
+    async fn run_with_timeout<T, F>(&self, work: impl FnOnce(Self) -> F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, CredentialError>> + Send + 'static,
     {
         let work = work(self.clone());
-        // Its place in the queue is that of the call, whenever the task comes to run.
-        let mut turn = Box::pin(unconstrained(Arc::clone(&self.turn).lock_owned()));
+        // Polled once here, so that the order of the calls determines the queue, not the order in which tasks
+        // start.
+        let mut turn = Box::pin(unconstrained(Arc::clone(&self.call_lock).lock_owned()));
         let taken = poll_fn(|context| Poll::Ready(turn.as_mut().poll(context))).await;
         let work = tokio::spawn(async move {
             let _turn = match taken {
@@ -346,73 +369,74 @@ impl Vault {
         });
         let done = tokio::select! {
             biased;
-            done = work => done.unwrap_or_else(|error| Err(CredentialError::Failed(error.to_string()))),
-            () = self.environment.sleep(LIMIT) => Err(CredentialError::Silent),
+            done = work => done.unwrap_or_else(|error| Err(CredentialError::Other(error.to_string()))),
+            () = self.environment.sleep(STORE_TIMEOUT) => Err(CredentialError::Timeout),
         };
-        done.map_err(|error| self.failed(&error))
+        done.map_err(|error| self.store_error(&error))
     }
 }
 
-/// Runs what blocks apart from the executor.
-pub(crate) async fn apart<T: Send + 'static>(
+/// Runs blocking work on a thread of its own.
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, CredentialError> + Send + 'static,
 ) -> Result<T, CredentialError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(error) => Err(CredentialError::Failed(error.to_string())),
+        Err(error) => Err(CredentialError::Other(error.to_string())),
     }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::testkit::{Asked, Hooked};
+    use crate::testkit::{HookedStore, StoreOperation};
 
-    pub(crate) fn owner(profile: &str) -> Owner {
-        let place = Place::new("https://id.example/realms/x", "https://api.example").unwrap();
-        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-        Owner::new(&place, &identity, profile)
+    pub(crate) fn owner(profile: &str) -> CredentialOwner {
+        let address = ExchangeAddress::new("https://id.example/realms/x", "https://api.example").unwrap();
+        let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        CredentialOwner::new(&address, &identity, profile)
     }
 
     pub(crate) fn secret(text: &str) -> SecretBytes {
         SecretBytes::new(text.as_bytes().to_vec())
     }
 
-    /// What every store has to keep: entries and owners apart, the last write, nothing after a deletion.
+    /// Checks the contract of every store: separate entries and owners, last write wins, no entry after
+    /// deletion.
     pub(crate) async fn keeps(store: &dyn CredentialStore) {
         let (mine, other) = (owner("default"), owner("second"));
-        for entry in Entry::ALL {
+        for entry in CredentialEntry::ALL {
             assert_eq!(store.read(&mine, entry).await, Ok(None));
             assert_eq!(store.delete(&mine, entry).await, Ok(()));
             store.write(&mine, entry, &secret("first")).await.unwrap();
             store.write(&mine, entry, &secret(entry.as_str())).await.unwrap();
         }
-        store.write(&other, Entry::DpopKey, &secret("\0\u{ff}")).await.unwrap();
-        for entry in Entry::ALL {
+        store.write(&other, CredentialEntry::DpopKey, &secret("\0\u{ff}")).await.unwrap();
+        for entry in CredentialEntry::ALL {
             assert_eq!(store.read(&mine, entry).await, Ok(Some(secret(entry.as_str()))));
         }
-        store.delete(&mine, Entry::DpopKey).await.unwrap();
-        assert_eq!(store.read(&mine, Entry::DpopKey).await, Ok(None));
-        assert_eq!(store.read(&mine, Entry::RefreshToken).await, Ok(Some(secret("refresh-token"))));
-        assert_eq!(store.read(&other, Entry::DpopKey).await, Ok(Some(secret("\0\u{ff}"))));
+        store.delete(&mine, CredentialEntry::DpopKey).await.unwrap();
+        assert_eq!(store.read(&mine, CredentialEntry::DpopKey).await, Ok(None));
+        assert_eq!(store.read(&mine, CredentialEntry::RefreshToken).await, Ok(Some(secret("refresh-token"))));
+        assert_eq!(store.read(&other, CredentialEntry::DpopKey).await, Ok(Some(secret("\0\u{ff}"))));
     }
 
-    /// IDP-18: a store that is locked, slow or missing is an error that names it and says what to do.
+    /// IDP-18: the error for a locked, slow, or missing store names it and the next step.
     #[tokio::test(start_paused = true)]
     async fn a_store_that_cannot_be_used_is_named() {
         let check = async |slow, error: CredentialError| {
-            let broken = Hooked::new("Broken Store", InMemory::new(), move |_, _| {
+            let broken = HookedStore::new("Broken Store", MemoryCredentials::new(), move |_, _| {
                 let error = error.clone();
                 async move {
                     tokio::time::sleep(Duration::from_secs(slow)).await;
                     Err(error)
                 }
             });
-            let vault = Vault::new(Arc::new(broken), owner("default"), Environment::system());
+            let vault = CredentialVault::new(Arc::new(broken), owner("default"), Environment::system());
             let errors = [
-                vault.read(Entry::DpopKey).await.unwrap_err(),
-                vault.write(Entry::RefreshToken, &secret("hush")).await.unwrap_err(),
-                vault.delete(Entry::AccessToken).await.unwrap_err(),
+                vault.read_entry(CredentialEntry::DpopKey).await.unwrap_err(),
+                vault.write_entry(CredentialEntry::RefreshToken, &secret("hush")).await.unwrap_err(),
+                vault.delete_entry(CredentialEntry::AccessToken).await.unwrap_err(),
             ];
             for error in &errors {
                 assert_eq!(error.kind(), ErrorKind::Secrets);
@@ -428,68 +452,71 @@ pub(crate) mod tests {
         );
         assert_eq!(
             check(40, CredentialError::Locked).await,
-            format!("the secret store (Broken Store) does not answer{advice}")
+            format!("the secret store (Broken Store) does not respond{advice}")
         );
         assert_eq!(
             check(0, CredentialError::Missing("no session bus".into())).await,
-            format!("the secret store (Broken Store) is not there: no session bus{advice}")
+            format!("the secret store (Broken Store) is missing: no session bus{advice}")
         );
     }
 
-    /// IDP-18: of two calls the first is done first, also when it was given up at once and the runtime comes to its task
-    /// last, as one with several threads does.
+    /// IDP-18: the first of two calls runs first, even if its caller drops it at once and the runtime schedules
+    /// its task last, as a multi-threaded runtime may.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn calls_are_done_in_their_order() {
-        let vault = Vault::new(Arc::new(InMemory::new()), owner("default"), Environment::system());
+        let vault =
+            CredentialVault::new(Arc::new(MemoryCredentials::new()), owner("default"), Environment::system());
         let kept = tokio::spawn(async move {
             {
                 let old = secret("old");
-                let mut given_up = Box::pin(vault.write(Entry::RefreshToken, &old));
+                let mut given_up = Box::pin(vault.write_entry(CredentialEntry::RefreshToken, &old));
                 poll_fn(|context| Poll::Ready(given_up.as_mut().poll(context).is_ready())).await;
             }
-            vault.write(Entry::RefreshToken, &secret("new")).await.unwrap();
+            vault.write_entry(CredentialEntry::RefreshToken, &secret("new")).await.unwrap();
             for _ in 0..50 {
                 tokio::task::yield_now().await;
             }
-            vault.read(Entry::RefreshToken).await.unwrap()
+            vault.read_entry(CredentialEntry::RefreshToken).await.unwrap()
         });
         assert!(kept.await.unwrap() == Some(secret("new")));
     }
 
-    /// IDP-18: a slow store keeps what it was told last, and a deletion that came later is not undone by a write whose
-    /// answer was given up.
+    /// IDP-18: a slow store keeps the last write, and an abandoned write does not undo a later deletion.
     #[tokio::test(start_paused = true)]
     async fn a_slow_store_does_all_of_it_in_order() {
-        let kept = InMemory::new();
-        let store = Hooked::new("Slow Store", kept.clone(), async |asked, _| {
-            if asked == Asked::Write {
+        let kept = MemoryCredentials::new();
+        let store = HookedStore::new("Slow Store", kept.clone(), async |asked, _| {
+            if asked == StoreOperation::Write {
                 tokio::time::sleep(Duration::from_secs(40)).await;
             }
             Ok(())
         });
-        let vault = Vault::new(Arc::new(store), owner("default"), Environment::system());
+        let vault = CredentialVault::new(Arc::new(store), owner("default"), Environment::system());
         for text in ["first", "second"] {
-            vault.write(Entry::RefreshToken, &secret(text)).await.unwrap_err();
+            vault.write_entry(CredentialEntry::RefreshToken, &secret(text)).await.unwrap_err();
         }
         let read = loop {
-            // The second write is still under way.
-            if let Ok(read) = vault.read(Entry::RefreshToken).await {
+            // The second write is still running.
+            if let Ok(read) = vault.read_entry(CredentialEntry::RefreshToken).await {
                 break read;
             }
         };
         assert_eq!(read, Some(secret("second")));
-        vault.write(Entry::RefreshToken, &secret("third")).await.unwrap_err();
-        vault.delete(Entry::RefreshToken).await.unwrap();
+        vault.write_entry(CredentialEntry::RefreshToken, &secret("third")).await.unwrap_err();
+        vault.delete_entry(CredentialEntry::RefreshToken).await.unwrap();
         tokio::time::sleep(Duration::from_secs(100)).await;
-        assert_eq!(kept.read(&owner("default"), Entry::RefreshToken).await, Ok(None));
+        assert_eq!(kept.read(&owner("default"), CredentialEntry::RefreshToken).await, Ok(None));
     }
 
     #[test]
     fn names_tell_owner_and_entry() {
         assert_eq!(
-            owner("default").name_of(Entry::DpopKey),
+            owner("default").full_name(CredentialEntry::DpopKey),
             "desk/https://id.example/realms/x/https://api.example/default/dpop-key"
         );
-        assert_eq!(Entry::ALL.map(Entry::as_str), ["dpop-key", "refresh-token", "access-token"]);
+        assert_eq!(
+            CredentialEntry::ALL.map(CredentialEntry::as_str),
+            ["dpop-key", "refresh-token", "access-token"]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Drafts that the member confirms in a browser: staged under a key until there is an answer, and anew only under
-//! another (DRF-13, DRF-15).
+//! Drafts that the member confirms in a browser. A draft is staged under one idempotency key until the
+//! exchange responds; staging it again uses a new key (DRF-13, DRF-15).
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -9,152 +9,157 @@ use exchange_api::{
 };
 
 use crate::{
-    envelope::{SealedEnvelope, is_path, paths},
+    envelope::{SealedEnvelope, find_paths, is_path},
     environment::Environment,
-    error::{Error, ErrorKind, is_plain},
+    error::{Error, ErrorKind, is_safe_pointer},
     exchange::Exchange,
-    tokens::Signers,
-    transport::Terms,
-    whose::{Belongs, Whose},
+    ownership::{Ownership, OwnershipMatch},
+    token_source::CurrentSigner,
+    transport::SendConditions,
 };
 
-/// Stages drafts.
+/// Creates stagings of drafts.
 #[derive(Clone)]
-pub struct Drafts {
+pub struct DraftStager {
     api: Client,
     environment: Environment,
-    signers: Signers,
+    signers: CurrentSigner,
 }
 
-/// A draft that was staged: it works once, for 30 minutes. Prints neither its link nor its id, which are secrets:
-/// open the link in the member's browser, never log or share either (DRF-13).
+/// A staged draft. It can be used once, within 30 minutes. `Debug` prints neither its link nor its id, which
+/// are secrets: open the link in the member's browser, and never log or share either (DRF-13).
 ///
 /// ```
-/// fn open(handoff: &exchange_client::Handoff) -> &str {
+/// fn open(handoff: &exchange_client::DraftHandoff) -> &str {
 ///     handoff.frontend_url().expose()
 /// }
 /// ```
 ///
 /// ```compile_fail,E0277
-/// fn write(handoff: &exchange_client::Handoff) -> serde_json::Result<String> {
+/// fn write(handoff: &exchange_client::DraftHandoff) -> serde_json::Result<String> {
 ///     serde_json::to_string(handoff)
 /// }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Handoff {
+pub struct DraftHandoff {
     frontend_url: FrontendUrl,
     handoff_id: HandoffId,
     kind: DraftKind,
 }
 
-impl Handoff {
-    /// Where the member looks at the draft and confirms it: for the browser alone.
+impl DraftHandoff {
+    /// Returns the page where the member reviews and confirms the draft; only for the browser.
     #[must_use]
     pub const fn frontend_url(&self) -> &FrontendUrl {
         &self.frontend_url
     }
 
-    /// What the link leads to.
+    /// Returns the secret id that the link refers to.
     #[must_use]
     pub const fn handoff_id(&self) -> &HandoffId {
         &self.handoff_id
     }
 
-    /// What was staged; kinds may be added.
+    /// Returns the kind of the draft; later versions may add kinds.
     #[must_use]
     pub const fn kind(&self) -> &DraftKind {
         &self.kind
     }
 }
 
-impl From<DraftResult> for Handoff {
+impl From<DraftResult> for DraftHandoff {
     fn from(result: DraftResult) -> Self {
         let DraftResult { frontend_url, handoff_id, kind, .. } = result;
         Self { frontend_url, handoff_id, kind }
     }
 }
 
-/// Blueprints to be staged.
+/// A draft of blueprints to be staged.
 #[derive(Debug)]
 pub struct BlueprintStaging {
     api: Client,
     envelope: SealedEnvelope,
-    key: Key,
+    key: StagingKey,
 }
 
-/// A refinery order to be staged.
+/// A draft of a refinery order to be staged.
 #[derive(Debug)]
 pub struct RefineryStaging {
     api: Client,
     draft: RefineryDraft,
-    key: Key,
+    key: StagingKey,
 }
 
-/// The key that a draft is staged under, and whose it is.
-struct Key {
+/// The idempotency key of a draft, and the installation that it is used for.
+struct StagingKey {
     environment: Environment,
-    signers: Signers,
+    signers: CurrentSigner,
     current: Option<String>,
-    of: Option<Whose>,
+    of: Option<Ownership>,
 }
 
 impl Exchange {
-    /// Stages drafts for the member. One that was sent under a key is sent again under it for nobody but who was signed in
-    /// then.
+    /// Creates stagings for the signed-in member. A draft is resent under its key only for the member who was
+    /// signed in when it was first sent.
     #[must_use]
-    pub fn drafts(&self) -> Drafts {
-        let signers = Signers::new(Some(Arc::clone(self.tokens())));
-        Drafts { api: self.api().clone(), environment: self.environment().clone(), signers }
+    pub fn drafts(&self) -> DraftStager {
+        let signers = CurrentSigner::new(Some(Arc::clone(self.tokens())));
+        DraftStager { api: self.api().clone(), environment: self.environment().clone(), signers }
     }
 }
 
-impl Drafts {
-    /// Stages through this client, whose calls are one member's for as long as a draft is sent again;
-    /// [`Exchange::drafts`] looks at who is signed in.
+impl DraftStager {
+    /// Creates stagings with an API client. The caller must guarantee that its calls belong to one member
+    /// while a draft is resent; [`Exchange::drafts`] checks the signed-in member.
     #[must_use]
     pub const fn new(api: Client, environment: Environment) -> Self {
-        Self { api, environment, signers: Signers::new(None) }
+        Self { api, environment, signers: CurrentSigner::new(None) }
     }
 
-    /// Blueprints for the member to take over (DRF-06). Nothing is sent before [`BlueprintStaging::stage`].
+    /// Prepares a draft of blueprints (DRF-06). Nothing is sent before [`BlueprintStaging::stage`].
     #[must_use]
     pub fn blueprints(&self, envelope: SealedEnvelope) -> BlueprintStaging {
-        BlueprintStaging { api: self.api.clone(), envelope, key: self.key() }
+        BlueprintStaging { api: self.api.clone(), envelope, key: self.new_key() }
     }
 
-    /// A refinery order for the member to take over (DRF-08). Nothing is sent before [`RefineryStaging::stage`].
+    /// Prepares a draft of a refinery order (DRF-08). Nothing is sent before [`RefineryStaging::stage`].
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when it breaks the contract or what the route asks for by content (DRF-11), and when it holds
-    /// what is not for the web (CLI-05): a member that the contract does not have, a text that is a path, a screenshot that
-    /// is named with its folder.
+    /// [`ErrorKind::Invalid`] if it violates the contract or the content rules of the route (DRF-11), or
+    /// contains data that must not be uploaded (CLI-05): an undeclared member, a string that is a file path,
+    /// or a screenshot name with a folder.
     pub fn refinery(&self, draft: RefineryDraft) -> Result<RefineryStaging, Error> {
-        if let Some(what) = refused_by_content(&draft) {
+        if let Some(what) = content_error(&draft) {
             return Err(Error::new(ErrorKind::Invalid, what));
         }
         if let Err(violations) = draft.validate() {
-            return Err(Error::caused(ErrorKind::Invalid, "the draft breaks the contract", violations));
+            return Err(Error::with_source(
+                ErrorKind::Invalid,
+                "the draft violates the contract",
+                violations,
+            ));
         }
-        if let Some(what) = tells_more(&draft)? {
+        if let Some(what) = privacy_error(&draft)? {
             return Err(Error::new(ErrorKind::Invalid, what));
         }
-        Ok(RefineryStaging { api: self.api.clone(), draft, key: self.key() })
+        Ok(RefineryStaging { api: self.api.clone(), draft, key: self.new_key() })
     }
 
-    fn key(&self) -> Key {
+    fn new_key(&self) -> StagingKey {
         let (environment, signers) = (self.environment.clone(), self.signers.clone());
-        Key { environment, signers, current: None, of: None }
+        StagingKey { environment, signers, current: None, of: None }
     }
 }
 
-/// What is wrong with a refinery draft that its schema lets pass (DRF-11), and folders in names of images.
-fn refused_by_content(draft: &RefineryDraft) -> Option<&'static str> {
+/// Returns the content rule that a draft violates although its schema is valid (DRF-11), including folders in
+/// image names.
+fn content_error(draft: &RefineryDraft) -> Option<&'static str> {
     if draft.schema_version != 1 {
         return Some("the draft's schemaVersion is not 1");
     }
     let Some(first) = draft.orders.first() else { return Some("the draft has no order") };
     if first.panel_type.as_str() != "SETUP" {
-        return Some("the first order of the draft is no SETUP panel");
+        return Some("the first order of the draft is not a SETUP panel");
     }
     let named = draft.orders.iter().flat_map(|order| {
         let of_goods = order.goods.iter().filter_map(|good| good.source_image.as_deref());
@@ -163,81 +168,84 @@ fn refused_by_content(draft: &RefineryDraft) -> Option<&'static str> {
     let mut named = named;
     named
         .any(|name| is_path(name) || name.contains('/'))
-        .then_some("a screenshot is named with its folder: leave the folder out")
+        .then_some("a screenshot name contains a folder: use the file name only")
 }
 
-/// What a refinery draft tells beside what a panel shows: the type keeps members that it does not know, and any text may be
-/// a path, which names an account (CLI-05).
-fn tells_more(draft: &RefineryDraft) -> Result<Option<Cow<'static, str>>, Error> {
-    let at = |pointer: &str| if is_plain(pointer) { format!(" at {pointer}") } else { String::new() };
-    if let Some(pointer) = draft.undeclared(1).first() {
-        let what = format!("the contract knows no such member of a draft{}: leave it out", at(pointer));
+/// Returns an error for data beyond the contents of a panel: the type keeps undeclared members, and any
+/// string may be a file path that contains an account name (CLI-05).
+fn privacy_error(draft: &RefineryDraft) -> Result<Option<Cow<'static, str>>, Error> {
+    let at = |pointer: &str| if is_safe_pointer(pointer) { format!(" at {pointer}") } else { String::new() };
+    if let Some(pointer) = draft.undeclared_members(1).first() {
+        let what = format!("undeclared member of the draft{}: remove it", at(pointer));
         return Ok(Some(what.into()));
     }
     let json = draft
         .to_json()
-        .map_err(|error| Error::caused(ErrorKind::Invalid, "the draft cannot be written", error))?;
-    let found = paths(&json).into_iter().next();
-    Ok(found.map(|pointer| format!("a text of the draft is a path{}: leave it out", at(&pointer)).into()))
+        .map_err(|error| Error::with_source(ErrorKind::Invalid, "the draft cannot be serialized", error))?;
+    let found = find_paths(&json).into_iter().next();
+    Ok(found.map(|pointer| format!("a string of the draft is a path{}: remove it", at(&pointer)).into()))
 }
 
 impl BlueprintStaging {
-    /// Stages it. Called again after no answer, or after one that asks to wait, it goes under the same key, so
-    /// that it is staged once; called again after an answer it is staged anew, under another key (DRF-15).
+    /// Stages the draft. A repeated call after a missing response, or one that requested a wait, uses the
+    /// same key, so that the draft is staged once. A repeated call after a response stages it again under a
+    /// new key (DRF-15).
     ///
     /// # Errors
-    /// As every call; [`ErrorKind::SignInNeeded`] where it may be staged already for another member than who is signed in
-    /// now: a new staging is theirs.
-    pub async fn stage(&mut self) -> Result<Handoff, Error> {
+    /// As every call; [`ErrorKind::SignInNeeded`] if the draft may already be staged for another member than
+    /// the signed-in one, who needs a new staging.
+    pub async fn stage(&mut self) -> Result<DraftHandoff, Error> {
         let (api, envelope) = (&self.api, self.envelope.as_draft());
-        let send = async |key: String, terms: Option<Terms>| {
+        let send = async |key: String, terms: Option<SendConditions>| {
             let call = api.drafts_blueprints(&key, envelope);
-            let call = if let Some(terms) = terms { call.with(terms) } else { call };
+            let call = if let Some(terms) = terms { call.with_extension(terms) } else { call };
             Ok(call.await?.into_body())
         };
-        self.key.stage(send).await
+        self.key.stage_with(send).await
     }
 }
 
 impl RefineryStaging {
-    /// Stages it, as [`BlueprintStaging::stage`] does.
+    /// Stages the draft, as [`BlueprintStaging::stage`] does.
     ///
     /// # Errors
     /// As every call.
-    pub async fn stage(&mut self) -> Result<Handoff, Error> {
+    pub async fn stage(&mut self) -> Result<DraftHandoff, Error> {
         let (api, draft) = (&self.api, &self.draft);
-        let send = async |key: String, terms: Option<Terms>| {
+        let send = async |key: String, terms: Option<SendConditions>| {
             let call = api.drafts_refinery(&key, draft);
-            let call = if let Some(terms) = terms { call.with(terms) } else { call };
+            let call = if let Some(terms) = terms { call.with_extension(terms) } else { call };
             Ok(call.await?.into_body())
         };
-        self.key.stage(send).await
+        self.key.stage_with(send).await
     }
 }
 
-impl Key {
-    async fn stage(
+impl StagingKey {
+    async fn stage_with(
         &mut self,
-        send: impl AsyncFnOnce(String, Option<Terms>) -> Result<DraftResult, Error>,
-    ) -> Result<Handoff, Error> {
+        send: impl AsyncFnOnce(String, Option<SendConditions>) -> Result<DraftResult, Error>,
+    ) -> Result<DraftHandoff, Error> {
         let key = match &self.current {
             Some(key) => key.clone(),
             None => self.current.insert(idempotency_key(&self.environment)?).clone(),
         };
-        let terms = self.whose().map(|whose| Terms { whose, signed_at: None });
+        let terms = self.owner().map(|whose| SendConditions { owner: whose, proof_time: None });
         let staged = send(key, terms).await;
-        if staged.as_ref().map_or_else(is_remembered, |_| true) {
+        if staged.as_ref().map_or_else(is_stored_refusal, |_| true) {
             (self.current, self.of) = (None, None);
         }
-        staged.map(Handoff::from)
+        staged.map(DraftHandoff::from)
     }
 }
 
-impl Key {
-    /// Whose it was when it was sent first, by all that is known of them by now.
-    fn whose(&mut self) -> Option<Whose> {
-        let now = self.signers.now();
-        let is_own = |of: &Whose| now.as_ref().is_some_and(|now| of.belongs_to(now) == Belongs::Own);
+impl StagingKey {
+    /// Returns the installation for which the key was first used, with everything that is known about it by
+    /// now.
+    fn owner(&mut self) -> Option<Ownership> {
+        let now = self.signers.owner();
+        let is_own =
+            |of: &Ownership| now.as_ref().is_some_and(|now| of.compare_with(now) == OwnershipMatch::Same);
         if self.of.as_ref().is_none_or(is_own) {
             self.of = now;
         }
@@ -245,28 +253,29 @@ impl Key {
     }
 }
 
-/// Whether the exchange keeps such a refusal under its key, and would only repeat it (A2): its own word, which has a
-/// code, and not a proxy's page or what the identity provider says.
-fn is_remembered(error: &Error) -> bool {
+/// Returns true if the exchange stores this refusal under the key and would only repeat it (A2): a response
+/// with an error code, as opposed to the page of a proxy or an error of the identity provider.
+fn is_stored_refusal(error: &Error) -> bool {
     let is_kept = |status: http::StatusCode| matches!(status.as_u16(), 400 | 404 | 409 | 410 | 413 | 422);
-    !error.may_have_happened() && error.code().is_some() && error.status().is_some_and(is_kept)
+    !error.may_have_been_applied() && error.code().is_some() && error.status().is_some_and(is_kept)
 }
 
-/// A key for a write, to be kept over its retries together with the exact body: 128 random bits as text (GW-12).
+/// Generates an idempotency key for a write, to be used with the same body in all retries: 128 random bits
+/// (GW-12).
 ///
 /// # Errors
-/// When the environment gives no random numbers.
+/// If the random number generator of the environment fails.
 pub fn idempotency_key(environment: &Environment) -> Result<String, Error> {
-    environment.token()
+    environment.random_token()
 }
 
-impl fmt::Debug for Drafts {
+impl fmt::Debug for DraftStager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Drafts").finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for StagingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key").field("in_use", &self.current.is_some()).finish_non_exhaustive()
     }
@@ -279,11 +288,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        double::{Double, problem},
         envelope::{EnvelopeBlueprint, EnvelopeBuilder},
-        identity::Identity,
-        members::Members,
-        testkit::{Reply, ScriptedServer, VirtualEnvironment},
+        identity::ClientIdentity,
+        mock_gateway::{MockGateway, problem_response},
+        test_members::TestMembers,
+        testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment},
     };
 
     fn staged() -> (u16, String) {
@@ -292,12 +301,12 @@ mod tests {
         (200, body.to_owned())
     }
 
-    fn drafts(double: &Double) -> Drafts {
-        Drafts::new(double.client(), Environment::system())
+    fn drafts(double: &MockGateway) -> DraftStager {
+        DraftStager::new(double.client(), Environment::system())
     }
 
     fn envelope() -> SealedEnvelope {
-        let program = Identity::new("desk", "Desk", "1.4.0", "https://desk.example").unwrap();
+        let program = ClientIdentity::new("desk", "Desk", "1.4.0", "https://desk.example").unwrap();
         let mut envelope = EnvelopeBuilder::new(&program, UnixTime::from_secs(0)).unwrap();
         let reference = ItemRef::builder().name("P4-AR").build().unwrap();
         envelope.add(EnvelopeBlueprint::new(&reference).unwrap()).unwrap();
@@ -313,17 +322,17 @@ mod tests {
         RefineryDraft::parse(json.as_bytes()).unwrap()
     }
 
-    /// DRF-15: a lost answer is asked for under the same key; what is staged again has another.
+    /// DRF-15: a lost response is requested again under the same key; a repeated staging has a new one.
     #[tokio::test]
     async fn a_draft_is_staged_again_only_under_a_new_key() {
         let answers = [
             (0, String::new()),
-            problem(503, "EXCHANGE_BUDGET_EXHAUSTED"),
-            problem(500, "INTERNAL_ERROR"),
+            problem_response(503, "EXCHANGE_BUDGET_EXHAUSTED"),
+            problem_response(500, "INTERNAL_ERROR"),
             staged(),
             staged(),
         ];
-        let double = Double::answering(answers);
+        let double = MockGateway::with_responses(answers);
         let mut staging = drafts(&double).blueprints(envelope());
         for kind in [ErrorKind::OutcomeUnknown, ErrorKind::Busy, ErrorKind::OutcomeUnknown] {
             assert_eq!(staging.stage().await.unwrap_err().kind(), kind);
@@ -331,7 +340,7 @@ mod tests {
         let handoff = staging.stage().await.unwrap();
         assert_eq!(handoff.kind(), &DraftKind::Blueprint);
         staging.stage().await.unwrap();
-        let keys = double.keys();
+        let keys = double.idempotency_keys();
         assert!(keys[..4].iter().all(|key| *key == keys[0]) && keys[4] != keys[0], "{keys:?}");
         assert!(
             keys[0].len() == 32
@@ -339,81 +348,82 @@ mod tests {
         );
     }
 
-    /// DRF-15, GW-12: what may be staged for one member is staged for nobody else, whoever is signed in when it is tried
-    /// again; once it is known to be the same member it goes on.
+    /// DRF-15, GW-12: a draft that may be staged for one member is not staged for another one who is signed
+    /// in at the retry. It continues once the same member is signed in.
     #[tokio::test(start_paused = true)]
     async fn a_draft_is_staged_for_nobody_but_its_member() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
-        gateway.answer(|_| Reply::problem(Code::RelayBusy));
-        let members = Members::new(&machine);
-        let mut staging = members.exchange(&machine, &gateway).drafts().blueprints(envelope());
+        gateway.set_script(|_| ScriptedReply::problem(Code::RelayBusy));
+        let members = TestMembers::new(&machine);
+        let mut staging = members.exchange_for(&machine, &gateway).drafts().blueprints(envelope());
         assert_eq!(staging.stage().await.unwrap_err().kind(), ErrorKind::Busy);
-        let sent = gateway.count();
+        let sent = gateway.request_count();
         for (installation, kind) in [(Some("i-2"), ErrorKind::SignInNeeded), (None, ErrorKind::Busy)] {
             members.sign_in(&[installation]);
             assert_eq!(staging.stage().await.unwrap_err().kind(), kind);
         }
-        assert_eq!(gateway.count(), sent);
-        gateway.answer(|_| Reply::json(200, staged().1));
+        assert_eq!(gateway.request_count(), sent);
+        gateway.set_script(|_| ScriptedReply::json(200, staged().1));
         members.sign_in(&[Some("i-1")]);
         staging.stage().await.unwrap();
         let keys: Vec<_> =
             gateway.requests().iter().map(|seen| seen.idempotency_key().unwrap().to_owned()).collect();
         assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
-        // After an answer it is a staging of whoever is signed in.
+        // After a response, the next staging belongs to the signed-in member.
         members.sign_in(&[Some("i-2")]);
         staging.stage().await.unwrap();
         assert_eq!(gateway.requests().last().unwrap().token(), Some("token-of-i-2"));
     }
 
-    /// DRF-15, A2: a refusal that the exchange remembers is not asked for twice.
+    /// DRF-15, A2: a refusal that the exchange stores ends the use of its key.
     #[tokio::test]
     async fn a_refusal_ends_its_key() {
-        let answers = [problem(413, "PAYLOAD_TOO_LARGE"), problem(401, "UNAUTHENTICATED"), staged()];
-        let double = Double::answering(answers);
+        let answers =
+            [problem_response(413, "PAYLOAD_TOO_LARGE"), problem_response(401, "UNAUTHENTICATED"), staged()];
+        let double = MockGateway::with_responses(answers);
         let mut staging = drafts(&double).refinery(refinery("SETUP", "a.png")).unwrap();
         for _ in 0..2 {
             staging.stage().await.unwrap_err();
         }
         staging.stage().await.unwrap();
-        let keys = double.keys();
+        let keys = double.idempotency_keys();
         assert!(keys[0] != keys[1] && keys[1] == keys[2], "{keys:?}");
     }
 
-    /// DRF-15: neither a proxy's page nor what somebody else refuses is an answer to the draft, which may be staged
-    /// already under its key.
+    /// DRF-15: neither the page of a proxy nor an error of another server is a response to the draft, which
+    /// may already be staged under its key.
     #[tokio::test]
     async fn what_is_no_answer_ends_no_key() {
         let page = |status: u16| (status, "<html>".to_owned());
-        let double = Double::answering([(0, String::new()), page(404), page(413), staged()]);
+        let double = MockGateway::with_responses([(0, String::new()), page(404), page(413), staged()]);
         let mut staging = drafts(&double).blueprints(envelope());
         for _ in 0..3 {
             staging.stage().await.unwrap_err();
         }
         staging.stage().await.unwrap();
-        let keys = double.keys();
+        let keys = double.idempotency_keys();
         assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
         let provider = exchange_api::oauth_errors::OauthError::InvalidRequest;
-        assert!(!is_remembered(&Error::of_oauth(provider, http::StatusCode::BAD_REQUEST, None)));
+        assert!(!is_stored_refusal(&Error::from_oauth_error(provider, http::StatusCode::BAD_REQUEST, None)));
     }
 
-    /// DRF-13, CLI-05: a link and an id that are printed nowhere.
+    /// DRF-13, CLI-05: link and id are not printed.
     #[tokio::test]
     async fn a_handoff_prints_no_secret() {
-        let double = Double::answering([staged()]);
+        let double = MockGateway::with_responses([staged()]);
         let mut staging = drafts(&double).blueprints(envelope());
         let handoff = staging.stage().await.unwrap();
         assert_eq!(handoff.frontend_url().expose(), "https://web.example/hush");
         assert_eq!(handoff.handoff_id().expose(), "hush-1");
         let printed = format!("{handoff:?} {staging:?} {:#?}", drafts(&double));
-        assert!(!printed.contains("hush") && !printed.contains(&double.keys()[0]), "{printed}");
+        assert!(!printed.contains("hush") && !printed.contains(&double.idempotency_keys()[0]), "{printed}");
     }
 
-    /// DRF-11, CLI-05: what the route refuses by content is not sent, and no image tells a folder.
+    /// DRF-11, CLI-05: a draft that violates a content rule is not sent, and no image name contains a folder.
     #[tokio::test]
     async fn a_refinery_draft_is_checked_before_it_is_sent() {
-        let double = Double::answering([] as [(u16, &str); 0]);
+        let double = MockGateway::with_responses([] as [(u16, &str); 0]);
         let refused = |draft: RefineryDraft| {
             let error = drafts(&double).refinery(draft).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -445,7 +455,7 @@ mod tests {
         assert!(refused(draft).contains("no order"));
         let mut draft = refinery("SETUP", "a.png");
         draft.orders[0].goods.clear();
-        assert!(refused(draft).contains("breaks the contract"));
+        assert!(refused(draft).contains("violates the contract"));
         assert!(double.requests().is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! The offline file of blueprints: made of what may be in it and nothing else, written whole or not at all, and
-//! checked with pointers (DRF-01, DRF-02, DRF-03).
+//! The offline file of blueprints (envelope): built only from permitted fields, written atomically, and
+//! checked with JSON Pointers to each problem (DRF-01, DRF-02, DRF-03).
 
 mod check;
 mod privacy;
@@ -9,31 +9,30 @@ use std::path::Path;
 use dpop_bound::UnixTime;
 use exchange_api::{
     Contract as _, Map,
-    runtime::moment,
+    runtime::timestamp,
     types::{
         BlueprintDraft, Envelope, EnvelopeFormat, EnvelopeItem, GeneratorInfo, ItemRef, Provenance,
         ProvenanceSource, Timestamp,
     },
 };
 
-pub use self::check::{CheckedEnvelope, EnvelopeFault, MOST_BYTES, check_envelope};
-pub(crate) use self::privacy::{is_path, paths};
+pub use self::check::{CheckedEnvelope, EnvelopeFault, MAX_BYTES, check_envelope};
+pub(crate) use self::privacy::{find_paths, is_path};
 use crate::{
     error::{Error, ErrorKind},
     exchange::Exchange,
-    identity::Identity,
-    lock::durable,
+    identity::ClientIdentity,
+    state_folder::durable,
 };
 
-/// How many blueprints an envelope holds (DRF-01).
-pub const MOST_BLUEPRINTS: usize = 2000;
+/// Maximum number of blueprints in an envelope (DRF-01).
+pub const MAX_BLUEPRINTS: usize = 2000;
 
-/// What is written (DRF-01).
+/// The format version of new envelopes (DRF-01).
 const FORMAT_VERSION: &str = "1.0";
 
-/// An envelope under construction. There is no place in it for a handle, a player's name, a folder or a path
-/// (DRF-03): the generator is the program's own identity, and of a reference only what the catalogue knows is
-/// taken.
+/// An envelope under construction. It has no field for a handle, a player name, a folder or a path (DRF-03):
+/// the generator is the program's own identity, and references contain only fields of the catalog.
 #[derive(Clone, Debug)]
 pub struct EnvelopeBuilder {
     generator: GeneratorInfo,
@@ -41,11 +40,11 @@ pub struct EnvelopeBuilder {
     items: Vec<EnvelopeItem>,
 }
 
-/// An envelope that may be written to a file or staged as a draft.
+/// A complete envelope, to be written to a file or staged as a draft.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedEnvelope(BlueprintDraft);
 
-/// One blueprint of an envelope.
+/// A blueprint of an envelope.
 #[derive(Clone, Debug)]
 pub struct EnvelopeBlueprint {
     reference: ItemRef,
@@ -53,42 +52,44 @@ pub struct EnvelopeBlueprint {
     provenance: Option<Provenance>,
 }
 
-/// Why something cannot be in an envelope. Names no value.
+/// The reason why data cannot be part of an envelope. Contains no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UnusableEnvelope {
-    /// It is full.
+pub enum EnvelopeError {
+    /// The envelope contains [`MAX_BLUEPRINTS`] blueprints.
     #[error("an envelope holds at most 2000 blueprints")]
     Full,
-    /// The reference breaks the contract.
-    #[error("the reference names nothing, or a field of it is too long")]
+    /// The reference violates the contract.
+    #[error("the reference has no identifying field, or a field is too long")]
     Reference,
-    /// It holds what the contract does not declare, or data of others.
-    #[error("it holds members that the contract does not declare, which could be anything")]
+    /// The data contains undeclared members or third-party extensions.
+    #[error("it contains undeclared members, whose content is unknown")]
     Undeclared,
-    /// A text is a file's path.
+    /// A string is a file path.
     #[error("{0} holds the path of a file")]
     Path(&'static str),
-    /// The source is none of the contract's.
-    #[error("the source of a blueprint is log, manual, import, default or other")]
+    /// The source is not one of the contract's values.
+    #[error("the source of a blueprint must be log, manual, import, default or other")]
     Source,
-    /// The moment is none.
-    #[error("a moment is written like 2026-01-31T12:00:00Z")]
-    Moment,
-    /// The program's name or version does not fit.
-    #[error("the program's name has at most 100 characters, its version at most 50, and neither is a path")]
+    /// The timestamp is invalid.
+    #[error("a timestamp must have the form 2026-01-31T12:00:00Z")]
+    Timestamp,
+    /// The name or version of the program is invalid.
+    #[error(
+        "the program's name is limited to 100 characters and its version to 50, and neither may be a path"
+    )]
     Generator,
 }
 
 impl EnvelopeBlueprint {
-    /// A blueprint by its product: the fields by which the catalogue finds it. What else a reference can hold
-    /// (extensions, undeclared members) does not belong into a file that leaves the exchange (DRF-03).
+    /// Creates a blueprint from a reference to its product with the fields by which the catalog finds it.
+    /// Extensions and undeclared members must not be part of a file that leaves the exchange (DRF-03).
     ///
     /// # Errors
-    /// When it breaks the contract, holds more than that, or a text of it is a path.
-    pub fn new(reference: &ItemRef) -> Result<Self, UnusableEnvelope> {
+    /// If the reference violates the contract, contains more than that, or a string of it is a file path.
+    pub fn new(reference: &ItemRef) -> Result<Self, EnvelopeError> {
         if reference.extensions.is_some() || !reference.extra.is_empty() {
-            return Err(UnusableEnvelope::Undeclared);
+            return Err(EnvelopeError::Undeclared);
         }
         let mut reference = reference.clone();
         if let Some(key) = &mut reference.loc_key {
@@ -101,55 +102,55 @@ impl EnvelopeBlueprint {
             ("nameLocale", &reference.name_locale),
         ];
         if let Some((field, _)) = texts.iter().find(|(_, text)| text.as_deref().is_some_and(is_path)) {
-            return Err(UnusableEnvelope::Path(field));
+            return Err(EnvelopeError::Path(field));
         }
         if reference.bt.as_ref().is_some_and(|bt| is_path(bt.as_str())) {
-            return Err(UnusableEnvelope::Path("bt"));
+            return Err(EnvelopeError::Path("bt"));
         }
         if !reference.is_valid() {
-            return Err(UnusableEnvelope::Reference);
+            return Err(EnvelopeError::Reference);
         }
         Ok(Self { reference, acquired_at: None, provenance: None })
     }
 
-    /// When the member got it.
+    /// Sets the time at which the member acquired the blueprint.
     ///
     /// # Errors
-    /// When it is no moment of UTC.
-    pub fn acquired_at(mut self, at: Timestamp) -> Result<Self, UnusableEnvelope> {
-        self.acquired_at = Some(moment_of(at)?);
+    /// If it is not a valid UTC timestamp.
+    pub fn with_acquired_at(mut self, at: Timestamp) -> Result<Self, EnvelopeError> {
+        self.acquired_at = Some(check_timestamp(at)?);
         Ok(self)
     }
 
-    /// Where that is known from, and when it was seen there.
+    /// Sets the source of this information and the time of its observation.
     ///
     /// # Errors
-    /// When the source is none of the contract's: a text of one's own could be anything (DRF-03).
-    pub fn known_from(
+    /// If the source is not one of the contract's values, because free text could contain anything (DRF-03).
+    pub fn with_provenance(
         mut self,
         source: ProvenanceSource,
         observed_at: Option<Timestamp>,
-    ) -> Result<Self, UnusableEnvelope> {
+    ) -> Result<Self, EnvelopeError> {
         if !source.is_known() {
-            return Err(UnusableEnvelope::Source);
+            return Err(EnvelopeError::Source);
         }
-        let observed_at = observed_at.map(moment_of).transpose()?;
+        let observed_at = observed_at.map(check_timestamp).transpose()?;
         self.provenance = Some(Provenance { source, observed_at, extra: Map::new() });
         Ok(self)
     }
 }
 
-fn moment_of(at: Timestamp) -> Result<Timestamp, UnusableEnvelope> {
-    if at.is_valid() && at.moment().is_some() { Ok(at) } else { Err(UnusableEnvelope::Moment) }
+fn check_timestamp(at: Timestamp) -> Result<Timestamp, EnvelopeError> {
+    if at.is_valid() && at.timestamp().is_some() { Ok(at) } else { Err(EnvelopeError::Timestamp) }
 }
 
 impl Exchange {
-    /// Begins a file or a draft of blueprints, written by this program now.
+    /// Starts an envelope of blueprints, generated by this program now.
     ///
     /// ```
-    /// # use exchange_client::{EnvelopeBlueprint, Error, Exchange, changes::known::Known};
+    /// # use exchange_client::{EnvelopeBlueprint, Error, Exchange, changes::known::KnownItem};
     /// # async fn example(exchange: Exchange) -> Result<(), Box<dyn std::error::Error>> {
-    /// let knife = Known { name: Some("Sandbox Knife".to_owned()), ..Known::default() }.item_ref()?;
+    /// let knife = KnownItem { name: Some("Sandbox Knife".to_owned()), ..KnownItem::default() }.item_ref()?;
     /// let mut envelope = exchange.envelope()?;
     /// envelope.add(EnvelopeBlueprint::new(&knife)?)?;
     /// let handoff = exchange.drafts().blueprints(envelope.seal()).stage().await?;
@@ -158,38 +159,39 @@ impl Exchange {
     /// ```
     ///
     /// # Errors
-    /// When name and version of the program do not fit (DRF-01).
-    pub fn envelope(&self) -> Result<EnvelopeBuilder, UnusableEnvelope> {
+    /// If the name or version of the program is invalid (DRF-01).
+    pub fn envelope(&self) -> Result<EnvelopeBuilder, EnvelopeError> {
         EnvelopeBuilder::new(self.identity(), self.environment().now().wall)
     }
 }
 
 impl EnvelopeBuilder {
-    /// Begins one, written by this program at this moment.
+    /// Starts an envelope, generated by this program at this time.
     ///
     /// # Errors
-    /// When name and version of the program do not fit (DRF-01).
-    pub fn new(program: &Identity, at: UnixTime) -> Result<Self, UnusableEnvelope> {
+    /// If the name or version of the program is invalid (DRF-01).
+    pub fn new(program: &ClientIdentity, at: UnixTime) -> Result<Self, EnvelopeError> {
         let generator = GeneratorInfo {
             name: program.name().to_owned(),
             version: program.version().to_owned(),
             extra: Map::new(),
         };
         if !generator.is_valid() || is_path(&generator.name) || is_path(&generator.version) {
-            return Err(UnusableEnvelope::Generator);
+            return Err(EnvelopeError::Generator);
         }
         let seconds = i64::try_from(at.as_secs()).ok();
-        let generated_at = seconds.and_then(moment::text_of).and_then(|text| Timestamp::new(text).ok());
+        let generated_at =
+            seconds.and_then(timestamp::format_unix_seconds).and_then(|text| Timestamp::new(text).ok());
         Ok(Self { generator, generated_at, items: Vec::new() })
     }
 
     /// Adds a blueprint.
     ///
     /// # Errors
-    /// When there are as many as there may be.
-    pub fn add(&mut self, blueprint: EnvelopeBlueprint) -> Result<(), UnusableEnvelope> {
-        if self.items.len() >= MOST_BLUEPRINTS {
-            return Err(UnusableEnvelope::Full);
+    /// [`EnvelopeError::Full`] if the envelope contains [`MAX_BLUEPRINTS`].
+    pub fn add(&mut self, blueprint: EnvelopeBlueprint) -> Result<(), EnvelopeError> {
+        if self.items.len() >= MAX_BLUEPRINTS {
+            return Err(EnvelopeError::Full);
         }
         let EnvelopeBlueprint { reference, acquired_at, provenance } = blueprint;
         self.items.push(EnvelopeItem {
@@ -202,7 +204,7 @@ impl EnvelopeBuilder {
         Ok(())
     }
 
-    /// The envelope.
+    /// Completes the envelope.
     #[must_use]
     pub fn seal(self) -> SealedEnvelope {
         SealedEnvelope(BlueprintDraft {
@@ -218,19 +220,19 @@ impl EnvelopeBuilder {
 }
 
 impl SealedEnvelope {
-    /// An envelope that was read, to be staged: only when nothing private was found in it (DRF-03). Every 1.x
-    /// is read alike, and is staged as what it is; one without a version is a 1.0 (DRF-02).
+    /// Converts a checked envelope for staging, only if nothing private was found in it (DRF-03). Each
+    /// version 1.x is accepted and staged with its version; a missing version means 1.0 (DRF-02).
     ///
-    /// Extensions stay behind: nobody here can tell what they hold, and the import does not look at them (DRF-04).
+    /// Extensions are removed, because their content is unknown and the import ignores them (DRF-04).
     ///
     /// # Errors
-    /// When [`CheckedEnvelope::private`] or [`CheckedEnvelope::undeclared`] is not empty.
-    pub fn of_checked(checked: CheckedEnvelope) -> Result<Self, UnusableEnvelope> {
+    /// If [`CheckedEnvelope::private`] or [`CheckedEnvelope::undeclared_pointers`] is not empty.
+    pub fn from_checked(checked: CheckedEnvelope) -> Result<Self, EnvelopeError> {
         if !checked.private().is_empty() {
-            return Err(UnusableEnvelope::Path("a member"));
+            return Err(EnvelopeError::Path("a member"));
         }
-        if !checked.undeclared().is_empty() {
-            return Err(UnusableEnvelope::Undeclared);
+        if !checked.undeclared_pointers().is_empty() {
+            return Err(EnvelopeError::Undeclared);
         }
         let Envelope { format, format_version, generator, generated_at, mut items, extensions: _, extra } =
             checked.into_envelope();
@@ -250,47 +252,47 @@ impl SealedEnvelope {
         Ok(Self(draft))
     }
 
-    /// As the draft route takes it.
+    /// Returns the body for the draft route.
     #[must_use]
     pub const fn as_draft(&self) -> &BlueprintDraft {
         &self.0
     }
 
-    /// How many blueprints it holds.
+    /// Returns the number of blueprints.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.items.len()
     }
 
-    /// Whether it holds none.
+    /// Returns true if there are no blueprints.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.items.is_empty()
     }
 
-    /// The file's text: JSON for people, with a line for each member.
+    /// Serializes the envelope as indented JSON.
     ///
     /// # Errors
-    /// [`ErrorKind::TooLarge`] beyond what the web import takes (8 MiB).
-    pub fn to_text(&self) -> Result<String, Error> {
+    /// [`ErrorKind::TooLarge`] if it exceeds the limit of the web import (8 MiB).
+    pub fn to_json_text(&self) -> Result<String, Error> {
         let text = serde_json::to_string_pretty(&self.0)
-            .map_err(|error| Error::caused(ErrorKind::Bug, "the envelope cannot be written", error))?;
-        if text.len() >= MOST_BYTES {
+            .map_err(|error| Error::with_source(ErrorKind::Bug, "the envelope cannot be written", error))?;
+        if text.len() >= MAX_BYTES {
             return Err(Error::new(ErrorKind::TooLarge, "the envelope is larger than 8 MiB"));
         }
         Ok(text + "\n")
     }
 
-    /// Writes the file whole or not at all, for its owner alone: what was there before stays until the new one is
-    /// on the disk.
+    /// Writes the file atomically, readable only by its owner. An existing file stays until the new one is on
+    /// the disk.
     ///
     /// # Errors
-    /// [`ErrorKind::TooLarge`], or [`ErrorKind::Storage`] with what the system says.
+    /// [`ErrorKind::TooLarge`], or [`ErrorKind::Storage`] with the I/O error.
     pub fn write_to(&self, path: &Path) -> Result<(), Error> {
-        let text = self.to_text()?;
+        let text = self.to_json_text()?;
         std::path::absolute(path)
-            .and_then(|path| durable::write(&path, text.as_bytes()))
-            .map_err(|error| Error::caused(ErrorKind::Storage, "the envelope cannot be written", error))
+            .and_then(|path| durable::replace_file(&path, text.as_bytes()))
+            .map_err(|error| Error::with_source(ErrorKind::Storage, "the envelope cannot be written", error))
     }
 }
 
@@ -298,8 +300,8 @@ impl SealedEnvelope {
 mod tests {
     use super::*;
 
-    fn program() -> Identity {
-        Identity::new("desk", "Desk", "1.4.0", "https://desk.example").unwrap()
+    fn program() -> ClientIdentity {
+        ClientIdentity::new("desk", "Desk", "1.4.0", "https://desk.example").unwrap()
     }
 
     fn reference(json: &str) -> ItemRef {
@@ -310,16 +312,16 @@ mod tests {
         EnvelopeBuilder::new(&program(), UnixTime::from_secs(1_767_225_600)).unwrap()
     }
 
-    /// DRF-01: what is written is an envelope of the contract, version 1.0.
+    /// DRF-01: the output is a valid envelope of version 1.0.
     #[test]
     fn an_envelope_is_what_the_contract_says() {
         let mut envelope = builder();
         let blueprint =
             EnvelopeBlueprint::new(&reference(r#"{"name": "P4-AR", "locKey": "@item_p4"}"#)).unwrap();
-        let blueprint = blueprint.acquired_at(Timestamp::new("2025-12-24T18:00:00Z").unwrap()).unwrap();
-        envelope.add(blueprint.known_from(ProvenanceSource::Log, None).unwrap()).unwrap();
+        let blueprint = blueprint.with_acquired_at(Timestamp::new("2025-12-24T18:00:00Z").unwrap()).unwrap();
+        envelope.add(blueprint.with_provenance(ProvenanceSource::Log, None).unwrap()).unwrap();
         let envelope = envelope.seal();
-        let text = envelope.to_text().unwrap();
+        let text = envelope.to_json_text().unwrap();
         let expected = r#"{
   "format": "svc.blueprints",
   "formatVersion": "1.0",
@@ -347,28 +349,28 @@ mod tests {
         assert_eq!((envelope.len(), envelope.is_empty(), builder().seal().is_empty()), (1, false, true));
     }
 
-    /// DRF-03, CLI-05: what could hold a handle, a name or a path finds no way in.
+    /// DRF-03, CLI-05: data that could contain a handle, a name or a path is refused.
     #[test]
     fn nothing_private_finds_its_way_into_an_envelope() {
         let refused = |json: &str| EnvelopeBlueprint::new(&reference(json)).unwrap_err();
-        assert_eq!(refused(r#"{"name": "x", "player": "hush"}"#), UnusableEnvelope::Undeclared);
+        assert_eq!(refused(r#"{"name": "x", "player": "hush"}"#), EnvelopeError::Undeclared);
         assert_eq!(
             refused(r#"{"name": "x", "extensions": {"org.example": {"handle": "hush"}}}"#),
-            UnusableEnvelope::Undeclared
+            EnvelopeError::Undeclared
         );
-        assert_eq!(refused(r#"{"name": "C:\\Users\\hush\\game.log"}"#), UnusableEnvelope::Path("name"));
-        assert_eq!(refused(r#"{"scRecord": "/srv/hush/x"}"#), UnusableEnvelope::Path("scRecord"));
-        assert_eq!(refused(r#"{"locKey": "@~/x"}"#), UnusableEnvelope::Path("locKey"));
-        assert_eq!(refused(r#"{"bt": "file:///x"}"#), UnusableEnvelope::Path("bt"));
-        assert_eq!(refused("{}"), UnusableEnvelope::Reference);
+        assert_eq!(refused(r#"{"name": "C:\\Users\\hush\\game.log"}"#), EnvelopeError::Path("name"));
+        assert_eq!(refused(r#"{"scRecord": "/srv/hush/x"}"#), EnvelopeError::Path("scRecord"));
+        assert_eq!(refused(r#"{"locKey": "@~/x"}"#), EnvelopeError::Path("locKey"));
+        assert_eq!(refused(r#"{"bt": "file:///x"}"#), EnvelopeError::Path("bt"));
+        assert_eq!(refused("{}"), EnvelopeError::Reference);
         let blueprint = EnvelopeBlueprint::new(&reference(r#"{"name": "x"}"#)).unwrap();
         let free = ProvenanceSource::from("hush");
-        assert_eq!(blueprint.clone().known_from(free, None).unwrap_err(), UnusableEnvelope::Source);
+        assert_eq!(blueprint.clone().with_provenance(free, None).unwrap_err(), EnvelopeError::Source);
         let later = Timestamp::parse(br#""2026-02-30T00:00:00Z""#).unwrap();
-        assert_eq!(blueprint.acquired_at(later).unwrap_err(), UnusableEnvelope::Moment);
+        assert_eq!(blueprint.with_acquired_at(later).unwrap_err(), EnvelopeError::Timestamp);
     }
 
-    /// DRF-01: 2000 fit, and one more does not.
+    /// DRF-01: 2000 blueprints fit, and one more does not.
     #[test]
     fn an_envelope_has_its_bounds() {
         let mut envelope = builder();
@@ -376,28 +378,28 @@ mod tests {
         for _ in 0..2000 {
             envelope.add(blueprint.clone()).unwrap();
         }
-        assert_eq!(envelope.add(blueprint), Err(UnusableEnvelope::Full));
+        assert_eq!(envelope.add(blueprint), Err(EnvelopeError::Full));
         assert!(envelope.seal().as_draft().is_valid());
-        let program = Identity::new("d", &"x".repeat(101), "1.0.0", "https://desk.example").unwrap();
+        let program = ClientIdentity::new("d", &"x".repeat(101), "1.0.0", "https://desk.example").unwrap();
         let refused = EnvelopeBuilder::new(&program, UnixTime::from_secs(0)).unwrap_err();
-        assert_eq!(refused, UnusableEnvelope::Generator);
+        assert_eq!(refused, EnvelopeError::Generator);
     }
 
-    /// DRF-02: what was read is staged as it is; DRF-03: not when something private is in it.
+    /// DRF-02: a checked envelope is staged unchanged; DRF-03: not if it contains private data.
     #[test]
     fn a_checked_envelope_is_staged_when_it_is_clean() {
-        let seal = |json: &str| SealedEnvelope::of_checked(check_envelope(json.as_bytes()).unwrap());
+        let seal = |json: &str| SealedEnvelope::from_checked(check_envelope(json.as_bytes()).unwrap());
         let sealed = seal(r#"{"format": "svc.blueprints", "items": [{"ref": {"name": "x"}}]}"#).unwrap();
         assert_eq!((sealed.as_draft().format_version.as_str(), sealed.len()), ("1.0", 1));
         let later = seal(r#"{"format": "svc.blueprints", "formatVersion": "1.7", "items": []}"#).unwrap();
         assert_eq!(later.as_draft().format_version, "1.7");
         let path = r#"{"format": "svc.blueprints", "items": [{"ref": {"name": "D:\\logs\\a"}}]}"#;
-        assert_eq!(seal(path).unwrap_err(), UnusableEnvelope::Path("a member"));
+        assert_eq!(seal(path).unwrap_err(), EnvelopeError::Path("a member"));
         let others = r#"{"format": "svc.blueprints", "extensions": {"org.example.tool": {"handle": "hush"}}, "items": [
             {"ref": {"name": "x", "extensions": {"org.example.tool": {"player": "hush"}}},
              "extensions": {"org.example.tool": {"seen": "hush"}}}]}"#;
-        assert!(!seal(others).unwrap().to_text().unwrap().contains("hush"));
+        assert!(!seal(others).unwrap().to_json_text().unwrap().contains("hush"));
         let player = r#"{"format": "svc.blueprints", "player": "hush", "items": []}"#;
-        assert_eq!(seal(player).unwrap_err(), UnusableEnvelope::Undeclared);
+        assert_eq!(seal(player).unwrap_err(), EnvelopeError::Undeclared);
     }
 }

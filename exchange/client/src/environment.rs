@@ -1,5 +1,4 @@
-//! Time, sleep and randomness: everything that is not a decision. Injected, so that a seed repeats a run and
-//! no test waits.
+//! Time, sleep, and randomness, injected so that a seed reproduces a run and tests do not wait.
 
 use std::{
     fmt,
@@ -9,76 +8,76 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use dpop_bound::{Random, SystemRandom, UnixTime, clock::Reading, random::RandomError};
+use dpop_bound::{RandomSource, SystemRandom, UnixTime, clock::ClockReading, random::RandomError};
 
 use crate::error::{Error, ErrorKind};
 
-/// So much a clock is corrected by without a word: a time that lies further ahead was noted before it was set back.
-pub(crate) const CORRECTION: Duration = Duration::from_secs(60);
+/// The tolerated correction of a wall clock: a timestamp further in the future was recorded before the clock was
+/// set back.
+pub(crate) const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
 
-/// What [`Clock::sleep`] gives.
-pub type Sleep<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+/// The future that [`Clock::sleep`] returns.
+pub type SleepFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// Both local clocks, and waiting by the monotonic one.
+/// The wall clock, the monotonic clock, and a timer.
 pub trait Clock: Send + Sync {
-    /// Both clocks, read at one moment.
-    fn now(&self) -> Reading;
+    /// Reads both clocks at one moment.
+    fn now(&self) -> ClockReading;
 
-    /// Waits. Dropping the future ends it.
-    fn sleep(&self, time: Duration) -> Sleep<'_>;
+    /// Returns a future that completes after this time. Dropping it cancels the timer.
+    fn sleep(&self, time: Duration) -> SleepFuture<'_>;
 }
 
-/// The surroundings of a client. Cloning shares them.
+/// The clocks, the timer, and the random source of a client. Clones share them.
 #[derive(Clone)]
 pub struct Environment {
     clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
+    random: Arc<dyn RandomSource>,
 }
 
 impl Environment {
-    /// The machine's clocks, tokio's timer and the operating system's random numbers.
+    /// Uses the machine's clocks, tokio's timer, and the operating system's random source.
     #[must_use]
     pub fn system() -> Self {
-        Self::new(SystemClock { begun: Instant::now() }, SystemRandom)
+        Self::new(SystemClock { started_at: Instant::now() }, SystemRandom)
     }
 
-    /// Surroundings of your own.
+    /// Uses a custom clock and random source.
     #[must_use]
-    pub fn new(clock: impl Clock + 'static, random: impl Random + 'static) -> Self {
+    pub fn new(clock: impl Clock + 'static, random: impl RandomSource + 'static) -> Self {
         Self { clock: Arc::new(clock), random: Arc::new(random) }
     }
 
-    /// Both clocks.
+    /// Reads both clocks at one moment.
     #[must_use]
-    pub fn now(&self) -> Reading {
+    pub fn now(&self) -> ClockReading {
         self.clock.now()
     }
 
-    /// Whether moments of the monotonic clock mean the same to both.
-    pub(crate) fn has_clock_of(&self, other: &Self) -> bool {
+    /// Returns true if both environments share one clock, so that their monotonic times are comparable.
+    pub(crate) fn shares_clock_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.clock, &other.clock)
     }
 
-    /// Waits.
-    pub fn sleep(&self, time: Duration) -> Sleep<'_> {
+    /// Returns a future that completes after this time.
+    pub fn sleep(&self, time: Duration) -> SleepFuture<'_> {
         self.clock.sleep(time)
     }
 
-    /// 128 random bits as 32 hexadecimal digits: a name that nobody guesses and nobody else has.
+    /// Returns 128 random bits as 32 hexadecimal digits, unique and unguessable.
     ///
     /// # Errors
-    /// `Bug` when there are no random numbers to be had.
-    pub(crate) fn token(&self) -> Result<String, Error> {
+    /// [`ErrorKind::Bug`] if the random source fails.
+    pub(crate) fn random_token(&self) -> Result<String, Error> {
         let mut bytes = [0; 16];
-        let what = "this computer gives no random numbers";
-        self.random.fill(&mut bytes).map_err(|error| Error::caused(ErrorKind::Bug, what, error))?;
+        let what = "the random number generator of this computer failed";
+        self.random.fill(&mut bytes).map_err(|error| Error::with_source(ErrorKind::Bug, what, error))?;
         Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
     }
 
-    /// A number from 0 to below 1, for jitter: the middle when there are no random numbers to be had, since
-    /// no decision hangs on it.
+    /// Returns a random number in `0.0..1.0` for jitter, or 0.5 if the random source fails.
     #[must_use]
-    pub fn fraction(&self) -> f64 {
+    pub fn random_fraction(&self) -> f64 {
         let mut bytes = [0; 4];
         match self.random.fill(&mut bytes) {
             Ok(()) => f64::from(u32::from_le_bytes(bytes)) / (f64::from(u32::MAX) + 1.0),
@@ -87,7 +86,7 @@ impl Environment {
     }
 }
 
-impl Random for Environment {
+impl RandomSource for Environment {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         self.random.fill(bytes)
     }
@@ -99,21 +98,21 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// The machine's clocks. The only place of this crate that reads them.
+/// The machine's clocks. No other code of this crate reads them.
 struct SystemClock {
-    begun: Instant,
+    started_at: Instant,
 }
 
 impl Clock for SystemClock {
-    fn now(&self) -> Reading {
+    fn now(&self) -> ClockReading {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Reading {
+        ClockReading {
             wall: UnixTime::from_millis(u64::try_from(wall.as_millis()).unwrap_or(u64::MAX)),
-            monotonic: self.begun.elapsed(),
+            monotonic: self.started_at.elapsed(),
         }
     }
 
-    fn sleep(&self, time: Duration) -> Sleep<'_> {
+    fn sleep(&self, time: Duration) -> SleepFuture<'_> {
         Box::pin(tokio::time::sleep(time))
     }
 }

@@ -1,14 +1,14 @@
-//! The one error of this crate: what happened, what the exchange called it, and what to do next.
+//! The error type of this crate: [`Error`], its [`ErrorKind`], and the advice for the member.
 
 use std::{borrow::Cow, error::Error as StdError, fmt, sync::Arc, time::Duration};
 
 use exchange_api::{
-    Error as CallError, RefusedCall,
+    Error as CallError, ProblemErrorExt,
     codes::{Action, Code},
     oauth_errors::{LoginAction, OauthError},
     runtime::{
-        client::{Reason, RetryAfter},
-        operation::Repeat,
+        client::{RetryAfter, UnexpectedReason},
+        operation::RepeatSafety,
         transport::{Delivery, TransportError, TransportFault},
         violation::Violations,
     },
@@ -16,20 +16,22 @@ use exchange_api::{
 };
 use http::StatusCode;
 
-use crate::state::{Advice, End, Halt};
+use crate::state::{Advice, EndReason, HaltReason};
 
 #[cfg(test)]
 mod tests;
 
-/// Why something did not happen. Cheap to clone; prints one line, and nothing that a body, an address or a
-/// store holds.
+/// The reason why an operation failed. Cloning is cheap.
+///
+/// `Display` prints one line: the message, the code, the correlation id, and the advice. It never contains a
+/// request body, an address, or a stored value.
 #[derive(Clone)]
-pub struct Error(Arc<Inner>);
+pub struct Error(Arc<ErrorInner>);
 
 #[derive(Clone)]
-struct Inner {
+struct ErrorInner {
     kind: ErrorKind,
-    what: Cow<'static, str>,
+    message: Cow<'static, str>,
     code: Option<Code>,
     oauth: Option<OauthError>,
     status: Option<StatusCode>,
@@ -37,163 +39,166 @@ struct Inner {
     retry_after: Option<Duration>,
     problem: Option<Box<Problem>>,
     violations: Option<Violations>,
-    may_have_happened: bool,
-    /// What sending the call again does, where the transport said which call it was.
-    repeat: Option<Repeat>,
+    may_have_been_applied: bool,
+    /// The repeat safety of the operation, if the transport recorded it.
+    repeat: Option<RepeatSafety>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
-/// Which call an answer, or none, is of: what the transport knows of that, and they do not say.
+/// The call to which a response or a transport error belongs.
 #[derive(Clone, Debug)]
-pub(crate) struct Called {
-    /// What sending it again does.
-    pub(crate) repeat: Repeat,
-    /// By which those who run the exchange find it (GW-13).
+pub(crate) struct CallIdentity {
+    /// The effect of sending the call again.
+    pub(crate) repeat: RepeatSafety,
+    /// The id by which the operators of the exchange find the call (GW-13).
     pub(crate) correlation_id: Box<str>,
 }
 
-/// Why there is no answer to a call that was sent.
+/// A transport error with the identity of its call.
 #[derive(Debug)]
-struct Unanswered {
-    called: Called,
+struct UnansweredCall {
+    call: CallIdentity,
     error: TransportError,
 }
 
-/// What kind of failure it is: what a program decides by.
+/// The category of a failure, by which a program decides how to react.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Nobody is signed in here, or the exchange does not take the tokens.
+    /// No member is signed in, or the exchange rejects the tokens.
     SignInNeeded,
-    /// The connection is over (IDP-25): a new device login, when the member asks.
-    Ended(End),
-    /// The client stops altogether until the member did something (CLI-04).
-    Halted(Halt),
-    /// The connection has not this capability: a device login with more scopes, if the member wants it.
+    /// The connection has ended (IDP-25). A new device login is needed, at the member's request.
+    Ended(EndReason),
+    /// The client sends nothing until the member has acted (CLI-04).
+    Halted(HaltReason),
+    /// The connection lacks a capability. A device login with more scopes grants it.
     ScopeMissing,
-    /// The member may not do this; everything else goes on.
+    /// The member is not permitted to do this. Other operations are unaffected.
     NotPermitted,
-    /// It breaks the contract, and was not carried out: never to be sent again unchanged.
+    /// The request violates the contract and was not carried out. Never send it again unchanged.
     Invalid,
-    /// More than is taken at once.
+    /// The request exceeds a size limit.
     TooLarge,
-    /// Somebody changed it meanwhile: pull, merge, send under a new key.
+    /// The resource changed in the meantime: pull, merge, and send under a new key.
     Conflict,
-    /// Held until the member confirms it ([`Error::problem`] has the link, a secret).
+    /// The change waits for the member's confirmation. [`Error::problem`] has the link, which is a secret.
     ConfirmationNeeded,
-    /// The feed goes no further from there: read a snapshot.
+    /// The feed cannot continue from this cursor: read a snapshot.
     CursorExpired,
-    /// The exchange asks to wait; nothing was carried out.
+    /// The exchange requests a wait. The request was not carried out.
     Busy,
-    /// The day's writes are used up ([`Error::retry_after`] says until when); reads go on.
+    /// The quota of writes per day is used up until [`Error::retry_after`]. Reads continue to work.
     QuotaExceeded,
-    /// There is no way to the server; nothing was sent.
+    /// The server cannot be reached. The request was not sent.
     Unreachable,
-    /// Nobody can tell whether it was carried out; for a read: there is no answer.
+    /// A write may or may not have been carried out; a read has no response.
     OutcomeUnknown,
-    /// The proof was refused, and another would be.
+    /// The DPoP proof was rejected, and another proof would be rejected as well.
     Proof,
-    /// The clock of this machine has to be set (DPP-10).
+    /// The clock of this machine must be set (DPP-10).
     Clock,
-    /// An answer that is none of the exchange's: a proxy, another server, a redirection.
+    /// The response is not from the exchange: a proxy, another server, or a redirection.
     Protocol,
     /// The secret store cannot be used.
     Secrets,
-    /// The local files cannot be used.
+    /// A local file or folder cannot be used.
     Storage,
     /// The member declined the device login (ERR-45).
     Declined,
-    /// The code of the device login is used up (ERR-46).
+    /// The code of the device login has expired (ERR-46).
     CodeExpired,
-    /// It was given up on this side.
+    /// The client abandoned the operation.
     Cancelled,
-    /// This program did what it must not.
+    /// A defect of this program or a violated precondition.
     Bug,
 }
 
 impl ErrorKind {
-    /// What the member is told, where that is not for the refusal itself to say (CLI-04).
+    /// Returns the message for the member, for kinds whose message does not depend on the response (CLI-04).
     #[must_use]
-    pub const fn text(self) -> Option<&'static str> {
+    pub const fn message(self) -> Option<&'static str> {
         match self {
-            Self::Halted(halt) => Some(halt.text()),
-            Self::Ended(end) => Some(end.text()),
-            Self::ConfirmationNeeded => {
-                Some("so much would be removed that the exchange waits for you to confirm it")
-            }
+            Self::Halted(halt) => Some(halt.message()),
+            Self::Ended(end) => Some(end.message()),
+            Self::ConfirmationNeeded => Some("the change removes so much that you have to confirm it"),
             Self::Clock => Some("the clock of this computer is wrong"),
-            Self::QuotaExceeded => Some("the changes of this day are used up; reading goes on"),
+            Self::QuotaExceeded => Some("the daily quota of changes is used up; reading still works"),
             Self::Declined => Some("the sign-in was declined"),
-            Self::CodeExpired => Some("the code of the sign-in is too old"),
+            Self::CodeExpired => Some("the code of the sign-in has expired"),
             _ => None,
         }
     }
 }
 
 impl Error {
-    /// An error of this side. `what` is one line without anything secret.
+    /// Creates an error of the client. `what` is one line without secrets.
     #[must_use]
     pub fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
-        Self::of(Inner::new(kind, what))
+        Self::from_inner(ErrorInner::new(kind, what))
     }
 
-    /// With what lies behind it, whose text must hold nothing secret: it is printed.
+    /// Creates an error with a source, whose message is printed and must not contain secrets.
     #[must_use]
-    pub fn caused(
+    pub fn with_source(
         kind: ErrorKind,
         what: impl Into<Cow<'static, str>>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Self {
         let source: Box<dyn StdError + Send + Sync> = source.into();
-        Self::of(Inner { source: Some(source.into()), ..Inner::new(kind, what) })
+        Self::from_inner(ErrorInner { source: Some(source.into()), ..ErrorInner::new(kind, what) })
     }
 
-    /// What the identity provider answered.
+    /// Creates an error from an OAuth error response of the identity provider.
     #[must_use]
-    pub fn of_oauth(error: OauthError, status: StatusCode, retry_after: Option<Duration>) -> Self {
+    pub fn from_oauth_error(error: OauthError, status: StatusCode, retry_after: Option<Duration>) -> Self {
         let kind = match (error.action(), &error) {
             (_, OauthError::ExpiredToken) => ErrorKind::CodeExpired,
-            (Some(LoginAction::EndConnection), _) => ErrorKind::Ended(End::Grant),
+            (Some(LoginAction::EndConnection), _) => ErrorKind::Ended(EndReason::GrantRevoked),
             (Some(LoginAction::StopLogin), _) => ErrorKind::Declined,
-            (Some(LoginAction::StopClient), _) => ErrorKind::Halted(Halt::NotRegistered),
+            (Some(LoginAction::StopClient), _) => ErrorKind::Halted(HaltReason::NotRegistered),
             (Some(LoginAction::PollAgain | LoginAction::PollSlower), _) => ErrorKind::Busy,
             (Some(LoginAction::RetryWithNonce), _) => ErrorKind::Proof,
             (Some(LoginAction::FixAndRetryOnce), OauthError::InvalidDpopProof) => ErrorKind::Proof,
             (Some(LoginAction::Bug | LoginAction::FixAndRetryOnce | LoginAction::RestartLogin), _) => {
                 ErrorKind::Bug
             }
-            (None, _) => by_status(status),
+            (None, _) => error_kind_for_status(status),
         };
-        // Whatever else stands there is not for a log.
+        // Any other string could contain something that must not be logged.
         let plain = |text: &str| {
             text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
         };
-        let name = Some(error.as_str()).filter(|text| plain(text)).unwrap_or("an error without a name");
-        let what = match kind.text() {
+        let name = Some(error.as_str()).filter(|text| plain(text)).unwrap_or("an unnamed error");
+        let what = match kind.message() {
             Some(text) => format!("{text} ({name})"),
             None => format!("the identity provider refused: {name}"),
         };
-        Self::of(Inner { oauth: Some(error), status: Some(status), retry_after, ..Inner::new(kind, what) })
+        Self::from_inner(ErrorInner {
+            oauth: Some(error),
+            status: Some(status),
+            retry_after,
+            ..ErrorInner::new(kind, what)
+        })
     }
 
-    /// An answer that is nobody's refusal in a known form, by its status.
-    pub(crate) fn of_answer(
+    /// Creates an error from a response that is not an error document of the exchange or the provider.
+    pub(crate) fn from_status(
         kind: ErrorKind,
         what: impl Into<Cow<'static, str>>,
         status: StatusCode,
         retry_after: Option<Duration>,
     ) -> Self {
-        Self::of(Inner { status: Some(status), retry_after, ..Inner::new(kind, what) })
+        Self::from_inner(ErrorInner { status: Some(status), retry_after, ..ErrorInner::new(kind, what) })
     }
 
-    /// A refusal of the exchange, told of by its head.
-    pub(crate) fn refused(
+    /// Creates an error from the code in an error response of the exchange.
+    pub(crate) fn from_error_code(
         kind: ErrorKind,
         code: Option<Code>,
         status: StatusCode,
         correlation_id: &str,
     ) -> Self {
-        let what: Cow<'static, str> = match (kind.text(), &code, code.as_ref().and_then(Code::title)) {
+        let what: Cow<'static, str> = match (kind.message(), &code, code.as_ref().and_then(Code::title)) {
             (Some(text), ..) => text.into(),
             (None, Some(code), Some(title)) => {
                 format!("the server refused: {code} ({}): {title}", status.as_u16()).into()
@@ -201,113 +206,126 @@ impl Error {
             (None, ..) => format!("the server refused: {status}").into(),
         };
         let id = Some(correlation_id).filter(|id| !id.is_empty()).map(Into::into);
-        Self::of(Inner { code, status: Some(status), correlation_id: id, ..Inner::new(kind, what) })
+        Self::from_inner(ErrorInner {
+            code,
+            status: Some(status),
+            correlation_id: id,
+            ..ErrorInner::new(kind, what)
+        })
     }
 
-    /// A call that was not sent: it is too early for it, by so much.
-    pub(crate) fn held(kind: ErrorKind, what: &'static str, code: Option<Code>, wait: Duration) -> Self {
-        Self::of(Inner { code, retry_after: Some(wait), ..Inner::new(kind, what) })
+    /// Creates an error for a call that was not sent because it has to wait for `wait` first.
+    pub(crate) fn not_sent_yet(
+        kind: ErrorKind,
+        what: &'static str,
+        code: Option<Code>,
+        wait: Duration,
+    ) -> Self {
+        Self::from_inner(ErrorInner { code, retry_after: Some(wait), ..ErrorInner::new(kind, what) })
     }
 
-    /// The same in other words.
-    pub(crate) fn saying(self, what: &'static str) -> Self {
-        self.with(|inner| inner.what = what.into())
+    /// Replaces the message.
+    pub(crate) fn with_message(self, what: &'static str) -> Self {
+        self.update(|inner| inner.message = what.into())
     }
 
-    /// The same with what the server asked for.
-    pub(crate) fn waiting(self, asked: Option<Duration>) -> Self {
-        self.with(|inner| inner.retry_after = asked)
+    /// Replaces the requested wait.
+    pub(crate) fn with_retry_after(self, asked: Option<Duration>) -> Self {
+        self.update(|inner| inner.retry_after = asked)
     }
 
-    /// The same of this call.
-    pub(crate) fn called(self, called: Called) -> Self {
-        self.with(|inner| {
+    /// Adds the identity of the call.
+    pub(crate) fn with_call(self, called: CallIdentity) -> Self {
+        self.update(|inner| {
             inner.repeat = Some(called.repeat);
             inner.correlation_id.get_or_insert(called.correlation_id);
         })
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
+    fn update(mut self, change: impl FnOnce(&mut ErrorInner)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self
     }
 
-    /// A refusal of this side on its way through the generated client, out of which it comes as it went in;
-    /// `maybe_sent`: whether the exchange may have had the request.
+    /// Wraps the error in a transport error, so that it passes through the generated client unchanged.
+    /// `maybe_sent` states that the exchange may have received the request.
     pub(crate) fn into_transport(self, maybe_sent: bool) -> TransportError {
         let delivery = if maybe_sent { Delivery::Unknown } else { Delivery::NotSent };
         TransportError::new(TransportFault::Declined, delivery).with_source(self)
     }
 
-    fn of(inner: Inner) -> Self {
+    fn from_inner(inner: ErrorInner) -> Self {
         Self(Arc::new(inner))
     }
 
-    /// What a program decides by.
+    /// Returns the category of the failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What the exchange called it, also when nobody here knows the code.
+    /// Returns the code from the exchange, including codes that this version does not know.
     #[must_use]
     pub fn code(&self) -> Option<&Code> {
         self.0.code.as_ref()
     }
 
-    /// What the identity provider called it.
+    /// Returns the OAuth error from the identity provider.
     #[must_use]
     pub fn oauth_error(&self) -> Option<&OauthError> {
         self.0.oauth.as_ref()
     }
 
-    /// The status, when there was an answer.
+    /// Returns the status of the response, if there was one.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         self.0.status
     }
 
-    /// By which those who run the exchange find the call (GW-13).
+    /// Returns the id by which the operators of the exchange find the call (GW-13).
     #[must_use]
     pub fn correlation_id(&self) -> Option<&str> {
         self.0.correlation_id.as_deref()
     }
 
-    /// How long the server asked to wait, counted from the answer; never shorter is right (CLI-02).
+    /// Returns the minimum wait that the server requested, counted from the response (CLI-02).
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// Whether the exchange may have carried out what the call asked for, all the same. A write of which that is so is
-    /// sent again under its own key and with its own bytes, or looked for in the feed, and never sent anew (GW-12).
+    /// Returns true if the exchange may have carried out the call in spite of the error.
     ///
-    /// It stands beside the kind: a proof may be refused because a copy of the same message came first, and was carried
-    /// out, while the same refusal of the identity provider comes before anything is sent to the exchange. So it is of
-    /// every [`ErrorKind::OutcomeUnknown`], and of what answers in the exchange's place.
+    /// Such a write must be sent again unchanged under its own key, or looked up in the feed; never send it anew
+    /// (GW-12).
+    ///
+    /// The flag is independent of the kind. The exchange may reject a proof because a duplicate of the message
+    /// arrived first and was carried out, whereas the identity provider rejects a proof before anything is sent to
+    /// the exchange. It is true for every [`ErrorKind::OutcomeUnknown`] and for responses that did not come from
+    /// the exchange.
     #[must_use]
-    pub fn may_have_happened(&self) -> bool {
-        self.0.may_have_happened
+    pub fn may_have_been_applied(&self) -> bool {
+        self.0.may_have_been_applied
     }
 
-    /// The refusal itself. Its `confirmationUrl` is a secret: open it for the member, never log or keep it
-    /// (WRT-11).
+    /// Returns the problem document of the response. Its `confirmationUrl` is a secret: open it for the member,
+    /// and never log or store it (WRT-11).
     #[must_use]
     pub fn problem(&self) -> Option<&Problem> {
         self.0.problem.as_deref()
     }
 
-    /// Where a request breaks the contract, when this side found it.
+    /// Returns the contract violations of a request that the client rejected before sending it.
     #[must_use]
     pub fn violations(&self) -> Option<&Violations> {
         self.0.violations.as_ref()
     }
 
-    /// What happened, where, the code where the text has it not already, and the id of the call: what is printed, without
-    /// the advice at its end. For programs that show what to do in a place of its own.
+    /// Returns the line that `Display` prints without the advice: the message, the first location, the code, and
+    /// the correlation id. For programs that show the advice separately.
     #[must_use]
     pub fn message(&self) -> String {
-        let Inner { what, code, correlation_id, .. } = &*self.0;
+        let ErrorInner { message: what, code, correlation_id, .. } = &*self.0;
         let mut message = what.clone().into_owned();
         if let Some(pointer) = self.first_pointer() {
             message += &format!(", first at {pointer}");
@@ -321,44 +339,44 @@ impl Error {
         message
     }
 
-    /// What to do next.
+    /// Returns the next step for the member.
     #[must_use]
     pub fn advice(&self) -> Advice {
         match self.kind() {
             ErrorKind::SignInNeeded | ErrorKind::Ended(_) => Advice::SignIn,
             ErrorKind::Halted(halt) => halt.advice(),
-            ErrorKind::ScopeMissing => Advice::SignInForMore,
-            ErrorKind::NotPermitted => Advice::Nothing,
+            ErrorKind::ScopeMissing => Advice::SignInWithMoreScopes,
+            ErrorKind::NotPermitted => Advice::Continue,
             ErrorKind::Invalid => Advice::Correct,
             ErrorKind::TooLarge => Advice::SendLess,
             ErrorKind::Conflict | ErrorKind::CursorExpired => Advice::Synchronise,
             ErrorKind::ConfirmationNeeded => Advice::Confirm,
             ErrorKind::Busy | ErrorKind::QuotaExceeded => Advice::Wait,
-            // What answers in the exchange's place is most often a network that asks for a login of its own.
+            // A response that is not from the exchange most often is the login page of a network.
             ErrorKind::Unreachable | ErrorKind::Protocol => Advice::Reconnect,
-            ErrorKind::OutcomeUnknown if self.has_no_key() => Advice::TryAgain,
-            ErrorKind::OutcomeUnknown => Advice::LeaveItRunning,
+            ErrorKind::OutcomeUnknown if self.has_no_idempotency_key() => Advice::TryAgain,
+            ErrorKind::OutcomeUnknown => Advice::WaitForOutcome,
             ErrorKind::Clock => Advice::SetClock,
             ErrorKind::Secrets => Advice::OpenSecretStore,
             ErrorKind::Storage => Advice::CheckDisk,
             ErrorKind::Declined | ErrorKind::CodeExpired | ErrorKind::Cancelled => Advice::StartAgain,
-            // It stays the same write under its key, which tells what became of it.
-            ErrorKind::Proof | ErrorKind::Bug if self.may_have_happened() => Advice::LeaveItRunning,
+            // The outbox sends the write again under its key, which reveals the outcome.
+            ErrorKind::Proof | ErrorKind::Bug if self.may_have_been_applied() => Advice::WaitForOutcome,
             ErrorKind::Proof | ErrorKind::Bug => Advice::Report,
         }
     }
 
-    /// Whether the call is known to be a read, or another one that no key is sent with.
-    fn has_no_key(&self) -> bool {
-        self.0.repeat.is_some_and(|repeat| repeat != Repeat::Keyed)
+    /// Returns true if the call is known to be one without an idempotency key, such as a read.
+    fn has_no_idempotency_key(&self) -> bool {
+        self.0.repeat.is_some_and(|repeat| repeat != RepeatSafety::Keyed)
     }
 }
 
-impl Inner {
+impl ErrorInner {
     fn new(kind: ErrorKind, what: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
-            what: what.into(),
+            message: what.into(),
             code: None,
             oauth: None,
             status: None,
@@ -366,26 +384,26 @@ impl Inner {
             retry_after: None,
             problem: None,
             violations: None,
-            may_have_happened: kind == ErrorKind::OutcomeUnknown,
+            may_have_been_applied: kind == ErrorKind::OutcomeUnknown,
             repeat: None,
             source: None,
         }
     }
 }
 
-/// Whether what was answered so may be carried out: nobody said what became of it, or the first request under its key
-/// is still being carried out.
-fn may_be_done(kind: ErrorKind, code: Option<&Code>) -> bool {
+/// Returns true if a call with such a response may have been carried out: its outcome is unknown, or the first
+/// request under its key is still running.
+fn may_have_been_applied(kind: ErrorKind, code: Option<&Code>) -> bool {
     matches!(kind, ErrorKind::OutcomeUnknown | ErrorKind::Protocol)
         || code == Some(&Code::IdempotencyInProgress)
 }
 
-/// What a code asks of a client (the registry's `action`); a code that nobody here knows goes by its status
+/// Returns the kind that the registry's `action` for a code implies. An unknown code is classified by its status
 /// (CON-12).
 #[must_use]
-pub fn kind_of(code: Option<&Code>, status: StatusCode) -> ErrorKind {
+pub fn error_kind_for_code(code: Option<&Code>, status: StatusCode) -> ErrorKind {
     let Some((code, action)) = code.and_then(|code| Some((code, code.action()?))) else {
-        return by_status(status);
+        return error_kind_for_status(status);
     };
     match action {
         Action::RefreshOnce => ErrorKind::SignInNeeded,
@@ -393,9 +411,9 @@ pub fn kind_of(code: Option<&Code>, status: StatusCode) -> ErrorKind {
         Action::RetryWithNonceOrStop => ErrorKind::Proof,
         Action::WaitAndResend => ErrorKind::Busy,
         Action::NewLoginWithScope => ErrorKind::ScopeMissing,
-        Action::EndConnection => ErrorKind::Ended(End::Client),
-        Action::EndConnectionAndKey => ErrorKind::Ended(End::Installation),
-        Action::StopClient => ErrorKind::Halted(Halt::of(code)),
+        Action::EndConnection => ErrorKind::Ended(EndReason::ClientDisconnected),
+        Action::EndConnectionAndKey => ErrorKind::Ended(EndReason::InstallationDisconnected),
+        Action::StopClient => ErrorKind::Halted(HaltReason::from_code(code)),
         Action::StopArea => match code {
             Code::SchemaInvalid => ErrorKind::Invalid,
             Code::PayloadTooLarge | Code::BatchTooLarge => ErrorKind::TooLarge,
@@ -409,7 +427,7 @@ pub fn kind_of(code: Option<&Code>, status: StatusCode) -> ErrorKind {
     }
 }
 
-fn by_status(status: StatusCode) -> ErrorKind {
+fn error_kind_for_status(status: StatusCode) -> ErrorKind {
     match status.as_u16() {
         401 => ErrorKind::SignInNeeded,
         403 => ErrorKind::NotPermitted,
@@ -423,70 +441,81 @@ fn by_status(status: StatusCode) -> ErrorKind {
     }
 }
 
-/// Once, where a call of the generated client comes back: everything else of this crate knows [`Error`] alone.
+/// Converts an error of the generated client. Other code of this crate uses [`Error`] only.
 impl From<CallError<Problem>> for Error {
     fn from(error: CallError<Problem>) -> Self {
         let (code, correlation_id) = (error.code(), error.correlation_id().map(String::into_boxed_str));
         let (status, what) = (error.status(), error.describe());
         let retry_after = error.retry_after().and_then(|after| match after {
             RetryAfter::Delay(delay) => Some(delay),
-            // The transport, which knows the server's clock, has made seconds of a date.
+            // The transport has replaced a date by seconds of the server's clock.
             RetryAfter::At(_) => None,
         });
         let about = |kind: ErrorKind| {
-            let what = kind.text().map_or_else(|| Cow::Owned(what.clone()), Cow::Borrowed);
-            let may_have_happened = may_be_done(kind, code.as_ref());
+            let what = kind.message().map_or_else(|| Cow::Owned(what.clone()), Cow::Borrowed);
+            let may_have_been_applied = may_have_been_applied(kind, code.as_ref());
             let (code, correlation_id) = (code.clone(), correlation_id.clone());
-            Inner { code, status, correlation_id, retry_after, may_have_happened, ..Inner::new(kind, what) }
+            ErrorInner {
+                code,
+                status,
+                correlation_id,
+                retry_after,
+                may_have_been_applied,
+                ..ErrorInner::new(kind, what)
+            }
         };
         match error {
-            CallError::Transport(error) => Self::of_transport(error),
-            CallError::Answer(answer) => {
-                let kind = kind_of(code.as_ref(), answer.status);
-                let repeat = answer.extensions.get::<Called>().map(|called| called.repeat);
-                Self::of(Inner { problem: Some(Box::new(answer.into_body())), repeat, ..about(kind) })
+            CallError::Transport(error) => Self::from_transport_error(error),
+            CallError::ErrorResponse(answer) => {
+                let kind = error_kind_for_code(code.as_ref(), answer.status());
+                let repeat = answer.extensions().get::<CallIdentity>().map(|called| called.repeat);
+                Self::from_inner(ErrorInner {
+                    problem: Some(Box::new(answer.into_body())),
+                    repeat,
+                    ..about(kind)
+                })
             }
-            CallError::Unreadable(answer) => {
+            CallError::UnexpectedResponse(answer) => {
                 let kind = match (&code, answer.status) {
-                    (None, status) if status.is_client_error() => match by_status(status) {
+                    (None, status) if status.is_client_error() => match error_kind_for_status(status) {
                         kind @ (ErrorKind::Busy | ErrorKind::TooLarge) => kind,
-                        // A proxy's page: nothing that it says is the exchange's word.
+                        // The page of a proxy is no statement of the exchange.
                         _ => ErrorKind::Protocol,
                     },
                     (None, status) if status.is_success() => match answer.reason {
-                        Reason::Syntax { .. } | Reason::Missing | Reason::Encoding => {
-                            ErrorKind::OutcomeUnknown
-                        }
+                        UnexpectedReason::Syntax { .. }
+                        | UnexpectedReason::MissingBody
+                        | UnexpectedReason::Encoding => ErrorKind::OutcomeUnknown,
                         _ => ErrorKind::Protocol,
                     },
-                    _ => kind_of(code.as_ref(), answer.status),
+                    _ => error_kind_for_code(code.as_ref(), answer.status),
                 };
-                // Whatever it was, the call is one that those who run the exchange can find, and is sent again or not.
-                let called = answer.extensions.get::<Called>().cloned();
-                let error = Self::of(about(kind));
+                // The operators can find the call by its id, and its repeat safety applies, in every case.
+                let called = answer.extensions.get::<CallIdentity>().cloned();
+                let error = Self::from_inner(about(kind));
                 match called {
-                    Some(called) => error.called(called),
+                    Some(called) => error.with_call(called),
                     None => error,
                 }
             }
             CallError::InvalidRequest(violations) => {
-                Self::of(Inner { violations: Some(violations), ..about(ErrorKind::Invalid) })
+                Self::from_inner(ErrorInner { violations: Some(violations), ..about(ErrorKind::Invalid) })
             }
-            _ => Self::of(about(ErrorKind::Protocol)),
+            _ => Self::from_inner(about(ErrorKind::Protocol)),
         }
     }
 }
 
 impl Error {
-    /// What became of a request that got no answer. A refusal of this side, which found its way through the
-    /// generated client, comes out as it went in, with what the transport says of this request.
+    /// Converts a transport error of a request without a response. If the source is an [`Error`] of this crate,
+    /// returns that error with the delivery state of this request.
     #[must_use]
-    pub fn of_transport(error: TransportError) -> Self {
-        let may_have_happened = error.delivery() == Delivery::Unknown;
-        if let Some(own) = error.cause::<Self>() {
-            return own.clone().with(|inner| inner.may_have_happened = may_have_happened);
+    pub fn from_transport_error(error: TransportError) -> Self {
+        let may_have_been_applied = error.delivery() == Delivery::Unknown;
+        if let Some(own) = error.downcast_source::<Self>() {
+            return own.clone().update(|inner| inner.may_have_been_applied = may_have_been_applied);
         }
-        let called = error.cause::<Unanswered>().map(|unanswered| unanswered.called.clone());
+        let called = error.downcast_source::<UnansweredCall>().map(|unanswered| unanswered.call.clone());
         let kind = match (error.fault(), error.delivery()) {
             (TransportFault::Request, _) => ErrorKind::Bug,
             (TransportFault::TooLarge, _) => ErrorKind::Protocol,
@@ -495,65 +524,66 @@ impl Error {
             (_, Delivery::Unknown) => ErrorKind::OutcomeUnknown,
         };
         let what = error.to_string();
-        let error = Self::caused(kind, what, error).with(|inner| inner.may_have_happened = may_have_happened);
+        let error = Self::with_source(kind, what, error)
+            .update(|inner| inner.may_have_been_applied = may_have_been_applied);
         match called {
-            Some(called) => error.called(called),
+            Some(called) => error.with_call(called),
             None => error,
         }
     }
 }
 
-/// The same absence of an answer, of this call.
-pub(crate) fn unanswered(error: TransportError, called: Called) -> TransportError {
+/// Adds the identity of the call to a transport error.
+pub(crate) fn attach_call(error: TransportError, called: CallIdentity) -> TransportError {
     let (fault, delivery) = (error.fault(), error.delivery());
-    TransportError::new(fault, delivery).with_source(Unanswered { called, error })
+    TransportError::new(fault, delivery).with_source(UnansweredCall { call: called, error })
 }
 
-/// What stands behind the words for the fault: the id of the call, after the reason where there is one.
-impl fmt::Display for Unanswered {
+/// Prints the reason, if there is one, and the correlation id.
+impl fmt::Display for UnansweredCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(why) = self.error.source() {
             write!(f, "{why}, ")?;
         }
-        write!(f, "correlation id {}", self.called.correlation_id)
+        write!(f, "correlation id {}", self.call.correlation_id)
     }
 }
 
-impl StdError for Unanswered {
+impl StdError for UnansweredCall {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         Some(&self.error)
     }
 }
 
-/// One line: the [message](Error::message), and what to do.
+/// Prints the [message](Error::message) and the advice in one line.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message())?;
         match (self.advice(), self.retry_after()) {
-            (Advice::Wait, Some(wait)) => write!(f, "; wait {}, then try again", Span(wait)),
-            (advice, _) => write!(f, "; {}", advice.text()),
+            (Advice::Wait, Some(wait)) => write!(f, "; wait {}, then try again", WaitDisplay(wait)),
+            (advice, _) => write!(f, "; {}", advice.message()),
         }
     }
 }
 
 impl Error {
-    /// The first place that a refusal names, as far as it is made of nothing but names and numbers.
+    /// Returns the location of the first violation in the problem document, if it is safe to print.
     fn first_pointer(&self) -> Option<&str> {
         let pointer = self.problem()?.errors.as_ref()?.first()?.pointer.as_str();
-        Some(pointer).filter(|pointer| is_plain(pointer))
+        Some(pointer).filter(|pointer| is_safe_pointer(pointer))
     }
 }
 
-/// Whether a pointer is made of nothing but names and numbers: nothing that could be a value is printed.
-pub(crate) fn is_plain(pointer: &str) -> bool {
+/// Returns true if a JSON Pointer has names and numbers only, so that printing it reveals no value.
+pub(crate) fn is_safe_pointer(pointer: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-".contains(&byte);
     (1..=100).contains(&pointer.len()) && pointer.bytes().all(plain)
 }
 
-/// A time as people say it, rounded up.
-struct Span(Duration);
+/// Formats a duration in seconds, minutes, or hours, rounded up.
+struct WaitDisplay(Duration);
 
-impl fmt::Display for Span {
+impl fmt::Display for WaitDisplay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs() + u64::from(self.0.subsec_nanos() > 0);
         match seconds {

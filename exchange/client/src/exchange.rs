@@ -1,5 +1,5 @@
-//! The face of the crate: one value through which a program reaches the exchange. What each area has of it stands with
-//! the area, but for what is here for all clones.
+//! The entry point of the crate: [`Exchange`] and its builder. The methods of each area are in the module of
+//! the area.
 
 use std::{fmt, sync::Arc};
 
@@ -7,323 +7,357 @@ use dpop_bound::{Origin, TokenHash, UnixTime};
 use exchange_api::{Client, Transport};
 
 use crate::{
+    address::ExchangeAddress,
     environment::Environment,
     error::{Error, ErrorKind},
-    gates::Gates,
-    handles::Handles,
-    identity::Identity,
-    place::Place,
+    handles::HandleChecker,
+    identity::ClientIdentity,
+    ownership::Ownership,
+    retry_after::RetryAfterTable,
     session::Session,
-    tokens::{Grant, Later, Note, Proofs, Tokens},
-    transport::{Carrier, Road, Settings},
-    whose::Whose,
+    token_source::{AccessGrant, BoxFuture, ConnectionNote, ProofSession, TokenSource},
+    transport::{SharedLimiter, SigningTransport, TransportSettings},
 };
 
-/// The exchange, as one installation of a client sees it. Cloning is cheap and shares everything.
+/// A client of the exchange for one installation. Cloning is cheap; clones share all state.
 ///
-/// Every area is had from here:
+/// All areas are reached from here:
 ///
 /// ```
 /// use exchange_client::{
-///     CatalogueMemory, DemandCadence, Exchange, Label, MachineNames, MemoryOutbox, Replica,
+///     CatalogMemory, DemandCadence, Exchange, Label, ComputerNames, MemoryOutbox, Replica,
 ///     StockChanges,
 /// };
 ///
 /// # async fn example(exchange: Exchange) -> Result<(), Box<dyn std::error::Error>> {
-/// // The connection: what it may do, and what the member calls it.
+/// // The connection: its capabilities, and the label of the installation.
 /// let connection = exchange.connection().await?;
-/// exchange.label(&Label::new("Gaming PC", &MachineNames::of_this_computer())?).await?;
-/// // Collections, kept equal and read here.
+/// exchange.set_label(&Label::new("Gaming PC", &ComputerNames::detect())?).await?;
+/// // Collections, synchronized and read locally.
 /// let sync = exchange.sync(&Replica::in_memory());
-/// sync.session(&connection).await?;
-/// sync.once().await?;
-/// // Changes, each sent once.
+/// sync.begin_session(&connection).await?;
+/// sync.sync_once().await?;
+/// // Changes, each applied once.
 /// let outbox = exchange.outbox(MemoryOutbox::new(), &connection)?;
 /// outbox.enqueue(StockChanges::new()).await?;
 /// outbox.flush().await?;
-/// // Names of things, game accounts, demand.
-/// let locations = exchange.catalogue(CatalogueMemory::default()).locations().await?;
+/// // The catalog, game accounts, demand.
+/// let locations = exchange.catalog(CatalogMemory::default()).locations().await?;
 /// let check = exchange.handles().check("Nova_Drifter-7").await?;
-/// let demand = exchange.demand(DemandCadence::default()).look().await?;
-/// // What leaves for the web.
+/// let demand = exchange.demand(DemandCadence::default()).read_if_due().await?;
+/// // Drafts for the web application.
 /// let envelope = exchange.envelope()?.seal();
 /// let handoff = exchange.drafts().blueprints(envelope).stage().await?;
-/// // And every operation of the contract by itself.
+/// // Every operation of the contract directly.
 /// let units = exchange.api().org_units_read().await?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone)]
 pub struct Exchange {
-    place: Place,
-    identity: Identity,
+    address: ExchangeAddress,
+    identity: ClientIdentity,
     environment: Environment,
-    settings: Settings,
+    settings: TransportSettings,
     session: Option<Session>,
-    tokens: Arc<dyn Tokens>,
+    token_source: Arc<dyn TokenSource>,
     api: Client,
-    pub(crate) handles: Arc<Handles>,
+    pub(crate) handles: Arc<HandleChecker>,
 }
 
 impl Exchange {
-    /// Begins to set one up, for this place and as this client. There is none without an identity, since every
-    /// request names its client (CLI-01).
+    /// Returns a builder for this address and client identity. The identity is mandatory because every request
+    /// names its client (CLI-01).
     ///
     /// ```
-    /// # use exchange_client::{Exchange, ExchangeBuilder, Identity, Place};
-    /// fn begin(place: Place, identity: Identity) -> ExchangeBuilder {
-    ///     Exchange::builder(place, identity)
+    /// # use exchange_client::{Exchange, ExchangeBuilder, ClientIdentity, ExchangeAddress};
+    /// fn begin(address: ExchangeAddress, identity: ClientIdentity) -> ExchangeBuilder {
+    ///     Exchange::builder(address, identity)
     /// }
     /// ```
     ///
     /// ```compile_fail,E0061
-    /// # use exchange_client::{Exchange, ExchangeBuilder, Identity, Place};
-    /// fn begin(place: Place) -> ExchangeBuilder {
-    ///     Exchange::builder(place)
+    /// # use exchange_client::{Exchange, ExchangeBuilder, ClientIdentity, ExchangeAddress};
+    /// fn begin(address: ExchangeAddress) -> ExchangeBuilder {
+    ///     Exchange::builder(address)
     /// }
     /// ```
-    pub fn builder(place: Place, identity: Identity) -> ExchangeBuilder {
-        ExchangeBuilder { place, identity, environment: None, settings: Settings::default(), below: None }
+    pub fn builder(address: ExchangeAddress, identity: ClientIdentity) -> ExchangeBuilder {
+        ExchangeBuilder {
+            address,
+            identity,
+            environment: None,
+            settings: TransportSettings::default(),
+            transport: None,
+        }
     }
 
-    /// Who is signed in; `None` where nobody ever is ([`ExchangeBuilder::build_signed_out`]).
+    /// Returns the session; `None` for a client from [`ExchangeBuilder::build_signed_out`].
     #[must_use]
     pub const fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
 
-    /// Every operation of the contract, signed and sent by this crate's rules. `Patience` and a correlation id
-    /// of a call's own are given with it: `exchange.api().org_units_read().with(Patience::BACKGROUND)`.
+    /// Returns the generated API. Its calls are signed, paced, and resent by the rules of this crate.
+    ///
+    /// A [`RetryPolicy`](crate::RetryPolicy) and a correlation id can be set per call:
+    /// `exchange.api().org_units_read().with_extension(RetryPolicy::BACKGROUND)`.
     #[must_use]
     pub const fn api(&self) -> &Client {
         &self.api
     }
 
-    /// Where it is.
+    /// Returns the issuer and the gateway of this exchange.
     #[must_use]
-    pub const fn place(&self) -> &Place {
-        &self.place
+    pub const fn address(&self) -> &ExchangeAddress {
+        &self.address
     }
 
-    /// Who calls.
+    /// Returns the identity of this client.
     #[must_use]
-    pub const fn identity(&self) -> &Identity {
+    pub const fn identity(&self) -> &ClientIdentity {
         &self.identity
     }
 
-    /// Who signs its calls.
-    pub(crate) const fn tokens(&self) -> &Arc<dyn Tokens> {
-        &self.tokens
+    /// Returns the source of the tokens that sign calls.
+    pub(crate) const fn tokens(&self) -> &Arc<dyn TokenSource> {
+        &self.token_source
     }
 
-    /// Its limits.
-    pub(crate) const fn settings(&self) -> &Settings {
+    pub(crate) const fn settings(&self) -> &TransportSettings {
         &self.settings
     }
 
-    /// The time by the gateway's clock, as far as its answers told it; by this machine's while none did.
+    /// Returns the current time by the gateway's clock, as estimated from its responses; by the local clock before
+    /// the first response.
     pub(crate) fn gateway_time(&self) -> UnixTime {
         let now = self.environment.now();
-        match (self.tokens.gateway(), Origin::of(self.place.gateway())) {
-            (Some(proofs), Ok(gateway)) => proofs.clock(&gateway).now(now).time,
+        match (self.token_source.gateway_proofs(), Origin::from_url(self.address.gateway())) {
+            (Some(proofs), Ok(gateway)) => proofs.server_clock(&gateway).now(now).time,
             _ => now.wall,
         }
     }
 
-    /// Clocks, sleep and random numbers.
+    /// Returns the clocks, the timer, and the random source.
     #[must_use]
     pub const fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Whose game accounts are: one value for all clones of this exchange, so that each handle is asked about once. What was
-    /// answered to one member is gone when another signs in.
+    /// Returns the checker of game-account handles. Clones share it, so that each handle is checked once. Results
+    /// for one member are dropped when another member signs in.
     ///
     /// ```
     /// # use exchange_client::{Error, Exchange};
     /// # async fn example(exchange: Exchange, handle: &str) -> Result<(), Error> {
     /// let check = exchange.handles().check(handle).await?;
     /// if !check.may_sync() {
-    ///     println!("{}", check.text());
+    ///     println!("{}", check.message());
     /// }
     /// # Ok(())
     /// # }
     /// ```
     #[must_use]
-    pub fn handles(&self) -> &Handles {
+    pub fn handles(&self) -> &HandleChecker {
         &self.handles
     }
 }
 
 impl fmt::Debug for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, identity, .. } = self;
-        f.debug_struct("Exchange").field("place", place).field("identity", identity).finish_non_exhaustive()
+        let Self { address, identity, .. } = self;
+        f.debug_struct("Exchange")
+            .field("address", address)
+            .field("identity", identity)
+            .finish_non_exhaustive()
     }
 }
 
-/// An [`Exchange`] that is being set up.
+/// A builder of an [`Exchange`].
 #[must_use = "nothing is set up before `build`"]
 pub struct ExchangeBuilder {
-    place: Place,
-    identity: Identity,
+    address: ExchangeAddress,
+    identity: ClientIdentity,
     environment: Option<Environment>,
-    settings: Settings,
-    below: Option<Arc<dyn Transport>>,
+    settings: TransportSettings,
+    transport: Option<Arc<dyn Transport>>,
 }
 
 impl ExchangeBuilder {
-    /// Other clocks, another sleep, other random numbers than the session's. What the exchange asked to wait is then
-    /// remembered apart from the session, and for this value alone, and so is how much it sends.
+    /// Sets the clocks, the timer, and the random source; the default is those of the session.
+    ///
+    /// With a different clock this client no longer shares the rate limit and the requested waits of the
+    /// session.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
     }
 
-    /// Other limits than the usual. All exchanges of a session send within one budget, which is that of the last that was
-    /// built: the exchange counts what a member and an address send (LIM-18).
-    pub const fn settings(mut self, settings: Settings) -> Self {
+    /// Sets limits and timeouts. All clients of a session share one rate limit, which is that of the client built
+    /// last, because the exchange counts per member and per source address (LIM-18).
+    pub const fn settings(mut self, settings: TransportSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Another way to the network. It sends each request once, as it is: no redirects, no retries, no cookies.
-    pub fn transport(mut self, below: impl Transport + 'static) -> Self {
-        self.below = Some(Arc::new(below));
+    /// Sets the transport. It must send each request once and unchanged: no redirects, retries, or cookies.
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.transport = Some(Arc::new(transport));
         self
     }
 
-    /// The exchange for whoever is signed in to this session, now or later; with the session's clocks unless others
-    /// were given.
+    /// Builds the client for the member who is signed in to this session, now or later.
     ///
     /// # Errors
-    /// When the session is of another exchange or client, to which its tokens do not belong, or there is no way
-    /// to the network, as in [`build_signed_out`](Self::build_signed_out).
+    /// [`ErrorKind::Bug`] if the session belongs to another exchange or client; or if no transport can be created,
+    /// as in [`build_signed_out`](Self::build_signed_out).
     pub fn build(mut self, session: &Session) -> Result<Exchange, Error> {
-        if *session.place() != self.place || *session.identity() != self.identity {
-            return Err(Error::new(ErrorKind::Bug, "the session is of another exchange or another client"));
+        if *session.address() != self.address || *session.identity() != self.identity {
+            return Err(Error::new(
+                ErrorKind::Bug,
+                "the session belongs to another exchange or another client",
+            ));
         }
         let environment = self.environment.unwrap_or_else(|| session.environment().clone());
-        // Moments of other clocks would mean nothing.
-        let shared = environment.has_clock_of(session.environment()).then(|| session.road().clone());
+        // Monotonic times of different clocks are not comparable.
+        let shared =
+            environment.shares_clock_with(session.environment()).then(|| session.shared_limiter().clone());
         self.environment = Some(environment);
-        let exchange = self.built(Arc::new(session.clone()), shared)?;
+        let exchange = self.build_inner(Arc::new(session.clone()), shared)?;
         Ok(Exchange { session: Some(session.clone()), ..exchange })
     }
 
-    /// One in which nobody is signed in: the contract itself can be read, and everything else is refused as
-    /// [`ErrorKind::SignInNeeded`] without being sent.
+    /// Builds a client without a session. It can read the contract; every other call fails with
+    /// [`ErrorKind::SignInNeeded`] and is not sent.
     ///
     /// # Errors
-    /// When there is no way to the network: TLS cannot be set up, or without the feature `reqwest` no other
+    /// If TLS cannot be initialized, or no transport was set and the feature `reqwest` is off.
     /// transport was given.
     pub fn build_signed_out(self) -> Result<Exchange, Error> {
-        self.build_with(Arc::new(SignedOut))
+        self.build_with(Arc::new(SignedOutTokens))
     }
 
-    pub(crate) fn build_with(self, tokens: Arc<dyn Tokens>) -> Result<Exchange, Error> {
-        self.built(tokens, None)
+    pub(crate) fn build_with(self, tokens: Arc<dyn TokenSource>) -> Result<Exchange, Error> {
+        self.build_inner(tokens, None)
     }
 
-    fn built(self, tokens: Arc<dyn Tokens>, road: Option<Road>) -> Result<Exchange, Error> {
-        let Self { place, identity, environment, settings, below } = self;
+    fn build_inner(
+        self,
+        tokens: Arc<dyn TokenSource>,
+        road: Option<SharedLimiter>,
+    ) -> Result<Exchange, Error> {
+        let Self { address, identity, environment, settings, transport } = self;
         let environment = environment.unwrap_or_else(Environment::system);
-        let below = match below {
-            Some(below) => below,
-            None => network(&settings)?,
+        let transport = match transport {
+            Some(transport) => transport,
+            None => default_transport(&settings)?,
         };
-        let gateway = Origin::of(place.gateway())
-            .map_err(|error| Error::caused(ErrorKind::Bug, "the gateway's address is none", error))?;
+        let gateway = Origin::from_url(address.gateway())
+            .map_err(|error| Error::with_source(ErrorKind::Bug, "the gateway's address is invalid", error))?;
         let agent = identity.user_agent().clone();
         let (signer, clocks) = (Arc::clone(&tokens), environment.clone());
-        let road = road.unwrap_or_else(|| Road::new(Gates::default(), environment.now().monotonic));
-        let carrier = Carrier::new(gateway, agent, below, signer, clocks, settings, road);
-        let api = Client::new(place.gateway(), carrier);
-        let handles = Arc::new(Handles::over(api.clone(), Some(Arc::clone(&tokens))));
-        Ok(Exchange { place, identity, environment, settings, session: None, tokens, api, handles })
+        let road = road
+            .unwrap_or_else(|| SharedLimiter::new(RetryAfterTable::default(), environment.now().monotonic));
+        let carrier = SigningTransport::new(gateway, agent, transport, signer, clocks, settings, road);
+        let api = Client::new(address.gateway(), carrier);
+        let handles = Arc::new(HandleChecker::with_token_source(api.clone(), Some(Arc::clone(&tokens))));
+        Ok(Exchange {
+            address,
+            identity,
+            environment,
+            settings,
+            session: None,
+            token_source: tokens,
+            api,
+            handles,
+        })
     }
 }
 
 impl fmt::Debug for ExchangeBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExchangeBuilder").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("ExchangeBuilder").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
 #[cfg(feature = "reqwest")]
-fn network(settings: &Settings) -> Result<Arc<dyn Transport>, Error> {
-    Ok(Arc::new(crate::transport::wire(settings.max_body)?))
+fn default_transport(settings: &TransportSettings) -> Result<Arc<dyn Transport>, Error> {
+    Ok(Arc::new(crate::transport::network_transport(settings.max_body_size)?))
 }
 
 #[cfg(not(feature = "reqwest"))]
-fn network(_: &Settings) -> Result<Arc<dyn Transport>, Error> {
-    Err(Error::new(ErrorKind::Bug, "no transport was given, and the feature `reqwest` is off"))
+fn default_transport(_: &TransportSettings) -> Result<Arc<dyn Transport>, Error> {
+    Err(Error::new(ErrorKind::Bug, "no transport was set, and the feature `reqwest` is off"))
 }
 
-/// Nobody.
-struct SignedOut;
+/// The token source without a session: every request for a token fails.
+struct SignedOutTokens;
 
-impl SignedOut {
-    fn refusal() -> Error {
-        Error::new(ErrorKind::SignInNeeded, "nobody is signed in")
+impl SignedOutTokens {
+    fn sign_in_needed() -> Error {
+        Error::new(ErrorKind::SignInNeeded, "no member is signed in")
     }
 }
 
-impl Tokens for SignedOut {
-    fn current(&self) -> Later<'_, Result<Grant, Error>> {
-        Box::pin(async { Err(Self::refusal()) })
+impl TokenSource for SignedOutTokens {
+    fn current_grant(&self) -> BoxFuture<'_, Result<AccessGrant, Error>> {
+        Box::pin(async { Err(Self::sign_in_needed()) })
     }
 
-    fn gateway(&self) -> Option<Arc<Proofs>> {
+    fn gateway_proofs(&self) -> Option<Arc<ProofSession>> {
         None
     }
 
-    fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
-        Box::pin(async { Err(Self::refusal()) })
+    fn renew_grant<'a>(&'a self, _: &'a TokenHash) -> BoxFuture<'a, Result<AccessGrant, Error>> {
+        Box::pin(async { Err(Self::sign_in_needed()) })
     }
 
-    fn whose(&self) -> Option<Whose> {
+    fn current_owner(&self) -> Option<Ownership> {
         None
     }
 
-    fn is_kept<'a>(&'a self, _: &'a Whose) -> Later<'a, Result<bool, Error>> {
+    fn is_current_connection<'a>(&'a self, _: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>> {
         Box::pin(async { Ok(false) })
     }
 
-    fn noted<'a>(&'a self, _: &'a Whose, _: Note<'a>) -> Later<'a, Result<(), Error>> {
+    fn record_note<'a>(
+        &'a self,
+        _: &'a Ownership,
+        _: ConnectionNote<'a>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async { Ok(()) })
     }
 
-    fn told<'a>(&'a self, _: &'a Grant, _: &'a Error) -> Later<'a, ()> {
+    fn report_refusal<'a>(&'a self, _: &'a AccessGrant, _: &'a Error) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use exchange_api::calls::ContractOpenapi;
+    use exchange_api::calls::ContractOpenapiOptions;
 
     use super::*;
-    use crate::testkit::{Reply, ScriptedServer, VirtualEnvironment};
+    use crate::testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment};
 
-    /// CLI-03: without a session nothing is sent that needs one, and the contract can be read.
+    /// CLI-03: without a session only anonymous operations are sent.
     #[tokio::test(start_paused = true)]
     async fn signed_out_nothing_is_sent_but_what_is_anonymous() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
-        gateway.answer(|_| Reply::json(200, r#"{"openapi": "3.1.0"}"#));
-        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-        let place = Place::new("https://identity.test", gateway.origin()).unwrap();
-        let exchange = Exchange::builder(place, identity)
+        gateway.set_script(|_| ScriptedReply::json(200, r#"{"openapi": "3.1.0"}"#));
+        let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        let address = ExchangeAddress::new("https://identity.test", gateway.origin()).unwrap();
+        let exchange = Exchange::builder(address, identity)
             .environment(machine.environment())
             .transport(gateway.clone())
             .build_signed_out()
             .unwrap();
         let refused = exchange.api().org_units_read().await.unwrap_err();
         assert_eq!(Error::from(refused).kind(), ErrorKind::SignInNeeded);
-        assert_eq!(gateway.count(), 0);
-        exchange.api().contract_openapi(ContractOpenapi::default()).await.unwrap();
-        assert_eq!(gateway.count(), 1);
+        assert_eq!(gateway.request_count(), 0);
+        exchange.api().contract_openapi(ContractOpenapiOptions::default()).await.unwrap();
+        assert_eq!(gateway.request_count(), 1);
         assert!(!format!("{exchange:?}").contains("api"));
     }
 }

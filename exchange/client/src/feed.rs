@@ -1,19 +1,21 @@
-//! Feeds: how the exchange's collections come here and stay equal to it (FED-01 to FED-11).
+//! Feeds: reading the collections of the exchange and keeping the local copy equal to them (FED-01 to
+//! FED-11).
 //!
-//! A collection is read as a snapshot, page by page, and then as a feed of what changed since. [`Feed`] decides all
-//! of it and does none of it: something that happened goes in ([`Input`]), the one thing to do next comes out
-//! ([`Action`]). It is the same for every area, has neither a clock nor a network, and keeps nothing that is not in
-//! the store, but for counting that it does not turn in circles.
+//! A collection is first read as a snapshot, page by page, and then as a feed of changes. [`Feed`] is a state
+//! machine without I/O: it takes an event ([`FeedInput`]) and returns the next action ([`FeedAction`]). It is
+//! the same for each area and has neither a clock nor a network. All its state is in the store, except the
+//! counters that detect endless loops.
 //!
 //! ```text
-//!            Go ──► Read ──► Page ──► Commit ──► Committed ──► Read … ──► Done
+//!            Begin ─► Read ──► Page ──► Commit ──► Committed ──► Read … ──► Done
 //!                    │                   │
-//!                    │ 410               └─► Superseded: another process was faster, go on from where it is
+//!                    │ 410               └─► Superseded: another process was faster, continue from its position
 //!                    └─► Read without a cursor: a new snapshot
 //! ```
 //!
-//! Every page is one [`Commit`](crate::replica::Commit): entries, tombstones and the place to read on from are stored together or
-//! not at all, so that a program may be killed between any two of these steps (see [`ReplicaStore`](crate::replica::ReplicaStore)).
+//! Each page is one [`AreaCommit`](crate::replica::AreaCommit): entries, tombstones and the next position are
+//! stored together or not at all. A program may therefore be killed between any two steps (see
+//! [`ReplicaStore`](crate::replica::ReplicaStore)).
 
 mod area;
 pub(crate) mod commit;
@@ -24,6 +26,6 @@ mod position;
 #[cfg(test)]
 mod tests;
 
-pub use area::{Area, Collection, Entry};
-pub use machine::{Action, Change, Feed, Input, PageEvent, Phase, Step, StuckBecause};
-pub use position::{Kept, Position, Reader};
+pub use area::{Area, Collection, FeedEntry};
+pub use machine::{Feed, FeedAction, FeedInput, FeedPhase, FeedRemoval, FeedStep, LoopReason, PageEvent};
+pub use position::{AreaState, FeedPosition, FeedReader};

@@ -1,95 +1,99 @@
-//! The key of this installation: made once, kept over launches and logins, and what the exchange knows the
-//! installation by (DPP-07).
+//! The key of this installation. It is created once, survives restarts and logins, and identifies the installation
+//! to the exchange (DPP-07).
 
 use std::sync::Arc;
 
 use dpop_bound::{KeyPair, ProofSigner};
 
 use crate::{
-    credentials::{Entry, SecretBytes, Vault},
+    credentials::{CredentialEntry, CredentialVault, SecretBytes},
     error::{Error, ErrorKind},
-    tokens::Later,
+    token_source::BoxFuture,
 };
 
-/// Where the key comes from. Implement it for a key that never leaves its hardware: whatever signs is a
-/// [`ProofSigner`].
+/// A source of the installation key. Implement it for a key that never leaves its hardware; any [`ProofSigner`]
+/// can sign.
 pub trait KeySource: Send + Sync {
-    /// The key, if there is one.
+    /// Loads the key; `None` if it does not exist.
     ///
     /// # Errors
-    /// When nobody can tell: that there is none ends a connection.
-    fn load(&self) -> Later<'_, Result<Option<Arc<dyn ProofSigner>>, Error>>;
+    /// Fails if the existence of the key cannot be determined: `None` ends the connection.
+    fn load(&self) -> BoxFuture<'_, Result<Option<Arc<dyn ProofSigner>>, Error>>;
 
-    /// A new key, which is there for good once this returns. Asked for only when the member signs in and there
-    /// is none.
+    /// Creates a key and stores it permanently before it returns. The session calls this only during sign-in, if
+    /// there is no key.
     ///
     /// # Errors
-    /// When there is no key, or it might not be found again.
-    fn create(&self) -> Later<'_, Result<Arc<dyn ProofSigner>, Error>>;
+    /// Fails if no key was created, or it may not be found again.
+    fn create(&self) -> BoxFuture<'_, Result<Arc<dyn ProofSigner>, Error>>;
 
-    /// Destroys the key: what connects next is a new installation (IDP-24). One that is not there is destroyed.
+    /// Deletes the key: the next connection is a new installation (IDP-24). Deleting a missing key succeeds.
     ///
     /// # Errors
-    /// When it may still be there.
-    fn delete(&self) -> Later<'_, Result<(), Error>>;
+    /// Fails if the key may still exist.
+    fn delete(&self) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Destroys what stands in the key's place and is none, nor ever will be: not a key that cannot be had at the
-    /// moment. Whether there was such a thing. A source in which there cannot be one keeps this as it is.
+    /// Deletes an entry in the place of the key that can never be used as a key, and returns true if there was
+    /// one. A key that is only temporarily unavailable is kept.
+    ///
+    /// The default does nothing, for sources that cannot have such an entry.
     ///
     /// # Errors
-    /// When it may still be there.
-    fn delete_unreadable(&self) -> Later<'_, Result<bool, Error>> {
+    /// Fails if the entry may still exist.
+    fn delete_unreadable(&self) -> BoxFuture<'_, Result<bool, Error>> {
         Box::pin(async { Ok(false) })
     }
 }
 
-/// A key in software, kept in the secret store in PKCS#8.
-pub(crate) struct StoredKey(pub(crate) Vault);
+/// A software key that is kept in the secret store, in PKCS#8.
+pub(crate) struct StoredKey(pub(crate) CredentialVault);
 
 impl StoredKey {
-    fn read(&self, bytes: &[u8]) -> Result<Arc<dyn ProofSigner>, Error> {
+    fn parse_key(&self, bytes: &[u8]) -> Result<Arc<dyn ProofSigner>, Error> {
         let key = KeyPair::from_pkcs8(bytes).map_err(|error| {
-            let what =
-                format!("what the secret store ({}) holds as this installation's key is none", self.0.name());
-            Error::caused(ErrorKind::Secrets, what, error)
+            let what = format!(
+                "the secret store ({}) holds an invalid key of this installation",
+                self.0.store_name()
+            );
+            Error::with_source(ErrorKind::Secrets, what, error)
         })?;
         Ok(Arc::new(key))
     }
 }
 
 impl KeySource for StoredKey {
-    fn load(&self) -> Later<'_, Result<Option<Arc<dyn ProofSigner>>, Error>> {
+    fn load(&self) -> BoxFuture<'_, Result<Option<Arc<dyn ProofSigner>>, Error>> {
         Box::pin(async {
-            let bytes = self.0.read(Entry::DpopKey).await?;
-            bytes.map(|bytes| self.read(&bytes)).transpose()
+            let bytes = self.0.read_entry(CredentialEntry::DpopKey).await?;
+            bytes.map(|bytes| self.parse_key(&bytes)).transpose()
         })
     }
 
-    fn create(&self) -> Later<'_, Result<Arc<dyn ProofSigner>, Error>> {
+    fn create(&self) -> BoxFuture<'_, Result<Arc<dyn ProofSigner>, Error>> {
         Box::pin(async {
-            let made = || Error::new(ErrorKind::Secrets, "no key can be made on this computer");
+            let made = || Error::new(ErrorKind::Secrets, "cannot generate a key on this computer");
             let key = KeyPair::generate().map_err(|_| made())?;
             let bytes = SecretBytes::from(key.to_pkcs8().map_err(|_| made())?);
-            self.0.write(Entry::DpopKey, &bytes).await?;
-            // To lose it later ends the connection: better to find out now.
-            match self.0.read(Entry::DpopKey).await? {
-                Some(kept) if kept == bytes => self.read(&kept),
+            self.0.write_entry(CredentialEntry::DpopKey, &bytes).await?;
+            // Read back now: losing the key later would end the connection.
+            match self.0.read_entry(CredentialEntry::DpopKey).await? {
+                Some(kept) if kept == bytes => self.parse_key(&kept),
                 _ => {
-                    let what = format!("the secret store ({}) does not keep what it is given", self.0.name());
+                    let what = format!("the secret store ({}) did not store the key", self.0.store_name());
                     Err(Error::new(ErrorKind::Secrets, what))
                 }
             }
         })
     }
 
-    fn delete(&self) -> Later<'_, Result<(), Error>> {
-        Box::pin(self.0.delete(Entry::DpopKey))
+    fn delete(&self) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(self.0.delete_entry(CredentialEntry::DpopKey))
     }
 
-    fn delete_unreadable(&self) -> Later<'_, Result<bool, Error>> {
+    fn delete_unreadable(&self) -> BoxFuture<'_, Result<bool, Error>> {
         Box::pin(async {
-            let bytes = self.0.read(Entry::DpopKey).await?;
-            let is_none = bytes.is_some_and(|bytes| self.read(&bytes).is_err());
+            let bytes = self.0.read_entry(CredentialEntry::DpopKey).await?;
+            let is_none = bytes.is_some_and(|bytes| self.parse_key(&bytes).is_err());
             if is_none {
                 self.delete().await?;
             }
@@ -102,18 +106,18 @@ impl KeySource for StoredKey {
 mod tests {
     use super::*;
     use crate::{
-        credentials::{CredentialError, CredentialStore, InMemory, Owner, tests},
+        credentials::{CredentialError, CredentialOwner, CredentialStore, MemoryCredentials, tests},
         environment::Environment,
     };
 
-    fn vault(store: impl CredentialStore + 'static) -> Vault {
-        Vault::new(Arc::new(store), tests::owner("default"), Environment::system())
+    fn vault(store: impl CredentialStore + 'static) -> CredentialVault {
+        CredentialVault::new(Arc::new(store), tests::owner("default"), Environment::system())
     }
 
-    /// DPP-07: one key over launches, until it is destroyed.
+    /// DPP-07: one key over restarts, until it is deleted.
     #[tokio::test]
     async fn a_key_is_kept() {
-        let store = InMemory::new();
+        let store = MemoryCredentials::new();
         let keys = || StoredKey(vault(store.clone()));
         assert!(keys().load().await.unwrap().is_none());
         let made = keys().create().await.unwrap().public_key().thumbprint();
@@ -124,7 +128,10 @@ mod tests {
         assert_ne!(keys().create().await.unwrap().public_key().thumbprint(), made);
         assert!(!keys().delete_unreadable().await.unwrap() && keys().load().await.unwrap().is_some());
 
-        store.write(&tests::owner("default"), Entry::DpopKey, &tests::secret("hush")).await.unwrap();
+        store
+            .write(&tests::owner("default"), CredentialEntry::DpopKey, &tests::secret("hush"))
+            .await
+            .unwrap();
         let error = keys().load().await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Secrets);
         assert!(!format!("{error:?}").contains("hush"));
@@ -132,7 +139,7 @@ mod tests {
         assert!(!keys().delete_unreadable().await.unwrap());
     }
 
-    /// Says that it keeps what it is given, and does not.
+    /// A store that reports success and keeps nothing.
     struct Forgetful;
 
     impl CredentialStore for Forgetful {
@@ -142,22 +149,26 @@ mod tests {
 
         fn read<'a>(
             &'a self,
-            _: &'a Owner,
-            _: Entry,
-        ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+            _: &'a CredentialOwner,
+            _: CredentialEntry,
+        ) -> BoxFuture<'a, Result<Option<SecretBytes>, CredentialError>> {
             Box::pin(async { Ok(None) })
         }
 
         fn write<'a>(
             &'a self,
-            _: &'a Owner,
-            _: Entry,
+            _: &'a CredentialOwner,
+            _: CredentialEntry,
             _: &'a SecretBytes,
-        ) -> Later<'a, Result<(), CredentialError>> {
+        ) -> BoxFuture<'a, Result<(), CredentialError>> {
             Box::pin(async { Ok(()) })
         }
 
-        fn delete<'a>(&'a self, _: &'a Owner, _: Entry) -> Later<'a, Result<(), CredentialError>> {
+        fn delete<'a>(
+            &'a self,
+            _: &'a CredentialOwner,
+            _: CredentialEntry,
+        ) -> BoxFuture<'a, Result<(), CredentialError>> {
             Box::pin(async { Ok(()) })
         }
     }
@@ -167,6 +178,6 @@ mod tests {
     async fn a_key_that_is_not_kept_is_not_used() {
         let error = StoredKey(vault(Forgetful)).create().await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::Secrets);
-        assert!(error.to_string().starts_with("the secret store (Forgetful) does not keep"), "{error}");
+        assert!(error.to_string().starts_with("the secret store (Forgetful) did not store"), "{error}");
     }
 }

@@ -1,27 +1,26 @@
-//! The identity provider, as a device client sees it: discovery, device logins, tokens, revocation.
+//! The client of the identity provider: discovery, device login, refresh, and revocation.
 //!
-//! Requests are forms, sent over a plain [`Transport`] that resends nothing by itself; whatever needs a proof
-//! gets a new one for each transmission. What a request came to is told apart by one question: whether sending
-//! it again later may help ([`Failure`]).
+//! Requests are forms over a plain [`Transport`] that resends nothing. Every transmission that needs a proof gets
+//! a new one. [`ProviderFailure`] distinguishes transient from permanent failures.
 
-mod answers;
 mod endpoints;
 mod form;
-mod polling;
+mod poll_schedule;
+mod responses;
 mod scopes;
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use dpop_bound::{
-    Htu, Origin, Window,
-    session::{Answer, Call, GiveUp, Next, Turn, Why},
+    Htu, Origin, ProofWindow,
+    session::{DpopRequest, NextStep, PrepareOutcome, ResponseHead, RetryError, RetryReason},
 };
 use exchange_api::{
     oauth_errors::{LoginAction, OauthError},
     runtime::{
         client::RetryAfter,
-        operation::{Operation, Repeat},
+        operation::{Operation, RepeatSafety},
         transport::{Delivery, Transport, TransportError, TransportFault},
     },
 };
@@ -32,34 +31,34 @@ use http::{
 use tokio::sync::Mutex;
 use tracing::Instrument as _;
 
-pub(crate) use self::{
-    answers::{DeviceAnswer, RefreshToken, TokenAnswer},
-    polling::{Polled, Polling, Remark, Step},
-    scopes::{asked, granted},
-};
 use self::{
-    answers::{Unacceptable, refusal},
-    endpoints::Endpoints,
-    form::form,
+    endpoints::ProviderEndpoints,
+    form::encode_form,
+    responses::{ResponseError, parse_error},
+};
+pub(crate) use self::{
+    poll_schedule::{PollAction, PollHint, PollResult, PollSchedule},
+    responses::{DeviceResponse, RefreshToken, TokenResponse},
+    scopes::{build_scope, parse_scopes},
 };
 use crate::{
+    address::ExchangeAddress,
     environment::Environment,
     error::{Error, ErrorKind},
-    gates::{Gates, Scope},
-    identity::Identity,
-    place::Place,
-    tokens::Proofs,
-    transport::{retry_after, say_seconds, within},
+    identity::ClientIdentity,
+    retry_after::{RetryAfterTable, WaitScope},
+    token_source::ProofSession,
+    transport::{limit_body_size, parse_retry_after, set_retry_after_seconds},
 };
 
-/// How long one transmission may take.
-const LIMIT: Duration = Duration::from_secs(20);
-/// How long a discovery document is used.
-const DOCUMENT: Duration = Duration::from_secs(24 * 3600);
-/// The largest answer that is read.
-pub(crate) const LARGEST: usize = 256 << 10;
-/// The provider's window for proofs (LIM-11).
-const WINDOW: Window = Window::seconds(25, 15);
+/// The timeout of one transmission.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+/// The time for which a discovery document is used.
+const DISCOVERY_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+/// The maximum size of a response body, in bytes.
+pub(crate) const MAX_RESPONSE_SIZE: usize = 256 << 10;
+/// The provider's time window for proofs (LIM-11).
+const PROOF_WINDOW: ProofWindow = ProofWindow::from_secs(25, 15);
 
 const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
@@ -67,344 +66,377 @@ static DISCOVERY: Operation = Operation {
     id: "oauth.discovery",
     path: "/.well-known/openid-configuration",
     anonymous: true,
-    repeat: Repeat::Safe,
-    ..Operation::NONE
+    repeat: RepeatSafety::Safe,
+    ..Operation::EMPTY
 };
-static DEVICE: Operation = posted("oauth.device", "/device_authorization");
-static TOKEN: Operation = posted("oauth.token", "/token");
-static REVOKE: Operation = posted("oauth.revoke", "/revoke");
+static DEVICE: Operation = post_operation("oauth.device", "/device_authorization");
+static TOKEN: Operation = post_operation("oauth.token", "/token");
+static REVOKE: Operation = post_operation("oauth.revoke", "/revoke");
 
-const fn posted(id: &'static str, path: &'static str) -> Operation {
-    Operation { id, method: "POST", path, anonymous: true, ..Operation::NONE }
+const fn post_operation(id: &'static str, path: &'static str) -> Operation {
+    Operation { id, method: "POST", path, anonymous: true, ..Operation::EMPTY }
 }
 
-/// Why there is no answer of success.
+/// The failure of a request to the provider.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct ProviderFailure {
     pub(crate) error: Error,
-    /// Whether the same may succeed later, without anybody doing anything.
-    pub(crate) passes: bool,
+    /// True if the same request may succeed later without any action by the member.
+    pub(crate) is_transient: bool,
 }
 
-impl Failure {
-    fn passing(error: Error) -> Self {
-        Self { error, passes: true }
+impl ProviderFailure {
+    fn transient(error: Error) -> Self {
+        Self { error, is_transient: true }
     }
 
-    fn lasting(error: Error) -> Self {
-        Self { error, passes: false }
+    fn permanent(error: Error) -> Self {
+        Self { error, is_transient: false }
     }
 
-    /// By how much a request that was not sent was too early.
-    pub(crate) fn held(&self) -> Option<Duration> {
+    /// Returns the remaining wait of a request that was not sent because of an earlier `Retry-After`.
+    pub(crate) fn local_wait(&self) -> Option<Duration> {
         self.error.retry_after().filter(|_| self.error.status().is_none())
     }
 
-    /// What a poll came to, unless it ends the login.
-    pub(crate) fn of_poll(&self) -> Option<Polled> {
+    /// Returns the result of a poll; `None` if the failure ends the login.
+    pub(crate) fn poll_result(&self) -> Option<PollResult> {
         match self.error.oauth_error() {
-            Some(OauthError::AuthorizationPending) => Some(Polled::Pending),
-            Some(OauthError::SlowDown) => Some(Polled::SlowDown),
-            _ => self.passes.then(|| Polled::Failed(self.error.retry_after())),
+            Some(OauthError::AuthorizationPending) => Some(PollResult::Pending),
+            Some(OauthError::SlowDown) => Some(PollResult::SlowDown),
+            _ => self.is_transient.then(|| PollResult::Failed(self.error.retry_after())),
         }
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<ProviderFailure> for Error {
+    fn from(failure: ProviderFailure) -> Self {
         failure.error
     }
 }
 
-/// The provider of one place, for one client.
-pub(crate) struct Provider {
+/// A client of one identity provider, for one registered client.
+pub(crate) struct IdentityProvider {
     issuer: Box<str>,
     client_id: Box<str>,
     user_agent: HeaderValue,
     transport: Arc<dyn Transport>,
     environment: Environment,
-    /// What it asked to wait.
-    gates: Gates,
-    /// And when it was read, by the monotonic clock.
-    endpoints: Mutex<Option<(Arc<Endpoints>, Duration)>>,
+    /// The waits that the provider requested.
+    retry_after: RetryAfterTable,
+    /// The discovered endpoints, and the time of discovery by the monotonic clock.
+    load_endpoints: Mutex<Option<(Arc<ProviderEndpoints>, Duration)>>,
 }
 
-impl Provider {
+impl IdentityProvider {
     pub(crate) fn new(
-        place: &Place,
-        identity: &Identity,
+        address: &ExchangeAddress,
+        identity: &ClientIdentity,
         transport: Arc<dyn Transport>,
         environment: Environment,
     ) -> Self {
         Self {
-            issuer: place.issuer().into(),
+            issuer: address.issuer().into(),
             client_id: identity.client_id().into(),
             user_agent: identity.user_agent().clone(),
             transport,
             environment,
-            gates: Gates::default(),
-            endpoints: Mutex::new(None),
+            retry_after: RetryAfterTable::default(),
+            load_endpoints: Mutex::new(None),
         }
     }
 
-    /// What it asked to wait: nothing is sent to it before that is over.
-    pub(crate) const fn gates(&self) -> &Gates {
-        &self.gates
+    /// Returns the waits that the provider requested. No request is sent before they are over.
+    pub(crate) const fn retry_after(&self) -> &RetryAfterTable {
+        &self.retry_after
     }
 
-    /// Begins a device login (RFC 8628, 3.1; IDP-09).
-    pub(crate) async fn begin(&self, scope: &str) -> Result<DeviceAnswer, Failure> {
-        let endpoints = self.endpoints().await?;
-        let form = form(&[("client_id", &self.client_id), ("scope", scope)]);
-        let answer =
-            self.send(&DEVICE, self.post(&DEVICE, &endpoints.device_authorization, form)?, None).await?;
-        DeviceAnswer::read(&self.issuer, success(&answer)?).map_err(unacceptable)
+    /// Starts a device login (RFC 8628, 3.1; IDP-09).
+    pub(crate) async fn start_device_login(&self, scope: &str) -> Result<DeviceResponse, ProviderFailure> {
+        let endpoints = self.load_endpoints().await?;
+        let form = encode_form(&[("client_id", &self.client_id), ("scope", scope)]);
+        let answer = self
+            .send_request(&DEVICE, self.build_request(&DEVICE, &endpoints.device_authorization, form)?, None)
+            .await?;
+        DeviceResponse::parse(&self.issuer, success_body(&answer)?).map_err(response_failure)
     }
 
-    /// Asks whether the member decided (RFC 8628, 3.4; IDP-14).
-    pub(crate) async fn poll(&self, proofs: &Proofs, device_code: &str) -> Result<TokenAnswer, Failure> {
-        self.token(proofs, &[("grant_type", DEVICE_GRANT), ("device_code", device_code)]).await
-    }
-
-    /// Refreshes (RFC 6749, 6; IDP-19).
-    pub(crate) async fn refresh(
+    /// Polls for the member's decision (RFC 8628, 3.4; IDP-14).
+    pub(crate) async fn poll_device_login(
         &self,
-        proofs: &Proofs,
+        proofs: &ProofSession,
+        device_code: &str,
+    ) -> Result<TokenResponse, ProviderFailure> {
+        self.request_tokens(proofs, &[("grant_type", DEVICE_GRANT), ("device_code", device_code)]).await
+    }
+
+    /// Refreshes the tokens (RFC 6749, 6; IDP-19).
+    pub(crate) async fn refresh_tokens(
+        &self,
+        proofs: &ProofSession,
         token: &RefreshToken,
-    ) -> Result<TokenAnswer, Failure> {
-        self.token(proofs, &[("grant_type", "refresh_token"), ("refresh_token", token.expose())]).await
+    ) -> Result<TokenResponse, ProviderFailure> {
+        self.request_tokens(proofs, &[("grant_type", "refresh_token"), ("refresh_token", token.expose())])
+            .await
     }
 
-    /// Ends the connection (RFC 7009; IDP-23).
-    pub(crate) async fn revoke(&self, proofs: &Proofs, token: &RefreshToken) -> Result<(), Failure> {
-        let endpoints = self.endpoints().await?;
+    /// Revokes a refresh token, which ends the connection (RFC 7009; IDP-23).
+    pub(crate) async fn revoke_token(
+        &self,
+        proofs: &ProofSession,
+        token: &RefreshToken,
+    ) -> Result<(), ProviderFailure> {
+        let endpoints = self.load_endpoints().await?;
         let fields = [("token", token.expose()), ("token_type_hint", "refresh_token")];
-        let answer = self.signed(&REVOKE, proofs, &endpoints.revocation, &fields).await?;
-        success(&answer).map(|_| ())
+        let answer = self.send_signed(&REVOKE, proofs, &endpoints.revocation, &fields).await?;
+        success_body(&answer).map(|_| ())
     }
 
-    async fn token(&self, proofs: &Proofs, fields: &[(&str, &str)]) -> Result<TokenAnswer, Failure> {
-        let endpoints = self.endpoints().await?;
-        let answer = self.signed(&TOKEN, proofs, &endpoints.token, fields).await?;
-        TokenAnswer::read(success(&answer)?).map_err(unacceptable)
+    async fn request_tokens(
+        &self,
+        proofs: &ProofSession,
+        fields: &[(&str, &str)],
+    ) -> Result<TokenResponse, ProviderFailure> {
+        let endpoints = self.load_endpoints().await?;
+        let answer = self.send_signed(&TOKEN, proofs, &endpoints.token, fields).await?;
+        TokenResponse::parse(success_body(&answer)?).map_err(response_failure)
     }
 
-    /// Where the endpoints are: read once a day. One that was good stays so while no other can be read.
-    async fn endpoints(&self) -> Result<Arc<Endpoints>, Failure> {
-        let mut known = self.endpoints.lock().await;
+    /// Returns the endpoints. The discovery document is read once a day; if it cannot be read, the previous
+    /// one stays in use.
+    async fn load_endpoints(&self) -> Result<Arc<ProviderEndpoints>, ProviderFailure> {
+        let mut known = self.load_endpoints.lock().await;
         let now = self.environment.now().monotonic;
         match &*known {
-            Some((endpoints, read)) if now.saturating_sub(*read) < DOCUMENT => {
+            Some((endpoints, read)) if now.saturating_sub(*read) < DISCOVERY_LIFETIME => {
                 return Ok(Arc::clone(endpoints));
             }
             _ => {}
         }
-        match (self.discover().await, &mut *known) {
+        match (self.fetch_endpoints().await, &mut *known) {
             (Ok(endpoints), known) => {
                 let endpoints = Arc::new(endpoints);
                 *known = Some((Arc::clone(&endpoints), now));
                 Ok(endpoints)
             }
-            (Err(failure), Some((endpoints, _))) if failure.passes => Ok(Arc::clone(endpoints)),
+            (Err(failure), Some((endpoints, _))) if failure.is_transient => Ok(Arc::clone(endpoints)),
             (Err(failure), _) => Err(failure),
         }
     }
 
-    async fn discover(&self) -> Result<Endpoints, Failure> {
-        let request = Request::get(endpoints::document_of(&self.issuer)).header(ACCEPT, "application/json");
+    async fn fetch_endpoints(&self) -> Result<ProviderEndpoints, ProviderFailure> {
+        let request = Request::get(endpoints::discovery_url(&self.issuer)).header(ACCEPT, "application/json");
         let request = request.header(USER_AGENT, &self.user_agent).body(Bytes::new());
-        let answer = self.send(&DISCOVERY, request.map_err(unusable)?, None).await?;
-        Endpoints::read(&self.issuer, success(&answer)?).map_err(|why| {
+        let answer = self.send_request(&DISCOVERY, request.map_err(request_failure)?, None).await?;
+        ProviderEndpoints::parse(&self.issuer, success_body(&answer)?).map_err(|why| {
             let error = Error::new(ErrorKind::Protocol, why.to_string());
-            // Another issuer's document stays one; a page in its place goes away.
+            // Another issuer's document is a permanent failure; an error page in its place is a transient
+            // one.
             match why {
-                endpoints::Unusable::Unreadable => Failure::passing(error),
-                _ => Failure::lasting(error),
+                endpoints::DiscoveryError::Unreadable => ProviderFailure::transient(error),
+                _ => ProviderFailure::permanent(error),
             }
         })
     }
 
-    fn post(&self, operation: &Operation, endpoint: &Htu, form: Bytes) -> Result<Request<Bytes>, Failure> {
+    fn build_request(
+        &self,
+        operation: &Operation,
+        endpoint: &Htu,
+        form: Bytes,
+    ) -> Result<Request<Bytes>, ProviderFailure> {
         let request = Request::builder().method(operation.method).uri(endpoint.as_str());
         let request = request
             .header(ACCEPT, "application/json")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header(USER_AGENT, &self.user_agent);
-        request.body(form).map_err(unusable)
+        request.body(form).map_err(request_failure)
     }
 
-    /// Sends a request with proof: a new one for each transmission. It is sent again for a nonce, once (ERR-50),
-    /// and once for whatever else may have been wrong with the proof (ERR-48, ERR-49); neither where the refusal asks to
-    /// wait before that.
-    async fn signed(
+    /// Sends a form with a proof. Resends it with a new proof once for a nonce (ERR-50), and once for any other
+    /// fault of the proof (ERR-48, ERR-49), but never while the response requests a wait.
+    async fn send_signed(
         &self,
         operation: &'static Operation,
-        proofs: &Proofs,
+        proofs: &ProofSession,
         endpoint: &Htu,
         fields: &[(&str, &str)],
-    ) -> Result<Response<Bytes>, Failure> {
+    ) -> Result<Response<Bytes>, ProviderFailure> {
         let mut all = fields.to_vec();
         all.push(("client_id", &self.client_id));
-        let form = form(&all);
-        let mut call = Call::new(operation.method, endpoint.clone()).within(WINDOW);
+        let form = encode_form(&all);
+        let mut call = DpopRequest::new(operation.method, endpoint.clone()).with_window(PROOF_WINDOW);
         let mut mended = false;
         loop {
-            let transmission = match proofs.prepare(&call, self.environment.now()).await {
-                Ok(Turn::Go(transmission)) => transmission,
-                Ok(Turn::Wait(first)) => {
+            let transmission = match proofs.prepare_request(&call, self.environment.now()).await {
+                Ok(PrepareOutcome::Send(transmission)) => transmission,
+                Ok(PrepareOutcome::Wait(first)) => {
                     first.await;
                     continue;
                 }
                 Err(error) => {
-                    let what = format!("the key of this installation does not sign: {error}");
-                    return Err(Failure::lasting(Error::caused(ErrorKind::Secrets, what, error)));
+                    let what = format!("signing with the key of this installation failed: {error}");
+                    return Err(ProviderFailure::permanent(Error::with_source(
+                        ErrorKind::Secrets,
+                        what,
+                        error,
+                    )));
                 }
             };
-            let mut request = self.post(operation, endpoint, form.clone())?;
-            transmission.apply(None, request.headers_mut());
-            let answer = self.send(operation, request, Some((proofs, call.origin()))).await?;
-            let seen = Answer::from(&answer).with_body(answer.body());
-            match proofs.answered(&mut call, transmission, &seen, self.environment.now()) {
-                Next::Again(Why::Nonce) => {}
-                Next::Again(Why::Clock) | Next::GiveUp(GiveUp::Proof) if !mended => mended = true,
-                Next::Done if !mended && refusal(answer.body()) == Some(OauthError::InvalidRequest) => {
+            let mut request = self.build_request(operation, endpoint, form.clone())?;
+            transmission.apply_headers(None, request.headers_mut());
+            let answer = self.send_request(operation, request, Some((proofs, call.origin()))).await?;
+            let seen = ResponseHead::from(&answer).with_body(answer.body());
+            match proofs.handle_response(&mut call, transmission, &seen, self.environment.now()) {
+                NextStep::Retry(RetryReason::Nonce) => {}
+                NextStep::Retry(RetryReason::Clock) | NextStep::GiveUp(RetryError::Proof) if !mended => {
+                    mended = true
+                }
+                NextStep::Done
+                    if !mended && parse_error(answer.body()) == Some(OauthError::InvalidRequest) =>
+                {
                     mended = true;
                 }
-                Next::Done => return Ok(answer),
-                Next::Again(Why::Clock) => return Err(refused_proof(GiveUp::Proof)),
-                Next::GiveUp(why) => return Err(refused_proof(why)),
+                NextStep::Done => return Ok(answer),
+                NextStep::Retry(RetryReason::Clock) => return Err(proof_failure(RetryError::Proof)),
+                NextStep::GiveUp(why) => return Err(proof_failure(why)),
             }
-            tracing::debug!(operation = operation.id, "sent again with another proof");
+            tracing::debug!(operation = operation.id, "request resent with a new proof");
         }
     }
 
-    /// One transmission, in its time. Of an answer that asks to wait, `Retry-After` is seconds: a date is of the server's
-    /// clock, as far as that is known.
-    async fn send(
+    /// Sends one request with a timeout. A `Retry-After` date is converted to seconds by the server's clock,
+    /// if it is known.
+    async fn send_request(
         &self,
         operation: &'static Operation,
         request: Request<Bytes>,
-        known: Option<(&Proofs, &Origin)>,
-    ) -> Result<Response<Bytes>, Failure> {
-        if let Some(hearing) = self.gates.hear(self.environment.now().monotonic) {
+        known: Option<(&ProofSession, &Origin)>,
+    ) -> Result<Response<Bytes>, ProviderFailure> {
+        if let Some(hearing) = self.retry_after.reload_if_due(self.environment.now().monotonic) {
             hearing.await;
         }
         let now = self.environment.now().monotonic;
-        if let Some((until, _)) = self.gates.hold(operation, None, now) {
-            let what = "the identity provider asked to wait";
+        if let Some((until, _)) = self.retry_after.find_wait(operation, None, now) {
+            let what = "the identity provider requested a wait";
             let wait = until.saturating_sub(now);
-            return Err(Failure::passing(Error::held(ErrorKind::Busy, what, None, wait)));
+            return Err(ProviderFailure::transient(Error::not_sent_yet(ErrorKind::Busy, what, None, wait)));
         }
         let span = tracing::debug_span!("exchange.oauth", operation = operation.id);
         let sending = self.transport.send(operation, request).instrument(span);
         let answer = tokio::select! {
             biased;
             answer = sending => answer,
-            () = self.environment.sleep(LIMIT) => {
+            () = self.environment.sleep(REQUEST_TIMEOUT) => {
                 Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown))
             }
         };
-        match answer.and_then(|answer| within(answer, LARGEST)) {
+        match answer.and_then(|answer| limit_body_size(answer, MAX_RESPONSE_SIZE)) {
             Ok(mut answer) => {
-                let asked = retry_after(answer.headers(), || {
+                let asked = parse_retry_after(answer.headers(), || {
                     let now = self.environment.now();
-                    known.map_or(now.wall, |(proofs, origin)| proofs.clock(origin).now(now).time)
+                    known.map_or(now.wall, |(proofs, origin)| proofs.server_clock(origin).now(now).time)
                 });
                 if let Some(asked) = asked {
-                    say_seconds(answer.headers_mut(), asked);
-                    self.gate(operation, answer.status(), asked);
+                    set_retry_after_seconds(answer.headers_mut(), asked);
+                    self.record_retry_after(operation, answer.status(), asked);
                 }
                 Ok(answer)
             }
             Err(error) => {
                 let lasting = error.fault() == TransportFault::Request;
-                Err(Failure { error: Error::of_transport(error), passes: !lasting })
+                Err(ProviderFailure { error: Error::from_transport_error(error), is_transient: !lasting })
             }
         }
     }
 }
 
-impl Provider {
-    /// Remembers what a refusal asks for, whatever else it says (CLI-02): one that says that nothing works at the moment
-    /// for all, any other for its own endpoint, since each has limits of its own.
-    fn gate(&self, operation: &'static Operation, status: StatusCode, asked: Duration) {
+impl IdentityProvider {
+    /// Records the wait that an error response requests (CLI-02): for all endpoints if the status is a server
+    /// error, otherwise for this endpoint, because each has limits of its own.
+    fn record_retry_after(&self, operation: &'static Operation, status: StatusCode, asked: Duration) {
         if status.is_success() {
             return;
         }
-        let scope = if status.is_server_error() { Scope::Everything } else { Scope::only(operation) };
+        let scope = if status.is_server_error() {
+            WaitScope::Everything
+        } else {
+            WaitScope::for_operation(operation)
+        };
         let until = self.environment.now().monotonic.saturating_add(asked);
-        self.gates.asked(scope, None, None, until);
+        self.retry_after.record_wait(scope, None, None, until);
     }
 }
 
-/// The body of a success; a refusal in the provider's words, or in those of whatever stands before it.
-fn success(answer: &Response<Bytes>) -> Result<&[u8], Failure> {
+/// Returns the body of a success response; otherwise the OAuth error, or an error for a response of another
+/// server.
+fn success_body(answer: &Response<Bytes>) -> Result<&[u8], ProviderFailure> {
     let status = answer.status();
     if status.is_success() {
         return Ok(answer.body());
     }
-    let retry_after = match RetryAfter::of(answer.headers()) {
+    let retry_after = match RetryAfter::from_headers(answer.headers()) {
         Some(RetryAfter::Delay(asked)) => Some(asked),
         _ => None,
     };
-    let Some(error) = refusal(answer.body()) else {
-        let what = format!("the identity provider's place was answered for by another ({status})");
-        return Err(Failure::passing(foreign(what, answer, retry_after)));
+    let Some(error) = parse_error(answer.body()) else {
+        let what = format!("the response is not from the identity provider ({status})");
+        return Err(ProviderFailure::transient(foreign_response_error(what, answer, retry_after)));
     };
     let passes = match error.action() {
         Some(action) => matches!(action, LoginAction::PollAgain | LoginAction::PollSlower),
-        // Of an error that nobody here knows the status says whether it passes (CON-12).
-        None => waits(status) || status.is_server_error(),
+        // CON-12: an unknown error is classified by its status.
+        None => is_wait_status(status) || status.is_server_error(),
     };
-    Err(Failure { error: Error::of_oauth(error, status, retry_after), passes })
+    Err(ProviderFailure { error: Error::from_oauth_error(error, status, retry_after), is_transient: passes })
 }
 
-/// The page of a proxy, a redirection.
-fn foreign(
+/// Returns the error for a response that is not from the provider, such as a proxy's page or a redirection.
+fn foreign_response_error(
     what: impl Into<std::borrow::Cow<'static, str>>,
     answer: &Response<Bytes>,
     retry_after: Option<Duration>,
 ) -> Error {
     let status = answer.status();
     let kind = match status {
-        _ if waits(status) => ErrorKind::Busy,
+        _ if is_wait_status(status) => ErrorKind::Busy,
         _ if status.is_server_error() => ErrorKind::OutcomeUnknown,
         _ => ErrorKind::Protocol,
     };
-    Error::of_answer(kind, what, status, retry_after)
+    Error::from_status(kind, what, status, retry_after)
 }
 
-/// Whether a status asks to come back later.
-fn waits(status: StatusCode) -> bool {
+/// Returns true if the status asks the client to retry later.
+fn is_wait_status(status: StatusCode) -> bool {
     matches!(status.as_u16(), 408 | 425 | 429 | 503)
 }
 
-fn unacceptable(why: Unacceptable) -> Failure {
+fn response_failure(why: ResponseError) -> ProviderFailure {
     let error = Error::new(ErrorKind::Protocol, why.to_string());
     match why {
-        // A page with the status of a success, such as that of a network that wants its own sign-in first.
-        Unacceptable::Unreadable => Failure::passing(error),
-        _ => Failure::lasting(error),
+        // A success page that is not JSON, such as the login page of a network.
+        ResponseError::Unreadable => ProviderFailure::transient(error),
+        _ => ProviderFailure::permanent(error),
     }
 }
 
-fn refused_proof(why: GiveUp) -> Failure {
+fn proof_failure(why: RetryError) -> ProviderFailure {
     let kind = match why {
-        GiveUp::Clock(_) => ErrorKind::Clock,
+        RetryError::Clock(_) => ErrorKind::Clock,
         _ => ErrorKind::Proof,
     };
-    Failure::lasting(Error::new(kind, format!("the identity provider refused the proof: {why}")))
+    ProviderFailure::permanent(Error::new(kind, format!("the identity provider refused the proof: {why}")))
 }
 
-fn unusable(error: http::Error) -> Failure {
-    Failure::lasting(Error::caused(
+fn request_failure(error: http::Error) -> ProviderFailure {
+    ProviderFailure::permanent(Error::with_source(
         ErrorKind::Bug,
-        "the request to the identity provider cannot be made",
+        "cannot build the request to the identity provider",
         error,
     ))
 }
 
 #[cfg(test)]
-pub(crate) mod fake;
+pub(crate) mod fake_provider;
 #[cfg(test)]
 mod tests;

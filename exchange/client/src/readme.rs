@@ -1,4 +1,4 @@
-//! What the README shows is what stands in the examples.
+//! Tests that the README and the examples agree.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -7,7 +7,7 @@ struct Readme;
 const README: &str = include_str!("../README.md");
 const SYNCED_LIST: &str = include_str!("../examples/synced_list.rs");
 
-/// The example without what it says about itself.
+/// Returns the example without its module docs.
 fn program() -> &'static str {
     SYNCED_LIST.find("use exchange_client").map_or("", |begin| &SYNCED_LIST[begin..])
 }
@@ -23,6 +23,6 @@ fn twenty_lines_lead_from_the_sign_in_to_a_list() {
     let body = program().split_once("Error>> {\n").unwrap().1.rsplit_once('}').unwrap().0;
     let lines: Vec<_> = body.lines().filter(|line| !line.trim().is_empty()).collect();
     assert!(lines.len() <= 20, "{lines:#?}");
-    // Neither a turbofish nor a lifetime.
+    // Neither a turbofish nor a lifetime is needed.
     assert!(!body.contains("::<") && !body.contains("<'"));
 }

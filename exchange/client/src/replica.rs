@@ -1,10 +1,10 @@
-//! The replica: what the exchange has, kept here, so that reading it needs no network.
+//! The replica: a local copy of the exchange's collections that can be read without a network.
 //!
-//! [`Replica`] is what a program reads from; a [`ReplicaStore`] is where it lies: [`MemoryReplica`] in this crate,
-//! SQLite files in `exchange-client-sqlite`. Only pages of feeds change it, one [`Commit`] each.
+//! Programs read from [`Replica`]. A [`ReplicaStore`] holds the data: [`MemoryReplica`] in this crate, or
+//! SQLite files in `exchange-client-sqlite`. Only feed pages change it, with one [`AreaCommit`] each.
 //!
-//! Reads and commits wait for the disk where there is one. Reads are short and may stand anywhere; this crate's own
-//! commits run on tokio's threads for blocking work.
+//! Reads and commits may block on the disk. Reads are short and may be called anywhere; this crate runs its
+//! own commits on tokio's blocking threads.
 
 #[cfg(any(test, feature = "testkit"))]
 pub mod check;
@@ -33,55 +33,56 @@ use crate::{
     demand::DemandCadence,
     environment::Environment,
     error::{Error, ErrorKind},
-    feed::{Area, Collection, Entry},
-    retention::is_over,
+    feed::{Area, Collection, FeedEntry},
+    retention::is_expired,
     session::LocalData,
-    tokens::Later,
+    token_source::BoxFuture,
 };
 
 pub use crate::{
-    feed::commit::{Commit, Outcome, OwnerNote, Removal, Row, Tally},
-    retention::ORGANISATION_FOR,
+    feed::commit::{AreaCommit, CommitOutcome, CommitTally, OwnerNote, RemovalRecord, ReplicaRow},
+    retention::MAX_ORGANISATION_AGE,
 };
 pub use memory::MemoryReplica;
-pub use merge::{Merge, Question, ShipValues, merge_blueprint, merge_lot, merge_ship};
-pub use ships::{FirstShips, LocalShip, Unsure};
-pub use store::{Document, Forgotten, ReplicaStore};
+pub use merge::{MergeAction, MergeConflict, ShipValues, merge_blueprint, merge_lot, merge_ship};
+pub use ships::{AmbiguousShip, LocalShip, ShipMatchPlan};
+pub use store::{DemandDocument, ForgottenCollection, ReplicaStore};
 
-/// How long a cursor lasts (FED-08): each feed is read at least as often (FED-11).
-pub const CURSOR_FOR: Duration = Duration::from_secs(90 * 86_400);
+/// Lifetime of a cursor (FED-08); each feed has to be read at least this often (FED-11).
+pub const CURSOR_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
-/// So many entries are read at once by [`Entries`].
-const AT_ONCE: usize = 512;
+/// Number of entries that [`EntryIter`] reads at once.
+const CHUNK_SIZE: usize = 512;
 
-/// What a program reads. Cloning shares it.
+/// Read access to a local copy of the exchange's collections. Cloning shares it.
 ///
-/// What is of the organisation is not shown any more from the moment on in which it is 7 days old (OST-14), also before
-/// anybody [forgot](Self::expire) it: by the clocks of the [`Sync`](crate::sync::Sync) that keeps it, or those that it was
-/// [given](Self::with_clocks). One that has neither shows what was not forgotten yet.
+/// Data of the organization is hidden as soon as it is 7 days old (OST-14), even before
+/// [`expire`](Self::expire) deletes it. Its age is measured with the clocks of the
+/// [`ReplicaSync`](crate::sync::ReplicaSync) that updates the replica, or those given to
+/// [`with_clocks`](Self::with_clocks). Without clocks, data is returned until it is deleted.
 #[derive(Clone)]
 pub struct Replica {
     store: Arc<dyn ReplicaStore>,
     clocks: Arc<OnceLock<Environment>>,
 }
 
-/// How much of an area is here, and how old it may be.
+/// Completeness and age of the local copy of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Freshness {
-    /// The time that it shows: everything until then is in it. `None` before a snapshot was read to its end.
+pub struct AreaFreshness {
+    /// The time up to which all changes are included; `None` before a snapshot was read to its end.
     pub as_of: Option<UnixTime>,
-    /// A snapshot was read to its end, and none is being read anew: what is not in it is not at the exchange either,
-    /// as of then.
+    /// True if a snapshot was read to its end and no new one is in progress. An entry that is missing here
+    /// was then also missing at the exchange at `as_of`.
     pub is_whole: bool,
-    /// By when it has to be read again, for else it is read from the start (FED-11).
+    /// Deadline of the next read; after it the feed has to be read from the start (FED-11).
     pub due_by: Option<UnixTime>,
-    /// When it has to be forgotten unless it is read again before (OST-14). Org stock alone.
+    /// Time at which the copy is deleted unless it is read again (OST-14); only for org stock.
     pub expires_at: Option<UnixTime>,
 }
 
-impl Freshness {
-    /// How old what is shown may be; `None` when it was never whole.
+impl AreaFreshness {
+    /// Returns the age of the copy at `now`; `None` if no snapshot was read to its end yet.
     #[must_use]
     pub fn staleness(&self, now: UnixTime) -> Option<Duration> {
         self.as_of.map(|as_of| now.saturating_since(as_of))
@@ -89,60 +90,60 @@ impl Freshness {
 }
 
 impl Replica {
-    /// What lies in this store.
+    /// Creates a replica on top of a store.
     #[must_use]
     pub fn new(store: impl ReplicaStore) -> Self {
         Self { store: Arc::new(store), clocks: Arc::default() }
     }
 
-    /// By whose clocks what it has grows old. The first that are given count, for all clones.
+    /// Sets the clocks that measure the age of the data. The first clocks win, for all clones.
     #[must_use]
     pub fn with_clocks(self, environment: &Environment) -> Self {
         let _ = self.clocks.set(environment.clone());
         self
     }
 
-    /// What lies in memory, and goes with the program.
+    /// Creates a replica in memory, which ends with the program.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::new(MemoryReplica::default())
     }
 
-    /// Where it lies.
+    /// Returns the underlying store.
     #[must_use]
     pub fn store(&self) -> &dyn ReplicaStore {
         &*self.store
     }
 
-    /// The member's blueprints, by key.
+    /// Iterates over the member's blueprints in order of their keys.
     #[must_use]
-    pub fn blueprints(&self) -> Entries<Blueprint> {
+    pub fn blueprints(&self) -> EntryIter<Blueprint> {
         self.entries()
     }
 
-    /// The member's lots, by key.
+    /// Iterates over the member's lots in order of their keys.
     #[must_use]
-    pub fn stock(&self) -> Entries<StockLot> {
+    pub fn stock(&self) -> EntryIter<StockLot> {
         self.entries()
     }
 
-    /// The member's ships, by id.
+    /// Iterates over the member's ships in order of their ids.
     #[must_use]
-    pub fn ships(&self) -> Entries<Ship> {
+    pub fn ships(&self) -> EntryIter<Ship> {
         self.entries()
     }
 
-    /// The lots of the pools that the member reads, by key. Internal data of the organisation: shown to this member
-    /// and passed on to nobody (OST-14).
+    /// Iterates over the lots of the pools that the member may read, in order of their keys. This is internal
+    /// data of the organization: show it only to this member (OST-14).
     #[must_use]
-    pub fn org_stock(&self) -> Entries<OrgStockLot> {
+    pub fn org_stock(&self) -> EntryIter<OrgStockLot> {
         self.entries()
     }
 
-    /// The entries of an area, by key.
+    /// Iterates over the entries of an area in order of their keys.
     #[must_use]
-    pub fn entries<E: Entry>(&self) -> Entries<E> {
-        Entries {
+    pub fn entries<E: FeedEntry>(&self) -> EntryIter<E> {
+        EntryIter {
             replica: self.clone(),
             after: None,
             ahead: Vec::new().into_iter(),
@@ -152,7 +153,7 @@ impl Replica {
         }
     }
 
-    /// A blueprint.
+    /// Returns the blueprint with this key.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
@@ -160,7 +161,7 @@ impl Replica {
         self.entry(key.as_str())
     }
 
-    /// A lot.
+    /// Returns the member's lot with this key.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
@@ -168,7 +169,7 @@ impl Replica {
         self.entry(key.as_str())
     }
 
-    /// A ship.
+    /// Returns the ship with this id.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
@@ -176,7 +177,7 @@ impl Replica {
         self.entry(id.as_str())
     }
 
-    /// A lot of a pool.
+    /// Returns the lot of a pool with this key.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
@@ -184,53 +185,53 @@ impl Replica {
         self.entry(key.as_str())
     }
 
-    /// The entry of a key.
+    /// Returns the entry with this key.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
-    pub fn entry<E: Entry>(&self, key: &str) -> Result<Option<E>, Error> {
-        if self.is_over(self.since(E::AREA)?) {
+    pub fn entry<E: FeedEntry>(&self, key: &str) -> Result<Option<E>, Error> {
+        if self.is_too_old(self.organization_data_since(E::AREA)?) {
             return Ok(None);
         }
-        self.store.entry(E::AREA, key)?.map(|row| E::of_row(&row)).transpose()
+        self.store.entry(E::AREA, key)?.map(|row| E::from_row(&row)).transpose()
     }
 
-    /// How many entries an area has here.
+    /// Returns the number of entries in the local copy of an area.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
     pub fn count(&self, area: Area) -> Result<u64, Error> {
-        if self.is_over(self.since(area)?) {
+        if self.is_too_old(self.organization_data_since(area)?) {
             return Ok(0);
         }
         self.store.count(area)
     }
 
-    /// How the feed told that an entry went, as long as its tombstone lasts and the entry did not come back.
+    /// Returns the removal of an entry, until its tombstone expires or the entry returns.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
-    pub fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error> {
+    pub fn removal(&self, area: Area, key: &str) -> Result<Option<RemovalRecord>, Error> {
         self.store.removal(area, key)
     }
 
-    /// How much of an area is here, and how old it may be.
+    /// Returns the completeness and age of the local copy of an area.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
-    pub fn freshness(&self, area: Area) -> Result<Freshness, Error> {
-        let kept = self.store.kept(area)?;
-        let since = kept.since.filter(|_| area.is_of_organisation());
-        Ok(Freshness {
+    pub fn freshness(&self, area: Area) -> Result<AreaFreshness, Error> {
+        let kept = self.store.area_state(area)?;
+        let since = kept.since.filter(|_| area.is_organization_data());
+        Ok(AreaFreshness {
             as_of: kept.as_of,
             is_whole: kept.position.is_whole(),
-            due_by: kept.read_at.map(|read| read + CURSOR_FOR),
-            expires_at: since.map(|since| since + ORGANISATION_FOR),
+            due_by: kept.read_at.map(|read| read + CURSOR_LIFETIME),
+            expires_at: since.map(|since| since + MAX_ORGANISATION_AGE),
         })
     }
 
-    /// By when some feed has to be read again at the latest: then the oldest cursor is 90 days old (FED-11). A
-    /// program that seldom runs asks this before it ends, and wakes by then.
+    /// Returns the time by which a feed has to be read again, that is, when the oldest cursor is 90 days old
+    /// (FED-11). A program that runs rarely schedules its next start with it.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
@@ -239,70 +240,73 @@ impl Replica {
         Ok(due.collect::<Result<Vec<_>, Error>>()?.into_iter().flatten().min())
     }
 
-    /// What both sides agreed on when an entry was last merged: the baseline of [`merge_ship`] and the others.
+    /// Returns the version of an entry that both sides had after the last merge: the baseline of
+    /// [`merge_ship`] etc.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
-    pub fn agreed<E: Entry>(&self, key: &str) -> Result<Option<E>, Error> {
-        self.store.agreed(E::AREA, key)?.map(|row| E::of_row(&row)).transpose()
+    pub fn baseline<E: FeedEntry>(&self, key: &str) -> Result<Option<E>, Error> {
+        self.store.baseline(E::AREA, key)?.map(|row| E::from_row(&row)).transpose()
     }
 
-    /// Notes that both sides agree on these entries, and on the absence of those with the keys in `gone`: as they were
-    /// merged, whatever the feed brought meanwhile. Nothing is noted of org stock, which has versions of its own.
+    /// Records that both sides have these entries, as merged, and that the entries in `gone` are absent on
+    /// both sides. Does nothing for org stock, which has its own versions.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`]: then nothing is noted.
-    pub fn agree<E: Entry>(&self, entries: &[E], gone: &[&str]) -> Result<(), Error> {
-        if E::AREA.is_of_organisation() {
+    /// [`ErrorKind::Storage`]: nothing was recorded.
+    pub fn set_baseline<E: FeedEntry>(&self, entries: &[E], gone: &[&str]) -> Result<(), Error> {
+        if E::AREA.is_organization_data() {
             return Ok(());
         }
-        let rows = entries.iter().map(Entry::to_row).collect::<Result<Vec<_>, _>>()?;
-        self.store.agree(E::AREA, &rows, gone)
+        let rows = entries.iter().map(FeedEntry::to_row).collect::<Result<Vec<_>, _>>()?;
+        self.store.set_baseline(E::AREA, &rows, gone)
     }
 
-    /// The demand that was read last, and when; `None` when there is none, or it is older than 7 days (DEM-10).
+    /// Returns the last demand and its time; `None` if there is none or it is older than 7 days (DEM-10).
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
     pub fn demand(&self, now: UnixTime) -> Result<Option<(OrgDemand, UnixTime)>, Error> {
-        let Some(document) = self.store.demand()?.filter(|document| !is_expired(Some(document.at), now))
+        let Some(document) =
+            self.store.demand()?.filter(|document| !is_organization_data_expired(Some(document.at), now))
         else {
             return Ok(None);
         };
         let demand = OrgDemand::parse(&document.body);
         let demand =
-            demand.map_err(|_| Error::new(ErrorKind::Storage, "the demand that is kept cannot be read"))?;
+            demand.map_err(|_| Error::new(ErrorKind::Storage, "corrupt stored demand: cannot be parsed"))?;
         Ok(Some((demand, document.at)))
     }
 
-    /// When demand may be asked for again: as of when any process that shares this did last, also where nothing came of it
-    /// (DEM-11).
+    /// Returns when demand may be requested again, counted from the last request of any process that shares
+    /// this replica, successful or not (DEM-11).
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
     pub fn demand_cadence(&self) -> Result<DemandCadence, Error> {
-        let asked = match self.store.demand_asked_at()? {
+        let asked = match self.store.demand_requested_at()? {
             None => self.store.demand()?.map(|document| document.at),
             asked => asked,
         };
-        Ok(asked.map_or_else(DemandCadence::default, DemandCadence::since))
+        Ok(asked.map_or_else(DemandCadence::default, DemandCadence::from_last_read))
     }
 
-    /// Notes that demand is asked for now: to be called before it is, for a failure counts too (DEM-11).
+    /// Records a request for demand. Call it before the request, because failures count too (DEM-11).
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
-    pub fn note_demand_asked(&self, now: UnixTime) -> Result<(), Error> {
-        self.store.note_demand_asked(now)
+    pub fn note_demand_request(&self, now: UnixTime) -> Result<(), Error> {
+        self.store.note_demand_request(now)
     }
 
-    /// Keeps the demand that was read for a connection, in the place of what was kept of it, and says whether it did: not
-    /// when the replica is not that connection's, which [`Sync::session`](crate::sync::Sync::session) makes it, or is not
-    /// any more (DEM-10). One that is withheld has no lines, whatever it holds (DEM-07).
+    /// Replaces the stored demand with one read for `connection`. Returns `false` if the replica does not
+    /// belong to that connection (DEM-10);
+    /// [`ReplicaSync::begin_session`](crate::sync::ReplicaSync::begin_session) assigns it. The lines of
+    /// withheld demand are not stored (DEM-07).
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
-    pub fn keep_demand(
+    pub fn store_demand(
         &self,
         demand: &OrgDemand,
         connection: &Connection,
@@ -318,98 +322,104 @@ impl Replica {
             }
         };
         let body = serde_json::to_vec(demand)
-            .map_err(|_| Error::new(ErrorKind::Storage, "the demand cannot be written"))?;
-        self.store.keep_demand(&Document { at: now, body: body.into() }, of)
+            .map_err(|_| Error::new(ErrorKind::Storage, "the demand cannot be serialized"))?;
+        self.store.store_demand(&DemandDocument { at: now, body: body.into() }, of)
     }
 
-    /// Since when what is kept of an area is, where that is the organisation's.
-    fn since(&self, area: Area) -> Result<Option<UnixTime>, Error> {
-        if !area.is_of_organisation() {
+    /// Returns the time of the oldest unconfirmed data of an area, if it is internal data of the
+    /// organization.
+    fn organization_data_since(&self, area: Area) -> Result<Option<UnixTime>, Error> {
+        if !area.is_organization_data() {
             return Ok(None);
         }
-        Ok(self.store.kept(area)?.since)
+        Ok(self.store.area_state(area)?.since)
     }
 
-    /// Whether what is kept since then is too old to be shown.
-    fn is_over(&self, since: Option<UnixTime>) -> bool {
+    /// Returns true if data of this age must not be shown.
+    fn is_too_old(&self, since: Option<UnixTime>) -> bool {
         since.is_some()
-            && self.clocks.get().is_some_and(|environment| is_expired(since, environment.now().wall))
+            && self
+                .clocks
+                .get()
+                .is_some_and(|environment| is_organization_data_expired(since, environment.now().wall))
     }
 
-    /// When something of the organisation has to be forgotten next: [`expire`](Self::expire) is to be called then.
+    /// Returns the time at which [`expire`](Self::expire) has to be called next for data of the organization.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`].
     pub fn expires_at(&self) -> Result<Option<UnixTime>, Error> {
-        let since = Collection::OF_ORGANISATION.map(|collection| self.kept_since(collection));
+        let since = Collection::ORGANIZATION.map(|collection| self.kept_since(collection));
         let since = since.into_iter().collect::<Result<Vec<_>, Error>>()?;
-        Ok(since.into_iter().flatten().min().map(|since| since + ORGANISATION_FOR))
+        Ok(since.into_iter().flatten().min().map(|since| since + MAX_ORGANISATION_AGE))
     }
 
     fn kept_since(&self, collection: Collection) -> Result<Option<UnixTime>, Error> {
         match collection {
-            Collection::Area(area) => self.since(area),
+            Collection::Area(area) => self.organization_data_since(area),
             Collection::Demand => Ok(self.store.demand()?.map(|document| document.at)),
         }
     }
 
-    /// Forgets what is of the organisation and older than 7 days, its bytes too, and says what that was (LIM-38,
-    /// OST-14, DEM-10). To be called at start and by timer, also while there is no network; [`Sync`](crate::sync::Sync) does.
+    /// Deletes data of the organization that is older than 7 days, erases its bytes, and returns what it
+    /// deleted (LIM-38, OST-14, DEM-10). Call it at start and on a timer, also without a network;
+    /// [`ReplicaSync`](crate::sync::ReplicaSync) does so.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`]: then it is to be called again.
-    pub fn expire(&self, now: UnixTime) -> Result<Vec<Forgotten>, Error> {
+    /// [`ErrorKind::Storage`]: call it again later.
+    pub fn expire(&self, now: UnixTime) -> Result<Vec<ForgottenCollection>, Error> {
         let mut expired = Vec::new();
-        for collection in Collection::OF_ORGANISATION {
-            if is_expired(self.kept_since(collection)?, now) {
+        for collection in Collection::ORGANIZATION {
+            if is_organization_data_expired(self.kept_since(collection)?, now) {
                 expired.push(collection);
             }
         }
         if expired.is_empty() {
-            self.store.settle(now)?;
+            self.store.purge_removed(now)?;
             return Ok(Vec::new());
         }
-        self.store.forget(&expired, OwnerNote::Stays)
+        self.store.forget(&expired, OwnerNote::Keep)
     }
 
-    /// Forgets all of it, and says what that was: the member disconnected (CLI-06).
+    /// Deletes everything after a disconnection and returns what it deleted (CLI-06).
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`]: then it is to be called again.
-    pub fn forget(&self) -> Result<Vec<Forgotten>, Error> {
-        self.store.forget(&Collection::ALL, OwnerNote::Goes)
+    /// [`ErrorKind::Storage`]: call it again later.
+    pub fn forget(&self) -> Result<Vec<ForgottenCollection>, Error> {
+        self.store.forget(&Collection::ALL, OwnerNote::Remove)
     }
 }
 
-/// The member disconnected: what is here goes with the connection (CLI-06).
+/// Deletes the replica with the connection (CLI-06).
 impl LocalData for Replica {
     fn name(&self) -> &str {
         "copies of blueprints, stock, ships, org stock and demand"
     }
 
-    fn delete(&self) -> Later<'_, Result<(), Error>> {
+    fn delete(&self) -> BoxFuture<'_, Result<(), Error>> {
         let replica = self.clone();
         Box::pin(async move {
-            let told = blocking(move || replica.forget()).await?;
-            for Forgotten { collection, entries } in told {
-                tracing::info!(%collection, entries, "deleted what was kept of the connection");
+            let deleted = run_store_task(move || replica.forget()).await?;
+            for ForgottenCollection { collection, entries } in deleted {
+                tracing::info!(%collection, entries, "deleted local data of the connection");
             }
             Ok(())
         })
     }
 }
 
-/// Runs what may wait for the disk apart from the executor. Once begun it is done, even if nobody waits any more.
-pub(crate) async fn blocking<T: Send + 'static>(
+/// Runs blocking store work on a tokio thread. Work that has started is completed even if the future is
+/// dropped.
+pub(crate) async fn run_store_task<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the program ends")))
+    done.unwrap_or_else(|_| Err(Error::new(ErrorKind::Cancelled, "the program is shutting down")))
 }
 
-/// What came at a time that nobody can tell is taken for old.
-fn is_expired(since: Option<UnixTime>, now: UnixTime) -> bool {
-    since.is_some_and(|since| is_over(since, now, ORGANISATION_FOR))
+/// Returns true if the data is older than 7 days; data with an implausible time counts as old.
+fn is_organization_data_expired(since: Option<UnixTime>, now: UnixTime) -> bool {
+    since.is_some_and(|since| is_expired(since, now, MAX_ORGANISATION_AGE))
 }
 
 impl fmt::Debug for Replica {
@@ -418,28 +428,31 @@ impl fmt::Debug for Replica {
     }
 }
 
-/// The entries of an area, by key, read from the store some hundred at a time. What is committed meanwhile is seen
-/// or not; no entry is seen twice. After an error it ends, and what is the organisation's when it is 7 days old (OST-14).
+/// An iterator over the entries of an area in order of their keys, which reads some hundred at a time.
+///
+/// Concurrent commits may or may not be visible; no entry is returned twice. The iterator ends after an
+/// error, and when data of the organization becomes 7 days old (OST-14).
 #[derive(Clone, Debug)]
-pub struct Entries<E> {
+pub struct EntryIter<E> {
     replica: Replica,
     after: Option<Box<str>>,
-    ahead: std::vec::IntoIter<Row>,
+    ahead: std::vec::IntoIter<ReplicaRow>,
     more: bool,
-    /// Since when those ahead are kept, where they are the organisation's.
+    /// The time of the oldest unconfirmed data in `ahead`, if it is internal data of the organization.
     since: Option<UnixTime>,
     entry: PhantomData<fn() -> E>,
 }
 
-impl<E: Entry> Entries<E> {
-    /// The next ones, and since when they are kept. That is read first: what is committed in between is younger.
-    fn read_on(&mut self) -> Result<Vec<Row>, Error> {
-        self.since = self.replica.since(E::AREA)?;
-        self.replica.store.entries(E::AREA, self.after.as_deref(), AT_ONCE)
+impl<E: FeedEntry> EntryIter<E> {
+    /// Reads the next chunk and the age of its data. The age is read first, because concurrent commits are
+    /// younger.
+    fn read_next_chunk(&mut self) -> Result<Vec<ReplicaRow>, Error> {
+        self.since = self.replica.organization_data_since(E::AREA)?;
+        self.replica.store.entries(E::AREA, self.after.as_deref(), CHUNK_SIZE)
     }
 }
 
-impl<E: Entry> Iterator for Entries<E> {
+impl<E: FeedEntry> Iterator for EntryIter<E> {
     type Item = Result<E, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -447,9 +460,9 @@ impl<E: Entry> Iterator for Entries<E> {
             Some(row) => row,
             None if !self.more => return None,
             None => {
-                match self.read_on() {
+                match self.read_next_chunk() {
                     Ok(rows) => {
-                        self.more = rows.len() == AT_ONCE;
+                        self.more = rows.len() == CHUNK_SIZE;
                         self.after = rows.last().map(|row| row.key.clone());
                         self.ahead = rows.into_iter();
                     }
@@ -461,11 +474,11 @@ impl<E: Entry> Iterator for Entries<E> {
                 self.ahead.next()?
             }
         };
-        if self.replica.is_over(self.since) {
+        if self.replica.is_too_old(self.since) {
             (self.more, self.ahead) = (false, Vec::new().into_iter());
             return None;
         }
-        let entry = E::of_row(&row);
+        let entry = E::from_row(&row);
         if entry.is_err() {
             (self.more, self.ahead) = (false, Vec::new().into_iter());
         }

@@ -1,14 +1,14 @@
-//! The session: one connection of one installation, shared by every task and every process of it.
+//! The session: one connection of one installation, shared by all tasks and processes.
 //!
-//! It signs in when the member asks ([`Session::sign_in`]), keeps the tokens fresh, and ends when the exchange
-//! says so. What it is at the moment is a [`SessionState`], which can be watched.
+//! Entry points: [`Session::builder`], [`Session::sign_in`], [`Session::disconnect`]. A session keeps the tokens
+//! fresh and ends when the exchange ends it. Its [`SessionState`] can be watched.
 //!
-//! A refresh token is spent by using it, so whoever refreshes is alone: once in a process, since all who ask
-//! share one refresh, and once among processes, since it holds a lock and reads the store anew before it asks.
-//! A new refresh token is kept for good before anything else is done with it.
+//! Using a refresh token consumes it, so refreshes are exclusive: within a process all callers share one refresh,
+//! and among processes the refresh holds a file lock and rereads the store first. A new refresh token is stored
+//! permanently before anything else happens.
 
 mod disconnect;
-mod inside;
+mod inner;
 mod login;
 mod refresh;
 mod stored;
@@ -21,144 +21,163 @@ use dpop_bound::TokenHash;
 use exchange_api::{Transport, scopes::Scope};
 use tokio::sync::watch;
 
-use self::inside::Inside;
+use self::inner::SessionInner;
 pub use self::{
-    disconnect::{Disconnected, LocalData, StepTaken},
+    disconnect::{DisconnectReport, LocalData, StepOutcome},
     login::{DeviceLogin, LoginProgress},
 };
 use crate::{
-    credentials::{CredentialStore, Owner, Vault},
+    address::ExchangeAddress,
+    credentials::{CredentialOwner, CredentialStore, CredentialVault},
     environment::Environment,
     error::{Error, ErrorKind},
-    identity::Identity,
+    identity::ClientIdentity,
     keys::{KeySource, StoredKey},
-    lock::{Folder, Notes},
-    oauth::Provider,
-    place::Place,
+    oauth::IdentityProvider,
+    ownership::Ownership,
     state::SessionState,
-    tokens::{Grant, Later, Note, Proofs, Tokens},
-    transport::Road,
-    whose::Whose,
+    state_folder::{ConnectionNotes, StateFolder},
+    token_source::{AccessGrant, BoxFuture, ConnectionNote, ProofSession, TokenSource},
+    transport::SharedLimiter,
 };
 
-/// A connection to the exchange, or the place of one. Cloning shares it.
+/// A connection to the exchange, or the place for one before sign-in. Clones share it.
 ///
-/// Its calls are to be made within a tokio runtime: what must not be left half done (a refresh, keeping new
-/// tokens) runs as a task of its own and goes on when its caller is dropped.
+/// Call its methods within a tokio runtime: work that must not be interrupted, such as a refresh or storing new
+/// tokens, runs in a task of its own and continues if the caller is dropped.
 #[derive(Clone)]
-pub struct Session(Arc<Inside>);
+pub struct Session(Arc<SessionInner>);
 
-/// How a session is opened.
+/// A builder of a [`Session`].
 #[must_use = "nothing is opened before `open`"]
 pub struct SessionBuilder {
-    place: Place,
-    identity: Identity,
+    address: ExchangeAddress,
+    identity: ClientIdentity,
     profile: String,
     environment: Environment,
-    store: Option<Arc<dyn CredentialStore>>,
-    keys: Option<Arc<dyn KeySource>>,
-    folder: Option<Folder>,
+    credential_store: Option<Arc<dyn CredentialStore>>,
+    key_source: Option<Arc<dyn KeySource>>,
+    folder: Option<StateFolder>,
     transport: Option<Arc<dyn Transport>>,
 }
 
-/// What an earlier process noted of a connection.
+/// The connection that an earlier process noted in the state folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Noted {
-    /// What the exchange calls this installation (SVC-07): none from the moment on in which tokens of a new connection
-    /// are kept, until the exchange has said it of that one.
+pub struct ConnectionSummary {
+    /// The id of this installation at the exchange (SVC-07). Cleared when tokens of a new connection are stored,
+    /// until the exchange has returned the id of that connection.
     pub installation_id: Option<String>,
-    /// Somebody signed in, and nobody noted an end of it.
+    /// True if a member signed in, and no end of the connection was noted.
     pub was_connected: bool,
 }
 
 impl SessionBuilder {
-    /// Another name for this connection than `default`: for a second member, or a second connection, of the same
-    /// account of this machine.
+    /// Sets the profile; the default is `default`. Use another one for a second member, or a second connection, on
+    /// the same account of this machine.
     pub fn profile(mut self, profile: &str) -> Self {
         profile.clone_into(&mut self.profile);
         self
     }
 
-    /// Where secrets are kept. There is no default, so that nothing is kept where nobody chose it.
+    /// Sets the store of secrets. It is mandatory, so that secrets are never kept in an unexpected place.
     pub fn credentials(mut self, store: impl CredentialStore + 'static) -> Self {
-        self.store = Some(Arc::new(store));
+        self.credential_store = Some(Arc::new(store));
         self
     }
 
-    /// Where the key comes from, if it is not kept with the other secrets: from hardware.
+    /// Sets the source of the key, for keys in hardware; the default keeps the key in the secret store.
     pub fn keys(mut self, keys: impl KeySource + 'static) -> Self {
-        self.keys = Some(Arc::new(keys));
+        self.key_source = Some(Arc::new(keys));
         self
     }
 
-    /// A folder for what is no secret, and for the lock between the processes of this installation. Each gateway and
-    /// each profile needs one of its own. Without a folder there must be no other process, and the next one does not
-    /// know what servers asked to wait.
+    /// Sets the folder for data without secrets, and for the lock between the processes of this installation. Each
+    /// gateway and each profile needs a separate folder.
+    ///
+    /// Without a folder there must not be another process, and the next process does not know the waits that
+    /// servers requested.
     pub fn state_folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = Some(Folder::new(folder));
+        self.folder = Some(StateFolder::new(folder));
         self
     }
 
-    /// What an earlier process noted of the connection in the [state folder](Self::state_folder), for which no secret
-    /// store is asked: it may be locked, or the connection over by now.
+    /// Reads from the [state folder](Self::state_folder) what an earlier process noted of the connection. Does not
+    /// access the secret store, which may be locked. The connection may have ended since.
     ///
     /// # Errors
     /// [`ErrorKind::Storage`] when the folder cannot be read.
-    pub async fn noted(&self) -> Result<Noted, Error> {
-        let Some(folder) = &self.folder else { return Ok(Noted::default()) };
-        let Notes { installation_id, scopes, ended, .. } = folder.notes().await?;
-        Ok(Noted { installation_id, was_connected: !scopes.is_empty() && ended.is_none() })
+    pub async fn connection_summary(&self) -> Result<ConnectionSummary, Error> {
+        let Some(folder) = &self.folder else { return Ok(ConnectionSummary::default()) };
+        let ConnectionNotes { installation_id, scopes, ended, .. } = folder.read_notes().await?;
+        Ok(ConnectionSummary { installation_id, was_connected: !scopes.is_empty() && ended.is_none() })
     }
 
-    /// Clocks, timer and randomness of your own.
+    /// Sets the clocks, the timer, and the random source.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = environment;
         self
     }
 
-    /// What carries requests to the identity provider. It must resend nothing by itself and follow no redirect;
-    /// the default is the runtime's plain transport (feature `reqwest`), which reads answers of up to 256 KiB.
+    /// Sets the transport for requests to the identity provider. It must not resend requests or follow
+    /// redirects.
+    ///
+    /// The default is the plain network transport (feature `reqwest`), which reads responses of up to 256
+    /// KiB.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
     }
 
-    /// Opens it as it was left: signed in, signed out, or over.
+    /// Opens the session in its stored state: active, signed out, or ended. Sends no request.
     ///
     /// # Errors
-    /// When the secret store or the folder cannot be used ([`ErrorKind::Secrets`], [`ErrorKind::Storage`]). No
-    /// other store takes its place. Nothing is sent.
+    /// [`ErrorKind::Secrets`] or [`ErrorKind::Storage`] if the secret store or the folder cannot be used. No other
+    /// store is tried.
     pub async fn open(self) -> Result<Session, Error> {
-        let session = self.built()?;
-        session.0.open().await?;
+        let session = self.build_session()?;
+        session.0.load_state().await?;
         Ok(session)
     }
 
-    /// A session that asks the secret store nothing before it has to: it has what was noted of the connection, and nobody
-    /// is signed in to it before [`resume`](Session::resume). For when the store cannot be used: what is noted can be shown,
-    /// and [`disconnect`](Session::disconnect) deletes all that is kept elsewhere, and says of tokens and key that they
-    /// may be there still.
+    /// Creates a session without accessing the secret store. The notes of the connection are available; no member
+    /// is signed in until [`resume`](Session::resume).
+    ///
+    /// Use it if the store cannot be used: [`disconnect`](Session::disconnect) then deletes everything outside of
+    /// the store, and reports that tokens and key may still exist. Sends no request.
     ///
     /// # Errors
-    /// When the folder cannot be used ([`ErrorKind::Storage`]), or no store was chosen. Nothing is sent.
-    pub async fn unopened(self) -> Result<Session, Error> {
-        let session = self.built()?;
+    /// [`ErrorKind::Storage`] if the folder cannot be used; [`ErrorKind::Secrets`] if no store was set.
+    pub async fn open_without_credentials(self) -> Result<Session, Error> {
+        let session = self.build_session()?;
         session.0.read_notes().await?;
         Ok(session)
     }
 
-    fn built(self) -> Result<Session, Error> {
-        let Self { place, identity, profile, environment, store, keys, folder, transport } = self;
+    fn build_session(self) -> Result<Session, Error> {
+        let Self {
+            address,
+            identity,
+            profile,
+            environment,
+            credential_store: store,
+            key_source: keys,
+            folder,
+            transport,
+        } = self;
         let store = store.ok_or_else(|| Error::new(ErrorKind::Secrets, "no secret store was chosen"))?;
         let transport = match transport {
             Some(transport) => transport,
-            None => plain()?,
+            None => default_transport()?,
         };
-        let vault = Vault::new(store, Owner::new(&place, &identity, &profile), environment.clone());
+        let vault = CredentialVault::new(
+            store,
+            CredentialOwner::new(&address, &identity, &profile),
+            environment.clone(),
+        );
         let keys = keys.unwrap_or_else(|| Arc::new(StoredKey(vault.clone())));
-        let provider = Provider::new(&place, &identity, transport, environment.clone());
-        let inside = Inside::new(place, identity, environment, vault, keys, provider, folder);
+        let provider = IdentityProvider::new(&address, &identity, transport, environment.clone());
+        let inside = SessionInner::new(address, identity, environment, vault, keys, provider, folder);
         let inside = Arc::new(inside);
         inside.share_waits();
         Ok(Session(inside))
@@ -166,193 +185,195 @@ impl SessionBuilder {
 }
 
 #[cfg(feature = "reqwest")]
-fn plain() -> Result<Arc<dyn Transport>, Error> {
-    Ok(Arc::new(crate::transport::wire(crate::oauth::LARGEST)?))
+fn default_transport() -> Result<Arc<dyn Transport>, Error> {
+    Ok(Arc::new(crate::transport::network_transport(crate::oauth::MAX_RESPONSE_SIZE)?))
 }
 
 #[cfg(not(feature = "reqwest"))]
-fn plain() -> Result<Arc<dyn Transport>, Error> {
-    Err(Error::new(ErrorKind::Bug, "no transport was chosen"))
+fn default_transport() -> Result<Arc<dyn Transport>, Error> {
+    Err(Error::new(ErrorKind::Bug, "no transport was set"))
 }
 
 impl Session {
-    /// A session of this client at this exchange.
-    pub fn builder(place: &Place, identity: &Identity) -> SessionBuilder {
+    /// Returns a builder for a session of this client at this exchange.
+    pub fn builder(address: &ExchangeAddress, identity: &ClientIdentity) -> SessionBuilder {
         SessionBuilder {
-            place: place.clone(),
+            address: address.clone(),
             identity: identity.clone(),
             profile: "default".to_owned(),
             environment: Environment::system(),
-            store: None,
-            keys: None,
+            credential_store: None,
+            key_source: None,
             folder: None,
             transport: None,
         }
     }
 
-    /// Which exchange it is a session of.
+    /// Returns the address of the exchange.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.0.place
+    pub fn address(&self) -> &ExchangeAddress {
+        &self.0.address
     }
 
-    /// Which client it is a session of.
+    /// Returns the identity of the client.
     #[must_use]
-    pub fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &ClientIdentity {
         &self.0.identity
     }
 
-    /// Its clocks.
     pub(crate) fn environment(&self) -> &Environment {
         &self.0.environment
     }
 
-    /// What all exchanges of this session send by: what the gateway asked to wait, of whichever it asked it, and how much
-    /// leaves at all.
-    pub(crate) fn road(&self) -> &Road {
-        &self.0.road
+    /// Returns the limiter that all clients of this session share, with the waits that the gateway requested.
+    pub(crate) fn shared_limiter(&self) -> &SharedLimiter {
+        &self.0.limiter
     }
 
-    /// What it is now.
+    /// Returns the current state.
     #[must_use]
     pub fn state(&self) -> SessionState {
         *self.0.state.borrow()
     }
 
-    /// What it is now, and every change of it.
+    /// Returns a receiver of the current state and its changes.
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<SessionState> {
         self.0.state.subscribe()
     }
 
-    /// What the member granted, as the last token has it (IDP-17). Empty when nobody is signed in.
+    /// Returns the scopes of the last token (IDP-17); empty if no member is signed in.
     #[must_use]
     pub fn scopes(&self) -> Arc<[Scope]> {
         self.0.scopes()
     }
 
-    /// Whether the member granted this capability.
+    /// Returns true if the member granted this scope.
     #[must_use]
-    pub fn has(&self, scope: &Scope) -> bool {
+    pub fn has_scope(&self, scope: &Scope) -> bool {
         self.scopes().contains(scope)
     }
 
-    /// The name of the secret store, to be shown with the status.
+    /// Returns the name of the secret store, for status output.
     #[must_use]
-    pub fn secret_store(&self) -> &str {
-        self.0.vault.name()
+    pub fn credential_store_name(&self) -> &str {
+        self.0.vault.store_name()
     }
 
-    /// What the exchange calls this installation, as it was noted of this connection (SVC-07); nothing when it is a
-    /// new one, which may be another member's. Of a session that is over or signed out, what was noted of the last.
+    /// Returns the noted id of this installation at the exchange (SVC-07); `None` for a new connection, which may
+    /// belong to another member. After the end of a connection or a logout, returns the last known id.
     #[must_use]
     pub fn installation_id(&self) -> Option<String> {
-        self.0.held().noted()?.installation_id.clone()
+        self.0.connection_state().connection_notes()?.installation_id.clone()
     }
 
-    /// The label that the member chose, as it was noted of the same connection (SVC-12).
+    /// Returns the noted label that the member chose (SVC-12).
     #[must_use]
     pub fn label(&self) -> Option<String> {
-        self.0.held().noted()?.label.clone()
+        self.0.connection_state().connection_notes()?.label.clone()
     }
 
-    /// Begins a device login for these capabilities, and for what every connection needs (IDP-05). Only because
-    /// the member asks: never on a timer, and never in a loop (CLI-03). A connection that there is stays until
-    /// the new one takes its place.
+    /// Starts a device login for these scopes and the ones that every connection needs (IDP-05). Creates the key
+    /// of this installation if it is missing.
     ///
-    /// Makes the key of this installation if there is none.
+    /// Call this only because the member asked for it: never from a timer or in a loop (CLI-03). An existing
+    /// connection stays valid until the new one replaces it.
     ///
     /// # Errors
-    /// When the secret store cannot be used, when a scope is none of the exchange's, or what the provider says.
+    /// Fails if the secret store cannot be used, a scope is not one of the exchange's, or the provider
+    /// rejects the request.
     pub async fn sign_in(&self, scopes: &[Scope]) -> Result<DeviceLogin, Error> {
-        DeviceLogin::begin(&self.0, scopes).await
+        DeviceLogin::start(&self.0, scopes).await
     }
 
-    /// Goes on after a halt, because the member did what was asked and says so; and looks whether another
-    /// process signed in or out. What is over stays over.
+    /// Resumes the session after a halt, once the member has acted. Also detects logins and logouts of other
+    /// processes. An ended connection stays ended.
     ///
     /// # Errors
-    /// As [`SessionBuilder::open`].
+    /// Fails as [`SessionBuilder::open`] does.
     pub async fn resume(&self) -> Result<SessionState, Error> {
-        self.0.open().await?;
+        self.0.load_state().await?;
         Ok(self.state())
     }
 
-    /// Ends the connection because the member asks: revokes the refresh token, deletes the tokens, deletes the
-    /// key, and then what else was kept of it (IDP-24, CLI-06). Each step is done whatever became of the one
-    /// before; what became of each is told.
-    pub async fn disconnect(&self) -> Disconnected {
+    /// Ends the connection at the member's request: revokes the refresh token, deletes the tokens, deletes the
+    /// key, and deletes the registered local data (IDP-24, CLI-06). Runs all steps even if some fail, and reports
+    /// each result.
+    pub async fn disconnect(&self) -> DisconnectReport {
         disconnect::disconnect(&self.0).await
     }
 
-    /// Something that is deleted with the connection.
-    pub fn keeps(&self, data: impl LocalData + 'static) {
-        self.0.keep(data.kept());
+    /// Registers local data to be deleted by [`disconnect`](Self::disconnect).
+    pub fn register_local_data(&self, data: impl LocalData + 'static) {
+        self.0.add_local_data(data.into_registered());
     }
 
-    /// Waits until nothing goes on by itself any more: a refresh, tokens that are being kept, a login that was given
-    /// up while the provider was asked. To be called, for as long as one wants to wait, before a program ends that
-    /// drops what is under way.
-    pub async fn settled(&self) {
-        self.0.settled().await;
+    /// Waits until no background task is running: a refresh, storing tokens, or cleaning up an abandoned login.
+    /// Call this, with a timeout, before the program ends.
+    pub async fn wait_until_idle(&self) {
+        self.0.wait_until_idle().await;
     }
 
-    /// Writes down what is known of the servers' nonces and clocks, so that the next process begins without a
-    /// challenge, and what they asked to wait, so that it begins no earlier. To be called when a process ends; a
-    /// refresh does the first too, and whatever a server asks the second.
+    /// Writes the nonces and clock estimates, so that the next process starts without a challenge, and the
+    /// requested waits, so that it does not start too early. Call this before the process ends. A refresh also
+    /// saves the former, and every new wait the latter.
     ///
     /// # Errors
-    /// When it cannot be written down.
-    pub async fn save(&self) -> Result<(), Error> {
+    /// Fails if a file cannot be written.
+    pub async fn save_state(&self) -> Result<(), Error> {
         let proofs = self.0.save_proofs().await;
         proofs.and(self.0.save_waits().await)
     }
 }
 
-impl Tokens for Session {
-    fn current(&self) -> Later<'_, Result<Grant, Error>> {
-        Box::pin(self.0.current())
+impl TokenSource for Session {
+    fn current_grant(&self) -> BoxFuture<'_, Result<AccessGrant, Error>> {
+        Box::pin(self.0.current_grant())
     }
 
-    fn gateway(&self) -> Option<Arc<Proofs>> {
-        self.0.held().keyed.as_ref().map(|keyed| Arc::clone(&keyed.gateway))
+    fn gateway_proofs(&self) -> Option<Arc<ProofSession>> {
+        self.0.connection_state().key_proofs.as_ref().map(|keyed| Arc::clone(&keyed.gateway))
     }
 
-    fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
-        Box::pin(self.0.renewed(refused))
+    fn renew_grant<'a>(&'a self, refused: &'a TokenHash) -> BoxFuture<'a, Result<AccessGrant, Error>> {
+        Box::pin(self.0.renew_grant(refused))
     }
 
-    fn whose(&self) -> Option<Whose> {
-        self.0.held().whose()
+    fn current_owner(&self) -> Option<Ownership> {
+        self.0.connection_state().owner()
     }
 
-    fn scopes(&self) -> Arc<[Scope]> {
+    fn granted_scopes(&self) -> Arc<[Scope]> {
         self.0.scopes()
     }
 
-    fn is_kept<'a>(&'a self, of: &'a Whose) -> Later<'a, Result<bool, Error>> {
-        Box::pin(self.0.is_kept(of))
+    fn is_current_connection<'a>(&'a self, of: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>> {
+        Box::pin(self.0.is_stored_connection(of))
     }
 
-    fn noted<'a>(&'a self, of: &'a Whose, note: Note<'a>) -> Later<'a, Result<(), Error>> {
-        Box::pin(self.0.noted(of, note))
+    fn record_note<'a>(
+        &'a self,
+        of: &'a Ownership,
+        note: ConnectionNote<'a>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.0.record_note(of, note))
     }
 
-    fn told<'a>(&'a self, refused: &'a Grant, refusal: &'a Error) -> Later<'a, ()> {
-        Box::pin(self.0.told(refused, refusal))
+    fn report_refusal<'a>(&'a self, refused: &'a AccessGrant, refusal: &'a Error) -> BoxFuture<'a, ()> {
+        Box::pin(self.0.handle_refusal(refused, refusal))
     }
 }
 
-/// Shows the state.
+/// Prints the state only.
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("state", &self.state()).finish_non_exhaustive()
     }
 }
 
-/// Shows whose it will be.
+/// Prints the address only.
 impl fmt::Debug for SessionBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionBuilder").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("SessionBuilder").field("address", &self.address).finish_non_exhaustive()
     }
 }

@@ -1,192 +1,197 @@
-//! What a session can be: signed out, active, halted until the member did something, or over; and what a member can do
-//! about that and all else.
+//! The states of a session, the reasons for a halt or an end, and the advice for the member.
 
 use exchange_api::codes::Code;
 
-/// The state of a session; its changes are observed with `Session::watch`.
+/// The state of a session. Changes can be observed with [`Session::watch`](crate::Session::watch).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SessionState {
-    /// Nobody is signed in on this installation.
+    /// No member is signed in on this installation.
     SignedOut,
-    /// Calls can be made.
+    /// Calls can be sent.
     Active,
-    /// Nothing is sent until the member did something and asked, or the program starts anew (ERR-14 to ERR-20).
-    Halted(Halt),
-    /// The connection is over. Only the member starts a new device login (CLI-03).
-    Ended(End),
+    /// No call is sent until the member has acted and the session is resumed, or the program restarts (ERR-14
+    /// to ERR-20).
+    Halted(HaltReason),
+    /// The connection has ended. A new one requires a device login by the member (CLI-03).
+    Ended(EndReason),
 }
 
-/// Why a client stops.
+/// The reason why the client stops sending calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Halt {
+pub enum HaltReason {
     /// The client is suspended (ERR-15).
     Suspended,
     /// The client is not in the exchange's registry (ERR-14).
     NotAllowed,
-    /// The identity provider does not know the client, or not for this grant.
+    /// The identity provider does not know the client, or does not allow this grant type.
     NotRegistered,
-    /// The client is older than the exchange supports (ERR-16).
-    Version,
+    /// The version of the client is no longer supported (ERR-16).
+    VersionUnsupported,
     /// The member has not accepted the current terms (ERR-17).
-    Terms,
+    TermsNotAccepted,
     /// The member's registration awaits approval (ERR-18).
-    Approval,
+    PendingApproval,
     /// The member holds no role (ERR-19).
-    Role,
+    NoRole,
     /// The member is unknown, disabled or deleted (ERR-20).
-    Member,
+    MemberRefused,
 }
 
-impl Halt {
-    /// What a code of the registry's action `stop-client` means.
+impl HaltReason {
+    /// Returns the reason for an error code whose action in the registry is `stop-client`.
     #[must_use]
-    pub fn of(code: &Code) -> Self {
+    pub fn from_code(code: &Code) -> Self {
         match code {
             Code::ClientSuspended => Self::Suspended,
-            Code::ClientVersionUnsupported => Self::Version,
-            Code::TermsNotAccepted => Self::Terms,
-            Code::PendingApproval => Self::Approval,
-            Code::NoRole => Self::Role,
-            Code::ActingMemberRefused => Self::Member,
+            Code::ClientVersionUnsupported => Self::VersionUnsupported,
+            Code::TermsNotAccepted => Self::TermsNotAccepted,
+            Code::PendingApproval => Self::PendingApproval,
+            Code::NoRole => Self::NoRole,
+            Code::ActingMemberRefused => Self::MemberRefused,
             _ => Self::NotAllowed,
         }
     }
 
-    /// What the member is asked to do (CLI-04).
+    /// Returns the next step for the member (CLI-04).
     #[must_use]
     pub const fn advice(self) -> Advice {
         match self {
-            Self::Suspended | Self::NotAllowed | Self::NotRegistered | Self::Member => Advice::Ask,
-            Self::Version => Advice::Update,
-            Self::Terms => Advice::AcceptTerms,
-            Self::Approval => Advice::AwaitApproval,
-            Self::Role => Advice::AskForRole,
+            Self::Suspended | Self::NotAllowed | Self::NotRegistered | Self::MemberRefused => {
+                Advice::ContactOperator
+            }
+            Self::VersionUnsupported => Advice::Update,
+            Self::TermsNotAccepted => Advice::AcceptTerms,
+            Self::PendingApproval => Advice::AwaitApproval,
+            Self::NoRole => Advice::RequestRole,
         }
     }
 
-    /// What the member is told (CLI-04).
+    /// Returns the message for the member (CLI-04).
     #[must_use]
-    pub const fn text(self) -> &'static str {
+    pub const fn message(self) -> &'static str {
         match self {
             Self::Suspended => "this program is suspended at the exchange",
             Self::NotAllowed => "this program is not admitted to the exchange",
             Self::NotRegistered => "the identity provider does not know this program",
-            Self::Version => "this version of the program is no longer supported",
-            Self::Terms => "the current terms are not accepted yet",
-            Self::Approval => "your registration awaits approval",
-            Self::Role => "you hold no role in the organisation",
-            Self::Member => "your account is unknown, disabled or deleted",
+            Self::VersionUnsupported => "this version of the program is no longer supported",
+            Self::TermsNotAccepted => "the current terms are not accepted yet",
+            Self::PendingApproval => "your registration awaits approval",
+            Self::NoRole => "you hold no role in the organisation",
+            Self::MemberRefused => "your account is unknown, disabled or deleted",
         }
     }
 }
 
-/// Why a connection is over.
+/// The reason why a connection has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum End {
-    /// The member disconnected the client (ERR-12): tokens are gone, the key stays.
-    Client,
-    /// The member disconnected this installation (ERR-13): its key is gone too.
-    Installation,
-    /// The identity provider ended the grant (ERR-47): disconnected, 30 days unused, 90 days old.
-    Grant,
-    /// The key vanished from the secret store; no other proves who this was.
+pub enum EndReason {
+    /// The member disconnected the client (ERR-12). The tokens are deleted, the key is kept.
+    ClientDisconnected,
+    /// The member disconnected this installation (ERR-13). Tokens and key are deleted.
+    InstallationDisconnected,
+    /// The identity provider ended the grant (ERR-47): disconnected, unused for 30 days, or 90 days old.
+    GrantRevoked,
+    /// The key is missing from the secret store, so that the installation cannot prove its identity.
     KeyLost,
 }
 
-impl End {
-    /// What the member is told.
+impl EndReason {
+    /// Returns the message for the member.
     #[must_use]
-    pub const fn text(self) -> &'static str {
+    pub const fn message(self) -> &'static str {
         match self {
-            Self::Client => "you disconnected this program on the web",
-            Self::Installation => "you disconnected this installation on the web",
-            Self::Grant => "the connection is over: disconnected, unused for 30 days, or 90 days old",
-            Self::KeyLost => "the key of this installation is gone from the secret store",
+            Self::ClientDisconnected => "you disconnected this program on the web",
+            Self::InstallationDisconnected => "you disconnected this installation on the web",
+            Self::GrantRevoked => {
+                "the connection has ended: disconnected, unused for 30 days, or 90 days old"
+            }
+            Self::KeyLost => "the key of this installation is missing from the secret store",
         }
     }
 }
 
-/// What to do next, for the person before the screen.
+/// The next step for the member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Advice {
-    /// Sign in.
+    /// Sign in to the exchange.
     SignIn,
-    /// Sign in again, with the capability that is missing.
-    SignInForMore,
-    /// Ask those who run the exchange.
-    Ask,
-    /// Ask the organisation for a role.
-    AskForRole,
+    /// Sign in again with the missing capability.
+    SignInWithMoreScopes,
+    /// Contact the operators of the exchange.
+    ContactOperator,
+    /// Request a role from the organization.
+    RequestRole,
     /// Wait until the registration is approved.
     AwaitApproval,
     /// Accept the terms in the web application.
     AcceptTerms,
     /// Update the program.
     Update,
-    /// Confirm in the browser.
+    /// Confirm the change in the browser.
     Confirm,
-    /// Synchronise, then look again.
+    /// Synchronize, then review the change again.
     Synchronise,
-    /// Wait for as long as was asked.
+    /// Wait for the requested time.
     Wait,
-    /// Look at the network and try again.
+    /// Check the network, then try again.
     Reconnect,
-    /// Try again; a write is sent again under its key until its outcome is known.
-    LeaveItRunning,
-    /// Try again: nothing is done by that which would not be done once.
+    /// Keep the program running, or try again later: a write is resent under its key until its outcome is
+    /// known.
+    WaitForOutcome,
+    /// Try again. Repeating the call is harmless.
     TryAgain,
-    /// Correct it.
+    /// Correct the request.
     Correct,
-    /// Send less at once.
+    /// Send fewer or smaller items at once.
     SendLess,
     /// Set the clock of this machine.
     SetClock,
     /// Unlock or install the secret store.
     OpenSecretStore,
-    /// Look at the disk.
+    /// Check the disk: free space and permissions.
     CheckDisk,
-    /// Begin again.
+    /// Start the operation again.
     StartAgain,
-    /// Nothing: the member may not.
-    Nothing,
-    /// Tell who makes this program.
+    /// No action: the member lacks permission, and other operations continue.
+    Continue,
+    /// Report the error to the developer of the program.
     Report,
 }
 
 impl Advice {
-    /// The same as a sentence.
+    /// Returns the advice as a sentence without capital and period.
     #[must_use]
-    pub const fn text(self) -> &'static str {
+    pub const fn message(self) -> &'static str {
         match self {
             Self::SignIn => "sign in",
-            Self::SignInForMore => "sign in again and allow this capability, if you want it",
-            Self::Ask => "ask those who run the exchange",
-            Self::AskForRole => "ask your organisation for a role",
+            Self::SignInWithMoreScopes => "sign in again and allow this capability, if you want it",
+            Self::ContactOperator => "contact the operators of the exchange",
+            Self::RequestRole => "request a role from your organisation",
             Self::AwaitApproval => "wait until your registration is approved",
             Self::AcceptTerms => "accept the current terms in the web application",
             Self::Update => "update this program",
             Self::Confirm => "confirm or discard it in your browser",
-            Self::Synchronise => "synchronise, then look at it again",
+            Self::Synchronise => "synchronize, then review it",
             Self::Wait => "wait, then try again",
             Self::Reconnect => "check the network, then try again",
-            Self::LeaveItRunning => {
-                "try again in a while: a change is sent again under its key, and never done twice"
+            Self::WaitForOutcome => {
+                "try again later: a change is resent under its key and never applied twice"
             }
-            Self::TryAgain => "try again in a while",
-            Self::Correct => "correct it before it is sent again",
+            Self::TryAgain => "try again later",
+            Self::Correct => "correct it before sending it again",
             Self::SendLess => "send less at once",
-            Self::SetClock => "let this computer set its clock from the network",
+            Self::SetClock => "synchronize the clock of this computer with the network",
             Self::OpenSecretStore => {
                 "unlock the secret store of this computer, or choose another before signing in"
             }
             Self::CheckDisk => "check the disk: space, permissions",
-            Self::StartAgain => "start again when you want to",
-            Self::Nothing => "everything else goes on",
-            Self::Report => "report it to who makes this program",
+            Self::StartAgain => "start again when you are ready",
+            Self::Continue => "other operations still work",
+            Self::Report => "report it to the developer of this program",
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Synchronisation: when which feed is read, and what became of it.
+//! Synchronization: reads the feeds when they are due and reports the results.
 //!
-//! [`Schedule`] decides when (LIM-16, LIM-17) and [`Feed`] what; [`Sync`] is the thin rest: it calls the exchange,
-//! commits, waits, and tells. One area's trouble is that area's alone; only what is about the whole session
-//! stops all of them.
+//! [`SyncSchedule`] decides when to read (LIM-16, LIM-17), [`Feed`] decides what to read. [`ReplicaSync`]
+//! does the I/O: it calls the exchange, commits pages, waits and publishes events. An error in one area does
+//! not affect the others, unless it concerns the whole session.
 
-mod join;
-mod look;
+mod capabilities;
+mod outbox_events;
 mod schedule;
 mod status;
 #[cfg(test)]
@@ -31,33 +31,37 @@ use exchange_api::{
 use tokio::sync::{Mutex, Notify, broadcast, watch};
 use tracing::Instrument as _;
 
-use look::Looked;
-pub use schedule::{EVERY, Next, Schedule, Trouble};
-pub use status::{AreaStatus, Doing, SyncStatus};
+use capabilities::CapabilityCheck;
+pub use schedule::{ErrorScope, MIN_SYNC_INTERVAL, ScheduledAction, SyncSchedule};
+pub use status::{AreaActivity, AreaStatus, SyncStatus};
 
 use crate::{
     connection::Connection,
     environment::Environment,
     error::{Error, ErrorKind},
     exchange::Exchange,
-    feed::{Action, Area, Collection, Entry, Feed, Input, Kept, PageEvent, Phase, Reader},
-    pace::Asked,
-    replica::{Commit, Forgotten, Outcome, OwnerNote, Replica, ReplicaStore, blocking},
-    transport::{Patience, Terms},
-    whose::{Belongs, Whose},
+    feed::{
+        Area, AreaState, Collection, Feed, FeedAction, FeedEntry, FeedInput, FeedPhase, FeedReader, PageEvent,
+    },
+    ownership::{Ownership, OwnershipMatch},
+    rate_limiter::CallInitiator,
+    replica::{
+        AreaCommit, CommitOutcome, ForgottenCollection, OwnerNote, Replica, ReplicaStore, run_store_task,
+    },
+    transport::{RetryPolicy, SendConditions},
 };
 
-/// So many entries are on a page: one commit each.
-const PAGE: i64 = 500;
+/// Number of entries on a page; one commit each.
+const PAGE_SIZE: i64 = 500;
 
-/// So often a replica is taken over that another program writes to at that moment: it stops at its next commit.
-const TAKEOVERS: u32 = 8;
+/// Attempts to take over a replica while another program writes to it; that program stops at its next commit.
+const MAX_TAKEOVERS: u32 = 8;
 
-/// The least that a timer waits.
-const TICK: Duration = Duration::from_millis(1);
+/// Minimum wait of a timer.
+const MIN_TIMER_WAIT: Duration = Duration::from_millis(1);
 
-/// So many events wait for one who listens slowly, who is told when some were missed.
-const EVENTS: usize = 256;
+/// Number of events buffered for a slow receiver, which is notified of missed events.
+const EVENT_CAPACITY: usize = 256;
 
 /// Keeps a replica equal to the exchange. Cloning shares it.
 ///
@@ -66,8 +70,8 @@ const EVENTS: usize = 256;
 /// # async fn example(exchange: Exchange) -> Result<(), Error> {
 /// let replica = Replica::in_memory();
 /// let sync = exchange.sync(&replica);
-/// sync.session(&exchange.connection().await?).await?;
-/// sync.once().await?;
+/// sync.begin_session(&exchange.connection().await?).await?;
+/// sync.sync_once().await?;
 /// for ship in replica.ships() {
 ///     println!("{}", ship?.ship_type.name);
 /// }
@@ -75,48 +79,48 @@ const EVENTS: usize = 256;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct Sync(Arc<Inner>);
+pub struct ReplicaSync(Arc<SyncInner>);
 
-struct Inner {
+struct SyncInner {
     api: Client,
     replica: Replica,
     environment: Environment,
-    /// Whose session signs, where it is known that one does.
+    /// The exchange whose session signs the requests, if known.
     exchange: Option<Exchange>,
-    schedule: std::sync::Mutex<Schedule>,
-    /// Never locked before the schedule, where both are.
-    session: std::sync::Mutex<Session>,
-    /// Held by whoever begins one.
-    sessions: Mutex<()>,
-    /// What this token does not let anybody read, and is still kept.
-    lost: std::sync::Mutex<Vec<Collection>>,
-    /// How often it was noted whose the replica is.
-    noted: AtomicU64,
-    /// After how many of those times the connection was found to be kept still.
-    confirmed: AtomicU64,
-    /// One reads at a time: all areas share what the exchange allows.
-    feeds: Mutex<Feeds>,
-    woken: Notify,
+    schedule: std::sync::Mutex<SyncSchedule>,
+    /// Locked after `schedule` when both are held.
+    session: std::sync::Mutex<SyncSession>,
+    /// Held while a session begins.
+    session_lock: Mutex<()>,
+    /// Stored collections that the current token may not read; to be deleted.
+    lost_collections: std::sync::Mutex<Vec<Collection>>,
+    /// Number of times that the owner of the replica was recorded.
+    owner_notes: AtomicU64,
+    /// Value of `owner_notes` at the last confirmation that the connection still exists.
+    confirmed_notes: AtomicU64,
+    /// One area is read at a time, because all areas share the limits of the exchange.
+    feeds: Mutex<AreaFeeds>,
+    wakeup: Notify,
     status: watch::Sender<SyncStatus>,
     events: broadcast::Sender<PageEvent>,
 }
 
-/// For whom is read. A round is of the session that it began in.
+/// The session that rounds belong to.
 #[derive(Clone, Debug, Default)]
-struct Session {
-    /// How many there were.
+struct SyncSession {
+    /// Ordinal number of the session.
     number: u64,
-    reader: Reader,
-    whose: Whose,
-    /// The areas that can be read.
+    reader: FeedReader,
+    whose: Ownership,
+    /// Areas that the token may read.
     areas: Vec<Area>,
-    /// Whether demand can.
+    /// True if the token may read demand.
     demand: bool,
-    looked: Looked,
+    capability_check: CapabilityCheck,
 }
 
 #[derive(Default)]
-struct Feeds {
+struct AreaFeeds {
     blueprints: Feed<Blueprint>,
     stock: Feed<StockLot>,
     ships: Feed<Ship>,
@@ -124,32 +128,34 @@ struct Feeds {
 }
 
 impl Exchange {
-    /// Keeps this replica equal to the exchange. It reads for nobody but the connection that
-    /// [`Sync::session`](crate::sync::Sync::session) was told of last, whoever signs in meanwhile.
+    /// Creates the synchronization of a replica. It reads only for the connection last passed to
+    /// [`ReplicaSync::begin_session`](crate::sync::ReplicaSync::begin_session), even if another member signs
+    /// in.
     #[must_use]
-    pub fn sync(&self, replica: &Replica) -> Sync {
+    pub fn sync(&self, replica: &Replica) -> ReplicaSync {
         let (api, environment) = (self.api().clone(), self.environment().clone());
-        Sync::over(EVERY, api, replica.clone(), environment, Some(self.clone()))
+        ReplicaSync::with_exchange(MIN_SYNC_INTERVAL, api, replica.clone(), environment, Some(self.clone()))
     }
 }
 
-impl Sync {
-    /// Of this replica, by this client. Nothing is read before [`session`](Self::session) said what the token can do.
+impl ReplicaSync {
+    /// Creates a synchronization with an API client. Nothing is read before
+    /// [`begin_session`](Self::begin_session).
     ///
-    /// Whoever makes one so answers for it that the client never reads for anybody else than the session says: it does
-    /// not ask who is signed in. [`Exchange::sync`] gives one that does.
+    /// The caller must guarantee that the client only ever reads for the member of the session, because this
+    /// type does not check the signed-in member. [`Exchange::sync`] creates one that does.
     #[must_use]
     pub fn new(api: Client, replica: Replica, environment: Environment) -> Self {
-        Self::every(EVERY, api, replica, environment)
+        Self::with_interval(MIN_SYNC_INTERVAL, api, replica, environment)
     }
 
-    /// The same with another time between timed synchronisations, which is never less than 5 minutes (LIM-17).
+    /// Like [`new`](Self::new), with another interval of timed synchronizations, at least 5 minutes (LIM-17).
     #[must_use]
-    pub fn every(every: Duration, api: Client, replica: Replica, environment: Environment) -> Self {
-        Self::over(every, api, replica, environment, None)
+    pub fn with_interval(every: Duration, api: Client, replica: Replica, environment: Environment) -> Self {
+        Self::with_exchange(every, api, replica, environment, None)
     }
 
-    fn over(
+    fn with_exchange(
         every: Duration,
         api: Client,
         replica: Replica,
@@ -157,221 +163,232 @@ impl Sync {
         exchange: Option<Exchange>,
     ) -> Self {
         let replica = replica.with_clocks(&environment);
-        Self(Arc::new(Inner {
+        Self(Arc::new(SyncInner {
             api,
             replica,
             environment,
             exchange,
-            schedule: std::sync::Mutex::new(Schedule::new(every)),
+            schedule: std::sync::Mutex::new(SyncSchedule::new(every)),
             session: std::sync::Mutex::default(),
-            sessions: Mutex::default(),
-            lost: std::sync::Mutex::default(),
-            noted: AtomicU64::new(0),
-            confirmed: AtomicU64::new(0),
+            session_lock: Mutex::default(),
+            lost_collections: std::sync::Mutex::default(),
+            owner_notes: AtomicU64::new(0),
+            confirmed_notes: AtomicU64::new(0),
             feeds: Mutex::default(),
-            woken: Notify::new(),
+            wakeup: Notify::new(),
             status: watch::Sender::default(),
-            events: broadcast::Sender::new(EVENTS),
+            events: broadcast::Sender::new(EVENT_CAPACITY),
         }))
     }
 
-    /// What is kept equal.
+    /// Returns the replica.
     #[must_use]
     pub fn replica(&self) -> &Replica {
         &self.0.replica
     }
 
-    /// What is going on, and every change of it.
+    /// Returns a receiver of the current status and its changes.
     #[must_use]
     pub fn status(&self) -> watch::Receiver<SyncStatus> {
         self.0.status.subscribe()
     }
 
-    /// What each page brings, from now on, after it is committed.
+    /// Subscribes to the changes of each page, sent after its commit.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<PageEvent> {
         self.0.events.subscribe()
     }
 
-    /// A session begins: every area that its token can read is due at once (LIM-17), and what is of the organisation
-    /// and too old, or not to be read with this token at all, is forgotten. So is everything that is another
-    /// installation's: it may be another member's, and is not shown for one moment more. To be called after every
-    /// sign-in, at every start and whenever the capabilities are others, before anything of the replica is shown. While
-    /// [`run`](Self::run) is polled it looks itself whether they are, where [`Exchange::sync`] made this.
+    /// Begins a session with a connection.
     ///
-    /// From now on the replica is this connection's: whoever still reads for one of before stops, here and in other
-    /// processes.
+    /// Each area that the token can read becomes due (LIM-17). Data of the organization that is too old, or
+    /// that the token may not read, is deleted. All data of another installation is deleted, because it may
+    /// belong to another member and must not be shown. Call this after each sign-in, at each start and
+    /// whenever the capabilities change, before showing data of the replica. While [`run`](Self::run) is
+    /// polled, a synchronization made by [`Exchange::sync`] detects changed capabilities itself.
+    ///
+    /// The replica then belongs to this connection. Rounds for an earlier one stop, also in other processes.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`]: what is too old may be there still; call it again. [`ErrorKind::Busy`]: the exchange
-    /// cannot tell at the moment which installation this is (SVC-03), and what is kept may be another's: nothing is
-    /// forgotten, nothing read, and nothing is to be shown before it can. [`ErrorKind::SignInNeeded`]: this connection is
-    /// not kept any more, as somebody disconnected or signed in anew since it was read.
-    pub async fn session(&self, connection: &Connection) -> Result<Vec<Forgotten>, Error> {
-        let _alone = self.0.sessions.lock().await;
-        self.begin(connection).await
+    /// [`ErrorKind::Storage`]: outdated data may remain; call it again. [`ErrorKind::Busy`]: the exchange
+    /// cannot identify the installation at the moment (SVC-03), so the stored data may belong to another one.
+    /// Nothing is deleted or read, and nothing may be shown. [`ErrorKind::SignInNeeded`]: the connection no
+    /// longer exists, because it was disconnected or replaced since it was read.
+    pub async fn begin_session(&self, connection: &Connection) -> Result<Vec<ForgottenCollection>, Error> {
+        let _alone = self.0.session_lock.lock().await;
+        self.begin_session_locked(connection).await
     }
 
-    async fn begin(&self, connection: &Connection) -> Result<Vec<Forgotten>, Error> {
-        let at = self.monotonic();
-        let session = Session {
+    async fn begin_session_locked(&self, connection: &Connection) -> Result<Vec<ForgottenCollection>, Error> {
+        let at = self.monotonic_time();
+        let session = SyncSession {
             number: 0,
-            reader: Reader::of(connection),
-            whose: connection.whose(),
-            areas: Area::ALL.into_iter().filter(|area| connection.can(&area.scope())).collect(),
-            demand: connection.can(&Scope::ExchangeDemandRead),
-            looked: self.looked(at),
+            reader: FeedReader::from_connection(connection),
+            whose: connection.ownership(),
+            areas: Area::ALL.into_iter().filter(|area| connection.has_capability(&area.scope())).collect(),
+            demand: connection.has_capability(&Scope::ExchangeDemandRead),
+            capability_check: self.capability_check(at),
         };
-        let mut told = self.take_over(&session).await?;
+        let mut deleted = self.take_over_replica(&session).await?;
         let reader = session.reader.clone();
-        *locked(&self.0.lost) = session.lost();
+        *lock(&self.0.lost_collections) = session.unreadable_collections();
         {
-            let mut schedule = locked(&self.0.schedule);
-            let mut now = locked(&self.0.session);
-            schedule.session(session.areas.iter().copied(), at);
-            *now = Session { number: now.number + 1, ..session };
+            let mut schedule = lock(&self.0.schedule);
+            let mut now = lock(&self.0.session);
+            schedule.begin_session(session.areas.iter().copied(), at);
+            *now = SyncSession { number: now.number + 1, ..session };
         }
-        self.0.woken.notify_one();
-        self.strip(reader).await?;
-        told.extend(self.expire().await?);
-        told.retain(|forgotten| forgotten.entries > 0);
-        Ok(told)
+        self.0.wakeup.notify_one();
+        self.strip_details(reader).await?;
+        deleted.extend(self.forget_expired().await?);
+        deleted.retain(|forgotten| forgotten.entries > 0);
+        Ok(deleted)
     }
 
-    /// What is kept of holders goes with the scope for it (OST-10), before any page is read: what keeps pages from coming
-    /// would keep it here.
-    async fn strip(&self, reader: Reader) -> Result<(), Error> {
+    /// Deletes stored details of holders if the scope for them was lost (OST-10). Happens before any page is
+    /// read, because a failing read must not delay it.
+    async fn strip_details(&self, reader: FeedReader) -> Result<(), Error> {
         if reader.details {
             return Ok(());
         }
         let replica = self.0.replica.clone();
-        let stripped = blocking(move || {
+        let stripped = run_store_task(move || {
             let store = replica.store();
-            for _ in 0..TAKEOVERS {
-                let kept = store.kept(Area::OrgStock)?;
+            for _ in 0..MAX_TAKEOVERS {
+                let kept = store.area_state(Area::OrgStock)?;
                 if !kept.reader.details {
                     return Ok(Vec::new());
                 }
-                if let Outcome::Done(tally) = store.commit(&Commit::without_details(Area::OrgStock, &kept))? {
+                if let CommitOutcome::Done(tally) =
+                    store.commit(&AreaCommit::without_details(Area::OrgStock, &kept))?
+                {
                     return Ok(tally.stripped);
                 }
             }
-            Err(keeps_writing())
+            Err(contention_error())
         });
         let changed = stripped.await?;
         if !changed.is_empty() {
-            let event = PageEvent { changed, ..PageEvent::of(Area::OrgStock, Phase::Feed) };
-            // Nobody has to listen.
+            let event = PageEvent { changed, ..PageEvent::new(Area::OrgStock, FeedPhase::Feed) };
+            // There may be no receiver.
             let _ = self.0.events.send(event);
         }
         Ok(())
     }
 
-    /// Makes the replica this session's: forgets everything, if anything that is kept is not, and notes whose it is in
-    /// every area before there are entries, which is how who reads for another finds out. Demand says nothing of that
-    /// itself: it is whose org stock is.
-    async fn take_over(&self, session: &Session) -> Result<Vec<Forgotten>, Error> {
+    /// Assigns the replica to this session: deletes everything if any of it belongs to another installation,
+    /// then records the owner in each area before entries are stored. A process that reads for another owner
+    /// detects the change by that record. Demand has no owner record of its own; it belongs to the owner of
+    /// org stock.
+    async fn take_over_replica(&self, session: &SyncSession) -> Result<Vec<ForgottenCollection>, Error> {
         let (inner, reader) = (Arc::clone(&self.0), session.reader.clone());
-        let told = blocking(move || {
+        let deleted = run_store_task(move || {
             let store = inner.replica.store();
-            let mut told = Vec::new();
-            for _ in 0..TAKEOVERS {
-                if !is_own(store, &reader)? {
-                    told.extend(store.forget(&Collection::ALL, OwnerNote::Goes)?);
+            let mut deleted = Vec::new();
+            for _ in 0..MAX_TAKEOVERS {
+                if !is_owned_by(store, &reader)? {
+                    deleted.extend(store.forget(&Collection::ALL, OwnerNote::Remove)?);
                 }
-                if note_owner(store, &reader, &inner.noted)? {
-                    return Ok(told);
+                if note_owner(store, &reader, &inner.owner_notes)? {
+                    return Ok(deleted);
                 }
             }
-            Err(keeps_writing())
+            Err(contention_error())
         })
         .await?;
-        self.is_still_kept(session).await?;
-        Ok(told)
+        self.check_connection_kept(session).await?;
+        Ok(deleted)
     }
 
-    /// Fails where the connection of a session is not kept any more, and takes back that the replica is its: what a
-    /// disconnection deleted does not come back by a token that holds for a while (CLI-06). To be asked after that was
-    /// noted: who disconnects afterwards deletes it; and until there is an answer, whatever kept it from coming.
-    async fn is_still_kept(&self, session: &Session) -> Result<(), Error> {
+    /// Checks that the connection of a session still exists; otherwise deletes its areas and fails. A token
+    /// may outlive a disconnection, but must not restore deleted data (CLI-06). The check follows the
+    /// recording of the owner, because a later disconnection deletes that record; it is repeated until it
+    /// succeeds.
+    async fn check_connection_kept(&self, session: &SyncSession) -> Result<(), Error> {
         let Some(exchange) = &self.0.exchange else { return Ok(()) };
-        let noted = self.0.noted.load(Ordering::SeqCst);
-        if self.0.confirmed.load(Ordering::SeqCst) == noted {
+        let noted = self.0.owner_notes.load(Ordering::SeqCst);
+        if self.0.confirmed_notes.load(Ordering::SeqCst) == noted {
             return Ok(());
         }
-        if exchange.tokens().is_kept(&session.whose).await? {
-            self.0.confirmed.fetch_max(noted, Ordering::SeqCst);
+        if exchange.tokens().is_current_connection(&session.whose).await? {
+            self.0.confirmed_notes.fetch_max(noted, Ordering::SeqCst);
             return Ok(());
         }
         let (replica, reader) = (self.0.replica.clone(), session.reader.clone());
-        blocking(move || {
+        run_store_task(move || {
             let store = replica.store();
             for area in Area::ALL {
-                if store.kept(area)?.belongs_to(&reader) == Belongs::Own {
-                    store.forget(&[Collection::Area(area)], OwnerNote::Goes)?;
+                if store.area_state(area)?.belongs_to(&reader) == OwnershipMatch::Same {
+                    store.forget(&[Collection::Area(area)], OwnerNote::Remove)?;
                 }
             }
             Ok(())
         })
         .await?;
-        let what = "this connection is not kept any more, and nothing is read for it";
-        Err(Error::new(ErrorKind::SignInNeeded, what))
+        let message = "the connection no longer exists, so nothing is read for it";
+        Err(Error::new(ErrorKind::SignInNeeded, message))
     }
 
-    /// What is kept of an area, where it is still of the session that a round began in. A replica that another connection
-    /// took over is not read into: its tokens may be another member's.
-    async fn kept(&self, area: Area, session: &Session) -> Result<Kept, Error> {
+    /// Returns the stored state of an area if it still belongs to the session of the round. A replica that
+    /// another connection took over is not written to, because its tokens may belong to another member.
+    async fn load_area_state(&self, area: Area, session: &SyncSession) -> Result<AreaState, Error> {
         let read = async || {
             let replica = self.0.replica.clone();
-            blocking(move || replica.store().kept(area)).await
+            run_store_task(move || replica.store().area_state(area)).await
         };
         let mut kept = read().await?;
         let has_name = session.reader.installation.is_some();
-        if has_name && kept.belongs_to(&session.reader) == Belongs::Nobodys {
-            // Whose it was is gone since the session began, by a disconnection or with a damaged file.
+        if has_name && kept.belongs_to(&session.reader) == OwnershipMatch::Unowned {
+            // The owner record was deleted since the session began, by a disconnection or with a corrupt
+            // file.
             let (inner, reader) = (Arc::clone(&self.0), session.reader.clone());
-            blocking(move || note_owner(inner.replica.store(), &reader, &inner.noted)).await?;
+            run_store_task(move || note_owner(inner.replica.store(), &reader, &inner.owner_notes)).await?;
             kept = read().await?;
         }
-        if kept.belongs_to(&session.reader) == Belongs::Own {
-            self.is_still_kept(session).await?;
+        if kept.belongs_to(&session.reader) == OwnershipMatch::Same {
+            self.check_connection_kept(session).await?;
         }
         match kept.belongs_to(&session.reader) {
-            Belongs::Own => Ok(kept),
-            Belongs::Nobodys | Belongs::Unknown if !has_name && kept.reader.installation.is_none() => {
+            OwnershipMatch::Same => Ok(kept),
+            OwnershipMatch::Unowned | OwnershipMatch::Unknown
+                if !has_name && kept.reader.installation.is_none() =>
+            {
                 Ok(kept)
             }
-            Belongs::Nobodys | Belongs::Anothers | Belongs::Unknown => {
-                let what = "somebody signed in anew meanwhile, and what is kept is of that connection";
-                Err(Error::new(ErrorKind::SignInNeeded, what))
+            OwnershipMatch::Unowned | OwnershipMatch::Other | OwnershipMatch::Unknown => {
+                let message =
+                    "another sign-in replaced this connection, and the replica belongs to the new one";
+                Err(Error::new(ErrorKind::SignInNeeded, message))
             }
         }
     }
 
-    /// Something was sent to this area: its feed is read at once, for the new position too (WRT-08, LIM-17).
-    pub fn changed(&self, area: Area) {
-        locked(&self.0.schedule).changed(area, self.monotonic());
-        self.0.woken.notify_one();
+    /// Marks an area as changed by a write, so that its feed is read at once (WRT-08, LIM-17).
+    pub fn mark_changed(&self, area: Area) {
+        lock(&self.0.schedule).mark_changed(area, self.monotonic_time());
+        self.0.wakeup.notify_one();
     }
 
-    /// The member wants everything read now: areas that stopped too, and without waiting for a back-off, but never
-    /// earlier than the exchange asked (CLI-02).
-    pub fn ask(&self) {
-        locked(&self.0.schedule).asked(self.monotonic());
-        self.0.woken.notify_one();
+    /// Makes all areas due at the request of the member, stopped ones included and without backoff, but not
+    /// before the time that the exchange requested (CLI-02).
+    pub fn request_sync(&self) {
+        lock(&self.0.schedule).request_all(self.monotonic_time());
+        self.0.wakeup.notify_one();
     }
 
-    /// Reads every area that is due until it is not, one after the other, and no area twice. For a program that runs
-    /// once; one that stays calls [`run`](Self::run).
+    /// Reads each due area once, one after the other. For a program that runs once; a long-running one calls
+    /// [`run`](Self::run).
     ///
     /// # Errors
-    /// The first trouble there was; the other areas were read nevertheless. [`status`](Self::status) has all of them.
-    pub async fn once(&self) -> Result<(), Error> {
+    /// The first error; the other areas are read nevertheless. [`status`](Self::status) has all errors.
+    pub async fn sync_once(&self) -> Result<(), Error> {
         let mut first = Ok(());
         for area in Area::ALL {
-            if locked(&self.0.schedule).is_due(area, self.monotonic()) {
-                let read = self.area(area).await;
-                let over = read.as_ref().is_err_and(|error| Trouble::of(error.kind()) == Trouble::Session);
+            if lock(&self.0.schedule).is_due(area, self.monotonic_time()) {
+                let read = self.sync_area(area).await;
+                let over = read
+                    .as_ref()
+                    .is_err_and(|error| ErrorScope::from_kind(error.kind()) == ErrorScope::Session);
                 first = first.and(read);
                 if over {
                     break;
@@ -381,162 +398,169 @@ impl Sync {
         first
     }
 
-    /// Reads one area's feed to its end now, as after a push (WRT-08).
+    /// Reads the feed of one area to its end now, for example after a write (WRT-08).
     ///
     /// # Errors
-    /// As every call; [`ErrorKind::Storage`] when it cannot be kept; [`ErrorKind::Protocol`] when the feed turns in
-    /// circles.
-    pub async fn area(&self, area: Area) -> Result<(), Error> {
-        self.read(area, Asked::ByMember).await
+    /// As every call; [`ErrorKind::Storage`] if a page cannot be stored; [`ErrorKind::Protocol`] if the feed
+    /// loops.
+    pub async fn sync_area(&self, area: Area) -> Result<(), Error> {
+        self.read_area(area, CallInitiator::Member).await
     }
 
-    async fn read(&self, area: Area, asked: Asked) -> Result<(), Error> {
-        // Once: when it is tried again is decided here, so that no area waits for another's trouble.
-        let patience = Patience::new(1, Duration::from_secs(60), asked);
+    async fn read_area(&self, area: Area, asked: CallInitiator) -> Result<(), Error> {
+        // A single attempt: the schedule decides about retries, so that no area waits for the error of
+        // another.
+        let patience = RetryPolicy::new(1, Duration::from_secs(60), asked);
         let mut feeds = self.0.feeds.lock().await;
         let session = {
-            let mut schedule = locked(&self.0.schedule);
-            schedule.begins(area);
-            locked(&self.0.session).clone()
+            let mut schedule = lock(&self.0.schedule);
+            schedule.mark_reading(area);
+            lock(&self.0.session).clone()
         };
-        let begun = Begun { sync: self, area };
+        let begun = RoundGuard { sync: self, area };
         let span = tracing::debug_span!("exchange.sync", area = area.name());
         let read = async {
             match area {
-                Area::Blueprints => self.round(&mut feeds.blueprints, &session, patience).await,
-                Area::Stock => self.round(&mut feeds.stock, &session, patience).await,
-                Area::Ships => self.round(&mut feeds.ships, &session, patience).await,
-                Area::OrgStock => self.round(&mut feeds.org_stock, &session, patience).await,
+                Area::Blueprints => self.run_round(&mut feeds.blueprints, &session, patience).await,
+                Area::Stock => self.run_round(&mut feeds.stock, &session, patience).await,
+                Area::Ships => self.run_round(&mut feeds.ships, &session, patience).await,
+                Area::OrgStock => self.run_round(&mut feeds.org_stock, &session, patience).await,
             }
         };
         let read = read.instrument(span).await;
         drop(begun);
         if read.as_ref().is_err_and(|error| error.kind() == ErrorKind::ScopeMissing) {
-            self.lost(area, &session).await;
+            self.handle_lost_scope(area, &session).await;
         }
-        self.ended(area, &session, &read);
+        self.record_result(area, &session, &read);
         read
     }
 
-    /// Reads what is due, when it is due, and forgets what is too old, for as long as it is polled. It never ends of
-    /// its own accord; trouble is in [`status`](Self::status).
+    /// Reads due areas and deletes expired data for as long as the future is polled. It never completes;
+    /// errors are in [`status`](Self::status).
     ///
-    /// Every 5 minutes, and whenever a refresh brought a token for something else, it looks what the token can read
-    /// (SVC-07), where [`Exchange::sync`] made this; if that is something else than before, it begins the
-    /// [`session`](Self::session) anew. So what a capability showed goes with it (OST-10, OST-14).
+    /// A synchronization made by [`Exchange::sync`] also checks the access of the token every 5 minutes, and
+    /// after each refresh that changed its scopes (SVC-07). If the access changed, it begins the
+    /// [`session`](Self::begin_session) again, so that data is deleted with its capability (OST-10, OST-14).
     pub async fn run(&self) {
-        tokio::join!(self.read_when_due(), self.keep_expiring());
+        tokio::join!(self.run_reads(), self.run_expiry());
     }
 
-    /// Also while a feed is read that has no end, and at the moment itself (OST-14).
-    async fn keep_expiring(&self) {
+    /// Deletes expired data on time, also while the read of a feed does not end (OST-14).
+    async fn run_expiry(&self) {
         loop {
             let replica = self.0.replica.clone();
-            let next = match self.expire().await {
-                Ok(_) => blocking(move || replica.expires_at()).await,
+            let next = match self.forget_expired().await {
+                Ok(_) => run_store_task(move || replica.expires_at()).await,
                 Err(error) => Err(error),
             };
             let wait = match next {
-                Ok(Some(next)) => next.saturating_since(self.now()).clamp(TICK, EVERY),
-                Ok(None) => EVERY,
+                Ok(Some(next)) => {
+                    next.saturating_since(self.wall_time()).clamp(MIN_TIMER_WAIT, MIN_SYNC_INTERVAL)
+                }
+                Ok(None) => MIN_SYNC_INTERVAL,
                 Err(error) => {
-                    tracing::warn!(%error, "what is too old could not be forgotten yet");
-                    EVERY
+                    tracing::warn!(%error, "expired data could not be deleted yet");
+                    MIN_SYNC_INTERVAL
                 }
             };
             self.0.environment.sleep(wait).await;
         }
     }
 
-    async fn read_when_due(&self) {
+    async fn run_reads(&self) {
         loop {
-            self.look().await;
-            let next = locked(&self.0.schedule).next(self.monotonic());
+            self.refresh_capabilities().await;
+            let next = lock(&self.0.schedule).next_action(self.monotonic_time());
             let wait = match next {
-                Next::Read(area, asked) => {
-                    // Told by `status`.
-                    let _ = self.read(area, asked).await;
+                ScheduledAction::Read(area, asked) => {
+                    // The error is reported by `status`.
+                    let _ = self.read_area(area, asked).await;
                     continue;
                 }
-                Next::Wait(time) => time,
-                Next::Nothing => EVERY,
+                ScheduledAction::Wait(time) => time,
+                ScheduledAction::Idle => MIN_SYNC_INTERVAL,
             };
-            let looks = self.looks_at().map(|at| at.saturating_sub(self.monotonic()));
+            let looks = self.next_capability_check().map(|at| at.saturating_sub(self.monotonic_time()));
             let wait = looks.map_or(wait, |looks| wait.min(looks));
             tokio::select! {
                 () = self.0.environment.sleep(wait) => {}
-                () = self.0.woken.notified() => {}
+                () = self.0.wakeup.notified() => {}
             }
         }
     }
 
-    async fn round<E: Entry>(
+    async fn run_round<E: FeedEntry>(
         &self,
         feed: &mut Feed<E>,
-        session: &Session,
-        patience: Patience,
+        session: &SyncSession,
+        patience: RetryPolicy,
     ) -> Result<(), Error> {
-        self.doing(E::AREA, Doing::Reading { phase: None, entries: 0 });
-        let kept = self.kept(E::AREA, session).await?;
-        let mut input = Input::Go { kept, reader: session.reader.clone() };
-        let mut limit = PAGE;
+        self.set_activity(E::AREA, AreaActivity::Reading { phase: None, entries: 0 });
+        let kept = self.load_area_state(E::AREA, session).await?;
+        let mut input = FeedInput::Begin { kept, reader: session.reader.clone() };
+        let mut limit = PAGE_SIZE;
         loop {
-            let step = feed.handle(input)?;
+            let step = feed.handle_input(input)?;
             if let Some(event) = step.event {
-                self.tell(event);
+                self.publish_page(event);
             }
             input = match step.action {
-                Action::Read(from) => {
+                FeedAction::Read(from) => {
                     let asked_at = self.0.environment.now().wall;
                     let cursor = from.cursor().map(ToString::to_string);
-                    match self.page::<E>(cursor, &mut limit, session, patience).await {
-                        Ok(page) => Input::Page { page: Box::new(page), asked_at },
-                        Err(error) if error.kind() == ErrorKind::CursorExpired => Input::Expired,
+                    match self.fetch_page::<E>(cursor, &mut limit, session, patience).await {
+                        Ok(page) => FeedInput::Page { page: Box::new(page), asked_at },
+                        Err(error) if error.kind() == ErrorKind::CursorExpired => FeedInput::Expired,
                         Err(error) => return Err(error),
                     }
                 }
-                Action::Commit(commit) => {
+                FeedAction::Commit(commit) => {
                     let replica = self.0.replica.clone();
-                    match blocking(move || replica.store().commit(&commit)).await? {
-                        Outcome::Done(tally) => Input::Committed(tally),
-                        Outcome::Superseded(_) => Input::Superseded(self.kept(E::AREA, session).await?),
+                    match run_store_task(move || replica.store().commit(&commit)).await? {
+                        CommitOutcome::Done(tally) => FeedInput::Committed(tally),
+                        CommitOutcome::Superseded(_) => {
+                            FeedInput::Superseded(self.load_area_state(E::AREA, session).await?)
+                        }
                     }
                 }
-                Action::Done => {
-                    self.settle(E::AREA).await;
+                FeedAction::Done => {
+                    self.purge_removed(E::AREA).await;
                     return Ok(());
                 }
-                Action::Stuck(why) => {
-                    let what = format!("the feed of {} turns in circles: {why}", E::AREA);
-                    return Err(Error::new(ErrorKind::Protocol, what));
+                FeedAction::Stuck(reason) => {
+                    let message = format!("the feed of {} loops: {reason}", E::AREA);
+                    return Err(Error::new(ErrorKind::Protocol, message));
                 }
-                Action::Ignore => return Err(Error::new(ErrorKind::Bug, "a feed ignored its own answer")),
+                FeedAction::Ignore => {
+                    return Err(Error::new(ErrorKind::Bug, "the feed ignored the result of its own action"));
+                }
             };
         }
     }
 
-    /// The page behind a cursor, for the session's member alone. One that is more than is taken into memory is asked for in
-    /// parts.
-    async fn page<E: Entry>(
+    /// Fetches the page at a cursor, only for the member of the session. A page that exceeds the size limit
+    /// is requested again with a smaller entry limit.
+    async fn fetch_page<E: FeedEntry>(
         &self,
         cursor: Option<String>,
         limit: &mut i64,
-        session: &Session,
-        patience: Patience,
+        session: &SyncSession,
+        patience: RetryPolicy,
     ) -> Result<E::Page, Error> {
         let terms = match &self.0.exchange {
-            // Of a connection that was read by hand and has no name nobody can tell whose it is.
-            Some(exchange) if session.whose != Whose::default() => {
-                exchange.recognise(patience).await;
-                Some(Terms { whose: session.whose.clone(), signed_at: None })
+            // The owner of a manually read connection without an installation id is unknown.
+            Some(exchange) if session.whose != Ownership::default() => {
+                exchange.identify_connection(patience).await;
+                Some(SendConditions { owner: session.whose.clone(), proof_time: None })
             }
             _ => None,
         };
         loop {
             let page = E::first_page().with_cursor(cursor.clone()).with_limit(Some(*limit));
-            let call = self.0.api.core().call(&page).with(patience);
+            let call = self.0.api.api_client().call(&page).with_extension(patience);
             let call = match &terms {
-                Some(terms) => call.with(terms.clone()),
+                Some(terms) => call.with_extension(terms.clone()),
                 None => call,
             };
             match call.await {
@@ -550,51 +574,52 @@ impl Sync {
         }
     }
 
-    /// What a round took away from the organisation's data goes from the files with it; what cannot yet, by timer.
-    async fn settle(&self, area: Area) {
-        if area.is_of_organisation() {
-            let (replica, now) = (self.0.replica.clone(), self.now());
-            if let Err(error) = blocking(move || replica.store().settle(now)).await {
-                tracing::debug!(%error, "what went is in the files a little longer");
+    /// Erases organization data that a round deleted from the files; a failure is retried by the timer.
+    async fn purge_removed(&self, area: Area) {
+        if area.is_organization_data() {
+            let (replica, now) = (self.0.replica.clone(), self.wall_time());
+            if let Err(error) = run_store_task(move || replica.store().purge_removed(now)).await {
+                tracing::debug!(%error, "deleted data remains in the files until the next purge");
             }
         }
     }
 
-    fn tell(&self, event: PageEvent) {
+    fn publish_page(&self, event: PageEvent) {
         let (area, phase, entries) = (event.area, event.phase, event.changed.len() as u64);
-        let snapshot = phase == Phase::Snapshot;
+        let snapshot = phase == FeedPhase::Snapshot;
         let (removed, gone) = (event.removed.len(), event.gone.len());
         tracing::debug!(name: "exchange.page", snapshot, entries, removed, gone, complete = event.complete);
         self.0.status.send_modify(|status| {
-            let before = match status.of_mut(area).doing {
-                Doing::Reading { phase: Some(before), entries } if before == phase => entries,
+            let before = match status.area_mut(area).activity {
+                AreaActivity::Reading { phase: Some(before), entries } if before == phase => entries,
                 _ => 0,
             };
-            status.of_mut(area).doing = Doing::Reading { phase: Some(phase), entries: before + entries };
+            status.area_mut(area).activity =
+                AreaActivity::Reading { phase: Some(phase), entries: before + entries };
         });
-        // Nobody has to listen.
+        // There may be no receiver.
         let _ = self.0.events.send(event);
     }
 
-    /// What became of a round; nothing where another session began meanwhile, of which it says nothing.
-    fn ended(&self, area: Area, session: &Session, read: &Result<(), Error>) {
-        let (now, fraction) = (self.0.environment.now(), self.0.environment.fraction());
+    /// Records the result of a round, unless another session began meanwhile.
+    fn record_result(&self, area: Area, session: &SyncSession, read: &Result<(), Error>) {
+        let (now, fraction) = (self.0.environment.now(), self.0.environment.random_fraction());
         let doing = {
-            let mut schedule = locked(&self.0.schedule);
-            if locked(&self.0.session).number != session.number {
+            let mut schedule = lock(&self.0.schedule);
+            if lock(&self.0.session).number != session.number {
                 return;
             }
             match read {
-                Ok(()) => schedule.done(area, now.monotonic),
+                Ok(()) => schedule.mark_done(area, now.monotonic),
                 Err(error) => {
-                    schedule.failed(area, error.kind(), error.retry_after(), now.monotonic, fraction);
+                    schedule.mark_failed(area, error.kind(), error.retry_after(), now.monotonic, fraction);
                 }
             }
-            let next = schedule.due(area).map(|due| now.wall + due.saturating_sub(now.monotonic));
+            let next = schedule.due_at(area).map(|due| now.wall + due.saturating_sub(now.monotonic));
             match (read, next) {
-                (Ok(()), next) => Doing::Waiting { until: next },
-                (Err(_), Some(until)) => Doing::BackingOff { until },
-                (Err(_), None) => Doing::Stopped,
+                (Ok(()), next) => AreaActivity::Waiting { until: next },
+                (Err(_), Some(until)) => AreaActivity::BackingOff { until },
+                (Err(_), None) => AreaActivity::Stopped,
             }
         };
         if let Err(error) = read {
@@ -602,8 +627,8 @@ impl Sync {
         }
         let error = read.as_ref().err().cloned();
         self.0.status.send_modify(|status| {
-            let status = status.of_mut(area);
-            status.doing = doing;
+            let status = status.area_mut(area);
+            status.activity = doing;
             if error.is_none() {
                 status.read_at = Some(now.wall);
             }
@@ -611,101 +636,105 @@ impl Sync {
         });
     }
 
-    fn doing(&self, area: Area, doing: Doing) {
-        self.0.status.send_modify(|status| status.of_mut(area).doing = doing);
+    fn set_activity(&self, area: Area, doing: AreaActivity) {
+        self.0.status.send_modify(|status| status.area_mut(area).activity = doing);
     }
 
-    /// Forgets what is too old, and what is not to be read any more.
-    async fn expire(&self) -> Result<Vec<Forgotten>, Error> {
-        let (inner, now) = (Arc::clone(&self.0), self.now());
-        blocking(move || {
+    /// Deletes data that is too old or may no longer be read.
+    async fn forget_expired(&self) -> Result<Vec<ForgottenCollection>, Error> {
+        let (inner, now) = (Arc::clone(&self.0), self.wall_time());
+        run_store_task(move || {
             let expired = inner.replica.expire(now);
-            let lost = locked(&inner.lost).clone();
-            let mut told = Vec::new();
+            let lost = lock(&inner.lost_collections).clone();
+            let mut deleted = Vec::new();
             if !lost.is_empty() {
-                told = inner.replica.store().forget(&lost, OwnerNote::Stays)?;
-                locked(&inner.lost).retain(|collection| !lost.contains(collection));
+                deleted = inner.replica.store().forget(&lost, OwnerNote::Keep)?;
+                lock(&inner.lost_collections).retain(|collection| !lost.contains(collection));
             }
             let mut all = expired?;
-            all.extend(told);
+            all.extend(deleted);
             Ok(all)
         })
         .await
     }
 
-    fn now(&self) -> UnixTime {
+    fn wall_time(&self) -> UnixTime {
         self.0.environment.now().wall
     }
 
-    fn monotonic(&self) -> Duration {
+    fn monotonic_time(&self) -> Duration {
         self.0.environment.now().monotonic
     }
 }
 
-/// A round that may be given up at any point: what is committed is, and it begins again where that was.
-struct Begun<'a> {
-    sync: &'a Sync,
+/// A round in progress. It may be dropped at any point: committed pages stay, and the next round continues
+/// there.
+struct RoundGuard<'a> {
+    sync: &'a ReplicaSync,
     area: Area,
 }
 
-impl Drop for Begun<'_> {
+impl Drop for RoundGuard<'_> {
     fn drop(&mut self) {
-        locked(&self.sync.0.schedule).abandoned(self.area);
-        self.sync.doing(self.area, Doing::Nothing);
+        lock(&self.sync.0.schedule).mark_abandoned(self.area);
+        self.sync.set_activity(self.area, AreaActivity::NotStarted);
     }
 }
 
-/// Whether nothing that is kept is another's. What was read when nobody could tell for whom is nobody's to keep.
-fn is_own(store: &dyn ReplicaStore, reader: &Reader) -> Result<bool, Error> {
+/// Returns true if no stored data belongs to another installation. Data of an unknown installation must not
+/// be kept.
+fn is_owned_by(store: &dyn ReplicaStore, reader: &FeedReader) -> Result<bool, Error> {
     for area in Area::ALL {
-        let kept = store.kept(area)?;
+        let kept = store.area_state(area)?;
         let owner = kept.reader.installation.as_ref();
         match kept.belongs_to(reader) {
-            Belongs::Own => {}
-            Belongs::Nobodys if area == Area::OrgStock && store.demand()?.is_some() => return Ok(false),
-            Belongs::Nobodys => {}
-            Belongs::Unknown if owner.is_some() => {
-                let what = "the exchange cannot tell at the moment whose connection this is";
-                return Err(Error::new(ErrorKind::Busy, what));
+            OwnershipMatch::Same => {}
+            OwnershipMatch::Unowned if area == Area::OrgStock && store.demand()?.is_some() => {
+                return Ok(false);
             }
-            Belongs::Anothers | Belongs::Unknown => return Ok(false),
+            OwnershipMatch::Unowned => {}
+            OwnershipMatch::Unknown if owner.is_some() => {
+                let message = "the exchange cannot identify this connection at the moment";
+                return Err(Error::new(ErrorKind::Busy, message));
+            }
+            OwnershipMatch::Other | OwnershipMatch::Unknown => return Ok(false),
         }
     }
     Ok(true)
 }
 
-/// Notes in every area whose it is, unless somebody writes meanwhile; says whether they all are. It is counted before it is
-/// done: from then on it is to be asked whether that connection is still kept.
-fn note_owner(store: &dyn ReplicaStore, reader: &Reader, noted: &AtomicU64) -> Result<bool, Error> {
+/// Records the owner in each area without one. Returns false if another process writes concurrently. `noted`
+/// is incremented before the commit, so that the connection is checked afterwards.
+fn note_owner(store: &dyn ReplicaStore, reader: &FeedReader, noted: &AtomicU64) -> Result<bool, Error> {
     for area in Area::ALL {
-        let mut kept = store.kept(area)?;
+        let mut kept = store.area_state(area)?;
         match kept.belongs_to(reader) {
-            Belongs::Nobodys if reader.installation.is_some() => {
+            OwnershipMatch::Unowned if reader.installation.is_some() => {
                 let expects = kept.sequence;
                 kept.sequence += 1;
                 kept.reader.installation.clone_from(&reader.installation);
                 noted.fetch_add(1, Ordering::SeqCst);
-                if let Outcome::Superseded(_) = store.commit(&Commit::of(area, expects, kept))? {
+                if let CommitOutcome::Superseded(_) = store.commit(&AreaCommit::new(area, expects, kept))? {
                     return Ok(false);
                 }
             }
-            Belongs::Nobodys | Belongs::Own => {}
-            Belongs::Anothers | Belongs::Unknown => return Ok(false),
+            OwnershipMatch::Unowned | OwnershipMatch::Same => {}
+            OwnershipMatch::Other | OwnershipMatch::Unknown => return Ok(false),
         }
     }
     Ok(true)
 }
 
-fn keeps_writing() -> Error {
+fn contention_error() -> Error {
     Error::new(ErrorKind::Storage, "another program keeps writing to the replica")
 }
 
-/// Nothing that is done under these locks can panic.
-fn locked<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+// No operation under these locks can panic.
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-impl fmt::Debug for Sync {
+impl fmt::Debug for ReplicaSync {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sync").finish_non_exhaustive()
     }

@@ -1,14 +1,15 @@
-//! Gets the calls of the generated client there: signs, sends, judges what came, waits, sends again.
+//! The transport of the generated client: signs, sends, evaluates, waits, and resends.
 //!
-//! One loop for all operations. What it decides stands in pure modules: [`verdict`](crate::verdict) says what an
-//! answer asks for, `progress` how often, [`pace`](crate::pace) when anything may leave at all, the DPoP library
-//! what a proof has to be. Here they are put together with what waits: tokens, the network, time.
+//! Entry point: [`SigningTransport`], one loop for all operations. The decisions are in pure modules:
+//! [`verdict`](crate::verdict) classifies responses, `call_progress` limits the attempts,
+//! [`rate_limiter`](crate::rate_limiter) determines when a request may be sent, and `dpop_bound` creates proofs.
+//! This module combines them with tokens, network, and time.
 
-mod course;
-mod progress;
-mod road;
+mod call_progress;
+mod call_state;
+mod send_conditions;
 mod settings;
-mod terms;
+mod shared_limiter;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "reqwest")]
@@ -25,288 +26,314 @@ use std::{
 
 use bytes::Bytes;
 use dpop_bound::{
-    Origin, UnixTime, Window,
-    clock::Estimate,
-    session::{self, Answer, GiveUp, Turn, Why},
+    Origin, ProofWindow, UnixTime,
+    clock::TimeEstimate,
+    session::{self, PrepareOutcome, ResponseHead, RetryError, RetryReason},
 };
 use exchange_api::runtime::{
-    operation::{Operation, Repeat},
-    transport::{Delivery, Partial, Sending, Transport, TransportError, TransportFault},
+    operation::{Operation, RepeatSafety},
+    transport::{Delivery, PartialBody, ResponseFuture, Transport, TransportError, TransportFault},
 };
 use http::{HeaderValue, Request, Response};
 use tracing::{Instrument as _, Span, field};
 
 #[cfg(feature = "reqwest")]
-pub(crate) use self::wire::wire;
-pub use self::{
-    course::Effort,
-    settings::{Patience, Settings},
-};
+pub(crate) use self::wire::network_transport;
 use self::{
-    course::{Came, Course},
-    progress::Next,
+    call_progress::NextStep,
+    call_state::{CallState, RequestOutcome},
+};
+pub use self::{
+    call_state::CallStats,
+    settings::{RetryPolicy, TransportSettings},
 };
 pub(crate) use self::{
-    course::{retry_after, say_seconds},
-    road::Road,
-    terms::Terms,
+    call_state::{parse_retry_after, set_retry_after_seconds},
+    send_conditions::SendConditions,
+    shared_limiter::SharedLimiter,
 };
 use crate::{
     environment::Environment,
-    error::{Error, ErrorKind, kind_of},
-    pace::{Going, Health, Held, Pass, Scope},
-    tokens::{Grant, Tokens},
-    verdict::{Judged, Verdict},
-    whose::Whose,
+    error::{Error, ErrorKind, error_kind_for_code},
+    ownership::Ownership,
+    rate_limiter::{AcquireResult, SendPermit, ServerHealth, WaitReason, WaitScope},
+    token_source::{AccessGrant, TokenSource},
+    verdict::{ResponseAssessment, Verdict},
 };
 
-/// By so much later than it was asked to a timer comes.
-const TICK: Duration = Duration::from_millis(1);
+/// The tolerance for a timer that fires late.
+const TIMER_TOLERANCE: Duration = Duration::from_millis(1);
 
-/// The transport of a client: every call, signed and sent until there is something to say of it. Cloning shares
-/// it.
+/// A transport that signs every call and resends it until its outcome is final. Clones share all state.
 ///
-/// What it refuses itself is a [`TransportError`] with an [`Error`] in it, which comes out again where a call's
-/// error becomes one of this crate's.
+/// An error of this crate is wrapped in a [`TransportError`] and unwrapped when the call's error is converted to
+/// [`Error`].
 #[derive(Clone)]
-pub(crate) struct Carrier(Arc<Inner>);
+pub(crate) struct SigningTransport(Arc<TransportInner>);
 
-struct Inner {
-    below: Arc<dyn Transport>,
-    tokens: Arc<dyn Tokens>,
+struct TransportInner {
+    transport: Arc<dyn Transport>,
+    token_source: Arc<dyn TokenSource>,
     environment: Environment,
     user_agent: HeaderValue,
     gateway: Origin,
-    settings: Settings,
-    road: Road,
+    settings: TransportSettings,
+    limiter: SharedLimiter,
 }
 
-impl Carrier {
-    /// Sends to this origin alone, by a road that takes on these settings.
+impl SigningTransport {
+    /// Creates a transport for this gateway. The settings replace those of the shared limiter.
     pub(crate) fn new(
         gateway: Origin,
         user_agent: HeaderValue,
         below: Arc<dyn Transport>,
-        tokens: Arc<dyn Tokens>,
+        tokens: Arc<dyn TokenSource>,
         environment: Environment,
-        settings: Settings,
-        road: Road,
+        settings: TransportSettings,
+        road: SharedLimiter,
     ) -> Self {
-        let road = road.limited(&settings, environment.now().monotonic);
-        Self(Arc::new(Inner { below, tokens, environment, user_agent, gateway, settings, road }))
+        let road = road.with_settings(&settings, environment.now().monotonic);
+        Self(Arc::new(TransportInner {
+            transport: below,
+            token_source: tokens,
+            environment,
+            user_agent,
+            gateway,
+            settings,
+            limiter: road,
+        }))
     }
 }
 
-impl Transport for Carrier {
-    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+impl Transport for SigningTransport {
+    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         let span = tracing::info_span!(
             "exchange.call",
             operation = operation.id,
-            area = operation.area(),
+            area = operation.first_tag(),
             correlation_id = field::Empty,
             attempt = field::Empty,
         );
-        Box::pin(self.0.call(operation, request).instrument(span))
+        Box::pin(self.0.run_call(operation, request).instrument(span))
     }
 }
 
-impl fmt::Debug for Carrier {
+impl fmt::Debug for SigningTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Carrier").field("gateway", &self.0.gateway).finish_non_exhaustive()
     }
 }
 
-/// Leave to send one request. Whatever becomes of the call, it comes back.
-struct Ticket<'a> {
-    inner: &'a Inner,
-    going: Option<Going>,
+/// A permit to send one request. It is returned to the limiter when dropped.
+struct PermitGuard<'a> {
+    inner: &'a TransportInner,
+    permit: Option<SendPermit>,
     sent: bool,
 }
 
-impl Ticket<'_> {
-    fn back(mut self, health: Health) {
-        self.give_back(health);
+impl PermitGuard<'_> {
+    fn release(mut self, health: ServerHealth) {
+        self.release_once(health);
     }
 
-    fn give_back(&mut self, health: Health) {
-        let Some(going) = self.going.take() else { return };
-        // Random numbers cost a call of the system.
-        let waits = matches!(health, Health::Down { .. } | Health::Unknown);
-        let fraction = if waits { self.inner.environment.fraction() } else { 0.0 };
+    fn release_once(&mut self, health: ServerHealth) {
+        let Some(going) = self.permit.take() else { return };
+        // A random number costs a system call.
+        let waits = matches!(health, ServerHealth::Down { .. } | ServerHealth::Unknown);
+        let fraction = if waits { self.inner.environment.random_fraction() } else { 0.0 };
         let now = self.inner.now();
-        if self.inner.road.pace().came_back(going, health, now, fraction) {
-            self.inner.road.changed().notify_waiters();
+        if self.inner.limiter.lock_limiter().release(going, health, now, fraction) {
+            self.inner.limiter.change_notify().notify_waiters();
         }
     }
 }
 
-impl Drop for Ticket<'_> {
+impl Drop for PermitGuard<'_> {
     fn drop(&mut self) {
-        self.give_back(if self.sent { Health::Unknown } else { Health::Unsent });
+        self.release_once(if self.sent { ServerHealth::Unknown } else { ServerHealth::Unsent });
     }
 }
 
-impl Inner {
-    async fn call(
+impl TransportInner {
+    async fn run_call(
         &self,
         operation: &'static Operation,
         request: Request<Bytes>,
     ) -> Result<Response<Bytes>, TransportError> {
-        let mut course = Course::begin(operation, request, self)?;
+        let mut course = CallState::new(operation, request, self)?;
         Span::current().record("correlation_id", course.correlation_id());
         loop {
-            Span::current().record("attempt", course.effort.attempts + 1);
-            let (came, grant) = match self.attempt(&mut course).await {
+            Span::current().record("attempt", course.stats.attempts + 1);
+            let (came, grant) = match self.send_attempt(&mut course).await {
                 Ok(both) => both,
-                // Nothing left this time. What came before is the better answer.
+                // No request was sent this time: an earlier response is the better result.
                 Err(refusal) => return course.give_up(refusal),
             };
-            course.effort.attempts += 1;
-            let asked = came.answer.as_ref().ok().and_then(|answer| self.asked_to_wait(answer));
-            self.gate(operation, &came, asked, grant.as_ref());
-            let next = course.progress.after(came.judged.verdict, operation, &course.patience);
+            course.stats.attempts += 1;
+            let asked = came.response.as_ref().ok().and_then(|answer| self.retry_after(answer));
+            self.record_retry_after(operation, &came, asked, grant.as_ref());
+            let next = course.progress.next_step(came.assessment.verdict, operation, &course.patience);
             let (failures, wait) = match next {
-                Next::Stop => return self.end(course, came, grant.as_ref(), asked).await,
-                Next::Renew => {
-                    let Some(grant) = grant else { return self.end(course, came, None, asked).await };
-                    tracing::debug!("the token was refused, and another is asked for");
-                    let other = self.tokens.renewed(grant.token.hash());
-                    if let Err(refusal) = self.in_time(course.deadline, other).await.flatten() {
-                        let refusal = refusal.into_transport(course.progress.maybe_done);
+                NextStep::Stop => return self.finish_call(course, came, grant.as_ref(), asked).await,
+                NextStep::RenewToken => {
+                    let Some(grant) = grant else { return self.finish_call(course, came, None, asked).await };
+                    tracing::debug!("token rejected, requesting another");
+                    let other = self.token_source.renew_grant(grant.token.hash());
+                    if let Err(refusal) = self.until_deadline(course.deadline, other).await.flatten() {
+                        let refusal = refusal.into_transport(course.progress.maybe_applied);
                         return course.give_up(refusal);
                     }
                     continue;
                 }
-                Next::Again { failures } => {
-                    let fraction = self.environment.fraction();
-                    (failures, self.settings.backoff.after(failures, asked, fraction))
+                NextStep::Resend { failures } => {
+                    let fraction = self.environment.random_fraction();
+                    (failures, self.settings.backoff.delay_after(failures, asked, fraction))
                 }
             };
             if self.now().saturating_add(wait) > course.deadline {
-                return self.end(course, came, grant.as_ref(), asked).await;
+                return self.finish_call(course, came, grant.as_ref(), asked).await;
             }
-            tracing::info!(failures, wait_ms = millis(wait), "the call is sent again after a wait");
-            course.came(came, asked);
-            course.effort.waited += wait;
+            tracing::info!(failures, wait_ms = millis(wait), "resending the call after a wait");
+            course.set_outcome(came, asked);
+            course.stats.waited += wait;
             self.environment.sleep(wait).await;
         }
     }
 
-    /// One request, and another for each thing that a proof was refused for: at once, or when the exchange wants it.
-    async fn attempt(&self, course: &mut Course) -> Result<(Came, Option<Grant>), TransportError> {
-        let mut signing: Option<session::Call> = None;
+    /// Sends one attempt: a request, and one more for each fault of its proof that can be corrected.
+    async fn send_attempt(
+        &self,
+        course: &mut CallState,
+    ) -> Result<(RequestOutcome, Option<AccessGrant>), TransportError> {
+        let mut signing: Option<session::DpopRequest> = None;
         loop {
             if course.operation.anonymous {
-                let (ticket, _) = self.pass(course, self.tokens.whose().as_ref()).await?;
-                let answer = self.exchange(ticket, course, course.request()).await;
+                let (ticket, _) =
+                    self.acquire_permit(course, self.token_source.current_owner().as_ref()).await?;
+                let answer = self.send_request(ticket, course, course.build_request()).await;
                 return Ok((answer, None));
             }
-            let maybe_done = course.progress.maybe_done;
+            let maybe_done = course.progress.maybe_applied;
             let refused = |refusal: Error| refusal.into_transport(maybe_done);
-            // Who cannot sign does not wait for leave to send, nor keeps others from it while a token is refreshed.
-            let mut grant = self.grant(course).await?;
-            let (ticket, waited) = self.pass(course, Some(&grant.whose)).await?;
+            // Without a token the call does not occupy the limiter during a refresh.
+            let mut grant = self.current_grant(course).await?;
+            let (ticket, waited) = self.acquire_permit(course, Some(&grant.owner)).await?;
             if waited {
-                // Once more: the session may have halted or ended meanwhile.
-                grant = self.grant(course).await?;
+                // The session may have halted or ended during the wait.
+                grant = self.current_grant(course).await?;
             }
-            course.sign_by(&grant).map_err(refused)?;
+            course.set_signer(&grant).map_err(refused)?;
             let mut call = match signing.take() {
                 Some(call) => call,
-                None => session::Call::new(course.method(), course.htu.clone()),
+                None => session::DpopRequest::new(course.method(), course.htu.clone()),
             };
             call = call.with_token(grant.token.hash());
-            // A key that is no file may take its time, or give no answer.
-            let proof = grant.proofs.prepare(&call, self.environment.now());
-            let proof = self.in_time(course.deadline, proof).await.map_err(refused)?;
+            // A key in hardware may be slow or unresponsive.
+            let proof = grant.proofs.prepare_request(&call, self.environment.now());
+            let proof = self.until_deadline(course.deadline, proof).await.map_err(refused)?;
             let turn = proof.map_err(|error| {
-                refused(Error::caused(ErrorKind::Secrets, format!("no proof could be made: {error}"), error))
+                refused(Error::with_source(
+                    ErrorKind::Secrets,
+                    format!("cannot create a proof: {error}"),
+                    error,
+                ))
             })?;
             let transmission = match turn {
-                Turn::Go(transmission) => transmission,
-                Turn::Wait(first) => {
+                PrepareOutcome::Send(transmission) => transmission,
+                PrepareOutcome::Wait(first) => {
                     drop(ticket);
-                    self.in_time(course.deadline, first).await.map_err(refused)?;
+                    self.until_deadline(course.deadline, first).await.map_err(refused)?;
                     signing = Some(call);
                     continue;
                 }
             };
             let (iat, sent) = (transmission.iat(), self.now());
-            course.sign_at(iat).map_err(refused)?;
-            // This process may have stood still, and others take it that nothing of the call leaves any more.
-            if sent > course.deadline.saturating_add(TICK) {
-                return Err(refused(late()));
+            course.check_proof_time(iat).map_err(refused)?;
+            // The process may have been suspended. Other processes rely on the deadline.
+            if sent > course.deadline.saturating_add(TIMER_TOLERANCE) {
+                return Err(refused(deadline_error()));
             }
-            let mut request = course.request();
-            transmission.apply(Some(&grant.token), request.headers_mut());
-            let came = self.exchange(ticket, course, request).await;
-            let Ok(answer) = &came.answer else { return Ok((came, Some(grant))) };
+            let mut request = course.build_request();
+            transmission.apply_headers(Some(&grant.token), request.headers_mut());
+            let came = self.send_request(ticket, course, request).await;
+            let Ok(answer) = &came.response else { return Ok((came, Some(grant))) };
             let received = self.environment.now();
-            // A network may double a message: the copy that comes second is refused as a replay (DPP-18), and that may
-            // be the answer that came. A challenge for a nonce comes before replays are looked at (DPP-15), so it says
-            // of both that nothing was carried out.
-            let writes = course.operation.repeat != Repeat::Safe;
-            match grant.proofs.answered(&mut call, transmission, &Answer::from(answer), received) {
-                session::Next::Done => return Ok((came, Some(grant))),
-                session::Next::Again(why) => {
-                    if why == Why::Clock && writes {
-                        let clock = grant.proofs.clock(call.origin()).now(received);
+            // A network may duplicate a message. The copy that arrives second is rejected as a replay (DPP-18),
+            // and that may be the response received here. The nonce challenge precedes the replay check (DPP-15),
+            // so after a challenge neither copy was carried out.
+            let writes = course.operation.repeat != RepeatSafety::Safe;
+            match grant.proofs.handle_response(&mut call, transmission, &ResponseHead::from(answer), received)
+            {
+                session::NextStep::Done => return Ok((came, Some(grant))),
+                session::NextStep::Retry(why) => {
+                    if why == RetryReason::Clock && writes {
+                        let clock = grant.proofs.server_clock(call.origin()).now(received);
                         let on_its_way = received.monotonic.saturating_sub(sent);
-                        course.progress.maybe_done |= may_have_been_taken(iat, &clock, on_its_way);
+                        course.progress.maybe_applied |= may_have_been_accepted(iat, &clock, on_its_way);
                     }
-                    if let Some(asked) = self.asked_to_wait(answer) {
-                        self.hold_back(course.operation, &came, asked, Some(&grant));
+                    if let Some(asked) = self.retry_after(answer) {
+                        self.record_wait(course.operation, &came, asked, Some(&grant));
                     }
-                    tracing::debug!(?why, "the proof was refused, and another is sent");
+                    tracing::debug!(?why, "proof rejected, sending another");
                     signing = Some(call);
                 }
-                session::Next::GiveUp(why) => {
-                    let may_be_a_copy = writes && matches!(why, GiveUp::Proof | GiveUp::Clock(_));
-                    if let GiveUp::Clock(_) = why {
+                session::NextStep::GiveUp(why) => {
+                    let may_be_a_copy = writes && matches!(why, RetryError::Proof | RetryError::Clock(_));
+                    if let RetryError::Clock(_) = why {
                         let what = format!("the exchange refused the time of the proof, and {why}");
-                        let refusal = Error::caused(ErrorKind::Clock, what, why);
+                        let refusal = Error::with_source(ErrorKind::Clock, what, why);
                         return Err(refusal.into_transport(maybe_done || may_be_a_copy));
                     }
-                    let judged = Judged { verdict: Verdict::Done, ..came.judged };
-                    return Ok((Came { judged, may_be_a_copy, ..came }, Some(grant)));
+                    let judged = ResponseAssessment { verdict: Verdict::Done, ..came.assessment };
+                    return Ok((
+                        RequestOutcome { assessment: judged, may_be_replay: may_be_a_copy, ..came },
+                        Some(grant),
+                    ));
                 }
             }
         }
     }
 
-    /// What to sign with now.
-    async fn grant(&self, course: &Course) -> Result<Grant, TransportError> {
-        let current = self.in_time(course.deadline, self.tokens.current()).await.flatten();
-        current.map_err(|refusal| refusal.into_transport(course.progress.maybe_done))
+    /// Returns the current grant, before the deadline of the call.
+    async fn current_grant(&self, course: &CallState) -> Result<AccessGrant, TransportError> {
+        let current = self.until_deadline(course.deadline, self.token_source.current_grant()).await.flatten();
+        current.map_err(|refusal| refusal.into_transport(course.progress.maybe_applied))
     }
 
-    /// Sends, and hears the answer out.
-    async fn exchange(&self, mut ticket: Ticket<'_>, course: &mut Course, request: Request<Bytes>) -> Came {
+    /// Sends one request and awaits its response or the timeout.
+    async fn send_request(
+        &self,
+        mut ticket: PermitGuard<'_>,
+        course: &mut CallState,
+        request: Request<Bytes>,
+    ) -> RequestOutcome {
         let operation = course.operation;
         let limit = match operation.repeat {
-            Repeat::Safe => self.settings.read_time,
-            Repeat::Idempotent | Repeat::Keyed | Repeat::Once => self.settings.write_time,
+            RepeatSafety::Safe => self.settings.read_timeout,
+            RepeatSafety::Idempotent | RepeatSafety::Keyed | RepeatSafety::NonIdempotent => {
+                self.settings.write_timeout
+            }
         };
         let span = tracing::debug_span!(
             "exchange.request",
             http.request.method = operation.method,
-            http.request.resend_count = course.effort.requests,
+            http.request.resend_count = course.stats.requests,
             http.response.status_code = field::Empty,
             error.r#type = field::Empty,
             server.address = course.host(),
             server.port = course.port(),
         );
-        course.effort.requests += 1;
+        course.stats.requests += 1;
         ticket.sent = true;
         let answer = async {
-            self.within(limit, self.below.send(operation, request))
+            self.with_timeout(limit, self.transport.send(operation, request))
                 .await
                 .unwrap_or_else(|| Err(TransportError::new(TransportFault::Timeout, Delivery::Unknown)))
         };
         let answer = answer.instrument(span.clone()).await;
-        let answer = answer.and_then(|answer| within(answer, self.settings.max_body));
-        let came = Came::judge(operation, answer);
-        match &came.answer {
+        let answer = answer.and_then(|answer| limit_body_size(answer, self.settings.max_body_size));
+        let came = RequestOutcome::from_response(operation, answer);
+        match &came.response {
             Ok(answer) => {
                 let status = answer.status();
                 span.record("http.response.status_code", status.as_u16());
@@ -318,72 +345,84 @@ impl Inner {
                 span.record("error.type", field::debug(error.fault()));
             }
         }
-        ticket.back(came.judged.health);
+        ticket.release(came.assessment.health);
         came
     }
 
-    /// Waits until a request may leave; says whether it did. `whose` it is, before that.
-    async fn pass(
+    /// Waits for a permit to send a request of this owner. Returns true with it if the call had to wait.
+    async fn acquire_permit(
         &self,
-        course: &mut Course,
-        whose: Option<&Whose>,
-    ) -> Result<(Ticket<'_>, bool), TransportError> {
-        let ticket = |going| Ticket { inner: self, going: Some(going), sent: false };
+        course: &mut CallState,
+        whose: Option<&Ownership>,
+    ) -> Result<(PermitGuard<'_>, bool), TransportError> {
+        let ticket = |going| PermitGuard { inner: self, permit: Some(going), sent: false };
         let begun = self.now();
-        let hearing = self.road.gates().hear(begun);
+        let hearing = self.limiter.retry_after_table().reload_if_due(begun);
         if hearing.is_none() {
-            let passed = self.road.pace().pass(course.operation, whose, course.patience.asked, begun);
-            if let Pass::Go(going) = passed {
+            let passed = self.limiter.lock_limiter().try_acquire(
+                course.operation,
+                whose,
+                course.patience.initiator,
+                begun,
+            );
+            if let AcquireResult::Granted(going) = passed {
                 return Ok((ticket(going), false));
             }
         }
         let mut hearing = hearing;
         loop {
             let begun = self.now();
-            if let Some(hearing) = hearing.take().or_else(|| self.road.gates().hear(begun)) {
-                let late = |late: Error| late.into_transport(course.progress.maybe_done);
-                self.in_time(course.deadline, hearing).await.map_err(late)?;
+            if let Some(hearing) =
+                hearing.take().or_else(|| self.limiter.retry_after_table().reload_if_due(begun))
+            {
+                let late = |late: Error| late.into_transport(course.progress.maybe_applied);
+                self.until_deadline(course.deadline, hearing).await.map_err(late)?;
             }
-            let mut changed = pin!(self.road.changed().notified());
+            let mut changed = pin!(self.limiter.change_notify().notified());
             changed.as_mut().enable();
             let now = self.now();
-            let whose = self.tokens.whose();
-            let passed = self.road.pace().pass(course.operation, whose.as_ref(), course.patience.asked, now);
+            let whose = self.token_source.current_owner();
+            let passed = self.limiter.lock_limiter().try_acquire(
+                course.operation,
+                whose.as_ref(),
+                course.patience.initiator,
+                now,
+            );
             match passed {
-                Pass::Go(going) => return Ok((ticket(going), true)),
-                Pass::Wait(until, held) => {
+                AcquireResult::Granted(going) => return Ok((ticket(going), true)),
+                AcquireResult::Wait(until, held) => {
                     let wait = until.saturating_sub(now);
                     if until > course.deadline {
-                        return Err(refusal(held, wait).into_transport(course.progress.maybe_done));
+                        return Err(wait_error(held, wait).into_transport(course.progress.maybe_applied));
                     }
                     tokio::select! {
                         () = self.environment.sleep(wait) => {}
                         () = changed => {}
                     }
                 }
-                Pass::Probing => {
-                    let late = |late: Error| late.into_transport(course.progress.maybe_done);
-                    self.in_time(course.deadline, changed).await.map_err(late)?;
+                AcquireResult::ProbeInProgress => {
+                    let late = |late: Error| late.into_transport(course.progress.maybe_applied);
+                    self.until_deadline(course.deadline, changed).await.map_err(late)?;
                 }
             }
-            course.effort.waited += self.now().saturating_sub(begun);
+            course.stats.waited += self.now().saturating_sub(begun);
         }
     }
 
-    /// Waits for what others do, and no longer than the call may take: what they do goes on without it.
-    async fn in_time<T>(&self, deadline: Duration, work: impl Future<Output = T>) -> Result<T, Error> {
+    /// Awaits a shared future until the deadline of the call. The shared work continues after that.
+    async fn until_deadline<T>(&self, deadline: Duration, work: impl Future<Output = T>) -> Result<T, Error> {
         let mut work = pin!(work);
-        if let Some(done) = at_once(work.as_mut()).await {
+        if let Some(done) = poll_once(work.as_mut()).await {
             return Ok(done);
         }
         let rest = deadline.saturating_sub(self.now());
-        self.within(rest, work).await.ok_or_else(late)
+        self.with_timeout(rest, work).await.ok_or_else(deadline_error)
     }
 
-    /// What comes of something in so much time.
-    async fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    /// Awaits a future with a timeout; `None` after the timeout.
+    async fn with_timeout<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
-        if let Some(done) = at_once(work.as_mut()).await {
+        if let Some(done) = poll_once(work.as_mut()).await {
             return Some(done);
         }
         tokio::select! {
@@ -393,59 +432,76 @@ impl Inner {
         }
     }
 
-    /// Remembers for other calls what the server asked this one for.
-    fn gate(
+    /// Records a requested wait for other calls, if the response concerns them.
+    fn record_retry_after(
         &self,
         operation: &'static Operation,
-        came: &Came,
+        came: &RequestOutcome,
         asked: Option<Duration>,
-        grant: Option<&Grant>,
+        grant: Option<&AccessGrant>,
     ) {
-        let is_down = came.answer.as_ref().is_ok_and(|answer| answer.status().is_server_error());
+        let is_down = came.response.as_ref().is_ok_and(|answer| answer.status().is_server_error());
         let concerns = is_down
-            || matches!(came.judged.verdict, Verdict::Wait | Verdict::Renew)
-            || kind_of_said(came) == ErrorKind::QuotaExceeded;
+            || matches!(came.assessment.verdict, Verdict::Wait | Verdict::RenewToken)
+            || error_kind(came) == ErrorKind::QuotaExceeded;
         if let (Some(asked), true) = (asked, concerns) {
-            self.hold_back(operation, came, asked, grant);
+            self.record_wait(operation, came, asked, grant);
         }
     }
 
-    /// Holds back whom an answer that asks to wait so long is for.
-    fn hold_back(&self, operation: &'static Operation, came: &Came, asked: Duration, grant: Option<&Grant>) {
-        let code = came.said.code.as_ref();
-        if let Some(scope) = Scope::of(code, operation) {
-            let now = self.now();
-            let whose = grant.map(|grant| &grant.whose);
-            self.road.pace().asked(scope, code.cloned(), whose, now.saturating_add(asked), now);
-        }
-    }
-
-    /// What came last is what the caller gets; the session hears of it, if it is about that.
-    async fn end(
+    /// Records a requested wait for all calls in the scope of the response.
+    fn record_wait(
         &self,
-        mut course: Course,
-        came: Came,
-        grant: Option<&Grant>,
+        operation: &'static Operation,
+        came: &RequestOutcome,
+        asked: Duration,
+        grant: Option<&AccessGrant>,
+    ) {
+        let code = came.error_body.code.as_ref();
+        if let Some(scope) = WaitScope::for_code(code, operation) {
+            let now = self.now();
+            let whose = grant.map(|grant| &grant.owner);
+            self.limiter.lock_limiter().record_wait(
+                scope,
+                code.cloned(),
+                whose,
+                now.saturating_add(asked),
+                now,
+            );
+        }
+    }
+
+    /// Returns the last response to the caller; reports it to the session if it concerns the session.
+    async fn finish_call(
+        &self,
+        mut course: CallState,
+        came: RequestOutcome,
+        grant: Option<&AccessGrant>,
         asked: Option<Duration>,
     ) -> Result<Response<Bytes>, TransportError> {
         if let (Ok(answer), Some(grant), kind @ (ErrorKind::Halted(_) | ErrorKind::Ended(_))) =
-            (&came.answer, grant, kind_of_said(&came))
+            (&came.response, grant, error_kind(&came))
         {
-            let refusal =
-                Error::refused(kind, came.said.code.clone(), answer.status(), course.correlation_id());
-            // What it makes of that goes on without this call.
-            let _ = self.in_time(course.deadline, self.tokens.told(grant, &refusal)).await;
+            let refusal = Error::from_error_code(
+                kind,
+                came.error_body.code.clone(),
+                answer.status(),
+                course.correlation_id(),
+            );
+            // The session continues to handle the error after the deadline of this call.
+            let _ =
+                self.until_deadline(course.deadline, self.token_source.report_refusal(grant, &refusal)).await;
         }
-        course.came(came, asked);
-        course.result()
+        course.set_outcome(came, asked);
+        course.into_result()
     }
 
-    /// How long an answer asks to wait: a date by the clock of who says it.
-    fn asked_to_wait(&self, answer: &Response<Bytes>) -> Option<Duration> {
-        retry_after(answer.headers(), || {
+    /// Returns the wait that a response requests; a date is interpreted by the server's clock.
+    fn retry_after(&self, answer: &Response<Bytes>) -> Option<Duration> {
+        parse_retry_after(answer.headers(), || {
             let now = self.environment.now();
-            match self.tokens.gateway() {
-                Some(proofs) => proofs.clock(&self.gateway).now(now).time,
+            match self.token_source.gateway_proofs() {
+                Some(proofs) => proofs.server_clock(&self.gateway).now(now).time,
                 None => now.wall,
             }
         })
@@ -456,22 +512,25 @@ impl Inner {
     }
 }
 
-/// An answer with a body of no more than so many bytes. A refusal whose body is larger is one without it, since its head
-/// says how long to wait (CLI-02).
-pub(crate) fn within(mut answer: Response<Bytes>, most: usize) -> Result<Response<Bytes>, TransportError> {
+/// Enforces the maximum size of a body. An error response that is too large is returned without its body, because
+/// its headers may request a wait (CLI-02).
+pub(crate) fn limit_body_size(
+    mut answer: Response<Bytes>,
+    most: usize,
+) -> Result<Response<Bytes>, TransportError> {
     if answer.body().len() > most {
         let fault = TransportFault::TooLarge;
         if answer.status().is_success() {
             return Err(TransportError::new(fault, Delivery::Unknown));
         }
         *answer.body_mut() = Bytes::new();
-        answer.extensions_mut().insert(Partial(fault));
+        answer.extensions_mut().insert(PartialBody(fault));
     }
     Ok(answer)
 }
 
-/// What comes of something that is there at once, as most is: no timer is set for that.
-async fn at_once<F: Future>(mut work: Pin<&mut F>) -> Option<F::Output> {
+/// Polls a future once: most are ready at once and need no timer.
+async fn poll_once<F: Future>(mut work: Pin<&mut F>) -> Option<F::Output> {
     poll_fn(|context| {
         Poll::Ready(match work.as_mut().poll(context) {
             Poll::Ready(done) => Some(done),
@@ -481,45 +540,55 @@ async fn at_once<F: Future>(mut work: Pin<&mut F>) -> Option<F::Output> {
     .await
 }
 
-/// What a call needs came too late for it.
-fn late() -> Error {
-    Error::new(ErrorKind::Busy, "what the call needs was waited for longer than the call may take")
+/// Returns the error for work that did not complete before the deadline of the call.
+fn deadline_error() -> Error {
+    Error::new(ErrorKind::Busy, "the time limit of the call passed during a wait")
 }
 
-/// Whether a gateway whose clock shows this may have taken a proof of this time while it was on its way: not where the
-/// proof was refused for its time alone, as every copy of it was.
-fn may_have_been_taken(iat: UnixTime, clock: &Estimate, on_its_way: Duration) -> bool {
-    let Window { past, future } = Window::default();
+/// Returns true if the gateway may have accepted a proof with this time on arrival. False if the proof is outside
+/// of the time window, in which case every copy of it was rejected.
+fn may_have_been_accepted(iat: UnixTime, clock: &TimeEstimate, on_its_way: Duration) -> bool {
+    let ProofWindow { past, future } = ProofWindow::default();
     let apart = iat.saturating_since(clock.time).max(clock.time.saturating_since(iat));
     apart <= past.max(future).saturating_add(clock.uncertainty).saturating_add(on_its_way)
 }
 
-/// What the code of a refusal means; of an answer without one, nothing.
-fn kind_of_said(came: &Came) -> ErrorKind {
-    match (&came.answer, &came.said.code) {
-        (Ok(answer), Some(code)) => kind_of(Some(code), answer.status()),
+/// Returns the kind of an error code; `Protocol` for a response without a code.
+fn error_kind(came: &RequestOutcome) -> ErrorKind {
+    match (&came.response, &came.error_body.code) {
+        (Ok(answer), Some(code)) => error_kind_for_code(Some(code), answer.status()),
         _ => ErrorKind::Protocol,
     }
 }
 
-/// Why a call was not sent for which there is no time.
-fn refusal(held: Held, wait: Duration) -> Error {
+/// Returns the error for a call whose wait ends after its deadline.
+fn wait_error(held: WaitReason, wait: Duration) -> Error {
     match held {
-        Held::Asked(Some(code)) => {
-            let kind = match kind_of(Some(&code), http::StatusCode::SERVICE_UNAVAILABLE) {
+        WaitReason::RetryAfter(Some(code)) => {
+            let kind = match error_kind_for_code(Some(&code), http::StatusCode::SERVICE_UNAVAILABLE) {
                 ErrorKind::QuotaExceeded => ErrorKind::QuotaExceeded,
                 _ => ErrorKind::Busy,
             };
-            Error::held(kind, "the exchange asked to wait longer than this call may", Some(code), wait)
+            Error::not_sent_yet(
+                kind,
+                "the exchange requested a wait beyond the time limit of this call",
+                Some(code),
+                wait,
+            )
         }
-        Held::Asked(None) => {
-            Error::held(ErrorKind::Busy, "the exchange asked to wait longer than this call may", None, wait)
-        }
-        Held::Down { unreachable } => {
+        WaitReason::RetryAfter(None) => Error::not_sent_yet(
+            ErrorKind::Busy,
+            "the exchange requested a wait beyond the time limit of this call",
+            None,
+            wait,
+        ),
+        WaitReason::Outage { unreachable } => {
             let kind = if unreachable { ErrorKind::Unreachable } else { ErrorKind::Busy };
-            Error::held(kind, "nothing got through to the exchange a moment ago", None, wait)
+            Error::not_sent_yet(kind, "recent requests to the exchange failed", None, wait)
         }
-        Held::Budget => Error::held(ErrorKind::Busy, "this program sends too much at the moment", None, wait),
+        WaitReason::RateLimit => {
+            Error::not_sent_yet(ErrorKind::Busy, "the rate limit of this program is used up", None, wait)
+        }
     }
 }
 

@@ -1,77 +1,78 @@
-//! What an answer, or none, asks of the client: pure, one table for all operations (ERR-05 to ERR-41, CON-12).
+//! Classification of responses and transport errors: one table for all operations (ERR-05 to ERR-41, CON-12).
+//! Pure.
 
-mod whole;
+mod completeness;
 
 use exchange_api::{
     codes::{Action, Code},
     runtime::{
-        operation::{Format, Operation, Repeat},
+        operation::{BodyFormat, Operation, RepeatSafety},
         transport::{Delivery, TransportError, TransportFault},
     },
 };
 use http::StatusCode;
 use serde::{Deserialize, de::IgnoredAny};
 
-use self::whole::looks_whole;
-use crate::pace::Health;
+use self::completeness::looks_complete;
+use crate::rate_limiter::ServerHealth;
 
-/// What to do with a call after one of its requests.
+/// The consequence of a request for its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// What came is what the caller gets.
+    /// Final: the caller gets the response.
     Done,
-    /// Another token, once, then the same again at once, or when the answer wants it (ERR-05).
-    Renew,
-    /// It was not carried out: wait, then the same again.
+    /// The token was rejected: renew it once and resend (ERR-05).
+    RenewToken,
+    /// Not carried out: wait, then resend.
     Wait,
-    /// Nobody can tell whether it was carried out: wait, then the same again, a write under its key.
+    /// The outcome is unknown: wait, then resend, a write under its key.
     Unknown,
-    /// It is no answer that can be read: the same again, a few times.
-    Garbled,
+    /// The response is unreadable: resend, a few times.
+    Unreadable,
 }
 
-/// A verdict, and what it says of the server.
+/// A verdict with the state of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Judged {
+pub(crate) struct ResponseAssessment {
     pub(crate) verdict: Verdict,
-    pub(crate) health: Health,
+    pub(crate) health: ServerHealth,
 }
 
-const fn judged(verdict: Verdict, health: Health) -> Judged {
-    Judged { verdict, health }
+const fn assessment(verdict: Verdict, health: ServerHealth) -> ResponseAssessment {
+    ResponseAssessment { verdict, health }
 }
 
-/// What a body says of the refusal that it is.
+/// The code in the body of an error response.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
-    /// Whatever looks like a code.
+pub(crate) struct ErrorBody {
+    /// The code, if the body has a string in the form of one.
     pub(crate) code: Option<Code>,
 }
 
-/// Refusals are short; a longer body is none.
-const LONGEST_REFUSAL: usize = 1 << 20;
+/// The maximum size of an error body, in bytes. A longer body is not an error document.
+const MAX_ERROR_BODY: usize = 1 << 20;
 
-impl Said {
-    /// What the body of a refusal says; nothing, if it is none.
-    pub(crate) fn of(status: StatusCode, body: &[u8]) -> Self {
+impl ErrorBody {
+    /// Parses the body of an error response; empty if it is not an error document.
+    pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Self {
         #[derive(Deserialize)]
         struct Problem {
             code: Option<String>,
         }
         let refused = status.is_client_error() || status.is_server_error();
-        if !refused || body.len() > LONGEST_REFUSAL {
+        if !refused || body.len() > MAX_ERROR_BODY {
             return Self::default();
         }
         let code = serde_json::from_slice::<Problem>(body).ok().and_then(|problem| problem.code);
-        Self { code: code.filter(|code| is_code(code)).map(Code::from) }
+        Self { code: code.filter(|code| is_code_like(code)).map(Code::from) }
     }
 }
 
-impl Said {
-    /// Whether a write that was refused so was not carried out under its key before either: then the exchange would
-    /// have said again what came of that, or had refused it in the same way. All other refusals come before the
-    /// exchange looks at keys (GW-01, GW-12).
-    pub(crate) fn is_of_this_write(&self) -> bool {
+impl ErrorBody {
+    /// Returns true if this error excludes that the write was carried out earlier under the same key: in that case
+    /// the exchange would have repeated the earlier result. Other errors are raised before the exchange checks
+    /// keys (GW-01, GW-12).
+    pub(crate) fn excludes_earlier_success(&self) -> bool {
         matches!(
             self.code,
             Some(
@@ -89,50 +90,55 @@ impl Said {
     }
 }
 
-/// As the contract writes codes.
-fn is_code(text: &str) -> bool {
+/// Returns true if a string has the form of an error code.
+fn is_code_like(text: &str) -> bool {
     let mut bytes = text.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_uppercase())
         && (3..=64).contains(&text.len())
         && bytes.all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Nobody can tell what became of a request. Where a second sending might do more than the first, that stays so.
-pub(crate) const fn unknown(operation: &Operation) -> Verdict {
+/// Returns the verdict for an unknown outcome: final if resending the operation is not harmless.
+pub(crate) const fn unknown_verdict(operation: &Operation) -> Verdict {
     if operation.repeat.is_harmless() { Verdict::Unknown } else { Verdict::Done }
 }
 
-/// What an answer asks for.
-pub(crate) fn of_answer(operation: &Operation, status: StatusCode, said: &Said, body: &[u8]) -> Judged {
-    let unknown = unknown(operation);
+/// Classifies a response.
+pub(crate) fn assess_response(
+    operation: &Operation,
+    status: StatusCode,
+    said: &ErrorBody,
+    body: &[u8],
+) -> ResponseAssessment {
+    let unknown = unknown_verdict(operation);
     if status.is_success() {
-        let readable = looks_whole(body)
-            || !is_json(operation, status)
+        let readable = looks_complete(body)
+            || !expects_json(operation, status)
             || serde_json::from_slice::<IgnoredAny>(body).is_ok();
         let verdict = match (readable, operation.repeat) {
             (true, _) => Verdict::Done,
-            (false, Repeat::Safe) => Verdict::Garbled,
+            (false, RepeatSafety::Safe) => Verdict::Unreadable,
             (false, _) => unknown,
         };
-        return judged(verdict, Health::Up);
+        return assessment(verdict, ServerHealth::Up);
     }
     match (&said.code, said.code.as_ref().and_then(Code::action)) {
-        (Some(code), Some(action)) => of_action(code, action, unknown),
-        (code, _) => of_status(status, code.is_some(), unknown),
+        (Some(code), Some(action)) => assess_action(code, action, unknown),
+        (code, _) => assess_status(status, code.is_some(), unknown),
     }
 }
 
-fn of_action(code: &Code, action: Action, unknown: Verdict) -> Judged {
+fn assess_action(code: &Code, action: Action, unknown: Verdict) -> ResponseAssessment {
     let health = match code {
-        // Nothing works; the others are about this member or this call.
+        // The whole service fails; other codes concern this member or this call.
         Code::ServiceUnavailable
         | Code::ExchangeDisabled
         | Code::RegistryUnavailable
-        | Code::BackendRelayFailed => Health::Down { unreachable: false },
-        _ => Health::Up,
+        | Code::BackendRelayFailed => ServerHealth::Down { unreachable: false },
+        _ => ServerHealth::Up,
     };
     let verdict = match action {
-        Action::RefreshOnce => Verdict::Renew,
+        Action::RefreshOnce => Verdict::RenewToken,
         Action::WaitAndResend => Verdict::Wait,
         Action::OutcomeUnknown => unknown,
         Action::RetryWithNonceOrStop
@@ -146,38 +152,40 @@ fn of_action(code: &Code, action: Action, unknown: Verdict) -> Judged {
         | Action::NewLoginWithScope
         | Action::Bug => Verdict::Done,
     };
-    judged(verdict, health)
+    assessment(verdict, health)
 }
 
-/// CON-12: a code that nobody here knows, or a page of a proxy.
-fn of_status(status: StatusCode, is_problem: bool, unknown: Verdict) -> Judged {
+/// Classifies by status: an unknown code (CON-12), or a proxy's page.
+fn assess_status(status: StatusCode, is_problem: bool, unknown: Verdict) -> ResponseAssessment {
     match status.as_u16() {
-        // A proxy may have logins of its own: nothing about our token.
-        401 if is_problem => judged(Verdict::Renew, Health::Up),
-        408 | 425 | 429 => judged(Verdict::Wait, Health::Up),
-        503 if is_problem => judged(Verdict::Wait, Health::Up),
-        // Also a 503: a proxy says so of a gateway that went away in the middle, too.
-        500..600 if is_problem => judged(unknown, Health::Up),
-        500..600 => judged(unknown, Health::Down { unreachable: false }),
-        _ => judged(Verdict::Done, Health::Up),
+        // A proxy may have an authentication of its own: this is not about our token.
+        401 if is_problem => assessment(Verdict::RenewToken, ServerHealth::Up),
+        408 | 425 | 429 => assessment(Verdict::Wait, ServerHealth::Up),
+        503 if is_problem => assessment(Verdict::Wait, ServerHealth::Up),
+        // Includes 503: a proxy also sends it for a gateway that failed during the request.
+        500..600 if is_problem => assessment(unknown, ServerHealth::Up),
+        500..600 => assessment(unknown, ServerHealth::Down { unreachable: false }),
+        _ => assessment(Verdict::Done, ServerHealth::Up),
     }
 }
 
-/// What it means that there is no answer.
-pub(crate) fn of_fault(operation: &Operation, error: &TransportError) -> Judged {
+/// Classifies a transport error.
+pub(crate) fn assess_fault(operation: &Operation, error: &TransportError) -> ResponseAssessment {
     let unreachable = error.delivery() == Delivery::NotSent;
     match (error.fault(), error.delivery()) {
-        (TransportFault::Request | TransportFault::Declined, _) => judged(Verdict::Done, Health::Unsent),
-        (TransportFault::TooLarge, _) => judged(Verdict::Done, Health::Up),
-        (_, Delivery::NotSent) => judged(Verdict::Wait, Health::Down { unreachable }),
-        (_, Delivery::Unknown) => judged(unknown(operation), Health::Down { unreachable }),
+        (TransportFault::Request | TransportFault::Declined, _) => {
+            assessment(Verdict::Done, ServerHealth::Unsent)
+        }
+        (TransportFault::TooLarge, _) => assessment(Verdict::Done, ServerHealth::Up),
+        (_, Delivery::NotSent) => assessment(Verdict::Wait, ServerHealth::Down { unreachable }),
+        (_, Delivery::Unknown) => assessment(unknown_verdict(operation), ServerHealth::Down { unreachable }),
     }
 }
 
-fn is_json(operation: &Operation, status: StatusCode) -> bool {
-    let response = operation.response(status.as_u16());
+fn expects_json(operation: &Operation, status: StatusCode) -> bool {
+    let response = operation.response_for_status(status.as_u16());
     response.is_some_and(|response| {
-        response.content.first().is_some_and(|content| matches!(content.format, Format::Json))
+        response.content.first().is_some_and(|content| matches!(content.format, BodyFormat::Json))
     })
 }
 
@@ -193,19 +201,20 @@ mod tests {
 
     fn verdict(operation: &Operation, status: u16, body: &str) -> Verdict {
         let status = StatusCode::from_u16(status).unwrap();
-        of_answer(operation, status, &Said::of(status, body.as_bytes()), body.as_bytes()).verdict
+        assess_response(operation, status, &ErrorBody::parse(status, body.as_bytes()), body.as_bytes())
+            .verdict
     }
 
     fn of_code(operation: &Operation, status: u16, code: &str) -> Verdict {
         verdict(operation, status, &format!(r#"{{"code": "{code}", "status": {status}}}"#))
     }
 
-    /// CON-12: a code that nobody knows goes by its status, and one that is known never does.
+    /// CON-12: an unknown code is classified by its status, and a known code never is.
     #[test]
     fn an_unknown_code_goes_by_its_status() {
         for (status, expect) in [
             (400, Verdict::Done),
-            (401, Verdict::Renew),
+            (401, Verdict::RenewToken),
             (403, Verdict::Done),
             (409, Verdict::Done),
             (410, Verdict::Done),
@@ -220,7 +229,7 @@ mod tests {
         assert_eq!(of_code(WRITE, 418, "RELAY_BUSY"), Verdict::Wait);
     }
 
-    /// A page of a proxy says nothing about our token, and never that something is for good.
+    /// A proxy's page is no statement about our token, and never a permanent error.
     #[test]
     fn a_page_of_a_proxy_goes_by_its_status() {
         let page = "<html>";
@@ -241,33 +250,33 @@ mod tests {
         {
             assert_eq!(of_code(operation, 500, "INTERNAL_ERROR"), expect);
             let lost = TransportError::new(TransportFault::Interrupted, Delivery::Unknown);
-            assert_eq!(of_fault(operation, &lost).verdict, expect);
+            assert_eq!(assess_fault(operation, &lost).verdict, expect);
             let unsent = TransportError::new(TransportFault::Connect, Delivery::NotSent);
-            assert_eq!(of_fault(operation, &unsent).verdict, Verdict::Wait);
+            assert_eq!(assess_fault(operation, &unsent).verdict, Verdict::Wait);
             let large = TransportError::new(TransportFault::TooLarge, Delivery::Unknown);
-            assert_eq!(of_fault(operation, &large).verdict, Verdict::Done);
+            assert_eq!(assess_fault(operation, &large).verdict, Verdict::Done);
         }
     }
 
-    /// Also where brackets in its texts make up for those that are missing; a whole one is one, also where it does not
-    /// look so.
+    /// Brackets in strings do not compensate missing ones, and a complete document counts as complete even if the
+    /// fast check does not recognize it.
     #[test]
     fn what_was_cut_is_not_read_as_whole() {
         for cut in [r#"{"a": "}", "b": {}"#, r#"{"a": "}"#, r#"[{"a": "]}"}"#, r#"{"a": "\"}"#, "[[]"] {
-            assert_eq!(verdict(READ, 200, cut), Verdict::Garbled, "{cut}");
+            assert_eq!(verdict(READ, 200, cut), Verdict::Unreadable, "{cut}");
             assert_eq!(verdict(WRITE, 200, cut), Verdict::Unknown, "{cut}");
         }
         let pages = [r#"[{"a": "]"}]"#, r#"{"a": "\""}"#, r#"{"a": "{"}"#, "[]", r#""a""#, "7"];
         assert!(pages.iter().all(|page| verdict(READ, 200, page) == Verdict::Done));
-        assert_eq!(verdict(READ, 200, "<html><style>a {}</style></html>"), Verdict::Garbled);
-        // Nothing was cut off, and the same would come again: an error to who reads it.
+        assert_eq!(verdict(READ, 200, "<html><style>a {}</style></html>"), Verdict::Unreadable);
+        // Nothing was cut off, so the same response would be returned again: the caller gets a parse error.
         assert_eq!(verdict(READ, 200, r#"{"a" 7}"#), Verdict::Done);
     }
 
     #[test]
     fn a_success_that_cannot_be_read_is_none() {
         for body in ["", "{", "\u{fffd}{{", "<html>", "{}}"] {
-            assert_eq!(verdict(READ, 200, body), Verdict::Garbled, "{body}");
+            assert_eq!(verdict(READ, 200, body), Verdict::Unreadable, "{body}");
             assert_eq!(verdict(WRITE, 200, body), Verdict::Unknown, "{body}");
             assert_eq!(verdict(ONCE, 200, body), Verdict::Done, "{body}");
         }

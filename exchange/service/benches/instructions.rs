@@ -1,18 +1,18 @@
-//! One step of the backend, for `valgrind --tool=callgrind`, which counts instructions: the same number on a machine
-//! that is busy as on one that is not.
+//! Measures single steps of the backend by counting instructions with `valgrind --tool=callgrind`,
+//! independent of the machine's load.
 //!
 //! ```text
-//! cargo bench -p exchange-service --bench instructions --no-run      says where the PROGRAM is
+//! cargo bench -p exchange-service --bench instructions --no-run      prints the path of PROGRAM
 //! valgrind --tool=callgrind --zero-before=instructions::counted --dump-after=instructions::counted PROGRAM raise
 //! ```
 //!
-//! The count is the line `totals` of the file whose name ends in `.1`. The steps are those of [`STEPS`]. Each goes
-//! through the generated endpoints into a store in a folder, so that reading the body, the writer's and the readers'
-//! threads and the answer's bytes are counted, and the gateway is not. What the step wrote to the store's log, page by
-//! page, is printed: no count of instructions knows of it.
+//! The count is the line `totals` of the file with the suffix `.1`. [`STEPS`] lists the steps. Each one goes
+//! through the generated endpoints into a store in a folder. The count includes reading the body, the threads
+//! of writer and readers, and the response's bytes, but not the gateway. The pages that the step wrote to the
+//! store's log are printed separately.
 //!
-//! `signed-document` and `signed-page` are a hundred signed reads each, through the gateway, with a token that it knows:
-//! all that they cost but connections, HTTP's text, the line of log and the counters.
+//! `signed-document` and `signed-page` are a hundred signed reads each, through the gateway with a cached
+//! token: the whole cost except connections, HTTP parsing, log and metrics.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark that cannot go on stops")]
 #![allow(clippy::print_stdout, reason = "figures are what it is for")]
@@ -24,26 +24,30 @@ use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use contract_runtime::server::{Endpoints, RouterOptions};
-use dpop_bound::{AccessToken, Htu, KeyPair, Nonce, Pending, ProofRequest, Prover, SystemRandom, UnixTime};
+use dpop_bound::{
+    AccessToken, Htu, KeyPair, MaybeReady, Nonce, ProofRequest, Prover, SystemRandom, UnixTime,
+};
 use exchange_api::scopes::Scope;
 use exchange_api::server::endpoints;
 use exchange_service::Environment;
 use exchange_service::backend::Backend;
 use exchange_service::caller::Caller;
-use exchange_service::catalogue::contents::{Contents, Kind, NewEntry, NewLocation, replace};
+use exchange_service::catalogue::contents::{
+    CatalogueContents, EntryKind, NewEntry, NewLocation, replace_contents,
+};
 use exchange_service::config::Config;
-use exchange_service::gateway::{Gateway, Parts};
-use exchange_service::idp::tokens::{TokenClaims, Verifier, Verifying};
+use exchange_service::gateway::{Gateway, GatewayParts};
+use exchange_service::idp::tokens::{TokenClaims, TokenVerifier, VerificationFuture};
 use exchange_service::ids::{InstallationId, MemberId};
-use exchange_service::relay::Local;
-use exchange_service::store::{Options, Place, Store};
+use exchange_service::relay::LocalRelay;
+use exchange_service::store::{Store, StoreLocation, StoreOptions};
 use exchange_service::time::{Clock as _, Moment, SystemClock};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// What can be counted: its name, and what asks for all that comes before and says what is asked then.
+/// A step: its name, and a function that prepares it and returns the measured requests.
 type Step = (&'static str, fn(&World) -> Asked);
 
 const STEPS: [Step; 9] = [
@@ -71,19 +75,19 @@ const BLUEPRINTS: &str = "/exchange/v1/me/blueprints";
 const OWN_STOCK: &str = "/exchange/v1/me/stock";
 const POOLS: &str = "/exchange/v1/org-stock";
 const UNIT: &str = "u";
-/// Ops of a set, and lots of the member.
+/// Ops per change set, and lots of the member.
 const OPS: usize = 500;
 /// Lots of the pool.
 const POOL: usize = 5000;
 const MATERIALS: usize = 100;
 
-/// A request.
+/// A request of the generated endpoint.
 type Asked = http::Request<Body>;
 
-/// Signed reads that are counted together, and those before them.
+/// The number of signed reads that are counted together, and of those before them.
 const READS: usize = 100;
 
-/// What a step of signed reads asks for: the path, and a query with its question mark.
+/// Path and query of a step with signed reads; the query includes its question mark.
 fn signed(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "signed-document" => Some(("/exchange/v1", "")),
@@ -94,7 +98,7 @@ fn signed(name: &str) -> Option<(&'static str, &'static str)> {
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    // Without a step it is one of all benchmarks, and has nothing to say.
+    // `cargo bench` runs all benchmarks without a step; this one prints nothing then.
     let [name] = words.as_slice() else { return };
     if let Some(path) = signed(name) {
         return signed_reads(name, path);
@@ -114,7 +118,7 @@ fn counted<A, B>(work: impl FnOnce(A) -> B, asked: A) -> B {
     black_box(work(black_box(asked)))
 }
 
-/// Reads through the gateway, as often before they are counted as then.
+/// Reads through the gateway, first without counting, then with it.
 fn signed_reads(name: &str, (path, query): (&str, &str)) {
     let world = World::new();
     world.furnish();
@@ -131,19 +135,20 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
         auth_time: world.caller.auth_time,
         expires_at: SystemClock.now().plus(Duration::from_secs(3600)),
     };
-    let htu = Htu::of(&format!("{}{path}", config.gateway_origin)).unwrap();
-    // As long as one of the provider's is.
+    let htu = Htu::from_url(&format!("{}{path}", config.gateway_origin)).unwrap();
+    // As long as a token of the provider.
     let token = AccessToken::new("t".repeat(1000)).unwrap();
     let prover = Prover::new(KeyPair::generate().unwrap(), SystemRandom);
     let jkt = prover.signer().public_key().thumbprint().to_string();
     let verifier = Arc::new(Known(TokenClaims { jkt: Some(jkt), ..claims }));
-    let relay = Arc::new(Local::new(Arc::new(world.endpoints.service().clone())));
+    let relay = Arc::new(LocalRelay::new(Arc::new(world.endpoints.service().clone())));
     let environment = Environment::system();
-    let parts = Parts::of(&world.store, &environment, &Arc::new(config), verifier, relay).unwrap();
+    let parts =
+        GatewayParts::in_process(&world.store, &environment, &Arc::new(config), verifier, relay).unwrap();
     let gateway = Gateway::new(parts.into_ports().unwrap());
 
     let ask = |nonce: &Nonce| {
-        let iat = UnixTime::from_millis(u64::try_from(SystemClock.now().millis()).unwrap());
+        let iat = UnixTime::from_millis(u64::try_from(SystemClock.now().as_millis()).unwrap());
         let request =
             ProofRequest { method: "GET", htu: &htu, iat, nonce: Some(nonce), token: Some(token.hash()) };
         http::Request::get(format!("{path}{query}"))
@@ -156,7 +161,7 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
             .unwrap()
     };
     let answer = async |asked: Asked| {
-        let (head, body) = gateway.answer(asked).await.into_parts();
+        let (head, body) = gateway.handle_request(asked).await.into_parts();
         (head, to_bytes(body, 8 << 20).await.unwrap())
     };
     let challenged = world.runtime.block_on(answer(ask(&Nonce::new("none-yet").unwrap()))).0;
@@ -178,17 +183,17 @@ fn signed_reads(name: &str, (path, query): (&str, &str)) {
     println!("{name}: {READS} reads, an answer of {bytes} bytes");
 }
 
-/// Believes every token.
+/// A verifier that accepts every token.
 #[derive(Debug)]
 struct Known(TokenClaims);
 
-impl Verifier for Known {
-    fn verify<'a>(&'a self, _: &'a str, _: Moment) -> Verifying<'a> {
-        Pending::ready(Ok(self.0.clone()))
+impl TokenVerifier for Known {
+    fn verify_token<'a>(&'a self, _: &'a str, _: Moment) -> VerificationFuture<'a> {
+        MaybeReady::ready(Ok(self.0.clone()))
     }
 }
 
-/// The store's log, which nobody writes back as long as this is looking.
+/// The store's log, which is not written back while this connection reads.
 struct Log {
     file: PathBuf,
     _snapshot: Connection,
@@ -200,7 +205,7 @@ impl Log {
         let snapshot = Connection::open(&file).unwrap();
         snapshot.busy_timeout(Duration::from_secs(5)).unwrap();
         let empty = "PRAGMA wal_checkpoint(TRUNCATE)";
-        // Refused as long as the service writes it back itself, whatever the timeout.
+        // Refused while the service runs its own checkpoint, regardless of the timeout.
         let is_busy = || snapshot.query_row(empty, [], |row| row.get::<_, bool>(0)).unwrap();
         while is_busy() {
             std::thread::yield_now();
@@ -211,7 +216,7 @@ impl Log {
         log
     }
 
-    /// Pages of 4 KiB, with a head of 24 bytes each.
+    /// Counts pages of 4 KiB with a header of 24 bytes each.
     fn pages(&self) -> u64 {
         std::fs::metadata(&self.file).unwrap().len() / 4120
     }
@@ -229,8 +234,9 @@ impl World {
     fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
-        // One reader, so that what is prepared once is prepared by the one that is counted.
-        let options = Options { readers: 1, ..Options::new(Place::Folder(folder.path().to_owned())) };
+        // A single reader, so that the counted request uses its prepared statements.
+        let options =
+            StoreOptions { readers: 1, ..StoreOptions::new(StoreLocation::Folder(folder.path().to_owned())) };
         let store = Store::open(&options).unwrap();
         let mut config = Config::default();
         config.guard.removals = u32::MAX;
@@ -251,15 +257,14 @@ impl World {
         Self { runtime, folder, store, endpoints, caller }
     }
 
-    /// A member, a catalogue, and what everything begins with: lots of the member's own, and a pool. What is
-    /// prepared once is prepared by then.
+    /// Creates a member, a catalogue, the member's lots and a pool, and warms prepared statements.
     fn furnish(&self) {
         let seed = |connection: &Connection| {
             connection.execute_batch(SEED)?;
             for scope in Scope::ALL {
                 connection.execute("INSERT INTO client_scope VALUES ('c', ?1)", [scope.as_str()])?;
             }
-            replace(connection, &SystemRandom, &contents())
+            replace_contents(connection, &SystemRandom, &contents())
         };
         self.runtime.block_on(self.store.write(seed)).unwrap();
         self.ask(self.set(OWN_STOCK, &stock(0, 1)));
@@ -274,11 +279,11 @@ impl World {
         }
     }
 
-    /// What the service answers.
+    /// Sends a request, and returns the response.
     fn ask(&self, mut asked: Asked) -> Vec<u8> {
         asked.extensions_mut().insert(self.caller.clone());
         let answer = self.runtime.block_on(async {
-            let response = self.endpoints.serve(asked).await;
+            let response = self.endpoints.serve_request(asked).await;
             (response.status(), to_bytes(response.into_body(), 8 << 20).await.unwrap())
         });
         let (status, body) = answer;
@@ -290,7 +295,7 @@ impl World {
         serde_json::from_slice(&self.ask(asked)).unwrap()
     }
 
-    /// A change set, every op of which is going to be applied.
+    /// Builds a change set in which every op is applied.
     fn set(&self, collection: &str, ops: &[Value]) -> Asked {
         let body = json!({ "ops": ops, "dryRun": true }).to_string();
         let told = self.json(post(collection, body));
@@ -340,13 +345,14 @@ const SEED: &str = "
     INSERT INTO client (id, name, state, created_at) VALUES ('c', 'First client', 'active', 0);
     INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES ('i', 'c', 'm', 'jkt', 0, 0);";
 
-fn contents() -> Contents {
+fn contents() -> CatalogueContents {
     let material = |number: usize| {
-        let entry = NewEntry::new(Kind::Material, format!("metal-{number:03}"), format!("Metal {number:03}"));
+        let entry =
+            NewEntry::new(EntryKind::Material, format!("metal-{number:03}"), format!("Metal {number:03}"));
         NewEntry { facts: json!({ "unit": "SCU", "type": "REFINED", "refined": true }), ..entry }
     };
     let product = |number: usize| {
-        NewEntry::new(Kind::Blueprint, format!("bp-{number:03}"), format!("Pattern {number:03}"))
+        NewEntry::new(EntryKind::Blueprint, format!("bp-{number:03}"), format!("Pattern {number:03}"))
     };
     let location = |number: i64| NewLocation {
         id: format!("city-{number}"),
@@ -356,10 +362,10 @@ fn contents() -> Contents {
         hidden: false,
     };
     let entries = (0..MATERIALS).map(material).chain((0..OPS).map(product)).collect();
-    Contents { entries, aliases: Vec::new(), locations: [1, 2].map(location).to_vec() }
+    CatalogueContents { entries, aliases: Vec::new(), locations: [1, 2].map(location).to_vec() }
 }
 
-/// What names a lot, of as many as there are places, materials and qualities.
+/// Returns the properties of the lot with a number, over all places, materials and qualities.
 fn lot(number: usize) -> Value {
     json!({
         "material": { "bt": format!("metal-{:03}", number % MATERIALS) },
@@ -380,7 +386,7 @@ fn scu(amount: u32) -> Value {
 
 fn stock(before: u32, after: u32) -> Vec<Value> {
     let op = json!({ "op": "set-quantity", "expectedQuantity": scu(before), "quantity": scu(after) });
-    // Not those of the pool, of which the member has all.
+    // Not those of the pool, which all belong to the member.
     (POOL..POOL + OPS).map(|number| with(lot(number), &op)).collect()
 }
 

@@ -1,10 +1,9 @@
-//! What an administrator changes: which clients there are and what they may do, whether the exchange is on,
-//! members and their accounts, units, the catalogue, the terms, connections, the keys that tokens are signed with; and
-//! the audit, which says who did what.
+//! Administration: clients, the switch of the exchange, members and accounts, units, the catalogue, the terms,
+//! connections and signing keys; and reading the audit.
 //!
-//! Each function that changes something is one decision inside its caller's transaction, audited there under the administrator's
-//! name. A running service sees it within seconds: the registry and the keys are read again every five,
-//! everything else at each request.
+//! Each function that changes something is one decision within its caller's transaction, and is audited there under the
+//! administrator's name. A running service applies changes within five seconds: it reloads the registry and the keys at
+//! that interval, and reads everything else at each request.
 
 mod audit;
 mod catalogue;
@@ -17,69 +16,65 @@ mod units;
 
 use rusqlite::Connection;
 
-pub use audit::{Audited, Page as AuditPage, Wanted as WantedAudit, list as list_audit};
+pub use audit::{AuditFilter, AuditPage, AuditRecord, list_audit};
 pub use catalogue::{
-    Imported, compare_catalogue, import_catalogue, read_catalogue, read_defaults, set_defaults,
+    ImportSummary, compare_catalogue, import_catalogue, read_catalogue, read_defaults, set_defaults,
 };
 pub use clients::{
-    Changes, Listed as ListedClient, NewClient, Standing, add as add_client, limit, list as list_clients,
-    set_scopes, set_standing, standing_of,
+    ClientState, LimitChanges, ListedClient, NewClient, add_client, client_state, list_clients,
+    set_client_state, set_limits, set_scopes,
 };
-pub use connections::{
-    Filter, Listed as ListedConnection, end_client, end_installation, list as list_connections,
-};
-pub use members::{
-    Listed as ListedMember, NewMember, add as add_member, list as list_members, set_password, set_state,
-};
+pub use connections::{ConnectionFilter, ListedConnection, end_client, end_installation, list_connections};
+pub use members::{ListedMember, NewMember, add_member, list_members, set_password, set_state};
 
 pub use undo::written_for;
-pub use units::{NewUnit, read_units, set_administrator, set_terms, set_units, terms};
+pub use units::{NewUnit, current_terms, read_units, set_administrator, set_terms, set_units};
 
 pub use crate::registry::is_switched_on as is_on;
 
 use crate::backend::undo::UndoError;
 use crate::idp;
 use crate::ids::{ClientId, MemberId};
-use crate::names::is_name;
-use crate::records::{self, Actor, Deed};
+use crate::names::is_display_name;
+use crate::records::{self, Actor, AuditEntry};
 use crate::store::{EditError, StoreError};
 use crate::time::Moment;
 
-/// Who changes something, and when.
+/// The administrator and the time of a change.
 #[derive(Clone, Copy, Debug)]
-pub struct By<'a> {
-    actor: Actor<'a>,
-    /// The moment.
+pub struct AdminContext<'a> {
+    as_actor: Actor<'a>,
+    /// The time of the change.
     pub now: Moment,
 }
 
-/// Why nothing was changed.
+/// The reason nothing was changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdminError {
-    /// There is no such thing.
-    #[error("there is no {what} `{id}`")]
-    Unknown {
-        /// What was looked for.
+    /// The object does not exist.
+    #[error("unknown {what} `{id}`")]
+    NotFound {
+        /// The kind of object: `client`.
         what: &'static str,
-        /// By which name.
+        /// The id of the object.
         id: String,
     },
-    /// There is one already.
-    #[error("there is {what} `{id}` already")]
-    Exists {
-        /// What, with its article.
+    /// The object exists already.
+    #[error("{what} `{id}` already exists")]
+    AlreadyExists {
+        /// The kind of object with its article: `a client`.
         what: &'static str,
-        /// By which name.
+        /// The id of the object.
         id: String,
     },
-    /// A value is none that could be stored.
+    /// A value is invalid.
     #[error("{0}")]
-    Wrong(String),
+    Invalid(String),
     /// A client's writes could not be undone.
     #[error(transparent)]
     Undo(#[from] UndoError),
-    /// The store could not be edited.
+    /// The store could not be opened for editing.
     #[error(transparent)]
     Edit(#[from] EditError),
     /// The store could not be read or written.
@@ -93,80 +88,86 @@ impl From<rusqlite::Error> for AdminError {
     }
 }
 
-impl<'a> By<'a> {
-    /// An administrator by name, at a command line: one whose name can be told from others'.
+impl<'a> AdminContext<'a> {
+    /// Creates a context for an administrator at a command line, by name.
     ///
     /// # Errors
-    /// [`AdminError::Wrong`]
+    /// [`AdminError::Invalid`] if the name has invisible characters, or is empty or longer than 128 characters.
     pub fn new(name: &'a str, now: Moment) -> Result<Self, AdminError> {
-        Ok(Self { actor: Actor::Administrator(text("an administrator's name", name, 128)?), now })
+        Ok(Self { as_actor: Actor::Administrator(check_name("an administrator's name", name, 128)?), now })
     }
 
-    /// A member who administers the service, on a page: the audit tells them from whoever has the member's id for a name.
+    /// Creates a context for a member who administers the service on its pages. The audit distinguishes members from
+    /// administrators at a command line.
     #[must_use]
-    pub const fn member(member: &'a MemberId, now: Moment) -> Self {
-        Self { actor: Actor::Member(member), now }
+    pub const fn for_member(member: &'a MemberId, now: Moment) -> Self {
+        Self { as_actor: Actor::Member(member), now }
     }
 
     const fn actor(&self) -> Actor<'_> {
-        self.actor
+        self.as_actor
     }
 
-    fn audit(
+    fn record_audit(
         &self,
         connection: &Connection,
         client: Option<&ClientId>,
         (action, subject): (&str, &str),
         detail: &str,
     ) -> Result<(), StoreError> {
-        records::audit(connection, self.now, self.actor(), Deed { client, action, subject, detail })
+        records::record_audit(
+            connection,
+            self.now,
+            self.actor(),
+            AuditEntry { client, action, subject, detail },
+        )
     }
 }
 
 /// Switches the exchange on or off (ERR-39).
 ///
 /// # Errors
-/// What the database says.
-pub fn switch(connection: &Connection, by: &By<'_>, on: bool) -> Result<(), AdminError> {
+/// [`AdminError::Store`] if the database fails.
+pub fn set_switch(connection: &Connection, by: &AdminContext<'_>, on: bool) -> Result<(), AdminError> {
     let value = if on { "on" } else { "off" };
     connection.execute(
         "INSERT INTO setting (name, value) VALUES ('exchange', ?1) \
          ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         [value],
     )?;
-    Ok(by.audit(connection, None, ("switch", "exchange"), value)?)
+    Ok(by.record_audit(connection, None, ("switch", "exchange"), value)?)
 }
 
-/// Signs access tokens with a new key from now on; the one before stays published until its tokens have ended.
+/// Rotates the signing key of access tokens. The old key stays published until its tokens have expired.
 ///
 /// # Errors
-/// What the database says, or that no key could be made.
-pub fn rotate_keys(connection: &Connection, by: &By<'_>) -> Result<(), AdminError> {
-    idp::rotate(connection, by.now)?;
-    Ok(by.audit(connection, None, ("keys.rotate", "access tokens"), "")?)
+/// [`AdminError::Store`] if the database fails or no key can be generated.
+pub fn rotate_keys(connection: &Connection, by: &AdminContext<'_>) -> Result<(), AdminError> {
+    idp::rotate_signing_key(connection, by.now)?;
+    Ok(by.record_audit(connection, None, ("keys.rotate", "access tokens"), "")?)
 }
 
-/// A text of so many characters, none of which is invisible or turns the others around: what people tell apart.
-fn text<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, AdminError> {
-    if is_name(text, most) {
+/// Requires a display name of at most `most` visible characters.
+fn check_name<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, AdminError> {
+    if is_display_name(text, most) {
         return Ok(text);
     }
-    let said = format!(
-        "{what} is 1 to {most} characters that are seen, without blanks around it; `{}` is not",
+    let message = format!(
+        "{what} must have 1 to {most} visible characters, without whitespace around them; `{}` does not",
         text.escape_debug()
     );
-    Err(AdminError::Wrong(said))
+    Err(AdminError::Invalid(message))
 }
 
-/// An identifier: what is compared, stands in URLs and logs, and never changes.
-fn id<'a>(what: &str, id: &'a str, most: usize) -> Result<&'a str, AdminError> {
+/// Requires an identifier, which appears in URLs and logs and never changes.
+fn check_id<'a>(what: &str, id: &'a str, most: usize) -> Result<&'a str, AdminError> {
     let usual = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     if (1..=most).contains(&id.len()) && id.bytes().all(usual) {
         return Ok(id);
     }
-    let said = format!(
-        "{what} is 1 to {most} letters, digits, `-`, `.`, `_` and `~`; `{}` is not",
+    let message = format!(
+        "{what} must have 1 to {most} letters, digits, `-`, `.`, `_` or `~`; `{}` does not",
         id.escape_debug()
     );
-    Err(AdminError::Wrong(said))
+    Err(AdminError::Invalid(message))
 }

@@ -1,4 +1,4 @@
-//! All parts of the exchange, put together over one store, as one process runs them ([`Role`]).
+//! Assembles all parts of the exchange over one store, by the process's role ([`ProcessRole`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,24 +6,24 @@ use std::sync::Arc;
 use axum::Router;
 
 use crate::backend::Backend;
-use crate::config::{Config, Role};
+use crate::config::{Config, ProcessRole};
 use crate::environment::Environment;
-use crate::gateway::{Gateway, Parts};
+use crate::gateway::{Gateway, GatewayParts};
 use crate::idp::accounts::PasswordError;
 use crate::idp::external::FetchError;
-use crate::idp::{self, Provider, ProviderError};
-use crate::relay::served::Backends;
-use crate::relay::signed::RelayKey;
-use crate::relay::{HttpRelay, Local, Relay, UnusableBackend};
-use crate::serve::Front;
+use crate::idp::{self, IdentityProvider, ProviderError};
+use crate::relay::server::BackendServer;
+use crate::relay::signature::RelayKey;
+use crate::relay::{BackendClientError, HttpRelay, LocalRelay, Relay};
+use crate::serve::RequestDispatcher;
 use crate::store::{Store, StoreError};
-use crate::web::{self, Web};
+use crate::web::{self, WebState};
 
-/// What clients and members reach: gateway, pages, and the identity provider where it is not elsewhere.
+/// Everything that clients and members reach: gateway, pages, and the identity provider unless it is external.
 #[derive(Clone)]
 pub struct App {
-    provider: Provider,
-    web: Web,
+    provider: IdentityProvider,
+    web: WebState,
     backend: Backend,
     gateway: Gateway,
     router: Router,
@@ -35,82 +35,89 @@ impl fmt::Debug for App {
     }
 }
 
-/// Why the parts could not be put together.
+/// The reason the parts could not be assembled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppError {
-    /// The identity provider could not begin.
+    /// The identity provider could not start.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// The identity provider elsewhere cannot be asked.
-    #[error("the identity provider cannot be asked: {0}")]
+    /// The external identity provider cannot be reached.
+    #[error("the external identity provider cannot be reached: {0}")]
     External(#[from] FetchError),
-    /// The backend elsewhere cannot be called.
+    /// The client for a remote backend cannot be created.
     #[error(transparent)]
-    Relay(#[from] UnusableBackend),
-    /// A gateway without the address of its backend.
-    #[error("serve.backend: a gateway needs its backend's address")]
+    Relay(#[from] BackendClientError),
+    /// A gateway process is configured without its backend's address.
+    #[error("serve.backend: a gateway needs the address of its backend")]
     NoBackend,
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Passwords cannot be hashed as it is configured.
-    #[error("passwords cannot be hashed as the configuration says: {0}")]
+    /// The configured password cost is invalid.
+    #[error("cannot hash passwords with the configured cost: {0}")]
     Passwords(#[from] PasswordError),
-    /// There are no random numbers to be had.
-    #[error("no random numbers")]
+    /// The system provides no random numbers.
+    #[error("no random numbers available")]
     Random(#[from] dpop_bound::random::RandomError),
-    /// The gateway's origin is none.
+    /// The gateway's origin is invalid.
     #[error("gateway-origin: {0}")]
-    Origin(#[from] dpop_bound::target::UrlRefusal),
+    Origin(#[from] dpop_bound::target::UrlError),
 }
 
-/// Everything that this process serves, as its role says: what connections are given to.
+/// Builds everything that this process serves, by its role.
 ///
 /// # Errors
 /// See [`AppError`].
-pub async fn front(store: Store, environment: Environment, config: Arc<Config>) -> Result<Front, AppError> {
+pub async fn build_dispatcher(
+    store: Store,
+    environment: Environment,
+    config: Arc<Config>,
+) -> Result<RequestDispatcher, AppError> {
     match config.serve.role {
-        Role::All | Role::Gateway => Ok(App::new(store, environment, config).await?.front()),
-        Role::Backend => {
+        ProcessRole::All | ProcessRole::Gateway => {
+            Ok(App::new(store, environment, config).await?.dispatcher())
+        }
+        ProcessRole::Backend => {
             let key = relay_key(&store, &environment).await?;
             let backend = Backend::new(store, environment.clone(), Arc::clone(&config)).await?;
-            let backends = Backends::new(Arc::new(backend), key, environment, config.limits.body_bytes);
+            let backends = BackendServer::new(Arc::new(backend), key, environment, config.limits.body_bytes);
             Ok(backends.into_router().into())
         }
     }
 }
 
 impl App {
-    /// Puts them together, with the backend in this process or, for a gateway alone, elsewhere.
+    /// Assembles the parts, with the backend in this process or, for a gateway process, in another one.
     ///
-    /// With a provider elsewhere nothing of the one here is served. The pages keep sessions of their own in
-    /// either case: whoever confirms something on them signs in on them. What is confirmed is applied in this
-    /// process, over the store that the backend has, too.
+    /// With an external identity provider, the built-in provider serves no routes. The pages keep their own sessions
+    /// in either case, so a member signs in on them to confirm something. The confirmation is applied in this process,
+    /// over the store that it shares with the backend.
     ///
     /// # Errors
     /// See [`AppError`].
     pub async fn new(store: Store, environment: Environment, config: Arc<Config>) -> Result<Self, AppError> {
-        let provider = Provider::new(store.clone(), environment.clone(), &config).await?;
+        let provider = IdentityProvider::new(store.clone(), environment.clone(), &config).await?;
         let backend = Backend::new(store.clone(), environment.clone(), Arc::clone(&config)).await?;
         let relay: Arc<dyn Relay> = match config.serve.role {
-            Role::All | Role::Backend => Arc::new(Local::new(Arc::new(backend.clone()))),
-            Role::Gateway => {
+            ProcessRole::All | ProcessRole::Backend => Arc::new(LocalRelay::new(Arc::new(backend.clone()))),
+            ProcessRole::Gateway => {
                 let base = config.serve.backend.as_deref().ok_or(AppError::NoBackend)?;
                 let key = relay_key(&store, &environment).await?;
-                let wait = config.limits.relay_wait();
+                let wait = config.limits.relay_timeout();
                 Arc::new(HttpRelay::new(base, key, environment.clone(), wait)?)
             }
         };
-        let parts = Parts::of(&store, &environment, &config, idp::verifier(&provider)?, relay)?;
+        let parts =
+            GatewayParts::in_process(&store, &environment, &config, idp::build_verifier(&provider)?, relay)?;
         let gateway = Gateway::new(parts.into_ports()?);
-        let web = Web::new(provider.clone())?;
+        let web = WebState::new(provider.clone())?;
         let mut router = Router::new()
             .merge(gateway.router())
             .merge(web::router(web.clone()))
-            .merge(web::confirmations(web.clone(), backend.clone()))
-            .merge(web::drafts(web.clone(), backend.clone()))
-            .merge(web::own(web.clone(), backend.clone()));
+            .merge(web::confirmation_routes(web.clone(), backend.clone()))
+            .merge(web::draft_routes(web.clone(), backend.clone()))
+            .merge(web::member_routes(web.clone(), backend.clone()));
         if !config.is_external() {
             router = router.merge(idp::router(provider.clone()));
         }
@@ -119,35 +126,35 @@ impl App {
 
     /// The identity provider.
     #[must_use]
-    pub const fn provider(&self) -> &Provider {
+    pub const fn provider(&self) -> &IdentityProvider {
         &self.provider
     }
 
     /// The member's pages.
     #[must_use]
-    pub const fn web(&self) -> &Web {
+    pub const fn web(&self) -> &WebState {
         &self.web
     }
 
-    /// The backend, as the pages have it.
+    /// The backend as the pages use it.
     #[must_use]
     pub const fn backend(&self) -> &Backend {
         &self.backend
     }
 
-    /// Everything over HTTP, on one origin.
+    /// Returns a router for all routes on one origin.
     pub fn router(&self) -> Router {
         self.router.clone()
     }
 
-    /// The same for connections.
+    /// Returns the dispatcher for connections, which bypasses the router for gateway paths.
     #[must_use]
-    pub fn front(&self) -> Front {
-        Front::of(self.gateway.clone(), self.router())
+    pub fn dispatcher(&self) -> RequestDispatcher {
+        RequestDispatcher::with_gateway(self.gateway.clone(), self.router())
     }
 }
 
 async fn relay_key(store: &Store, environment: &Environment) -> Result<RelayKey, StoreError> {
     let environment = environment.clone();
-    store.write(move |connection| RelayKey::of_store(connection, environment.random())).await
+    store.write(move |connection| RelayKey::from_store(connection, environment.random())).await
 }

@@ -1,16 +1,16 @@
-//! The backend: members' data behind the generated server trait.
+//! The backend: implements the generated server trait over the members' data.
 //!
-//! Every handler goes through one door (`admission`): the member's checks, then switch, registry,
-//! revocation and scope once more (GW-02), in the same snapshot or transaction as what follows. Every
-//! change set of every area takes one path ([`change`]):
+//! Every handler starts with the admission check (`admission`): member state first, then switch, registry,
+//! revocation and scope a second time after the gateway (GW-02). The check runs in the same snapshot or
+//! transaction as the work that follows. Every change set of every area takes one path ([`change`]):
 //!
 //! ```text
 //! admit ─► resolve ─► load ─► decide ─► guard ─► apply ─► feed ─► journal ─► complete ─► commit
 //!          (pure)             (pure)    (pure)
 //! ```
 //!
-//! An area says how its ops resolve, what they need to know, and what they come to; it sends no
-//! answer, gives no numbers and writes no journal.
+//! An area defines how its ops resolve, which state a decision needs, and how ops are decided. It does not
+//! send responses, assign feed numbers or write the journal.
 
 mod admission;
 mod blueprints;
@@ -21,12 +21,12 @@ mod connection;
 mod demand;
 pub mod drafts;
 pub mod guard;
-mod held;
+mod handler_error;
+mod held_batches;
 mod journal;
 mod org_stock;
 mod page;
 mod profile;
-mod refusal;
 mod reservations;
 mod ships;
 mod stock;
@@ -35,28 +35,28 @@ mod units;
 pub(crate) mod warehouse;
 
 pub use blueprints::set_defaults;
-pub use change::{ChangeError, Interruption, Step};
-pub use confirm::{Confirmed, Preview};
-pub(crate) use drafts::{prune as prune_drafts, prune_reviews};
-pub(crate) use held::prune as prune_held;
-pub(crate) use journal::prune as prune_journal;
-pub(crate) use org_stock::tell_of_holder;
-pub use profile::Profile;
-pub use reservations::Reservation;
+pub use change::{ChangeError, FaultInjector, WriteStep};
+pub use confirm::{BatchPreview, ConfirmOutcome};
+pub(crate) use drafts::{prune_drafts, prune_reviews};
+pub(crate) use held_batches::prune_held_batches as prune_held;
+pub(crate) use journal::prune_entries as prune_journal;
+pub(crate) use org_stock::publish_holder_change;
+pub use profile::MemberProfile;
+pub use reservations::StockReservation;
 pub(crate) use ships::rename_unit;
-pub use warehouse::{Keeping, Purpose};
+pub use warehouse::{EarmarkPurpose, StockOwnership};
 
 use std::fmt;
 use std::sync::Arc;
 
-use contract_runtime::server::{Context, Rejection, Response};
+use contract_runtime::server::{Rejection, RequestContext, Response};
 use exchange_api::calls::{
     AccountCheckCall, BlueprintsReadCall, BlueprintsWriteCall, CatalogLocationsCall, CatalogResolveCall,
     DemandReadCall, DraftsBlueprintsCall, DraftsRefineryCall, InstallationLabelCall, OrgStockMembersCall,
     OrgStockReadCall, OrgStockWriteCall, OrgUnitsReadCall, ServiceDocumentCall, ShipsReadCall,
     ShipsWriteCall, StockReadCall, StockWriteCall,
 };
-use exchange_api::server::{Refusal, Service};
+use exchange_api::server::{ErrorResponse, Service};
 use exchange_api::types::{
     AccountCheckResponse, BlueprintChangeSet, BlueprintPage, ChangeResult, DraftResult, Installation,
     LocationList, OrgDemand, OrgStockMembers, OrgStockPage, OrgUnitList, Problem, ResolveResponse,
@@ -66,21 +66,21 @@ use exchange_api::types::{
 use crate::catalogue::Catalogue;
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::feed::{self, Author};
+use crate::feed::{self, ChangeAuthor};
 use crate::ids::MemberId;
-use crate::shares::Shares;
+use crate::shares::ShareLimiter;
 use crate::store::{Store, StoreError};
 
-/// All areas of the exchange, over one store.
+/// The handlers of all areas of the exchange, over one store.
 #[derive(Clone)]
 pub struct Backend {
     store: Store,
     environment: Environment,
     config: Arc<Config>,
     catalogue: Arc<Catalogue>,
-    interruption: Interruption,
-    /// Who takes something back, or looks at what that comes to: each member once at a time.
-    undoing: Shares<MemberId>,
+    fault_injector: FaultInjector,
+    /// Limits undo runs and previews to one at a time per member.
+    active_undos: ShareLimiter<MemberId>,
 }
 
 impl fmt::Debug for Backend {
@@ -90,10 +90,10 @@ impl fmt::Debug for Backend {
 }
 
 impl Backend {
-    /// Over a store, which is given what it lacks for cursors.
+    /// Creates a backend over a store, and creates the keys for cursors and pseudonyms that the store lacks.
     ///
     /// # Errors
-    /// What the store says.
+    /// Returns the [`StoreError`] of the write that creates the keys.
     pub async fn new(
         store: Store,
         environment: Environment,
@@ -101,159 +101,192 @@ impl Backend {
     ) -> Result<Self, StoreError> {
         let random = environment.clone();
         let prepare = move |connection: &rusqlite::Connection| {
-            feed::prepare(connection, random.random())?;
-            org_stock::prepare(connection, random.random())
+            feed::prepare_store(connection, random.random())?;
+            org_stock::prepare_key(connection, random.random())
         };
         store.write(prepare).await?;
         let catalogue = Arc::default();
-        let (interruption, undoing) = (Interruption::default(), Shares::of(1));
-        Ok(Self { store, environment, config, catalogue, interruption, undoing })
+        let (interruption, undoing) = (FaultInjector::default(), ShareLimiter::new(1));
+        Ok(Self {
+            store,
+            environment,
+            config,
+            catalogue,
+            fault_injector: interruption,
+            active_undos: undoing,
+        })
     }
 
-    /// The same, interrupted where the interruption says: for tests of what a crash leaves behind.
+    /// Calls the fault injector at every step of a write, for tests of the state that a crash leaves behind.
     #[must_use]
-    pub fn interrupted(mut self, interruption: Interruption) -> Self {
-        self.interruption = interruption;
+    pub fn with_fault_injector(mut self, interruption: FaultInjector) -> Self {
+        self.fault_injector = interruption;
         self
     }
 
-    /// Changes a member's blueprints by another way than a connected client: on the web, in the platform's
-    /// application, by the system. No guard asks, and nothing is answered twice.
+    /// Changes a member's blueprints on behalf of the web pages, the platform's application or the system,
+    /// not of a connected client. Applies no mass-change guard and stores no response for idempotent
+    /// repetition.
     ///
     /// # Errors
-    /// [`ChangeError`]; nothing is written then.
+    /// Returns a [`ChangeError`]; the transaction is rolled back then. [`ChangeError`]; nothing is written
+    /// then.
     pub async fn change_blueprints(
         &self,
         member: &MemberId,
-        author: Author,
+        author: ChangeAuthor,
         body: BlueprintChangeSet,
     ) -> Result<ChangeResult, ChangeError> {
-        self.change_beside::<blueprints::Blueprints>(member, author, body).await
+        self.change_server_side::<blueprints::BlueprintArea>(member, author, body).await
     }
 }
 
 impl Service for Backend {
-    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
-        Problem::reject(&rejection, refusal::correlation_id(context), context)
+    fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response {
+        Problem::rejection_response(&rejection, handler_error::correlation_id(context), context)
     }
 
     async fn service_document(
         &self,
         _: ServiceDocumentCall,
-        context: Context,
-    ) -> Result<ServiceDocument, Refusal> {
+        context: RequestContext,
+    ) -> Result<ServiceDocument, ErrorResponse> {
         self.service_document_of(&context).await
     }
 
     async fn installation_label(
         &self,
         call: InstallationLabelCall,
-        context: Context,
-    ) -> Result<Installation, Refusal> {
-        self.label(call.body, &context).await
+        context: RequestContext,
+    ) -> Result<Installation, ErrorResponse> {
+        self.label_installation(call.body, &context).await
     }
 
     async fn account_check(
         &self,
         call: AccountCheckCall,
-        context: Context,
-    ) -> Result<AccountCheckResponse, Refusal> {
+        context: RequestContext,
+    ) -> Result<AccountCheckResponse, ErrorResponse> {
         self.check_account(call.body, &context).await
     }
 
     async fn catalog_resolve(
         &self,
         call: CatalogResolveCall,
-        context: Context,
-    ) -> Result<ResolveResponse, Refusal> {
-        self.resolve(call.body, &context).await
+        context: RequestContext,
+    ) -> Result<ResolveResponse, ErrorResponse> {
+        self.resolve_references(call.body, &context).await
     }
 
     async fn catalog_locations(
         &self,
         _: CatalogLocationsCall,
-        context: Context,
-    ) -> Result<LocationList, Refusal> {
-        self.locations(&context).await
+        context: RequestContext,
+    ) -> Result<LocationList, ErrorResponse> {
+        self.list_locations(&context).await
     }
 
     async fn blueprints_read(
         &self,
         call: BlueprintsReadCall,
-        context: Context,
-    ) -> Result<BlueprintPage, Refusal> {
+        context: RequestContext,
+    ) -> Result<BlueprintPage, ErrorResponse> {
         self.read_blueprints(call.options, &context).await
     }
 
     async fn blueprints_write(
         &self,
         call: BlueprintsWriteCall,
-        context: Context,
-    ) -> Result<ChangeResult, Refusal> {
-        self.change::<blueprints::Blueprints>(call.body, &context).await
+        context: RequestContext,
+    ) -> Result<ChangeResult, ErrorResponse> {
+        self.handle_change_set::<blueprints::BlueprintArea>(call.body, &context).await
     }
 
-    async fn stock_read(&self, call: StockReadCall, context: Context) -> Result<StockPage, Refusal> {
+    async fn stock_read(
+        &self,
+        call: StockReadCall,
+        context: RequestContext,
+    ) -> Result<StockPage, ErrorResponse> {
         self.read_stock(call.options, &context).await
     }
 
-    async fn stock_write(&self, call: StockWriteCall, context: Context) -> Result<ChangeResult, Refusal> {
-        self.change::<stock::Stock>(call.body, &context).await
+    async fn stock_write(
+        &self,
+        call: StockWriteCall,
+        context: RequestContext,
+    ) -> Result<ChangeResult, ErrorResponse> {
+        self.handle_change_set::<stock::StockArea>(call.body, &context).await
     }
 
-    async fn ships_read(&self, call: ShipsReadCall, context: Context) -> Result<ShipPage, Refusal> {
+    async fn ships_read(
+        &self,
+        call: ShipsReadCall,
+        context: RequestContext,
+    ) -> Result<ShipPage, ErrorResponse> {
         self.read_ships(call.options, &context).await
     }
 
-    async fn ships_write(&self, call: ShipsWriteCall, context: Context) -> Result<ChangeResult, Refusal> {
-        self.change::<ships::Ships>(call.body, &context).await
+    async fn ships_write(
+        &self,
+        call: ShipsWriteCall,
+        context: RequestContext,
+    ) -> Result<ChangeResult, ErrorResponse> {
+        self.handle_change_set::<ships::ShipArea>(call.body, &context).await
     }
 
-    async fn org_units_read(&self, _: OrgUnitsReadCall, context: Context) -> Result<OrgUnitList, Refusal> {
+    async fn org_units_read(
+        &self,
+        _: OrgUnitsReadCall,
+        context: RequestContext,
+    ) -> Result<OrgUnitList, ErrorResponse> {
         self.read_units(&context).await
     }
 
     async fn org_stock_read(
         &self,
         call: OrgStockReadCall,
-        context: Context,
-    ) -> Result<OrgStockPage, Refusal> {
+        context: RequestContext,
+    ) -> Result<OrgStockPage, ErrorResponse> {
         self.read_org_stock(call.options, &context).await
     }
 
     async fn org_stock_members(
         &self,
         call: OrgStockMembersCall,
-        context: Context,
-    ) -> Result<OrgStockMembers, Refusal> {
+        context: RequestContext,
+    ) -> Result<OrgStockMembers, ErrorResponse> {
         self.read_roster(call.unit, &context).await
     }
 
     async fn org_stock_write(
         &self,
         call: OrgStockWriteCall,
-        context: Context,
-    ) -> Result<ChangeResult, Refusal> {
-        self.change::<org_stock::OrgStock>(call.body, &context).await
+        context: RequestContext,
+    ) -> Result<ChangeResult, ErrorResponse> {
+        self.handle_change_set::<org_stock::OrgStockArea>(call.body, &context).await
     }
 
-    async fn demand_read(&self, _: DemandReadCall, context: Context) -> Result<OrgDemand, Refusal> {
+    async fn demand_read(
+        &self,
+        _: DemandReadCall,
+        context: RequestContext,
+    ) -> Result<OrgDemand, ErrorResponse> {
         self.read_demand(&context).await
     }
 
     async fn drafts_blueprints(
         &self,
         call: DraftsBlueprintsCall,
-        context: Context,
-    ) -> Result<DraftResult, Refusal> {
+        context: RequestContext,
+    ) -> Result<DraftResult, ErrorResponse> {
         self.draft_blueprints(call.body, &context).await
     }
 
     async fn drafts_refinery(
         &self,
         call: DraftsRefineryCall,
-        context: Context,
-    ) -> Result<DraftResult, Refusal> {
+        context: RequestContext,
+    ) -> Result<DraftResult, ErrorResponse> {
         self.draft_refinery(call.body, &context).await
     }
 }

@@ -1,4 +1,4 @@
-//! Who calls: what the gateway found out about a request, and what the backend goes by.
+//! The authenticated caller of a request, as the gateway found it and the backend uses it.
 
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
@@ -9,32 +9,31 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::time::Moment;
 
-/// A member's client on one of the member's devices, authenticated, with what its token allows.
+/// An authenticated client on one of a member's devices, with the scopes of its token.
 ///
-/// The gateway makes it, the relay carries it, the backend's handlers find it in their context
-/// (`context.extension::<Caller>()`). It holds no token and no proof.
+/// The gateway creates it, the relay carries it, and the backend's handlers get it from their context
+/// (`context.extension::<Caller>()`). It contains no token and no proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caller {
-    /// The member for whom the client acts.
+    /// The member on whose behalf the client acts.
     pub member: MemberId,
-    /// The registered client.
+    /// The registered client's id.
     pub client: ClientId,
-    /// The installation, found by the proof's key (DPP-21); none when it could not be looked up (SVC-03).
+    /// The installation of the proof's key (DPP-21); `None` if it could not be looked up (SVC-03).
     pub installation: Option<InstallationId>,
-    /// The RFC 7638 thumbprint of the key, as text.
+    /// The RFC 7638 thumbprint of the key, as a string.
     pub jkt: String,
-    /// The scopes of the token; what the registry takes away is not yet gone from them.
+    /// The scopes of the token. Scopes that the registry has since removed may still be included.
     pub scopes: TokenScopes,
-    /// When the member signed in for this token (`auth_time`): a disconnect after it revokes the token.
+    /// The time of the member's sign-in for this token (`auth_time`). A later disconnect revokes the token.
     pub auth_time: Moment,
-    /// Under which id the request is known (GW-13).
+    /// The correlation id of the request (GW-13).
     pub correlation_id: String,
-    /// The claim on the idempotency key, for the write routes.
-    pub claim: Option<Claim>,
+    /// The claim on the idempotency key, for write routes.
+    pub claim: Option<KeyClaim>,
 }
 
-/// The scopes of a token. A clone shares them: what is known of a token is told of each of its requests, in several
-/// places.
+/// The scopes of a token. Clones share the set, because each request copies it several times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "BTreeSet<String>", into = "BTreeSet<String>")]
 pub struct TokenScopes(Arc<BTreeSet<String>>);
@@ -47,7 +46,7 @@ impl Deref for TokenScopes {
     }
 }
 
-/// Those of this value alone.
+/// Mutation copies the set if it is shared.
 impl DerefMut for TokenScopes {
     fn deref_mut(&mut self) -> &mut BTreeSet<String> {
         Arc::make_mut(&mut self.0)
@@ -78,19 +77,19 @@ impl FromIterator<String> for TokenScopes {
     }
 }
 
-/// An idempotency key that this request claimed, and is alone in holding until its lease is over.
+/// An idempotency key that this request holds exclusively until its lease expires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
-    /// SHA-256 of the key, in hex: the key itself is stored nowhere.
+pub struct KeyClaim {
+    /// SHA-256 of the key in hex. The key itself is not stored.
     pub key_hash: String,
-    /// What the write completes with: a claim that was taken over has another one.
+    /// The fencing token. A claim that was taken over has another one.
     pub fence: i64,
 }
 
 impl Caller {
-    /// Whether the token has a scope.
+    /// Returns true if the token has the scope.
     #[must_use]
-    pub fn has(&self, scope: &str) -> bool {
+    pub fn has_scope(&self, scope: &str) -> bool {
         self.scopes.contains(scope)
     }
 }

@@ -1,22 +1,23 @@
-//! The catalogue: blueprints' products, items, materials, ship types and locations, and how a
-//! reference finds one of them (RES rows).
+//! The catalogue of products, items, materials, ship types and locations, and the resolution of references to
+//! its entries (RES rows).
 //!
-//! All of it is held in memory as an [`Index`], made of the tables and made anew when their revision
-//! moves. Resolving is a plain function over an index: it reads no table and knows no member.
+//! Entry point: [`Catalogue`], which keeps an [`CatalogueIndex`] in memory and rebuilds it when the revision
+//! of the tables changes. Resolution is a pure function over an index: it reads no table and does not depend
+//! on a member.
 
 pub mod contents;
 mod fuzzy;
 mod index;
+mod locations;
 mod names;
-mod places;
 mod products;
 mod resolve;
 
-pub use contents::{Contents, replace};
-pub use index::{Entry, Index, shown_key};
-pub use places::{Place, Places};
-pub use products::{Matching, Products};
-pub use resolve::{Resolution, Resolved};
+pub use contents::{CatalogueContents, replace_contents};
+pub use index::{CatalogueEntry, CatalogueIndex, shown_key};
+pub use locations::{LocationIndex, WarehouseLocation};
+pub use products::{ProductIndex, VariantMatching};
+pub use resolve::{Resolution, ResolvedReference};
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,10 +27,10 @@ use rusqlite::Connection;
 
 use crate::store::StoreError;
 
-/// The index of the catalogue as it is now.
+/// A cache of the index over the current catalogue.
 #[derive(Default)]
 pub struct Catalogue {
-    index: ArcSwap<Index>,
+    index: ArcSwap<CatalogueIndex>,
 }
 
 impl fmt::Debug for Catalogue {
@@ -39,23 +40,23 @@ impl fmt::Debug for Catalogue {
 }
 
 impl Catalogue {
-    /// The index that was made last; it may be of an earlier revision than the tables are.
+    /// Returns the index that was built last. It can be older than the tables.
     #[must_use]
-    pub fn latest(&self) -> Arc<Index> {
+    pub fn latest_index(&self) -> Arc<CatalogueIndex> {
         self.index.load_full()
     }
 
-    /// The index of the tables as this connection sees them.
+    /// Returns the index of the tables as this connection sees them, and rebuilds it if necessary.
     ///
     /// # Errors
-    /// What the database says.
-    pub fn at(&self, connection: &Connection) -> Result<Arc<Index>, StoreError> {
-        let revision = contents::revision(connection)?;
+    /// Returns the database's error.
+    pub fn index_at(&self, connection: &Connection) -> Result<Arc<CatalogueIndex>, StoreError> {
+        let revision = contents::load_revision(connection)?;
         let index = self.index.load_full();
         if index.revision() == revision {
             return Ok(index);
         }
-        let index = Arc::new(Index::read(connection, revision)?);
+        let index = Arc::new(CatalogueIndex::from_tables(connection, revision)?);
         self.index.store(Arc::clone(&index));
         Ok(index)
     }

@@ -1,6 +1,6 @@
-//! What the command line says, and what comes of it.
+//! The command line: arguments, commands, exit codes.
 //!
-//! Exit codes: 0 done, 1 it could not be done, 2 the command line or the configuration is wrong.
+//! Exit codes: 0 success, 1 failure, 2 invalid command line or configuration.
 
 mod admin;
 mod data;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use exchange_service::logging::{self, Form, LogError};
+use exchange_service::logging::{self, LogError, LogFormat};
 use serde_json::json;
 
 /// The exchange: identity provider, gateway, backend and the member's pages in one process.
@@ -21,8 +21,8 @@ use serde_json::json;
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    after_help = "Start with a sandbox, which needs nothing:\n\n    exchange-service sandbox\n\n\
-                  Exit codes: 0 done, 1 it could not be done, 2 the command line or the configuration is wrong."
+    after_help = "Start with a sandbox, which needs no configuration:\n\n    exchange-service sandbox\n\n\
+                  Exit codes: 0 success, 1 failure, 2 invalid command line or configuration."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -31,34 +31,34 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the whole exchange on this machine, seeded, for trying clients against it.
+    /// Run the whole exchange on this machine with seed data, to try clients against it.
     ///
-    /// Listens on the loopback interface alone. Accounts, clients and data are those of the platform's own
-    /// sandbox; passwords are public. A control interface under /_sandbox approves device logins without a
-    /// browser, moves the clock, acts as a second actor and goes back to the seed.
+    /// Listens on the loopback interface only. Accounts, clients and data are those of the platform's own sandbox, and
+    /// passwords are public. A control interface under /_sandbox approves device logins without a browser, moves the
+    /// clock, acts as a second actor and resets to the seed.
     Sandbox(SandboxArgs),
-    /// Run the exchange as a configuration file says.
+    /// Run the exchange with a configuration file.
     ///
-    /// Every value has a default, and an environment variable of its own: EXCHANGE_LIMITS__PER_MEMBER for
-    /// `per-member` of the table `limits`. `exchange-service config` prints what holds.
+    /// Every value has a default and an environment variable: EXCHANGE_LIMITS__PER_MEMBER for `per-member` of the table
+    /// `limits`. `exchange-service config` prints the effective configuration.
     ///
-    /// With `role = "gateway"` and `role = "backend"` in the table `serve` two processes share the work, over one
-    /// folder of data. /healthz and /readyz say how each is, a gateway's nothing of its backend's: sign-in and pages
-    /// go on without it. `serve.metrics` is the address of /metrics. The log goes to standard error, one line of JSON
-    /// per event, from the level that EXCHANGE_LOG says (info).
+    /// With `role = "gateway"` and `role = "backend"` in the table `serve`, two processes share the work over one data
+    /// folder. /healthz and /readyz report the state of each process. A gateway does not report its backend's state,
+    /// because sign-in and pages work without it. `serve.metrics` is the address of /metrics. The log goes to standard
+    /// error, one JSON object per event, filtered by EXCHANGE_LOG (default: info).
     Serve(ConfigArgs),
-    /// Print the configuration that holds: defaults, file and environment together, as a file that can be served.
+    /// Print the effective configuration: defaults, file and environment combined, as a valid configuration file.
     ///
-    /// Without a file it shows every key with its default. A value that cannot be used is named, with its key and
-    /// where it stands; the exit code is 2 then.
+    /// Without a file it prints every key with its default. An invalid value is reported with its key and source, and
+    /// the exit code is 2.
     Config(ConfigArgs),
     /// Administer a service: clients, the switch, members, units, catalogue, terms, connections, keys, undo, audit.
     ///
-    /// Works on the store that the configuration names, beside a running service or without one; a running one sees
-    /// every change within five seconds. Whatever is changed is audited with the name of whoever changed it.
+    /// Works on the store of the configuration, whether the service is running or not. A running service applies every
+    /// change within five seconds. Changes are audited with the administrator's name.
     #[command(
         arg_required_else_help = true,
-        after_help = "A new service, from nothing to the first sign-in (once `serve` has made its store):\n\n    \
+        after_help = "Set up a new service, once `serve` has created its store:\n\n    \
                       exchange-service admin client add stock-tool --name 'Stock Tool' \\\n        \
                       --scope exchange.connect --scope exchange.stock.read\n    \
                       exchange-service admin member add m-1 --name Ada\n    \
@@ -68,49 +68,48 @@ enum Command {
                       exchange-service admin switch on"
     )]
     Admin(admin::AdminArgs),
-    /// Write all data, as it is at this moment, into one file, beside a running service.
+    /// Write a consistent copy of all data to one file, also while the service is running.
     ///
-    /// The store is only read. The file holds what signs tokens and other secrets: keep it as you keep the store.
+    /// The store is only read. The file contains signing keys and other secrets: protect it like the store.
     Backup(BackupArgs),
-    /// Put a backup into a folder that has no store yet.
+    /// Restore a backup into a folder without a store.
     ///
-    /// The restored store begins another epoch: every feed cursor that was handed out before is answered
-    /// 410 CURSOR_EXPIRED, so that no client misses what came after the backup. A client that refreshed its tokens
-    /// since the backup has ones that the store does not know: its member signs in anew.
+    /// The restored store begins a new epoch: every earlier feed cursor gets 410 CURSOR_EXPIRED, so that no client
+    /// misses changes after the backup. Clients that refreshed their tokens since the backup have tokens that the store
+    /// does not know, so their members must sign in again.
     ///
-    /// The log of another database (exchange.db-wal) must not lie in the folder, either: it would be played into the
-    /// restored one. A service that was stopped leaves none.
+    /// The folder must not contain the log of another database (exchange.db-wal), which would be applied to the
+    /// restored one. A service that was stopped cleanly leaves none.
     Restore(RestoreArgs),
 }
 
 #[derive(Debug, Args)]
 struct SandboxArgs {
-    /// The port; 0 takes a free one.
+    /// The port; 0 selects a free one.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Keep the data in this folder; without it all is in memory and gone afterwards.
+    /// Keep the data in this folder. By default it is in memory and lost at the end.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Repeat the random numbers of this seed: ids, codes and secrets come out the same in every run; only the
-    /// keys that sign tokens are new.
+    /// Seed of the random numbers: ids, codes and secrets are the same in every run. Signing keys are still new.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Say where everything is in one line of JSON, the first one printed.
+    /// Print the addresses as one line of JSON first.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 struct ConfigArgs {
-    /// The configuration file (TOML); without it the one that the environment names, in EXCHANGE_CONFIG.
+    /// The configuration file (TOML). Defaults to the environment variable EXCHANGE_CONFIG.
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 }
 
 impl ConfigArgs {
-    /// The file. The environment is asked here and not by clap, whose usage would ask for the flag where the
-    /// environment names the file.
-    fn file(&self) -> Option<PathBuf> {
+    /// Returns the path of the configuration file. The environment is read here, because clap would show the flag as
+    /// required in usage messages if the variable is set.
+    fn config_path(&self) -> Option<PathBuf> {
         let named = || std::env::var_os("EXCHANGE_CONFIG").filter(|name| !name.is_empty()).map(PathBuf::from);
         self.config.clone().or_else(named)
     }
@@ -121,58 +120,58 @@ struct BackupArgs {
     /// The folder of the store.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
-    /// The file to write; it must not be there yet.
+    /// The file to write. It must not exist yet.
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 }
 
 #[derive(Debug, Args)]
 struct RestoreArgs {
-    /// The backup.
+    /// The backup file.
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
-    /// The folder; it must not hold a store yet, nor what one left behind.
+    /// The target folder. It must not contain a store or files of one.
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
 }
 
-/// Why a command came to nothing.
+/// The reason a command failed.
 #[derive(Debug)]
-enum Failure {
-    /// The configuration is wrong: exit code 2.
+enum CommandError {
+    /// The command line or configuration is invalid: exit code 2.
     Configuration(String),
-    /// It could not be done: exit code 1.
-    Undone(String),
+    /// The command failed: exit code 1.
+    Failed(String),
 }
 
-impl Failure {
-    fn undone(what: &str) -> impl Fn(&dyn std::fmt::Display) -> Self {
+impl CommandError {
+    fn failed(what: &str) -> impl Fn(&dyn std::fmt::Display) -> Self {
         let what = what.to_owned();
-        move |error| Self::Undone(format!("{what}: {error}"))
+        move |error| Self::Failed(format!("{what}: {error}"))
     }
 }
 
-/// Carries out what the command line says.
+/// Parses the command line and runs the command.
 pub(crate) fn run() -> ExitCode {
     let command = match Cli::try_parse() {
         Ok(cli) => cli.command,
-        Err(error) => return unread(&error),
+        Err(error) => return report_usage_error(&error),
     };
     let as_json = matches!(&command, Command::Admin(args) if args.json);
     let outcome = match command {
-        Command::Sandbox(args) => sandbox::run(args),
-        Command::Serve(args) => serve::run(&args),
+        Command::Sandbox(args) => sandbox::run_sandbox(args),
+        Command::Serve(args) => serve::run_serve(&args),
         Command::Config(args) => serve::print_config(&args),
-        Command::Admin(args) => admin::run(args),
-        Command::Backup(args) => data::backup(&args),
-        Command::Restore(args) => data::restore(&args),
+        Command::Admin(args) => admin::run_admin(args),
+        Command::Backup(args) => data::run_backup(&args),
+        Command::Restore(args) => data::run_restore(&args),
     };
     let (code, text) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Configuration(text)) => (2, text),
-        Err(Failure::Undone(text)) => (1, text),
+        Err(CommandError::Configuration(text)) => (2, text),
+        Err(CommandError::Failed(text)) => (1, text),
     };
-    complain(&if as_json {
+    print_error(&if as_json {
         json!({ "error": { "message": text, "exit": code } }).to_string()
     } else {
         format!("error: {text}")
@@ -180,40 +179,39 @@ pub(crate) fn run() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// What there is to say to a command line that is none, or that asks for help: as JSON where it is one of `admin` that
-/// asks for it.
-fn unread(error: &clap::Error) -> ExitCode {
+/// Reports an invalid command line or prints help; as JSON for an `admin` command with `--json`.
+fn report_usage_error(error: &clap::Error) -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let is_admin = arguments.first().is_some_and(|first| first == "admin");
-    // Behind `--` stand values alone.
+    // After `--` there are only values.
     let asks = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     if !error.use_stderr() || !is_admin || !asks {
         error.exit();
     }
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-    complain(&json!({ "error": { "message": text, "exit": 2 } }).to_string());
+    print_error(&json!({ "error": { "message": text, "exit": 2 } }).to_string());
     ExitCode::from(2)
 }
 
-#[allow(clippy::print_stderr, reason = "the command's own voice")]
-fn complain(text: &str) {
+#[allow(clippy::print_stderr, reason = "output of the command")]
+fn print_error(text: &str) {
     eprintln!("{text}");
 }
 
-/// Writes events from now on.
-fn log(form: Form) -> Result<(), Failure> {
+/// Installs the log, and maps failures to exit codes.
+fn init_log(form: LogFormat) -> Result<(), CommandError> {
     logging::install(form).map_err(|error| match error {
         LogError::Level(_) => {
-            let advice = "write a level such as info, or levels of parts: exchange_service=debug,info";
-            Failure::Configuration(format!("{error}\n  -> {advice}"))
+            let advice = "write a level such as info, or levels by module: exchange_service=debug,info";
+            CommandError::Configuration(format!("{error}\n  -> {advice}"))
         }
-        LogError::Taken(_) => Failure::Undone(error.to_string()),
+        LogError::AlreadyInstalled(_) => CommandError::Failed(error.to_string()),
     })
 }
 
-/// One line on the standard output; whoever closed it wants no more of it.
-fn say(text: &str) {
+/// Prints a line to standard output, and ignores a closed pipe.
+fn print_line(text: &str) {
     use std::io::Write as _;
     let _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -1,102 +1,101 @@
-//! Configuration: every number that the contract leaves to whoever runs the service (⚙ in
-//! `docs/decisions.md`), with its default.
+//! Configuration: every value that the contract leaves to the operator (⚙ in `docs/decisions.md`), with its default.
 
 mod check;
 
 use std::time::Duration;
 
-pub use check::Wrong;
+pub use check::ConfigError;
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Moment;
 
-/// How the service runs.
+/// The configuration of a service process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
-    /// The gateway's public origin, exactly as clients have it in `htu` (A29).
+    /// The gateway's public origin, exactly as clients use it in `htu` (A29).
     pub gateway_origin: String,
     /// The issuer: the identity provider's public origin and path.
     pub issuer: String,
-    /// The origin of the member's pages, where it is not the issuer's. Needed when the issuer is elsewhere.
+    /// The origin of the member's pages, if it differs from the issuer's. Required if the issuer is external.
     pub pages_origin: Option<String>,
-    /// The audience that access tokens for the gateway carry (IDP-07).
+    /// The audience of access tokens for the gateway (IDP-07).
     pub audience: String,
     /// The root of the documentation site, for the service document (SVC-01).
     pub docs_url: String,
-    /// What the gateway allows.
-    pub limits: Limits,
+    /// Limits of the gateway.
+    pub limits: LimitsConfig,
     /// When a batch is held for the member's confirmation (LIM-21).
-    pub guard: Guard,
+    pub guard: GuardConfig,
     /// Drafts that clients stage for members (DRF-14, DRF-16).
-    pub drafts: Drafts,
+    pub drafts: DraftsConfig,
     /// The identity provider.
-    pub idp: Idp,
+    pub idp: IdpConfig,
     /// How long records are kept.
-    pub retention: Retention,
+    pub retention: RetentionConfig,
     /// How connections are served.
-    pub serve: Serve,
+    pub serve: ServeConfig,
 }
 
-/// What the gateway allows.
+/// Limits of the gateway.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Limits {
+pub struct LimitsConfig {
     /// Requests per minute and source address (LIM-04).
     pub per_address: u32,
-    /// Requests per second whose token and proof are verified, of all addresses together that have proven nothing in
-    /// the last ten minutes: a flood from many addresses waits for itself.
+    /// Requests per second whose token and proof are verified, over all addresses without a valid proof in the last
+    /// ten minutes. Bounds the cost of a flood from many addresses.
     pub newcomers_per_second: u32,
-    /// Requests per minute, client and member, where the registry says nothing (LIM-18).
+    /// Requests per minute, client and member, unless the registry sets another limit (LIM-18).
     pub per_member: u32,
     /// Requests per minute and client over all members (LIM-18).
     pub per_client: u32,
-    /// Write requests per day, client and member, where the registry says nothing (LIM-19).
+    /// Write requests per day, client and member, unless the registry sets another limit (LIM-19).
     pub writes_per_day: u32,
     /// Account checks per hour, client and member (LIM-05).
     pub account_checks_per_hour: u32,
-    /// Largest body in bytes (LIM-23).
+    /// The maximum size of a body, in bytes (LIM-23).
     pub body_bytes: usize,
-    /// Largest head of a request in bytes (LIM-23): a larger one is `413 PAYLOAD_TOO_LARGE`, and one that
-    /// exceeds it by more than 16 KiB, or has more than a hundred headers, a bare `431`.
+    /// The maximum size of a request head, in bytes (LIM-23). A larger head gets `413 PAYLOAD_TOO_LARGE`. A head that
+    /// exceeds the limit by more than 16 KiB, or has more than a hundred headers, gets a bare `431`.
     pub head_bytes: usize,
-    /// Live proofs of one member (LIM-06).
+    /// Used proofs remembered per member (LIM-06).
     pub live_proofs_of_member: usize,
-    /// Live proofs in all (LIM-06).
+    /// Used proofs remembered in total (LIM-06).
     pub live_proofs: usize,
-    /// Change sets above 100 ops that run at once (LIM-02).
+    /// Change sets of more than 100 ops that run at once (LIM-02).
     pub large_sets: usize,
-    /// How long the gateway waits for the backend, in seconds (LIM-03).
+    /// The timeout of a call to the backend, in seconds (LIM-03).
     pub relay_seconds: u64,
-    /// How long answers are kept for a repetition, in seconds (LIM-22).
+    /// How long responses are stored for replays, in seconds (LIM-22).
     pub idempotency_seconds: u64,
-    /// Largest answer that is kept, in bytes (LIM-22).
+    /// The largest response that is stored, in bytes (LIM-22).
     pub kept_answer_bytes: usize,
-    /// Bytes of kept answers per client and member (LIM-20).
+    /// Bytes of stored responses per client and member (LIM-20).
     pub kept_bytes_of_member: u64,
-    /// Bytes of kept answers per client (LIM-20).
+    /// Bytes of stored responses per client (LIM-20).
     pub kept_bytes_of_client: u64,
-    /// Bytes of kept answers in all (LIM-20).
+    /// Bytes of stored responses in total (LIM-20).
     pub kept_bytes: u64,
-    /// New installations of one member in 24 hours from which on maintainers are warned (GW-05).
+    /// New installations of one member in 24 hours above which maintainers are warned (GW-05).
     pub new_installations: u32,
-    /// Proxies in front whose word on a request's source is taken, counted from this process: how many
-    /// entries at the end of `X-Forwarded-For` they wrote. None by default, and the header is not read.
+    /// The number of trusted proxies in front of this process: as many entries at the end of `X-Forwarded-For` are
+    /// trusted. With 0, the default, the header is ignored.
     pub trusted_hops: u8,
-    /// One answer in so many is checked against the contract before it is sent; 1 is all of them, 0 none.
+    /// One response in this number is checked against the contract before it is sent; 1 checks all, 0 none.
     pub checked_answers: u32,
     /// Source addresses, members and clients whose requests are counted at once.
     pub counted: usize,
-    /// Access tokens that are remembered as good until they end.
+    /// Verified access tokens that are cached.
     pub known_tokens: u64,
-    /// Bytes of bodies that are held at once.
+    /// Bytes of request bodies that are held in memory at once.
     pub held_bytes: usize,
-    /// How long a body may take to come once it is awaited, in seconds.
+    /// The timeout of a body, from when it is first read, in seconds.
     pub body_seconds: u64,
 }
 
-impl Default for Limits {
+impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             per_address: 120,
@@ -130,57 +129,57 @@ impl Default for Limits {
 /// How long records are kept, in days.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Retention {
-    /// What was before and after each change: so far back a client's writes can be undone. At least
-    /// [`Guard::window_seconds`], which is counted in it.
+pub struct RetentionConfig {
+    /// The journal of changes: how far back a client's writes can be undone. At least
+    /// [`GuardConfig::window_seconds`], because the guard counts in the journal.
     pub journal_days: u32,
-    /// Who did what.
+    /// The audit.
     pub audit_days: u32,
-    /// What a member was told, once the member acknowledged it.
+    /// Notices that the member acknowledged.
     pub notice_days: u32,
-    /// What a member was told and never acknowledged.
+    /// Notices that the member did not acknowledge.
     pub unread_notice_days: u32,
 }
 
-impl Default for Retention {
+impl Default for RetentionConfig {
     fn default() -> Self {
         Self { journal_days: 90, audit_days: 365, notice_days: 90, unread_notice_days: 365 }
     }
 }
 
-/// How connections are served.
+/// Network and process settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Serve {
-    /// Which parts of the exchange this process runs: `all`, `gateway` or `backend`.
-    pub role: Role,
-    /// Where a gateway finds its backend, such as `http://127.0.0.1:8081`.
+pub struct ServeConfig {
+    /// The parts of the exchange that this process runs: `all`, `gateway` or `backend`.
+    pub role: ProcessRole,
+    /// The address of a gateway's backend, such as `http://127.0.0.1:8081`.
     pub backend: Option<String>,
     /// The address to listen on.
     pub listen: std::net::SocketAddr,
-    /// The folder of the data; a gateway and its backend have the same one.
+    /// The folder of the data. A gateway and its backend share one folder.
     pub data: std::path::PathBuf,
-    /// Whether the data may be a sandbox's, whose passwords everybody knows: for tests that nobody else reaches.
+    /// Allows data of a sandbox, whose passwords are public. Only for tests on a private network.
     pub sandbox_data: bool,
-    /// The address of `/metrics`, for those who may know; without one nobody is told.
+    /// The address of `/metrics`, which must not be public. Without it no metrics are served.
     pub metrics: Option<std::net::SocketAddr>,
-    /// Connections at once; more wait to be accepted.
+    /// Connections at once. Further ones wait to be accepted.
     pub connections: usize,
-    /// Connections at once of one address (an IPv6 address counts by its /64), more are closed. Left out, it is 1024
-    /// for all but this machine's own, where a proxy may stand, and none behind `limits.trusted-hops`.
+    /// Connections at once per address (IPv6: per /64 network). Further ones are closed. The default is 1024 for all
+    /// addresses but loopback, where a proxy may run, and unlimited behind `limits.trusted-hops`.
     pub connections_of_address: Option<usize>,
-    /// How long a request's head may take to come, and how long a connection may rest, in seconds.
+    /// The timeout of a request head, and of an idle connection, in seconds.
     pub head_seconds: u64,
-    /// How long the other side may take nothing of what is written to it, in seconds.
+    /// The timeout of a write that the peer does not read, in seconds.
     pub write_seconds: u64,
-    /// How long a handshake may take, in seconds.
+    /// The timeout of a TLS handshake, in seconds.
     pub handshake_seconds: u64,
-    /// How long `/readyz` tells balancers that the service is stopping before it accepts no more connections, in
-    /// seconds; a second signal ends it at once.
+    /// How long `/readyz` reports that the service is stopping before the listener closes, in seconds. A second signal
+    /// ends the wait.
     pub drain_seconds: u64,
-    /// How long requests under way have when the service is told to stop, in seconds.
+    /// How long running requests may take after the listener has closed, in seconds.
     pub shutdown_seconds: u64,
-    /// The certificate chain, as a PEM file; without one the service speaks plain HTTP, behind a proxy.
+    /// The certificate chain, as a PEM file. Without one the service uses plain HTTP, for use behind a proxy.
     pub certificate: Option<std::path::PathBuf>,
     /// The certificate's private key, as a PEM file.
     pub private_key: Option<std::path::PathBuf>,
@@ -188,24 +187,24 @@ pub struct Serve {
 
 /// The parts of the exchange that one process runs.
 ///
-/// Parts in several processes share one folder of data, and so one machine: an idempotency key is claimed by
-/// the gateway and completed in the transaction of the backend's write.
+/// Several processes share one data folder, and therefore one machine: the gateway claims an idempotency key, and the
+/// backend completes it in the transaction of its write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// All of them.
+pub enum ProcessRole {
+    /// All parts.
     All,
-    /// What clients and members reach: gateway, identity provider and pages. What passes the gateway goes on
-    /// to [`Serve::backend`].
+    /// The parts that clients and members reach: gateway, identity provider and pages. Requests that pass the gateway
+    /// go to [`ServeConfig::backend`].
     Gateway,
-    /// What gateways alone reach: the methods behind them, at an address that nobody else should reach.
+    /// The part that only gateways call, at an address that must not be public.
     Backend,
 }
 
-impl Default for Serve {
+impl Default for ServeConfig {
     fn default() -> Self {
         Self {
-            role: Role::All,
+            role: ProcessRole::All,
             backend: None,
             listen: std::net::SocketAddr::from(([127, 0, 0, 1], 8080)),
             data: std::path::PathBuf::from("exchange-data"),
@@ -227,22 +226,22 @@ impl Default for Serve {
 /// When a batch is held for the member's confirmation (LIM-21, WRT-13).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Guard {
-    /// The window, in seconds.
+pub struct GuardConfig {
+    /// The window over which removals are counted, in seconds.
     pub window_seconds: u64,
     /// More removals than this are held.
     pub removals: u32,
-    /// At least so many removals are held when they are also more than [`Guard::share`].
+    /// At least this many removals are held if they also exceed [`GuardConfig::share`].
     pub removals_of_share: u32,
-    /// One part in so many of what was there.
+    /// The fraction of the existing rows, as its denominator: 5 means one fifth.
     pub share: u32,
-    /// How long a held batch lives, in seconds.
+    /// How long a held batch can be confirmed, in seconds.
     pub held_seconds: u64,
     /// The largest batch that is held, in bytes.
     pub held_bytes: usize,
 }
 
-impl Default for Guard {
+impl Default for GuardConfig {
     fn default() -> Self {
         Self {
             window_seconds: 86_400,
@@ -255,28 +254,28 @@ impl Default for Guard {
     }
 }
 
-/// Drafts that clients stage for members, and what members have open of them.
+/// Drafts that clients stage for members, and reviews that members have opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Drafts {
-    /// How long a handoff lives, in seconds (LIM-35).
+pub struct DraftsConfig {
+    /// How long a handoff can be opened, in seconds (LIM-35).
     pub handoff_seconds: u64,
-    /// The largest prepared draft that is handed off, in bytes (LIM-34).
+    /// The largest draft that can be handed off, in bytes (LIM-34).
     pub prepared_bytes: usize,
     /// Bytes of live drafts per client (DRF-16).
     pub bytes_of_client: u64,
-    /// Bytes of live drafts in all (DRF-16).
+    /// Bytes of live drafts in total (DRF-16).
     pub bytes: u64,
-    /// How long a member has for a review that they opened, in seconds.
+    /// How long a review stays open, in seconds.
     pub review_seconds: u64,
 }
 
-impl Drafts {
-    /// What a draft costs beside its bytes.
-    pub(crate) const OVERHEAD: u64 = 512;
+impl DraftsConfig {
+    /// The storage that a draft occupies in addition to its bytes.
+    pub(crate) const OVERHEAD_BYTES: u64 = 512;
 }
 
-impl Default for Drafts {
+impl Default for DraftsConfig {
     fn default() -> Self {
         Self {
             handoff_seconds: 1800,
@@ -291,56 +290,56 @@ impl Default for Drafts {
 /// The identity provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Idp {
-    /// How it words refusals of proofs.
-    pub profile: Profile,
-    /// Life of an access token, in seconds (LIM-07).
+pub struct IdpConfig {
+    /// How the provider reports refused proofs.
+    pub profile: ProofProfile,
+    /// The lifetime of an access token, in seconds (LIM-07).
     pub access_token_seconds: u64,
-    /// Life of a device code, in seconds (LIM-09).
+    /// The lifetime of a device code, in seconds (LIM-09).
     pub device_code_seconds: u64,
-    /// How long a client waits between polls, in seconds (LIM-09).
+    /// The interval between two polls of a client, in seconds (LIM-09).
     pub interval_seconds: u64,
-    /// A connection ends when it is unused for so many days (LIM-08).
+    /// A connection ends after this many days without use (LIM-08).
     pub unused_days: u32,
-    /// A connection ends after so many days (LIM-08).
+    /// A connection ends after this many days in any case (LIM-08).
     pub longest_days: u32,
-    /// How far behind a proof's `iat` may be, in seconds (A40).
+    /// The maximum age of a proof's `iat`, in seconds (A40).
     pub proof_past_seconds: u64,
-    /// How far ahead a proof's `iat` may be, in seconds (A40).
+    /// The maximum time of a proof's `iat` in the future, in seconds (A40).
     pub proof_future_seconds: u64,
-    /// How long a browser session lasts, in seconds.
+    /// The lifetime of a browser session, in seconds.
     pub session_seconds: u64,
-    /// What one check of a password costs in memory, in KiB.
+    /// The memory of one password hash (argon2id), in KiB.
     pub password_kib: u32,
-    /// How often a check of a password passes over that memory.
+    /// The number of passes of one password hash over its memory.
     pub password_passes: u32,
-    /// The provider whose tokens are taken, where it is not the one in this process.
-    pub external: Option<External>,
+    /// An external provider whose tokens are accepted instead of the built-in one's.
+    pub external: Option<ExternalIdpConfig>,
 }
 
-/// An OpenID provider elsewhere, in place of the one in this process; its issuer is [`Config::issuer`].
+/// An external OpenID provider that replaces the built-in one. Its issuer is [`Config::issuer`].
 ///
-/// Its access tokens have to say when their member signed in (`auth_time`): of a client that a member disconnected
-/// once, tokens that do not are refused for good.
+/// Its access tokens should contain the time of the member's sign-in (`auth_time`). Without it, tokens of a client that
+/// a member has once disconnected are refused permanently.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct External {
-    /// The `typ` of its access tokens: `at+jwt` (RFC 9068), or `JWT` where it knows no better.
+pub struct ExternalIdpConfig {
+    /// The accepted `typ` of access tokens: `at+jwt` (RFC 9068), or `JWT` for providers without RFC 9068.
     pub token_types: Vec<String>,
-    /// How long it may take to answer, in seconds.
+    /// The timeout of a request to the provider, in seconds.
     pub wait_seconds: u64,
 }
 
-impl Default for External {
+impl Default for ExternalIdpConfig {
     fn default() -> Self {
         Self { token_types: vec!["at+jwt".to_owned()], wait_seconds: 5 }
     }
 }
 
-impl Default for Idp {
+impl Default for IdpConfig {
     fn default() -> Self {
         Self {
-            profile: Profile::Keycloak,
+            profile: ProofProfile::Keycloak,
             access_token_seconds: 300,
             device_code_seconds: 600,
             interval_seconds: 5,
@@ -356,10 +355,10 @@ impl Default for Idp {
     }
 }
 
-/// How the identity provider words refusals of proofs.
+/// How the identity provider reports refused proofs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Profile {
+pub enum ProofProfile {
     /// `invalid_request` for a late proof, and no nonce.
     Keycloak,
     /// `invalid_dpop_proof`, and `use_dpop_nonce` with a nonce (RFC 9449, 8).
@@ -374,37 +373,37 @@ impl Default for Config {
             pages_origin: None,
             audience: "exchange-gateway".to_owned(),
             docs_url: "https://docs.exchange.example/".to_owned(),
-            limits: Limits::default(),
-            guard: Guard::default(),
-            drafts: Drafts::default(),
-            idp: Idp::default(),
-            retention: Retention::default(),
-            serve: Serve::default(),
+            limits: LimitsConfig::default(),
+            guard: GuardConfig::default(),
+            drafts: DraftsConfig::default(),
+            idp: IdpConfig::default(),
+            retention: RetentionConfig::default(),
+            serve: ServeConfig::default(),
         }
     }
 }
 
 impl Config {
-    /// The origin of the member's pages: that of the issuer, unless it is another.
+    /// The origin of the member's pages: `pages-origin`, or the issuer's origin.
     #[must_use]
     pub fn web_origin(&self) -> &str {
         let issuers = self.issuer.split_at(self.end_of_origin()).0;
         self.pages_origin.as_deref().map_or(issuers, |origin| origin.trim_end_matches('/'))
     }
 
-    /// The address of one of the identity provider's endpoints, by its name below the issuer.
+    /// Returns the address of a provider endpoint, by its name below the issuer.
     #[must_use]
-    pub fn endpoint(&self, name: &str) -> String {
+    pub fn endpoint_url(&self, name: &str) -> String {
         format!("{}/{name}", self.issuer.trim_end_matches('/'))
     }
 
-    /// The path of the issuer, without a slash at its end.
+    /// The path of the issuer, without a trailing slash.
     #[must_use]
     pub fn issuer_path(&self) -> &str {
         self.issuer.split_at(self.end_of_origin()).1.trim_end_matches('/')
     }
 
-    /// Whether the issuer's path is one that is read alike by everybody, and so can be served.
+    /// Returns true if the issuer's path has only characters and segments that can be routed unambiguously.
     #[must_use]
     pub fn has_plain_path(&self) -> bool {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
@@ -412,7 +411,7 @@ impl Config {
         path.bytes().all(plain) && path.split('/').skip(1).all(|part| !matches!(part, "" | "." | ".."))
     }
 
-    /// Whether tokens are those of a provider elsewhere.
+    /// Returns true if an external provider issues the tokens.
     #[must_use]
     pub const fn is_external(&self) -> bool {
         self.idp.external.is_some()
@@ -424,43 +423,42 @@ impl Config {
     }
 }
 
-impl Retention {
-    /// What is older than this went out of the journal, at `now`.
+impl RetentionConfig {
+    /// The time before which journal entries are deleted.
     #[must_use]
-    pub fn journal(&self, now: Moment) -> Moment {
-        now.minus(days(self.journal_days))
+    pub fn journal_cutoff(&self, now: Moment) -> Moment {
+        now.minus(days_duration(self.journal_days))
     }
 
-    /// What is older than this went out of the audit, at `now`.
+    /// The time before which audit entries are deleted.
     #[must_use]
-    pub fn audit(&self, now: Moment) -> Moment {
-        now.minus(days(self.audit_days))
+    pub fn audit_cutoff(&self, now: Moment) -> Moment {
+        now.minus(days_duration(self.audit_days))
     }
 
-    /// Of what members were told this went, at `now`: what was acknowledged before the first moment, and what is older
-    /// than the second and was not.
+    /// The times before which notices are deleted: by acknowledgment for acknowledged ones, by creation for the others.
     #[must_use]
-    pub fn notices(&self, now: Moment) -> (Moment, Moment) {
-        (now.minus(days(self.notice_days)), now.minus(days(self.unread_notice_days)))
+    pub fn notice_cutoffs(&self, now: Moment) -> (Moment, Moment) {
+        (now.minus(days_duration(self.notice_days)), now.minus(days_duration(self.unread_notice_days)))
     }
 }
 
-fn days(days: u32) -> Duration {
+fn days_duration(days: u32) -> Duration {
     Duration::from_secs(u64::from(days) * 86_400)
 }
 
-impl Limits {
-    /// What a kept answer costs beside its bytes.
-    pub(crate) const ANSWER_OVERHEAD: u64 = 512;
+impl LimitsConfig {
+    /// The storage that a kept response occupies in addition to its bytes.
+    pub(crate) const ANSWER_OVERHEAD_BYTES: u64 = 512;
 
-    /// What each write reserves of what is kept: a budget that is smaller takes none (LIM-20).
+    /// The bytes that each write reserves in the response budgets. A smaller budget accepts no write (LIM-20).
     pub(crate) const fn reserved_bytes(&self) -> u64 {
-        (self.kept_answer_bytes as u64).saturating_add(Self::ANSWER_OVERHEAD)
+        (self.kept_answer_bytes as u64).saturating_add(Self::ANSWER_OVERHEAD_BYTES)
     }
 
-    /// How long the gateway waits for the backend (LIM-03).
+    /// The timeout of a call to the backend (LIM-03).
     #[must_use]
-    pub const fn relay_wait(&self) -> Duration {
+    pub const fn relay_timeout(&self) -> Duration {
         Duration::from_secs(self.relay_seconds)
     }
 }
@@ -486,7 +484,7 @@ mod tests {
     fn where_the_endpoints_are() {
         let check = |issuer: &str, token: &str, plain: bool| {
             let config = Config { issuer: issuer.to_owned(), ..Config::default() };
-            assert_eq!((&*config.endpoint("token"), config.has_plain_path()), (token, plain));
+            assert_eq!((&*config.endpoint_url("token"), config.has_plain_path()), (token, plain));
         };
         check("https://idp.example", "https://idp.example/token", true);
         check("https://idp.example/realms/one/", "https://idp.example/realms/one/token", true);

@@ -1,23 +1,23 @@
-//! The id under which a request is told of everywhere: by the client, in answers, in the log.
+//! The correlation id that identifies a request to the client, in responses and in the log.
 
 use exchange_api::types::CorrelationId;
 use http::{HeaderName, request::Parts};
 
 use crate::Environment;
 
-/// The header that carries it.
 pub(crate) const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 
-/// The client's own id when it is one, else a new UUID (GW-13).
+/// Returns the client's id if it is valid, or a new UUID (GW-13).
 pub(crate) fn correlation_id(head: &Parts, environment: &Environment) -> CorrelationId {
     let mut own = head.headers.get_all(CORRELATION_ID).iter();
     let own = own.next().filter(|_| own.next().is_none()).and_then(|id| id.to_str().ok());
-    own.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| made(environment))
+    own.and_then(|id| CorrelationId::new(id).ok()).unwrap_or_else(|| generate_id(environment))
 }
 
-/// A random UUID (RFC 9562, 5.4). Without random numbers it is the nil one: an id is no secret.
-fn made(environment: &Environment) -> CorrelationId {
-    let mut bytes = environment.id().unwrap_or_default();
+/// Generates a random UUID (RFC 9562, 5.4), or a constant one if the system has no random numbers; the id is not
+/// secret.
+fn generate_id(environment: &Environment) -> CorrelationId {
+    let mut bytes = environment.random_id().unwrap_or_default();
     bytes[6] = bytes[6] & 0x0f | 0x40;
     bytes[8] = bytes[8] & 0x3f | 0x80;
     let mut text = String::with_capacity(36);

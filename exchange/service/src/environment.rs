@@ -1,4 +1,4 @@
-//! What the service takes from outside: the time, and random numbers.
+//! Injected dependencies on the outside: the clock and random numbers.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,24 +6,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dpop_bound::random::RandomError;
-use dpop_bound::{Random, SystemRandom};
+use dpop_bound::{RandomSource, SystemRandom};
 
 use crate::time::{Clock, Moment, SystemClock};
 
-/// Clock and randomness, handed to everything that needs them.
+/// Clock and randomness, passed to all parts of the service. Clones share both.
 #[derive(Clone)]
 pub struct Environment {
     clock: Arc<dyn Clock>,
-    random: Arc<dyn Random>,
-    ids: Arc<Mutex<Ids>>,
+    random: Arc<dyn RandomSource>,
+    ids: Arc<Mutex<IdPool>>,
 }
 
-/// Random bytes for ids that are no secret, drawn for many of them at once: each request has one, and asking the system
-/// for it would cost more than writing it.
-struct Ids {
-    drawn: [[u8; 16]; 32],
-    /// How many of them are left.
-    left: usize,
+/// A buffer of random bytes for ids that are not secret. Drawing many at once saves a system call per request.
+struct IdPool {
+    ids: [[u8; 16]; 32],
+    remaining: usize,
 }
 
 impl fmt::Debug for Environment {
@@ -33,67 +31,67 @@ impl fmt::Debug for Environment {
 }
 
 impl Environment {
-    /// These two.
+    /// Creates an environment from a clock and a source of random numbers.
     #[must_use]
-    pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        let ids = Ids { drawn: [[0; 16]; 32], left: 0 };
+    pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn RandomSource>) -> Self {
+        let ids = IdPool { ids: [[0; 16]; 32], remaining: 0 };
         Self { clock, random, ids: Arc::new(Mutex::new(ids)) }
     }
 
-    /// The system's.
+    /// Creates an environment with the system's clock and random numbers.
     #[must_use]
     pub fn system() -> Self {
         Self::new(Arc::new(SystemClock), Arc::new(SystemRandom))
     }
 
-    /// The moment it is.
+    /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> Moment {
         self.clock.now()
     }
 
-    /// The clock itself.
+    /// The clock.
     #[must_use]
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// The source of randomness itself.
+    /// The source of random numbers.
     #[must_use]
-    pub fn random(&self) -> &dyn Random {
+    pub fn random(&self) -> &dyn RandomSource {
         &*self.random
     }
 
-    /// Random bytes.
+    /// Returns `N` random bytes.
     ///
     /// # Errors
-    /// When there are none to be had.
-    pub fn bytes<const N: usize>(&self) -> Result<[u8; N], RandomError> {
+    /// [`RandomError`] if the source fails.
+    pub fn random_bytes<const N: usize>(&self) -> Result<[u8; N], RandomError> {
         let mut bytes = [0; N];
         self.random.fill(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Random bytes for an id that is no secret and opens nothing.
+    /// Returns random bytes for an id that is not secret.
     ///
     /// # Errors
-    /// When there are none to be had.
-    pub fn id(&self) -> Result<[u8; 16], RandomError> {
-        // Whoever failed while it was locked has left it as it was.
+    /// [`RandomError`] if the source fails.
+    pub fn random_id(&self) -> Result<[u8; 16], RandomError> {
+        // A panic while locked leaves the pool consistent.
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        if ids.left == 0 {
-            self.random.fill(ids.drawn.as_flattened_mut())?;
-            ids.left = ids.drawn.len();
+        if ids.remaining == 0 {
+            self.random.fill(ids.ids.as_flattened_mut())?;
+            ids.remaining = ids.ids.len();
         }
-        ids.left -= 1;
-        Ok(ids.drawn[ids.left])
+        ids.remaining -= 1;
+        Ok(ids.ids[ids.remaining])
     }
 
-    /// Random text of `N` bytes, as base64url without padding: an opaque id of 16 bytes, a secret of 32.
+    /// Returns `N` random bytes as base64url without padding: 16 bytes for an opaque id, 32 for a secret.
     ///
     /// # Errors
-    /// When there are no random numbers to be had.
-    pub fn token<const N: usize>(&self) -> Result<String, RandomError> {
-        Ok(URL_SAFE_NO_PAD.encode(self.bytes::<N>()?))
+    /// [`RandomError`] if the source fails.
+    pub fn random_token<const N: usize>(&self) -> Result<String, RandomError> {
+        Ok(URL_SAFE_NO_PAD.encode(self.random_bytes::<N>()?))
     }
 }

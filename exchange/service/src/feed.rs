@@ -1,34 +1,36 @@
-//! Change feeds: what changed in a collection since a reader's last page (FED rows).
+//! Change feeds: the changes of a collection since a reader's last page (FED rows).
 //!
-//! A [`Stream`] is one ordered feed. The latest change of each of its keys carries a number that is
-//! given out in the write's own transaction, so the order of numbers is the order of commits: whoever
-//! sees number *k* sees every number below it, and nothing has to be waited for.
+//! A [`FeedStream`] is one ordered feed. The latest change of each key has a number that is assigned in the
+//! write's own transaction, so numbers follow the order of commits: a reader that sees number *k* sees all
+//! lower numbers, too.
 //!
-//! A reader's position is a vector: one number for each stream that its collection is made of, in a
-//! cursor that nobody else can make ([`cursor`]). A page is one read over one snapshot ([`page()`]).
-//! What is gone stays as a tombstone for 90 days ([`retention`]).
+//! A reader's position is a vector with one number for each stream of its collection. It is stored in an
+//! authenticated cursor ([`cursor`]). A page is read from one snapshot ([`read_page`]). Removed entries
+//! remain as tombstones for 90 days ([`retention`]).
 //!
-//! This module knows no area: an area implements [`Collection`].
+//! This module does not depend on any area; an area implements [`PagedCollection`].
 
 pub mod cursor;
 mod page;
 pub mod retention;
 mod stream;
 
-pub use page::{Collection, Page, PageError, Paged, Removed, Source, page};
-pub use stream::{Author, Change, Removal, Stream, record, removals};
+pub use page::{
+    CollectionPage, PageError, PagedCollection, PendingPage, RemovedEntry, StreamSource, read_page,
+};
+pub use stream::{ChangeAuthor, FeedStream, KeyChange, KeyRemoval, find_removals, record_changes};
 
-use dpop_bound::Random;
+use dpop_bound::RandomSource;
 use rusqlite::Connection;
 
 use crate::store::{StoreError, epoch};
 
-/// Makes what cursors are sealed with, where a store does not have it yet: after it was opened, and
-/// after it was emptied.
+/// Creates the store's epoch and the key that authenticates cursors, unless they exist. Must be called after
+/// a store was opened or emptied.
 ///
 /// # Errors
-/// What the database says, or that there are no random numbers.
-pub fn prepare(connection: &Connection, random: &dyn Random) -> Result<(), StoreError> {
-    epoch::settle(connection, random)?;
-    cursor::settle_key(connection, random)
+/// Returns the database's error, or [`StoreError::RandomSource`].
+pub fn prepare_store(connection: &Connection, random: &dyn RandomSource) -> Result<(), StoreError> {
+    epoch::ensure_epoch(connection, random)?;
+    cursor::ensure_cursor_key(connection, random)
 }

@@ -1,35 +1,37 @@
-//! The gateway: the order of checks (GW-01) as a list of stages, and what each of them costs.
+//! The gateway: it authenticates, limits and validates each request for `/exchange` before the backend sees it.
+//!
+//! The checks run in the order of GW-01, as a list of stages. Each stage declares what a refusal costs the client.
 //!
 //! ```text
 //! request ──► stages 1 and 2 ──┬─► anonymous: schema files, openapi.json, OPTIONS
-//!                              └─► stages 3 to 14 ──► relay ──► answer
+//!                              └─► stages 3 to 14 ──► relay ──► response
 //! ```
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
-//! | [`stages`] | `STAGES`: name, codes, effects, what each asks, what each decides |
-//! | [`facts`] | what was found out about one request so far; all that a decision may look at |
-//! | [`ports`] | whom the stages ask: proofs, tokens, registry, limits, keys, the backend |
-//! | [`ending`] | how a request ends before the backend: a refusal, or the answer to an earlier one |
-//! | `relaying` | bulkhead, relay, and what becomes of the claim and the quota |
-//! | `answering` | the headers of every answer |
-//! | [`contract`] | the contract's files, byte for byte |
+//! | [`stages`] | `STAGES`: name, codes and effects of each stage, the action that gathers facts, and the decision |
+//! | [`facts`] | everything gathered about one request; the only input of a decision |
+//! | [`ports`] | the collaborators of the stages: proofs, tokens, registry, limits, keys, the backend |
+//! | [`early_response`] | responses that end a request before the backend: a refusal or a replayed response |
+//! | `backend_call` | bulkhead, relay, and releasing the key claim and the quota |
+//! | `response_headers` | headers of every response |
+//! | [`contract`] | the contract's files, served byte for byte |
 //!
-//! A stage first *asks* (the only place with effects), then *decides*, purely, over the facts. Nothing
-//! here knows a member's data.
+//! A stage first *gathers* facts, which is the only step with effects. It then *decides* with a pure function of the
+//! facts. The gateway does not read or interpret members' data.
 
-mod answering;
+mod backend_call;
 mod body;
 pub mod contract;
-pub mod ending;
+pub mod early_response;
 pub mod facts;
 mod installations;
 mod keys;
-mod measures;
 mod newcomers;
 pub mod ports;
-mod relaying;
+mod response_headers;
 pub mod stages;
+mod telemetry;
 mod tokens;
 mod version;
 
@@ -44,18 +46,18 @@ use exchange_api::refusals::PlainCode;
 use http::request::Parts as Head;
 use http::{Method, Request, header};
 
-use self::answering::Sent;
-use self::ending::{Ending, Refused};
-use self::facts::Facts;
-pub use self::ports::{Parts, Ports};
+use self::early_response::{EarlyResponse, StageRefusal};
+use self::facts::RequestFacts;
+pub use self::ports::{GatewayParts, GatewayPorts};
+use self::response_headers::ResponseHeaders;
 use self::stages::{ANONYMOUS_AFTER, STAGES, Stage};
 use crate::Environment;
 use crate::correlation::{CORRELATION_ID, correlation_id};
 
-/// The gateway of an exchange. Cheap to clone.
+/// The gateway of an exchange. Clones are cheap and share all state.
 #[derive(Clone)]
 pub struct Gateway {
-    ports: Arc<Ports>,
+    ports: Arc<GatewayPorts>,
 }
 
 impl fmt::Debug for Gateway {
@@ -65,19 +67,19 @@ impl fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// One that asks these.
+    /// Creates a gateway over these collaborators.
     #[must_use]
-    pub fn new(ports: Ports) -> Self {
+    pub fn new(ports: GatewayPorts) -> Self {
         Self { ports: Arc::new(ports) }
     }
 
-    /// Serves everything below `/exchange`; what is in front of it says where a request comes from
-    /// ([`Peer`](crate::peer::Peer)).
+    /// Returns a router for everything below `/exchange`. The server in front must store the source address as a
+    /// [`PeerAddr`](crate::peer::PeerAddr) extension.
     pub fn router(&self) -> Router {
         let serve = |gateway: Self| {
             move |request: Request<Body>| {
                 let gateway = gateway.clone();
-                async move { gateway.answer(request).await }
+                async move { gateway.handle_request(request).await }
             }
         };
         ROUTES
@@ -85,82 +87,80 @@ impl Gateway {
             .fold(Router::new(), |router, route| router.route(route, axum::routing::any(serve(self.clone()))))
     }
 
-    /// Answers one request for `/exchange` or what is below it.
-    pub async fn answer(&self, request: Request<Body>) -> Response {
+    /// Handles one request for `/exchange` or a path below it.
+    pub async fn handle_request(&self, request: Request<Body>) -> Response {
         let ports = &*self.ports;
-        let mut facts = Facts::of(request, &ports.environment);
-        let response = self.pass(&mut facts).await;
-        measures::tell(&facts, &response, ports.environment.now());
+        let mut facts = RequestFacts::from_request(request, &ports.environment);
+        let response = self.run_stages(&mut facts).await;
+        telemetry::record_request(&facts, &response, ports.environment.now());
         if facts.head.method == Method::HEAD { without_body(response) } else { response }
     }
 
-    /// Takes it through the stages, as far as it comes.
-    async fn pass(&self, facts: &mut Facts) -> Response {
+    /// Runs the stages in order, then calls the backend if all of them pass.
+    async fn run_stages(&self, facts: &mut RequestFacts) -> Response {
         let ports = &*self.ports;
-        let mut sent = Sent::default();
+        let mut sent = ResponseHeaders::default();
         for (at, stage) in STAGES.iter().enumerate() {
             if at == ANONYMOUS_AFTER
-                && let Some(answered) = contract::anonymous(facts)
+                && let Some(answered) = contract::serve_anonymous(facts)
             {
                 return match answered {
-                    Ok(answer) => answering::anonymous(ports, facts, answer),
+                    Ok(answer) => response_headers::finish_anonymous(ports, facts, answer),
                     Err(ending) => {
-                        let answer = relaying::end(ports, facts, ending).await;
-                        answering::finish(ports, facts, &sent, answer)
+                        let answer = backend_call::finish_early(ports, facts, ending).await;
+                        response_headers::finish_response(ports, facts, &sent, answer)
                     }
                 };
             }
-            if let Err(ending) = self.ask(stage, facts).await {
-                sent = Sent::at(stage, facts, &ending);
-                let answer = relaying::end(ports, facts, ending).await;
-                return answering::finish(ports, facts, &sent, answer);
+            if let Err(ending) = self.run_stage(stage, facts).await {
+                sent = ResponseHeaders::for_early_response(stage, facts, &ending);
+                let answer = backend_call::finish_early(ports, facts, ending).await;
+                return response_headers::finish_response(ports, facts, &sent, answer);
             }
-            sent = Sent::after(stage, sent);
+            sent = ResponseHeaders::after_stage(stage, sent);
         }
-        let answer = relaying::relay(ports, facts).await;
-        answering::finish(ports, facts, &sent, answer)
+        let answer = backend_call::call_backend(ports, facts).await;
+        response_headers::finish_response(ports, facts, &sent, answer)
     }
 
-    async fn ask(&self, stage: &Stage, facts: &mut Facts) -> Result<(), Ending> {
+    async fn run_stage(&self, stage: &Stage, facts: &mut RequestFacts) -> Result<(), EarlyResponse> {
         facts.now = self.ports.environment.now();
-        if let Some(ask) = stage.ask {
+        if let Some(ask) = stage.gather {
             ask(&self.ports, facts).await;
         }
         (stage.decide)(facts, &self.ports.config)?;
-        if let Some(then) = stage.then {
+        if let Some(then) = stage.on_pass {
             then(&self.ports, facts).await;
         }
         Ok(())
     }
 }
 
-/// All that is the gateway's.
 const ROUTES: [&str; 2] = ["/exchange", "/exchange/{*rest}"];
 
-/// Whether a path is one of the gateway's, for whoever has no router.
-pub(crate) fn serves(path: &str) -> bool {
+/// Returns true if the gateway serves the path. For callers without a router.
+pub(crate) fn is_gateway_path(path: &str) -> bool {
     path.strip_prefix("/exchange")
         .is_some_and(|rest| rest.is_empty() || rest.len() > 1 && rest.starts_with('/'))
 }
 
-/// What a request is answered whose head no part has looked at, and nobody reads on: a problem that closes its
-/// connection.
+/// Refuses a request by its head, before any stage runs. The response is a problem document and closes the connection.
 pub(crate) fn refuse_head(head: &Head, code: PlainCode, environment: &Environment) -> Response {
     let id = correlation_id(head, environment);
-    let mut answer = Refused::plain(code).into_answer(id.clone(), head.uri.path());
+    let mut answer = StageRefusal::from_code(code).into_answer(id.clone(), head.uri.path());
     if let Ok(id) = HeaderValue::from_str(id.as_str()) {
         answer.headers.insert(CORRELATION_ID, id);
     }
     answer.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    tracing::info!(correlation_id = id.as_str(), code = ?code, "a head that is not taken");
+    tracing::info!(correlation_id = id.as_str(), code = ?code, "request head refused");
     answer.into_response()
 }
 
-/// The operation that a method and a path name, whether or not anybody may call it.
-fn operation(method: &Method, path: &str) -> Option<&'static contract_runtime::operation::Operation> {
+/// Finds the operation for a method and a path, regardless of whether the caller may use it.
+fn find_operation(method: &Method, path: &str) -> Option<&'static contract_runtime::operation::Operation> {
     match TABLE.find(method.as_str(), path) {
-        contract_runtime::operation::Lookup::Found(operation) => Some(operation),
+        contract_runtime::operation::OperationLookup::Found(operation) => Some(operation),
         _ => None,
     }
 }
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// What is the gateway's with a router is so without one.
+    /// The router and `is_gateway_path` accept the same paths.
     #[tokio::test]
     async fn a_router_takes_the_same_paths() {
         let routed = ROUTES.iter().fold(Router::new(), |router, route| {
@@ -194,7 +194,7 @@ mod tests {
         ] {
             let asked = Request::get(path).body(Body::empty()).unwrap();
             let answered = routed.clone().oneshot(asked).await.unwrap().status();
-            assert_eq!(answered == StatusCode::OK, serves(path), "{path}");
+            assert_eq!(answered == StatusCode::OK, is_gateway_path(path), "{path}");
         }
     }
 }

@@ -1,24 +1,27 @@
-//! Idempotency keys: the first answer to a write is kept, and given again to whoever repeats it (GW-10).
+//! Idempotency keys: the first response to a write is stored, and replayed if the request is repeated (GW-10).
 //!
-//! A key is *claimed* in a short write of its own before the body is looked at, and *completed* in the
-//! transaction of the write that it stands for, so that there is never an effect without its answer nor an
-//! answer without its effect. In between, whoever comes with the same key is told to wait
-//! (`409 IDEMPOTENCY_IN_PROGRESS`). A claim is a lease: when nobody completes it, its room is free after its end and
-//! its key is the next one's, under another number, the *fence*; the first attempt, should it still be on its way,
-//! then finds that it has lost and undoes its write.
+//! A key is *claimed* in a short write of its own, before the body is validated. It is *completed* in the transaction
+//! of the write itself, so an effect and its stored response always exist together. In between, requests with the same
+//! key get `409 IDEMPOTENCY_IN_PROGRESS`.
 //!
-//! The backend completes every success itself, since only it can do so in the write's transaction; what the gateway
-//! refuses, and refusals that undid a write, the gateway completes in a write of its own.
+//! A claim is a lease. If it expires before it is completed, its reserved bytes are released, and the next request may
+//! claim the key with another *fence* (fencing token). If the first attempt is still running, it then fails to complete
+//! its claim and rolls its write back.
 //!
-//! Kept are the key's hash, the request's hash and the answer's bytes. Room is reserved by the claim
-//! (LIM-20) and settled by the answer.
+//! The backend completes every success itself, because only it can do so in the transaction of the write. The gateway
+//! completes its own refusals and refusals of writes that were rolled back, in a write of its own.
+//!
+//! The store keeps the hash of the key, the hash of the request and the response's bytes. A claim reserves bytes
+//! (LIM-20), and completing it replaces the reservation by the actual size.
 
-mod answers;
 mod budget;
 mod claims;
+mod kept_answers;
 #[cfg(test)]
 mod tests;
 
-pub use answers::is_kept;
-pub use budget::Terms;
-pub use claims::{Claiming, Completion, Found, claim, complete, expire, request_hash};
+pub use budget::KeyRetention;
+pub use claims::{
+    ClaimOutcome, ClaimRequest, Completion, claim_key, complete_claim, expire_keys, request_hash,
+};
+pub use kept_answers::is_kept;

@@ -1,13 +1,13 @@
-//! The identity provider: OAuth with the device grant, every token bound to a key.
+//! The identity provider: OAuth with the device grant. Every token is bound to a key.
 //!
 //! ```text
 //! endpoints ──► form ──► proofs ──► provider ──► device, connections ──► store
 //!                                      │
-//!                  web: device page ───┘            tokens ◄── keys (ours) or external (theirs)
+//!                  web: device page ───┘            tokens ◄── keys (built-in) or external
 //! ```
 //!
-//! It knows nothing of the exchange's areas but their scopes. A client is public: it has an id and no
-//! secret, so the only thing that tells who asks is the key behind the proof (IDP-04).
+//! It knows only the scopes of the exchange's areas. A client is public: it has an id and no secret, so only the key of
+//! the proof identifies the caller (IDP-04).
 
 pub mod accounts;
 mod codes;
@@ -33,29 +33,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use codes::UserCode;
-pub(crate) use connections::{end_over as end_connections, prune as prune_connections};
-pub use device::State as LoginState;
-pub(crate) use device::prune as prune_logins;
-pub use disconnect::{Disconnected, disconnect_client, disconnect_installation};
+pub(crate) use connections::{end_expired as end_connections, prune_ended as prune_connections};
+pub use device::LoginState;
+pub(crate) use device::prune_expired as prune_logins;
+pub use disconnect::{DisconnectOutcome, disconnect_client, disconnect_installation};
 pub use endpoints::router;
-pub(crate) use keys::prune as prune_keys;
-pub use keys::rotate;
+pub(crate) use keys::prune_retired as prune_keys;
+pub use keys::rotate_signing_key;
 pub use provider::{
-    DEVICE_GRANT, Decision, Provider, ProviderError, REFRESH_GRANT, Shared, Undecided, Waiting,
+    DEVICE_GRANT, DecisionError, IdentityProvider, LoginDecision, PendingLogin, ProviderError, REFRESH_GRANT,
+    SharedProviderState,
 };
-pub use refusal::Refusal;
-pub use scopes::{OFFLINE_ACCESS, Scopes};
-pub use sessions::Session;
+pub use refusal::OauthRefusal;
+pub use scopes::{OFFLINE_ACCESS, ScopeSet};
+pub use sessions::BrowserSession;
 
-/// Who judges access tokens: the provider in this process, or the one elsewhere that the configuration
-/// names in its place.
+/// Builds the verifier of access tokens: the built-in provider, or the external one of the configuration.
 ///
 /// # Errors
-/// When there are no certificates to trust the other one by.
-pub fn verifier(provider: &Provider) -> Result<Arc<dyn tokens::Verifier>, external::FetchError> {
+/// [`external::FetchError`] if the system has no certificates to trust the external provider by.
+pub fn build_verifier(
+    provider: &IdentityProvider,
+) -> Result<Arc<dyn tokens::TokenVerifier>, external::FetchError> {
     let config = provider.config();
     let Some(settings) = &config.idp.external else { return Ok(Arc::new(provider.clone())) };
-    let network = fetch::Network::new(Duration::from_secs(settings.wait_seconds))?;
+    let network = fetch::HttpFetcher::new(Duration::from_secs(settings.wait_seconds))?;
     let environment = provider.environment().clone();
-    Ok(Arc::new(external::External::new(config, environment, Arc::new(network))))
+    Ok(Arc::new(external::ExternalProvider::new(config, environment, Arc::new(network))))
 }

@@ -1,5 +1,5 @@
-//! Identifiers: text that is compared and stored, and never parsed (CON-07). A clone shares the text: a request names
-//! member and client many times.
+//! Identifier types: opaque strings that are compared and stored, never parsed (CON-07). Clones share the string,
+//! because one request names its member and client many times.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use rusqlite::ToSql;
 use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Serialize};
 
-/// A newtype over text, for the store and for bodies.
+/// Defines newtypes over a shared string, with SQLite and serde support.
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => { $(
         $(#[$doc])*
@@ -17,13 +17,13 @@ macro_rules! ids {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// The text as it is.
+            /// Creates an id from a string, without validation.
             #[must_use]
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into().into())
             }
 
-            /// The text.
+            /// The id as a string.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0

@@ -1,7 +1,6 @@
-//! The exchange, whole: identity provider, gateway, backend and the member's pages, in one process
-//! with nothing to install.
+//! A self-contained exchange server: identity provider, gateway, backend and member pages in one process.
 //!
-//! A request passes from left to right; nothing on the right knows what stands left of it.
+//! A request flows from left to right. No module depends on one to its left.
 //!
 //! ```text
 //! serve ──► gateway ──► relay ──► backend ──► areas ──► store
@@ -9,23 +8,24 @@
 //!   └──► idp ─┴► web pages ────────┘
 //! ```
 //!
-//! | module | what it is | what it is not |
+//! | module | contents | limits |
 //! |---|---|---|
-//! | [`serve`] | connections: accepted, bounded, timed, and given to a router | it reads no token and no body |
-//! | [`gateway`] | the order of checks (GW-01) as a list of stages, and what each costs | it decides nothing about a member's data |
-//! | [`relay`] | what passed to the backend: in this process, or signed to another one | it decides nothing but whose request it is |
-//! | [`backend`] | members, areas, change sets; one decision path for every write | it reads no header but what [`Caller`] says |
-//! | [`feed`] | what changed in a collection since a reader's last page: streams, cursors, tombstones | it knows no area |
-//! | [`catalogue`] | what references resolve to, in memory | it knows no member |
-//! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | it knows nothing of the exchange's areas but their scopes |
-//! | [`store`] | SQLite: one writer with group commit, readers beside it, migrations, backup | it knows no area |
-//! | [`web`] | the member's pages: sign-in, consent, held batches, drafts and files, refinery orders, applications, what they wrote taken back, notices, profile, reservations; registered clients for administrators | it decides nothing; a form is a request to the provider or the backend |
-//! | [`shared`] | what several processes would share for a short while, one narrow trait per meaning | a general key-value store |
-//! | [`admin`] | what an administrator changes and reads: clients, the switch, members, units, catalogue, terms, connections, keys, whose writes are undone, the audit | no page and no route |
-//! | [`sandbox`] | the whole exchange, seeded, with its own control interface | nothing of it runs outside the sandbox |
-//! | [`upkeep`] | what has had its time goes, a bounded piece at a time | it decides nothing that a request would wait for |
+//! | [`app`] | assembles all parts of one process over a store | |
+//! | [`serve`] | accepts, bounds and times out connections, and dispatches requests to a router | reads no token and no body |
+//! | [`gateway`] | the order of checks (GW-01) as a list of stages | decides nothing about members' data |
+//! | [`relay`] | carries checked requests to the backend: in process, or signed to another process | decides only whether a request comes from a gateway |
+//! | [`backend`] | members, areas, change sets; one decision path for every write | knows a request's caller only by [`Caller`] |
+//! | [`feed`] | changes of a collection since a reader's last page: streams, cursors, tombstones | knows no area |
+//! | [`catalogue`] | resolves references, in memory | knows no member |
+//! | [`idp`] | OAuth: device grant, tokens, refresh, revocation, keys | knows only the scopes of the areas |
+//! | [`store`] | SQLite: one writer with group commit, concurrent readers, migrations, backup | knows no area |
+//! | [`web`] | the member's pages: sign-in, consent, held batches, drafts and files, refinery orders, applications, undo, notices, profile, reservations; registered clients for administrators | decides nothing; a form is a request to the provider or the backend |
+//! | [`shared`] | short-lived state that several processes would share, one narrow trait per purpose | not a general key-value store |
+//! | [`admin`] | administration: clients, the switch, members, units, catalogue, terms, connections, keys, undo, audit | has no page and no route |
+//! | [`sandbox`] | the whole exchange with seed data and a control interface | not used outside the sandbox |
+//! | [`upkeep`] | deletes expired data, a bounded number of rows at a time | decides nothing that a request waits for |
 //!
-//! Time and randomness come in through [`Environment`]; nothing else reads a clock.
+//! Time and randomness are injected through [`Environment`]; no other module reads a clock.
 
 pub mod admin;
 pub mod app;
@@ -43,7 +43,6 @@ pub mod ids;
 pub mod logging;
 pub mod members;
 pub mod names;
-mod observed;
 pub mod peer;
 pub mod quota;
 pub mod records;
@@ -55,8 +54,9 @@ pub mod serve;
 pub mod shared;
 mod shares;
 pub mod store;
+mod telemetry;
 pub mod time;
-mod timed;
+mod timed_body;
 pub mod upkeep;
 pub mod web;
 

@@ -1,4 +1,4 @@
-//! The log: one line per event, as text or JSON, by the level that `EXCHANGE_LOG` says.
+//! The log: one line per event, as text or JSON, filtered by the level in `EXCHANGE_LOG`.
 
 use std::env::VarError;
 use std::io::IsTerminal as _;
@@ -6,46 +6,48 @@ use std::io::IsTerminal as _;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
 
-/// What the level is taken from, in the syntax of `tracing-subscriber`: `info`, `exchange_service=debug`.
-pub const LEVEL: &str = "EXCHANGE_LOG";
+/// The environment variable with the log filter, in the syntax of `tracing-subscriber`: `info`,
+/// `exchange_service=debug`.
+pub const LEVEL_VARIABLE: &str = "EXCHANGE_LOG";
 
-/// How lines are written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// For people.
+pub enum LogFormat {
+    /// Text for people.
     Text,
-    /// For machines.
+    /// One JSON object per line, for machines.
     Json,
 }
 
-/// Why nothing is logged.
+/// The reason logging could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// What says the level cannot be read.
-    #[error("{LEVEL}: {0}")]
+    /// The filter is invalid.
+    #[error("{LEVEL_VARIABLE}: {0}")]
     Level(String),
-    /// Somebody else writes events already.
+    /// A global subscriber is installed already.
     #[error("cannot write a log: {0}")]
-    Taken(#[from] TryInitError),
+    AlreadyInstalled(#[from] TryInitError),
 }
 
-/// Writes events to the standard error output from now on.
+/// Installs a global subscriber that writes events to standard error.
 ///
 /// # Errors
-/// When somebody does already, or the level cannot be read.
-pub fn install(form: Form) -> Result<(), LogError> {
-    let all =
-        tracing_subscriber::fmt().with_env_filter(level(std::env::var(LEVEL))?).with_writer(std::io::stderr);
+/// [`LogError`] if a subscriber is installed already, or the filter is invalid.
+pub fn install(form: LogFormat) -> Result<(), LogError> {
+    let all = tracing_subscriber::fmt()
+        .with_env_filter(parse_level(std::env::var(LEVEL_VARIABLE))?)
+        .with_writer(std::io::stderr);
     match form {
-        Form::Text => all.with_ansi(std::io::stderr().is_terminal()).finish().try_init()?,
-        Form::Json => all.json().flatten_event(true).finish().try_init()?,
+        LogFormat::Text => all.with_ansi(std::io::stderr().is_terminal()).finish().try_init()?,
+        LogFormat::Json => all.json().flatten_event(true).finish().try_init()?,
     }
     Ok(())
 }
 
-/// The level that is asked for; `info` where none is.
-fn level(asked: Result<String, VarError>) -> Result<EnvFilter, LogError> {
-    let text = match asked {
+/// Parses the filter; `info` if the variable is not set.
+fn parse_level(filter: Result<String, VarError>) -> Result<EnvFilter, LogError> {
+    let text = match filter {
         Ok(text) => text,
         Err(VarError::NotPresent) => "info".to_owned(),
         Err(VarError::NotUnicode(_)) => return Err(LogError::Level("no UTF-8".to_owned())),
@@ -53,8 +55,8 @@ fn level(asked: Result<String, VarError>) -> Result<EnvFilter, LogError> {
     EnvFilter::try_new(&text).map_err(|error| LogError::Level(error.to_string()))
 }
 
-/// An error with everything that it came from, which its own text leaves out.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+/// Formats an error with the chain of its sources.
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -69,12 +71,12 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
 mod tests {
     use super::*;
 
-    /// Without a level it is `info`; one that cannot be read is refused, and not taken for none.
+    /// The default is `info`. An invalid filter is an error, not the default.
     #[test]
     fn levels_are_read() {
-        assert_eq!(level(Err(VarError::NotPresent)).unwrap().to_string(), "info");
-        assert_eq!(level(Ok("warn,hyper=off".to_owned())).unwrap().to_string(), "hyper=off,warn");
-        assert!(matches!(level(Ok("exchange_service=loud".to_owned())), Err(LogError::Level(_))));
+        assert_eq!(parse_level(Err(VarError::NotPresent)).unwrap().to_string(), "info");
+        assert_eq!(parse_level(Ok("warn,hyper=off".to_owned())).unwrap().to_string(), "hyper=off,warn");
+        assert!(matches!(parse_level(Ok("exchange_service=loud".to_owned())), Err(LogError::Level(_))));
     }
 
     #[derive(Debug, thiserror::Error)]
@@ -84,6 +86,6 @@ mod tests {
     #[test]
     fn an_error_says_what_it_came_from() {
         let error = Outside(std::io::Error::other("inside"));
-        assert_eq!(causes(&error), "outside: inside");
+        assert_eq!(error_chain(&error), "outside: inside");
     }
 }

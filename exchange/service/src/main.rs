@@ -1,4 +1,4 @@
-//! The command `exchange-service`.
+//! Entry point of the command `exchange-service`.
 
 mod cli;
 

@@ -1,51 +1,51 @@
-//! Members and their units, as every part of the service reads them; and the one way in which a unit gets and loses them.
+//! Members and their units as all parts of the service read them, and the one function that changes memberships.
 
 use exchange_api::refusals::PlainCode;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::ids::{MemberId, UnitId};
-use crate::records::{self, Actor, Deed};
+use crate::records::{self, Actor, AuditEntry};
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// What the exchange goes by; the rest of a member is the web application's.
+/// A member, with the properties that the exchange uses. All others belong to the web application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The member.
+    /// The member's id.
     pub id: MemberId,
-    /// The name that others see.
+    /// The name that other members see.
     pub name: String,
-    /// The game-account handle of the profile, never told to a client (SVC-14).
+    /// The game account's handle in the profile. Never sent to a client (SVC-14).
     pub handle: Option<String>,
-    /// Where the registration stands.
-    pub state: State,
-    /// Whether the member holds a role (ERR-19).
+    /// The state of the registration.
+    pub state: RegistrationState,
+    /// True if the member holds a role (ERR-19).
     pub has_role: bool,
-    /// Whether the member administers the service.
+    /// True if the member administers the service.
     pub is_admin: bool,
     /// The version of the terms that the member accepted last.
     pub terms: Option<String>,
-    /// Whether the name is kept from connected applications (WEB-07).
+    /// True if the name is withheld from connected applications (WEB-07).
     pub withholds_name: bool,
 }
 
-/// Where a registration stands.
+/// The state of a member's registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// In order.
+pub enum RegistrationState {
+    /// Approved and not disabled.
     Active,
-    /// Awaits approval (ERR-18).
+    /// Awaiting approval (ERR-18).
     Pending,
-    /// Switched off by an administrator.
+    /// Disabled by an administrator.
     Disabled,
-    /// Left.
+    /// The member has left.
     Deleted,
 }
 
-impl State {
-    /// From its name in the store; what cannot be read is treated as switched off.
+impl RegistrationState {
+    /// Parses the stored name. An unknown name counts as disabled.
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub fn from_stored(text: &str) -> Self {
         match text {
             "active" => Self::Active,
             "pending" => Self::Pending,
@@ -54,7 +54,7 @@ impl State {
         }
     }
 
-    /// Its name in the store.
+    /// The stored name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -66,21 +66,21 @@ impl State {
     }
 }
 
-/// As what a member belongs to a unit.
+/// A member's role in a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Without a say over its pool.
+pub enum UnitRole {
+    /// No permissions over the unit's pool.
     #[default]
     Member,
-    /// With the Logistician flag.
+    /// The Logistician flag.
     Logistician,
-    /// With a leadership rank, which makes a Logistician too (CON-16).
+    /// A leadership rank, which includes the permissions of a Logistician (CON-16).
     Leader,
 }
 
-impl Role {
-    /// Its name.
+impl UnitRole {
+    /// The name of the role in documents and records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -91,17 +91,17 @@ impl Role {
     }
 }
 
-/// The member, when there is one of this id.
+/// Finds a member by id.
 ///
 /// # Errors
-/// What the database says.
-pub fn find(connection: &Connection, id: &MemberId) -> Result<Option<Member>, StoreError> {
-    Ok(with_terms(connection, id)?.map(|(member, _)| member))
+/// [`StoreError`] if the database fails.
+pub fn find_member(connection: &Connection, id: &MemberId) -> Result<Option<Member>, StoreError> {
+    Ok(find_with_terms(connection, id)?.map(|(member, _)| member))
 }
 
-/// The member, and the version of the terms that members have to have accepted: in one statement, since every
-/// request asks for both.
-fn with_terms(
+/// Finds a member, and the version of the terms that members must have accepted. One statement, because every request
+/// needs both.
+fn find_with_terms(
     connection: &Connection,
     id: &MemberId,
 ) -> Result<Option<(Member, Option<String>)>, StoreError> {
@@ -114,7 +114,7 @@ fn with_terms(
                 id: row.get(0)?,
                 name: row.get(1)?,
                 handle: row.get(2)?,
-                state: State::of(row.get_ref(3)?.as_str()?),
+                state: RegistrationState::from_stored(row.get_ref(3)?.as_str()?),
                 has_role: row.get(4)?,
                 is_admin: row.get(5)?,
                 terms: row.get(6)?,
@@ -126,49 +126,53 @@ fn with_terms(
     Ok(found)
 }
 
-/// The member, when the exchange may act for them (A19).
+/// Returns the member if the exchange may act for them (A19).
 ///
 /// # Errors
-/// `ACTING_MEMBER_REFUSED`, `PENDING_APPROVAL`, `NO_ROLE` or `TERMS_NOT_ACCEPTED`, in this order; or
-/// what the database says.
-pub fn acting(connection: &Connection, id: &MemberId) -> Result<Result<Member, PlainCode>, StoreError> {
-    let Some((member, terms)) = with_terms(connection, id)? else {
+/// `ACTING_MEMBER_REFUSED`, `PENDING_APPROVAL`, `NO_ROLE` or `TERMS_NOT_ACCEPTED`, in this order, in the inner result;
+/// [`StoreError`] if the database fails.
+pub fn find_acting_member(
+    connection: &Connection,
+    id: &MemberId,
+) -> Result<Result<Member, PlainCode>, StoreError> {
+    let Some((member, terms)) = find_with_terms(connection, id)? else {
         return Ok(Err(PlainCode::ActingMemberRefused));
     };
     Ok(match member.state {
-        State::Disabled | State::Deleted => Err(PlainCode::ActingMemberRefused),
-        State::Pending => Err(PlainCode::PendingApproval),
-        State::Active if !member.has_role => Err(PlainCode::NoRole),
-        State::Active if terms.is_some() && member.terms != terms => Err(PlainCode::TermsNotAccepted),
-        State::Active => Ok(member),
+        RegistrationState::Disabled | RegistrationState::Deleted => Err(PlainCode::ActingMemberRefused),
+        RegistrationState::Pending => Err(PlainCode::PendingApproval),
+        RegistrationState::Active if !member.has_role => Err(PlainCode::NoRole),
+        RegistrationState::Active if terms.is_some() && member.terms != terms => {
+            Err(PlainCode::TermsNotAccepted)
+        }
+        RegistrationState::Active => Ok(member),
     })
 }
 
-/// The units that the member directly belongs to, by id.
+/// Lists the units of which the member is a direct member, by id.
 ///
 /// # Errors
-/// What the database says.
-pub fn units(connection: &Connection, member: &MemberId) -> Result<Vec<UnitId>, StoreError> {
+/// [`StoreError`] if the database fails.
+pub fn list_units(connection: &Connection, member: &MemberId) -> Result<Vec<UnitId>, StoreError> {
     let mut rows =
         connection.prepare_cached("SELECT unit FROM membership WHERE member = ?1 ORDER BY unit")?;
     let units = rows.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
     Ok(units)
 }
 
-/// Makes a member one of a unit, gives them another role in it, or makes them leave it. What is so already is neither
-/// written nor audited. Says whether there are such a member, who has not left, and unit; of one who is to leave the unit,
-/// whether they were in it.
+/// Adds a member to a unit, changes their role, or removes them (`None`). Does not write or audit if nothing changes.
+/// Returns false if the unit or an active member does not exist or, for a removal, if the member was not in the unit.
 ///
 /// # Errors
-/// What the database says.
+/// [`StoreError`] if the database fails.
 pub fn set_role(
     connection: &Connection,
     (actor, now): (Actor<'_>, Moment),
     member: &MemberId,
     unit: &UnitId,
-    role: Option<Role>,
+    role: Option<UnitRole>,
 ) -> Result<bool, StoreError> {
-    let before = role_in(connection, member, unit)?;
+    let before = find_role(connection, member, unit)?;
     match role {
         None if before.is_none() => return Ok(false),
         None => {
@@ -187,23 +191,27 @@ pub fn set_role(
             let sql = "INSERT INTO membership (member, unit, logistician, leadership) VALUES (?1, ?2, ?3, ?4) \
                        ON CONFLICT (member, unit) DO UPDATE \
                        SET logistician = excluded.logistician, leadership = excluded.leadership";
-            let (logistician, leader) = (role == Role::Logistician, role == Role::Leader);
+            let (logistician, leader) = (role == UnitRole::Logistician, role == UnitRole::Leader);
             connection.prepare_cached(sql)?.execute(params![member, unit, logistician, leader])?;
         }
     }
-    let detail = format!("{member}: {}", role.map_or("none", Role::as_str));
-    let deed = Deed { client: None, action: "unit.role", subject: unit.as_str(), detail: &detail };
-    records::audit(connection, now, actor, deed)?;
+    let detail = format!("{member}: {}", role.map_or("none", UnitRole::as_str));
+    let deed = AuditEntry { client: None, action: "unit.role", subject: unit.as_str(), detail: &detail };
+    records::record_audit(connection, now, actor, deed)?;
     Ok(true)
 }
 
-fn role_in(connection: &Connection, member: &MemberId, unit: &UnitId) -> Result<Option<Role>, StoreError> {
+fn find_role(
+    connection: &Connection,
+    member: &MemberId,
+    unit: &UnitId,
+) -> Result<Option<UnitRole>, StoreError> {
     let sql = "SELECT logistician, leadership FROM membership WHERE member = ?1 AND unit = ?2";
     let read = |row: &rusqlite::Row<'_>| {
         Ok(match (row.get(0)?, row.get(1)?) {
-            (_, true) => Role::Leader,
-            (true, false) => Role::Logistician,
-            (false, false) => Role::Member,
+            (_, true) => UnitRole::Leader,
+            (true, false) => UnitRole::Logistician,
+            (false, false) => UnitRole::Member,
         })
     };
     Ok(connection.prepare_cached(sql)?.query_row(params![member, unit], read).optional()?)

@@ -1,4 +1,4 @@
-//! Where a request comes from.
+//! The source address of a request.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
@@ -7,29 +7,29 @@ use axum::extract::FromRequestParts;
 use http::Extensions;
 use http::request::Parts;
 
-/// The source address of a request: the peer's, or what a trusted proxy says of it.
+/// The source address of a request: of the connection, or as reported by a trusted proxy.
 ///
-/// Whoever accepts the connection puts it into the request's extensions; nothing else reads a header for
-/// it.
+/// The server that accepts the connection stores it in the request's extensions. No other code reads a forwarding
+/// header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Peer(pub IpAddr);
+pub struct PeerAddr(pub IpAddr);
 
-impl Peer {
-    /// The address that the request came with. Requests without one share the unspecified address, and
-    /// so its limits: whoever forgets to say who asks gets less, not more.
+impl PeerAddr {
+    /// Returns the address from the extensions. Requests without one share the unspecified address and its limits, so
+    /// a missing address means less capacity, not more.
     #[must_use]
-    pub fn of(extensions: &Extensions) -> Self {
+    pub fn from_extensions(extensions: &Extensions) -> Self {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }
 
-    /// Whether it is this machine itself.
+    /// Returns true if the address is a loopback address.
     #[must_use]
     pub fn is_loopback(self) -> bool {
         self.0.to_canonical().is_loopback()
     }
 
-    /// What limits count by: an IPv4 address, or the /64 network of an IPv6 address, for a single host
-    /// has all the rest (LIM-04).
+    /// Returns the key that limits count by: an IPv4 address, or the /64 network of an IPv6 address, because one host
+    /// may use all addresses of its network (LIM-04).
     #[must_use]
     pub fn network(self) -> IpAddr {
         match self.0.to_canonical() {
@@ -42,11 +42,11 @@ impl Peer {
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Peer {
+impl<S: Sync> FromRequestParts<S> for PeerAddr {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self::of(&parts.extensions))
+        Ok(Self::from_extensions(&parts.extensions))
     }
 }
 
@@ -54,14 +54,14 @@ impl<S: Sync> FromRequestParts<S> for Peer {
 mod tests {
     use super::*;
 
-    /// LIM-04: a host cannot be somebody else by another address of its own network.
+    /// LIM-04: a host cannot evade limits with another address of its own network.
     #[test]
     fn what_limits_count_by() {
-        let network = |text: &str| Peer(text.parse().unwrap()).network();
+        let network = |text: &str| PeerAddr(text.parse().unwrap()).network();
         assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:1:2:3"));
         assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
         assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
         assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
-        assert_eq!(Peer::of(&Extensions::new()).network(), network("0.0.0.0"));
+        assert_eq!(PeerAddr::from_extensions(&Extensions::new()).network(), network("0.0.0.0"));
     }
 }

@@ -1,25 +1,25 @@
 //! The daily write quota: one row per client, member and UTC day (GW-07, LIM-19).
 
-use dpop_bound::Pending;
+use dpop_bound::MaybeReady;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::ids::{ClientId, MemberId};
-use crate::shared::Unavailable;
-use crate::shared::quota::{QuotaCounter, Writes};
-use crate::store::{Store, StoreError, limit};
+use crate::shared::SharedStateError;
+use crate::shared::quota::{QuotaCounter, WriteCount};
+use crate::store::{Store, StoreError, sql_limit};
 
-/// Counts writes when the day's limit allows it, all of them or none.
+/// Counts writes if the daily limit allows all of them. Returns false, and counts none, if it does not.
 ///
 /// # Errors
-/// What the database says.
-pub fn take(
+/// [`StoreError`] if the database fails.
+pub fn take_writes(
     connection: &Connection,
     client: &ClientId,
     member: &MemberId,
     day: i64,
-    writes: &Writes,
+    writes: &WriteCount,
 ) -> Result<bool, StoreError> {
-    let after = used(connection, client, member, day)?.saturating_add(writes.count);
+    let after = count_used(connection, client, member, day)?.saturating_add(writes.count);
     if after > writes.limit {
         return Ok(false);
     }
@@ -29,11 +29,11 @@ pub fn take(
     Ok(true)
 }
 
-/// Gives writes of a day back.
+/// Returns writes of a day to the quota.
 ///
 /// # Errors
-/// What the database says.
-pub fn give_back(
+/// [`StoreError`] if the database fails.
+pub fn give_back_writes(
     connection: &Connection,
     client: &ClientId,
     member: &MemberId,
@@ -46,22 +46,22 @@ pub fn give_back(
     Ok(())
 }
 
-/// Forgets at most so many counts of days before yesterday, which may still be given back to by a request from
-/// before midnight; says how many.
+/// Deletes at most `most` counts of days before yesterday, and returns the number deleted. Yesterday's counts stay,
+/// because a request from before midnight may still return its writes.
 ///
 /// # Errors
-/// What the database says.
-pub(crate) fn prune(connection: &Connection, today: i64, most: usize) -> Result<usize, StoreError> {
+/// [`StoreError`] if the database fails.
+pub(crate) fn prune_days(connection: &Connection, today: i64, most: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM write_quota WHERE (client, member, day) IN \
                (SELECT client, member, day FROM write_quota WHERE day < ?1 - 1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![today, limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![today, sql_limit(most)])?)
 }
 
-/// How many writes of a day are counted.
+/// Returns the number of writes counted on a day.
 ///
 /// # Errors
-/// What the database says.
-pub fn used(
+/// [`StoreError`] if the database fails.
+pub fn count_used(
     connection: &Connection,
     client: &ClientId,
     member: &MemberId,
@@ -76,19 +76,20 @@ pub fn used(
 }
 
 impl QuotaCounter for Store {
-    fn take<'a>(
+    fn take_writes<'a>(
         &'a self,
         client: &'a ClientId,
         member: &'a MemberId,
         day: i64,
-        writes: Writes,
-    ) -> Pending<'a, Result<bool, Unavailable>> {
+        writes: WriteCount,
+    ) -> MaybeReady<'a, Result<bool, SharedStateError>> {
         let (client, member) = (client.clone(), member.clone());
-        Pending::later(async move {
-            // What it is counted for is written after it, and waited for.
-            let counted =
-                self.write_ahead(move |connection| take(connection, &client, &member, day, &writes)).await;
-            counted.map_err(|error: StoreError| Unavailable::because(&error))
+        MaybeReady::boxed(async move {
+            // The request's own write commits after this one and is durable, so this one need not wait.
+            let counted = self
+                .write_ahead(move |connection| take_writes(connection, &client, &member, day, &writes))
+                .await;
+            counted.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }
 
@@ -98,12 +99,13 @@ impl QuotaCounter for Store {
         member: &'a MemberId,
         day: i64,
         count: u32,
-    ) -> Pending<'a, Result<(), Unavailable>> {
+    ) -> MaybeReady<'a, Result<(), SharedStateError>> {
         let (client, member) = (client.clone(), member.clone());
-        Pending::later(async move {
-            let given =
-                self.write(move |connection| give_back(connection, &client, &member, day, count)).await;
-            given.map_err(|error: StoreError| Unavailable::because(&error))
+        MaybeReady::boxed(async move {
+            let given = self
+                .write(move |connection| give_back_writes(connection, &client, &member, day, count))
+                .await;
+            given.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }
 }
@@ -112,26 +114,27 @@ impl QuotaCounter for Store {
 mod tests {
     use super::*;
     use crate::shared::quota::contract;
-    use crate::store::{Options, Place};
+    use crate::store::{StoreLocation, StoreOptions};
 
     /// GW-07, LIM-19
     #[tokio::test]
     async fn the_store_keeps_the_rules() {
-        contract::every_rule(async || Store::open(&Options::new(Place::Memory)).unwrap()).await;
+        contract::every_rule(async || Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap()).await;
     }
 
     /// LIM-19: old days leave no rows behind.
     #[tokio::test]
     async fn days_gone_by_are_forgotten() {
-        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let (client, member) = (ClientId::from("c"), MemberId::from("m"));
         for day in 0..5 {
-            let taken = QuotaCounter::take(&store, &client, &member, day, Writes { count: 1, limit: 9 });
+            let taken =
+                QuotaCounter::take_writes(&store, &client, &member, day, WriteCount { count: 1, limit: 9 });
             assert_eq!(taken.await, Ok(true));
         }
         let left = async |most| {
             let days = store.write(move |connection| {
-                let gone = prune(connection, 4, most)?;
+                let gone = prune_days(connection, 4, most)?;
                 let sql = "SELECT group_concat(day) FROM write_quota";
                 Ok::<(usize, String), StoreError>((gone, connection.query_row(sql, [], |row| row.get(0))?))
             });

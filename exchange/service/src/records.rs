@@ -1,34 +1,36 @@
-//! What is written down beside a decision: the audit, and what a member is told.
+//! Records of decisions: the audit, and notices to members.
 //!
-//! Neither holds a secret or a value of a member's data: clients, installations, connections and change sets are
-//! named by their ids. Administrators read the audit ([`admin::list_audit`](crate::admin::list_audit)), members read
-//! what they are told on a page of theirs (`unread`).
+//! Neither contains a secret or a value of a member's data. Clients, installations, connections and change sets appear
+//! by their ids. Administrators read the audit ([`admin::list_audit`](crate::admin::list_audit)), members read their
+//! notices on a page (`unread_notices`).
 
-mod unread;
+mod unread_notices;
 
 use rusqlite::{Connection, params};
 
 use crate::ids::{ClientId, MemberId};
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-pub(crate) use unread::{About, MOST_COUNTED, Notice, Who, acknowledge, count_unread, unread};
+pub(crate) use unread_notices::{
+    MAX_COUNTED, NoticeActor, NoticeSubject, UnreadNotice, acknowledge_notices, count_unread, list_unread,
+};
 
-/// Who answers for something, kept for when it is written down.
+/// An owned [`Actor`], kept until a record is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doer {
-    /// A member, on a page or through a client of theirs.
+pub enum OwnedActor {
+    /// A member, on a page or through one of their clients.
     Member(MemberId),
     /// An administrator, by name.
     Administrator(String),
-    /// The service, by a rule of its own.
+    /// The service itself, by one of its rules.
     Service,
 }
 
-impl Doer {
-    /// As records name it.
+impl OwnedActor {
+    /// Borrows the actor.
     #[must_use]
-    pub fn actor(&self) -> Actor<'_> {
+    pub fn as_actor(&self) -> Actor<'_> {
         match self {
             Self::Member(member) => Actor::Member(member),
             Self::Administrator(name) => Actor::Administrator(name),
@@ -37,53 +39,50 @@ impl Doer {
     }
 }
 
-/// Who did something.
+/// The person or system that is responsible for a change.
 #[derive(Clone, Copy, Debug)]
 pub enum Actor<'a> {
-    /// A member, on a page or through a client of theirs.
+    /// A member, on a page or through one of their clients.
     Member(&'a MemberId),
     /// An administrator, by name.
     Administrator(&'a str),
-    /// The service, by a rule of its own.
+    /// The service itself, by one of its rules.
     Service,
 }
 
-/// What somebody did.
+/// An entry of the audit, without its time and actor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deed<'a> {
-    /// Through which client, or to which.
+pub(crate) struct AuditEntry<'a> {
+    /// The client that acted, or that was acted on.
     pub(crate) client: Option<&'a ClientId>,
-    /// What was done: `blueprints.write`.
+    /// The action: `blueprints.write`.
     pub(crate) action: &'a str,
-    /// To what.
+    /// The id of the object that was acted on.
     pub(crate) subject: &'a str,
-    /// In words that a person reads.
     pub(crate) detail: &'a str,
 }
 
-/// Notes who did what.
-pub(crate) fn audit(
+pub(crate) fn record_audit(
     connection: &Connection,
     now: Moment,
     actor: Actor<'_>,
-    deed: Deed<'_>,
+    deed: AuditEntry<'_>,
 ) -> Result<(), StoreError> {
     let actor = match actor {
         Actor::Member(member) => format!("member:{member}"),
         Actor::Administrator(name) => format!("administrator:{name}"),
         Actor::Service => "service".to_owned(),
     };
-    let Deed { client, action, subject, detail } = deed;
+    let AuditEntry { client, action, subject, detail } = deed;
     connection
         .prepare_cached(
             "INSERT INTO audit (at, actor, client, action, subject, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![now.millis(), actor, client, action, subject, detail])?;
+        .execute(params![now.as_millis(), actor, client, action, subject, detail])?;
     Ok(())
 }
 
-/// Tells a member.
-pub(crate) fn notice(
+pub(crate) fn notify_member(
     connection: &Connection,
     now: Moment,
     member: &MemberId,
@@ -92,24 +91,24 @@ pub(crate) fn notice(
 ) -> Result<(), StoreError> {
     connection
         .prepare_cached("INSERT INTO notice (member, at, kind, subject) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![member, now.millis(), kind, subject])?;
+        .execute(params![member, now.as_millis(), kind, subject])?;
     Ok(())
 }
 
-/// Removes at most so much of the audit that is older than a moment; says how much.
+/// Deletes at most `most` audit entries from before a moment, and returns the number deleted.
 ///
 /// # Errors
-/// What the database says.
+/// [`StoreError`] if the database fails.
 pub(crate) fn prune_audit(connection: &Connection, before: Moment, most: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ?1 ORDER BY at LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![before.millis(), limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![before.as_millis(), sql_limit(most)])?)
 }
 
-/// Removes at most so many notices that were acknowledged before a moment, or that nobody acknowledged and that are
-/// older than another; says how many.
+/// Deletes at most `most` notices that were acknowledged before one moment, or created before another and never
+/// acknowledged. Returns the number deleted.
 ///
 /// # Errors
-/// What the database says.
+/// [`StoreError`] if the database fails.
 pub(crate) fn prune_notices(
     connection: &Connection,
     (acknowledged, unread): (Moment, Moment),
@@ -118,6 +117,6 @@ pub(crate) fn prune_notices(
     let sql = "DELETE FROM notice WHERE id IN \
                (SELECT id FROM notice WHERE acknowledged_at < ?1 \
                 UNION ALL SELECT id FROM notice WHERE acknowledged_at IS NULL AND at < ?2 LIMIT ?3)";
-    let before = params![acknowledged.millis(), unread.millis(), limit(most)];
+    let before = params![acknowledged.as_millis(), unread.as_millis(), sql_limit(most)];
     Ok(connection.prepare_cached(sql)?.execute(before)?)
 }

@@ -1,7 +1,7 @@
-//! The registry: which clients there are, what each may do, and whether the exchange is on.
+//! The registry: the registered clients, their permissions, and the switch of the exchange.
 //!
-//! The gateway reads all of it through a cache of at most five seconds, the backend one client at every request
-//! (GW-02); both by the same rows and the same decision, so that both answer alike.
+//! The gateway reads all of it through a cache of at most five seconds. The backend reads one client at every request
+//! (GW-02). Both use the same rows and the same decision, so their results agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,77 +13,77 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use semver::Version;
 
 use crate::ids::{ClientId, InstallationId, MemberId};
-use crate::store::{StoreError, setting};
+use crate::store::{StoreError, read_setting};
 use crate::time::Moment;
 
-/// Requests per minute and member that a client may be given at most (LIM-18).
-pub const MOST_REQUESTS: u32 = 1200;
-/// Writes per day and member that a client may be given at most (LIM-19).
-pub const MOST_WRITES: u32 = 5000;
+/// The maximum requests per minute and member that a client may be given (LIM-18).
+pub const MAX_REQUESTS_PER_MINUTE: u32 = 1200;
+/// The maximum writes per day and member that a client may be given (LIM-19).
+pub const MAX_WRITES_PER_DAY: u32 = 5000;
 
-/// All clients, and the switch.
+/// All clients that are not disabled, and the switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registry {
-    /// Whether the exchange is switched on (ERR-39).
+    /// True if the exchange is switched on (ERR-39).
     pub switched_on: bool,
-    /// The registered clients.
-    pub clients: BTreeMap<ClientId, Client>,
+    /// The registered clients, by id.
+    pub clients: BTreeMap<ClientId, RegisteredClient>,
 }
 
 /// A registered client (IDP-04).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Client {
-    /// What the member sees.
+pub struct RegisteredClient {
+    /// The name that members see.
     pub name: String,
-    /// Whether it is suspended (ERR-15).
+    /// True if the client is suspended (ERR-15).
     pub suspended: bool,
-    /// The scopes that it may be granted.
+    /// The scopes that the client may be granted.
     pub scopes: BTreeSet<String>,
-    /// The oldest version that is served (ERR-16).
+    /// The oldest supported version (ERR-16).
     pub min_version: Option<MinVersion>,
-    /// Requests per minute and member, where it has its own (GW-06).
+    /// Requests per minute and member, if the client has its own limit (GW-06).
     pub requests_per_minute: Option<u32>,
-    /// Writes per day and member, where it has its own (GW-06).
+    /// Writes per day and member, if the client has its own limit (GW-06).
     pub writes_per_day: Option<u32>,
 }
 
-/// The oldest version of a client that is served, as the registry has it.
+/// The oldest supported version of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MinVersion {
-    /// This one.
-    At(Version),
-    /// Text that is no version: nobody can tell what is old enough to be refused, so nothing is served.
+    /// Versions older than this are refused.
+    AtLeast(Version),
+    /// The stored string is not a version. All requests of the client are refused.
     Unreadable,
 }
 
 impl MinVersion {
-    fn read(text: &str) -> Self {
-        Version::parse(text).map_or(Self::Unreadable, Self::At)
+    fn parse(text: &str) -> Self {
+        Version::parse(text).map_or(Self::Unreadable, Self::AtLeast)
     }
 }
 
-/// As the service document has it (SVC-05).
+/// Formats the version as in the service document (SVC-05).
 impl fmt::Display for MinVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::At(version) => version.fmt(f),
+            Self::AtLeast(version) => version.fmt(f),
             Self::Unreadable => f.write_str("unreadable"),
         }
     }
 }
 
 impl Registry {
-    /// Reads it, whole.
+    /// Loads the complete registry.
     ///
     /// # Errors
-    /// What the database says.
-    pub fn read(connection: &Connection) -> Result<Self, StoreError> {
+    /// [`StoreError`] if the database fails.
+    pub fn load(connection: &Connection) -> Result<Self, StoreError> {
         let mut clients = BTreeMap::new();
         let mut rows =
             connection.prepare_cached(&format!("SELECT {COLUMNS} FROM client WHERE state != 'disabled'"))?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
-            clients.insert(row.get::<_, ClientId>(0)?, Client::of_row(row)?);
+            clients.insert(row.get::<_, ClientId>(0)?, RegisteredClient::from_row(row)?);
         }
         let mut rows = connection.prepare_cached("SELECT client, scope FROM client_scope")?;
         let mut rows = rows.query([])?;
@@ -95,63 +95,64 @@ impl Registry {
         Ok(Self { switched_on: is_switched_on(connection)?, clients })
     }
 
-    /// The client, when it may call at all.
+    /// Returns a client if it may call.
     ///
     /// # Errors
-    /// `EXCHANGE_DISABLED`, `CLIENT_NOT_ALLOWED`, `CLIENT_SUSPENDED`, or `REGISTRY_UNAVAILABLE` for a client whose
-    /// entry cannot be read, in this order.
-    pub fn admit(&self, client: &ClientId) -> Result<&Client, PlainCode> {
+    /// `EXCHANGE_DISABLED`, `CLIENT_NOT_ALLOWED`, `CLIENT_SUSPENDED`, or `REGISTRY_UNAVAILABLE` for a client with an
+    /// unreadable entry, in this order.
+    pub fn admit(&self, client: &ClientId) -> Result<&RegisteredClient, PlainCode> {
         let client = self.clients.get(client);
-        may_call(self.switched_on, client)?;
+        check_may_call(self.switched_on, client)?;
         client.ok_or(PlainCode::ClientNotAllowed)
     }
 }
 
-/// The client, when it may call at all: the same of one client, as the store has it now.
+/// Returns a client if it may call, read from the store. Decides like [`Registry::admit`].
 ///
 /// # Errors
-/// As of [`Registry::admit`] inside, what the database says outside.
-pub fn admit(connection: &Connection, id: &ClientId) -> Result<Result<Client, PlainCode>, StoreError> {
+/// The inner error is that of [`Registry::admit`]; the outer is [`StoreError`] if the database fails.
+pub fn admit_client(
+    connection: &Connection,
+    id: &ClientId,
+) -> Result<Result<RegisteredClient, PlainCode>, StoreError> {
     let (switch, client) = switch_and_client(connection, id)?;
     let switched_on = switch.as_deref() == Some(ON);
-    Ok(may_call(switched_on, client.as_ref()).and_then(|()| client.ok_or(PlainCode::ClientNotAllowed)))
+    Ok(check_may_call(switched_on, client.as_ref()).and_then(|()| client.ok_or(PlainCode::ClientNotAllowed)))
 }
 
-fn may_call(switched_on: bool, client: Option<&Client>) -> Result<(), PlainCode> {
+fn check_may_call(switched_on: bool, client: Option<&RegisteredClient>) -> Result<(), PlainCode> {
     match client {
         _ if !switched_on => Err(PlainCode::ExchangeDisabled),
         None => Err(PlainCode::ClientNotAllowed),
         Some(client) if client.suspended => Err(PlainCode::ClientSuspended),
-        Some(Client { min_version: Some(MinVersion::Unreadable), .. }) => Err(PlainCode::RegistryUnavailable),
+        Some(RegisteredClient { min_version: Some(MinVersion::Unreadable), .. }) => {
+            Err(PlainCode::RegistryUnavailable)
+        }
         Some(_) => Ok(()),
     }
 }
 
-/// Whether the exchange is switched on (ERR-39).
+/// Returns true if the exchange is switched on (ERR-39).
 ///
 /// # Errors
-/// What the database says.
+/// [`StoreError`] if the database fails.
 pub fn is_switched_on(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(setting(connection, "exchange")?.as_deref() == Some(ON))
+    Ok(read_setting(connection, "exchange")?.as_deref() == Some(ON))
 }
 
-/// What the switch is set to.
+/// The value of the switch when it is on.
 const ON: &str = "on";
 
 const COLUMNS: &str = "id, name, state, min_version, requests_per_minute, writes_per_day";
 
-impl Client {
-    /// From its columns, without its scopes.
-    fn of_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+impl RegisteredClient {
+    /// Reads a client from its columns, without its scopes.
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         let state: String = row.get(2)?;
-        let min_version = row.get::<_, Option<String>>(3)?.map(|text| MinVersion::read(&text));
+        let min_version = row.get::<_, Option<String>>(3)?.map(|text| MinVersion::parse(&text));
         if min_version == Some(MinVersion::Unreadable) {
-            let (client, advice): (String, _) = (row.get(0)?, "write a version such as 1.4.0, or none");
-            tracing::error!(
-                client,
-                advice,
-                "the minimum version of a client cannot be read: it is not served"
-            );
+            let (client, advice): (String, _) = (row.get(0)?, "set a version such as 1.4.0, or none");
+            tracing::error!(client, advice, "invalid minimum version in the registry: the client is refused");
         }
         Ok(Self {
             name: row.get(1)?,
@@ -163,46 +164,50 @@ impl Client {
         })
     }
 
-    /// The scopes that both the token and the registry grant (SVC-02), sorted.
+    /// Returns the scopes that both the token and the registry grant (SVC-02), sorted.
     #[must_use]
-    pub fn granted<'a>(&'a self, token: &'a BTreeSet<String>) -> Vec<&'a str> {
+    pub fn granted_scopes<'a>(&'a self, token: &'a BTreeSet<String>) -> Vec<&'a str> {
         self.scopes.intersection(token).map(String::as_str).collect()
     }
 
-    /// Lets a route pass when the token and the registry both grant one of its scopes (GW-04).
+    /// Requires that the token and the registry both grant one of the operation's scopes (GW-04).
     ///
     /// # Errors
-    /// `SCOPE_MISSING`.
-    pub fn allow(&self, token: &BTreeSet<String>, operation: &Operation) -> Result<(), PlainCode> {
+    /// `SCOPE_MISSING` if they do not.
+    pub fn authorize_operation(
+        &self,
+        token: &BTreeSet<String>,
+        operation: &Operation,
+    ) -> Result<(), PlainCode> {
         let granted = |scope: &str| token.contains(scope) && self.scopes.contains(scope);
         if operation.permits(granted) { Ok(()) } else { Err(PlainCode::ScopeMissing) }
     }
 }
 
-/// Asks for one row of each of its tables: whether they can be read at all.
+/// Reads one row of each table of the registry, to check that they are readable.
 ///
 /// # Errors
-/// What the database says.
-pub fn is_readable(connection: &Connection) -> Result<(), StoreError> {
+/// [`StoreError`] if the database fails.
+pub fn check_readable(connection: &Connection) -> Result<(), StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM setting), EXISTS (SELECT 1 FROM client), \
                EXISTS (SELECT 1 FROM client_scope)";
     Ok(connection.prepare_cached(sql)?.query_row([], |_| Ok(()))?)
 }
 
-/// One client with its scopes, when it is registered.
+/// Finds a registered client, with its scopes.
 ///
 /// # Errors
-/// What the database says.
-pub fn client(connection: &Connection, id: &ClientId) -> Result<Option<Client>, StoreError> {
+/// [`StoreError`] if the database fails.
+pub fn find_client(connection: &Connection, id: &ClientId) -> Result<Option<RegisteredClient>, StoreError> {
     Ok(switch_and_client(connection, id)?.1)
 }
 
-/// The switch, and one client, in one statement: every request asks for both.
+/// Reads the switch and one client in one statement, because every request needs both.
 fn switch_and_client(
     connection: &Connection,
     id: &ClientId,
-) -> Result<(Option<String>, Option<Client>), StoreError> {
-    // Names of scopes have no blanks (RFC 6749, 3.3). The columns are those of `COLUMNS`, first.
+) -> Result<(Option<String>, Option<RegisteredClient>), StoreError> {
+    // Scope names contain no spaces (RFC 6749, 3.3). The first columns are those of `COLUMNS`.
     let mut one = connection.prepare_cached(
         "SELECT c.id, c.name, c.state, c.min_version, c.requests_per_minute, c.writes_per_day, \
          (SELECT group_concat(scope, ' ') FROM client_scope WHERE client = c.id), \
@@ -213,7 +218,7 @@ fn switch_and_client(
         let client = match row.get_ref(0)? {
             ValueRef::Null => None,
             _ => {
-                let mut client = Client::of_row(row)?;
+                let mut client = RegisteredClient::from_row(row)?;
                 let scopes = row.get_ref(6)?.as_str_or_null()?.unwrap_or_default();
                 client.scopes = scopes.split_ascii_whitespace().map(str::to_owned).collect();
                 Some(client)
@@ -223,20 +228,19 @@ fn switch_and_client(
     })?)
 }
 
-/// Whether this key was disconnected, by whatever member and client it called before: it is refused
-/// for good (ERR-13).
+/// Returns true if the key was disconnected, for any member and client. Such a key is refused permanently (ERR-13).
 ///
 /// # Errors
-/// What the database says.
+/// [`StoreError`] if the database fails.
 pub fn key_is_revoked(connection: &Connection, jkt: &str) -> Result<bool, StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM installation WHERE jkt = ?1 AND revoked_at IS NOT NULL)";
     Ok(connection.prepare_cached(sql)?.query_row([jkt], |row| row.get(0))?)
 }
 
-/// Whether the member disconnected the client at or after this sign-in (ERR-12).
+/// Returns true if the member disconnected the client at or after this sign-in (ERR-12).
 ///
 /// # Errors
-/// What the database says.
+/// [`StoreError`] if the database fails.
 pub fn client_is_revoked(
     connection: &Connection,
     client: &ClientId,
@@ -246,27 +250,27 @@ pub fn client_is_revoked(
     Ok(is_revoked(client_revoked_at(connection, client, member)?, auth_time))
 }
 
-/// What a key is, and of whom.
+/// Revocation state of a key and its client, and the installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// Whether the key was disconnected ([`key_is_revoked`]).
+pub struct KeyStatus {
+    /// True if the key was disconnected ([`key_is_revoked`]).
     pub key_revoked: bool,
-    /// When the member disconnected the client last.
+    /// The time of the member's last disconnect of the client.
     pub client_revoked_at: Option<Moment>,
-    /// The installation, when it called before, and when it did last.
+    /// The installation and the time of its last recorded call; `None` before its first call.
     pub installation: Option<(InstallationId, Moment)>,
 }
 
-/// What the functions around this say one by one, in one statement: every request asks for all of it.
+/// Reads revocations and installation of a key in one statement, because every request needs all of them.
 ///
 /// # Errors
-/// What the database says.
-pub fn standing(
+/// [`StoreError`] if the database fails.
+pub fn find_key_status(
     connection: &Connection,
     client: &ClientId,
     member: &MemberId,
     jkt: &str,
-) -> Result<Standing, StoreError> {
+) -> Result<KeyStatus, StoreError> {
     let mut one = connection.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM installation WHERE jkt = ?3 AND revoked_at IS NOT NULL), \
          (SELECT at FROM client_revocation WHERE client = ?1 AND member = ?2), i.id, i.last_seen \
@@ -279,27 +283,27 @@ pub fn standing(
         };
         let revoked_at: Option<i64> = row.get(1)?;
         let client_revoked_at = revoked_at.map(Moment::from_millis);
-        Ok(Standing { key_revoked: row.get(0)?, client_revoked_at, installation })
+        Ok(KeyStatus { key_revoked: row.get(0)?, client_revoked_at, installation })
     })?)
 }
 
-impl Standing {
-    /// Whether the member disconnected the client at or after this sign-in (ERR-12).
+impl KeyStatus {
+    /// Returns true if the member disconnected the client at or after this sign-in (ERR-12).
     #[must_use]
     pub fn client_is_revoked(&self, auth_time: Moment) -> bool {
         is_revoked(self.client_revoked_at, auth_time)
     }
 }
 
-/// ERR-12: what was signed in for later goes on.
+/// ERR-12: sign-ins after the disconnect stay valid.
 fn is_revoked(at: Option<Moment>, auth_time: Moment) -> bool {
     at.is_some_and(|at| auth_time <= at)
 }
 
-/// When the member disconnected the client last.
+/// Returns the time of the member's last disconnect of the client.
 ///
 /// # Errors
-/// What the database says.
+/// [`StoreError`] if the database fails.
 pub fn client_revoked_at(
     connection: &Connection,
     client: &ClientId,
@@ -314,13 +318,13 @@ pub fn client_revoked_at(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Options, Place, Store};
+    use crate::store::{Store, StoreLocation, StoreOptions};
 
-    /// ERR-14, ERR-15, ERR-16, ERR-39, ERR-40: one decision for who reads all and who reads one; what cannot be read
-    /// of one client is nothing to another.
+    /// ERR-14, ERR-15, ERR-16, ERR-39, ERR-40: the complete registry and the lookup of one client decide the same; an
+    /// unreadable entry does not affect other clients.
     #[tokio::test]
     async fn both_ways_of_reading_answer_alike() {
-        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let seed = "INSERT INTO client (id, name, state, min_version, created_at) VALUES
             ('good', 'G', 'active', '1.4.0-rc.1', 0), ('plain', 'P', 'active', NULL, 0),
             ('torn', 'T', 'active', '1.4', 0), ('held', 'H', 'suspended', 'x', 0), ('off', 'O', 'disabled', NULL, 0);
@@ -348,10 +352,10 @@ mod tests {
                     .execute_batch("DELETE FROM client_scope; DELETE FROM client; DELETE FROM setting")?;
                 connection.execute_batch(seed)?;
                 connection.execute("INSERT INTO setting VALUES ('exchange', ?1)", [switch])?;
-                let registry = Registry::read(connection)?;
+                let registry = Registry::load(connection)?;
                 for (id, expect) in expect {
                     let id = ClientId::from(id);
-                    let one = admit(connection, &id)?;
+                    let one = admit_client(connection, &id)?;
                     assert_eq!(one.as_ref().map(drop).map_err(|code| *code), expect, "{id}");
                     assert_eq!(one.as_ref(), registry.admit(&id).as_ref().copied(), "{id}");
                 }

@@ -1,56 +1,57 @@
-//! From the gateway to the backend: in this process ([`Local`]), or in another one ([`HttpRelay`] there, and
-//! [`Backends`](served::Backends) at the other end; `serve.role` says which).
+//! The connection from gateway to backend: in this process ([`LocalRelay`]), or to another one ([`HttpRelay`] as
+//! client, [`BackendServer`](server::BackendServer) as server), by `serve.role`.
 
 mod http;
 mod local;
-pub mod served;
-pub mod signed;
+pub mod server;
+pub mod signature;
 
-pub use self::http::{HttpRelay, UnusableBackend};
-pub use local::Local;
+pub use self::http::{BackendClientError, HttpRelay};
+pub use local::LocalRelay;
 
 use std::future::Future;
 use std::pin::Pin;
 
-use contract_runtime::server::{Answer, Call};
-use exchange_api::server::Incoming;
+use contract_runtime::server::{EncodedResponse, IncomingRequest};
+use exchange_api::server::AnyCall;
 
 use crate::caller::Caller;
 
-/// A request that passed every check of the gateway, read once.
+/// A request that passed every check of the gateway.
 #[derive(Debug)]
-pub struct Relayed {
-    /// Who calls; the backend's handlers find the same in their context.
+pub struct RelayedRequest {
+    /// The caller, which the backend's handlers also find in their context.
     pub caller: Caller,
-    /// The call, with its context and its body.
-    pub call: Call,
-    /// What it asks.
-    pub incoming: Incoming,
+    /// The call, with its context and body.
+    pub call: IncomingRequest,
+    /// The parsed request.
+    pub incoming: AnyCall,
 }
 
-/// Why no answer came back.
+/// The reason the backend did not respond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RelayFailure {
-    /// The backend could not be reached, or what came back is no answer of the contract.
+pub enum RelayError {
+    /// The backend is unreachable, or its response violates the contract.
     #[error("the backend could not be reached")]
     Unreachable,
-    /// It took too long (LIM-03).
-    #[error("the backend took too long")]
-    TooLate,
+    /// The call exceeded its timeout (LIM-03).
+    #[error("the backend timed out")]
+    TimedOut,
 }
 
-/// An answer that is on its way.
-pub type Relaying<'a> = Pin<Box<dyn Future<Output = Result<Answer, RelayFailure>> + Send + 'a>>;
+/// The future of a backend response.
+pub type RelayFuture<'a> = Pin<Box<dyn Future<Output = Result<EncodedResponse, RelayError>> + Send + 'a>>;
 
-/// What takes requests to a backend.
+/// Sends requests to a backend.
 ///
-/// A success of a request with a claim has completed it ([`idempotency::complete`](crate::idempotency::complete)).
+/// The backend completes the claim of a successful request
+/// ([`idempotency::complete_claim`](crate::idempotency::complete_claim)).
 pub trait Relay: Send + Sync {
-    /// Takes one there, and its answer back.
-    fn relay(&self, request: Relayed) -> Relaying<'_>;
+    /// Sends a request, and returns the response.
+    fn send_request(&self, request: RelayedRequest) -> RelayFuture<'_>;
 
-    /// Whether every answer that it brings is one of the contract, so that nobody looks again.
-    fn checks(&self) -> bool {
+    /// Returns true if the relay validates every response against the contract, so that the gateway need not.
+    fn validates_answers(&self) -> bool {
         false
     }
 }

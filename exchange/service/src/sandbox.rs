@@ -1,13 +1,14 @@
-//! The whole exchange in one process, seeded, on the loopback interface, for clients to be tried against.
+//! The sandbox: the whole exchange in one process on the loopback interface, with seeded data, for testing
+//! clients.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), exchange_service::sandbox::SandboxError> {
 //! use exchange_service::sandbox::Sandbox;
 //!
 //! let sandbox = Sandbox::start().await?;
-//! // A client shows a user code; this is the member who types it.
+//! // A client shows a user code. The test approves it in place of the member.
 //! sandbox.approve("BCDF-GHJK", "sandbox-member").await?;
-//! // Nothing sleeps: time is moved.
+//! // The sandbox has its own clock, so tests do not sleep.
 //! sandbox.advance(std::time::Duration::from_secs(3600));
 //! sandbox.stop().await;
 //! # Ok(())
@@ -43,149 +44,149 @@ use crate::backend::ChangeError;
 use crate::backend::undo::UndoError;
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::idp::{Decision, Undecided, UserCode, sessions};
+use crate::idp::{DecisionError, LoginDecision, UserCode, sessions};
 use crate::ids::MemberId;
-use crate::names::NoName;
-use crate::peer::Peer;
+use crate::names::InvalidName;
+use crate::peer::PeerAddr;
 use crate::serve::{ServeError, Server};
-use crate::store::{OpenError, Options as StoreOptions, Place, Store, StoreError};
-use crate::time::{Clock as _, MovedClock, SystemClock};
+use crate::store::{OpenError, Store, StoreError, StoreLocation, StoreOptions};
+use crate::time::{Clock as _, ManualClock, SystemClock};
 use crate::upkeep::Upkeep;
 
-pub use control::{Act, Acted};
+pub use control::{ActionOutcome, SandboxAction};
 pub use random::SeededRandom;
 pub use seed::SandboxAccount;
-use seed::{Owner, Seed};
+use seed::{SandboxSeed, StoreOwner};
 
-/// The variable by which a developer points a client at a sandbox (IDP-03): its value is the origin, below
-/// which issuer and gateway stand.
-pub const VARIABLE: &str = "EXCHANGE_SANDBOX";
+/// The environment variable that points a client to a sandbox (IDP-03). Its value is the origin of issuer and
+/// gateway.
+pub const ORIGIN_VARIABLE: &str = "EXCHANGE_SANDBOX";
 
-/// How a sandbox is started.
+/// The options of [`Sandbox::with_options`].
 #[derive(Debug, Default)]
-pub struct Options {
-    /// The port; 0 takes a free one.
+pub struct SandboxOptions {
+    /// The TCP port; 0 selects a free one.
     pub port: u16,
-    /// The folder of the data; without one they are in memory.
+    /// The folder of the store; `None` for a store in memory.
     pub data: Option<PathBuf>,
-    /// The seed of all random numbers; without one they are the system's.
+    /// The seed of all random numbers; `None` for the system's generator.
     pub seed: Option<u64>,
-    /// Numbers of the configuration that are to be others than a sandbox's.
+    /// The configuration; `None` for the sandbox's defaults.
     pub config: Option<Config>,
 }
 
-/// Why a sandbox did not start, or not do as it was told.
+/// The error of starting or controlling a sandbox.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// The port is taken, or not to be had.
+    /// The port is in use or cannot be bound.
     #[error("cannot listen on 127.0.0.1:{port}: {error}")]
     Port {
-        /// The port that was asked for.
+        /// The port that could not be bound.
         port: u16,
-        /// What the system says.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// The data cannot be opened.
+    /// The store cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The data cannot be read or written.
+    /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What was done elsewhere cannot be done.
+    /// A change set could not be applied.
     #[error(transparent)]
     Change(#[from] ChangeError),
-    /// The parts do not fit together.
+    /// The application could not be assembled.
     #[error(transparent)]
     App(#[from] AppError),
-    /// Connections cannot be served as it is configured.
+    /// The server could not be configured.
     #[error(transparent)]
     Serve(#[from] ServeError),
-    /// The data are a service's: with a sandbox's accounts among them, anybody could sign in.
-    #[error("the folder holds a store of a service, whose members are no sandbox's: name another folder")]
-    Foreign,
-    /// There is no such account.
+    /// The store belongs to a service. Adding the sandbox's public passwords would give anyone access.
+    #[error("the folder contains the store of a service, not of a sandbox: pass another folder")]
+    ForeignStore,
+    /// The sandbox has no account of this name.
     #[error("the sandbox has no account of this name")]
-    Account,
-    /// What was typed cannot be a user code.
-    #[error("this is no user code")]
-    Code,
-    /// What was asked for cannot be done.
+    UnknownAccount,
+    /// The string is not a user code.
+    #[error("invalid user code")]
+    InvalidUserCode,
+    /// The request was refused for this reason.
     #[error("{0}")]
     Refused(&'static str),
-    /// A text is no name of what it is to name.
+    /// The string is not a valid name.
     #[error("{what}: {why}")]
-    Name {
-        /// Which of those that were given.
+    InvalidName {
+        /// The field that contains the string.
         what: &'static str,
-        /// What a name is.
-        why: NoName,
+        /// The rule that the string breaks.
+        why: InvalidName,
     },
-    /// A change set breaks the contract, at the places that are named.
+    /// A change set violates the contract; the error lists the violations.
     #[error(transparent)]
-    Broken(#[from] contract_runtime::Rejected),
+    InvalidChangeSet(#[from] contract_runtime::DocumentError),
     /// An op of a change set was not applied.
     #[error("op {op} was not applied: {reason}")]
     NotApplied {
-        /// Its place in the change set.
+        /// The index of the op in the change set.
         op: i64,
-        /// The contract's reason.
+        /// The contract's reason for refusing it.
         reason: String,
     },
-    /// What a client wrote cannot be taken back.
+    /// A client's writes could not be undone.
     #[error(transparent)]
     Undo(#[from] UndoError),
-    /// The code was not decided on.
+    /// The device login could not be decided.
     #[error(transparent)]
-    Undecided(#[from] Undecided),
+    Undecided(#[from] DecisionError),
 }
 
-/// Where everything of a sandbox is: the first line of `exchange-service sandbox --json`.
+/// The addresses of a sandbox; the first line of output of `exchange-service sandbox --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Directory {
-    /// The identity provider's issuer.
+pub struct SandboxDirectory {
+    /// The issuer of the identity provider.
     pub issuer: String,
-    /// The gateway's origin: `{base_url}`.
+    /// The origin of the gateway: `{base_url}`.
     pub gateway: String,
-    /// The control interface.
+    /// The URL of the control interface.
     pub control: String,
-    /// The page on which a member types a user code.
+    /// The URL of the page on which a member enters a user code.
     pub pages: String,
-    /// What points a client at this sandbox.
-    pub developer_variable: Variable,
-    /// The registered clients.
+    /// The environment variable that points a client to this sandbox.
+    pub developer_variable: EnvironmentVariable,
+    /// The ids of the registered clients.
     pub clients: Vec<String>,
-    /// The accounts to sign in with.
+    /// The accounts with which a member can sign in.
     pub accounts: Vec<SandboxAccount>,
 }
 
-/// A variable of the environment.
+/// An environment variable with its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Variable {
-    /// Its name: [`VARIABLE`].
+pub struct EnvironmentVariable {
+    /// The variable's name: [`ORIGIN_VARIABLE`].
     pub name: String,
-    /// What to set it to.
+    /// The value to set.
     pub value: String,
 }
 
-/// A running sandbox. Dropping it ends it.
+/// A running sandbox. Dropping it stops it.
 pub struct Sandbox {
-    inner: Arc<Inner>,
+    inner: Arc<SandboxInner>,
     serving: tokio::task::JoinHandle<()>,
     upkeep: tokio::task::JoinHandle<()>,
 }
 
-struct Inner {
+struct SandboxInner {
     address: SocketAddr,
     config: Arc<Config>,
-    clock: MovedClock,
+    clock: ManualClock,
     environment: Environment,
     store: Store,
     app: ArcSwap<App>,
-    seed: Arc<Seed>,
+    seed: Arc<SandboxSeed>,
     accounts: Vec<SandboxAccount>,
-    /// One reset at a time.
+    /// Serializes resets.
     resetting: Mutex<()>,
 }
 
@@ -203,41 +204,41 @@ impl Drop for Sandbox {
 }
 
 impl Sandbox {
-    /// One in memory, on a free port.
+    /// Starts a sandbox in memory on a free port.
     ///
     /// # Errors
-    /// See [`SandboxError`].
+    /// Returns a [`SandboxError`] if any part fails to start.
     pub async fn start() -> Result<Self, SandboxError> {
-        Self::with(Options::default()).await
+        Self::with_options(SandboxOptions::default()).await
     }
 
-    /// One as it is asked for; it answers as soon as this does.
+    /// Starts a sandbox with options. It serves requests when this returns.
     ///
     /// # Errors
-    /// See [`SandboxError`].
-    pub async fn with(options: Options) -> Result<Self, SandboxError> {
-        let Options { port, data, seed, config } = options;
+    /// Returns a [`SandboxError`] if any part fails to start.
+    pub async fn with_options(options: SandboxOptions) -> Result<Self, SandboxError> {
+        let SandboxOptions { port, data, seed, config } = options;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listener.map_err(|error| SandboxError::Port { port, error })?;
         let address = listener.local_addr().map_err(|error| SandboxError::Port { port, error })?;
-        let config = Arc::new(at(address, config.unwrap_or_else(usual)));
-        let clock = MovedClock::over(Arc::new(SystemClock));
+        let config = Arc::new(with_address(address, config.unwrap_or_else(default_config)));
+        let clock = ManualClock::offset_from(Arc::new(SystemClock));
         let environment = match seed {
             Some(seed) => Environment::new(Arc::new(clock.clone()), Arc::new(SeededRandom::new(seed))),
             None => Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom)),
         };
-        let place = data.map_or(Place::Memory, Place::Folder);
+        let place = data.map_or(StoreLocation::Memory, StoreLocation::Folder);
         let store = Store::open(&StoreOptions::new(place))?;
-        let owner = store.read(seed::owner).await?;
-        if owner == Owner::Service {
-            return Err(SandboxError::Foreign);
+        let owner = store.read(seed::find_owner).await?;
+        if owner == StoreOwner::Service {
+            return Err(SandboxError::ForeignStore);
         }
         let app = App::new(store.clone(), environment.clone(), Arc::clone(&config)).await?;
-        let seed = Arc::new(Seed::read()?);
-        if owner == Owner::Nobody {
-            plant(&store, &environment, &app, &seed, Seed::plant).await?;
+        let seed = Arc::new(SandboxSeed::parse_embedded()?);
+        if owner == StoreOwner::Unclaimed {
+            plant_seed(&store, &environment, &app, &seed, SandboxSeed::plant_all).await?;
         }
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(SandboxInner {
             address,
             config,
             clock,
@@ -248,29 +249,29 @@ impl Sandbox {
             seed,
             resetting: Mutex::new(()),
         });
-        let server = Server::new(router(&inner), &inner.config, &inner.environment)?;
+        let server = Server::new(build_router(&inner), &inner.config, &inner.environment)?;
         let upkeep = Upkeep::new(inner.store.clone(), inner.environment.clone(), Arc::clone(&inner.config));
         let upkeep = upkeep.map_err(AppError::from)?;
         let upkeep = tokio::spawn(upkeep.run());
-        let serving = tokio::spawn(server.run(listener, std::future::pending()));
+        let serving = tokio::spawn(server.serve_until(listener, std::future::pending()));
         Ok(Self { inner, serving, upkeep })
     }
 
-    /// Where everything is.
+    /// Returns the addresses, clients and accounts of the sandbox.
     #[must_use]
-    pub fn directory(&self) -> Directory {
+    pub fn directory(&self) -> SandboxDirectory {
         self.inner.directory()
     }
 
-    /// Its origin, below which issuer and gateway stand.
+    /// Returns the origin of issuer and gateway.
     #[must_use]
     pub fn origin(&self) -> String {
         self.inner.origin()
     }
 
-    /// The time as the sandbox has it.
+    /// Returns the sandbox's clock.
     #[must_use]
-    pub fn clock(&self) -> &MovedClock {
+    pub fn clock(&self) -> &ManualClock {
         &self.inner.clock
     }
 
@@ -279,52 +280,57 @@ impl Sandbox {
         self.inner.clock.advance(by);
     }
 
-    /// Approves the device login of a user code, as this account's member.
+    /// Approves the device login of a user code as the account's member.
     ///
     /// # Errors
-    /// [`SandboxError::Account`], [`SandboxError::Code`] or [`SandboxError::Undecided`].
+    /// [`SandboxError::UnknownAccount`], [`SandboxError::InvalidUserCode`] or [`SandboxError::DecisionError`].
     pub async fn approve(&self, user_code: &str, account: &str) -> Result<(), SandboxError> {
-        self.inner.decide(user_code, account, Decision::Approve).await
+        self.inner.decide_login(user_code, account, LoginDecision::Approve).await
     }
 
-    /// Declines it.
+    /// Declines the device login of a user code as the account's member.
     ///
     /// # Errors
     /// As [`approve`](Self::approve).
     pub async fn decline(&self, user_code: &str, account: &str) -> Result<(), SandboxError> {
-        self.inner.decide(user_code, account, Decision::Decline).await
+        self.inner.decide_login(user_code, account, LoginDecision::Decline).await
     }
 
-    /// Goes back to the seed: data, connections, signing keys, limits, proofs and nonces; the clock stays where it is.
-    /// Every cursor, token and code of before is refused; a request that is under way meanwhile may find either.
+    /// Resets the sandbox to its seed: data, connections, signing keys, limits, proofs and nonces. The clock
+    /// keeps its time. All earlier cursors, tokens and codes become invalid. A concurrent request may see
+    /// either state.
     ///
     /// # Errors
-    /// What the store says: data are as they were then, or the seed's.
+    /// Returns the store's error; the data is then either unchanged or the seed's.
     pub async fn reset(&self) -> Result<(), SandboxError> {
-        self.inner.reset().await
+        self.inner.reset_store().await
     }
 
-    /// Does something as somebody else: a member on the web, an administrator.
+    /// Performs an action outside the tested client, as a member on the web or as an administrator.
     ///
     /// # Errors
-    /// [`SandboxError::Account`], or what the store says.
-    pub async fn act(&self, account: &str, act: Act) -> Result<Acted, SandboxError> {
-        self.inner.act(account, act).await
+    /// [`SandboxError::UnknownAccount`], or the error of the action.
+    pub async fn act(&self, account: &str, act: SandboxAction) -> Result<ActionOutcome, SandboxError> {
+        self.inner.perform_action(account, act).await
     }
 
-    /// Answers a request without a connection, as one that came from this machine: for clients in the same process.
+    /// Handles a request without a connection, as if it came from this machine. For clients in the same
+    /// process.
     ///
     /// # Errors
-    /// When the body of the answer ends before its time.
-    pub async fn answer(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, SandboxError> {
+    /// Returns an error if the response's body fails.
+    pub async fn handle_request(
+        &self,
+        request: http::Request<Bytes>,
+    ) -> Result<http::Response<Bytes>, SandboxError> {
         let (mut head, body) = request.into_parts();
-        // As it would stand in the request line.
+        // In origin form, as in a request line.
         if let (Some(host), Some(line)) = (head.uri.authority(), head.uri.path_and_query()) {
             let host = HeaderValue::from_str(host.as_str());
-            head.headers.insert(HOST, host.map_err(|_| SandboxError::Refused("the address has no host"))?);
+            head.headers.insert(HOST, host.map_err(|_| SandboxError::Refused("the URL has no valid host"))?);
             head.uri = line.clone().into();
         }
-        head.extensions.insert(Peer(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+        head.extensions.insert(PeerAddr(IpAddr::V4(Ipv4Addr::LOCALHOST)));
         let asked = Request::from_parts(head, Body::from(body));
         let answer = match self.inner.app.load_full().router().oneshot(asked).await {
             Ok(answer) => answer,
@@ -332,7 +338,7 @@ impl Sandbox {
         };
         let (mut head, body) = answer.into_parts();
         let body = to_bytes(body, usize::MAX).await;
-        let body = body.map_err(|_| SandboxError::Refused("the answer ended before its time"))?;
+        let body = body.map_err(|_| SandboxError::Refused("the response body ended early"))?;
         if !head.headers.contains_key(DATE)
             && let Ok(date) = HeaderValue::from_str(&self.inner.clock.now().http_date())
         {
@@ -341,13 +347,13 @@ impl Sandbox {
         Ok(http::Response::from_parts(head, body))
     }
 
-    /// Waits for as long as it runs.
-    pub async fn ended(&mut self) {
+    /// Waits until the server ends.
+    pub async fn wait(&mut self) {
         let _ = (&mut self.serving).await;
     }
 
-    /// Ends it. Data in a folder are one file then, unless somebody goes on reading them for longer than
-    /// `serve.shutdown-seconds`.
+    /// Stops the sandbox. A store in a folder is one file afterwards, unless a reader holds it for longer
+    /// than `serve.shutdown-seconds`.
     pub async fn stop(mut self) {
         self.upkeep.abort();
         self.serving.abort();
@@ -358,56 +364,69 @@ impl Sandbox {
     }
 }
 
-impl Inner {
+impl SandboxInner {
     fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    fn directory(&self) -> Directory {
+    fn directory(&self) -> SandboxDirectory {
         let origin = self.origin();
-        Directory {
+        SandboxDirectory {
             issuer: self.config.issuer.clone(),
             gateway: origin.clone(),
             control: format!("{origin}/_sandbox"),
             pages: format!("{origin}/device"),
-            developer_variable: Variable { name: VARIABLE.to_owned(), value: origin },
+            developer_variable: EnvironmentVariable { name: ORIGIN_VARIABLE.to_owned(), value: origin },
             clients: self.seed.clients(),
             accounts: self.accounts.clone(),
         }
     }
 
-    fn account(&self, name: &str) -> Result<&SandboxAccount, SandboxError> {
-        self.accounts.iter().find(|account| account.username == name).ok_or(SandboxError::Account)
+    fn find_account(&self, name: &str) -> Result<&SandboxAccount, SandboxError> {
+        self.accounts.iter().find(|account| account.username == name).ok_or(SandboxError::UnknownAccount)
     }
 
-    async fn decide(&self, code: &str, account: &str, decision: Decision) -> Result<(), SandboxError> {
-        let member = MemberId::new(self.account(account)?.member.clone());
-        let code = UserCode::typed(code).ok_or(SandboxError::Code)?;
+    async fn decide_login(
+        &self,
+        code: &str,
+        account: &str,
+        decision: LoginDecision,
+    ) -> Result<(), SandboxError> {
+        let member = MemberId::new(self.find_account(account)?.member.clone());
+        let code = UserCode::from_input(code).ok_or(SandboxError::InvalidUserCode)?;
         let (environment, life) =
             (self.environment.clone(), Duration::from_secs(self.config.idp.session_seconds));
         let session = self.store.write(move |connection| {
-            let (_, session) = sessions::begin(connection, &environment, &member, life)?;
+            let (_, session) = sessions::begin_session(connection, &environment, &member, life)?;
             Ok::<_, StoreError>(session)
         });
         let session = session.await?;
-        // An address of documentation (RFC 5737), from which no browser comes: their guesses are not counted here.
-        let peer = Peer(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
-        self.app.load_full().provider().decide(&code, peer, &session, decision).await?;
+        // An address for documentation (RFC 5737), so that guesses of browsers do not count against this
+        // request.
+        let peer = PeerAddr(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
+        self.app.load_full().provider().decide_login(&code, peer, &session, decision).await?;
         Ok(())
     }
 
-    async fn reset(&self) -> Result<(), SandboxError> {
+    async fn reset_store(&self) -> Result<(), SandboxError> {
         let _alone = self.resetting.lock().await;
-        plant(&self.store, &self.environment, &self.app.load_full(), &self.seed, Seed::plant_anew).await?;
+        plant_seed(
+            &self.store,
+            &self.environment,
+            &self.app.load_full(),
+            &self.seed,
+            SandboxSeed::replace_all,
+        )
+        .await?;
         let app = App::new(self.store.clone(), self.environment.clone(), Arc::clone(&self.config)).await?;
         self.app.store(Arc::new(app));
         Ok(())
     }
 }
 
-/// A sandbox's numbers: as in production, but for what one address may do, since all its clients have the
-/// same one, and for what a public password costs.
-fn usual() -> Config {
+/// Returns the sandbox's configuration: production values, except for the limit per address, which all
+/// clients share, and the cost of hashing public passwords.
+fn default_config() -> Config {
     let mut config = Config::default();
     config.limits.per_address = 100_000;
     config.idp.password_kib = 64;
@@ -415,62 +434,68 @@ fn usual() -> Config {
     config
 }
 
-fn at(address: SocketAddr, mut config: Config) -> Config {
+fn with_address(address: SocketAddr, mut config: Config) -> Config {
     config.gateway_origin = format!("http://{address}");
     config.issuer = format!("http://{address}/idp");
     config
 }
 
-/// Whether a store is a sandbox's, with accounts whose passwords are public.
+/// Reports whether a store belongs to a sandbox and thus has accounts with public passwords.
 ///
 /// # Errors
-/// What the database says.
+/// Returns the database's error.
 pub fn is_sandbox(connection: &rusqlite::Connection) -> Result<bool, StoreError> {
-    Ok(seed::owner(connection)? == Owner::Sandbox)
+    Ok(seed::find_owner(connection)? == StoreOwner::Sandbox)
 }
 
-/// Plants the seed, in one of two ways.
-async fn plant(
+/// Hashes the passwords and writes the seed with one of its two methods.
+async fn plant_seed(
     store: &Store,
     environment: &Environment,
     app: &App,
-    seed: &Arc<Seed>,
-    plant: fn(&Seed, &rusqlite::Connection, &Environment, &[String]) -> Result<(), StoreError>,
+    seed: &Arc<SandboxSeed>,
+    plant: fn(&SandboxSeed, &rusqlite::Connection, &Environment, &[String]) -> Result<(), StoreError>,
 ) -> Result<(), SandboxError> {
-    let hash = |account: SandboxAccount| app.web().passwords().hash(&account.password, environment);
+    let hash = |account: SandboxAccount| app.web().passwords().hash_password(&account.password, environment);
     let hashes =
         seed.accounts().into_iter().map(hash).collect::<Result<Vec<_>, _>>().map_err(AppError::from)?;
     let (inside, seed) = (environment.clone(), Arc::clone(seed));
     Ok(store.write(move |connection| plant(&seed, connection, &inside, &hashes)).await?)
 }
 
-/// The app as it is at the moment, and the control interface beside it.
-fn router(inner: &Arc<Inner>) -> Router {
+/// Routes requests to the current application, and `/_sandbox` to the control interface.
+fn build_router(inner: &Arc<SandboxInner>) -> Router {
     let app = Arc::clone(inner);
     let serve = move |request: Request| {
         let app = app.app.load_full();
-        async move { app.front().answer(request).await }
+        async move { app.dispatcher().dispatch(request).await }
     };
-    Router::new().nest("/_sandbox", control::routes(Arc::clone(inner))).fallback(serve)
+    Router::new().nest("/_sandbox", control::control_routes(Arc::clone(inner))).fallback(serve)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Codes that a browser guesses are not counted for who approves by the control interface.
+    /// User codes that a browser guesses do not count against approvals through the control interface.
     #[tokio::test]
     async fn guesses_of_browsers_are_their_own() {
         let sandbox = Sandbox::start().await.unwrap();
         let app = sandbox.inner.app.load_full();
-        let browser = Peer(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let browser = PeerAddr(IpAddr::V4(Ipv4Addr::LOCALHOST));
         for last in ["B", "C", "D", "F", "G", "H", "J", "K", "L", "M"] {
-            let code = UserCode::typed(&format!("BBBB-BBB{last}")).unwrap();
-            assert!(matches!(app.provider().waiting(&code, browser).await, Err(Undecided::NotFound)));
+            let code = UserCode::from_input(&format!("BBBB-BBB{last}")).unwrap();
+            assert!(matches!(
+                app.provider().find_pending_login(&code, browser).await,
+                Err(DecisionError::NotFound)
+            ));
         }
-        let code = UserCode::typed("CCCC-CCCC").unwrap();
-        assert!(matches!(app.provider().waiting(&code, browser).await, Err(Undecided::Wait(_))));
+        let code = UserCode::from_input("CCCC-CCCC").unwrap();
+        assert!(matches!(
+            app.provider().find_pending_login(&code, browser).await,
+            Err(DecisionError::Wait(_))
+        ));
         let approved = sandbox.approve("CCCC-CCCC", "sandbox-member").await;
-        assert!(matches!(approved, Err(SandboxError::Undecided(Undecided::NotFound))), "{approved:?}");
+        assert!(matches!(approved, Err(SandboxError::Undecided(DecisionError::NotFound))), "{approved:?}");
     }
 }

@@ -1,16 +1,15 @@
-//! Connections: accepted, bounded, timed, and given to a router.
+//! The HTTP server: accepts connections within limits and timeouts, and dispatches requests.
 //!
-//! Everything that a stranger can hold on to is bounded here: how many connections there are, in all and of each
-//! address, how large a head may be and how long it may take, how long a body may take, how long the other side
-//! may take nothing of an answer, how long a handshake lasts, how long a connection rests. How large a body may be
-//! says whoever reads it.
+//! Every resource that an unauthenticated peer can hold is bounded here: connections in total and per address, size and
+//! time of a head, time of a body, time of an unread write, time of a TLS handshake, idle time of a connection. The
+//! reader of a body bounds its size.
 
+mod dispatcher;
 mod forwarded;
-mod front;
-mod guarded;
 mod head;
+pub mod monitoring;
 mod tls;
-pub mod watch;
+mod write_timeout;
 
 use std::fmt;
 use std::future::Future;
@@ -32,32 +31,31 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-pub use self::front::Front;
-use self::guarded::Guarded;
+pub use self::dispatcher::RequestDispatcher;
+use self::write_timeout::WriteTimeoutStream;
 use crate::Environment;
 use crate::config::Config;
 use crate::gateway;
-use crate::peer::Peer;
-use crate::shares::{Share, Shares};
-use crate::timed::Timed;
+use crate::peer::PeerAddr;
+use crate::shares::{ShareLimiter, SharePermit};
+use crate::timed_body::TimedBody;
 
-/// Connections at once of one address, where the configuration does not say.
-const CONNECTIONS_OF_ADDRESS: usize = 1024;
+/// The default limit on connections per address.
+const DEFAULT_CONNECTIONS_PER_ADDRESS: usize = 1024;
 
-/// Serves a router, or what has one, over connections.
+/// Serves a router or a dispatcher over connections.
 #[derive(Clone)]
 pub struct Server {
-    front: Front,
+    dispatcher: RequestDispatcher,
     environment: Environment,
-    limits: Arc<Bounds>,
+    limits: Arc<ConnectionLimits>,
     tls: Option<tokio_rustls::TlsAcceptor>,
 }
 
-struct Bounds {
+struct ConnectionLimits {
     connections: usize,
-    shares: Shares,
-    /// Whether those of this machine are counted, too.
-    counts_own: bool,
+    shares: ShareLimiter,
+    counts_loopback: bool,
     head_bytes: usize,
     head: Duration,
     body: Duration,
@@ -67,14 +65,14 @@ struct Bounds {
     trusted_hops: u8,
 }
 
-impl Bounds {
-    /// What a connection takes of its source's share; none when the source has no more. The inner none is one that
-    /// is not counted.
-    fn share(&self, peer: Peer) -> Option<Option<Share>> {
-        if peer.is_loopback() && !self.counts_own {
+impl ConnectionLimits {
+    /// Acquires a connection from the share of its source; `None` if the share is used up. The inner `None` is a
+    /// connection that does not count.
+    fn acquire_share(&self, peer: PeerAddr) -> Option<Option<SharePermit>> {
+        if peer.is_loopback() && !self.counts_loopback {
             return Some(None);
         }
-        self.shares.take(peer.network(), 1).map(Some)
+        self.shares.try_acquire(peer.network(), 1).map(Some)
     }
 }
 
@@ -84,43 +82,44 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Why a server cannot be made.
+/// The reason a server could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Only one of certificate and key is named.
+    /// Only one of certificate and key is configured.
     #[error("TLS needs both `serve.certificate` and `serve.private-key`")]
-    Half,
-    /// A file cannot be read, or holds no certificate or key.
+    IncompleteTls,
+    /// A file cannot be read, or contains no certificate or key.
     #[error("cannot use {path}: {reason}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// Certificate and key do not fit.
+    /// The certificate and the key do not match.
     #[error("the certificate and its key cannot be used: {0}")]
     Certificate(#[from] tokio_rustls::rustls::Error),
 }
 
 impl Server {
-    /// One that serves this as it is configured.
+    /// Creates a server with the limits of the configuration.
     ///
     /// # Errors
-    /// When the configured certificate cannot be used.
+    /// [`ServeError`] if the configured certificate cannot be used.
     pub fn new(
-        front: impl Into<Front>,
+        front: impl Into<RequestDispatcher>,
         config: &Config,
         environment: &Environment,
     ) -> Result<Self, ServeError> {
         let serve = &config.serve;
         let own = serve.connections_of_address;
-        // Behind proxies there are no other addresses than theirs.
-        let usual = if config.limits.trusted_hops == 0 { CONNECTIONS_OF_ADDRESS } else { usize::MAX };
-        let limits = Bounds {
+        // Behind proxies all connections come from the proxies' addresses.
+        let usual =
+            if config.limits.trusted_hops == 0 { DEFAULT_CONNECTIONS_PER_ADDRESS } else { usize::MAX };
+        let limits = ConnectionLimits {
             connections: serve.connections.clamp(1, Semaphore::MAX_PERMITS),
-            shares: Shares::of(own.unwrap_or(usual)),
-            counts_own: own.is_some(),
+            shares: ShareLimiter::new(own.unwrap_or(usual)),
+            counts_loopback: own.is_some(),
             head_bytes: config.limits.head_bytes,
             head: Duration::from_secs(serve.head_seconds),
             body: Duration::from_secs(config.limits.body_seconds),
@@ -129,18 +128,18 @@ impl Server {
             shutdown: Duration::from_secs(serve.shutdown_seconds),
             trusted_hops: config.limits.trusted_hops,
         };
-        let tls = tls::acceptor(serve.certificate.as_deref(), serve.private_key.as_deref())?;
+        let tls = tls::build_acceptor(serve.certificate.as_deref(), serve.private_key.as_deref())?;
         let front = front.into();
-        Ok(Self { front, environment: environment.clone(), limits: Arc::new(limits), tls })
+        Ok(Self { dispatcher: front, environment: environment.clone(), limits: Arc::new(limits), tls })
     }
 
-    /// Serves until told to stop; then accepts nothing more, and waits for what is under way.
-    pub async fn run(self, listener: TcpListener, until: impl Future<Output = ()> + Send) {
+    /// Serves until `until` completes, then closes the listener and waits for running requests.
+    pub async fn serve_until(self, listener: TcpListener, until: impl Future<Output = ()> + Send) {
         let room = Arc::new(Semaphore::new(self.limits.connections));
         let graceful = GracefulShutdown::new();
         let mut until = pin!(until);
         loop {
-            // Room first: who is not accepted waits in the system's queue, which is bounded too.
+            // A permit first: connections that are not accepted wait in the system's queue, which is bounded.
             let next = async {
                 let place = Arc::clone(&room).acquire_owned().await;
                 (place, listener.accept().await)
@@ -150,60 +149,64 @@ impl Server {
                 () = &mut until => break,
             };
             let Ok((stream, address)) = accepted else {
-                // No descriptors are left, or the other side is gone already: others may go first.
+                // No file descriptors are left, or the peer is gone. Pause so that other connections can finish.
                 sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let Some(share) = self.limits.share(Peer(address.ip())) else {
-                tracing::debug!("an address has all the connections that it may have");
+            let Some(share) = self.limits.acquire_share(PeerAddr(address.ip())) else {
+                tracing::debug!("connection refused: the address has reached its limit");
                 continue;
             };
             let (server, watcher) = (self.clone(), graceful.watcher());
             tokio::spawn(async move {
                 let _taken = (place, share);
-                server.connection(stream, address, watcher).await;
+                server.serve_connection(stream, address, watcher).await;
             });
         }
         drop(listener);
         if timeout(self.limits.shutdown, graceful.shutdown()).await.is_err() {
-            tracing::warn!("connections were still busy when the service stopped");
+            tracing::warn!("shutdown timeout: closing busy connections");
         }
     }
 
-    async fn connection(
+    async fn serve_connection(
         self,
         stream: TcpStream,
         address: SocketAddr,
         watcher: hyper_util::server::graceful::Watcher,
     ) {
-        // Small answers are not held back for larger ones; failing that they are only slower.
+        // Send small responses at once. A failure only makes them slower.
         let _ = stream.set_nodelay(true);
         match self.tls.clone() {
-            None => self.http(stream, address, watcher).await,
+            None => self.serve_http(stream, address, watcher).await,
             Some(tls) => {
                 if let Ok(Ok(stream)) = timeout(self.limits.handshake, tls.accept(stream)).await {
-                    self.http(stream, address, watcher).await;
+                    self.serve_http(stream, address, watcher).await;
                 }
             }
         }
     }
 
-    async fn http<S>(self, stream: S, address: SocketAddr, watcher: hyper_util::server::graceful::Watcher)
-    where
+    async fn serve_http<S>(
+        self,
+        stream: S,
+        address: SocketAddr,
+        watcher: hyper_util::server::graceful::Watcher,
+    ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let limits = Arc::clone(&self.limits);
-        let io = Guarded::new(TokioIo::new(stream), limits.write);
+        let io = WriteTimeoutStream::new(TokioIo::new(stream), limits.write);
         let service = service_fn(move |request| {
             let server = self.clone();
-            async move { server.answer(request, address).await }
+            async move { server.answer_request(request, address).await }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            // Runs while a connection rests, too.
+            // Also bounds the idle time of a connection.
             .header_read_timeout(limits.head)
-            .max_header_size(limits.head_bytes.saturating_add(head::SLACK))
-            .max_buf_size(limits.head_bytes.saturating_add(head::SLACK).max(8192))
+            .max_header_size(limits.head_bytes.saturating_add(head::OVERSIZE_SLACK))
+            .max_buf_size(limits.head_bytes.saturating_add(head::OVERSIZE_SLACK).max(8192))
             .auto_date_header(false)
             .serve_connection(io, service);
         if let Err(error) = watcher.watch(connection).await {
@@ -211,26 +214,26 @@ impl Server {
         }
     }
 
-    async fn answer(
+    async fn answer_request(
         self,
         request: Request<Incoming>,
         address: SocketAddr,
     ) -> Result<Response<Body>, std::convert::Infallible> {
         let (head, body) = request.into_parts();
-        let refusal = head::refusal(&head, self.limits.head_bytes);
-        let is_last = head::is_last(&head);
-        // Most requests have none.
+        let refusal = head::check_head(&head, self.limits.head_bytes);
+        let is_last = head::must_close(&head);
+        // Most requests have no body.
         let body = if HttpBody::is_end_stream(&body) {
             Body::empty()
         } else {
-            Body::new(Timed::new(body, self.limits.body))
+            Body::new(TimedBody::new(body, self.limits.body))
         };
         let mut request = Request::from_parts(head, body);
-        let peer = forwarded::source(request.headers(), address.ip(), self.limits.trusted_hops);
-        request.extensions_mut().insert(Peer(peer));
+        let peer = forwarded::client_address(request.headers(), address.ip(), self.limits.trusted_hops);
+        request.extensions_mut().insert(PeerAddr(peer));
         let mut response = match refusal {
             Some(code) => gateway::refuse_head(&request.into_parts().0, code, &self.environment),
-            None => self.front.answer(request).await,
+            None => self.dispatcher.dispatch(request).await,
         };
         if !response.headers().contains_key(header::DATE)
             && let Ok(date) = HeaderValue::from_str(&self.environment.now().http_date())
@@ -250,15 +253,14 @@ mod tests {
 
     use super::*;
 
-    /// This machine's own connections are not counted where nothing is said, whichever of its addresses they are from;
-    /// others are.
+    /// Loopback connections do not count by default, from any loopback address. Others do.
     #[test]
     fn own_connections_are_not_counted() {
         let share = |address: &str, own: Option<usize>| {
             let mut config = Config::default();
             config.serve.connections_of_address = own;
             let server = Server::new(Router::new(), &config, &Environment::system()).unwrap();
-            server.limits.share(Peer(address.parse().unwrap())).unwrap().is_some()
+            server.limits.acquire_share(PeerAddr(address.parse().unwrap())).unwrap().is_some()
         };
         for address in ["127.0.0.1", "127.0.0.9", "::1", "::ffff:127.0.0.1"] {
             assert!(!share(address, None) && share(address, Some(1)), "{address}");

@@ -1,14 +1,14 @@
-//! What several gateways would share for a short while: one narrow trait per meaning, each with a form in
-//! memory, and each with its rules as tests that every other form has to pass (`contract`).
+//! Short-lived state that several gateways would share. Each purpose has one narrow trait with an in-memory
+//! implementation, and a test suite (`contract`) that every other implementation must pass.
 //!
-//! Live proofs have theirs in the DPoP library (`dpop_bound::ReplayStore`), attempts at guessing beside the logins
-//! ([`Guesses`](crate::idp::guesses::Guesses)). All of them are closed: what cannot be asked refuses.
+//! Used proofs are in the DPoP library (`dpop_bound::ReplayStore`), limits on guessing beside the logins
+//! ([`AttemptLimiter`](crate::idp::guesses::AttemptLimiter)). All of them fail closed: if the state is unavailable, the
+//! request is refused.
 //!
-//! Two things that are shared as well need no trait. Nonces are made and judged by a key alone: gateways that are to
-//! take each other's are given the same bytes ([`Parts::nonce_key`](crate::gateway::Parts::nonce_key)), and nothing is
-//! asked. Handoffs are rows of the store, beside the drafts that they open, and taken by the one statement that
-//! deletes them: whoever shares the store shares them, and another store would have to give a row once when two ask
-//! for it at the same time.
+//! Two kinds of shared state need no trait. Nonces depend only on a key: gateways with the same
+//! [`GatewayParts::nonce_key`](crate::gateway::GatewayParts::nonce_key) accept each other's. Handoffs are rows of the
+//! store, and the statement that deletes a row also returns it, so each is opened once. Another store would have to
+//! return a row only once to concurrent readers.
 
 pub mod buckets;
 pub mod bulkhead;
@@ -16,16 +16,16 @@ pub mod quota;
 pub mod rate;
 pub mod registry;
 
-/// It cannot be asked; why is in the log.
+/// The error if shared state is unavailable. Its cause is in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what is shared cannot be asked")]
-pub struct Unavailable;
+#[error("the shared state is unavailable")]
+pub struct SharedStateError;
 
-impl Unavailable {
-    /// Says why in the log.
+impl SharedStateError {
+    /// Logs the cause, and returns the error.
     #[must_use]
-    pub fn because(error: &dyn std::error::Error) -> Self {
-        tracing::warn!(%error, "what is shared cannot be asked");
+    pub fn from_error(error: &dyn std::error::Error) -> Self {
+        tracing::warn!(%error, "shared state unavailable");
         Self
     }
 }

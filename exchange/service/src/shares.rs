@@ -1,49 +1,49 @@
-//! What each source takes of something that there is only so much of, so that none takes all of it.
+//! Per-source limits on a shared resource, so that no source can take all of it.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-type Taken<K> = HashMap<K, usize>;
+type ShareCounts<K> = HashMap<K, usize>;
 
-/// What one source may take: whoever is behind a network ([`crate::peer::Peer::network`]), or a member, say. A handle:
-/// clones count together.
+/// Counts a resource per source, such as a network ([`crate::peer::PeerAddr::network`]) or a member. Clones share the
+/// counts.
 #[derive(Clone, Debug)]
-pub(crate) struct Shares<K = IpAddr> {
-    most: usize,
-    taken: Arc<Mutex<Taken<K>>>,
+pub(crate) struct ShareLimiter<K = IpAddr> {
+    limit: usize,
+    taken: Arc<Mutex<ShareCounts<K>>>,
 }
 
-/// What a source took, until this is dropped.
+/// Part of a resource that a source holds, returned on drop.
 #[derive(Debug)]
-pub(crate) struct Share<K: Eq + Hash = IpAddr> {
+pub(crate) struct SharePermit<K: Eq + Hash = IpAddr> {
     source: K,
     count: usize,
-    taken: Arc<Mutex<Taken<K>>>,
+    taken: Arc<Mutex<ShareCounts<K>>>,
 }
 
-impl<K: Clone + Eq + Hash> Shares<K> {
-    /// So much for each.
-    pub(crate) fn of(most: usize) -> Self {
-        Self { most, taken: Arc::default() }
+impl<K: Clone + Eq + Hash> ShareLimiter<K> {
+    /// Creates a limiter that allows each source `limit` units.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { limit: most, taken: Arc::default() }
     }
 
-    /// So much for this source; none when it would have more than its share.
-    pub(crate) fn take(&self, source: K, count: usize) -> Option<Share<K>> {
-        let mut taken = locked(&self.taken);
+    /// Takes `count` units for a source. Returns `None` if the source would exceed its limit.
+    pub(crate) fn try_acquire(&self, source: K, count: usize) -> Option<SharePermit<K>> {
+        let mut taken = lock_counts(&self.taken);
         let own = taken.get(&source).copied().unwrap_or_default().saturating_add(count);
-        if own > self.most {
+        if own > self.limit {
             return None;
         }
         taken.insert(source.clone(), own);
-        Some(Share { source, count, taken: Arc::clone(&self.taken) })
+        Some(SharePermit { source, count, taken: Arc::clone(&self.taken) })
     }
 }
 
-impl<K: Eq + Hash> Drop for Share<K> {
+impl<K: Eq + Hash> Drop for SharePermit<K> {
     fn drop(&mut self) {
-        let mut taken = locked(&self.taken);
+        let mut taken = lock_counts(&self.taken);
         if let Some(own) = taken.get_mut(&self.source) {
             *own = own.saturating_sub(self.count);
             if *own == 0 {
@@ -53,8 +53,8 @@ impl<K: Eq + Hash> Drop for Share<K> {
     }
 }
 
-/// Counts are right whoever panicked beside them.
-fn locked<K>(taken: &Mutex<Taken<K>>) -> MutexGuard<'_, Taken<K>> {
+/// Locks the counts. They stay consistent if a holder panics, so a poisoned lock is used as it is.
+fn lock_counts<K>(taken: &Mutex<ShareCounts<K>>) -> MutexGuard<'_, ShareCounts<K>> {
     taken.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -64,16 +64,16 @@ mod tests {
 
     #[test]
     fn each_source_has_its_own() {
-        let shares = Shares::of(3);
+        let shares = ShareLimiter::new(3);
         let (one, other): (IpAddr, IpAddr) = ([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
-        let first = shares.take(one, 2).unwrap();
-        assert!(shares.take(one, 2).is_none());
-        let second = shares.take(one, 1).unwrap();
-        assert!(shares.take(one, 1).is_none());
-        assert!(shares.take(other, 3).is_some());
+        let first = shares.try_acquire(one, 2).unwrap();
+        assert!(shares.try_acquire(one, 2).is_none());
+        let second = shares.try_acquire(one, 1).unwrap();
+        assert!(shares.try_acquire(one, 1).is_none());
+        assert!(shares.try_acquire(other, 3).is_some());
         drop(first);
-        assert!(shares.take(one, 2).is_some());
+        assert!(shares.try_acquire(one, 2).is_some());
         drop(second);
-        assert!(locked(&shares.taken).is_empty(), "who has nothing takes no room");
+        assert!(lock_counts(&shares.taken).is_empty(), "who has nothing takes no room");
     }
 }

@@ -1,13 +1,12 @@
-//! SQLite: one writer with group commit, readers beside it, migrations, backup.
+//! The SQLite store: one writer with group commit, concurrent readers, migrations, backup.
 //!
-//! A write is a closure that runs on the writer's thread; as many as are waiting share one transaction and
-//! one commit, each inside a savepoint of its own, and each learns of its success only after it. So
-//! what was acknowledged is in the log, and no transaction is ever held across an `await`. The disk is
-//! waited for too, unless a write is nothing without one that follows and is written ahead of it.
+//! A write is a closure that runs on the writer's thread. All waiting writes share one transaction and one
+//! commit, each inside its own savepoint, and each gets its result only after the commit. Acknowledged writes
+//! are therefore in the log, and no transaction is held across an `await`. Commits also wait for the disk,
+//! except for writes that are useless without a later one ([`Store::write_ahead`]).
 //!
-//! A read is a closure over one snapshot, on one of a small pool of connections, and a look at a few rows
-//! is one in place; in memory, where connections cannot share a snapshot, both take their turn on the
-//! writer's thread.
+//! A read is a closure over one snapshot, on one of a few reader threads or, for a few rows, on the caller's
+//! thread. An in-memory store has one connection, so its reads run on the writer's thread.
 
 mod backup;
 mod checkpoint;
@@ -22,48 +21,52 @@ mod readers;
 mod writer;
 
 pub(crate) use backup::restored_at;
-pub use backup::{BackupError, backup, restore};
-pub use edit::{EditError, edit, inspect};
+pub use backup::{BackupError, restore_backup, write_backup};
+pub use edit::{EditError, edit_store, inspect_store};
 pub use error::{OpenError, StoreError};
-pub(crate) use keys::{kept_key, own_key};
-pub use queue::{Options, Place, Store};
+pub(crate) use keys::{ensure_key, load_key};
+pub use queue::{Store, StoreLocation, StoreOptions};
 
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, Params};
 
-/// How long the writer waits for other processes that write.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the writer waits for writers of other processes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A count as `LIMIT` takes it.
-pub(crate) fn limit(most: usize) -> i64 {
+/// Converts a count for use in `LIMIT`.
+pub(crate) fn sql_limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
 
-/// What a statement counts.
-pub(crate) fn count(connection: &Connection, sql: &str, params: impl Params) -> Result<u64, StoreError> {
+/// Runs a statement that returns one count.
+pub(crate) fn query_count(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<u64, StoreError> {
     let count: i64 = connection.prepare_cached(sql)?.query_row(params, |row| row.get(0))?;
-    u64::try_from(count).map_err(|_| StoreError::Corrupt("a count below zero"))
+    u64::try_from(count).map_err(|_| StoreError::Corrupt("negative count"))
 }
 
-/// Texts as `json_each` takes them, so that one statement asks for many.
-pub(crate) fn list<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+/// Encodes strings as a JSON array for `json_each`, so that one statement looks up many keys.
+pub(crate) fn json_list<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     serde_json::Value::from_iter(texts).to_string()
 }
 
-/// What a setting is set to, if it is.
-pub(crate) fn setting(connection: &Connection, name: &str) -> Result<Option<String>, StoreError> {
+/// Returns the value of a setting; `None` if it is not set.
+pub(crate) fn read_setting(connection: &Connection, name: &str) -> Result<Option<String>, StoreError> {
     let mut one = connection.prepare_cached("SELECT value FROM setting WHERE name = ?1")?;
     Ok(one.query_row([name], |row| row.get(0)).optional()?)
 }
 
-/// Has statements planned once, whatever they are asked for: without it SQLite plans one anew each time that a
-/// bound limit or bound differs from the last one's.
+/// Makes SQLite plan each prepared statement once. By default, it plans a statement again when the value of a
+/// bound limit or range differs.
 fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
-/// Runs a statement that begins or ends a transaction; it is prepared once for all of them.
-fn step(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+/// Runs a cached statement that begins or ends a transaction or savepoint.
+fn run_statement(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }

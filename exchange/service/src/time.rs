@@ -1,6 +1,6 @@
-//! Time: a moment in milliseconds, and the clock that tells it.
+//! Points in time in milliseconds, and clocks.
 //!
-//! The only file that reads the system's clock.
+//! The only module that reads the system clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,67 +13,67 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use serde::{Deserialize, Serialize};
 
-/// A moment: milliseconds since the epoch, as the store keeps it.
+/// A point in time, in milliseconds since the Unix epoch, as the store keeps it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Moment(i64);
 
 impl Moment {
-    /// So many milliseconds after the epoch.
+    /// Creates a moment from milliseconds since the Unix epoch.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// So many seconds after the epoch.
+    /// Creates a moment from seconds since the Unix epoch.
     #[must_use]
     pub const fn from_secs(secs: i64) -> Self {
         Self(secs.saturating_mul(1000))
     }
 
-    /// Milliseconds since the epoch.
+    /// Milliseconds since the Unix epoch.
     #[must_use]
-    pub const fn millis(self) -> i64 {
+    pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// Whole seconds since the epoch, rounded down, as `iat` and `exp` have them.
+    /// Whole seconds since the Unix epoch, rounded down, as in `iat` and `exp`.
     #[must_use]
-    pub const fn secs(self) -> i64 {
+    pub const fn as_secs(self) -> i64 {
         self.0.div_euclid(1000)
     }
 
-    /// The UTC day that it lies in, counted from the epoch.
+    /// The UTC day, counted from the Unix epoch.
     #[must_use]
-    pub const fn day(self) -> i64 {
+    pub const fn utc_day(self) -> i64 {
         self.0.div_euclid(86_400_000)
     }
 
-    /// The first moment of the next UTC day.
+    /// The start of the next UTC day.
     #[must_use]
     pub const fn next_midnight(self) -> Self {
-        Self((self.day() + 1).saturating_mul(86_400_000))
+        Self((self.utc_day() + 1).saturating_mul(86_400_000))
     }
 
-    /// How long after `earlier` this is; zero when it is before.
+    /// The duration since `earlier`; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// As much later.
+    /// Adds a duration, saturating at the maximum.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// As much earlier.
+    /// Subtracts a duration, saturating at the minimum.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// As `Date` and its like have it (RFC 9110, 5.6.7), rounded down to the second.
+    /// Formats the moment as an HTTP date (RFC 9110, 5.6.7), rounded down to the second.
     #[must_use]
     pub fn http_date(self) -> String {
         let bounded = self.0.clamp(0, Timestamp::MAX.as_millisecond());
@@ -83,16 +83,16 @@ impl Moment {
             .unwrap_or_else(|_| "Thu, 01 Jan 1970 00:00:00 GMT".to_owned())
     }
 
-    /// For the DPoP library, which knows no time before the epoch.
+    /// Converts the moment for the DPoP library, which represents no time before the epoch.
     #[must_use]
-    pub fn unix(self) -> UnixTime {
+    pub fn to_unix_time(self) -> UnixTime {
         UnixTime::from_millis(u64::try_from(self.0).unwrap_or(0))
     }
 }
 
 /// RFC 3339 in UTC, with milliseconds only where there are any (CON-06).
 impl Moment {
-    /// As people read it: `2026-11-22 13:19 UTC`.
+    /// Formats the moment for people: `2026-11-22 13:19 UTC`.
     #[must_use]
     pub fn to_the_minute(self) -> String {
         let text = self.to_string();
@@ -113,41 +113,43 @@ impl fmt::Display for Moment {
     }
 }
 
-/// What a moment could not be read from.
+/// The error for a string that is neither a day nor a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a day such as 2026-11-22, which begins at 00:00 UTC, or a moment such as 2026-11-22T13:00:00Z")]
-pub struct NoMoment;
+#[error(
+    "expected a day such as 2026-11-22, which begins at 00:00 UTC, or a moment such as 2026-11-22T13:00:00Z"
+)]
+pub struct MomentParseError;
 
-/// As somebody types it: a day in UTC, or a moment with its offset (RFC 3339).
+/// Parses a UTC day, or a moment with its offset (RFC 3339).
 impl FromStr for Moment {
-    type Err = NoMoment;
+    type Err = MomentParseError;
 
-    fn from_str(text: &str) -> Result<Self, NoMoment> {
+    fn from_str(text: &str) -> Result<Self, MomentParseError> {
         let day = || format!("{text}T00:00:00Z").parse::<Timestamp>();
         let read = if text.len() == 10 { day() } else { text.parse() };
-        read.map(|timestamp| Self(timestamp.as_millisecond())).map_err(|_| NoMoment)
+        read.map(|timestamp| Self(timestamp.as_millisecond())).map_err(|_| MomentParseError)
     }
 }
 
-/// A duration in whole seconds, rounded up.
+/// Returns a duration in whole seconds, rounded up.
 #[must_use]
 pub fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0))
 }
 
-/// The value of `Retry-After`: whole seconds, rounded up, at least 1 (ERR-09).
+/// Returns the value of `Retry-After` for a wait: whole seconds, rounded up, at least 1 (ERR-09).
 #[must_use]
 pub fn retry_after(wait: Duration) -> u64 {
     whole_seconds(wait).max(1)
 }
 
-/// What tells the time.
+/// A source of the current time.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The moment it is.
+    /// Returns the current time.
     fn now(&self) -> Moment;
 }
 
-/// The system's clock.
+/// The clock of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -158,47 +160,47 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that is moved by hand: stands still until it is told, or runs ahead of another.
+/// A clock that is moved by hand: fixed, or offset from another clock. Clones share the offset.
 #[derive(Clone, Debug)]
-pub struct MovedClock {
+pub struct ManualClock {
     base: Arc<dyn Clock>,
-    ahead: Arc<AtomicI64>,
+    offset: Arc<AtomicI64>,
 }
 
-impl MovedClock {
-    /// Stands still at a moment.
+impl ManualClock {
+    /// Creates a clock that stays at a moment until it is advanced.
     #[must_use]
-    pub fn standing(at: Moment) -> Self {
-        Self { base: Arc::new(Standing(at)), ahead: Arc::default() }
+    pub fn fixed_at(at: Moment) -> Self {
+        Self { base: Arc::new(FixedClock(at)), offset: Arc::default() }
     }
 
-    /// Runs like another clock, from which it can be moved away.
+    /// Creates a clock that runs with another clock, at an adjustable offset.
     #[must_use]
-    pub fn over(base: Arc<dyn Clock>) -> Self {
-        Self { base, ahead: Arc::default() }
+    pub fn offset_from(base: Arc<dyn Clock>) -> Self {
+        Self { base, offset: Arc::default() }
     }
 
-    /// Moves it; what it told before stays told, so there is no way back.
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
-        self.ahead.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+        self.offset.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }
 
-    /// Steps it back, as a machine's clock does when somebody sets it right.
+    /// Moves the clock back, as when the system clock is corrected.
     pub fn step_back(&self, by: Duration) {
-        self.ahead.fetch_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
+        self.offset.fetch_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }
 }
 
-impl Clock for MovedClock {
+impl Clock for ManualClock {
     fn now(&self) -> Moment {
-        Moment(self.base.now().0.saturating_add(self.ahead.load(Ordering::SeqCst)))
+        Moment(self.base.now().0.saturating_add(self.offset.load(Ordering::SeqCst)))
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Standing(Moment);
+struct FixedClock(Moment);
 
-impl Clock for Standing {
+impl Clock for FixedClock {
     fn now(&self) -> Moment {
         self.0
     }
@@ -208,7 +210,7 @@ impl Clock for Standing {
 mod tests {
     use super::*;
 
-    /// CON-06: what the service writes ends in `Z` and says the moment exactly.
+    /// CON-06: timestamps are written in UTC with `Z`, without loss of precision.
     #[test]
     fn moments_are_written_in_utc() {
         assert_eq!(Moment::from_secs(1_790_000_000).to_string(), "2026-09-21T14:13:20Z");
@@ -224,11 +226,11 @@ mod tests {
         assert_eq!(read("2026-11-22T13:00:00+01:00").as_deref(), Ok("2026-11-22T12:00:00Z"));
         assert_eq!(read("2026-11-22T13:00:00.25Z").as_deref(), Ok("2026-11-22T13:00:00.25Z"));
         for none in ["", "yesterday", "2026-11-22T13:00", "2026-02-30", "22.11.2026", "1790000000"] {
-            assert_eq!(read(none), Err(NoMoment), "{none}");
+            assert_eq!(read(none), Err(MomentParseError), "{none}");
         }
     }
 
-    /// DPP-09: the form that a client measures its clock by.
+    /// DPP-09: the format from which clients measure their clock offset.
     #[test]
     fn dates_are_those_of_http() {
         assert_eq!(Moment::from_millis(1_790_000_000_999).http_date(), "Mon, 21 Sep 2026 14:13:20 GMT");
@@ -239,9 +241,9 @@ mod tests {
     #[test]
     fn a_day_ends_at_midnight() {
         let last = Moment::from_millis(86_399_999);
-        assert_eq!((last.day(), last.next_midnight().day()), (0, 1));
+        assert_eq!((last.utc_day(), last.next_midnight().utc_day()), (0, 1));
         assert_eq!(last.next_midnight().since(last), Duration::from_millis(1));
-        assert_eq!(Moment::from_millis(-1).day(), -1);
+        assert_eq!(Moment::from_millis(-1).utc_day(), -1);
     }
 
     /// ERR-09, GW-08
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_clock_moves_only_when_told() {
-        let clock = MovedClock::standing(Moment::from_secs(10));
+        let clock = ManualClock::fixed_at(Moment::from_secs(10));
         let shared = clock.clone();
         clock.advance(Duration::from_secs(5));
         assert_eq!(shared.now(), Moment::from_secs(15));

@@ -1,12 +1,11 @@
-//! Upkeep: what has had its time goes, a bounded piece at a time.
+//! Upkeep: deletes expired data in bounded pieces.
 //!
-//! [`TASKS`] says what there is to do and how often. A turn runs what is due by the service's own clock, each
-//! piece in a short write of its own, so that no request waits long; what is left over is still there at the
-//! next turn, and nothing has to be remembered over a restart. How much went is told to whoever runs the
-//! service.
+//! [`TASKS`] lists the tasks and their intervals. A round runs the due tasks by the service's clock, each
+//! piece in a short write, so that requests are not delayed. The rest stays for the next round, and no state
+//! must survive a restart. Metrics report the number of deleted rows.
 //!
-//! Of several processes over one store one does it: the one that has the lease, which each piece renews in its
-//! own transaction.
+//! If several processes share a store, only the one that holds the lease runs tasks. Each piece renews the
+//! lease in its own transaction.
 
 mod lease;
 
@@ -20,103 +19,102 @@ use rusqlite::Connection;
 
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::idempotency::{self, Terms};
+use crate::idempotency::{self, KeyRetention};
 use crate::store::{Store, StoreError};
 use crate::time::Moment;
 use crate::{backend, feed, idp, quota, records};
 
-/// How much of one task is done in one transaction.
-const PIECE: usize = 500;
-/// How many pieces of one task are done in one turn.
-const PIECES: usize = 20;
-/// How often somebody looks whether a task is due.
-const TURN: Duration = Duration::from_secs(10);
+/// Maximum number of rows per task and transaction.
+const MAX_PIECE: usize = 500;
+/// Maximum number of pieces per task and round.
+const MAX_PIECES: usize = 20;
+/// Interval between checks for due tasks.
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// One thing that is done again and again.
-pub struct Task {
-    /// What goes: a label of the counters.
+/// A task that runs repeatedly.
+pub struct UpkeepTask {
+    /// The name of the deleted data, which is a label of the metrics.
     pub name: &'static str,
-    /// How often.
+    /// The interval between runs.
     pub every: Duration,
-    run: Run,
+    run: TaskFn,
 }
 
-/// Removes, or ends, at most so much; says how much.
-type Run = fn(&Connection, &Config, Moment, usize) -> Result<usize, StoreError>;
+/// Deletes or ends up to the given number of rows, and returns their number.
+type TaskFn = fn(&Connection, &Config, Moment, usize) -> Result<usize, StoreError>;
 
-impl fmt::Debug for Task {
+impl fmt::Debug for UpkeepTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Task").field("name", &self.name).field("every", &self.every).finish_non_exhaustive()
     }
 }
 
-const fn task(name: &'static str, every: Duration, run: Run) -> Task {
-    Task { name, every, run }
+const fn new_task(name: &'static str, every: Duration, run: TaskFn) -> UpkeepTask {
+    UpkeepTask { name, every, run }
 }
 
-/// How many tasks there are.
-const COUNT: usize = 15;
+const TASK_COUNT: usize = 15;
 
-/// Everything that has its time.
-pub static TASKS: [Task; COUNT] = [
+/// All tasks, in the order in which a round runs them.
+pub static TASKS: [UpkeepTask; TASK_COUNT] = [
     // LIM-13
-    task("tombstones", HOUR, |store, _, now, most| feed::retention::tombstones(store, now, most)),
+    new_task("tombstones", HOUR, |store, _, now, most| feed::retention::prune_tombstones(store, now, most)),
     // FED-08
-    task("cursors", HOUR, |store, _, now, most| feed::retention::cursors(store, now, most)),
+    new_task("cursors", HOUR, |store, _, now, most| feed::retention::prune_cursors(store, now, most)),
     // WRT-13
-    task("held-batches", MINUTE, |store, _, now, most| backend::prune_held(store, now, most)),
+    new_task("held-batches", MINUTE, |store, _, now, most| backend::prune_held(store, now, most)),
     // LIM-35
-    task("drafts", MINUTE, |store, _, now, most| backend::prune_drafts(store, now, most)),
-    task("reviews", HOUR, |store, _, now, most| backend::prune_reviews(store, now, most)),
+    new_task("drafts", MINUTE, |store, _, now, most| backend::prune_drafts(store, now, most)),
+    new_task("reviews", HOUR, |store, _, now, most| backend::prune_reviews(store, now, most)),
     // LIM-22
-    task("idempotency-keys", MINUTE, |store, config, now, most| {
-        idempotency::expire(store, &Terms::of(&config.limits), now, most)
+    new_task("idempotency-keys", MINUTE, |store, config, now, most| {
+        idempotency::expire_keys(store, &KeyRetention::from_config(&config.limits), now, most)
     }),
     // LIM-19
-    task("quotas", HOUR, |store, _, now, most| quota::prune(store, now.day(), most)),
+    new_task("quotas", HOUR, |store, _, now, most| quota::prune_days(store, now.utc_day(), most)),
     // LIM-09
-    task("device-logins", MINUTE, |store, _, now, most| idp::prune_logins(store, now, most)),
-    task("sessions", MINUTE, |store, _, now, most| idp::sessions::prune(store, now, most)),
-    // LIM-08: what nobody uses any more is over, whether or not somebody comes to hear it.
-    task("connections-over", HOUR, |store, config, now, most| {
+    new_task("device-logins", MINUTE, |store, _, now, most| idp::prune_logins(store, now, most)),
+    new_task("sessions", MINUTE, |store, _, now, most| idp::sessions::prune_expired(store, now, most)),
+    // LIM-08: unused connections end even if no client presents their tokens again.
+    new_task("connections-over", HOUR, |store, config, now, most| {
         idp::end_connections(store, &config.idp, now, most)
     }),
-    task("connections", HOUR, |store, _, now, most| idp::prune_connections(store, now, most)),
-    task("signing-keys", HOUR, |store, _, now, most| idp::prune_keys(store, now, most)),
-    task("journal", HOUR, |store, config, now, most| {
-        backend::prune_journal(store, config.retention.journal(now), most)
+    new_task("connections", HOUR, |store, _, now, most| idp::prune_connections(store, now, most)),
+    new_task("signing-keys", HOUR, |store, _, now, most| idp::prune_keys(store, now, most)),
+    new_task("journal", HOUR, |store, config, now, most| {
+        backend::prune_journal(store, config.retention.journal_cutoff(now), most)
     }),
-    task("audit", HOUR, |store, config, now, most| {
-        records::prune_audit(store, config.retention.audit(now), most)
+    new_task("audit", HOUR, |store, config, now, most| {
+        records::prune_audit(store, config.retention.audit_cutoff(now), most)
     }),
-    task("notices", HOUR, |store, config, now, most| {
-        records::prune_notices(store, config.retention.notices(now), most)
+    new_task("notices", HOUR, |store, config, now, most| {
+        records::prune_notices(store, config.retention.notice_cutoffs(now), most)
     }),
 ];
 
-/// What one turn did of one task.
+/// The result of one task in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
-    /// The task's name.
+pub struct TaskOutcome {
+    /// The name of the task.
     pub task: &'static str,
-    /// How much went.
+    /// The number of deleted rows.
     pub removed: usize,
-    /// Whether more is left for the next turn.
+    /// Whether rows are left for the next round.
     pub more: bool,
 }
 
-/// Does the upkeep of one store.
+/// The upkeep of one store by one process.
 pub struct Upkeep {
     store: Store,
     environment: Environment,
     config: Arc<Config>,
-    /// What the lease calls this one.
+    /// The name of this process in the lease.
     holder: Arc<str>,
-    /// When each task came to its end last.
-    ended: Mutex<[Option<Moment>; COUNT]>,
+    /// When each task was completed last.
+    ended: Mutex<[Option<Moment>; TASK_COUNT]>,
 }
 
 impl fmt::Debug for Upkeep {
@@ -126,28 +124,28 @@ impl fmt::Debug for Upkeep {
 }
 
 impl Upkeep {
-    /// Nothing was done yet, so everything is due.
+    /// Creates the upkeep; all tasks are due.
     ///
     /// # Errors
-    /// When there are no random numbers to be had.
+    /// Returns an error if the random number generator fails.
     pub fn new(store: Store, environment: Environment, config: Arc<Config>) -> Result<Self, RandomError> {
-        let holder = environment.token::<16>()?.into();
+        let holder = environment.random_token::<16>()?.into();
         Ok(Self { store, environment, config, holder, ended: Mutex::default() })
     }
 
-    /// Does what is due, for as long as it is awaited.
+    /// Runs due tasks repeatedly; never returns.
     pub async fn run(self) {
-        let mut turns = tokio::time::interval(TURN);
+        let mut turns = tokio::time::interval(POLL_INTERVAL);
         turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             turns.tick().await;
-            self.turn().await;
+            self.run_due_tasks().await;
         }
     }
 
-    /// Does once what is due, and says what came of it. A task that fails is in the log, holds up no other, and
-    /// is due again at the next turn. Nothing is done while another process has the lease.
-    pub async fn turn(&self) -> Vec<Done> {
+    /// Runs all due tasks once, and returns their results. A failed task is logged, does not affect others,
+    /// and is due again in the next round. Does nothing while another process holds the lease.
+    pub async fn run_due_tasks(&self) -> Vec<TaskOutcome> {
         let mut all = Vec::new();
         if self.is_elsewhere().await {
             gauge!("exchange_upkeep_leading").set(0);
@@ -158,62 +156,63 @@ impl Upkeep {
             if !self.is_due(at, task) {
                 continue;
             }
-            match self.some_of(task).await {
-                // The lease went to another process meanwhile.
+            match self.run_task(task).await {
+                // Another process took the lease meanwhile.
                 Ok(None) => return all,
                 Ok(Some(done)) => {
                     counter!("exchange_upkeep_removed_total", "task" => task.name)
                         .increment(done.removed as u64);
                     if !done.more {
-                        self.end(at, task);
+                        self.mark_ended(at, task);
                     }
                     all.push(done);
                 }
                 Err(error) => {
                     counter!("exchange_upkeep_failures_total", "task" => task.name).increment(1);
-                    tracing::warn!(task = task.name, %error, "upkeep failed");
+                    tracing::warn!(task = task.name, %error, "upkeep.failed");
                 }
             }
         }
         all
     }
 
-    fn is_due(&self, at: usize, task: &Task) -> bool {
+    fn is_due(&self, at: usize, task: &UpkeepTask) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.environment.now();
-        // By a clock that stepped back nobody knows how long ago it was.
+        // After a step back of the clock, the elapsed time is unknown, so the task is due.
         ended.get(at).copied().flatten().is_none_or(|last| now < last || now.since(last) >= task.every)
     }
 
-    fn end(&self, at: usize, task: &Task) {
+    fn mark_ended(&self, at: usize, task: &UpkeepTask) {
         let now = self.environment.now();
-        gauge!("exchange_upkeep_ended_seconds", "task" => task.name).set(now.secs() as f64);
+        gauge!("exchange_upkeep_ended_seconds", "task" => task.name).set(now.as_secs() as f64);
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ended) = ended.get_mut(at) {
             *ended = Some(now);
         }
     }
 
-    /// Whether another process has the lease; one that cannot be read is none.
+    /// Reports whether another process holds the lease; false if it cannot be read.
     async fn is_elsewhere(&self) -> bool {
         let (holder, now) = (Arc::clone(&self.holder), self.environment.now());
-        let looked = self.store.look(move |connection| lease::is_elsewhere(connection, &holder, now));
+        let looked =
+            self.store.read_inline(move |connection| lease::is_held_elsewhere(connection, &holder, now));
         looked.await.unwrap_or(false)
     }
 
-    /// Some pieces of a task; none when the lease is another process's.
-    async fn some_of(&self, task: &Task) -> Result<Option<Done>, StoreError> {
-        let mut done = Done { task: task.name, removed: 0, more: true };
-        for _ in 0..PIECES {
+    /// Runs some pieces of a task; `Ok(None)` if another process holds the lease.
+    async fn run_task(&self, task: &UpkeepTask) -> Result<Option<TaskOutcome>, StoreError> {
+        let mut done = TaskOutcome { task: task.name, removed: 0, more: true };
+        for _ in 0..MAX_PIECES {
             let (config, holder) = (Arc::clone(&self.config), Arc::clone(&self.holder));
             let (now, run) = (self.environment.now(), task.run);
             let piece = move |connection: &Connection| {
-                let leads = lease::take(connection, &holder, now)?;
-                if leads { run(connection, &config, now, PIECE).map(Some) } else { Ok(None) }
+                let leads = lease::acquire_lease(connection, &holder, now)?;
+                if leads { run(connection, &config, now, MAX_PIECE).map(Some) } else { Ok(None) }
             };
             let Some(removed) = self.store.write(piece).await? else { return Ok(None) };
             done.removed += removed;
-            if removed < PIECE {
+            if removed < MAX_PIECE {
                 done.more = false;
                 break;
             }

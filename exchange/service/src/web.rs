@@ -1,9 +1,9 @@
-//! The member's pages: plain HTML from the server, usable without a script, and without one in them.
+//! The member's pages: plain HTML rendered on the server, without scripts.
 //!
-//! [`page`] makes every page and its headers; [`SignedIn`] is the member behind a request. Whoever
-//! changes something takes a form with the session's [`Csrf`] token in it.
+//! [`render_page`] renders every page with its headers. [`SignedInMember`] is the extractor of the signed-in member.
+//! Every form that changes something must contain the session's [`CsrfToken`].
 //!
-//! Sign-in is by the accounts of this service, also where tokens are those of a provider elsewhere.
+//! Members sign in with accounts of this service, also if an external provider issues the tokens.
 
 mod applications;
 mod clients;
@@ -27,20 +27,19 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use http::{HeaderMap, StatusCode};
 
-pub use confirm::confirmations;
-pub use csrf::Csrf;
-pub use drafts::drafts;
-pub use layout::{message, page};
-pub use session::SignedIn;
-pub(crate) use session::is_from_elsewhere;
+pub use confirm::confirmation_routes;
+pub use csrf::CsrfToken;
+pub use drafts::draft_routes;
+pub use layout::{render_message, render_page};
+pub use session::SignedInMember;
+pub(crate) use session::is_cross_site;
 
 use crate::backend::Backend;
-use crate::idp::Provider;
-use crate::idp::accounts::{PasswordError, Passwords};
-use crate::observed::observed;
+use crate::idp::IdentityProvider;
+use crate::idp::accounts::{PasswordError, PasswordHasher};
+use crate::telemetry::with_telemetry;
 
-/// Where a member finds what is theirs.
-const PAGES: [(&str, &str); 6] = [
+const MEMBER_PAGES: [(&str, &str); 6] = [
     (notices::PATH, "Notices"),
     (applications::PATH, "Connected applications"),
     (drafts::import::PATH, "Import blueprints"),
@@ -48,108 +47,109 @@ const PAGES: [(&str, &str); 6] = [
     (reservations::PATH, "Reserved stock"),
     (profile::PATH, "Profile"),
 ];
-/// What those find beside it who administer the service.
-const ADMINISTRATORS: [(&str, &str); 1] = [(clients::PATH, "Clients")];
+/// Additional pages for members who administer the service.
+const ADMIN_PAGES: [(&str, &str); 1] = [(clients::PATH, "Clients")];
 
-/// What the pages stand on. A handle: clones are the same.
+/// The state of the pages' handlers. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Web(Arc<Inner>);
+pub struct WebState(Arc<WebInner>);
 
 #[derive(Debug)]
-struct Inner {
-    provider: Provider,
-    passwords: Passwords,
+struct WebInner {
+    provider: IdentityProvider,
+    passwords: PasswordHasher,
 }
 
-impl Web {
-    /// The pages of a provider.
+impl WebState {
+    /// Creates the pages of a provider.
     ///
     /// # Errors
-    /// When passwords cannot be hashed as it is configured.
-    pub fn new(provider: Provider) -> Result<Self, PasswordError> {
-        let passwords = Passwords::new(&provider.config().idp, provider.environment())?;
-        Ok(Self(Arc::new(Inner { provider, passwords })))
+    /// [`PasswordError`] if the configured password cost is invalid.
+    pub fn new(provider: IdentityProvider) -> Result<Self, PasswordError> {
+        let passwords = PasswordHasher::new(&provider.config().idp, provider.environment())?;
+        Ok(Self(Arc::new(WebInner { provider, passwords })))
     }
 
-    /// The provider.
+    /// The identity provider.
     #[must_use]
-    pub fn provider(&self) -> &Provider {
+    pub fn provider(&self) -> &IdentityProvider {
         &self.0.provider
     }
 
-    /// What makes and checks hashes of passwords.
+    /// The hasher of passwords.
     #[must_use]
-    pub fn passwords(&self) -> &Passwords {
+    pub fn passwords(&self) -> &PasswordHasher {
         &self.0.passwords
     }
 }
 
-/// What the pages stand on that show or change what a member has.
+/// The state of handlers that use the backend.
 #[derive(Clone)]
-struct Backed {
-    web: Web,
+struct BackendState {
+    web: WebState,
     backend: Backend,
 }
 
-impl FromRef<Backed> for Web {
-    fn from_ref(pages: &Backed) -> Self {
+impl FromRef<BackendState> for WebState {
+    fn from_ref(pages: &BackendState) -> Self {
         pages.web.clone()
     }
 }
 
-/// Sign-in, sign-out and the device page, which is the other provider's where there is one, and the page for whatever
-/// has none.
-pub fn router(web: Web) -> Router {
+/// Returns a router with sign-in, sign-out, applications, notices and clients, the device page unless the provider is
+/// external, and the page for unknown addresses.
+pub fn router(web: WebState) -> Router {
     let pages = if web.provider().config().is_external() {
-        Router::new().route("/", get(home))
+        Router::new().route("/", get(show_home))
     } else {
         Router::new().route("/", get(async || Redirect::to("/device"))).merge(device::routes())
     };
     let pages = pages
-        .route("/style.css", get(style))
+        .route("/style.css", get(serve_style))
         .merge(applications::routes())
         .merge(clients::routes())
         .merge(notices::routes())
         .merge(sign_in::routes())
-        .fallback(nowhere)
+        .fallback(show_not_found)
         .layer(DefaultBodyLimit::max(16 << 10));
-    framed(pages, &web).with_state(web)
+    with_page_layers(pages, &web).with_state(web)
 }
 
-/// What members see and say of themselves, to be merged with the others.
-pub fn own(web: Web, backend: Backend) -> Router {
+/// Returns a router with profile, reservations and undo, to be merged with the others.
+pub fn member_routes(web: WebState, backend: Backend) -> Router {
     let pages = Router::new()
         .merge(profile::routes())
         .merge(reservations::routes())
         .merge(undo::routes())
         .layer(DefaultBodyLimit::max(16 << 10));
-    framed(pages, &web).with_state(Backed { web, backend })
+    with_page_layers(pages, &web).with_state(BackendState { web, backend })
 }
 
-/// What all pages have in common.
-fn framed<S: Clone + Send + Sync + 'static>(pages: Router<S>, web: &Web) -> Router<S> {
-    let pages = pages.layer(axum::middleware::map_response(layout::guarded));
-    observed(pages, web.provider().environment(), web.provider().config().web_origin())
+/// Adds the layers that all pages share.
+fn with_page_layers<S: Clone + Send + Sync + 'static>(pages: Router<S>, web: &WebState) -> Router<S> {
+    let pages = pages.layer(axum::middleware::map_response(layout::add_default_headers));
+    with_telemetry(pages, web.provider().environment(), web.provider().config().web_origin())
 }
 
-/// Where a member comes to who follows no link.
-async fn home(member: SignedIn) -> Response {
+/// Renders the start page after a sign-in without a target, if the provider is external.
+async fn show_home(member: SignedInMember) -> Response {
     let text =
-        "Applications that you connected send you here when they need your word. There is nothing to do now.";
-    message(StatusCode::OK, "You are signed in", Some(&member), text, None)
+        "Connected applications send you here when they need your confirmation. There is nothing to do now.";
+    render_message(StatusCode::OK, "You are signed in", Some(&member), text, None)
 }
 
-async fn nowhere(State(web): State<Web>, headers: HeaderMap) -> Response {
-    // Whoever cannot be found is shown the page as a stranger.
-    absent(session::of_cookie(&web, &headers).await.ok().flatten().as_ref())
+async fn show_not_found(State(web): State<WebState>, headers: HeaderMap) -> Response {
+    // If the session cannot be loaded, the page is rendered without it.
+    not_found_page(session::find_signed_in(&web, &headers).await.ok().flatten().as_ref())
 }
 
-/// The page for an address that has none, or none for this member: which of both it is, nobody learns.
-fn absent(member: Option<&SignedIn>) -> Response {
-    let text = "There is no page at this address, or it is not for you.";
-    message(StatusCode::NOT_FOUND, "No such page", member, text, Some(("/", "Go on")))
+/// Renders the page for an unknown address, also for a page that this member may not see, so that the two cases are
+/// indistinguishable.
+fn not_found_page(member: Option<&SignedInMember>) -> Response {
+    let text = "There is no page at this address, or you may not see it.";
+    render_message(StatusCode::NOT_FOUND, "No such page", member, text, Some(("/", "Continue")))
 }
 
-async fn style() -> Response {
-    layout::style().into_response()
+async fn serve_style() -> Response {
+    layout::style_response().into_response()
 }

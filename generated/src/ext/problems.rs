@@ -1,4 +1,4 @@
-//! Problems of the registry, for whoever refuses: a server, or a client before it sends.
+//! Problems with the texts of the registry, for servers and for clients that validate before sending.
 
 use std::fmt;
 
@@ -12,22 +12,22 @@ use crate::{
     types::{CorrelationId, JsonPointer, Problem, ProblemError},
 };
 
-/// What `problem.schema.json` allows (ERR-02, LIM-26).
-const MOST_ERRORS: usize = 50;
+/// Largest number of errors in `problem.schema.json` (ERR-02, LIM-26).
+const MAX_ERRORS: usize = 50;
 
-/// What `problem.schema.json` allows for `instance`.
-const LONGEST_PATH: usize = 2048;
+/// Largest number of characters of `instance` in `problem.schema.json`.
+const MAX_INSTANCE_LENGTH: usize = 2048;
 
 impl Problem {
-    /// The problem of a code: status, title and detail are the registry's (ERR-01), `instance` is
-    /// the path of the call; of one longer than 2048 characters, the longest part of whole segments.
+    /// Creates the problem of a code: status, title and detail come from the registry (ERR-01), `instance` is
+    /// the path of the call. A path of more than 2048 characters is cut after its last segment that fits.
     ///
-    /// A code that the registry does not have, and one that it has retired, is `INTERNAL_ERROR`.
+    /// A code that is unknown or retired becomes `INTERNAL_ERROR`.
     #[must_use]
     pub fn new(code: impl Into<Code>, correlation_id: CorrelationId, path: &str) -> Self {
         let code = code.into();
         let code = if code.retired() == Some(false) { code } else { Code::InternalError };
-        let instance = match fitting(path, LONGEST_PATH) {
+        let instance = match truncate_path(path, MAX_INSTANCE_LENGTH) {
             "" => "/",
             path => path,
         };
@@ -46,25 +46,26 @@ impl Problem {
         }
     }
 
-    /// The problem of a body that breaks its schema: pointers and keywords, never a value (ERR-22).
+    /// Creates the problem of a body that violates its schema: pointers and keywords, never a value (ERR-22).
     ///
-    /// More than 500 ops are `BATCH_TOO_LARGE`, whatever else the violations say (A5).
+    /// More than 500 ops are `BATCH_TOO_LARGE`, whatever other violations there are (A5).
     #[must_use]
-    pub fn of_violations(violations: &Violations, correlation_id: CorrelationId, path: &str) -> Self {
+    pub fn from_violations(violations: &Violations, correlation_id: CorrelationId, path: &str) -> Self {
         if violations.iter().any(|found| found.pointer == "/ops" && found.keyword == "maxItems") {
             return Self::new(Code::BatchTooLarge, correlation_id, path);
         }
-        let errors = violations.iter().filter_map(error_of);
+        let errors = violations.iter().filter_map(to_problem_error);
         Self::new(Code::SchemaInvalid, correlation_id, path).with_errors(errors)
     }
 
-    /// The problem of undeclared members that no warning can name, because their pointers have more
-    /// than 200 characters (CON-09); `None` when every pointer fits.
+    /// Creates the problem of undeclared members that no warning can name, because their pointers exceed 200
+    /// characters (CON-09); `None` if every pointer fits.
     #[must_use]
-    pub fn of_undeclared(pointers: &[String], correlation_id: CorrelationId, path: &str) -> Option<Self> {
-        let too_long = |pointer: &&String| fitting(pointer, JsonPointer::MAX_LENGTH).len() < pointer.len();
+    pub fn from_undeclared(pointers: &[String], correlation_id: CorrelationId, path: &str) -> Option<Self> {
+        let too_long =
+            |pointer: &&String| truncate_path(pointer, JsonPointer::MAX_LENGTH).len() < pointer.len();
         let mut errors = pointers.iter().filter(too_long).filter_map(|pointer| {
-            let error = ProblemError::builder().pointer(pointer_of(pointer)?);
+            let error = ProblemError::builder().pointer(truncate_pointer(pointer)?);
             error.message("an undeclared member whose pointer is too long").build().ok()
         });
         let first = errors.next()?;
@@ -72,12 +73,12 @@ impl Problem {
         Some(Self::new(Code::SchemaInvalid, correlation_id, path).with_errors(errors))
     }
 
-    /// The same with the errors, each once, as many as fit.
+    /// Adds the errors, each once, up to the limit.
     #[must_use]
     pub(super) fn with_errors(mut self, errors: impl IntoIterator<Item = ProblemError>) -> Self {
         let mut list: Vec<ProblemError> = Vec::new();
         for error in errors {
-            if list.len() == MOST_ERRORS {
+            if list.len() == MAX_ERRORS {
                 break;
             }
             if !list.contains(&error) {
@@ -89,9 +90,9 @@ impl Problem {
     }
 }
 
-/// Code, status, title and correlation id, on one line: what a log and a member's report need.
-/// Never a pointer or a link, and no text that only this problem holds: the title is the
-/// registry's, and what is no code and no id is left out.
+/// Shows code, status, title and correlation id on one line, for logs and reports of members. It never shows
+/// a pointer, a link or other texts of the problem: the title is the one of the registry, and an invalid code
+/// or id is left out.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match is_code(self.code.as_str()) {
@@ -108,7 +109,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Whether a text is a code, so that nothing else gets into a log (`problemCode`).
+/// Returns true for a valid code, so that nothing else is logged (`problemCode`).
 pub(super) fn is_code(text: &str) -> bool {
     let letters = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     (3..=64).contains(&text.len())
@@ -116,28 +117,28 @@ pub(super) fn is_code(text: &str) -> bool {
         && text.bytes().all(letters)
 }
 
-/// Whether a text is an id, so that nothing else gets into a log (`correlationId`).
+/// Returns true for a valid correlation id, so that nothing else is logged (`correlationId`).
 pub(super) fn is_id(text: &str) -> bool {
     CorrelationId::new(text).is_ok()
 }
 
-fn error_of(found: &Violation) -> Option<ProblemError> {
-    let error = ProblemError::builder().pointer(pointer_of(&found.pointer)?);
-    // DRF-06 gives the words.
+fn to_problem_error(found: &Violation) -> Option<ProblemError> {
+    let error = ProblemError::builder().pointer(truncate_pointer(&found.pointer)?);
+    // The message is defined by DRF-06.
     if found.keyword == "pattern" && found.schema.ends_with("#/properties/formatVersion") {
         return error.message("unsupported major version").build().ok();
     }
     error.keyword(found.keyword).build().ok()
 }
 
-/// A pointer as problems can hold it: one of more than 200 characters names its longest ancestor
-/// that fits (LIM-26, CON-09).
-pub(super) fn pointer_of(pointer: &str) -> Option<JsonPointer> {
-    JsonPointer::new(fitting(pointer, JsonPointer::MAX_LENGTH)).ok()
+/// Returns a pointer for a problem. One of more than 200 characters becomes its longest ancestor that fits
+/// (LIM-26, CON-09).
+pub(super) fn truncate_pointer(pointer: &str) -> Option<JsonPointer> {
+    JsonPointer::new(truncate_path(pointer, JsonPointer::MAX_LENGTH)).ok()
 }
 
-/// The text, or its longest part of whole segments that has at most so many characters.
-fn fitting(path: &str, most: usize) -> &str {
+/// Returns the path, or its longest prefix of whole segments with at most `most` characters.
+fn truncate_path(path: &str, most: usize) -> &str {
     if path.char_indices().nth(most).is_none() {
         return path;
     }
@@ -149,7 +150,7 @@ fn fitting(path: &str, most: usize) -> &str {
 mod tests {
     use super::*;
     use crate::{
-        Contract, Rejected,
+        Contract, DocumentError,
         types::{BlueprintDraft, ResolveRequest, ShipChangeSet},
     };
 
@@ -161,13 +162,13 @@ mod tests {
 
     fn violations<T: Contract>(document: &str) -> Violations {
         match T::parse_valid(document.as_bytes()) {
-            Err(Rejected::Invalid(violations)) => violations,
+            Err(DocumentError::Invalid(violations)) => violations,
             other => panic!("{:?}", other.map(|_| "valid")),
         }
     }
 
     fn refused<T: Contract>(document: &str) -> Problem {
-        let problem = Problem::of_violations(&violations::<T>(document), id(), PATH);
+        let problem = Problem::from_violations(&violations::<T>(document), id(), PATH);
         assert!(problem.is_valid(), "{problem}");
         problem
     }
@@ -178,8 +179,8 @@ mod tests {
         list.map(|e| (e.pointer.as_str(), e.keyword.as_deref(), e.message.as_deref())).collect()
     }
 
-    /// ERR-01: every code of the registry makes a valid problem that names its path; a retired or
-    /// an unknown one is never sent.
+    /// ERR-01: every code of the registry makes a valid problem with its path; a retired or unknown code is
+    /// never sent.
     #[test]
     fn a_problem_is_what_the_registry_says() {
         for code in Code::ALL.iter().chain([&Code::from("LATER")]) {
@@ -210,7 +211,7 @@ mod tests {
         }
     }
 
-    /// ERR-22: places and keywords of what is wrong, without values.
+    /// ERR-22: locations and keywords of violations, without values.
     #[test]
     fn violations_are_errors() {
         let problem = refused::<ResolveRequest>(r#"{"kind": "hush", "refs": []}"#);
@@ -219,8 +220,8 @@ mod tests {
         assert!(!problem.to_json().unwrap().to_string().contains("hush"));
     }
 
-    /// WRT-01, ERR-32, A5: more than 500 ops are too large a batch, whatever else is wrong; also when
-    /// that is more than a check reports.
+    /// WRT-01, ERR-32, A5: more than 500 ops are `BATCH_TOO_LARGE`, even if there are more violations than
+    /// the validator reports.
     #[test]
     fn too_many_ops_are_a_batch_too_large() {
         for op in [
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(refused::<ResolveRequest>(&refs).code, Code::SchemaInvalid);
     }
 
-    /// DRF-06: another major version is named in words; what is no version text is not.
+    /// DRF-06: another major version has a message; a value that is not a version has not.
     #[test]
     fn another_major_version_is_unsupported() {
         let draft = |version: &str| {
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!(problem.errors.as_ref().map(Vec::len), Some(50));
     }
 
-    /// LIM-26: a pointer over 200 characters names its longest ancestor that fits, once.
+    /// LIM-26: a pointer of more than 200 characters becomes its longest ancestor that fits, once.
     #[test]
     fn a_long_pointer_names_its_ancestor() {
         let at = |pointer: String| Violation { pointer, keyword: "type", schema: "s#".into() };
@@ -267,7 +268,7 @@ mod tests {
         let found =
             [format!("/a/{long}/{long}"), format!("/a/{long}/{long}2"), format!("/{}", "x".repeat(199))];
         let found = Violations::new(found.map(at).to_vec()).unwrap();
-        let problem = Problem::of_violations(&found, id(), PATH);
+        let problem = Problem::from_violations(&found, id(), PATH);
         let parent = format!("/a/{long}");
         let fits = format!("/{}", "x".repeat(199));
         assert_eq!(
@@ -276,20 +277,20 @@ mod tests {
         );
         for (length, fitting) in [(200, 200), (201, 0)] {
             let pointer = format!("/{}", "x".repeat(length - 1));
-            assert_eq!(pointer_of(&pointer).unwrap().as_str().len(), fitting);
+            assert_eq!(truncate_pointer(&pointer).unwrap().as_str().len(), fitting);
         }
-        assert_eq!(pointer_of(&format!("/{}/b", "x".repeat(199))).unwrap().as_str().len(), 200);
+        assert_eq!(truncate_pointer(&format!("/{}/b", "x".repeat(199))).unwrap().as_str().len(), 200);
     }
 
-    /// CON-09: an undeclared member that no warning can name is refused at its parent.
+    /// CON-09: an undeclared member that no warning can name is an error at its parent.
     #[test]
     fn an_undeclared_member_with_a_long_pointer_is_refused() {
         let long = format!("/hue/{}", "x".repeat(200));
-        let problem = Problem::of_undeclared(&["/tint".to_owned(), long], id(), PATH).unwrap();
+        let problem = Problem::from_undeclared(&["/tint".to_owned(), long], id(), PATH).unwrap();
         let message = "an undeclared member whose pointer is too long";
         assert_eq!(errors(&problem), [("/hue", None, Some(message))]);
         assert!(problem.is_valid());
-        assert_eq!(Problem::of_undeclared(&["/tint".to_owned()], id(), PATH), None);
+        assert_eq!(Problem::from_undeclared(&["/tint".to_owned()], id(), PATH), None);
     }
 
     #[test]

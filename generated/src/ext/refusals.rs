@@ -1,24 +1,26 @@
-//! From a code of the registry to what a server answers: the problem, its status, its headers.
+//! Creates error responses from codes: the problem, its status and its headers.
 //!
-//! Which codes need what is a matter of types. [`PlainCode`] are those that can be refused as they
-//! are; [`TimedCode`] those whose `Retry-After` somebody has to work out; a held batch needs its
-//! link. So no code can be sent without what the registry says it comes with (ERR-03, ERR-27).
+//! The types ensure that a code is sent with what the registry requires (ERR-03, ERR-27): a [`PlainCode`]
+//! needs nothing else, a [`TimedCode`] needs a `Retry-After` that the caller computes, and a held batch needs
+//! its link.
 
 use std::time::Duration;
 
 use contract_runtime::{
     Contract,
-    server::{Context, HeaderMap, HeaderName, HeaderValue, Refused, Rejection, Response, StatusCode},
+    server::{
+        HeaderMap, HeaderName, HeaderValue, Rejection, RequestContext, Response, StatusCode, TypedError,
+    },
 };
 
-use super::problems::pointer_of;
+use super::problems::truncate_pointer;
 use crate::{
     codes::Code,
-    server::Refusal,
+    server::ErrorResponse,
     types::{ConfirmationUrl, CorrelationId, Problem, ProblemError},
 };
 
-/// An enumeration of some codes of the registry.
+/// Defines an enum of some codes of the registry.
 macro_rules! codes {
     ($(#[$doc:meta])* $name:ident { $($code:ident,)* }) => {
         $(#[$doc])*
@@ -27,7 +29,7 @@ macro_rules! codes {
         pub enum $name { $($code,)* }
 
         impl $name {
-            /// Every one of them.
+            /// All codes of this enum.
             pub const ALL: &[Self] = &[$(Self::$code,)*];
         }
 
@@ -40,7 +42,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The codes whose `Retry-After` the registry fixes, or that have none.
+    /// The codes without `Retry-After`, or with a fixed one.
     PlainCode {
         Unauthenticated,
         DpopRequired,
@@ -76,7 +78,7 @@ codes! {
 }
 
 codes! {
-    /// The codes whose `Retry-After` is worked out for each answer; `SERVICE_UNAVAILABLE` is here as
+    /// The codes with a `Retry-After` that is computed for each response. `SERVICE_UNAVAILABLE` is here as
     /// well, since it has several waits (A9).
     TimedCode {
         DpopProofLimit,
@@ -88,68 +90,82 @@ codes! {
 }
 
 impl Problem {
-    /// As the answer of a handler, with the `Retry-After` that the registry fixes for the code
-    /// (ERR-36, ERR-39, ERR-40).
+    /// Creates the error response of a code, with its fixed `Retry-After` (ERR-36, ERR-39, ERR-40).
     #[must_use]
-    pub fn refuse(code: PlainCode, correlation_id: CorrelationId, path: &str) -> Refusal {
-        refusal(Self::new(code, correlation_id, path))
+    pub fn error_response(code: PlainCode, correlation_id: CorrelationId, path: &str) -> ErrorResponse {
+        with_standard_headers(Self::new(code, correlation_id, path))
     }
 
-    /// As the answer of a handler, with a `Retry-After` of so many whole seconds, rounded up, and at
-    /// least 1 (ERR-09).
+    /// Creates the error response of a code with a `Retry-After` in whole seconds, rounded up, at least 1
+    /// (ERR-09).
     #[must_use]
-    pub fn refuse_for(code: TimedCode, wait: Duration, correlation_id: CorrelationId, path: &str) -> Refusal {
+    pub fn error_response_after(
+        code: TimedCode,
+        wait: Duration,
+        correlation_id: CorrelationId,
+        path: &str,
+    ) -> ErrorResponse {
         let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1);
-        refusal(Self::new(code, correlation_id, path)).with_header(RETRY_AFTER, seconds.into())
+        with_standard_headers(Self::new(code, correlation_id, path)).with_header(RETRY_AFTER, seconds.into())
     }
 
-    /// As the answer to a batch that is held until the member confirms it (ERR-27, WRT-10).
+    /// Creates the error response for a batch that is held until the member confirms it (ERR-27, WRT-10).
     #[must_use]
-    pub fn refuse_until_confirmed(
+    pub fn confirmation_required(
         confirmation_url: ConfirmationUrl,
         correlation_id: CorrelationId,
         path: &str,
-    ) -> Refusal {
+    ) -> ErrorResponse {
         let mut problem = Self::new(Code::MassChangeConfirmationRequired, correlation_id, path);
         problem.confirmation_url = Some(confirmation_url);
-        refusal(problem)
+        with_standard_headers(problem)
     }
 
-    /// The problem for a call that never reached its handler: pointers and keywords, never a
-    /// value (ERR-02, ERR-22). All of its codes are plain.
+    /// Creates the problem of a rejection: pointers and keywords, never a value (ERR-02, ERR-22). All of its
+    /// codes are plain.
     #[must_use]
-    pub fn of_rejection(rejection: &Rejection, correlation_id: CorrelationId, context: &Context) -> Self {
+    pub fn from_rejection(
+        rejection: &Rejection,
+        correlation_id: CorrelationId,
+        context: &RequestContext,
+    ) -> Self {
         let path = context.uri().path();
-        if let Rejection::Invalid(violations) = rejection {
-            return Self::of_violations(violations, correlation_id, path);
+        if let Rejection::InvalidBody(violations) = rejection {
+            return Self::from_violations(violations, correlation_id, path);
         }
-        let code = code_of(rejection);
-        let errors = if code == PlainCode::SchemaInvalid { errors_of(rejection) } else { Vec::new() };
+        let code = code_for_rejection(rejection);
+        let errors = if code == PlainCode::SchemaInvalid { rejection_errors(rejection) } else { Vec::new() };
         Self::new(code, correlation_id, path).with_errors(errors)
     }
 
-    /// The answer for a call that never reached its handler, ready to be sent.
+    /// Creates the response to a rejection, ready to be sent.
     #[must_use]
-    pub fn reject(rejection: &Rejection, correlation_id: CorrelationId, context: &Context) -> Response {
-        response(refusal(Self::of_rejection(rejection, correlation_id, context)))
+    pub fn rejection_response(
+        rejection: &Rejection,
+        correlation_id: CorrelationId,
+        context: &RequestContext,
+    ) -> Response {
+        encode_response(with_standard_headers(Self::from_rejection(rejection, correlation_id, context)))
     }
 }
 
-/// A refusal as a response, for layers that answer beside the router.
+/// Encodes an error response, for layers outside of the router.
 ///
-/// One that only passes a rejection on to the service's `reject` has no problem to write; it is
-/// answered as a `500` without a body.
+/// One that only passes a rejection to the service's `reject` has no problem to encode; it becomes a `500`
+/// without a body.
 #[must_use]
-pub fn response(refusal: Refusal) -> Response {
+pub fn encode_response(refusal: ErrorResponse) -> Response {
     match refusal {
-        Refusal::Refused(refused) => {
-            let Refused { status, mut headers, body } = *refused;
+        ErrorResponse::Typed(refused) => {
+            let TypedError { status, mut headers, body } = *refused;
             let body = body.to_json().map(|json| json.to_string()).unwrap_or_default();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-            written(status, headers, body)
+            build_response(status, headers, body)
         }
-        Refusal::Written(answer) => answer.into_response(),
-        Refusal::Rejected(_) => written(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), String::new()),
+        ErrorResponse::Encoded(answer) => answer.into_response(),
+        ErrorResponse::Rejected(_) => {
+            build_response(StatusCode::INTERNAL_SERVER_ERROR, HeaderMap::new(), String::new())
+        }
     }
 }
 
@@ -157,19 +173,19 @@ const CONTENT_TYPE: HeaderName = HeaderName::from_static("content-type");
 const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const RETRY_AFTER: HeaderName = HeaderName::from_static("retry-after");
 
-fn written(status: StatusCode, headers: HeaderMap, body: String) -> Response {
+fn build_response(status: StatusCode, headers: HeaderMap, body: String) -> Response {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
 }
 
-/// With the headers that every problem has: its id (GW-13), and the wait that the registry fixes.
-fn refusal(problem: Problem) -> Refusal {
+/// Adds the headers of every problem: its id (GW-13) and the fixed `Retry-After`.
+fn with_standard_headers(problem: Problem) -> ErrorResponse {
     let status = u16::try_from(problem.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
     let id = HeaderValue::from_str(problem.correlation_id.as_str());
     let seconds = problem.code.retry_after_seconds();
-    let mut refusal = Refusal::new(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), problem);
+    let mut refusal = ErrorResponse::new(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), problem);
     if let Ok(id) = id {
         refusal = refusal.with_header(CORRELATION_ID, id);
     }
@@ -179,51 +195,52 @@ fn refusal(problem: Problem) -> Refusal {
     }
 }
 
-/// The code that the exchange gives for what failed before a handler.
-fn code_of(rejection: &Rejection) -> PlainCode {
+/// Returns the code of a rejection.
+fn code_for_rejection(rejection: &Rejection) -> PlainCode {
     match rejection {
-        // A known path with a method that it does not serve is no different (GW-03).
+        // A known path with another method is treated as an unknown path (GW-03).
         Rejection::NotFound | Rejection::MethodNotAllowed { .. } => PlainCode::NotFound,
         Rejection::UnsupportedMediaType { .. } => PlainCode::UnsupportedMediaType,
-        Rejection::TooLarge { .. } => PlainCode::PayloadTooLarge,
-        // The header is not a matter of the body's schema (GW-09). It comes after all that is wrong
-        // with the query (GW-01).
-        Rejection::Parameters(faults) => {
+        Rejection::PayloadTooLarge { .. } => PlainCode::PayloadTooLarge,
+        // The idempotency key is not part of the body's schema (GW-09), and is reported after all violations
+        // of the query (GW-01).
+        Rejection::InvalidParameters(faults) => {
             let only = |names: &[&str]| faults.iter().all(|fault| names.contains(&fault.name));
-            match rejection.parameter("Idempotency-Key") {
+            match rejection.parameter_fault("Idempotency-Key") {
                 _ if only(&[CURSOR]) => PlainCode::CursorExpired,
                 Some(key) if only(&[CURSOR, key.name]) => PlainCode::IdempotencyKeyMissing,
                 _ => PlainCode::SchemaInvalid,
             }
         }
-        Rejection::NotImplemented | Rejection::Internal | Rejection::BrokenAnswer(_) => {
+        Rejection::NotImplemented | Rejection::Internal | Rejection::InvalidResponse(_) => {
             PlainCode::InternalError
         }
         _ => PlainCode::SchemaInvalid,
     }
 }
 
-/// Any text is a cursor, so what cannot be read as one was not issued either (FED-08).
+/// Any string is a cursor, so one that cannot be parsed was not issued either (FED-08).
 const CURSOR: &str = "cursor";
 
-/// What is wrong, where that is a matter of schemas.
-fn errors_of(rejection: &Rejection) -> Vec<ProblemError> {
+/// Returns the violations of schemas.
+fn rejection_errors(rejection: &Rejection) -> Vec<ProblemError> {
     let unread = match rejection {
-        Rejection::NotJson => Some("not a JSON document"),
+        Rejection::MalformedBody => Some("not a JSON document"),
         Rejection::TooDeep => Some("nested deeper than is read"),
         _ => None,
     };
     if let Some(message) = unread {
-        // One error at the whole document (ERR-22).
-        let whole = pointer_of("")
+        // One error for the whole document (ERR-22).
+        let whole = truncate_pointer("")
             .and_then(|pointer| ProblemError::builder().pointer(pointer).message(message).build().ok());
         return whole.into_iter().collect();
     }
-    // Any whole number is a version by its schema, one that no type holds too: it is refused for what it says (DRF-11, A6).
+    // By its schema any integer is a version, even one beyond 64 bits: it is rejected for its value (DRF-11,
+    // A6).
     let not_schema = |pointer: &str| matches!(pointer, "/cursor" | "/Idempotency-Key" | "/schemaVersion");
     let findings = rejection.violations().into_iter().filter(|found| !not_schema(&found.pointer));
     let error = |pointer: &str, keyword| {
-        ProblemError::builder().pointer(pointer_of(pointer)?).keyword(keyword).build().ok()
+        ProblemError::builder().pointer(truncate_pointer(pointer)?).keyword(keyword).build().ok()
     };
     findings.filter_map(|found| error(&found.pointer, found.keyword)).collect()
 }
@@ -232,7 +249,7 @@ fn errors_of(rejection: &Rejection) -> Vec<ProblemError> {
 mod tests {
     use std::{collections::BTreeSet, sync::Arc};
 
-    use contract_runtime::parameters::{Fault, Location, Missing};
+    use contract_runtime::parameters::{ParameterFault, ParameterFaultKind, ParameterLocation};
 
     use super::*;
     use crate::{codes::RetryAfter, types::ShipChangeSet};
@@ -243,22 +260,22 @@ mod tests {
         CorrelationId::new("c-1").unwrap()
     }
 
-    fn sent(refusal: Refusal) -> Refused<Problem> {
-        refusal.refused().unwrap().clone()
+    fn sent(refusal: ErrorResponse) -> TypedError<Problem> {
+        refusal.as_typed().unwrap().clone()
     }
 
-    fn fault(name: &'static str, keyword: &'static str) -> Fault {
-        let (location, missing) = (Location::Query, Missing::No);
-        Fault { location, name, pointer: format!("/{name}"), keyword, missing }
+    fn fault(name: &'static str, keyword: &'static str) -> ParameterFault {
+        let (location, missing) = (ParameterLocation::Query, ParameterFaultKind::Invalid);
+        ParameterFault { location, name, pointer: format!("/{name}"), keyword, kind: missing }
     }
 
-    fn context(body: &str) -> Context {
+    fn context(body: &str) -> RequestContext {
         let (parts, ()) = http::Request::post(PATH).body(()).unwrap().into_parts();
-        Context::new(Arc::new(parts), None, body.to_owned().into())
+        RequestContext::new(Arc::new(parts), None, body.to_owned().into())
     }
 
     fn problem(rejection: Rejection) -> Problem {
-        let problem = Problem::of_rejection(&rejection, id(), &context(""));
+        let problem = Problem::from_rejection(&rejection, id(), &context(""));
         assert!(problem.is_valid(), "{problem}");
         assert_eq!(problem.instance.as_deref(), Some(PATH));
         problem
@@ -285,10 +302,10 @@ mod tests {
         }
     }
 
-    /// ERR-01, ERR-36, GW-13: the registry says status, title, detail and the fixed wait.
+    /// ERR-01, ERR-36, GW-13: status, title, detail and fixed wait come from the registry.
     #[test]
     fn a_refusal_is_what_the_registry_says() {
-        let reply = sent(Problem::refuse(PlainCode::RelayBusy, id(), PATH));
+        let reply = sent(Problem::error_response(PlainCode::RelayBusy, id(), PATH));
         assert_eq!(reply.status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(
             (&reply.headers["retry-after"], &reply.headers["x-correlation-id"]),
@@ -296,11 +313,11 @@ mod tests {
         );
         assert_eq!((reply.body.status, reply.body.code.as_str()), (503, "RELAY_BUSY"));
         assert!(reply.body.is_valid());
-        let reply = sent(Problem::refuse(PlainCode::NotPermitted, id(), PATH));
+        let reply = sent(Problem::error_response(PlainCode::NotPermitted, id(), PATH));
         assert!(!reply.headers.contains_key("retry-after"));
     }
 
-    /// ERR-09: whole seconds, rounded up, at least 1; A9: a wait of its own replaces the default.
+    /// ERR-09: whole seconds, rounded up, at least 1; A9: a computed wait replaces the default.
     #[test]
     fn waits_are_whole_seconds() {
         for (code, millis, seconds) in [
@@ -310,7 +327,7 @@ mod tests {
             (TimedCode::QuotaExceeded, 86_399_001, 86_400),
             (TimedCode::ServiceUnavailable, 5000, 5),
         ] {
-            let refusal = Problem::refuse_for(code, Duration::from_millis(millis), id(), PATH);
+            let refusal = Problem::error_response_after(code, Duration::from_millis(millis), id(), PATH);
             let reply = sent(refusal);
             assert_eq!(reply.headers.get_all("retry-after").iter().count(), 1);
             assert_eq!(reply.headers["retry-after"], HeaderValue::from(seconds), "{code:?} {millis}");
@@ -321,17 +338,18 @@ mod tests {
     #[test]
     fn a_held_batch_has_its_link() {
         let url = ConfirmationUrl::new("https://web.example/c/hush").unwrap();
-        let reply = sent(Problem::refuse_until_confirmed(url, id(), PATH));
+        let reply = sent(Problem::confirmation_required(url, id(), PATH));
         assert_eq!(reply.status, StatusCode::CONFLICT);
         assert!(reply.body.is_valid());
         assert!(!format!("{:?} {}", reply.headers, reply.body).contains("hush"));
     }
 
-    /// ERR-22: a body that is not a JSON document, or too deep to tell, gives one error at the empty
-    /// pointer.
+    /// ERR-22: a body that is not JSON, or nested too deeply to be parsed, is one error at the empty pointer.
     #[test]
     fn what_cannot_be_read_is_one_error_at_the_whole() {
-        for (body, rejection) in [("{", Rejection::NotJson), (&*"[".repeat(100_000), Rejection::TooDeep)] {
+        for (body, rejection) in
+            [("{", Rejection::MalformedBody), (&*"[".repeat(100_000), Rejection::TooDeep)]
+        {
             let found: Rejection = ShipChangeSet::parse_valid(body.as_bytes()).unwrap_err().into();
             assert_eq!(found, rejection);
             let problem = problem(rejection);
@@ -340,8 +358,8 @@ mod tests {
         }
     }
 
-    /// WRT-01, ERR-32, A5: more than 500 ops are too large a batch, also when so much is wrong with
-    /// them that nobody gets to count them; 500 are not.
+    /// WRT-01, ERR-32, A5: more than 500 ops are `BATCH_TOO_LARGE`, even with more violations than the
+    /// validator counts; 500 are not.
     #[test]
     fn too_many_ops_are_a_batch_too_large_whatever_they_hold() {
         for (ops, op, code) in [
@@ -351,7 +369,7 @@ mod tests {
         ] {
             let body = format!(r#"{{"ops": [{}]}}"#, vec![op; ops].join(","));
             let rejection = ShipChangeSet::parse_valid(body.as_bytes()).unwrap_err().into();
-            let problem = Problem::of_rejection(&rejection, id(), &context(&body));
+            let problem = Problem::from_rejection(&rejection, id(), &context(&body));
             assert_eq!(problem.code.as_str(), code, "{ops} {op}");
             assert!(problem.is_valid());
         }
@@ -364,8 +382,8 @@ mod tests {
         assert_eq!(problem(rejection).code, Code::NotFound);
     }
 
-    /// FED-08, GW-09, GW-01: a cursor that cannot be read has expired; a limit is a matter of
-    /// schemas, and comes first; a key is one of its own, and comes last.
+    /// FED-08, GW-09, GW-01: a cursor that cannot be parsed has expired; a limit violates the schema and
+    /// takes precedence; a missing key has its own code and comes last.
     #[test]
     fn parameters_have_codes_of_their_own() {
         let (cursor, limit) = (fault("cursor", "type"), fault("limit", "maximum"));
@@ -377,21 +395,22 @@ mod tests {
             (vec![key.clone()], "IDEMPOTENCY_KEY_MISSING", &[]),
             (vec![limit, key], "SCHEMA_INVALID", &["/limit"]),
         ] {
-            let problem = problem(Rejection::Parameters(faults));
+            let problem = problem(Rejection::InvalidParameters(faults));
             assert_eq!(problem.code.as_str(), code);
             assert_eq!(pointers(&problem), expected, "{code}");
         }
         assert_eq!(pointers(&problem(Rejection::MalformedQuery)), ["/"]);
     }
 
-    /// ERR-01: a problem as bytes, with the media type of the contract.
+    /// ERR-01: an encoded problem has the media type of the contract.
     #[test]
     fn a_refusal_becomes_a_response() {
-        let response = response(Problem::refuse(PlainCode::ExchangeDisabled, id(), PATH));
+        let response = encode_response(Problem::error_response(PlainCode::ExchangeDisabled, id(), PATH));
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(response.headers()["content-type"], "application/problem+json");
         assert_eq!(response.headers()["retry-after"], "30");
-        let response = Problem::reject(&Rejection::TooLarge { limit: 1 }, id(), &context(""));
+        let response =
+            Problem::rejection_response(&Rejection::PayloadTooLarge { limit: 1 }, id(), &context(""));
         assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
     }
 }

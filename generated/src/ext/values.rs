@@ -1,39 +1,39 @@
-//! Short ways to make the values that every client makes.
+//! Constructors for common values.
 
 use contract_runtime::{Contract, Map, Number, violation::Violations};
 
 use crate::types::{CatalogKey, ItemRef, LocationName, LocationRef, Quantity, QuantityAmount, QuantityUnit};
 
 impl Quantity {
-    /// An amount of SCU, exact: `Quantity::scu("12.5".parse()?)`.
+    /// Creates an exact amount of SCU: `Quantity::scu("12.5".parse()?)`.
     ///
     /// # Errors
-    /// When the amount is not in 0 to 1e9 (TYP-04).
+    /// If the amount is not in 0 to 1e9 (TYP-04).
     pub fn scu(amount: impl Into<Number>) -> Result<Self, Violations> {
-        Self::of(amount.into(), QuantityUnit::Scu)
+        Self::new_valid(amount.into(), QuantityUnit::Scu)
     }
 
-    /// A number of pieces.
+    /// Creates a number of pieces.
     ///
     /// # Errors
-    /// When the number is not in 0 to 1e9 (TYP-05).
+    /// If the number is not in 0 to 1e9 (TYP-05).
     pub fn pieces(count: i64) -> Result<Self, Violations> {
-        Self::of(count.into(), QuantityUnit::Piece)
+        Self::new_valid(count.into(), QuantityUnit::Piece)
     }
 
-    fn of(amount: Number, unit: QuantityUnit) -> Result<Self, Violations> {
+    fn new_valid(amount: Number, unit: QuantityUnit) -> Result<Self, Violations> {
         let quantity = Self { amount: QuantityAmount::new(amount)?, unit, extra: Map::new() };
         quantity.validate().map(|()| quantity)
     }
 
-    /// The amount as the server stores it: whole thousandths, halves rounded up (TYP-06).
-    /// `None` when it is beyond what any contract value can be.
+    /// Returns the amount as the server stores it: whole thousandths, halves rounded up (TYP-06). `None` if
+    /// it is larger than any value of the contract.
     #[must_use]
     pub fn thousandths(&self) -> Option<i64> {
-        self.amount.get().scaled(3)
+        self.amount.get().to_scaled_i64(3)
     }
 
-    /// Whether two amounts are the same to the server: same unit, equal once rounded to three
+    /// Returns true if the server treats two amounts as equal: same unit, and equal after rounding to three
     /// decimals (TYP-06).
     #[must_use]
     pub fn equals_stored(&self, other: &Self) -> bool {
@@ -42,28 +42,28 @@ impl Quantity {
 }
 
 impl ItemRef {
-    /// A reference by the service's own key, which always wins (TYP-02).
+    /// Creates a reference by the service's own key, which takes precedence (TYP-02).
     ///
     /// # Errors
-    /// When the key is not 1 to 128 characters.
+    /// If the key does not have 1 to 128 characters.
     pub fn by_key(key: impl Into<String>) -> Result<Self, Violations> {
         Self::builder().bt(CatalogKey::new(key)?).build()
     }
 
-    /// A reference by the name that the game shows.
+    /// Creates a reference by the name in the game.
     ///
     /// # Errors
-    /// When the name is not 1 to 200 characters.
+    /// If the name does not have 1 to 200 characters.
     pub fn by_name(name: impl Into<String>) -> Result<Self, Violations> {
         Self::builder().name(name.into()).build()
     }
 }
 
 impl LocationRef {
-    /// A location by its exact name (TYP-09).
+    /// Creates a reference by the exact name (TYP-09).
     ///
     /// # Errors
-    /// When the name is not 1 to 200 characters.
+    /// If the name does not have 1 to 200 characters.
     pub fn by_name(name: impl Into<String>) -> Result<Self, Violations> {
         Self::builder().name(LocationName::new(name)?).build()
     }
@@ -85,7 +85,7 @@ mod tests {
     /// TYP-05: a piece amount is whole.
     #[test]
     fn half_a_piece_is_refused() {
-        let half = Quantity::of(Number::decimal(5, 1), QuantityUnit::Piece).unwrap_err();
+        let half = Quantity::new_valid(Number::from_decimal(5, 1), QuantityUnit::Piece).unwrap_err();
         assert_eq!(
             (half.as_slice()[0].pointer.as_str(), half.as_slice()[0].keyword),
             ("/amount", "multipleOf")

@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::{
     schemas,
@@ -36,7 +36,7 @@ pub struct AddBlueprint {
     ///
     /// Default: `false`.
     pub override_: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -72,7 +72,7 @@ impl Contract for AddBlueprint {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.ref_.is_valid()
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -99,7 +99,7 @@ pub struct Blueprint {
     pub note: Option<String>,
     /// Data of others about this blueprint.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -137,7 +137,7 @@ impl Contract for Blueprint {
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -156,7 +156,7 @@ pub struct BlueprintChangeSet {
     pub dry_run: Option<bool>,
     /// Data of others about this batch.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -185,7 +185,7 @@ impl Contract for BlueprintChangeSet {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -233,7 +233,7 @@ impl Contract for BlueprintKey {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     BlueprintOp {
         from { Add(AddBlueprint), Remove(RemoveBlueprint) }
         nested { Add, Remove }
@@ -270,7 +270,7 @@ pub struct BlueprintPage {
     pub next_cursor: Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
     pub has_more: bool,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -318,7 +318,7 @@ impl Contract for BlueprintPage {
                                 || value.removed_by.installation_id.is_some())
                     }
                 }) && self.next_cursor.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -333,7 +333,7 @@ pub struct RemoveBlueprint {
     pub key: Option<BlueprintKey>,
     /// The product, of the kind `BLUEPRINT`.
     pub ref_: Option<ItemRef>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -364,6 +364,6 @@ impl Contract for RemoveBlueprint {
             && self.key.as_ref().is_none_or(|value| value.is_valid())
             && self.ref_.as_ref().is_none_or(|value| value.is_valid())
             && (self.key.is_some() || self.ref_.is_some())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,29 +4,29 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 use ::contract_runtime::client::Call;
 
 /// A call that reads a page of a feed.
 ///
-/// They are [`BlueprintsReadCall`](super::calls::BlueprintsReadCall), [`StockReadCall`](super::calls::StockReadCall), [`ShipsReadCall`](super::calls::ShipsReadCall) and [`OrgStockReadCall`](super::calls::OrgStockReadCall).
+/// Implemented by [`BlueprintsReadCall`](super::calls::BlueprintsReadCall), [`StockReadCall`](super::calls::StockReadCall), [`ShipsReadCall`](super::calls::ShipsReadCall) and [`OrgStockReadCall`](super::calls::OrgStockReadCall).
 pub trait FeedRead: Call<
         Success: super::views::FeedPage,
-        Refusal = super::types::Problem,
+        ErrorBody = super::types::Problem,
     > + Clone + Send + Sync + 'static {
     /// The `nextCursor` of an earlier page: opaque, stored and sent back unchanged. Without it the answer is the first page of a snapshot. Whatever the server did not issue, or issued more than 90 days ago, is `410 CURSOR_EXPIRED`.
     fn cursor(&self) -> Option<&str>;
 
-    /// The same call with another `cursor`, or without one.
+    /// Returns the call with another `cursor`, or without one.
     #[must_use]
     fn with_cursor(self, cursor: Option<String>) -> Self;
 
     /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     fn limit(&self) -> Option<i64>;
 
-    /// The same call with another `limit`, or without one.
+    /// Returns the call with another `limit`, or without one.
     #[must_use]
     fn with_limit(self, limit: Option<i64>) -> Self;
 }

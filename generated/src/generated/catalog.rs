@@ -4,11 +4,11 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::{schemas, shared::{CatalogEntry, CatalogKind, ItemRef, Location, Warning}};
 
 /// Several entries, or a guess by likeness, even a single one. Let the member pick.
@@ -24,7 +24,7 @@ pub struct AmbiguousResult {
     ///
     /// Limits: 1 to 10 entries.
     pub candidates: Vec<CatalogEntry>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -52,7 +52,7 @@ impl Contract for AmbiguousResult {
         self.index >= 0 && self.index <= 499 && !self.candidates.is_empty()
             && self.candidates.len() <= 10
             && self.candidates.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -67,7 +67,7 @@ pub struct LocationList {
     ///
     /// Limits: at most 10000 entries.
     pub items: Vec<Location>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -90,7 +90,7 @@ impl Contract for LocationList {
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 10000 && self.items.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -107,7 +107,7 @@ pub struct ResolveRequest {
     ///
     /// Limits: 1 to 500 entries.
     pub refs: Vec<ItemRef>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -131,7 +131,7 @@ impl Contract for ResolveRequest {
     fn is_valid(&self) -> bool {
         !self.refs.is_empty() && self.refs.len() <= 500
             && self.refs.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -150,7 +150,7 @@ pub struct ResolveResponse {
     ///
     /// Limits: at most 50 entries.
     pub warnings: Vec<Warning>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -178,7 +178,7 @@ impl Contract for ResolveResponse {
             && self.results.iter().all(|value| value.is_valid())
             && self.warnings.len() <= 50
             && self.warnings.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -199,7 +199,7 @@ impl Contract for ResolveResponse {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     ResolveResult {
         from { Resolved(ResolvedResult), Ambiguous(AmbiguousResult), Unmatched(UnmatchedResult) }
         nested { Resolved, Ambiguous, Unmatched }
@@ -235,7 +235,7 @@ pub struct ResolvedResult {
     pub index: i64,
     /// The entry. Store its `bt` and send it from then on.
     pub ref_: CatalogEntry,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -261,7 +261,7 @@ impl Contract for ResolvedResult {
 
     fn is_valid(&self) -> bool {
         self.index >= 0 && self.index <= 499 && self.ref_.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -274,7 +274,7 @@ pub struct UnmatchedResult {
     ///
     /// Limits: 0 to 499.
     pub index: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -298,6 +298,6 @@ impl Contract for UnmatchedResult {
     );
 
     fn is_valid(&self) -> bool {
-        self.index >= 0 && self.index <= 499 && is_apart(&self.extra, Self::DECLARED)
+        self.index >= 0 && self.index <= 499 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,17 +4,17 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of The exchange, version 1.0.0.
@@ -35,41 +35,41 @@ pub use ::contract_runtime::client::{
 ///
 /// **Versioning.** The version is in the path; every change within v1 is additive. No property is removed, not even an optional one, none becomes required, no enumeration is closed and no bound narrowed; `operationId` is a name for programmers and may change. Expect unknown fields, codes and enumeration values.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport)
-                .with_shown_members(&["code", "correlationId"]),
+            inner: ApiClient::new(base_url, transport)
+                .with_shown_fields(&["code", "correlationId"]),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// Read the service document.
@@ -84,10 +84,12 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn service_document(&self) -> Calling<'_, super::calls::ServiceDocumentCall> {
-        self.core.send(super::calls::ServiceDocumentCall::of(&self.core))
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn service_document(
+        &self,
+    ) -> PendingCall<'_, super::calls::ServiceDocumentCall> {
+        self.inner.send(super::calls::ServiceDocumentCall::request_for(&self.inner))
     }
 
     /// Label this installation.
@@ -106,14 +108,15 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn installation_label(
         &self,
         body: &super::types::LabelledInstallation,
-    ) -> Calling<'_, super::calls::InstallationLabelCall> {
-        self.core.send(super::calls::InstallationLabelCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::InstallationLabelCall> {
+        self.inner
+            .send(super::calls::InstallationLabelCall::request_for(&self.inner, body))
     }
 
     /// Check a game-account handle.
@@ -132,14 +135,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn account_check(
         &self,
         body: &super::types::AccountCheckRequest,
-    ) -> Calling<'_, super::calls::AccountCheckCall> {
-        self.core.send(super::calls::AccountCheckCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::AccountCheckCall> {
+        self.inner.send(super::calls::AccountCheckCall::request_for(&self.inner, body))
     }
 
     /// Resolve references to catalogue entries.
@@ -158,14 +161,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn catalog_resolve(
         &self,
         body: &super::types::ResolveRequest,
-    ) -> Calling<'_, super::calls::CatalogResolveCall> {
-        self.core.send(super::calls::CatalogResolveCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::CatalogResolveCall> {
+        self.inner.send(super::calls::CatalogResolveCall::request_for(&self.inner, body))
     }
 
     /// List the warehouse locations.
@@ -178,10 +181,12 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn catalog_locations(&self) -> Calling<'_, super::calls::CatalogLocationsCall> {
-        self.core.send(super::calls::CatalogLocationsCall::of(&self.core))
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn catalog_locations(
+        &self,
+    ) -> PendingCall<'_, super::calls::CatalogLocationsCall> {
+        self.inner.send(super::calls::CatalogLocationsCall::request_for(&self.inner))
     }
 
     /// Read the member's blueprints.
@@ -198,18 +203,19 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn blueprints_read(
         &self,
-        options: super::calls::BlueprintsRead,
-    ) -> Calling<'_, super::calls::BlueprintsReadCall> {
-        self.core.send(super::calls::BlueprintsReadCall::of(&self.core, &options))
+        options: super::calls::BlueprintsReadOptions,
+    ) -> PendingCall<'_, super::calls::BlueprintsReadCall> {
+        self.inner
+            .send(super::calls::BlueprintsReadCall::request_for(&self.inner, &options))
     }
 
     /// Change the member's blueprints.
@@ -235,17 +241,21 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn blueprints_write(
         &self,
         idempotency_key: &str,
         body: &super::types::BlueprintChangeSet,
-    ) -> Calling<'_, super::calls::BlueprintsWriteCall> {
-        self.core
+    ) -> PendingCall<'_, super::calls::BlueprintsWriteCall> {
+        self.inner
             .send(
-                super::calls::BlueprintsWriteCall::of(&self.core, idempotency_key, body),
+                super::calls::BlueprintsWriteCall::request_for(
+                    &self.inner,
+                    idempotency_key,
+                    body,
+                ),
             )
     }
 
@@ -263,18 +273,18 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn stock_read(
         &self,
-        options: super::calls::StockRead,
-    ) -> Calling<'_, super::calls::StockReadCall> {
-        self.core.send(super::calls::StockReadCall::of(&self.core, &options))
+        options: super::calls::StockReadOptions,
+    ) -> PendingCall<'_, super::calls::StockReadCall> {
+        self.inner.send(super::calls::StockReadCall::request_for(&self.inner, &options))
     }
 
     /// Change the member's stock.
@@ -302,16 +312,22 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn stock_write(
         &self,
         idempotency_key: &str,
         body: &super::types::StockChangeSet,
-    ) -> Calling<'_, super::calls::StockWriteCall> {
-        self.core
-            .send(super::calls::StockWriteCall::of(&self.core, idempotency_key, body))
+    ) -> PendingCall<'_, super::calls::StockWriteCall> {
+        self.inner
+            .send(
+                super::calls::StockWriteCall::request_for(
+                    &self.inner,
+                    idempotency_key,
+                    body,
+                ),
+            )
     }
 
     /// Read the member's ships.
@@ -328,18 +344,18 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn ships_read(
         &self,
-        options: super::calls::ShipsRead,
-    ) -> Calling<'_, super::calls::ShipsReadCall> {
-        self.core.send(super::calls::ShipsReadCall::of(&self.core, &options))
+        options: super::calls::ShipsReadOptions,
+    ) -> PendingCall<'_, super::calls::ShipsReadCall> {
+        self.inner.send(super::calls::ShipsReadCall::request_for(&self.inner, &options))
     }
 
     /// Change the member's ships.
@@ -369,16 +385,22 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn ships_write(
         &self,
         idempotency_key: &str,
         body: &super::types::ShipChangeSet,
-    ) -> Calling<'_, super::calls::ShipsWriteCall> {
-        self.core
-            .send(super::calls::ShipsWriteCall::of(&self.core, idempotency_key, body))
+    ) -> PendingCall<'_, super::calls::ShipsWriteCall> {
+        self.inner
+            .send(
+                super::calls::ShipsWriteCall::request_for(
+                    &self.inner,
+                    idempotency_key,
+                    body,
+                ),
+            )
     }
 
     /// List the member's org units.
@@ -389,10 +411,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn org_units_read(&self) -> Calling<'_, super::calls::OrgUnitsReadCall> {
-        self.core.send(super::calls::OrgUnitsReadCall::of(&self.core))
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn org_units_read(&self) -> PendingCall<'_, super::calls::OrgUnitsReadCall> {
+        self.inner.send(super::calls::OrgUnitsReadCall::request_for(&self.inner))
     }
 
     /// Read the shared stock of the member's org units.
@@ -413,18 +435,19 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn org_stock_read(
         &self,
-        options: super::calls::OrgStockRead,
-    ) -> Calling<'_, super::calls::OrgStockReadCall> {
-        self.core.send(super::calls::OrgStockReadCall::of(&self.core, &options))
+        options: super::calls::OrgStockReadOptions,
+    ) -> PendingCall<'_, super::calls::OrgStockReadCall> {
+        self.inner
+            .send(super::calls::OrgStockReadCall::request_for(&self.inner, &options))
     }
 
     /// Read the roster of an org unit.
@@ -441,14 +464,15 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn org_stock_members(
         &self,
         unit: &super::types::UnitId,
-    ) -> Calling<'_, super::calls::OrgStockMembersCall> {
-        self.core.send(super::calls::OrgStockMembersCall::of(&self.core, unit))
+    ) -> PendingCall<'_, super::calls::OrgStockMembersCall> {
+        self.inner
+            .send(super::calls::OrgStockMembersCall::request_for(&self.inner, unit))
     }
 
     /// Change the shared stock of an org unit.
@@ -474,16 +498,22 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn org_stock_write(
         &self,
         idempotency_key: &str,
         body: &super::types::OrgStockChangeSet,
-    ) -> Calling<'_, super::calls::OrgStockWriteCall> {
-        self.core
-            .send(super::calls::OrgStockWriteCall::of(&self.core, idempotency_key, body))
+    ) -> PendingCall<'_, super::calls::OrgStockWriteCall> {
+        self.inner
+            .send(
+                super::calls::OrgStockWriteCall::request_for(
+                    &self.inner,
+                    idempotency_key,
+                    body,
+                ),
+            )
     }
 
     /// Read the open demand of the member's org units.
@@ -498,10 +528,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn demand_read(&self) -> Calling<'_, super::calls::DemandReadCall> {
-        self.core.send(super::calls::DemandReadCall::of(&self.core))
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn demand_read(&self) -> PendingCall<'_, super::calls::DemandReadCall> {
+        self.inner.send(super::calls::DemandReadCall::request_for(&self.inner))
     }
 
     /// Stage a blueprint import.
@@ -525,17 +555,21 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn drafts_blueprints(
         &self,
         idempotency_key: &str,
         body: &super::types::BlueprintDraft,
-    ) -> Calling<'_, super::calls::DraftsBlueprintsCall> {
-        self.core
+    ) -> PendingCall<'_, super::calls::DraftsBlueprintsCall> {
+        self.inner
             .send(
-                super::calls::DraftsBlueprintsCall::of(&self.core, idempotency_key, body),
+                super::calls::DraftsBlueprintsCall::request_for(
+                    &self.inner,
+                    idempotency_key,
+                    body,
+                ),
             )
     }
 
@@ -560,17 +594,21 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn drafts_refinery(
         &self,
         idempotency_key: &str,
         body: &super::types::RefineryDraft,
-    ) -> Calling<'_, super::calls::DraftsRefineryCall> {
-        self.core
+    ) -> PendingCall<'_, super::calls::DraftsRefineryCall> {
+        self.inner
             .send(
-                super::calls::DraftsRefineryCall::of(&self.core, idempotency_key, body),
+                super::calls::DraftsRefineryCall::request_for(
+                    &self.inner,
+                    idempotency_key,
+                    body,
+                ),
             )
     }
 
@@ -584,18 +622,19 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn contract_openapi(
         &self,
-        options: super::calls::ContractOpenapi,
-    ) -> Calling<'_, super::calls::ContractOpenapiCall> {
-        self.core.send(super::calls::ContractOpenapiCall::of(&self.core, &options))
+        options: super::calls::ContractOpenapiOptions,
+    ) -> PendingCall<'_, super::calls::ContractOpenapiCall> {
+        self.inner
+            .send(super::calls::ContractOpenapiCall::request_for(&self.inner, &options))
     }
 
     /// Read a schema file.
@@ -609,25 +648,33 @@ impl Client {
     /// # Arguments
     ///
     /// * `name`: `name` in the path, 1 to 64 characters; matches `^[a-z0-9]+(-[a-z0-9]+)*$`. The name of a schema file, without `.schema.json`.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal, given as a problem with a `code`. `DPoP-Nonce`, `RateLimit`, `RateLimit-Policy`, `Retry-After` and `WWW-Authenticate` are sent where the code and the point of refusal have them.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn contract_schema(
         &self,
         name: &str,
-        options: super::calls::ContractSchema,
-    ) -> Calling<'_, super::calls::ContractSchemaCall> {
-        self.core.send(super::calls::ContractSchemaCall::of(&self.core, name, &options))
+        options: super::calls::ContractSchemaOptions,
+    ) -> PendingCall<'_, super::calls::ContractSchemaCall> {
+        self.inner
+            .send(
+                super::calls::ContractSchemaCall::request_for(
+                    &self.inner,
+                    name,
+                    &options,
+                ),
+            )
     }
 }
 
 impl super::calls::ServiceDocumentCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, application/problem+json")
     }
 }
@@ -637,24 +684,30 @@ impl Call for super::calls::ServiceDocumentCall {
 
     type Success = super::types::ServiceDocument;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::InstallationLabelCall {
-    fn of(core: &Core, body: &super::types::LabelledInstallation) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        body: &super::types::LabelledInstallation,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
     }
@@ -665,24 +718,30 @@ impl Call for super::calls::InstallationLabelCall {
 
     type Success = super::types::Installation;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::AccountCheckCall {
-    fn of(core: &Core, body: &super::types::AccountCheckRequest) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        body: &super::types::AccountCheckRequest,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
     }
@@ -693,24 +752,30 @@ impl Call for super::calls::AccountCheckCall {
 
     type Success = super::types::AccountCheckResponse;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::CatalogResolveCall {
-    fn of(core: &Core, body: &super::types::ResolveRequest) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        body: &super::types::ResolveRequest,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
     }
@@ -721,24 +786,27 @@ impl Call for super::calls::CatalogResolveCall {
 
     type Success = super::types::ResolveResponse;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::CatalogLocationsCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, application/problem+json")
     }
 }
@@ -748,24 +816,30 @@ impl Call for super::calls::CatalogLocationsCall {
 
     type Success = super::types::LocationList;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::BlueprintsReadCall {
-    fn of(core: &Core, options: &super::calls::BlueprintsRead) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::BlueprintsReadOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.cursor)
             .argument(1, options.limit)
             .accept("application/json, application/problem+json")
@@ -777,28 +851,31 @@ impl Call for super::calls::BlueprintsReadCall {
 
     type Success = super::types::BlueprintPage;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::BlueprintsWriteCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         idempotency_key: &str,
         body: &super::types::BlueprintChangeSet,
-    ) -> Request {
-        core.request(Self::OPERATION)
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
@@ -810,24 +887,30 @@ impl Call for super::calls::BlueprintsWriteCall {
 
     type Success = super::types::ChangeResult;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.idempotency_key, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::StockReadCall {
-    fn of(core: &Core, options: &super::calls::StockRead) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::StockReadOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.cursor)
             .argument(1, options.limit)
             .accept("application/json, application/problem+json")
@@ -839,28 +922,31 @@ impl Call for super::calls::StockReadCall {
 
     type Success = super::types::StockPage;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::StockWriteCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         idempotency_key: &str,
         body: &super::types::StockChangeSet,
-    ) -> Request {
-        core.request(Self::OPERATION)
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
@@ -872,24 +958,30 @@ impl Call for super::calls::StockWriteCall {
 
     type Success = super::types::ChangeResult;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.idempotency_key, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ShipsReadCall {
-    fn of(core: &Core, options: &super::calls::ShipsRead) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ShipsReadOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.cursor)
             .argument(1, options.limit)
             .accept("application/json, application/problem+json")
@@ -901,28 +993,31 @@ impl Call for super::calls::ShipsReadCall {
 
     type Success = super::types::ShipPage;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ShipsWriteCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         idempotency_key: &str,
         body: &super::types::ShipChangeSet,
-    ) -> Request {
-        core.request(Self::OPERATION)
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
@@ -934,24 +1029,27 @@ impl Call for super::calls::ShipsWriteCall {
 
     type Success = super::types::ChangeResult;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.idempotency_key, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::OrgUnitsReadCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, application/problem+json")
     }
 }
@@ -961,24 +1059,30 @@ impl Call for super::calls::OrgUnitsReadCall {
 
     type Success = super::types::OrgUnitList;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::OrgStockReadCall {
-    fn of(core: &Core, options: &super::calls::OrgStockRead) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::OrgStockReadOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.cursor)
             .argument(1, options.limit)
             .accept("application/json, application/problem+json")
@@ -990,24 +1094,30 @@ impl Call for super::calls::OrgStockReadCall {
 
     type Success = super::types::OrgStockPage;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::OrgStockMembersCall {
-    fn of(core: &Core, unit: &super::types::UnitId) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        unit: &super::types::UnitId,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, unit)
             .accept("application/json, application/problem+json")
     }
@@ -1018,28 +1128,31 @@ impl Call for super::calls::OrgStockMembersCall {
 
     type Success = super::types::OrgStockMembers;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.unit)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.unit)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::OrgStockWriteCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         idempotency_key: &str,
         body: &super::types::OrgStockChangeSet,
-    ) -> Request {
-        core.request(Self::OPERATION)
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
@@ -1051,24 +1164,27 @@ impl Call for super::calls::OrgStockWriteCall {
 
     type Success = super::types::ChangeResult;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.idempotency_key, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DemandReadCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, application/problem+json")
     }
 }
@@ -1078,28 +1194,31 @@ impl Call for super::calls::DemandReadCall {
 
     type Success = super::types::OrgDemand;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DraftsBlueprintsCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         idempotency_key: &str,
         body: &super::types::BlueprintDraft,
-    ) -> Request {
-        core.request(Self::OPERATION)
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
@@ -1111,28 +1230,31 @@ impl Call for super::calls::DraftsBlueprintsCall {
 
     type Success = super::types::DraftResult;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.idempotency_key, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DraftsRefineryCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         idempotency_key: &str,
         body: &super::types::RefineryDraft,
-    ) -> Request {
-        core.request(Self::OPERATION)
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, idempotency_key)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
@@ -1144,24 +1266,30 @@ impl Call for super::calls::DraftsRefineryCall {
 
     type Success = super::types::DraftResult;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.idempotency_key, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.idempotency_key, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ContractOpenapiCall {
-    fn of(core: &Core, options: &super::calls::ContractOpenapi) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ContractOpenapiOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.if_none_match)
             .accept("application/json, application/problem+json")
     }
@@ -1170,33 +1298,44 @@ impl super::calls::ContractOpenapiCall {
 impl Call for super::calls::ContractOpenapiCall {
     const OPERATION: &'static Operation = OperationId::ContractOpenapi.operation();
 
-    type Success = super::answers::ContractOpenapiAnswer;
+    type Success = super::responses::ContractOpenapiResponse;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => {
-                response.read_bytes().result(super::answers::ContractOpenapiAnswer::Ok)
+                response
+                    .decode_bytes()
+                    .into_success(super::responses::ContractOpenapiResponse::Ok)
             }
             304 => {
                 response
-                    .read_nothing()
-                    .result(|()| super::answers::ContractOpenapiAnswer::NotModified)
+                    .decode_empty()
+                    .into_success(|()| {
+                        super::responses::ContractOpenapiResponse::NotModified
+                    })
             }
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ContractSchemaCall {
-    fn of(core: &Core, name: &str, options: &super::calls::ContractSchema) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        name: &str,
+        options: &super::calls::ContractSchemaOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.if_none_match)
             .argument(1, name)
             .accept("application/schema+json, application/problem+json")
@@ -1206,24 +1345,32 @@ impl super::calls::ContractSchemaCall {
 impl Call for super::calls::ContractSchemaCall {
     const OPERATION: &'static Operation = OperationId::ContractSchema.operation();
 
-    type Success = super::answers::ContractSchemaAnswer;
+    type Success = super::responses::ContractSchemaResponse;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.name, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.name, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200 => response.read_bytes().result(super::answers::ContractSchemaAnswer::Ok),
+            200 => {
+                response
+                    .decode_bytes()
+                    .into_success(super::responses::ContractSchemaResponse::Ok)
+            }
             304 => {
                 response
-                    .read_nothing()
-                    .result(|()| super::answers::ContractSchemaAnswer::NotModified)
+                    .decode_empty()
+                    .into_success(|()| {
+                        super::responses::ContractSchemaResponse::NotModified
+                    })
             }
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }

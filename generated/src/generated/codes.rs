@@ -4,13 +4,13 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 ::contract_runtime::open_enum! {
     /// The codes of problems (ERR-05 to ERR-41).
     ///
-    /// A value that the table does not have is kept as text.
+    /// A value without a row is kept as a string.
     pub enum Code {
         /// Refresh once and retry; after invalid_grant start a device login when the member asks; never loop.
         Unauthenticated = "UNAUTHENTICATED",

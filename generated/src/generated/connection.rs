@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
 use super::{schemas, shared::Timestamp};
@@ -23,7 +23,7 @@ use super::{schemas, shared::Timestamp};
 pub struct AccountCheckRequest {
     /// The handle read from the game log. Check once per handle and session.
     pub handle: AccountHandle,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -46,7 +46,7 @@ impl Contract for AccountCheckRequest {
     );
 
     fn is_valid(&self) -> bool {
-        self.handle.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.handle.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -59,7 +59,7 @@ impl Contract for AccountCheckRequest {
 pub struct AccountCheckResponse {
     /// The outcome of the check.
     pub result: AccountCheckResult,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -82,7 +82,7 @@ impl Contract for AccountCheckResponse {
     );
 
     fn is_valid(&self) -> bool {
-        self.result.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.result.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -151,7 +151,7 @@ pub struct Deprecation {
     ///
     /// Limits: at most 2048 characters; format `uri`.
     pub link: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -179,7 +179,7 @@ impl Contract for Deprecation {
         !self.feature.is_empty() && char_count_at_most(&self.feature, 200)
             && self.sunset.as_ref().is_none_or(|value| value.is_valid())
             && self.link.as_ref().is_none_or(|value| char_count_at_most(value, 2048))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -198,7 +198,7 @@ pub struct Installation {
     pub first_seen_at: Timestamp,
     /// When the installation last called; moves forward at most every five minutes.
     pub last_seen_at: Timestamp,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -229,7 +229,7 @@ impl Contract for Installation {
     fn is_valid(&self) -> bool {
         self.label.is_valid() && self.installation_id.is_valid()
             && self.first_seen_at.is_valid() && self.last_seen_at.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -303,7 +303,7 @@ pub struct LabelledInstallation {
     pub first_seen_at: Option<Json>,
     /// The server's own; ignored.
     pub last_seen_at: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -340,7 +340,7 @@ impl Contract for LabelledInstallation {
                 .as_ref()
                 .is_none_or(|value| {
                     schemas::validator(
-                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(1),
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.offset_by(1),
                         )
                         .is_valid(value)
                 })
@@ -349,7 +349,7 @@ impl Contract for LabelledInstallation {
                 .as_ref()
                 .is_none_or(|value| {
                     schemas::validator(
-                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(2),
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.offset_by(2),
                         )
                         .is_valid(value)
                 })
@@ -358,10 +358,10 @@ impl Contract for LabelledInstallation {
                 .as_ref()
                 .is_none_or(|value| {
                     schemas::validator(
-                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.plus(3),
+                            schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION.offset_by(3),
                         )
                         .is_valid(value)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -396,7 +396,7 @@ pub struct ServiceDocument {
     ///
     /// Limits: 1 to 64 characters.
     pub min_client_version: Nullable<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -437,7 +437,7 @@ impl Contract for ServiceDocument {
             && self
                 .capabilities
                 .iter()
-                .all(|value| contract::holds(
+                .all(|value| contract::satisfies_schema(
                     value,
                     schemas::validator(schemas::SERVICE_DOCUMENT_DEFS_EXCHANGE_SCOPE),
                 )) && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
@@ -449,7 +449,7 @@ impl Contract for ServiceDocument {
                 Nullable::Value(value) => {
                     !value.is_empty() && char_count_at_most(value, 64)
                 }
-            } && is_apart(&self.extra, Self::DECLARED)
+            } && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -470,7 +470,7 @@ pub struct ServiceLimits {
     ///
     /// Limits: 0 to 5000.
     pub writes_per_day: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -507,6 +507,6 @@ impl Contract for ServiceLimits {
                 .writes_per_day
                 .as_ref()
                 .is_none_or(|value| *value >= 0 && *value <= 5000)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

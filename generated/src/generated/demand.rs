@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_least,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_least,
     text::char_count_at_most,
 };
 use super::{
@@ -70,7 +70,7 @@ pub struct ItemDemand {
     pub open_quantity: PieceQuantity,
     /// The member holds a blueprint that produces it; variants count when the order counts them.
     pub craftable_by_me: bool,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -100,7 +100,7 @@ impl Contract for ItemDemand {
 
     fn is_valid(&self) -> bool {
         self.item.is_valid() && self.open_quantity.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -121,7 +121,7 @@ pub struct MaterialDemand {
     pub open_quantity: Quantity,
     /// What kind of order it comes from.
     pub source: DemandSource,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -155,7 +155,7 @@ impl Contract for MaterialDemand {
         self.material.is_valid() && self.raw_refs.len() <= 20
             && self.raw_refs.iter().all(|value| value.is_valid())
             && self.min_quality.is_valid() && self.open_quantity.is_valid()
-            && self.source.is_valid() && is_apart(&self.extra, Self::DECLARED)
+            && self.source.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -178,7 +178,7 @@ pub struct OrgDemand {
     pub items: Vec<ItemDemand>,
     /// Why the demand is withheld; both lists are empty then. Absent when it is not.
     pub reason: Option<DemandReason>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -213,6 +213,6 @@ impl Contract for OrgDemand {
             && self.reason.as_ref().is_none_or(|value| value.is_valid())
             && (self.reason.is_none()
                 || self.materials.is_empty() && self.items.is_empty())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Number, Secret, read::is_apart, schema::Validator,
+    Contract, Json, Map, Number, Secret, read::is_disjoint, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
 use super::{schemas, shared::{Extensions, ItemRef, Provenance, Quality, Timestamp}};
@@ -37,7 +37,7 @@ pub struct BlueprintDraft {
     pub items: Vec<EnvelopeItem>,
     /// Data of others about this file.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -90,7 +90,7 @@ impl Contract for BlueprintDraft {
             && self.items.len() <= 2000
             && self.items.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -131,7 +131,7 @@ pub struct DraftResult {
     pub handoff_id: HandoffId,
     /// What was staged.
     pub kind: DraftKind,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -156,7 +156,7 @@ impl Contract for DraftResult {
 
     fn is_valid(&self) -> bool {
         self.frontend_url.is_valid() && self.handoff_id.is_valid()
-            && self.kind.is_valid() && is_apart(&self.extra, Self::DECLARED)
+            && self.kind.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -183,7 +183,7 @@ pub struct Envelope {
     pub items: Vec<EnvelopeItem>,
     /// Data of others about this file.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -226,7 +226,7 @@ impl Contract for Envelope {
             && self.items.len() <= 2000
             && self.items.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -239,8 +239,8 @@ impl Contract for Envelope {
     }
 }
 
-::contract_runtime::contract!(
-    EnvelopeFormat = schemas::validator(schemas::ENVELOPE.plus(1))
+::contract_runtime::unconstrained_contract!(
+    EnvelopeFormat = schemas::validator(schemas::ENVELOPE.offset_by(1))
 );
 
 /// One blueprint.
@@ -256,7 +256,7 @@ pub struct EnvelopeItem {
     pub provenance: Option<Provenance>,
     /// Data of others about this blueprint.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -291,7 +291,7 @@ impl Contract for EnvelopeItem {
             && self.acquired_at.as_ref().is_none_or(|value| value.is_valid())
             && self.provenance.as_ref().is_none_or(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -334,7 +334,7 @@ pub struct GeneratorInfo {
     ///
     /// Limits: 1 to 50 characters.
     pub version: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -359,7 +359,7 @@ impl Contract for GeneratorInfo {
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 100)
             && !self.version.is_empty() && char_count_at_most(&self.version, 50)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -444,7 +444,7 @@ pub struct RefineryDraft {
     pub client_language: Option<String>,
     /// When the screenshots were read.
     pub generated_at: Option<Timestamp>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -489,7 +489,7 @@ impl Contract for RefineryDraft {
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 16))
             && self.generated_at.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -526,7 +526,7 @@ pub struct RefineryGood {
     ///
     /// Limits: at most 255 characters.
     pub source_image: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -564,20 +564,25 @@ impl Contract for RefineryGood {
     );
 
     fn is_valid(&self) -> bool {
-        self.input_quantity >= Number::int(0)
+        self.input_quantity >= Number::from_i64(0)
             && char_count_at_most(&self.raw_material_name, 255)
-            && self.output_quantity.as_ref().is_none_or(|value| *value >= Number::int(0))
+            && self
+                .output_quantity
+                .as_ref()
+                .is_none_or(|value| *value >= Number::from_i64(0))
             && self.quality.as_ref().is_none_or(|value| value.is_valid())
             && self.row_index.as_ref().is_none_or(|value| *value >= 0)
             && self
                 .confidence
                 .as_ref()
-                .is_none_or(|value| *value >= Number::int(0) && *value <= Number::int(1))
+                .is_none_or(|value| {
+                    *value >= Number::from_i64(0) && *value <= Number::from_i64(1)
+                })
             && self
                 .source_image
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 255))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -630,7 +635,7 @@ pub struct RefineryOrder {
     ///
     /// Limits: at least 0.
     pub total_yield_scu: Option<Number>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -682,20 +687,23 @@ impl Contract for RefineryOrder {
                 .expenses
                 .as_ref()
                 .is_none_or(|value| {
-                    *value >= Number::int(0) && *value <= Number::int(1000000000)
+                    *value >= Number::from_i64(0)
+                        && *value <= Number::from_i64(1000000000)
                 })
             && self
                 .layout_confidence
                 .as_ref()
-                .is_none_or(|value| *value >= Number::int(0) && *value <= Number::int(1))
+                .is_none_or(|value| {
+                    *value >= Number::from_i64(0) && *value <= Number::from_i64(1)
+                })
             && self
                 .raw_in_manifest_total
                 .as_ref()
-                .is_none_or(|value| *value >= Number::int(0))
+                .is_none_or(|value| *value >= Number::from_i64(0))
             && self
                 .raw_to_refine_total
                 .as_ref()
-                .is_none_or(|value| *value >= Number::int(0))
+                .is_none_or(|value| *value >= Number::from_i64(0))
             && self
                 .raw_location_name
                 .as_ref()
@@ -704,8 +712,11 @@ impl Contract for RefineryOrder {
                 .raw_method_name
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 255))
-            && self.total_yield_scu.as_ref().is_none_or(|value| *value >= Number::int(0))
-            && is_apart(&self.extra, Self::DECLARED)
+            && self
+                .total_yield_scu
+                .as_ref()
+                .is_none_or(|value| *value >= Number::from_i64(0))
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -732,7 +743,7 @@ pub struct SourceImage {
     ///
     /// Limits: at least 1; format `int64`.
     pub height: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -767,6 +778,6 @@ impl Contract for SourceImage {
             && self.crop_mode.as_ref().is_none_or(|value| char_count_at_most(value, 32))
             && self.width.as_ref().is_none_or(|value| *value >= 1)
             && self.height.as_ref().is_none_or(|value| *value >= 1)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,13 +4,13 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 ::contract_runtime::open_enum! {
     /// Errors of the identity provider (ERR-43 to ERR-50, and those that its grants need).
     ///
-    /// A value that the table does not have is kept as text.
+    /// A value without a row is kept as a string.
     pub enum OauthError {
         /// The member has not decided yet; poll again after the interval.
         AuthorizationPending = "authorization_pending",

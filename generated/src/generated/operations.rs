@@ -4,13 +4,14 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 const IDEMPOTENCY_KEY_PARAMETER: Parameter = Parameter {
@@ -34,7 +35,7 @@ const CURSOR_PARAMETER: Parameter = Parameter {
 
 const LIMIT_PARAMETER: Parameter = Parameter {
     name: "limit",
-    shape: Shape::Scalar(Scalar::Integer(Some(4))),
+    shape: ValueShape::Scalar(ScalarType::Integer(Some(4))),
     validator: Some(schemas::validator(schemas::OPENAPI_PARAMETERS_LIMIT)),
     ..Parameter::QUERY
 };
@@ -51,13 +52,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.connect"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::SERVICE_DOCUMENT)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::SERVICE_DOCUMENT)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -70,18 +71,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.connect"]],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INSTALLATION_DEFS_LABELLED_INSTALLATION)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INSTALLATION)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1installation/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INSTALLATION)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -94,18 +95,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.connect"]],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::ACCOUNT_CHECK_REQUEST)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::ACCOUNT_CHECK_REQUEST)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ACCOUNT_CHECK_RESPONSE)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1account-check/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ACCOUNT_CHECK_RESPONSE)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -133,18 +134,18 @@ pub static OPERATIONS: &[Operation] = &[
             &["exchange.drafts.refinery"],
         ],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::RESOLVE_REQUEST)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::RESOLVE_REQUEST)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::RESOLVE_RESPONSE)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1resolve/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::RESOLVE_RESPONSE)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -172,13 +173,13 @@ pub static OPERATIONS: &[Operation] = &[
             &["exchange.drafts.refinery"],
         ],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::LOCATION_LIST)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1catalog~1locations/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::LOCATION_LIST)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -191,13 +192,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.blueprints.read"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_BLUEPRINT_PAGE)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_BLUEPRINT_PAGE)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -210,18 +211,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.blueprints.write"]],
         idempotent: true,
-        repeat: Repeat::Keyed,
+        repeat: RepeatSafety::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_BLUEPRINT_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1blueprints~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -234,13 +235,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.stock.read"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_STOCK_PAGE)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_STOCK_PAGE)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -253,18 +254,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.stock.write"]],
         idempotent: true,
-        repeat: Repeat::Keyed,
+        repeat: RepeatSafety::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_STOCK_CHANGE_SET)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_STOCK_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1stock~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -277,13 +278,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.hangar.read"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_SHIP_PAGE)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_SHIP_PAGE)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -296,18 +297,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.hangar.write"]],
         idempotent: true,
-        repeat: Repeat::Keyed,
+        repeat: RepeatSafety::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_SHIP_CHANGE_SET)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_SHIP_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1ships~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -320,13 +321,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.orgunits.read"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ORG_UNIT_LIST)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-units/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ORG_UNIT_LIST)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -339,13 +340,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.orgstock.read"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_ORG_STOCK_PAGE)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE_DEFS_ORG_STOCK_PAGE)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -358,15 +359,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.orgstock.write"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "unit", required: true, validator: Some(schemas::validator(schemas::ORG_UNIT_DEFS_UNIT_ID)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ORG_STOCK_MEMBERS)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1members/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ORG_STOCK_MEMBERS)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -379,18 +380,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.orgstock.write"]],
         idempotent: true,
-        repeat: Repeat::Keyed,
+        repeat: RepeatSafety::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_SET_DEFS_ORG_STOCK_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1org-stock~1changes/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::CHANGE_RESULT)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -403,13 +404,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.demand.read"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ORG_DEMAND)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1org-demand/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::ORG_DEMAND)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -422,18 +423,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.drafts.blueprints"]],
         idempotent: true,
-        repeat: Repeat::Keyed,
+        repeat: RepeatSafety::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::BLUEPRINT_DRAFT)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::BLUEPRINT_DRAFT)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::DRAFT_RESULT)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1blueprints/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::DRAFT_RESULT)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -446,18 +447,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["exchange.drafts.refinery"]],
         idempotent: true,
-        repeat: Repeat::Keyed,
+        repeat: RepeatSafety::Keyed,
         deprecated: false,
         parameters: &[IDEMPOTENCY_KEY_PARAMETER],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::REFINERY_DRAFT)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::REFINERY_DRAFT)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::DRAFT_RESULT)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.json#/paths/~1exchange~1v1~1me~1drafts~1refinery-orders/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::DRAFT_RESULT)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -470,14 +471,14 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[IF_NONE_MATCH_PARAMETER],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Bytes, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Code(304), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(304), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -490,7 +491,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             IF_NONE_MATCH_PARAMETER,
@@ -498,16 +499,16 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/schema+json", format: Format::Bytes, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Code(304), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/schema+json", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(304), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::PROBLEM)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(
+pub const TABLE: OperationTable = OperationTable::new(
     OPERATIONS,
     &[0, 4, 3, 2, 5, 6, 16, 17, 1, 15, 11, 9, 10, 7, 8, 18, 12, 14, 13, 19],
 );
@@ -599,15 +600,15 @@ pub const TABLE: Operations = Operations::new(
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

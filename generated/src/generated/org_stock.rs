@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::{
@@ -57,7 +57,7 @@ pub struct BookIn {
     ///
     /// Default: `false`.
     pub merge_scu: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -118,7 +118,7 @@ impl Contract for BookIn {
                 .as_ref()
                 .is_none_or(|value| {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -145,7 +145,7 @@ pub struct BookOut {
     ///
     /// Limits: at most 100 entries.
     pub from_missions: Option<Vec<MissionShare>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -197,7 +197,7 @@ impl Contract for BookOut {
                 .as_ref()
                 .is_none_or(|value| {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -210,7 +210,7 @@ pub struct EarmarkSplit {
     pub job_orders: Quantity,
     /// As far as missions go, in the lot's unit.
     pub missions: Quantity,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -235,7 +235,7 @@ impl Contract for EarmarkSplit {
 
     fn is_valid(&self) -> bool {
         self.job_orders.is_valid() && self.missions.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -308,7 +308,7 @@ impl Contract for EntryVersion {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Holder {
         from { NamedHolder(NamedHolder), WithheldHolder(WithheldHolder) }
         nested { NamedHolder, WithheldHolder }
@@ -374,7 +374,7 @@ pub struct JobOrderEarmark {
     pub quantity: Quantity,
     /// The job order took its share.
     pub delivered: bool,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -404,7 +404,7 @@ impl Contract for JobOrderEarmark {
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.number.as_ref().is_none_or(|value| *value >= 1)
-            && self.quantity.is_valid() && is_apart(&self.extra, Self::DECLARED)
+            && self.quantity.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -445,7 +445,7 @@ pub struct JobOrderShare {
     pub job_order: JobOrderId,
     /// The part, in the lot's unit.
     pub quantity: Quantity,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -470,7 +470,7 @@ impl Contract for JobOrderShare {
 
     fn is_valid(&self) -> bool {
         self.job_order.is_valid() && self.quantity.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -491,7 +491,7 @@ pub struct MarkStolen {
     pub stolen: bool,
     /// The part, which becomes an entry of its own. Left out: the whole entry.
     pub quantity: Option<Quantity>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -524,7 +524,7 @@ impl Contract for MarkStolen {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
             && self.entry.is_valid() && self.version.is_valid()
             && self.quantity.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -541,7 +541,7 @@ pub struct MissionEarmark {
     pub name: Option<String>,
     /// The reserved part, in the lot's unit.
     pub quantity: Quantity,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -572,7 +572,7 @@ impl Contract for MissionEarmark {
                 .name
                 .as_ref()
                 .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 200))
-            && self.quantity.is_valid() && is_apart(&self.extra, Self::DECLARED)
+            && self.quantity.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -613,7 +613,7 @@ pub struct MissionShare {
     pub mission: MissionId,
     /// The part, in the lot's unit.
     pub quantity: Quantity,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -638,7 +638,7 @@ impl Contract for MissionShare {
 
     fn is_valid(&self) -> bool {
         self.mission.is_valid() && self.quantity.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -673,7 +673,7 @@ pub struct MoveHolder {
     ///
     /// Default: `false`.
     pub merge_scu: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -732,7 +732,7 @@ impl Contract for MoveHolder {
                 .is_none_or(|value| {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
                 }) && self.to_unit.is_valid() && self.holder.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -765,7 +765,7 @@ pub struct MoveLocation {
     ///
     /// Default: `false`.
     pub merge_scu: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -823,7 +823,8 @@ impl Contract for MoveLocation {
                 .as_ref()
                 .is_none_or(|value| {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
-                }) && self.location.is_valid() && is_apart(&self.extra, Self::DECLARED)
+                }) && self.location.is_valid()
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -848,7 +849,7 @@ pub struct MovePool {
     ///
     /// Default: `false`.
     pub merge_scu: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -885,7 +886,7 @@ impl Contract for MovePool {
             && self.entry.is_valid() && self.version.is_valid()
             && self.to_unit.is_valid()
             && self.quantity.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -900,7 +901,7 @@ pub struct NamedHolder {
     pub name: String,
     /// The holder's pseudonym.
     pub ref_: HolderRef,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -925,7 +926,7 @@ impl Contract for NamedHolder {
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 200)
-            && self.ref_.is_valid() && is_apart(&self.extra, Self::DECLARED)
+            && self.ref_.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -972,7 +973,7 @@ pub struct OrgStockChangeSet {
     pub dry_run: Option<bool>,
     /// Data of others about this batch.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1001,7 +1002,7 @@ impl Contract for OrgStockChangeSet {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1034,7 +1035,7 @@ pub struct OrgStockEntry {
     pub missions: Vec<MissionEarmark>,
     /// The part not earmarked: once to job orders, once to missions.
     pub free: EarmarkSplit,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1080,9 +1081,10 @@ impl Contract for OrgStockEntry {
                 Holder::NamedHolder(_) => false,
                 Holder::WithheldHolder(_) => true,
                 Holder::Unknown(value) => {
-                    schemas::validator(schemas::ORG_STOCK_ENTRY.plus(5)).is_valid(value)
+                    schemas::validator(schemas::ORG_STOCK_ENTRY.offset_by(5))
+                        .is_valid(value)
                 }
-            }) || self.note.is_none()) && is_apart(&self.extra, Self::DECLARED)
+            }) || self.note.is_none()) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1115,7 +1117,7 @@ pub struct OrgStockLot {
     ///
     /// Limits: at most 10000 entries.
     pub entries: Option<Vec<OrgStockEntry>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1163,7 +1165,7 @@ impl Contract for OrgStockLot {
                 .as_ref()
                 .is_none_or(|value| {
                     value.len() <= 10000 && value.iter().all(|value| value.is_valid())
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1180,7 +1182,7 @@ pub struct OrgStockMembers {
     ///
     /// Limits: at most 10000 entries.
     pub items: Vec<RosterMember>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1204,7 +1206,7 @@ impl Contract for OrgStockMembers {
     fn is_valid(&self) -> bool {
         self.unit.is_valid() && self.items.len() <= 10000
             && self.items.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1230,7 +1232,7 @@ impl Contract for OrgStockMembers {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     OrgStockOp {
         from {
             BookIn(BookIn), BookOut(BookOut), Sell(SellStock), MoveLocation(MoveLocation),
@@ -1280,7 +1282,7 @@ pub struct OrgStockPage {
     ///
     /// Limits: at most 1000 entries; no two equal.
     pub units: Vec<OrgUnit>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1317,7 +1319,7 @@ impl Contract for OrgStockPage {
             && self.next_cursor.is_valid() && self.units.len() <= 1000
             && contract::all_distinct(&self.units)
             && self.units.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1332,7 +1334,7 @@ pub struct RosterMember {
     ///
     /// Limits: 1 to 200 characters.
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1357,7 +1359,7 @@ impl Contract for RosterMember {
     fn is_valid(&self) -> bool {
         self.ref_.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1392,7 +1394,7 @@ pub struct SellStock {
     ///
     /// Limits: 0 to 1000000000000.
     pub proceeds: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1450,7 +1452,7 @@ impl Contract for SellStock {
                     value.len() <= 100 && value.iter().all(|value| value.is_valid())
                 }) && !self.terminal.is_empty()
             && char_count_at_most(&self.terminal, 200) && self.proceeds >= 0
-            && self.proceeds <= 1000000000000 && is_apart(&self.extra, Self::DECLARED)
+            && self.proceeds <= 1000000000000 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1471,7 +1473,7 @@ pub struct SetNote {
     ///
     /// Limits: at most 2000 characters.
     pub note: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1503,7 +1505,7 @@ impl Contract for SetNote {
         self.op_id.as_ref().is_none_or(|value| value.is_valid()) && self.unit.is_valid()
             && self.entry.is_valid() && self.version.is_valid()
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 2000))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1512,7 +1514,7 @@ impl Contract for SetNote {
 /// Schema: `org-stock-entry.schema.json#/$defs/withheldHolder`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WithheldHolder {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1532,6 +1534,6 @@ impl Contract for WithheldHolder {
 
     fn is_valid(&self) -> bool {
         !(self.extra.contains_key("name") || self.extra.contains_key("ref"))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

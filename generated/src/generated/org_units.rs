@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
 use super::schemas;
@@ -33,7 +33,7 @@ pub struct OrgUnit {
     pub shorthand: String,
     /// What kind of unit it is.
     pub kind: OrgUnitKind,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -60,7 +60,7 @@ impl Contract for OrgUnit {
         self.id.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200) && !self.shorthand.is_empty()
             && char_count_at_most(&self.shorthand, 50) && self.kind.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -101,7 +101,7 @@ pub struct OrgUnitList {
     ///
     /// Limits: at most 1000 entries; no two equal.
     pub items: Vec<OrgUnit>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -125,7 +125,7 @@ impl Contract for OrgUnitList {
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && contract::all_distinct(&self.items)
             && self.items.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -168,7 +168,7 @@ pub struct UnitRef {
     ///
     /// Limits: 1 to 200 characters.
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -188,6 +188,6 @@ impl Contract for UnitRef {
     fn is_valid(&self) -> bool {
         self.id.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

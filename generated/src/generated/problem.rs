@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Secret, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Secret, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -130,9 +130,9 @@ pub struct Problem {
     /// Reserved and never sent: read the `Retry-After` header.
     ///
     /// Limits: at least 0; format `int64`.
-    #[deprecated = "the contract says so"]
+    #[deprecated = "deprecated by the contract"]
     pub retry_after_seconds: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -171,7 +171,7 @@ impl Contract for Problem {
 
     fn is_valid(&self) -> bool {
         self.status >= 400 && self.status <= 599
-            && contract::holds(
+            && contract::satisfies_schema(
                 &self.code,
                 schemas::validator(schemas::PROBLEM_DEFS_PROBLEM_CODE),
             ) && char_count_at_most(&self.title, 200)
@@ -185,11 +185,11 @@ impl Contract for Problem {
                     value.len() <= 50 && value.iter().all(|value| value.is_valid())
                 }) && self.confirmation_url.as_ref().is_none_or(|value| value.is_valid())
             && self.retry_after_seconds.as_ref().is_none_or(|value| *value >= 0)
-            && (!contract::holds(
+            && (!contract::satisfies_schema(
                 &self.code,
-                schemas::validator(schemas::PROBLEM.plus(8)),
+                schemas::validator(schemas::PROBLEM.offset_by(8)),
             ) || self.confirmation_url.is_some())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -208,7 +208,7 @@ pub struct ProblemError {
     ///
     /// Limits: 1 to 500 characters.
     pub message: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -243,6 +243,6 @@ impl Contract for ProblemError {
                 .as_ref()
                 .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 500))
             && (self.keyword.is_some() || self.message.is_some())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,13 +4,13 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 ::contract_runtime::open_enum! {
     /// Why an op of a change set was not applied (WRT-09).
     ///
-    /// A value that the table does not have is kept as text.
+    /// A value without a row is kept as a string.
     pub enum Reason {
         /// A reference matches nothing, an h: key belongs to no product, or the ship is not the member's or never existed; show the member.
         Unmatched = "UNMATCHED",

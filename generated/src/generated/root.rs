@@ -74,10 +74,7 @@
 //!
 //! * `errors.json` sha256 4a9d8c38c88f8c8f
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
-#[cfg(any(feature = "client", feature = "server"))]
-pub mod answers;
-
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod blueprints;
 
 #[cfg(feature = "client")]
@@ -89,7 +86,7 @@ pub mod calls;
 pub mod catalog;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
 pub mod codes;
@@ -103,13 +100,16 @@ pub mod json_schemas;
 
 pub mod oauth_errors;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod operations;
 
 pub mod org_stock;
 pub mod org_units;
 pub mod problem;
 pub mod reasons;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod responses;
 
 #[doc(hidden)]
 pub mod schemas;
@@ -124,10 +124,10 @@ pub mod ships;
 pub mod stock;
 
 #[cfg(feature = "proptest")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod strategies;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;
 
 pub mod views;

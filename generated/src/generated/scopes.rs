@@ -4,13 +4,13 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 ::contract_runtime::open_enum! {
     /// The scopes of the exchange, their areas and the line of the consent page (CON-13, WEB-03).
     ///
-    /// A value that the table does not have is kept as text.
+    /// A value without a row is kept as a string.
     pub enum Scope {
         /// Connect to the exchange: name this installation and check your game-account handle
         ExchangeConnect = "exchange.connect",

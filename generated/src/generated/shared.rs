@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Number, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Number, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
 use super::{
@@ -46,7 +46,7 @@ pub struct CatalogEntry {
     ///
     /// Limits: 1 to 200 characters.
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -71,7 +71,7 @@ impl Contract for CatalogEntry {
     fn is_valid(&self) -> bool {
         self.bt.is_valid() && !self.name.is_empty()
             && char_count_at_most(&self.name, 200)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -115,7 +115,7 @@ impl Contract for CatalogKey {
     }
 }
 
-::contract_runtime::contract!(
+::contract_runtime::unconstrained_contract!(
     CatalogKind = schemas::validator(schemas::ITEM_REF_DEFS_CATALOG_KIND)
 );
 
@@ -161,9 +161,9 @@ pub struct ChangeResult {
     /// Limits: at least 0; format `int64`.
     pub offers_removed: Option<i64>,
     /// Reserved and never sent: read the feed.
-    #[deprecated = "the contract says so"]
+    #[deprecated = "deprecated by the contract"]
     pub cursor: Option<Cursor>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -211,7 +211,7 @@ impl Contract for ChangeResult {
             && self.offers_reduced.as_ref().is_none_or(|value| *value >= 0)
             && self.offers_removed.as_ref().is_none_or(|value| *value >= 0)
             && self.cursor.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -232,7 +232,7 @@ pub struct ChangeSet {
     pub dry_run: Option<bool>,
     /// Data of others about this batch.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -257,7 +257,7 @@ impl Contract for ChangeSet {
     fn is_valid(&self) -> bool {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -376,7 +376,7 @@ pub struct ItemRef {
     pub name_locale: Option<String>,
     /// Data of others about this reference.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -435,7 +435,7 @@ impl Contract for ItemRef {
             && (self.name_locale.is_none() || self.name.is_some())
             && (self.bt.is_some() || self.sc_record.is_some() || self.sc_guid.is_some()
                 || self.uex_id.is_some() || self.loc_key.is_some()
-                || self.name.is_some()) && is_apart(&self.extra, Self::DECLARED)
+                || self.name.is_some()) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -470,7 +470,7 @@ pub struct KeyedItemRef {
     pub name_locale: Option<String>,
     /// Data of others about this reference.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -545,7 +545,7 @@ impl Contract for KeyedItemRef {
                 .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 35))
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
             && (self.name_locale.is_none() || self.name.is_some())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -560,7 +560,7 @@ pub struct Location {
     pub name: LocationName,
     /// Link to the external catalogue, when the location has one. A city link wins over a space-station link.
     pub uex: Option<LocationLink>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -585,7 +585,7 @@ impl Contract for Location {
 
     fn is_valid(&self) -> bool {
         self.name.is_valid() && self.uex.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -598,7 +598,7 @@ pub struct LocationLink {
     pub kind: LocationLinkKind,
     /// Id of the place in the external catalogue.
     pub id: UexId,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -622,7 +622,7 @@ impl Contract for LocationLink {
 
     fn is_valid(&self) -> bool {
         self.kind.is_valid() && self.id.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -685,7 +685,7 @@ pub struct LocationRef {
     pub uex: Option<LocationLink>,
     /// The location's exact name.
     pub name: Option<LocationName>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -710,7 +710,7 @@ impl Contract for LocationRef {
         self.uex.as_ref().is_none_or(|value| value.is_valid())
             && self.name.as_ref().is_none_or(|value| value.is_valid())
             && (self.uex.is_some() || self.name.is_some())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -737,7 +737,7 @@ pub struct MaterialKind {
     pub buyable: Option<bool>,
     /// Can be sold.
     pub sellable: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -767,7 +767,7 @@ impl Contract for MaterialKind {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::MATERIAL_KIND);
 
     fn is_valid(&self) -> bool {
-        self.type_.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.type_.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -835,7 +835,7 @@ pub struct OpOutcome {
     pub result: OpResult,
     /// Why. Never sent with `unchanged`.
     pub reason: Option<super::reasons::Reason>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -866,12 +866,12 @@ impl Contract for OpOutcome {
             && self
                 .reason
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
                     schemas::validator(schemas::CHANGE_RESULT_DEFS_OP_REASON),
                 ))
             && (!matches!(& self.result, OpResult::Unchanged) || self.reason.is_none())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -920,7 +920,7 @@ pub struct Page {
     pub next_cursor: Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
     pub has_more: bool,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -949,7 +949,7 @@ impl Contract for Page {
     fn is_valid(&self) -> bool {
         self.items.len() <= 1000 && self.removed.len() <= 1000
             && self.removed.iter().all(|value| value.is_valid())
-            && self.next_cursor.is_valid() && is_apart(&self.extra, Self::DECLARED)
+            && self.next_cursor.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -962,7 +962,7 @@ pub struct PieceQuantity {
     pub amount: QuantityAmount,
     /// Always counted pieces.
     pub unit: QuantityUnit,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -999,7 +999,8 @@ impl Contract for PieceQuantity {
         self.amount.is_valid() && self.unit.is_valid()
             && matches!(& self.unit, QuantityUnit::Piece)
             && (!matches!(& self.unit, QuantityUnit::Piece)
-                || self.amount.0.is_integer()) && is_apart(&self.extra, Self::DECLARED)
+                || self.amount.0.is_integer())
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1014,7 +1015,7 @@ pub struct Provenance {
     pub source: ProvenanceSource,
     /// When the source was observed. The blueprint feed leaves it out.
     pub observed_at: Option<Timestamp>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1039,7 +1040,7 @@ impl Contract for Provenance {
     fn is_valid(&self) -> bool {
         self.source.is_valid()
             && self.observed_at.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1105,7 +1106,7 @@ pub struct Quantity {
     pub amount: QuantityAmount,
     /// The unit of `amount`.
     pub unit: QuantityUnit,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1128,7 +1129,8 @@ impl Contract for Quantity {
     fn is_valid(&self) -> bool {
         self.amount.is_valid() && self.unit.is_valid()
             && (!matches!(& self.unit, QuantityUnit::Piece)
-                || self.amount.0.is_integer()) && is_apart(&self.extra, Self::DECLARED)
+                || self.amount.0.is_integer())
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1148,7 +1150,7 @@ impl Contract for QuantityAmount {
     );
 
     fn is_valid(&self) -> bool {
-        self.0 >= Number::int(0) && self.0 <= Number::int(1000000000)
+        self.0 >= Number::from_i64(0) && self.0 <= Number::from_i64(1000000000)
     }
 }
 
@@ -1209,7 +1211,7 @@ pub struct RemovedBy {
     pub client_id: Option<ClientId>,
     /// The removing installation. Only for the channel `client`, and then always; on org stock only when it is one of the member's own.
     pub installation_id: Option<InstallationId>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1241,7 +1243,7 @@ impl Contract for RemovedBy {
             && self.client_id.as_ref().is_none_or(|value| value.is_valid())
             && self.installation_id.as_ref().is_none_or(|value| value.is_valid())
             && (!matches!(& self.channel, RemovalChannel::Client)
-                || self.client_id.is_some()) && is_apart(&self.extra, Self::DECLARED)
+                || self.client_id.is_some()) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1258,7 +1260,7 @@ impl Timestamp {
     pub const MAX_LENGTH: usize = 40;
 }
 
-::contract_runtime::moment_newtype!(Timestamp);
+::contract_runtime::timestamp_newtype!(Timestamp);
 
 impl Contract for Timestamp {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -1283,7 +1285,7 @@ pub struct Tombstone {
     pub removed_at: Timestamp,
     /// Who removed it.
     pub removed_by: RemovedBy,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1309,7 +1311,7 @@ impl Contract for Tombstone {
 
     fn is_valid(&self) -> bool {
         self.key.is_valid() && self.removed_at.is_valid() && self.removed_by.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1375,7 +1377,7 @@ pub struct Warning {
     pub pointer: JsonPointer,
     /// What it is about.
     pub code: WarningCode,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1399,7 +1401,7 @@ impl Contract for Warning {
 
     fn is_valid(&self) -> bool {
         self.pointer.is_valid() && self.code.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

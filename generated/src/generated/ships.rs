@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::{
@@ -64,7 +64,7 @@ impl Contract for ExternalId {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Insurance {
         from { Lti(LifetimeInsurance), Months(MonthlyInsurance) }
         nested { Lti, Months }
@@ -92,7 +92,7 @@ impl Contract for Insurance {
 /// Schema: `ship.schema.json#/$defs/lifetimeInsurance`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LifetimeInsurance {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -111,7 +111,7 @@ impl Contract for LifetimeInsurance {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -126,7 +126,7 @@ pub struct LinkShip {
     pub external_id: ExternalId,
     /// The server's ship.
     pub ship_id: ShipId,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -154,7 +154,7 @@ impl Contract for LinkShip {
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.external_id.is_valid() && self.ship_id.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -167,7 +167,7 @@ pub struct MonthlyInsurance {
     ///
     /// Limits: 0 to 120.
     pub months: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -191,7 +191,8 @@ impl Contract for MonthlyInsurance {
     );
 
     fn is_valid(&self) -> bool {
-        self.months >= 0 && self.months <= 120 && is_apart(&self.extra, Self::DECLARED)
+        self.months >= 0 && self.months <= 120
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -231,7 +232,7 @@ pub struct RemoveShip {
     pub ship_id: ShipId,
     /// The ship's current version.
     pub version: ShipVersion,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -259,7 +260,7 @@ impl Contract for RemoveShip {
     fn is_valid(&self) -> bool {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.ship_id.is_valid() && self.version.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -292,7 +293,7 @@ pub struct Ship {
     pub org_unit_version: OrgUnitVersion,
     /// Data of others about this ship.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -342,7 +343,7 @@ impl Contract for Ship {
             && self.org_unit.as_ref().is_none_or(|value| value.is_valid())
             && self.org_unit_version.is_valid()
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -361,7 +362,7 @@ pub struct ShipChangeSet {
     pub dry_run: Option<bool>,
     /// Data of others about this batch.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -390,7 +391,7 @@ impl Contract for ShipChangeSet {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -465,7 +466,7 @@ impl Contract for ShipName {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     ShipOp {
         from { Link(LinkShip), Upsert(UpsertShip), Remove(RemoveShip) }
         nested { Link, Upsert, Remove }
@@ -503,7 +504,7 @@ pub struct ShipPage {
     pub next_cursor: Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
     pub has_more: bool,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -551,7 +552,7 @@ impl Contract for ShipPage {
                                 || value.removed_by.installation_id.is_some())
                     }
                 }) && self.next_cursor.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -611,7 +612,7 @@ pub struct UpsertShip {
     ///
     /// Default: `false`.
     pub override_: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -669,6 +670,6 @@ impl Contract for UpsertShip {
                     }
                 }) && self.org_unit_version.as_ref().is_none_or(|value| value.is_valid())
             && (self.ship_id.is_none() || self.version.is_some())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

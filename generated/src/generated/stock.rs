@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::{
     schemas,
@@ -70,7 +70,7 @@ pub struct SetQuantity {
     ///
     /// Default: `false`.
     pub override_: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -111,7 +111,8 @@ impl Contract for SetQuantity {
         self.op_id.as_ref().is_none_or(|value| value.is_valid())
             && self.material.is_valid() && self.location.is_valid()
             && self.quality.is_valid() && self.quantity.is_valid()
-            && self.expected_quantity.is_valid() && is_apart(&self.extra, Self::DECLARED)
+            && self.expected_quantity.is_valid()
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -130,7 +131,7 @@ pub struct StockChangeSet {
     pub dry_run: Option<bool>,
     /// Data of others about this batch.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -159,7 +160,7 @@ impl Contract for StockChangeSet {
         !self.ops.is_empty() && self.ops.len() <= 500
             && self.ops.iter().all(|value| value.is_valid())
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -186,7 +187,7 @@ pub struct StockLot {
     pub key: LotKey,
     /// Data of others about this lot.
     pub extensions: Option<Extensions>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -228,7 +229,7 @@ impl Contract for StockLot {
             && self.location.is_valid() && self.quality.is_valid()
             && self.quantity.is_valid() && self.key.is_valid()
             && self.extensions.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -243,7 +244,7 @@ impl Contract for StockLot {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     StockOp {
         from { SetQuantity(SetQuantity) }
         nested { SetQuantity }
@@ -279,7 +280,7 @@ pub struct StockPage {
     pub next_cursor: Cursor,
     /// More entries or changes wait: ask again with `nextCursor`.
     pub has_more: bool,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -327,6 +328,6 @@ impl Contract for StockPage {
                                 || value.removed_by.installation_id.is_some())
                     }
                 }) && self.next_cursor.is_valid()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

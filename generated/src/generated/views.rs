@@ -4,7 +4,7 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 use ::core::fmt::Debug;
@@ -12,12 +12,12 @@ use ::contract_runtime::Contract;
 
 /// A page of a feed: entries, what went away, and where to read on.
 ///
-/// They are [`BlueprintPage`](super::types::BlueprintPage), [`StockPage`](super::types::StockPage), [`ShipPage`](super::types::ShipPage) and [`OrgStockPage`](super::types::OrgStockPage).
+/// Implemented by [`BlueprintPage`](super::types::BlueprintPage), [`StockPage`](super::types::StockPage), [`ShipPage`](super::types::ShipPage) and [`OrgStockPage`](super::types::OrgStockPage).
 pub trait FeedPage: Contract + Clone + Debug + PartialEq + Sync + 'static {
-    /// One of `items`.
+    /// An element of `items`.
     type Item: Contract + Clone + Debug + PartialEq + Sync + 'static;
 
-    /// The member `items`.
+    /// The property `items`.
     fn items(&self) -> &[Self::Item];
 
     /// Tombstones of the entries that are gone. Always empty in a snapshot.
@@ -29,14 +29,14 @@ pub trait FeedPage: Contract + Clone + Debug + PartialEq + Sync + 'static {
     /// More entries or changes wait: ask again with `nextCursor`.
     fn has_more(&self) -> bool;
 
-    /// All of it by value.
+    /// Returns all properties by value.
     fn into_parts(self) -> FeedPageParts<Self::Item>;
 }
 
-/// What a [`FeedPage`] holds, taken out of it.
+/// The properties of a [`FeedPage`] by value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FeedPageParts<Item> {
-    /// The member `items`.
+    /// The property `items`.
     pub items: Vec<Item>,
     /// Tombstones of the entries that are gone. Always empty in a snapshot.
     pub removed: Vec<super::types::Tombstone>,

@@ -1,39 +1,39 @@
-//! Values as people read them, and as a terminal can bear them.
+//! Formats values for people and terminals.
 //!
-//! What others wrote moves no cursor: control characters and those that turn the direction of writing around are
-//! escaped in JSON, and shown as a mark in text.
+//! Data from servers cannot move the cursor: control characters, and those that change the text direction,
+//! are escaped in JSON and replaced in plain text.
 
 use std::io::{self, Write};
 
 use crate::Json;
 
-/// Writes all of it. Who closed the other end wants no more, which is no failure.
-pub(super) fn whole(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
+/// Writes all bytes. A closed pipe is not an error.
+pub(super) fn write_all(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
 }
 
-/// Whether a letter does something else than stand where it is.
+/// Returns true for characters that affect the terminal or the text direction.
 fn is_control(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A text with its lines, in which nothing moves the cursor.
-pub(super) fn clean(text: &str) -> String {
+/// Replaces control characters other than line breaks and tabs.
+pub(super) fn escape_text(text: &str) -> String {
     let harmless = |letter| !is_control(letter) || letter == '\n' || letter == '\t';
     text.chars().map(|letter| if harmless(letter) { letter } else { '\u{fffd}' }).collect()
 }
 
-/// A document in one line.
-pub(super) fn compact(json: &Json) -> String {
-    escaped(&json.to_string())
+/// Formats a document as one line of JSON.
+pub(super) fn to_compact(json: &Json) -> String {
+    escape_json(&json.to_string())
 }
 
-/// JSON stays what it is: beyond its own blanks these letters stand in strings alone.
-fn escaped(json: &str) -> String {
+/// Escapes control characters. Outside of strings, JSON has none but its white space.
+fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for letter in json.chars() {
         match letter {
@@ -44,15 +44,15 @@ fn escaped(json: &str) -> String {
     out
 }
 
-/// A document in lines: names and values, lists with dashes; it is YAML.
-pub(super) fn readable(json: &Json) -> String {
+/// Formats a document as YAML.
+pub(super) fn to_yaml(json: &Json) -> String {
     let mut out = String::new();
-    block(json, 0, &mut out);
+    write_block(json, 0, &mut out);
     out
 }
 
-/// Writes the lines of a value. The first of them has begun, with all of its blanks.
-fn block(json: &Json, indent: usize, out: &mut String) {
+/// Writes a value as YAML. The first line is already indented.
+fn write_block(json: &Json, indent: usize, out: &mut String) {
     let mut begun = true;
     let mut begin = |out: &mut String| {
         if !std::mem::take(&mut begun) {
@@ -63,15 +63,15 @@ fn block(json: &Json, indent: usize, out: &mut String) {
         Json::Object(members) if !members.is_empty() => {
             for (name, value) in members {
                 begin(out);
-                out.push_str(&text(name));
+                out.push_str(&format_scalar(name));
                 out.push(':');
                 if is_plain(value) {
                     out.push(' ');
-                    block(value, indent, out);
+                    write_block(value, indent, out);
                 } else {
                     out.push('\n');
                     out.extend(std::iter::repeat_n(' ', indent + 2));
-                    block(value, indent + 2, out);
+                    write_block(value, indent + 2, out);
                 }
             }
         }
@@ -79,11 +79,11 @@ fn block(json: &Json, indent: usize, out: &mut String) {
             for item in items {
                 begin(out);
                 out.push_str("- ");
-                block(item, indent + 2, out);
+                write_block(item, indent + 2, out);
             }
         }
         Json::String(string) => {
-            out.push_str(&text(string));
+            out.push_str(&format_scalar(string));
             out.push('\n');
         }
         other => {
@@ -93,7 +93,7 @@ fn block(json: &Json, indent: usize, out: &mut String) {
     }
 }
 
-/// Whether a value stands behind its name.
+/// Returns true if a value is on the line of its name.
 fn is_plain(json: &Json) -> bool {
     match json {
         Json::Object(members) => members.is_empty(),
@@ -102,15 +102,15 @@ fn is_plain(json: &Json) -> bool {
     }
 }
 
-/// A text as it is where that can be nothing else, or as JSON writes it.
-fn text(text: &str) -> String {
+/// Formats a string unquoted if it cannot be read as anything else, else as JSON.
+fn format_scalar(text: &str) -> String {
     const WORDS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "nan"];
     let sign = |letter: char| " _-./@+,()':".contains(letter);
     let plain = text.starts_with(char::is_alphabetic)
         && text.chars().all(|letter| letter.is_alphanumeric() || sign(letter))
         && !(text.contains(": ") || text.ends_with([' ', ':']))
         && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
-    if plain { text.to_owned() } else { compact(&Json::from(text)) }
+    if plain { text.to_owned() } else { to_compact(&Json::from(text)) }
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
 
     #[track_caller]
     fn check(json: &str, expect: &str) {
-        assert_eq!(readable(&Json::parse(json.as_bytes()).unwrap()), expect);
+        assert_eq!(to_yaml(&Json::parse(json.as_bytes()).unwrap()), expect);
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn what_others_wrote_moves_no_cursor() {
         check("{\"a\":\"x\u{9b}31m\u{202e}\\u001b\"}", "a: \"x\\u009b31m\\u202e\\u001b\"\n");
-        assert_eq!(clean("a\u{1b}[2J\tb\n\u{2066}"), "a\u{fffd}[2J\tb\n\u{fffd}");
-        assert_eq!(compact(&Json::from("\u{7f}")), "\"\\u007f\"");
+        assert_eq!(escape_text("a\u{1b}[2J\tb\n\u{2066}"), "a\u{fffd}[2J\tb\n\u{fffd}");
+        assert_eq!(to_compact(&Json::from("\u{7f}")), "\"\\u007f\"");
     }
 }

@@ -1,4 +1,4 @@
-//! Commands of a table by hand, against a transport that answers as it is told.
+//! Commands of a handwritten table, with a scripted transport.
 
 use std::{
     collections::BTreeMap,
@@ -13,40 +13,44 @@ use super::*;
 use crate::{
     client::{
         Bytes,
-        credentials::{Requirement, Scheme, Scopes},
+        credentials::{RequiredScopes, SecurityRequirement, SecurityScheme},
     },
     operation::{
-        Body, Content, Format, Framing, ItemForm, Items, Outcome, Part, PartForm, Parts, Repeat, Statuses,
+        BodyFormat, BodySpec, ContentSpec, ItemEncoding, ItemFormat, ItemFraming, PartCount, PartEncoding,
+        PartSpec, RepeatSafety, ResponseKind, StatusRange,
     },
-    parameters::{Mark, Parameter, Scalar, Shape},
-    schema::{Keyword, Resource, ResourceId, Schema, SchemaId, Tables, Types, Validator},
-    transport::{ByteStream, Delivery, Opening, RequestBody, Sending, StreamTransport, TransportFault},
+    parameters::{Parameter, RouteMatch, ScalarType, ValueShape},
+    schema::{Keyword, ResourceId, Schema, SchemaId, SchemaResource, SchemaTables, TypeSet, Validator},
+    transport::{
+        ByteStream, Delivery, RequestBody, ResponseFuture, StreamResponseFuture, StreamTransport,
+        TransportFault,
+    },
 };
 
-static TABLES: Tables = Tables {
+static TABLES: SchemaTables = SchemaTables {
     schemas: &[
         Schema {
             resource: ResourceId(0),
             location: "/seat",
-            keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("seat", SchemaId(1))], 0b1)],
+            keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("seat", SchemaId(1))], 0b1)],
         },
-        Schema { resource: ResourceId(0), location: "/number", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: ResourceId(0), location: "/number", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
         Schema {
             resource: ResourceId(0),
             location: "/id",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MinLength(3)],
+            keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MinLength(3)],
         },
     ],
-    resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
+    resources: &[SchemaResource { uri: "test", dynamic_anchors: &[] }],
 };
 
-const fn content(media_type: &'static str, format: Format) -> Content {
-    Content { media_type, format, schema: "", validator: None }
+const fn content(media_type: &'static str, format: BodyFormat) -> ContentSpec {
+    ContentSpec { media_type, format, schema: "", validator: None }
 }
 
-const SEAT: Content = Content {
+const SEAT: ContentSpec = ContentSpec {
     media_type: "application/json",
-    format: Format::Json,
+    format: BodyFormat::Json,
     schema: "",
     validator: Some(Validator::new(&TABLES, SchemaId(0))),
 };
@@ -54,27 +58,31 @@ const SEAT: Content = Content {
 const ID: Parameter =
     Parameter { name: "id", validator: Some(Validator::new(&TABLES, SchemaId(2))), ..Parameter::PATH };
 
-const fn success(content: &'static [Content]) -> crate::operation::Response {
-    crate::operation::Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content }
+const fn success(content: &'static [ContentSpec]) -> crate::operation::ResponseSpec {
+    crate::operation::ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content }
 }
 
-const EVENTS: Items =
-    Items { framing: Framing::Events, form: ItemForm::Json, ends: &["[DONE]"], last: &["stop"] };
+const EVENTS: ItemFormat = ItemFormat {
+    framing: ItemFraming::Events,
+    encoding: ItemEncoding::Json,
+    end_markers: &["[DONE]"],
+    last_events: &["stop"],
+};
 
 static LIST: Operation = Operation {
     id: "list",
     path: "/seats",
     tags: &["seats"],
     summary: "All seats",
-    repeat: Repeat::Safe,
+    repeat: RepeatSafety::Safe,
     parameters: &[
-        Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY },
-        Parameter { name: "free", shape: Shape::Scalar(Scalar::Boolean), ..Parameter::QUERY },
-        Parameter { name: "class", shape: Shape::Array(Scalar::Text), ..Parameter::QUERY },
+        Parameter { name: "limit", shape: ValueShape::Scalar(ScalarType::Integer(None)), ..Parameter::QUERY },
+        Parameter { name: "free", shape: ValueShape::Scalar(ScalarType::Boolean), ..Parameter::QUERY },
+        Parameter { name: "class", shape: ValueShape::Array(ScalarType::Text), ..Parameter::QUERY },
         Parameter { name: "X-Trace", ..Parameter::HEADER },
     ],
     responses: &[success(&[SEAT])],
-    ..Operation::NONE
+    ..Operation::EMPTY
 };
 static WRITE: Operation = Operation {
     id: "write",
@@ -83,62 +91,67 @@ static WRITE: Operation = Operation {
     tags: &["seats"],
     deprecated: true,
     parameters: &[ID],
-    body: Some(Body { required: true, content: &[SEAT, content("text/csv", Format::Text)] }),
-    ..Operation::NONE
+    body: Some(BodySpec { required: true, content: &[SEAT, content("text/csv", BodyFormat::Text)] }),
+    ..Operation::EMPTY
 };
 static EVENT: Operation = Operation {
     id: "watch",
     path: "/events",
     tags: &["events"],
-    responses: &[success(&[content("text/event-stream", Format::Items(EVENTS))])],
-    ..Operation::NONE
+    responses: &[success(&[content("text/event-stream", BodyFormat::Items(EVENTS))])],
+    ..Operation::EMPTY
 };
 static PICTURE: Operation = Operation {
     id: "picture",
     method: "POST",
     path: "/pictures",
-    body: Some(Body {
+    body: Some(BodySpec {
         required: false,
         content: &[
             content(
                 "application/x-www-form-urlencoded",
-                Format::Form(
+                BodyFormat::Form(
                     &[Parameter {
                         name: "seat",
-                        shape: Shape::Scalar(Scalar::Integer(None)),
+                        shape: ValueShape::Scalar(ScalarType::Integer(None)),
                         ..Parameter::QUERY
                     }],
-                    Scalar::Text,
+                    ScalarType::Text,
                 ),
             ),
             content(
                 "multipart/form-data",
-                Format::Multipart(&[Part {
+                BodyFormat::Multipart(&[PartSpec {
                     name: "picture",
-                    form: PartForm::Binary,
-                    parts: Parts::One,
+                    encoding: PartEncoding::Binary,
+                    count: PartCount::Single,
                     media_type: "image/png",
                 }]),
             ),
-            content("image/*", Format::Bytes),
+            content("image/*", BodyFormat::Bytes),
         ],
     }),
-    responses: &[success(&[content("image/png", Format::Bytes)])],
+    responses: &[success(&[content("image/png", BodyFormat::Bytes)])],
     servers: &["https://pictures.example"],
-    ..Operation::NONE
+    ..Operation::EMPTY
 };
 
 static STOP: Operation = Operation {
     id: "stop",
     path: "/run",
     parameters: &[
-        Parameter { name: "action", required: true, mark: Some(Mark::Text("stop all")), ..Parameter::QUERY },
-        Parameter { name: "after", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY },
+        Parameter {
+            name: "action",
+            required: true,
+            route_match: Some(RouteMatch::Equals("stop all")),
+            ..Parameter::QUERY
+        },
+        Parameter { name: "after", shape: ValueShape::Scalar(ScalarType::Integer(None)), ..Parameter::QUERY },
     ],
-    ..Operation::NONE
+    ..Operation::EMPTY
 };
 
-fn security(operation: &Operation) -> &'static [Requirement] {
+fn security(operation: &Operation) -> &'static [SecurityRequirement] {
     match operation.id {
         "write" => &[&[0], &[1]],
         "picture" => &[&[], &[2], &[3]],
@@ -146,98 +159,113 @@ fn security(operation: &Operation) -> &'static [Requirement] {
     }
 }
 
-fn scopes(operation: &Operation) -> &'static [Scopes] {
+fn scopes(operation: &Operation) -> &'static [RequiredScopes] {
     match operation.id {
         "picture" => &[
-            Scopes { alternative: 1, scheme: 2, names: &["x"] },
-            Scopes { alternative: 2, scheme: 3, names: &["y", "z"] },
+            RequiredScopes { alternative: 1, scheme: 2, names: &["x"] },
+            RequiredScopes { alternative: 2, scheme: 3, names: &["y", "z"] },
         ],
         _ => &[],
     }
 }
 
-static PROGRAM: Program = Program {
+static PROGRAM: CliProgram = CliProgram {
     name: "seats",
     title: "Seats",
     version: "1.0",
     about: "",
-    variables: "SEATS",
+    variable_prefix: "SEATS",
     server: "https://seats.example/v1",
     commands: &[
-        Command {
+        CommandSpec {
             name: "list",
             operation: &LIST,
             about: "More of it.",
             arguments: &[
-                Argument { name: "limit", about: "How many.\n\nOr fewer.", ..Argument::NONE },
-                Argument { name: "free", ..Argument::NONE },
-                Argument { name: "class", values: &["first", "second"], deprecated: true, ..Argument::NONE },
-                Argument { name: "x-trace", supplied: true, ..Argument::NONE },
+                ArgumentSpec { name: "limit", about: "How many.\n\nOr fewer.", ..ArgumentSpec::EMPTY },
+                ArgumentSpec { name: "free", ..ArgumentSpec::EMPTY },
+                ArgumentSpec {
+                    name: "class",
+                    values: &["first", "second"],
+                    deprecated: true,
+                    ..ArgumentSpec::EMPTY
+                },
+                ArgumentSpec { name: "x-trace", supplied: true, ..ArgumentSpec::EMPTY },
             ],
             body: "",
         },
-        Command {
+        CommandSpec {
             name: "write",
             operation: &WRITE,
             about: "Writes one.",
-            arguments: &[Argument { name: "id", ..Argument::NONE }],
+            arguments: &[ArgumentSpec { name: "id", ..ArgumentSpec::EMPTY }],
             body: "The seat.",
         },
-        Command { name: "watch", operation: &EVENT, about: "", arguments: &[], body: "" },
-        Command { name: "picture", operation: &PICTURE, about: "", arguments: &[], body: "" },
-        Command {
+        CommandSpec { name: "watch", operation: &EVENT, about: "", arguments: &[], body: "" },
+        CommandSpec { name: "picture", operation: &PICTURE, about: "", arguments: &[], body: "" },
+        CommandSpec {
             name: "stop",
             operation: &STOP,
             about: "",
-            arguments: &[Argument::NONE, Argument { name: "after", ..Argument::NONE }],
+            arguments: &[ArgumentSpec::EMPTY, ArgumentSpec { name: "after", ..ArgumentSpec::EMPTY }],
             body: "",
         },
     ],
-    security: Some(Security {
+    security: Some(SecurityTable {
         schemes: &[
-            Scheme { name: "key", kind: SchemeKind::Header("X-Key") },
-            Scheme { name: "person", kind: SchemeKind::Basic },
-            Scheme { name: "own", kind: SchemeKind::Bearer { token_url: "https://own.example/token" } },
-            Scheme { name: "other", kind: SchemeKind::Bearer { token_url: "https://other.example/token" } },
+            SecurityScheme { name: "key", kind: SchemeKind::Header("X-Key") },
+            SecurityScheme { name: "person", kind: SchemeKind::Basic },
+            SecurityScheme {
+                name: "own",
+                kind: SchemeKind::Bearer { token_url: "https://own.example/token" },
+            },
+            SecurityScheme {
+                name: "other",
+                kind: SchemeKind::Bearer { token_url: "https://other.example/token" },
+            },
         ],
-        of: security,
+        requirements: security,
         scopes,
     }),
     credentials: &[
-        Credential { name: "key", client: "", about: "From the settings." },
-        Credential { name: "person", client: "", about: "" },
-        Credential { name: "own", client: "own-client", about: "" },
-        Credential { name: "other", client: "other-client", about: "" },
+        CredentialSpec { name: "key", client: "", about: "From the settings." },
+        CredentialSpec { name: "person", client: "", about: "" },
+        CredentialSpec { name: "own", client: "own-client", about: "" },
+        CredentialSpec { name: "other", client: "other-client", about: "" },
     ],
 };
 
 type Reply = fn() -> Result<Response<&'static [u8]>, TransportError>;
 
-/// Answers all the same, and keeps what was sent.
+/// Responds to everything alike, and records the requests.
 #[derive(Clone)]
 struct Fake(Reply, Arc<Mutex<Vec<String>>>);
 
 impl Transport for Fake {
-    /// What is sent whole is asked of a token endpoint, which takes no client.
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    /// Buffered requests are those to the token endpoint, which accepts no client.
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         let text = format!("{} {}", request.uri(), String::from_utf8_lossy(request.body()));
         self.1.lock().unwrap().push(text);
         let body = Bytes::from_static(br#"{"error":"invalid_client"}"#);
         Box::pin(async { Ok(Response::builder().status(401).body(body).unwrap()) })
     }
 
-    fn streams(&self) -> Option<&dyn StreamTransport> {
+    fn stream_transport(&self) -> Option<&dyn StreamTransport> {
         Some(self)
     }
 }
 
 impl StreamTransport for Fake {
-    fn open<'a>(&'a self, _: &'static Operation, request: Request<RequestBody>) -> Opening<'a> {
+    fn open_stream<'a>(
+        &'a self,
+        _: &'static Operation,
+        request: Request<RequestBody>,
+    ) -> StreamResponseFuture<'a> {
         let mut text = format!("{} {}", request.method(), request.uri());
         for (name, value) in request.headers() {
             text += &format!("\n{name}: {}", value.to_str().unwrap());
         }
-        if let RequestBody::Whole(body) = request.body() {
+        if let RequestBody::Buffered(body) = request.body() {
             text += &format!("\n\n{}", String::from_utf8_lossy(body));
         }
         self.1.lock().unwrap().push(text.trim_end().to_owned());
@@ -259,7 +287,7 @@ fn status(
     Ok(answer)
 }
 
-/// What a run has around it, and what it came to.
+/// The environment of a run and its output.
 struct Run {
     reply: Reply,
     variables: BTreeMap<&'static str, &'static str>,
@@ -269,7 +297,7 @@ struct Run {
 
 #[derive(Debug)]
 struct Ran {
-    exit: Exit,
+    exit: CliExit,
     out: String,
     err: String,
     sent: Vec<String>,
@@ -288,12 +316,12 @@ impl Run {
     fn run(&self, words: &str) -> Ran {
         let fake = Fake(self.reply, Arc::default());
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut process = Process {
+        let mut process = ProcessContext {
             variable: &|name| self.variables.get(name).map(|text| (*text).to_owned()),
             input: &mut io::Cursor::new(self.input),
             output: &mut out,
             errors: &mut err,
-            terminal: self.terminal,
+            is_terminal: self.terminal,
             now: &|| SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_770),
             transport: &|| Ok(Box::new(fake.clone())),
         };
@@ -305,7 +333,7 @@ impl Run {
 
 impl Ran {
     #[track_caller]
-    fn ended(self, exit: Exit) -> Self {
+    fn ended(self, exit: CliExit) -> Self {
         assert_eq!(self.exit, exit, "{}{}", self.out, self.err);
         self
     }
@@ -330,34 +358,35 @@ fn nobody() -> Result<Response<&'static [u8]>, TransportError> {
 #[test]
 fn arguments_go_where_the_table_says() {
     let ran = Run::new(seats).run("list --limit 07 --free --class first --class second --x-trace a");
-    let ran = ran.ended(Exit::Done).said(&["note: `class` of `list` is deprecated"]);
+    let ran = ran.ended(CliExit::Done).said(&["note: `class` of `list` is deprecated"]);
     assert_eq!(
         ran.sent,
         ["GET https://seats.example/v1/seats?limit=7&free=true&class=first&class=second\n\
           x-trace: a\naccept: application/json"]
     );
     assert_eq!(ran.out, "seat: 7\nclass: first\nat: \"07:30\"\n");
-    let ran = Run::new(seats).run("list --free=false --server http://localhost:1/ --json").ended(Exit::Done);
+    let ran =
+        Run::new(seats).run("list --free=false --server http://localhost:1/ --json").ended(CliExit::Done);
     assert_eq!(ran.sent, ["GET http://localhost:1/seats?free=false\naccept: application/json"]);
     assert_eq!(ran.out, "{\"seat\": 7, \"class\": \"first\", \"at\": \"07:30\"}\n", "byte for byte");
-    let ran = Run::new(seats).with("SEATS_SERVER", "http://variable").run("list").ended(Exit::Done);
+    let ran = Run::new(seats).with("SEATS_SERVER", "http://variable").run("list").ended(CliExit::Done);
     assert_eq!(ran.sent, ["GET http://variable/seats\naccept: application/json"]);
 }
 
-/// By which requests are known among those of one path.
+/// Conditions that distinguish operations with the same path.
 #[test]
 fn nobody_is_asked_for_what_is_always_the_same() {
-    let ran = Run::new(seats).run("stop --after 7").ended(Exit::Done);
+    let ran = Run::new(seats).run("stop --after 7").ended(CliExit::Done);
     assert_eq!(ran.sent, ["GET https://seats.example/v1/run?action=stop%20all&after=7"]);
-    let help = Run::new(seats).run("stop --help").ended(Exit::Done).out;
+    let help = Run::new(seats).run("stop --help").ended(CliExit::Done).out;
     assert!(help.contains("--after <INTEGER>") && !help.contains("action"), "{help}");
-    Run::new(seats).run("stop --action x").ended(Exit::Usage).said(&["unexpected argument '--action'"]);
+    Run::new(seats).run("stop --action x").ended(CliExit::Usage).said(&["unexpected argument '--action'"]);
 }
 
 #[test]
 fn what_is_mistyped_is_not_sent() {
     for (words, said) in [
-        ("list --limit many", "it is no whole number"),
+        ("list --limit many", "not an integer"),
         ("list --class third", "[possible values: first, second]"),
         ("list --free=perhaps", "[possible values: true, false]"),
         ("list --none", "unexpected argument '--none'"),
@@ -366,7 +395,7 @@ fn what_is_mistyped_is_not_sent() {
         ("wriet abc", "'write'"),
         ("", "Usage: seats [OPTIONS] <COMMAND>"),
     ] {
-        let ran = Run::new(seats).run(words).ended(Exit::Usage).said(&[said]);
+        let ran = Run::new(seats).run(words).ended(CliExit::Usage).said(&[said]);
         assert!(ran.sent.is_empty() && ran.out.is_empty(), "{words}: {ran:?}");
     }
 }
@@ -375,23 +404,25 @@ fn what_is_mistyped_is_not_sent() {
 fn bodies_are_judged_before_they_are_sent() {
     let mut run = Run::new(seats).with("SEATS_KEY", "hush");
     run.input = br#"{"seat": 7.5}"#;
-    let ran = run.run("write abc --body -").ended(Exit::Usage);
-    let ran = ran.said(&["the body breaks the contract, and nothing was sent\n  /seat: type (test#/number)"]);
+    let ran = run.run("write abc --body -").ended(CliExit::Usage);
+    let ran = ran.said(&["the body violates the contract; nothing was sent\n  /seat: type (test#/number)"]);
     assert!(ran.sent.is_empty());
-    let ran = run.run("write abc --body - --json").ended(Exit::Usage);
+    let ran = run.run("write abc --body - --json").ended(CliExit::Usage);
     assert_eq!(
         ran.err,
-        "note: `write` is deprecated\n{\"error\":{\"message\":\"the body breaks the contract, and nothing was \
+        "note: `write` is deprecated\n{\"error\":{\"message\":\"the body violates the contract; nothing was \
          sent\",\"violations\":[{\"pointer\":\"/seat\",\"keyword\":\"type\",\"schema\":\"test#/number\"}],\
          \"exit\":2}}\n"
     );
     run.input = b"{";
-    run.run("write abc --body -").ended(Exit::Usage).said(&["no JSON: unexpected end at line 1, column 2"]);
+    run.run("write abc --body -")
+        .ended(CliExit::Usage)
+        .said(&["not JSON: unexpected end at line 1, column 2"]);
     run.input = br#"{ "seat": 7 }"#;
-    let ran = run.run("write ab --body -").ended(Exit::Usage);
-    ran.said(&["<id> breaks the contract", "/id: minLength (test#/id)"]);
-    run.run("write abc --body /none/of/these").ended(Exit::Usage).said(&["/none/of/these: "]);
-    let ran = run.run("write abc --body -").ended(Exit::Done).said(&["note: `write` is deprecated"]);
+    let ran = run.run("write ab --body -").ended(CliExit::Usage);
+    ran.said(&["<id> violates the contract", "/id: minLength (test#/id)"]);
+    run.run("write abc --body /none/of/these").ended(CliExit::Usage).said(&["/none/of/these: "]);
+    let ran = run.run("write abc --body -").ended(CliExit::Done).said(&["note: `write` is deprecated"]);
     assert_eq!(
         ran.sent,
         [
@@ -400,49 +431,50 @@ fn bodies_are_judged_before_they_are_sent() {
         "what was judged is what is sent"
     );
     run.input = b"a,b";
-    let ran = run.run("write abc --body - --content-type text/csv").ended(Exit::Done);
+    let ran = run.run("write abc --body - --content-type text/csv").ended(CliExit::Done);
     assert!(ran.sent[0].ends_with("\n\na,b") && ran.sent[0].contains("content-type: text/csv"), "{ran:?}");
-    let ran = run.run("write abc --body - --content-type text/html").ended(Exit::Usage);
-    ran.said(&["the body is not `text/html`", "the contract has application/json, text/csv"]);
+    let ran = run.run("write abc --body - --content-type text/html").ended(CliExit::Usage);
+    ran.said(&["unsupported media type `text/html`", "the contract accepts application/json, text/csv"]);
 }
 
 #[test]
 fn fields_become_forms_and_parts() {
     let mut run = Run::new(|| ok("image/png", "PNG"));
     run.input = b"\x89PNG";
-    let ran = run.run("picture --field seat=07 --field note=a&b").ended(Exit::Done);
+    let ran = run.run("picture --field seat=07 --field note=a&b").ended(CliExit::Done);
     let form = "content-type: application/x-www-form-urlencoded\naccept: image/png\n\nseat=7&note=a%26b";
     assert_eq!(ran.sent, [format!("POST https://pictures.example/pictures\n{form}")]);
-    // What begins with the sign of a file.
-    let ran =
-        run.run("picture --field seat=07 --field nick=@@ann --field at=@@ --field a=b@c").ended(Exit::Done);
+    // A value that begins with the file prefix.
+    let ran = run
+        .run("picture --field seat=07 --field nick=@@ann --field at=@@ --field a=b@c")
+        .ended(CliExit::Done);
     assert!(ran.sent[0].ends_with("\n\nseat=7&nick=%40ann&at=%40&a=b%40c"), "{ran:?}");
-    let ran = run.run("picture --content-type multipart/form-data --field nick=@@ann").ended(Exit::Done);
+    let ran = run.run("picture --content-type multipart/form-data --field nick=@@ann").ended(CliExit::Done);
     assert!(ran.sent[0].contains("name=\"nick\"\r\n\r\n@ann\r\n"), "{ran:?}");
-    let ran = run.run("picture --content-type multipart/form-data --field picture=@-").ended(Exit::Done);
+    let ran = run.run("picture --content-type multipart/form-data --field picture=@-").ended(CliExit::Done);
     assert!(ran.sent[0].contains("name=\"picture\"\r\nContent-Type: image/png\r\n\r\n"), "{ran:?}");
-    let ran = run.run("picture --content-type image/png --body -").ended(Exit::Done);
+    let ran = run.run("picture --content-type image/png --body -").ended(CliExit::Done);
     assert!(ran.sent[0].contains("content-type: image/png"), "{ran:?}");
     for (words, said) in [
-        ("picture --field seat", "NAME=VALUE, and there is no `=`"),
+        ("picture --field seat", "NAME=VALUE; no `=` found"),
         ("picture --content-type image/png --field a=b", "has no fields"),
         ("picture --content-type multipart/form-data --body -", "is given by --field"),
     ] {
-        run.run(words).ended(Exit::Usage).said(&[said]);
+        run.run(words).ended(CliExit::Usage).said(&[said]);
     }
 }
 
-/// Nobody sees them, wherever they come from.
+/// Credentials are not printed, whatever their source.
 #[test]
 fn credentials_are_shown_to_the_server_alone() {
     let mut run = Run::new(|| status(403, "text/plain", "no"));
     run.input = br#"{"seat":1}"#;
-    let missing = run.run("write abc --body -").ended(Exit::SignIn);
-    missing.said(&["`write` needs credentials that are not set: `key`, or `person`", "under Credentials"]);
+    let missing = run.run("write abc --body -").ended(CliExit::Unauthorized);
+    missing.said(&["`write` requires credentials that are not set: `key`, or `person`", "under Credentials"]);
     run = run.with("SEATS_PERSON", "me:hush");
-    let ran = run.run("write abc --body -").ended(Exit::Refused);
+    let ran = run.run("write abc --body -").ended(CliExit::Rejected);
     assert!(ran.sent[0].contains("authorization: Basic bWU6aHVzaA=="), "{ran:?}");
-    let ran = run.run("write abc --body - --key whisper").ended(Exit::Refused);
+    let ran = run.run("write abc --body - --key whisper").ended(CliExit::Rejected);
     assert!(ran.sent[0].contains("x-key: whisper"), "what is typed counts: {ran:?}");
     for words in
         ["--help", "write --help", "write abc --body - --person hush", "write abc --body - --key hush"]
@@ -450,10 +482,10 @@ fn credentials_are_shown_to_the_server_alone() {
         let ran = run.run(words);
         assert!(!(ran.out + &ran.err).contains("hush"), "{words}");
     }
-    run.run("write abc --body - --person hush").ended(Exit::Usage).said(&["--person is NAME:PASSWORD"]);
+    run.run("write abc --body - --person hush").ended(CliExit::Usage).said(&["--person is NAME:PASSWORD"]);
 }
 
-/// Those of the scheme that is shown, though another alternative asks for others or for none.
+/// The scopes of the alternative that is used, although others require other scopes or none.
 #[test]
 fn tokens_are_asked_for_with_the_scopes_of_their_scheme() {
     let asked = |words: &str| Run::new(seats).run(words).sent.remove(0);
@@ -465,29 +497,29 @@ fn tokens_are_asked_for_with_the_scopes_of_their_scheme() {
         asked("picture --other-client a:b"),
         "https://other.example/token grant_type=client_credentials&scope=y%20z"
     );
-    // A client that gets none has to say another.
-    Run::new(seats).run("picture --own-client a:b").ended(Exit::SignIn).said(&[
-        "error: no token: the token endpoint answered 401 Unauthorized invalid_client",
+    // A rejected client has to be replaced by another.
+    Run::new(seats).run("picture --own-client a:b").ended(CliExit::Unauthorized).said(&[
+        "error: no token: the token endpoint returned 401 Unauthorized invalid_client",
         "under Credentials",
     ]);
-    // A token that is there is shown, and none fetched.
+    // A given token is used, and none is fetched.
     assert!(asked("picture --own-client a:b --own hush").contains("authorization: Bearer hush"));
 }
 
 #[test]
 fn exit_codes_say_what_happened() {
-    let check = |reply: Reply, exit: Exit, said: &str| {
+    let check = |reply: Reply, exit: CliExit, said: &str| {
         let ran = Run::new(reply).run("list").ended(exit).said(&[said]);
         assert_eq!(ran.out, "");
     };
     check(
         || status(404, "application/problem+json", r#"{"title":"Gone"}"#),
-        Exit::Refused,
+        CliExit::Rejected,
         "404 Not Found\n  title: Gone",
     );
-    check(|| status(401, "text/plain", ""), Exit::SignIn, "401 Unauthorized");
-    check(|| status(429, "text/plain", ""), Exit::Refused, "429 Too Many Requests");
-    check(|| status(500, "text/html", "<p>\u{1b}[2J"), Exit::Failed, "  <p>\u{fffd}[2J");
+    check(|| status(401, "text/plain", ""), CliExit::Unauthorized, "401 Unauthorized");
+    check(|| status(429, "text/plain", ""), CliExit::Rejected, "429 Too Many Requests");
+    check(|| status(500, "text/html", "<p>\u{1b}[2J"), CliExit::Failed, "  <p>\u{fffd}[2J");
     check(
         || {
             let mut answer = status(503, "text/plain", "")?;
@@ -495,8 +527,8 @@ fn exit_codes_say_what_happened() {
             answer.headers_mut().insert("retry-after", date);
             Ok(answer)
         },
-        Exit::Wait,
-        "asks to wait 7 s",
+        CliExit::RetryLater,
+        "requests to wait 7 s",
     );
     check(
         || {
@@ -505,8 +537,8 @@ fn exit_codes_say_what_happened() {
             answer.headers_mut().insert("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
             Ok(answer)
         },
-        Exit::Wait,
-        "asks to wait 20 s",
+        CliExit::RetryLater,
+        "requests to wait 20 s",
     );
     check(
         || {
@@ -514,16 +546,17 @@ fn exit_codes_say_what_happened() {
             answer.headers_mut().insert("location", "/other".parse().unwrap());
             Ok(answer)
         },
-        Exit::Failed,
-        "it names /other",
+        CliExit::Failed,
+        "redirects to /other",
     );
-    check(nobody, Exit::Failed, "error: the connection ended before the answer did\n");
-    let ran = Run::new(nobody).run("watch").ended(Exit::Failed);
-    ran.said(&["it may have been carried out all the same"]);
-    check(|| ok("application/json", "{"), Exit::Failed, "the answer is no JSON");
-    let ran =
-        Run::new(|| status(422, "application/json", r#"{"why":1}"#)).run("list --json").ended(Exit::Refused);
-    let said = r#"{"error":{"message":"the server answered 422 Unprocessable Entity","status":422,"body":{"why":1},"exit":5}}"#;
+    check(nobody, CliExit::Failed, "error: the connection ended before the response was complete\n");
+    let ran = Run::new(nobody).run("watch").ended(CliExit::Failed);
+    ran.said(&["the operation may have been executed"]);
+    check(|| ok("application/json", "{"), CliExit::Failed, "the response is not JSON");
+    let ran = Run::new(|| status(422, "application/json", r#"{"why":1}"#))
+        .run("list --json")
+        .ended(CliExit::Rejected);
+    let said = r#"{"error":{"message":"the server returned 422 Unprocessable Entity","status":422,"body":{"why":1},"exit":5}}"#;
     assert_eq!(ran.err, format!("{said}\n"));
 }
 
@@ -535,34 +568,34 @@ fn items_are_printed_one_by_one() {
             "id: 1\nevent: said\ndata: {\"a\": 1}\n\ndata: two\ndata: lines\n\ndata: [DONE]\n\ndata: 3\n\n",
         )
     };
-    let ran = Run::new(events).run("watch").ended(Exit::Done);
+    let ran = Run::new(events).run("watch").ended(CliExit::Done);
     assert_eq!(ran.out, "said: {\"a\":1}\ntwo lines\n");
-    let ran = Run::new(events).run("watch --json").ended(Exit::Done);
+    let ran = Run::new(events).run("watch --json").ended(CliExit::Done);
     assert_eq!(ran.out, "{\"event\":\"said\",\"id\":\"1\",\"data\":{\"a\":1}}\n{\"data\":\"two\\nlines\"}\n");
     let last = || ok("text/event-stream", "event: stop\ndata: 1\n\ndata: 2\n\n");
-    assert_eq!(Run::new(last).run("watch").ended(Exit::Done).out, "stop: 1\n");
-    // Lines of JSON, which the contract does not speak of.
+    assert_eq!(Run::new(last).run("watch").ended(CliExit::Done).out, "stop: 1\n");
+    // JSON lines, which the contract does not describe.
     let lines = || ok("application/x-ndjson", "{\"a\": 1}\n[2]\n");
-    assert_eq!(Run::new(lines).run("list").ended(Exit::Done).out, "{\"a\":1}\n[2]\n");
+    assert_eq!(Run::new(lines).run("list").ended(CliExit::Done).out, "{\"a\":1}\n[2]\n");
 }
 
-/// No line that a program could take for a record: it is told, and the command fails.
+/// An unreadable record is reported on standard error, and the command fails.
 #[test]
 fn records_that_are_none_are_not_printed() {
     let lines = || ok("application/x-ndjson", "{\"a\": 1}\nnonsense\n[2]\n{\"a\"");
     for words in ["list", "list --json"] {
-        let ran = Run::new(lines).run(words).ended(Exit::Failed).said(&[
+        let ran = Run::new(lines).run(words).ended(CliExit::Failed).said(&[
             "note: item 1 at byte 9 cannot be read: not a JSON document: ",
             "note: item 3 at byte 22 cannot be read: not a JSON document: ",
-            "items that cannot be read: 2",
+            "unreadable items: 2",
         ]);
         assert_eq!(ran.out, "{\"a\":1}\n[2]\n", "{words}");
     }
     let records = || ok("application/json-seq", "\u{1e}[1]\n\u{1e}{\"a\":\u{1e}12");
-    let ran = Run::new(records).run("list").ended(Exit::Failed);
+    let ran = Run::new(records).run("list").ended(CliExit::Failed);
     let ran = ran.said(&[
         "note: item 1 at byte 6 cannot be read: ",
-        "note: item 2 at byte 12 cannot be read: it was cut off",
+        "note: item 2 at byte 12 cannot be read: it is truncated",
     ]);
     assert_eq!(ran.out, "[1]\n");
 }
@@ -570,28 +603,28 @@ fn records_that_are_none_are_not_printed() {
 #[test]
 fn bytes_go_to_a_file_or_to_no_terminal() {
     let mut run = Run::new(|| ok("image/png", "\u{1}PNG"));
-    assert_eq!(run.run("picture").ended(Exit::Done).out, "\u{1}PNG");
+    assert_eq!(run.run("picture").ended(CliExit::Done).out, "\u{1}PNG");
     run.terminal = true;
     run.run("picture")
-        .ended(Exit::Failed)
-        .said(&["`image/png`, which no terminal shows", "give --output FILE"]);
-    assert_eq!(run.run("picture --output -").ended(Exit::Done).out, "\u{1}PNG");
+        .ended(CliExit::Failed)
+        .said(&["`image/png`, which a terminal cannot show", "give --output FILE"]);
+    assert_eq!(run.run("picture --output -").ended(CliExit::Done).out, "\u{1}PNG");
     let file = std::env::temp_dir().join(format!("contract-runtime-cli-{}", std::process::id()));
     let words = format!("picture --output {}", file.display());
-    assert_eq!(run.run(&words).ended(Exit::Done).out, "");
+    assert_eq!(run.run(&words).ended(CliExit::Done).out, "");
     assert_eq!(std::fs::read(&file).unwrap(), b"\x01PNG");
     std::fs::remove_file(&file).unwrap();
-    run.run("picture --output /none/of/these").ended(Exit::Failed).said(&["/none/of/these: "]);
+    run.run("picture --output /none/of/these").ended(CliExit::Failed).said(&["/none/of/these: "]);
     let mut text = Run::new(|| ok("text/plain", "a\u{1b}[2J\nb"));
-    assert_eq!(text.run("list").ended(Exit::Done).out, "a\u{1b}[2J\nb\n");
+    assert_eq!(text.run("list").ended(CliExit::Done).out, "a\u{1b}[2J\nb\n");
     text.terminal = true;
-    assert_eq!(text.run("list").ended(Exit::Done).out, "a\u{fffd}[2J\nb\n");
+    assert_eq!(text.run("list").ended(CliExit::Done).out, "a\u{fffd}[2J\nb\n");
 }
 
 #[test]
 fn help_teaches_what_the_contract_says() {
-    let help = |words: &str| Run::new(seats).run(words).ended(Exit::Done).out;
-    // Long lines are folded.
+    let help = |words: &str| Run::new(seats).run(words).ended(CliExit::Done).out;
+    // Long lines are wrapped.
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let root = help("--help");
     for lines in [
@@ -611,9 +644,9 @@ fn help_teaches_what_the_contract_says() {
         &root,
         &[
             "--server <URL> Where requests go [env: SEATS_SERVER] [default: https://seats.example/v1]",
-            "--key <KEY> A key. From the settings. Better said by the variable [env: SEATS_KEY]",
-            "--person <NAME:PASSWORD> A name and a password. Better said by",
-            "Exit codes: 0 done",
+            "--key <KEY> A key. From the settings. Prefer the environment variable [env: SEATS_KEY]",
+            "--person <NAME:PASSWORD> A name and a password. Prefer the environment variable",
+            "Exit codes: 0 success",
         ],
     );
     told(
@@ -641,8 +674,8 @@ fn help_teaches_what_the_contract_says() {
     }
 }
 
-/// What every name of the table has to be for clap: the same that a debug build asserts.
+/// The requirements of clap for all names, which a debug build asserts.
 #[test]
 fn commands_hold_together() {
-    commands::command(&PROGRAM).debug_assert();
+    commands::build_command(&PROGRAM).debug_assert();
 }

@@ -1,8 +1,8 @@
-//! Credentials by `securitySchemes`: a transport that adds to each request what its operation's
-//! `security` asks for, and sends nothing that lacks it.
+//! Credentials by `securitySchemes`: a transport that adds to each request the credentials that the
+//! operation's `security` requires, and does not send a request without them.
 //!
-//! Which scheme is which stands in a generated table; this is what does not vary. Nothing here
-//! prints a credential: not `Debug`, not an error, not the address of a request.
+//! The schemes are a generated table ([`SecurityTable`]). No `Debug` output and no error in this module shows
+//! a credential or the URL of a request.
 
 mod attach;
 mod oauth;
@@ -15,302 +15,312 @@ use bytes::Bytes;
 use http::StatusCode;
 
 pub use self::{
-    attach::Unfit,
-    oauth::{ClientAuthentication, ClientCredentials, NoToken},
+    attach::InvalidCredential,
+    oauth::{ClientAuthentication, ClientCredentials, TokenError},
 };
 
-use self::oauth::Tokens;
+use self::oauth::TokenCache;
 use crate::{
     operation::Operation,
     secret::Secret,
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault, with_body},
+    transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault, copy_with_body},
 };
 
-/// One of `securitySchemes`.
+/// One entry of `securitySchemes`.
 #[derive(Clone, Copy, Debug)]
-pub struct Scheme {
-    /// Its name in the document, for messages.
+pub struct SecurityScheme {
+    /// Name in the document, for messages.
     pub name: &'static str,
-    /// How a request shows that it knows the secret.
+    /// Where and how the secret is sent.
     pub kind: SchemeKind,
 }
 
-/// How a request shows that it knows a secret.
+/// The place of a secret in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemeKind {
-    /// `apiKey` in this header.
+    /// `apiKey` in a header of this name.
     Header(&'static str),
-    /// `apiKey` as this parameter of the query.
+    /// `apiKey` in a query parameter of this name.
     Query(&'static str),
-    /// `apiKey` as this cookie.
+    /// `apiKey` in a cookie of this name.
     Cookie(&'static str),
     /// `http` with the scheme `basic` (RFC 7617).
     Basic,
-    /// `http` with the scheme `bearer` (RFC 6750), `oauth2`, `openIdConnect`: a token.
+    /// `http` with the scheme `bearer` (RFC 6750), `oauth2` and `openIdConnect`: a bearer token.
     Bearer {
-        /// Where a client gets one by its own credentials; empty where the document does not say.
+        /// Token endpoint for the client credentials grant; empty if the document has none.
         token_url: &'static str,
     },
-    /// `http` with another scheme: what stands behind its name in `Authorization`.
+    /// `http` with another scheme: the part of `Authorization` after the scheme name.
     Authorization(&'static str),
-    /// `mutualTLS`: the connection shows it, which is the transport's affair.
+    /// `mutualTLS`: the TLS connection authenticates the client, which is the transport's task.
     Connection,
 }
 
-/// Schemes that go together, by their index in the table.
-pub type Requirement = &'static [usize];
+/// Schemes that are required together, by their index in the table.
+pub type SecurityRequirement = &'static [usize];
 
-/// What a contract's `securitySchemes` and `security` say, generated.
+/// The generated table of `securitySchemes` and `security`.
 #[derive(Clone, Copy)]
-pub struct Security {
-    /// All schemes.
-    pub schemes: &'static [Scheme],
-    /// Alternatives for an operation; none when it asks for nothing.
-    pub of: fn(&Operation) -> &'static [Requirement],
-    /// The scopes that they name, where they name any.
-    pub scopes: fn(&Operation) -> &'static [Scopes],
+pub struct SecurityTable {
+    /// All entries of `securitySchemes`.
+    pub schemes: &'static [SecurityScheme],
+    /// Returns the alternatives of an operation; empty if it requires no credentials.
+    pub requirements: fn(&Operation) -> &'static [SecurityRequirement],
+    /// Returns the scopes that the alternatives of an operation require.
+    pub scopes: fn(&Operation) -> &'static [RequiredScopes],
 }
 
-/// What one alternative of an operation asks of the tokens of one scheme.
+/// The scopes that one alternative of an operation requires of the tokens of one scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scopes {
-    /// Which of the alternatives of [`Security::of`].
+pub struct RequiredScopes {
+    /// Index into the alternatives of [`SecurityTable::requirements`].
     pub alternative: usize,
-    /// The scheme, by its index in the table.
+    /// Index of the scheme in the table.
     pub scheme: usize,
-    /// All of them are needed.
+    /// The scopes, all of which are required.
     pub names: &'static [&'static str],
 }
 
-/// What is known for a scheme.
 #[derive(Clone)]
-enum Credential {
-    /// A key, or a token.
+enum SchemeCredential {
     Secret(Secret),
-    /// A name and a password.
-    Basic(Secret),
-    /// Tokens, fetched when they are needed.
-    Tokens(Arc<Tokens>),
+    /// User name and password, joined by `:`.
+    UserPassword(Secret),
+    Tokens(Arc<TokenCache>),
 }
 
-/// Why nothing is known for a scheme.
+/// The reason why a scheme has no credential.
 #[derive(Clone, Copy)]
-enum Lack {
-    /// Nobody set it.
-    Unset,
-    /// It was a name with a colon.
-    Colon,
+enum MissingReason {
+    NotSet,
+    /// The user name contains a colon.
+    ColonInName,
 }
 
-/// The credentials of a caller, by scheme; generated code has a setter for each.
+/// The credentials of a caller by scheme. Generated code has a setter for each scheme.
 #[derive(Clone)]
 pub struct Keyring {
-    security: Security,
-    held: Vec<Result<Credential, Lack>>,
+    security: SecurityTable,
+    credentials: Vec<Result<SchemeCredential, MissingReason>>,
 }
 
 impl Keyring {
-    /// None yet.
+    /// Creates a keyring without credentials.
     #[must_use]
-    pub fn new(security: Security) -> Self {
-        Self { security, held: vec![Err(Lack::Unset); security.schemes.len()] }
+    pub fn new(security: SecurityTable) -> Self {
+        Self { security, credentials: vec![Err(MissingReason::NotSet); security.schemes.len()] }
     }
 
-    /// A key or a token.
+    /// Sets an API key or a token.
     #[must_use]
     pub fn secret(self, scheme: usize, secret: impl Into<String>) -> Self {
-        self.with(scheme, Ok(Credential::Secret(Secret::from(secret.into()))))
+        self.with_credential(scheme, Ok(SchemeCredential::Secret(Secret::from(secret.into()))))
     }
 
-    /// A name and a password. A name cannot have a colon (RFC 7617, 2): what stands behind one would
-    /// be read as the password, so that every call that needs it is refused here, and says why.
+    /// Sets a user name and a password. A name must not contain a colon (RFC 7617, 2), because the part after
+    /// it would be read as the password. Every call that needs such a credential fails with
+    /// [`MissingCredentials`] and is not sent.
     #[must_use]
     pub fn basic(self, scheme: usize, name: &str, password: &str) -> Self {
         if name.contains(':') {
-            return self.with(scheme, Err(Lack::Colon));
+            return self.with_credential(scheme, Err(MissingReason::ColonInName));
         }
-        self.with(scheme, Ok(Credential::Basic(Secret::from(format!("{name}:{password}")))))
+        self.with_credential(
+            scheme,
+            Ok(SchemeCredential::UserPassword(Secret::from(format!("{name}:{password}")))),
+        )
     }
 
-    /// An id and a secret of a client, for which tokens are fetched when they are needed, one fetch
-    /// at a time, and again before they expire or when a server refuses one.
+    /// Sets the id and secret of an OAuth client. Tokens are fetched when they are needed, by one request at
+    /// a time, and again before they expire or when a server rejects one.
     #[must_use]
     pub fn client(self, scheme: usize, client: ClientCredentials) -> Self {
         let token_url = match self.security.schemes.get(scheme).map(|scheme| scheme.kind) {
             Some(SchemeKind::Bearer { token_url }) => token_url,
             _ => "",
         };
-        self.with(scheme, Ok(Credential::Tokens(Arc::new(Tokens::new(client, token_url)))))
+        self.with_credential(
+            scheme,
+            Ok(SchemeCredential::Tokens(Arc::new(TokenCache::new(client, token_url)))),
+        )
     }
 
-    fn with(mut self, scheme: usize, credential: Result<Credential, Lack>) -> Self {
-        if let Some(held) = self.held.get_mut(scheme) {
+    fn with_credential(mut self, scheme: usize, credential: Result<SchemeCredential, MissingReason>) -> Self {
+        if let Some(held) = self.credentials.get_mut(scheme) {
             *held = credential;
         }
         self
     }
 
-    /// A transport that shows them.
+    /// Wraps a transport so that it adds these credentials to each request.
     #[must_use]
-    pub fn over<T: Transport>(self, transport: T) -> Authorized<T> {
-        Authorized { keyring: self, transport }
+    pub fn wrap<T: Transport>(self, transport: T) -> AuthorizedTransport<T> {
+        AuthorizedTransport { keyring: self, transport }
     }
 
-    /// Whether a scheme is met by what is known.
-    fn meets(&self, scheme: usize) -> bool {
+    /// Returns true if the scheme has a credential or is the transport's task.
+    fn is_scheme_available(&self, scheme: usize) -> bool {
         let connection =
             self.security.schemes.get(scheme).map(|scheme| scheme.kind) == Some(SchemeKind::Connection);
-        connection || self.held(scheme).is_some()
+        connection || self.credential(scheme).is_some()
     }
 
-    /// What is known for a scheme.
-    fn held(&self, scheme: usize) -> Option<&Credential> {
-        self.held.get(scheme)?.as_ref().ok()
+    fn credential(&self, scheme: usize) -> Option<&SchemeCredential> {
+        self.credentials.get(scheme)?.as_ref().ok()
     }
 
-    /// The scopes that an operation asks for, of a scheme's tokens, in the alternative that is shown.
+    /// Returns the scopes that an operation requires of a scheme's tokens in the alternative that is used.
     #[must_use]
     pub fn scopes(&self, operation: &Operation, scheme: usize) -> &'static [&'static str] {
-        let shown = self.first_met((self.security.of)(operation));
+        let shown = self.first_available((self.security.requirements)(operation));
         let mut rows = (self.security.scopes)(operation).iter();
         let row = rows.find(|row| Some(row.alternative) == shown && row.scheme == scheme);
         row.map(|row| row.names).unwrap_or_default()
     }
 
-    /// The first alternative that asks for something and is met.
-    fn first_met(&self, alternatives: &[Requirement]) -> Option<usize> {
-        let met = |requirement: &Requirement| requirement.iter().all(|scheme| self.meets(*scheme));
+    /// Returns the first alternative that requires at least one scheme and is available.
+    fn first_available(&self, alternatives: &[SecurityRequirement]) -> Option<usize> {
+        let met = |requirement: &SecurityRequirement| {
+            requirement.iter().all(|scheme| self.is_scheme_available(*scheme))
+        };
         alternatives.iter().position(|requirement| !requirement.is_empty() && met(requirement))
     }
 
-    /// The first alternative that is met, one that asks for something before one that does not.
-    fn choose(&self, operation: &Operation) -> Result<Requirement, Missing> {
-        let alternatives = (self.security.of)(operation);
-        match self.first_met(alternatives).and_then(|at| alternatives.get(at)) {
+    /// Returns the first available alternative. One that requires credentials precedes one that requires
+    /// none.
+    fn choose_requirement(&self, operation: &Operation) -> Result<SecurityRequirement, MissingCredentials> {
+        let alternatives = (self.security.requirements)(operation);
+        match self.first_available(alternatives).and_then(|at| alternatives.get(at)) {
             Some(requirement) => Ok(requirement),
             None if alternatives.is_empty() || alternatives.iter().any(|all| all.is_empty()) => Ok(&[]),
-            None => Err(self.missing(operation, alternatives)),
+            None => Err(self.missing_credentials(operation, alternatives)),
         }
     }
 
-    fn missing(&self, operation: &Operation, alternatives: &[Requirement]) -> Missing {
+    fn missing_credentials(
+        &self,
+        operation: &Operation,
+        alternatives: &[SecurityRequirement],
+    ) -> MissingCredentials {
         let lack = |scheme: &usize| {
             let name = self.security.schemes.get(*scheme).map_or("?", |scheme| scheme.name);
-            match self.held.get(*scheme) {
-                Some(Err(Lack::Colon)) => format!("`{name}` (a name cannot have a colon)"),
+            match self.credentials.get(*scheme) {
+                Some(Err(MissingReason::ColonInName)) => format!("`{name}` (a name cannot have a colon)"),
                 _ => format!("`{name}`"),
             }
         };
-        let lacking = |requirement: &Requirement| {
-            let lacking = requirement.iter().filter(|scheme| !self.meets(**scheme)).map(lack);
+        let lacking = |requirement: &SecurityRequirement| {
+            let lacking = requirement.iter().filter(|scheme| !self.is_scheme_available(**scheme)).map(lack);
             lacking.collect::<Vec<_>>().join(" and ")
         };
         let alternatives: Vec<String> = alternatives.iter().map(lacking).collect();
-        Missing { operation: operation.id, lacking: alternatives.join(", or ") }
+        MissingCredentials { operation: operation.id, alternatives: alternatives.join(", or ") }
     }
 }
 
-/// How many there are, and of which schemes.
+/// Shows the names of the schemes that have a credential.
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schemes = self.security.schemes.iter().enumerate();
-        let names = schemes.filter(|(at, _)| self.held(*at).is_some()).map(|(_, scheme)| scheme.name);
+        let names = schemes.filter(|(at, _)| self.credential(*at).is_some()).map(|(_, scheme)| scheme.name);
         f.debug_set().entries(names).finish()
     }
 }
 
-/// An operation needs what is not there; nothing was sent.
+/// An operation requires credentials that are not set. The request was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// `operationId`
+pub struct MissingCredentials {
+    /// The `operationId`.
     pub operation: &'static str,
-    /// What each alternative lacks, in words.
-    lacking: String,
+    /// The missing schemes of each alternative, for the message.
+    alternatives: String,
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` needs credentials that are not set: {}", self.operation, self.lacking)
+        write!(f, "`{}` requires credentials that are not set: {}", self.operation, self.alternatives)
     }
 }
 
-impl std::error::Error for Missing {}
+impl std::error::Error for MissingCredentials {}
 
-/// A transport that shows credentials. What an operation lacks is
-/// [`TransportFault::Declined`] and [`Delivery::NotSent`], with [`Missing`] as its cause, or [`NoToken`]
-/// where a token was not to be had; what no request can hold is [`TransportFault::Request`] with
-/// [`Unfit`].
+/// A transport that adds credentials to each request.
+///
+/// If credentials are missing, the call fails with [`TransportFault::Declined`] and [`Delivery::NotSent`],
+/// and [`MissingCredentials`] as its source, or [`TokenError`] if no token could be fetched. A credential
+/// that cannot be sent fails with [`TransportFault::Request`] and [`InvalidCredential`].
 #[derive(Clone)]
-pub struct Authorized<T> {
+pub struct AuthorizedTransport<T> {
     keyring: Keyring,
     transport: T,
 }
 
-impl<T> fmt::Debug for Authorized<T> {
+impl<T> fmt::Debug for AuthorizedTransport<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Authorized").field("credentials", &self.keyring).finish_non_exhaustive()
+        f.debug_struct("AuthorizedTransport").field("credentials", &self.keyring).finish_non_exhaustive()
     }
 }
 
-/// Whether a token was shown that can be replaced.
-type Shown<'a> = Vec<(&'a Tokens, Secret)>;
+/// Tokens that were added to a request and can be replaced by new ones.
+type AttachedTokens<'a> = Vec<(&'a TokenCache, Secret)>;
 
-impl<T: Transport> Authorized<T> {
-    /// The transport below.
+impl<T: Transport> AuthorizedTransport<T> {
+    /// Returns the wrapped transport.
     pub const fn transport(&self) -> &T {
         &self.transport
     }
 
-    /// Adds what the operation asks for.
+    /// Adds the credentials that the operation requires.
     async fn authorize<B>(
         &self,
         operation: &'static Operation,
         request: &mut http::Request<B>,
-    ) -> Result<Shown<'_>, TransportError> {
-        let missing = |missing| declined().with_source(missing);
+    ) -> Result<AttachedTokens<'_>, TransportError> {
+        let missing = |missing| declined_error().with_source(missing);
         let unfit =
             |reason| TransportError::new(TransportFault::Request, Delivery::NotSent).with_source(reason);
-        let requirement = self.keyring.choose(operation).map_err(missing)?;
+        let requirement = self.keyring.choose_requirement(operation).map_err(missing)?;
         let mut shown = Vec::new();
-        let mut attached: Vec<(&'static Scheme, Secret)> = Vec::new();
+        let mut attached: Vec<(&'static SecurityScheme, Secret)> = Vec::new();
         for &index in requirement {
             let scheme = self.keyring.security.schemes.get(index);
-            let (Some(scheme), Some(held)) = (scheme, self.keyring.held(index)) else { continue };
+            let (Some(scheme), Some(held)) = (scheme, self.keyring.credential(index)) else { continue };
             let secret = match held {
-                Credential::Secret(secret) | Credential::Basic(secret) => secret.clone(),
-                Credential::Tokens(tokens) => {
-                    let token = tokens.token(&self.transport).await?;
+                SchemeCredential::Secret(secret) | SchemeCredential::UserPassword(secret) => secret.clone(),
+                SchemeCredential::Tokens(tokens) => {
+                    let token = tokens.get_token(&self.transport).await?;
                     shown.push((&**tokens, token.clone()));
                     token
                 }
             };
-            // The second would take the place of the first, and the call go out half authorised.
-            let clashes = |(earlier, other): &&(&'static Scheme, Secret)| {
-                let same = attach::are_alike(earlier.kind, scheme.kind) && *other == secret;
-                !same && attach::share_a_place(earlier.kind, scheme.kind)
+            // The second credential would replace the first, and the request would be half authorized.
+            let clashes = |(earlier, other): &&(&'static SecurityScheme, Secret)| {
+                let same = attach::are_equivalent(earlier.kind, scheme.kind) && *other == secret;
+                !same && attach::share_location(earlier.kind, scheme.kind)
             };
             if let Some((earlier, _)) = attached.iter().find(clashes) {
-                return Err(unfit(Unfit::Clash(earlier.name, scheme.name)));
+                return Err(unfit(InvalidCredential::SameLocation(earlier.name, scheme.name)));
             }
-            attach::attach(scheme, secret.expose(), request).map_err(unfit)?;
+            attach::attach_secret(scheme, secret.expose(), request).map_err(unfit)?;
             attached.push((scheme, secret));
         }
         Ok(shown)
     }
 
-    async fn exchange(
+    async fn send_authorized(
         &self,
         operation: &'static Operation,
         request: http::Request<Bytes>,
     ) -> Result<http::Response<Bytes>, TransportError> {
-        let mut first = with_body(&request, request.body().clone());
+        let mut first = copy_with_body(&request, request.body().clone());
         let shown = self.authorize(operation, &mut first).await?;
         let answer = self.transport.send(operation, first).await?;
-        if answer.status() != StatusCode::UNAUTHORIZED || !refused(shown) {
+        if answer.status() != StatusCode::UNAUTHORIZED || !discard_rejected_tokens(shown) {
             return Ok(answer);
         }
-        // A server that answers 401 did nothing, so that another sending is no repetition. Where there
-        // is no other token that answer is the caller's: to say that nothing was sent would be untrue.
+        // A server that responds 401 did not process the request, so sending again repeats nothing. Without a
+        // new token that response is returned: an error would claim that nothing was sent.
         let mut second = request;
         if self.authorize(operation, &mut second).await.is_err() {
             return Ok(answer);
@@ -319,40 +329,45 @@ impl<T: Transport> Authorized<T> {
     }
 }
 
-/// Forgets tokens that were refused; whether there were any.
-fn refused(shown: Shown<'_>) -> bool {
-    shown.iter().for_each(|(tokens, token)| tokens.refused(token));
+/// Removes rejected tokens from their caches; returns true if there were any.
+fn discard_rejected_tokens(shown: AttachedTokens<'_>) -> bool {
+    shown.iter().for_each(|(tokens, token)| tokens.discard_token(token));
     !shown.is_empty()
 }
 
-fn declined() -> TransportError {
+fn declined_error() -> TransportError {
     TransportError::new(TransportFault::Declined, Delivery::NotSent)
 }
 
-impl<T: Transport> Transport for Authorized<T> {
-    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
-        Box::pin(self.exchange(operation, request))
+impl<T: Transport> Transport for AuthorizedTransport<T> {
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        request: http::Request<Bytes>,
+    ) -> ResponseFuture<'a> {
+        Box::pin(self.send_authorized(operation, request))
     }
 
     #[cfg(feature = "stream")]
-    fn streams(&self) -> Option<&dyn crate::transport::StreamTransport> {
-        self.transport.streams().map(|_| self as &dyn crate::transport::StreamTransport)
+    fn stream_transport(&self) -> Option<&dyn crate::transport::StreamTransport> {
+        self.transport.stream_transport().map(|_| self as &dyn crate::transport::StreamTransport)
     }
 }
 
 #[cfg(feature = "stream")]
-impl<T: Transport> crate::transport::StreamTransport for Authorized<T> {
-    fn open<'a>(
+impl<T: Transport> crate::transport::StreamTransport for AuthorizedTransport<T> {
+    fn open_stream<'a>(
         &'a self,
         operation: &'static Operation,
         mut request: http::Request<crate::transport::RequestBody>,
-    ) -> crate::transport::Opening<'a> {
+    ) -> crate::transport::StreamResponseFuture<'a> {
         Box::pin(async move {
-            let streams = self.transport.streams().ok_or_else(crate::transport::no_streams)?;
-            let again = request.body().again().map(|body| with_body(&request, body));
+            let streams =
+                self.transport.stream_transport().ok_or_else(crate::transport::streams_unsupported)?;
+            let again = request.body().try_clone().map(|body| copy_with_body(&request, body));
             let shown = self.authorize(operation, &mut request).await?;
-            let answer = streams.open(operation, request).await?;
-            if answer.status() != StatusCode::UNAUTHORIZED || !refused(shown) {
+            let answer = streams.open_stream(operation, request).await?;
+            if answer.status() != StatusCode::UNAUTHORIZED || !discard_rejected_tokens(shown) {
                 return Ok(answer);
             }
             let Some(mut second) = again else { return Ok(answer) };
@@ -360,7 +375,7 @@ impl<T: Transport> crate::transport::StreamTransport for Authorized<T> {
                 return Ok(answer);
             }
             drop(answer);
-            streams.open(operation, second).await
+            streams.open_stream(operation, second).await
         })
     }
 }

@@ -1,76 +1,77 @@
-//! How a call fails: one type per client, generic over what the contract says refusals hold.
+//! Errors of calls: one enum for all clients, generic over the type of the error body.
 
 use std::{error::Error as StdError, fmt};
 
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, StatusCode};
 
-use super::{answer::Answer, retry::RetryAfter};
+use super::{response::Response, retry::RetryAfter};
 use crate::{transport::TransportError, violation::Violations};
 
-/// A call without a result. `E` is the body of a refusal as the contract describes it.
-/// Never prints a body.
+/// A call that did not succeed. `E` is the body of an error response as the contract describes it.
+///
+/// `Display` and `Debug` print no body.
 #[non_exhaustive]
 pub enum Error<E> {
-    /// There is no answer.
+    /// No response was received.
     Transport(TransportError),
-    /// The other side refused, in the way the contract describes.
-    Answer(Box<Answer<E>>),
-    /// There is an answer, but not one that the contract describes: a proxy's page, a body
-    /// cut short, a status that the contract does not name.
-    Unreadable(Box<Unreadable>),
-    /// The request breaks the contract; it was not sent.
+    /// The server returned an error response that the contract describes.
+    ErrorResponse(Box<Response<E>>),
+    /// The server returned a response that the contract does not describe: the error page of a proxy, a
+    /// truncated body, an undocumented status.
+    UnexpectedResponse(Box<UnexpectedResponse>),
+    /// The request violates the contract and was not sent.
     InvalidRequest(Violations),
 }
 
 impl<E> Error<E> {
-    /// The status, when there was an answer.
+    /// Returns the status, if a response was received.
     #[must_use]
     pub fn status(&self) -> Option<StatusCode> {
         match self {
-            Self::Answer(answer) => Some(answer.status),
-            Self::Unreadable(answer) => Some(answer.status),
+            Self::ErrorResponse(answer) => Some(answer.status()),
+            Self::UnexpectedResponse(answer) => Some(answer.status),
             Self::Transport(_) | Self::InvalidRequest(_) => None,
         }
     }
 
-    /// The headers, when there was an answer.
+    /// Returns the headers, if a response was received.
     #[must_use]
     pub fn headers(&self) -> Option<&HeaderMap> {
         match self {
-            Self::Answer(answer) => Some(&answer.headers),
-            Self::Unreadable(answer) => Some(&answer.headers),
+            Self::ErrorResponse(answer) => Some(answer.headers()),
+            Self::UnexpectedResponse(answer) => Some(&answer.headers),
             Self::Transport(_) | Self::InvalidRequest(_) => None,
         }
     }
 
-    /// The refusal's body, when the contract describes it.
+    /// Returns the body of a documented error response.
     #[must_use]
     pub fn body(&self) -> Option<&E> {
         match self {
-            Self::Answer(answer) => Some(&answer.body),
+            Self::ErrorResponse(answer) => Some(answer.body()),
             _ => None,
         }
     }
 
-    /// The first header of that name, if there is one and it is text.
+    /// Returns the first header of that name, if a response was received and the value is visible ASCII.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers()?.get(name)?.to_str().ok()
     }
 
-    /// What the answer says of when to ask again.
+    /// Returns the delay that the server requests in `Retry-After`.
     #[must_use]
     pub fn retry_after(&self) -> Option<RetryAfter> {
-        RetryAfter::of(self.headers()?)
+        RetryAfter::from_headers(self.headers()?)
     }
 
-    /// The same error with another body.
-    pub fn map<U>(self, read: impl FnOnce(E) -> U) -> Error<U> {
+    /// Converts the body of an error response; all other errors stay as they are.
+    pub fn map_body<U>(self, read: impl FnOnce(E) -> U) -> Error<U> {
         match self {
             Self::Transport(error) => Error::Transport(error),
-            Self::Answer(answer) => Error::Answer(Box::new(answer.map(read))),
-            Self::Unreadable(answer) => Error::Unreadable(answer),
+            Self::ErrorResponse(answer) => Error::ErrorResponse(Box::new(answer.map(read))),
+            Self::UnexpectedResponse(answer) => Error::UnexpectedResponse(answer),
             Self::InvalidRequest(violations) => Error::InvalidRequest(violations),
         }
     }
@@ -80,25 +81,25 @@ impl<E> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Transport(error) => write!(f, "{error}"),
-            Self::Answer(answer) => {
-                write!(f, "the server answered {}", answer.status)?;
-                answer.said.as_deref().map_or(Ok(()), |said| write!(f, ": {said}"))
+            Self::ErrorResponse(answer) => {
+                write!(f, "the server returned {}", answer.status())?;
+                answer.error_summary().map_or(Ok(()), |summary| write!(f, ": {summary}"))
             }
-            Self::Unreadable(answer) => write!(f, "{answer}"),
+            Self::UnexpectedResponse(answer) => write!(f, "{answer}"),
             Self::InvalidRequest(violations) => {
-                write!(f, "the request breaks the contract and was not sent: {violations}")
+                write!(f, "the request violates the contract and was not sent: {violations}")
             }
         }
     }
 }
 
-/// The variant and the text of `Display`.
+/// Shows the variant and the `Display` output.
 impl<E> fmt::Debug for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let variant = match self {
             Self::Transport(_) => "Transport",
-            Self::Answer(_) => "Answer",
-            Self::Unreadable(_) => "Unreadable",
+            Self::ErrorResponse(_) => "ErrorResponse",
+            Self::UnexpectedResponse(_) => "UnexpectedResponse",
             Self::InvalidRequest(_) => "InvalidRequest",
         };
         write!(f, "{variant}({self})")
@@ -108,9 +109,9 @@ impl<E> fmt::Debug for Error<E> {
 impl<E> StdError for Error<E> {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            // Its text is this error's text already.
+            // `Display` already includes this error, so its source comes next.
             Self::Transport(error) => error.source(),
-            Self::Answer(_) | Self::Unreadable(_) | Self::InvalidRequest(_) => None,
+            Self::ErrorResponse(_) | Self::UnexpectedResponse(_) | Self::InvalidRequest(_) => None,
         }
     }
 }
@@ -124,12 +125,12 @@ impl<E> From<SendError> for Error<E> {
     }
 }
 
-/// What goes wrong before there is an answer; becomes an [`Error`] of any operation.
+/// An error before a response was received. Converts into the [`Error`] of any operation.
 #[derive(Debug)]
 pub enum SendError {
-    /// There is no answer.
+    /// No response was received.
     Transport(TransportError),
-    /// The request breaks the contract; it was not sent.
+    /// The request violates the contract and was not sent.
     InvalidRequest(Violations),
 }
 
@@ -139,83 +140,86 @@ impl From<TransportError> for SendError {
     }
 }
 
-/// An answer that the contract does not describe, kept whole. Prints status and reason.
+/// A response that the contract does not describe, with its undecoded body.
+///
+/// `Display` and `Debug` print the status and the reason only.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Unreadable {
-    /// The status.
+pub struct UnexpectedResponse {
+    /// The HTTP status.
     pub status: StatusCode,
     /// All headers.
     pub headers: HeaderMap,
-    /// The body as it came. Not for logs: it may hold anything.
+    /// The undecoded body. It may contain anything, so do not log it.
     pub body: Bytes,
-    /// What the transport left behind, by its type, as with an [`Answer`].
+    /// Values that the transport attached; see [`Response::extensions`].
     pub extensions: Extensions,
-    /// What is wrong with it.
-    pub reason: Reason,
+    /// The first difference from the contract.
+    pub reason: UnexpectedReason,
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnexpectedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the server answered {} that cannot be read: {}", self.status, self.reason)
+        write!(f, "the server returned {} that does not match the contract: {}", self.status, self.reason)
     }
 }
 
-impl fmt::Debug for Unreadable {
+impl fmt::Debug for UnexpectedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unreadable")
+        f.debug_struct("UnexpectedResponse")
             .field("status", &self.status)
             .field("reason", &self.reason)
             .finish_non_exhaustive()
     }
 }
 
-/// Why an answer cannot be read.
+/// The reason why a response does not match the contract.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Reason {
-    /// The contract has no such status for the operation.
-    Status,
-    /// `Content-Type` is not what the contract says: most often a page of a proxy.
+pub enum UnexpectedReason {
+    /// The operation has no such status.
+    UndocumentedStatus,
+    /// `Content-Type` is not a documented one; most often the page of a proxy.
     MediaType,
-    /// The body is not UTF-8.
+    /// The body is not valid UTF-8.
     Encoding,
-    /// A body was due and there is none.
-    Missing,
-    /// The body is not JSON, or ends too early; counted from 1.
+    /// The contract requires a body and the response has none.
+    MissingBody,
+    /// The body is not JSON, or is truncated. Positions count from 1.
     Syntax {
-        /// Line of the body.
+        /// Line in the body.
         line: usize,
-        /// Byte of the line.
+        /// Byte within the line.
         column: usize,
     },
-    /// The body is nested deeper than is read ([`depth::DEFAULT`](crate::depth::DEFAULT)).
+    /// The body is nested deeper than [`depth::DEFAULT_DEPTH`](crate::depth::DEFAULT_DEPTH) levels.
     TooDeep,
-    /// The body is JSON of another shape; counted from 1.
+    /// The body is JSON that the expected type cannot hold. Positions count from 1.
     Shape {
-        /// Line of the body.
+        /// Line in the body.
         line: usize,
-        /// Byte of the line.
+        /// Byte within the line.
         column: usize,
-        /// What the contract's schema says of it; none where only the type cannot hold it, or
-        /// where the contract gives no schema.
+        /// Violations of the schema. `None` if the body is valid but the type cannot hold it, or if the
+        /// contract
+        /// has no schema.
         violations: Option<Violations>,
     },
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for UnexpectedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Status => f.write_str("the contract does not name this status"),
-            Self::MediaType => f.write_str("the body is of another content type"),
+            Self::UndocumentedStatus => f.write_str("undocumented status"),
+            Self::MediaType => f.write_str("unexpected content type"),
             Self::Encoding => f.write_str("the body is not UTF-8"),
-            Self::Missing => f.write_str("there is no body"),
+            Self::MissingBody => f.write_str("there is no body"),
             Self::Syntax { line, column } => {
                 write!(f, "the body is not JSON (line {line}, byte {column})")
             }
             Self::TooDeep => f.write_str("the body is nested too deeply"),
             Self::Shape { line, column, violations } => {
-                write!(f, "the body has another shape (line {line}, byte {column})")?;
+                write!(f, "the body does not match its type (line {line}, byte {column})")?;
                 let first = violations.as_ref().and_then(|violations| violations.iter().next());
                 first.map_or(Ok(()), |first| write!(f, ": `{}` at {:?}", first.keyword, first.pointer))
             }

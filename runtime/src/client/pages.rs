@@ -1,15 +1,14 @@
-//! Operations that answer page by page: each page is asked for when somebody waits for it, and where
-//! the next one begins is what the page says.
+//! Paginated operations: streams that request each page when it is polled for.
 //!
-//! A generated [`PagedCall`] says how its pages follow one another ([`Paging`]) and where a page has
-//! its items; everything else is here. No more than one page is kept, and dropping what waits for
-//! one loses nothing: the next wait goes on with the same request.
+//! A generated [`PagedCall`] defines how pages follow one another ([`Pagination`]) and where a page has its
+//! items. At most one page is in memory. Dropping a future that waits for a page loses nothing: the next poll
+//! continues the same request.
 
 mod error;
 mod link;
-mod next;
-mod request;
-mod target;
+mod link_target;
+mod next_page;
+mod page_request;
 #[cfg(test)]
 mod tests;
 
@@ -24,29 +23,29 @@ use std::{
 pub use futures_core::Stream;
 use http::Extensions;
 
-use self::next::{Asked, Guard, Next};
+use self::next_page::{LoopGuard, NextPage, PageRequest};
 pub use self::{
     error::{PageError, PageFault},
-    next::{Limit, Marks, Paging, Step, Targets},
+    next_page::{LinkPolicy, OffsetStep, PageLimit, PageMarkers, Pagination},
 };
-use super::{Answer, Call, Core, Error, Response};
+use super::{ApiClient, Call, Error, RawResponse, Response};
 use crate::Nullable;
 
-/// Some of the items of a list, as one answer has them.
+/// One page of a list.
 ///
-/// Generated for the answers of every `[[pages]]`, so that code for all of them is written once.
-pub trait Paged {
-    /// What it is a list of.
+/// Generated for the response types of every `[[pages]]`, so that code for all lists is written once.
+pub trait ItemPage {
+    /// The type of the items.
     type Item;
 
-    /// The items of this page.
+    /// Returns the items of this page.
     fn items(&self) -> &[Self::Item];
 
-    /// The same by value.
+    /// Takes the items out of this page.
     fn into_items(self) -> Vec<Self::Item>;
 }
 
-impl<T> Paged for Vec<T> {
+impl<T> ItemPage for Vec<T> {
     type Item = T;
 
     fn items(&self) -> &[T] {
@@ -58,8 +57,8 @@ impl<T> Paged for Vec<T> {
     }
 }
 
-/// `null` is a page of nothing.
-impl<P: Paged> Paged for Nullable<P> {
+/// `null` is a page without items.
+impl<P: ItemPage> ItemPage for Nullable<P> {
     type Item = P::Item;
 
     fn items(&self) -> &[P::Item] {
@@ -71,211 +70,218 @@ impl<P: Paged> Paged for Nullable<P> {
     }
 }
 
-impl<P: Paged> Paged for Answer<P> {
+impl<P: ItemPage> ItemPage for Response<P> {
     type Item = P::Item;
 
     fn items(&self) -> &[P::Item] {
-        self.body.items()
+        self.body().items()
     }
 
     fn into_items(self) -> Vec<P::Item> {
-        self.body.into_items()
+        self.into_body().into_items()
     }
 }
 
-/// A call that answers page by page; generated for each operation of a `[[pages]]`.
+/// A call with a paginated response. Generated for each operation of a `[[pages]]`.
 pub trait PagedCall: Call {
-    /// Its page.
-    type Page: Paged;
-    /// How its pages follow one another.
-    const PAGING: Paging;
+    /// The type of one page.
+    type Page: ItemPage;
+    /// The rule by which the next page is found.
+    const PAGINATION: Pagination;
 
-    /// The page of an answer; `None` for one without a body, behind which nothing comes.
-    fn page(answer: Self::Success) -> Option<Self::Page>;
+    /// Takes the page out of a successful response. `None` for a response without a body, which ends the
+    /// list.
+    fn into_page(answer: Self::Success) -> Option<Self::Page>;
 
-    /// What a page says of the next one, as far as its body does.
-    fn marks(page: &Self::Page) -> Marks {
+    /// Returns what the body of a page contains about the next page.
+    fn markers(page: &Self::Page) -> PageMarkers {
         let _ = page;
-        Marks::new()
+        PageMarkers::new()
     }
 }
 
-/// What a page holds.
-pub type ItemOf<C> = <<C as PagedCall>::Page as Paged>::Item;
+/// The type of the items of a paginated call.
+pub type PageItem<C> = <<C as PagedCall>::Page as ItemPage>::Item;
 
-/// Where a page begins: an argument of the call or, where pages name each other by links, a query.
-/// It may be kept and given to [`Pages::resume_from`] later. Not for logs: it is the server's, who
-/// may have put anything into it.
+/// The position of a page: the value of an argument or, if pages are linked, a query string.
+///
+/// It can be stored and given to [`PageStream::resume_from`] later. The server chooses its content, so do not
+/// log it.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Cursor(String);
+pub struct PageCursor(String);
 
-impl Cursor {
-    /// One that was kept.
+impl PageCursor {
+    /// Restores a stored cursor.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Its text.
+    /// Returns the cursor as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl From<&str> for Cursor {
+impl From<&str> for PageCursor {
     fn from(text: &str) -> Self {
         Self::new(text)
     }
 }
 
-impl From<String> for Cursor {
+impl From<String> for PageCursor {
     fn from(text: String) -> Self {
         Self(text)
     }
 }
 
-/// Nothing of its text.
-impl fmt::Debug for Cursor {
+/// Hides the content.
+impl fmt::Debug for PageCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cursor").finish_non_exhaustive()
+        f.debug_struct("PageCursor").finish_non_exhaustive()
     }
 }
 
-/// How many pages in a row may be empty before [`PageFault::Empty`].
-const EMPTY: u32 = 100;
+/// Default of [`PageStream::with_max_empty_pages`].
+const DEFAULT_MAX_EMPTY_PAGES: u32 = 100;
 
-type Outcome<C> = Result<Answer<<C as Call>::Success>, Error<<C as Call>::Refusal>>;
-type Sending<C> = Pin<Box<dyn Future<Output = Outcome<C>> + Send>>;
+type PageCallResult<C> = Result<Response<<C as Call>::Success>, Error<<C as Call>::ErrorBody>>;
+type PageCallFuture<C> = Pin<Box<dyn Future<Output = PageCallResult<C>> + Send>>;
 
-/// The pages of a call, in their order. Nothing is sent before it is polled, and nothing ahead.
+/// The pages of a call in order, as a stream. Nothing is sent before the first poll, and no page ahead of
+/// time.
 ///
-/// An error is given once, and nothing behind it unless [`again`](Self::again) is called.
+/// An error is returned once. The stream then ends, unless [`retry_failed`](Self::retry_failed) is called.
 #[must_use = "pages are asked for when they are waited for"]
-pub struct Pages<C: PagedCall> {
-    core: Core,
+pub struct PageStream<C: PagedCall> {
+    core: ApiClient,
     call: C,
     extensions: Extensions,
-    place: Place,
-    guard: Guard,
-    /// How many pages may still be given, where there is a limit.
-    left: Option<usize>,
-    state: State<C>,
+    position: PagePosition,
+    loop_guard: LoopGuard,
+    /// Number of pages left of the limit, if there is one.
+    remaining_pages: Option<usize>,
+    state: PageStreamState<C>,
 }
 
-/// Where the next page begins.
-enum Place {
-    /// Where the call says.
+/// The position of the next page.
+enum PagePosition {
+    /// The arguments of the call define it.
     Start,
-    At(Cursor),
-    /// Behind the last; where more may come later, if the last page said it.
-    End(Option<Cursor>),
+    At(PageCursor),
+    /// After the last page, with the position for later additions if that page has one.
+    End(Option<PageCursor>),
 }
 
-enum State<C: PagedCall> {
+enum PageStreamState<C: PagedCall> {
     Ready,
-    Sent(Asked, Sending<C>),
-    /// The page is given, and no other can be asked for.
-    Lost(PageFault),
+    Sending(PageRequest, PageCallFuture<C>),
+    /// The page was returned, but the position of the next one is unknown.
+    Faulted(PageFault),
     Stopped,
 }
 
-impl<C: PagedCall> Pages<C> {
-    /// The pages of a call, from where its own arguments begin.
-    pub fn new(core: &Core, call: C) -> Self {
+impl<C: PagedCall> PageStream<C> {
+    /// Creates a stream that starts where the arguments of the call define.
+    pub fn new(core: &ApiClient, call: C) -> Self {
         Self {
             core: core.clone(),
             call,
             extensions: Extensions::new(),
-            place: Place::Start,
-            guard: Guard::new(EMPTY),
-            left: None,
-            state: State::Ready,
+            position: PagePosition::Start,
+            loop_guard: LoopGuard::new(DEFAULT_MAX_EMPTY_PAGES),
+            remaining_pages: None,
+            state: PageStreamState::Ready,
         }
     }
 
-    /// The same from a page whose [`cursor`](Self::cursor) was kept.
-    pub fn resume_from(mut self, cursor: impl Into<Cursor>) -> Self {
-        self.place = Place::At(cursor.into());
+    /// Starts at a stored [`cursor`](Self::cursor).
+    pub fn resume_from(mut self, cursor: impl Into<PageCursor>) -> Self {
+        self.position = PagePosition::At(cursor.into());
         self
     }
 
-    /// Gives something to the transport with each request, by its type, as
-    /// [`Calling::with`](super::Calling::with).
-    pub fn with<T: Clone + Send + Sync + 'static>(mut self, extension: T) -> Self {
+    /// Attaches a value for the transport to each request; see
+    /// [`PendingCall::with_extension`](super::PendingCall::with_extension).
+    pub fn with_extension<T: Clone + Send + Sync + 'static>(mut self, extension: T) -> Self {
         self.extensions.insert(extension);
         self
     }
 
-    /// The same with another number of pages in a row that may be empty and still name a next one;
-    /// 100 unless it is said.
-    pub fn with_empty_pages(mut self, most: u32) -> Self {
-        self.guard.most_empty = most;
+    /// Sets how many pages in a row may be empty and still name a next one. Default 100; more are
+    /// [`PageFault::TooManyEmpty`].
+    pub fn with_max_empty_pages(mut self, most: u32) -> Self {
+        self.loop_guard.max_empty_pages = most;
         self
     }
 
-    /// The same with no more pages than so many, whatever the server says of others.
-    /// [`is_complete`](Self::is_complete) tells whether those were all, and
-    /// [`cursor`](Self::cursor) where the next one begins.
-    pub const fn at_most(mut self, pages: usize) -> Self {
-        self.left = Some(pages);
+    /// Limits the number of pages. [`is_complete`](Self::is_complete) reports whether these were all, and
+    /// [`cursor`](Self::cursor) returns the position of the next one.
+    pub const fn with_max_pages(mut self, pages: usize) -> Self {
+        self.remaining_pages = Some(pages);
         self
     }
 
-    /// The items of the pages.
-    pub fn items(self) -> PageItems<C> {
-        PageItems { pages: self, items: Vec::new().into_iter(), page: None, given: 0, left: None }
-    }
-
-    /// Where the next page begins; `None` where the call's own arguments say it. Behind the last
-    /// page, where to ask for what came later, if that page says so.
-    #[must_use]
-    pub const fn cursor(&self) -> Option<&Cursor> {
-        match &self.place {
-            Place::Start | Place::End(None) => None,
-            Place::At(cursor) | Place::End(Some(cursor)) => Some(cursor),
+    /// Converts the stream into one of the items of all pages.
+    pub fn into_items(self) -> PageItems<C> {
+        PageItems {
+            pages: self,
+            items: Vec::new().into_iter(),
+            page_cursor: None,
+            consumed: 0,
+            remaining_items: None,
         }
     }
 
-    /// Whether the last page was given.
+    /// Returns the position of the next page; `None` if the arguments of the call define it. After the last
+    /// page, returns the position for later additions, if that page has one.
+    #[must_use]
+    pub const fn cursor(&self) -> Option<&PageCursor> {
+        match &self.position {
+            PagePosition::Start | PagePosition::End(None) => None,
+            PagePosition::At(cursor) | PagePosition::End(Some(cursor)) => Some(cursor),
+        }
+    }
+
+    /// Returns true once the last page was returned.
     #[must_use]
     pub const fn is_complete(&self) -> bool {
-        matches!(self.place, Place::End(_))
+        matches!(self.position, PagePosition::End(_))
     }
 
-    /// Goes on behind an error: the page that failed, or that did not say how to go on, is asked
-    /// for anew.
-    pub fn again(&mut self) {
-        if matches!(self.state, State::Stopped) {
-            self.state = State::Ready;
+    /// Continues after an error: requests the page again that failed or that named no valid next page.
+    pub fn retry_failed(&mut self) {
+        if matches!(self.state, PageStreamState::Stopped) {
+            self.state = PageStreamState::Ready;
         }
     }
 
-    /// Sends the request of the next page, which is prepared as that of every call.
-    fn send(&self) -> Result<(Asked, Sending<C>), PageError<C::Refusal>>
+    /// Builds and sends the request of the next page.
+    fn send_request(&self) -> Result<(PageRequest, PageCallFuture<C>), PageError<C::ErrorBody>>
     where
         C: 'static,
     {
-        let mut request = self.call.request(&self.core);
-        if let Place::At(cursor) = &self.place {
-            request = request.at_page(&C::PAGING, cursor);
+        let mut request = self.call.build_request(&self.core);
+        if let PagePosition::At(cursor) = &self.position {
+            request = request.with_page_cursor(&C::PAGINATION, cursor);
         }
-        let (number, limit) = request.numbers(&C::PAGING).map_err(PageError::Page)?;
+        let (number, limit) = request.page_numbers(&C::PAGINATION).map_err(PageError::Page)?;
         let (operation, mut sent) =
-            request.finish(&self.core.base_url).map_err(|error| PageError::Call(error.into()))?;
-        let asked = Asked { uri: sent.uri().clone(), number, limit };
+            request.into_http(&self.core.base_url).map_err(|error| PageError::Call(error.into()))?;
+        let asked = PageRequest { uri: sent.uri().clone(), number, limit };
         sent.extensions_mut().extend(self.extensions.clone());
         let core = self.core.clone();
         let sending = Box::pin(async move {
             let answer = core.transport.send(operation, sent).await.map_err(Error::Transport)?;
-            C::read(Response::new(answer, operation, core.shown))
+            C::parse_response(RawResponse::new(answer, operation, core.shown_fields))
         });
         Ok((asked, sending))
     }
 }
 
-impl<C: PagedCall + 'static> Pages<C> {
-    /// The next page; `None` behind the last.
-    pub async fn next(&mut self) -> Option<Result<Answer<C::Page>, PageError<C::Refusal>>> {
+impl<C: PagedCall + 'static> PageStream<C> {
+    /// Returns the next page; `None` after the last.
+    pub async fn next(&mut self) -> Option<Result<Response<C::Page>, PageError<C::ErrorBody>>> {
         poll_fn(|context| self.poll(context)).await
     }
 
@@ -283,157 +289,167 @@ impl<C: PagedCall + 'static> Pages<C> {
     fn poll(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Answer<C::Page>, PageError<C::Refusal>>>> {
-        let (asked, mut sending) = match std::mem::replace(&mut self.state, State::Stopped) {
-            State::Stopped => return Poll::Ready(None),
-            State::Lost(fault) => return Poll::Ready(Some(Err(PageError::Page(fault)))),
-            State::Ready if self.is_complete() || self.left == Some(0) => {
-                self.state = State::Ready;
+    ) -> Poll<Option<Result<Response<C::Page>, PageError<C::ErrorBody>>>> {
+        let (asked, mut sending) = match std::mem::replace(&mut self.state, PageStreamState::Stopped) {
+            PageStreamState::Stopped => return Poll::Ready(None),
+            PageStreamState::Faulted(fault) => return Poll::Ready(Some(Err(PageError::Page(fault)))),
+            PageStreamState::Ready if self.is_complete() || self.remaining_pages == Some(0) => {
+                self.state = PageStreamState::Ready;
                 return Poll::Ready(None);
             }
-            State::Ready => match self.send() {
+            PageStreamState::Ready => match self.send_request() {
                 Ok(sent) => sent,
                 Err(error) => return Poll::Ready(Some(Err(error))),
             },
-            State::Sent(asked, sending) => (asked, sending),
+            PageStreamState::Sending(asked, sending) => (asked, sending),
         };
         let Poll::Ready(answer) = sending.as_mut().poll(context) else {
-            self.state = State::Sent(asked, sending);
+            self.state = PageStreamState::Sending(asked, sending);
             return Poll::Pending;
         };
         Poll::Ready(match answer {
-            Ok(answer) => self.take(&asked, answer).map(Ok),
+            Ok(answer) => self.accept_page(&asked, answer).map(Ok),
             Err(error) => Some(Err(PageError::Call(error))),
         })
     }
 
-    /// Gives a page, and decides where the next one begins.
-    fn take(&mut self, asked: &Asked, answer: Answer<C::Success>) -> Option<Answer<C::Page>> {
+    /// Returns a page and determines the position of the next one.
+    fn accept_page(
+        &mut self,
+        asked: &PageRequest,
+        answer: Response<C::Success>,
+    ) -> Option<Response<C::Page>> {
         let mut page = None;
-        let answer = answer.map(|body| page = C::page(body));
+        let answer = answer.map(|body| page = C::into_page(body));
         let Some(page) = page else {
-            (self.place, self.state) = (Place::End(None), State::Ready);
+            (self.position, self.state) = (PagePosition::End(None), PageStreamState::Ready);
             return None;
         };
-        let (count, marks) = (page.items().len(), C::marks(&page));
-        let next = next::next(&C::PAGING, asked, count, &marks, &answer.headers);
-        let before = match &self.place {
-            Place::At(cursor) => Some(cursor),
-            Place::Start | Place::End(_) => None,
+        let (count, marks) = (page.items().len(), C::markers(&page));
+        let next = next_page::find_next_page(&C::PAGINATION, asked, count, &marks, answer.headers());
+        let before = match &self.position {
+            PagePosition::At(cursor) => Some(cursor),
+            PagePosition::Start | PagePosition::End(_) => None,
         };
-        match next.and_then(|next| self.guard.let_pass(next, before, count)) {
-            Ok(Next::At(cursor)) => (self.place, self.state) = (Place::At(cursor), State::Ready),
-            Ok(Next::End(later)) => (self.place, self.state) = (Place::End(later), State::Ready),
-            Err(fault) => self.state = State::Lost(fault),
+        match next.and_then(|next| self.loop_guard.check(next, before, count)) {
+            Ok(NextPage::At(cursor)) => {
+                (self.position, self.state) = (PagePosition::At(cursor), PageStreamState::Ready)
+            }
+            Ok(NextPage::End(later)) => {
+                (self.position, self.state) = (PagePosition::End(later), PageStreamState::Ready)
+            }
+            Err(fault) => self.state = PageStreamState::Faulted(fault),
         }
-        self.left = self.left.map(|left| left.saturating_sub(1));
+        self.remaining_pages = self.remaining_pages.map(|left| left.saturating_sub(1));
         Some(answer.map(|()| page))
     }
 }
 
-/// Nothing in it is held in place: what is on its way stands in a box.
-impl<C: PagedCall> Unpin for Pages<C> {}
+/// No field is pinned: the pending request is boxed.
+impl<C: PagedCall> Unpin for PageStream<C> {}
 
-impl<C: PagedCall + 'static> Stream for Pages<C> {
-    type Item = Result<Answer<C::Page>, PageError<C::Refusal>>;
+impl<C: PagedCall + 'static> Stream for PageStream<C> {
+    type Item = Result<Response<C::Page>, PageError<C::ErrorBody>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.poll(context)
     }
 }
 
-/// The operation alone: arguments and cursors may be secrets.
-impl<C: PagedCall> fmt::Debug for Pages<C> {
+/// Shows the operation only: arguments and cursors may be secrets.
+impl<C: PagedCall> fmt::Debug for PageStream<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pages").field("operation", &C::OPERATION.id).finish_non_exhaustive()
+        f.debug_struct("PageStream").field("operation", &C::OPERATION.id).finish_non_exhaustive()
     }
 }
 
-/// The items of a call's pages, in their order; the next page is asked for when the last item of
-/// one was given and another is waited for.
+/// The items of all pages of a call, in order. The next page is requested when all items of a page were
+/// returned and the stream is polled again.
 #[must_use = "pages are asked for when their items are waited for"]
 pub struct PageItems<C: PagedCall> {
-    pages: Pages<C>,
-    items: vec::IntoIter<ItemOf<C>>,
-    /// Where the page of these items began.
-    page: Option<Cursor>,
-    given: usize,
-    /// How many items may still be given, where there is a limit.
-    left: Option<usize>,
+    pages: PageStream<C>,
+    items: vec::IntoIter<PageItem<C>>,
+    /// Position of the page that `items` belongs to.
+    page_cursor: Option<PageCursor>,
+    consumed: usize,
+    /// Number of items left of the limit, if there is one.
+    remaining_items: Option<usize>,
 }
 
 impl<C: PagedCall> PageItems<C> {
-    /// The same from a page whose [`cursor`](Self::cursor) was kept.
-    pub fn resume_from(mut self, cursor: impl Into<Cursor>) -> Self {
+    /// Starts at a stored [`cursor`](Self::cursor).
+    pub fn resume_from(mut self, cursor: impl Into<PageCursor>) -> Self {
         self.pages = self.pages.resume_from(cursor);
         self
     }
 
-    /// Gives something to the transport with each request; see [`Pages::with`].
-    pub fn with<T: Clone + Send + Sync + 'static>(mut self, extension: T) -> Self {
-        self.pages = self.pages.with(extension);
+    /// Attaches a value for the transport to each request; see [`PageStream::with_extension`].
+    pub fn with_extension<T: Clone + Send + Sync + 'static>(mut self, extension: T) -> Self {
+        self.pages = self.pages.with_extension(extension);
         self
     }
 
-    /// The same with another number of empty pages in a row; see [`Pages::with_empty_pages`].
-    pub fn with_empty_pages(mut self, most: u32) -> Self {
-        self.pages = self.pages.with_empty_pages(most);
+    /// Sets how many pages in a row may be empty; see [`PageStream::with_max_empty_pages`].
+    pub fn with_max_empty_pages(mut self, most: u32) -> Self {
+        self.pages = self.pages.with_max_empty_pages(most);
         self
     }
 
-    /// The same with no more items than so many: no page is asked for behind them.
-    /// [`is_complete`](Self::is_complete) tells whether those were all. For a limit of pages, see
-    /// [`Pages::at_most`].
-    pub const fn at_most(mut self, items: usize) -> Self {
-        self.left = Some(items);
+    /// Limits the number of items; no page after them is requested. [`is_complete`](Self::is_complete)
+    /// reports whether these were all. For a limit of pages, see [`PageStream::with_max_pages`].
+    pub const fn with_max_items(mut self, items: usize) -> Self {
+        self.remaining_items = Some(items);
         self
     }
 
-    /// Where the page of the next item begins; see [`Pages::cursor`]. Who goes on from here misses
-    /// nothing, and meets the first [`given`](Self::given) items once more.
+    /// Returns the position of the page of the next item; see [`PageStream::cursor`]. Resuming there skips no
+    /// item and repeats the first [`consumed_items`](Self::consumed_items) items.
     #[must_use]
-    pub fn cursor(&self) -> Option<&Cursor> {
-        if self.items.as_slice().is_empty() { self.pages.cursor() } else { self.page.as_ref() }
+    pub fn cursor(&self) -> Option<&PageCursor> {
+        if self.items.as_slice().is_empty() { self.pages.cursor() } else { self.page_cursor.as_ref() }
     }
 
-    /// How many items of that page were given.
+    /// Returns the number of items of that page that were returned.
     #[must_use]
-    pub fn given(&self) -> usize {
-        if self.items.as_slice().is_empty() { 0 } else { self.given }
+    pub fn consumed_items(&self) -> usize {
+        if self.items.as_slice().is_empty() { 0 } else { self.consumed }
     }
 
-    /// Whether the last item was given, and no page is left.
+    /// Returns true once the last item of the last page was returned.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.items.as_slice().is_empty() && self.pages.is_complete()
     }
 
-    /// Goes on behind an error; see [`Pages::again`].
-    pub fn again(&mut self) {
-        self.pages.again();
+    /// Continues after an error; see [`PageStream::retry_failed`].
+    pub fn retry_failed(&mut self) {
+        self.pages.retry_failed();
     }
 }
 
 impl<C: PagedCall + 'static> PageItems<C> {
-    /// The next item; `None` behind the last.
-    pub async fn next(&mut self) -> Option<Result<ItemOf<C>, PageError<C::Refusal>>> {
+    /// Returns the next item; `None` after the last.
+    pub async fn next(&mut self) -> Option<Result<PageItem<C>, PageError<C::ErrorBody>>> {
         poll_fn(|context| self.poll(context)).await
     }
 
     #[allow(clippy::type_complexity, reason = "what every stream of items gives")]
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<ItemOf<C>, PageError<C::Refusal>>>> {
-        if self.left == Some(0) {
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<PageItem<C>, PageError<C::ErrorBody>>>> {
+        if self.remaining_items == Some(0) {
             return Poll::Ready(None);
         }
         loop {
             if let Some(item) = self.items.next() {
-                self.given += 1;
-                self.left = self.left.map(|left| left.saturating_sub(1));
+                self.consumed += 1;
+                self.remaining_items = self.remaining_items.map(|left| left.saturating_sub(1));
                 return Poll::Ready(Some(Ok(item)));
             }
-            self.page = self.pages.cursor().cloned();
+            self.page_cursor = self.pages.cursor().cloned();
             match ready!(self.pages.poll(context)) {
-                Some(Ok(page)) => (self.items, self.given) = (page.into_items().into_iter(), 0),
+                Some(Ok(page)) => (self.items, self.consumed) = (page.into_items().into_iter(), 0),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }
@@ -441,11 +457,11 @@ impl<C: PagedCall + 'static> PageItems<C> {
     }
 }
 
-/// As its pages.
+/// See [`PageStream`].
 impl<C: PagedCall> Unpin for PageItems<C> {}
 
 impl<C: PagedCall + 'static> Stream for PageItems<C> {
-    type Item = Result<ItemOf<C>, PageError<C::Refusal>>;
+    type Item = Result<PageItem<C>, PageError<C::ErrorBody>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.poll(context)

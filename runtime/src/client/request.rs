@@ -1,4 +1,4 @@
-//! A request under construction.
+//! The request builder that generated code fills.
 
 use std::fmt::{self, Write as _};
 
@@ -9,49 +9,51 @@ use http::{
 };
 use serde::Serialize;
 
-use super::{RequestChecks, Stored, error::SendError};
+use super::{RequestChecks, StoredRequest, error::SendError};
 use crate::{
-    contract::{Contract, check_json, to_json},
+    contract::{Contract, to_json, validate_serialized},
     json::Json,
-    multipart::{Multipart, Writer, settle},
-    operation::{Content, Format, Operation, Part, Typed},
-    parameters::{Location, Parameter, write},
-    template,
+    multipart::{Multipart, MultipartWriter, resolve_json},
+    operation::{BodyFormat, ContentSpec, Operation, PartSpec, TypedBytes},
+    parameters::{Parameter, ParameterLocation, encode},
+    path_template,
     transport::{Delivery, TransportError, TransportFault},
     violation::{Violation, Violations},
 };
 
-/// A request that generated code fills and [`Core::send`](super::Core::send) sends. What is
-/// wrong with an argument is kept and reported there, all of it together.
+/// Builds the HTTP request of a call for [`ApiClient::send`](super::ApiClient::send).
+///
+/// Invalid arguments do not end the building. They are collected and reported together when the request
+/// is sent.
 #[must_use]
-pub struct Request {
+pub struct RequestBuilder {
     pub(super) operation: &'static Operation,
     pub(super) checks: RequestChecks,
     path: String,
     pub(super) query: String,
     pub(super) headers: HeaderMap,
     cookies: String,
-    /// What the contract gives the operation, and before that what the caller says.
+    /// The server that the contract gives the operation. `address` takes precedence.
     server: Option<&'static str>,
     address: Option<String>,
     body: Bytes,
-    /// In the place of the body.
+    /// Replaces `body` for streaming requests.
     #[cfg(feature = "stream")]
-    pub(super) pieces: Option<crate::transport::ByteStream>,
+    pub(super) body_stream: Option<crate::transport::ByteStream>,
     extensions: Extensions,
     violations: Vec<Violation>,
 }
 
-impl Request {
+impl RequestBuilder {
     pub(super) fn new(
         operation: &'static Operation,
         checks: RequestChecks,
         server: Option<&'static str>,
     ) -> Self {
         let (path, pairs) = match operation.is_webhook() {
-            // Its address is all there is of its target.
+            // A webhook has no path; its target is the whole address.
             true => ("", ""),
-            false => template::parts(operation.path),
+            false => path_template::split_query(operation.path),
         };
         let begin = if pairs.is_empty() { "" } else { "?" };
         Self {
@@ -65,50 +67,50 @@ impl Request {
             address: None,
             body: Bytes::new(),
             #[cfg(feature = "stream")]
-            pieces: None,
+            body_stream: None,
             extensions: Extensions::new(),
             violations: Vec::new(),
         }
     }
 
-    /// Sends an argument as its row of [`Operation::parameters`] says; `None`, `null` and empty
-    /// lists that are not required are left out.
+    /// Adds an argument, encoded as its row of [`Operation::parameters`] defines. `None` and `null` are left
+    /// out, and so are empty lists that are not required.
     pub fn argument(self, index: usize, value: impl Serialize) -> Self {
         let json = to_json(&value).ok();
-        self.write(index, json)
+        self.write_argument(index, json)
     }
 
-    fn write(mut self, index: usize, json: Option<Json>) -> Self {
+    fn write_argument(mut self, index: usize, json: Option<Json>) -> Self {
         let Some(row) = self.operation.parameters.get(index).copied() else {
-            // Of another table: nothing of it may be lost.
-            self.refuse("", "", "properties");
+            // The index belongs to another table. Sending without the argument would lose it silently.
+            self.add_violation("", "", "properties");
             return self;
         };
-        let json = self.checked(&row, json);
+        let json = self.check_argument(&row, json);
         match row.location {
-            Location::Path => self.path(&row, &json),
-            Location::Query => self.query(&row, &json),
-            Location::Header => self.header(&row, &json),
-            Location::Cookie => self.cookie(&row, &json),
-            Location::QueryString => self.whole_query(&row, &json),
+            ParameterLocation::Path => self.write_path(&row, &json),
+            ParameterLocation::Query => self.write_query(&row, &json),
+            ParameterLocation::Header => self.write_header(&row, &json),
+            ParameterLocation::Cookie => self.write_cookie(&row, &json),
+            ParameterLocation::QueryString => self.whole_query(&row, &json),
         }
         self
     }
 
-    /// Gives something to the transport, by its type: it finds it among the extensions of the
-    /// request.
-    pub fn with<T: Clone + Send + Sync + 'static>(mut self, extension: T) -> Self {
+    /// Attaches a value for the transport, keyed by its type. The transport finds it among the extensions of
+    /// the request.
+    pub fn with_extension<T: Clone + Send + Sync + 'static>(mut self, extension: T) -> Self {
         self.extensions.insert(extension);
         self
     }
 
     /// Fills `{name}` of the path template.
     ///
-    /// Refused: a value that makes the path segment empty, `.` or `..`. Those name another
-    /// path, whichever way they are encoded (RFC 3986, 5.2.4; WHATWG URL, 4.1).
-    fn path(&mut self, row: &Parameter, json: &Json) {
-        let written = write::path(row, json);
-        let Some(encoded) = self.written(row.name, written) else { return };
+    /// Rejects a value that makes a path segment empty, `.` or `..`: such a path resolves to another one,
+    /// however the dots are encoded (RFC 3986, 5.2.4; WHATWG URL, 4.1).
+    fn write_path(&mut self, row: &Parameter, json: &Json) {
+        let written = encode::write_path(row, json);
+        let Some(encoded) = self.record_unencodable(row.name, written) else { return };
         let placeholder = format!("{{{}}}", row.name);
         self.path = self.path.replace(&placeholder, &encoded);
         let within = |segment: &str| segment.contains(&placeholder);
@@ -117,55 +119,55 @@ impl Request {
             .filter(|(template, _)| within(template))
             .any(|(_, filled)| matches!(filled.replace("%2E", ".").as_str(), "" | "." | ".."));
         if lost {
-            self.refuse(row.name, "", "pattern");
+            self.add_violation(row.name, "", "pattern");
         }
     }
 
-    fn query(&mut self, row: &Parameter, json: &Json) {
-        let written = write::pairs(row, json);
-        for (name, value) in self.written(row.name, written).unwrap_or_default() {
-            self.more(format_args!("{name}={value}"));
+    fn write_query(&mut self, row: &Parameter, json: &Json) {
+        let written = encode::write_pairs(row, json);
+        for (name, value) in self.record_unencodable(row.name, written).unwrap_or_default() {
+            self.append_query(format_args!("{name}={value}"));
         }
     }
 
-    fn more(&mut self, pairs: fmt::Arguments<'_>) {
+    fn append_query(&mut self, pairs: fmt::Arguments<'_>) {
         let begun = !self.query.is_empty();
         let _ = write!(self.query, "{}{pairs}", if begun { '&' } else { '?' });
     }
 
     fn whole_query(&mut self, row: &Parameter, json: &Json) {
-        let written = write::whole(row, json);
-        if let Some(Some(text)) = self.written(row.name, written) {
-            self.more(format_args!("{text}"));
+        let written = encode::write_query_string(row, json);
+        if let Some(Some(text)) = self.record_unencodable(row.name, written) {
+            self.append_query(format_args!("{text}"));
         }
     }
 
-    /// Refused: a value that no header can hold.
-    fn header(&mut self, row: &Parameter, json: &Json) {
-        let written = write::header(row, json);
-        let Some(Some(text)) = self.written(row.name, written) else { return };
+    /// Rejects a value that is not a valid header value.
+    fn write_header(&mut self, row: &Parameter, json: &Json) {
+        let written = encode::write_header(row, json);
+        let Some(Some(text)) = self.record_unencodable(row.name, written) else { return };
         match (HeaderName::from_bytes(row.name.as_bytes()), HeaderValue::try_from(text)) {
             (Ok(header), Ok(text)) => {
                 self.headers.append(header, text);
             }
-            _ => self.refuse(row.name, "", "pattern"),
+            _ => self.add_violation(row.name, "", "pattern"),
         }
     }
 
-    /// Beside the cookies of the transport.
-    fn cookie(&mut self, row: &Parameter, json: &Json) {
-        let written = write::pairs(row, json);
-        for (name, value) in self.written(row.name, written).unwrap_or_default() {
+    /// Cookies of the transport are sent in addition to these.
+    fn write_cookie(&mut self, row: &Parameter, json: &Json) {
+        let written = encode::write_pairs(row, json);
+        for (name, value) in self.record_unencodable(row.name, written).unwrap_or_default() {
             let separator = if self.cookies.is_empty() { "" } else { "; " };
             let _ = write!(self.cookies, "{separator}{name}={value}");
         }
     }
 
-    /// The argument as JSON, checked as the contract says. One that is not there is not checked.
-    fn checked(&mut self, row: &Parameter, json: Option<Json>) -> Json {
+    /// Validates an argument that is present, and reports a required one that is missing.
+    fn check_argument(&mut self, row: &Parameter, json: Option<Json>) -> Json {
         let name = row.name;
         let Some(json) = json else {
-            self.refuse(name, "", "type");
+            self.add_violation(name, "", "type");
             return Json::Null;
         };
         let absent = match &json {
@@ -178,90 +180,94 @@ impl Request {
         {
             for violation in violations {
                 let keyword = violation.keyword;
-                self.refuse(name, &violation.pointer, keyword);
+                self.add_violation(name, &violation.pointer, keyword);
                 if let Some(last) = self.violations.last_mut() {
                     last.schema = violation.schema;
                 }
             }
         }
         if absent && row.required {
-            self.refuse(name, "", "required");
+            self.add_violation(name, "", "required");
         }
         json
     }
 
-    /// What was written; what has no text is kept as a violation.
-    fn written<T>(&mut self, name: &str, written: Result<T, write::Inexpressible>) -> Option<T> {
+    /// Returns the encoded argument, or records a violation for a value that cannot be encoded.
+    fn record_unencodable<T>(
+        &mut self,
+        name: &str,
+        written: Result<T, encode::ParameterEncodingError>,
+    ) -> Option<T> {
         match written {
             Ok(written) => Some(written),
             Err(reason) => {
-                self.refuse(name, &reason.pointer, reason.keyword);
+                self.add_violation(name, &reason.pointer, reason.keyword);
                 None
             }
         }
     }
 
-    /// The media types that the caller can read: `Accept`.
+    /// Sets `Accept` to the media types that the caller can parse.
     pub fn accept(mut self, media_types: &'static str) -> Self {
         self.headers.insert(ACCEPT, HeaderValue::from_static(media_types));
         self
     }
 
-    /// A JSON body of the given media type, checked unless checks are off.
+    /// Sets a JSON body of the given media type. Validates it unless checks are off.
     pub fn json<T: Contract>(self, media_type: &'static str, body: &T) -> Self {
         if self.checks == RequestChecks::On
             && let Err(violations) = body.validate()
         {
-            return self.refused(violations);
+            return self.with_violations(violations);
         }
-        self.plain_json(media_type, body)
+        self.write_json(media_type, body)
     }
 
-    /// A JSON body whose type is no generated one (a list, a string), checked by the schema
-    /// that the operation's table has for it, unless checks are off.
+    /// Sets a JSON body of a type that is not generated (a list, a string). Validates it by the schema in the
+    /// operation's table unless checks are off.
     pub fn json_value<T: Serialize + ?Sized>(self, media_type: &'static str, body: &T) -> Self {
-        let validator = self.content(media_type).and_then(|content| content.validator);
+        let validator = self.content_spec(media_type).and_then(|content| content.validator);
         if self.checks == RequestChecks::On
             && let Some(validator) = validator
-            && let Err(violations) = check_json(body, validator)
+            && let Err(violations) = validate_serialized(body, validator)
         {
-            return self.refused(violations);
+            return self.with_violations(violations);
         }
-        self.plain_json(media_type, body)
+        self.write_json(media_type, body)
     }
 
-    fn plain_json<T: Serialize + ?Sized>(mut self, media_type: &'static str, body: &T) -> Self {
+    fn write_json<T: Serialize + ?Sized>(mut self, media_type: &'static str, body: &T) -> Self {
         match serde_json::to_vec(body) {
             Ok(bytes) => self.bytes(media_type, bytes),
             Err(_) => {
-                // A value without a JSON form: no generated model has such values.
-                self.violations.push(violation(String::new(), "type", self.operation));
+                // The value has no JSON form; generated models always have one.
+                self.violations.push(operation_violation(String::new(), "type", self.operation));
                 self
             }
         }
     }
 
-    /// A form (`application/x-www-form-urlencoded`), checked unless checks are off; its fields
-    /// are written as the operation's table says, others as queries are.
+    /// Sets a form (`application/x-www-form-urlencoded`). Validates it unless checks are off. Fields are
+    /// encoded as the operation's table defines, undeclared ones like query parameters.
     pub fn form<T: Serialize>(self, media_type: &'static str, body: &T) -> Self {
         let json = to_json(body).ok();
-        self.form_of(media_type, json)
+        self.write_form(media_type, json)
     }
 
-    fn form_of(mut self, media_type: &'static str, json: Option<Json>) -> Self {
+    fn write_form(mut self, media_type: &'static str, json: Option<Json>) -> Self {
         let Some(Json::Object(members)) = json else {
-            self.violations.push(violation(String::new(), "type", self.operation));
+            self.violations.push(operation_violation(String::new(), "type", self.operation));
             return self;
         };
-        let content = self.content(media_type);
+        let content = self.content_spec(media_type);
         let fields = match content.map(|content| content.format) {
-            Some(Format::Form(fields, _)) => fields,
+            Some(BodyFormat::Form(fields, _)) => fields,
             _ => &[],
         };
         let mut text = String::new();
         for (name, value) in members.iter() {
-            let written = write::field(fields, name, value);
-            for (name, value) in self.written(name, written).unwrap_or_default() {
+            let written = encode::write_field(fields, name, value);
+            for (name, value) in self.record_unencodable(name, written).unwrap_or_default() {
                 let separator = if text.is_empty() { "" } else { "&" };
                 let _ = write!(text, "{separator}{name}={value}");
             }
@@ -271,119 +277,120 @@ impl Request {
             && self.checks == RequestChecks::On
             && let Err(violations) = validator.validate(&json)
         {
-            return self.refused(violations);
+            return self.with_violations(violations);
         }
         self.bytes(media_type, text)
     }
 
-    /// A body of parts, checked unless checks are off.
+    /// Sets a multipart body. Validates it unless checks are off.
     pub fn multipart<T: Multipart + ?Sized>(self, media_type: &'static str, body: &T) -> Self {
-        let rows = match self.content(media_type).map(|content| content.format) {
-            Some(Format::Multipart(rows)) => rows,
+        let rows = match self.content_spec(media_type).map(|content| content.format) {
+            Some(BodyFormat::Multipart(rows)) => rows,
             _ => &[],
         };
-        let mut writer = Writer::new(rows);
-        body.write(&mut writer);
-        self.parts(media_type, rows, writer)
+        let mut writer = MultipartWriter::new(rows);
+        body.write_parts(&mut writer);
+        self.write_parts(media_type, rows, writer)
     }
 
-    fn parts(mut self, media_type: &'static str, rows: &[Part], writer: Writer) -> Self {
-        for name in &writer.lost {
-            self.refuse(name, "", "type");
+    fn write_parts(mut self, media_type: &'static str, rows: &[PartSpec], writer: MultipartWriter) -> Self {
+        for name in &writer.unencodable {
+            self.add_violation(name, "", "type");
         }
-        let validator = self.content(media_type).and_then(|content| content.validator);
+        let validator = self.content_spec(media_type).and_then(|content| content.validator);
         if self.checks == RequestChecks::On {
-            match settle(rows, &writer.fields, validator) {
+            match resolve_json(rows, &writer.fields, validator) {
                 Ok(_) => {}
-                Err(Some(violations)) => return self.refused(violations),
-                Err(None) => self.violations.push(violation(String::new(), "type", self.operation)),
+                Err(Some(violations)) => return self.with_violations(violations),
+                Err(None) => self.violations.push(operation_violation(String::new(), "type", self.operation)),
             }
         }
-        let (bytes, boundary) = writer.finish();
+        let (bytes, boundary) = writer.into_bytes();
         match HeaderValue::try_from(format!("{media_type}; boundary={boundary}")) {
             Ok(value) => drop(self.headers.insert(CONTENT_TYPE, value)),
-            Err(_) => self.violations.push(violation(String::new(), "type", self.operation)),
+            Err(_) => self.violations.push(operation_violation(String::new(), "type", self.operation)),
         }
         self.body = bytes.into();
         self
     }
 
-    /// A body of bytes whose media type the contract leaves open (`image/*`).
-    pub fn typed(mut self, body: &Typed) -> Self {
-        let declared = self.operation.body.is_none_or(|content| content.of(&body.media_type).is_some());
+    /// Sets a body of bytes whose media type the contract leaves open (`image/*`).
+    pub fn typed_bytes(mut self, body: &TypedBytes) -> Self {
+        let declared =
+            self.operation.body.is_none_or(|content| content.content_for(&body.media_type).is_some());
         match HeaderValue::try_from(body.media_type.as_str()) {
             Ok(value) if declared => drop(self.headers.insert(CONTENT_TYPE, value)),
-            _ => self.violations.push(violation(String::new(), "contentMediaType", self.operation)),
+            _ => self.violations.push(operation_violation(String::new(), "contentMediaType", self.operation)),
         }
         self.body = body.bytes.clone();
         self
     }
 
-    /// Sends it to this address instead of the client's: scheme, host and start of the path.
-    /// One that begins with `/` replaces the path of the client's.
-    pub fn at(mut self, address: &str) -> Self {
+    /// Sends the request to this address instead of the base URL of the client: scheme, host and start of the
+    /// path. An address that begins with `/` replaces only the path of the base URL.
+    pub fn with_address(mut self, address: &str) -> Self {
         self.address = Some(address.to_owned());
         self
     }
 
-    /// What the contract says of a media type.
-    pub(super) fn content(&self, media_type: &str) -> Option<&'static Content> {
+    /// Returns the row of a request media type in the operation's table.
+    pub(super) fn content_spec(&self, media_type: &str) -> Option<&'static ContentSpec> {
         let content = self.operation.body?.content;
         content.iter().find(|content| content.media_type == media_type)
     }
 
-    /// A text of the given media type.
+    /// Sets a text body of the given media type.
     pub fn text(self, media_type: &'static str, body: &str) -> Self {
         self.bytes(media_type, body.to_owned())
     }
 
-    /// A body of the given media type, sent as it is.
+    /// Sets a body of the given media type without encoding or validating it.
     pub fn bytes(mut self, media_type: &'static str, body: impl Into<Bytes>) -> Self {
         self.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         self.body = body.into();
         self
     }
 
-    fn refused(mut self, violations: Violations) -> Self {
+    fn with_violations(mut self, violations: Violations) -> Self {
         self.violations.extend(violations);
         self
     }
 
-    pub(super) fn refuse(&mut self, name: &str, below: &str, keyword: &'static str) {
+    pub(super) fn add_violation(&mut self, name: &str, below: &str, keyword: &'static str) {
         let mut pointer = String::new();
-        crate::pointer::push(&mut pointer, name);
+        crate::pointer::push_token(&mut pointer, name);
         pointer.push_str(below);
-        self.violations.push(violation(pointer, keyword, self.operation));
+        self.violations.push(operation_violation(pointer, keyword, self.operation));
     }
 
-    pub(super) fn finish(
+    pub(super) fn into_http(
         mut self,
         base_url: &str,
     ) -> Result<(&'static Operation, http::Request<Bytes>), SendError> {
-        Violations::check(self.violations).map_err(SendError::InvalidRequest)?;
+        Violations::ensure_empty(self.violations).map_err(SendError::InvalidRequest)?;
         let cannot = || TransportError::new(TransportFault::Request, Delivery::NotSent);
         #[cfg(feature = "stream")]
-        if self.pieces.is_some() {
+        if self.body_stream.is_some() {
             return Err(cannot()
-                .with_source("a body in pieces goes through `Core::upload` or `Core::open`")
+                .with_source("a streaming body must be sent with `ApiClient::upload_stream` or `ApiClient::open_stream`")
                 .into());
         }
-        // The address of a webhook is whole, and may have a query.
+        // The address of a webhook is complete and may include a query.
         let whole = self.operation.is_webhook();
         let address = self.address.as_deref().or(self.server);
-        let address = address.map(|own| if whole { own.to_owned() } else { absolute(base_url, own) });
+        let address = address.map(|own| if whole { own.to_owned() } else { resolve_address(base_url, own) });
         let base_url = address.as_deref().unwrap_or(base_url);
         if whole && base_url.contains('?') {
             self.query = self.query.replacen('?', "&", 1);
         }
-        // By itself: with the path behind it, `https://` would take its first segment as host.
+        // Parsed before the path is appended: `https://` would otherwise take the first segment as its host.
         let base = base_url
             .parse::<Uri>()
             .ok()
             .filter(|base| base.scheme().is_some() && base.authority().is_some())
             .filter(|base| whole || base.query().is_none());
         if base.is_none() {
-            return Err(cannot().with_source("the base URL is not scheme, host and path").into());
+            return Err(cannot().with_source("the base URL must consist of scheme, host and path").into());
         }
         let mut uri = String::with_capacity(base_url.len() + self.path.len() + self.query.len());
         let _ = write!(uri, "{base_url}{}{}", self.path, self.query);
@@ -403,20 +410,20 @@ impl Request {
         Ok((self.operation, request))
     }
 
-    /// What would be sent, with the address that the caller gave and without the client's: for an
-    /// outbox that has to send the same bytes however often.
+    /// Serializes the request without the base URL of the client, for an outbox that sends the same bytes
+    /// repeatedly.
     ///
     /// # Errors
-    /// When the request breaks the contract.
-    pub fn store(self) -> Result<Stored, Violations> {
-        Violations::check(self.violations)?;
+    /// All violations, if the request violates the contract.
+    pub fn into_stored(self) -> Result<StoredRequest, Violations> {
+        Violations::ensure_empty(self.violations)?;
         let mut headers = self.headers;
         if let Ok(cookies) = HeaderValue::try_from(self.cookies.as_str())
             && !cookies.is_empty()
         {
             headers.append(COOKIE, cookies);
         }
-        Ok(Stored {
+        Ok(StoredRequest {
             operation: self.operation.id.into(),
             path_and_query: self.path + &self.query,
             address: self.address,
@@ -425,11 +432,10 @@ impl Request {
         })
     }
 
-    /// The same operation with what was stored for it, byte for byte; nothing of that is checked
-    /// again.
-    pub(super) fn repeating(mut self, stored: &Stored) -> Self {
+    /// Restores a stored request byte for byte, without validating it again.
+    pub(super) fn from_stored(mut self, stored: &StoredRequest) -> Self {
         if stored.operation != self.operation.id {
-            self.refuse("operation", "", "const");
+            self.add_violation("operation", "", "const");
         }
         let text = stored.path_and_query.as_str();
         let (path, query) = text.split_at(text.find('?').unwrap_or(text.len()));
@@ -440,15 +446,15 @@ impl Request {
     }
 }
 
-/// The operation alone: arguments may be secrets.
-impl fmt::Debug for Request {
+/// Shows the operation only: arguments may be secrets.
+impl fmt::Debug for RequestBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request").field("operation", &self.operation.id).finish_non_exhaustive()
+        f.debug_struct("RequestBuilder").field("operation", &self.operation.id).finish_non_exhaustive()
     }
 }
 
-/// An address that may be relative to the root of another (RFC 3986, 4.2).
-fn absolute(base_url: &str, address: &str) -> String {
+/// Resolves an address that may be relative to the host of the base URL (RFC 3986, 4.2).
+fn resolve_address(base_url: &str, address: &str) -> String {
     let address = address.strip_suffix('/').unwrap_or(address);
     if !(address.is_empty() || address.starts_with('/')) {
         return address.to_owned();
@@ -458,6 +464,6 @@ fn absolute(base_url: &str, address: &str) -> String {
     format!("{}{address}", &base_url[..end])
 }
 
-fn violation(pointer: String, keyword: &'static str, operation: &Operation) -> Violation {
+fn operation_violation(pointer: String, keyword: &'static str, operation: &Operation) -> Violation {
     Violation { pointer, keyword, schema: format!("operation {}", operation.id).into() }
 }

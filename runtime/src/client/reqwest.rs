@@ -1,177 +1,191 @@
-//! A plain transport, for contracts that need no signatures of their own.
+//! A transport over reqwest for contracts that require no request signatures.
 
+mod idle_timeout;
 #[cfg(feature = "stream")]
-mod pieces;
-mod quiet;
+mod streaming;
 
 use std::{error::Error as StdError, future::Future, iter::successors, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use tokio::time::timeout;
 
-use self::quiet::Quiet;
+use self::idle_timeout::IdleTimeout;
 use crate::{
     operation::Operation,
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault, of_what_came},
+    transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault, from_partial_body},
 };
 
-/// Sends each request once, as it is. Follows no redirect (the answer is the caller's),
-/// repeats nothing, keeps no cookies, and reads bodies up to a limit.
+/// Sends each request once and unchanged. It follows no redirects, repeats nothing, stores no cookies, and
+/// reads bodies up to a limit.
 ///
-/// An answer that is no success is one as soon as its head is there: of a body that is cut, too
-/// large or slow it has what came, and [`Partial`](crate::transport::Partial) among its extensions. So
-/// nobody loses what `Retry-After` asked for.
+/// A response with an error status is returned even if its body is truncated, too large or too slow: it has
+/// the bytes that arrived, and [`PartialBody`](crate::transport::PartialBody) among its extensions. So a
+/// `Retry-After` header is never lost.
 #[derive(Clone, Debug)]
 pub struct ReqwestTransport {
     client: reqwest::Client,
-    max_body: usize,
-    quiet_time: Option<Duration>,
-    call_time: Option<Duration>,
-    refusal_time: Option<Duration>,
+    max_body_size: usize,
+    idle_timeout: Option<Duration>,
+    call_timeout: Option<Duration>,
+    error_body_timeout: Option<Duration>,
 }
 
 impl ReqwestTransport {
-    /// Largest body that is read unless told otherwise: 64 MiB.
-    pub const MAX_BODY: usize = 64 << 20;
-    /// How long a server may be quiet unless told otherwise: a minute.
-    pub const QUIET_TIME: Duration = Duration::from_secs(60);
+    /// Default limit of a response body: 64 MiB.
+    pub const DEFAULT_MAX_BODY_SIZE: usize = 64 << 20;
+    /// Default idle timeout: one minute.
+    pub const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-    /// Ten seconds to connect, and a minute in which the server may be quiet
-    /// ([`with_quiet_time`](Self::with_quiet_time)). A call as a whole takes as long as it takes, an
-    /// upload as a stream, unless it is bounded ([`with_call_time`](Self::with_call_time)).
+    /// Creates a transport with a connect timeout of ten seconds and an idle timeout of one minute
+    /// ([`with_idle_timeout`](Self::with_idle_timeout)). The duration of a whole call is not limited unless
+    /// [`with_call_timeout`](Self::with_call_timeout) sets a limit.
     ///
     /// # Errors
-    /// When the platform's TLS cannot be set up.
+    /// If TLS cannot be set up on this platform.
     pub fn new() -> Result<Self, TransportError> {
         let client = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
             .redirect(reqwest::redirect::Policy::none())
-            // reqwest would resend refused streams unchanged, which is wrong for requests
-            // that carry anything used once.
+            // reqwest would resend refused streams unchanged, which is wrong for requests with single-use
+            // parts such as nonces.
             .retry(reqwest::retry::never())
             .build()
-            .map_err(|error| failed(error, TransportFault::Request, Delivery::NotSent))?;
-        Ok(Self { quiet_time: Some(Self::QUIET_TIME), ..Self::from_client(client) })
+            .map_err(|error| to_transport_error(error, TransportFault::Request, Delivery::NotSent))?;
+        Ok(Self { idle_timeout: Some(Self::DEFAULT_IDLE_TIMEOUT), ..Self::from_client(client) })
     }
 
-    /// Sends through a client that was set up elsewhere (headers, proxies, time limits). Its
-    /// redirects, retries and cookies are whatever they were set to, and there are no time limits but
-    /// its own. One for whole calls ends streams too, one for reads counts from the sending of a
-    /// request to the head of its answer: long uploads need [`with_quiet_time`](Self::with_quiet_time)
+    /// Creates a transport from a configured client. Its redirect, retry, cookie and timeout settings apply;
+    /// there are no further timeouts.
+    ///
+    /// The client's total timeout also ends streams, and its read timeout runs from the start of an upload to
+    /// the head of the response. For long uploads use [`with_idle_timeout`](Self::with_idle_timeout)
     /// instead of both.
     #[must_use]
     pub const fn from_client(client: reqwest::Client) -> Self {
-        Self { client, max_body: Self::MAX_BODY, quiet_time: None, call_time: None, refusal_time: None }
+        Self {
+            client,
+            max_body_size: Self::DEFAULT_MAX_BODY_SIZE,
+            idle_timeout: None,
+            call_timeout: None,
+            error_body_timeout: None,
+        }
     }
 
-    /// Gives a call up when nothing moves for so long: no piece of the request leaves, the head of the
-    /// answer does not come, no piece of its body does. While this side makes the next piece of a
-    /// request, the server is not quiet.
+    /// Ends a call when nothing is transferred for this long: no chunk of the request is sent, the head of
+    /// the response does not arrive, no chunk of its body arrives. The time in which this side produces the
+    /// next chunk of a request body does not count.
     ///
-    /// What leaves is known as far as the system takes it, which keeps some of it: very slow
-    /// connections need more time. Asks for tokio's timer, as reqwest's own limits do.
+    /// A chunk counts as sent when the operating system accepts it into its buffer, so very slow connections
+    /// need a longer timeout. Requires tokio's timer, as the timeouts of reqwest do.
     #[must_use]
-    pub const fn with_quiet_time(mut self, longest: Duration) -> Self {
-        self.quiet_time = Some(longest);
+    pub const fn with_idle_timeout(mut self, longest: Duration) -> Self {
+        self.idle_timeout = Some(longest);
         self
     }
 
-    /// Gives a call up that has no whole answer after so long, whatever moves. Streams have no such
-    /// end.
+    /// Ends a call that has no complete response after this time, even if data is still being transferred.
+    /// Does not apply to streams.
     #[must_use]
-    pub const fn with_call_time(mut self, longest: Duration) -> Self {
-        self.call_time = Some(longest);
+    pub const fn with_call_timeout(mut self, longest: Duration) -> Self {
+        self.call_timeout = Some(longest);
         self
     }
 
-    /// Reads bodies up to so many bytes.
+    /// Sets the largest response body, in bytes.
     #[must_use]
-    pub const fn with_max_body(mut self, bytes: usize) -> Self {
-        self.max_body = bytes;
+    pub const fn with_max_body_size(mut self, bytes: usize) -> Self {
+        self.max_body_size = bytes;
         self
     }
 
-    /// Hears the body of an answer that is no success out for so long, also where a stream was asked for:
-    /// what came of it by then is all of it. Without this a server that stalls there is waited for as
-    /// everywhere else, and who gives the call up from outside never sees the head of its answer. Asks
-    /// for tokio's timer.
+    /// Limits the time for reading the body of an error response, of streaming calls too. After that time the
+    /// response is returned with the bytes that arrived.
+    ///
+    /// Without this limit the idle timeout applies, and a caller with a shorter deadline never sees the head
+    /// of
+    /// the response. Requires tokio's timer.
     #[must_use]
-    pub const fn with_refusal_time(mut self, longest: Duration) -> Self {
-        self.refusal_time = Some(longest);
+    pub const fn with_error_body_timeout(mut self, longest: Duration) -> Self {
+        self.error_body_timeout = Some(longest);
         self
     }
 
-    async fn exchange(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>, TransportError> {
-        let quiet = self.quiet_time.map(Quiet::new);
-        let request = request.map(|body| quiet::whole(body, quiet.as_ref()));
+    async fn send_request(
+        &self,
+        request: http::Request<Bytes>,
+    ) -> Result<http::Response<Bytes>, TransportError> {
+        let quiet = self.idle_timeout.map(IdleTimeout::new);
+        let request = request.map(|body| idle_timeout::buffered_body(body, quiet.as_ref()));
         let mut request = reqwest::Request::try_from(request)
-            .map_err(|error| failed(error, TransportFault::Request, Delivery::NotSent))?;
-        *request.timeout_mut() = self.call_time;
-        let mut response = self.head(request, quiet.as_ref()).await?;
+            .map_err(|error| to_transport_error(error, TransportFault::Request, Delivery::NotSent))?;
+        *request.timeout_mut() = self.call_timeout;
+        let mut response = self.send_for_head(request, quiet.as_ref()).await?;
         let status = response.status();
-        let mut body = Received::default();
-        let reading = self.read(&mut response, &mut body);
-        let read = match self.refusal_time.filter(|_| !status.is_success()) {
-            Some(longest) => timeout(longest, reading).await.unwrap_or_else(|_| Err(quiet_too_long())),
+        let mut body = BodyBuffer::default();
+        let reading = self.read_body(&mut response, &mut body);
+        let read = match self.error_body_timeout.filter(|_| !status.is_success()) {
+            Some(longest) => timeout(longest, reading).await.unwrap_or_else(|_| Err(idle_timeout_error())),
             None => reading.await,
         };
-        let mut answer = http::Response::new(body.whole());
+        let mut answer = http::Response::new(body.into_bytes());
         *answer.status_mut() = status;
         *answer.headers_mut() = std::mem::take(response.headers_mut());
-        of_what_came(answer, read.err())
+        from_partial_body(answer, read.err())
     }
 
-    /// Reads a body to its end, or as far as it comes.
-    async fn read(
+    /// Reads a body to its end or to the first error.
+    async fn read_body(
         &self,
         response: &mut reqwest::Response,
-        body: &mut Received,
+        body: &mut BodyBuffer,
     ) -> Result<(), TransportError> {
-        while let Some(piece) = self.patiently(response.chunk()).await.and_then(|read| read.map_err(cut))? {
-            if piece.len() > self.max_body - body.len() {
+        while let Some(piece) =
+            self.with_idle_limit(response.chunk()).await.and_then(|read| read.map_err(classify_body_error))?
+        {
+            if piece.len() > self.max_body_size - body.len() {
                 return Err(TransportError::new(TransportFault::TooLarge, Delivery::Unknown));
             }
-            body.add(piece);
+            body.push(piece);
         }
         Ok(())
     }
 
-    /// Sends a request; comes back with the head of its answer.
-    async fn head(
+    /// Sends a request and returns when the head of the response arrives.
+    async fn send_for_head(
         &self,
         request: reqwest::Request,
-        quiet: Option<&Quiet>,
+        quiet: Option<&IdleTimeout>,
     ) -> Result<reqwest::Response, TransportError> {
         let sending = self.client.execute(request);
         let answer = match quiet {
-            Some(quiet) => quiet.bound(sending).await.ok_or_else(quiet_too_long)?,
+            Some(quiet) => quiet.run(sending).await.ok_or_else(idle_timeout_error)?,
             None => sending.await,
         };
-        answer.map_err(unanswered)
+        answer.map_err(classify_send_error)
     }
 
-    /// Waits for something for as long as the server may be quiet.
-    async fn patiently<T>(&self, work: impl Future<Output = T>) -> Result<T, TransportError> {
-        match self.quiet_time {
-            Some(longest) => Quiet::new(longest).bound(work).await.ok_or_else(quiet_too_long),
+    /// Runs an operation with the idle timeout.
+    async fn with_idle_limit<T>(&self, work: impl Future<Output = T>) -> Result<T, TransportError> {
+        match self.idle_timeout {
+            Some(longest) => IdleTimeout::new(longest).run(work).await.ok_or_else(idle_timeout_error),
             None => Ok(work.await),
         }
     }
 }
 
-/// What came of a body. One that came as one piece, as small ones do, is not copied.
+/// Collects a body. A body of one chunk, as small ones are, is not copied.
 #[derive(Default)]
-struct Received {
+struct BodyBuffer {
     first: Bytes,
     all: BytesMut,
 }
 
-impl Received {
+impl BodyBuffer {
     fn len(&self) -> usize {
         self.first.len() + self.all.len()
     }
 
-    fn add(&mut self, piece: Bytes) {
+    fn push(&mut self, piece: Bytes) {
         if self.len() == 0 {
             self.first = piece;
             return;
@@ -182,65 +196,70 @@ impl Received {
         self.all.extend_from_slice(&piece);
     }
 
-    fn whole(self) -> Bytes {
+    fn into_bytes(self) -> Bytes {
         if self.all.is_empty() { self.first } else { self.all.freeze() }
     }
 }
 
-fn quiet_too_long() -> TransportError {
+fn idle_timeout_error() -> TransportError {
     TransportError::new(TransportFault::Timeout, Delivery::Unknown)
 }
 
 impl Transport for ReqwestTransport {
-    fn send<'a>(&'a self, _operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
-        Box::pin(self.exchange(request))
+    fn send<'a>(
+        &'a self,
+        _operation: &'static Operation,
+        request: http::Request<Bytes>,
+    ) -> ResponseFuture<'a> {
+        Box::pin(self.send_request(request))
     }
 
     #[cfg(feature = "stream")]
-    fn streams(&self) -> Option<&dyn crate::transport::StreamTransport> {
+    fn stream_transport(&self) -> Option<&dyn crate::transport::StreamTransport> {
         Some(self)
     }
 }
 
-/// Before there is an answer.
-fn unanswered(error: reqwest::Error) -> TransportError {
-    if let Some(fault) = of_own_body(&error) {
-        failed(error, fault, Delivery::Unknown)
+/// Classifies an error before the head of a response arrived.
+fn classify_send_error(error: reqwest::Error) -> TransportError {
+    if let Some(fault) = request_body_fault(&error) {
+        to_transport_error(error, fault, Delivery::Unknown)
     } else if error.is_builder() {
-        failed(error, TransportFault::Request, Delivery::NotSent)
+        to_transport_error(error, TransportFault::Request, Delivery::NotSent)
     } else if error.is_connect() {
-        failed(error, TransportFault::Connect, Delivery::NotSent)
+        to_transport_error(error, TransportFault::Connect, Delivery::NotSent)
     } else if error.is_timeout() {
-        failed(error, TransportFault::Timeout, Delivery::Unknown)
-    } else if has_too_large_a_head(&error) {
-        failed(error, TransportFault::TooLarge, Delivery::Unknown)
+        to_transport_error(error, TransportFault::Timeout, Delivery::Unknown)
+    } else if is_head_too_large(&error) {
+        to_transport_error(error, TransportFault::TooLarge, Delivery::Unknown)
     } else {
-        failed(error, TransportFault::Interrupted, Delivery::Unknown)
+        to_transport_error(error, TransportFault::Interrupted, Delivery::Unknown)
     }
 }
 
-/// Whether the answer has more headers, or longer ones, than are read. hyper has a predicate for that with its server
-/// alone, which no client brings along: it is known by hyper's words.
-fn has_too_large_a_head(error: &reqwest::Error) -> bool {
+/// Returns true if the head of the response exceeds the limits of hyper. hyper offers a predicate only with
+/// its
+/// server feature, which clients do not enable, so the check compares the message.
+fn is_head_too_large(error: &reqwest::Error) -> bool {
     let mut causes = successors(error.source(), |&cause| cause.source());
     causes.any(|cause| cause.to_string() == "message head is too large")
 }
 
-/// What the body of the request itself failed with. What lies behind that may be about another
-/// connection, and says nothing of this one.
-fn of_own_body(error: &reqwest::Error) -> Option<TransportFault> {
+/// Returns the fault if the request body itself failed. The sources of that error may concern another
+/// connection and are not examined.
+fn request_body_fault(error: &reqwest::Error) -> Option<TransportFault> {
     let mut causes = successors(error.source(), |&cause| cause.source());
     causes.find_map(|cause| cause.downcast_ref::<TransportError>()).map(TransportError::fault)
 }
 
-/// In the middle of an answer.
-fn cut(error: reqwest::Error) -> TransportError {
+/// Classifies an error while the body of a response is read.
+fn classify_body_error(error: reqwest::Error) -> TransportError {
     let fault = if error.is_timeout() { TransportFault::Timeout } else { TransportFault::Interrupted };
-    failed(error, fault, Delivery::Unknown)
+    to_transport_error(error, fault, Delivery::Unknown)
 }
 
-/// Without the address: queries may hold what no log may show.
-fn failed(error: reqwest::Error, fault: TransportFault, delivery: Delivery) -> TransportError {
+/// Removes the URL from the error: its query may contain secrets.
+fn to_transport_error(error: reqwest::Error, fault: TransportFault, delivery: Delivery) -> TransportError {
     TransportError::new(fault, delivery).with_source(error.without_url())
 }
 
@@ -254,47 +273,49 @@ mod tests {
     };
 
     use super::*;
-    use crate::transport::Partial;
+    use crate::transport::PartialBody;
 
-    /// How an answer ends.
+    /// The end of the test server's response.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    enum End {
+    enum ResponseEnd {
         Closed,
-        /// The connection stays, and nothing comes.
+        /// The connection stays open without further data.
         Silent,
     }
 
-    /// How an answer is asked for.
+    /// The way in which the test client requests the response.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    enum Way {
+    enum ResponseMode {
         Whole,
         #[cfg(feature = "stream")]
         Pieces,
     }
 
-    type Answered = Result<(u16, Option<String>, usize, Option<Partial>), TransportFault>;
+    type ObservedResponse = Result<(u16, Option<String>, usize, Option<PartialBody>), TransportFault>;
 
-    /// What comes of an answer with this head and so much of its body of 100 bytes, by all ways the same.
+    /// Requests a response with this head and `body` of its 100 bytes, whole and as a stream, and checks that
+    /// the
+    /// results agree.
     async fn answered(
         head: &str,
         body: usize,
-        end: End,
+        end: ResponseEnd,
         set: impl Fn(ReqwestTransport) -> ReqwestTransport,
-    ) -> Answered {
+    ) -> ObservedResponse {
         let transport = set(ReqwestTransport::from_client(reqwest::Client::new()));
-        let whole = answered_by(Way::Whole, head, body, end, &transport).await;
+        let whole = answered_by(ResponseMode::Whole, head, body, end, &transport).await;
         #[cfg(feature = "stream")]
-        assert_eq!(answered_by(Way::Pieces, head, body, end, &transport).await, whole, "in pieces");
+        assert_eq!(answered_by(ResponseMode::Pieces, head, body, end, &transport).await, whole, "in pieces");
         whole
     }
 
     async fn answered_by(
-        way: Way,
+        way: ResponseMode,
         head: &str,
         body: usize,
-        end: End,
+        end: ResponseEnd,
         transport: &ReqwestTransport,
-    ) -> Answered {
+    ) -> ObservedResponse {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/", listener.local_addr().unwrap());
         let answer = format!(
@@ -306,19 +327,19 @@ mod tests {
             let mut stream: TcpStream = listener.accept().unwrap().0;
             let _ = stream.read(&mut [0; 4096]).unwrap();
             stream.write_all(answer.as_bytes()).unwrap();
-            if end == End::Silent {
+            if end == ResponseEnd::Silent {
                 let _ = is_over.recv();
             }
         });
         let request = http::Request::get(uri).body(Bytes::new()).unwrap();
         let answer = match way {
-            Way::Whole => transport.send(&Operation::NONE, request).await,
+            ResponseMode::Whole => transport.send(&Operation::EMPTY, request).await,
             #[cfg(feature = "stream")]
-            Way::Pieces => {
-                use crate::transport::{RequestBody, StreamTransport as _, whole};
+            ResponseMode::Pieces => {
+                use crate::transport::{RequestBody, StreamTransport as _, collect_response};
 
-                match transport.open(&Operation::NONE, request.map(RequestBody::Whole)).await {
-                    Ok(answer) => whole(answer, transport.max_body).await,
+                match transport.open_stream(&Operation::EMPTY, request.map(RequestBody::Buffered)).await {
+                    Ok(answer) => collect_response(answer, transport.max_body_size).await,
                     Err(error) => Err(error),
                 }
             }
@@ -327,40 +348,46 @@ mod tests {
         server.join().unwrap();
         answer.map_err(|error| error.fault()).map(|answer| {
             let after = answer.headers().get("retry-after").map(|after| after.to_str().unwrap().to_owned());
-            let partial = answer.extensions().get::<Partial>().copied();
+            let partial = answer.extensions().get::<PartialBody>().copied();
             (answer.status().as_u16(), after, answer.body().len(), partial)
         })
     }
 
-    /// A refusal says what it is and how long to wait in its head, whatever becomes of its body; a success does not
-    /// without it.
+    /// The head of an error response determines status and wait even if the body is incomplete; a success
+    /// needs its whole body.
     #[tokio::test]
     async fn a_refusal_is_one_without_its_body() {
         let refused = |body, why| Ok((503, Some("3600".to_owned()), body, why));
         let refusal = "503 Service Unavailable";
-        let cut = Some(Partial(TransportFault::Interrupted));
-        assert_eq!(answered(refusal, 100, End::Closed, |all| all).await, refused(100, None));
-        assert_eq!(answered(refusal, 7, End::Closed, |all| all).await, refused(7, cut));
-        let large = answered(refusal, 100, End::Closed, |all| all.with_max_body(99)).await;
-        assert_eq!(large, refused(0, Some(Partial(TransportFault::TooLarge))));
+        let cut = Some(PartialBody(TransportFault::Interrupted));
+        assert_eq!(answered(refusal, 100, ResponseEnd::Closed, |all| all).await, refused(100, None));
+        assert_eq!(answered(refusal, 7, ResponseEnd::Closed, |all| all).await, refused(7, cut));
+        let large = answered(refusal, 100, ResponseEnd::Closed, |all| all.with_max_body_size(99)).await;
+        assert_eq!(large, refused(0, Some(PartialBody(TransportFault::TooLarge))));
         let soon = Duration::from_millis(20);
-        let slow = answered(refusal, 7, End::Silent, |all| all.with_refusal_time(soon)).await;
-        assert_eq!(slow, refused(7, Some(Partial(TransportFault::Timeout))));
+        let slow = answered(refusal, 7, ResponseEnd::Silent, |all| all.with_error_body_timeout(soon)).await;
+        assert_eq!(slow, refused(7, Some(PartialBody(TransportFault::Timeout))));
 
         let success = "200 OK";
         let many = success.to_owned() + &"\r\nX-Many: and many more".repeat(200);
-        assert_eq!(answered(&many, 100, End::Closed, |all| all).await, Err(TransportFault::TooLarge));
-        assert_eq!(answered(success, 7, End::Closed, |all| all).await, Err(TransportFault::Interrupted));
-        let large = answered(success, 100, End::Closed, |all| all.with_max_body(99)).await;
+        assert_eq!(answered(&many, 100, ResponseEnd::Closed, |all| all).await, Err(TransportFault::TooLarge));
+        assert_eq!(
+            answered(success, 7, ResponseEnd::Closed, |all| all).await,
+            Err(TransportFault::Interrupted)
+        );
+        let large = answered(success, 100, ResponseEnd::Closed, |all| all.with_max_body_size(99)).await;
         assert_eq!(large, Err(TransportFault::TooLarge));
     }
 
     #[test]
     fn what_comes_in_pieces_is_put_together() {
         for pieces in [&["abc"][..], &["ab", "c"], &["", "a", "b", "c"], &[]] {
-            let mut body = Received::default();
-            pieces.iter().for_each(|piece| body.add(Bytes::copy_from_slice(piece.as_bytes())));
-            assert_eq!((body.len(), body.whole()), (pieces.concat().len(), Bytes::from(pieces.concat())));
+            let mut body = BodyBuffer::default();
+            pieces.iter().for_each(|piece| body.push(Bytes::copy_from_slice(piece.as_bytes())));
+            assert_eq!(
+                (body.len(), body.into_bytes()),
+                (pieces.concat().len(), Bytes::from(pieces.concat()))
+            );
         }
     }
 }

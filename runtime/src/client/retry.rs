@@ -1,4 +1,4 @@
-//! `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in any of the three forms of HTTP.
+//! Parses `Retry-After` (RFC 9110, 10.2.3): seconds, or a date in one of the three HTTP formats.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,60 +7,60 @@ use http::{
     header::{DATE, RETRY_AFTER},
 };
 
-use crate::moment::{days_of, days_since_1970};
+use crate::timestamp::{days_in_month, days_since_1970};
 
-/// When to ask again.
+/// The point in time from which a request may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryAfter {
-    /// After so long.
+    /// A delay after the response.
     Delay(Duration),
-    /// At this time of the server's clock.
+    /// A time of the server's clock.
     At(SystemTime),
 }
 
 impl RetryAfter {
-    /// What the headers of an answer say; nothing when they say it in another form. Of several lines,
-    /// such as a proxy's beside the server's, the longest wait counts: never shorter is right. A date
-    /// beside seconds is compared by the answer's `Date`, and counts as the longer where there is none.
+    /// Parses the header; returns `None` if no line of it is valid.
+    ///
+    /// Of several lines, as when a proxy adds one, the longest wait counts. A date is compared with seconds
+    /// by the `Date` of the response, and counts as the longer wait if there is none.
     #[must_use]
-    pub fn of(headers: &HeaderMap) -> Option<Self> {
-        Self::longest(headers, theirs(headers).unwrap_or(SystemTime::UNIX_EPOCH))
+    pub fn from_headers(headers: &HeaderMap) -> Option<Self> {
+        Self::longest_wait(headers, server_date(headers).unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
-    /// The longest wait of all lines that can be read, from a moment of the server's clock.
-    fn longest(headers: &HeaderMap, now: SystemTime) -> Option<Self> {
+    /// Returns the longest wait of all valid lines; `now` is a time of the server's clock.
+    fn longest_wait(headers: &HeaderMap, now: SystemTime) -> Option<Self> {
         let lines = headers.get_all(RETRY_AFTER).iter();
         let read = lines.filter_map(|line| Self::parse(line.to_str().ok()?));
-        read.max_by_key(|after| after.from(now))
+        read.max_by_key(|after| after.wait_from(now))
     }
 
-    /// How long the headers of an answer that came just now ask to wait. A date is of the server's
-    /// clock: it is understood by the answer's `Date`, and by the clock of this side, `now`, where
-    /// there is none.
+    /// Returns the wait that the headers of a just received response request. A date is converted by the
+    /// `Date` of the response, or by the local clock `now` if there is none.
     #[must_use]
-    pub fn wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-        let now = theirs(headers).unwrap_or(now);
-        Some(Self::longest(headers, now)?.from(now))
+    pub fn wait_from_headers(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+        let now = server_date(headers).unwrap_or(now);
+        Some(Self::longest_wait(headers, now)?.wait_from(now))
     }
 
-    /// Reads the value of the header. Of several numbers of seconds, as lines that a proxy joined (RFC 9110,
-    /// 5.3), the largest counts.
+    /// Parses a value of the header. Of several numbers of seconds, which a proxy may have joined
+    /// (RFC 9110, 5.3), the largest counts.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let seconds = |text: &str| {
             let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            // RFC 9110 sets no bound; what no clock can hold is the longest wait there is.
+            // RFC 9110 sets no upper bound; a larger number saturates.
             plain.then(|| text.parse().unwrap_or(u64::MAX))
         };
         match text.split(',').map(|one| seconds(one.trim())).collect::<Option<Vec<u64>>>() {
             Some(all) => all.into_iter().max().map(|longest| Self::Delay(Duration::from_secs(longest))),
-            None => date(text.trim()).map(Self::At),
+            None => parse_http_date(text.trim()).map(Self::At),
         }
     }
 
-    /// How long to wait from a moment of the server's clock; nothing when that is over.
+    /// Returns the wait from a time of the server's clock; zero if the date has passed.
     #[must_use]
-    pub fn from(self, now: SystemTime) -> Duration {
+    pub fn wait_from(self, now: SystemTime) -> Duration {
         match self {
             Self::Delay(delay) => delay,
             Self::At(time) => time.duration_since(now).unwrap_or(Duration::ZERO),
@@ -68,16 +68,16 @@ impl RetryAfter {
     }
 }
 
-/// The server's clock, as an answer shows it once.
-fn theirs(headers: &HeaderMap) -> Option<SystemTime> {
+/// Returns the time of the server's clock, if `Date` occurs exactly once.
+fn server_date(headers: &HeaderMap) -> Option<SystemTime> {
     let mut lines = headers.get_all(DATE).iter();
     let (Some(line), None) = (lines.next(), lines.next()) else { return None };
-    date(line.to_str().ok()?.trim())
+    parse_http_date(line.to_str().ok()?.trim())
 }
 
-/// RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`,
-/// `Sun Nov  6 08:49:37 1994`. A year of two digits is of the hundred years up to 2069.
-fn date(text: &str) -> Option<SystemTime> {
+/// Parses the three formats of RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`,
+/// `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. Years of two digits are 1970 to 2069.
+fn parse_http_date(text: &str) -> Option<SystemTime> {
     let words: Vec<&str> = text.split([' ', ',', '-']).filter(|word| !word.is_empty()).collect();
     let (day, month, year, time) = match words.as_slice() {
         [_, day, month, year, time, "GMT"] => (day, month, year, time),
@@ -102,7 +102,7 @@ fn date(text: &str) -> Option<SystemTime> {
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
     if parts.next().is_some()
         || year < 1970
-        || !(1..=days_of(year, month)).contains(&day)
+        || !(1..=days_in_month(year, month)).contains(&day)
         || hour > 23
         || minute > 59
         || second > 60
@@ -151,16 +151,16 @@ mod tests {
     #[test]
     fn what_is_over_asks_for_no_wait() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
-        let wait = |text: &str| RetryAfter::parse(text).map(|after| after.from(now).as_secs());
+        let wait = |text: &str| RetryAfter::parse(text).map(|after| after.wait_from(now).as_secs());
         assert_eq!(wait("Thu, 01 Jan 1970 00:01:00 GMT"), Some(0));
         assert_eq!(wait("Thu, 01 Jan 1970 00:02:00 GMT"), Some(20));
         assert_eq!(wait("7"), Some(7));
         let mut headers = HeaderMap::new();
         headers.append(RETRY_AFTER, http::HeaderValue::from_static("7"));
-        assert!(RetryAfter::of(&headers).is_some());
+        assert!(RetryAfter::from_headers(&headers).is_some());
     }
 
-    /// A proxy that adds a line of its own takes nothing away from what the server asks for.
+    /// A proxy that adds a line does not shorten the wait that the server requests.
     #[test]
     fn of_several_lines_the_longest_counts() {
         let check = |lines: &[&'static str], shown: Option<&'static str>, expect: Option<u64>| {
@@ -172,10 +172,10 @@ mod tests {
                 headers.insert(DATE, http::HeaderValue::from_static(shown));
             }
             let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100);
-            let wait = RetryAfter::wait(&headers, now).map(|wait| wait.as_secs());
+            let wait = RetryAfter::wait_from_headers(&headers, now).map(|wait| wait.as_secs());
             assert_eq!(wait, expect, "{lines:?}");
-            let of =
-                RetryAfter::of(&headers).map(|after| after.from(theirs(&headers).unwrap_or(now)).as_secs());
+            let of = RetryAfter::from_headers(&headers)
+                .map(|after| after.wait_from(server_date(&headers).unwrap_or(now)).as_secs());
             assert_eq!(of, expect, "{lines:?}");
         };
         let at = "Thu, 01 Jan 1970 00:03:00 GMT";
@@ -187,14 +187,15 @@ mod tests {
         check(&["70", at], Some("Thu, 01 Jan 1970 00:02:50 GMT"), Some(70));
     }
 
-    /// Whatever the clock of this side says, which may be hours off.
+    /// The local clock may differ from the server's by hours.
     #[test]
     fn a_date_is_of_the_servers_clock() {
         let wait = |date: &'static str, after: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(DATE, http::HeaderValue::from_static(date));
             headers.insert(RETRY_AFTER, http::HeaderValue::from_static(after));
-            let wait = RetryAfter::wait(&headers, SystemTime::UNIX_EPOCH + Duration::from_secs(100));
+            let wait =
+                RetryAfter::wait_from_headers(&headers, SystemTime::UNIX_EPOCH + Duration::from_secs(100));
             wait.map(|wait| wait.as_secs())
         };
         let at = "Sun, 06 Nov 1994 08:49:37 GMT";
@@ -202,6 +203,6 @@ mod tests {
         assert_eq!(wait("Sun, 06 Nov 1994 08:50:00 GMT", at), Some(0));
         assert_eq!(wait("Sun, 06 Nov 1994 08:49:17 GMT", "7"), Some(7));
         assert_eq!(wait("yesterday", "Thu, 01 Jan 1970 00:02:00 GMT"), Some(20));
-        assert_eq!(RetryAfter::wait(&HeaderMap::new(), SystemTime::UNIX_EPOCH), None);
+        assert_eq!(RetryAfter::wait_from_headers(&HeaderMap::new(), SystemTime::UNIX_EPOCH), None);
     }
 }

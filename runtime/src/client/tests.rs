@@ -1,4 +1,4 @@
-//! What a generated client relies on, with operations written the way the generator writes them.
+//! The client runtime, with operations as the generator writes them.
 
 use std::{
     future::Future,
@@ -12,38 +12,38 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::*;
 use crate::{
     Json,
-    operation::{self, Content, Format, Outcome, Statuses},
-    schema::{Keyword, Resource, ResourceId, Schema, SchemaId, Tables, Types, Validator},
-    transport::Sending,
+    operation::{self, BodyFormat, ContentSpec, ResponseKind, StatusRange},
+    schema::{Keyword, ResourceId, Schema, SchemaId, SchemaResource, SchemaTables, TypeSet, Validator},
+    transport::ResponseFuture,
 };
 
-static TABLES: Tables = Tables {
+static TABLES: SchemaTables = SchemaTables {
     schemas: &[Schema {
         resource: ResourceId(0),
         location: "/pet",
-        keywords: &[Keyword::Type(Types::OBJECT)],
+        keywords: &[Keyword::Type(TypeSet::OBJECT)],
     }],
-    resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
+    resources: &[SchemaResource { uri: "test", dynamic_anchors: &[] }],
 };
 
-const PET: Content = Content {
+const PET: ContentSpec = ContentSpec {
     media_type: "application/json",
-    format: Format::Json,
+    format: BodyFormat::Json,
     schema: "test#/pet",
     validator: Some(Validator::new(&TABLES, SchemaId(0))),
 };
 
-const fn answer(status: u16, content: &'static [Content]) -> operation::Response {
-    operation::Response { statuses: Statuses::Code(status), outcome: Outcome::Success, content }
+const fn answer(status: u16, content: &'static [ContentSpec]) -> operation::ResponseSpec {
+    operation::ResponseSpec { statuses: StatusRange::Code(status), kind: ResponseKind::Success, content }
 }
 
 static WRITE: Operation = Operation {
     id: "write",
     method: "POST",
     path: "/pets",
-    body: Some(operation::Body { required: true, content: &[PET] }),
+    body: Some(operation::BodySpec { required: true, content: &[PET] }),
     responses: &[answer(200, &[PET]), answer(204, &[])],
-    ..Operation::NONE
+    ..Operation::EMPTY
 };
 
 static UPLOAD: Operation = Operation {
@@ -52,7 +52,7 @@ static UPLOAD: Operation = Operation {
     path: "/files",
     servers: &["https://files.example/up"],
     responses: &[answer(204, &[])],
-    ..Operation::NONE
+    ..Operation::EMPTY
 };
 
 static SCANNED: Operation = Operation {
@@ -60,7 +60,7 @@ static SCANNED: Operation = Operation {
     method: "POST",
     path: "scanned",
     responses: &[answer(204, &[])],
-    ..Operation::NONE
+    ..Operation::EMPTY
 };
 
 static COUNT: Operation = Operation {
@@ -68,12 +68,12 @@ static COUNT: Operation = Operation {
     path: "/rest?method=count",
     parameters: &[crate::parameters::Parameter { name: "of", ..crate::parameters::Parameter::QUERY }],
     responses: &[answer(204, &[])],
-    ..Operation::NONE
+    ..Operation::EMPTY
 };
 
 struct Write(Vec<(&'static str, u8)>);
 
-/// Writes what it has, members of one name too.
+/// Serializes its members, even with repeated names.
 impl Serialize for Write {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -85,18 +85,18 @@ impl Serialize for Write {
 impl Call for Write {
     const OPERATION: &'static Operation = &WRITE;
     type Success = Option<Json>;
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
+    fn build_request(&self, core: &ApiClient) -> RequestBuilder {
         core.request(Self::OPERATION).json_value("application/json", self)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<()>> {
-        response.json_or_nothing()
+    fn parse_response(response: RawResponse) -> Result<Response<Self::Success>, Error<()>> {
+        response.json_or_empty()
     }
 }
 
-/// Calls without anything to say.
+/// Calls without arguments.
 struct Upload;
 struct Scanned;
 
@@ -105,14 +105,14 @@ macro_rules! silent {
         impl Call for $name {
             const OPERATION: &'static Operation = &$operation;
             type Success = ();
-            type Refusal = ();
+            type ErrorBody = ();
 
-            fn request(&self, core: &Core) -> Request {
-                core.request(Self::OPERATION)
+            fn build_request(&self, client: &ApiClient) -> RequestBuilder {
+                client.request(Self::OPERATION)
             }
 
-            fn read(response: Response) -> Result<Answer<()>, Error<()>> {
-                response.nothing()
+            fn parse_response(response: RawResponse) -> Result<Response<()>, Error<()>> {
+                response.empty()
             }
         }
     )*};
@@ -120,20 +120,20 @@ macro_rules! silent {
 
 silent! { Upload UPLOAD Scanned SCANNED }
 
-/// Answers everything with a status and nothing else, and keeps where it was sent.
+/// Responds to everything with an empty body and this status, and records the targets.
 struct Mute(u16, Arc<Mutex<Vec<String>>>);
 
 impl Transport for Mute {
-    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<Bytes>) -> ResponseFuture<'a> {
         self.1.lock().unwrap().push(request.uri().to_string());
         let answer = http::Response::builder().status(self.0).body(Bytes::new()).unwrap();
         Box::pin(std::future::ready(Ok(answer)))
     }
 }
 
-fn core(base_url: &str, status: u16) -> (Core, Arc<Mutex<Vec<String>>>) {
+fn core(base_url: &str, status: u16) -> (ApiClient, Arc<Mutex<Vec<String>>>) {
     let sent = Arc::default();
-    (Core::new(base_url, Mute(status, Arc::clone(&sent))), sent)
+    (ApiClient::new(base_url, Mute(status, Arc::clone(&sent))), sent)
 }
 
 fn run<T>(call: impl Future<Output = T>) -> T {
@@ -146,10 +146,10 @@ fn run<T>(call: impl Future<Output = T>) -> T {
 #[test]
 fn a_repetition_goes_where_the_call_would() {
     let (core, sent) = core("https://exchange.example", 204);
-    let stored = Upload.request(&core).store().unwrap();
+    let stored = Upload.build_request(&core).into_stored().unwrap();
     run(core.call(&Upload)).unwrap();
-    run(core.repeat::<Upload>(&stored)).unwrap();
-    run(core.with_base_url_only().repeat::<Upload>(&stored)).unwrap();
+    run(core.send_stored::<Upload>(&stored)).unwrap();
+    run(core.with_base_url_only().send_stored::<Upload>(&stored)).unwrap();
     let expect = [
         "https://files.example/up/files",
         "https://files.example/up/files",
@@ -158,36 +158,44 @@ fn a_repetition_goes_where_the_call_would() {
     assert_eq!(*sent.lock().unwrap(), expect);
 }
 
-/// What stands behind a path goes before the arguments, once however often it is sent.
+/// The query pairs of a path precede the arguments, and occur once in a repeated request.
 #[test]
 fn pairs_behind_a_path_are_in_every_query() {
     let (core, _) = core("https://exchange.example/v1", 204);
-    let sent = |request: Request| request.finish("https://exchange.example/v1").unwrap().1.uri().to_string();
+    let sent = |request: RequestBuilder| {
+        request.into_http("https://exchange.example/v1").unwrap().1.uri().to_string()
+    };
     let plain = "https://exchange.example/v1/rest?method=count";
     assert_eq!(sent(core.request(&COUNT)), plain);
     assert_eq!(sent(core.request(&COUNT).argument(0, "a b")), format!("{plain}&of=a%20b"));
-    let stored = core.request(&COUNT).argument(0, "x").store().unwrap();
-    assert_eq!(sent(core.request(&COUNT).repeating(&stored)), format!("{plain}&of=x"));
+    let stored = core.request(&COUNT).argument(0, "x").into_stored().unwrap();
+    assert_eq!(sent(core.request(&COUNT).from_stored(&stored)), format!("{plain}&of=x"));
 }
 
 #[test]
 fn what_was_stored_for_another_operation_never_leaves() {
     let (core, sent) = core("https://exchange.example", 204);
-    let stored = Upload.request(&core).store().unwrap();
-    let Err(Error::InvalidRequest(violations)) = run(core.repeat::<Write>(&stored)) else { panic!("sent") };
+    let stored = Upload.build_request(&core).into_stored().unwrap();
+    let Err(Error::InvalidRequest(violations)) = run(core.send_stored::<Write>(&stored)) else {
+        panic!("sent")
+    };
     let found: Vec<_> = violations.iter().map(|v| (v.pointer.as_str(), v.keyword)).collect();
     assert_eq!(found, [("/operation", "const")]);
     assert!(sent.lock().unwrap().is_empty());
 }
 
-/// A webhook's receiver says where it is; the sender has no address.
+/// The receiver of a webhook chooses its address; the sender has none.
 #[test]
 fn a_webhook_is_kept_with_its_address() {
     let (core, sent) = core("", 204);
     run(core.call_at("https://receiver.example/hook?of=7", &Scanned)).unwrap();
-    let stored = Scanned.request(&core).at("https://receiver.example/hook?of=8").store().unwrap();
+    let stored = Scanned
+        .build_request(&core)
+        .with_address("https://receiver.example/hook?of=8")
+        .into_stored()
+        .unwrap();
     assert_eq!(stored.path_and_query, "", "a webhook has a name, which is no path");
-    run(core.repeat::<Scanned>(&stored)).unwrap();
+    run(core.send_stored::<Scanned>(&stored)).unwrap();
     assert_eq!(
         *sent.lock().unwrap(),
         ["https://receiver.example/hook?of=7", "https://receiver.example/hook?of=8"]
@@ -196,8 +204,7 @@ fn a_webhook_is_kept_with_its_address() {
     assert_eq!(error.fault(), crate::transport::TransportFault::Request);
 }
 
-/// What two readers might understand differently is not sent, also where the type is no generated
-/// one.
+/// A body that parsers may interpret differently is not sent, even if its type is not generated.
 #[test]
 fn a_body_with_a_member_twice_never_leaves() {
     let (core, sent) = core("https://exchange.example", 204);
@@ -209,49 +216,80 @@ fn a_body_with_a_member_twice_never_leaves() {
     run(core.call(&Write(vec![("a", 1)]))).unwrap();
 }
 
-/// Nothing is an answer where the contract says so; elsewhere it was lost on the way.
+/// An empty body is accepted only where the contract has none.
 #[test]
 fn a_body_that_is_missing_is_no_nothing() {
     let read = |status| run(core("https://exchange.example", status).0.call(&Write(Vec::new())));
-    assert_eq!(read(204).unwrap().body, None);
-    let Err(Error::Unreadable(answer)) = read(200) else { panic!("taken for nothing") };
-    assert_eq!(answer.reason, Reason::Missing);
+    assert_eq!(*read(204).unwrap().body(), None);
+    let Err(Error::UnexpectedResponse(answer)) = read(200) else { panic!("taken for nothing") };
+    assert_eq!(answer.reason, UnexpectedReason::MissingBody);
 }
 
 #[test]
 fn no_address_is_printed() {
     let (core, _) = core("https://user:secret@exchange.example/path", 204);
-    let stored = Scanned.request(&core).at("https://receiver.example/token").store().unwrap();
-    let printed = format!("{core:?} {:?} {:?} {stored:?}", core.call(&Upload), Upload.request(&core));
+    let stored =
+        Scanned.build_request(&core).with_address("https://receiver.example/token").into_stored().unwrap();
+    let printed = format!("{core:?} {:?} {:?} {stored:?}", core.call(&Upload), Upload.build_request(&core));
     for part in ["secret", "exchange", "receiver", "token", "files"] {
         assert!(!printed.contains(part), "{part} in {printed}");
     }
 }
 
-/// JSON that is deeper than is read is JSON.
+/// JSON beyond the nesting limit is reported as such.
 #[test]
 fn an_answer_that_is_too_deep_is_told_so() {
     let read = |levels: usize| {
         let body = format!(r#"{{"deep":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1));
         let answer = http::Response::builder().status(200).body(Bytes::from(body)).unwrap();
-        Write::read(Response::new(answer, &WRITE, &[]))
+        Write::parse_response(RawResponse::new(answer, &WRITE, &[]))
     };
-    assert!(read(512).unwrap().body.is_some());
+    assert!(read(512).unwrap().body().is_some());
     for levels in [513, 600, 20_000] {
-        let Err(Error::Unreadable(answer)) = read(levels) else { panic!("{levels} levels read") };
-        assert_eq!(answer.reason, Reason::TooDeep);
+        let Err(Error::UnexpectedResponse(answer)) = read(levels) else { panic!("{levels} levels read") };
+        assert_eq!(answer.reason, UnexpectedReason::TooDeep);
     }
 }
 
-/// Whoever sent it may have left behind which call it was.
+/// The transport may identify the attempt by an extension.
 #[test]
 fn what_the_transport_left_behind_stays_with_an_answer_that_cannot_be_read() {
     for (status, body) in [(200, "{"), (204, "?"), (500, "no word of it")] {
         let mut answer = http::Response::builder().status(status).body(Bytes::from(body)).unwrap();
         answer.extensions_mut().insert("the second call");
-        let Err(Error::Unreadable(answer)) = Write::read(Response::new(answer, &WRITE, &[])) else {
+        let Err(Error::UnexpectedResponse(answer)) =
+            Write::parse_response(RawResponse::new(answer, &WRITE, &[]))
+        else {
             panic!("{status} read")
         };
         assert_eq!(answer.extensions.get(), Some(&"the second call"), "{status}");
     }
+}
+
+/// A member `status` of the body and the HTTP status are reachable side by side.
+#[test]
+fn fields_of_the_body_are_not_shadowed_by_the_response() {
+    #[derive(Clone, Debug, PartialEq)]
+    struct Job {
+        status: &'static str,
+        headers: u8,
+        body: bool,
+        extensions: char,
+        inner: i8,
+        error_summary: (),
+    }
+    let job = Job { status: "queued", headers: 1, body: true, extensions: 'e', inner: -1, error_summary: () };
+    let mut head = http::Response::new(());
+    *head.status_mut() = http::StatusCode::ACCEPTED;
+    head.headers_mut().insert("location", http::HeaderValue::from_static("/jobs/7"));
+    head.extensions_mut().insert("the second call");
+    let answer = Response::from_parts(head.into_parts().0, job.clone());
+    assert_eq!((answer.status, answer.status().as_u16()), ("queued", 202));
+    assert_eq!((answer.headers, answer.header("location")), (1, Some("/jobs/7")));
+    assert_eq!((answer.body, answer.body()), (true, &job));
+    assert_eq!((answer.extensions, answer.extensions().get()), ('e', Some(&"the second call")));
+    assert_eq!((answer.inner, answer.error_summary), (-1, ()));
+    let (parts, body) = answer.clone().into_parts();
+    assert_eq!((parts.status.as_u16(), &body), (202, &job));
+    assert_eq!(answer.map(|job| job.status).into_body(), "queued");
 }

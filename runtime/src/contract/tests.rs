@@ -1,4 +1,4 @@
-//! A recursive type as the generator writes it: how deep it is read and checked.
+//! Tests of the depth limits for parsing and validation, on a recursive type as the generator emits it.
 
 use serde::Serializer;
 
@@ -6,17 +6,17 @@ use serde::de::MapAccess;
 
 use super::*;
 use crate::Number;
-use crate::read::Key;
-use crate::schema::{Keyword, Resource, ResourceId, Schema, SchemaId, Tables, Types};
+use crate::read::MemberKey;
+use crate::schema::{Keyword, ResourceId, Schema, SchemaId, SchemaResource, SchemaTables, TypeSet};
 
 /// `{"type": "object", "properties": {"inner": {"$ref": "#"}, "count": {"type": "integer", "minimum": 1}}}`
-static TABLES: Tables = Tables {
+static TABLES: SchemaTables = SchemaTables {
     schemas: &[
         Schema {
             resource: ResourceId(0),
             location: "",
             keywords: &[
-                Keyword::Type(Types::OBJECT),
+                Keyword::Type(TypeSet::OBJECT),
                 Keyword::Properties(&[("count", SchemaId(2)), ("inner", SchemaId(1))], 0),
             ],
         },
@@ -28,10 +28,10 @@ static TABLES: Tables = Tables {
         Schema {
             resource: ResourceId(0),
             location: "/properties/count",
-            keywords: &[Keyword::Type(Types::INTEGER), Keyword::Minimum(Number::int(1))],
+            keywords: &[Keyword::Type(TypeSet::INTEGER), Keyword::Minimum(Number::from_i64(1))],
         },
     ],
-    resources: &[Resource { uri: "https://test.example/node", dynamic_anchors: &[] }],
+    resources: &[SchemaResource { uri: "https://test.example/node", dynamic_anchors: &[] }],
 };
 
 #[derive(Debug, Default, PartialEq)]
@@ -46,29 +46,29 @@ impl<'de> read::FromMap<'de> for Node {
 
     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         let mut node = Self::default();
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key::<MemberKey<'de>>()? {
             match key.as_str() {
-                "count" => read::field(&mut map, &mut node.count, "count"),
-                "inner" => read::field(&mut map, &mut node.inner, "inner"),
-                _ => read::extra(&mut map, &mut node.extra, key),
+                "count" => read::read_field(&mut map, &mut node.count, "count"),
+                "inner" => read::read_field(&mut map, &mut node.inner, "inner"),
+                _ => read::read_extra(&mut map, &mut node.extra, key),
             }?;
         }
         Ok(node)
     }
 }
 
-impl<'de> Read<'de> for Node {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read::object(deserializer)
+impl<'de> ReadJson<'de> for Node {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read::read_object(deserializer)
     }
 }
 
 impl Serialize for Node {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut out = read::Members::new(serializer)?;
-        out.optional("count", &self.count);
-        out.optional("inner", &self.inner);
-        out.rest(&self.extra, &["count", "inner"]);
+        let mut out = read::MemberWriter::new(serializer)?;
+        out.write_optional("count", &self.count);
+        out.write_optional("inner", &self.inner);
+        out.write_extra(&self.extra, &["count", "inner"]);
         out.end()
     }
 }
@@ -82,12 +82,12 @@ impl Contract for Node {
 }
 
 impl ReportUndeclared for Node {
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
-        found.members(at, &self.extra);
+    fn report_undeclared(&self, at: &InstancePath<'_>, found: &mut UndeclaredMembers) {
+        found.add_all(at, &self.extra);
     }
 }
 
-/// `levels` objects in one another.
+/// Returns a document of `levels` nested objects.
 fn document(levels: usize, innermost: &str) -> String {
     format!("{}{innermost}{}", r#"{"inner":"#.repeat(levels - 1), "}".repeat(levels - 1))
 }
@@ -105,26 +105,26 @@ fn deep_documents_are_read_and_written_back() {
     }
 }
 
-/// The bound is about the reader; of the document it says nothing.
+/// The limit belongs to the parser and implies nothing about the validity of the document.
 #[test]
 fn deeper_than_the_reader_follows_is_a_refusal_of_its_own() {
     let text = document(513, r#"{"count":0}"#);
-    let Err(Rejected::TooDeep(error)) = Node::parse(text.as_bytes()) else { panic!("{} levels", 513) };
+    let Err(DocumentError::TooDeep(error)) = Node::parse(text.as_bytes()) else { panic!("{} levels", 513) };
     assert_eq!((error.kind, error.pointer), (JsonErrorKind::TooDeep, pointer(513, "")));
-    assert!(Node::parse_within(text.as_bytes(), 513).is_ok());
+    assert!(Node::parse_with_depth(text.as_bytes(), 513).is_ok());
 
     let ten = document(10, "{}");
-    assert!(Node::parse_within(ten.as_bytes(), 10).is_ok());
-    assert!(matches!(Node::parse_within(ten.as_bytes(), 9), Err(Rejected::TooDeep(_))));
-    // Members that no field has count on from where they stand.
+    assert!(Node::parse_with_depth(ten.as_bytes(), 10).is_ok());
+    assert!(matches!(Node::parse_with_depth(ten.as_bytes(), 9), Err(DocumentError::TooDeep(_))));
+    // Undeclared members count from their own depth.
     let both = document(100, &format!(r#"{{"new":{}}}"#, document(100, "1")));
-    assert!(matches!(Node::parse_within(both.as_bytes(), 130), Err(Rejected::TooDeep(_))));
-    assert!(matches!(Node::parse_within(both.as_bytes(), 198), Err(Rejected::TooDeep(_))));
-    assert!(Node::parse_within(both.as_bytes(), 199).is_ok());
-    // What is no JSON is that first, at any depth.
+    assert!(matches!(Node::parse_with_depth(both.as_bytes(), 130), Err(DocumentError::TooDeep(_))));
+    assert!(matches!(Node::parse_with_depth(both.as_bytes(), 198), Err(DocumentError::TooDeep(_))));
+    assert!(Node::parse_with_depth(both.as_bytes(), 199).is_ok());
+    // A syntax error is reported first, at any depth.
     let broken = document(300, "{]}");
-    assert!(matches!(Node::parse(broken.as_bytes()), Err(Rejected::NotJson(_))));
-    assert!(matches!(Node::parse(&b"[".repeat(1_000_000)), Err(Rejected::TooDeep(_))));
+    assert!(matches!(Node::parse(broken.as_bytes()), Err(DocumentError::NotJson(_))));
+    assert!(matches!(Node::parse(&b"[".repeat(1_000_000)), Err(DocumentError::TooDeep(_))));
 }
 
 #[test]
@@ -139,16 +139,18 @@ fn unknown_members_are_as_deep_as_declared_ones() {
 #[test]
 fn violations_deep_inside_are_found() {
     let text = document(300, r#"{"count":0}"#);
-    let Err(Rejected::Invalid(violations)) = Node::parse_valid(text.as_bytes()) else { panic!("no refusal") };
+    let Err(DocumentError::Invalid(violations)) = Node::parse_valid(text.as_bytes()) else {
+        panic!("no refusal")
+    };
     let [one] = violations.as_slice() else { panic!("{violations}") };
     assert_eq!((one.pointer.as_str(), one.keyword), (pointer(300, "/count").as_str(), "minimum"));
-    // A shape that the type cannot hold is explained at any depth too.
+    // A value that the type cannot represent is located at any depth.
     let text = document(300, r#"{"count":"many"}"#);
-    let Err(Rejected::Invalid(violations)) = Node::parse(text.as_bytes()) else { panic!("no refusal") };
+    let Err(DocumentError::Invalid(violations)) = Node::parse(text.as_bytes()) else { panic!("no refusal") };
     assert_eq!(violations.as_slice()[0].pointer, pointer(300, "/count"));
 }
 
-/// What nobody sent has no bound of a reader, and its two checks agree.
+/// A value built in code has no depth limit, and its two checks agree.
 #[test]
 fn values_built_in_code_are_checked_at_any_depth() {
     let built = |levels: usize, count: i64| {
@@ -160,30 +162,31 @@ fn values_built_in_code_are_checked_at_any_depth() {
         let broken = built(levels, 0);
         let violations = broken.validate().unwrap_err();
         assert_eq!(violations.as_slice()[0].pointer, pointer(levels, "/count"));
-        assert_eq!((broken.is_valid(), holds(&broken, Node::VALIDATOR)), (false, false));
-        assert!(holds(&built(levels, 1), Node::VALIDATOR));
+        assert_eq!((broken.is_valid(), satisfies_schema(&broken, Node::VALIDATOR)), (false, false));
+        assert!(satisfies_schema(&built(levels, 1), Node::VALIDATOR));
     }
 }
 
 #[test]
 fn a_value_that_cannot_be_written_is_not_valid() {
     let mut node = Node { count: Some(0), ..Node::default() };
-    node.extra.insert("count".to_owned(), Json::Number(Number::int(1)));
+    node.extra.insert("count".to_owned(), Json::Number(Number::from_i64(1)));
     let violations = node.validate().unwrap_err();
     assert_eq!(violations.as_slice()[0].keyword, "unwritable");
 }
 
-/// A type that is stricter than its schema is a mistake of the generator, which must not hide.
+/// A type that is stricter than its schema is a generator bug, which must not go unnoticed.
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(
-    expected = "a type refuses what its schema allows: https://test.example/node#/properties/inner"
+    expected = "a type rejects a value that its schema accepts: https://test.example/node#/properties/inner"
 )]
 fn a_type_stricter_than_its_schema_is_noticed() {
-    agree(&Ok(()), Validator::new(&TABLES, SchemaId(1)));
+    debug_assert_rejected(&Ok(()), Validator::new(&TABLES, SchemaId(1)));
 }
 
-/// What is valid and beyond its type is named where it stands: of several the first, and none that a type can hold.
+/// A valid value that its type cannot represent is located: the first of several, and none that the type can
+/// represent.
 #[test]
 fn numbers_beyond_their_type_are_found() {
     let large = "9223372036854775808";
@@ -199,11 +202,11 @@ fn numbers_beyond_their_type_are_found() {
             "/inner/inner/count",
         ),
         (format!(r#"{{"x":[{}],"count":{large},"y":{large}}}"#, many(1000)), "/count"),
-        // Nor does it cost the length of a name once for each of many.
+        // The cost does not include the length of a name once for each of many members.
         (format!(r#"{{"{}":[{}],"count":{large}}}"#, "x".repeat(1 << 20), many(50_000)), "/count"),
     ] {
         let refused = Node::parse(text.as_bytes()).unwrap_err();
-        let Rejected::Unrepresentable { pointer, .. } = &refused else { panic!("{text}: {refused}") };
+        let DocumentError::Unrepresentable { pointer, .. } = &refused else { panic!("{text}: {refused}") };
         assert_eq!(pointer, expected, "{text}");
         assert!(!refused.to_string().contains(large));
     }

@@ -1,9 +1,8 @@
-//! Base 64 as JSON carries bytes (RFC 4648, section 4): with padding, without line breaks.
+//! Base64 as used in JSON (RFC 4648, section 4): with padding, without line breaks.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The bytes of a text; nothing when it is none of the encoding, or is not what
-/// [`encode`] would write.
+/// Decodes a string. Returns `None` unless it is exactly what [`encode`] would produce.
 #[must_use]
 pub fn decode(text: &str) -> Option<Vec<u8>> {
     let text = text.as_bytes();
@@ -22,7 +21,7 @@ pub fn decode(text: &str) -> Option<Vec<u8>> {
             bits &= (1 << held) - 1;
         }
     }
-    // RFC 4648, 3.5: bits that mean nothing are zero, so that bytes have one text.
+    // RFC 4648, 3.5: unused bits must be zero, so that bytes have exactly one encoding.
     (bits == 0).then_some(bytes)
 }
 
@@ -37,7 +36,7 @@ fn value(byte: u8) -> Option<u32> {
     })
 }
 
-/// Bytes as text.
+/// Encodes bytes with padding.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -58,9 +57,9 @@ pub fn encode(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// RFC 4648, 10.
+    /// The test vectors of RFC 4648, 10.
     #[test]
-    fn the_examples_of_the_rfc() {
+    fn the_test_vectors_of_the_rfc() {
         for (bytes, text) in [
             ("", ""),
             ("f", "Zg=="),
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_comes_back() {
+    fn every_byte_round_trips() {
         let all: Vec<u8> = (0..=255).rev().collect();
         for end in 0..all.len() {
             assert_eq!(decode(&encode(&all[..end])).as_deref(), Some(&all[..end]));
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_would_write_is_none() {
+    fn rejects_non_canonical_input() {
         for text in ["Zg", "Zg=", "Zg===", "Zh==", "Zm9", "Z===", "====", "Zm 9", "Zm9v\n", "Zm-_"] {
             assert_eq!(decode(text), None, "{text:?}");
         }

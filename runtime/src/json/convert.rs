@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::{Json, Object};
+use super::{Json, JsonObject};
 use crate::Number;
 
 impl Json {
-    /// The same as a `serde_json::Value`.
+    /// Converts into a `serde_json::Value`.
     ///
-    /// Loses what that cannot hold: a number keeps its value only if it fits `i64`, `u64`
-    /// or `f64`, never its spelling, and becomes `null` beyond the range of `f64`; the
-    /// order of members is up to `serde_json`.
+    /// The conversion is lossy: a number keeps its value only if it fits into `i64`, `u64` or `f64`, never
+    /// its spelling, and becomes `null` outside the range of `f64`. The order of members depends on
+    /// `serde_json`.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
@@ -38,9 +38,9 @@ fn number_value(number: &Number) -> Value {
 
 fn from_number(number: &serde_json::Number) -> Json {
     if let Some(value) = number.as_i64() {
-        return Json::Number(Number::int(value));
+        return Json::Number(Number::from_i64(value));
     }
-    // A `serde_json` number prints as a JSON number, so there is no other case.
+    // A `serde_json` number always prints as a valid JSON number, so parsing cannot fail.
     Number::parse(&number.to_string()).map_or(Json::Null, Json::Number)
 }
 
@@ -110,8 +110,8 @@ impl From<Vec<Json>> for Json {
     }
 }
 
-impl From<Object> for Json {
-    fn from(members: Object) -> Self {
+impl From<JsonObject> for Json {
+    fn from(members: JsonObject) -> Self {
         Self::Object(members)
     }
 }

@@ -1,5 +1,5 @@
-//! [`Json::parse`](super::Json::parse): what the reader of `text` finds, as values. What is deeper
-//! than every stack is read again on one that holds it (`depth`).
+//! [`Json::parse`](super::Json::parse): builds [`Json`] values with the parser of [`parser`](super::parser).
+//! A document that is too deep for the current stack is parsed again on a larger one ([`depth`]).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,128 +8,128 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::text::{self, Build, Failure, Key, Parsed, Step};
-use super::{Json, JsonError, JsonErrorKind, Object};
-use crate::map::Name;
-use crate::text::same;
+use super::parser::{self, JsonBuilder, KeyDecision, ParseFailure, ParseResult, PathStep};
+use super::{Json, JsonError, JsonErrorKind, JsonObject};
+use crate::map::SharedName;
+use crate::text::str_eq;
 use crate::{Number, depth, raw};
 
-pub(super) fn parse(bytes: &[u8], depth: usize) -> Result<Json, JsonError> {
-    let here = depth.min(depth::SHALLOW);
-    parse_failing(bytes, here)
+pub(super) fn parse_json(bytes: &[u8], depth: usize) -> Result<Json, JsonError> {
+    let here = depth.min(depth::SHALLOW_DEPTH);
+    parse_bytes(bytes, here)
         .or_else(|failure| match failure.kind {
             JsonErrorKind::TooDeep if here < depth => {
-                // No more stack than the text can use.
-                let levels = depth::of(bytes).min(depth);
-                depth::apart(bytes, levels, || parse_failing(bytes, levels)).unwrap_or(Err(failure))
+                // Allocate no more stack than the document needs.
+                let levels = depth::measure_depth(bytes).min(depth);
+                depth::read_on_new_stack(bytes, levels, || parse_bytes(bytes, levels)).unwrap_or(Err(failure))
             }
             _ => Err(failure),
         })
-        .map_err(|failure| failure.locate(bytes))
+        .map_err(|failure| failure.with_location(bytes))
 }
 
-fn parse_failing(bytes: &[u8], depth: usize) -> Parsed<Json> {
+fn parse_bytes(bytes: &[u8], depth: usize) -> ParseResult<Json> {
     if bytes.starts_with(b"\xEF\xBB\xBF") {
-        return Err(Failure::new(JsonErrorKind::ByteOrderMark, 0));
+        return Err(ParseFailure::new(JsonErrorKind::ByteOrderMark, 0));
     }
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| Failure::new(JsonErrorKind::NotUtf8, error.valid_up_to()))?;
-    text::read(text, depth, &mut Values::of_document())
+        .map_err(|error| ParseFailure::new(JsonErrorKind::NotUtf8, error.valid_up_to()))?;
+    parser::parse_unlocated(text, depth, &mut JsonValueBuilder::for_document())
 }
 
-/// Makes [`Json`].
+/// The [`JsonBuilder`] that constructs [`Json`] values.
 #[derive(Default)]
-struct Values {
-    names: Names,
-    /// How many values there are around the one that is being read.
+struct JsonValueBuilder {
+    names: NameCache,
+    /// The number of values that enclose the current one.
     depth: usize,
-    /// How many members the last object at each of the outer depths had: the next one is mostly
-    /// another of its kind. What they hold room for is never more than there was before them.
+    /// The number of members of the last object at each of the outer depths, as a capacity hint: the next
+    /// object is usually of the same kind. The total capacity never exceeds what was parsed before.
     sizes: [usize; 8],
 }
 
-impl Values {
-    /// For a whole document, whose objects often have the names of others.
-    fn of_document() -> Self {
-        Self { names: Names(vec![None; 32]), ..Self::default() }
+impl JsonValueBuilder {
+    /// Creates a builder for a whole document, whose objects often share their keys.
+    fn for_document() -> Self {
+        Self { names: NameCache(vec![None; 32]), ..Self::default() }
     }
 }
 
-/// Names of members that were read before, each at a place of its own or instead of another, so
-/// that not every object needs texts of its own for them. None are kept where there are no places.
+/// A cache of recently parsed keys with a fixed number of slots, so that objects can share their keys. Caches
+/// nothing if it has no slots.
 #[derive(Default)]
-struct Names(Vec<Option<Name>>);
+struct NameCache(Vec<Option<SharedName>>);
 
-impl Names {
+impl NameCache {
     #[inline]
-    fn share(&mut self, name: &str) -> Name {
+    fn intern(&mut self, name: &str) -> SharedName {
         let bytes = name.as_bytes();
         let (first, last) = (bytes.first().copied().unwrap_or(0), bytes.last().copied().unwrap_or(0));
         let place = bytes.len() ^ usize::from(first) ^ (usize::from(last) << 2);
         match self.0.get_mut(place % 32) {
-            Some(Some(known)) if same(known, name) => Name::clone(known),
-            Some(place) => Name::clone(place.insert(name.into())),
+            Some(Some(known)) if str_eq(known, name) => SharedName::clone(known),
+            Some(place) => SharedName::clone(place.insert(name.into())),
             None => name.into(),
         }
     }
 }
 
-/// So many members find room without being counted.
-const FEW: usize = 4;
+/// Objects with up to this many members get no capacity hint.
+const MAX_UNRESERVED: usize = 4;
 
-impl Build for Values {
+impl JsonBuilder for JsonValueBuilder {
     type Value = Json;
     type Array = Vec<Json>;
-    type Object = Object;
+    type Object = JsonObject;
 
     #[inline]
-    fn null(&mut self, _: Range<usize>) -> Json {
+    fn build_null(&mut self, _: Range<usize>) -> Json {
         Json::Null
     }
 
     #[inline]
-    fn boolean(&mut self, value: bool, _: Range<usize>) -> Json {
+    fn build_bool(&mut self, value: bool, _: Range<usize>) -> Json {
         Json::Bool(value)
     }
 
     #[inline]
-    fn number(&mut self, text: &str, _: Range<usize>) -> Option<Json> {
+    fn build_number(&mut self, text: &str, _: Range<usize>) -> Option<Json> {
         Number::parse(text).ok().map(Json::Number)
     }
 
     #[inline]
-    fn string(&mut self, text: String, _: Range<usize>) -> Json {
+    fn build_string(&mut self, text: String, _: Range<usize>) -> Json {
         Json::String(text)
     }
 
     #[inline]
-    fn element(&mut self, array: &mut Self::Array, value: Json) {
+    fn push_element(&mut self, array: &mut Self::Array, value: Json) {
         array.push(value);
     }
 
     #[inline]
-    fn array(&mut self, array: Self::Array, _: Range<usize>) -> Json {
+    fn finish_array(&mut self, array: Self::Array, _: Range<usize>) -> Json {
         Json::Array(array)
     }
 
     #[inline]
-    fn key(&mut self, object: &mut Object, key: &str, _: Range<usize>) -> Key {
-        if object.get_full(key).is_some() { Key::Refused } else { Key::Taken }
+    fn check_key(&mut self, object: &mut JsonObject, key: &str, _: Range<usize>) -> KeyDecision {
+        if object.get_full(key).is_some() { KeyDecision::Duplicate } else { KeyDecision::Accepted }
     }
 
     #[inline]
-    fn member(&mut self, object: &mut Object, key: Cow<'_, str>, _: Range<usize>, value: Json) {
+    fn insert_member(&mut self, object: &mut JsonObject, key: Cow<'_, str>, _: Range<usize>, value: Json) {
         if object.is_empty()
             && let Some(&size) = self.sizes.get(self.depth)
-            && size > FEW
+            && size > MAX_UNRESERVED
         {
             object.reserve(size);
         }
-        object.push(self.names.share(&key), value);
+        object.push(self.names.intern(&key), value);
     }
 
     #[inline]
-    fn object(&mut self, object: Object, _: Range<usize>) -> Json {
+    fn finish_object(&mut self, object: JsonObject, _: Range<usize>) -> Json {
         if let Some(size) = self.sizes.get_mut(self.depth) {
             *size = object.len();
         }
@@ -137,12 +137,12 @@ impl Build for Values {
     }
 
     #[inline]
-    fn enter(&mut self, _: Step<'_>) {
+    fn enter_value(&mut self, _: PathStep<'_>) {
         self.depth += 1;
     }
 
     #[inline]
-    fn leave(&mut self) {
+    fn leave_value(&mut self) {
         self.depth -= 1;
     }
 }
@@ -152,16 +152,16 @@ impl FromStr for Json {
 
     /// Same as [`Json::parse`].
     fn from_str(text: &str) -> Result<Self, JsonError> {
-        parse(text.as_bytes(), depth::DEFAULT)
+        parse_json(text.as_bytes(), depth::DEFAULT_DEPTH)
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// From `serde_json` only; as strict as [`Json::parse`], except that `serde_json`
-    /// decides about the text around the value.
+    /// Accepts the deserializer of `serde_json` only. As strict as [`Json::parse`], except that `serde_json`
+    /// parses the text around the value.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = raw::text(deserializer)?;
-        text::read(&text, depth::held(&text), &mut Values::default())
+        let text = raw::read_raw_text(deserializer)?;
+        parser::parse_unlocated(&text, depth::stack_levels(&text), &mut JsonValueBuilder::default())
             .map_err(|failure| D::Error::custom(failure.kind))
     }
 }

@@ -1,4 +1,4 @@
-//! The parser against tables and against `serde_json`; pointers, equality, printing.
+//! Tests of the parser against tables and against `serde_json`; of pointers, equality and printing.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ fn json(text: &str) -> Json {
     Json::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn refusal(text: &[u8]) -> JsonError {
+fn parse_error(text: &[u8]) -> JsonError {
     match Json::parse(text) {
         Ok(_) => panic!("{} was accepted", String::from_utf8_lossy(text)),
         Err(error) => error,
@@ -139,7 +139,7 @@ fn refuses() {
         (b"[0,{\"x\":{\"a/b~c\":1,\"a/b~c\":1}}]", DuplicateMember, 19, "/1/x/a~1b~0c"),
     ];
     for (text, kind, offset, pointer) in cases {
-        let error = refusal(text);
+        let error = parse_error(text);
         let shown = String::from_utf8_lossy(text);
         assert_eq!((error.kind, error.offset, error.pointer.as_str()), (*kind, *offset, *pointer), "{shown}");
         assert!(serde_json::from_slice::<Json>(text).is_err(), "{shown}");
@@ -147,8 +147,8 @@ fn refuses() {
 }
 
 #[test]
-fn says_where_but_not_what() {
-    let error = refusal("{\n \"geheim\": [\"ä€\", tru€]}".as_bytes());
+fn errors_have_positions_but_no_data() {
+    let error = parse_error("{\n \"geheim\": [\"ä€\", tru€]}".as_bytes());
     assert_eq!((error.line, error.column, error.pointer.as_str()), (2, 22, "/geheim/1"));
     assert_eq!(error.to_string(), "unexpected character at line 2, column 22");
     let error = serde_json::from_str::<Json>(r#"{"geheim": 1, "geheim": 2}"#).unwrap_err().to_string();
@@ -160,20 +160,20 @@ fn limits_depth() {
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}"), (r#"[{"a":"#, "}]")] {
         let levels = |count: usize| format!("{}1{}", open.repeat(count), close.repeat(count));
         let pair = open.len() == 6;
-        let most = if pair { depth::DEFAULT / 2 } else { depth::DEFAULT };
+        let most = if pair { depth::DEFAULT_DEPTH / 2 } else { depth::DEFAULT_DEPTH };
         assert_eq!(json(&levels(most)).to_string(), levels(most));
-        assert_eq!(refusal(levels(most + 1).as_bytes()).kind, JsonErrorKind::TooDeep);
-        // The bound is the reader's own, below what every stack holds and far above.
+        assert_eq!(parse_error(levels(most + 1).as_bytes()).kind, JsonErrorKind::TooDeep);
+        // A custom limit, below the capacity of an ordinary stack and far above.
         for bound in [6, 2_000] {
             let within =
-                |text: String| Json::parse_within(text.as_bytes(), bound).map_err(|error| error.kind);
+                |text: String| Json::parse_with_depth(text.as_bytes(), bound).map_err(|error| error.kind);
             let most = if pair { bound / 2 } else { bound };
             assert_eq!(within(levels(most)).map(|json| json.to_string()), Ok(levels(most)));
             assert_eq!(within(levels(most + 1)), Err(JsonErrorKind::TooDeep));
         }
     }
-    let error = refusal(&b"[".repeat(1_000_000));
-    assert_eq!((error.kind, error.offset), (JsonErrorKind::TooDeep, depth::DEFAULT));
+    let error = parse_error(&b"[".repeat(1_000_000));
+    assert_eq!((error.kind, error.offset), (JsonErrorKind::TooDeep, depth::DEFAULT_DEPTH));
     assert!(serde_json::from_str::<Json>(&"[".repeat(100_000)).is_err());
     assert!(serde_json::from_str::<Json>(&format!("{}{}", "[".repeat(200), "]".repeat(200))).is_err());
 }
@@ -184,16 +184,16 @@ fn large_objects_are_not_quadratic() {
     let value = json(&format!("{{{}}}", members.join(",")));
     assert_eq!(value.pointer("/99999"), Some(&99_999.into()));
     let repeated = format!("{{{},\"7\":0}}", members.join(","));
-    assert_eq!(refusal(repeated.as_bytes()).kind, JsonErrorKind::DuplicateMember);
+    assert_eq!(parse_error(repeated.as_bytes()).kind, JsonErrorKind::DuplicateMember);
 }
 
-/// A random document with numbers that `serde_json` holds exactly.
+/// Returns a random document with numbers that `serde_json` holds exactly.
 fn document(random: &mut Random, depth: u64) -> Json {
     match random.below(if depth == 0 { 5 } else { 7 }) {
         0 => Json::Null,
         1 => Json::Bool(random.below(2) == 0),
         2 => (random.next() as i64 >> random.below(64)).into(),
-        3 => Json::Number(Number::decimal(
+        3 => Json::Number(Number::from_decimal(
             random.below(2_000_000) as i64 - 1_000_000,
             1 + random.below(4) as u8,
         )),
@@ -242,11 +242,11 @@ fn agrees_with_serde_json_on_damaged_documents() {
         let shown = String::from_utf8_lossy(&bytes);
         match (Json::parse(&bytes), serde_json::from_slice::<Value>(&bytes)) {
             (Ok(own), Ok(reference)) => {
-                // Reading, `serde_json` may miss the nearest float by one or two.
+                // `serde_json` may miss the nearest float by one or two units when parsing.
                 assert_eq!(rounded(&own), rounded(&Json::from(reference)), "{shown}");
             }
             (Err(_), Err(_)) => {}
-            // Where this parser is stricter, and where `f64` is not enough.
+            // Inputs for which this parser is stricter, or `f64` is insufficient.
             (Err(error), Ok(_)) => {
                 assert_eq!(error.kind, JsonErrorKind::DuplicateMember, "{shown}")
             }
@@ -257,14 +257,16 @@ fn agrees_with_serde_json_on_damaged_documents() {
     }
 }
 
-/// The value with its numbers made short enough for every float to agree.
+/// Rounds all numbers to few digits, so that every float is exact.
 fn rounded(value: &Json) -> Json {
     match value {
         Json::Number(number) => Json::from(format!("{:.9e}", number.to_f64())),
         Json::Array(items) => Json::Array(items.iter().map(rounded).collect()),
-        Json::Object(members) => {
-            members.iter().map(|(name, value)| (name.to_owned(), rounded(value))).collect::<Object>().into()
-        }
+        Json::Object(members) => members
+            .iter()
+            .map(|(name, value)| (name.to_owned(), rounded(value)))
+            .collect::<JsonObject>()
+            .into(),
         other => other.clone(),
     }
 }
@@ -333,12 +335,19 @@ fn compares_by_value_and_strictly() {
 
 #[test]
 fn gives_access_by_kind() {
-    let kinds = [Kind::Null, Kind::Boolean, Kind::Number, Kind::String, Kind::Array, Kind::Object];
+    let kinds = [
+        JsonType::Null,
+        JsonType::Boolean,
+        JsonType::Number,
+        JsonType::String,
+        JsonType::Array,
+        JsonType::Object,
+    ];
     let values =
-        [Json::Null, true.into(), 1.into(), "a".into(), vec![Json::Null].into(), Object::new().into()];
+        [Json::Null, true.into(), 1.into(), "a".into(), vec![Json::Null].into(), JsonObject::new().into()];
     for (kind, value) in kinds.into_iter().zip(values) {
-        assert_eq!(value.kind(), kind);
-        assert_eq!(Kind::of_text(&value.to_string()), kind);
+        assert_eq!(value.json_type(), kind);
+        assert_eq!(JsonType::from_json_text(&value.to_string()), kind);
         let is = [
             value.is_null(),
             value.as_bool().is_some(),
@@ -352,7 +361,7 @@ fn gives_access_by_kind() {
 }
 
 #[test]
-fn loses_only_what_is_documented_on_the_way_to_serde_json() {
+fn conversion_to_serde_json_loses_only_what_is_documented() {
     let cases = [
         ("12.30", "12.3"),
         ("1e2", "100"),
@@ -368,22 +377,22 @@ fn loses_only_what_is_documented_on_the_way_to_serde_json() {
     assert_eq!(integer.to_string(), "18446744073709551615");
 }
 
-/// What was read is used on the stack of whoever asked, however deep the reader's own was.
+/// The parsed value is used on the caller's stack, even if the parser needed a larger one.
 #[test]
-fn what_is_read_can_be_used_where_it_is() {
+fn deep_values_are_usable_on_the_current_stack() {
     let levels = |count: usize| "[".repeat(count) + &"]".repeat(count);
-    let million = Json::parse_within(levels(1_000_000).as_bytes(), 1_000_000);
+    let million = Json::parse_with_depth(levels(1_000_000).as_bytes(), 1_000_000);
     assert_eq!(million.unwrap_err().kind, JsonErrorKind::TooDeep);
-    let text = levels(depth::MAX);
-    let deepest = Json::parse_within(text.as_bytes(), usize::MAX).unwrap();
+    let text = levels(depth::MAX_DEPTH);
+    let deepest = Json::parse_with_depth(text.as_bytes(), usize::MAX).unwrap();
     let copy = deepest.clone();
     assert!(copy == deepest && copy.strict_eq(&deepest));
     assert_eq!(copy.to_string(), text);
     assert!(format!("{deepest:?}").len() > text.len());
 }
 
-/// Names are kept at fewer places than there are names, and objects have as much room as those
-/// before them had.
+/// The key cache has fewer slots than there are keys, and the capacity of an object is that of the previous
+/// one.
 #[test]
 fn objects_have_the_names_that_they_are_written_with() {
     let mut names: Vec<String> = (0..200_u32).map(|at| format!("n{}", at * at)).collect();

@@ -1,4 +1,4 @@
-//! Printing and serialising [`Json`]: compact, numbers as they were written.
+//! Printing and serialization of [`Json`]: compact, numbers as written.
 
 use std::fmt::{self, Write};
 
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::Json;
 
 impl fmt::Display for Json {
-    /// Compact JSON, as `serde_json` would write it.
+    /// Prints compact JSON in the format of `serde_json`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
@@ -43,7 +43,7 @@ impl fmt::Display for Json {
 fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char('"')?;
     let mut rest = text;
-    // All of these are single bytes, so cutting around them keeps characters whole.
+    // All special characters are single bytes, so slicing around them keeps characters intact.
     while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
         let (plain, special) = rest.split_at(at);
         f.write_str(plain)?;

@@ -1,10 +1,10 @@
-//! Tables as schemas, row by row; that whole contracts come back as they are is tested with the
-//! generator's cases and with the exchange's types.
+//! Tests of the schema writer, keyword by keyword. Round trips of whole contracts are tested with the cases
+//! of the generator and with the types of the exchange.
 
 use serde_json::{Value, json};
 
 use super::*;
-use crate::schema::{Keyword, Literal, Resource, ResourceId, Schema as Row, Types};
+use crate::schema::{Keyword, Literal, ResourceId, Schema as Row, SchemaResource, TypeSet};
 
 macro_rules! row {
     ($resource:literal, $keywords:expr $(,)?) => {
@@ -17,31 +17,35 @@ const B: SchemaId = SchemaId(1);
 const C: SchemaId = SchemaId(2);
 const D: SchemaId = SchemaId(3);
 
-static PLAIN: Tables<'static> = Tables {
+static PLAIN: SchemaTables<'static> = SchemaTables {
     schemas: &[
         row!(
             0,
             &[
-                Keyword::Type(Types::OBJECT.or(Types::NULL)),
+                Keyword::Type(TypeSet::OBJECT.union(TypeSet::NULL)),
                 Keyword::Required(&["z"]),
                 Keyword::Properties(&[("a", B), ("b", C)], 0b10),
                 Keyword::Ref(C),
             ],
         ),
-        row!(0, &[Keyword::Type(Types::NUMBER), Keyword::Minimum(Number::decimal(125, 2))]),
+        row!(0, &[Keyword::Type(TypeSet::NUMBER), Keyword::Minimum(Number::from_decimal(125, 2))]),
         row!(0, &[Keyword::MaxProperties(3)]),
     ],
-    resources: &[Resource { uri: "https://test.example/root.json", dynamic_anchors: &[] }],
+    resources: &[SchemaResource { uri: "https://test.example/root.json", dynamic_anchors: &[] }],
 };
 
 struct Root;
 struct Named;
 
-static PUBLISHED: Published = Published {
+static PUBLISHED: PublishedSchemas = PublishedSchemas {
     tables: &PLAIN,
     named: &[(B, SchemaGenerator::subschema_for::<Named>)],
-    annotations: &[Annotations { schema: B, texts: &[("description", "How much.")], flags: &["deprecated"] }],
-    members: &[Described { schema: A, member: "a", description: "Here." }],
+    annotations: &[SchemaAnnotations {
+        schema: B,
+        texts: &[("description", "How much.")],
+        flags: &["deprecated"],
+    }],
+    members: &[MemberDescription { schema: A, member: "a", description: "Here." }],
     dynamic: &[],
 };
 
@@ -54,7 +58,7 @@ fn root<T: JsonSchema>() -> Value {
 }
 
 #[test]
-fn what_has_a_name_is_referred_to_and_the_rest_stands_in_place() {
+fn named_schemas_are_referenced_and_others_are_inlined() {
     assert_eq!(
         root::<Root>(),
         json!({
@@ -73,48 +77,49 @@ fn what_has_a_name_is_referred_to_and_the_rest_stands_in_place() {
     );
 }
 
-/// What `serde_json` cannot hold refuses nothing that the contract allows.
+/// Numbers that `serde_json` cannot hold never make the schema stricter.
 #[test]
 fn a_number_that_cannot_be_written_widens_its_rule() {
     let check = |keyword: Keyword<'static>, expected: Value| {
         let keywords: &'static [Keyword<'static>] = vec![keyword].leak();
         let schemas: &'static [Row<'static>] = vec![row!(0, keywords)].leak();
-        let tables: &'static Tables<'static> =
-            Box::leak(Box::new(Tables { schemas, resources: PLAIN.resources }));
-        let writer = Writer { tables, annotations: &[], members: &[] };
-        let mut found = writer.schema(A, &Meaning::default(), &mut |_, _| None);
+        let tables: &'static SchemaTables<'static> =
+            Box::leak(Box::new(SchemaTables { schemas, resources: PLAIN.resources }));
+        let writer = SchemaWriter { tables, annotations: &[], members: &[] };
+        let mut found = writer.write_schema(A, &DynamicAnchors::default(), &mut |_, _| None);
         let comment = found.as_object_mut().unwrap().remove("$comment");
         assert_eq!(comment.is_some(), !matches!(keywords, [Keyword::Const(Literal::Bool(_))]));
         assert_eq!(found, expected);
     };
-    let long = || Number::literal("9007199254740993.5");
+    let long = || Number::from_literal("9007199254740993.5");
     check(Keyword::Minimum(long()), json!({ "minimum": 9007199254740992.0 }));
     check(Keyword::ExclusiveMaximum(long()), json!({ "exclusiveMaximum": 9007199254740994.0 }));
-    check(Keyword::Maximum(Number::literal("1e400")), json!({}));
+    check(Keyword::Maximum(Number::from_literal("1e400")), json!({}));
     check(Keyword::MultipleOf(long()), json!({}));
     check(Keyword::Const(Literal::Number(long())), json!({}));
     check(Keyword::Const(Literal::Bool(true)), json!({ "const": true }));
 }
 
-/// Where a wider rule would refuse more, what stands around it is wider too.
+/// Where a widened keyword would reject more, the enclosing keyword is widened as well.
 #[test]
-fn a_number_that_cannot_be_written_never_narrows_what_is_around_it() {
-    let long = || Keyword::Const(Literal::Number(Number::literal("9007199254740993.5")));
+fn an_inexact_number_never_narrows_the_enclosing_schema() {
+    let long = || Keyword::Const(Literal::Number(Number::from_literal("9007199254740993.5")));
     let check = |keyword: Keyword<'static>, expected: Value| {
         let keywords: &'static [Keyword<'static>] = vec![keyword].leak();
         let schemas: &'static [Row<'static>] = vec![
             row!(0, keywords),
             row!(0, vec![long()].leak()),
-            // It is reached through another.
+            // Reached through another schema.
             row!(0, vec![Keyword::Items { schema: B, from: 0 }].leak()),
             row!(0, vec![Keyword::MinItems(1)].leak()),
         ]
         .leak();
-        let tables: &'static Tables<'static> =
-            Box::leak(Box::new(Tables { schemas, resources: PLAIN.resources }));
-        let writer = Writer { tables, annotations: &[], members: &[] };
-        let mut refer = |row: SchemaId, _: &Meaning<'static>| Some(json!({ "$ref": row.0.to_string() }));
-        let mut found = writer.schema(A, &Meaning::default(), &mut refer);
+        let tables: &'static SchemaTables<'static> =
+            Box::leak(Box::new(SchemaTables { schemas, resources: PLAIN.resources }));
+        let writer = SchemaWriter { tables, annotations: &[], members: &[] };
+        let mut refer =
+            |row: SchemaId, _: &DynamicAnchors<'static>| Some(json!({ "$ref": row.0.to_string() }));
+        let mut found = writer.write_schema(A, &DynamicAnchors::default(), &mut refer);
         found.as_object_mut().unwrap().remove("$comment");
         assert_eq!(found, expected);
     };
@@ -139,40 +144,40 @@ fn a_number_that_cannot_be_written_never_narrows_what_is_around_it() {
     );
 }
 
-/// Core 8.2.3: both say something of the value.
+/// Core 8.2.3: both references apply to the value.
 #[test]
 fn two_references_of_one_schema_both_count() {
-    static BOTH: Tables<'static> = Tables {
+    static BOTH: SchemaTables<'static> = SchemaTables {
         schemas: &[
             row!(0, &[Keyword::Ref(B), Keyword::DynamicRef { anchor: "c", initial: C }]),
             row!(0, &[Keyword::MinProperties(1)]),
             row!(0, &[Keyword::MaxProperties(3)]),
         ],
-        resources: &[Resource { uri: "https://test.example/root.json", dynamic_anchors: &[("c", C)] }],
+        resources: &[SchemaResource { uri: "https://test.example/root.json", dynamic_anchors: &[("c", C)] }],
     };
-    let writer = Writer { tables: &BOTH, annotations: &[], members: &[] };
-    let mut refer = |row: SchemaId, _: &Meaning<'static>| Some(json!({ "$ref": row.0.to_string() }));
-    let found = writer.schema(A, &Meaning::default(), &mut refer);
+    let writer = SchemaWriter { tables: &BOTH, annotations: &[], members: &[] };
+    let mut refer = |row: SchemaId, _: &DynamicAnchors<'static>| Some(json!({ "$ref": row.0.to_string() }));
+    let found = writer.write_schema(A, &DynamicAnchors::default(), &mut refer);
     assert_eq!(found, json!({ "$ref": "1", "allOf": [{ "$ref": "2" }] }));
 }
 
-static TREE: Tables<'static> = Tables {
+static TREE: SchemaTables<'static> = SchemaTables {
     schemas: &[
-        // A tree of anything, and one of the same whose leaves are texts.
+        // A generic tree, and an extension with string leaves.
         row!(0, &[Keyword::Properties(&[("below", C)], 0)]),
-        row!(1, &[Keyword::Type(Types::OBJECT), Keyword::Ref(A)]),
+        row!(1, &[Keyword::Type(TypeSet::OBJECT), Keyword::Ref(A)]),
         row!(0, &[Keyword::DynamicRef { anchor: "node", initial: A }]),
     ],
     resources: &[
-        Resource { uri: "https://test.example/tree.json", dynamic_anchors: &[("node", A)] },
-        Resource { uri: "https://test.example/strict.json", dynamic_anchors: &[("node", B)] },
+        SchemaResource { uri: "https://test.example/tree.json", dynamic_anchors: &[("node", A)] },
+        SchemaResource { uri: "https://test.example/strict.json", dynamic_anchors: &[("node", B)] },
     ],
 };
 
 struct Tree;
 struct Strict;
 
-static TREES: Published = Published {
+static TREES: PublishedSchemas = PublishedSchemas {
     tables: &TREE,
     named: &[(A, SchemaGenerator::subschema_for::<Tree>), (B, SchemaGenerator::subschema_for::<Strict>)],
     annotations: &[],
@@ -182,9 +187,9 @@ static TREES: Published = Published {
 
 crate::json_schemas! { TREES { Tree as "Tree" = A, Strict as "Strict" = B } }
 
-/// Core 8.2.3.2: who enters by another door looks for another anchor.
+/// Core 8.2.3.2: another entry point resolves to another anchor.
 #[test]
-fn a_dynamic_reference_means_what_the_way_there_says() {
+fn a_dynamic_reference_resolves_by_its_path() {
     let tree = root::<Tree>();
     assert_eq!(tree["properties"]["below"], json!({ "$ref": "#" }));
     let strict = root::<Strict>();

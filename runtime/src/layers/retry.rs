@@ -1,4 +1,4 @@
-//! Another attempt, where that does no harm and there is hope.
+//! Repeats attempts that failed temporarily, if a repetition is safe.
 
 use std::{
     fmt,
@@ -16,58 +16,56 @@ use http::{Extensions, HeaderMap, StatusCode};
 use crate::{
     client::RetryAfter,
     operation::Operation,
-    transport::{Delivery, Sending, Timer, Transport, TransportError, TransportFault, with_body},
+    transport::{Delivery, ResponseFuture, Timer, Transport, TransportError, TransportFault, copy_with_body},
 };
 
-/// How often, how long between, and how much in all.
+/// Limits of retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retries {
-    /// Attempts in all, the first one too. Default three.
-    pub attempts: u32,
-    /// The longest first wait; each is drawn between nothing and its longest. Default 200 ms.
-    pub first: Duration,
-    /// The longest wait of all; the longest doubles with each attempt. Default ten seconds.
-    pub longest: Duration,
-    /// The longest `Retry-After` that is waited for; an answer with a longer one is the caller's.
-    /// Default thirty seconds.
-    pub patience: Duration,
-    /// How many retries there may be beyond a tenth of the answers that came, over all calls, so
-    /// that a server in trouble is not asked more than it is anyway. With zero there are none at
-    /// all. Default ten.
-    pub budget: u32,
+pub struct RetryOptions {
+    /// Largest number of attempts, including the first. Default 3.
+    pub max_attempts: u32,
+    /// Upper bound of the first delay. Each delay is random between zero and its upper bound. Default 200 ms.
+    pub initial_delay: Duration,
+    /// Largest upper bound. The bound doubles with each attempt. Default 10 s.
+    pub max_delay: Duration,
+    /// Longest `Retry-After` to wait for. A response with a longer one is returned to the caller. Default 30
+    /// s.
+    pub max_retry_after: Duration,
+    /// Number of retries allowed beyond a tenth of the received responses, over all calls, so that retries do
+    /// not overload a failing server. Zero disables retries. Default 10.
+    pub retry_budget: u32,
 }
 
-impl Default for Retries {
+impl Default for RetryOptions {
     fn default() -> Self {
         Self {
-            attempts: 3,
-            first: Duration::from_millis(200),
-            longest: Duration::from_secs(10),
-            patience: Duration::from_secs(30),
-            budget: 10,
+            max_attempts: 3,
+            initial_delay: Duration::from_millis(200),
+            max_delay: Duration::from_secs(10),
+            max_retry_after: Duration::from_secs(30),
+            retry_budget: 10,
         }
     }
 }
 
-/// How often a request was sent: among the extensions of the answer, and of the request for the
-/// transport below, which then has the number of its own attempt. An error says it itself
-/// ([`TransportError::attempts`]).
+/// The number of attempts. It is among the extensions of a response and, as the number of the current
+/// attempt, of the request that the inner transport receives. For errors see [`TransportError::attempts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempts(pub u32);
+pub struct AttemptCount(pub u32);
 
-/// Where a [`Retry`] writes down which attempt it is at, among the extensions of a request: for layers
-/// around it that give the call up and never hear how it would have ended.
+/// The current attempt of a [`Retry`], among the extensions of a request. Outer layers that abandon the call
+/// read it for their error.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally(Arc<AtomicU32>);
+pub(super) struct AttemptTally(Arc<AtomicU32>);
 
-impl Tally {
-    /// The one of a request, which has one from here on.
-    pub(super) fn of(extensions: &mut Extensions) -> Self {
+impl AttemptTally {
+    /// Returns the tally of a request, creating it if necessary.
+    pub(super) fn from_extensions(extensions: &mut Extensions) -> Self {
         extensions.get_or_insert_default::<Self>().clone()
     }
 
-    /// An error of this side that ends the call, with the attempts that there were.
-    pub(super) fn count(&self, error: TransportError) -> TransportError {
+    /// Adds the number of attempts to an error that ends the call.
+    pub(super) fn annotate_error(&self, error: TransportError) -> TransportError {
         match self.0.load(Ordering::Relaxed) {
             0 => error,
             attempts => error.with_attempts(attempts),
@@ -75,33 +73,33 @@ impl Tally {
     }
 }
 
-/// Marks a request as this attempt.
-fn mark(extensions: &mut Extensions, attempt: u32) {
-    extensions.insert(Attempts(attempt));
-    if let Some(Tally(tally)) = extensions.get() {
+/// Records the number of the attempt in the request.
+fn mark_attempt(extensions: &mut Extensions, attempt: u32) {
+    extensions.insert(AttemptCount(attempt));
+    if let Some(AttemptTally(tally)) = extensions.get() {
         tally.store(attempt, Ordering::Relaxed);
     }
 }
 
-/// What came in the end, with how often it was sent.
-fn counted<B>(
+/// Adds the number of attempts to the final result.
+fn with_attempt_count<B>(
     came: Result<http::Response<B>, TransportError>,
     attempts: u32,
 ) -> Result<http::Response<B>, TransportError> {
     let mut answer = came.map_err(|error| error.with_attempts(attempts))?;
-    answer.extensions_mut().insert(Attempts(attempts));
+    answer.extensions_mut().insert(AttemptCount(attempts));
     Ok(answer)
 }
 
-/// Sends a request again that got no answer, or one that says to come back, byte for byte.
+/// Repeats a request, byte for byte, that received no response or one that allows repetition.
 ///
-/// What may act a second time ([`Repeat::Once`](crate::operation::Repeat)) is sent again only if no
-/// byte of it left. An answer of `408`, `425`, `429`, `502`, `503` or `504` is waited for as long as
-/// its `Retry-After` says. A body in pieces is never sent again.
+/// An operation that is not idempotent ([`RepeatSafety::NonIdempotent`](crate::operation::RepeatSafety)) is
+/// repeated only if no byte was sent. Responses `408`, `425`, `429`, `502`, `503` and `504` are repeated
+/// after the delay of their `Retry-After`. A streaming body is never repeated.
 #[derive(Clone)]
 pub struct Retry<T> {
     transport: T,
-    retries: Retries,
+    options: RetryOptions,
     timer: Arc<dyn Timer>,
     now: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     random: Arc<dyn Fn() -> u64 + Send + Sync>,
@@ -110,69 +108,69 @@ pub struct Retry<T> {
 }
 
 impl<T> Retry<T> {
-    /// Retries calls of this transport. Clones share the budget.
-    pub fn new(transport: T, retries: Retries, timer: impl Timer + 'static) -> Self {
+    /// Repeats calls of this transport. Clones share the budget.
+    pub fn new(transport: T, retries: RetryOptions, timer: impl Timer + 'static) -> Self {
         Self {
             transport,
-            retries,
+            options: retries,
             timer: Arc::new(timer),
             now: Arc::new(SystemTime::now),
             random: Arc::new(|| RandomState::new().build_hasher().finish()),
-            budget: Arc::new(Mutex::new(retries.budget.saturating_mul(10))),
+            budget: Arc::new(Mutex::new(retries.retry_budget.saturating_mul(10))),
         }
     }
 
-    /// Reads another clock, by which a date in `Retry-After` is understood where the answer has no `Date`.
+    /// Replaces the clock by which a date in `Retry-After` is interpreted if the response has no `Date`.
     #[must_use]
     pub fn with_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.now = Arc::new(now);
         self
     }
 
-    /// Draws other numbers, by which waits differ.
+    /// Replaces the source of randomness for delays.
     #[must_use]
     pub fn with_random(mut self, random: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         self.random = Arc::new(random);
         self
     }
 
-    /// How long to wait for another attempt; `None` for what has come.
-    fn wait(
+    /// Returns the delay before the next attempt; `None` if the result is final.
+    fn next_delay(
         &self,
         operation: &Operation,
         attempt: u32,
         came: Result<(StatusCode, &HeaderMap), &TransportError>,
     ) -> Option<Duration> {
         let hope = match came {
-            Err(error) => Hope::of_error(operation, error),
+            Err(error) => RetryDecision::of_error(operation, error),
             Ok((status, headers)) => {
-                self.earn();
-                Hope::of_answer(operation, status, headers, (self.now)())
+                self.credit_budget();
+                RetryDecision::of_answer(operation, status, headers, (self.now)())
             }
         };
         let wait = match hope {
-            Hope::None => return None,
-            Hope::After(wait) if wait > self.retries.patience => return None,
-            Hope::After(wait) => wait,
-            Hope::Soon => self.drawn(attempt),
+            RetryDecision::GiveUp => return None,
+            RetryDecision::After(wait) if wait > self.options.max_retry_after => return None,
+            RetryDecision::After(wait) => wait,
+            RetryDecision::Backoff => self.backoff_delay(attempt),
         };
-        (attempt < self.retries.attempts && self.spend()).then_some(wait)
+        (attempt < self.options.max_attempts && self.spend_budget()).then_some(wait)
     }
 
-    /// Between nothing and the longest wait of this attempt.
-    pub(super) fn drawn(&self, attempt: u32) -> Duration {
+    /// Returns a random delay up to the bound of this attempt.
+    pub(super) fn backoff_delay(&self, attempt: u32) -> Duration {
         let factor = 1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
-        let most = self.retries.first.saturating_mul(factor).min(self.retries.longest);
+        let most = self.options.initial_delay.saturating_mul(factor).min(self.options.max_delay);
         let most = u64::try_from(most.as_micros()).unwrap_or(u64::MAX);
         Duration::from_micros((self.random)() % most.saturating_add(1).max(1))
     }
 
-    fn earn(&self) {
+    fn credit_budget(&self) {
         let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
-        *budget = budget.saturating_add(1).min(self.retries.budget.saturating_mul(10));
+        *budget = budget.saturating_add(1).min(self.options.retry_budget.saturating_mul(10));
     }
 
-    fn spend(&self) -> bool {
+    fn spend_budget(&self) -> bool {
         let mut budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
         let left = budget.checked_sub(10);
         *budget = left.unwrap_or(*budget);
@@ -180,17 +178,17 @@ impl<T> Retry<T> {
     }
 }
 
-/// What another attempt would come to.
+/// Whether and when to repeat an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hope {
-    None,
-    /// After a while of this side's choice.
-    Soon,
-    /// After what the server says.
+enum RetryDecision {
+    GiveUp,
+    /// After a random delay.
+    Backoff,
+    /// After the delay that the server requested.
     After(Duration),
 }
 
-impl Hope {
+impl RetryDecision {
     fn of_error(operation: &Operation, error: &TransportError) -> Self {
         let passing = match error.fault() {
             TransportFault::Connect | TransportFault::Timeout | TransportFault::Interrupted => true,
@@ -200,36 +198,38 @@ impl Hope {
             | TransportFault::Other => false,
         };
         let harmless = error.delivery() == Delivery::NotSent || operation.repeat.is_harmless();
-        if passing && harmless { Self::Soon } else { Self::None }
+        if passing && harmless { Self::Backoff } else { Self::GiveUp }
     }
 
     fn of_answer(operation: &Operation, status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Self {
         if !matches!(status.as_u16(), 408 | 425 | 429 | 502..=504) || !operation.repeat.is_harmless() {
-            return Self::None;
+            return Self::GiveUp;
         }
-        RetryAfter::wait(headers, now).map_or(Self::Soon, Self::After)
+        RetryAfter::wait_from_headers(headers, now).map_or(Self::Backoff, Self::After)
     }
 }
 
 impl<T> fmt::Debug for Retry<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Retry").field("retries", &self.retries).finish_non_exhaustive()
+        f.debug_struct("Retry").field("options", &self.options).finish_non_exhaustive()
     }
 }
 
 impl<T: Transport> Retry<T> {
-    async fn exchange(
+    async fn send_with_retries(
         &self,
         operation: &'static Operation,
         request: http::Request<Bytes>,
     ) -> Result<http::Response<Bytes>, TransportError> {
         let mut attempt = 1;
         loop {
-            let mut sent = with_body(&request, request.body().clone());
-            mark(sent.extensions_mut(), attempt);
+            let mut sent = copy_with_body(&request, request.body().clone());
+            mark_attempt(sent.extensions_mut(), attempt);
             let came = self.transport.send(operation, sent).await;
             let seen = came.as_ref().map(|answer| (answer.status(), answer.headers()));
-            let Some(wait) = self.wait(operation, attempt, seen) else { return counted(came, attempt) };
+            let Some(wait) = self.next_delay(operation, attempt, seen) else {
+                return with_attempt_count(came, attempt);
+            };
             drop(came);
             self.timer.sleep(wait).await;
             attempt += 1;
@@ -238,34 +238,39 @@ impl<T: Transport> Retry<T> {
 }
 
 impl<T: Transport> Transport for Retry<T> {
-    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
-        Box::pin(self.exchange(operation, request))
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        request: http::Request<Bytes>,
+    ) -> ResponseFuture<'a> {
+        Box::pin(self.send_with_retries(operation, request))
     }
 
     #[cfg(feature = "stream")]
-    fn streams(&self) -> Option<&dyn crate::transport::StreamTransport> {
-        self.transport.streams().map(|_| self as &dyn crate::transport::StreamTransport)
+    fn stream_transport(&self) -> Option<&dyn crate::transport::StreamTransport> {
+        self.transport.stream_transport().map(|_| self as &dyn crate::transport::StreamTransport)
     }
 }
 
 #[cfg(feature = "stream")]
 impl<T: Transport> crate::transport::StreamTransport for Retry<T> {
-    fn open<'a>(
+    fn open_stream<'a>(
         &'a self,
         operation: &'static Operation,
         request: http::Request<crate::transport::RequestBody>,
-    ) -> crate::transport::Opening<'a> {
+    ) -> crate::transport::StreamResponseFuture<'a> {
         Box::pin(async move {
-            let streams = self.transport.streams().ok_or_else(crate::transport::no_streams)?;
+            let streams =
+                self.transport.stream_transport().ok_or_else(crate::transport::streams_unsupported)?;
             let (mut attempt, mut next) = (1, Some(request));
             loop {
-                let Some(mut sent) = next.take() else { return Err(crate::transport::no_streams()) };
-                next = sent.body().again().map(|body| with_body(&sent, body));
-                mark(sent.extensions_mut(), attempt);
-                let came = streams.open(operation, sent).await;
+                let Some(mut sent) = next.take() else { return Err(crate::transport::streams_unsupported()) };
+                next = sent.body().try_clone().map(|body| copy_with_body(&sent, body));
+                mark_attempt(sent.extensions_mut(), attempt);
+                let came = streams.open_stream(operation, sent).await;
                 let seen = came.as_ref().map(|answer| (answer.status(), answer.headers()));
-                let wait = next.as_ref().and_then(|_| self.wait(operation, attempt, seen));
-                let Some(wait) = wait else { return counted(came, attempt) };
+                let wait = next.as_ref().and_then(|_| self.next_delay(operation, attempt, seen));
+                let Some(wait) = wait else { return with_attempt_count(came, attempt) };
                 drop(came);
                 self.timer.sleep(wait).await;
                 attempt += 1;

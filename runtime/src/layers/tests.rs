@@ -1,4 +1,4 @@
-//! Each layer over a transport that does what it is told.
+//! Each layer over a scripted transport.
 
 use std::{
     collections::VecDeque,
@@ -14,15 +14,15 @@ use http::{Request, Response};
 
 use super::*;
 use crate::{
-    operation::{Operation, Repeat},
-    transport::{Delivery, Sending, Sleeping, Timer, Transport, TransportError, TransportFault},
+    operation::{Operation, RepeatSafety},
+    transport::{Delivery, ResponseFuture, SleepFuture, Timer, Transport, TransportError, TransportFault},
 };
 
-static READ: Operation = Operation { id: "read", repeat: Repeat::Safe, ..Operation::NONE };
-static KEYED: Operation = Operation { id: "keyed", repeat: Repeat::Keyed, ..Operation::NONE };
-static ONCE: Operation = Operation { id: "once", repeat: Repeat::Once, ..Operation::NONE };
+static READ: Operation = Operation { id: "read", repeat: RepeatSafety::Safe, ..Operation::EMPTY };
+static KEYED: Operation = Operation { id: "keyed", repeat: RepeatSafety::Keyed, ..Operation::EMPTY };
+static ONCE: Operation = Operation { id: "once", repeat: RepeatSafety::NonIdempotent, ..Operation::EMPTY };
 
-/// A status with its `Retry-After`, a 503 with `Date` and `Retry-After`, or a fault, or nothing ever.
+/// A status with `Retry-After`, a 503 with `Date` and `Retry-After`, a fault, or no response at all.
 #[derive(Clone, Copy)]
 enum Told {
     Status(u16, &'static str),
@@ -59,7 +59,7 @@ impl Fake {
 }
 
 impl Transport for Fake {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
             let told = {
                 let mut inner = self.0.lock().unwrap();
@@ -83,9 +83,9 @@ impl Transport for Fake {
     }
 }
 
-/// Does not wait, and remembers for how long.
+/// Records the delays without waiting.
 impl Timer for Fake {
-    fn sleep(&self, time: Duration) -> Sleeping {
+    fn sleep(&self, time: Duration) -> SleepFuture {
         self.0.lock().unwrap().slept.push(time.as_millis());
         Box::pin(async {})
     }
@@ -95,15 +95,15 @@ fn request() -> Request<Bytes> {
     Request::new(Bytes::from_static(b"body"))
 }
 
-/// The status or fault of a call over retries, how often it was sent, and the waits.
+/// The status or fault of a call with retries, the number of attempts, and the delays.
 async fn retried(operation: &'static Operation, told: &[Told]) -> (String, usize, Vec<u128>) {
     let fake = Fake::new(told);
-    let retry = Retry::new(fake.clone(), Retries::default(), fake.clone())
+    let retry = Retry::new(fake.clone(), RetryOptions::default(), fake.clone())
         .with_random(|| 150_000)
         .with_clock(|| SystemTime::UNIX_EPOCH);
     let came = match retry.send(operation, request()).await {
         Ok(answer) => {
-            assert_eq!(answer.extensions().get(), Some(&Attempts(u32::try_from(fake.sent()).unwrap())));
+            assert_eq!(answer.extensions().get(), Some(&AttemptCount(u32::try_from(fake.sent()).unwrap())));
             answer.status().as_u16().to_string()
         }
         Err(error) => {
@@ -140,17 +140,17 @@ async fn the_server_says_when_to_come_back() {
     let date = Status(503, "Thu, 01 Jan 1970 00:00:05 GMT");
     assert_eq!(retried(&READ, &[date, ok]).await, ("200".into(), 2, vec![5000]));
     assert_eq!(retried(&READ, &[Status(503, ""), ok]).await, ("200".into(), 2, vec![150]));
-    // By the server's clock, which is not this side's.
+    // By the server's clock, which differs from the local one.
     let served = Dated("Sun, 06 Nov 1994 08:49:17 GMT", "Sun, 06 Nov 1994 08:49:37 GMT");
     assert_eq!(retried(&READ, &[served, ok]).await, ("200".into(), 2, vec![20_000]));
-    // Longer than anybody here waits: the answer is the caller's.
+    // Longer than the limit: the response is returned.
     assert_eq!(retried(&READ, &[Status(429, "31")]).await, ("429".into(), 1, vec![]));
 }
 
 #[tokio::test]
 async fn a_budget_bounds_all_calls_together() {
     let fake = Fake::new(&[LOST; 40]);
-    let retries = Retries { attempts: 10, budget: 3, ..Retries::default() };
+    let retries = RetryOptions { max_attempts: 10, retry_budget: 3, ..RetryOptions::default() };
     let retry = Retry::new(fake.clone(), retries, fake.clone());
     retry.send(&READ, request()).await.unwrap_err();
     assert_eq!(fake.sent(), 4);
@@ -169,11 +169,11 @@ async fn a_budget_bounds_all_calls_together() {
 #[test]
 fn waits_double_up_to_the_longest() {
     let drawn = |attempt| {
-        let retry = Retry::new((), Retries::default(), Fake::default()).with_random(|| u64::MAX);
+        let retry = Retry::new((), RetryOptions::default(), Fake::default()).with_random(|| u64::MAX);
         let most = 200_000_u64.saturating_mul(1_u64 << (attempt - 1)).min(10_000_000);
-        assert!(retry.drawn(attempt) <= Duration::from_micros(most), "{attempt}");
+        assert!(retry.backoff_delay(attempt) <= Duration::from_micros(most), "{attempt}");
         assert_eq!(
-            Retry::new((), Retries::default(), Fake::default()).with_random(|| 0).drawn(attempt),
+            Retry::new((), RetryOptions::default(), Fake::default()).with_random(|| 0).backoff_delay(attempt),
             Duration::ZERO
         );
     };
@@ -190,21 +190,21 @@ async fn a_call_ends_in_its_time() {
     assert_eq!(fake.slept(), [20_000, 20_000]);
 }
 
-/// Who gives up from outside says how often it was sent until then.
+/// An outer layer that ends the call reports the number of attempts so far.
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_given_up_says_how_often_it_was_sent() {
-    let attempts = async |ready: Ready, told: &[Told]| {
-        let transport = ready.over(Fake::new(told), crate::transport::TokioTimer);
+    let attempts = async |ready: TransportStack, told: &[Told]| {
+        let transport = ready.wrap(Fake::new(told), crate::transport::TokioTimer);
         transport.send(&READ, request()).await.unwrap_err().attempts()
     };
     let call_time = Some(Duration::from_secs(30));
-    let bounded = Ready { call_time, ..Ready::default() };
+    let bounded = TransportStack { call_timeout: call_time, ..TransportStack::default() };
     assert_eq!(attempts(bounded, &[LOST, LOST, Never]).await, Some(3));
-    let timed = Ready { attempt_time: Some(Duration::from_secs(20)), ..bounded };
+    let timed = TransportStack { attempt_timeout: Some(Duration::from_secs(20)), ..bounded };
     assert_eq!(attempts(timed, &[Never, Never]).await, Some(2));
-    // Where nobody sends again, nobody counts.
-    assert_eq!(attempts(Ready { retries: None, ..bounded }, &[Never]).await, None);
+    // Without retries there is no count.
+    assert_eq!(attempts(TransportStack { retry: None, ..bounded }, &[Never]).await, None);
 }
 
 fn poll<T>(future: &mut Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Poll<T> {
@@ -214,11 +214,11 @@ fn poll<T>(future: &mut Pin<Box<dyn Future<Output = T> + Send + '_>>) -> Poll<T>
 #[test]
 fn so_many_at_a_time_in_the_order_in_which_they_came() {
     let fake = Fake::new(&[Never, Never, Never, Status(200, ""), Status(200, "")]);
-    let limited = Concurrency::new(fake.clone(), 2);
+    let limited = ConcurrencyLimit::new(fake.clone(), 2);
     let mut calls: Vec<_> = (0..5).map(|_| limited.send(&READ, request())).collect();
     assert!(calls.iter_mut().all(|call| poll(call).is_pending()));
     assert_eq!(fake.sent(), 2);
-    // The third gives up while it waits, and loses its turn; the fourth has it.
+    // The third is dropped while it waits and loses its turn to the fourth.
     let third = calls.remove(2);
     drop(third);
     drop(calls.remove(0));
@@ -226,7 +226,7 @@ fn so_many_at_a_time_in_the_order_in_which_they_came() {
     assert_eq!(fake.sent(), 2);
     assert!(poll(&mut calls[1]).is_pending());
     assert_eq!(fake.sent(), 3);
-    // The place that was given to one that gives up before it looks goes to the next.
+    // A permit that was granted to a dropped waiter goes to the next one.
     let mut last = limited.send(&READ, request());
     assert!(poll(&mut last).is_pending());
     drop(calls.remove(0));
@@ -236,11 +236,11 @@ fn so_many_at_a_time_in_the_order_in_which_they_came() {
     assert!(poll(&mut limited.send(&READ, request())).is_ready());
 }
 
-/// Seconds of a call over all layers, its status or fault, and how often it was sent.
+/// Seconds of a call over all layers, its status or fault, and the number of attempts.
 #[cfg(feature = "tokio")]
-async fn ready(ready: Ready, told: &[Told]) -> (u64, String, usize) {
+async fn ready(ready: TransportStack, told: &[Told]) -> (u64, String, usize) {
     let (fake, start) = (Fake::new(told), tokio::time::Instant::now());
-    let came = ready.over(fake.clone(), crate::transport::TokioTimer).send(&READ, request()).await;
+    let came = ready.wrap(fake.clone(), crate::transport::TokioTimer).send(&READ, request()).await;
     let came = came.map_or_else(|error| format!("{:?}", error.fault()), |answer| answer.status().to_string());
     (start.elapsed().as_secs(), came, fake.sent())
 }
@@ -249,24 +249,25 @@ async fn ready(ready: Ready, told: &[Told]) -> (u64, String, usize) {
 #[tokio::test(start_paused = true)]
 async fn all_layers_do_their_part_around_one_call() {
     let seconds = |seconds| Some(Duration::from_secs(seconds));
-    let usual = Ready::default();
-    let timed = Ready { attempt_time: seconds(20), ..usual };
+    let usual = TransportStack::default();
+    let timed = TransportStack { attempt_timeout: seconds(20), ..usual };
     assert_eq!(ready(timed, &[Never, Never, Never]).await, (60, "Timeout".into(), 3));
-    // The time for all of it ends it in the middle of an attempt.
-    let bounded = Ready { call_time: seconds(30), ..timed };
+    // The timeout of the call ends it during an attempt.
+    let bounded = TransportStack { call_timeout: seconds(30), ..timed };
     assert_eq!(ready(bounded, &[Never, Never]).await, (30, "Timeout".into(), 2));
     assert_eq!(ready(usual, &[Status(503, "9"), Status(200, "")]).await, (9, "200 OK".into(), 2));
-    let once = Ready { retries: None, ..usual };
+    let once = TransportStack { retry: None, ..usual };
     assert_eq!(ready(once, &[Status(503, "9")]).await, (0, "503 Service Unavailable".into(), 1));
 }
 
-/// Who waits for another attempt holds no place, and who waits for a place has not begun its attempt.
+/// A call that waits for its next attempt holds no permit, and the timeout of an attempt starts with its
+/// permit.
 #[cfg(feature = "tokio")]
 #[tokio::test(start_paused = true)]
 async fn places_are_for_attempts() {
     let start = tokio::time::Instant::now();
-    let both = async |ready: Ready, told: &[Told]| {
-        let transport = ready.over(Fake::new(told), crate::transport::TokioTimer);
+    let both = async |ready: TransportStack, told: &[Told]| {
+        let transport = ready.wrap(Fake::new(told), crate::transport::TokioTimer);
         let begun = start.elapsed();
         let call = async || {
             let _came = transport.send(&READ, request()).await;
@@ -274,15 +275,15 @@ async fn places_are_for_attempts() {
         };
         tokio::join!(call(), call())
     };
-    let one = Ready { concurrency: Some(1), ..Ready::default() };
+    let one = TransportStack { max_concurrency: Some(1), ..TransportStack::default() };
     assert_eq!(both(one, &[Status(503, "10"), Status(200, ""), Status(200, "")]).await, (10, 0));
-    let timed = Ready { retries: None, attempt_time: Some(Duration::from_secs(20)), ..one };
+    let timed = TransportStack { retry: None, attempt_timeout: Some(Duration::from_secs(20)), ..one };
     assert_eq!(both(timed, &[Never, Never]).await, (20, 40));
-    let all = Ready { concurrency: None, ..timed };
+    let all = TransportStack { max_concurrency: None, ..timed };
     assert_eq!(both(all, &[Never, Never]).await, (20, 20));
 }
 
-/// One span for a call, however many attempts it takes, with each field that `Traced` names.
+/// One span per call, whatever the number of attempts, with each documented field.
 #[cfg(all(feature = "tokio", feature = "tracing"))]
 #[tokio::test(start_paused = true)]
 async fn a_call_has_one_span() {
@@ -333,16 +334,16 @@ async fn a_call_has_one_span() {
     }
 
     static SHIP: Operation =
-        Operation { id: "ship.read", path: "/ships/{id}", repeat: Repeat::Safe, ..Operation::NONE };
+        Operation { id: "ship.read", path: "/ships/{id}", repeat: RepeatSafety::Safe, ..Operation::EMPTY };
     let recorder = Recorder::default();
     let _guard = ::tracing::subscriber::set_default(recorder.clone());
-    let spans = async |ready: Ready, told: &[Told]| {
-        let transport = ready.over(Fake::new(told), crate::transport::TokioTimer);
+    let spans = async |ready: TransportStack, told: &[Told]| {
+        let transport = ready.wrap(Fake::new(told), crate::transport::TokioTimer);
         let request = Request::get("https://exchange.example:8443/ships/secret?key=secret");
         let _came = transport.send(&SHIP, request.body(Bytes::new()).unwrap()).await;
         std::mem::take(&mut *recorder.0.lock().unwrap())
     };
-    let check = async |ready: Ready, told: &[Told], said: &[(&'static str, &str)]| {
+    let check = async |ready: TransportStack, told: &[Told], said: &[(&'static str, &str)]| {
         let mut fields = Fields::from(
             [
                 ("span", "http.client"),
@@ -357,7 +358,7 @@ async fn a_call_has_one_span() {
         fields.extend(said.iter().map(|(name, value)| (*name, (*value).to_owned())));
         assert_eq!(spans(ready, told).await, [fields]);
     };
-    let (usual, ok) = (Ready::default(), Status(200, ""));
+    let (usual, ok) = (TransportStack::default(), Status(200, ""));
     let status = "http.response.status_code";
     let resent = "http.request.resend_count";
     check(usual, &[ok], &[(status, "200")]).await;
@@ -366,25 +367,26 @@ async fn a_call_has_one_span() {
     check(usual, &[LOST, LOST, LOST], &[("error.type", "interrupted"), (resent, "2")]).await;
     let refused = [REFUSED, Fault(TransportFault::Declined, Delivery::NotSent)];
     check(usual, &refused, &[("error.type", "declined"), (resent, "1")]).await;
-    // Also of a call whose time was over between.
-    let bounded = Ready { call_time: Some(Duration::from_secs(30)), ..usual };
+    // Also for a call whose timeout expires between two attempts.
+    let bounded = TransportStack { call_timeout: Some(Duration::from_secs(30)), ..usual };
     check(bounded, &[LOST, Never], &[("error.type", "timeout"), (resent, "1")]).await;
     check(bounded, &[Never], &[("error.type", "timeout")]).await;
-    // Within the attempts there is one for each, by its number.
-    let attempts = Retry::new(Traced::new(Fake::new(&[LOST, ok])), Retries::default(), Fake::default());
+    // Inside the retries there is one span per attempt, with its number.
+    let attempts =
+        Retry::new(TracingTransport::new(Fake::new(&[LOST, ok])), RetryOptions::default(), Fake::default());
     attempts.send(&SHIP, request()).await.unwrap();
     let each = std::mem::take(&mut *recorder.0.lock().unwrap());
     let each: Vec<_> = each.iter().map(|fields| fields.get(resent).map(String::as_str)).collect();
     assert_eq!(each, [None, Some("1")]);
-    assert!(spans(Ready { traced: false, ..usual }, &[ok]).await.is_empty());
+    assert!(spans(TransportStack { tracing: false, ..usual }, &[ok]).await.is_empty());
 }
 
 #[cfg(feature = "reqwest")]
 #[test]
 fn a_ready_transport_takes_one_line() {
-    let transport = crate::client::ReqwestTransport::ready().unwrap();
+    let transport = crate::client::ReqwestTransport::with_default_layers().unwrap();
     let shared: Arc<dyn Transport> = transport;
-    drop(crate::client::Core::new("http://localhost", shared));
+    drop(crate::client::ApiClient::new("http://localhost", shared));
 }
 
 #[cfg(feature = "tower")]
@@ -400,7 +402,7 @@ async fn any_service_is_a_transport() {
     let transport = TowerTransport::new(echo);
     let answer = transport.send(&READ, request()).await.unwrap();
     assert_eq!(answer.body(), "read b\"body\"");
-    let error = transport.with_max_body(3).send(&READ, request()).await.unwrap_err();
+    let error = transport.with_max_body_size(3).send(&READ, request()).await.unwrap_err();
     assert_eq!(error.fault(), TransportFault::TooLarge);
     let fails = service_fn(|_: Request<Bytes>| async {
         Err::<Response<axum::body::Body>, _>(std::io::Error::other("http://secret"))
@@ -410,7 +412,7 @@ async fn any_service_is_a_transport() {
     assert!(!format!("{error} {error:?}").contains("secret"));
 }
 
-/// What goes wrong in the middle of an answer is said as the service says it, and was sent.
+/// An error of the body is classified by the service, and the request counts as sent.
 #[cfg(feature = "tower")]
 #[tokio::test]
 async fn a_body_of_a_service_breaks() {
@@ -432,21 +434,21 @@ async fn a_body_of_a_service_breaks() {
     let transport = TowerTransport::new(breaks);
     let error = transport.send(&READ, request()).await.unwrap_err();
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Interrupted, Delivery::Unknown));
-    let transport = transport.with_faults(|_| (TransportFault::Timeout, Delivery::NotSent));
+    let transport = transport.with_error_classifier(|_| (TransportFault::Timeout, Delivery::NotSent));
     let error = transport.send(&READ, request()).await.unwrap_err();
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Timeout, Delivery::Unknown));
     assert!(!format!("{error} {error:?}").contains("secret"));
 }
 
-/// Its head says what it is, and when to come back.
+/// The head determines the error and the time to wait.
 #[cfg(feature = "tower")]
 #[tokio::test]
 async fn a_refusal_of_a_service_is_one_without_its_body() {
     use ::tower::service_fn;
 
-    use crate::transport::Partial;
+    use crate::transport::PartialBody;
 
-    /// One piece, and then an error.
+    /// One chunk, and then an error.
     struct Cut(bool);
     impl http_body::Body for Cut {
         type Data = Bytes;
@@ -468,11 +470,14 @@ async fn a_refusal_of_a_service_is_one_without_its_body() {
     }));
     for (most, body, fault) in [(6, "slowly", TransportFault::Interrupted), (5, "", TransportFault::TooLarge)]
     {
-        let answer = transport.clone().with_max_body(most).send(&READ, request()).await.unwrap();
+        let answer = transport.clone().with_max_body_size(most).send(&READ, request()).await.unwrap();
         assert_eq!(
             (answer.status().as_u16(), &answer.headers()["retry-after"]),
             (503, &"7".parse().unwrap())
         );
-        assert_eq!((&answer.body()[..], answer.extensions().get()), (body.as_bytes(), Some(&Partial(fault))));
+        assert_eq!(
+            (&answer.body()[..], answer.extensions().get()),
+            (body.as_bytes(), Some(&PartialBody(fault)))
+        );
     }
 }

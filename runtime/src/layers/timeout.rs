@@ -1,4 +1,4 @@
-//! A time for each call.
+//! A timeout for each call.
 
 use std::{
     fmt,
@@ -11,40 +11,41 @@ use std::{
 
 use bytes::Bytes;
 
-use super::retry::Tally;
+use super::retry::AttemptTally;
 use crate::{
     operation::Operation,
-    transport::{Delivery, Sending, Timer, Transport, TransportError, TransportFault},
+    transport::{Delivery, ResponseFuture, Timer, Transport, TransportError, TransportFault},
 };
 
-/// Gives a call up that has no answer in time. Of a stream, the time is for the head of its answer.
+/// Ends a call that receives no response in time. For a stream, the timeout applies until the head of the
+/// response arrives.
 #[derive(Clone)]
 pub struct Timeout<T> {
     transport: T,
-    time: Duration,
+    duration: Duration,
     timer: Arc<dyn Timer>,
 }
 
 impl<T> Timeout<T> {
-    /// So much time for each call.
+    /// Creates a transport with this timeout for each call.
     pub fn new(transport: T, time: Duration, timer: impl Timer + 'static) -> Self {
-        Self { transport, time, timer: Arc::new(timer) }
+        Self { transport, duration: time, timer: Arc::new(timer) }
     }
 
-    async fn within<A>(
+    async fn run_with_timeout<A>(
         &self,
-        tally: Tally,
+        tally: AttemptTally,
         sending: impl Future<Output = Result<A, TransportError>>,
     ) -> Result<A, TransportError> {
         let mut sending = pin!(sending);
-        let mut sleeping = self.timer.sleep(self.time);
+        let mut sleeping = self.timer.sleep(self.duration);
         poll_fn(|context| {
             if let Poll::Ready(answer) = sending.as_mut().poll(context) {
                 return Poll::Ready(answer);
             }
-            // Whether it arrived, nobody can know who does not wait for the answer.
+            // Without waiting for the response it is unknown whether the request arrived.
             let late = || TransportError::new(TransportFault::Timeout, Delivery::Unknown);
-            sleeping.as_mut().poll(context).map(|()| Err(tally.count(late())))
+            sleeping.as_mut().poll(context).map(|()| Err(tally.annotate_error(late())))
         })
         .await
     }
@@ -52,33 +53,38 @@ impl<T> Timeout<T> {
 
 impl<T> fmt::Debug for Timeout<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timeout").field("time", &self.time).finish_non_exhaustive()
+        f.debug_struct("Timeout").field("duration", &self.duration).finish_non_exhaustive()
     }
 }
 
 impl<T: Transport> Transport for Timeout<T> {
-    fn send<'a>(&'a self, operation: &'static Operation, mut request: http::Request<Bytes>) -> Sending<'a> {
-        let tally = Tally::of(request.extensions_mut());
-        Box::pin(self.within(tally, self.transport.send(operation, request)))
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        mut request: http::Request<Bytes>,
+    ) -> ResponseFuture<'a> {
+        let tally = AttemptTally::from_extensions(request.extensions_mut());
+        Box::pin(self.run_with_timeout(tally, self.transport.send(operation, request)))
     }
 
     #[cfg(feature = "stream")]
-    fn streams(&self) -> Option<&dyn crate::transport::StreamTransport> {
-        self.transport.streams().map(|_| self as &dyn crate::transport::StreamTransport)
+    fn stream_transport(&self) -> Option<&dyn crate::transport::StreamTransport> {
+        self.transport.stream_transport().map(|_| self as &dyn crate::transport::StreamTransport)
     }
 }
 
 #[cfg(feature = "stream")]
 impl<T: Transport> crate::transport::StreamTransport for Timeout<T> {
-    fn open<'a>(
+    fn open_stream<'a>(
         &'a self,
         operation: &'static Operation,
         mut request: http::Request<crate::transport::RequestBody>,
-    ) -> crate::transport::Opening<'a> {
+    ) -> crate::transport::StreamResponseFuture<'a> {
         Box::pin(async move {
-            let streams = self.transport.streams().ok_or_else(crate::transport::no_streams)?;
-            let tally = Tally::of(request.extensions_mut());
-            self.within(tally, streams.open(operation, request)).await
+            let streams =
+                self.transport.stream_transport().ok_or_else(crate::transport::streams_unsupported)?;
+            let tally = AttemptTally::from_extensions(request.extensions_mut());
+            self.run_with_timeout(tally, streams.open_stream(operation, request)).await
         })
     }
 }

@@ -1,4 +1,4 @@
-//! A transport over any service of tower: a client of hyper, a stack of somebody's layers, a router.
+//! A transport over any tower service: a hyper client, a stack of tower layers, an axum router.
 
 use std::{error::Error as StdError, fmt, future::poll_fn, pin::pin};
 
@@ -8,61 +8,67 @@ use tower_service::Service;
 
 use crate::{
     operation::Operation,
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault, of_what_came},
+    transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault, from_partial_body},
 };
 
-/// Sends requests through a clone of a service, and reads bodies up to a limit. The service finds the
-/// `&'static Operation` among the extensions of the request.
-/// Bodies are sent and read whole: methods that stream need a transport that does.
+/// Sends requests through a clone of a service, and reads response bodies up to a limit. The service finds
+/// the `&'static Operation` among the extensions of the request.
 ///
-/// What a service fails with is [`TransportFault::Other`] and [`Delivery::Unknown`], unless it is a
-/// [`TransportError`] itself, or `failed` says better.
+/// Bodies are buffered; streaming methods require another transport.
+///
+/// An error of the service is [`TransportFault::Other`] and [`Delivery::Unknown`], unless it is a
+/// [`TransportError`] or a classifier is set ([`with_error_classifier`](Self::with_error_classifier)).
 #[derive(Clone)]
 pub struct TowerTransport<S> {
     service: S,
-    max_body: usize,
-    failed: fn(&(dyn StdError + Send + Sync + 'static)) -> (TransportFault, Delivery),
+    max_body_size: usize,
+    classify_error: fn(&(dyn StdError + Send + Sync + 'static)) -> (TransportFault, Delivery),
 }
 
 impl<S> TowerTransport<S> {
-    /// Largest body that is read unless told otherwise: 64 MiB.
-    pub const MAX_BODY: usize = 64 << 20;
+    /// Default limit of a response body: 64 MiB.
+    pub const DEFAULT_MAX_BODY_SIZE: usize = 64 << 20;
 
-    /// A transport over a service.
+    /// Creates a transport over a service.
     pub const fn new(service: S) -> Self {
-        Self { service, max_body: Self::MAX_BODY, failed: |_| (TransportFault::Other, Delivery::Unknown) }
+        Self {
+            service,
+            max_body_size: Self::DEFAULT_MAX_BODY_SIZE,
+            classify_error: |_| (TransportFault::Other, Delivery::Unknown),
+        }
     }
 
-    /// Reads bodies up to so many bytes.
+    /// Sets the largest response body, in bytes.
     #[must_use]
-    pub const fn with_max_body(mut self, bytes: usize) -> Self {
-        self.max_body = bytes;
+    pub const fn with_max_body_size(mut self, bytes: usize) -> Self {
+        self.max_body_size = bytes;
         self
     }
 
-    /// Says what the service's errors mean, and whether the request may have arrived.
+    /// Sets the function that classifies errors of the service and determines whether the request may have
+    /// arrived.
     #[must_use]
-    pub const fn with_faults(
+    pub const fn with_error_classifier(
         mut self,
         failed: fn(&(dyn StdError + Send + Sync + 'static)) -> (TransportFault, Delivery),
     ) -> Self {
-        self.failed = failed;
+        self.classify_error = failed;
         self
     }
 
-    fn error(&self, error: Box<dyn StdError + Send + Sync>) -> TransportError {
+    fn to_transport_error(&self, error: Box<dyn StdError + Send + Sync>) -> TransportError {
         match error.downcast::<TransportError>() {
             Ok(own) => *own,
             Err(error) => {
-                let (fault, delivery) = (self.failed)(&*error);
-                // Its text may hold an address or more.
+                let (fault, delivery) = (self.classify_error)(&*error);
+                // The message is dropped, since it may contain an address.
                 TransportError::new(fault, delivery)
             }
         }
     }
 
-    /// What comes of a body, and why it is not all of it.
-    async fn read<B>(&self, body: B) -> (Bytes, Option<TransportFault>)
+    /// Reads a body; returns the bytes that arrived, and the fault if it is incomplete.
+    async fn read_body<B>(&self, body: B) -> (Bytes, Option<TransportFault>)
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn StdError + Send + Sync>>,
@@ -73,15 +79,15 @@ impl<S> TowerTransport<S> {
             match poll_fn(|context| body.as_mut().poll_frame(context)).await {
                 None => break None,
                 Some(Err(error)) => {
-                    break Some(match self.error(error.into()).fault() {
+                    break Some(match self.to_transport_error(error.into()).fault() {
                         TransportFault::Other => TransportFault::Interrupted,
                         fault => fault,
                     });
                 }
                 Some(Ok(frame)) => {
-                    // Others are trailers.
+                    // Frames without data are trailers.
                     let data = frame.into_data().unwrap_or_default();
-                    if data.len() > self.max_body - came.len() {
+                    if data.len() > self.max_body_size - came.len() {
                         break Some(TransportFault::TooLarge);
                     }
                     came.extend_from_slice(&data);
@@ -94,7 +100,7 @@ impl<S> TowerTransport<S> {
 
 impl<S> fmt::Debug for TowerTransport<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TowerTransport").field("max_body", &self.max_body).finish_non_exhaustive()
+        f.debug_struct("TowerTransport").field("max_body_size", &self.max_body_size).finish_non_exhaustive()
     }
 }
 
@@ -106,23 +112,28 @@ where
     B: Body<Data = Bytes> + Send,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
-    fn send<'a>(&'a self, operation: &'static Operation, mut request: http::Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        mut request: http::Request<Bytes>,
+    ) -> ResponseFuture<'a> {
         request.extensions_mut().insert(operation);
         let mut service = self.service.clone();
         Box::pin(async move {
-            let not_sent = |error: S::Error| match self.error(error.into()) {
+            let not_sent = |error: S::Error| match self.to_transport_error(error.into()) {
                 error if error.fault() == TransportFault::Other => {
                     TransportError::new(TransportFault::Connect, Delivery::NotSent)
                 }
                 error => error,
             };
             poll_fn(|context| service.poll_ready(context)).await.map_err(not_sent)?;
-            let answer = service.call(request).await.map_err(|error| self.error(error.into()))?;
+            let answer =
+                service.call(request).await.map_err(|error| self.to_transport_error(error.into()))?;
             let (parts, body) = answer.into_parts();
-            let (came, fault) = self.read(body).await;
-            // An answer has begun: whatever the error says of it, the request arrived.
+            let (came, fault) = self.read_body(body).await;
+            // The head of the response arrived, so the request was delivered, whatever the error reports.
             let error = fault.map(|fault| TransportError::new(fault, Delivery::Unknown));
-            of_what_came(http::Response::from_parts(parts, came), error)
+            from_partial_body(http::Response::from_parts(parts, came), error)
         })
     }
 }

@@ -1,38 +1,37 @@
-//! A span for each call, with the fields that OpenTelemetry's conventions for HTTP clients name.
+//! A tracing span for each call, with the field names of OpenTelemetry's conventions for HTTP clients.
 
 use bytes::Bytes;
 use tracing::{Instrument, Span, field::Empty};
 
-use super::Attempts;
+use super::AttemptCount;
 use crate::{
     operation::Operation,
-    transport::{Sending, Transport, TransportError, TransportFault},
+    transport::{ResponseFuture, Transport, TransportError, TransportFault},
 };
 
-/// Opens a span `http.client` for each call, around its attempts or within them as it stands around
-/// or within a [`Retry`](super::Retry).
+/// Opens a span `http.client` for each call, or for each attempt inside a [`Retry`](super::Retry).
 ///
-/// | field | holds |
+/// | field | content |
 /// |---|---|
 /// | `operation` | `operationId` |
-/// | `http.request.method`, `url.template` | method and path template, which is no address |
-/// | `server.address`, `server.port` | where it is sent |
-/// | `http.response.status_code` | the status of the answer |
-/// | `http.request.resend_count` | which attempt it is, or how many there were, less one |
-/// | `error.type` | a status from 400 on, or a word for why there is no answer |
+/// | `http.request.method`, `url.template` | method and path template, not the address |
+/// | `server.address`, `server.port` | host and port of the request |
+/// | `http.response.status_code` | status of the response |
+/// | `http.request.resend_count` | number of the attempt, or of all attempts, minus one |
+/// | `error.type` | a status from 400 on, or the kind of transport error |
 ///
-/// Addresses, headers and bodies are no fields: they may hold secrets.
+/// Addresses, headers and bodies are not recorded: they may contain secrets.
 #[derive(Clone, Copy, Debug)]
-pub struct Traced<T>(T);
+pub struct TracingTransport<T>(T);
 
-impl<T> Traced<T> {
-    /// Traces calls of this transport.
+impl<T> TracingTransport<T> {
+    /// Creates a transport that records a span for each call.
     pub const fn new(transport: T) -> Self {
         Self(transport)
     }
 }
 
-fn span<B>(operation: &Operation, request: &http::Request<B>) -> Span {
+fn call_span<B>(operation: &Operation, request: &http::Request<B>) -> Span {
     let span = tracing::info_span!(
         "http.client",
         operation = operation.id,
@@ -44,32 +43,32 @@ fn span<B>(operation: &Operation, request: &http::Request<B>) -> Span {
         http.request.resend_count = Empty,
         error.r#type = Empty,
     );
-    resent(&span, attempts(request.extensions()));
+    record_resend_count(&span, attempt_count(request.extensions()));
     span
 }
 
-fn attempts(extensions: &http::Extensions) -> Option<u32> {
-    extensions.get().map(|Attempts(attempts)| *attempts)
+fn attempt_count(extensions: &http::Extensions) -> Option<u32> {
+    extensions.get().map(|AttemptCount(attempts)| *attempts)
 }
 
-fn resent(span: &Span, attempts: Option<u32>) {
+fn record_resend_count(span: &Span, attempts: Option<u32>) {
     if let Some(attempts @ 2..) = attempts {
         span.record("http.request.resend_count", attempts - 1);
     }
 }
 
-fn ended<B>(span: &Span, came: &Result<http::Response<B>, TransportError>) {
+fn record_result<B>(span: &Span, came: &Result<http::Response<B>, TransportError>) {
     match came {
         Ok(answer) => {
             let status = answer.status().as_u16();
             span.record("http.response.status_code", status);
-            resent(span, attempts(answer.extensions()));
+            record_resend_count(span, attempt_count(answer.extensions()));
             if status >= 400 {
                 span.record("error.type", status.to_string());
             }
         }
         Err(error) => {
-            resent(span, error.attempts());
+            record_resend_count(span, error.attempts());
             span.record(
                 "error.type",
                 match error.fault() {
@@ -86,34 +85,38 @@ fn ended<B>(span: &Span, came: &Result<http::Response<B>, TransportError>) {
     }
 }
 
-impl<T: Transport> Transport for Traced<T> {
-    fn send<'a>(&'a self, operation: &'static Operation, request: http::Request<Bytes>) -> Sending<'a> {
-        let span = span(operation, &request);
+impl<T: Transport> Transport for TracingTransport<T> {
+    fn send<'a>(
+        &'a self,
+        operation: &'static Operation,
+        request: http::Request<Bytes>,
+    ) -> ResponseFuture<'a> {
+        let span = call_span(operation, &request);
         Box::pin(async move {
             let came = self.0.send(operation, request).instrument(span.clone()).await;
-            ended(&span, &came);
+            record_result(&span, &came);
             came
         })
     }
 
     #[cfg(feature = "stream")]
-    fn streams(&self) -> Option<&dyn crate::transport::StreamTransport> {
-        self.0.streams().map(|_| self as &dyn crate::transport::StreamTransport)
+    fn stream_transport(&self) -> Option<&dyn crate::transport::StreamTransport> {
+        self.0.stream_transport().map(|_| self as &dyn crate::transport::StreamTransport)
     }
 }
 
 #[cfg(feature = "stream")]
-impl<T: Transport> crate::transport::StreamTransport for Traced<T> {
-    fn open<'a>(
+impl<T: Transport> crate::transport::StreamTransport for TracingTransport<T> {
+    fn open_stream<'a>(
         &'a self,
         operation: &'static Operation,
         request: http::Request<crate::transport::RequestBody>,
-    ) -> crate::transport::Opening<'a> {
-        let span = span(operation, &request);
+    ) -> crate::transport::StreamResponseFuture<'a> {
+        let span = call_span(operation, &request);
         Box::pin(async move {
-            let streams = self.0.streams().ok_or_else(crate::transport::no_streams)?;
-            let came = streams.open(operation, request).instrument(span.clone()).await;
-            ended(&span, &came);
+            let streams = self.0.stream_transport().ok_or_else(crate::transport::streams_unsupported)?;
+            let came = streams.open_stream(operation, request).instrument(span.clone()).await;
+            record_result(&span, &came);
             came
         })
     }

@@ -1,64 +1,64 @@
-//! Types for formats.
+//! [`format_type!`](crate::format_type): types of strings with a format.
 
-/// A text of a format, and the value that it means. The text stays as it came; where it means
-/// nothing, there is no value, and the text is kept all the same.
+/// Defines a type that stores a string with a format and its parsed value. The string is kept as received,
+/// also if it cannot be parsed and there is no value.
 ///
-/// Name, type of the value, format, how a text is read, how a value is written.
+/// Arguments: name, type of the value, format, a function that parses, a function that prints.
 #[macro_export]
 macro_rules! format_type {
-    ($(#[$meta:meta])* $name:ident: $value:ty = $format:literal, $read:expr, $write:expr) => {
+    ($(#[$meta:meta])* $name:ident: $value:ty = $format:literal, $parse:expr, $format_value:expr) => {
         $(#[$meta])*
         ///
-        /// Equal, and the same for hashing, when the texts are; compare values by [`get`](Self::get).
+        /// Equality and hashing use the string; compare values by [`get`](Self::get).
         #[derive(Clone)]
         pub struct $name {
             text: ::std::string::String,
             value: ::std::option::Option<$value>,
         }
         impl $name {
-            /// Writes a value. A value beyond what the format can say has a text without a value.
+            /// Prints a value. A value that the format cannot represent yields a string without a value.
             #[must_use]
             pub fn new(value: &$value) -> Self {
-                Self::parse(Self::write(value))
+                Self::parse(Self::format_value(value))
             }
-            /// Takes over a text, whether it has the format or not.
+            /// Takes any string, with or without the format.
             #[must_use]
             pub fn parse(text: impl ::std::convert::Into<::std::string::String>) -> Self {
                 let text = text.into();
-                let value = Self::read_text(&text);
+                let value = Self::parse_value(&text);
                 Self { text, value }
             }
-            /// The value; nothing where the text does not have the format, or means what the type of
-            /// the value has no room for.
+            /// Returns the value, or `None` if the string does not have the format or exceeds the range of
+            /// the value's type.
             #[must_use]
             pub const fn get(&self) -> ::std::option::Option<&$value> {
                 self.value.as_ref()
             }
-            /// The value, given away.
+            /// Converts into the value; see [`get`](Self::get).
             #[must_use]
             pub fn into_value(self) -> ::std::option::Option<$value> {
                 self.value
             }
-            /// The text.
+            /// Returns the string as received.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.text
             }
-            /// The text, given away.
+            /// Converts into the string as received.
             #[must_use]
             pub fn into_string(self) -> ::std::string::String {
                 self.text
             }
-            /// Whether a text has the format and a value.
+            /// Returns true if a string has the format and a value.
             #[must_use]
             pub fn is_match(text: &str) -> bool {
-                Self::read_text(text).is_some()
+                Self::parse_value(text).is_some()
             }
-            fn read_text(text: &str) -> ::std::option::Option<$value> {
-                if $crate::format::Format::allows($format, text) { ($read)(text) } else { None }
+            fn parse_value(text: &str) -> ::std::option::Option<$value> {
+                if $crate::format::StringFormat::is_match_by_name($format, text) { ($parse)(text) } else { None }
             }
-            fn write(value: &$value) -> ::std::string::String {
-                ($write)(value)
+            fn format_value(value: &$value) -> ::std::string::String {
+                ($format_value)(value)
             }
         }
         impl ::std::convert::From<$value> for $name {
@@ -69,9 +69,9 @@ macro_rules! format_type {
         impl ::std::str::FromStr for $name {
             type Err = $crate::contract::UnknownValue;
             fn from_str(text: &str) -> ::std::result::Result<Self, $crate::contract::UnknownValue> {
-                let read = Self::parse(text);
-                match read.value {
-                    ::std::option::Option::Some(_) => ::std::result::Result::Ok(read),
+                let parsed = Self::parse(text);
+                match parsed.value {
+                    ::std::option::Option::Some(_) => ::std::result::Result::Ok(parsed),
                     ::std::option::Option::None => {
                         ::std::result::Result::Err($crate::contract::UnknownValue(stringify!($name)))
                     }
@@ -95,13 +95,13 @@ macro_rules! format_type {
             }
         }
         impl $crate::contract::ReportUndeclared for $name {}
-        impl<'de> $crate::read::Read<'de> for $name {
-            fn read<D: ::serde::Deserializer<'de>>(
+        impl<'de> $crate::read::ReadJson<'de> for $name {
+            fn read_json<D: ::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::std::result::Result<Self, D::Error> {
-                <::std::string::String as $crate::read::Read>::read(deserializer).map(Self::parse)
+                <::std::string::String as $crate::read::ReadJson>::read_json(deserializer).map(Self::parse)
             }
         }
-        $crate::text!($name);
+        $crate::string_impls!($name);
     };
 }

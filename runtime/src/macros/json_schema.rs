@@ -1,7 +1,7 @@
-//! `JsonSchema` of generated types.
+//! Macros that implement `JsonSchema` for generated types.
 
-/// `JsonSchema` for types, each with its name and its row, out of a
-/// [`Published`](crate::json_schema::Published).
+/// Implements `JsonSchema` for types, each with its name and its row in a
+/// [`PublishedSchemas`](crate::json_schema::PublishedSchemas).
 #[cfg(feature = "schemars")]
 #[macro_export]
 macro_rules! json_schemas {
@@ -23,12 +23,14 @@ macro_rules! json_schemas {
     )*};
 }
 
-/// `JsonSchema` for enumerations of texts that no schema lists: `closed` ones are their values,
-/// `open` ones any text.
+/// Implements `JsonSchema` for string enumerations without a schema in the tables: `closed` ones list their
+/// values, `open` ones accept any string.
 #[cfg(feature = "schemars")]
 #[macro_export]
-macro_rules! text_schemas {
-    ($openness:ident { $($type:path as $name:literal),* $(,)? }) => {$(
+macro_rules! string_enum_schemas {
+    (closed { $($types:tt)* }) => { $crate::string_enum_schemas! { @impl closed_enum_schema { $($types)* } } };
+    (open { $($types:tt)* }) => { $crate::string_enum_schemas! { @impl open_enum_schema { $($types)* } } };
+    (@impl $schema:ident { $($type:path as $name:literal),* $(,)? }) => {$(
         impl $crate::json_schema::JsonSchema for $type {
             fn schema_name() -> ::std::borrow::Cow<'static, str> {
                 ::std::borrow::Cow::Borrowed($name)
@@ -37,14 +39,14 @@ macro_rules! text_schemas {
                 ::std::borrow::Cow::Borrowed(concat!(module_path!(), "::", $name))
             }
             fn json_schema(_: &mut $crate::json_schema::SchemaGenerator) -> $crate::json_schema::Schema {
-                let mut texts = <$type>::ALL.iter().map(<$type>::as_str);
-                $crate::json_schema::$openness(&mut texts)
+                let mut values = <$type>::ALL.iter().map(<$type>::as_str);
+                $crate::json_schema::$schema(&mut values)
             }
         }
     )*};
 }
 
-/// `JsonSchema` for the types of formats.
+/// Implements `JsonSchema` for the types of [`format_type!`](crate::format_type).
 #[cfg(feature = "schemars")]
 #[macro_export]
 macro_rules! format_schemas {
@@ -57,7 +59,7 @@ macro_rules! format_schemas {
                 ::std::borrow::Cow::Borrowed($format)
             }
             fn json_schema(_: &mut $crate::json_schema::SchemaGenerator) -> $crate::json_schema::Schema {
-                $crate::json_schema::format($format)
+                $crate::json_schema::format_schema($format)
             }
         }
     )*};

@@ -1,26 +1,26 @@
-//! Single values with rules of their own, each a newtype over what holds it.
+//! Macros for newtypes: single values with constraints.
 
-/// A string with rules of its own. Its field is a `String`.
+/// Implements a string with constraints. The field of the newtype must be a `String`.
 #[macro_export]
 macro_rules! string_newtype {
     ($name:ident) => {
-        $crate::text_newtype!($name);
-        $crate::text!($name);
+        $crate::string_newtype_base!($name);
+        $crate::string_impls!($name);
     };
 }
 
-/// A date-time with rules of its own, compared, ordered and hashed by the moment it means
-/// ([`moment`](crate::moment)), never by its text. Its field is a `String`.
+/// Implements a date-time with constraints. It is compared, ordered and hashed by its instant
+/// ([`timestamp`](crate::timestamp)), not by its spelling. The field of the newtype must be a `String`.
 #[macro_export]
-macro_rules! moment_newtype {
+macro_rules! timestamp_newtype {
     ($name:ident) => {
-        $crate::text_newtype!($name);
-        $crate::text_out!($name);
+        $crate::string_newtype_base!($name);
+        $crate::string_serde_impls!($name);
         impl $name {
-            /// The moment it means; `None` when it means none, as February 30 does.
+            /// Returns the instant, or `None` if the string denotes none, for example on February 30.
             #[must_use]
-            pub fn moment(&self) -> Option<$crate::Moment<'_>> {
-                $crate::Moment::parse(self.as_str())
+            pub fn timestamp(&self) -> Option<$crate::Timestamp<'_>> {
+                $crate::Timestamp::parse(self.as_str())
             }
         }
         impl PartialEq for $name {
@@ -30,7 +30,7 @@ macro_rules! moment_newtype {
         }
         impl PartialEq<str> for $name {
             fn eq(&self, other: &str) -> bool {
-                $crate::moment::compare(self.as_str(), other).is_eq()
+                $crate::timestamp::compare_timestamps(self.as_str(), other).is_eq()
             }
         }
         impl PartialEq<&str> for $name {
@@ -46,37 +46,37 @@ macro_rules! moment_newtype {
         }
         impl Ord for $name {
             fn cmp(&self, other: &Self) -> ::std::cmp::Ordering {
-                $crate::moment::compare(self.as_str(), other.as_str())
+                $crate::timestamp::compare_timestamps(self.as_str(), other.as_str())
             }
         }
         impl ::std::hash::Hash for $name {
             fn hash<H: ::std::hash::Hasher>(&self, state: &mut H) {
-                $crate::moment::hash(self.as_str(), state);
+                $crate::timestamp::hash_timestamp(self.as_str(), state);
             }
         }
     };
 }
 
-/// What every text with rules of its own can do. Its field is a `String`.
+/// Implements what all string newtypes have in common. The field of the newtype must be a `String`.
 #[macro_export]
-macro_rules! text_newtype {
+macro_rules! string_newtype_base {
     ($name:ident) => {
         impl $name {
-            /// Takes over a text that obeys the rules.
+            /// Validates the string and wraps it.
             ///
             /// # Errors
-            /// The rules that it breaks.
+            /// Returns the violated constraints.
             pub fn new(text: impl Into<String>) -> Result<Self, $crate::violation::Violations> {
                 let value = Self(text.into());
                 $crate::Contract::validate(&value)?;
                 Ok(value)
             }
-            /// The text.
+            /// Returns the string as received.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
-            /// The text, given away.
+            /// Converts into the string as received.
             #[must_use]
             pub fn into_string(self) -> String {
                 self.0
@@ -106,29 +106,29 @@ macro_rules! text_newtype {
                 value.0
             }
         }
-        impl<'de> $crate::read::Read<'de> for $name {
-            fn read<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::read::Read::read(deserializer).map(Self)
+        impl<'de> $crate::read::ReadJson<'de> for $name {
+            fn read_json<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::read::ReadJson::read_json(deserializer).map(Self)
             }
         }
     };
 }
 
-/// A string that nothing prints. Its field is a [`Secret`](crate::Secret).
+/// Implements a string that is never printed. The field of the newtype must be a [`Secret`](crate::Secret).
 #[macro_export]
 macro_rules! secret_newtype {
     ($name:ident) => {
         impl $name {
-            /// Takes over a text that obeys the rules.
+            /// Validates the string and wraps it.
             ///
             /// # Errors
-            /// The rules that it breaks.
+            /// Returns the violated constraints.
             pub fn new(text: impl Into<String>) -> Result<Self, $crate::violation::Violations> {
                 let value = Self($crate::Secret::from(text.into()));
                 $crate::Contract::validate(&value)?;
                 Ok(value)
             }
-            /// The text, for the one place that needs it.
+            /// Returns the secret string. Keep it out of messages and logs.
             #[must_use]
             pub fn expose(&self) -> &str {
                 self.0.expose()
@@ -144,21 +144,21 @@ macro_rules! secret_newtype {
     };
 }
 
-/// A whole number with rules of its own.
+/// Implements an integer with constraints.
 #[macro_export]
 macro_rules! int_newtype {
     ($name:ident, $int:ty) => {
         impl $name {
-            /// Takes over a number that obeys the rules.
+            /// Validates the number and wraps it.
             ///
             /// # Errors
-            /// The rules that it breaks.
+            /// Returns the violated constraints.
             pub fn new(number: $int) -> Result<Self, $crate::violation::Violations> {
                 let value = Self(number);
                 $crate::Contract::validate(&value)?;
                 Ok(value)
             }
-            /// The number.
+            /// Returns the value as a primitive integer.
             #[must_use]
             pub const fn get(&self) -> $int {
                 self.0
@@ -185,21 +185,21 @@ macro_rules! int_newtype {
     };
 }
 
-/// An exact number with rules of its own.
+/// Implements an exact number with constraints.
 #[macro_export]
 macro_rules! number_newtype {
     ($name:ident) => {
         impl $name {
-            /// Takes over a number that obeys the rules.
+            /// Validates the number and wraps it.
             ///
             /// # Errors
-            /// The rules that it breaks.
+            /// Returns the violated constraints.
             pub fn new(number: impl Into<$crate::Number>) -> Result<Self, $crate::violation::Violations> {
                 let value = Self(number.into());
                 $crate::Contract::validate(&value)?;
                 Ok(value)
             }
-            /// The number.
+            /// Returns the value as an exact number.
             #[must_use]
             pub const fn get(&self) -> &$crate::Number {
                 &self.0
@@ -226,8 +226,8 @@ macro_rules! number_newtype {
     };
 }
 
-/// A named array, object or other value that can be used like what it holds; `nested` when
-/// undeclared members may stand in it, `members` when it is read from those of an object.
+/// Implements a named array, object or other value that dereferences to its content. `nested` if it may
+/// contain undeclared members; `members` if it is deserialized from the members of an object.
 #[macro_export]
 macro_rules! wrapper {
     ($name:ident, $inner:ty $(, $also:ident)*) => {
@@ -255,8 +255,8 @@ macro_rules! wrapper {
         impl $crate::contract::ReportUndeclared for $name {
             fn report_undeclared(
                 &self,
-                at: &$crate::violation::Path<'_>,
-                found: &mut $crate::contract::Undeclared,
+                at: &$crate::violation::InstancePath<'_>,
+                found: &mut $crate::contract::UndeclaredMembers,
             ) {
                 self.0.report_undeclared(at, found);
             }
@@ -281,7 +281,7 @@ macro_rules! wrapper {
     (@members $name:ident $inner:ty; $($also:ident)*) => {};
 }
 
-/// A type on the wire as what it holds.
+/// Implements serialization and deserialization of a newtype as its content.
 #[macro_export]
 macro_rules! wrapper_serde {
     ($name:ident) => {
@@ -290,11 +290,11 @@ macro_rules! wrapper_serde {
                 self.0.serialize(serializer)
             }
         }
-        impl<'de> $crate::read::Read<'de> for $name {
-            fn read<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::read::Read::read(deserializer).map(Self)
+        impl<'de> $crate::read::ReadJson<'de> for $name {
+            fn read_json<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::read::ReadJson::read_json(deserializer).map(Self)
             }
         }
-        $crate::deserialize_by_read!($name);
+        $crate::deserialize_by_read_json!($name);
     };
 }

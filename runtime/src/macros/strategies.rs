@@ -1,6 +1,6 @@
-//! `Arbitrary` of generated types.
+//! [`arbitrary!`](crate::arbitrary): proptest's `Arbitrary` for generated types.
 
-/// `Arbitrary` for types of a contract, whose values are valid.
+/// Implements `Arbitrary` for generated types; the generated values are valid.
 #[cfg(feature = "proptest")]
 #[macro_export]
 macro_rules! arbitrary {
@@ -10,7 +10,7 @@ macro_rules! arbitrary {
             type Strategy = $crate::strategies::proptest::strategy::BoxedStrategy<Self>;
 
             fn arbitrary_with((): ()) -> Self::Strategy {
-                <Self as $crate::strategies::Strategies>::valid()
+                <Self as $crate::strategies::ValueStrategies>::valid()
             }
         }
     )*};

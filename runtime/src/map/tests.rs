@@ -1,4 +1,4 @@
-//! Maps on both sides of the size from which they are indexed.
+//! Tests of maps below and above the size from which they have a hash index.
 
 use std::collections::hash_map::DefaultHasher;
 
@@ -18,9 +18,19 @@ fn is_small_and_empty_without_allocating() {
 
 #[test]
 fn finds_replaces_and_removes_at_every_size() {
-    for count in [0, 1, 2, LINEAR - 1, LINEAR, LINEAR + 1, LINEAR + 2, 40, 1000] {
+    for count in [
+        0,
+        1,
+        2,
+        MAX_LINEAR_SEARCH - 1,
+        MAX_LINEAR_SEARCH,
+        MAX_LINEAR_SEARCH + 1,
+        MAX_LINEAR_SEARCH + 2,
+        40,
+        1000,
+    ] {
         let mut map = numbers(count);
-        assert_eq!(map.index.is_some(), count > LINEAR);
+        assert_eq!(map.index.is_some(), count > MAX_LINEAR_SEARCH);
         assert_eq!(map.len(), count);
         for n in 0..count {
             let key = format!("key {n}");
@@ -41,7 +51,7 @@ fn finds_replaces_and_removes_at_every_size() {
         for (key, value) in &map {
             assert_eq!(map.get(key), Some(value));
         }
-        assert_eq!(map.index.is_some(), map.len() > LINEAR);
+        assert_eq!(map.index.is_some(), map.len() > MAX_LINEAR_SEARCH);
     }
 }
 
@@ -96,7 +106,7 @@ fn refuses_duplicate_keys_when_read() {
 
 #[test]
 fn many_keys_take_little_time() {
-    // Quadratic behaviour would take minutes here.
+    // Quadratic behavior would take minutes here.
     let map = numbers(200_000);
     assert_eq!(map.get("key 199999"), Some(&199_999));
     assert_eq!(map.clone(), map);

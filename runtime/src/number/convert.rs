@@ -1,21 +1,21 @@
-//! To and from the decimals that others reckon with: exact, or an error; nothing is ever rounded.
+//! Conversions to and from decimal types of other crates. They are exact or fail; no value is ever rounded.
 
 #[cfg(test)]
 mod tests;
 
 use super::{Number, NumberError};
 
-/// A JSON number as `digits * 10^-scale`, in the digits that it is written with.
+/// A JSON number as `digits * 10^-scale`, with the digits as written.
 #[cfg(feature = "bigdecimal")]
-struct Written {
-    /// With a sign, without a point.
+struct ScaledDigits {
+    /// An optional sign and the digits without a point.
     digits: String,
     scale: i128,
 }
 
 #[cfg(feature = "bigdecimal")]
-impl Written {
-    fn of(text: &str) -> Option<Self> {
+impl ScaledDigits {
+    fn parse(text: &str) -> Option<Self> {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let exponent: i128 = exponent.parse().ok()?;
@@ -25,26 +25,30 @@ impl Written {
 }
 
 #[cfg(feature = "rust_decimal")]
-mod fixed {
+mod rust_decimal_impls {
     use rust_decimal::Decimal;
 
     use super::{Number, NumberError};
 
-    /// The text of a decimal: no exponent, as many decimals as it has.
+    /// Prints the decimal without an exponent, with as many decimals as it has.
     impl From<Decimal> for Number {
         fn from(value: Decimal) -> Self {
-            Self::of_text(value.to_string())
+            Self::from_printed(value.to_string())
         }
     }
 
-    /// The same value, with the decimals that the text has where there is room for them.
+    /// Converts with the decimals as written where they fit.
     impl TryFrom<&Number> for Decimal {
         type Error = NumberError;
 
-        /// Fails with [`NumberError::Inexact`] for more than 28 decimals or a coefficient beyond 96
-        /// bits, zeros at the end aside.
+        /// Fails with [`NumberError::Inexact`] for more than 28 decimals or a coefficient of more than 96
+        /// bits, not counting trailing zeros.
         fn try_from(number: &Number) -> Result<Self, NumberError> {
-            number.with_text(|text| as_written(text).or_else(|| shortest(number)).ok_or(NumberError::Inexact))
+            number.with_text(|text| {
+                decimal_with_written_scale(text)
+                    .or_else(|| decimal_with_shortest_scale(number))
+                    .ok_or(NumberError::Inexact)
+            })
         }
     }
 
@@ -56,18 +60,18 @@ mod fixed {
         }
     }
 
-    /// All digits of the text, if it has no exponent.
-    fn as_written(text: &str) -> Option<Decimal> {
+    /// Converts all written digits; returns `None` for a number with an exponent.
+    fn decimal_with_written_scale(text: &str) -> Option<Decimal> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits: i128 = [whole, fraction].concat().parse().ok()?;
         Decimal::try_from_i128_with_scale(digits, u32::try_from(fraction.len()).ok()?).ok()
     }
 
-    /// The digits that matter.
-    fn shortest(number: &Number) -> Option<Decimal> {
-        let (digits, exponent) = number.with_decimal(|decimal| decimal.coefficient())?;
+    /// Converts the significant digits only.
+    fn decimal_with_shortest_scale(number: &Number) -> Option<Decimal> {
+        let (digits, exponent) = number.with_decimal(|decimal| decimal.to_coefficient())?;
         match u32::try_from(exponent) {
-            // Beyond 38 nothing but zero, which has no exponent, could fit.
+            // Beyond 38 only zero could fit, and zero has no exponent.
             Ok(zeros) => {
                 let digits = digits.checked_mul(10_i128.checked_pow(zeros)?)?;
                 Decimal::try_from_i128_with_scale(digits, 0).ok()
@@ -81,15 +85,15 @@ mod fixed {
 }
 
 #[cfg(feature = "bigdecimal")]
-mod big {
+mod bigdecimal_impls {
     use bigdecimal::{BigDecimal, num_bigint::BigInt};
 
-    use super::{Number, NumberError, Written};
+    use super::{Number, NumberError, ScaledDigits};
 
-    /// So many zeros after the point are written out; beyond, an exponent is shorter.
-    const ZEROS: usize = 40;
+    /// The maximum number of leading zeros in plain notation; beyond it, an exponent is shorter.
+    const MAX_PLAIN_ZEROS: usize = 40;
 
-    /// The digits of a decimal, with an exponent where plain digits would be long.
+    /// Prints the digits of the decimal, with an exponent if plain notation would be long.
     impl From<BigDecimal> for Number {
         fn from(value: BigDecimal) -> Self {
             Self::from(&value)
@@ -101,8 +105,8 @@ mod big {
             let (digits, scale) = value.as_bigint_and_scale();
             let text = digits.to_string();
             let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
-            let plain = usize::try_from(scale).ok().filter(|scale| *scale <= digits.len() + ZEROS);
-            Self::of_text(match plain {
+            let plain = usize::try_from(scale).ok().filter(|scale| *scale <= digits.len() + MAX_PLAIN_ZEROS);
+            Self::from_printed(match plain {
                 Some(0) => text,
                 Some(scale) => {
                     let zeros = "0".repeat((scale + 1).saturating_sub(digits.len()));
@@ -115,15 +119,15 @@ mod big {
         }
     }
 
-    /// The same value in the digits of the text.
+    /// Converts with the digits as written.
     impl TryFrom<&Number> for BigDecimal {
         type Error = NumberError;
 
-        /// Fails with [`NumberError::Inexact`] for an exponent beyond 64 bits. A short text can be a
-        /// very large number: who adds to `1e1000000` writes a million digits.
+        /// Fails with [`NumberError::Inexact`] for an exponent of more than 64 bits. A short input can be a
+        /// very large number: adding to `1e1000000` produces a million digits.
         fn try_from(number: &Number) -> Result<Self, NumberError> {
             let exact = number.with_text(|text| {
-                let Written { digits, scale } = Written::of(text)?;
+                let ScaledDigits { digits, scale } = ScaledDigits::parse(text)?;
                 let digits = BigInt::parse_bytes(digits.as_bytes(), 10)?;
                 Some(BigDecimal::new(digits, i64::try_from(scale).ok()?))
             });
@@ -141,8 +145,8 @@ mod big {
 }
 
 impl Number {
-    /// A number that is written already.
-    fn of_text(text: String) -> Self {
-        Self::parse(&text).unwrap_or_else(|_| Self(super::Repr::Text(text.into())))
+    /// Creates a number from the output of a decimal type.
+    fn from_printed(text: String) -> Self {
+        Self::parse(&text).unwrap_or_else(|_| Self(super::NumberRepr::Text(text.into())))
     }
 }

@@ -1,40 +1,39 @@
-//! Exact arithmetic on number texts of any length, for what does not fit into binary.
+//! Exact arithmetic on decimal numbers of any length, for numbers that do not fit into binary.
 //!
-//! A text is taken apart in place; an exponent stays an exponent, so the cost depends on
-//! the length of the text and never on the size of the value.
+//! A number is split into digits and exponent in place, without expanding the exponent. The cost depends on
+//! the length of the number and never on the magnitude of its value.
 
 use std::cmp::Ordering;
 use std::iter::repeat_n;
 
-/// The value `0.DIGITS * 10^point`, with neither leading nor trailing zeros in `DIGITS`;
-/// zero has no digits.
-pub(super) struct Decimal<'a> {
+/// The value `0.DIGITS * 10^point`, with neither leading nor trailing zeros in `DIGITS`. Zero has no digits.
+pub(super) struct DecimalParts<'a> {
     negative: bool,
-    /// The digits before and after the decimal point of the text.
+    /// The written digits before and after the decimal point.
     digits: [&'a [u8]; 2],
     point: Exponent,
 }
 
-/// What rounding makes of a number.
-pub(super) enum Rounded {
-    /// It has no more decimals than asked for.
+/// The result of rounding a number.
+pub(super) enum RoundedNumber {
+    /// The number has no more decimals than requested.
     Unchanged,
-    /// The text of the result, with exactly the decimals asked for.
+    /// The printed result, with exactly the requested number of decimals.
     Text(String),
 }
 
-/// What equal numbers have in common, for hashing.
+/// The canonical form that equal numbers share, for hashing.
 #[derive(Hash)]
-pub(super) enum Canonical {
+pub(super) enum CanonicalNumber {
     /// `digits * 10^exponent`, `digits` not divisible by ten.
     Short { negative: bool, digits: u64, exponent: i128 },
-    /// Everything else; again `0.DIGITS * 10^point`.
+    /// All other numbers, as `0.DIGITS * 10^point`.
     Long { negative: bool, digits: Vec<u8>, point: Exponent },
 }
 
-impl Canonical {
-    /// The canonical form of `digits / 10^scale`.
-    pub(super) fn small(digits: i64, scale: u8) -> Self {
+impl CanonicalNumber {
+    /// Returns the canonical form of `digits / 10^scale`.
+    pub(super) fn from_scaled(digits: i64, scale: u8) -> Self {
         let negative = digits < 0;
         let mut digits = digits.unsigned_abs();
         let mut exponent = -i128::from(scale);
@@ -49,8 +48,8 @@ impl Canonical {
     }
 }
 
-impl<'a> Decimal<'a> {
-    /// Takes a JSON number apart. For any other text the value is unspecified.
+impl<'a> DecimalParts<'a> {
+    /// Splits a JSON number. The value is unspecified for any other string.
     pub(super) fn new(text: &'a str) -> Self {
         let (negative, text) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -93,14 +92,14 @@ impl<'a> Decimal<'a> {
         self.len() == 0
     }
 
-    /// The significant digits as values 0 to 9, whatever the text is.
+    /// Iterates over the significant digits as values 0 to 9.
     fn digits(&self) -> impl Iterator<Item = u8> {
         let [int, frac] = self.digits;
         int.iter().chain(frac).map(|digit| digit.wrapping_sub(b'0').min(9))
     }
 
-    pub(super) fn cmp(&self, other: &Decimal<'_>) -> Ordering {
-        let sign = |number: &Decimal<'_>| match (number.is_zero(), number.negative) {
+    pub(super) fn cmp(&self, other: &DecimalParts<'_>) -> Ordering {
+        let sign = |number: &DecimalParts<'_>| match (number.is_zero(), number.negative) {
             (true, _) => 0,
             (false, true) => -1,
             (false, false) => 1,
@@ -113,21 +112,21 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    pub(super) fn canonical(&self) -> Canonical {
+    pub(super) fn to_canonical(&self) -> CanonicalNumber {
         let negative = self.negative;
         if let Exponent::Near(point) = self.point
             && let Some(digits) =
                 self.digits().try_fold(0_u64, |sum, digit| sum.checked_mul(10)?.checked_add(digit.into()))
         {
-            return Canonical::Short { negative, digits, exponent: point - self.len() as i128 };
+            return CanonicalNumber::Short { negative, digits, exponent: point - self.len() as i128 };
         }
-        Canonical::Long { negative, digits: self.digits().collect(), point: self.point.clone() }
+        CanonicalNumber::Long { negative, digits: self.digits().collect(), point: self.point.clone() }
     }
 
-    /// The value as a coefficient, not divisible by ten, and the power of ten that it is multiplied
-    /// by; `None` when either does not fit.
+    /// Returns the value as a coefficient that is not divisible by ten and the exponent of its power of ten.
+    /// Returns `None` if either does not fit.
     #[cfg(feature = "rust_decimal")]
-    pub(super) fn coefficient(&self) -> Option<(i128, i128)> {
+    pub(super) fn to_coefficient(&self) -> Option<(i128, i128)> {
         let Exponent::Near(point) = self.point else { return None };
         let digits =
             self.digits().try_fold(0_i128, |sum, digit| sum.checked_mul(10)?.checked_add(digit.into()))?;
@@ -135,7 +134,8 @@ impl<'a> Decimal<'a> {
         Some((if self.negative { -digits } else { digits }, exponent))
     }
 
-    /// Zeros to append to the digits to get a whole number; `None` when there is a fraction.
+    /// Returns the number of zeros to append to the digits to get the value times `10^shift`, or `None` if
+    /// that has a fraction.
     fn trailing_zeros(&self, shift: u8) -> Option<Exponent> {
         if self.is_zero() {
             return Some(Exponent::Near(0));
@@ -155,50 +155,51 @@ impl<'a> Decimal<'a> {
     }
 
     pub(super) fn to_i128(&self) -> Option<i128> {
-        self.shifted(0)
+        self.to_scaled_i128(0)
     }
 
-    /// The whole part, towards zero, where it fits.
-    pub(super) fn truncated(&self) -> Option<i128> {
+    /// Returns the integer part, rounded toward zero, if it fits.
+    pub(super) fn to_i128_truncated(&self) -> Option<i128> {
         if self.is_integer() {
             return self.to_i128();
         }
         let whole = match self.point {
             Exponent::Near(point) => usize::try_from(point).unwrap_or(0),
-            // A far exponent upwards leaves no fraction, so this one points downwards.
+            // A far positive exponent leaves no fraction, so this exponent is negative.
             Exponent::Far { .. } => 0,
         };
-        signed(self.digits().take(whole), self.negative)
+        fold_digits(self.digits().take(whole), self.negative)
     }
 
-    /// The value in units of `10^-decimals`, where that is whole and fits.
-    pub(super) fn units(&self, decimals: u8) -> Option<i64> {
-        self.shifted(decimals).and_then(|units| i64::try_from(units).ok())
+    /// Returns the value in units of `10^-decimals`, if that is whole and fits.
+    pub(super) fn to_scaled_i64(&self, decimals: u8) -> Option<i64> {
+        self.to_scaled_i128(decimals).and_then(|units| i64::try_from(units).ok())
     }
 
-    fn shifted(&self, decimals: u8) -> Option<i128> {
+    fn to_scaled_i128(&self, decimals: u8) -> Option<i128> {
         let Some(Exponent::Near(zeros)) = self.trailing_zeros(decimals) else {
             return None;
         };
-        // 10^39 exceeds the type, so more zeros than that cannot matter.
+        // 10^39 exceeds the type, so more zeros cannot fit.
         let zeros = usize::try_from(zeros).ok().filter(|zeros| *zeros < 40)?;
-        signed(self.digits().chain(repeat_n(0, zeros)), self.negative)
+        fold_digits(self.digits().chain(repeat_n(0, zeros)), self.negative)
     }
 
-    pub(super) fn is_multiple_of(&self, divisor: &Decimal<'_>) -> bool {
+    pub(super) fn is_multiple_of(&self, divisor: &DecimalParts<'_>) -> bool {
         if divisor.is_zero() {
             return false;
         }
         if self.is_zero() {
             return true;
         }
-        // With a = A * 10^i and b = B * 10^j, neither A nor B divisible by ten: if i < j,
-        // a / b = A / (B * 10^(j-i)) is not whole. Otherwise B must divide A * 10^(i-j).
-        // Powers of ten only help against the twos and fives in B; B has fewer than four
-        // of them per digit, so the exponent is cut off there.
+        // With a = A * 10^i and b = B * 10^j, neither A nor B divisible by ten: if i < j, a / b = A / (B *
+        // 10^(j-i)) is not whole. Otherwise B must divide A * 10^(i-j). Powers of ten only cancel twos and
+        // fives in B; B has fewer than four of them per digit, so the exponent is capped there.
         let enough = 4 * divisor.len();
         let (a, b) = (self.len() as i128, divisor.len() as i128);
-        let Some(zeros) = self.point.plus(-a).distance(&divisor.point.plus(-b), enough) else {
+        let Some(zeros) =
+            self.point.add_offset(-a).saturating_distance(&divisor.point.add_offset(-b), enough)
+        else {
             return false;
         };
         let dividend = self.digits().chain(repeat_n(0, zeros));
@@ -216,16 +217,16 @@ impl<'a> Decimal<'a> {
         long_remainder_is_zero(dividend, &divisor)
     }
 
-    pub(super) fn round_half_up(&self, decimals: u8) -> Rounded {
+    pub(super) fn round_half_up(&self, decimals: u8) -> RoundedNumber {
         if self.trailing_zeros(decimals).is_some() {
-            return Rounded::Unchanged;
+            return RoundedNumber::Unchanged;
         }
         let decimals = usize::from(decimals);
         let kept = match self.point {
             Exponent::Near(point) => point + decimals as i128,
             Exponent::Far { .. } => -1,
         };
-        // There is a fraction, so fewer digits are kept than there are.
+        // There is a fraction, so not all digits are kept.
         let mut units: Vec<u8> = self.digits().take(usize::try_from(kept).unwrap_or(0)).collect();
         let next = usize::try_from(kept).ok().and_then(|kept| self.digits().nth(kept));
         if next.is_some_and(|digit| digit >= 5) {
@@ -249,20 +250,20 @@ impl<'a> Decimal<'a> {
             }
             text.push(char::from(b'0' + digit));
         }
-        Rounded::Text(text)
+        RoundedNumber::Text(text)
     }
 }
 
-/// The number that the digits (values 0 to 9) write, where it fits.
-fn signed(mut digits: impl Iterator<Item = u8>, negative: bool) -> Option<i128> {
+/// Computes the number with these decimal digits (values 0 to 9), if it fits.
+fn fold_digits(mut digits: impl Iterator<Item = u8>, negative: bool) -> Option<i128> {
     digits.try_fold(0_i128, |sum, digit| {
         let digit = i128::from(digit);
-        // Counting down for negatives reaches the smallest value too.
+        // Subtracting for negative numbers also reaches `i128::MIN`.
         sum.checked_mul(10)?.checked_add(if negative { -digit } else { digit })
     })
 }
 
-/// Long division by a divisor of any length; all digits are values 0 to 9.
+/// Performs long division by a divisor of any length; all digits are values 0 to 9.
 fn long_remainder_is_zero(dividend: impl Iterator<Item = u8>, divisor: &[u8]) -> bool {
     let width = divisor.len() + 1;
     let padded: Vec<u8> = std::iter::once(0).chain(divisor.iter().copied()).collect();
@@ -285,24 +286,23 @@ fn long_remainder_is_zero(dividend: impl Iterator<Item = u8>, divisor: &[u8]) ->
     rest.iter().all(|digit| *digit == 0)
 }
 
-/// Where an exponent no longer counts as near.
-const FAR: u128 = 10_u128.pow(37);
+/// The least magnitude of a far exponent.
+const MIN_FAR: u128 = 10_u128.pow(37);
 
-/// An integer of any size. `Near` below [`FAR`], `Far` from there on, so that equal
-/// values have equal forms.
+/// An integer of any size: `Near` below [`MIN_FAR`], `Far` otherwise, so that equal values have equal
+/// representations.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Exponent {
     Near(i128),
     Far {
         negative: bool,
-        /// Decimal digits, values 0 to 9, no leading zero.
+        /// Decimal digits, values 0 to 9, without a leading zero.
         magnitude: Vec<u8>,
     },
 }
 
 impl Exponent {
-    /// The exponent `text`, `[+-]?[0-9]+`, plus `offset`, which is no larger than the
-    /// length of a text.
+    /// Parses the exponent `text`, `[+-]?[0-9]+`, and adds `offset`, which is at most the length of a number.
     fn new(text: &str, offset: i128) -> Self {
         let negative = text.starts_with('-');
         let digits = text.trim_start_matches(['+', '-']).trim_start_matches('0');
@@ -311,11 +311,11 @@ impl Exponent {
             return Self::Near(if negative { offset - written } else { offset + written });
         }
         let magnitude = digits.bytes().map(|digit| digit & 15).collect();
-        Self::far(negative, magnitude, offset)
+        Self::from_digits(negative, magnitude, offset)
     }
 
-    /// The number of at least 37 digits plus a far smaller `offset`.
-    fn far(negative: bool, mut magnitude: Vec<u8>, offset: i128) -> Self {
+    /// Adds a far smaller `offset` to a number of at least 37 digits.
+    fn from_digits(negative: bool, mut magnitude: Vec<u8>, offset: i128) -> Self {
         let mut carry = if negative { -offset } else { offset };
         for digit in magnitude.iter_mut().rev() {
             if carry == 0 {
@@ -337,31 +337,31 @@ impl Exponent {
         Self::Near(if negative { -value } else { value })
     }
 
-    /// The sum with an `offset` no larger than the length of a text.
-    fn plus(&self, offset: i128) -> Self {
+    /// Adds an `offset` that is at most the length of a number.
+    fn add_offset(&self, offset: i128) -> Self {
         match self {
-            Self::Near(value) if (value + offset).unsigned_abs() < FAR => Self::Near(value + offset),
+            Self::Near(value) if (value + offset).unsigned_abs() < MIN_FAR => Self::Near(value + offset),
             Self::Near(value) => {
                 let magnitude = (value + offset).unsigned_abs().to_string();
-                Self::far(*value < 0, magnitude.bytes().map(|digit| digit & 15).collect(), 0)
+                Self::from_digits(*value < 0, magnitude.bytes().map(|digit| digit & 15).collect(), 0)
             }
-            Self::Far { negative, magnitude } => Self::far(*negative, magnitude.clone(), offset),
+            Self::Far { negative, magnitude } => Self::from_digits(*negative, magnitude.clone(), offset),
         }
     }
 
-    /// `self - low`, cut off at `most`; `None` when negative.
-    fn distance(&self, low: &Self, most: usize) -> Option<usize> {
+    /// Returns `self - low`, capped at `most`, or `None` if it is negative.
+    fn saturating_distance(&self, low: &Self, most: usize) -> Option<usize> {
         if let (Self::Near(high), Self::Near(low)) = (self, low) {
             return (high >= low).then(|| usize::try_from(high - low).unwrap_or(most).min(most));
         }
         if self < low {
             return None;
         }
-        // Comparing is easy where subtracting is not, and `most` is small.
+        // Bisect by comparisons, because far exponents cannot be subtracted; `most` is small.
         let (mut reached, mut beyond) = (0, most + 1);
         while beyond - reached > 1 {
             let middle = reached + (beyond - reached) / 2;
-            if low.plus(middle as i128) <= *self {
+            if low.add_offset(middle as i128) <= *self {
                 reached = middle;
             } else {
                 beyond = middle;

@@ -1,13 +1,13 @@
-//! Between the text of a number and its binary form: the grammar, and printing.
+//! The JSON number grammar, and conversion between the written and the binary form of a number.
 
-/// Sign, up to 256 digits for the largest scale, point.
-pub(super) const BUFFER: usize = 272;
+/// The capacity for a sign, up to 256 digits for the largest scale, and a point.
+pub(super) const BUFFER_SIZE: usize = 272;
 
-/// Writes `digits / 10^scale` with exactly `scale` decimals at the end of `buffer`,
-/// which must be filled with zeros.
-pub(super) fn print_small(digits: i64, scale: u8, buffer: &mut [u8; BUFFER]) -> &str {
+/// Prints `digits / 10^scale` with exactly `scale` decimals into the end of `buffer`, which must be filled
+/// with zeros.
+pub(super) fn print_small(digits: i64, scale: u8, buffer: &mut [u8; BUFFER_SIZE]) -> &str {
     let mut rest = digits.unsigned_abs();
-    let mut at = BUFFER;
+    let mut at = BUFFER_SIZE;
     let mut decimals = usize::from(scale);
     if decimals > 0 {
         while decimals > 0 {
@@ -34,16 +34,16 @@ pub(super) fn print_small(digits: i64, scale: u8, buffer: &mut [u8; BUFFER]) -> 
     std::str::from_utf8(&buffer[at..]).unwrap_or_default()
 }
 
-/// What a JSON number is kept as.
-pub(super) enum Scan {
-    /// `digits / 10^scale`, from which [`print_small`] makes the same text.
+/// The storage form of a parsed JSON number.
+pub(super) enum ScannedNumber {
+    /// `digits / 10^scale`, from which [`print_small`] restores the exact spelling.
     Small { digits: i64, scale: u8 },
-    /// Only the text will do.
+    /// A number that must be stored as written.
     Long,
 }
 
-/// Checks the grammar of RFC 8259, section 6, and reads what fits into binary.
-pub(super) const fn scan(text: &[u8]) -> Option<Scan> {
+/// Checks the grammar of RFC 8259, section 6, and converts to binary if possible.
+pub(super) const fn scan_number(text: &[u8]) -> Option<ScannedNumber> {
     let negative = !text.is_empty() && text[0] == b'-';
     let start = negative as usize;
     let mut at = start;
@@ -72,27 +72,27 @@ pub(super) const fn scan(text: &[u8]) -> Option<Scan> {
         return scan_exponent(text, at);
     }
     match magnitude {
-        // Up to 18 decimals every use stays within 128 bits.
+        // With up to 18 decimals every computation fits into 128 bits.
         Some(magnitude) if scale <= 18 => {
             let digits = if negative {
-                // The sign of `-0` has no place in binary.
+                // Binary integers cannot represent the sign of `-0`.
                 if magnitude == 0 || magnitude > i64::MIN.unsigned_abs() {
-                    return Some(Scan::Long);
+                    return Some(ScannedNumber::Long);
                 }
                 0_i64.wrapping_sub_unsigned(magnitude)
             } else if magnitude <= i64::MAX as u64 {
                 magnitude as i64
             } else {
-                return Some(Scan::Long);
+                return Some(ScannedNumber::Long);
             };
-            Some(Scan::Small { digits, scale: scale as u8 })
+            Some(ScannedNumber::Small { digits, scale: scale as u8 })
         }
-        _ => Some(Scan::Long),
+        _ => Some(ScannedNumber::Long),
     }
 }
 
-/// The exponent from `at` to the end of `text`.
-const fn scan_exponent(text: &[u8], mut at: usize) -> Option<Scan> {
+/// Checks the exponent from `at` to the end of `text`.
+const fn scan_exponent(text: &[u8], mut at: usize) -> Option<ScannedNumber> {
     if !matches!(text[at], b'e' | b'E') {
         return None;
     }
@@ -109,7 +109,7 @@ const fn scan_exponent(text: &[u8], mut at: usize) -> Option<Scan> {
         }
         at += 1;
     }
-    Some(Scan::Long)
+    Some(ScannedNumber::Long)
 }
 
 const fn push_digit(magnitude: Option<u64>, digit: u8) -> Option<u64> {

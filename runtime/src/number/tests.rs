@@ -1,10 +1,10 @@
-//! Numbers against tables, against 128-bit arithmetic and against hostile texts.
+//! Tests of numbers against tables, against 128-bit arithmetic and with hostile input.
 
 use std::collections::hash_map::DefaultHasher;
 
 use super::*;
 
-/// A small deterministic generator (xorshift), so that a failure can be repeated.
+/// A deterministic random generator (xorshift), so that failures are reproducible.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -15,7 +15,7 @@ impl Random {
         self.0
     }
 
-    /// Below `limit`.
+    /// Returns a number below `limit`.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
@@ -32,7 +32,7 @@ fn hash(number: &Number) -> u64 {
 }
 
 fn is_small(number: &Number) -> bool {
-    matches!(number.0, Repr::Small { .. })
+    matches!(number.0, NumberRepr::Small { .. })
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn is_three_words() {
 }
 
 #[test]
-fn keeps_every_text_and_knows_what_is_binary() {
+fn preserves_every_spelling_and_stores_short_numbers_in_binary() {
     let cases = [
         ("0", true),
         ("-0", false),
@@ -68,17 +68,17 @@ fn keeps_every_text_and_knows_what_is_binary() {
     ];
     for (text, small) in cases {
         let number = number(text);
-        assert_eq!(number.text(), text);
+        assert_eq!(number.to_json_text(), text);
         assert_eq!(number.to_string(), text);
         assert_eq!(is_small(&number), small, "{text}");
-        assert_eq!(is_small(&Number::literal(text)), small, "{text}");
+        assert_eq!(is_small(&Number::from_literal(text)), small, "{text}");
         let read: Number = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&read).unwrap(), text);
     }
 }
 
 #[test]
-fn refuses_what_json_refuses() {
+fn rejects_invalid_json_numbers() {
     let cases = [
         "",
         "-",
@@ -123,31 +123,31 @@ fn deserialising_refuses_other_values() {
     }
     assert!(serde_json::from_str::<Number>("01").is_err());
     let from_value: Number = serde_json::from_value(serde_json::json!(1.5)).unwrap();
-    assert_eq!(from_value, Number::decimal(15, 1));
+    assert_eq!(from_value, Number::from_decimal(15, 1));
     let from_stream: Number = serde_json::from_reader(&b" 1.50 "[..]).unwrap();
-    assert_eq!(from_stream.text(), "1.50");
-    assert_eq!(serde_json::to_value(Number::decimal(150, 2)).unwrap(), serde_json::json!(1.5));
+    assert_eq!(from_stream.to_json_text(), "1.50");
+    assert_eq!(serde_json::to_value(Number::from_decimal(150, 2)).unwrap(), serde_json::json!(1.5));
 }
 
-/// Nothing that is there goes on with a number that it could neither compare nor write.
+/// The constructors reject strings that cannot be compared or printed.
 #[test]
 fn a_wrong_literal_makes_no_number() {
     for text in ["", "one", "-", ".", "e", "1e", "-e-", "\u{ff}.\u{ff}e\u{ff}", "1e+one", " 1"] {
-        let made = std::panic::catch_unwind(|| Number::literal(text));
+        let made = std::panic::catch_unwind(|| Number::from_literal(text));
         assert!(made.is_err(), "{text}");
     }
 }
 
 #[test]
 fn constructors() {
-    const LIMIT: Number = Number::literal("1e400");
-    assert_eq!(LIMIT.text(), "1e400");
-    assert_eq!(Number::int(-5).text(), "-5");
-    assert_eq!(Number::decimal(-5, 3).text(), "-0.005");
-    assert_eq!(Number::decimal(i64::MIN, 19).text(), "-0.9223372036854775808");
-    assert_eq!(Number::decimal(7, 255).text().len(), 257);
-    assert_eq!(Number::decimal(i64::MIN, 255).text().len(), 258);
-    assert_eq!(Number::from(u64::MAX).text(), "18446744073709551615");
+    const LIMIT: Number = Number::from_literal("1e400");
+    assert_eq!(LIMIT.to_json_text(), "1e400");
+    assert_eq!(Number::from_i64(-5).to_json_text(), "-5");
+    assert_eq!(Number::from_decimal(-5, 3).to_json_text(), "-0.005");
+    assert_eq!(Number::from_decimal(i64::MIN, 19).to_json_text(), "-0.9223372036854775808");
+    assert_eq!(Number::from_decimal(7, 255).to_json_text().len(), 257);
+    assert_eq!(Number::from_decimal(i64::MIN, 255).to_json_text().len(), 258);
+    assert_eq!(Number::from(u64::MAX).to_json_text(), "18446744073709551615");
     assert_eq!(Number::from(7_u64), Number::from(7_i32));
     assert_eq!(Number::from(7_u32), Number::from(7_i64));
     for (float, text) in [
@@ -159,7 +159,7 @@ fn constructors() {
         (123456.5, "123456.5"),
         (f64::MIN_POSITIVE, "2.2250738585072014e-308"),
     ] {
-        assert_eq!(Number::try_from(float).unwrap().text(), text);
+        assert_eq!(Number::try_from(float).unwrap().to_json_text(), text);
     }
     for float in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert_eq!(Number::try_from(float), Err(NumberError::NotFinite));
@@ -246,17 +246,17 @@ fn orders() {
     }
 }
 
-/// One of many spellings of `digits / 10^scale`.
+/// Returns one of many spellings of `digits / 10^scale`.
 fn spell(random: &mut Random, digits: i64, scale: u8) -> Number {
     let zeros = random.below(5);
     let padded = format!("{digits}{}", "0".repeat(zeros as usize));
     let exponent = -i64::from(scale) - zeros as i64;
     match random.below(4) {
-        0 => Number::decimal(digits, scale),
+        0 => Number::from_decimal(digits, scale),
         1 if digits != 0 => number(&format!("{padded}e{exponent}")),
         2 => number(&format!("{digits}.000e-{scale}")),
         _ => {
-            let text = Number::decimal(digits, scale).text().into_owned();
+            let text = Number::from_decimal(digits, scale).to_json_text().into_owned();
             if scale == 0 { number(&text) } else { number(&(text + "00000000000000000000")) }
         }
     }
@@ -267,7 +267,7 @@ fn agrees_with_128_bit_arithmetic() {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
     for _ in 0..20_000 {
         let mut draw = || {
-            // Numbers of all lengths, close to one another often enough.
+            // Numbers of all lengths, often close to one another.
             let limit = 10_u64.pow(1 + random.below(15) as u32);
             let digits = random.below(limit) as i64 * if random.below(2) == 0 { 1 } else { -1 };
             let scale = random.below(19) as u8;
@@ -285,19 +285,19 @@ fn agrees_with_128_bit_arithmetic() {
         let unit = 10_i128.pow(18);
         assert_eq!(a.is_integer(), a_exact % unit == 0, "{a}");
         assert_eq!(a.as_i128(), (a_exact % unit == 0).then_some(a_exact / unit), "{a}");
-        assert_eq!(a.to_f64(), a.text().parse::<f64>().unwrap(), "{a}");
+        assert_eq!(a.to_f64(), a.to_json_text().parse::<f64>().unwrap(), "{a}");
 
         let decimals = random.below(19) as u8;
         let unit = 10_i128.pow(18 - u32::from(decimals));
         let half_up = a_exact.signum() * ((a_exact.abs() + unit / 2) / unit);
         let expected = i64::try_from(half_up).ok();
-        assert_eq!(a.scaled(decimals), expected, "{a} {decimals}");
+        assert_eq!(a.to_scaled_i64(decimals), expected, "{a} {decimals}");
         let rounded = a.round_half_up(decimals);
         if let Some(expected) = expected {
-            assert_eq!(rounded, Number::decimal(expected, decimals), "{a} {decimals}");
+            assert_eq!(rounded, Number::from_decimal(expected, decimals), "{a} {decimals}");
         }
-        assert_eq!(rounded.round_half_up(decimals).text(), rounded.text());
-        assert_eq!(number(&a.text()).text(), a.text());
+        assert_eq!(rounded.round_half_up(decimals).to_json_text(), rounded.to_json_text());
+        assert_eq!(number(&a.to_json_text()).to_json_text(), a.to_json_text());
     }
 }
 
@@ -333,12 +333,12 @@ fn rounds_halves_away_from_zero() {
         ("9.223372036854775807", 18, "9.223372036854775807"),
     ];
     for (text, decimals, expected) in cases {
-        assert_eq!(number(text).round_half_up(decimals).text(), expected, "{text} {decimals}");
+        assert_eq!(number(text).round_half_up(decimals).to_json_text(), expected, "{text} {decimals}");
     }
-    // Scales that only a constructor makes.
-    assert_eq!(Number::decimal(i64::MAX, 19).round_half_up(0).text(), "1");
-    assert_eq!(Number::decimal(i64::MAX, 20).round_half_up(0).text(), "0");
-    assert_eq!(Number::decimal(i64::MAX, 255).round_half_up(1).text(), "0.0");
+    // Scales that only constructors produce.
+    assert_eq!(Number::from_decimal(i64::MAX, 19).round_half_up(0).to_json_text(), "1");
+    assert_eq!(Number::from_decimal(i64::MAX, 20).round_half_up(0).to_json_text(), "0");
+    assert_eq!(Number::from_decimal(i64::MAX, 255).round_half_up(1).to_json_text(), "0.0");
 }
 
 #[test]
@@ -366,7 +366,7 @@ fn scales_to_whole_units() {
         ("5e-3", 2, Some(1)),
     ];
     for (text, decimals, expected) in cases {
-        assert_eq!(number(text).scaled(decimals), expected, "{text} {decimals}");
+        assert_eq!(number(text).to_scaled_i64(decimals), expected, "{text} {decimals}");
     }
 }
 
@@ -433,11 +433,11 @@ fn floor_and_ceil() {
     for (text, floor, ceil) in cases {
         assert_eq!((number(text).floor(), number(text).ceil()), (floor, ceil), "{text}");
     }
-    // Powers of ten that no `i64` holds.
-    assert_eq!(Number::decimal(i64::MAX, 200).ceil(), Some(1));
-    assert_eq!(Number::decimal(i64::MIN, 200).floor(), Some(-1));
-    assert_eq!(Number::decimal(i64::MIN, 19).ceil(), Some(0));
-    assert_eq!(Number::decimal(0, 200).ceil(), Some(0));
+    // Powers of ten beyond `i64`.
+    assert_eq!(Number::from_decimal(i64::MAX, 200).ceil(), Some(1));
+    assert_eq!(Number::from_decimal(i64::MIN, 200).floor(), Some(-1));
+    assert_eq!(Number::from_decimal(i64::MIN, 19).ceil(), Some(0));
+    assert_eq!(Number::from_decimal(0, 200).ceil(), Some(0));
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn floor_and_ceil_agree_with_128_bit_arithmetic() {
 }
 
 #[test]
-fn what_lies_within_an_integer_type() {
+fn ranges_of_integer_types() {
     let cases = [
         ("1.25e1", true, true),
         ("-0.5", true, false),
@@ -538,7 +538,7 @@ fn divisibility() {
 }
 
 #[test]
-fn hostile_texts_cost_linear_time() {
+fn hostile_input_costs_linear_time() {
     let digits = "7".repeat(1_000_000);
     let texts = [format!("{digits}.{digits}"), format!("1e{digits}"), format!("-1.{digits}e-{digits}")];
     for text in &texts {
@@ -547,8 +547,8 @@ fn hostile_texts_cost_linear_time() {
         assert_eq!(hash(&number), hash(&number.clone()));
         assert_eq!(number.as_i128(), None);
         assert_eq!(number.to_f64().is_sign_negative(), text.starts_with('-'));
-        assert!(!number.is_multiple_of(&Number::decimal(99, 2)), "nor does this expand");
-        let _ = number.scaled(3);
+        assert!(!number.is_multiple_of(&Number::from_decimal(99, 2)), "nor does this expand");
+        let _ = number.to_scaled_i64(3);
         let _ = number.round_half_up(3);
     }
 }

@@ -1,32 +1,32 @@
-//! Finds the template that a path fits, segment by segment, without looking at all of them.
+//! Finds the template that matches a path, by binary search over the segments.
 //!
-//! The table's order sorts templates by their segments: of one depth the shorter ones first, then
-//! literals by their text, then partly literal ones, then placeholders. So the templates that fit
-//! what was read of a path stand together, and a literal is found among them by halving.
+//! The table is sorted by segments: shorter templates first, then literals in lexical order, then partly
+//! literal segments, then placeholders. So the templates that match a prefix of the path are adjacent, and a
+//! literal segment is found by binary search.
 
 use std::cmp::Ordering;
 
-use super::Operations;
-use crate::template;
+use super::OperationTable;
+use crate::path_template;
 
-/// The position in the table's order of the first template that the path fits.
-pub(super) fn first(operations: &Operations, path: &str) -> Option<usize> {
-    descend(operations, (0, operations.order.len()), 0, path.split('/'))
+/// Returns the position of the first matching template in the table's order.
+pub(super) fn find_first_match(operations: &OperationTable, path: &str) -> Option<usize> {
+    search_segments(operations, (0, operations.order.len()), 0, path.split('/'))
 }
 
-/// Searches templates `from..to`, which have the same `depth` first segments.
-fn descend(
-    operations: &Operations,
+/// Searches the templates `from..to`, which share their first `depth` segments.
+fn search_segments(
+    operations: &OperationTable,
     (from, to): (usize, usize),
     depth: usize,
     mut rest: std::str::Split<'_, char>,
 ) -> Option<usize> {
     let segment = |at: usize| {
         let operation = operations.at(at)?;
-        operation.path.split('/').nth(depth).map(|segment| template::parts(segment).0)
+        operation.path.split('/').nth(depth).map(|segment| path_template::split_query(segment).0)
     };
     let Some(own) = rest.next() else {
-        // Those that end here come first.
+        // Templates without further segments come first.
         return (from < to && segment(from).is_none()).then_some(from);
     };
     let position = |of: &dyn Fn(Option<&str>) -> Ordering| {
@@ -37,8 +37,8 @@ fn descend(
         }
         low
     };
-    let asked = template::asked(own);
-    // `Less` for what comes before, `Greater` for placeholders.
+    let asked = path_template::normalize_path(own);
+    // `Less` for segments before the sought one, `Greater` for placeholders.
     let compare = |other: Option<&str>, equal: Ordering| match other {
         None => Ordering::Less,
         Some(other) if other.contains('{') => Ordering::Greater,
@@ -47,7 +47,7 @@ fn descend(
     let literal = position(&|other| compare(other, Ordering::Equal));
     let behind = position(&|other| compare(other, Ordering::Less));
     if literal < behind
-        && let Some(found) = descend(operations, (literal, behind), depth + 1, rest.clone())
+        && let Some(found) = search_segments(operations, (literal, behind), depth + 1, rest.clone())
     {
         return Some(found);
     }
@@ -57,10 +57,11 @@ fn descend(
     });
     while at < to {
         let pattern = segment(at)?;
-        let end = (at + 1..to).find(|&next| !segment(next).is_some_and(|s| template::same_shape(pattern, s)));
+        let end =
+            (at + 1..to).find(|&next| !segment(next).is_some_and(|s| path_template::same_shape(pattern, s)));
         let end = end.unwrap_or(to);
-        if template::matches(pattern, own)
-            && let Some(found) = descend(operations, (at, end), depth + 1, rest.clone())
+        if path_template::matches_path(pattern, own)
+            && let Some(found) = search_segments(operations, (at, end), depth + 1, rest.clone())
         {
             return Some(found);
         }
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
     use crate::operation::Operation;
 
-    /// Halving and looking at each in turn are one answer, backtracking included.
+    /// Binary and linear search agree, including backtracking.
     #[test]
     fn the_first_in_order_that_fits_is_found() {
         let paths = [
@@ -95,9 +96,9 @@ mod tests {
             "/{y}/{z}",
             "/{y}/{z}/f",
         ];
-        let all: Vec<Operation> = paths.map(|path| Operation { path, ..Operation::NONE }).to_vec();
+        let all: Vec<Operation> = paths.map(|path| Operation { path, ..Operation::EMPTY }).to_vec();
         let order: Vec<u16> = (0..16).collect();
-        let table = Operations::new(Vec::leak(all), Vec::leak(order));
+        let table = OperationTable::new(Vec::leak(all), Vec::leak(order));
         let segments = ["", "a", "b", "bb", "c", "d", "e", "f", "x.json", "z"];
         let mut asked = 0;
         for one in segments {
@@ -108,8 +109,8 @@ mod tests {
                     format!("/{one}/{two}/c"),
                     format!("/{one}/{two}/f"),
                 ] {
-                    let each = (0..paths.len()).find(|&at| template::matches(paths[at], &path));
-                    assert_eq!(first(&table, &path), each, "{path}");
+                    let each = (0..paths.len()).find(|&at| path_template::matches_path(paths[at], &path));
+                    assert_eq!(find_first_match(&table, &path), each, "{path}");
                     asked += usize::from(each.is_some());
                 }
             }
@@ -117,12 +118,12 @@ mod tests {
         assert!(asked > 200, "{asked}");
     }
 
-    /// RFC 3986, 6.2.2: of a path that must be encoded there are several spellings, of another one there is one.
+    /// RFC 3986, 6.2.2: characters that must be encoded have several spellings, all others have one.
     #[test]
     fn a_path_is_found_however_it_is_encoded() {
         let paths = ["/%C3%A4", "/%C3%A4/{id}", "/a", "/a%20b", "/a%2Fb", "/a%7Cb/{id}"];
-        let all: Vec<Operation> = paths.map(|path| Operation { path, ..Operation::NONE }).to_vec();
-        let table = Operations::new(Vec::leak(all), &[0, 1, 2, 3, 4, 5]);
+        let all: Vec<Operation> = paths.map(|path| Operation { path, ..Operation::EMPTY }).to_vec();
+        let table = OperationTable::new(Vec::leak(all), &[0, 1, 2, 3, 4, 5]);
         for (path, at) in [
             ("/%c3%a4", Some(0)),
             ("/ä", Some(0)),
@@ -133,7 +134,7 @@ mod tests {
             ("/%C3%a4/x", Some(1)),
             ("/a|b/x", Some(5)),
         ] {
-            assert_eq!(first(&table, path), at, "{path}");
+            assert_eq!(find_first_match(&table, path), at, "{path}");
         }
     }
 }

@@ -1,40 +1,39 @@
-//! Query strings and form bodies, split but not yet decoded.
+//! Query strings and form bodies, split but not decoded.
 //!
-//! Values keep their percent-encoding: in `ids=a%2Cb,c` the first comma is data, the second
-//! a separator, and only the parameter's style can tell.
+//! Values keep their percent-encoding: in `ids=a%2Cb,c` the first comma is data and the second a separator,
+//! which depends on the style of the parameter.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// The query holds a parameter without a name, a broken percent-encoding or bytes that are
-/// not UTF-8.
+/// The query contains a parameter without a name, an invalid percent-encoding or bytes that are not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedQuery;
 
 /// The pairs of a query string, in order.
 #[derive(Clone, Default)]
-pub struct Query<'a> {
+pub struct QueryPairs<'a> {
     pairs: Vec<(Cow<'a, str>, &'a str)>,
 }
 
-/// Counts: names and values are the caller's.
-impl fmt::Debug for Query<'_> {
+/// Shows the number of pairs: names and values belong to the caller.
+impl fmt::Debug for QueryPairs<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Query").field("pairs", &self.pairs.len()).finish_non_exhaustive()
+        f.debug_struct("QueryPairs").field("pairs", &self.pairs.len()).finish_non_exhaustive()
     }
 }
 
-impl<'a> Query<'a> {
-    /// Splits `a=1&b=2`. Empty parts (`a=1&&b=2`) are skipped, `a` means `a=`.
+impl<'a> QueryPairs<'a> {
+    /// Splits a query such as `a=1&b=2`. Skips empty parts (`a=1&&b=2`); `a` is read as `a=`.
     ///
     /// # Errors
-    /// [`MalformedQuery`], which says no more: names and values are the caller's.
+    /// [`MalformedQuery`] without details, since names and values belong to the caller.
     pub fn parse(raw: &'a str) -> Result<Self, MalformedQuery> {
         let mut pairs = Vec::new();
         for part in raw.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let name = decode(name).ok_or(MalformedQuery)?;
-            if name.is_empty() || decode(value).is_none() {
+            let name = decode_query(name).ok_or(MalformedQuery)?;
+            if name.is_empty() || decode_query(value).is_none() {
                 return Err(MalformedQuery);
             }
             pairs.push((name, value));
@@ -42,8 +41,8 @@ impl<'a> Query<'a> {
         Ok(Self { pairs })
     }
 
-    /// The pairs of `Cookie` headers; `None` when they are not UTF-8.
-    pub(super) fn of_cookies(lines: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+    /// Splits `Cookie` headers; `None` if they are not UTF-8.
+    pub(super) fn from_cookies(lines: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let mut pairs = Vec::new();
         for line in lines {
             let line = std::str::from_utf8(line).ok()?;
@@ -54,20 +53,20 @@ impl<'a> Query<'a> {
         Some(Self { pairs })
     }
 
-    /// Names with raw values, in order.
-    pub fn pairs(&self) -> impl Iterator<Item = (&str, &'a str)> {
+    /// Returns decoded names with raw values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.pairs.iter().map(|(name, value)| (name.as_ref(), *value))
     }
 
-    /// The raw values of one name, in order.
+    /// Returns the raw values of one name, in order.
     pub fn values(&self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.pairs().filter(move |(n, _)| *n == name).map(|(_, value)| value)
+        self.iter().filter(move |(n, _)| *n == name).map(|(_, value)| value)
     }
 }
 
-/// Decodes `+` and `%XX`; `None` when a `%` is not followed by two hexadecimal digits or the
-/// bytes are not UTF-8.
-pub(crate) fn decode(raw: &str) -> Option<Cow<'_, str>> {
+/// Decodes `+` and `%XX`. `None` if a `%` is not followed by two hexadecimal digits, or if the bytes are not
+/// UTF-8.
+pub(crate) fn decode_query(raw: &str) -> Option<Cow<'_, str>> {
     if raw.contains('+') {
         let spaced = raw.replace('+', " ");
         return decode_percent(&spaced).map(|text| Cow::Owned(text.into_owned()));
@@ -75,7 +74,7 @@ pub(crate) fn decode(raw: &str) -> Option<Cow<'_, str>> {
     decode_percent(raw)
 }
 
-/// Decodes `%XX` alone, as paths and cookies want it.
+/// Decodes `%XX` only, for paths and cookies.
 pub(super) fn decode_percent(raw: &str) -> Option<Cow<'_, str>> {
     let bytes = raw.as_bytes();
     let broken = bytes.iter().enumerate().any(|(i, byte)| {
@@ -92,17 +91,17 @@ mod tests {
     #[test]
     fn nameless_and_broken_parameters_are_malformed() {
         for raw in ["=1", "a=1&=", "a=%", "a=%4", "a=%zz", "%ff=1", "a=%ff"] {
-            assert_eq!(Query::parse(raw).err(), Some(MalformedQuery), "{raw}");
+            assert_eq!(QueryPairs::parse(raw).err(), Some(MalformedQuery), "{raw}");
         }
         for raw in ["", "&", "a", "a=", "a=1&&b=2&", "a=b=c", "%61=%20+"] {
-            assert!(Query::parse(raw).is_ok(), "{raw}");
+            assert!(QueryPairs::parse(raw).is_ok(), "{raw}");
         }
     }
 
     #[test]
     fn values_keep_their_encoding() {
-        let query = Query::parse("ids=a%2Cb,c&%69ds=d&x=").unwrap();
+        let query = QueryPairs::parse("ids=a%2Cb,c&%69ds=d&x=").unwrap();
         assert_eq!(query.values("ids").collect::<Vec<_>>(), ["a%2Cb,c", "d"]);
-        assert_eq!(decode("a+b%2B").as_deref(), Some("a b+"));
+        assert_eq!(decode_query("a+b%2B").as_deref(), Some("a b+"));
     }
 }

@@ -1,55 +1,57 @@
-//! What a client writes a server reads back equal, for every style, explode and shape.
+//! Encoding and decoding are inverse for every style, explode and shape.
 
 use http::{HeaderValue, header::COOKIE};
 
-use super::{Location, Parameter, Query, Scalar, Shape, Sources, Style, write};
-use crate::{Json, Number, schema::Types};
+use super::{
+    Parameter, ParameterLocation, ParameterReader, ParameterStyle, QueryPairs, ScalarType, ValueShape, encode,
+};
+use crate::{Json, Number, schema::TypeSet};
 
-/// Texts that are hard to tell from syntax.
+/// Strings that resemble syntax.
 const TEXTS: [&str; 9] = ["a", "", "é 漢", "a/b?c#d&e=f+g", "%41%", "1.50", ".", "~-_.", "a;b:c"];
 
-fn row(location: Location, style: Style, explode: bool, shape: Shape) -> Parameter {
+fn row(location: ParameterLocation, style: ParameterStyle, explode: bool, shape: ValueShape) -> Parameter {
     let plain = match location {
-        Location::Path => Parameter::PATH,
-        Location::Query => Parameter::QUERY,
-        Location::Header => Parameter::HEADER,
-        Location::Cookie => Parameter::COOKIE,
-        Location::QueryString => Parameter::QUERY_STRING,
+        ParameterLocation::Path => Parameter::PATH,
+        ParameterLocation::Query => Parameter::QUERY,
+        ParameterLocation::Header => Parameter::HEADER,
+        ParameterLocation::Cookie => Parameter::COOKIE,
+        ParameterLocation::QueryString => Parameter::QUERY_STRING,
     };
     Parameter { name: "na me", style, explode, shape, ..plain }
 }
 
-/// The request that a value makes; `None` when it has no text there.
+/// Returns the request for a value; `None` if the value cannot be encoded.
 fn sent(row: &Parameter, value: &Json) -> Option<http::request::Parts> {
     let mut request = http::Request::builder();
     let mut path = "/a/x/b".to_owned();
     let pairs = |row: &Parameter| {
-        let pairs = write::pairs(row, value).ok()?;
+        let pairs = encode::write_pairs(row, value).ok()?;
         Some(pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>())
     };
     match row.location {
-        Location::Path => {
-            let text = write::path(row, value).ok()?;
-            // What the client refuses by itself: another path.
+        ParameterLocation::Path => {
+            let text = encode::write_path(row, value).ok()?;
+            // The client rejects a value that changes the path.
             if matches!(text.replace("%2E", ".").as_str(), "" | "." | "..") {
                 return None;
             }
             path = format!("/a/{text}/b");
         }
-        Location::Query => path = format!("/a/x/b?{}", pairs(row)?.join("&")),
-        Location::QueryString => {
-            path = format!("/a/x/b?{}", write::whole(row, value).ok()?.unwrap_or_default());
+        ParameterLocation::Query => path = format!("/a/x/b?{}", pairs(row)?.join("&")),
+        ParameterLocation::QueryString => {
+            path = format!("/a/x/b?{}", encode::write_query_string(row, value).ok()?.unwrap_or_default());
         }
-        Location::Header => {
-            if let Some(text) = write::header(row, value).ok()? {
+        ParameterLocation::Header => {
+            if let Some(text) = encode::write_header(row, value).ok()? {
                 request = request.header("X-Name", HeaderValue::try_from(text).ok()?);
             }
         }
-        Location::Cookie => {
+        ParameterLocation::Cookie => {
             let cookies = pairs(row)?;
             if !cookies.is_empty() {
-                // A map takes every cookie that belongs to nobody.
-                let other = if matches!(row.shape, Shape::Map(..)) { "" } else { "other=1; " };
+                // A map reads every cookie that belongs to no other parameter.
+                let other = if matches!(row.shape, ValueShape::Map(..)) { "" } else { "other=1; " };
                 request = request.header(COOKIE, format!("{other}{}", cookies.join("; ")));
             }
         }
@@ -59,12 +61,13 @@ fn sent(row: &Parameter, value: &Json) -> Option<http::request::Parts> {
 
 fn read(row: &Parameter, parts: &http::request::Parts) -> Option<Json> {
     let mut row = *row;
-    if row.location == Location::Header {
+    if row.location == ParameterLocation::Header {
         row.name = "X-Name";
     }
     let parameters: &'static [Parameter] = Box::leak(Box::new([row]));
-    let query = Query::parse(parts.uri.query().unwrap_or("")).unwrap();
-    let mut values = Sources { path: "/a/{na me}/b", parameters, parts, query: &query }.read().unwrap();
+    let query = QueryPairs::parse(parts.uri.query().unwrap_or("")).unwrap();
+    let mut values =
+        ParameterReader { template: "/a/{na me}/b", parameters, parts, query: &query }.read_all().unwrap();
     values.remove(0)
 }
 
@@ -79,16 +82,16 @@ fn check(row: &Parameter, value: &Json) -> bool {
     true
 }
 
-const STYLES: [(Location, Style); 9] = [
-    (Location::Path, Style::Simple),
-    (Location::Path, Style::Label),
-    (Location::Path, Style::Matrix),
-    (Location::Query, Style::Form),
-    (Location::Query, Style::SpaceDelimited),
-    (Location::Query, Style::PipeDelimited),
-    (Location::Query, Style::DeepObject),
-    (Location::Header, Style::Simple),
-    (Location::Cookie, Style::Form),
+const STYLES: [(ParameterLocation, ParameterStyle); 9] = [
+    (ParameterLocation::Path, ParameterStyle::Simple),
+    (ParameterLocation::Path, ParameterStyle::Label),
+    (ParameterLocation::Path, ParameterStyle::Matrix),
+    (ParameterLocation::Query, ParameterStyle::Form),
+    (ParameterLocation::Query, ParameterStyle::SpaceDelimited),
+    (ParameterLocation::Query, ParameterStyle::PipeDelimited),
+    (ParameterLocation::Query, ParameterStyle::DeepObject),
+    (ParameterLocation::Header, ParameterStyle::Simple),
+    (ParameterLocation::Cookie, ParameterStyle::Form),
 ];
 
 fn object(members: &[(&str, Json)]) -> Json {
@@ -97,12 +100,12 @@ fn object(members: &[(&str, Json)]) -> Json {
 
 #[test]
 fn every_style_and_shape_comes_back() {
-    const MEMBERS: &[(&str, Shape)] = &[
-        ("R", Shape::Scalar(Scalar::Text)),
-        ("is it", Shape::Scalar(Scalar::Boolean)),
-        ("n", Shape::Scalar(Scalar::Number)),
-        ("whole", Shape::Scalar(Scalar::Integer(Some(3)))),
-        ("deep", Shape::Json),
+    const MEMBERS: &[(&str, ValueShape)] = &[
+        ("R", ValueShape::Scalar(ScalarType::Text)),
+        ("is it", ValueShape::Scalar(ScalarType::Boolean)),
+        ("n", ValueShape::Scalar(ScalarType::Number)),
+        ("whole", ValueShape::Scalar(ScalarType::Integer(Some(3)))),
+        ("deep", ValueShape::Json),
     ];
     let text = |text: &str| Json::String(text.to_owned());
     let mut carried = 0;
@@ -114,41 +117,47 @@ fn every_style_and_shape_comes_back() {
                 carried += usize::from(check(&row(location, style, explode, shape), &value));
             };
             for one in TEXTS {
-                check(Shape::Scalar(Scalar::Text), text(one));
-                check(Shape::Json, text(one));
+                check(ValueShape::Scalar(ScalarType::Text), text(one));
+                check(ValueShape::Json, text(one));
                 for list in [vec![one], vec![one, "x"], vec!["x", one, one]] {
                     let list = Json::Array(list.into_iter().map(text).collect());
-                    check(Shape::Array(Scalar::Text), list.clone());
-                    check(Shape::Json, list);
+                    check(ValueShape::Array(ScalarType::Text), list.clone());
+                    check(ValueShape::Json, list);
                 }
                 let yes = Json::Bool(true);
                 let deep = object(&[("a", Json::Array(vec![Json::Null, text(one)]))]);
-                let whole = Json::Number(Number::literal("5e2"));
+                let whole = Json::Number(Number::from_literal("5e2"));
                 let members = [("R", text(one)), ("is it", yes), ("whole", whole), ("deep", deep)];
-                check(Shape::Object(MEMBERS), object(&members));
-                check(Shape::Map(&[], Scalar::Text), object(&[("a b", text(one)), ("c", text("d"))]));
+                check(ValueShape::Object(MEMBERS), object(&members));
+                check(
+                    ValueShape::Map(&[], ScalarType::Text),
+                    object(&[("a b", text(one)), ("c", text("d"))]),
+                );
             }
-            check(Shape::Array(Scalar::Text), Json::Array(Vec::new()));
-            check(Shape::Object(MEMBERS), object(&[]));
+            check(ValueShape::Array(ScalarType::Text), Json::Array(Vec::new()));
+            check(ValueShape::Object(MEMBERS), object(&[]));
             for whole in ["0", "5e2", "-5.0"] {
                 let value = Json::parse(whole.as_bytes()).unwrap();
-                check(Shape::Array(Scalar::Integer(None)), Json::Array(vec![value.clone(); 2]));
-                check(Shape::Map(&[], Scalar::Integer(None)), object(&[("a", value.clone())]));
-                check(Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))), value.clone());
-                check(Shape::Scalar(Scalar::Integer(None)), value);
+                check(ValueShape::Array(ScalarType::Integer(None)), Json::Array(vec![value.clone(); 2]));
+                check(ValueShape::Map(&[], ScalarType::Integer(None)), object(&[("a", value.clone())]));
+                check(
+                    ValueShape::Scalar(ScalarType::Of(TypeSet::INTEGER.union(TypeSet::STRING))),
+                    value.clone(),
+                );
+                check(ValueShape::Scalar(ScalarType::Integer(None)), value);
             }
             for number in ["0", "-1.50", "12345678901234567890.1", "true", "[1,-2.5]"] {
                 let value = Json::parse(number.as_bytes()).unwrap();
                 let shape = match value {
-                    Json::Array(_) => Shape::Array(Scalar::Number),
-                    Json::Bool(_) => Shape::Scalar(Scalar::Boolean),
-                    _ => Shape::Scalar(Scalar::Of(Types::NUMBER.or(Types::STRING))),
+                    Json::Array(_) => ValueShape::Array(ScalarType::Number),
+                    Json::Bool(_) => ValueShape::Scalar(ScalarType::Boolean),
+                    _ => ValueShape::Scalar(ScalarType::Of(TypeSet::NUMBER.union(TypeSet::STRING))),
                 };
                 check(shape, value);
             }
         }
     }
-    // Most combinations have a text; those that have none are the ones that `parameters` lists.
+    // Most combinations can be encoded; the documentation of `parameters` lists the others.
     assert!(carried * 10 > tried * 8, "{carried} of {tried}");
 }
 
@@ -157,26 +166,33 @@ fn reserved_characters_come_back() {
     for explode in [false, true] {
         let row = Parameter {
             allow_reserved: true,
-            ..row(Location::Query, Style::Form, explode, Shape::Array(Scalar::Text))
+            ..row(
+                ParameterLocation::Query,
+                ParameterStyle::Form,
+                explode,
+                ValueShape::Array(ScalarType::Text),
+            )
         };
         let list = Json::Array(TEXTS.iter().map(|text| Json::String((*text).to_owned())).collect());
         assert!(check(&row, &list));
     }
 }
 
-/// One of several shapes is told apart by its text: a list of two, a plain value.
+/// One of several shapes is recognized by its encoding: a list of two, a scalar.
 #[test]
 fn unions_come_back() {
-    const EITHER: Shape = Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)]);
-    for (location, style) in STYLES.into_iter().filter(|(_, style)| *style != Style::DeepObject) {
+    const EITHER: ValueShape =
+        ValueShape::OneOf(&[ValueShape::Scalar(ScalarType::Text), ValueShape::Array(ScalarType::Text)]);
+    for (location, style) in STYLES.into_iter().filter(|(_, style)| *style != ParameterStyle::DeepObject) {
         for explode in [false, true] {
-            if style == Style::Label && explode {
+            if style == ParameterStyle::Label && explode {
                 continue;
             }
             let row = row(location, style, explode, EITHER);
             for value in [r#""a""#, r#"["a","b"]"#] {
-                // Separators that are not encoded inside of a plain value say nothing.
-                let plain = matches!(style, Style::SpaceDelimited | Style::PipeDelimited) && !explode;
+                // Unencoded separators in a scalar are ambiguous.
+                let plain = matches!(style, ParameterStyle::SpaceDelimited | ParameterStyle::PipeDelimited)
+                    && !explode;
                 if !plain {
                     assert!(check(&row, &Json::parse(value.as_bytes()).unwrap()), "{row:?} {value}");
                 }
@@ -187,13 +203,19 @@ fn unions_come_back() {
 
 #[test]
 fn nested_members_come_back_below_deep_object() {
-    const INNER: Shape =
-        Shape::Object(&[("x", Shape::Scalar(Scalar::Integer(None))), ("l", Shape::Array(Scalar::Text))]);
+    const INNER: ValueShape = ValueShape::Object(&[
+        ("x", ValueShape::Scalar(ScalarType::Integer(None))),
+        ("l", ValueShape::Array(ScalarType::Text)),
+    ]);
     let row = row(
-        Location::Query,
-        Style::DeepObject,
+        ParameterLocation::Query,
+        ParameterStyle::DeepObject,
         true,
-        Shape::Object(&[("a", INNER), ("tags", Shape::Array(Scalar::Text)), ("all", Shape::Json)]),
+        ValueShape::Object(&[
+            ("a", INNER),
+            ("tags", ValueShape::Array(ScalarType::Text)),
+            ("all", ValueShape::Json),
+        ]),
     );
     let value = br#"{"a":{"x":1.0,"l":["p","q"]},"tags":["1",""],"all":[{"y":[1]}]}"#;
     assert!(check(&row, &Json::parse(value).unwrap()));
@@ -205,10 +227,10 @@ fn nested_members_come_back_below_deep_object() {
     assert_eq!(read.as_deref(), Some(r#"{"tags":["1","2"],"a":{"l":["z"]}}"#));
 }
 
-/// What anything may be comes back: lists repeat their name, what is inside of others is JSON text.
+/// Values of any type: lists repeat their name, nested values are JSON.
 #[test]
 fn open_values_come_back() {
-    let open = Shape::Map(&[], Scalar::Any);
+    let open = ValueShape::Map(&[], ScalarType::Any);
     let objects = [
         r#"{"k":1}"#,
         r#"{"k":[1,2]}"#,
@@ -227,22 +249,26 @@ fn open_values_come_back() {
     }
     for value in ["[1,2]", r#"["a",true,null]"#, r#"[{"a":1},[2]]"#] {
         let json = Json::parse(value.as_bytes()).unwrap();
-        let query = row(Location::Query, Style::Form, true, Shape::Scalar(Scalar::Any));
+        let query =
+            row(ParameterLocation::Query, ParameterStyle::Form, true, ValueShape::Scalar(ScalarType::Any));
         assert_eq!(check(&query, &json), !value.contains("null"), "{value}");
     }
-    // Lists of members that are lists themselves, or one of several.
-    let lists = Shape::Map(&[("either", Shape::Json)], Scalar::Json);
+    // Lists of members that are lists themselves, or one of several shapes.
+    let lists = ValueShape::Map(&[("either", ValueShape::Json)], ScalarType::Json);
     for value in [r#"{"k":[1,2],"either":["a","b"]}"#, r#"{"k":[1],"either":["a"]}"#, r#"{"either":"a"}"#] {
         let json = Json::parse(value.as_bytes()).unwrap();
-        assert!(check(&row(Location::Query, Style::DeepObject, true, lists), &json), "{value}");
+        assert!(
+            check(&row(ParameterLocation::Query, ParameterStyle::DeepObject, true, lists), &json),
+            "{value}"
+        );
     }
 }
 
-/// Names beside declared members are those of others.
+/// Undeclared names belong to other parameters.
 #[test]
 fn what_the_client_sends_of_an_object_is_looked_for() {
-    let declared = Shape::Object(&[("a", Shape::Scalar(Scalar::Text))]);
-    let row = row(Location::Query, Style::Form, true, declared);
+    let declared = ValueShape::Object(&[("a", ValueShape::Scalar(ScalarType::Text))]);
+    let row = row(ParameterLocation::Query, ParameterStyle::Form, true, declared);
     let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
     assert!(check(&row, &json(r#"{"a":"1"}"#)));
     assert!(!check(&row, &json(r#"{"a":"1","b":"2"}"#)));
@@ -251,13 +277,18 @@ fn what_the_client_sends_of_an_object_is_looked_for() {
 /// As deep as a document, whatever a sender writes.
 #[test]
 fn what_stands_below_deep_object_is_as_deep_as_a_document() {
-    let row = row(Location::Query, Style::DeepObject, true, Shape::Map(&[], Scalar::Text));
+    let row = row(
+        ParameterLocation::Query,
+        ParameterStyle::DeepObject,
+        true,
+        ValueShape::Map(&[], ScalarType::Text),
+    );
     let parameters: &'static [Parameter] = Box::leak(Box::new([row]));
     let is_read = |levels: usize| {
         let uri = format!("/a/x/b?na+me{}=1", "[a]".repeat(levels));
         let (parts, ()) = http::Request::get(uri).body(()).unwrap().into_parts();
-        let query = Query::parse(parts.uri.query().unwrap_or("")).unwrap();
-        Sources { path: "/a/x/b", parameters, parts: &parts, query: &query }.read().is_ok()
+        let query = QueryPairs::parse(parts.uri.query().unwrap_or("")).unwrap();
+        ParameterReader { template: "/a/x/b", parameters, parts: &parts, query: &query }.read_all().is_ok()
     };
     assert!(is_read(511));
     assert!(!is_read(512));
@@ -268,24 +299,25 @@ fn what_stands_below_deep_object_is_as_deep_as_a_document() {
 #[test]
 fn whole_queries_come_back() {
     const FIELDS: &[Parameter] = &[
-        Parameter { name: "tags", shape: Shape::Array(Scalar::Text), ..Parameter::QUERY },
-        Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY },
-        Parameter { name: "area", shape: Shape::Json, ..Parameter::QUERY },
+        Parameter { name: "tags", shape: ValueShape::Array(ScalarType::Text), ..Parameter::QUERY },
+        Parameter { name: "limit", shape: ValueShape::Scalar(ScalarType::Integer(None)), ..Parameter::QUERY },
+        Parameter { name: "area", shape: ValueShape::Json, ..Parameter::QUERY },
     ];
-    let whole = |shape| row(Location::QueryString, Style::Form, true, shape);
+    let whole = |shape| row(ParameterLocation::QueryString, ParameterStyle::Form, true, shape);
     let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
     for text in [
         r#"{"tags":["a&b","c d"],"limit":7,"area":{"x":[1,"="]},"other":"1"}"#,
         r#"{"tags":["only"]}"#,
         r#"{"limit":0}"#,
     ] {
-        assert!(check(&whole(Shape::Form(FIELDS, Scalar::Text)), &json(text)), "{text}");
-        assert!(check(&whole(Shape::Json), &json(text)), "{text}");
+        assert!(check(&whole(ValueShape::Form(FIELDS, ScalarType::Text)), &json(text)), "{text}");
+        assert!(check(&whole(ValueShape::Json), &json(text)), "{text}");
     }
-    assert!(check(&whole(Shape::Scalar(Scalar::Text)), &json(r#""$.a[?(@.b == '=&')]""#)));
-    let parts = sent(&whole(Shape::Form(FIELDS, Scalar::Text)), &json(r#"{"tags":["a","b c"]}"#)).unwrap();
+    assert!(check(&whole(ValueShape::Scalar(ScalarType::Text)), &json(r#""$.a[?(@.b == '=&')]""#)));
+    let parts =
+        sent(&whole(ValueShape::Form(FIELDS, ScalarType::Text)), &json(r#"{"tags":["a","b c"]}"#)).unwrap();
     assert_eq!(parts.uri.query(), Some("tags=a&tags=b%20c"));
-    let required = Parameter { required: true, ..whole(Shape::Form(FIELDS, Scalar::Text)) };
+    let required = Parameter { required: true, ..whole(ValueShape::Form(FIELDS, ScalarType::Text)) };
     assert!(sent(&required, &json("{}")).is_none());
 }
 
@@ -293,21 +325,25 @@ fn whole_queries_come_back() {
 #[test]
 fn cookies_as_they_are_come_back() {
     for explode in [false, true] {
-        let row = |shape| Parameter { name: "name", ..row(Location::Cookie, Style::Cookie, explode, shape) };
+        let row = |shape| Parameter {
+            name: "name",
+            ..row(ParameterLocation::Cookie, ParameterStyle::Cookie, explode, shape)
+        };
         let text = |text: &str| Json::String(text.to_owned());
         for one in ["", "a%41b", "x=y&z", "a/b?c"] {
-            assert!(check(&row(Shape::Scalar(Scalar::Text)), &text(one)), "{one}");
+            assert!(check(&row(ValueShape::Scalar(ScalarType::Text)), &text(one)), "{one}");
             assert!(
-                check(&row(Shape::Array(Scalar::Text)), &Json::Array(vec![text(one), text("b")])),
+                check(&row(ValueShape::Array(ScalarType::Text)), &Json::Array(vec![text(one), text("b")])),
                 "{one}"
             );
         }
         for one in ["a b", "a;b", "\"a\"", "ä", "a\\b"] {
-            assert!(!check(&row(Shape::Scalar(Scalar::Text)), &text(one)), "{one}");
+            assert!(!check(&row(ValueShape::Scalar(ScalarType::Text)), &text(one)), "{one}");
         }
-        let listed = check(&row(Shape::Array(Scalar::Text)), &Json::Array(vec![text("a,b"), text("c")]));
+        let listed =
+            check(&row(ValueShape::Array(ScalarType::Text)), &Json::Array(vec![text("a,b"), text("c")]));
         assert_eq!(listed, explode, "a comma stands between the elements of one text");
         let members = object(&[("R", text("100")), ("G", text("200"))]);
-        assert!(check(&row(Shape::Map(&[], Scalar::Text)), &members));
+        assert!(check(&row(ValueShape::Map(&[], ScalarType::Text)), &members));
     }
 }

@@ -1,38 +1,38 @@
-//! How one piece of text and a plain value become each other.
+//! Conversions between strings and scalars.
 
 #[cfg(any(feature = "client", feature = "server"))]
 use std::borrow::Cow;
 
-use super::Scalar;
+use super::ScalarType;
 #[cfg(any(feature = "client", feature = "server"))]
-use super::Shape;
+use super::ValueShape;
 #[cfg(any(feature = "client", feature = "server"))]
 use crate::Map;
-use crate::{Json, Number, schema::Types};
+use crate::{Json, Number, schema::TypeSet};
 
-impl Scalar {
-    /// Whether numbers are read as digits alone.
+impl ScalarType {
+    /// Returns true if numbers are encoded as digits only.
     #[cfg(any(feature = "client", feature = "server"))]
     fn is_digits(self) -> bool {
         match self {
             Self::Integer(_) => true,
-            Self::Of(types) => types.has(Types::INTEGER) && !types.has(Types::NUMBER),
+            Self::Of(types) => types.is_superset(TypeSet::INTEGER) && !types.is_superset(TypeSet::NUMBER),
             _ => false,
         }
     }
 
-    /// What a text stands for; a string where it stands for nothing else. `as_text`: of several
-    /// types the string is meant.
-    pub(crate) fn value(self, text: &str, as_text: bool) -> Json {
+    /// Converts a string into the scalar that it represents, else into a JSON string. `as_text` selects the
+    /// string if several types are possible.
+    pub(crate) fn parse_value(self, text: &str, as_text: bool) -> Json {
         let value = match self {
             Self::Text | Self::Json => None,
             Self::Number => Number::parse(text).ok().map(Json::Number),
-            Self::Integer(digits) => integer(text, digits).map(Json::Number),
-            Self::Boolean => boolean(text),
+            Self::Integer(digits) => parse_integer(text, digits).map(Json::Number),
+            Self::Boolean => parse_boolean(text),
             Self::Any | Self::Of(_) if as_text => None,
-            Self::Any => any(text),
-            Self::Of(types) => any(text).filter(|value| match value {
-                Json::Number(_) if !types.has(Types::NUMBER) => {
+            Self::Any => parse_plain(text),
+            Self::Of(types) => parse_plain(text).filter(|value| match value {
+                Json::Number(_) if !types.is_superset(TypeSet::NUMBER) => {
                     types.contains(value) && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit())
                 }
                 value => types.contains(value),
@@ -42,7 +42,7 @@ impl Scalar {
     }
 }
 
-fn boolean(text: &str) -> Option<Json> {
+fn parse_boolean(text: &str) -> Option<Json> {
     match text {
         "true" => Some(Json::Bool(true)),
         "false" => Some(Json::Bool(false)),
@@ -50,15 +50,15 @@ fn boolean(text: &str) -> Option<Json> {
     }
 }
 
-fn any(text: &str) -> Option<Json> {
+fn parse_plain(text: &str) -> Option<Json> {
     match text {
         "null" => Some(Json::Null),
-        other => boolean(other).or_else(|| Number::parse(other).ok().map(Json::Number)),
+        other => parse_boolean(other).or_else(|| Number::parse(other).ok().map(Json::Number)),
     }
 }
 
-/// Digits with or without `-`. JSON knows no leading zeros, so they are left out.
-fn integer(text: &str, most: Option<u16>) -> Option<Number> {
+/// Parses digits with an optional `-`. JSON allows no leading zeros, so they are dropped.
+fn parse_integer(text: &str, most: Option<u16>) -> Option<Number> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),
         None => ("", text),
@@ -76,25 +76,30 @@ fn integer(text: &str, most: Option<u16>) -> Option<Number> {
     }
 }
 
-/// The same value with its integers as digits, wherever the shape has one.
+/// Rewrites the integers in a value as digits, as far as the shape has any.
 #[cfg(any(feature = "client", feature = "server"))]
-pub(crate) fn in_digits(shape: Shape, value: &Json) -> Cow<'_, Json> {
+pub(crate) fn normalize_integers(shape: ValueShape, value: &Json) -> Cow<'_, Json> {
     match (shape, value) {
-        (Shape::Scalar(scalar), Json::Number(number)) if scalar.is_digits() => match number.as_i128() {
+        (ValueShape::Scalar(scalar), Json::Number(number)) if scalar.is_digits() => match number.as_i128() {
             Some(whole) => {
                 Number::parse(&whole.to_string()).map_or(Cow::Borrowed(value), |n| Cow::Owned(n.into()))
             }
             None => Cow::Borrowed(value),
         },
-        (Shape::Array(scalar), Json::Array(items)) if scalar.is_digits() => {
-            let items = items.iter().map(|item| in_digits(Shape::Scalar(scalar), item).into_owned());
+        (ValueShape::Array(scalar), Json::Array(items)) if scalar.is_digits() => {
+            let items =
+                items.iter().map(|item| normalize_integers(ValueShape::Scalar(scalar), item).into_owned());
             Cow::Owned(Json::Array(items.collect()))
         }
-        (Shape::Object(fields), Json::Object(members)) => members_in_digits(fields, Scalar::Text, members),
-        (Shape::Map(fields, others), Json::Object(members)) => members_in_digits(fields, others, members),
-        // Whichever is meant, the value stays the same.
-        (Shape::OneOf(shapes), _) => {
-            let written = shapes.iter().map(|shape| in_digits(*shape, value));
+        (ValueShape::Object(fields), Json::Object(members)) => {
+            normalize_member_integers(fields, ScalarType::Text, members)
+        }
+        (ValueShape::Map(fields, others), Json::Object(members)) => {
+            normalize_member_integers(fields, others, members)
+        }
+        // The value is the same for every alternative.
+        (ValueShape::OneOf(shapes), _) => {
+            let written = shapes.iter().map(|shape| normalize_integers(*shape, value));
             written
                 .into_iter()
                 .find(|written| matches!(written, Cow::Owned(_)))
@@ -105,11 +110,15 @@ pub(crate) fn in_digits(shape: Shape, value: &Json) -> Cow<'_, Json> {
 }
 
 #[cfg(any(feature = "client", feature = "server"))]
-fn members_in_digits<'v>(fields: &[(&str, Shape)], others: Scalar, members: &'v Map<Json>) -> Cow<'v, Json> {
+fn normalize_member_integers<'v>(
+    fields: &[(&str, ValueShape)],
+    others: ScalarType,
+    members: &'v Map<Json>,
+) -> Cow<'v, Json> {
     let written = members.iter().map(|(name, value)| {
         let shape = fields.iter().find(|(field, _)| *field == name);
-        let shape = shape.map_or(Shape::Scalar(others), |(_, shape)| *shape);
-        (name.to_owned(), in_digits(shape, value).into_owned())
+        let shape = shape.map_or(ValueShape::Scalar(others), |(_, shape)| *shape);
+        (name.to_owned(), normalize_integers(shape, value).into_owned())
     });
     Cow::Owned(Json::Object(written.collect()))
 }
@@ -119,16 +128,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(scalar: Scalar, rows: &[(&str, &str)]) {
+    fn check(scalar: ScalarType, rows: &[(&str, &str)]) {
         for (text, expect) in rows {
-            assert_eq!(scalar.value(text, false).to_string(), *expect, "{scalar:?} {text}");
+            assert_eq!(scalar.parse_value(text, false).to_string(), *expect, "{scalar:?} {text}");
         }
     }
 
     #[test]
     fn integers_are_digits() {
         check(
-            Scalar::Integer(None),
+            ScalarType::Integer(None),
             &[
                 ("7", "7"),
                 ("-7", "-7"),
@@ -146,11 +155,11 @@ mod tests {
                 (" 1", "\" 1\""),
             ],
         );
-        check(Scalar::Integer(Some(4)), &[("0500", "500"), ("1000", "1000"), ("00500", "\"00500\"")]);
-        check(Scalar::Number, &[("1e2", "1e2"), ("0500", "\"0500\""), ("true", "\"true\"")]);
-        let or_text = Scalar::Of(Types::INTEGER.or(Types::STRING));
+        check(ScalarType::Integer(Some(4)), &[("0500", "500"), ("1000", "1000"), ("00500", "\"00500\"")]);
+        check(ScalarType::Number, &[("1e2", "1e2"), ("0500", "\"0500\""), ("true", "\"true\"")]);
+        let or_text = ScalarType::Of(TypeSet::INTEGER.union(TypeSet::STRING));
         check(or_text, &[("7", "7"), ("07", "\"07\""), ("1e2", "\"1e2\""), ("null", "\"null\"")]);
-        let or_null = Scalar::Of(Types::NUMBER.or(Types::NULL));
+        let or_null = ScalarType::Of(TypeSet::NUMBER.union(TypeSet::NULL));
         check(or_null, &[("1e2", "1e2"), ("null", "null"), ("true", "\"true\"")]);
     }
 
@@ -159,18 +168,21 @@ mod tests {
     fn integers_are_sent_as_digits() {
         let one = |shape, text: &str| {
             let value = Json::parse(text.as_bytes()).unwrap();
-            in_digits(shape, &value).to_string()
+            normalize_integers(shape, &value).to_string()
         };
-        assert_eq!(one(Shape::Scalar(Scalar::Integer(None)), "5e2"), "500");
-        assert_eq!(one(Shape::Array(Scalar::Integer(None)), "[1.0, 2, \"x\"]"), "[1,2,\"x\"]");
-        assert_eq!(one(Shape::Scalar(Scalar::Number), "5e2"), "5e2");
-        const FIELDS: &[(&str, Shape)] = &[("n", Shape::Scalar(Scalar::Integer(None))), ("x", Shape::Json)];
+        assert_eq!(one(ValueShape::Scalar(ScalarType::Integer(None)), "5e2"), "500");
+        assert_eq!(one(ValueShape::Array(ScalarType::Integer(None)), "[1.0, 2, \"x\"]"), "[1,2,\"x\"]");
+        assert_eq!(one(ValueShape::Scalar(ScalarType::Number), "5e2"), "5e2");
+        const FIELDS: &[(&str, ValueShape)] =
+            &[("n", ValueShape::Scalar(ScalarType::Integer(None))), ("x", ValueShape::Json)];
         let members = r#"{"n":5e0,"m":6.0,"x":[7.0]}"#;
-        assert_eq!(one(Shape::Object(FIELDS), members), r#"{"n":5,"m":6.0,"x":[7.0]}"#);
-        let others = Scalar::Of(Types::INTEGER.or(Types::STRING));
-        assert_eq!(one(Shape::Map(FIELDS, others), members), r#"{"n":5,"m":6,"x":[7.0]}"#);
-        const EITHER: Shape =
-            Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Scalar(Scalar::Integer(None))]);
+        assert_eq!(one(ValueShape::Object(FIELDS), members), r#"{"n":5,"m":6.0,"x":[7.0]}"#);
+        let others = ScalarType::Of(TypeSet::INTEGER.union(TypeSet::STRING));
+        assert_eq!(one(ValueShape::Map(FIELDS, others), members), r#"{"n":5,"m":6,"x":[7.0]}"#);
+        const EITHER: ValueShape = ValueShape::OneOf(&[
+            ValueShape::Scalar(ScalarType::Text),
+            ValueShape::Scalar(ScalarType::Integer(None)),
+        ]);
         assert_eq!(one(EITHER, "1e1"), "10");
     }
 }

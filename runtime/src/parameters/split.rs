@@ -1,34 +1,34 @@
-//! Splits the text of a list or an object by its style, still encoded.
+//! Splits the string of a list or an object by its style, without decoding.
 
-use super::{Parameter, Style};
+use super::{Parameter, ParameterStyle};
 
-/// The elements of a list written in one piece. Empty text is an empty list. `None` when the
-/// text is not of the style.
-pub(super) fn elements<'a>(raw: &'a str, parameter: &Parameter) -> Option<Vec<&'a str>> {
-    if parameter.style == Style::Matrix && parameter.explode {
+/// Splits a list that is encoded as one string. An empty string is an empty list. `None` if the string does
+/// not have the style.
+pub(super) fn split_elements<'a>(raw: &'a str, parameter: &Parameter) -> Option<Vec<&'a str>> {
+    if parameter.style == ParameterStyle::Matrix && parameter.explode {
         let parts = raw.strip_prefix(';')?.split(';');
-        return parts.map(|part| named(part, parameter.name)).collect();
+        return parts.map(|part| strip_name(part, parameter.name)).collect();
     }
-    let raw = value(raw, parameter)?;
+    let raw = strip_style_prefix(raw, parameter)?;
     if raw.is_empty() {
         return Some(Vec::new());
     }
     Some(match parameter.style {
-        Style::SpaceDelimited => by_any(raw, &["%20", "+", " "]),
-        Style::PipeDelimited => by_any(raw, &["%7C", "%7c", "|"]),
-        Style::Label if parameter.explode => raw.split('.').collect(),
+        ParameterStyle::SpaceDelimited => split_by_any(raw, &["%20", "+", " "]),
+        ParameterStyle::PipeDelimited => split_by_any(raw, &["%7C", "%7c", "|"]),
+        ParameterStyle::Label if parameter.explode => raw.split('.').collect(),
         _ => raw.split(',').collect(),
     })
 }
 
-/// The members of an object written in one piece: `a,1,b,2`, or `a=1,b=2` when exploded.
-/// `None` when a member has no value.
-pub(super) fn members<'a>(raw: &'a str, parameter: &Parameter) -> Option<Vec<(&'a str, &'a str)>> {
-    if parameter.style == Style::Matrix && parameter.explode {
+/// Splits an object that is encoded as one string: `a,1,b,2`, or `a=1,b=2` when exploded. `None` if a member
+/// has no value.
+pub(super) fn split_members<'a>(raw: &'a str, parameter: &Parameter) -> Option<Vec<(&'a str, &'a str)>> {
+    if parameter.style == ParameterStyle::Matrix && parameter.explode {
         let parts = raw.strip_prefix(';')?.split(';');
         return Some(parts.map(|part| part.split_once('=').unwrap_or((part, ""))).collect());
     }
-    let parts = elements(raw, parameter)?;
+    let parts = split_elements(raw, parameter)?;
     if parameter.explode {
         return parts.into_iter().map(|part| part.split_once('=')).collect();
     }
@@ -39,22 +39,22 @@ pub(super) fn members<'a>(raw: &'a str, parameter: &Parameter) -> Option<Vec<(&'
     pairs.collect()
 }
 
-/// What follows the style's beginning.
-pub(super) fn value<'a>(raw: &'a str, parameter: &Parameter) -> Option<&'a str> {
+/// Removes the prefix of the style.
+pub(super) fn strip_style_prefix<'a>(raw: &'a str, parameter: &Parameter) -> Option<&'a str> {
     match parameter.style {
-        Style::Label => raw.strip_prefix('.'),
-        Style::Matrix => named(raw.strip_prefix(';')?, parameter.name),
+        ParameterStyle::Label => raw.strip_prefix('.'),
+        ParameterStyle::Matrix => strip_name(raw.strip_prefix(';')?, parameter.name),
         _ => Some(raw),
     }
 }
 
-/// The value of `name=value` or `name`.
-fn named<'a>(part: &'a str, name: &str) -> Option<&'a str> {
+/// Returns the value of `name=value` or `name`.
+fn strip_name<'a>(part: &'a str, name: &str) -> Option<&'a str> {
     let (own, value) = part.split_once('=').unwrap_or((part, ""));
     (super::query::decode_percent(own)? == name).then_some(value)
 }
 
-fn by_any<'a>(raw: &'a str, separators: &[&str]) -> Vec<&'a str> {
+fn split_by_any<'a>(raw: &'a str, separators: &[&str]) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let mut rest = raw;
     loop {
@@ -79,37 +79,37 @@ fn by_any<'a>(raw: &'a str, separators: &[&str]) -> Vec<&'a str> {
 mod tests {
     use super::*;
 
-    const fn row(style: Style, explode: bool) -> Parameter {
+    const fn row(style: ParameterStyle, explode: bool) -> Parameter {
         Parameter { name: "n", style, explode, ..Parameter::QUERY }
     }
 
     #[test]
     fn each_style_has_its_separator() {
         let check = |raw: &str, style, explode, expect: Option<&[&str]>| {
-            assert_eq!(elements(raw, &row(style, explode)).as_deref(), expect, "{raw}");
+            assert_eq!(split_elements(raw, &row(style, explode)).as_deref(), expect, "{raw}");
         };
-        check("a%2Cb,c", Style::Form, false, Some(&["a%2Cb", "c"]));
-        check("a%20b+c", Style::SpaceDelimited, false, Some(&["a", "b", "c"]));
-        check("a|b%7Cc", Style::PipeDelimited, false, Some(&["a", "b", "c"]));
-        check("", Style::Form, false, Some(&[]));
-        check(".a,b.c", Style::Label, false, Some(&["a", "b.c"]));
-        check(".a.b%2Ec", Style::Label, true, Some(&["a", "b%2Ec"]));
-        check(";n=a,b", Style::Matrix, false, Some(&["a", "b"]));
-        check(";n=a;n;%6E=c", Style::Matrix, true, Some(&["a", "", "c"]));
-        check(";n=a;m=b", Style::Matrix, true, None);
-        check("a", Style::Label, false, None);
+        check("a%2Cb,c", ParameterStyle::Form, false, Some(&["a%2Cb", "c"]));
+        check("a%20b+c", ParameterStyle::SpaceDelimited, false, Some(&["a", "b", "c"]));
+        check("a|b%7Cc", ParameterStyle::PipeDelimited, false, Some(&["a", "b", "c"]));
+        check("", ParameterStyle::Form, false, Some(&[]));
+        check(".a,b.c", ParameterStyle::Label, false, Some(&["a", "b.c"]));
+        check(".a.b%2Ec", ParameterStyle::Label, true, Some(&["a", "b%2Ec"]));
+        check(";n=a,b", ParameterStyle::Matrix, false, Some(&["a", "b"]));
+        check(";n=a;n;%6E=c", ParameterStyle::Matrix, true, Some(&["a", "", "c"]));
+        check(";n=a;m=b", ParameterStyle::Matrix, true, None);
+        check("a", ParameterStyle::Label, false, None);
     }
 
     #[test]
     fn objects_are_pairs() {
         let check = |raw: &str, style, explode, expect: Option<&[(&str, &str)]>| {
-            assert_eq!(members(raw, &row(style, explode)).as_deref(), expect, "{raw}");
+            assert_eq!(split_members(raw, &row(style, explode)).as_deref(), expect, "{raw}");
         };
-        check("a,1,b,2", Style::Simple, false, Some(&[("a", "1"), ("b", "2")]));
-        check("a=1,b=2", Style::Simple, true, Some(&[("a", "1"), ("b", "2")]));
-        check(".a=1.b=2", Style::Label, true, Some(&[("a", "1"), ("b", "2")]));
-        check(";a=1;b", Style::Matrix, true, Some(&[("a", "1"), ("b", "")]));
-        check("a,1,b", Style::Simple, false, None);
-        check("a", Style::Simple, true, None);
+        check("a,1,b,2", ParameterStyle::Simple, false, Some(&[("a", "1"), ("b", "2")]));
+        check("a=1,b=2", ParameterStyle::Simple, true, Some(&[("a", "1"), ("b", "2")]));
+        check(".a=1.b=2", ParameterStyle::Label, true, Some(&[("a", "1"), ("b", "2")]));
+        check(";a=1;b", ParameterStyle::Matrix, true, Some(&[("a", "1"), ("b", "")]));
+        check("a,1,b", ParameterStyle::Simple, false, None);
+        check("a", ParameterStyle::Simple, true, None);
     }
 }

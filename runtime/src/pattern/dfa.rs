@@ -1,26 +1,27 @@
-//! A deterministic program: one step of a table for each character.
+//! [`Dfa`]: a deterministic automaton with one table lookup for each character.
 
-/// A table of states. Each row has the next state for every class of characters.
+/// A transition table. Each row lists the next state for every character class.
 ///
-/// States are named by where their row begins. Row 0 is where the pattern cannot be found any more,
-/// row 1 where it has been found; then come the states in which it is found if the text ends there.
+/// A state is the offset of its row. Row 0 is the dead state without any possible match, row 1 the state
+/// after a match. The next rows are the states that accept if the input ends there.
 #[derive(Debug, Clone, Copy)]
 pub struct Dfa<'t> {
     /// The class of each ASCII character.
     pub(super) ascii: [u8; 128],
-    /// The first character of each run of one class and that class, ascending from `'\0'`.
+    /// The runs of characters of one class: the first character and the class, ascending from `'\0'`.
     pub(super) runs: &'t [(char, u8)],
-    /// How long a row is.
+    /// The length of a row.
     pub(super) stride: u16,
     pub(super) start: u16,
-    /// The first state in which the pattern is not found if the text ends.
+    /// The first state that does not accept at the end of the input.
     pub(super) open: u16,
     pub(super) next: &'t [u16],
 }
 
 impl<'t> Dfa<'t> {
-    /// `runs` has the first character of each run of one class, ascending from `'\0'`; `next` has the
-    /// rows, each of `stride` states; `open` is the first row in which a text must not end.
+    /// Creates a table. `runs` lists the first character of each run of one class and that class, ascending
+    /// from `'\0'`. `next` holds the rows of `stride` states each. `open` is the first row that does not
+    /// accept at the end of the input.
     #[must_use]
     pub const fn new(runs: &'t [(char, u8)], stride: u16, start: u16, open: u16, next: &'t [u16]) -> Self {
         let mut ascii = [0; 128];
@@ -46,20 +47,20 @@ impl<'t> Dfa<'t> {
                 let at = text.len() - bytes.len() - 1;
                 return self.is_match_from(text, at, state);
             };
-            state = self.step(state, class);
+            state = self.next_state(state, class);
         }
         state == self.stride
     }
 
-    /// The same from a character on that is not ASCII.
+    /// Continues at byte `at`, from the first non-ASCII character on.
     #[inline(never)]
     fn is_match_from(&self, text: &str, at: usize, mut state: u16) -> bool {
         for c in text.get(at..).unwrap_or_default().chars() {
             let class = match self.ascii.get(c as usize) {
                 Some(class) => *class,
-                None => self.wide(c),
+                None => self.non_ascii_class(c),
             };
-            state = self.step(state, class);
+            state = self.next_state(state, class);
             if state <= self.stride {
                 return state == self.stride;
             }
@@ -68,11 +69,11 @@ impl<'t> Dfa<'t> {
     }
 
     #[inline]
-    pub(super) fn step(&self, state: u16, class: u8) -> u16 {
+    pub(super) fn next_state(&self, state: u16, class: u8) -> u16 {
         self.next.get(usize::from(state) + usize::from(class)).copied().unwrap_or(0)
     }
 
-    fn wide(&self, c: char) -> u8 {
+    fn non_ascii_class(&self, c: char) -> u8 {
         let after = self.runs.partition_point(|&(first, _)| first <= c);
         after.checked_sub(1).and_then(|run| self.runs.get(run)).map_or(0, |&(_, class)| class)
     }

@@ -1,46 +1,46 @@
-//! Running an [`Nfa`]: all threads at once (Thompson 1968), so that no text
-//! makes a pattern slow.
+//! Execution of an [`Nfa`]: all threads simultaneously (Thompson 1968), so that no input makes a pattern
+//! slow.
 //!
-//! Threads have no order and carry nothing, since only existence is asked; a
-//! set of instructions is the whole state.
+//! Threads have no priority and no captures, because only the existence of a match matters. A set of
+//! instructions is the complete state.
 
-use super::Instruction;
 use super::Nfa;
+use super::NfaInstruction;
 
 #[cfg(test)]
 thread_local! {
-    /// Instructions that were followed: what tests count instead of time.
-    pub(super) static FOLLOWED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    /// The number of executed instructions, which tests compare instead of time.
+    pub(super) static FOLLOWED_INSTRUCTIONS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Programs up to this size run without allocating.
-const SMALL: usize = 256;
+/// Programs up to this number of instructions run without allocating.
+const MAX_STACK_PROGRAM: usize = 256;
 
 impl Nfa<'_> {
     pub(super) fn is_match(&self, text: &str) -> bool {
         let size = self.instructions.len();
-        if size <= SMALL {
-            self.run(text, &mut [0; SMALL / 64], &mut [0; SMALL])
+        if size <= MAX_STACK_PROGRAM {
+            self.run_threads(text, &mut [0; MAX_STACK_PROGRAM / 64], &mut [0; MAX_STACK_PROGRAM])
         } else {
-            self.run(text, &mut vec![0; size.div_ceil(64)], &mut vec![0; size])
+            self.run_threads(text, &mut vec![0; size.div_ceil(64)], &mut vec![0; size])
         }
     }
 
-    fn run(&self, text: &str, seen: &mut [u64], stack: &mut [u32]) -> bool {
-        let mut threads = Threads { seen, stack, waiting: 0 };
+    fn run_threads(&self, text: &str, seen: &mut [u64], stack: &mut [u32]) -> bool {
+        let mut threads = ThreadSet { seen, stack, waiting: 0 };
         let mut chars = text.chars();
         let mut before = None;
         loop {
             let after = chars.clone().next();
-            // A thread per start makes the search unanchored.
+            // A new thread at each position makes the search unanchored.
             if before.is_none() || !self.start {
-                threads.add(0);
+                threads.add_thread(0);
             }
-            if self.follow(&mut threads, before, after) {
+            if self.follow_empty_moves(&mut threads, before, after) {
                 return true;
             }
             let Some(c) = chars.next() else { return false };
-            self.read(&mut threads, c);
+            self.consume_char(&mut threads, c);
             if threads.waiting == 0 && self.start {
                 return false;
             }
@@ -48,32 +48,37 @@ impl Nfa<'_> {
         }
     }
 
-    /// Follows everything that reads no character; whether `Match` is reached.
-    fn follow(&self, threads: &mut Threads<'_>, before: Option<char>, after: Option<char>) -> bool {
-        while let Some(at) = threads.next() {
+    /// Executes all instructions that consume no character. Returns true if `Match` is reached.
+    fn follow_empty_moves(
+        &self,
+        threads: &mut ThreadSet<'_>,
+        before: Option<char>,
+        after: Option<char>,
+    ) -> bool {
+        while let Some(at) = threads.pop_waiting() {
             #[cfg(test)]
-            FOLLOWED.set(FOLLOWED.get() + 1);
+            FOLLOWED_INSTRUCTIONS.set(FOLLOWED_INSTRUCTIONS.get() + 1);
             match self.instructions.get(at as usize) {
-                Some(Instruction::Match) => return true,
-                Some(Instruction::Jump(to)) => threads.add(*to),
-                Some(Instruction::Split(one, other)) => {
-                    threads.add(*one);
-                    threads.add(*other);
+                Some(NfaInstruction::Match) => return true,
+                Some(NfaInstruction::Jump(to)) => threads.add_thread(*to),
+                Some(NfaInstruction::Split(one, other)) => {
+                    threads.add_thread(*one);
+                    threads.add_thread(*other);
                 }
-                Some(Instruction::Assert(look)) if look.holds(before, after) => {
-                    threads.add(at + 1);
+                Some(NfaInstruction::Assert(look)) if look.is_satisfied(before, after) => {
+                    threads.add_thread(at + 1);
                 }
-                Some(Instruction::Assert(_) | Instruction::Char(_)) | None => {}
+                Some(NfaInstruction::Assert(_) | NfaInstruction::Char(_)) | None => {}
             }
         }
         false
     }
 
-    /// Replaces the threads by those that stand behind `c`.
-    fn read(&self, threads: &mut Threads<'_>, c: char) {
-        // Each word is taken out before it is refilled: a thread that moves
-        // into a word not yet read would otherwise read `c` a second time.
-        // Moved threads are therefore only stacked here, and marked after.
+    /// Replaces the threads by their successors after consuming `c`.
+    fn consume_char(&self, threads: &mut ThreadSet<'_>, c: char) {
+        // Each word of the set is cleared before it is refilled: a thread that moves into a word not yet
+        // visited would otherwise consume `c` a second time. Moved threads are therefore only pushed here and
+        // marked afterwards.
         let mut moved = 0;
         for word in 0..threads.seen.len() {
             let Some(slot) = threads.seen.get_mut(word) else {
@@ -83,7 +88,7 @@ impl Nfa<'_> {
             while bits != 0 {
                 let at = word * 64 + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let Some(Instruction::Char(class)) = self.instructions.get(at) else {
+                let Some(NfaInstruction::Char(class)) = self.instructions.get(at) else {
                     continue;
                 };
                 let reads = self.classes.get(*class as usize).is_some_and(|set| set.contains(c));
@@ -96,25 +101,25 @@ impl Nfa<'_> {
         threads.waiting = 0;
         for index in 0..moved {
             if let Some(&at) = threads.stack.get(index) {
-                threads.add(at);
+                threads.add_thread(at);
             }
         }
     }
 }
 
-/// The instructions reached at one place of the text.
-struct Threads<'a> {
-    /// One bit per instruction: reached at this place.
+/// The set of instructions reached at one position of the input.
+struct ThreadSet<'a> {
+    /// One bit for each instruction: reached at this position.
     seen: &'a mut [u64],
-    /// Reached, but not yet followed. Each instruction enters once per place,
-    /// so that the program's length is room enough.
+    /// Instructions reached but not yet executed. Each instruction enters once per position, so the program
+    /// length is sufficient capacity.
     stack: &'a mut [u32],
     waiting: usize,
 }
 
-impl Threads<'_> {
+impl ThreadSet<'_> {
     #[inline]
-    fn add(&mut self, at: u32) {
+    fn add_thread(&mut self, at: u32) {
         let bit = 1 << (at % 64);
         let Some(word) = self.seen.get_mut(at as usize / 64) else {
             return;
@@ -130,7 +135,7 @@ impl Threads<'_> {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<u32> {
+    fn pop_waiting(&mut self) -> Option<u32> {
         self.waiting = self.waiting.checked_sub(1)?;
         self.stack.get(self.waiting).copied()
     }

@@ -1,16 +1,15 @@
-//! Running a [`Sequence`]: one pass over the bytes, no way back.
+//! Execution of an [`AtomSequence`]: one pass over the bytes without backtracking.
 
-use super::Atom;
-use super::Class;
-use super::Sequence;
+use super::AtomSequence;
+use super::CharClass;
+use super::SequenceAtom;
 
-impl Sequence<'_> {
+impl AtomSequence<'_> {
     pub(super) fn is_match(&self, text: &str) -> bool {
         if self.start {
             return self.matches_at(text, 0);
         }
-        // The length is fixed, so that every start costs at most the length of
-        // the program.
+        // The length is fixed, so that every start costs at most the length of the program.
         let ends = std::iter::once(text.len());
         text.char_indices().map(|(at, _)| at).chain(ends).any(|at| self.matches_at(text, at))
     }
@@ -19,12 +18,12 @@ impl Sequence<'_> {
         let mut at = start;
         for atom in self.atoms {
             let next = match atom {
-                Atom::Literal(literal) => text
+                SequenceAtom::Literal(literal) => text
                     .as_bytes()
                     .get(at..)
                     .is_some_and(|rest| rest.starts_with(literal.as_bytes()))
                     .then(|| at + literal.len()),
-                Atom::Class { class, min, max } => take(class, *min, *max, text, at),
+                SequenceAtom::Class { class, min, max } => match_class(class, *min, *max, text, at),
             };
             match next {
                 Some(next) => at = next,
@@ -35,11 +34,11 @@ impl Sequence<'_> {
     }
 }
 
-/// Reads up to `max` characters of the class; where reading stopped, or `None`
-/// after fewer than `min`.
+/// Consumes up to `max` characters of the class. Returns the offset after them, or `None` for fewer than
+/// `min`.
 #[inline]
-fn take(class: &Class<'_>, min: u32, max: u32, text: &str, start: usize) -> Option<usize> {
-    // No text is longer than `usize` can say, so that an unbounded count needs no case of its own.
+fn match_class(class: &CharClass<'_>, min: u32, max: u32, text: &str, start: usize) -> Option<usize> {
+    // No string is longer than `usize::MAX`, so an unbounded count needs no special case.
     let most = if max == super::UNBOUNDED { usize::MAX } else { max as usize };
     let ascii = [class.ascii as u64, (class.ascii >> 64) as u64];
     let (mut at, mut count) = (start, 0);
@@ -55,7 +54,8 @@ fn take(class: &Class<'_>, min: u32, max: u32, text: &str, start: usize) -> Opti
         if count == most || !wide {
             break;
         }
-        let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()).filter(|c| class.contains_wide(*c))
+        let Some(c) =
+            text.get(at..).and_then(|rest| rest.chars().next()).filter(|c| class.contains_non_ascii(*c))
         else {
             break;
         };

@@ -1,19 +1,19 @@
-//! Programs written by hand, and a small compiler that other tests of this
-//! crate share. The real compiler and its cases are in `codegen/src/pattern`.
+//! Tests of handwritten programs, and a small compiler that other tests of this crate share. The real
+//! compiler and its cases are in `codegen/src/pattern`.
 
 pub(crate) mod compile;
 
 use super::*;
 
-fn class(members: &str) -> Class<'static> {
+fn class(members: &str) -> CharClass<'static> {
     let ascii = members.bytes().filter(u8::is_ascii).fold(0, |set, b| set | 1 << b);
     let ranges: Vec<_> = members.chars().filter(|c| !c.is_ascii()).map(|c| (c, c)).collect();
-    Class { ascii, ranges: ranges.leak() }
+    CharClass { ascii, ranges: ranges.leak() }
 }
 
-fn sequence(start: bool, end: bool, atoms: Vec<Atom<'static>>) -> Pattern<'static> {
+fn sequence(start: bool, end: bool, atoms: Vec<SequenceAtom<'static>>) -> Pattern<'static> {
     let atoms = atoms.leak();
-    Pattern { source: "", program: Program::Sequence(Sequence { start, end, atoms }) }
+    Pattern { source: "", program: PatternProgram::Sequence(AtomSequence { start, end, atoms }) }
 }
 
 #[track_caller]
@@ -33,9 +33,9 @@ fn a_sequence_reads_counts_of_classes_and_literals() {
         true,
         true,
         vec![
-            Atom::Class { class: class("abé"), min: 2, max: 3 },
-            Atom::Literal("-"),
-            Atom::Class { class: class("x"), min: 0, max: UNBOUNDED },
+            SequenceAtom::Class { class: class("abé"), min: 2, max: 3 },
+            SequenceAtom::Literal("-"),
+            SequenceAtom::Class { class: class("x"), min: 0, max: UNBOUNDED },
         ],
     );
     check(&pattern, &["ab-", "éaé-xxx", "bé-x"], &["a-", "abab-", "ab", "ab-y", "ab-xé", "", "è"]);
@@ -43,7 +43,7 @@ fn a_sequence_reads_counts_of_classes_and_literals() {
 
 #[test]
 fn a_sequence_without_anchors_is_found_anywhere() {
-    let digits = Atom::Class { class: class("0123456789"), min: 2, max: 2 };
+    let digits = SequenceAtom::Class { class: class("0123456789"), min: 2, max: 2 };
     let pattern = sequence(false, false, vec![digits]);
     check(&pattern, &["12", "a12", "é12é"], &["", "1", "a1b2"]);
     let pattern = sequence(false, true, vec![digits]);
@@ -55,7 +55,7 @@ fn a_sequence_without_anchors_is_found_anywhere() {
 #[test]
 fn classes_end_where_their_ranges_end() {
     let ranges = &[('à', 'ã'), ('一', '三'), ('😀', '😂')];
-    let class = Class { ascii: 1 << b'a', ranges };
+    let class = CharClass { ascii: 1 << b'a', ranges };
     for (c, expected) in [
         ('a', true),
         ('b', false),
@@ -99,18 +99,18 @@ fn nfa_cases() {
     }
 }
 
-/// The classics that take exponential time with backtracking.
+/// Classic patterns that take exponential time with backtracking.
 #[test]
 fn time_is_linear() {
     for source in ["(a+)+$", "(x+x+)+y", "^(.*a){20}b$"] {
         let pattern = compile::compile(source);
-        let Program::Nfa(program) = &pattern.program else { panic!("{source}: no program") };
+        let PatternProgram::Nfa(program) = &pattern.program else { panic!("{source}: no program") };
         let text = format!("{}!", "a".repeat(10_000));
-        nfa::FOLLOWED.set(0);
+        nfa::FOLLOWED_INSTRUCTIONS.set(0);
         assert!(!pattern.is_match(&text), "{source}");
-        // Each instruction once at each place.
+        // Each instruction is executed once at each position.
         let most = program.instructions.len() * (text.len() + 1);
-        let followed = nfa::FOLLOWED.get();
+        let followed = nfa::FOLLOWED_INSTRUCTIONS.get();
         assert!((text.len()..=most).contains(&followed), "{source}: {followed} of {most}");
     }
 }
@@ -123,7 +123,7 @@ fn a_program_larger_than_the_stack_buffers_runs_too() {
 
 #[test]
 fn a_malformed_program_matches_nothing() {
-    let instructions = &[Instruction::Split(7, 9000), Instruction::Char(3)];
+    let instructions = &[NfaInstruction::Split(7, 9000), NfaInstruction::Char(3)];
     let nfa = Nfa { start: false, instructions, classes: &[] };
-    check(&Pattern { source: "", program: Program::Nfa(nfa) }, &[], &["", "a"]);
+    check(&Pattern { source: "", program: PatternProgram::Nfa(nfa) }, &[], &["", "a"]);
 }

@@ -1,11 +1,11 @@
-//! Objects, unions and values as generated code reads and writes them.
+//! Tests of objects, unions and values as generated code deserializes and serializes them.
 
 use std::borrow::Cow;
 
 use serde::Serializer;
 
 use super::*;
-use crate::{Kind, Nullable, Number, Secret};
+use crate::{JsonType, Nullable, Number, Secret};
 
 #[derive(Debug, PartialEq)]
 struct Item {
@@ -20,36 +20,36 @@ impl<'de> FromMap<'de> for Item {
 
     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         let (mut id, mut price, mut note, mut rest) = (None, None, None, Map::new());
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key::<MemberKey<'de>>()? {
             match key.as_str() {
-                "id" => field(&mut map, &mut id, "id")?,
-                "price" => field(&mut map, &mut price, "price")?,
-                "note" => field(&mut map, &mut note, "note")?,
-                _ => extra(&mut map, &mut rest, key)?,
+                "id" => read_field(&mut map, &mut id, "id")?,
+                "price" => read_field(&mut map, &mut price, "price")?,
+                "note" => read_field(&mut map, &mut note, "note")?,
+                _ => read_extra(&mut map, &mut rest, key)?,
             }
         }
-        Ok(Self { id: required(id, "id")?, price, note, extra: rest })
+        Ok(Self { id: require_field(id, "id")?, price, note, extra: rest })
     }
 }
 
-impl<'de> Read<'de> for Item {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        object(deserializer)
+impl<'de> ReadJson<'de> for Item {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_object(deserializer)
     }
 }
 
 impl Serialize for Item {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("price", &self.price);
-        members.optional("note", &self.note);
-        members.rest(&self.extra, &["id", "price", "note"]);
+        let mut members = MemberWriter::new(serializer)?;
+        members.write_member("id", &self.id);
+        members.write_optional("price", &self.price);
+        members.write_optional("note", &self.note);
+        members.write_extra(&self.extra, &["id", "price", "note"]);
         members.end()
     }
 }
 
-/// Nested in itself, with every form of tag.
+/// A recursive union with every form of tag.
 #[derive(Debug, PartialEq)]
 enum Shape {
     Item(Item),
@@ -63,30 +63,30 @@ impl<'de> FromMap<'de> for Shape {
     const EXPECTING: &'static str = "a shape";
 
     fn from_map<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
-        tagged(map, "type", |tag, mut rest| match tag {
-            Tag::Text("item") => Item::from_map(rest).map(Self::Item),
-            Tag::Text("group") => {
+        read_tagged(map, "type", |tag, mut rest| match tag {
+            TagValue::Text("item") => Item::from_map(rest).map(Self::Item),
+            TagValue::Text("group") => {
                 let (mut inner, mut name) = (None, None);
-                while let Some(key) = rest.next_key::<Key<'de>>()? {
+                while let Some(key) = rest.next_key::<MemberKey<'de>>()? {
                     match key.as_str() {
-                        "inner" => field(&mut rest, &mut inner, "inner")?,
-                        _ => field(&mut rest, &mut name, "name")?,
+                        "inner" => read_field(&mut rest, &mut inner, "inner")?,
+                        _ => read_field(&mut rest, &mut name, "name")?,
                     }
                 }
-                Ok(Self::Group { inner: required(inner, "inner")?, name })
+                Ok(Self::Group { inner: require_field(inner, "inner")?, name })
             }
-            // A union that is itself a variant of a union.
-            Tag::Text("again") => tagged(rest, "kind", |kind, rest| match kind {
-                Tag::Text("item") => Item::from_map(rest).map(Self::Item),
+            // A variant that is itself a union.
+            TagValue::Text("again") => read_tagged(rest, "kind", |kind, rest| match kind {
+                TagValue::Text("item") => Item::from_map(rest).map(Self::Item),
                 _ => Err(A::Error::custom("unknown kind")),
             }),
-            Tag::Bool(flag) => Ok(Self::Flag(flag)),
-            Tag::Int(version) => Ok(Self::Version(version)),
-            Tag::Text(_) | Tag::Other | Tag::Missing => {
+            TagValue::Bool(flag) => Ok(Self::Flag(flag)),
+            TagValue::Int(version) => Ok(Self::Version(version)),
+            TagValue::Text(_) | TagValue::Other | TagValue::Missing => {
                 let text = rest.tag_text().to_owned();
                 let (mut members, mut rest) = (Map::new(), rest.with_tag());
-                while let Some(key) = rest.next_key::<Key<'de>>()? {
-                    extra(&mut rest, &mut members, key)?;
+                while let Some(key) = rest.next_key::<MemberKey<'de>>()? {
+                    read_extra(&mut rest, &mut members, key)?;
                 }
                 Ok(Self::Open(text, members))
             }
@@ -94,9 +94,9 @@ impl<'de> FromMap<'de> for Shape {
     }
 }
 
-impl<'de> Read<'de> for Shape {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        object(deserializer)
+impl<'de> ReadJson<'de> for Shape {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_object(deserializer)
     }
 }
 
@@ -108,27 +108,27 @@ enum Loose {
     Item(Item),
 }
 
-impl<'de> Read<'de> for Loose {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = peek(deserializer)?;
-        Ok(match value.kind() {
-            Kind::String => Self::Text(value.parse()?),
-            Kind::Array => Self::Many(value.parse()?),
-            Kind::Number => Self::Amount(value.parse()?),
-            Kind::Object => Self::Item(value.parse()?),
-            Kind::Null | Kind::Boolean => return Err(value.unexpected("a loose value")),
+impl<'de> ReadJson<'de> for Loose {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = peek_value(deserializer)?;
+        Ok(match value.json_type() {
+            JsonType::String => Self::Text(value.read_value()?),
+            JsonType::Array => Self::Many(value.read_value()?),
+            JsonType::Number => Self::Amount(value.read_value()?),
+            JsonType::Object => Self::Item(value.read_value()?),
+            JsonType::Null | JsonType::Boolean => return Err(value.type_error("a loose value")),
         })
     }
 }
 
-/// Reads a whole text from memory and as a stream; both must agree.
-fn read<T: for<'de> Read<'de>>(text: &str) -> Result<T, String> {
+/// Reads a text from memory and as a stream, and compares the results.
+fn read<T: for<'de> ReadJson<'de>>(text: &str) -> Result<T, String> {
     let mut streamed = serde_json::Deserializer::from_reader(text.as_bytes());
-    let streamed = T::read(&mut streamed).and_then(|value| streamed.end().map(|()| value));
+    let streamed = T::read_json(&mut streamed).and_then(|value| streamed.end().map(|()| value));
     let mut json = serde_json::Deserializer::from_str(text);
-    let value = T::read(&mut json).and_then(|value| json.end().map(|()| value));
+    let value = T::read_json(&mut json).and_then(|value| json.end().map(|()| value));
     assert_eq!(value.is_ok(), streamed.is_ok(), "{text}");
-    value.map_err(|error| describe(&error))
+    value.map_err(|error| describe_error(&error))
 }
 
 fn item(id: i64) -> Item {
@@ -136,7 +136,7 @@ fn item(id: i64) -> Item {
 }
 
 #[track_caller]
-fn check<T: for<'de> Read<'de> + PartialEq + fmt::Debug>(cases: &[(&str, Result<T, &str>)]) {
+fn check<T: for<'de> ReadJson<'de> + PartialEq + fmt::Debug>(cases: &[(&str, Result<T, &str>)]) {
     for (text, expected) in cases {
         let found = read::<T>(text);
         let found = found.as_ref().map_err(String::as_str);
@@ -145,10 +145,10 @@ fn check<T: for<'de> Read<'de> + PartialEq + fmt::Debug>(cases: &[(&str, Result<
 }
 
 #[test]
-fn objects_tell_absent_from_null_and_keep_what_they_do_not_know() {
+fn objects_distinguish_absent_from_null_and_keep_unknown_members() {
     check(&[
         (r#"{"id":1}"#, Ok(item(1))),
-        (r#"{"id":1,"price":12.30}"#, Ok(Item { price: Some(Number::decimal(1230, 2)), ..item(1) })),
+        (r#"{"id":1,"price":12.30}"#, Ok(Item { price: Some(Number::from_decimal(1230, 2)), ..item(1) })),
         (r#"{"note":null,"id":1}"#, Ok(Item { note: Some(Nullable::Null), ..item(1) })),
         (r#"{"id":1,"note":"x"}"#, Ok(Item { note: Some(Nullable::Value("x".to_owned())), ..item(1) })),
         (r#"{"\u0069d":1}"#, Ok(item(1))),
@@ -168,9 +168,9 @@ fn objects_tell_absent_from_null_and_keep_what_they_do_not_know() {
 }
 
 #[test]
-fn tags_may_stand_anywhere() {
+fn tags_may_be_at_any_position() {
     let full = Item {
-        price: Some(Number::decimal(1230, 2)),
+        price: Some(Number::from_decimal(1230, 2)),
         note: Some(Nullable::Value("x\n".to_owned())),
         extra: Map::from_iter([("more".to_owned(), Json::from(vec![true.into()]))]),
         ..item(1)
@@ -217,7 +217,7 @@ fn tags_of_every_kind() {
         (r#"{"id":"confidential","type":"item"}"#, Err("invalid type, expected an integer")),
         ("[]", Err("invalid type, expected a shape")),
     ]);
-    // The order is kept, the tag first.
+    // The order is preserved, with the tag first.
     let Ok(Shape::Open(_, members)) = read(r#"{"a":1,"type":"new","b":2}"#) else { panic!() };
     assert!(members.keys().eq(["type", "a", "b"]));
 }
@@ -246,7 +246,7 @@ mod made {
     }
 }
 
-/// Holds one of its kind.
+/// A recursive object.
 #[derive(Debug, PartialEq)]
 struct Holder {
     id: i64,
@@ -259,28 +259,28 @@ impl<'de> FromMap<'de> for Holder {
 
     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         let (mut id, mut inner, mut members) = (None, None, Map::new());
-        while let Some(key) = map.next_key::<Key<'de>>()? {
+        while let Some(key) = map.next_key::<MemberKey<'de>>()? {
             match key.as_str() {
-                "id" => field(&mut map, &mut id, "id"),
-                "inner" => field(&mut map, &mut inner, "inner"),
-                _ => extra(&mut map, &mut members, key),
+                "id" => read_field(&mut map, &mut id, "id"),
+                "inner" => read_field(&mut map, &mut inner, "inner"),
+                _ => read_extra(&mut map, &mut members, key),
             }?;
         }
-        Ok(Self { id: required(id, "id")?, inner, extra: members })
+        Ok(Self { id: require_field(id, "id")?, inner, extra: members })
     }
 }
 
 impl Serialize for Holder {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut members = Members::new(serializer)?;
-        members.entry("id", &self.id);
-        members.optional("inner", &self.inner);
-        members.rest(&self.extra, &["id", "inner"]);
+        let mut members = MemberWriter::new(serializer)?;
+        members.write_member("id", &self.id);
+        members.write_optional("inner", &self.inner);
+        members.write_extra(&self.extra, &["id", "inner"]);
         members.end()
     }
 }
 
-/// An item with a tag among its other members.
+/// An item with its tag after other members.
 fn tagged_item(tag: &str) -> Item {
     Item { extra: Map::from_iter([("type".to_owned(), Json::from(tag))]), ..item(1) }
 }
@@ -301,7 +301,7 @@ fn an_object_without_a_tag_that_may_be_missing_is_kept_as_it_came() {
 }
 
 #[test]
-fn an_object_that_is_not_what_its_tag_says_is_kept_as_it_came() {
+fn an_object_that_does_not_match_its_tag_is_kept_as_received() {
     let unknown = |text: &str| Meant::Unknown(Json::parse(text.as_bytes()).unwrap());
     check(&[
         (r#"{"type":"item","id":1}"#, Ok(Meant::Item(tagged_item("item")))),
@@ -313,32 +313,32 @@ fn an_object_that_is_not_what_its_tag_says_is_kept_as_it_came() {
         (r#"{"type":"new","id":1,"id":2}"#, Err("duplicate member")),
         ("[]", Err("invalid type, expected an object (Meant)")),
     ]);
-    // Only the one that is not what it says: the one around it is.
+    // Only the object that does not match its tag is `Unknown`; the enclosing object matches.
     let Ok(Meant::Holder(holder)) = read(r#"{"type":"holder","id":1,"inner":{"type":"holder"}}"#) else {
         panic!()
     };
     assert_eq!(holder.inner.as_deref(), Some(&unknown(r#"{"type":"holder"}"#)));
 }
 
-/// Whatever a sender nests, a document is gone through a fixed number of times.
+/// However deeply objects are nested, a document is scanned a fixed number of times.
 #[test]
-fn objects_that_are_not_what_they_say_cost_no_more_for_standing_in_each_other() {
+fn nested_objects_that_do_not_match_their_tags_cost_linear_time() {
     let nested = |levels: usize, end: &str| {
         let start = r#"{"type":"holder","inner":"#.repeat(levels);
         format!("{start}{end}{}", "}".repeat(levels))
     };
-    // A long member inside of all: what goes through it at each level costs levels times its length.
+    // A long innermost member: scanning it at each level would cost levels times its length.
     let end = format!(r#"{{"type":"item","id":1,"text":"{}"}}"#, "x".repeat(10_000));
     for levels in [1, 10, 100] {
         let text = nested(levels, &end);
         let mut found = None;
-        let effort = raw::known::effort::of(|| {
-            found = Some(Meant::read(&mut serde_json::Deserializer::from_str(&text)).unwrap());
+        let effort = raw::json_index::read_effort::measure_bytes(|| {
+            found = Some(Meant::read_json(&mut serde_json::Deserializer::from_str(&text)).unwrap());
         });
         assert_eq!(found, Some(Meant::Unknown(Json::parse(text.as_bytes()).unwrap())), "{levels} levels");
         assert!(effort <= 12 * text.len(), "{levels} levels: {effort} for {} bytes", text.len());
     }
-    // Nothing is left over on the thread: the next one may be tried as often.
+    // The thread-local counter is restored: the next document has all its attempts.
     let Ok(Meant::Holder(holder)) = read(&nested(1, "{}").replacen("{", "{\"id\":1,", 1)) else { panic!() };
     assert_eq!(holder.inner.as_deref(), Some(&Meant::Unknown(Json::Object(Map::new()))));
 }
@@ -351,7 +351,7 @@ fn unions_within_unions() {
     check(&[(text, Ok(outer))]);
 }
 
-/// Every level starts a parser of its own, whose limit alone would not stop this.
+/// Each level starts a new parser, so the recursion limit of one parser would not stop this.
 #[test]
 fn unions_within_unions_have_a_limit() {
     let nested = |levels: usize| {
@@ -367,20 +367,20 @@ fn unions_within_unions_have_a_limit() {
     let arrays = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     assert!(read::<Loose>(&arrays(128)).is_ok());
     assert_eq!(read::<Loose>(&arrays(129)), Err("nested too deeply".to_owned()));
-    // Brackets in strings are no levels.
+    // Brackets in strings do not count as levels.
     assert!(read::<Loose>(&format!(r#"["{}\"[[["]"#, "[".repeat(1000))).is_ok());
 }
 
 #[test]
-fn values_told_apart_by_kind() {
+fn values_discriminated_by_json_type() {
     check(&[
         (r#" "a" "#, Ok(Loose::Text("a".to_owned()))),
-        ("1.50", Ok(Loose::Amount(Number::decimal(150, 2)))),
+        ("1.50", Ok(Loose::Amount(Number::from_decimal(150, 2)))),
         (
             r#"[["x"], 1]"#,
             Ok(Loose::Many(vec![
                 Loose::Many(vec![Loose::Text("x".to_owned())]),
-                Loose::Amount(Number::int(1)),
+                Loose::Amount(Number::from_i64(1)),
             ])),
         ),
         (r#"{"id":1}"#, Ok(Loose::Item(item(1)))),
@@ -460,11 +460,11 @@ fn containers_read_their_content_by_the_same_rules() {
 #[test]
 fn text_in_memory_is_not_copied() {
     let mut json = serde_json::Deserializer::from_str(r#" {"a": [1, 2]} "#);
-    assert!(matches!(raw::text(&mut json), Ok(Cow::Borrowed(r#"{"a": [1, 2]}"#))));
+    assert!(matches!(raw::read_raw_text(&mut json), Ok(Cow::Borrowed(r#"{"a": [1, 2]}"#))));
     let mut json = serde_json::Deserializer::from_slice(b"12.30");
-    assert!(matches!(raw::text(&mut json), Ok(Cow::Borrowed("12.30"))));
+    assert!(matches!(raw::read_raw_text(&mut json), Ok(Cow::Borrowed("12.30"))));
     let mut json = serde_json::Deserializer::from_str(r#""name""#);
-    assert!(matches!(Key::deserialize(&mut json), Ok(Key(Cow::Borrowed("name")))));
+    assert!(matches!(MemberKey::deserialize(&mut json), Ok(MemberKey(Cow::Borrowed("name")))));
 }
 
 #[test]
@@ -475,37 +475,37 @@ fn descriptions_leave_out_data_and_position() {
         Known,
     }
     let error = serde_json::from_str::<Choice>(r#""confidential""#).unwrap_err();
-    assert_eq!(describe(&error), "unknown variant, expected `known`");
+    assert_eq!(describe_error(&error), "unknown variant, expected `known`");
     assert!(matches!(serde_json::from_str(r#""known""#), Ok(Choice::Known)));
     let error = serde_json::from_str::<u8>(r#""a, expected b""#).unwrap_err();
-    assert_eq!(describe(&error), "invalid type, expected u8");
+    assert_eq!(describe_error(&error), "invalid type, expected u8");
     let error = serde_json::from_str::<u8>("300").unwrap_err();
-    assert_eq!(describe(&error), "invalid value, expected u8");
+    assert_eq!(describe_error(&error), "invalid value, expected u8");
     let error = serde_json::from_str::<u8>("[").unwrap_err();
-    assert_eq!(describe(&error), "invalid type, expected u8");
+    assert_eq!(describe_error(&error), "invalid type, expected u8");
     let error = serde_json::from_str::<Number>("1 x").unwrap_err();
-    assert_eq!(describe(&error), "trailing characters");
+    assert_eq!(describe_error(&error), "trailing characters");
 }
 
-/// `extra` is public, so it may be given what has a field; nobody shall read that member twice.
+/// `read_extra` is public, so it may contain a declared name; serialization must not write a member twice.
 #[test]
 fn a_declared_member_among_the_others_is_not_written() {
     let mut item = Item { id: 1, price: None, note: None, extra: Map::new() };
     item.extra.insert("new".to_owned(), Json::Null);
     assert_eq!(serde_json::to_string(&item).unwrap(), r#"{"id":1,"new":null}"#);
-    assert!(is_apart(&item.extra, &["id", "price", "note"]));
-    // Whether the field itself is there or not.
+    assert!(is_disjoint(&item.extra, &["id", "price", "note"]));
+    // Regardless of whether the field is present.
     for name in ["id", "price"] {
         let mut item = Item { id: 1, price: None, note: None, extra: Map::new() };
         item.extra.insert(name.to_owned(), Json::Null);
-        assert!(!is_apart(&item.extra, &["id", "price", "note"]), "{name}");
+        assert!(!is_disjoint(&item.extra, &["id", "price", "note"]), "{name}");
         let error = serde_json::to_string(&item).unwrap_err().to_string();
-        assert_eq!(error, "a declared member among the others");
+        assert_eq!(error, "an extra member has the name of a declared member");
     }
 }
 
-/// Lists and texts, where a text is a document of the same kind: what a type of somebody's own may
-/// read while it is read itself.
+/// Arrays and strings, where a string is itself a document of the same kind, as a custom type may parse
+/// during deserialization.
 #[derive(Debug)]
 enum Nest {
     Text(Box<Nest>),
@@ -513,21 +513,22 @@ enum Nest {
     Nothing,
 }
 
-impl<'de> Read<'de> for Nest {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = peek(deserializer)?;
-        Ok(match value.kind() {
-            Kind::String => {
-                let text: String = value.parse()?;
-                // Whole, and by whatever else reads JSON.
-                let whole = document::<Self>(text.as_bytes(), depth::DEFAULT).map_err(D::Error::custom)?;
-                if depth::of(text.as_bytes()) <= 100 {
-                    let again = Self::read(&mut serde_json::Deserializer::from_str(&text));
+impl<'de> ReadJson<'de> for Nest {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = peek_value(deserializer)?;
+        Ok(match value.json_type() {
+            JsonType::String => {
+                let text: String = value.read_value()?;
+                // By `read_document`, and by another JSON parser.
+                let whole =
+                    read_document::<Self>(text.as_bytes(), depth::DEFAULT_DEPTH).map_err(D::Error::custom)?;
+                if depth::measure_depth(text.as_bytes()) <= 100 {
+                    let again = Self::read_json(&mut serde_json::Deserializer::from_str(&text));
                     again.map_err(D::Error::custom)?;
                 }
                 Self::Text(Box::new(whole))
             }
-            Kind::Array => Self::List(value.parse()?),
+            JsonType::Array => Self::List(value.read_value()?),
             _ => Self::Nothing,
         })
     }
@@ -537,12 +538,12 @@ fn arrays(levels: usize, inner: &str) -> String {
     format!("{}{inner}{}", "[".repeat(levels), "]".repeat(levels))
 }
 
-/// The stack of a deep document is made for that one: what a text within it holds is another.
+/// The stack is sized for one deep document; a document within one of its strings is separate.
 #[test]
 fn a_document_within_a_document_is_as_deep_as_a_reader_takes_it() {
     let outer = |levels: usize, inner: &str| arrays(levels, &format!("{inner:?}"));
     for levels in [1, 100, 200, 500] {
-        let read = |text: &str| document::<Nest>(outer(levels, text).as_bytes(), depth::DEFAULT);
+        let read = |text: &str| read_document::<Nest>(outer(levels, text).as_bytes(), depth::DEFAULT_DEPTH);
         for inner in [100, 400] {
             assert!(read(&arrays(inner, "1")).is_ok(), "{levels} {inner}");
             assert!(read(&outer(inner, &outer(inner, &arrays(inner, "1")))).is_ok(), "{levels} {inner}");
@@ -551,7 +552,7 @@ fn a_document_within_a_document_is_as_deep_as_a_reader_takes_it() {
         assert!(read(&outer(100, &arrays(100_000, "1"))).is_err(), "{levels}");
     }
     let twice = outer(400, &outer(120, &arrays(120, "1")));
-    let mut read = document::<Nest>(twice.as_bytes(), depth::DEFAULT).unwrap();
+    let mut read = read_document::<Nest>(twice.as_bytes(), depth::DEFAULT_DEPTH).unwrap();
     let mut levels = 0;
     loop {
         read = match read {
@@ -564,21 +565,21 @@ fn a_document_within_a_document_is_as_deep_as_a_reader_takes_it() {
     assert_eq!(levels, 400 + 1 + 120 + 1 + 120);
 }
 
-/// What is read otherwise on such a stack is held to what every stack holds.
+/// Other documents read on such a stack have the limit of an ordinary stack.
 #[test]
 fn a_text_within_a_deep_document_is_shallow() {
     #[derive(Debug)]
     struct Outer;
-    impl<'de> Read<'de> for Outer {
-        fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let value = peek(deserializer)?;
-            if value.kind() == Kind::String {
-                let text: String = value.parse()?;
+    impl<'de> ReadJson<'de> for Outer {
+        fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let value = peek_value(deserializer)?;
+            if value.json_type() == JsonType::String {
+                let text: String = value.read_value()?;
                 let mut json = serde_json::Deserializer::from_str(&text);
                 json.disable_recursion_limit();
-                Loose::read(&mut json).map_err(D::Error::custom)?;
+                Loose::read_json(&mut json).map_err(D::Error::custom)?;
             } else {
-                value.parse::<Vec<Outer>>()?;
+                value.read_value::<Vec<Outer>>()?;
             }
             Ok(Self)
         }
@@ -586,7 +587,8 @@ fn a_text_within_a_deep_document_is_shallow() {
     for levels in [1, 500] {
         let read = |inner: &str| {
             let text = arrays(levels, &format!("{inner:?}"));
-            document::<Outer>(text.as_bytes(), depth::DEFAULT).map_err(|error| describe(&error))
+            read_document::<Outer>(text.as_bytes(), depth::DEFAULT_DEPTH)
+                .map_err(|error| describe_error(&error))
         };
         assert!(read(&arrays(128, "1")).is_ok());
         assert_eq!(read(&arrays(129, "1")).unwrap_err(), "nested too deeply");
@@ -594,25 +596,25 @@ fn a_text_within_a_deep_document_is_shallow() {
     }
 }
 
-/// However deep unions stand in one another, a document is gone through a fixed number of times.
+/// However deeply unions are nested, a document is scanned a fixed number of times.
 #[test]
 fn effort_for_unions_within_unions_is_that_of_their_length() {
-    use crate::raw::known::effort;
+    use crate::raw::json_index::read_effort;
     let group = |levels: usize, filling: &str| {
         let tag = format!(r#","name":"{filling}","type":"group"}}"#);
         format!(r#"{}{{"id":1,"type":"item"}}{}"#, r#"{"inner":"#.repeat(levels), tag.repeat(levels))
     };
     let spent = |text: &str, read: &dyn Fn(&str) -> bool| {
-        let spent = effort::of(|| assert!(read(text)));
+        let spent = read_effort::measure_bytes(|| assert!(read(text)));
         assert!(spent <= 8 * text.len(), "{spent} for {}", text.len());
     };
     for levels in [1, 10, 100] {
         for filling in ["", "what stands behind each level is part of all around it"] {
             spent(&group(levels, filling), &|text| {
-                Shape::read(&mut serde_json::Deserializer::from_str(text)).is_ok()
+                Shape::read_json(&mut serde_json::Deserializer::from_str(text)).is_ok()
             });
         }
         let list = arrays(levels, &format!("1{}", ",[2.50]".repeat(1_000)));
-        spent(&list, &|text| Loose::read(&mut serde_json::Deserializer::from_str(text)).is_ok());
+        spent(&list, &|text| Loose::read_json(&mut serde_json::Deserializer::from_str(text)).is_ok());
     }
 }

@@ -1,5 +1,5 @@
-//! Unions: told apart by a tag member ([`tagged`], [`perhaps_tagged`], [`meant`]) or by the JSON
-//! type ([`peek`]).
+//! Deserialization of unions, discriminated by a tag member ([`read_tagged`], [`read_optionally_tagged`],
+//! [`read_discriminated`]) or by the JSON type ([`peek_value`]).
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -9,176 +9,178 @@ use std::vec;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess};
 
-use super::{FromMap, Key, Read, Seed};
-use crate::{Json, Kind, Number, raw};
+use super::{FromMap, MemberKey, ReadJson, ReadSeed};
+use crate::{Json, JsonType, Number, raw};
 
-/// The value of a tag member.
+/// The value of the tag member of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tag<'t> {
-    /// A string.
+pub enum TagValue<'t> {
+    /// A string, unescaped.
     Text(&'t str),
-    /// A boolean.
+    /// A boolean value.
     Bool(bool),
     /// A whole number within `i64`, however it is written.
     Int(i64),
-    /// Anything else; [`Rest::tag_text`] has its text.
+    /// Any other value; [`TaggedMembers::tag_text`] returns its JSON text.
     Other,
-    /// There is no such member, for [`perhaps_tagged`] and [`meant`].
+    /// The member is absent, for [`read_optionally_tagged`] and [`read_discriminated`].
     Missing,
 }
 
-impl PartialEq<&str> for Tag<'_> {
+impl PartialEq<&str> for TagValue<'_> {
     fn eq(&self, text: &&str) -> bool {
-        *self == Tag::Text(text)
+        *self == TagValue::Text(text)
     }
 }
 
-impl PartialEq<bool> for Tag<'_> {
+impl PartialEq<bool> for TagValue<'_> {
     fn eq(&self, value: &bool) -> bool {
-        *self == Tag::Bool(*value)
+        *self == TagValue::Bool(*value)
     }
 }
 
-impl PartialEq<i64> for Tag<'_> {
+impl PartialEq<i64> for TagValue<'_> {
     fn eq(&self, value: &i64) -> bool {
-        *self == Tag::Int(*value)
+        *self == TagValue::Int(*value)
     }
 }
 
-/// The members of a tagged object besides its tag, in order.
+/// The members of a tagged object except its tag, in order.
 ///
-/// A second member with the name of the tag is an error.
-pub struct Rest<'de, A> {
+/// Fails if the tag occurs twice.
+pub struct TaggedMembers<'de, A> {
     tag: &'static str,
     tag_text: Cow<'de, str>,
     with_tag: bool,
-    /// What stood before the tag.
-    before: vec::IntoIter<(Key<'de>, Cow<'de, str>)>,
-    /// The text of the value that belongs to the key handed out last.
+    /// The members before the tag, with the JSON texts of their values.
+    before: vec::IntoIter<(MemberKey<'de>, Cow<'de, str>)>,
+    /// The JSON text of the value of the last returned key, if it is buffered.
     value: Option<Cow<'de, str>>,
     after: A,
 }
 
-/// Reads an object whose member `tag` decides how the others are read: calls `pick` with
-/// the tag's value and the other members.
+/// Reads an object in which the member `tag` selects the form: calls `pick` with the tag's value and the
+/// other members.
 ///
-/// Members before the tag are kept as text until it is found; when the tag comes first,
-/// nothing is kept or copied. Fails when the tag is missing or occurs twice, or as `pick` does.
-pub fn tagged<'de, A: MapAccess<'de>, T>(
+/// Members before the tag are buffered as JSON text. If the tag comes first, nothing is buffered or copied.
+/// Fails if the tag is missing or occurs twice, or with the error of `pick`.
+pub fn read_tagged<'de, A: MapAccess<'de>, T>(
     map: A,
     tag: &'static str,
-    pick: impl FnOnce(Tag<'_>, Rest<'de, A>) -> Result<T, A::Error>,
+    pick: impl FnOnce(TagValue<'_>, TaggedMembers<'de, A>) -> Result<T, A::Error>,
 ) -> Result<T, A::Error> {
-    perhaps_tagged(map, tag, |found, rest| match found {
-        Tag::Missing => Err(A::Error::missing_field(tag)),
+    read_optionally_tagged(map, tag, |found, rest| match found {
+        TagValue::Missing => Err(A::Error::missing_field(tag)),
         found => pick(found, rest),
     })
 }
 
-/// The same for an object that may be without the tag: `pick` is called with [`Tag::Missing`] then,
-/// and with all members.
-pub fn perhaps_tagged<'de, A: MapAccess<'de>, T>(
+/// Like [`read_tagged`], for an object with an optional tag: without it, calls `pick` with
+/// [`TagValue::Missing`] and all members.
+pub fn read_optionally_tagged<'de, A: MapAccess<'de>, T>(
     mut map: A,
     tag: &'static str,
-    pick: impl FnOnce(Tag<'_>, Rest<'de, A>) -> Result<T, A::Error>,
+    pick: impl FnOnce(TagValue<'_>, TaggedMembers<'de, A>) -> Result<T, A::Error>,
 ) -> Result<T, A::Error> {
     let mut before = Vec::new();
-    while let Some(key) = map.next_key::<Key<'de>>()? {
-        let RawText(text) = map.next_value()?;
+    while let Some(key) = map.next_key::<MemberKey<'de>>()? {
+        let RawMemberValue(text) = map.next_value()?;
         if key.as_str() != tag {
             before.push((key, text));
             continue;
         }
-        // Costs nothing for borrowed text.
+        // Cloning borrowed text does not allocate.
         let kept = text.clone();
-        return with_tag(&kept, |found| pick(found, Rest::new(tag, text, before, map)));
+        return classify_tag(&kept, |found| pick(found, TaggedMembers::new(tag, text, before, map)));
     }
-    pick(Tag::Missing, Rest::new(tag, Cow::Borrowed(""), before, map))
+    pick(TagValue::Missing, TaggedMembers::new(tag, Cow::Borrowed(""), before, map))
 }
 
-/// Says what a tag is by its JSON text.
-fn with_tag<E: Error, T>(text: &str, pick: impl FnOnce(Tag<'_>) -> Result<T, E>) -> Result<T, E> {
+/// Parses the JSON text of a tag and passes the value to `pick`.
+fn classify_tag<E: Error, T>(text: &str, pick: impl FnOnce(TagValue<'_>) -> Result<T, E>) -> Result<T, E> {
     let string;
     pick(match text.as_bytes() {
-        [b'"', .., b'"'] if !text.contains('\\') => Tag::Text(&text[1..text.len() - 1]),
+        [b'"', .., b'"'] if !text.contains('\\') => TagValue::Text(&text[1..text.len() - 1]),
         [b'"', ..] => {
-            string = raw::parse::<_, E>(Cow::Borrowed(text), Seed::<String>::default())?;
-            Tag::Text(&string)
+            string = raw::parse_value::<_, E>(Cow::Borrowed(text), ReadSeed::<String>::default())?;
+            TagValue::Text(&string)
         }
-        b"true" => Tag::Bool(true),
-        b"false" => Tag::Bool(false),
-        _ => Number::parse(text).ok().and_then(|number| number.as_i64()).map_or(Tag::Other, Tag::Int),
+        b"true" => TagValue::Bool(true),
+        b"false" => TagValue::Bool(false),
+        _ => {
+            Number::parse(text).ok().and_then(|number| number.as_i64()).map_or(TagValue::Other, TagValue::Int)
+        }
     })
 }
 
-/// How many objects within each other are read a second time, as what they are, since they are not
-/// what their tags say. Further in, one that is not makes the one around it be read so: whatever a
-/// sender nests, each part of it is read this many times at most.
-const AGAIN: u8 = 8;
+/// The maximum number of nested objects that are read a second time because they do not match their tags.
+/// Beyond it, the enclosing object is re-read instead. This bounds how often each part of the input is read,
+/// however deeply it is nested.
+const MAX_REREADS: u8 = 8;
 
 thread_local! {
-    static TRIED: Cell<u8> = const { Cell::new(0) };
+    static REREAD_DEPTH: Cell<u8> = const { Cell::new(0) };
 }
 
-/// One more object around whatever is read while this lives.
-struct Try;
+/// Counts one more enclosing object while it is alive.
+struct RereadGuard;
 
-impl Try {
-    fn begin() -> Option<Self> {
-        let tried = TRIED.get();
-        (tried < AGAIN).then(|| {
-            TRIED.set(tried + 1);
+impl RereadGuard {
+    fn enter() -> Option<Self> {
+        let tried = REREAD_DEPTH.get();
+        (tried < MAX_REREADS).then(|| {
+            REREAD_DEPTH.set(tried + 1);
             Self
         })
     }
 }
 
-impl Drop for Try {
+impl Drop for RereadGuard {
     fn drop(&mut self) {
-        TRIED.set(TRIED.get() - 1);
+        REREAD_DEPTH.set(REREAD_DEPTH.get() - 1);
     }
 }
 
-/// Reads an object whose member `tag` says what it is meant to be, and that may be something else
-/// nevertheless: calls `pick` with the tag's value and all members, and where `pick` knows no such
-/// tag (`None`) or cannot read the members as what the tag says, `other` with the object as it came.
+/// Reads an object with a `discriminator` that names its form but does not guarantee it.
 ///
-/// A second member with the name of the tag is an error.
-pub fn meant<'de, A: MapAccess<'de>, T>(
+/// Calls `pick` with the tag's value and all members. If `pick` does not know the tag (`None`) or cannot read
+/// the members in the form that the tag names, calls `other` with the complete object. Fails if the tag
+/// occurs twice.
+pub fn read_discriminated<'de, A: MapAccess<'de>, T>(
     mut map: A,
     tag: &'static str,
-    pick: impl FnOnce(Tag<'_>, Rest<'de, Nothing<A::Error>>) -> Option<Result<T, A::Error>>,
+    pick: impl FnOnce(TagValue<'_>, TaggedMembers<'de, NoMembers<A::Error>>) -> Option<Result<T, A::Error>>,
     other: impl FnOnce(Json) -> T,
 ) -> Result<T, A::Error> {
     let mut members = Vec::new();
     let mut found: Option<Cow<'de, str>> = None;
-    while let Some(key) = map.next_key::<Key<'de>>()? {
-        let RawText(text) = map.next_value()?;
+    while let Some(key) = map.next_key::<MemberKey<'de>>()? {
+        let RawMemberValue(text) = map.next_value()?;
         if key.as_str() == tag && found.replace(text.clone()).is_some() {
             return Err(A::Error::duplicate_field(tag));
         }
         members.push((key, text));
     }
-    let rest = |members| Rest::new(tag, Cow::Borrowed(""), members, Nothing(PhantomData));
-    let again = Try::begin();
+    let rest = |members| TaggedMembers::new(tag, Cow::Borrowed(""), members, NoMembers(PhantomData));
+    let again = RereadGuard::enter();
     let picked = match &found {
-        None => pick(Tag::Missing, rest(members.clone())),
-        Some(text) => with_tag(text, |found| Ok(pick(found, rest(members.clone()))))?,
+        None => pick(TagValue::Missing, rest(members.clone())),
+        Some(text) => classify_tag(text, |found| Ok(pick(found, rest(members.clone()))))?,
     };
     match picked {
         Some(Ok(value)) => Ok(value),
         Some(Err(error)) if again.is_none() => Err(error),
         _ => {
-            members.iter().for_each(|(_, text)| raw::known::effort::spend(text.len()));
+            members.iter().for_each(|(_, text)| raw::json_index::read_effort::count_bytes(text.len()));
             Json::from_map(rest(members)).map(other)
         }
     }
 }
 
-/// No members at all.
-pub struct Nothing<E>(PhantomData<fn() -> E>);
+/// A map access without any members.
+pub struct NoMembers<E>(PhantomData<fn() -> E>);
 
-impl<'de, E: Error> MapAccess<'de> for Nothing<E> {
+impl<'de, E: Error> MapAccess<'de> for NoMembers<E> {
     type Error = E;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, _: K) -> Result<Option<K::Value>, E> {
@@ -190,50 +192,50 @@ impl<'de, E: Error> MapAccess<'de> for Nothing<E> {
     }
 }
 
-/// The text of a member's value.
-struct RawText<'de>(Cow<'de, str>);
+/// The JSON text of a member's value.
+struct RawMemberValue<'de>(Cow<'de, str>);
 
-impl<'de> Deserialize<'de> for RawText<'de> {
+impl<'de> Deserialize<'de> for RawMemberValue<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        raw::text(deserializer).map(Self)
+        raw::read_raw_text(deserializer).map(Self)
     }
 }
 
-impl<'de, A> Rest<'de, A> {
+impl<'de, A> TaggedMembers<'de, A> {
     fn new(
         tag: &'static str,
         tag_text: Cow<'de, str>,
-        before: Vec<(Key<'de>, Cow<'de, str>)>,
+        before: Vec<(MemberKey<'de>, Cow<'de, str>)>,
         after: A,
     ) -> Self {
         Self { tag, tag_text, with_tag: false, before: before.into_iter(), value: None, after }
     }
 
-    /// Makes the tag itself the first member, for variants that keep the whole object.
-    /// Without this call it is left out; of an object without one, nothing is.
+    /// Includes the tag as the first member, for variants that keep the whole object. Without this call the
+    /// tag is omitted. Has no effect on an object without a tag.
     #[must_use]
     pub fn with_tag(mut self) -> Self {
         self.with_tag = !self.tag_text.is_empty();
         self
     }
 
-    /// The JSON text of the tag's value; empty where the object has none.
+    /// Returns the JSON text of the tag's value; empty if the object has no tag.
     #[must_use]
     pub fn tag_text(&self) -> &str {
         &self.tag_text
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'de, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for TaggedMembers<'de, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
         let (key, value) = if std::mem::take(&mut self.with_tag) {
-            (Key(Cow::Borrowed(self.tag)), Some(std::mem::take(&mut self.tag_text)))
+            (MemberKey(Cow::Borrowed(self.tag)), Some(std::mem::take(&mut self.tag_text)))
         } else if let Some((key, value)) = self.before.next() {
             (key, Some(value))
         } else {
-            match self.after.next_key::<Key<'de>>()? {
+            match self.after.next_key::<MemberKey<'de>>()? {
                 Some(key) if key.as_str() == self.tag => {
                     return Err(A::Error::duplicate_field(self.tag));
                 }
@@ -242,52 +244,54 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'de, A> {
             }
         };
         self.value = value;
-        key.give(seed).map(Some)
+        key.deserialize_into(seed).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         match self.value.take() {
-            Some(text) => raw::parse(text, seed),
+            Some(text) => raw::parse_value(text, seed),
             None => self.after.next_value_seed(seed),
         }
     }
 }
 
-/// A value that is known by its JSON type and not read yet; see [`peek`].
-pub struct Peeked<'de, E> {
+/// A value with a known JSON type that is not deserialized yet; see [`peek_value`].
+pub struct PeekedValue<'de, E> {
     text: Cow<'de, str>,
     error: PhantomData<fn() -> E>,
 }
 
-/// Takes one value as text, to look at its JSON type before reading it.
+/// Takes one value as JSON text, to determine its type before deserializing it.
 ///
-/// Fails when it is not JSON.
-pub fn peek<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Peeked<'de, D::Error>, D::Error> {
-    raw::text(deserializer).map(|text| Peeked { text, error: PhantomData })
+/// Fails if the input is not JSON.
+pub fn peek_value<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<PeekedValue<'de, D::Error>, D::Error> {
+    raw::read_raw_text(deserializer).map(|text| PeekedValue { text, error: PhantomData })
 }
 
-impl<'de, E: Error> Peeked<'de, E> {
-    /// The JSON type.
+impl<'de, E: Error> PeekedValue<'de, E> {
+    /// Returns the JSON type of the value.
     #[must_use]
-    pub fn kind(&self) -> Kind {
-        Kind::of_text(&self.text)
+    pub fn json_type(&self) -> JsonType {
+        JsonType::from_json_text(&self.text)
     }
 
-    /// The JSON text.
+    /// Returns the JSON text of the value.
     #[must_use]
-    pub fn text(&self) -> &str {
+    pub fn json_text(&self) -> &str {
         &self.text
     }
 
-    /// Reads the value. Fails as `T::read` does, with a message free of data, and when the value
-    /// nests deeper than the reader follows.
-    pub fn parse<T: Read<'de>>(&self) -> Result<T, E> {
-        raw::parse(self.text.clone(), Seed::<T>::default())
+    /// Deserializes the value. Fails as `T::read_json` does, with a message free of input data, and if the
+    /// value is nested too deeply.
+    pub fn read_value<T: ReadJson<'de>>(&self) -> Result<T, E> {
+        raw::parse_value(self.text.clone(), ReadSeed::<T>::default())
     }
 
-    /// The error for a value of the wrong type: `invalid type: string, expected …`.
+    /// Returns the error for a value of the wrong type: `invalid type: string, expected …`.
     #[must_use]
-    pub fn unexpected(&self, expected: &'static str) -> E {
-        raw::unexpected(&self.text, expected)
+    pub fn type_error(&self, expected: &'static str) -> E {
+        raw::type_mismatch(&self.text, expected)
     }
 }

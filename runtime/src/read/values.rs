@@ -1,4 +1,4 @@
-//! [`Read`] for everything that generated types are built from.
+//! Implementations of [`ReadJson`] for the types that generated types are built from.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,16 +6,16 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 
-use super::{Read, Seed};
+use super::{ReadJson, ReadSeed};
 use crate::map::MapVisitor;
 use crate::nullable::NullableVisitor;
 use crate::{Json, Map, Nullable, Number, Secret, raw, secret};
 
 macro_rules! read_by_serde {
     ($($type:ty),*) => {$(
-        impl<'de> Read<'de> for $type {
+        impl<'de> ReadJson<'de> for $type {
             #[inline]
-            fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 Self::deserialize(deserializer)
             }
         }
@@ -26,11 +26,11 @@ read_by_serde!(bool, String, Number, Json);
 
 macro_rules! read_integer {
     ($($type:ty),*) => {$(
-        impl<'de> Read<'de> for $type {
-            /// Accepts whole numbers however they are written: `1.0`, `1e2`. Fails for
-            /// fractions and for values outside the type.
-            fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let value = integer(deserializer)?;
+        impl<'de> ReadJson<'de> for $type {
+            /// Accepts whole numbers however they are written: `1.0`, `1e2`. Fails for fractions and for
+            /// values outside the range of the type.
+            fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = read_integer_value(deserializer)?;
                 Self::try_from(value).map_err(|_| D::Error::custom("integer out of range"))
             }
         }
@@ -39,60 +39,60 @@ macro_rules! read_integer {
 
 read_integer!(i8, i16, i32, i64, i128, u8, u16, u32, u64);
 
-/// Reads a whole number; the same function for all types keeps the code small.
+/// Reads a whole number. Shared by all integer types to keep the code small.
 ///
-/// From the text, because a float would not do: `serde_json` reads `9007199254740991.0`
-/// as one less, even though the integer itself fits.
-fn integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i128, D::Error> {
-    let text = raw::text(deserializer)?;
-    let number = Number::parse(&text).map_err(|_| raw::unexpected(&text, "an integer"))?;
+/// Parses the JSON text, because an `f64` is inexact: `serde_json` reads `9007199254740991.0` as one less,
+/// even though the integer fits.
+fn read_integer_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i128, D::Error> {
+    let text = raw::read_raw_text(deserializer)?;
+    let number = Number::parse(&text).map_err(|_| raw::type_mismatch(&text, "an integer"))?;
     number.as_i128().ok_or_else(|| {
         D::Error::custom(if number.is_integer() { "integer out of range" } else { "not an integer" })
     })
 }
 
-impl<'de> Read<'de> for f64 {
-    /// The nearest float, which `serde_json` alone does not always find. Infinite beyond
-    /// the range of the type.
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<'de> ReadJson<'de> for f64 {
+    /// Returns the nearest float, which `serde_json` does not always find; infinite outside the range of the
+    /// type.
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Number::deserialize(deserializer).map(|number| number.to_f64())
     }
 }
 
-impl<'de, T: Read<'de>> Read<'de> for Box<T> {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::read(deserializer).map(Self::new)
+impl<'de, T: ReadJson<'de>> ReadJson<'de> for Box<T> {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::read_json(deserializer).map(Self::new)
     }
 }
 
-impl<'de, T: Read<'de>> Read<'de> for Nullable<T> {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_option(NullableVisitor::<Seed<T>>(PhantomData))
+impl<'de, T: ReadJson<'de>> ReadJson<'de> for Nullable<T> {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_option(NullableVisitor::<ReadSeed<T>>(PhantomData))
     }
 }
 
-impl<'de, T: Read<'de>> Read<'de> for Secret<T> {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::read(deserializer).map(Self::from).map_err(secret::unreadable)
+impl<'de, T: ReadJson<'de>> ReadJson<'de> for Secret<T> {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::read_json(deserializer).map(Self::from).map_err(secret::redact_error)
     }
 }
 
-impl<'de, V: Read<'de>> Read<'de> for Map<V> {
-    /// Fails when a key occurs twice.
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(MapVisitor::<Seed<V>>(PhantomData))
+impl<'de, V: ReadJson<'de>> ReadJson<'de> for Map<V> {
+    /// Fails if a key occurs twice.
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MapVisitor::<ReadSeed<V>>(PhantomData))
     }
 }
 
-impl<'de, T: Read<'de>> Read<'de> for Vec<T> {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<'de, T: ReadJson<'de>> ReadJson<'de> for Vec<T> {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_seq(ArrayVisitor(PhantomData))
     }
 }
 
 struct ArrayVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Read<'de>> Visitor<'de> for ArrayVisitor<T> {
+impl<'de, T: ReadJson<'de>> Visitor<'de> for ArrayVisitor<T> {
     type Value = Vec<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,7 +101,7 @@ impl<'de, T: Read<'de>> Visitor<'de> for ArrayVisitor<T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(Seed::<T>::default())? {
+        while let Some(item) = items.next_element_seed(ReadSeed::<T>::default())? {
             array.push(item);
         }
         Ok(array)
@@ -110,14 +110,14 @@ impl<'de, T: Read<'de>> Visitor<'de> for ArrayVisitor<T> {
 
 macro_rules! read_tuple {
     ($expecting:literal: $($name:ident)*) => {
-        impl<'de, $($name: Read<'de>),*> Read<'de> for ($($name,)*) {
-            /// Fails when the array has another length.
-            fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        impl<'de, $($name: ReadJson<'de>),*> ReadJson<'de> for ($($name,)*) {
+            /// Fails if the array has a different length.
+            fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 deserializer.deserialize_seq(TupleVisitor::<Self>(PhantomData))
             }
         }
 
-        impl<'de, $($name: Read<'de>),*> Visitor<'de> for TupleVisitor<($($name,)*)> {
+        impl<'de, $($name: ReadJson<'de>),*> Visitor<'de> for TupleVisitor<($($name,)*)> {
             type Value = ($($name,)*);
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -126,7 +126,7 @@ macro_rules! read_tuple {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
                 let short = || A::Error::custom(concat!("too few items, expected ", $expecting));
-                let tuple = ($(items.next_element_seed(Seed::<$name>::default())?.ok_or_else(short)?,)*);
+                let tuple = ($(items.next_element_seed(ReadSeed::<$name>::default())?.ok_or_else(short)?,)*);
                 match items.next_element::<IgnoredAny>()? {
                     None => Ok(tuple),
                     Some(_) => Err(A::Error::custom(concat!("too many items, expected ", $expecting))),

@@ -1,165 +1,165 @@
-//! The keywords that look into arrays.
+//! Evaluation of the keywords that apply to array elements.
 
 use std::collections::HashSet;
 use std::hash::Hash;
 
 use super::Keyword;
 use super::SchemaId;
-use super::evaluate::At;
-use super::evaluate::Run;
-use super::seen::Seen;
-use super::sink::Probe;
-use super::sink::Sink;
+use super::evaluate::Evaluation;
+use super::evaluate::SchemaApplication;
+use super::evaluated::EvaluatedSet;
+use super::sink::ProbeSink;
+use super::sink::ViolationSink;
 use crate::Json;
 
 /// Up to this length comparing all pairs is cheaper than hashing.
-const FEW: usize = 8;
+const MAX_PAIRWISE_ITEMS: usize = 8;
 
-impl Run<'_> {
+impl Evaluation<'_> {
     #[inline(never)]
-    pub(super) fn array<S: Sink>(
+    pub(super) fn apply_array_keyword<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         items: &[Json],
         keyword: &Keyword<'_>,
-        seen: Option<&mut Seen>,
+        evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
         match keyword {
-            Keyword::PrefixItems(schemas) => self.prefix_items(sink, at, items, schemas, seen),
-            Keyword::Items { schema, from } => self.items(sink, at, items, (*schema, *from), seen),
+            Keyword::PrefixItems(schemas) => self.apply_prefix_items(sink, at, items, schemas, evaluated),
+            Keyword::Items { schema, from } => self.apply_items(sink, at, items, (*schema, *from), evaluated),
             Keyword::Contains { schema, min, max } => {
-                self.contains(sink, at, items, *schema, (*min, *max), seen)
+                self.apply_contains(sink, at, items, *schema, (*min, *max), evaluated)
             }
             Keyword::UniqueItems => {
-                let held = unique(items);
-                if !held {
-                    sink.record(at.path, "uniqueItems", at.schema);
+                let valid = is_unique(items);
+                if !valid {
+                    sink.record_violation(at.path, "uniqueItems", at.schema);
                 }
-                held
+                valid
             }
             _ => true,
         }
     }
 
-    fn prefix_items<S: Sink>(
+    fn apply_prefix_items<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         items: &[Json],
         schemas: &[SchemaId],
-        mut seen: Option<&mut Seen>,
+        mut evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         for (index, (item, id)) in items.iter().zip(schemas).enumerate() {
-            if let Some(seen) = seen.as_deref_mut() {
-                seen.mark(index);
+            if let Some(evaluated) = evaluated.as_deref_mut() {
+                evaluated.mark(index);
             }
-            if !self.apply(sink, *id, item, &at.path.index(index), at.scope, None) {
-                held = false;
-                if self.over(sink) {
+            if !self.apply_id(sink, *id, item, &at.path.index(index), at.scope, None) {
+                valid = false;
+                if self.is_finished(sink) {
                     break;
                 }
             }
         }
-        held
+        valid
     }
 
-    fn items<S: Sink>(
+    fn apply_items<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         items: &[Json],
         (id, from): (SchemaId, usize),
-        seen: Option<&mut Seen>,
+        evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        // The elements before `from` are those of `prefixItems`, also evaluated.
-        if let Some(seen) = seen {
-            seen.mark_all();
+        // The elements before `from` are covered by `prefixItems` and also evaluated.
+        if let Some(evaluated) = evaluated {
+            evaluated.mark_all();
         }
-        let mut held = true;
+        let mut valid = true;
         let schema = self.tables.schema(id);
         for (index, item) in items.iter().enumerate().skip(from) {
-            if !self.below(sink, at, schema, (item, &at.path.index(index)), "items") {
-                held = false;
-                if self.over(sink) {
+            if !self.apply_to_child(sink, at, schema, (item, &at.path.index(index)), "items") {
+                valid = false;
+                if self.is_finished(sink) {
                     break;
                 }
             }
         }
-        held
+        valid
     }
 
-    fn contains<S: Sink>(
+    fn apply_contains<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         items: &[Json],
         id: SchemaId,
         (min, max): (Option<u64>, Option<u64>),
-        mut seen: Option<&mut Seen>,
+        mut evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
         let least = min.unwrap_or(1);
         let mut count = 0;
         for (index, item) in items.iter().enumerate() {
-            if self.apply(&mut Probe, id, item, &at.path.index(index), at.scope, None) {
+            if self.apply_id(&mut ProbeSink, id, item, &at.path.index(index), at.scope, None) {
                 count += 1;
-                if let Some(seen) = seen.as_deref_mut() {
-                    seen.mark(index);
+                if let Some(evaluated) = evaluated.as_deref_mut() {
+                    evaluated.mark(index);
                 }
             }
-            // Which other elements match matters only to `unevaluatedItems`.
+            // Further matches matter only to `unevaluatedItems`.
             let decided = match max {
                 Some(most) => count > most,
                 None => count >= least,
             };
-            if self.gave_up() || decided && seen.is_none() {
+            if self.is_exhausted() || decided && evaluated.is_none() {
                 break;
             }
         }
         let name = if count < least {
-            // Without any match `contains` itself is what fails.
+            // Without any match, `contains` itself is violated.
             if count == 0 { "contains" } else { "minContains" }
         } else if max.is_some_and(|most| count > most) {
             "maxContains"
         } else {
             return true;
         };
-        sink.record(at.path, name, at.schema);
+        sink.record_violation(at.path, name, at.schema);
         false
     }
 
     #[inline(never)]
-    pub(super) fn unevaluated_items<S: Sink>(
+    pub(super) fn apply_unevaluated_items<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         items: &[Json],
         id: SchemaId,
-        seen: &mut Seen,
+        evaluated: &mut EvaluatedSet,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         let schema = self.tables.schema(id);
         for (index, item) in items.iter().enumerate() {
-            if seen.has(index) {
+            if evaluated.contains(index) {
                 continue;
             }
-            if !self.below(sink, at, schema, (item, &at.path.index(index)), "unevaluatedItems") {
-                held = false;
-                if self.over(sink) {
+            if !self.apply_to_child(sink, at, schema, (item, &at.path.index(index)), "unevaluatedItems") {
+                valid = false;
+                if self.is_finished(sink) {
                     break;
                 }
             }
         }
-        seen.mark_all();
-        held
+        evaluated.mark_all();
+        valid
     }
 }
 
-/// Validation 6.4.3, by JSON Schema equality; hashed, so that a long array costs
-/// no more than its length. The hash is keyed at random by the standard library.
-pub(super) fn unique<T: Eq + Hash>(items: &[T]) -> bool {
-    if items.len() <= FEW {
+/// Checks `uniqueItems` (Validation 6.4.3) by JSON Schema equality. Hashes long arrays, so that the time
+/// stays linear; the hash is randomly keyed by the standard library.
+pub(super) fn is_unique<T: Eq + Hash>(items: &[T]) -> bool {
+    if items.len() <= MAX_PAIRWISE_ITEMS {
         return items
             .iter()
             .enumerate()

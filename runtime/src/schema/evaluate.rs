@@ -1,210 +1,230 @@
-//! Applying one schema to one value: dispatch over its keywords, references,
-//! and the limits that keep any value cheap.
+//! [`Evaluation`]: applies a schema to a value. Contains the dispatch over keywords, the resolution of
+//! references, and the limits that bound the cost for any value.
 
 use super::Keyword;
-use super::Limits;
 use super::ResourceId;
 use super::Schema;
 use super::SchemaId;
-use super::Tables;
-use super::Types;
+use super::SchemaTables;
+use super::TypeSet;
+use super::ValidationLimits;
 use super::Validator;
-use super::assert::Said;
-use super::assert::assertion;
-use super::assert::of_any;
-use super::assert::of_items;
-use super::assert::of_members;
-use super::assert::of_number;
-use super::assert::of_text;
-use super::choose::Union;
-use super::seen::Seen;
-use super::sink::Collect;
-use super::sink::Probe;
-use super::sink::Sink;
+use super::assertion::AssertionResult;
+use super::assertion::assert_any;
+use super::assertion::assert_array;
+use super::assertion::assert_number;
+use super::assertion::assert_object;
+use super::assertion::assert_string;
+use super::assertion::evaluate_assertion;
+use super::evaluated::EvaluatedSet;
+use super::sink::ProbeSink;
+use super::sink::ViolationCollector;
+use super::sink::ViolationSink;
+use super::union_keyword::UnionKeyword;
 use crate::Json;
 use crate::depth;
-use crate::violation::Path;
+use crate::violation::InstancePath;
 use crate::violation::Violation;
 use crate::violation::Violations;
 
-/// So many schemas inside each other are applied on whatever stack there is; 2 MiB hold them.
-const SHALLOW: usize = 512;
+/// The nesting depth of schema applications that any thread's stack of 2 MiB can hold.
+const MAX_DEPTH_ON_CURRENT_STACK: usize = 512;
 
-/// What one of them takes of a stack at most, in a build without optimisation.
-const BYTES_AN_APPLICATION: usize = 8 << 10;
+/// The stack bytes of one schema application, an upper bound for unoptimized builds.
+const STACK_BYTES_PER_APPLICATION: usize = 8 << 10;
 
-pub(super) fn is_valid(validator: &Validator<'_>, value: &Json, limits: &Limits) -> bool {
-    let check = |run: &mut Run<'_>| run.start(&mut Probe, validator.root, value) && run.gave_up.is_none();
-    check_within(validator, limits, check).unwrap_or(false)
-}
-
-pub(super) fn validate(validator: &Validator<'_>, value: &Json, limits: &Limits) -> Result<(), Violations> {
-    let check = |run: &mut Run<'_>| {
-        let cap = limits.violations.max(1);
-        let mut sink = Collect::new(validator.tables, cap);
-        run.start(&mut sink, validator.root, value);
-        Violations::check(sink.into_violations())
+pub(super) fn is_valid(validator: &Validator<'_>, value: &Json, limits: &ValidationLimits) -> bool {
+    let check = |evaluation: &mut Evaluation<'_>| {
+        evaluation.apply_root(&mut ProbeSink, validator.root, value) && evaluation.exceeded_limit.is_none()
     };
-    // What was recorded after giving up may be a consequence of it.
-    check_within(validator, limits, check).unwrap_or_else(|violation| Err(Violations::one(violation)))
+    check_with_limits(validator, limits, check).unwrap_or(false)
 }
 
-/// Checks within the limits; fails with the one that was reached.
-///
-/// First on this stack, and again on one that holds all that the limits allow when it turns out to
-/// be too small.
-fn check_within<T: Send>(
+pub(super) fn validate(
     validator: &Validator<'_>,
-    limits: &Limits,
-    check: impl Fn(&mut Run<'_>) -> T + Sync,
+    value: &Json,
+    limits: &ValidationLimits,
+) -> Result<(), Violations> {
+    let check = |evaluation: &mut Evaluation<'_>| {
+        let cap = limits.violations.max(1);
+        let mut sink = ViolationCollector::new(validator.tables, cap);
+        evaluation.apply_root(&mut sink, validator.root, value);
+        Violations::ensure_empty(sink.into_violations())
+    };
+    // Violations recorded after a limit was reached may be consequences of it, so only the limit is returned.
+    check_with_limits(validator, limits, check)
+        .unwrap_or_else(|violation| Err(Violations::from_violation(violation)))
+}
+
+/// Runs `check` within the limits; fails with the violation of the limit that was exceeded.
+///
+/// Starts on the current stack. If that is too small, runs again on a new stack that is sufficient for the
+/// depth limit.
+fn check_with_limits<T: Send>(
+    validator: &Validator<'_>,
+    limits: &ValidationLimits,
+    check: impl Fn(&mut Evaluation<'_>) -> T + Sync,
 ) -> Result<T, Violation> {
     let checked = |depth: usize| {
-        let mut run = Run::new(validator.tables, &Limits { depth, ..*limits });
-        let answer = check(&mut run);
-        run.gave_up.map_or(Ok(answer), Err)
+        let mut evaluation = Evaluation::new(validator.tables, &ValidationLimits { depth, ..*limits });
+        let answer = check(&mut evaluation);
+        evaluation.exceeded_limit.map_or(Ok(answer), Err)
     };
-    checked(limits.depth.min(SHALLOW)).or_else(|gave_up| {
-        if gave_up.keyword != "depth" || limits.depth <= SHALLOW {
-            return Err(gave_up);
+    checked(limits.depth.min(MAX_DEPTH_ON_CURRENT_STACK)).or_else(|exceeded| {
+        if exceeded.keyword != "depth" || limits.depth <= MAX_DEPTH_ON_CURRENT_STACK {
+            return Err(exceeded);
         }
-        let bytes = limits.depth.saturating_mul(BYTES_AN_APPLICATION);
-        depth::on_stack(bytes, || checked(limits.depth)).unwrap_or(Err(gave_up))
+        let bytes = limits.depth.saturating_mul(STACK_BYTES_PER_APPLICATION);
+        depth::run_on_stack(bytes, || checked(limits.depth)).unwrap_or(Err(exceeded))
     })
 }
 
-/// The schema resources entered on the way here (Core 7.1), the latest first, as far as they have
-/// anchors that a `$dynamicRef` could look for.
-pub(super) struct Scope<'a> {
+/// The dynamic scope (Core 7.1) as a linked list with the innermost resource first. Contains only resources
+/// with anchors that a `$dynamicRef` can refer to.
+pub(super) struct DynamicScope<'a> {
     resource: ResourceId,
-    outer: Option<&'a Scope<'a>>,
+    outer: Option<&'a DynamicScope<'a>>,
 }
 
-/// One value under one schema.
+/// The application of one schema to one value.
 #[derive(Clone, Copy)]
-pub(super) struct At<'a> {
+pub(super) struct SchemaApplication<'a> {
     pub(super) schema: &'a Schema<'a>,
     pub(super) value: &'a Json,
-    pub(super) path: &'a Path<'a>,
-    pub(super) scope: &'a Scope<'a>,
+    pub(super) path: &'a InstancePath<'a>,
+    pub(super) scope: &'a DynamicScope<'a>,
 }
 
-/// The state of one check.
-pub(super) struct Run<'t> {
-    pub(super) tables: &'t Tables<'t>,
+/// The state of one validation.
+pub(super) struct Evaluation<'t> {
+    pub(super) tables: &'t SchemaTables<'t>,
     depth: usize,
     effort: u64,
-    gave_up: Option<Violation>,
+    exceeded_limit: Option<Violation>,
 }
 
-impl<'t> Run<'t> {
-    fn new(tables: &'t Tables<'t>, limits: &Limits) -> Self {
-        Self { tables, depth: limits.depth, effort: limits.effort, gave_up: None }
+impl<'t> Evaluation<'t> {
+    fn new(tables: &'t SchemaTables<'t>, limits: &ValidationLimits) -> Self {
+        Self { tables, depth: limits.depth, effort: limits.effort, exceeded_limit: None }
     }
 
-    fn start<S: Sink>(&mut self, sink: &mut S, root: SchemaId, value: &Json) -> bool {
-        let scope = Scope { resource: self.tables.schema(root).resource, outer: None };
-        self.apply(sink, root, value, &Path::Root, &scope, None)
+    fn apply_root<S: ViolationSink>(&mut self, sink: &mut S, root: SchemaId, value: &Json) -> bool {
+        let scope = DynamicScope { resource: self.tables.schema(root).resource, outer: None };
+        self.apply_id(sink, root, value, &InstancePath::Root, &scope, None)
     }
 
-    /// Whether the remaining work cannot change the answer.
+    /// Returns true if the remaining work cannot change the result.
     #[inline]
-    pub(super) fn over<S: Sink>(&self, sink: &S) -> bool {
-        sink.done() || self.gave_up.is_some()
+    pub(super) fn is_finished<S: ViolationSink>(&self, sink: &S) -> bool {
+        sink.is_done() || self.exceeded_limit.is_some()
     }
 
-    /// Whether a limit was reached, so that no answer counts any more.
-    pub(super) fn gave_up(&self) -> bool {
-        self.gave_up.is_some()
+    /// Returns true if a limit was exceeded, which makes all results invalid.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.exceeded_limit.is_some()
     }
 
-    /// Applies a schema; what it evaluates of the value is added to `seen`.
+    /// Applies a schema and adds the parts of the value that it evaluates to `evaluated`.
     #[inline]
-    pub(super) fn apply<S: Sink>(
+    pub(super) fn apply_id<S: ViolationSink>(
         &mut self,
         sink: &mut S,
         id: SchemaId,
         value: &Json,
-        path: &Path<'_>,
-        scope: &Scope<'_>,
-        seen: Option<&mut Seen>,
+        path: &InstancePath<'_>,
+        scope: &DynamicScope<'_>,
+        evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        self.apply_schema(sink, self.tables.schema(id), (value, path), scope, seen)
+        self.apply_schema(sink, self.tables.schema(id), (value, path), scope, evaluated)
     }
 
     #[inline]
-    fn apply_schema<S: Sink>(
+    fn apply_schema<S: ViolationSink>(
         &mut self,
         sink: &mut S,
         schema: &'t Schema<'t>,
-        (value, path): (&Json, &Path<'_>),
-        scope: &Scope<'_>,
-        seen: Option<&mut Seen>,
+        (value, path): (&Json, &InstancePath<'_>),
+        scope: &DynamicScope<'_>,
+        evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        match self.plain::<S>(schema, value) {
-            Some(held) => held,
-            None => self.apply_row(sink, schema, (value, path), scope, seen),
+        match self.try_shallow::<S>(schema, value) {
+            Some(valid) => valid,
+            None => self.apply_full(sink, schema, (value, path), scope, evaluated),
         }
     }
 
-    /// The answer, if it takes a glance and there is nothing else to say.
+    /// Returns the result if it can be determined without looking inside the value and nothing has to be
+    /// recorded.
     #[inline]
-    pub(super) fn plain<S: Sink>(&mut self, schema: &'t Schema<'t>, value: &Json) -> Option<bool> {
-        if !may_be_plain(schema, value) {
+    pub(super) fn try_shallow<S: ViolationSink>(
+        &mut self,
+        schema: &'t Schema<'t>,
+        value: &Json,
+    ) -> Option<bool> {
+        if !allows_shallow(schema, value) {
             return None;
         }
-        // Why it does not hold, only some ask.
-        self.glance::<true>(schema, value, self.depth).filter(|held| *held || !S::COLLECTS)
+        // A collecting sink needs the reason of a failure, which the full evaluation determines.
+        self.evaluate_shallow::<true>(schema, value, self.depth).filter(|valid| *valid || !S::COLLECTS)
     }
 
-    /// Whether a value obeys a schema, if the answer takes no look inside the value, as for most
-    /// texts, numbers and words. Of depth and effort it takes as much as applying does; whatever
-    /// else there is to say, such as what is wrong, is for [`apply_row`](Self::apply_row).
+    /// Evaluates a schema without looking inside the value, which suffices for most strings, numbers and
+    /// literals. Consumes the same depth and effort as the full evaluation. Returns `None` if the full
+    /// evaluation ([`apply_full`](Self::apply_full)) is required.
     ///
-    /// `IN_PLACE`: also through what applies other schemas to the value itself, but not through such
-    /// as those have in turn, so that what was in vain is little.
+    /// With `IN_PLACE`, also evaluates schemas that are applied in place to the same value, one level deep,
+    /// so that little work is lost if the attempt fails.
     #[inline(never)]
-    fn glance<const IN_PLACE: bool>(
+    fn evaluate_shallow<const IN_PLACE: bool>(
         &mut self,
         schema: &'t Schema<'t>,
         value: &Json,
         depth: usize,
     ) -> Option<bool> {
-        // What the value is decides all that follows.
+        // The type of the value selects the assertions that apply.
         match value {
             Json::Null | Json::Bool(_) => {
-                self.look::<IN_PLACE>(schema, value, (depth, 1), |keyword| of_any(keyword, value))
+                self.evaluate_shallow_with::<IN_PLACE>(schema, value, (depth, 1), |keyword| {
+                    assert_any(keyword, value)
+                })
             }
             Json::Number(number) => {
-                self.look::<IN_PLACE>(schema, value, (depth, 1), |keyword| of_number(keyword, value, number))
+                self.evaluate_shallow_with::<IN_PLACE>(schema, value, (depth, 1), |keyword| {
+                    assert_number(keyword, value, number)
+                })
             }
             Json::String(text) => {
-                let taken = (depth, weight_of_text(text));
-                self.look::<IN_PLACE>(schema, value, taken, |keyword| of_text(keyword, value, text))
+                let taken = (depth, string_effort(text));
+                self.evaluate_shallow_with::<IN_PLACE>(schema, value, taken, |keyword| {
+                    assert_string(keyword, value, text)
+                })
             }
             Json::Array(items) => {
-                let taken = (depth, weight_of_parts(items.len()));
-                self.look::<false>(schema, value, taken, |keyword| of_items(keyword, value, items))
+                let taken = (depth, container_effort(items.len()));
+                self.evaluate_shallow_with::<false>(schema, value, taken, |keyword| {
+                    assert_array(keyword, value, items)
+                })
             }
             Json::Object(members) => {
-                let taken = (depth, weight_of_parts(members.len()));
-                self.look::<false>(schema, value, taken, |keyword| match keyword {
+                let taken = (depth, container_effort(members.len()));
+                self.evaluate_shallow_with::<false>(schema, value, taken, |keyword| match keyword {
                     Keyword::Required(names) => {
                         Some(("required", names.iter().all(|name| members.contains_key(name))))
                     }
-                    keyword => of_members(keyword, value, members),
+                    keyword => assert_object(keyword, value, members),
                 })
             }
         }
     }
 
-    /// The same, where it is known what a keyword `says` of the value.
+    /// Like [`evaluate_shallow`](Self::evaluate_shallow), with the assertions for the type of the value.
     #[inline(always)]
-    fn look<const IN_PLACE: bool>(
+    fn evaluate_shallow_with<const IN_PLACE: bool>(
         &mut self,
         mut schema: &'t Schema<'t>,
         value: &Json,
         (mut depth, effort): (usize, u64),
-        says: impl Fn(&Keyword<'t>) -> Said,
+        assert: impl Fn(&Keyword<'t>) -> AssertionResult,
     ) -> Option<bool> {
         loop {
             depth = depth.checked_sub(1)?;
@@ -217,10 +237,10 @@ impl<'t> Run<'t> {
                 keywords => keywords,
             };
             for keyword in keywords {
-                match says(keyword) {
+                match assert(keyword) {
                     Some((_, true)) => {}
                     Some((_, false)) => return Some(false),
-                    None if IN_PLACE => return self.glance_in_place(keywords, value, depth),
+                    None if IN_PLACE => return self.evaluate_shallow_in_place(keywords, value, depth),
                     None => return None,
                 }
             }
@@ -228,30 +248,37 @@ impl<'t> Run<'t> {
         }
     }
 
-    /// The same of keywords that apply other schemas to the value: where that has no parts, nothing
-    /// is evaluated by one that another might ask for.
+    /// Evaluates keywords that apply other schemas in place. The value has no parts, so that there is nothing
+    /// to mark as evaluated.
     #[inline(never)]
-    fn glance_in_place(&mut self, keywords: &'t [Keyword<'t>], value: &Json, depth: usize) -> Option<bool> {
+    fn evaluate_shallow_in_place(
+        &mut self,
+        keywords: &'t [Keyword<'t>],
+        value: &Json,
+        depth: usize,
+    ) -> Option<bool> {
         for keyword in keywords {
-            let held = match keyword {
-                Keyword::Ref(id) => self.glance::<false>(self.tables.schema(*id), value, depth)?,
+            let valid = match keyword {
+                Keyword::Ref(id) => self.evaluate_shallow::<false>(self.tables.schema(*id), value, depth)?,
                 Keyword::AllOf(ids) => {
-                    let mut held = true;
+                    let mut valid = true;
                     for id in *ids {
-                        held = held && self.glance::<false>(self.tables.schema(*id), value, depth)?;
+                        valid =
+                            valid && self.evaluate_shallow::<false>(self.tables.schema(*id), value, depth)?;
                     }
-                    held
+                    valid
                 }
                 Keyword::AnyOf(ids, _) => {
-                    let mut held = false;
+                    let mut valid = false;
                     for id in *ids {
-                        held = held || self.glance::<false>(self.tables.schema(*id), value, depth)?;
+                        valid =
+                            valid || self.evaluate_shallow::<false>(self.tables.schema(*id), value, depth)?;
                     }
-                    held
+                    valid
                 }
-                keyword => assertion(keyword, value)?.1,
+                keyword => evaluate_assertion(keyword, value)?.1,
             };
-            if !held {
+            if !valid {
                 return Some(false);
             }
         }
@@ -259,170 +286,184 @@ impl<'t> Run<'t> {
     }
 
     #[inline(never)]
-    pub(super) fn apply_row<S: Sink>(
+    pub(super) fn apply_full<S: ViolationSink>(
         &mut self,
         sink: &mut S,
         mut schema: &'t Schema<'t>,
-        (value, path): (&Json, &Path<'_>),
-        scope: &Scope<'_>,
-        seen: Option<&mut Seen>,
+        (value, path): (&Json, &InstancePath<'_>),
+        scope: &DynamicScope<'_>,
+        evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
         let depth = self.depth;
-        let effort = weight(value);
+        let effort = application_effort(value);
         let entered;
         let mut scope = scope;
-        let held = loop {
-            // What nobody would hear of need not be looked at: the value is refused as it is.
-            if schema.keywords.is_empty() || sink.is_deaf_to(path) {
+        let valid = loop {
+            // Failures here would have no effect, and the value is already rejected.
+            if schema.keywords.is_empty() || sink.ignores_path(path) {
                 break true;
             }
-            // One level of depth, and effort by the size of the value.
+            // Consume one level of depth, and effort by the size of the value.
             if self.depth == 0 || self.effort < effort {
-                return self.give_up(schema, path);
+                return self.stop_at_limit(schema, path);
             }
             self.depth -= 1;
             self.effort -= effort;
-            if self.is_seen_in_scope(schema, scope) {
-                entered = Scope { resource: schema.resource, outer: Some(scope) };
+            if self.extends_dynamic_scope(schema, scope) {
+                entered = DynamicScope { resource: schema.resource, outer: Some(scope) };
                 scope = &entered;
             } else if let [Keyword::Ref(target)] = schema.keywords {
-                // Most references are all that their schema says: no frame for each.
+                // Most references are the only keyword of their schema: continue without another frame.
                 schema = self.tables.schema(*target);
                 continue;
             }
-            let at = &At { schema, value, path, scope };
-            break if watches(at) { self.watched(sink, at, seen) } else { self.keywords(sink, at, seen) };
+            let at = &SchemaApplication { schema, value, path, scope };
+            break if has_unevaluated_keyword(at) {
+                self.apply_with_unevaluated(sink, at, evaluated)
+            } else {
+                self.apply_keywords(sink, at, evaluated)
+            };
         };
         self.depth = depth;
-        held
+        valid
     }
 
-    /// Whether the schema enters another resource that a `$dynamicRef` could look for.
+    /// Returns true if the schema belongs to another resource that a `$dynamicRef` can refer to.
     #[inline]
-    fn is_seen_in_scope(&self, schema: &Schema<'_>, scope: &Scope<'_>) -> bool {
+    fn extends_dynamic_scope(&self, schema: &Schema<'_>, scope: &DynamicScope<'_>) -> bool {
         schema.resource != scope.resource
             && self.tables.resource(schema.resource).is_some_and(|own| !own.dynamic_anchors.is_empty())
     }
 
-    /// Applies a schema to the same value.
+    /// Applies another schema to the same value.
     #[inline]
-    pub(super) fn in_place<S: Sink>(
+    pub(super) fn apply_in_place<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         id: SchemaId,
-        seen: Option<&mut Seen>,
+        evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        self.apply(sink, id, at.value, at.path, at.scope, seen)
+        self.apply_id(sink, id, at.value, at.path, at.scope, evaluated)
     }
 
-    /// Applies a schema to a member or element; when the schema is `false` the
-    /// refusal carries the name of the applicator.
+    /// Applies a schema to a member or element. If the schema is `false`, records the failure under the name
+    /// of the applicator.
     #[inline]
-    pub(super) fn below<S: Sink>(
+    pub(super) fn apply_to_child<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         schema: &'t Schema<'t>,
-        (value, path): (&Json, &Path<'_>),
+        (value, path): (&Json, &InstancePath<'_>),
         applicator: &'static str,
     ) -> bool {
         if let [Keyword::False] = schema.keywords {
-            sink.record(path, applicator, at.schema);
+            sink.record_violation(path, applicator, at.schema);
             return false;
         }
         self.apply_schema(sink, schema, (value, path), at.scope, None)
     }
 
-    /// Keeps why, and leaves no effort for anything that is still to be applied.
+    /// Records which limit was exceeded, and leaves no effort for further applications.
     #[cold]
     #[inline(never)]
-    fn give_up(&mut self, schema: &Schema<'_>, path: &Path<'_>) -> bool {
-        if self.gave_up.is_none() {
+    fn stop_at_limit(&mut self, schema: &Schema<'_>, path: &InstancePath<'_>) -> bool {
+        if self.exceeded_limit.is_none() {
             let keyword = if self.depth == 0 { "depth" } else { "effort" };
-            let schema = self.tables.location(schema).into();
-            self.gave_up = Some(Violation { pointer: path.pointer(), keyword, schema });
+            let schema = self.tables.schema_location(schema).into();
+            self.exceeded_limit = Some(Violation { pointer: path.to_pointer(), keyword, schema });
             self.effort = 0;
         }
         false
     }
 
-    /// Evaluates a schema object with an unevaluated keyword, which sees what
-    /// the keywords beside it evaluated and nothing from further up (Core 11.1).
+    /// Evaluates a schema object with an unevaluated keyword. It considers the parts that adjacent keywords
+    /// evaluated, and none of the parts that enclosing schemas evaluated (Core 11.1).
     #[inline(never)]
-    fn watched<S: Sink>(&mut self, sink: &mut S, at: &At<'_>, seen: Option<&mut Seen>) -> bool {
-        let mut own = Seen::nothing_of(at.value);
-        let mut held = self.keywords(sink, at, Some(&mut own));
-        if !held && self.over(sink) {
+    fn apply_with_unevaluated<S: ViolationSink>(
+        &mut self,
+        sink: &mut S,
+        at: &SchemaApplication<'_>,
+        evaluated: Option<&mut EvaluatedSet>,
+    ) -> bool {
+        let mut own = EvaluatedSet::empty_for(at.value);
+        let mut valid = self.apply_keywords(sink, at, Some(&mut own));
+        if !valid && self.is_finished(sink) {
             return false;
         }
         for keyword in at.schema.keywords {
-            held &= match (keyword, at.value) {
+            valid &= match (keyword, at.value) {
                 (Keyword::UnevaluatedItems(id), Json::Array(items)) => {
-                    self.unevaluated_items(sink, at, items, *id, &mut own)
+                    self.apply_unevaluated_items(sink, at, items, *id, &mut own)
                 }
                 (Keyword::UnevaluatedProperties(id), Json::Object(members)) => {
-                    self.unevaluated_properties(sink, at, members, *id, &mut own)
+                    self.apply_unevaluated_properties(sink, at, members, *id, &mut own)
                 }
                 _ => true,
             };
         }
-        if let Some(seen) = seen {
-            seen.merge(&own);
+        if let Some(evaluated) = evaluated {
+            evaluated.merge(&own);
         }
-        held
+        valid
     }
 
-    /// All keywords but the unevaluated ones, each told apart once. Part of its only two callers:
-    /// a call for each schema costs as much as a keyword.
+    /// Evaluates all keywords except the unevaluated ones. Inlined into its two callers, because a call for
+    /// each schema would cost as much as a keyword.
     #[inline(always)]
-    fn keywords<S: Sink>(&mut self, sink: &mut S, at: &At<'_>, mut seen: Option<&mut Seen>) -> bool {
-        let mut held = true;
+    fn apply_keywords<S: ViolationSink>(
+        &mut self,
+        sink: &mut S,
+        at: &SchemaApplication<'_>,
+        mut evaluated: Option<&mut EvaluatedSet>,
+    ) -> bool {
+        let mut valid = true;
         for keyword in at.schema.keywords {
-            let seen = seen.as_deref_mut();
+            let evaluated = evaluated.as_deref_mut();
             let passed = match (keyword, at.value) {
                 (Keyword::Type(types), value) => {
                     if match value {
-                        Json::Object(_) => types.has(Types::OBJECT),
+                        Json::Object(_) => types.is_superset(TypeSet::OBJECT),
                         value => types.contains(value),
                     } {
                         continue;
                     }
-                    sink.record(at.path, "type", at.schema);
-                    // Nothing else is worth saying about a value of another type.
-                    if let Some(seen) = seen {
-                        seen.mark_all();
+                    sink.record_violation(at.path, "type", at.schema);
+                    // The other keywords report nothing useful about a value of another type.
+                    if let Some(evaluated) = evaluated {
+                        evaluated.mark_all();
                     }
                     return false;
                 }
                 (Keyword::Required(names), Json::Object(members)) => {
-                    self.all_present(sink, at, members, names, "required")
+                    self.check_required(sink, at, members, names, "required")
                 }
                 (Keyword::Properties(declared, required), Json::Object(members)) => {
-                    self.properties(sink, at, members, (declared, *required), seen)
+                    self.apply_properties(sink, at, members, (declared, *required), evaluated)
                 }
-                (Keyword::Ref(id), _) => self.in_place(sink, at, *id, seen),
+                (Keyword::Ref(id), _) => self.apply_in_place(sink, at, *id, evaluated),
                 (Keyword::DynamicRef { anchor, initial }, _) => {
-                    let target = self.dynamic_target(anchor, *initial, at.scope);
-                    self.in_place(sink, at, target, seen)
+                    let target = self.resolve_dynamic_ref(anchor, *initial, at.scope);
+                    self.apply_in_place(sink, at, target, evaluated)
                 }
-                (Keyword::AllOf([one]), _) => self.in_place(sink, at, *one, seen),
-                (Keyword::AllOf(branches), _) => self.all_of(sink, at, branches, seen),
+                (Keyword::AllOf([one]), _) => self.apply_in_place(sink, at, *one, evaluated),
+                (Keyword::AllOf(branches), _) => self.apply_all_of(sink, at, branches, evaluated),
                 (Keyword::AnyOf(branches, choice), _) => {
-                    self.choose(sink, at, Union::AnyOf, (branches, *choice), seen)
+                    self.apply_union(sink, at, UnionKeyword::AnyOf, (branches, *choice), evaluated)
                 }
                 (Keyword::OneOf(branches, choice), _) => {
-                    self.choose(sink, at, Union::OneOf, (branches, *choice), seen)
+                    self.apply_union(sink, at, UnionKeyword::OneOf, (branches, *choice), evaluated)
                 }
                 (Keyword::Not(id), _) => {
-                    let held = !self.probe(at, *id, None);
-                    if !held {
-                        sink.record(at.path, "not", at.schema);
+                    let valid = !self.probe_schema(at, *id, None);
+                    if !valid {
+                        sink.record_violation(at.path, "not", at.schema);
                     }
-                    held
+                    valid
                 }
                 (Keyword::If { condition, then, otherwise }, _) => {
-                    self.condition(sink, at, *condition, (*then, *otherwise), seen)
+                    self.apply_condition(sink, at, *condition, (*then, *otherwise), evaluated)
                 }
                 (
                     Keyword::PrefixItems(_)
@@ -430,7 +471,7 @@ impl<'t> Run<'t> {
                     | Keyword::Contains { .. }
                     | Keyword::UniqueItems,
                     Json::Array(items),
-                ) => self.array(sink, at, items, keyword, seen),
+                ) => self.apply_array_keyword(sink, at, items, keyword, evaluated),
                 (
                     Keyword::DependentRequired(_)
                     | Keyword::DependentSchemas(_)
@@ -438,84 +479,88 @@ impl<'t> Run<'t> {
                     | Keyword::AdditionalProperties { .. }
                     | Keyword::PropertyNames(_),
                     Json::Object(members),
-                ) => self.object(sink, at, members, keyword, seen),
-                _ => match assertion(keyword, at.value) {
+                ) => self.apply_object_keyword(sink, at, members, keyword, evaluated),
+                _ => match evaluate_assertion(keyword, at.value) {
                     Some((name, false)) => {
-                        sink.record(at.path, name, at.schema);
+                        sink.record_violation(at.path, name, at.schema);
                         false
                     }
                     _ => true,
                 },
             };
             if !passed {
-                held = false;
-                if self.over(sink) {
+                valid = false;
+                if self.is_finished(sink) {
                     return false;
                 }
             }
         }
-        held
+        valid
     }
 
     #[inline(never)]
-    fn all_of<S: Sink>(
+    fn apply_all_of<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         branches: &[SchemaId],
-        mut seen: Option<&mut Seen>,
+        mut evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         for id in branches {
-            if !self.in_place(sink, at, *id, seen.as_deref_mut()) {
-                held = false;
-                if self.over(sink) {
+            if !self.apply_in_place(sink, at, *id, evaluated.as_deref_mut()) {
+                valid = false;
+                if self.is_finished(sink) {
                     break;
                 }
             }
         }
-        held
+        valid
     }
 
-    /// `if` is silent, and contributes what it evaluated when it holds (Core
-    /// 10.2.2.1).
+    /// Evaluates `if`, which records nothing and contributes its evaluated parts if it holds (Core 10.2.2.1).
     #[inline(never)]
-    fn condition<S: Sink>(
+    fn apply_condition<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         condition: SchemaId,
         (then, otherwise): (Option<SchemaId>, Option<SchemaId>),
-        mut seen: Option<&mut Seen>,
+        mut evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        let next = if self.probe(at, condition, seen.as_deref_mut()) { then } else { otherwise };
-        next.is_none_or(|id| self.in_place(sink, at, id, seen))
+        let next = if self.probe_schema(at, condition, evaluated.as_deref_mut()) { then } else { otherwise };
+        next.is_none_or(|id| self.apply_in_place(sink, at, id, evaluated))
     }
 
-    /// Whether the value matches; only then `seen` learns what was evaluated.
+    /// Returns true if the value matches. Adds the evaluated parts to `evaluated` only in this case.
     #[inline]
-    pub(super) fn probe(&mut self, at: &At<'_>, id: SchemaId, seen: Option<&mut Seen>) -> bool {
-        match seen {
-            Some(seen) => self.probe_watched(at, id, seen),
+    pub(super) fn probe_schema(
+        &mut self,
+        at: &SchemaApplication<'_>,
+        id: SchemaId,
+        evaluated: Option<&mut EvaluatedSet>,
+    ) -> bool {
+        match evaluated {
+            Some(evaluated) => self.probe_evaluated(at, id, evaluated),
             None => {
                 let schema = self.tables.schema(id);
                 match self.probe_member(schema, (at.value, at.path), at.scope) {
-                    Some(held) => held,
-                    None => self.apply_schema(&mut Probe, schema, (at.value, at.path), at.scope, None),
+                    Some(valid) => valid,
+                    None => self.apply_schema(&mut ProbeSink, schema, (at.value, at.path), at.scope, None),
                 }
             }
         }
     }
 
-    /// The answer of a schema that asks for one member and no more, as most conditions do and most
-    /// branches of an `anyOf` that wants one of several members. `None` of any other schema, and then
-    /// nothing was taken of depth and effort.
+    /// Evaluates a schema that constrains a single member, which is the most common form of conditions and of
+    /// `anyOf` branches that require one of several members. Returns `None` for any other schema without
+    /// consuming depth or effort.
     #[inline]
     fn probe_member(
         &mut self,
         schema: &'t Schema<'t>,
-        (value, path): (&Json, &Path<'_>),
-        scope: &Scope<'_>,
+        (value, path): (&Json, &InstancePath<'_>),
+        scope: &DynamicScope<'_>,
     ) -> Option<bool> {
         let Json::Object(members) = value else { return None };
         let (name, required, obeys) = match schema.keywords {
@@ -523,51 +568,61 @@ impl<'t> Run<'t> {
             [Keyword::Properties([(name, id)], required)] => (name, *required != 0, Some(*id)),
             _ => return None,
         };
-        if self.is_seen_in_scope(schema, scope) {
+        if self.extends_dynamic_scope(schema, scope) {
             return None;
         }
         let depth = self.depth;
         let below = depth.checked_sub(1)?;
-        self.effort = self.effort.checked_sub(weight(value))?;
+        self.effort = self.effort.checked_sub(application_effort(value))?;
         let Some((_, member)) = members.get_full(name) else { return Some(!required) };
         let Some(id) = obeys else { return Some(true) };
         let schema = self.tables.schema(id);
         self.depth = below;
-        let held = match self.plain::<Probe>(schema, member) {
-            Some(held) => held,
-            None => self.probe_inside(schema, (member, &path.key(name)), scope),
+        let valid = match self.try_shallow::<ProbeSink>(schema, member) {
+            Some(valid) => valid,
+            None => self.probe_child(schema, (member, &path.key(name)), scope),
         };
         self.depth = depth;
-        Some(held)
+        Some(valid)
     }
 
-    /// Whether that member matches, whose schema is often another of one member.
+    /// Evaluates the schema of that member, which often constrains a single member as well.
     #[inline(never)]
-    fn probe_inside(
+    fn probe_child(
         &mut self,
         schema: &'t Schema<'t>,
-        (value, path): (&Json, &Path<'_>),
-        scope: &Scope<'_>,
+        (value, path): (&Json, &InstancePath<'_>),
+        scope: &DynamicScope<'_>,
     ) -> bool {
         match self.probe_member(schema, (value, path), scope) {
-            Some(held) => held,
-            None => self.apply_row(&mut Probe, schema, (value, path), scope, None),
+            Some(valid) => valid,
+            None => self.apply_full(&mut ProbeSink, schema, (value, path), scope, None),
         }
     }
 
     #[inline(never)]
-    fn probe_watched(&mut self, at: &At<'_>, id: SchemaId, seen: &mut Seen) -> bool {
-        let mut own = Seen::nothing_of(at.value);
-        let held = self.in_place(&mut Probe, at, id, Some(&mut own));
-        if held {
-            seen.merge(&own);
+    fn probe_evaluated(
+        &mut self,
+        at: &SchemaApplication<'_>,
+        id: SchemaId,
+        evaluated: &mut EvaluatedSet,
+    ) -> bool {
+        let mut own = EvaluatedSet::empty_for(at.value);
+        let valid = self.apply_in_place(&mut ProbeSink, at, id, Some(&mut own));
+        if valid {
+            evaluated.merge(&own);
         }
-        held
+        valid
     }
 
-    /// Core 8.2.3.2: the outermost resource of the dynamic scope that has the
-    /// anchor, provided that the reference leads to such an anchor at first.
-    pub(super) fn dynamic_target(&self, anchor: &str, initial: SchemaId, scope: &Scope<'_>) -> SchemaId {
+    /// Resolves a `$dynamicRef` (Core 8.2.3.2) to the outermost resource in the dynamic scope that has the
+    /// anchor, provided that the initial target is such an anchor.
+    pub(super) fn resolve_dynamic_ref(
+        &self,
+        anchor: &str,
+        initial: SchemaId,
+        scope: &DynamicScope<'_>,
+    ) -> SchemaId {
         let resource = self.tables.schema(initial).resource;
         if self.tables.dynamic_anchor(resource, anchor) != Some(initial) {
             return initial;
@@ -584,24 +639,24 @@ impl<'t> Run<'t> {
     }
 }
 
-/// The effort that an application takes, by the size of the value.
+/// Returns the effort of one schema application, by the size of the value.
 #[inline]
-fn weight(value: &Json) -> u64 {
+fn application_effort(value: &Json) -> u64 {
     match value {
-        Json::Array(items) => weight_of_parts(items.len()),
-        Json::Object(members) => weight_of_parts(members.len()),
-        Json::String(text) => weight_of_text(text),
+        Json::Array(items) => container_effort(items.len()),
+        Json::Object(members) => container_effort(members.len()),
+        Json::String(text) => string_effort(text),
         _ => 1,
     }
 }
 
 #[inline]
-const fn weight_of_parts(count: usize) -> u64 {
+const fn container_effort(count: usize) -> u64 {
     1 + count as u64 / 4
 }
 
 #[inline]
-const fn weight_of_text(text: &str) -> u64 {
+const fn string_effort(text: &str) -> u64 {
     1 + text.len() as u64 / 16
 }
 
@@ -610,15 +665,15 @@ fn is_scalar(value: &Json) -> bool {
     !matches!(value, Json::Array(_) | Json::Object(_))
 }
 
-/// Whether it is worth a glance: of a value with parts, most schemas want to see those.
+/// Returns true if a shallow evaluation is worthwhile: for arrays and objects, most schemas look inside.
 #[inline]
-fn may_be_plain(schema: &Schema<'_>, value: &Json) -> bool {
+fn allows_shallow(schema: &Schema<'_>, value: &Json) -> bool {
     is_scalar(value) || matches!(schema.keywords, [.., Keyword::Type(_) | Keyword::Required(_)])
 }
 
-/// Whether the schema has an unevaluated keyword for this value; those keywords stand last.
+/// Returns true if the schema has an unevaluated keyword for this value. Those keywords come last.
 #[inline]
-fn watches(at: &At<'_>) -> bool {
+fn has_unevaluated_keyword(at: &SchemaApplication<'_>) -> bool {
     match at.schema.keywords {
         [.., Keyword::UnevaluatedItems(_)] => matches!(at.value, Json::Array(_)),
         [.., before, Keyword::UnevaluatedProperties(_)] => match at.value {

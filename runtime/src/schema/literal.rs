@@ -1,34 +1,34 @@
-//! JSON values as constants, for `const`, `enum` and tags.
+//! [`Literal`]: JSON values as constants, for `const`, `enum` and tags.
 
 use crate::Json;
 use crate::Number;
 use crate::text;
 
-/// A JSON value that a table can hold.
+/// A JSON value in a table of constants.
 #[derive(Debug, Clone)]
 pub enum Literal<'t> {
-    /// `null`
+    /// The literal `null`.
     Null,
-    /// `true` or `false`
+    /// The literals `true` and `false`.
     Bool(bool),
-    /// A number, equal by its value.
+    /// A number, compared by value.
     Number(Number),
-    /// A string.
+    /// A string, unescaped.
     String(&'t str),
-    /// An array.
+    /// An array of literals.
     Array(&'t [Literal<'t>]),
-    /// An object; no name stands twice.
+    /// An object without duplicate names.
     Object(&'t [(&'t str, Literal<'t>)]),
 }
 
 impl Literal<'_> {
-    /// Equality by Core 4.2.2: numbers by value, objects without order.
+    /// Compares by JSON Schema equality (Core 4.2.2): numbers by value, objects regardless of order.
     pub fn equals(&self, value: &Json) -> bool {
         match (self, value) {
             (Literal::Null, Json::Null) => true,
             (Literal::Bool(own), Json::Bool(other)) => own == other,
             (Literal::Number(own), Json::Number(other)) => own == other,
-            (Literal::String(own), Json::String(other)) => text::same(own, other),
+            (Literal::String(own), Json::String(other)) => text::str_eq(own, other),
             (Literal::Array(own), Json::Array(other)) => {
                 own.len() == other.len() && own.iter().zip(other).all(|(a, b)| a.equals(b))
             }
@@ -40,7 +40,7 @@ impl Literal<'_> {
         }
     }
 
-    /// Whether both are of one of the six types of JSON (Core 4.2.1).
+    /// Returns true if both have the same of the six JSON types (Core 4.2.1).
     pub(super) fn same_type(&self, value: &Json) -> bool {
         matches!(
             (self, value),

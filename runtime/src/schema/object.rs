@@ -1,132 +1,138 @@
-//! The keywords that look into objects.
+//! Evaluation of the keywords that apply to object members.
 
 use super::Keyword;
 use super::SchemaId;
-use super::evaluate::At;
-use super::evaluate::Run;
-use super::seen::Seen;
-use super::seen::bit;
-use super::sink::Probe;
-use super::sink::Sink;
+use super::evaluate::Evaluation;
+use super::evaluate::SchemaApplication;
+use super::evaluated::EvaluatedSet;
+use super::evaluated::position_bit;
+use super::sink::ProbeSink;
+use super::sink::ViolationSink;
 use crate::Json;
 use crate::Map;
 use crate::pattern::Pattern;
 use crate::text;
 
-impl Run<'_> {
+impl Evaluation<'_> {
     #[inline(never)]
-    pub(super) fn object<S: Sink>(
+    pub(super) fn apply_object_keyword<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         members: &Map<Json>,
         keyword: &Keyword<'_>,
-        seen: Option<&mut Seen>,
+        evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
         match keyword {
             Keyword::DependentRequired(entries) => {
-                let mut held = true;
+                let mut valid = true;
                 for (trigger, names) in *entries {
                     if members.get(trigger).is_some() {
-                        held &= self.all_present(sink, at, members, names, "dependentRequired");
+                        valid &= self.check_required(sink, at, members, names, "dependentRequired");
                     }
                 }
-                held
+                valid
             }
-            Keyword::DependentSchemas(entries) => self.dependent_schemas(sink, at, members, entries, seen),
+            Keyword::DependentSchemas(entries) => {
+                self.apply_dependent_schemas(sink, at, members, entries, evaluated)
+            }
             Keyword::PatternProperties(patterns) => {
-                self.pattern_properties(sink, at, members, patterns, seen)
+                self.apply_pattern_properties(sink, at, members, patterns, evaluated)
             }
             Keyword::AdditionalProperties { schema, declared, patterns } => {
-                self.additional_properties(sink, at, members, (*schema, declared, patterns), seen)
+                self.apply_additional_properties(sink, at, members, (*schema, declared, patterns), evaluated)
             }
-            Keyword::PropertyNames(id) => self.property_names(sink, at, members, *id),
+            Keyword::PropertyNames(id) => self.apply_property_names(sink, at, members, *id),
             _ => true,
         }
     }
 
-    pub(super) fn all_present<S: Sink>(
+    pub(super) fn check_required<S: ViolationSink>(
         &self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         members: &Map<Json>,
         names: &[&str],
         keyword: &'static str,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         for name in names {
             if members.get(name).is_none() {
-                sink.record(&at.path.key(name), keyword, at.schema);
-                held = false;
-                if sink.done() {
+                sink.record_violation(&at.path.key(name), keyword, at.schema);
+                valid = false;
+                if sink.is_done() {
                     break;
                 }
             }
         }
-        held
+        valid
     }
 
-    fn dependent_schemas<S: Sink>(
+    fn apply_dependent_schemas<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         members: &Map<Json>,
         entries: &[(&str, SchemaId)],
-        mut seen: Option<&mut Seen>,
+        mut evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         for (trigger, id) in entries {
             let applies = members.get(trigger).is_some();
-            if applies && !self.in_place(sink, at, *id, seen.as_deref_mut()) {
-                held = false;
-                if self.over(sink) {
+            if applies && !self.apply_in_place(sink, at, *id, evaluated.as_deref_mut()) {
+                valid = false;
+                if self.is_finished(sink) {
                     break;
                 }
             }
         }
-        held
+        valid
     }
 
-    /// `properties`, and which of them are required: those are met on the way.
+    /// Applies `properties` and checks the required ones among them in the same pass.
     #[inline(never)]
-    pub(super) fn properties<S: Sink>(
+    pub(super) fn apply_properties<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         members: &Map<Json>,
         (declared, required): (&[(&str, SchemaId)], u64),
-        mut seen: Option<&mut Seen>,
+        mut evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         let mut due = required;
         let wide = declared.len() > 64;
-        // By whichever of the two lists is shorter.
+        // Iterate over the shorter of the two lists.
         if declared.len() < members.len() {
             for (place, &(name, schema)) in declared.iter().enumerate() {
                 let Some((index, member)) = members.get_full(name) else { continue };
-                due &= !bit(place);
-                held &= self.declared(sink, at, (index, name, member), schema, seen.as_deref_mut());
-                if !held && self.over(sink) {
+                due &= !position_bit(place);
+                valid &=
+                    self.apply_property(sink, at, (index, name, member), schema, evaluated.as_deref_mut());
+                if !valid && self.is_finished(sink) {
                     return false;
                 }
             }
         } else {
             for (index, (name, member)) in members.iter().enumerate() {
-                let Some((place, &(_, schema))) = find(declared, name, |(other, _)| other) else { continue };
-                due &= !if wide { bit(place) } else { 1 << (place % 64) };
-                held &= self.declared(sink, at, (index, name, member), schema, seen.as_deref_mut());
-                if !held && self.over(sink) {
+                let Some((place, &(_, schema))) = find_by_name(declared, name, |(other, _)| other) else {
+                    continue;
+                };
+                due &= !if wide { position_bit(place) } else { 1 << (place % 64) };
+                valid &=
+                    self.apply_property(sink, at, (index, name, member), schema, evaluated.as_deref_mut());
+                if !valid && self.is_finished(sink) {
                     return false;
                 }
             }
         }
         if due == 0 {
-            return held;
+            return valid;
         }
         for (place, (name, _)) in declared.iter().enumerate() {
-            if due & bit(place) != 0 {
-                sink.record(&at.path.key(name), "required", at.schema);
-                if sink.done() {
+            if due & position_bit(place) != 0 {
+                sink.record_violation(&at.path.key(name), "required", at.schema);
+                if sink.is_done() {
                     break;
                 }
             }
@@ -134,89 +140,89 @@ impl Run<'_> {
         false
     }
 
-    /// Applies what is declared of a member, which is evaluated by that.
+    /// Applies the schema of a declared member and marks the member as evaluated.
     #[inline(always)]
-    fn declared<S: Sink>(
+    fn apply_property<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         (index, name, member): (usize, &str, &Json),
         schema: SchemaId,
-        seen: Option<&mut Seen>,
+        evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        if let Some(seen) = seen {
-            seen.mark(index);
+        if let Some(evaluated) = evaluated {
+            evaluated.mark(index);
         }
         let schema = self.tables.schema(schema);
-        match self.plain::<S>(schema, member) {
-            Some(held) => held,
-            None => self.apply_row(sink, schema, (member, &at.path.key(name)), at.scope, None),
+        match self.try_shallow::<S>(schema, member) {
+            Some(valid) => valid,
+            None => self.apply_full(sink, schema, (member, &at.path.key(name)), at.scope, None),
         }
     }
 
-    fn pattern_properties<S: Sink>(
+    fn apply_pattern_properties<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         members: &Map<Json>,
         patterns: &[(&Pattern<'_>, SchemaId)],
-        mut seen: Option<&mut Seen>,
+        mut evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         for (index, (name, member)) in members.iter().enumerate() {
             for (_, id) in patterns.iter().filter(|(pattern, _)| pattern.is_match(name)) {
-                if let Some(seen) = seen.as_deref_mut() {
-                    seen.mark(index);
+                if let Some(evaluated) = evaluated.as_deref_mut() {
+                    evaluated.mark(index);
                 }
-                if !self.apply(sink, *id, member, &at.path.key(name), at.scope, None) {
-                    held = false;
-                    if self.over(sink) {
+                if !self.apply_id(sink, *id, member, &at.path.key(name), at.scope, None) {
+                    valid = false;
+                    if self.is_finished(sink) {
                         return false;
                     }
                 }
             }
         }
-        held
+        valid
     }
 
-    fn additional_properties<S: Sink>(
+    fn apply_additional_properties<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         members: &Map<Json>,
         (id, declared, patterns): (SchemaId, &[&str], &[&Pattern<'_>]),
-        mut seen: Option<&mut Seen>,
+        mut evaluated: Option<&mut EvaluatedSet>,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         let schema = self.tables.schema(id);
         for (index, (name, member)) in members.iter().enumerate() {
-            let known = find(declared, name, |other| other).is_some()
+            let known = find_by_name(declared, name, |other| other).is_some()
                 || patterns.iter().any(|pattern| pattern.is_match(name));
             if known {
                 continue;
             }
-            if let Some(seen) = seen.as_deref_mut() {
-                seen.mark(index);
+            if let Some(evaluated) = evaluated.as_deref_mut() {
+                evaluated.mark(index);
             }
             let place = at.path.key(name);
-            if !self.below(sink, at, schema, (member, &place), "additionalProperties") {
-                held = false;
-                if self.over(sink) {
+            if !self.apply_to_child(sink, at, schema, (member, &place), "additionalProperties") {
+                valid = false;
+                if self.is_finished(sink) {
                     break;
                 }
             }
         }
-        held
+        valid
     }
 
-    fn property_names<S: Sink>(
+    fn apply_property_names<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         members: &Map<Json>,
         id: SchemaId,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         let mut value = Json::String(String::new());
         for (name, _) in members.iter() {
             let place = at.path.key(name);
@@ -224,54 +230,54 @@ impl Run<'_> {
                 text.clear();
                 text.push_str(name);
             }
-            if !self.apply(&mut Probe, id, &value, &place, at.scope, None) {
-                sink.record(&place, "propertyNames", at.schema);
-                held = false;
-                if self.over(sink) {
+            if !self.apply_id(&mut ProbeSink, id, &value, &place, at.scope, None) {
+                sink.record_violation(&place, "propertyNames", at.schema);
+                valid = false;
+                if self.is_finished(sink) {
                     break;
                 }
             }
         }
-        held
+        valid
     }
 
     #[inline(never)]
-    pub(super) fn unevaluated_properties<S: Sink>(
+    pub(super) fn apply_unevaluated_properties<S: ViolationSink>(
         &mut self,
         sink: &mut S,
-        at: &At<'_>,
+        at: &SchemaApplication<'_>,
         members: &Map<Json>,
         id: SchemaId,
-        seen: &mut Seen,
+        evaluated: &mut EvaluatedSet,
     ) -> bool {
-        let mut held = true;
+        let mut valid = true;
         let schema = self.tables.schema(id);
         for (index, (name, member)) in members.iter().enumerate() {
-            if seen.has(index) {
+            if evaluated.contains(index) {
                 continue;
             }
             let place = at.path.key(name);
-            if !self.below(sink, at, schema, (member, &place), "unevaluatedProperties") {
-                held = false;
-                if self.over(sink) {
+            if !self.apply_to_child(sink, at, schema, (member, &place), "unevaluatedProperties") {
+                valid = false;
+                if self.is_finished(sink) {
                     break;
                 }
             }
         }
-        seen.mark_all();
-        held
+        evaluated.mark_all();
+        valid
     }
 }
 
-/// So many names are found faster by comparing lengths than by bisecting.
-const FEW: usize = 16;
+/// Up to this many names a linear search is faster than a binary search.
+const MAX_LINEAR_SEARCH: usize = 16;
 
-/// The entry of that name in a list sorted by name, and its place.
+/// Returns the entry with this name in a list sorted by name, and its position.
 #[inline]
-fn find<'a, T>(entries: &'a [T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<(usize, &'a T)> {
-    if entries.len() <= FEW {
+fn find_by_name<'a, T>(entries: &'a [T], name: &str, name_of: impl Fn(&T) -> &str) -> Option<(usize, &'a T)> {
+    if entries.len() <= MAX_LINEAR_SEARCH {
         for (place, entry) in entries.iter().enumerate() {
-            if text::same(name_of(entry), name) {
+            if text::str_eq(name_of(entry), name) {
                 return Some((place, entry));
             }
         }

@@ -1,74 +1,74 @@
-//! The two ways to run a check: stop at the first failure, or collect.
+//! The two modes of a validation: stop at the first failure, or collect violations.
 
 use std::sync::Arc;
 
 use super::ResourceId;
 use super::Schema;
-use super::Tables;
-use crate::violation::Path;
+use super::SchemaTables;
+use crate::violation::InstancePath;
 use crate::violation::Violation;
 
-/// Takes the failures of a check.
-pub(super) trait Sink {
-    /// Whether anything reads the failures.
+/// A receiver of validation failures.
+pub(super) trait ViolationSink {
+    /// True if the sink stores the failures.
     const COLLECTS: bool;
 
-    /// Takes one failure.
-    fn record(&mut self, path: &Path<'_>, keyword: &'static str, schema: &Schema<'_>);
+    /// Records one failure at `path`.
+    fn record_violation(&mut self, path: &InstancePath<'_>, keyword: &'static str, schema: &Schema<'_>);
 
-    /// Whether another failure would change nothing.
-    fn done(&self) -> bool;
+    /// Returns true if further failures have no effect.
+    fn is_done(&self) -> bool;
 
-    /// Whether a failure there or below would change nothing. Cheap unless much has failed.
-    fn is_deaf_to(&self, path: &Path<'_>) -> bool;
+    /// Returns true if failures at or below `path` have no effect. Cheap unless the sink is full.
+    fn ignores_path(&self, path: &InstancePath<'_>) -> bool;
 }
 
-/// Asks only whether there is a failure.
-pub(super) struct Probe;
+/// A sink that stores nothing, for checks that only need to know whether there is a failure.
+pub(super) struct ProbeSink;
 
-impl Sink for Probe {
+impl ViolationSink for ProbeSink {
     const COLLECTS: bool = false;
 
     #[inline]
-    fn record(&mut self, _: &Path<'_>, _: &'static str, _: &Schema<'_>) {}
+    fn record_violation(&mut self, _: &InstancePath<'_>, _: &'static str, _: &Schema<'_>) {}
 
     #[inline]
-    fn done(&self) -> bool {
+    fn is_done(&self) -> bool {
         true
     }
 
     #[inline]
-    fn is_deaf_to(&self, _: &Path<'_>) -> bool {
+    fn ignores_path(&self, _: &InstancePath<'_>) -> bool {
         false
     }
 }
 
-/// Keeps failures up to a number: of more than that the shallower ones, those found first where
-/// they are equally deep. What is wrong with a value as a whole (`maxItems`) so never gets lost
-/// among what is wrong inside it.
-pub(super) struct Collect<'t> {
-    tables: &'t Tables<'t>,
-    /// How many more are kept before one has to go for each that comes.
+/// A sink that collects violations up to a limit. Beyond it, violations with shorter pointers displace deeper
+/// ones, and among equally deep ones the first found are kept. Therefore a violation of a value itself
+/// (`maxItems`) is never displaced by violations inside it.
+pub(super) struct ViolationCollector<'t> {
+    tables: &'t SchemaTables<'t>,
+    /// The remaining capacity before violations are displaced.
     room: usize,
-    /// What is kept, by the depth of the place; the last list is not empty.
+    /// The violations by the depth of their path. Invariant: the last list is not empty.
     found: Vec<Vec<Violation>>,
-    /// The last location that was asked for: its resource, the length of its pointer, the whole.
+    /// The most recently used location: its resource, the length of its pointer, and the complete string.
     last: Option<(ResourceId, usize, Arc<str>)>,
 }
 
-impl<'t> Collect<'t> {
-    /// Keeps at most `cap`.
-    pub(super) fn new(tables: &'t Tables<'t>, cap: usize) -> Self {
+impl<'t> ViolationCollector<'t> {
+    /// Creates a collector of at most `cap` violations.
+    pub(super) fn new(tables: &'t SchemaTables<'t>, cap: usize) -> Self {
         Self { tables, room: cap, found: Vec::new(), last: None }
     }
 
-    /// What was kept.
+    /// Returns the collected violations, shallow ones first.
     pub(super) fn into_violations(self) -> Vec<Violation> {
         self.found.into_iter().flatten().collect()
     }
 
-    /// What is wrong in many places is mostly so by one schema, whose location is written once.
-    fn location(&mut self, schema: &Schema<'_>) -> Arc<str> {
+    /// Returns the location of a schema. Consecutive violations of one schema share the string.
+    fn shared_location(&mut self, schema: &Schema<'_>) -> Arc<str> {
         let pointer = schema.location;
         if let Some((resource, length, location)) = &self.last
             && *resource == schema.resource
@@ -77,12 +77,13 @@ impl<'t> Collect<'t> {
         {
             return Arc::clone(location);
         }
-        let location = Arc::from(self.tables.location(schema));
+        let location = Arc::from(self.tables.schema_location(schema));
         self.last = Some((schema.resource, pointer.len(), Arc::clone(&location)));
         location
     }
 
-    /// Whether there is room at this depth, if need be in the place of something deeper.
+    /// Makes room for a violation at this depth, displacing a deeper one if necessary. Returns false if there
+    /// is no room.
     fn make_room(&mut self, depth: usize) -> bool {
         if let Some(room) = self.room.checked_sub(1) {
             self.room = room;
@@ -101,32 +102,32 @@ impl<'t> Collect<'t> {
     }
 }
 
-impl Sink for Collect<'_> {
+impl ViolationSink for ViolationCollector<'_> {
     const COLLECTS: bool = true;
 
     #[cold]
     #[inline(never)]
-    fn record(&mut self, path: &Path<'_>, keyword: &'static str, schema: &Schema<'_>) {
+    fn record_violation(&mut self, path: &InstancePath<'_>, keyword: &'static str, schema: &Schema<'_>) {
         let depth = path.depth();
         if self.make_room(depth) {
             if self.found.len() <= depth {
                 self.found.resize_with(depth + 1, Vec::new);
             }
-            let location = self.location(schema);
+            let location = self.shared_location(schema);
             if let Some(found) = self.found.get_mut(depth) {
-                found.push(Violation { pointer: path.pointer(), keyword, schema: location });
+                found.push(Violation { pointer: path.to_pointer(), keyword, schema: location });
             }
         }
     }
 
-    /// Nothing is shallower than the document itself.
-    fn done(&self) -> bool {
+    /// Full with violations of the document itself, which nothing can displace.
+    fn is_done(&self) -> bool {
         self.room == 0 && self.found.len() <= 1
     }
 
-    /// What has failed already is at most as deep.
+    /// Full, and all collected violations are at most as deep.
     #[inline]
-    fn is_deaf_to(&self, path: &Path<'_>) -> bool {
+    fn ignores_path(&self, path: &InstancePath<'_>) -> bool {
         self.room == 0 && path.depth() + 1 >= self.found.len()
     }
 }

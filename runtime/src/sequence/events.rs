@@ -1,45 +1,45 @@
-//! `text/event-stream`, as WHATWG HTML, 9.2.6 reads it.
+//! Decodes `text/event-stream` as WHATWG HTML, 9.2.6 defines.
 
 use std::{collections::VecDeque, mem};
 
-use super::{Fault, Item, Place};
+use super::{DecodeFault, ItemPosition, RawItem};
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 #[derive(Clone)]
-pub(super) struct Events {
+pub(super) struct EventDecoder {
     limit: usize,
-    /// The bytes of this connection so far that a BOM may begin with; `None` behind the beginning.
+    /// Bytes at the start of this connection that may belong to a BOM; `None` once the start was processed.
     start: Option<Vec<u8>>,
-    /// The line that has begun, without its end.
+    /// The current line, without its end.
     line: Vec<u8>,
-    /// Whether it has any byte: of a comment, or behind the limit, none are kept.
-    begun: bool,
-    kept: Kept,
-    /// The last byte was a CR, so that an LF belongs to the same line end.
+    /// Whether the current line has a byte. Bytes of comments, and those beyond the limit, are not stored.
+    has_line: bool,
+    retention: LineRetention,
+    /// Whether the last byte was a CR, so that a following LF belongs to the same line end.
     after_cr: bool,
-    event: Event,
+    event: PendingEvent,
     last_event_id: String,
     id_buffer: String,
     retry: Option<u64>,
     index: u64,
-    /// Bytes taken, over all connections.
+    /// Number of bytes decoded, over all connections.
     offset: u64,
 }
 
-/// What of the line is kept.
+/// Whether the bytes of the current line are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kept {
-    Bytes,
-    Nothing,
+enum LineRetention {
+    Keep,
+    Discard,
 }
 
-/// The event that has begun.
+/// The event whose lines are being collected.
 #[derive(Clone, Default)]
-struct Event {
-    /// Where its first field stands.
+struct PendingEvent {
+    /// Offset of its first field.
     offset: Option<u64>,
-    /// The data buffer: each value with a line feed behind it.
+    /// The data buffer of the standard: each value is followed by a line feed.
     data: String,
     kind: String,
     id: Option<String>,
@@ -47,16 +47,16 @@ struct Event {
     too_large: bool,
 }
 
-impl Events {
+impl EventDecoder {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
             start: Some(Vec::new()),
             line: Vec::new(),
-            begun: false,
-            kept: Kept::Bytes,
+            has_line: false,
+            retention: LineRetention::Keep,
             after_cr: false,
-            event: Event::default(),
+            event: PendingEvent::default(),
             last_event_id: String::new(),
             id_buffer: String::new(),
             retry: None,
@@ -65,7 +65,7 @@ impl Events {
         }
     }
 
-    pub(super) fn behind(&mut self, last_event_id: &str) {
+    pub(super) fn resume_after(&mut self, last_event_id: &str) {
         last_event_id.clone_into(&mut self.last_event_id);
         self.id_buffer.clone_from(&self.last_event_id);
     }
@@ -81,28 +81,28 @@ impl Events {
     pub(super) fn restart(&mut self) {
         self.start = Some(Vec::new());
         self.line.clear();
-        (self.begun, self.kept, self.after_cr) = (false, Kept::Bytes, false);
-        self.event = Event::default();
+        (self.has_line, self.retention, self.after_cr) = (false, LineRetention::Keep, false);
+        self.event = PendingEvent::default();
         self.id_buffer.clone_from(&self.last_event_id);
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8], ready: &mut VecDeque<Result<Item, Fault>>) {
-        let Some(mut start) = self.start.take() else { return self.lines(bytes, ready) };
+    pub(super) fn push(&mut self, bytes: &[u8], ready: &mut VecDeque<Result<RawItem, DecodeFault>>) {
+        let Some(mut start) = self.start.take() else { return self.push_lines(bytes, ready) };
         for (at, byte) in bytes.iter().enumerate() {
             if BOM[start.len()] != *byte {
-                self.lines(&start, ready);
-                return self.lines(&bytes[at..], ready);
+                self.push_lines(&start, ready);
+                return self.push_lines(&bytes[at..], ready);
             }
             start.push(*byte);
             if start.len() == BOM.len() {
                 self.offset += BOM.len() as u64;
-                return self.lines(&bytes[at + 1..], ready);
+                return self.push_lines(&bytes[at + 1..], ready);
             }
         }
         self.start = Some(start);
     }
 
-    fn lines(&mut self, mut bytes: &[u8], ready: &mut VecDeque<Result<Item, Fault>>) {
+    fn push_lines(&mut self, mut bytes: &[u8], ready: &mut VecDeque<Result<RawItem, DecodeFault>>) {
         while let Some(first) = bytes.first() {
             if mem::take(&mut self.after_cr) && *first == b'\n' {
                 self.offset += 1;
@@ -123,48 +123,48 @@ impl Events {
 
     fn continue_line(&mut self, text: &[u8]) {
         let Some(first) = text.first() else { return };
-        if !self.begun {
-            self.begun = true;
+        if !self.has_line {
+            self.has_line = true;
             let comment = *first == b':';
-            self.kept = if comment { Kept::Nothing } else { Kept::Bytes };
+            self.retention = if comment { LineRetention::Discard } else { LineRetention::Keep };
             if !comment {
                 self.event.offset.get_or_insert(self.offset);
             }
         }
-        if self.kept == Kept::Nothing {
+        if self.retention == LineRetention::Discard {
             return;
         }
         let room = self.limit.saturating_sub(self.event.data.len() + self.event.kind.len());
         if text.len() > room.saturating_sub(self.line.len()) {
-            self.kept = Kept::Nothing;
+            self.retention = LineRetention::Discard;
             self.line = Vec::new();
             let offset = self.event.offset;
-            self.event = Event { offset, too_large: true, ..Event::default() };
+            self.event = PendingEvent { offset, too_large: true, ..PendingEvent::default() };
         } else {
             self.line.extend_from_slice(text);
         }
     }
 
-    fn end_line(&mut self, ready: &mut VecDeque<Result<Item, Fault>>) {
+    fn end_line(&mut self, ready: &mut VecDeque<Result<RawItem, DecodeFault>>) {
         let line = mem::take(&mut self.line);
-        let kept = mem::replace(&mut self.kept, Kept::Bytes);
-        if !mem::take(&mut self.begun) {
+        let kept = mem::replace(&mut self.retention, LineRetention::Keep);
+        if !mem::take(&mut self.has_line) {
             return self.dispatch(ready);
         }
-        if kept == Kept::Bytes {
-            self.field(&line);
+        if kept == LineRetention::Keep {
+            self.read_field(&line);
         }
         self.line = line;
         self.line.clear();
     }
 
-    fn field(&mut self, line: &[u8]) {
-        // A line end is never part of a character, so that lines decode as the whole would.
+    fn read_field(&mut self, line: &[u8]) {
+        // A line end is never part of a UTF-8 sequence, so lines can be decoded one by one.
         let line = String::from_utf8_lossy(line);
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
-            // What is not to be had; its id counts all the same.
+            // The event is dropped, but its id is still valid.
             "event" | "data" if self.event.too_large => {}
             "event" => value.clone_into(&mut self.event.kind),
             "data" => {
@@ -176,7 +176,7 @@ impl Events {
                 self.event.id = Some(value.to_owned());
             }
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
-                // The standard sets no bound; what no clock can hold is the longest wait there is.
+                // The standard has no upper bound; a larger number saturates.
                 let retry = value.parse().unwrap_or(u64::MAX);
                 (self.retry, self.event.retry) = (Some(retry), Some(retry));
             }
@@ -184,19 +184,19 @@ impl Events {
         }
     }
 
-    fn dispatch(&mut self, ready: &mut VecDeque<Result<Item, Fault>>) {
+    fn dispatch(&mut self, ready: &mut VecDeque<Result<RawItem, DecodeFault>>) {
         self.last_event_id.clone_from(&self.id_buffer);
-        let Event { offset, mut data, kind, id, retry, too_large } = mem::take(&mut self.event);
+        let PendingEvent { offset, mut data, kind, id, retry, too_large } = mem::take(&mut self.event);
         if data.is_empty() && !too_large {
             return;
         }
-        let place = Place { index: self.index, offset: offset.unwrap_or(self.offset) };
+        let place = ItemPosition { index: self.index, offset: offset.unwrap_or(self.offset) };
         self.index += 1;
         if too_large {
-            return ready.push_back(Err(Fault::TooLarge(place)));
+            return ready.push_back(Err(DecodeFault::TooLarge(place)));
         }
         data.pop();
         let event = Some(kind).filter(|kind| !kind.is_empty());
-        ready.push_back(Ok(Item { place, data: data.into_bytes(), event, id, retry }));
+        ready.push_back(Ok(RawItem { position: place, data: data.into_bytes(), event, id, retry }));
     }
 }

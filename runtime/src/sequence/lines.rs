@@ -1,41 +1,41 @@
-//! JSON documents of one line each, and JSON text sequences (RFC 7464).
+//! Decodes JSON lines and JSON text sequences (RFC 7464).
 
 use std::{collections::VecDeque, mem};
 
-use super::{Fault, Item, Place};
+use super::{DecodeFault, ItemPosition, RawItem};
 
-/// What each document of a JSON text sequence begins with.
+/// The byte before each document of a JSON text sequence.
 pub(super) const RECORD_SEPARATOR: u8 = 0x1e;
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 #[derive(Clone)]
-pub(super) struct Lines {
+pub(super) struct LineDecoder {
     limit: usize,
-    /// What stands between documents: the end of a line, or a record separator.
+    /// The byte between documents: a line feed or a record separator.
     separator: u8,
     item: Vec<u8>,
     too_large: bool,
-    /// Where the item begins, and how far the bytes are.
+    /// Offset of the current item; `offset` is the number of bytes decoded.
     from: u64,
     offset: u64,
     index: u64,
-    /// Whether no item of this connection has ended yet.
+    /// Whether the first item of this connection is still incomplete.
     first: bool,
-    nesting: Nesting,
+    nesting: NestingTracker,
 }
 
-/// How far a document of a sequence is, as its brackets and quotes say it.
+/// Tracks brackets and quotes to find the end of a document in a sequence.
 #[derive(Clone, Copy, Debug, Default)]
-struct Nesting {
+struct NestingTracker {
     begun: bool,
     depth: u64,
     text: bool,
     escaped: bool,
 }
 
-impl Nesting {
-    /// Takes the next byte: whether it is the line feed behind a whole document.
+impl NestingTracker {
+    /// Takes the next byte; returns true for a line feed after a complete document.
     fn ends(&mut self, byte: u8) -> bool {
         match byte {
             _ if mem::take(&mut self.escaped) => {}
@@ -52,7 +52,7 @@ impl Nesting {
     }
 }
 
-impl Lines {
+impl LineDecoder {
     pub(super) const fn new(limit: usize, separator: u8) -> Self {
         Self {
             limit,
@@ -63,41 +63,41 @@ impl Lines {
             offset: 0,
             index: 0,
             first: true,
-            nesting: Nesting { begun: false, depth: 0, text: false, escaped: false },
+            nesting: NestingTracker { begun: false, depth: 0, text: false, escaped: false },
         }
     }
 
     pub(super) fn restart(&mut self) {
         self.item.clear();
         (self.too_large, self.first, self.from) = (false, true, self.offset);
-        self.nesting = Nesting::default();
+        self.nesting = NestingTracker::default();
     }
 
-    pub(super) fn push(&mut self, mut bytes: &[u8], ready: &mut VecDeque<Result<Item, Fault>>) {
+    pub(super) fn push(&mut self, mut bytes: &[u8], ready: &mut VecDeque<Result<RawItem, DecodeFault>>) {
         while let Some(end) = bytes.iter().position(|byte| self.is_end(*byte)) {
             let separated = bytes[end] == self.separator;
             self.continue_item(&bytes[..end + usize::from(!separated)]);
             self.offset += u64::from(separated);
-            self.end(ready);
+            self.end_item(ready);
             bytes = &bytes[end + 1..];
         }
         self.continue_item(bytes);
     }
 
-    /// Whether an item ends at the next byte. One of a sequence has a line feed behind it (RFC 7464,
-    /// 2.2), so that nobody waits for the separator of the next, which may be long in coming.
+    /// Returns true if an item ends at this byte. A document of a sequence is followed by a line feed (RFC
+    /// 7464, 2.2), so the decoder does not wait for the separator of the next one.
     fn is_end(&mut self, byte: u8) -> bool {
         byte == self.separator || (self.separator == RECORD_SEPARATOR && self.nesting.ends(byte))
     }
 
-    pub(super) fn finish(&mut self, ready: &mut VecDeque<Result<Item, Fault>>) {
-        self.end(ready);
+    pub(super) fn finish(&mut self, ready: &mut VecDeque<Result<RawItem, DecodeFault>>) {
+        self.end_item(ready);
         self.restart();
     }
 
     fn continue_item(&mut self, bytes: &[u8]) {
         self.offset += bytes.len() as u64;
-        // One more: the CR, or the LF of a sequence, that the item may end with.
+        // One more byte, for a trailing CR or the LF of a sequence.
         let room = self.limit.saturating_add(1).saturating_sub(self.item.len());
         if self.too_large || bytes.len() > room {
             self.too_large = true;
@@ -107,10 +107,10 @@ impl Lines {
         }
     }
 
-    fn end(&mut self, ready: &mut VecDeque<Result<Item, Fault>>) {
-        self.nesting = Nesting::default();
+    fn end_item(&mut self, ready: &mut VecDeque<Result<RawItem, DecodeFault>>) {
+        self.nesting = NestingTracker::default();
         let mut data = mem::take(&mut self.item);
-        let place = Place { index: self.index, offset: mem::replace(&mut self.from, self.offset) };
+        let place = ItemPosition { index: self.index, offset: mem::replace(&mut self.from, self.offset) };
         if mem::take(&mut self.first) && data.starts_with(BOM) {
             data.drain(..BOM.len());
         }
@@ -124,12 +124,12 @@ impl Lines {
         let kept = data.trim_ascii_end().len();
         let cut = self.separator == RECORD_SEPARATOR && scalar && kept == data.len();
         ready.push_back(if too_large {
-            Err(Fault::TooLarge(place))
+            Err(DecodeFault::TooLarge(place))
         } else if cut {
-            Err(Fault::Truncated(place))
+            Err(DecodeFault::Truncated(place))
         } else {
             data.truncate(kept);
-            Ok(Item { place, data, ..Item::default() })
+            Ok(RawItem { position: place, data, ..RawItem::default() })
         });
     }
 }

@@ -1,15 +1,15 @@
-//! Each vector whole, cut at every byte, cut at every two bytes, and byte by byte.
+//! Each vector as one chunk, split at every byte, split at every two bytes, and byte by byte.
 
 use super::*;
 
-/// `event|data|id|retry` of an event, the data of anything else, what is wrong of a fault; then
-/// `>` and the last event id where there is one.
-fn shown(decoder: &mut Decoder) -> Vec<String> {
+/// Formats `event|data|id|retry` of an event, the data of other items, or the fault; then `>` and the last
+/// event id, if any.
+fn shown(decoder: &mut ItemDecoder) -> Vec<String> {
     let mut out = Vec::new();
-    while let Some(item) = decoder.pop() {
+    while let Some(item) = decoder.next_item() {
         out.push(match item {
             Err(fault) => format!("! {fault}"),
-            Ok(Item { place, data, event, id, retry }) => {
+            Ok(RawItem { position: place, data, event, id, retry }) => {
                 let mut text = format!("{}+{} {}", place.index, place.offset, String::from_utf8_lossy(&data));
                 text.extend(event.map(|event| format!("|event {event}")));
                 text.extend(id.map(|id| format!("|id {id}")));
@@ -21,15 +21,15 @@ fn shown(decoder: &mut Decoder) -> Vec<String> {
     out
 }
 
-fn decode(framing: Framing, limit: usize, pieces: &[&[u8]]) -> (Vec<String>, String, Option<Duration>) {
-    let mut decoder = Decoder::new(framing, limit);
+fn decode(framing: ItemFraming, limit: usize, pieces: &[&[u8]]) -> (Vec<String>, String, Option<Duration>) {
+    let mut decoder = ItemDecoder::new(framing, limit);
     pieces.iter().for_each(|piece| decoder.push(piece));
     decoder.finish();
-    (shown(&mut decoder), decoder.last_event_id().to_owned(), decoder.retry())
+    (shown(&mut decoder), decoder.last_event_id().to_owned(), decoder.reconnection_delay())
 }
 
 #[track_caller]
-fn within(framing: Framing, limit: usize, input: &[u8], expect: &[&str]) {
+fn within(framing: ItemFraming, limit: usize, input: &[u8], expect: &[&str]) {
     let whole = decode(framing, limit, &[input]);
     assert_eq!(whole.0, expect, "{}", String::from_utf8_lossy(input));
     for one in 0..=input.len() {
@@ -44,7 +44,7 @@ fn within(framing: Framing, limit: usize, input: &[u8], expect: &[&str]) {
 
 #[track_caller]
 fn events(input: impl AsRef<[u8]>, expect: &[&str]) {
-    within(Framing::Events, 1000, input.as_ref(), expect);
+    within(ItemFraming::Events, 1000, input.as_ref(), expect);
 }
 
 /// The examples of WHATWG HTML, 9.2.6.
@@ -55,7 +55,7 @@ fn examples_of_the_standard() {
         ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n",
         &["0+15 first event|id 1", "1+40 second event|id ", "2+62  third event"],
     );
-    // Two events, with nothing and with a line feed; the last block has no blank line behind it.
+    // Two events with empty data and with a line feed; the last block has no terminating blank line.
     events("data\n\ndata\ndata\n\ndata:", &["0+0 ", "1+6 \n"]);
     events("data:test\n\ndata: test\n\n", &["0+0 test", "1+11 test"]);
 }
@@ -64,7 +64,7 @@ fn examples_of_the_standard() {
 fn lines_end_in_three_ways() {
     events("data: a\r\n\r\ndata: b\n\ndata: c\r\rdata: d\r\n\n", &["0+0 a", "1+11 b", "2+20 c", "3+29 d"]);
     events("data: a\r\ndata: b\rdata: c\n\r\n", &["0+0 a\nb\nc"]);
-    // An LF behind a CR is no line of its own, so that this event is not over.
+    // An LF after a CR is no further line end, so this event is not complete.
     events("data: a\r\n", &[]);
     events("data: a\n\r", &["0+0 a"]);
 }
@@ -88,15 +88,15 @@ fn fields_are_read_as_the_standard_says() {
 
 #[test]
 fn an_id_stays_until_another_is_dispatched() {
-    let last = |input: &str| decode(Framing::Events, 100, &[input.as_bytes()]).1;
+    let last = |input: &str| decode(ItemFraming::Events, 100, &[input.as_bytes()]).1;
     assert_eq!(last("id: 7\ndata: a\n\n"), "7");
     assert_eq!(last("id: 7\ndata: a\n\ndata: b\n\n"), "7");
-    // Without data there is no event, and the id counts all the same.
+    // Without data no event is dispatched, but the id counts.
     assert_eq!(last("id: 8\n\n"), "8");
-    // Of an event that was cut off nothing counts.
+    // A truncated event has no effect.
     assert_eq!(last("id: 7\ndata: a\n\nid: 9\ndata: b\n"), "7");
     assert_eq!(last("id: 7\ndata: a\n\nid\ndata: b\n\n"), "");
-    // Of an event that is too large it counts, wherever it stands.
+    // The id of an oversized event counts, wherever it is.
     let large = "1".repeat(101);
     assert_eq!(last(&format!("id: 7\ndata: {large}\n\n")), "7");
     assert_eq!(last(&format!("data: {large}\nid: 7\ndata: a\n\n")), "7");
@@ -123,22 +123,22 @@ fn invalid_bytes_are_replaced() {
 
 #[test]
 fn what_is_too_large_is_skipped_to_its_end() {
-    let check = |input: &str, expect: &[&str]| within(Framing::Events, 10, input.as_bytes(), expect);
+    let check = |input: &str, expect: &[&str]| within(ItemFraming::Events, 10, input.as_bytes(), expect);
     check("data: 12345678901\ndata: b\n\ndata: c\n\n", &["! item 0 at byte 0 is too large", "1+27 c"]);
     check(
         "data: 1234\n\ndata: 12345\ndata: 67\n\ndata: c\n\n",
         &["0+0 1234", "! item 1 at byte 12 is too large", "2+34 c"],
     );
-    // Comments are never kept, however long they are.
+    // Comments are not stored, however long they are.
     check(": a comment that is long\ndata: c\n\n", &["0+25 c"]);
     let check = |framing, input: &str, expect: &[&str]| within(framing, 5, input.as_bytes(), expect);
     check(
-        Framing::Lines,
+        ItemFraming::Lines,
         "12345\n123456\n1234567890\n7\n",
         &["0+0 12345", "! item 1 at byte 6 is too large", "! item 2 at byte 13 is too large", "3+24 7"],
     );
     check(
-        Framing::Sequence,
+        ItemFraming::Sequence,
         "\x1e[1,2]\n\x1e[1,2,3]\n\x1e[]\n",
         &["0+1 [1,2]", "! item 1 at byte 8 is too large", "2+17 []"],
     );
@@ -146,7 +146,7 @@ fn what_is_too_large_is_skipped_to_its_end() {
 
 #[test]
 fn a_line_is_a_document() {
-    let check = |input: &[u8], expect: &[&str]| within(Framing::Lines, 100, input, expect);
+    let check = |input: &[u8], expect: &[&str]| within(ItemFraming::Lines, 100, input, expect);
     check(b"{\"a\":1}\n[2]\r\n\n  \r\n 3 \n\"4\"", &["0+0 {\"a\":1}", "1+8 [2]", "2+18  3", "3+22 \"4\""]);
     check(b"\xef\xbb\xbf1\n2\n", &["0+0 1", "1+5 2"]);
     check(b"\xff\n1\n", &["0+0 \u{fffd}", "1+2 1"]);
@@ -156,23 +156,23 @@ fn a_line_is_a_document() {
 /// RFC 7464, 2.
 #[test]
 fn a_sequence_separates_records() {
-    let check = |input: &str, expect: &[&str]| within(Framing::Sequence, 100, input.as_bytes(), expect);
+    let check = |input: &str, expect: &[&str]| within(ItemFraming::Sequence, 100, input.as_bytes(), expect);
     check("\x1e{\"a\":1}\n\x1e[2]\n", &["0+1 {\"a\":1}", "1+10 [2]"]);
     check("\x1e{\n}\n\x1e\x1e\n\x1e\"a\"", &["0+1 {\n}", "1+9 \"a\""]);
-    // 2.4: what could be a part of something longer is not taken for whole.
+    // 2.4: a value that may be the start of a longer one is not taken as complete.
     check(
         "\x1e12\x1e12\n\x1etrue\x1enull\n",
-        &["! item 0 at byte 1 was cut off", "1+4 12", "! item 2 at byte 8 was cut off", "3+13 null"],
+        &["! item 0 at byte 1 is truncated", "1+4 12", "! item 2 at byte 8 is truncated", "3+13 null"],
     );
-    // What is cut off in the middle is an item that no reader can read; the next one is whole.
+    // A truncated item is unreadable; the next one is complete.
     check("\x1e{\"a\":\x1e{}\n", &["0+1 {\"a\":", "1+7 {}"]);
-    check("garbage\x1e{}\n", &["! item 0 at byte 0 was cut off", "1+8 {}"]);
+    check("garbage\x1e{}\n", &["! item 0 at byte 0 is truncated", "1+8 {}"]);
 }
 
-/// RFC 7464, 2.2: a line feed is behind each text, so that it is there before the next one begins.
+/// RFC 7464, 2.2: the line feed after a text makes the item available before the next one begins.
 #[test]
 fn a_record_is_there_as_soon_as_it_is_whole() {
-    let mut decoder = Decoder::new(Framing::Sequence, 100);
+    let mut decoder = ItemDecoder::new(ItemFraming::Sequence, 100);
     let mut then = |bytes: &[u8]| {
         decoder.push(bytes);
         shown(&mut decoder)
@@ -185,80 +185,87 @@ fn a_record_is_there_as_soon_as_it_is_whole() {
     assert_eq!(then(b"\r\n"), ["2+34 \"x\""]);
 }
 
-/// What stands in a stream reaches no log by `Debug`.
+/// `Debug` output shows no content of a stream.
 #[test]
 fn nothing_prints_what_it_holds() {
-    for (framing, bytes) in
-        [(Framing::Events, "id: hush\ndata: hush\n\ndata: hush"), (Framing::Lines, "\"hush\"\n\"hush")]
-    {
-        let mut decoder = Decoder::new(framing, 100);
+    for (framing, bytes) in [
+        (ItemFraming::Events, "id: hush\ndata: hush\n\ndata: hush"),
+        (ItemFraming::Lines, "\"hush\"\n\"hush"),
+    ] {
+        let mut decoder = ItemDecoder::new(framing, 100);
         decoder.push(bytes.as_bytes());
         let mut text = format!("{decoder:?}");
-        text += &format!("{:?}", decoder.pop().unwrap().unwrap());
-        text += &format!("{:?}", Outgoing { data: "hush", id: Some("hush"), ..Outgoing::default() });
+        text += &format!("{:?}", decoder.next_item().unwrap().unwrap());
+        text += &format!("{:?}", OutgoingItem { data: "hush", id: Some("hush"), ..OutgoingItem::default() });
         assert!(!text.contains("hush") && !text.contains("104"), "{text}");
     }
 }
 
 #[test]
 fn another_connection_continues_the_count() {
-    let mut decoder = Decoder::new(Framing::Events, 100);
+    let mut decoder = ItemDecoder::new(ItemFraming::Events, 100);
     decoder.push(b"retry: 20\nid: 4\ndata: a\n\nid: 5\ndata: lost");
     decoder.restart();
     decoder.push("\u{feff}data: b\n\n".as_bytes());
     assert_eq!(shown(&mut decoder), ["0+0 a|id 4|retry 20", "1+44 b"]);
-    assert_eq!((decoder.last_event_id(), decoder.retry()), ("4", Some(Duration::from_millis(20))));
+    assert_eq!(
+        (decoder.last_event_id(), decoder.reconnection_delay()),
+        ("4", Some(Duration::from_millis(20)))
+    );
 }
 
 #[test]
 fn what_is_written_is_read() {
-    let check = |framing, item: Outgoing<'_>, bytes: &str, expect: &str| {
+    let check = |framing, item: OutgoingItem<'_>, bytes: &str, expect: &str| {
         let mut out = Vec::new();
-        write(framing, &item, &mut out).unwrap();
+        write_item(framing, &item, &mut out).unwrap();
         assert_eq!(String::from_utf8_lossy(&out), bytes);
         within(framing, 1000, &out, &[expect]);
     };
-    let item = Outgoing { data: "{}", event: "delta", id: Some("7"), retry: Some(3) };
+    let item = OutgoingItem { data: "{}", event: "delta", id: Some("7"), retry: Some(3) };
     check(
-        Framing::Events,
+        ItemFraming::Events,
         item,
         "event: delta\nid: 7\nretry: 3\ndata: {}\n\n",
         "0+0 {}|event delta|id 7|retry 3",
     );
     check(
-        Framing::Events,
-        Outgoing { data: "a\r\nb\rc\n", ..Outgoing::default() },
+        ItemFraming::Events,
+        OutgoingItem { data: "a\r\nb\rc\n", ..OutgoingItem::default() },
         "data: a\ndata: b\ndata: c\ndata: \n\n",
         "0+0 a\nb\nc\n",
     );
-    check(Framing::Events, Outgoing::default(), "data: \n\n", "0+0 ");
-    check(Framing::Lines, item, "{}\n", "0+0 {}");
-    check(Framing::Sequence, Outgoing { data: "12", ..item }, "\x1e12\n", "0+1 12");
+    check(ItemFraming::Events, OutgoingItem::default(), "data: \n\n", "0+0 ");
+    check(ItemFraming::Lines, item, "{}\n", "0+0 {}");
+    check(ItemFraming::Sequence, OutgoingItem { data: "12", ..item }, "\x1e12\n", "0+1 12");
 }
 
-/// WHATWG HTML, 9.2.6: an event without `data` is given to nobody, and its id counts.
+/// WHATWG HTML, 9.2.6: an event without `data` is not dispatched, but its id counts.
 #[test]
 fn an_event_without_data_is_none() {
     let mut out = Vec::new();
-    let item = Outgoing { event: "delta", id: Some("7"), retry: Some(3), ..Outgoing::default() };
-    write_fields(&item, &mut out).unwrap();
+    let item = OutgoingItem { event: "delta", id: Some("7"), retry: Some(3), ..OutgoingItem::default() };
+    write_event_fields(&item, &mut out).unwrap();
     assert_eq!(String::from_utf8_lossy(&out), "event: delta\nid: 7\nretry: 3\n\n");
-    let mut decoder = Decoder::new(Framing::Events, 1000);
+    let mut decoder = ItemDecoder::new(ItemFraming::Events, 1000);
     decoder.push(&out);
-    assert!(decoder.pop().is_none());
-    assert_eq!((decoder.last_event_id(), decoder.retry()), ("7", Some(Duration::from_millis(3))));
+    assert!(decoder.next_item().is_none());
+    assert_eq!(
+        (decoder.last_event_id(), decoder.reconnection_delay()),
+        ("7", Some(Duration::from_millis(3)))
+    );
 }
 
-/// Nobody smuggles a field into an event by its name or its id.
+/// A name or an id cannot inject a field into an event.
 #[test]
 fn a_field_cannot_hold_the_end_of_a_line() {
     for text in ["a\ndata: x", "a\r", "\0"] {
         for item in [
-            Outgoing { event: text, ..Outgoing::default() },
-            Outgoing { id: Some(text), ..Outgoing::default() },
+            OutgoingItem { event: text, ..OutgoingItem::default() },
+            OutgoingItem { id: Some(text), ..OutgoingItem::default() },
         ] {
             let mut out = Vec::new();
-            assert_eq!(write(Framing::Events, &item, &mut out), Err(Inexpressible));
+            assert_eq!(write_item(ItemFraming::Events, &item, &mut out), Err(ItemEncodingError));
             assert!(out.is_empty());
         }
     }
@@ -266,12 +273,14 @@ fn a_field_cannot_hold_the_end_of_a_line() {
 
 #[test]
 fn media_types_say_how_items_follow_one_another() {
-    let check = |media_type: &str, expect| assert_eq!(Framing::of(&MediaType::of(media_type)), expect);
-    check("text/event-stream; charset=utf-8", Some(Framing::Events));
-    check("Application/X-NDJSON", Some(Framing::Lines));
-    check("application/jsonl", Some(Framing::Lines));
-    check("application/json-seq", Some(Framing::Sequence));
-    check("application/geo+json-seq", Some(Framing::Sequence));
+    let check = |media_type: &str, expect| {
+        assert_eq!(ItemFraming::from_media_type(&MediaType::parse(media_type)), expect)
+    };
+    check("text/event-stream; charset=utf-8", Some(ItemFraming::Events));
+    check("Application/X-NDJSON", Some(ItemFraming::Lines));
+    check("application/jsonl", Some(ItemFraming::Lines));
+    check("application/json-seq", Some(ItemFraming::Sequence));
+    check("application/geo+json-seq", Some(ItemFraming::Sequence));
     check("application/json", None);
     check("text/*", None);
 }

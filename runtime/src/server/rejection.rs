@@ -1,134 +1,133 @@
-//! Why a call never reached its handler, or its handler could not answer.
+//! Rejections: requests that do not reach their handler, and handlers that fail.
 
 use std::fmt;
 
-use super::BrokenAnswer;
-use crate::Rejected;
+use super::InvalidResponse;
+use crate::DocumentError;
 use crate::json::{JsonError, JsonErrorKind};
-use crate::parameters::{Fault, Missing};
+use crate::parameters::{ParameterFault, ParameterFaultKind};
 use crate::violation::Violations;
 
-/// How many findings [`Rejection::violations`] gives at most.
-pub const FINDINGS_LIMIT: usize = 50;
+/// Largest number of violations that [`Rejection::violations`] returns.
+pub const MAX_REQUEST_VIOLATIONS: usize = 50;
 
-/// Why a call is refused before or beside its handler. The service's `reject` turns it into
-/// an answer. It never holds a value of the request.
+/// The reason why a request was not served. The service's `reject` turns it into a response. It contains no
+/// value of the request.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rejection {
     /// No operation has this path.
     NotFound,
-    /// The path has operations, none with this method.
+    /// The path exists, but not with this method.
     MethodNotAllowed {
-        /// The methods that it has, as `Allow` wants them.
+        /// The methods of the path, for the `Allow` header.
         allowed: Vec<&'static str>,
     },
-    /// The body is of another media type than the operation reads, or of none.
+    /// The operation does not accept the media type of the body, or the body has none.
     UnsupportedMediaType {
-        /// What the operation reads.
+        /// The accepted media types.
         expected: Vec<&'static str>,
     },
-    /// The body is larger than allowed.
-    TooLarge {
-        /// Bytes that are allowed.
+    /// The body exceeds the limit.
+    PayloadTooLarge {
+        /// The limit in bytes.
         limit: usize,
     },
-    /// The body ended before it was complete.
-    Incomplete,
-    /// The query holds a parameter without a name or a broken percent-encoding.
+    /// The connection ended before the body was complete.
+    IncompleteBody,
+    /// The query contains a parameter without a name or an invalid percent-encoding.
     MalformedQuery,
-    /// Parameters that are missing or wrong, all of them, in the contract's order.
-    Parameters(Vec<Fault>),
-    /// The body is not a JSON document; for other bodies: not UTF-8, not a form, parts that are
-    /// malformed or beyond a limit.
-    NotJson,
-    /// The body nests deeper than is read; nothing more is known about it.
+    /// All missing or invalid parameters, in the order of the contract.
+    InvalidParameters(Vec<ParameterFault>),
+    /// The body is not well-formed JSON, UTF-8 text or form data, or a multipart body is malformed or exceeds
+    /// a limit.
+    MalformedBody,
+    /// The body exceeds the nesting limit and was not parsed.
     TooDeep,
-    /// The body breaks its schema.
-    Invalid(Violations),
-    /// The body is valid, but its type cannot hold it.
-    Unrepresentable {
-        /// JSON Pointer of the first value that is beyond it, a whole number of more than 64 bits; `""` where it is
-        /// for something else.
+    /// The body violates its schema.
+    InvalidBody(Violations),
+    /// The body is valid, but its Rust type cannot hold it.
+    UnrepresentableBody {
+        /// JSON Pointer of the first value that does not fit, an integer of more than 64 bits; `""` for other
+        /// causes.
         pointer: String,
     },
-    /// The service does not offer this operation.
+    /// The service does not implement this operation.
     NotImplemented,
-    /// The handler panicked, or its answer has no JSON form.
+    /// The handler panicked, or its result cannot be serialized.
     Internal,
-    /// The handler's answer broke the contract and was not sent: answers are checked, or it was a
-    /// refusal with a status of successes.
-    BrokenAnswer(Box<BrokenAnswer>),
+    /// The response of the handler violates the contract and was not sent.
+    InvalidResponse(Box<InvalidResponse>),
 }
 
-/// Where something is wrong, and which keyword says so.
+/// The location of a violation and the keyword that is violated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// JSON Pointer: into the body (`""` is the whole of it), or `/name` of a parameter, or
-    /// `/` for a parameter without a name.
+pub struct RequestViolation {
+    /// JSON Pointer into the body (`""` is the whole body), `/name` for a parameter, `/` for a parameter
+    /// without a name.
     pub pointer: String,
-    /// JSON Schema keyword.
+    /// The violated JSON Schema keyword.
     pub keyword: &'static str,
 }
 
 impl Rejection {
-    /// What is wrong and where, at most [`FINDINGS_LIMIT`]. Empty when the request's content
-    /// is not what is wrong.
+    /// Returns the violations, at most [`MAX_REQUEST_VIOLATIONS`]. Empty if the content of the request is not
+    /// the cause.
     #[must_use]
-    pub fn violations(&self) -> Vec<Finding> {
-        let one = |pointer: &str, keyword| vec![Finding { pointer: pointer.to_owned(), keyword }];
+    pub fn violations(&self) -> Vec<RequestViolation> {
+        let one = |pointer: &str, keyword| vec![RequestViolation { pointer: pointer.to_owned(), keyword }];
         match self {
-            // A name is missing, so there is none to point at.
+            // The parameter has no name to point at.
             Self::MalformedQuery => one("/", "propertyNames"),
-            Self::Unrepresentable { pointer } => one(pointer, "format"),
-            Self::Parameters(faults) => {
-                let found = faults.iter().take(FINDINGS_LIMIT);
-                found.map(|f| Finding { pointer: f.pointer.clone(), keyword: f.keyword }).collect()
+            Self::UnrepresentableBody { pointer } => one(pointer, "format"),
+            Self::InvalidParameters(faults) => {
+                let found = faults.iter().take(MAX_REQUEST_VIOLATIONS);
+                found.map(|f| RequestViolation { pointer: f.pointer.clone(), keyword: f.keyword }).collect()
             }
-            Self::Invalid(violations) => {
-                let found = violations.iter().take(FINDINGS_LIMIT);
-                found.map(|v| Finding { pointer: v.pointer.clone(), keyword: v.keyword }).collect()
+            Self::InvalidBody(violations) => {
+                let found = violations.iter().take(MAX_REQUEST_VIOLATIONS);
+                found.map(|v| RequestViolation { pointer: v.pointer.clone(), keyword: v.keyword }).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    /// What is wrong with one parameter, by its name (any case), if that is among the reasons.
+    /// Returns the fault of a parameter by its name, ignoring case.
     #[must_use]
-    pub fn parameter(&self, name: &str) -> Option<&Fault> {
+    pub fn parameter_fault(&self, name: &str) -> Option<&ParameterFault> {
         match self {
-            Self::Parameters(faults) => faults.iter().find(|f| f.name.eq_ignore_ascii_case(name)),
+            Self::InvalidParameters(faults) => faults.iter().find(|f| f.name.eq_ignore_ascii_case(name)),
             _ => None,
         }
     }
 
-    /// The status that HTTP itself suggests; contracts often have their own.
+    /// Returns the status that HTTP defines for this case. Contracts often use their own.
     #[must_use]
     pub const fn status(&self) -> u16 {
         match self {
             Self::NotFound => 404,
             Self::MethodNotAllowed { .. } => 405,
             Self::UnsupportedMediaType { .. } => 415,
-            Self::TooLarge { .. } => 413,
-            Self::Incomplete
+            Self::PayloadTooLarge { .. } => 413,
+            Self::IncompleteBody
             | Self::MalformedQuery
-            | Self::Parameters(_)
-            | Self::NotJson
+            | Self::InvalidParameters(_)
+            | Self::MalformedBody
             | Self::TooDeep
-            | Self::Invalid(_)
-            | Self::Unrepresentable { .. } => 400,
+            | Self::InvalidBody(_)
+            | Self::UnrepresentableBody { .. } => 400,
             Self::NotImplemented => 501,
-            Self::Internal | Self::BrokenAnswer(_) => 500,
+            Self::Internal | Self::InvalidResponse(_) => 500,
         }
     }
 }
 
-impl From<Rejected> for Rejection {
-    fn from(rejected: Rejected) -> Self {
+impl From<DocumentError> for Rejection {
+    fn from(rejected: DocumentError) -> Self {
         match rejected {
-            Rejected::NotJson(error) | Rejected::TooDeep(error) => error.into(),
-            Rejected::Invalid(violations) => Self::Invalid(violations),
-            Rejected::Unrepresentable { pointer, .. } => Self::Unrepresentable { pointer },
+            DocumentError::NotJson(error) | DocumentError::TooDeep(error) => error.into(),
+            DocumentError::Invalid(violations) => Self::InvalidBody(violations),
+            DocumentError::Unrepresentable { pointer, .. } => Self::UnrepresentableBody { pointer },
         }
     }
 }
@@ -137,7 +136,7 @@ impl From<JsonError> for Rejection {
     fn from(error: JsonError) -> Self {
         match error.kind {
             JsonErrorKind::TooDeep => Self::TooDeep,
-            _ => Self::NotJson,
+            _ => Self::MalformedBody,
         }
     }
 }
@@ -147,32 +146,33 @@ impl fmt::Display for Rejection {
         match self {
             Self::NotFound => f.write_str("no such path"),
             Self::MethodNotAllowed { allowed } => {
-                write!(f, "no such method here, only {}", allowed.join(", "))
+                write!(f, "method not allowed; allowed: {}", allowed.join(", "))
             }
             Self::UnsupportedMediaType { expected } => {
                 write!(f, "the body must be {}", expected.join(" or "))
             }
-            Self::TooLarge { limit } => write!(f, "the body is larger than {limit} bytes"),
-            Self::Incomplete => f.write_str("the body ended too early"),
+            Self::PayloadTooLarge { limit } => write!(f, "the body is larger than {limit} bytes"),
+            Self::IncompleteBody => f.write_str("the body is incomplete"),
             Self::MalformedQuery => f.write_str("the query is malformed"),
-            Self::Parameters(faults) => {
+            Self::InvalidParameters(faults) => {
                 for (i, fault) in faults.iter().enumerate() {
                     let comma = if i > 0 { ", " } else { "" };
-                    let what = if fault.missing == Missing::Yes { "missing" } else { "not valid" };
+                    let what =
+                        if fault.kind == ParameterFaultKind::Missing { "missing" } else { "not valid" };
                     write!(f, "{comma}{} {} is {what}", fault.location, fault.name)?;
                 }
                 Ok(())
             }
-            Self::NotJson => f.write_str("the body is not well-formed"),
+            Self::MalformedBody => f.write_str("the body is not well-formed"),
             Self::TooDeep => f.write_str("the body is nested too deeply"),
-            Self::Invalid(violations) => write!(f, "the body breaks its schema:\n{violations}"),
-            Self::Unrepresentable { pointer } => {
-                write!(f, "the body holds a value beyond what is supported")?;
+            Self::InvalidBody(violations) => write!(f, "the body violates its schema:\n{violations}"),
+            Self::UnrepresentableBody { pointer } => {
+                write!(f, "the body contains an unsupported value")?;
                 if pointer.is_empty() { Ok(()) } else { write!(f, ", at {pointer}") }
             }
-            Self::NotImplemented => f.write_str("this operation is not offered"),
-            Self::Internal => f.write_str("the service failed"),
-            Self::BrokenAnswer(_) => f.write_str("the service's answer broke the contract"),
+            Self::NotImplemented => f.write_str("the operation is not implemented"),
+            Self::Internal => f.write_str("internal error"),
+            Self::InvalidResponse(_) => f.write_str("the response violates the contract"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A service written the way the generator writes one, asked over its router.
+//! A service as the generator writes one, called through its router.
 
 mod printed;
 
@@ -15,32 +15,34 @@ use serde::{Serialize, Serializer, de::Deserializer};
 use tower::ServiceExt;
 
 use super::*;
-use crate::contract::{ReportUndeclared, Undeclared};
-use crate::operation::{self, Format, Operation, Operations, Statuses};
-use crate::parameters::{Location, Parameter, Scalar, Shape, Style};
-use crate::read::Read;
-use crate::schema::{Keyword, Resource, ResourceId, Schema, SchemaId, Tables, Types, Validator};
-use crate::violation::Path;
+use crate::contract::{ReportUndeclared, UndeclaredMembers};
+use crate::operation::{self, BodyFormat, Operation, OperationTable, StatusRange};
+use crate::parameters::{Parameter, ParameterLocation, ParameterStyle, ScalarType, ValueShape};
+use crate::read::ReadJson;
+use crate::schema::{
+    Keyword, ResourceId, Schema, SchemaId, SchemaResource, SchemaTables, TypeSet, Validator,
+};
+use crate::violation::InstancePath;
 use crate::{Contract, Json, Map};
 
-static TABLES: Tables = Tables {
+static TABLES: SchemaTables = SchemaTables {
     schemas: &[
         Schema {
             resource: ResourceId(0),
             location: "/pet",
-            keywords: &[Keyword::Type(Types::OBJECT), Keyword::Properties(&[("name", SchemaId(1))], 0b1)],
+            keywords: &[Keyword::Type(TypeSet::OBJECT), Keyword::Properties(&[("name", SchemaId(1))], 0b1)],
         },
         Schema {
             resource: ResourceId(0),
             location: "/name",
-            keywords: &[Keyword::Type(Types::STRING), Keyword::MaxLength(5)],
+            keywords: &[Keyword::Type(TypeSet::STRING), Keyword::MaxLength(5)],
         },
-        Schema { resource: ResourceId(0), location: "/limit", keywords: &[Keyword::Type(Types::INTEGER)] },
+        Schema { resource: ResourceId(0), location: "/limit", keywords: &[Keyword::Type(TypeSet::INTEGER)] },
     ],
-    resources: &[Resource { uri: "test", dynamic_anchors: &[] }],
+    resources: &[SchemaResource { uri: "test", dynamic_anchors: &[] }],
 };
 
-/// A model: any object, its declared member being `name`.
+/// A model: any object with the declared field `name`.
 #[derive(Debug)]
 struct Pet(Map<Json>);
 
@@ -50,9 +52,9 @@ impl Serialize for Pet {
     }
 }
 
-impl<'de> Read<'de> for Pet {
-    fn read<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Map::read(deserializer).map(Self)
+impl<'de> ReadJson<'de> for Pet {
+    fn read_json<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::read_json(deserializer).map(Self)
     }
 }
 
@@ -65,10 +67,10 @@ impl Contract for Pet {
 }
 
 impl ReportUndeclared for Pet {
-    fn report_undeclared(&self, at: &Path<'_>, found: &mut Undeclared) {
+    fn report_undeclared(&self, at: &InstancePath<'_>, found: &mut UndeclaredMembers) {
         let mut extra = self.0.clone();
         extra.remove("name");
-        found.members(at, &extra);
+        found.add_all(at, &extra);
     }
 }
 
@@ -86,36 +88,36 @@ static ALL: &[Operation] = &[
         parameters: &[
             Parameter {
                 name: "Idempotency-Key",
-                location: Location::Header,
+                location: ParameterLocation::Header,
                 required: true,
-                style: Style::Simple,
+                style: ParameterStyle::Simple,
                 explode: false,
-                shape: Shape::Scalar(Scalar::Text),
+                shape: ValueShape::Scalar(ScalarType::Text),
                 validator: None,
                 ..Parameter::HEADER
             },
             Parameter {
                 name: "limit",
-                location: Location::Query,
+                location: ParameterLocation::Query,
                 required: false,
-                style: Style::Form,
+                style: ParameterStyle::Form,
                 explode: true,
-                shape: Shape::Scalar(Scalar::Number),
+                shape: ValueShape::Scalar(ScalarType::Number),
                 validator: Some(Validator::new(&TABLES, SchemaId(2))),
                 ..Parameter::QUERY
             },
         ],
-        body: Some(operation::Body {
+        body: Some(operation::BodySpec {
             required: true,
-            content: &[operation::Content {
+            content: &[operation::ContentSpec {
                 media_type: "application/json",
-                format: Format::Json,
+                format: BodyFormat::Json,
                 schema: "test#/pet",
                 validator: Some(Pet::VALIDATOR),
             }],
         }),
         responses: PET_ANSWERS,
-        ..Operation::NONE
+        ..Operation::EMPTY
     },
     Operation { id: "pets_read", method: "GET", parameters: &[], body: None, ..PLAIN },
     Operation { id: "note", method: "PUT", path: "/note", body: Some(NOTE), ..PLAIN },
@@ -134,82 +136,86 @@ const PLAIN: Operation = Operation {
     parameters: &[],
     body: None,
     responses: PET_ANSWERS,
-    ..Operation::NONE
+    ..Operation::EMPTY
 };
 
 const fn answer(
-    statuses: Statuses,
-    outcome: operation::Outcome,
-    content: &'static [operation::Content],
-) -> operation::Response {
-    operation::Response { statuses, outcome, content }
+    statuses: StatusRange,
+    outcome: operation::ResponseKind,
+    content: &'static [operation::ContentSpec],
+) -> operation::ResponseSpec {
+    operation::ResponseSpec { statuses, kind: outcome, content }
 }
 
-const PET: operation::Content = operation::Content {
+const PET: operation::ContentSpec = operation::ContentSpec {
     media_type: "application/json",
-    format: Format::Json,
+    format: BodyFormat::Json,
     schema: "test#/pet",
     validator: Some(Pet::VALIDATOR),
 };
 
-const PET_ANSWERS: &[operation::Response] = &[
-    answer(Statuses::Code(200), operation::Outcome::Success, const { &[PET, PLAIN_TEXT] }),
+const PET_ANSWERS: &[operation::ResponseSpec] = &[
+    answer(StatusRange::Code(200), operation::ResponseKind::Success, const { &[PET, PLAIN_TEXT] }),
     answer(
-        Statuses::Default,
-        operation::Outcome::Refusal,
-        &[operation::Content { media_type: "application/problem+json", ..PET }],
+        StatusRange::Default,
+        operation::ResponseKind::Error,
+        &[operation::ContentSpec { media_type: "application/problem+json", ..PET }],
     ),
 ];
 
-const PLAIN_TEXT: operation::Content =
-    operation::Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None };
+const PLAIN_TEXT: operation::ContentSpec = operation::ContentSpec {
+    media_type: "text/plain",
+    format: BodyFormat::Text,
+    schema: "",
+    validator: None,
+};
 
-const NOTE: operation::Body = operation::Body { required: false, content: &[PLAIN_TEXT] };
+const NOTE: operation::BodySpec = operation::BodySpec { required: false, content: &[PLAIN_TEXT] };
 
 struct PetWrite {
     limit: Option<i64>,
     body: Pet,
 }
 
-impl Request for PetWrite {
+impl FromIncomingRequest for PetWrite {
     const OPERATION: &'static Operation = &ALL[0];
 
-    fn read(call: &Call) -> Result<Self, Rejection> {
-        let _key: String = call.parameter(0)?;
-        Ok(Self { limit: call.optional(1)?, body: call.json()? })
+    fn from_request(call: &IncomingRequest) -> Result<Self, Rejection> {
+        let _key: String = call.required_parameter(0)?;
+        Ok(Self { limit: call.optional_parameter(1)?, body: call.json_body()? })
     }
 
-    fn undeclared(&self, limit: usize) -> Vec<String> {
-        self.body.undeclared(limit)
+    fn undeclared_members(&self, limit: usize) -> Vec<String> {
+        self.body.undeclared_members(limit)
     }
 }
 
 struct Pets;
 
 impl Pets {
-    async fn pet_write(&self, request: PetWrite, context: Context) -> Result<Pet, Refusal<Pet>> {
-        let undeclared = request.undeclared(9).join(" ");
+    async fn pet_write(&self, request: PetWrite, context: RequestContext) -> Result<Pet, ErrorResponse<Pet>> {
+        let undeclared = request.undeclared_members(9).join(" ");
         let mut pet = request.body;
         let name = pet.0.get("name").and_then(Json::as_str).unwrap_or("").to_owned();
         match name.as_str() {
             "panic" => std::panic::resume_unwind(Box::new("a handler's own fault")),
-            "taken" => return Err(Refusal::new(StatusCode::CONFLICT, pet)),
-            "done" => return Err(Refusal::new(StatusCode::ACCEPTED, pet)),
-            "fine" => return Err(Refusal::new(StatusCode::OK, pet)),
+            "taken" => return Err(ErrorResponse::new(StatusCode::CONFLICT, pet)),
+            "done" => return Err(ErrorResponse::new(StatusCode::ACCEPTED, pet)),
+            "fine" => return Err(ErrorResponse::new(StatusCode::OK, pet)),
             "none" => return Err(Rejection::NotFound.into()),
             "again" => {
                 let mut answer = written("{ \"name\" :\"Rex\"}");
                 answer.status = StatusCode::OK;
-                return Err(Refusal::written(answer));
+                return Err(ErrorResponse::encoded(answer));
             }
             "moved" => {
-                let answer = Answer { status: StatusCode::FOUND, ..written("{}") };
-                return Err(Refusal::written(answer));
+                let answer = EncodedResponse { status: StatusCode::FOUND, ..written("{}") };
+                return Err(ErrorResponse::encoded(answer));
             }
             "media" => {
                 let mut answer = written("{}");
                 answer.headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
-                return Err(Refusal::written(answer));
+                return Err(ErrorResponse::encoded(answer));
             }
             "break" => pet.0.insert("name".to_owned(), Json::Null),
             _ => pet.0.insert("undeclared".to_owned(), Json::String(undeclared)),
@@ -220,11 +226,11 @@ impl Pets {
         Ok(pet)
     }
 
-    fn pets_read(&self) -> impl Future<Output = Result<Pet, Refusal<Pet>>> + Send + use<> {
+    fn pets_read(&self) -> impl Future<Output = Result<Pet, ErrorResponse<Pet>>> + Send + use<> {
         not_implemented(())
     }
 
-    fn reject(&self, context: &Context, rejection: Rejection) -> Response {
+    fn reject(&self, context: &RequestContext, rejection: Rejection) -> Response {
         if context.header("x-break").is_some() {
             std::panic::resume_unwind(Box::new("reject's own fault"));
         }
@@ -237,9 +243,9 @@ impl Pets {
     }
 }
 
-fn written(body: &'static str) -> Answer {
+fn written(body: &'static str) -> EncodedResponse {
     let headers = [(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-    Answer {
+    EncodedResponse {
         status: StatusCode::OK,
         headers: HeaderMap::from_iter(headers),
         body: Bytes::from_static(body.as_bytes()),
@@ -247,22 +253,22 @@ fn written(body: &'static str) -> Answer {
 }
 
 fn router(options: RouterOptions) -> Router {
-    const TABLE: Operations = Operations::new(ALL, &[2, 0, 1]);
+    const TABLE: OperationTable = OperationTable::new(ALL, &[2, 0, 1]);
     const JSON: &str = "application/json";
     Endpoints::new(Arc::new(Pets), TABLE, options, Pets::reject, |service, call| {
         Box::pin(async move {
             match call.operation().id {
-                "pet_write" => match service.pet_write(PetWrite::read(call)?, call.context()).await {
-                    Ok(body) => call.answer_json(200, JSON, Reply::new(body)),
-                    Err(refusal) => call.refuse(refusal, |reply| call.answer_json(500, JSON, reply)),
+                "pet_write" => match service.pet_write(PetWrite::from_request(call)?, call.context()).await {
+                    Ok(body) => call.write_json(200, JSON, TypedResponse::new(body)),
+                    Err(refusal) => call.write_error(refusal, |reply| call.write_json(500, JSON, reply)),
                 },
                 "pets_read" => match service.pets_read().await {
-                    Ok(body) => call.answer_json(200, JSON, Reply::new(body)),
-                    Err(refusal) => call.refuse(refusal, |reply| call.answer_json(500, JSON, reply)),
+                    Ok(body) => call.write_json(200, JSON, TypedResponse::new(body)),
+                    Err(refusal) => call.write_error(refusal, |reply| call.write_json(500, JSON, reply)),
                 },
                 _ => {
-                    let text = call.optional_text()?.unwrap_or("nothing".to_owned());
-                    call.answer_bytes(200, "text/plain", Reply::new(text))
+                    let text = call.optional_text_body()?.unwrap_or("nothing".to_owned());
+                    call.write_bytes(200, "text/plain", TypedResponse::new(text))
                 }
             }
         })
@@ -280,7 +286,7 @@ fn write(body: &str) -> HttpRequest<Body> {
 
 async fn ask(request: HttpRequest<Body>) -> String {
     let options =
-        RouterOptions { body_limit: 100, check_answers: CheckAnswers::All, ..RouterOptions::default() };
+        RouterOptions { body_limit: 100, response_checks: ResponseChecks::All, ..RouterOptions::default() };
     let response = router(options).oneshot(request).await.unwrap();
     let status = response.status().as_u16();
     let media = response.headers().get("content-type").map(|v| v.to_str().unwrap().to_owned());
@@ -289,7 +295,7 @@ async fn ask(request: HttpRequest<Body>) -> String {
     format!("{status} {} {text}", media.unwrap_or("-".to_owned()))
 }
 
-/// A body whose size nobody announced.
+/// A body without a known size.
 struct Chunks(VecDeque<io::Result<Bytes>>);
 
 impl http_body::Body for Chunks {
@@ -339,7 +345,7 @@ async fn a_body_without_an_announced_size_is_limited_too() {
     let cut = [Ok(Bytes::from_static(b"{")), Err(io::Error::other("cut"))];
     let mut request = write("");
     *request.body_mut() = Body::new(Chunks(cut.into()));
-    assert_eq!(ask(request).await, "400 - pet_write: the body ended too early");
+    assert_eq!(ask(request).await, "400 - pet_write: the body is incomplete");
 }
 
 #[tokio::test]
@@ -349,7 +355,7 @@ async fn the_order_is_route_media_type_size_parameters_body() {
     assert_eq!(ask(request).await, "404 - -: no such path");
     let mut request = write("not json");
     *request.method_mut() = http::Method::DELETE;
-    assert_eq!(ask(request).await, "405 - -: no such method here, only POST, GET, HEAD");
+    assert_eq!(ask(request).await, "405 - -: method not allowed; allowed: POST, GET, HEAD");
     let mut request = write(&"x".repeat(101));
     request.headers_mut().remove("content-type");
     assert_eq!(ask(request).await, "415 - pet_write: the body must be application/json");
@@ -369,28 +375,29 @@ async fn refusals_and_failures_have_one_way_out() {
     let refused = r#"409 application/problem+json {"name":"taken"}"#;
     assert_eq!(ask(write(r#"{"name":"taken"}"#)).await, refused);
     assert_eq!(ask(write(r#"{"name":"none"}"#)).await, "404 - pet_write: no such path");
-    assert_eq!(ask(write(r#"{"name":"panic"}"#)).await, "500 - pet_write: the service failed");
-    let broken = "500 - pet_write: the service's answer broke the contract";
+    assert_eq!(ask(write(r#"{"name":"panic"}"#)).await, "500 - pet_write: internal error");
+    let broken = "500 - pet_write: the response violates the contract";
     for name in ["break", "moved", "media", "fine", "done"] {
         assert_eq!(ask(write(&format!(r#"{{"name":"{name}"}}"#))).await, broken, "{name}");
     }
     let get = HttpRequest::get("/pets").body(Body::empty()).unwrap();
-    assert_eq!(ask(get).await, "501 - pets_read: this operation is not offered");
+    assert_eq!(ask(get).await, "501 - pets_read: the operation is not implemented");
     let get = HttpRequest::get("/x").header("x-break", "1").body(Body::empty()).unwrap();
     assert_eq!(ask(get).await, "500 - ");
 }
 
-/// A repetition gets the bytes that the first attempt got, to the space.
+/// A repeated request receives the stored bytes unchanged.
 #[tokio::test]
 async fn what_was_written_before_is_sent_byte_for_byte() {
     assert_eq!(ask(write(r#"{"name":"again"}"#)).await, r#"200 application/json { "name" :"Rex"}"#);
 }
 
-/// Which answers are checked is decided call by call.
+/// The predicate selects the responses that are validated.
 #[tokio::test]
 async fn answers_of_some_calls_are_checked() {
-    let of = |context: &Context| context.header("x-check").is_some();
-    let options = RouterOptions { check_answers: CheckAnswers::Of(Arc::new(of)), ..RouterOptions::default() };
+    let of = |context: &RequestContext| context.header("x-check").is_some();
+    let options =
+        RouterOptions { response_checks: ResponseChecks::Where(Arc::new(of)), ..RouterOptions::default() };
     let router = router(options);
     let mut request = write(r#"{"name":"break"}"#);
     assert_eq!(router.clone().oneshot(write(r#"{"name":"break"}"#)).await.unwrap().status(), 200);
@@ -398,15 +405,15 @@ async fn answers_of_some_calls_are_checked() {
     assert_eq!(router.oneshot(request).await.unwrap().status(), 500);
 }
 
-/// A backend elsewhere may answer anything: what is deeper than a stack can drop is no answer of the contract.
+/// A relayed response may have any content: one beyond the nesting limit violates the contract.
 #[test]
 fn answers_from_elsewhere_may_be_deep() {
     let check = |levels: usize| {
         let body = format!(r#"{{"name":"Rex","more":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
-        Answer { body: body.into(), ..written("") }.check(&ALL[0])
+        EncodedResponse { body: body.into(), ..written("") }.check_contract(&ALL[0])
     };
-    assert!(check(crate::depth::MAX - 1).is_ok());
-    assert!(matches!(check(60_000), Err(BrokenAnswer::MediaType(_))));
+    assert!(check(crate::depth::MAX_DEPTH - 1).is_ok());
+    assert!(matches!(check(60_000), Err(InvalidResponse::MediaType(_))));
 }
 
 #[tokio::test]
@@ -414,7 +421,7 @@ async fn head_is_get_without_the_body() {
     let head = HttpRequest::head("/pets").body(Body::empty()).unwrap();
     let response = router(RouterOptions::default()).oneshot(head).await.unwrap();
     assert_eq!(response.status(), 501);
-    assert_eq!(response.headers()["content-length"], "40");
+    assert_eq!(response.headers()["content-length"], "43");
     assert_eq!(response.extensions().get::<&'static Operation>().unwrap().id, "pets_read");
     assert!(axum::body::to_bytes(response.into_body(), 10).await.unwrap().is_empty());
 }
@@ -434,31 +441,31 @@ async fn the_hook_hears_what_the_caller_does_not() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = Arc::clone(&heard);
     let options = RouterOptions {
-        on_event: Some(Arc::new(move |_: &Context, event: Event<'_>| {
+        on_event: Some(Arc::new(move |_: &RequestContext, event: ServerEvent<'_>| {
             ears.lock().unwrap().push(match event {
-                Event::BrokenAnswer(BrokenAnswer::Body(_, violations)) => {
+                ServerEvent::InvalidResponse(InvalidResponse::Body(_, violations)) => {
                     violations.iter().map(|v| v.pointer.clone()).collect()
                 }
-                Event::BrokenAnswer(other) => format!("{other:?}"),
-                Event::Panicked => "panic".to_owned(),
+                ServerEvent::InvalidResponse(other) => format!("{other:?}"),
+                ServerEvent::Panicked => "panic".to_owned(),
                 other => format!("{other:?}"),
             });
         })),
-        check_answers: CheckAnswers::All,
+        response_checks: ResponseChecks::All,
         ..RouterOptions::default()
     };
     let router = router(options);
     for body in [r#"{"name":"break"}"#, r#"{"name":"panic"}"#, r#"{"name":"fine"}"#] {
         assert_eq!(router.clone().oneshot(write(body)).await.unwrap().status(), 500);
     }
-    assert_eq!(*heard.lock().unwrap(), ["/name", "panic", "Success(200)"]);
+    assert_eq!(*heard.lock().unwrap(), ["/name", "panic", "SuccessStatus(200)"]);
 }
 
-/// A document of 700 operations over one chain of schemas asks this of the compiler for each of them,
-/// and all that they hold.
+/// The compiler must prove this for every operation of a document with 700 operations over one chain of
+/// schemas.
 #[test]
 fn what_nobody_wrote_can_be_sent_whatever_it_would_answer() {
-    fn sent<T>(answer: impl Future<Output = Result<T, Refusal<T>>> + Send) -> impl Sized {
+    fn sent<T>(answer: impl Future<Output = Result<T, ErrorResponse<T>>> + Send) -> impl Sized {
         answer
     }
     drop(sent::<std::rc::Rc<Pet>>(not_implemented(())));

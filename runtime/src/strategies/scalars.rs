@@ -1,4 +1,4 @@
-//! Texts and numbers of a place.
+//! Strategies for strings and numbers within constraints.
 
 use proptest::{
     arbitrary::any,
@@ -7,19 +7,21 @@ use proptest::{
     strategy::{BoxedStrategy, Just, Strategy, Union},
 };
 
-use super::facts::Facts;
-use crate::{Json, Number, format::Format};
+use super::constraints::ValueConstraints;
+use crate::{Json, Number, format::StringFormat};
 
-/// Texts that are made are no longer, unless they have to be.
-const LONGEST: u64 = 24;
+/// The maximum number of characters of a generated string beyond its minimum length.
+const MAX_EXTRA_LENGTH: u64 = 24;
 
-/// Texts that probably fit.
-pub(super) fn texts(facts: &Facts) -> BoxedStrategy<Json> {
-    let least = size(facts.min_length);
-    let most = size(facts.max_length.unwrap_or(u64::MAX).min(facts.min_length.saturating_add(LONGEST)));
+/// Returns a strategy for strings that probably satisfy the constraints.
+pub(super) fn string_strategy(facts: &ValueConstraints) -> BoxedStrategy<Json> {
+    let least = bounded_usize(facts.min_length);
+    let most = bounded_usize(
+        facts.max_length.unwrap_or(u64::MAX).min(facts.min_length.saturating_add(MAX_EXTRA_LENGTH)),
+    );
     let most = most.max(least);
     let mut ways: Vec<BoxedStrategy<String>> = Vec::new();
-    let formatted: Vec<&'static str> = Format::ALL.iter().map(|format| format.example()).collect();
+    let formatted: Vec<&'static str> = StringFormat::ALL.iter().map(|format| format.example()).collect();
     let fits = |text: &&&str| {
         facts.formats.iter().all(|format| format.is_match(text))
             && facts.parses.iter().all(|parse| (parse.is_match)(text))
@@ -32,7 +34,7 @@ pub(super) fn texts(facts: &Facts) -> BoxedStrategy<Json> {
     }
     for pattern in &facts.patterns {
         let pattern: &'static crate::pattern::Pattern<'static> = pattern;
-        let found = move |choices: Vec<u16>| pattern.text(&choices, least, most).unwrap_or_default();
+        let found = move |choices: Vec<u16>| pattern.sample_string(&choices, least, most).unwrap_or_default();
         ways.push(vec(any::<u16>(), 0..=most.max(8) * 2).prop_map(found).boxed());
     }
     if ways.is_empty() {
@@ -42,12 +44,12 @@ pub(super) fn texts(facts: &Facts) -> BoxedStrategy<Json> {
     Union::new(ways).prop_map(Json::from).boxed()
 }
 
-fn size(count: u64) -> usize {
+fn bounded_usize(count: u64) -> usize {
     usize::try_from(count.min(1 << 20)).unwrap_or(0)
 }
 
-/// Numbers that probably fit.
-pub(super) fn numbers(facts: &Facts, whole: bool) -> BoxedStrategy<Json> {
+/// Returns a strategy for numbers that probably satisfy the constraints.
+pub(super) fn number_strategy(facts: &ValueConstraints, whole: bool) -> BoxedStrategy<Json> {
     let bound = |bound: Option<i128>, otherwise: i64| {
         bound.map_or(otherwise, |bound| i64::try_from(bound).unwrap_or(otherwise))
     };
@@ -63,13 +65,13 @@ pub(super) fn numbers(facts: &Facts, whole: bool) -> BoxedStrategy<Json> {
             let (first, last) = (low.div_euclid(factor), high.div_euclid(factor));
             let some =
                 first.max(-1_000).min(last)..=last.min(first.max(-1_000).saturating_add(2_000)).max(first);
-            ways.push(some.prop_map(move |times| Number::int(times.saturating_mul(factor))).boxed());
+            ways.push(some.prop_map(move |times| Number::from_i64(times.saturating_mul(factor))).boxed());
         }
         None if whole || low <= most => {
-            ways.push(near.prop_map(Number::int).boxed());
-            ways.push((low..=high).prop_map(Number::int).boxed());
+            ways.push(near.prop_map(Number::from_i64).boxed());
+            ways.push((low..=high).prop_map(Number::from_i64).boxed());
         }
-        // There is no whole number between the bounds.
+        // There is no integer between the bounds.
         None => {}
     }
     if !whole {
@@ -77,10 +79,10 @@ pub(super) fn numbers(facts: &Facts, whole: bool) -> BoxedStrategy<Json> {
         let digits = least.max(-100_000).min(most)..=most.min(100_000).max(least);
         let decimal = (digits, 0..100_i64, 1..=2_u8).prop_map(|(whole, part, scale)| {
             let shift = if scale == 1 { 10 } else { 100 };
-            Number::decimal(whole.saturating_mul(shift).saturating_add(part % shift), scale)
+            Number::from_decimal(whole.saturating_mul(shift).saturating_add(part % shift), scale)
         });
         ways.push(decimal.boxed());
-        // A factor that is none of whole numbers, and bounds between two of them.
+        // Covers a fractional factor, and bounds without an integer between them.
         for exact in facts.factors.iter().chain(&facts.minimum).chain(&facts.maximum) {
             ways.push(Just(exact.clone()).boxed());
         }

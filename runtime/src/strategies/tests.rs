@@ -1,4 +1,5 @@
-//! What is made of all kinds of schemas: valid, nearly valid, and simplified without becoming invalid.
+//! Tests of the strategies for all kinds of schemas: valid and nearly valid documents, and shrinking within
+//! valid values.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,8 @@ fn runner() -> TestRunner {
     TestRunner::deterministic()
 }
 
-/// Some documents of a schema, each valid; and such as break one rule of those that are expected.
+/// Generates documents of a schema and checks that they are valid, and nearly valid ones that violate the
+/// expected keywords.
 #[track_caller]
 fn check(schema: &Value, rules: &[&str]) {
     let validator: Validator<'static> = compiled(schema);
@@ -58,7 +60,7 @@ fn scalars_are_within_their_bounds() {
 }
 
 #[test]
-fn texts_follow_patterns() {
+fn strings_match_patterns() {
     for pattern in [
         "^[A-Z]{2}-[0-9]{3,6}$",
         "^(0|[1-9][0-9]*)\\.[0-9]{2}$",
@@ -78,7 +80,7 @@ fn texts_follow_patterns() {
 }
 
 #[test]
-fn objects_and_lists_have_what_they_need() {
+fn objects_and_arrays_have_required_parts() {
     check(
         &json!({
             "type": "object", "required": ["a"], "additionalProperties": false,
@@ -115,7 +117,7 @@ fn branches_and_conditions_are_taken() {
         {"type": "object", "required": ["kind", "radius"], "properties": {"kind": {"const": "circle"}, "radius": {"type": "number", "minimum": 0}}},
         {"type": "object", "required": ["kind", "side"], "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}}
     ]});
-    // Nothing says which branch is meant.
+    // Without a discriminating tag.
     check(&shapes, &["oneOf"]);
     check(&json!({"anyOf": [{"type": "string"}, {"type": "integer"}], "not": {"const": 3}}), &["anyOf"]);
     check(
@@ -132,7 +134,7 @@ fn branches_and_conditions_are_taken() {
 }
 
 #[test]
-fn what_holds_itself_ends() {
+fn recursive_schemas_terminate() {
     check(
         &json!({
             "type": "object", "required": ["value"], "additionalProperties": false,
@@ -142,7 +144,7 @@ fn what_holds_itself_ends() {
     );
 }
 
-/// The smallest failure is the smallest that is valid.
+/// The minimal failure is the smallest valid value.
 #[test]
 fn failures_shrink_and_stay_valid() {
     let schema = json!({
@@ -171,9 +173,10 @@ fn failures_shrink_and_stay_valid() {
     assert_eq!(members.get("name").and_then(Json::as_str).map(str::len), Some(2), "{smallest}");
 }
 
-/// What accepts everything has no document that it refuses, and what accepts nothing none at all.
+/// A schema that accepts everything has no nearly valid document; a schema that accepts nothing has no valid
+/// one.
 #[test]
-fn what_there_is_not_is_said() {
+fn impossible_strategies_fail() {
     let mut runner =
         TestRunner::new(Config { max_local_rejects: 50, failure_persistence: None, ..Config::default() });
     assert!(nearly_valid_documents(compiled(&json!(true))).new_tree(&mut runner).is_err());

@@ -1,70 +1,71 @@
-//! What goes wrong while a stream is read.
+//! Errors of streams.
 
 use std::{error::Error as StdError, fmt};
 
 use http::StatusCode;
 
 use crate::{
-    contract::Rejected,
-    sequence::{Fault, Place},
+    contract::DocumentError,
+    sequence::{DecodeFault, ItemPosition},
     transport::TransportError,
 };
 
-/// Why there is no item. Prints none.
+/// An error while a stream is read. Prints no item.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// This item cannot be read; those behind it can.
+    /// An item cannot be parsed. The stream continues with the next one.
     Item {
-        /// Where it stands.
-        place: Place,
-        /// What is wrong with it.
+        /// Number and byte offset of the item in its stream.
+        place: ItemPosition,
+        /// The reason.
         fault: ItemFault,
     },
-    /// The connection broke, or this side does not go on. The stream is over.
+    /// The connection was interrupted, or the transport stopped. The stream has ended.
     Transport(TransportError),
-    /// The server answered this when it was connected to again. The stream is over.
-    Answer(StatusCode),
-    /// So many connections in a row ended in order without a byte, as many as
-    /// [`Reconnection::attempts`](super::Reconnection::attempts) allows. The stream is over.
-    Silent(u32),
+    /// The server responded with this status when the stream reconnected. The stream has ended.
+    Reconnect(StatusCode),
+    /// So many consecutive connections ended without data, as many as
+    /// [`ReconnectOptions::max_idle_connections`](super::ReconnectOptions::max_idle_connections) allows. The
+    /// stream has ended.
+    IdleConnections(u32),
 }
 
-/// What is wrong with an item.
+/// The reason why an item cannot be parsed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ItemFault {
-    /// It has more bytes than this side accepts.
+    /// The item has more bytes than [`StreamLimits`](super::StreamLimits) allows.
     TooLarge,
-    /// It was cut off.
+    /// The item is incomplete, as after an interrupted transfer.
     Truncated,
-    /// It is not JSON, or not what the contract says.
-    Rejected(Rejected),
+    /// The item is not JSON or violates the contract.
+    Rejected(DocumentError),
 }
 
 impl StreamError {
-    /// Whether one item is lost, and the stream goes on.
+    /// Returns true if only one item is lost and the stream continues.
     #[must_use]
-    pub const fn is_item(&self) -> bool {
+    pub const fn is_recoverable(&self) -> bool {
         matches!(self, Self::Item { .. })
     }
 
-    /// Where the item stands, if it is about one.
+    /// Returns the position of the item, if the error concerns one.
     #[must_use]
-    pub const fn place(&self) -> Option<Place> {
+    pub const fn position(&self) -> Option<ItemPosition> {
         match self {
             Self::Item { place, .. } => Some(*place),
-            Self::Transport(_) | Self::Answer(_) | Self::Silent(_) => None,
+            Self::Transport(_) | Self::Reconnect(_) | Self::IdleConnections(_) => None,
         }
     }
 }
 
-impl From<Fault> for StreamError {
-    fn from(fault: Fault) -> Self {
-        let place = fault.place();
+impl From<DecodeFault> for StreamError {
+    fn from(fault: DecodeFault) -> Self {
+        let place = fault.position();
         let fault = match fault {
-            Fault::TooLarge(_) => ItemFault::TooLarge,
-            Fault::Truncated(_) => ItemFault::Truncated,
+            DecodeFault::TooLarge(_) => ItemFault::TooLarge,
+            DecodeFault::Truncated(_) => ItemFault::Truncated,
         };
         Self::Item { place, fault }
     }
@@ -81,11 +82,11 @@ impl fmt::Display for StreamError {
         match self {
             Self::Item { place, fault } => write!(f, "{place} cannot be read: {fault}"),
             Self::Transport(error) => write!(f, "the stream ended: {error}"),
-            Self::Answer(status) => {
-                write!(f, "the stream ended: the server answered {status} to another connection")
+            Self::Reconnect(status) => {
+                write!(f, "the stream ended: the server returned {status} to a reconnection")
             }
-            Self::Silent(connections) => {
-                write!(f, "the stream ended: {connections} more connections in a row gave nothing")
+            Self::IdleConnections(connections) => {
+                write!(f, "the stream ended: {connections} consecutive connections without data")
             }
         }
     }
@@ -94,9 +95,9 @@ impl fmt::Display for StreamError {
 impl StdError for StreamError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            // Its text is this error's text already.
+            // `Display` already includes this error, so its source comes next.
             Self::Transport(error) => error.source(),
-            Self::Item { .. } | Self::Answer(_) | Self::Silent(_) => None,
+            Self::Item { .. } | Self::Reconnect(_) | Self::IdleConnections(_) => None,
         }
     }
 }
@@ -105,7 +106,7 @@ impl fmt::Display for ItemFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge => f.write_str("it is too large"),
-            Self::Truncated => f.write_str("it was cut off"),
+            Self::Truncated => f.write_str("it is truncated"),
             Self::Rejected(rejected) => write!(f, "{rejected}"),
         }
     }

@@ -1,4 +1,4 @@
-//! Pieces become items, connections become one stream.
+//! Decodes chunks into items, over one or more connections.
 
 use std::{
     future::Future,
@@ -11,154 +11,156 @@ use std::{
 use futures_core::Stream as _;
 use http::StatusCode;
 
-use super::{Checks, ItemFault, Reconnection, Source, StreamError};
+use super::{ItemChecks, ItemFault, ReconnectOptions, StreamError, StreamSource};
 use crate::{
     Json,
-    contract::Rejected,
+    contract::DocumentError,
     depth,
-    operation::{Content, Format, Framing, Items},
-    read::{self, Read},
+    operation::{BodyFormat, ContentSpec, ItemFormat, ItemFraming},
+    read::{self, ReadJson},
     schema::Validator,
-    sequence::{Decoder, Item, Place},
-    transport::{ByteStream, Delivery, Sleeping, Timer, TransportError, TransportFault},
+    sequence::{ItemDecoder, ItemPosition, RawItem},
+    transport::{ByteStream, Delivery, SleepFuture, Timer, TransportError, TransportFault},
 };
 
-/// What [`Reopen::reopen`] gives.
-pub(crate) type Reopening =
+/// The future that [`StreamReopener::reopen`] returns.
+pub(crate) type ReopenFuture =
     Pin<Box<dyn Future<Output = Result<http::Response<ByteStream>, TransportError>> + Send>>;
 
-/// Connects again.
-pub(crate) trait Reopen: Send {
-    /// Sends the same request, with this `Last-Event-ID`; without one where the id is empty.
-    fn reopen(&self, last_event_id: &str) -> Reopening;
+/// Repeats the request of a stream.
+pub(crate) trait StreamReopener: Send {
+    /// Sends the request again with this `Last-Event-ID`, or without one if the id is empty.
+    fn reopen(&self, last_event_id: &str) -> ReopenFuture;
 
-    /// Whether an answer is the stream.
-    fn continues(&self, answer: &http::Response<ByteStream>) -> bool;
+    /// Returns true if the response continues the stream.
+    fn is_continuation(&self, answer: &http::Response<ByteStream>) -> bool;
 }
 
-pub(super) struct Reader {
-    state: State,
-    decoder: Decoder,
-    items: Items,
+pub(super) struct StreamReader {
+    state: StreamState,
+    decoder: ItemDecoder,
+    items: ItemFormat,
     validator: Option<Validator<'static>>,
-    checks: Checks,
-    /// How many bytes may still come.
-    left: u64,
-    place: Place,
-    complete: bool,
-    reopen: Option<Box<dyn Reopen>>,
-    timer: Option<(Arc<dyn Timer>, Reconnection)>,
-    /// Connections in a row that gave nothing.
-    idle: u32,
+    checks: ItemChecks,
+    /// Number of bytes left of the limit.
+    remaining_bytes: u64,
+    position: ItemPosition,
+    is_complete: bool,
+    reopener: Option<Box<dyn StreamReopener>>,
+    reconnection: Option<(Arc<dyn Timer>, ReconnectOptions)>,
+    idle_connections: u32,
 }
 
-enum State {
+enum StreamState {
     Reading(ByteStream),
-    Waiting(Sleeping),
-    Opening(Reopening),
-    Over,
+    Waiting(SleepFuture),
+    Opening(ReopenFuture),
+    Ended,
 }
 
-impl Reader {
-    pub(super) fn new(source: Source) -> Self {
-        let Source { body, content, limits, checks, reopen, last_event_id } = source;
+impl StreamReader {
+    pub(super) fn new(source: StreamSource) -> Self {
+        let StreamSource { body, content, limits, checks, reopener: reopen, last_event_id } = source;
         let items = match content.format {
-            Format::Items(items) => items,
-            _ => Items::new(Framing::Lines),
+            BodyFormat::Items(items) => items,
+            _ => ItemFormat::new(ItemFraming::Lines),
         };
-        let decoder = Decoder::new(items.framing, limits.item).behind(&last_event_id);
+        let decoder = ItemDecoder::new(items.framing, limits.max_item_bytes).resume_after(&last_event_id);
         Self {
-            state: State::Reading(body),
+            state: StreamState::Reading(body),
             decoder,
             items,
             validator: content.validator,
             checks,
-            left: limits.total,
-            place: Place::default(),
-            complete: false,
-            reopen,
-            timer: None,
-            idle: 0,
+            remaining_bytes: limits.max_total_bytes,
+            position: ItemPosition::default(),
+            is_complete: false,
+            reopener: reopen,
+            reconnection: None,
+            idle_connections: 0,
         }
     }
 
-    pub(super) fn reconnect(&mut self, timer: Arc<dyn Timer>, how: Reconnection) {
-        self.timer = Some((timer, how));
+    pub(super) fn enable_reconnection(&mut self, timer: Arc<dyn Timer>, how: ReconnectOptions) {
+        self.reconnection = Some((timer, how));
     }
 
     pub(super) fn last_event_id(&self) -> &str {
         self.decoder.last_event_id()
     }
 
-    pub(super) const fn place(&self) -> Place {
-        self.place
+    pub(super) const fn position(&self) -> ItemPosition {
+        self.position
     }
 
     pub(super) const fn is_complete(&self) -> bool {
-        self.complete
+        self.is_complete
     }
 
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Item, StreamError>>> {
+    pub(super) fn poll_item(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<RawItem, StreamError>>> {
         loop {
-            if self.complete {
+            if self.is_complete {
                 return Poll::Ready(None);
             }
-            if let Some(item) = self.decoder.pop() {
+            if let Some(item) = self.decoder.next_item() {
                 match item {
-                    Ok(item) if self.items.is_end(&item) => self.complete(),
+                    Ok(item) if self.items.is_end_marker(&item) => self.mark_complete(),
                     Ok(item) => {
-                        self.place = item.place;
-                        if self.items.is_last(item.event.as_deref()) {
-                            self.complete();
+                        self.position = item.position;
+                        if self.items.is_last_event(item.event.as_deref()) {
+                            self.mark_complete();
                         }
                         return Poll::Ready(Some(Ok(item)));
                     }
                     Err(fault) => {
-                        self.place = fault.place();
+                        self.position = fault.position();
                         return Poll::Ready(Some(Err(fault.into())));
                     }
                 }
                 continue;
             }
             let error = match &mut self.state {
-                State::Over => return Poll::Ready(None),
-                State::Reading(body) => match Pin::new(body).poll_next(context) {
+                StreamState::Ended => return Poll::Ready(None),
+                StreamState::Reading(body) => match Pin::new(body).poll_next(context) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Some(Ok(piece))) => self.take(&piece),
-                    Poll::Ready(Some(Err(error))) => self.lost(Some(error)),
+                    Poll::Ready(Some(Ok(piece))) => self.accept_chunk(&piece),
+                    Poll::Ready(Some(Err(error))) => self.handle_disconnect(Some(error)),
                     Poll::Ready(None) => {
                         self.decoder.finish();
-                        self.lost(None)
+                        self.handle_disconnect(None)
                     }
                 },
-                State::Waiting(sleeping) => match sleeping.as_mut().poll(context) {
+                StreamState::Waiting(sleeping) => match sleeping.as_mut().poll(context) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(()) => self.open(),
+                    Poll::Ready(()) => self.start_reconnect(),
                 },
-                State::Opening(opening) => match opening.as_mut().poll(context) {
+                StreamState::Opening(opening) => match opening.as_mut().poll(context) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(answer)) => self.opened(answer),
-                    Poll::Ready(Err(error)) => self.lost(Some(error)),
+                    Poll::Ready(Ok(answer)) => self.accept_connection(answer),
+                    Poll::Ready(Err(error)) => self.handle_disconnect(Some(error)),
                 },
             };
             if let Some(error) = error {
-                self.state = State::Over;
+                self.state = StreamState::Ended;
                 return Poll::Ready(Some(Err(error)));
             }
         }
     }
 
-    fn complete(&mut self) {
-        (self.complete, self.state) = (true, State::Over);
+    fn mark_complete(&mut self) {
+        (self.is_complete, self.state) = (true, StreamState::Ended);
     }
 
-    fn take(&mut self, piece: &[u8]) -> Option<StreamError> {
-        match self.left.checked_sub(piece.len() as u64) {
+    fn accept_chunk(&mut self, piece: &[u8]) -> Option<StreamError> {
+        match self.remaining_bytes.checked_sub(piece.len() as u64) {
             Some(left) => {
-                self.left = left;
-                // A comment is a sign of life, too (WHATWG HTML, 9.2.7).
+                self.remaining_bytes = left;
+                // A comment counts as data (WHATWG HTML, 9.2.7).
                 if !piece.is_empty() {
-                    self.idle = 0;
+                    self.idle_connections = 0;
                 }
                 self.decoder.push(piece);
                 None
@@ -167,81 +169,87 @@ impl Reader {
         }
     }
 
-    /// The connection is gone: another one after a while, or the end. That is an error where the
-    /// connection was lost, or where too many in a row gave nothing.
-    fn lost(&mut self, error: Option<TransportError>) -> Option<StreamError> {
+    /// Handles the end of a connection: schedules a reconnection, or ends the stream. Returns an error if the
+    /// connection failed or if too many consecutive connections had no data.
+    fn handle_disconnect(&mut self, error: Option<TransportError>) -> Option<StreamError> {
         let passing = error.as_ref().is_none_or(|error| {
             let fault = error.fault();
             matches!(fault, TransportFault::Connect | TransportFault::Timeout | TransportFault::Interrupted)
         });
-        let again = self.timer.as_ref().filter(|_| passing && self.reopen.is_some());
-        let Some((timer, how)) = again.filter(|(_, how)| how.attempts > 0) else {
-            self.state = State::Over;
+        let again = self.reconnection.as_ref().filter(|_| passing && self.reopener.is_some());
+        let Some((timer, how)) = again.filter(|(_, how)| how.max_idle_connections > 0) else {
+            self.state = StreamState::Ended;
             return error.map(StreamError::Transport);
         };
-        if self.idle >= how.attempts {
-            self.state = State::Over;
-            return Some(error.map_or(StreamError::Silent(how.attempts), StreamError::Transport));
+        if self.idle_connections >= how.max_idle_connections {
+            self.state = StreamState::Ended;
+            return Some(
+                error.map_or(StreamError::IdleConnections(how.max_idle_connections), StreamError::Transport),
+            );
         }
-        let wait = wait(self.decoder.retry(), how, self.idle);
-        self.idle += 1;
-        self.state = State::Waiting(timer.sleep(wait));
+        let wait = backoff_delay(self.decoder.reconnection_delay(), how, self.idle_connections);
+        self.idle_connections += 1;
+        self.state = StreamState::Waiting(timer.sleep(wait));
         None
     }
 
-    fn open(&mut self) -> Option<StreamError> {
-        self.state = match &self.reopen {
-            Some(reopen) => State::Opening(reopen.reopen(self.decoder.last_event_id())),
-            None => State::Over,
+    fn start_reconnect(&mut self) -> Option<StreamError> {
+        self.state = match &self.reopener {
+            Some(reopen) => StreamState::Opening(reopen.reopen(self.decoder.last_event_id())),
+            None => StreamState::Ended,
         };
         None
     }
 
-    fn opened(&mut self, answer: http::Response<ByteStream>) -> Option<StreamError> {
+    fn accept_connection(&mut self, answer: http::Response<ByteStream>) -> Option<StreamError> {
         let status = answer.status();
-        self.state = State::Over;
+        self.state = StreamState::Ended;
         if status == StatusCode::NO_CONTENT {
             return None;
         }
-        if !self.reopen.as_ref().is_some_and(|reopen| reopen.continues(&answer)) {
-            return Some(StreamError::Answer(status));
+        if !self.reopener.as_ref().is_some_and(|reopen| reopen.is_continuation(&answer)) {
+            return Some(StreamError::Reconnect(status));
         }
         self.decoder.restart();
-        self.state = State::Reading(answer.into_body());
+        self.state = StreamState::Reading(answer.into_body());
         None
     }
 }
 
-/// The server's word or the usual wait, if it is one, doubled for each connection that gave nothing.
-fn wait(retry: Option<Duration>, how: &Reconnection, idle: u32) -> Duration {
-    let first = retry.unwrap_or(how.wait).max(how.shortest);
+/// Returns the delay of the server or the default one, doubled for each connection without data.
+fn backoff_delay(retry: Option<Duration>, how: &ReconnectOptions, idle: u32) -> Duration {
+    let first = retry.unwrap_or(how.default_delay).max(how.min_delay);
     let factor = 1_u32.checked_shl(idle).unwrap_or(u32::MAX);
-    first.saturating_mul(factor).min(how.longest.max(first))
+    first.saturating_mul(factor).min(how.max_delay.max(first))
 }
 
-/// Reads an item as its type.
-pub(super) fn read<T: for<'de> Read<'de> + Send>(reader: &Reader, item: &Item) -> Result<T, StreamError> {
-    document(&reader.items.form.document(item), reader.validator, reader.checks)
-        .map_err(|rejected| StreamError::Item { place: item.place, fault: ItemFault::Rejected(rejected) })
+/// Parses an item as its type.
+pub(super) fn read_item<T: for<'de> ReadJson<'de> + Send>(
+    reader: &StreamReader,
+    item: &RawItem,
+) -> Result<T, StreamError> {
+    read_document(&reader.items.encoding.read_document(item), reader.validator, reader.checks)
+        .map_err(|rejected| StreamError::Item { place: item.position, fault: ItemFault::Rejected(rejected) })
 }
 
-fn document<T: for<'de> Read<'de> + Send>(
+fn read_document<T: for<'de> ReadJson<'de> + Send>(
     bytes: &[u8],
     validator: Option<Validator<'static>>,
-    checks: Checks,
-) -> Result<T, Rejected> {
-    if let (Checks::Strict, Some(validator)) = (checks, validator) {
-        let json = Json::parse(bytes).map_err(Rejected::of_text)?;
-        validator.validate(&json).map_err(Rejected::Invalid)?;
+    checks: ItemChecks,
+) -> Result<T, DocumentError> {
+    if let (ItemChecks::Strict, Some(validator)) = (checks, validator) {
+        let json = Json::parse(bytes).map_err(DocumentError::from_json_error)?;
+        validator.validate(&json).map_err(DocumentError::Invalid)?;
     }
-    read::document(bytes, depth::DEFAULT).map_err(|error| {
-        let reads = |json: &Json| read::document::<T>(json.to_string().as_bytes(), depth::DEFAULT).is_ok();
-        Rejected::of(bytes, depth::DEFAULT, validator, &error, &reads)
+    read::read_document(bytes, depth::DEFAULT_DEPTH).map_err(|error| {
+        let reads =
+            |json: &Json| read::read_document::<T>(json.to_string().as_bytes(), depth::DEFAULT_DEPTH).is_ok();
+        DocumentError::diagnose(bytes, depth::DEFAULT_DEPTH, validator, &error, &reads)
     })
 }
 
-/// The format of a content that is handed on as it comes.
+/// Returns true if bodies of this media type are streamed.
 #[cfg(feature = "client")]
-pub(crate) fn is_streamed(content: &Content) -> bool {
-    matches!(content.format, Format::Pieces | Format::Items(_))
+pub(crate) fn is_streamed(content: &ContentSpec) -> bool {
+    matches!(content.format, BodyFormat::Stream | BodyFormat::Items(_))
 }

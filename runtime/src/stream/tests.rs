@@ -1,4 +1,4 @@
-//! Streams over a transport without a network: what arrives, what is lost, what is asked again.
+//! Streams over a transport without a network: received items, lost connections, repeated requests.
 #![cfg(all(feature = "client", feature = "server"))]
 
 use std::{
@@ -13,96 +13,99 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use super::*;
 use crate::{
     Json,
-    client::{Answer, Call, Core, Error, StreamCall},
-    contract::Rejected,
-    operation::{Content, Format, Framing, ItemForm, Items as Row, Operation, Outcome, Repeat, Statuses},
+    client::{self, ApiClient, Call, Error, StreamCall},
+    contract::DocumentError,
+    operation::{
+        BodyFormat, ContentSpec, ItemEncoding, ItemFormat as Row, ItemFraming, Operation, RepeatSafety,
+        ResponseKind, StatusRange,
+    },
     transport::{
-        Delivery, Opening, Partial, RequestBody, Sending, Sleeping, StreamTransport, Transport,
-        TransportError, TransportFault,
+        Delivery, PartialBody, RequestBody, ResponseFuture, SleepFuture, StreamResponseFuture,
+        StreamTransport, Transport, TransportError, TransportFault,
     },
 };
 
-const EVENTS: Row = Row { ends: &["[DONE]"], last: &["bye"], ..Row::new(Framing::Events) };
+const EVENTS: Row = Row { end_markers: &["[DONE]"], last_events: &["bye"], ..Row::new(ItemFraming::Events) };
 
-const fn content(media_type: &'static str, format: Format) -> Content {
-    Content { media_type, format, schema: "", validator: None }
+const fn content(media_type: &'static str, format: BodyFormat) -> ContentSpec {
+    ContentSpec { media_type, format, schema: "", validator: None }
 }
 
-const fn operation(repeat: Repeat) -> Operation {
-    Operation { id: "watch", path: "/watch", repeat, ..Operation::NONE }
+const fn operation(repeat: RepeatSafety) -> Operation {
+    Operation { id: "watch", path: "/watch", repeat, ..Operation::EMPTY }
 }
 
 static WATCH: Operation = Operation {
-    responses: &[crate::operation::Response {
-        statuses: Statuses::Code(200),
-        outcome: Outcome::Success,
-        content: &[content("text/event-stream", Format::Items(EVENTS))],
+    responses: &[crate::operation::ResponseSpec {
+        statuses: StatusRange::Code(200),
+        kind: ResponseKind::Success,
+        content: &[content("text/event-stream", BodyFormat::Items(EVENTS))],
     }],
-    ..operation(Repeat::Safe)
+    ..operation(RepeatSafety::Safe)
 };
 
 static CHAT: Operation = Operation {
     method: "POST",
-    responses: &[crate::operation::Response {
-        statuses: Statuses::Code(200),
-        outcome: Outcome::Success,
-        content: &[content("text/event-stream", Format::Items(EVENTS))],
+    responses: &[crate::operation::ResponseSpec {
+        statuses: StatusRange::Code(200),
+        kind: ResponseKind::Success,
+        content: &[content("text/event-stream", BodyFormat::Items(EVENTS))],
     }],
-    ..operation(Repeat::Once)
+    ..operation(RepeatSafety::NonIdempotent)
 };
 
 static LINES: Operation = Operation {
-    responses: &[crate::operation::Response {
-        statuses: Statuses::Code(200),
-        outcome: Outcome::Success,
-        content: &[content("application/jsonl", Format::Items(Row::new(Framing::Lines)))],
+    responses: &[crate::operation::ResponseSpec {
+        statuses: StatusRange::Code(200),
+        kind: ResponseKind::Success,
+        content: &[content("application/jsonl", BodyFormat::Items(Row::new(ItemFraming::Lines)))],
     }],
-    ..operation(Repeat::Safe)
+    ..operation(RepeatSafety::Safe)
 };
 
 static FILE: Operation = Operation {
-    responses: &[crate::operation::Response {
-        statuses: Statuses::Code(200),
-        outcome: Outcome::Success,
-        content: &[content("application/octet-stream", Format::Pieces)],
+    responses: &[crate::operation::ResponseSpec {
+        statuses: StatusRange::Code(200),
+        kind: ResponseKind::Success,
+        content: &[content("application/octet-stream", BodyFormat::Stream)],
     }],
-    ..operation(Repeat::Safe)
+    ..operation(RepeatSafety::Safe)
 };
 
 static TEXT: Operation = Operation {
-    responses: &[crate::operation::Response {
-        statuses: Statuses::Code(200),
-        outcome: Outcome::Success,
+    responses: &[crate::operation::ResponseSpec {
+        statuses: StatusRange::Code(200),
+        kind: ResponseKind::Success,
         content: &[content(
             "text/event-stream",
-            Format::Items(Row { form: ItemForm::Text, ..Row::new(Framing::Events) }),
+            BodyFormat::Items(Row { encoding: ItemEncoding::Text, ..Row::new(ItemFraming::Events) }),
         )],
     }],
-    ..operation(Repeat::Safe)
+    ..operation(RepeatSafety::Safe)
 };
 
 static WHOLE: Operation = Operation {
-    responses: &[crate::operation::Response {
-        statuses: Statuses::Code(200),
-        outcome: Outcome::Success,
+    responses: &[crate::operation::ResponseSpec {
+        statuses: StatusRange::Code(200),
+        kind: ResponseKind::Success,
         content: &[content(
             "text/event-stream",
-            Format::Items(Row { form: ItemForm::Event, ..Row::new(Framing::Events) }),
+            BodyFormat::Items(Row { encoding: ItemEncoding::Event, ..Row::new(ItemFraming::Events) }),
         )],
     }],
-    ..operation(Repeat::Safe)
+    ..operation(RepeatSafety::Safe)
 };
 
 static TYPED: Operation = Operation {
-    responses: &[crate::operation::Response {
-        statuses: Statuses::Code(200),
-        outcome: Outcome::Success,
+    responses: &[crate::operation::ResponseSpec {
+        statuses: StatusRange::Code(200),
+        kind: ResponseKind::Success,
         content: &[content(
             "text/event-stream",
-            Format::Items(Row { form: ItemForm::EventJson, ..Row::new(Framing::Events) }),
+            BodyFormat::Items(Row { encoding: ItemEncoding::EventJson, ..Row::new(ItemFraming::Events) }),
         )],
     }],
-    ..operation(Repeat::Safe)
+    ..operation(RepeatSafety::Safe)
 };
 
 macro_rules! calls {
@@ -112,17 +115,17 @@ macro_rules! calls {
         impl Call for $name {
             const OPERATION: &'static Operation = &$operation;
             type Success = Bytes;
-            type Refusal = Bytes;
+            type ErrorBody = Bytes;
 
-            fn request(&self, core: &Core) -> crate::client::Request {
-                core.request(Self::OPERATION)
+            fn build_request(&self, client: &ApiClient) -> client::RequestBuilder {
+                client.request(Self::OPERATION)
             }
 
-            fn read(response: crate::client::Response) -> Result<Answer<Bytes>, Error<Bytes>> {
+            fn parse_response(response: client::RawResponse) -> Result<client::Response<Bytes>, Error<Bytes>> {
                 match response.status() {
                     200 => response.bytes(),
-                    400..=599 => response.refusal_bytes(),
-                    _ => response.undocumented(),
+                    400..=599 => response.error_bytes(),
+                    _ => response.undocumented_status(),
                 }
             }
         }
@@ -134,18 +137,18 @@ macro_rules! calls {
 }
 
 calls! {
-    Watch WATCH Events<i64>;
-    Chat CHAT Events<i64>;
-    Lines LINES Items<i64>;
+    Watch WATCH EventReader<i64>;
+    Chat CHAT EventReader<i64>;
+    Lines LINES ItemReader<i64>;
     File FILE ByteStream;
-    Text TEXT Events<String>;
-    Whole WHOLE Events<Json>;
-    Typed TYPED Events<Json>;
+    Text TEXT EventReader<String>;
+    Whole WHOLE EventReader<Json>;
+    Typed TYPED EventReader<Json>;
 }
 
 type Pieces = Vec<Result<&'static str, TransportFault>>;
 
-/// Answers each request with the next of its answers, and keeps what was sent.
+/// Responds to each request with the next of its responses, and records the requests.
 #[derive(Clone, Default)]
 struct Fake(Arc<Mutex<Inner>>);
 
@@ -162,11 +165,11 @@ impl Fake {
         Self(Arc::new(Mutex::new(inner)))
     }
 
-    fn core(&self) -> Core {
-        Core::new("http://localhost", self.clone())
+    fn core(&self) -> ApiClient {
+        ApiClient::new("http://localhost", self.clone())
     }
 
-    /// `Last-Event-ID` of each request.
+    /// `Last-ServerSentEvent-ID` of each request.
     fn ids(&self) -> Vec<String> {
         let inner = self.0.lock().unwrap();
         let id = |headers: &HeaderMap| headers.get("last-event-id").map(|id| id.to_str().unwrap().to_owned());
@@ -197,17 +200,21 @@ fn broken(fault: TransportFault) -> TransportError {
 }
 
 impl Transport for Fake {
-    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async { Err(broken(TransportFault::Other)) })
     }
 
-    fn streams(&self) -> Option<&dyn StreamTransport> {
+    fn stream_transport(&self) -> Option<&dyn StreamTransport> {
         Some(self)
     }
 }
 
 impl StreamTransport for Fake {
-    fn open<'a>(&'a self, _: &'static Operation, request: Request<RequestBody>) -> Opening<'a> {
+    fn open_stream<'a>(
+        &'a self,
+        _: &'static Operation,
+        request: Request<RequestBody>,
+    ) -> StreamResponseFuture<'a> {
         Box::pin(async move {
             let mut inner = self.0.lock().unwrap();
             inner.sent.push(request.headers().clone());
@@ -220,7 +227,7 @@ impl StreamTransport for Fake {
 }
 
 impl Timer for Fake {
-    fn sleep(&self, time: Duration) -> Sleeping {
+    fn sleep(&self, time: Duration) -> SleepFuture {
         self.0.lock().unwrap().slept.push(u64::try_from(time.as_millis()).unwrap());
         Box::pin(async {})
     }
@@ -239,7 +246,7 @@ fn said<T: std::fmt::Debug>(item: Result<T, StreamError>) -> String {
     }
 }
 
-async fn all(mut events: Events<i64>) -> Vec<String> {
+async fn all(mut events: EventReader<i64>) -> Vec<String> {
     let mut out = Vec::new();
     while let Some(event) = events.next().await {
         out.push(said(event.map(|event| event.data)));
@@ -247,35 +254,38 @@ async fn all(mut events: Events<i64>) -> Vec<String> {
     out
 }
 
-async fn open<C: StreamCall + 'static>(core: &Core, call: &C) -> Result<Answer<C::Stream>, Error<C::Refusal>>
+async fn open<C: StreamCall + 'static>(
+    core: &ApiClient,
+    call: &C,
+) -> Result<client::Response<C::Stream>, Error<C::ErrorBody>>
 where
     C::Stream: 'static,
-    C::Refusal: 'static,
+    C::ErrorBody: 'static,
 {
-    core.open::<C>(call.request(core)).await
+    core.open_stream::<C>(call.build_request(core)).await
 }
 
 #[tokio::test]
 async fn a_bad_event_is_an_error_with_its_place_and_the_stream_goes_on() {
     let fake = Fake::new([sse(&["data: 1\n\nda", "ta: x\n\ndata: \"a\"\n\n", "data: 4\n\n"])]);
     let answer = open(&fake.core(), &Watch).await.unwrap();
-    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(answer.status(), StatusCode::OK);
     let mut events = answer.into_body();
     assert_eq!(events.next().await.unwrap().unwrap().data, 1);
     let error = events.next().await.unwrap().unwrap_err();
-    assert!(error.is_item());
-    assert_eq!(error.place(), Some(Place { index: 1, offset: 9 }));
-    assert!(matches!(error, StreamError::Item { fault: ItemFault::Rejected(Rejected::NotJson(_)), .. }));
+    assert!(error.is_recoverable());
+    assert_eq!(error.position(), Some(ItemPosition { index: 1, offset: 9 }));
+    assert!(matches!(error, StreamError::Item { fault: ItemFault::Rejected(DocumentError::NotJson(_)), .. }));
     let error = events.next().await.unwrap().unwrap_err();
     assert!(matches!(
         error,
-        StreamError::Item { fault: ItemFault::Rejected(Rejected::Unrepresentable { .. }), .. }
+        StreamError::Item { fault: ItemFault::Rejected(DocumentError::Unrepresentable { .. }), .. }
     ));
     assert!(!format!("{error} {error:?}").contains("\"a\""));
     assert_eq!(events.next().await.unwrap().unwrap().data, 4);
     assert!(events.next().await.is_none());
     assert!(!events.is_complete());
-    assert_eq!(events.place().index, 3);
+    assert_eq!(events.position().index, 3);
 }
 
 #[tokio::test]
@@ -286,13 +296,13 @@ async fn nothing_comes_behind_the_declared_ends() {
     ] {
         let fake = Fake::new([sse(&[text])]);
         let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-        let events = events.reconnecting(fake.clone(), Reconnection::default());
+        let events = events.with_reconnection(fake.clone(), ReconnectOptions::default());
         assert_eq!(all(events).await, expect);
         assert_eq!(fake.ids().len(), 1, "a complete stream is not asked for again");
     }
 }
 
-/// WHATWG HTML, 9.2.3: `retry`, `Last-Event-ID`, and the count of items goes on.
+/// WHATWG HTML, 9.2.3: `retry` and `Last-ServerSentEvent-ID` apply, and the item count continues.
 #[tokio::test]
 async fn a_lost_connection_is_made_again_behind_the_last_event() {
     let fake = Fake::new([
@@ -307,8 +317,8 @@ async fn a_lost_connection_is_made_again_behind_the_last_event() {
         sse(&["data: 4\n\ndata: [DONE]\n\n"]),
     ]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-    let how = Reconnection { longest: Duration::from_secs(3), ..Reconnection::default() };
-    let events = events.reconnecting(fake.clone(), how);
+    let how = ReconnectOptions { max_delay: Duration::from_secs(3), ..ReconnectOptions::default() };
+    let events = events.with_reconnection(fake.clone(), how);
     assert_eq!(all(events).await, ["1", "2", "3", "4"]);
     assert_eq!(fake.ids(), ["", "a", "a", "a", ""]);
     assert_eq!(fake.slept(), [1200, 2400, 3000, 1200]);
@@ -319,12 +329,12 @@ async fn an_answer_that_is_no_stream_ends_it() {
     let ended = async |answer| {
         let fake = Fake::new([sse(&["data: 1\n\n"]), answer]);
         let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-        all(events.reconnecting(fake.clone(), Reconnection::default())).await
+        all(events.with_reconnection(fake.clone(), ReconnectOptions::default())).await
     };
     assert_eq!(ended(Ok((204, "", vec![]))).await, ["1"]);
-    let refused = "! the stream ended: the server answered 503 Service Unavailable to another connection";
+    let refused = "! the stream ended: the server returned 503 Service Unavailable to a reconnection";
     assert_eq!(ended(Ok((503, SSE, vec![]))).await, ["1", refused]);
-    let refused = "! the stream ended: the server answered 200 OK to another connection";
+    let refused = "! the stream ended: the server returned 200 OK to a reconnection";
     assert_eq!(ended(Ok((200, "text/html", vec![]))).await, ["1", refused]);
     let declined = "! the stream ended: the request was not sent";
     assert_eq!(ended(Err(TransportFault::Declined)).await, ["1", declined]);
@@ -334,30 +344,29 @@ async fn an_answer_that_is_no_stream_ends_it() {
 async fn connections_that_give_nothing_come_to_an_end() {
     let fake = Fake::new([sse(&["data: 1\n\n"]), sse(&[]), sse(&[])]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-    let how = Reconnection { attempts: 2, ..Reconnection::default() };
-    let silent = "! the stream ended: 2 more connections in a row gave nothing";
-    assert_eq!(all(events.reconnecting(fake.clone(), how)).await, ["1", silent]);
+    let how = ReconnectOptions { max_idle_connections: 2, ..ReconnectOptions::default() };
+    let silent = "! the stream ended: 2 consecutive connections without data";
+    assert_eq!(all(events.with_reconnection(fake.clone(), how)).await, ["1", silent]);
     assert_eq!(fake.slept(), [3000, 6000]);
-    // What went wrong at the last of them is the error.
+    // The error of the last connection is returned.
     let fake = Fake::new([sse(&[]), sse(&[]), Err(TransportFault::Connect)]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-    let said = all(events.reconnecting(fake.clone(), how)).await;
+    let said = all(events.with_reconnection(fake.clone(), how)).await;
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].starts_with("! the stream ended: ") && !said[0].contains("in a row"), "{said:?}");
 }
 
-/// WHATWG HTML, 9.2.3 and 9.2.7: a quiet stream says no more than comments, and whoever stands before
-/// the server closes it now and then.
+/// WHATWG HTML, 9.2.3 and 9.2.7: an idle stream sends only comments, and proxies close it now and then.
 #[tokio::test]
 async fn a_quiet_stream_goes_on_however_often_it_is_closed() {
     let quiet = (0..30).map(|_| sse(&[":\n", ":\n"]));
     let fake = Fake::new(quiet.chain([sse(&["data: 1\n\ndata: [DONE]\n\n"])]));
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-    assert_eq!(all(events.reconnecting(fake.clone(), Reconnection::default())).await, ["1"]);
+    assert_eq!(all(events.with_reconnection(fake.clone(), ReconnectOptions::default())).await, ["1"]);
     assert_eq!(fake.slept(), [3000; 30]);
 }
 
-/// WHATWG HTML, 9.2.3, has no least wait; a server that says none is not asked without an end.
+/// WHATWG HTML, 9.2.3 has no minimum delay; a server that sends `retry: 0` is not polled without pause.
 #[tokio::test]
 async fn no_server_is_asked_without_a_wait() {
     let fake = Fake::new([
@@ -368,24 +377,27 @@ async fn no_server_is_asked_without_a_wait() {
         sse(&["data: 3\n\ndata: [DONE]\n\n"]),
     ]);
     let events = open(&fake.core(), &Watch).await.unwrap().into_body();
-    assert_eq!(all(events.reconnecting(fake.clone(), Reconnection::default())).await, ["1", "2", "3"]);
+    assert_eq!(
+        all(events.with_reconnection(fake.clone(), ReconnectOptions::default())).await,
+        ["1", "2", "3"]
+    );
     assert_eq!(fake.slept(), [100, 100, 200, 400]);
 }
 
-/// What may act a second time is not sent a second time.
+/// A request that is not idempotent is not repeated.
 #[tokio::test]
 async fn a_call_that_may_act_twice_is_not_repeated() {
     let fake = Fake::new([Ok((200, SSE, vec![Ok("data: 1\n\n"), Err(TransportFault::Interrupted)]))]);
     let events = open(&fake.core(), &Chat).await.unwrap().into_body();
-    let events = events.reconnecting(fake.clone(), Reconnection::default());
-    let cut = "! the stream ended: the connection ended before the answer did";
+    let events = events.with_reconnection(fake.clone(), ReconnectOptions::default());
+    let cut = "! the stream ended: the connection ended before the response was complete";
     assert_eq!(all(events).await, ["1", cut]);
     assert_eq!(fake.ids().len(), 1);
 }
 
 #[tokio::test]
 async fn sizes_are_limited() {
-    let limits = StreamLimits { item: 10, total: 60, whole: 5 };
+    let limits = StreamLimits { max_item_bytes: 10, max_total_bytes: 60, max_error_body_bytes: 5 };
     let fake = Fake::new([sse(&[
         "data: 1\n\n",
         "data:             2\n\n",
@@ -395,7 +407,7 @@ async fn sizes_are_limited() {
     ])]);
     let events = open(&fake.core().with_stream_limits(limits), &Watch).await.unwrap().into_body();
     let large = "! item 1 at byte 9 cannot be read: it is too large";
-    assert_eq!(all(events).await, ["1", large, "3", "4", "! the stream ended: the answer is too large"]);
+    assert_eq!(all(events).await, ["1", large, "3", "4", "! the stream ended: the response is too large"]);
 
     let fake = Fake::new([Ok((500, "text/plain", vec![Ok("long"), Ok("er")]))]);
     assert_eq!(
@@ -407,38 +419,40 @@ async fn sizes_are_limited() {
     assert!(matches!(error, Error::Transport(error) if error.fault() == TransportFault::TooLarge));
 }
 
-/// Status, body and what is wrong with it of a refusal that did not come whole.
-async fn refused(core: &Core) -> (u16, &'static str, TransportFault) {
-    let Error::Answer(answer) = open(core, &Watch).await.unwrap_err() else { panic!("no answer") };
-    let Partial(fault) = *answer.extensions.get().unwrap();
-    let body = ["", "slo", "long"].into_iter().find(|body| answer.body == body);
-    (answer.status.as_u16(), body.unwrap(), fault)
+/// Status, body and fault of an incomplete error response.
+async fn refused(core: &ApiClient) -> (u16, &'static str, TransportFault) {
+    let Error::ErrorResponse(answer) = open(core, &Watch).await.unwrap_err() else { panic!("no answer") };
+    let PartialBody(fault) = *answer.extensions().get().unwrap();
+    let body = ["", "slo", "long"].into_iter().find(|body| answer.body() == body);
+    (answer.status().as_u16(), body.unwrap(), fault)
 }
 
-/// A refusal is one without its body, too: its head says what it is.
+/// An error response without its body is returned: its head determines the error.
 #[tokio::test]
 async fn a_refusal_that_is_cut_is_one() {
     let fake = Fake::new([Ok((429, "text/plain", vec![Ok("slo"), Err(TransportFault::Interrupted)]))]);
     assert_eq!(refused(&fake.core()).await, (429, "slo", TransportFault::Interrupted));
     let fake = Fake::new([Ok((429, "text/plain", vec![Ok("slo"), Err(TransportFault::Interrupted)]))]);
     let core = fake.core();
-    let Error::Answer(answer) = core.upload::<Watch>(Watch.request(&core)).await.unwrap_err() else {
+    let Error::ErrorResponse(answer) =
+        core.upload_stream::<Watch>(Watch.build_request(&core)).await.unwrap_err()
+    else {
         panic!("no answer")
     };
-    assert_eq!((answer.status.as_u16(), &answer.body[..]), (429, &b"slo"[..]));
+    assert_eq!((answer.status().as_u16(), &answer.body()[..]), (429, &b"slo"[..]));
 }
 
 #[tokio::test]
 async fn refusals_are_whole() {
     let fake = Fake::new([Ok((429, "text/plain", vec![Ok("slo"), Ok("wly")]))]);
     match open(&fake.core(), &Watch).await.unwrap_err() {
-        Error::Answer(answer) => assert_eq!(answer.body, "slowly"),
+        Error::ErrorResponse(answer) => assert_eq!(answer.body(), "slowly"),
         other => panic!("{other}"),
     }
-    // Whole where a stream was asked for.
+    // A complete response to a request for a stream.
     let fake = Fake::new([Ok((200, "application/json", vec![Ok("{}")]))]);
     match open(&fake.core(), &Watch).await.unwrap_err() {
-        Error::Unreadable(answer) => {
+        Error::UnexpectedResponse(answer) => {
             assert_eq!((answer.status, &answer.body[..]), (StatusCode::OK, &b"{}"[..]))
         }
         other => panic!("{other}"),
@@ -449,16 +463,16 @@ async fn refusals_are_whole() {
 async fn a_transport_without_streams_sends_nothing() {
     struct Plain;
     impl Transport for Plain {
-        fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> Sending<'a> {
+        fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
             Box::pin(async { Err(broken(TransportFault::Other)) })
         }
     }
-    let error = open(&Core::new("http://localhost", Plain), &Watch).await.unwrap_err();
+    let error = open(&ApiClient::new("http://localhost", Plain), &Watch).await.unwrap_err();
     match &error {
         Error::Transport(error) => assert_eq!(error.delivery(), Delivery::NotSent),
         other => panic!("{other}"),
     }
-    assert!(error.to_string().contains("no streams"), "{error}");
+    assert!(error.to_string().contains("does not support streams"), "{error}");
 }
 
 #[tokio::test]
@@ -467,7 +481,7 @@ async fn lines_bytes_and_texts() {
     let mut items = open(&fake.core(), &Lines).await.unwrap().into_body();
     let mut out = Vec::new();
     while let Some(item) = items.next().await {
-        out.push(item.map_err(|error| error.place().unwrap().index));
+        out.push(item.map_err(|error| error.position().unwrap().index));
     }
     assert_eq!(out, [Ok(1), Ok(23), Err(2), Ok(4)]);
 
@@ -477,7 +491,7 @@ async fn lines_bytes_and_texts() {
 
     let fake = Fake::new([sse(&["data: a \"b\"\ndata: c\n\n"])]);
     let mut events = open(&fake.core(), &Text).await.unwrap().into_body();
-    assert_eq!(events.next().await.unwrap().unwrap(), Event::new("a \"b\"\nc".to_owned()));
+    assert_eq!(events.next().await.unwrap().unwrap(), ServerSentEvent::new("a \"b\"\nc".to_owned()));
 
     let fake = Fake::new([sse(&["event: e\nid: 7\nretry: 5\ndata: x\n\n"])]);
     let mut events = open(&fake.core(), &Whole).await.unwrap().into_body();
@@ -497,25 +511,25 @@ async fn lines_bytes_and_texts() {
     assert_eq!((event.event.as_str(), event.data.to_string().as_str()), ("message", r#"{"data":"[DONE]"}"#));
 }
 
-/// WHATWG HTML, 9.2.3: whoever begins behind an event stays behind it until there is another, and
-/// an empty id takes it back.
+/// WHATWG HTML, 9.2.3: a resumed stream keeps its id until an event has another one; an empty id resets it.
 #[tokio::test]
 async fn an_id_from_before_counts_until_another_comes() {
     let fake =
         Fake::new([sse(&[]), sse(&["data: 1\n\n"]), sse(&["id:\ndata: 2\n\n"]), sse(&["data: [DONE]\n\n"])]);
     let core = fake.core();
-    let events = core.open::<Watch>(Watch.request(&core)).after("7").await.unwrap().into_body();
+    let events =
+        core.open_stream::<Watch>(Watch.build_request(&core)).after_event("7").await.unwrap().into_body();
     assert_eq!(events.last_event_id(), "7");
-    assert_eq!(all(events.reconnecting(fake.clone(), Reconnection::default())).await, ["1", "2"]);
+    assert_eq!(all(events.with_reconnection(fake.clone(), ReconnectOptions::default())).await, ["1", "2"]);
     assert_eq!(fake.ids(), ["7", "7", "7", ""]);
 }
 
-/// A reader of an earlier process continues where that one ended.
+/// A reader resumes where that of an earlier process ended.
 #[tokio::test]
 async fn a_stream_begins_behind_an_id() {
     let fake = Fake::new([sse(&[])]);
     let core = fake.core();
-    let opening = core.open::<Watch>(Watch.request(&core)).after("7");
+    let opening = core.open_stream::<Watch>(Watch.build_request(&core)).after_event("7");
     assert!(!format!("{opening:?}").contains('7'));
     opening.await.unwrap();
     assert_eq!(fake.ids(), ["7"]);

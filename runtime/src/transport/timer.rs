@@ -1,41 +1,41 @@
-//! Waiting, which whoever runs the futures knows how to do.
+//! Timers of the async runtime that polls the futures.
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
-/// What [`Timer::sleep`] gives.
-pub type Sleeping = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// The future that [`Timer::sleep`] returns.
+pub type SleepFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Waits. A test's timer need not.
+/// A source of delays. Tests may use one that does not wait.
 pub trait Timer: Send + Sync {
-    /// Ends when so much time is over.
-    fn sleep(&self, time: Duration) -> Sleeping;
+    /// Returns a future that completes after `time`.
+    fn sleep(&self, time: Duration) -> SleepFuture;
 }
 
 impl<T: Timer + ?Sized> Timer for Arc<T> {
-    fn sleep(&self, time: Duration) -> Sleeping {
+    fn sleep(&self, time: Duration) -> SleepFuture {
         (**self).sleep(time)
     }
 }
 
-/// The timer of tokio, inside of a runtime that has one.
+/// The timer of tokio. It panics outside of a tokio runtime with an enabled timer.
 #[cfg(feature = "tokio")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioTimer;
 
 #[cfg(feature = "tokio")]
 impl Timer for TokioTimer {
-    fn sleep(&self, time: Duration) -> Sleeping {
+    fn sleep(&self, time: Duration) -> SleepFuture {
         Box::pin(tokio::time::sleep(time))
     }
 }
 
-/// The same; outside of a runtime it never ends, instead of panicking.
+/// The timer of tokio inside of a runtime. Outside of one it never fires, instead of panicking.
 #[cfg(all(feature = "tokio", feature = "stream"))]
-pub(crate) struct TokioIfThere;
+pub(crate) struct OptionalTokioTimer;
 
 #[cfg(all(feature = "tokio", feature = "stream"))]
-impl Timer for TokioIfThere {
-    fn sleep(&self, time: Duration) -> Sleeping {
+impl Timer for OptionalTokioTimer {
+    fn sleep(&self, time: Duration) -> SleepFuture {
         match tokio::runtime::Handle::try_current() {
             Ok(_) => TokioTimer.sleep(time),
             Err(_) => Box::pin(std::future::pending()),

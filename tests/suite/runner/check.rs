@@ -1,6 +1,6 @@
 //! One value through the tables of a schema, and through its type.
 
-use contract_runtime::{Contract, Json, Rejected, schema::Validator};
+use contract_runtime::{Contract, DocumentError, Json, schema::Validator};
 use serde_json::{Value, json};
 
 /// A schema of the suite.
@@ -30,7 +30,7 @@ pub fn check<T: Contract>(bytes: &[u8]) -> Typed {
     let read = T::parse(bytes);
     let why = match T::parse_valid(bytes) {
         Ok(_) => None,
-        Err(Rejected::Invalid(_)) => Some(String::new()),
+        Err(DocumentError::Invalid(_)) => Some(String::new()),
         Err(other) => Some(other.to_string()),
     };
     Typed {

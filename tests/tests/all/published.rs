@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::mpsc, thread, time::Duration};
 
-use contract_runtime::{Json, pointer::unescape};
+use contract_runtime::{Json, pointer::unescape_token};
 use exchange_tests::{Fixture, Model, fixtures, models};
 use jsonschema::{
     Registry,
@@ -95,7 +95,7 @@ fn changed(document: &Value) -> Vec<Value> {
         if let Some((above, name)) = pointer.rsplit_once('/') {
             let mut one = document.clone();
             if let Some(Value::Object(members)) = one.pointer_mut(above) {
-                members.remove(&*unescape(name).unwrap());
+                members.remove(&*unescape_token(name).unwrap());
                 out.push(one);
             }
         }

@@ -8,7 +8,7 @@ use contract_runtime::{
 };
 use exchange_api::{
     Contract,
-    strategies::Strategies as _,
+    strategies::ValueStrategies as _,
     types::{Ship, StockLot},
 };
 use exchange_tests::models;

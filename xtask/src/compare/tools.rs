@@ -1,4 +1,4 @@
-//! The generators that `compare` installs itself, by `cargo install` below `target/`.
+//! The generators that `compare` installs with `cargo install` below `target/`.
 
 use std::{
     fs, io,
@@ -8,65 +8,66 @@ use std::{
 };
 
 use crate::{
-    program::{run_within, succeed, text},
-    style::progress,
-    test::cargo,
+    program::{decode_output, run_checked, run_with_timeout},
+    style::report_progress,
+    test::cargo_command,
 };
 
-/// How long a program may take to say its version.
-const SOON: Duration = Duration::from_secs(20);
+/// The time limit for printing a version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A command that crates.io has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tool {
-    /// The crate, and the command.
+pub(super) struct CargoTool {
+    /// The name of the crate and of the program.
     pub(super) name: &'static str,
-    /// Exact, since what it makes is what that version makes.
+    /// Pinned, because the output depends on the version.
     pub(super) version: &'static str,
 }
 
-/// Reads JSON Schema; the version that the report asks.
-pub(super) const TYPIFY: Tool = Tool { name: "cargo-typify", version: "0.8.0" };
-/// Reads OpenAPI 3.0 and 3.1.
-pub(super) const OPENAPI_TO_RUST: Tool = Tool { name: "openapi-to-rust", version: "0.23.0" };
+/// Supports JSON Schema; the same version as in the engines report.
+pub(super) const TYPIFY: CargoTool = CargoTool { name: "cargo-typify", version: "0.8.0" };
+pub(super) const OPENAPI_TO_RUST: CargoTool = CargoTool { name: "openapi-to-rust", version: "0.23.0" };
 
-impl Tool {
-    /// The command, installed into a folder unless it is there in this version.
+impl CargoTool {
+    /// Returns the path of the program, and installs it into a folder if this version is not there.
     ///
     /// # Errors
-    /// Why it cannot be had, and what that takes.
-    pub(super) fn install(self, folder: &Path) -> Result<PathBuf, String> {
+    /// When it cannot be installed or run.
+    pub(super) fn ensure_installed(self, folder: &Path) -> Result<PathBuf, String> {
         let Self { name, version } = self;
         let program = folder.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         let listed = fs::read_to_string(folder.join(".crates.toml")).unwrap_or_default();
         if program.is_file() && self.is_listed(&listed) {
             return Ok(program);
         }
-        progress("install", &format!("{name} {version} in {}", folder.display()));
-        let mut command = cargo();
+        report_progress("install", &format!("{name} {version} in {}", folder.display()));
+        let mut command = cargo_command();
         command.args(["install", "--quiet", "--locked", "--root"]).arg(folder);
         command.arg(format!("{name}@{version}"));
-        succeed(&mut command).map_err(|error| {
-            format!("{name} {version} could not be installed: {error}\nIt takes a way to crates.io.")
+        run_checked(&mut command).map_err(|error| {
+            format!("cannot install {name} {version}: {error}\nAccess to crates.io is required.")
         })?;
-        let mut asked = Command::new(&program);
+        let mut command = Command::new(&program);
         // `cargo typify --version`
-        asked.args(name.strip_prefix("cargo-")).arg("--version");
-        let said = run_within(&mut asked, SOON)?;
-        if said.status.success() {
+        command.args(name.strip_prefix("cargo-")).arg("--version");
+        let output = run_with_timeout(&mut command, VERSION_TIMEOUT)?;
+        if output.status.success() {
             return Ok(program);
         }
-        Err(format!("{name} {version} is installed, and cannot be run: {}", text(&said.stderr).trim()))
+        Err(format!(
+            "{name} {version} is installed but cannot be run: {}",
+            decode_output(&output.stderr).trim()
+        ))
     }
 
-    /// Whether cargo's list of what it installed has this version.
+    /// Returns true if cargo's list of installed programs contains this version.
     fn is_listed(self, list: &str) -> bool {
         list.contains(&format!("\"{} {} (", self.name, self.version))
     }
 }
 
-/// What typify's file is to be a package: its types need these.
-pub(super) fn typify_package(output: &Path, name: &str) -> io::Result<()> {
+/// Writes the manifest of a package for typify's output.
+pub(super) fn write_typify_package(output: &Path, name: &str) -> io::Result<()> {
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\n\
          chrono = {{ version = \"0.4\", features = [\"serde\"] }}\nregress = \"0.12\"\n\
@@ -76,8 +77,8 @@ pub(super) fn typify_package(output: &Path, name: &str) -> io::Result<()> {
     fs::write(output.join("Cargo.toml"), manifest)
 }
 
-/// What openapi-to-rust's modules are to be a package; it names what they need.
-pub(super) fn openapi_to_rust_package(output: &Path, name: &str) -> io::Result<()> {
+/// Turns the modules of openapi-to-rust into a package, with the dependencies that its output lists.
+pub(super) fn write_openapi_to_rust_package(output: &Path, name: &str) -> io::Result<()> {
     let source = output.join("src");
     fs::rename(source.join("mod.rs"), source.join("lib.rs"))?;
     let needs = fs::read_to_string(source.join("REQUIRED_DEPS.toml")).unwrap_or_default();
@@ -105,7 +106,7 @@ mod tests {
         fs::create_dir_all(&source).unwrap();
         fs::write(source.join("mod.rs"), "pub mod types;\n").unwrap();
         fs::write(source.join("REQUIRED_DEPS.toml"), "serde = \"1\"\n").unwrap();
-        openapi_to_rust_package(folder.path(), "compared").unwrap();
+        write_openapi_to_rust_package(folder.path(), "compared").unwrap();
         assert!(source.join("lib.rs").is_file());
         let manifest = fs::read_to_string(folder.path().join("Cargo.toml")).unwrap();
         assert!(

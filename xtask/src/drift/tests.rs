@@ -1,4 +1,4 @@
-//! The command as a whole: folders, revisions, a server of our own.
+//! Runs the command with folders, revisions, and a local server.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use super::*;
 #[derive(Parser)]
 struct Cli {
     #[command(flatten)]
-    args: Args,
+    args: DriftArgs,
 }
 
 fn drift(root: &Path, args: &[&str]) -> (u8, String, String) {
     let cli = Cli::try_parse_from([&["drift"], args].concat()).unwrap_or_else(|error| panic!("{error}"));
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let code = answer(&cli.args, Surroundings { root, color: false }, &mut out, &mut err);
+    let code = run_to_exit_code(&cli.args, CommandContext { root, color: false }, &mut out, &mut err);
     (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
 }
 
@@ -87,10 +87,10 @@ fn revisions() {
     let report: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &report["changes"][0]["rule"]), (2, &serde_json::json!("property-optional")));
     let (code, _, err) = drift(root.path(), &["--against", "v2"]);
-    assert!(code == 3 && err.contains("`v2` is no file"), "{err}");
+    assert!(code == 3 && err.contains("`v2` is not a file"), "{err}");
 }
 
-/// Serves texts by path until the process ends; the answer to `/moved` is a redirect.
+/// Serves documents by path until the process ends; the response to `/moved.json` is a redirect.
 fn serve(files: BTreeMap<String, String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -146,13 +146,13 @@ fn services() {
         let (code, _, err) = drift(root.path(), &["--against", address]);
         assert!(code == 3 && err.contains(expected), "{err}");
     }
-    // Whether this was built with TLS or without.
+    // The result depends on the feature `https`.
     let (code, _, err) = drift(root.path(), &["--against", "https://127.0.0.1:1"]);
     let expected = if cfg!(feature = "https") { "cannot fetch" } else { "--features https" };
     assert!(code == 3 && err.contains(expected), "{err}");
 }
 
-/// What a service serves is read as the configuration of the contract here says.
+/// The contract of a service is read with the options of the local contract.
 #[test]
 fn services_are_read_by_the_options_of_the_contract_here() {
     let root = tempfile::tempdir().unwrap();

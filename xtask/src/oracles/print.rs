@@ -1,90 +1,87 @@
-//! What an oracle's run came to, for people and for programs.
+//! Renders the result of a library as text and JSON.
 
 use std::{fmt::Write as _, time::Duration};
 
 use serde_json::json;
 
-use super::compare::{Asked, Difference};
-use crate::style::{BAD, FAINT, GOOD, HEAD, count};
+use super::compare::{OracleComparison, OracleDifference};
+use crate::style::{DIMMED, FAILURE, HEADING, SUCCESS, format_count};
 
-/// A run.
 #[derive(Clone, Debug)]
-pub(super) struct Outcome {
-    /// `jose`
+pub(super) struct OracleResult {
+    /// The name: `jose`.
     pub(super) name: &'static str,
-    /// Library and version.
-    pub(super) by: String,
-    /// About our proofs.
-    pub(super) asked: Asked,
-    /// How many proofs it made.
-    pub(super) made: usize,
-    /// What we say of them otherwise than their file.
+    pub(super) library: String,
+    pub(super) comparison: OracleComparison,
+    /// The number of proofs that the library created.
+    pub(super) proof_count: usize,
     pub(super) wrong: Vec<String>,
     pub(super) time: Duration,
 }
 
-impl Outcome {
-    /// Whether nothing is left to do.
-    pub(super) fn agrees(&self) -> bool {
-        self.asked.agrees() && self.wrong.is_empty()
+impl OracleResult {
+    /// Returns true if there are no unexpected results.
+    pub(super) fn is_passed(&self) -> bool {
+        self.comparison.is_as_expected() && self.wrong.is_empty()
     }
 
-    /// For people.
-    pub(super) fn text(&self) -> String {
-        let Self { name, by, asked, made, wrong, time } = self;
-        let known = asked.differences.len() - asked.news().count();
+    pub(super) fn render_text(&self) -> String {
+        let Self { name, library, comparison, proof_count, wrong, time } = self;
+        let known = comparison.differences.len() - comparison.unexpected_differences().count();
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "{HEAD}{by}{HEAD:#}: judged {} of ours, {known} otherwise as known; made {}, {} answered as named {FAINT}{:.1} s{FAINT:#}",
-            asked.cases,
-            count(*made, "proof"),
-            made.saturating_sub(wrong.len()),
+            "{HEADING}{library}{HEADING:#}: {} of our proofs verified, {known} known differences; {} created, {} with the expected result {DIMMED}{:.1} s{DIMMED:#}",
+            comparison.cases,
+            format_count(*proof_count, "proof"),
+            proof_count.saturating_sub(wrong.len()),
             time.as_secs_f64()
         );
-        for Difference { name, answer, accepted, why, .. } in asked.news() {
-            let said = if *accepted { "accepts" } else { "refuses" };
+        for OracleDifference { name, answer, accepted, why, .. } in comparison.unexpected_differences() {
+            let verb = if *accepted { "accepts" } else { "rejects" };
             let why = why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-            let _ =
-                writeln!(out, "  {BAD}new difference{BAD:#}: {name}: {said} it{why}, the answer is {answer}");
-        }
-        for vanished in &asked.vanished {
-            let _ = writeln!(out, "  {BAD}no difference any more{BAD:#}: {vanished}");
-        }
-        for line in wrong {
-            let _ = writeln!(out, "  {BAD}we answer otherwise{BAD:#}: {line}");
-        }
-        if !asked.agrees() {
             let _ = writeln!(
                 out,
-                "  -> correct the answer; or dpop/vectors/differences.json and the reasons in README.md beside it"
+                "  {FAILURE}new difference{FAILURE:#}: {name}: {verb} it{why}, expected {answer}"
+            );
+        }
+        for vanished in &comparison.vanished {
+            let _ = writeln!(out, "  {FAILURE}known difference is gone{FAILURE:#}: {vanished}");
+        }
+        for line in wrong {
+            let _ = writeln!(out, "  {FAILURE}unexpected result of our verifier{FAILURE:#}: {line}");
+        }
+        if !comparison.is_as_expected() {
+            let _ = writeln!(
+                out,
+                "  -> fix the expected result, or update dpop/vectors/differences.json and the reasons in README.md next to it"
             );
         }
         if !wrong.is_empty() {
-            let _ = writeln!(out, "  -> correct our verifier, or the answer that {name}'s script names");
+            let _ = writeln!(out, "  -> fix our verifier, or the expected result in the script of {name}");
         }
-        if self.agrees() {
-            let _ = writeln!(out, "  {GOOD}agrees{GOOD:#}");
+        if self.is_passed() {
+            let _ = writeln!(out, "  {SUCCESS}passed{SUCCESS:#}");
         }
         out
     }
 
-    /// For programs: one object an oracle.
-    pub(super) fn json(&self) -> String {
-        let Self { name, by, asked, made, wrong, time } = self;
-        let Asked { cases, differences, vanished } = asked;
-        let difference = |difference: &Difference| {
-            let Difference { name, answer, accepted, why, known } = difference;
+    /// Renders the result as one JSON object.
+    pub(super) fn render_json(&self) -> String {
+        let Self { name, library, comparison, proof_count, wrong, time } = self;
+        let OracleComparison { cases, differences, vanished } = comparison;
+        let difference = |difference: &OracleDifference| {
+            let OracleDifference { name, answer, accepted, why, known } = difference;
             json!({ "name": name, "answer": answer, "accepted": accepted, "why": why, "known": known })
         };
         let whole = json!({
             "oracle": name,
-            "by": by,
-            "agrees": self.agrees(),
+            "by": library,
+            "agrees": self.is_passed(),
             "cases": cases,
             "differences": differences.iter().map(difference).collect::<Vec<_>>(),
             "vanished": vanished,
-            "made": made,
+            "made": proof_count,
             "answeredOtherwise": wrong,
             "seconds": time.as_secs_f64(),
         });
@@ -96,8 +93,8 @@ impl Outcome {
 mod tests {
     use super::*;
 
-    fn outcome(known: bool, vanished: &[&str], wrong: &[&str]) -> Outcome {
-        let difference = Difference {
+    fn outcome(known: bool, vanished: &[&str], wrong: &[&str]) -> OracleResult {
+        let difference = OracleDifference {
             name: "padded".into(),
             answer: "header-encoding".into(),
             accepted: true,
@@ -105,27 +102,31 @@ mod tests {
             known,
         };
         let owned = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
-        Outcome {
+        OracleResult {
             name: "jose",
-            by: "jose 1.2.3".into(),
-            asked: Asked { cases: 3, differences: vec![difference], vanished: owned(vanished) },
-            made: 2,
+            library: "jose 1.2.3".into(),
+            comparison: OracleComparison {
+                cases: 3,
+                differences: vec![difference],
+                vanished: owned(vanished),
+            },
+            proof_count: 2,
             wrong: owned(wrong),
             time: Duration::from_millis(500),
         }
     }
 
-    fn check(outcome: &Outcome, expect: &str) {
-        assert_eq!(anstream::adapter::strip_str(&outcome.text()).to_string(), expect);
-        let json: serde_json::Value = outcome.json().parse().unwrap();
-        assert_eq!((&json["agrees"], &json["cases"]), (&json!(outcome.agrees()), &json!(3)));
+    fn check(outcome: &OracleResult, expect: &str) {
+        assert_eq!(anstream::adapter::strip_str(&outcome.render_text()).to_string(), expect);
+        let json: serde_json::Value = outcome.render_json().parse().unwrap();
+        assert_eq!((&json["agrees"], &json["cases"]), (&json!(outcome.is_passed()), &json!(3)));
     }
 
     #[test]
     fn agreement_is_said_in_two_lines() {
         check(
             &outcome(true, &[], &[]),
-            "jose 1.2.3: judged 3 of ours, 1 otherwise as known; made 2 proofs, 2 answered as named 0.5 s\n  agrees\n",
+            "jose 1.2.3: 3 of our proofs verified, 1 known differences; 2 proofs created, 2 with the expected result 0.5 s\n  passed\n",
         );
     }
 
@@ -133,12 +134,12 @@ mod tests {
     fn each_disagreement_is_named_with_what_to_do() {
         check(
             &outcome(false, &["typ"], &["plain: jti, not accepted"]),
-            "jose 1.2.3: judged 3 of ours, 0 otherwise as known; made 2 proofs, 1 answered as named 0.5 s
-  new difference: padded: accepts it, the answer is header-encoding
-  no difference any more: typ
-  we answer otherwise: plain: jti, not accepted
-  -> correct the answer; or dpop/vectors/differences.json and the reasons in README.md beside it
-  -> correct our verifier, or the answer that jose's script names
+            "jose 1.2.3: 3 of our proofs verified, 0 known differences; 2 proofs created, 1 with the expected result 0.5 s
+  new difference: padded: accepts it, expected header-encoding
+  known difference is gone: typ
+  unexpected result of our verifier: plain: jti, not accepted
+  -> fix the expected result, or update dpop/vectors/differences.json and the reasons in README.md next to it
+  -> fix our verifier, or the expected result in the script of jose
 ",
         );
     }

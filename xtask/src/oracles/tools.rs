@@ -1,25 +1,24 @@
-//! The oracles as programs: which package each is, and how its script is run.
+//! The libraries: the package of each, and how its script is run.
 
 use std::path::Path;
 
 use crate::{
-    packages::Package,
-    program::{run, text},
+    packages::ToolPackage,
+    program::{decode_output, run_program},
 };
 
-/// A library that is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Oracle {
-    /// For JavaScript, from npm.
+pub(super) enum OracleLibrary {
+    /// `jose` for JavaScript, from npm.
     Jose,
-    /// For Python, from PyPI.
+    /// `jwcrypto` for Python, from PyPI.
     Jwcrypto,
 }
 
-impl Oracle {
+impl OracleLibrary {
     pub(super) const ALL: [Self; 2] = [Self::Jose, Self::Jwcrypto];
 
-    /// What its library, its script and its file are called.
+    /// Returns the name of the library, of its script and of its file.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Jose => "jose",
@@ -27,39 +26,45 @@ impl Oracle {
         }
     }
 
-    /// Versions are pinned, since the known differences are those of a version.
-    pub(super) const fn package(self) -> Package {
+    /// Returns the package; its version is pinned, because the known differences depend on it.
+    pub(super) const fn package(self) -> ToolPackage {
         match self {
-            Self::Jose => Package::npm("jose", "6.2.17"),
-            Self::Jwcrypto => Package::pypi("jwcrypto", "1.6.1"),
+            Self::Jose => ToolPackage::from_npm("jose", "6.2.17"),
+            Self::Jwcrypto => ToolPackage::from_pypi("jwcrypto", "1.6.1"),
         }
     }
 
-    /// The file in `dpop/vectors/`.
-    pub(super) const fn script(self) -> &'static str {
+    /// Returns the file name of the script in `dpop/vectors/`.
+    pub(super) const fn script_name(self) -> &'static str {
         match self {
             Self::Jose => "jose.mjs",
             Self::Jwcrypto => "jwcrypto.py",
         }
     }
 
-    /// Runs the script of `vectors`: what it says of `ours`, one line a case; `theirs` is written.
+    /// Runs the script. Returns its results for `ours`, one line per case; it writes `theirs`.
     ///
     /// # Errors
-    /// When it fails, with what it says.
-    pub(super) fn ask(
+    /// When it fails, with its error output.
+    pub(super) fn judge_vectors(
         self,
         vectors: &Path,
         folder: &Path,
         ours: &Path,
         theirs: &Path,
     ) -> Result<String, String> {
-        let mut command = self.package().registry().script(&vectors.join(self.script()), folder)?;
-        let said = run(command.arg(ours).arg(theirs))?;
-        if !said.status.success() {
-            return Err(format!("{} failed: {}\n{}", self.script(), said.status, text(&said.stderr).trim()));
+        let mut command =
+            self.package().registry().script_command(&vectors.join(self.script_name()), folder)?;
+        let output = run_program(command.arg(ours).arg(theirs))?;
+        if !output.status.success() {
+            return Err(format!(
+                "{} failed: {}\n{}",
+                self.script_name(),
+                output.status,
+                decode_output(&output.stderr).trim()
+            ));
         }
-        Ok(text(&said.stdout))
+        Ok(decode_output(&output.stdout))
     }
 }
 
@@ -72,12 +77,12 @@ mod tests {
     #[test]
     fn the_scripts_are_there() {
         let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dpop/vectors");
-        for oracle in Oracle::ALL {
-            let script = fs::read_to_string(vectors.join(oracle.script())).unwrap();
+        for oracle in OracleLibrary::ALL {
+            let script = fs::read_to_string(vectors.join(oracle.script_name())).unwrap();
             assert!(script.contains(&format!("`{}`", oracle.name())), "{oracle:?}");
-            let made = fs::read_to_string(vectors.join(format!("{}.json", oracle.name()))).unwrap();
+            let content = fs::read_to_string(vectors.join(format!("{}.json", oracle.name()))).unwrap();
             assert!(
-                made.contains(&format!("\"by\": \"{}\"", oracle.package().label())),
+                content.contains(&format!("\"by\": \"{}\"", oracle.package().label())),
                 "run it with --write"
             );
         }

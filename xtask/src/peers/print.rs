@@ -1,83 +1,80 @@
-//! What a peer's steps came to, for people and for programs.
+//! Renders the result of a peer as text and JSON.
 
 use std::{fmt::Write as _, time::Duration};
 
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::style::{BAD, FAINT, GOOD, HEAD, count};
+use crate::style::{DIMMED, FAILURE, HEADING, SUCCESS, format_count};
 
-/// A step, as a script says it.
+/// A step, as the peer's script reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct Step {
+pub(super) struct PeerStep {
     name: String,
     ok: bool,
-    /// What was wrong.
     why: Option<String>,
 }
 
-impl Step {
-    /// One that came to nothing, and why.
-    pub(super) fn failed(name: &str, why: String) -> Self {
+impl PeerStep {
+    pub(super) fn from_error(name: &str, why: String) -> Self {
         Self { name: name.to_owned(), ok: false, why: Some(why) }
     }
 
-    /// Reads a script's output.
+    /// Parses a script's output.
     ///
     /// # Errors
-    /// The line that is none.
-    pub(super) fn read(said: &str) -> Result<Vec<Self>, String> {
+    /// When a line is not a step.
+    pub(super) fn parse_lines(output: &str) -> Result<Vec<Self>, String> {
         let step = |line: &str| serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"));
-        said.lines().map(step).collect()
+        output.lines().map(step).collect()
     }
 }
 
-/// A run.
 #[derive(Clone, Debug)]
-pub(super) struct Outcome {
-    /// `openid-client`
+pub(super) struct PeerResult {
+    /// The name of the peer: `openid-client`.
     pub(super) name: &'static str,
-    /// Package and version.
-    pub(super) by: String,
-    pub(super) steps: Vec<Step>,
+    pub(super) package: String,
+    pub(super) steps: Vec<PeerStep>,
     pub(super) time: Duration,
 }
 
-impl Outcome {
-    /// Whether nothing is left to do.
-    pub(super) fn agrees(&self) -> bool {
+impl PeerResult {
+    /// Returns true if there was at least one step and all succeeded.
+    pub(super) fn is_passed(&self) -> bool {
         !self.steps.is_empty() && self.steps.iter().all(|step| step.ok)
     }
 
-    /// For people.
-    pub(super) fn text(&self) -> String {
-        let Self { name, by, steps, time } = self;
+    pub(super) fn render_text(&self) -> String {
+        let Self { name, package: by, steps, time } = self;
         let seconds = time.as_secs_f64();
-        let mut out =
-            format!("{HEAD}{by}{HEAD:#}: {} {FAINT}{seconds:.1} s{FAINT:#}\n", count(steps.len(), "step"));
-        for Step { name, why, .. } in steps.iter().filter(|step| !step.ok) {
+        let mut out = format!(
+            "{HEADING}{by}{HEADING:#}: {} {DIMMED}{seconds:.1} s{DIMMED:#}\n",
+            format_count(steps.len(), "step")
+        );
+        for PeerStep { name, why, .. } in steps.iter().filter(|step| !step.ok) {
             let why = why.as_deref().unwrap_or("no reason given");
-            let _ = writeln!(out, "  {BAD}failed{BAD:#}: {name}: {why}");
+            let _ = writeln!(out, "  {FAILURE}failed{FAILURE:#}: {name}: {why}");
         }
-        let _ = if self.agrees() {
-            writeln!(out, "  {GOOD}agrees{GOOD:#}")
+        let _ = if self.is_passed() {
+            writeln!(out, "  {SUCCESS}passed{SUCCESS:#}")
         } else {
             writeln!(
                 out,
-                "  -> correct our side; cargo xtask peers {name} repeats it, and target/peers/{name} has its log"
+                "  -> fix our side; repeat with cargo xtask peers {name}; logs are in target/peers/{name}"
             )
         };
         out
     }
 
-    /// For programs: one object a peer.
-    pub(super) fn json(&self) -> String {
-        let Self { name, by, steps, time } = self;
-        let step = |Step { name, ok, why }: &Step| json!({ "name": name, "ok": ok, "why": why });
+    /// Renders the result as one JSON object.
+    pub(super) fn render_json(&self) -> String {
+        let Self { name, package: by, steps, time } = self;
+        let step = |PeerStep { name, ok, why }: &PeerStep| json!({ "name": name, "ok": ok, "why": why });
         let whole = json!({
             "peer": name,
             "by": by,
-            "agrees": self.agrees(),
+            "agrees": self.is_passed(),
             "steps": steps.iter().map(step).collect::<Vec<_>>(),
             "seconds": time.as_secs_f64(),
         });
@@ -89,20 +86,20 @@ impl Outcome {
 mod tests {
     use super::*;
 
-    fn check(said: &str, agrees: bool, expect: &str) {
-        let steps = Step::read(said).unwrap();
+    fn check(output: &str, agrees: bool, expect: &str) {
+        let steps = PeerStep::parse_lines(output).unwrap();
         let time = Duration::from_millis(500);
-        let outcome = Outcome { name: "a-client", by: "a-client 1.2.3".to_owned(), steps, time };
-        assert_eq!(outcome.agrees(), agrees);
-        assert_eq!(anstream::adapter::strip_str(&outcome.text()).to_string(), expect);
-        let json: serde_json::Value = outcome.json().parse().unwrap();
+        let outcome = PeerResult { name: "a-client", package: "a-client 1.2.3".to_owned(), steps, time };
+        assert_eq!(outcome.is_passed(), agrees);
+        assert_eq!(anstream::adapter::strip_str(&outcome.render_text()).to_string(), expect);
+        let json: serde_json::Value = outcome.render_json().parse().unwrap();
         assert_eq!((&json["agrees"], &json["peer"]), (&json!(agrees), &json!("a-client")));
     }
 
     #[test]
     fn agreement_is_said_in_two_lines() {
-        let said = "{\"name\":\"sign in\",\"ok\":true}\n{\"name\":\"write\",\"ok\":true}\n";
-        check(said, true, "a-client 1.2.3: 2 steps 0.5 s\n  agrees\n");
+        let output = "{\"name\":\"sign in\",\"ok\":true}\n{\"name\":\"write\",\"ok\":true}\n";
+        check(output, true, "a-client 1.2.3: 2 steps 0.5 s\n  passed\n");
     }
 
     #[test]
@@ -110,14 +107,14 @@ mod tests {
         check(
             "{\"name\":\"write\",\"ok\":false,\"why\":\"503\"}\n",
             false,
-            "a-client 1.2.3: 1 step 0.5 s\n  failed: write: 503\n  -> correct our side; cargo xtask peers a-client repeats it, and target/peers/a-client has its log\n",
+            "a-client 1.2.3: 1 step 0.5 s\n  failed: write: 503\n  -> fix our side; repeat with cargo xtask peers a-client; logs are in target/peers/a-client\n",
         );
     }
 
     #[test]
     fn a_client_that_took_no_step_did_not_agree() {
-        let nothing = "a-client 1.2.3: 0 steps 0.5 s\n  -> correct our side; cargo xtask peers a-client repeats it, and target/peers/a-client has its log\n";
+        let nothing = "a-client 1.2.3: 0 steps 0.5 s\n  -> fix our side; repeat with cargo xtask peers a-client; logs are in target/peers/a-client\n";
         check("", false, nothing);
-        assert!(Step::read("Traceback").unwrap_err().starts_with("`Traceback`: "));
+        assert!(PeerStep::parse_lines("Traceback").unwrap_err().starts_with("`Traceback`: "));
     }
 }

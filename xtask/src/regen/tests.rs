@@ -1,10 +1,10 @@
-//! A small repository, regenerated after each kind of edit.
+//! Regenerates a small repository after each kind of edit.
 
 use std::{fs, path::Path};
 
 use super::*;
 
-/// A repository with a contract of one schema, generated once.
+/// Creates a repository with a contract of one schema, generated once.
 fn repository() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| {
@@ -13,12 +13,12 @@ fn repository() -> tempfile::TempDir {
         fs::write(path, text).unwrap();
     };
     put(
-        CONFIG,
+        CONFIG_FILE,
         "inputs = [\"lot.schema.json\"]\n[input]\nfaults = \"deny\"\n[output]\nlayout = \"modules\"\n",
     );
     put("schemas/lot.schema.json", SCHEMA);
-    let outcome = regenerate(folder.path(), Mode::Write).unwrap();
-    assert!(outcome.changes.count(Change::Created) > 1);
+    let outcome = regenerate(folder.path(), WriteMode::Write).unwrap();
+    assert!(outcome.changes.count(FileChange::Created) > 1);
     folder
 }
 
@@ -31,9 +31,8 @@ const SCHEMA: &str = r#"{
 }
 "#;
 
-/// Asserts what a run prints.
-fn check(root: &Path, mode: Mode, expect: impl Fn(&str) -> bool) {
-    let text = report(&regenerate(root, mode).unwrap(), mode, false);
+fn check(root: &Path, mode: WriteMode, expect: impl Fn(&str) -> bool) {
+    let text = render_report(&regenerate(root, mode).unwrap(), mode, false);
     let text = anstream::adapter::strip_str(&text).to_string();
     assert!(expect(&text), "{text}");
 }
@@ -41,38 +40,44 @@ fn check(root: &Path, mode: Mode, expect: impl Fn(&str) -> bool) {
 #[test]
 fn what_is_current_takes_one_line() {
     let folder = repository();
-    for mode in [Mode::Check, Mode::Write] {
+    for mode in [WriteMode::Check, WriteMode::Write] {
         check(folder.path(), mode, |text| text.starts_with("current ") && text.lines().count() == 1);
     }
-    assert_eq!(run(&RegenArgs { check: true, json: false }, folder.path()), Verdict::InOrder);
+    assert_eq!(run(&RegenArgs { check: true, json: false }, folder.path()), CommandOutcome::Passed);
 }
 
 #[test]
 fn an_edited_file_is_named_shown_and_restored() {
     let folder = repository();
-    let path = folder.path().join(GENERATED).join("types.rs");
+    let path = folder.path().join(GENERATED_FOLDER).join("types.rs");
     let before = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{before}// An edit.\n")).unwrap();
     let args = RegenArgs { check: true, json: false };
-    assert_eq!(run(&args, folder.path()), Verdict::ToRepair);
-    check(folder.path(), Mode::Check, |text| {
+    assert_eq!(run(&args, folder.path()), CommandOutcome::Failed);
+    check(folder.path(), WriteMode::Check, |text| {
         text.starts_with("updated generated/src/generated/types.rs\n")
             && text.contains("-// An edit.\n")
             && text.ends_with("  -> cargo xtask regen\n")
     });
     assert_ne!(fs::read_to_string(&path).unwrap(), before, "a check writes nothing");
-    check(folder.path(), Mode::Write, |text| text.starts_with("updated generated/src/generated/types.rs\n"));
+    check(folder.path(), WriteMode::Write, |text| {
+        text.starts_with("updated generated/src/generated/types.rs\n")
+    });
     assert_eq!(fs::read_to_string(&path).unwrap(), before);
 }
 
 #[test]
 fn a_stray_is_removed() {
     let folder = repository();
-    let stray = folder.path().join(GENERATED).join("old.rs");
+    let stray = folder.path().join(GENERATED_FOLDER).join("old.rs");
     fs::write(&stray, "//! Left from a former version.\n").unwrap();
-    check(folder.path(), Mode::Check, |text| text.starts_with("removed generated/src/generated/old.rs\n"));
+    check(folder.path(), WriteMode::Check, |text| {
+        text.starts_with("removed generated/src/generated/old.rs\n")
+    });
     assert!(stray.exists());
-    check(folder.path(), Mode::Write, |text| text.starts_with("removed generated/src/generated/old.rs\n"));
+    check(folder.path(), WriteMode::Write, |text| {
+        text.starts_with("removed generated/src/generated/old.rs\n")
+    });
     assert!(!stray.exists());
 }
 
@@ -81,7 +86,7 @@ fn an_edit_of_the_contract_changes_the_output() {
     let folder = repository();
     let schema = SCHEMA.replace("\"string\"", "\"string\", \"maxLength\": 3");
     fs::write(folder.path().join("schemas/lot.schema.json"), schema).unwrap();
-    let outcome = regenerate(folder.path(), Mode::Check).unwrap();
+    let outcome = regenerate(folder.path(), WriteMode::Check).unwrap();
     assert!(!outcome.changes.is_clean());
     let json = json_lines(&outcome);
     let lines: Vec<serde_json::Value> = json.lines().map(|line| line.parse().unwrap()).collect();
@@ -96,26 +101,26 @@ fn a_mistake_in_the_contract_changes_nothing() {
     let folder = repository();
     let schema = SCHEMA.replace("\"required\": [", "\"required\": 7, \"x-was\": [");
     fs::write(folder.path().join("schemas/lot.schema.json"), schema).unwrap();
-    let before = fs::read_to_string(folder.path().join(GENERATED).join("types.rs")).unwrap();
-    match regenerate(folder.path(), Mode::Write) {
-        Err(Failure::Contract(problems)) => assert!(problems.render(false).contains("lot.schema.json")),
+    let before = fs::read_to_string(folder.path().join(GENERATED_FOLDER).join("types.rs")).unwrap();
+    match regenerate(folder.path(), WriteMode::Write) {
+        Err(RegenError::Contract(problems)) => assert!(problems.render(false).contains("lot.schema.json")),
         other => panic!("{other:?}"),
     }
-    assert_eq!(fs::read_to_string(folder.path().join(GENERATED).join("types.rs")).unwrap(), before);
-    assert_eq!(run(&RegenArgs::default(), folder.path()), Verdict::ToRepair);
+    assert_eq!(fs::read_to_string(folder.path().join(GENERATED_FOLDER).join("types.rs")).unwrap(), before);
+    assert_eq!(run(&RegenArgs::default(), folder.path()), CommandOutcome::Failed);
 }
 
 #[test]
 fn a_folder_of_somebody_else_is_refused() {
     let folder = repository();
-    fs::remove_file(folder.path().join(GENERATED).join("root.rs")).unwrap();
-    assert_eq!(run(&RegenArgs::default(), folder.path()), Verdict::NotRun);
+    fs::remove_file(folder.path().join(GENERATED_FOLDER).join("root.rs")).unwrap();
+    assert_eq!(run(&RegenArgs::default(), folder.path()), CommandOutcome::NotRun);
 }
 
-/// What is committed is what the contract generates.
+/// The committed output is up to date.
 #[test]
 fn the_committed_output_is_current() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let outcome = regenerate(&root, Mode::Check).unwrap();
-    assert!(outcome.changes.is_clean(), "{}", report(&outcome, Mode::Check, false));
+    let outcome = regenerate(&root, WriteMode::Check).unwrap();
+    assert!(outcome.changes.is_clean(), "{}", render_report(&outcome, WriteMode::Check, false));
 }

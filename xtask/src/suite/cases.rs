@@ -1,4 +1,4 @@
-//! The suite as it lies on disk, read into plain data: numbers exact, order as it came.
+//! Reads the suite from disk, with exact numbers and in its order.
 
 use std::{
     fs,
@@ -7,13 +7,13 @@ use std::{
 
 use contract_runtime::Json;
 
-use crate::cli::Draft;
+use crate::cli::SchemaDraft;
 
-impl Draft {
-    /// All, the latest first.
+impl SchemaDraft {
+    /// All drafts, the latest first.
     pub(super) const ALL: [Self; 3] = [Self::Latest, Self::Draft2019, Self::Draft7];
 
-    /// `2020-12`
+    /// Returns the name: `2020-12`.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Latest => "2020-12",
@@ -22,14 +22,14 @@ impl Draft {
         }
     }
 
-    /// Its cases, below the suite.
+    /// Returns the folder of the cases, relative to the suite.
     pub(super) fn folder(self) -> String {
         format!("tests/draft{}", self.name())
     }
 
-    /// What `$schema` has to be where a schema says nothing: the generator's own default is the
-    /// latest, the suite's that of the folder.
-    const fn schema(self) -> Option<&'static str> {
+    /// Returns the `$schema` for schemas without one, or `None` for the latest draft, which the generator
+    /// uses by default.
+    const fn default_schema_uri(self) -> Option<&'static str> {
         match self {
             Self::Latest => None,
             Self::Draft2019 => Some("https://json-schema.org/draft/2019-09/schema"),
@@ -38,23 +38,21 @@ impl Draft {
     }
 }
 
-/// What the suite demands of an implementation.
+/// A part of the suite, by its requirement level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Part {
-    /// Of every one.
+pub(super) enum SuitePart {
     Required,
-    /// Of those that do more, one file for each feature.
     Optional,
-    /// Of those that assert `format`.
+    /// Assertions of `format`.
     Format,
 }
 
-impl Part {
-    /// All, in the order of reports.
+impl SuitePart {
+    /// All parts, in the order of reports.
     pub(super) const ALL: [Self; 3] = [Self::Required, Self::Optional, Self::Format];
 
-    /// The word for it: `required`.
-    pub(super) const fn word(self) -> &'static str {
+    /// Returns the name in reports: `required`.
+    pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Required => "required",
             Self::Optional => "optional",
@@ -62,7 +60,7 @@ impl Part {
         }
     }
 
-    /// The folder below the draft's, as it stands before a file's name.
+    /// Returns the folder below the draft's folder, as a prefix of file names.
     const fn folder(self) -> &'static str {
         match self {
             Self::Required => "",
@@ -72,61 +70,61 @@ impl Part {
     }
 }
 
-/// A schema and what it says about values.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
-    pub(super) part: Part,
-    /// `optional/bignum.json`
+pub(super) struct SchemaGroup {
+    pub(super) part: SuitePart,
+    /// The file: `optional/bignum.json`.
     pub(super) file: String,
-    /// Position in the file.
     pub(super) index: usize,
     pub(super) description: String,
     pub(super) schema: Json,
-    pub(super) cases: Vec<Case>,
+    pub(super) cases: Vec<SuiteCase>,
 }
 
 /// A value, and whether it is valid.
 #[derive(Clone, Debug)]
-pub(super) struct Case {
+pub(super) struct SuiteCase {
     pub(super) description: String,
     pub(super) data: Json,
     pub(super) valid: bool,
 }
 
-/// Reads every group of the draft, by part, file and position.
+/// Reads all groups of a draft, sorted by part, file and position.
 ///
 /// # Errors
-/// When a file cannot be read, or is not made as the suite's files are.
-pub(super) fn read(suite: &Path, draft: Draft) -> Result<Vec<Group>, String> {
+/// When a file cannot be read or does not have the format of the suite.
+pub(super) fn read_groups(suite: &Path, draft: SchemaDraft) -> Result<Vec<SchemaGroup>, String> {
     let mut groups = Vec::new();
-    for part in Part::ALL {
+    for part in SuitePart::ALL {
         let folder = suite.join(draft.folder()).join(part.folder());
-        for path in files(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))? {
+        for path in
+            json_files(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?
+        {
             let of_path = |what: String| format!("{}: {what}", path.display());
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let text = fs::read(&path).map_err(|error| of_path(error.to_string()))?;
             let json = Json::parse(&text).map_err(|error| of_path(error.to_string()))?;
             let file = format!("{}{name}", part.folder());
-            groups.extend(of_file(part, &file, &json).map_err(of_path)?);
+            groups.extend(parse_groups(part, &file, &json).map_err(of_path)?);
         }
     }
     for group in &mut groups {
-        name_draft(&mut group.schema, draft);
+        set_default_schema(&mut group.schema, draft);
     }
     Ok(groups)
 }
 
-/// Says which draft a schema is of, where it does not.
-fn name_draft(schema: &mut Json, draft: Draft) {
-    if let (Some(name), Json::Object(members)) = (draft.schema(), schema)
+/// Adds the draft's `$schema` to a schema without one.
+fn set_default_schema(schema: &mut Json, draft: SchemaDraft) {
+    if let (Some(name), Json::Object(members)) = (draft.default_schema_uri(), schema)
         && !members.contains_key("$schema")
     {
         members.insert("$schema".to_owned(), Json::String(name.to_owned()));
     }
 }
 
-/// The JSON files of a folder, by name.
-fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+/// Returns the JSON files of a folder, sorted by name.
+fn json_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -138,33 +136,39 @@ fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn of_file(part: Part, file: &str, json: &Json) -> Result<Vec<Group>, String> {
+fn parse_groups(part: SuitePart, file: &str, json: &Json) -> Result<Vec<SchemaGroup>, String> {
     let groups = json.as_array().ok_or("not an array of groups")?;
     let group = |(index, group): (usize, &Json)| {
-        let cases = member(group, "tests")?.as_array().ok_or("`tests` is no array")?;
-        Ok(Group {
+        let cases = required_member(group, "tests")?.as_array().ok_or("`tests` is not an array")?;
+        Ok(SchemaGroup {
             part,
             file: file.to_owned(),
             index,
-            description: text(group, "description")?,
-            schema: member(group, "schema")?.clone(),
-            cases: cases.iter().map(of_case).collect::<Result<_, String>>()?,
+            description: required_string(group, "description")?,
+            schema: required_member(group, "schema")?.clone(),
+            cases: cases.iter().map(parse_case).collect::<Result<_, String>>()?,
         })
     };
     groups.iter().enumerate().map(group).collect()
 }
 
-fn of_case(json: &Json) -> Result<Case, String> {
-    let Json::Bool(valid) = member(json, "valid")? else { return Err("`valid` is no boolean".to_owned()) };
-    Ok(Case { description: text(json, "description")?, data: member(json, "data")?.clone(), valid: *valid })
+fn parse_case(json: &Json) -> Result<SuiteCase, String> {
+    let Json::Bool(valid) = required_member(json, "valid")? else {
+        return Err("`valid` is not a boolean".to_owned());
+    };
+    Ok(SuiteCase {
+        description: required_string(json, "description")?,
+        data: required_member(json, "data")?.clone(),
+        valid: *valid,
+    })
 }
 
-fn member<'j>(json: &'j Json, name: &str) -> Result<&'j Json, String> {
-    json.as_object().and_then(|members| members.get(name)).ok_or_else(|| format!("no `{name}`"))
+fn required_member<'j>(json: &'j Json, name: &str) -> Result<&'j Json, String> {
+    json.as_object().and_then(|members| members.get(name)).ok_or_else(|| format!("`{name}` is missing"))
 }
 
-fn text(json: &Json, name: &str) -> Result<String, String> {
-    Ok(member(json, name)?.as_str().ok_or_else(|| format!("`{name}` is no text"))?.to_owned())
+fn required_string(json: &Json, name: &str) -> Result<String, String> {
+    Ok(required_member(json, name)?.as_str().ok_or_else(|| format!("`{name}` is not a string"))?.to_owned())
 }
 
 #[cfg(test)]
@@ -176,7 +180,8 @@ mod tests {
         let text = br#"[{"description": "a", "schema": true, "tests": []},
             {"description": "b", "schema": {"maximum": 18446744073709551600.5},
              "tests": [{"description": "c", "data": 1.0, "valid": true}]}]"#;
-        let groups = of_file(Part::Optional, "optional/x.json", &Json::parse(text).unwrap()).unwrap();
+        let groups =
+            parse_groups(SuitePart::Optional, "optional/x.json", &Json::parse(text).unwrap()).unwrap();
         let [_, group] = groups.as_slice() else { panic!("{groups:?}") };
         assert_eq!((group.index, group.file.as_str()), (1, "optional/x.json"));
         assert_eq!(group.schema.to_string(), r#"{"maximum":18446744073709551600.5}"#);
@@ -187,24 +192,28 @@ mod tests {
     fn older_drafts_are_named() {
         let named = |text: &[u8], draft| {
             let mut schema = Json::parse(text).unwrap();
-            name_draft(&mut schema, draft);
+            set_default_schema(&mut schema, draft);
             schema.to_string()
         };
-        assert_eq!(named(b"{}", Draft::Latest), "{}");
-        assert_eq!(named(b"true", Draft::Draft7), "true");
-        assert_eq!(named(br#"{"$schema":"x"}"#, Draft::Draft7), r#"{"$schema":"x"}"#);
-        assert_eq!(named(b"{}", Draft::Draft7), r#"{"$schema":"http://json-schema.org/draft-07/schema#"}"#);
+        assert_eq!(named(b"{}", SchemaDraft::Latest), "{}");
+        assert_eq!(named(b"true", SchemaDraft::Draft7), "true");
+        assert_eq!(named(br#"{"$schema":"x"}"#, SchemaDraft::Draft7), r#"{"$schema":"x"}"#);
+        assert_eq!(
+            named(b"{}", SchemaDraft::Draft7),
+            r#"{"$schema":"http://json-schema.org/draft-07/schema#"}"#
+        );
     }
 
     #[test]
     fn a_file_that_is_none_of_the_suite_is_refused() {
-        let refused =
-            |text: &[u8]| of_file(Part::Required, "x.json", &Json::parse(text).unwrap()).unwrap_err();
+        let refused = |text: &[u8]| {
+            parse_groups(SuitePart::Required, "x.json", &Json::parse(text).unwrap()).unwrap_err()
+        };
         assert_eq!(refused(b"{}"), "not an array of groups");
-        assert_eq!(refused(br#"[{"description": "a"}]"#), "no `tests`");
+        assert_eq!(refused(br#"[{"description": "a"}]"#), "`tests` is missing");
         assert_eq!(
             refused(br#"[{"description": "a", "schema": true, "tests": [{"valid": 1}]}]"#),
-            "`valid` is no boolean"
+            "`valid` is not a boolean"
         );
     }
 }

@@ -1,7 +1,8 @@
-//! Every schema of the suite as a contract of its own, generated like anybody's.
+//! Generates code for every schema of the suite, as a separate contract.
 //!
-//! Groups share nothing: `$id`s repeat between files, and what one group refers to is no other's
-//! business. So each is a module with its own types and tables, and all modules are one package.
+//! The groups must be separate, because `$id`s repeat between files and references of one group must not
+//! reach another one. So each group is a module with its own types and tables, and all modules are one
+//! package.
 
 use std::{
     path::Path,
@@ -13,46 +14,44 @@ use std::{
 };
 
 use contract_codegen::{
-    Files, Generated, Project, Sources,
-    config::{Builders, Config, Layout, Output, TypeOptions, UnboundedIntegers, UnknownKeywords},
-    report::LeftOpen,
+    GeneratedCode, OutputFiles, Project, Sources,
+    config::{
+        BuilderScope, Config, OutputConfig, OutputLayout, TypeOptions, UnboundedIntegerType,
+        UnknownKeywordSetting,
+    },
+    report::UnenforcedConstraints,
 };
 
-use super::cases::Group;
+use super::cases::SchemaGroup;
 
-/// Where the suite's remotes are said to lie.
-const REMOTES: &str = "http://localhost:1234/";
-/// What the document of a group is called.
-const FILE: &str = "schema.json";
+/// The base URL of the suite's remote schemas.
+const REMOTES_URL: &str = "http://localhost:1234/";
+const DOCUMENT_NAME: &str = "schema.json";
 
-/// What came of one group.
 #[derive(Debug)]
-pub(super) enum Outcome {
-    /// A module.
-    Module(Module),
-    /// Nothing, and what the generator says about it.
-    Refused(String),
+pub(super) enum GroupOutcome {
+    Generated(GeneratedModule),
+    /// The generator rejected the schema, with its message.
+    Rejected(String),
 }
 
-/// The module of a group.
 #[derive(Debug)]
-pub(super) struct Module {
-    /// `optional_bignum_003`
+pub(super) struct GeneratedModule {
+    /// The name: `optional_bignum_003`.
     pub(super) name: String,
-    /// The type of the schema's root.
+    /// The name of the root schema's type.
     pub(super) root: String,
-    /// The row of the schema's root.
+    /// The table row of the root schema.
     pub(super) row: String,
-    /// What came out.
-    pub(super) files: Files,
-    /// What the report says that types alone do not carry.
-    pub(super) open: LeftOpen,
+    pub(super) files: OutputFiles,
+    /// The constraints that the types do not enforce, according to the report.
+    pub(super) unenforced: UnenforcedConstraints,
 }
 
-/// Generates all groups, on as many threads as there are processors; in the order of the groups.
-pub(super) fn generate(groups: &[Group], suite: &Path, setting: Setting) -> Vec<Outcome> {
+/// Generates all groups in parallel. The results are in the order of the groups.
+pub(super) fn generate_groups(groups: &[SchemaGroup], suite: &Path, setting: OptionSet) -> Vec<GroupOutcome> {
     let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Outcome)>> = Mutex::default();
+    let done: Mutex<Vec<(usize, GroupOutcome)>> = Mutex::default();
     let put = |index, outcome| done.lock().unwrap_or_else(PoisonError::into_inner).push((index, outcome));
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
@@ -60,7 +59,7 @@ pub(super) fn generate(groups: &[Group], suite: &Path, setting: Setting) -> Vec<
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(group) = groups.get(index) else { break };
-                    put(index, of_group(group, suite, setting).unwrap_or_else(Outcome::Refused));
+                    put(index, generate_group(group, suite, setting).unwrap_or_else(GroupOutcome::Rejected));
                 }
             };
             scope.spawn(work);
@@ -73,58 +72,63 @@ pub(super) fn generate(groups: &[Group], suite: &Path, setting: Setting) -> Vec<
 
 /// The options that a package is generated with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Setting {
-    /// What JSON Schema itself says, nothing assumed: a type holds whatever is valid.
+pub(super) enum OptionSet {
+    /// The semantics of JSON Schema, without assumptions: a type accepts every valid value.
     Exact,
-    /// The generator's own defaults, which assume that `properties` mean an object and that
-    /// integers have 64 bits. What is valid only without that is refused by the types.
+    /// The default options, which assume that `properties` means an object and that
+    /// integers have 64 bits. Types reject valid values that contradict this.
     Defaults,
 }
 
-impl Setting {
-    fn config(self) -> Config {
+impl OptionSet {
+    fn to_config(self) -> Config {
         let own = TypeOptions::default();
         let types = match self {
             Self::Exact => TypeOptions {
-                unbounded_integers: UnboundedIntegers::Exact,
+                unbounded_integers: UnboundedIntegerType::Exact,
                 implied_objects: false,
-                builders: Builders::None,
+                builders: BuilderScope::None,
                 ..own
             },
-            // Builders of everything, to see all of them compile.
-            Self::Defaults => TypeOptions { builders: Builders::All, ..own },
+            // Builders of all types are compiled here.
+            Self::Defaults => TypeOptions { builders: BuilderScope::All, ..own },
         };
         Config {
-            output: Output { layout: Layout::Modules, client: false, server: false, ..Output::default() },
-            types: TypeOptions { unknown_keywords: UnknownKeywords::Ignore, ..types },
+            output: OutputConfig {
+                layout: OutputLayout::Modules,
+                client: false,
+                server: false,
+                ..OutputConfig::default()
+            },
+            types: TypeOptions { unknown_keywords: UnknownKeywordSetting::Ignore, ..types },
             ..Config::default()
         }
     }
 }
 
-fn of_group(group: &Group, suite: &Path, setting: Setting) -> Result<Outcome, String> {
-    let project = Project { config: setting.config(), ..Project::default() };
+fn generate_group(group: &SchemaGroup, suite: &Path, setting: OptionSet) -> Result<GroupOutcome, String> {
+    let project = Project { config: setting.to_config(), ..Project::default() };
     let text = group.schema.to_string();
     let generate = || {
-        let mut sources = Sources::from_texts(&[(FILE, "", &text)])?;
-        sources.mount(REMOTES, &suite.join("remotes"));
-        let contract = project.understand(sources)?;
-        project.emit(contract)
+        let mut sources = Sources::from_texts(&[(DOCUMENT_NAME, "", &text)])?;
+        sources.mount(REMOTES_URL, &suite.join("remotes"));
+        let contract = project.analyze_sources(sources)?;
+        project.generate_from(contract)
     };
     let generated = generate().map_err(|problems| problems.render(false))?;
-    let Generated { files, contract, .. } = generated;
-    let (root, row) = contract.type_at(FILE, "").ok_or("the document has no type of its own")?;
-    Ok(Outcome::Module(Module {
+    let GeneratedCode { files, contract, .. } = generated;
+    let (root, row) = contract.type_at(DOCUMENT_NAME, "").ok_or("no type was generated for the document")?;
+    Ok(GroupOutcome::Generated(GeneratedModule {
         name: module_name(group),
         root: root.to_owned(),
         row,
         files,
-        open: LeftOpen::of(&contract),
+        unenforced: UnenforcedConstraints::for_contract(&contract),
     }))
 }
 
-/// `optional/format/date-time.json`, 3 → `optional_format_date_time_003`
-fn module_name(group: &Group) -> String {
+/// Builds the name of a module: `optional/format/date-time.json`, 3 → `optional_format_date_time_003`.
+fn module_name(group: &SchemaGroup) -> String {
     let stem = group.file.strip_suffix(".json").unwrap_or(&group.file);
     let mut name = String::new();
     for c in stem.chars() {

@@ -1,72 +1,70 @@
-//! What a run came to, for people and for programs.
+//! Renders the result of a run as text and JSON.
 
 use std::{fmt::Write as _, path::PathBuf, time::Duration};
 
 use serde_json::{Value, json};
 
 use super::{
-    cases::Part,
-    package::Size,
-    score::{Score, Tally, Wrong},
+    cases::SuitePart,
+    package::PackageSize,
+    score::{CaseTally, SuiteScore, WrongCase},
 };
-use crate::style::{BAD, FAINT, GOOD, HEAD};
+use crate::style::{DIMMED, FAILURE, HEADING, SUCCESS};
 
-/// Cases of one kind that are shown.
-const SHOWN: usize = 40;
+/// The maximum number of failed cases of one kind that are printed.
+const MAX_SHOWN: usize = 40;
 
-/// A run.
 #[derive(Debug)]
-pub(super) struct Run {
-    /// `2020-12`
+pub(super) struct SuiteRun {
+    /// The draft: `2020-12`.
     pub(super) name: String,
-    /// The copy of the suite.
     pub(super) suite: PathBuf,
-    pub(super) score: Score,
-    pub(super) size: Size,
+    pub(super) score: SuiteScore,
+    pub(super) size: PackageSize,
     pub(super) generating: Duration,
     pub(super) compiling: Duration,
     pub(super) asking: Duration,
-    /// What is worse than recorded.
+    /// The differences that are worse than the recorded score.
     pub(super) problems: Vec<String>,
 }
 
-impl Run {
-    /// For people: a table of the files, what is wrong, totals, times.
-    pub(super) fn text(&self) -> String {
+impl SuiteRun {
+    /// Renders the result as text: a table of the files, the failures, totals, times.
+    pub(super) fn render_text(&self) -> String {
         let mut out = String::new();
         let name = format!("draft {}", self.name);
-        let head = [&name, "groups", "cases", "validators", "types", "taken by the type alone"];
+        let head = [&name, "groups", "cases", "validators", "types", "accepted by type only"];
         let [name, groups, cases, validators, types, loose] = head;
         let _ = writeln!(
             out,
-            "{HEAD}{name:<38} {groups:>6} {cases:>6} {validators:>10} {types:>6}  {loose}{HEAD:#}"
+            "{HEADING}{name:<38} {groups:>6} {cases:>6} {validators:>10} {types:>6}  {loose}{HEADING:#}"
         );
         for (_, file, tally) in &self.score.files {
-            out.push_str(&row(file, *tally));
+            out.push_str(&render_row(file, *tally));
         }
-        for part in Part::ALL {
+        for part in SuitePart::ALL {
             let tally = self.score.parts.get(&part).copied().unwrap_or_default();
-            let _ = write!(out, "{HEAD}{}{HEAD:#}", row(part.word(), tally));
+            let _ = write!(out, "{HEADING}{}{HEADING:#}", render_row(part.label(), tally));
         }
-        self.wrong(&mut out);
-        let Score { asked, apart, .. } = &self.score;
+        self.render_wrong(&mut out);
+        let SuiteScore { cross_checks, disagreements, .. } = &self.score;
         let _ = writeln!(
             out,
-            "types and tables were asked {asked} times about each other's values, and said different things {} times",
-            apart.len()
+            "types and validators were compared on {cross_checks} values of other schemas and disagreed on {}",
+            disagreements.len()
         );
-        for place in apart.iter().take(SHOWN) {
+        for place in disagreements.iter().take(MAX_SHOWN) {
             let _ = writeln!(out, "  {place}");
         }
-        let assumed: usize = self.score.parts.values().map(|tally| tally.assumed).sum();
+        let assumed: usize = self.score.parts.values().map(|tally| tally.excluded).sum();
         if assumed > 0 {
-            let _ = writeln!(out, "{assumed} valid values are not held, by what the options assume");
+            let _ = writeln!(out, "{assumed} valid values are rejected by types because of the options");
         }
-        let Size { modules, lines, bytes } = self.size;
+        let PackageSize { modules, lines, bytes } = self.size;
         let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
         let _ = writeln!(
             out,
-            "\n{FAINT}{}: {modules} modules, {lines} lines, {:.1} MB; generated in {}, compiled in {}, asked in {}{FAINT:#}",
+            "\n{DIMMED}{}: {modules} modules, {lines} lines, {:.1} MB; generated in {}, compiled in {}, run in {}{DIMMED:#}",
             self.suite.display(),
             bytes as f64 / 1e6,
             seconds(self.generating),
@@ -74,9 +72,9 @@ impl Run {
             seconds(self.asking)
         );
         if self.problems.is_empty() {
-            let _ = writeln!(out, "{GOOD}as recorded{GOOD:#}, or better");
+            let _ = writeln!(out, "{SUCCESS}as recorded{SUCCESS:#}, or better");
         } else {
-            let _ = writeln!(out, "{BAD}worse than recorded{BAD:#}");
+            let _ = writeln!(out, "{FAILURE}worse than recorded{FAILURE:#}");
             for problem in &self.problems {
                 let _ = writeln!(out, "  {problem}");
             }
@@ -84,8 +82,8 @@ impl Run {
         out
     }
 
-    fn wrong(&self, out: &mut String) {
-        let (known, news): (Vec<&Wrong>, Vec<&Wrong>) =
+    fn render_wrong(&self, out: &mut String) {
+        let (known, news): (Vec<&WrongCase>, Vec<&WrongCase>) =
             self.score.wrong.iter().partition(|wrong| wrong.reason.is_some());
         let mut reasons: Vec<(&str, usize)> = Vec::new();
         for wrong in known {
@@ -96,39 +94,45 @@ impl Run {
             }
         }
         for (reason, count) in reasons {
-            let _ = writeln!(out, "{FAINT}{count:>5} wrong and known: {reason}{FAINT:#}");
+            let _ = writeln!(out, "{DIMMED}{count:>5} known failures: {reason}{DIMMED:#}");
         }
         let more = |out: &mut String, count: usize| {
-            if count > SHOWN {
-                let _ = writeln!(out, "  … {} more; `--json` has all", count - SHOWN);
+            if count > MAX_SHOWN {
+                let _ = writeln!(out, "  … {} more; `--json` prints all", count - MAX_SHOWN);
             }
         };
-        for Wrong { file, group, case, valid, by, how, .. } in news.iter().take(SHOWN) {
+        for WrongCase { file, group, case, valid, wrong_part: by, details: how, .. } in
+            news.iter().take(MAX_SHOWN)
+        {
             let valid = if *valid { "valid" } else { "invalid" };
             let how: String = how.chars().take(600).collect();
-            let _ = writeln!(out, "{BAD}{file}{BAD:#}: {group}: {case} ({valid})\n  wrong by {by}: {how}");
+            let _ = writeln!(
+                out,
+                "{FAILURE}{file}{FAILURE:#}: {group}: {case} ({valid})\n  failed by {by}: {how}"
+            );
         }
         more(out, news.len());
-        for place in self.score.unreported.iter().take(SHOWN) {
-            let _ = writeln!(out, "{BAD}not in the report{BAD:#}: {place}");
+        for place in self.score.unreported.iter().take(MAX_SHOWN) {
+            let _ = writeln!(out, "{FAILURE}missing in the report{FAILURE:#}: {place}");
         }
         more(out, self.score.unreported.len());
     }
 
-    /// For programs: one object a draft.
-    pub(super) fn json(&self) -> String {
-        let tally = |name: &str, tally: &Tally| {
-            let Tally { groups, cases, validators, types, loose, assumed } = tally;
+    /// Renders the result as one JSON object.
+    pub(super) fn render_json(&self) -> String {
+        let tally = |name: &str, tally: &CaseTally| {
+            let CaseTally { groups, cases, validators, types, accepted_invalid: loose, excluded: assumed } =
+                tally;
             json!({ "name": name, "groups": groups, "cases": cases, "validators": validators, "types": types, "loose": loose, "assumed": assumed })
         };
-        let wrong = |wrong: &Wrong| {
-            let Wrong { file, group, case, valid, by, how, reason } = wrong;
+        let wrong = |wrong: &WrongCase| {
+            let WrongCase { file, group, case, valid, wrong_part: by, details: how, reason } = wrong;
             json!({ "file": file, "group": group, "case": case, "valid": valid, "by": by, "how": how, "known": reason })
         };
-        let Score { parts, files, wrong: list, unreported, asked, apart } = &self.score;
-        let parts: Vec<Value> = parts.iter().map(|(part, each)| tally(part.word(), each)).collect();
+        let SuiteScore { parts, files, wrong: list, unreported, cross_checks, disagreements } = &self.score;
+        let parts: Vec<Value> = parts.iter().map(|(part, each)| tally(part.label(), each)).collect();
         let files: Vec<Value> = files.iter().map(|(_, file, each)| tally(file, each)).collect();
-        let Size { modules, lines, bytes } = self.size;
+        let PackageSize { modules, lines, bytes } = self.size;
         let whole = json!({
             "draft": self.name,
             "suite": self.suite,
@@ -136,7 +140,7 @@ impl Run {
             "files": files,
             "wrong": list.iter().map(wrong).collect::<Vec<_>>(),
             "unreported": unreported,
-            "asked": asked, "apart": apart,
+            "asked": cross_checks, "apart": disagreements,
             "modules": modules, "lines": lines, "bytes": bytes,
             "seconds": {
                 "generating": self.generating.as_secs_f64(),
@@ -149,7 +153,7 @@ impl Run {
     }
 }
 
-fn row(name: &str, tally: Tally) -> String {
-    let Tally { groups, cases, validators, types, loose, .. } = tally;
+fn render_row(name: &str, tally: CaseTally) -> String {
+    let CaseTally { groups, cases, validators, types, accepted_invalid: loose, .. } = tally;
     format!("{name:<38} {groups:>6} {cases:>6} {validators:>10} {types:>6} {loose:>6}\n")
 }

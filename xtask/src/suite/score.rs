@@ -1,4 +1,4 @@
-//! What is right, what is wrong, and what the record in the repository says about it.
+//! Scores the cases and compares the score with the recorded one.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -6,114 +6,105 @@ use contract_runtime::Json;
 use serde::Deserialize;
 
 use super::{
-    cases::{Case, Group, Part},
-    generate::{Module, Outcome, Setting},
+    cases::{SchemaGroup, SuiteCase, SuitePart},
+    generate::{GeneratedModule, GroupOutcome, OptionSet},
 };
 
-/// The record, from the root of the repository.
-pub(super) const RECORD: &str = "tests/suite/score.toml";
+/// The recorded score, relative to the root of the repository.
+pub(super) const RECORD_FILE: &str = "tests/suite/score.toml";
 
-/// Fewer required cases than any copy of the suite has for any draft: what was scored was none.
-const FEWEST: usize = 800;
+/// The minimum number of required cases. Every copy of the suite has more for each draft.
+const MIN_REQUIRED_CASES: usize = 800;
 
-/// The record.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Record {
-    /// By the draft's name.
-    drafts: BTreeMap<String, Targets>,
+pub(super) struct ScoreRecord {
+    /// By the name of the draft.
+    drafts: BTreeMap<String, DraftTargets>,
     #[serde(default)]
-    known: Vec<Known>,
+    known: Vec<KnownFailure>,
 }
 
-/// What a draft came to when it was recorded.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Targets {
-    required: Target,
-    optional: Target,
-    format: Target,
+struct DraftTargets {
+    required: PartTarget,
+    optional: PartTarget,
+    format: PartTarget,
 }
 
-/// What a part came to when it was recorded.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Target {
+struct PartTarget {
     cases: usize,
     validators: usize,
     types: usize,
 }
 
-/// Cases that are known to be wrong, and why.
+/// Cases that are known to fail, with the reason.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
-    /// Name of the draft; every one when it is missing.
+struct KnownFailure {
+    /// The name of the draft; all drafts if missing.
     draft: Option<String>,
-    /// `optional/format/date.json`
+    /// The file: `optional/format/date.json`.
     file: String,
-    /// Description of the group; every one when it is missing.
+    /// The description of the group; all groups if missing.
     group: Option<String>,
-    /// Description of the case; every one when it is missing.
+    /// The description of the case; all cases if missing.
     case: Option<String>,
-    /// Why.
     reason: String,
 }
 
-/// How the cases of a file or of a part came out.
+/// The results of a file or of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
+pub(super) struct CaseTally {
     pub(super) groups: usize,
     pub(super) cases: usize,
-    /// Right by the tables.
+    /// The number of correct results of the validators.
     pub(super) validators: usize,
-    /// Right by the types, valid values coming back equal.
+    /// The number of correct results of the types; valid values must be serialized unchanged.
     pub(super) types: usize,
-    /// Invalid values that a type can hold.
-    pub(super) loose: usize,
-    /// Valid values that a type does not hold, by what the options assume.
-    pub(super) assumed: usize,
+    /// The number of invalid values that a type accepts.
+    pub(super) accepted_invalid: usize,
+    /// The number of valid values that a type rejects because of the options.
+    pub(super) excluded: usize,
 }
 
-/// A case that came out wrong.
 #[derive(Clone, Debug)]
-pub(super) struct Wrong {
+pub(super) struct WrongCase {
     pub(super) file: String,
     pub(super) group: String,
     pub(super) case: String,
     pub(super) valid: bool,
-    /// `tables`, `type` or both.
-    pub(super) by: &'static str,
-    /// What happened instead.
-    pub(super) how: String,
-    /// What the record says about it.
+    /// `tables`, `type` or `both`.
+    pub(super) wrong_part: &'static str,
+    pub(super) details: String,
+    /// The reason, if the failure is known.
     pub(super) reason: Option<String>,
 }
 
-/// Everything that was found.
 #[derive(Debug, Default)]
-pub(super) struct Score {
-    pub(super) parts: BTreeMap<Part, Tally>,
-    /// In the order of parts, then by name.
-    pub(super) files: Vec<(Part, String, Tally)>,
-    pub(super) wrong: Vec<Wrong>,
-    /// Invalid values that a type can hold although the report lists nothing that it leaves open.
+pub(super) struct SuiteScore {
+    pub(super) parts: BTreeMap<SuitePart, CaseTally>,
+    /// Sorted by part, then by name.
+    pub(super) files: Vec<(SuitePart, String, CaseTally)>,
+    pub(super) wrong: Vec<WrongCase>,
+    /// Invalid values that a type accepts although the report lists no unenforced constraint.
     pub(super) unreported: Vec<String>,
-    /// How often a schema's type and tables were asked about a value of any other schema.
-    pub(super) asked: usize,
-    /// Where they said different things.
-    pub(super) apart: Vec<String>,
+    /// The number of checks of a type and its validator with a value of another schema.
+    pub(super) cross_checks: usize,
+    pub(super) disagreements: Vec<String>,
 }
 
-/// What the runner said about a case.
-struct Answer<'a>(&'a Json);
+struct RunnerAnswer<'a>(&'a Json);
 
-impl Answer<'_> {
-    fn is(&self, name: &str) -> bool {
+impl RunnerAnswer<'_> {
+    fn is_true(&self, name: &str) -> bool {
         self.0.as_object().and_then(|members| members.get(name)) == Some(&Json::Bool(true))
     }
 
-    fn text(&self, name: &str) -> Option<&str> {
+    fn string_field(&self, name: &str) -> Option<&str> {
         self.0.as_object()?.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
@@ -126,87 +117,93 @@ impl Answer<'_> {
     }
 
     fn tables_are_right(&self, valid: bool) -> bool {
-        self.is("tables") == valid && self.is("quick") == valid
+        self.is_true("tables") == valid && self.is_true("quick") == valid
     }
 
-    /// A valid value is read, found valid in every way and comes back equal; an invalid one is
-    /// not read or found invalid in every way.
+    /// Returns true if a valid value is parsed, accepted by all checks and serialized unchanged, or an
+    /// invalid one is rejected by all checks.
     fn type_is_right(&self, valid: bool) -> bool {
         if valid {
-            ["read", "valid", "accepted", "same"].into_iter().all(|name| self.is(name))
+            ["read", "valid", "accepted", "same"].into_iter().all(|name| self.is_true(name))
         } else {
-            !self.is("accepted") && !self.is("valid")
+            !self.is_true("accepted") && !self.is_true("valid")
         }
     }
 
-    fn how(&self) -> String {
-        let said = ["tables", "quick", "read", "valid", "accepted", "same"].into_iter();
-        let mut how: Vec<String> =
-            said.map(|name| if self.is(name) { name.to_owned() } else { format!("not {name}") }).collect();
-        how.extend(self.text("written").map(|written| format!("came back as {written}")));
-        how.extend(self.text("why").map(str::to_owned));
+    fn describe_result(&self) -> String {
+        let names = ["tables", "quick", "read", "valid", "accepted", "same"].into_iter();
+        let mut how: Vec<String> = names
+            .map(|name| if self.is_true(name) { name.to_owned() } else { format!("not {name}") })
+            .collect();
+        how.extend(self.string_field("written").map(|written| format!("serialized as {written}")));
+        how.extend(self.string_field("why").map(str::to_owned));
         how.join(", ")
     }
 }
 
-/// Compares what the suite says with what the generator and the runner said; `answers` are those
-/// of the groups that have a module, in order.
-pub(super) fn judge(groups: &[Group], outcomes: &[Outcome], answers: &[Json], setting: Setting) -> Score {
-    let mut score = Score::default();
-    let mut answers = answers.iter().map(Answer);
+/// Scores the cases. `answers` are the runner's results for the groups that have a module,
+/// in order.
+pub(super) fn score_cases(
+    groups: &[SchemaGroup],
+    outcomes: &[GroupOutcome],
+    answers: &[Json],
+    setting: OptionSet,
+) -> SuiteScore {
+    let mut score = SuiteScore::default();
+    let mut answers = answers.iter().map(RunnerAnswer);
     for (group, outcome) in groups.iter().zip(outcomes) {
-        let mut tally = Tally { groups: 1, cases: group.cases.len(), ..Tally::default() };
+        let mut tally = CaseTally { groups: 1, cases: group.cases.len(), ..CaseTally::default() };
         for case in &group.cases {
             match outcome {
-                Outcome::Module(module) => match answers.next() {
-                    Some(answer) if setting.assumes(&answer, case.valid) => tally.assume(&answer),
-                    Some(answer) => of_case(group, case, module, &answer, &mut tally, &mut score),
-                    None => score.wrong.push(wrong(group, case, "both", "no answer".to_owned())),
+                GroupOutcome::Generated(module) => match answers.next() {
+                    Some(answer) if setting.excludes(&answer, case.valid) => tally.add_excluded(&answer),
+                    Some(answer) => score_case(group, case, module, &answer, &mut tally, &mut score),
+                    None => score.wrong.push(wrong_case(group, case, "both", "no result".to_owned())),
                 },
-                Outcome::Refused(why) => {
-                    score.wrong.push(wrong(group, case, "both", format!("not generated: {why}")));
+                GroupOutcome::Rejected(why) => {
+                    score.wrong.push(wrong_case(group, case, "both", format!("not generated: {why}")));
                 }
             }
         }
-        score.parts.entry(group.part).or_default().add(tally);
+        score.parts.entry(group.part).or_default().add_tally(tally);
         match score.files.last_mut() {
-            Some((_, file, whole)) if *file == group.file => whole.add(tally),
+            Some((_, file, whole)) if *file == group.file => whole.add_tally(tally),
             _ => score.files.push((group.part, group.file.clone(), tally)),
         }
     }
     score
 }
 
-/// Reads what the runner found across all groups; `generated` are those that have a module.
-pub(super) fn across(
-    generated: &[&Group],
+/// Parses the results of the cross checks; `generated` are the groups that have a module.
+pub(super) fn score_cross_checks(
+    generated: &[&SchemaGroup],
     answers: &str,
-    setting: Setting,
-    score: &mut Score,
+    setting: OptionSet,
+    score: &mut SuiteScore,
 ) -> Result<(), String> {
     let mut lines = answers.lines();
     let last = lines.next_back().unwrap_or_default();
-    score.asked = last.parse().map_err(|_| format!("the runner ended with `{last}`"))?;
+    score.cross_checks = last.parse().map_err(|_| format!("invalid last line of the runner: `{last}`"))?;
     while let (Some(question), Some(answer)) = (lines.next(), lines.next()) {
         let (number, value) = question.split_once(' ').unwrap_or_default();
         let group = number.parse().ok().and_then(|number: usize| generated.get(number));
         let place = group.map(|group| format!("{}: {}", group.file, group.description)).unwrap_or_default();
         let how = Json::parse(answer.as_bytes()).map_err(|error| format!("{error}: {answer}"))?;
-        if setting.assumes(&Answer(&how), true) {
+        if setting.excludes(&RunnerAnswer(&how), true) {
             continue;
         }
-        score.apart.push(format!("{place}: {value}: {}", Answer(&how).how()));
+        score.disagreements.push(format!("{place}: {value}: {}", RunnerAnswer(&how).describe_result()));
     }
     Ok(())
 }
 
-fn of_case(
-    group: &Group,
-    case: &Case,
-    module: &Module,
-    answer: &Answer<'_>,
-    tally: &mut Tally,
-    score: &mut Score,
+fn score_case(
+    group: &SchemaGroup,
+    case: &SuiteCase,
+    module: &GeneratedModule,
+    answer: &RunnerAnswer<'_>,
+    tally: &mut CaseTally,
+    score: &mut SuiteScore,
 ) {
     let (tables, typed) = (answer.tables_are_right(case.valid), answer.type_is_right(case.valid));
     tally.validators += usize::from(tables);
@@ -217,11 +214,11 @@ fn of_case(
         (true, false) => Some("type"),
         (false, false) => Some("both"),
     };
-    score.wrong.extend(by.map(|by| wrong(group, case, by, answer.how())));
-    if !case.valid && answer.is("read") {
-        tally.loose += 1;
+    score.wrong.extend(by.map(|by| wrong_case(group, case, by, answer.describe_result())));
+    if !case.valid && answer.is_true("read") {
+        tally.accepted_invalid += 1;
         if let Some((schema, keyword)) =
-            answer.violations().find(|(schema, keyword)| !module.open.covers(schema, keyword))
+            answer.violations().find(|(schema, keyword)| !module.unenforced.covers(schema, keyword))
         {
             score.unreported.push(format!(
                 "{}: {}: {}: {keyword} of {schema}",
@@ -231,54 +228,54 @@ fn of_case(
     }
 }
 
-fn wrong(group: &Group, case: &Case, by: &'static str, how: String) -> Wrong {
-    Wrong {
+fn wrong_case(group: &SchemaGroup, case: &SuiteCase, by: &'static str, how: String) -> WrongCase {
+    WrongCase {
         file: group.file.clone(),
         group: group.description.clone(),
         case: case.description.clone(),
         valid: case.valid,
-        by,
-        how,
+        wrong_part: by,
+        details: how,
         reason: None,
     }
 }
 
-impl Setting {
-    /// Whether a valid value that a type does not hold is left out by what the options assume.
-    fn assumes(self, answer: &Answer<'_>, valid: bool) -> bool {
-        self == Self::Defaults && valid && answer.tables_are_right(true) && !answer.is("read")
+impl OptionSet {
+    /// Returns true if the options explain why a type rejects a valid value.
+    fn excludes(self, answer: &RunnerAnswer<'_>, valid: bool) -> bool {
+        self == Self::Defaults && valid && answer.tables_are_right(true) && !answer.is_true("read")
     }
 }
 
-impl Tally {
-    fn assume(&mut self, answer: &Answer<'_>) {
+impl CaseTally {
+    fn add_excluded(&mut self, answer: &RunnerAnswer<'_>) {
         self.validators += usize::from(answer.tables_are_right(true));
-        self.assumed += 1;
+        self.excluded += 1;
     }
 
-    fn add(&mut self, more: Self) {
+    fn add_tally(&mut self, more: Self) {
         self.groups += more.groups;
         self.cases += more.cases;
         self.validators += more.validators;
         self.types += more.types;
-        self.loose += more.loose;
-        self.assumed += more.assumed;
+        self.accepted_invalid += more.accepted_invalid;
+        self.excluded += more.excluded;
     }
 }
 
-impl Known {
-    fn is_of(&self, draft: &str) -> bool {
+impl KnownFailure {
+    fn applies_to(&self, draft: &str) -> bool {
         self.draft.as_ref().is_none_or(|name| name == draft)
     }
 
-    fn is(&self, wrong: &Wrong) -> bool {
+    fn matches(&self, wrong: &WrongCase) -> bool {
         self.file == wrong.file
             && self.group.as_ref().is_none_or(|group| *group == wrong.group)
             && self.case.as_ref().is_none_or(|case| *case == wrong.case)
     }
 
-    /// Whether a copy of the suite has such a case.
-    fn exists(&self, groups: &[Group]) -> bool {
+    /// Returns true if a copy of the suite contains the case.
+    fn exists_in(&self, groups: &[SchemaGroup]) -> bool {
         groups.iter().any(|group| {
             self.file == group.file
                 && self.group.as_ref().is_none_or(|it| *it == group.description)
@@ -286,7 +283,7 @@ impl Known {
         })
     }
 
-    fn name(&self) -> String {
+    fn label(&self) -> String {
         [Some(&self.file), self.group.as_ref(), self.case.as_ref()]
             .into_iter()
             .flatten()
@@ -296,46 +293,53 @@ impl Known {
     }
 }
 
-impl Record {
-    /// Reads it.
+impl ScoreRecord {
+    /// Reads the recorded score.
     ///
     /// # Errors
-    /// When it cannot be read, or is no record.
-    pub(super) fn read(root: &Path) -> Result<Self, String> {
-        let text = fs::read_to_string(root.join(RECORD)).map_err(|error| format!("{RECORD}: {error}"))?;
-        toml::from_str(&text).map_err(|error| format!("{RECORD}: {error}"))
+    /// When the file cannot be read or parsed.
+    pub(super) fn read_from(root: &Path) -> Result<Self, String> {
+        let text =
+            fs::read_to_string(root.join(RECORD_FILE)).map_err(|error| format!("{RECORD_FILE}: {error}"))?;
+        toml::from_str(&text).map_err(|error| format!("{RECORD_FILE}: {error}"))
     }
 
-    fn target(&self, draft: &str, part: Part) -> Target {
+    fn target_for(&self, draft: &str, part: SuitePart) -> PartTarget {
         let targets = self.drafts.get(draft).copied().unwrap_or_default();
         match part {
-            Part::Required => targets.required,
-            Part::Optional => targets.optional,
-            Part::Format => targets.format,
+            SuitePart::Required => targets.required,
+            SuitePart::Optional => targets.optional,
+            SuitePart::Format => targets.format,
         }
     }
 
-    /// Says of each wrong case what is known about it; everything that is worse than recorded.
-    pub(super) fn compare(&self, draft: &str, groups: &[Group], score: &mut Score) -> Vec<String> {
+    /// Adds the known reasons to the failed cases, and returns everything that is worse than recorded.
+    pub(super) fn compare_with(
+        &self,
+        draft: &str,
+        groups: &[SchemaGroup],
+        score: &mut SuiteScore,
+    ) -> Vec<String> {
         let mut problems = Vec::new();
-        let known: Vec<&Known> = self.known.iter().filter(|known| known.is_of(draft)).collect();
+        let known: Vec<&KnownFailure> = self.known.iter().filter(|known| known.applies_to(draft)).collect();
         for wrong in &mut score.wrong {
-            let known = known.iter().find(|known| known.is(wrong));
+            let known = known.iter().find(|known| known.matches(wrong));
             wrong.reason = known.map(|known| known.reason.clone());
         }
         let news = score.wrong.iter().filter(|wrong| wrong.reason.is_none()).count();
         if news > 0 {
-            problems.push(format!("{news} cases are wrong that {RECORD} does not know"));
+            problems.push(format!("{news} cases fail that {RECORD_FILE} does not list"));
         }
         for known in known {
-            if known.exists(groups) && !score.wrong.iter().any(|wrong| known.is(wrong)) {
-                problems.push(format!("{RECORD} knows what is right by now; remove it: {}", known.name()));
+            if known.exists_in(groups) && !score.wrong.iter().any(|wrong| known.matches(wrong)) {
+                problems
+                    .push(format!("{RECORD_FILE} lists a case that passes; remove it: {}", known.label()));
             }
         }
-        for part in Part::ALL {
+        for part in SuitePart::ALL {
             let (target, found) =
-                (self.target(draft, part), score.parts.get(&part).copied().unwrap_or_default());
-            // An older copy has fewer cases; that none of them is newly wrong was asked above.
+                (self.target_for(draft, part), score.parts.get(&part).copied().unwrap_or_default());
+            // An older copy of the suite has fewer cases. New failures in it were reported above.
             if found.cases < target.cases {
                 continue;
             }
@@ -343,22 +347,24 @@ impl Record {
                 [("validators", target.validators, found.validators), ("types", target.types, found.types)]
             {
                 if found < target {
-                    problems
-                        .push(format!("{}: {found} cases are right by {what}, {target} were", part.word()));
+                    problems.push(format!(
+                        "{}: {found} cases pass by {what}, {target} are recorded",
+                        part.label()
+                    ));
                 }
             }
         }
-        let required = score.parts.get(&Part::Required).map_or(0, |tally| tally.cases);
-        if required < FEWEST {
-            problems.push(format!("{required} required cases: that is not the suite"));
+        let required = score.parts.get(&SuitePart::Required).map_or(0, |tally| tally.cases);
+        if required < MIN_REQUIRED_CASES {
+            problems.push(format!("only {required} required cases: this is not the whole suite"));
         }
-        if !score.apart.is_empty() {
-            let count = score.apart.len();
-            problems.push(format!("{count} times a type and its tables say different things about a value"));
+        if !score.disagreements.is_empty() {
+            let count = score.disagreements.len();
+            problems.push(format!("a type and its validator disagree on {count} values"));
         }
         if !score.unreported.is_empty() {
             problems.push(format!(
-                "{} cases that a type takes are wrong by a constraint that the report does not list as left open",
+                "{} invalid values are accepted by a type, but the report does not list the constraint as unenforced",
                 score.unreported.len()
             ));
         }

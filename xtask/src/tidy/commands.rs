@@ -1,43 +1,44 @@
-//! Commands in Markdown: whoever copies one has to get what the text promises.
+//! Checks that the commands in Markdown files exist.
 //!
-//! Every line that starts with `$ ` in a ```` ```console ```` block and every line of a ```` ```sh ````
-//! block is taken apart and checked against what there is: packages, targets, features, files,
+//! Parses every line that starts with `$ ` in a ```` ```console ```` block and every line of a ```` ```sh
+//! ````
+//! block, and checks packages, targets, features, files,
 //! and the arguments of our own programs.
 
-use super::known::Known;
+use super::workspace::WorkspaceMetadata;
 use crate::{
-    problem::Problem,
-    repository::{File, Repository},
+    repository::{RepositoryFiles, SourceFile},
+    violation::RuleViolation,
 };
 
-/// Programs of others, whose arguments nobody here knows.
-const PLAIN: [&str; 15] = [
+/// External programs, whose arguments are not checked.
+const EXTERNAL_PROGRAMS: [&str; 15] = [
     "cat", "cd", "cp", "curl", "diff", "docker", "echo", "exit", "export", "git", "ls", "mkdir", "podman",
     "rm", "rustup",
 ];
-/// cargo's commands without a target.
-const CARGO: [&str; 9] = ["add", "fmt", "init", "metadata", "new", "publish", "tree", "update", "version"];
-/// cargo's commands that build.
-const BUILDS: [&str; 8] = ["bench", "build", "check", "clippy", "doc", "nextest", "run", "test"];
+const CARGO_COMMANDS: [&str; 9] =
+    ["add", "fmt", "init", "metadata", "new", "publish", "tree", "update", "version"];
+const CARGO_BUILD_COMMANDS: [&str; 8] =
+    ["bench", "build", "check", "clippy", "doc", "nextest", "run", "test"];
 
-/// Checks the commands of all Markdown files; there is a README.md.
-pub(super) fn check(repository: &Repository, known: &Known) -> Vec<Problem> {
+/// Checks the commands of all Markdown files, and that README.md exists.
+pub(super) fn check(repository: &RepositoryFiles, known: &WorkspaceMetadata) -> Vec<RuleViolation> {
     let mut problems = Vec::new();
-    if repository.file("README.md").is_none() {
-        problems.push(Problem::new(
+    if repository.find_file("README.md").is_none() {
+        problems.push(RuleViolation::new(
             "commands",
             "README.md",
             "is missing",
-            "say what this is and how to use it",
+            "describe the project and its use",
         ));
     }
-    for file in repository.ending(".md") {
-        for (line, command) in extract(file) {
-            for words in split(&command) {
-                if let Err(what) = verify(&words, known, repository) {
+    for file in repository.with_suffix(".md") {
+        for (line, command) in extract_commands(file) {
+            for words in split_commands(&command) {
+                if let Err(what) = verify_command(&words, known, repository) {
                     let what = format!("`{}`: {what}", words.join(" "));
-                    let repair = "correct the command, or teach xtask/src/tidy/commands.rs to check it";
-                    problems.push(Problem::new("commands", &file.path, what, repair).at(line));
+                    let repair = "fix the command, or extend xtask/src/tidy/commands.rs";
+                    problems.push(RuleViolation::new("commands", &file.path, what, repair).at_line(line));
                 }
             }
         }
@@ -45,13 +46,13 @@ pub(super) fn check(repository: &Repository, known: &Known) -> Vec<Problem> {
     problems
 }
 
-/// Command lines with the number of their first line.
-fn extract(file: &File) -> Vec<(usize, String)> {
+/// Returns the commands with the number of their first line.
+fn extract_commands(file: &SourceFile) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
-    // The language of the block that a line is in; empty outside.
+    // The language of the current block; empty outside of blocks.
     let mut block = String::new();
     let mut continued = false;
-    for (line, text) in file.lines() {
+    for (line, text) in file.numbered_lines() {
         let text = text.trim();
         if let Some(language) = text.strip_prefix("```") {
             block = if block.is_empty() { format!("{} ", language.trim()) } else { String::new() };
@@ -78,10 +79,10 @@ fn extract(file: &File) -> Vec<(usize, String)> {
     found
 }
 
-/// The commands of a line, as words: without comments, redirections and assignments.
-fn split(line: &str) -> Vec<Vec<String>> {
+/// Splits a line into commands and words, without comments, redirections and assignments.
+fn split_commands(line: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
-    for word in words(line) {
+    for word in split_words(line) {
         match word.as_str() {
             "&&" | "||" | "|" | ";" | "&" => commands.push(Vec::new()),
             _ => {
@@ -104,7 +105,7 @@ fn split(line: &str) -> Vec<Vec<String>> {
         };
         let assignments = command.iter().take_while(assigns).count();
         command.drain(..assignments);
-        // What takes the shell's place is a command like another.
+        // `exec` is followed by a command.
         if command.first().is_some_and(|word| word == "exec") {
             command.remove(0);
         }
@@ -113,8 +114,8 @@ fn split(line: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// Words with their quotes taken off; `#` begins a comment.
-fn words(line: &str) -> Vec<String> {
+/// Splits a line into words without quotes; `#` starts a comment.
+fn split_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -139,58 +140,65 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Whether a command exists; if not, why.
-fn verify(words: &[String], known: &Known, repository: &Repository) -> Result<(), String> {
+fn verify_command(
+    words: &[String],
+    known: &WorkspaceMetadata,
+    repository: &RepositoryFiles,
+) -> Result<(), String> {
     let Some((program, args)) = words.split_first() else { return Ok(()) };
     let name = program.rsplit('/').next().unwrap_or(program);
-    let is_file = || program.contains('/') && repository.has(program.trim_start_matches("./"));
+    let is_file = || program.contains('/') && repository.contains_path(program.trim_start_matches("./"));
     if program == "cargo" {
-        cargo(args, known, repository)
+        verify_cargo(args, known, repository)
     } else if known.has_target(None, "bin", name) {
-        arguments(name, args, known)
-    } else if PLAIN.contains(&program.as_str()) || is_file() {
+        verify_arguments(name, args, known)
+    } else if EXTERNAL_PROGRAMS.contains(&program.as_str()) || is_file() {
         Ok(())
     } else {
-        Err(format!("xtask does not know a program `{program}`"))
+        Err(format!("unknown program `{program}`"))
     }
 }
 
-fn cargo(args: &[String], known: &Known, repository: &Repository) -> Result<(), String> {
+fn verify_cargo(
+    args: &[String],
+    known: &WorkspaceMetadata,
+    repository: &RepositoryFiles,
+) -> Result<(), String> {
     let toolchain = args.first().is_some_and(|first| first.starts_with('+'));
     let Some((command, args)) = args.get(usize::from(toolchain)..).and_then(<[String]>::split_first) else {
         return Err("cargo without a command".to_owned());
     };
     match command.as_str() {
-        "xtask" => arguments("xtask", args, known),
-        "install" => match value(args, "--path") {
-            Some(path) if !repository.has(&format!("{path}/Cargo.toml")) => {
-                Err(format!("no package lies in {path}"))
+        "xtask" => verify_arguments("xtask", args, known),
+        "install" => match option_value(args, "--path") {
+            Some(path) if !repository.contains_path(&format!("{path}/Cargo.toml")) => {
+                Err(format!("there is no package in {path}"))
             }
             _ => Ok(()),
         },
-        command if BUILDS.contains(&command) => build(command, args, known),
-        command if CARGO.contains(&command) => Ok(()),
-        command => Err(format!("xtask does not know `cargo {command}`")),
+        command if CARGO_BUILD_COMMANDS.contains(&command) => verify_build(command, args, known),
+        command if CARGO_COMMANDS.contains(&command) => Ok(()),
+        command => Err(format!("unknown command `cargo {command}`")),
     }
 }
 
-fn build(command: &str, args: &[String], known: &Known) -> Result<(), String> {
+fn verify_build(command: &str, args: &[String], known: &WorkspaceMetadata) -> Result<(), String> {
     let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
     let (own, rest) = args.split_at(end);
-    let package = value(own, "-p").or_else(|| value(own, "--package"));
+    let package = option_value(own, "-p").or_else(|| option_value(own, "--package"));
     if let Some(name) = package
         && !known.packages.contains_key(name)
     {
         return Err(format!("the workspace has no package `{name}`"));
     }
     for kind in ["bin", "example", "test", "bench"] {
-        if let Some(name) = value(own, &format!("--{kind}"))
+        if let Some(name) = option_value(own, &format!("--{kind}"))
             && !known.has_target(package, kind, name)
         {
             return Err(format!("there is no {kind} `{name}`"));
         }
     }
-    let features = value(own, "--features").or_else(|| value(own, "-F")).unwrap_or_default();
+    let features = option_value(own, "--features").or_else(|| option_value(own, "-F")).unwrap_or_default();
     for feature in features.split([',', ' ']).filter(|feature| !feature.is_empty()) {
         let has =
             |name: &str| known.packages.get(name).is_none_or(|package| package.features.contains(feature));
@@ -198,25 +206,26 @@ fn build(command: &str, args: &[String], known: &Known) -> Result<(), String> {
             return Err(format!("`{}` has no feature `{feature}`", package.unwrap_or_default()));
         }
     }
-    if command != "run" || value(own, "--example").is_some() {
+    if command != "run" || option_value(own, "--example").is_some() {
         return Ok(());
     }
-    let program = value(own, "--bin").or_else(|| package.and_then(|package| known.program_of(package)));
+    let program =
+        option_value(own, "--bin").or_else(|| package.and_then(|package| known.only_program(package)));
     match program {
-        Some(program) => arguments(program, rest.get(1..).unwrap_or_default(), known),
-        None => Err("it does not say which program to run: add `-p PACKAGE`".to_owned()),
+        Some(program) => verify_arguments(program, rest.get(1..).unwrap_or_default(), known),
+        None => Err("no program is selected: add `-p PACKAGE`".to_owned()),
     }
 }
 
-/// The value of an option: `--name value` or `--name=value`.
-fn value<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
+/// Returns the value of an option: `--name value` or `--name=value`.
+fn option_value<'a>(args: &'a [String], name: &str) -> Option<&'a str> {
     let at = args.iter().position(|arg| arg == name).and_then(|at| args.get(at + 1));
     let joined = || args.iter().find_map(|arg| arg.strip_prefix(name)?.strip_prefix('='));
     at.map(String::as_str).or_else(joined)
 }
 
-/// Whether one of our own programs takes these arguments, as far as they are known here.
-fn arguments(program: &str, args: &[String], known: &Known) -> Result<(), String> {
+/// Checks the arguments of one of our own programs, if they are known.
+fn verify_arguments(program: &str, args: &[String], known: &WorkspaceMetadata) -> Result<(), String> {
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
     let Some(command) = known.programs.get(program) else { return Ok(()) };
     let all = std::iter::once(program).chain(args.iter().map(String::as_str));

@@ -1,35 +1,34 @@
-//! The faults of exchange/client/e2e/faults.md: each has its number and tests, and the tests are there.
+//! Checks that each fault in exchange/client/e2e/faults.md has a consecutive number and existing tests.
 
 use crate::{
-    faults::{TABLE, rows},
-    problem::Problem,
-    repository::Repository,
+    faults::{FAULT_TABLE, parse_rows},
+    repository::RepositoryFiles,
+    violation::RuleViolation,
 };
 
-/// Checks the table, where there is a client.
-pub(super) fn check(repository: &Repository) -> Vec<Problem> {
-    let Some(table) = repository.file(TABLE) else {
-        let repair = "bring back the table of faults: | number | fault | expected | tests |";
-        return vec![Problem::new("faults", TABLE, "is missing", repair)];
+pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
+    let Some(table) = repository.find_file(FAULT_TABLE) else {
+        let repair = "restore the table of faults: | number | fault | expected | tests |";
+        return vec![RuleViolation::new("faults", FAULT_TABLE, "is missing", repair)];
     };
     let mut problems = Vec::new();
-    for (number, fault) in (1..).zip(rows(&table.text)) {
+    for (number, fault) in (1..).zip(parse_rows(&table.text)) {
         let mut wrong = |what: String, repair: &str| {
-            problems.push(Problem::new("faults", TABLE, what, repair).at(fault.line));
+            problems.push(RuleViolation::new("faults", FAULT_TABLE, what, repair).at_line(fault.line));
         };
         if fault.number != number {
-            let what = format!("is fault {}, and {number} would be the next", fault.number);
-            wrong(what, "count the faults of the table from 1");
+            let what = format!("is fault {}, expected {number}", fault.number);
+            wrong(what, "number the faults consecutively from 1");
         }
         if fault.tests.is_empty() {
-            wrong(format!("fault {} has no test", fault.number), "name its tests: `path/of/a.rs::function`");
+            wrong(format!("fault {} has no test", fault.number), "add its tests: `path/of/a.rs::function`");
         }
         for (path, name) in &fault.tests {
             let is_there =
-                repository.file(path).is_some_and(|file| file.text.contains(&format!("fn {name}(")));
+                repository.find_file(path).is_some_and(|file| file.text.contains(&format!("fn {name}(")));
             if !is_there {
-                let what = format!("names the test {path}::{name}, which is not there");
-                wrong(what, "name the test that shows what becomes of this fault");
+                let what = format!("the test {path}::{name} does not exist");
+                wrong(what, "name an existing test for this fault");
             }
         }
     }
@@ -46,11 +45,11 @@ mod tests {
         let table = |rows: &str| format!("{head}{rows}");
         let code = ("a/b.rs", "#[test]\nfn one() {}\n");
         let good = table("| 1 | x | y | `a/b.rs::one` |\n");
-        assert_problems(check, &[(TABLE, good.as_str()), code], &[]);
+        assert_problems(check, &[(FAULT_TABLE, good.as_str()), code], &[]);
         let bad = table("| 1 | x | y | `a/b.rs::on` `a/c.rs::one` |\n| 3 | x | y | |\n");
         assert_problems(
             check,
-            &[(TABLE, bad.as_str()), code],
+            &[(FAULT_TABLE, bad.as_str()), code],
             &[
                 "exchange/client/e2e/faults.md:5 faults",
                 "exchange/client/e2e/faults.md:5 faults",

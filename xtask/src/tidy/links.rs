@@ -1,46 +1,43 @@
-//! Links of Markdown files to files and headings of the repository.
+//! Checks links in Markdown files to files and headings of the repository.
 
 use std::collections::BTreeSet;
 
 use crate::{
-    problem::Problem,
-    repository::{File, Repository},
+    repository::{RepositoryFiles, SourceFile},
+    violation::RuleViolation,
 };
 
-/// Checks every relative link, and the heading that it names.
-pub(super) fn check(repository: &Repository) -> Vec<Problem> {
+/// Checks every relative link, and its heading.
+pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
     let mut problems = Vec::new();
-    for file in repository.ending(".md") {
-        for (line, link) in links(file) {
-            if let Some((what, repair)) = broken(repository, file, &link) {
-                problems.push(Problem::new("links", &file.path, what, repair).at(line));
+    for file in repository.with_suffix(".md") {
+        for (line, link) in find_links(file) {
+            if let Some((what, repair)) = check_link(repository, file, &link) {
+                problems.push(RuleViolation::new("links", &file.path, what, repair).at_line(line));
             }
         }
     }
     problems
 }
 
-/// What is wrong with a link, and what to do.
-fn broken(repository: &Repository, file: &File, link: &str) -> Option<(String, &'static str)> {
+/// Returns the problem of a link and how to fix it, or `None` if it is valid.
+fn check_link(repository: &RepositoryFiles, file: &SourceFile, link: &str) -> Option<(String, &'static str)> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;
     }
     let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
-    let target = if path.is_empty() { Some(file.path.clone()) } else { resolved(&file.path, path) };
-    let Some(target) = target.filter(|target| repository.has(target)) else {
-        return Some((
-            format!("links to `{path}`, which is not there"),
-            "correct the path, relative to this file",
-        ));
+    let target = if path.is_empty() { Some(file.path.clone()) } else { resolve_path(&file.path, path) };
+    let Some(target) = target.filter(|target| repository.contains_path(target)) else {
+        return Some((format!("broken link to `{path}`"), "fix the path, relative to this file"));
     };
-    let page = repository.file(&target).filter(|page| page.path.ends_with(".md"))?;
-    let anchor = anchor.filter(|anchor| !anchors(page).contains(*anchor))?;
-    let what = format!("links to `#{anchor}`, a heading that {target} does not have");
-    Some((what, "name a heading as GitHub does: lower case, `-` for blanks"))
+    let page = repository.find_file(&target).filter(|page| page.path.ends_with(".md"))?;
+    let anchor = anchor.filter(|anchor| !heading_anchors(page).contains(*anchor))?;
+    let what = format!("broken link to the heading `#{anchor}` of {target}");
+    Some((what, "use the anchor of a heading as on GitHub: lower case, `-` for spaces"))
 }
 
-/// A path relative to a file, as one of the repository; `None` when it leads out of it.
-fn resolved(from: &str, path: &str) -> Option<String> {
+/// Resolves a path relative to a file; `None` if it leads out of the repository.
+fn resolve_path(from: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in path.split('/') {
@@ -55,10 +52,10 @@ fn resolved(from: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Targets of `[text](target)` and `[name]: target`, with their lines.
-fn links(file: &File) -> Vec<(usize, String)> {
+/// Returns the targets of `[text](target)` and `[name]: target`, with their lines.
+fn find_links(file: &SourceFile) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    for (line, text) in prose(file) {
+    for (line, text) in prose_lines(file) {
         let text = without_code(text);
         for (at, _) in text.match_indices("](") {
             let rest = &text[at + 2..];
@@ -74,25 +71,24 @@ fn links(file: &File) -> Vec<(usize, String)> {
     found
 }
 
-/// The lines outside of code blocks.
-fn prose(file: &File) -> impl Iterator<Item = (usize, &str)> {
+/// Returns the lines outside of code blocks.
+fn prose_lines(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
-    file.lines().filter(move |(_, text)| {
+    file.numbered_lines().filter(move |(_, text)| {
         let fence = text.trim_start().starts_with("```");
         fenced ^= fence;
         !fenced && !fence
     })
 }
 
-/// A line without its `code`.
+/// Removes inline `code` from a line.
 fn without_code(text: &str) -> String {
     text.split('`').step_by(2).collect::<Vec<_>>().join("`")
 }
 
-/// The names that headings can be linked by.
-fn anchors(page: &File) -> BTreeSet<String> {
+fn heading_anchors(page: &SourceFile) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for (_, text) in prose(page) {
+    for (_, text) in prose_lines(page) {
         let Some(heading) = text.strip_prefix('#').map(|rest| rest.trim_start_matches('#')) else { continue };
         let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
         let name: String = heading.trim().to_lowercase().chars().filter(kept).collect();

@@ -1,36 +1,36 @@
-//! `Cargo.toml`: every dependency has its reason; `Cargo.lock` is committed.
+//! Checks that every dependency in a `Cargo.toml` has a reason, and that `Cargo.lock` is committed.
 
 use crate::{
-    problem::Problem,
-    repository::{File, Repository},
+    repository::{RepositoryFiles, SourceFile},
+    violation::RuleViolation,
 };
 
-/// Checks all manifests, and the lock.
-pub(super) fn check(repository: &Repository) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = repository
-        .ending("Cargo.toml")
-        .filter(|file| file.name() == "Cargo.toml" && !file.path.starts_with("codegen/tests/"))
-        .flat_map(reasons)
+/// Checks all manifests, and the lock file.
+pub(super) fn check(repository: &RepositoryFiles) -> Vec<RuleViolation> {
+    let mut problems: Vec<RuleViolation> = repository
+        .with_suffix("Cargo.toml")
+        .filter(|file| file.file_name() == "Cargo.toml" && !file.path.starts_with("codegen/tests/"))
+        .flat_map(check_reasons)
         .collect();
-    if repository.file("Cargo.lock").is_none() {
-        let repair = "run any cargo command, and commit the file that it writes";
-        problems.push(Problem::new("lock", "Cargo.lock", "is missing, or ignored by git", repair));
+    if repository.find_file("Cargo.lock").is_none() {
+        let repair = "run any cargo command, and commit the file";
+        problems.push(RuleViolation::new("lock", "Cargo.lock", "is missing, or ignored by git", repair));
     }
     problems
 }
 
-/// Dependencies without a comment above them or above the group of lines that they are in.
-fn reasons(file: &File) -> Vec<Problem> {
+/// Reports dependencies without a comment above them or above their group of lines.
+fn check_reasons(file: &SourceFile) -> Vec<RuleViolation> {
     let mut problems = Vec::new();
     let mut listing = false;
-    // Whether the group of lines that this one belongs to began with a comment.
+    // Whether the current group of lines starts with a comment.
     let mut reason = false;
-    // Brackets that the lines before left open.
+    // The number of open brackets from earlier lines.
     let mut open: i32 = 0;
-    for (line, text) in file.lines() {
+    for (line, text) in file.numbered_lines() {
         let text = text.trim();
         if open > 0 {
-            open += depth(text);
+            open += bracket_depth(text);
             continue;
         }
         if text.is_empty() {
@@ -47,22 +47,22 @@ fn reasons(file: &File) -> Vec<Problem> {
         } else if listing {
             let name = text.split(['=', '.', ' ']).next().unwrap_or(text);
             check_one(file, line, name, reason || text.contains(" # "), &mut problems);
-            open = depth(text);
+            open = bracket_depth(text);
         }
     }
     problems
 }
 
-fn check_one(file: &File, line: usize, name: &str, reason: bool, problems: &mut Vec<Problem>) {
+fn check_one(file: &SourceFile, line: usize, name: &str, reason: bool, problems: &mut Vec<RuleViolation>) {
     if !reason {
-        let what = format!("`{name}` has no reason");
-        let repair = "write a comment above the dependency, or its group: what it is needed for";
-        problems.push(Problem::new("dependencies", &file.path, what, repair).at(line));
+        let what = format!("`{name}` has no comment with its reason");
+        let repair = "add a comment with the reason above the dependency or its group";
+        problems.push(RuleViolation::new("dependencies", &file.path, what, repair).at_line(line));
     }
 }
 
-/// Brackets opened less those closed.
-fn depth(text: &str) -> i32 {
+/// Returns the number of opening minus closing brackets.
+fn bracket_depth(text: &str) -> i32 {
     text.chars().fold(0, |depth, c| match c {
         '[' | '{' => depth + 1,
         ']' | '}' => depth - 1,

@@ -1,36 +1,32 @@
-//! The rows of docs/requirements.md: which of their sides tests name, and names of rows that there are not.
+//! Checks that tests name every row of docs/requirements.md on each of its sides, and name only existing
+//! rows.
 //!
-//! A row is named by its id (`STK-10`) in a test: a file that holds tests only, or the part of a
-//! file below `#[cfg(test)]`. Where the test stands says for which side it speaks; see [`Side::of`].
+//! A test names a row by its id (`STK-10`). Only tests count: a file in a test folder, or the part of a
+//! file below `#[cfg(test)]`. The folder determines the side; see [`RequirementSide::for_path`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    problem::Problem,
-    repository::{File, Repository},
+    repository::{RepositoryFiles, SourceFile},
+    violation::RuleViolation,
 };
 
-/// Where the rows are.
-const ROWS: &str = "docs/requirements.md";
-/// Endings of files that hold tests or code.
-const CODE: [&str; 3] = [".rs", ".py", ".mjs"];
+const REQUIREMENTS_FILE: &str = "docs/requirements.md";
+/// The suffixes of files that contain tests.
+const TEST_FILE_SUFFIXES: [&str; 3] = [".rs", ".py", ".mjs"];
 
-/// Who a row binds.
+/// The component that must fulfill a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Side {
-    /// A contract file must express it.
+pub(super) enum RequirementSide {
     Contract,
-    /// The service must do it.
     Service,
-    /// The client must do it.
     Client,
 }
 
-impl Side {
-    /// In the order in which they are told.
+impl RequirementSide {
+    /// All sides, in the order of reports.
     pub(super) const ALL: [Self; 3] = [Self::Contract, Self::Service, Self::Client];
 
-    /// Its letter in the table.
     pub(super) const fn letter(self) -> &'static str {
         match self {
             Self::Contract => "K",
@@ -39,8 +35,8 @@ impl Side {
         }
     }
 
-    /// What stays undone while no test of this side names a row, and where such a test stands.
-    const fn duty(self) -> (&'static str, &'static str) {
+    /// Describes the requirement on a side, and the folders of its tests.
+    const fn describe_duty(self) -> (&'static str, &'static str) {
         match self {
             Self::Contract => ("which the contract must express", "generated/, schemas/ or tests/"),
             Self::Service => ("which the service must do", "exchange/service/"),
@@ -48,8 +44,8 @@ impl Side {
         }
     }
 
-    /// The side that a test speaks for, by the folder it stands in.
-    fn of(path: &str) -> Option<Self> {
+    /// Returns the side of a test file, by its folder.
+    fn for_path(path: &str) -> Option<Self> {
         let mut folders = path.split('/');
         match (folders.next()?, folders.next()?) {
             ("exchange", "service") => Some(Self::Service),
@@ -60,51 +56,54 @@ impl Side {
     }
 }
 
-/// How far the tests of one area have come on one side.
+/// The test coverage of one area on one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Area {
-    /// What its ids begin with.
+pub(super) struct AreaCoverage {
     pub(super) name: String,
-    /// Whose rows these are.
-    pub(super) side: Side,
-    /// How many rows it has on this side.
+    pub(super) side: RequirementSide,
+    /// The number of rows on this side.
     pub(super) rows: usize,
-    /// The ids of those that no test of this side names.
+    /// The ids that no test of this side names.
     pub(super) uncovered: Vec<String>,
 }
 
-/// One row of the table.
 #[derive(Debug)]
-struct Row {
+struct RequirementRow {
     id: String,
     line: usize,
-    sides: Vec<Side>,
+    sides: Vec<RequirementSide>,
 }
 
-/// Problems, and the areas by side and in the order of the file.
+/// Returns the violations, and the coverage by side and in the order of the table.
 ///
-/// A row is a problem on each of its sides on which no test names it.
-pub(super) fn check(repository: &Repository) -> (Vec<Problem>, Vec<Area>) {
-    let Some(file) = repository.file(ROWS) else {
-        let repair = "bring back the table of rows: | id | side | requirement |";
-        return (vec![Problem::new("requirements", ROWS, "is missing", repair)], Vec::new());
+/// A row is a violation on each side on which no test names it.
+pub(super) fn check(repository: &RepositoryFiles) -> (Vec<RuleViolation>, Vec<AreaCoverage>) {
+    let Some(file) = repository.find_file(REQUIREMENTS_FILE) else {
+        let repair = "restore the table of rows: | id | side | requirement |";
+        return (
+            vec![RuleViolation::new("requirements", REQUIREMENTS_FILE, "is missing", repair)],
+            Vec::new(),
+        );
     };
     let mut problems = Vec::new();
-    let rows = rows(file, &mut problems);
+    let rows = parse_rows(file, &mut problems);
     let ids: BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).collect();
     let prefixes: BTreeSet<&str> = ids.iter().filter_map(|id| Some(id.split_once('-')?.0)).collect();
-    let mut tested: BTreeSet<(Side, &str)> = BTreeSet::new();
-    for file in repository.files.iter().filter(|file| CODE.iter().any(|end| file.path.ends_with(end))) {
-        let tests = tests_from(file);
-        let side = Side::of(&file.path);
-        for (line, text) in file.lines() {
+    let mut tested: BTreeSet<(RequirementSide, &str)> = BTreeSet::new();
+    for file in
+        repository.files.iter().filter(|file| TEST_FILE_SUFFIXES.iter().any(|end| file.path.ends_with(end)))
+    {
+        let tests = first_test_line(file);
+        let side = RequirementSide::for_path(&file.path);
+        for (line, text) in file.numbered_lines() {
             for id in
-                named(text).filter(|id| id.split_once('-').is_some_and(|(area, _)| prefixes.contains(area)))
+                row_ids(text).filter(|id| id.split_once('-').is_some_and(|(area, _)| prefixes.contains(area)))
             {
                 if !ids.contains(id) {
-                    let what = format!("names {id}, which {ROWS} does not have");
+                    let what = format!("names {id}, which does not exist in {REQUIREMENTS_FILE}");
                     problems.push(
-                        Problem::new("requirements", &file.path, what, "name the row that is meant").at(line),
+                        RuleViolation::new("requirements", &file.path, what, "use an existing id")
+                            .at_line(line),
                     );
                 } else if tests.is_some_and(|first| line >= first) {
                     tested.extend(side.map(|side| (side, id)));
@@ -116,46 +115,45 @@ pub(super) fn check(repository: &Repository) -> (Vec<Problem>, Vec<Area>) {
         if tested.contains(&(side, row.id.as_str())) {
             continue;
         }
-        let (duty, folders) = side.duty();
+        let (duty, folders) = side.describe_duty();
         let what = format!("no test of side {} names {}, {duty}", side.letter(), row.id);
-        let repair = format!(
-            "name each of these rows in the doc line of the test in {folders} that shows it: `/// STK-10: …`"
-        );
-        problems.push(Problem::new("requirements", ROWS, what, repair).at(row.line));
+        let repair =
+            format!("name each of these rows in the doc comment of its test in {folders}: `/// STK-10: …`");
+        problems.push(RuleViolation::new("requirements", REQUIREMENTS_FILE, what, repair).at_line(row.line));
     }
-    (problems, areas(&rows, &tested))
+    (problems, area_coverage(&rows, &tested))
 }
 
-/// The rows; an id that stands there twice is a problem.
-fn rows(file: &File, problems: &mut Vec<Problem>) -> Vec<Row> {
+/// Parses the rows; a duplicate id is a violation.
+fn parse_rows(file: &SourceFile, problems: &mut Vec<RuleViolation>) -> Vec<RequirementRow> {
     let mut rows = Vec::new();
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
-    for (line, text) in file.lines() {
+    for (line, text) in file.numbered_lines() {
         let mut cells = text.split('|').map(str::trim);
         let (Some(""), Some(id), Some(sides)) = (cells.next(), cells.next(), cells.next()) else { continue };
-        if named(id).next() != Some(id) {
+        if row_ids(id).next() != Some(id) {
             continue;
         }
         if let Some(first) = lines.insert(id.to_owned(), line) {
-            let what = format!("{id} is also the row of line {first}");
-            let repair = "give the younger row the next free number";
-            problems.push(Problem::new("requirements", ROWS, what, repair).at(line));
+            let what = format!("duplicate id {id}, first used in line {first}");
+            let repair = "use the next free number for the newer row";
+            problems.push(RuleViolation::new("requirements", REQUIREMENTS_FILE, what, repair).at_line(line));
             continue;
         }
         let named: Vec<&str> = sides.split(',').map(str::trim).collect();
-        let sides = Side::ALL.into_iter().filter(|side| named.contains(&side.letter())).collect();
-        rows.push(Row { id: id.to_owned(), line, sides });
+        let sides = RequirementSide::ALL.into_iter().filter(|side| named.contains(&side.letter())).collect();
+        rows.push(RequirementRow { id: id.to_owned(), line, sides });
     }
     rows
 }
 
-fn areas(rows: &[Row], tested: &BTreeSet<(Side, &str)>) -> Vec<Area> {
-    let mut areas: Vec<Area> = Vec::new();
-    for side in Side::ALL {
+fn area_coverage(rows: &[RequirementRow], tested: &BTreeSet<(RequirementSide, &str)>) -> Vec<AreaCoverage> {
+    let mut areas: Vec<AreaCoverage> = Vec::new();
+    for side in RequirementSide::ALL {
         for row in rows.iter().filter(|row| row.sides.contains(&side)) {
             let name = row.id.split('-').next().unwrap_or_default();
             if areas.last().is_none_or(|last| last.name != name || last.side != side) {
-                areas.push(Area { name: name.to_owned(), side, rows: 0, uncovered: Vec::new() });
+                areas.push(AreaCoverage { name: name.to_owned(), side, rows: 0, uncovered: Vec::new() });
             }
             let Some(area) = areas.last_mut() else { continue };
             area.rows += 1;
@@ -167,8 +165,8 @@ fn areas(rows: &[Row], tested: &BTreeSet<(Side, &str)>) -> Vec<Area> {
     areas
 }
 
-/// The first line of a file's tests: 1 when it holds nothing else.
-fn tests_from(file: &File) -> Option<usize> {
+/// Returns the first line of a file's tests: 1 if it contains only tests.
+fn first_test_line(file: &SourceFile) -> Option<usize> {
     let (folders, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
     let stem = name.split('.').next().unwrap_or(name);
     let test =
@@ -177,7 +175,7 @@ fn tests_from(file: &File) -> Option<usize> {
         return Some(1);
     }
     let mut marked = None;
-    for (line, text) in file.lines() {
+    for (line, text) in file.numbered_lines() {
         let text = text.trim_start();
         if text.starts_with("#[cfg(test)]") || text.starts_with("#[cfg(all(test") {
             marked = Some(line);
@@ -190,8 +188,8 @@ fn tests_from(file: &File) -> Option<usize> {
     None
 }
 
-/// Every word of the form of an id: two or three capitals, `-`, two digits.
-fn named(text: &str) -> impl Iterator<Item = &str> {
+/// Returns every word with the form of an id: two or three capitals, `-`, two digits.
+fn row_ids(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('-').filter_map(|(dash, _)| {
         let bytes = text.as_bytes();
         let start = (0..dash).rev().take_while(|&i| bytes[i].is_ascii_uppercase()).last()?;
@@ -211,11 +209,11 @@ mod tests {
 
     const TABLE: &str = "# Rows\n\n| id | side | requirement |\n|---|---|---|\n| AA-01 | K,S | One. |\n| AA-02 | C | Two. |\n| BBB-01 | K | Three. |\n";
 
-    fn problems(repository: &Repository) -> Vec<Problem> {
+    fn problems(repository: &RepositoryFiles) -> Vec<RuleViolation> {
         check(repository).0
     }
 
-    /// What the other sides of the table's rows need.
+    /// Tests for the other sides of the table's rows.
     const OTHERS: [(&str, &str); 2] =
         [("exchange/service/tests/all/a.rs", "// AA-01\n"), ("exchange/cli/tests/all/a.rs", "// AA-02\n")];
 
@@ -224,13 +222,17 @@ mod tests {
         let test = "//! Tests.\n\n/// AA-01: shown.\n#[test]\nfn one() {}\n";
         assert_problems(
             problems,
-            &[&[(ROWS, TABLE), ("tests/tests/all/a.rs", test)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, TABLE), ("tests/tests/all/a.rs", test)], &OTHERS[..]].concat(),
             &["docs/requirements.md:7 requirements"],
         );
         assert_problems(
             problems,
             &[
-                &[(ROWS, TABLE), ("tests/tests/all/a.rs", test), ("schemas/e2e/b.test.mjs", "// BBB-01\n")],
+                &[
+                    (REQUIREMENTS_FILE, TABLE),
+                    ("tests/tests/all/a.rs", test),
+                    ("schemas/e2e/b.test.mjs", "// BBB-01\n"),
+                ],
                 &OTHERS[..],
             ]
             .concat(),
@@ -238,7 +240,7 @@ mod tests {
         );
     }
 
-    /// A row is done on a side when a test there names it, and on no other by that.
+    /// A row is covered on a side only if a test of that side names it.
     #[test]
     fn rows_of_service_and_client_need_tests_too() {
         let contract = ("tests/tests/all/a.rs", "// AA-01, AA-02, BBB-01\n");
@@ -252,7 +254,11 @@ mod tests {
             ),
             (vec![service, client], Vec::new()),
         ] {
-            assert_problems(problems, &[&[(ROWS, TABLE), contract], &files[..]].concat(), &expect);
+            assert_problems(
+                problems,
+                &[&[(REQUIREMENTS_FILE, TABLE), contract], &files[..]].concat(),
+                &expect,
+            );
         }
     }
 
@@ -261,13 +267,13 @@ mod tests {
         let code = "//! Code.\n\n// AA-01\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    /// BBB-01\n    #[test]\n    fn b() {}\n}\n";
         assert_problems(
             problems,
-            &[&[(ROWS, TABLE), ("generated/src/a.rs", code)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, TABLE), ("generated/src/a.rs", code)], &OTHERS[..]].concat(),
             &["docs/requirements.md:5 requirements"],
         );
         let only = "#[cfg(test)]\nuse a;\n// AA-01, BBB-01\n";
         assert_problems(
             problems,
-            &[&[(ROWS, TABLE), ("generated/src/a.rs", only)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, TABLE), ("generated/src/a.rs", only)], &OTHERS[..]].concat(),
             &["docs/requirements.md:5 requirements", "docs/requirements.md:7 requirements"],
         );
     }
@@ -277,7 +283,7 @@ mod tests {
         let test = "// AA-01, BBB-01, AA-09; CC-01 and RFC-94 are somebody else's\n";
         assert_problems(
             problems,
-            &[&[(ROWS, TABLE), ("generated/src/tests.rs", test)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, TABLE), ("generated/src/tests.rs", test)], &OTHERS[..]].concat(),
             &["generated/src/tests.rs:1 requirements"],
         );
     }
@@ -288,17 +294,20 @@ mod tests {
         let test = "// AA-01, BBB-01\n";
         assert_problems(
             problems,
-            &[&[(ROWS, table.as_str()), ("generated/src/tests.rs", test)], &OTHERS[..]].concat(),
+            &[&[(REQUIREMENTS_FILE, table.as_str()), ("generated/src/tests.rs", test)], &OTHERS[..]].concat(),
             &["docs/requirements.md:8 requirements"],
         );
     }
 
-    /// A test counts for the side whose folder it stands in, and for no other.
+    /// A test counts only for the side of its folder.
     #[test]
     fn each_side_is_counted_by_itself() {
         let uncovered = |path: &str| {
-            let (_, areas) = check(&Repository::of(&[(ROWS, TABLE), (path, "// AA-01, AA-02\n")]));
-            let of = |area: &Area| (area.side.letter(), area.rows, area.uncovered.join(" "));
+            let (_, areas) = check(&RepositoryFiles::from_files(&[
+                (REQUIREMENTS_FILE, TABLE),
+                (path, "// AA-01, AA-02\n"),
+            ]));
+            let of = |area: &AreaCoverage| (area.side.letter(), area.rows, area.uncovered.join(" "));
             areas.iter().filter(|area| area.name == "AA").map(of).collect::<Vec<_>>()
         };
         let expect = |contract: &str, service: &str, client: &str| {
@@ -313,7 +322,7 @@ mod tests {
     #[test]
     fn ids_are_whole_words() {
         let found: Vec<&str> =
-            named("STK-10, (GW-01) X-10 ABCD-10 STK-101 STK-1 XSTK_OST-02 UTF-8 LIM-12").collect();
+            row_ids("STK-10, (GW-01) X-10 ABCD-10 STK-101 STK-1 XSTK_OST-02 UTF-8 LIM-12").collect();
         assert_eq!(found, ["STK-10", "GW-01", "LIM-12"]);
     }
 }

@@ -1,29 +1,29 @@
-//! A drift as SARIF 2.1.0, which code scanning of GitHub, GitLab and Azure shows.
+//! Renders a report as SARIF 2.1.0, the format of code scanning in GitHub, GitLab and Azure.
 
 use serde_json::{Value, json};
 
-use super::{FOREVER, View, hooked, spoken};
+use super::{PERMANENCE_NOTE, ReportOptions, describe_change, describe_webhook_levels};
 use crate::drift::{
-    Change, Drift, Fault, Level, Spot,
-    rules::{RULES, Rule},
+    ChangeLevel, ContractChange, ContractDrift, ContractFault, SourceLocation,
+    rules::{DriftRule, RULES},
 };
 
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// One SARIF log with one run: a rule for each kind of change that was found, a result for each
-/// change, at the new place, else at the old one.
+/// Renders one SARIF log with one run: a rule for each kind of change that was found, and a result for each
+/// change, at the new location if there is one, else at the old one.
 ///
-/// `error` breaks somebody, `warning` is a new name, `note` only adds, `none` is of no consequence.
-/// The properties of a result are members of [`json`](super::json())'s changes.
+/// Levels: `error` is breaking, `warning` is a new name, `note` is additive, `none` is without effect.
+/// The properties of a result are those of a change in [`render_json`](super::render_json).
 #[must_use]
-pub fn sarif(drift: &Drift, view: &View) -> String {
-    let shown = view.shown(drift);
-    let rules: Vec<&Rule> =
+pub fn render_sarif(drift: &ContractDrift, view: &ReportOptions) -> String {
+    let shown = view.shown_changes(drift);
+    let rules: Vec<&DriftRule> =
         RULES.iter().filter(|rule| shown.iter().any(|each| each.rule == rule.id)).collect();
-    let results: Vec<Value> = shown.iter().map(|change| result(change, view, &rules)).collect();
-    let descriptors: Vec<Value> = rules.iter().map(|rule| descriptor(rule)).collect();
+    let results: Vec<Value> = shown.iter().map(|change| render_result(change, view, &rules)).collect();
+    let descriptors: Vec<Value> = rules.iter().map(|rule| render_descriptor(rule)).collect();
     let mut log = json!({
-        "$schema": SCHEMA,
+        "$schema": SARIF_SCHEMA,
         "version": "2.1.0",
         "runs": [{
             "tool": { "driver": {
@@ -36,19 +36,20 @@ pub fn sarif(drift: &Drift, view: &View) -> String {
         }],
     });
     if !drift.faults.is_empty() {
-        let told: Vec<Value> = drift.faults.iter().map(|fault| notification(fault, view)).collect();
+        let notifications: Vec<Value> =
+            drift.faults.iter().map(|fault| render_notification(fault, view)).collect();
         log["runs"][0]["invocations"] =
-            json!([{ "executionSuccessful": true, "toolExecutionNotifications": told }]);
+            json!([{ "executionSuccessful": true, "toolExecutionNotifications": notifications }]);
     }
     format!("{log:#}\n")
 }
 
-/// What was not compared as it is written is no finding.
-fn notification(fault: &Fault, view: &View) -> Value {
-    let at = |spot: &Spot| {
+/// Renders a fault, which is a notification and not a result.
+fn render_notification(fault: &ContractFault, view: &ReportOptions) -> Value {
+    let at = |spot: &SourceLocation| {
         json!({
             "physicalLocation": {
-                "artifactLocation": { "uri": address(&super::joined(&view.prefix, &spot.file)) },
+                "artifactLocation": { "uri": uri_reference(&super::join_path(&view.prefix, &spot.file)) },
                 "region": { "startLine": spot.line },
             },
         })
@@ -61,62 +62,65 @@ fn notification(fault: &Fault, view: &View) -> Value {
     })
 }
 
-const fn level(level: Level) -> &'static str {
+const fn sarif_level(level: ChangeLevel) -> &'static str {
     match level {
-        Level::Breaking => "error",
-        Level::Renamed => "warning",
-        Level::Additive => "note",
-        Level::Same => "none",
+        ChangeLevel::Breaking => "error",
+        ChangeLevel::Renamed => "warning",
+        ChangeLevel::Additive => "note",
+        ChangeLevel::Same => "none",
     }
 }
 
-fn descriptor(rule: &Rule) -> Value {
-    let mut help = format!("{} For readers: {}. For writers: {}.", rule.why, rule.readers, rule.writers);
-    if rule.forever {
+fn render_descriptor(rule: &DriftRule) -> Value {
+    let mut help = format!("{} For readers: {}. For writers: {}.", rule.reason, rule.readers, rule.writers);
+    if rule.is_permanent {
         help.push(' ');
-        help.push_str(FOREVER);
+        help.push_str(PERMANENCE_NOTE);
     }
-    if let Some(text) = hooked(rule) {
+    if let Some(text) = describe_webhook_levels(rule) {
         help.push(' ');
         help.push_str(&text);
     }
     json!({
         "id": rule.id,
         "shortDescription": { "text": rule.title },
-        "fullDescription": { "text": rule.why },
-        "defaultConfiguration": { "level": level(rule.readers.max(rule.writers)) },
+        "fullDescription": { "text": rule.reason },
+        "defaultConfiguration": { "level": sarif_level(rule.readers.max(rule.writers)) },
         "help": { "text": help },
     })
 }
 
-fn result(change: &Change, view: &View, rules: &[&Rule]) -> Value {
-    let spots: Vec<(&Spot, String)> = [(&change.new, &view.prefix), (&change.old, &view.old_prefix)]
-        .into_iter()
-        .filter_map(|(spot, prefix)| spot.as_ref().map(|spot| (spot, super::joined(prefix, &spot.file))))
-        .collect();
-    let at = |(spot, file): &(&Spot, String)| {
+fn render_result(change: &ContractChange, view: &ReportOptions, rules: &[&DriftRule]) -> Value {
+    let spots: Vec<(&SourceLocation, String)> =
+        [(&change.new, &view.prefix), (&change.old, &view.old_prefix)]
+            .into_iter()
+            .filter_map(|(spot, prefix)| {
+                spot.as_ref().map(|spot| (spot, super::join_path(prefix, &spot.file)))
+            })
+            .collect();
+    let at = |(spot, file): &(&SourceLocation, String)| {
         json!({
             "physicalLocation": {
-                "artifactLocation": { "uri": address(file) },
+                "artifactLocation": { "uri": uri_reference(file) },
                 "region": { "startLine": spot.line },
             },
             "logicalLocations": [{ "fullyQualifiedName": change.subject }],
         })
     };
-    // Three values that are gone from one enumeration are three findings; what follows from each is not
-    // what tells them apart.
+    // The message without its effect distinguishes changes with the same subject, such as three values
+    // removed from one enumeration.
     let what = change.message.split("; ").next().unwrap_or_default();
     let mut out = json!({
         "ruleId": change.rule,
         "ruleIndex": rules.iter().position(|rule| rule.id == change.rule),
-        "level": level(view.level(change)),
-        "message": { "text": spoken(change) },
+        "level": sarif_level(view.level_of(change)),
+        "message": { "text": describe_change(change) },
         "locations": spots.iter().take(1).map(at).collect::<Vec<_>>(),
-        // The same change is the same finding, wherever its lines went.
+        // The fingerprint does not contain lines, so a result that moves keeps its identity.
         "partialFingerprints": { "contractDrift/v1": format!("{} {}: {what}", change.rule, change.subject) },
         "properties": {
-            "readers": change.readers.word(),
-            "writers": change.writers.word(),
+            "readers": change.readers.as_str(),
+            "writers": change.writers.as_str(),
             "uses": change.uses,
             "proven": change.proven,
             "witness": change.witness,
@@ -126,14 +130,14 @@ fn result(change: &Change, view: &View, rules: &[&Rule]) -> Value {
     if let (Some(second), Some(members)) = (spots.get(1), out.as_object_mut()) {
         let mut related = at(second);
         let from = view.revision.as_ref().map_or_else(String::new, |revision| format!(" at {revision}"));
-        related["message"] = json!({ "text": format!("what the old version said{from}") });
+        related["message"] = json!({ "text": format!("the old version{from}") });
         members.insert("relatedLocations".to_owned(), json!([related]));
     }
     out
 }
 
-/// A path as a URI reference (RFC 3986): what is not allowed in one is escaped.
-fn address(file: &str) -> String {
+/// Percent-encodes a path as a URI reference (RFC 3986).
+fn uri_reference(file: &str) -> String {
     let mut out = String::with_capacity(file.len());
     for byte in file.bytes() {
         match byte {

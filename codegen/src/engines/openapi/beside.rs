@@ -1,7 +1,7 @@
-//! What a document says beside requests, answers and schemas: examples, addresses, links, who made it. It stands as it
-//! was written, but for what OpenAPI 3.0 has no member for.
+//! Lowers metadata outside of requests, responses and schemas: examples, servers, links, tags and `info`.
+//! Metadata is copied unchanged, except for fields that OpenAPI 3.0 does not have.
 
-use contract_runtime::{Json, media::MediaType};
+use contract_runtime::{Json, media_type::MediaType};
 use serde_json::{Map, Value, json};
 
 use super::{Words, below};
@@ -9,39 +9,45 @@ use crate::{
     api::Operation,
     load::uri,
     resolve::lenient,
-    schema::{SchemaId, document::exact},
-    tree::{Member, Place, Tree},
+    schema::{SchemaId, document::to_exact_value},
+    tree::{DocumentLocation, DocumentNode, ObjectMember},
 };
 
-/// References to references that are followed.
+/// Maximum length of a chain of references.
 const DEPTH: usize = 32;
 
 impl<'a> Words<'a, '_> {
-    /// What stands at a place, behind its reference if that leads to the same document.
-    pub(super) fn behind(&self, place: &Place) -> Option<(Place, &'a Tree)> {
+    /// Returns the node at a location. Follows references within the same document.
+    pub(super) fn behind(&self, place: &DocumentLocation) -> Option<(DocumentLocation, &'a DocumentNode)> {
         let root = &self.contract.sources.get(place.source)?.tree;
         let mut place = place.clone();
         for _ in 0..DEPTH {
-            let tree = root.at(&place.pointer)?;
+            let tree = root.resolve_pointer(&place.pointer)?;
             place.span = tree.span;
-            let Some(reference) = tree.get("$ref").and_then(Tree::as_str) else { return Some((place, tree)) };
-            place.pointer = uri::decode(reference.strip_prefix('#')?)?;
+            let Some(reference) = tree.get("$ref").and_then(DocumentNode::as_str) else {
+                return Some((place, tree));
+            };
+            place.pointer = uri::percent_decode(reference.strip_prefix('#')?)?;
         }
         None
     }
 
-    /// The same of something that stands inside.
-    fn inside(&self, place: &Place, tokens: &[&str]) -> Option<(Place, &'a Tree)> {
+    /// Returns the node at a path below a location. Follows references at each step.
+    fn inside(
+        &self,
+        place: &DocumentLocation,
+        tokens: &[&str],
+    ) -> Option<(DocumentLocation, &'a DocumentNode)> {
         tokens.iter().try_fold(self.behind(place)?, |(place, _), token| self.behind(&below(&place, token)))
     }
 
-    /// Members of what stands at a place, and its extensions.
-    pub(super) fn copied(&mut self, place: &Place, keys: &[&str]) -> Map<String, Value> {
+    /// Copies the given fields of the object at a location, and its extensions.
+    pub(super) fn copied(&mut self, place: &DocumentLocation, keys: &[&str]) -> Map<String, Value> {
         let Some((place, tree)) = self.behind(place) else { return Map::new() };
         let mut out = Map::new();
         for member in tree.members() {
             if keys.contains(&&*member.key) || member.key.starts_with("x-") {
-                match exact(&member.value.to_json()) {
+                match to_exact_value(&member.value.to_json()) {
                     Some(value) => drop(out.insert(member.key.clone(), value)),
                     None => {
                         self.lose(&place, format!("`{}`: its numbers are larger than many read", member.key))
@@ -52,16 +58,21 @@ impl<'a> Words<'a, '_> {
         out
     }
 
-    /// Tells which members of what stands at a place the document has no words for.
-    pub(super) fn lacks(&mut self, place: &Place, keys: &[&str], of: &str) {
+    /// Reports the given fields of the object at a location as losses if they are present.
+    pub(super) fn lacks(&mut self, place: &DocumentLocation, keys: &[&str], of: &str) {
         let Some((place, tree)) = self.behind(place) else { return };
         for key in keys.iter().filter(|key| tree.get(key).is_some()) {
             self.lose(&place, format!("`{key}` of {of}"));
         }
     }
 
-    /// `example` and `examples` of what stands at a place.
-    pub(super) fn examples(&mut self, place: &Place, media_type: Option<&str>, out: &mut Map<String, Value>) {
+    /// Copies `example` and `examples` of the object at a location.
+    pub(super) fn examples(
+        &mut self,
+        place: &DocumentLocation,
+        media_type: Option<&str>,
+        out: &mut Map<String, Value>,
+    ) {
         out.extend(self.copied(place, &["example"]));
         let Some((all, tree)) = self.inside(place, &["examples"]) else { return };
         let mut named = Map::new();
@@ -84,12 +95,16 @@ impl<'a> Words<'a, '_> {
         }
     }
 
-    /// The servers of one of some places, as these say them; `urls` are theirs with the variables filled in.
-    pub(super) fn servers(&mut self, places: &[Place], urls: &[String]) -> Value {
+    /// Writes the servers of the first location that has any. `urls` are those servers with their variables
+    /// substituted.
+    pub(super) fn servers(&mut self, places: &[DocumentLocation], urls: &[String]) -> Value {
         let lists: Vec<_> = places.iter().filter_map(|place| self.inside(place, &["servers"])).collect();
         let all = || {
             lists.iter().flat_map(|(list, tree)| {
-                let place = |at: usize| Place { pointer: format!("{}/{at}", list.pointer), ..list.clone() };
+                let place = |at: usize| DocumentLocation {
+                    pointer: format!("{}/{at}", list.pointer),
+                    ..list.clone()
+                };
                 tree.elements().iter().enumerate().map(move |(at, tree)| (place(at), tree))
             })
         };
@@ -97,7 +112,7 @@ impl<'a> Words<'a, '_> {
             Some((place, tree)) => {
                 self.lacks(&place, &["name"], "a server");
                 let mut own = self.copied(&place, &["url", "description"]);
-                let variables = tree.get("variables").map(Tree::members).unwrap_or_default().iter();
+                let variables = tree.get("variables").map(DocumentNode::members).unwrap_or_default().iter();
                 let variables: Map<String, Value> = variables
                     .filter_map(|member| Some((member.key.clone(), variable(&member.value)?)))
                     .collect();
@@ -111,12 +126,12 @@ impl<'a> Words<'a, '_> {
         urls.iter().map(of).collect()
     }
 
-    /// Tells which callbacks an operation shares by reference with the one that has them in the document: a second time
-    /// they would be other ones.
+    /// Reports the callbacks that an operation shares by reference with another operation of the document. A
+    /// copy would declare a different callback.
     pub(super) fn shared_callbacks(&mut self, operation: &Operation, written: &Value) {
         let Some((all, tree)) = self.inside(&operation.place, &["callbacks"]) else { return };
         let is_unsaid =
-            |member: &&Member| written.get(&member.key).is_none() && !member.key.starts_with("x-");
+            |member: &&ObjectMember| written.get(&member.key).is_none() && !member.key.starts_with("x-");
         for member in tree.members().iter().filter(is_unsaid) {
             self.lose(
                 &below(&all, &member.key),
@@ -125,8 +140,8 @@ impl<'a> Words<'a, '_> {
         }
     }
 
-    /// `links` of the answer at a place, as far as they lead to what the document has.
-    pub(super) fn links(&mut self, place: &Place) -> Map<String, Value> {
+    /// Copies the `links` of the response at a location, if their targets are part of the document.
+    pub(super) fn links(&mut self, place: &DocumentLocation) -> Map<String, Value> {
         let Some((all, tree)) = self.inside(place, &["links"]) else { return Map::new() };
         let mut out = Map::new();
         for member in tree.members() {
@@ -146,8 +161,8 @@ impl<'a> Words<'a, '_> {
         out
     }
 
-    /// A header of a part of a body.
-    pub(super) fn part_header(&mut self, media: &Place, part: &str, name: &str) -> Value {
+    /// Writes a header of a multipart part.
+    pub(super) fn part_header(&mut self, media: &DocumentLocation, part: &str, name: &str) -> Value {
         let Some((place, tree)) = self.inside(media, &["encoding", part, "headers", name]) else {
             self.lose(media, format!("what the header `{name}` of the part `{part}` is"));
             return json!({ "schema": {} });
@@ -166,7 +181,7 @@ impl<'a> Words<'a, '_> {
         Value::Object(own)
     }
 
-    fn schema_at(&mut self, place: &Place) -> Option<SchemaId> {
+    fn schema_at(&mut self, place: &DocumentLocation) -> Option<SchemaId> {
         let graph = &self.contract.graph;
         let is_there = |id: &SchemaId| {
             let own = &graph.schema(*id).place;
@@ -179,8 +194,8 @@ impl<'a> Words<'a, '_> {
         found
     }
 
-    /// `info`.
-    pub(super) fn info(&mut self, place: &Place) -> Map<String, Value> {
+    /// Writes `info`.
+    pub(super) fn info(&mut self, place: &DocumentLocation) -> Map<String, Value> {
         let mut out = self.copied(place, &["description", "termsOfService", "contact", "license"]);
         self.lacks(place, &["summary"], "`info`");
         self.lacks(&below(place, "license"), &["identifier"], "the license");
@@ -192,8 +207,8 @@ impl<'a> Words<'a, '_> {
         out
     }
 
-    /// `tags`.
-    pub(super) fn tags(&mut self, root: &Place) -> Vec<Value> {
+    /// Writes `tags`.
+    pub(super) fn tags(&mut self, root: &DocumentLocation) -> Vec<Value> {
         let listed = self.inside(root, &["tags"]);
         let mut out = Vec::new();
         for tag in &self.contract.api.tags {
@@ -201,11 +216,12 @@ impl<'a> Words<'a, '_> {
             if let Some(text) = &tag.description {
                 own["description"] = json!(text);
             }
-            let is_own = |tree: &Tree| tree.get("name").and_then(Tree::as_str) == Some(&tag.name);
+            let is_own =
+                |tree: &DocumentNode| tree.get("name").and_then(DocumentNode::as_str) == Some(&tag.name);
             if let Some((list, tree)) = &listed
                 && let Some(at) = tree.elements().iter().position(is_own)
             {
-                let place = Place { pointer: format!("{}/{at}", list.pointer), ..list.clone() };
+                let place = DocumentLocation { pointer: format!("{}/{at}", list.pointer), ..list.clone() };
                 self.lacks(&place, &["summary", "parent", "kind"], &format!("the tag `{}`", tag.name));
                 own.as_object_mut()
                     .into_iter()
@@ -217,34 +233,35 @@ impl<'a> Words<'a, '_> {
     }
 }
 
-/// The value of an example; `media_type` where it is the text as it is sent.
+/// Returns the value of an example. With a JSON `media_type`, a string value is parsed as the serialized
+/// form.
 fn data(value: Value, media_type: Option<&str>) -> Value {
-    let json = media_type.filter(|name| MediaType::of(name).is_json());
+    let json = media_type.filter(|name| MediaType::parse(name).is_json());
     let text = value.as_str().filter(|_| json.is_some());
-    text.and_then(|text| exact(&Json::parse(text.as_bytes()).ok()?)).unwrap_or(value)
+    text.and_then(|text| to_exact_value(&Json::parse(text.as_bytes()).ok()?)).unwrap_or(value)
 }
 
-/// The address of a server, its variables filled in (OpenAPI 3.1, 4.8.5).
-fn filled(server: &Tree) -> Option<String> {
-    let url = server.get("url").and_then(lenient::text)?.into_owned();
-    let variables = server.get("variables").map(Tree::members).unwrap_or_default();
+/// Returns the URL of a server with its variables substituted (OpenAPI 3.1, 4.8.5).
+fn filled(server: &DocumentNode) -> Option<String> {
+    let url = server.get("url").and_then(lenient::coerce_string)?.into_owned();
+    let variables = server.get("variables").map(DocumentNode::members).unwrap_or_default();
     let fill =
         |url: String, (name, default): (&String, String)| url.replace(&format!("{{{name}}}"), &default);
     let defaults = variables.iter().filter_map(|member| {
-        Some((&member.key, member.value.get("default").and_then(lenient::text)?.into_owned()))
+        Some((&member.key, member.value.get("default").and_then(lenient::coerce_string)?.into_owned()))
     });
     Some(defaults.fold(url, fill))
 }
 
-/// A variable of a server; none without the default that it needs.
-fn variable(tree: &Tree) -> Option<Value> {
-    let mut out = json!({ "default": lenient::text(tree.get("default")?)? });
-    let values = tree.get("enum").map(Tree::elements).unwrap_or_default().iter();
-    let values: Vec<_> = values.filter_map(lenient::text).collect();
+/// Writes a server variable; returns `None` without the required default.
+fn variable(tree: &DocumentNode) -> Option<Value> {
+    let mut out = json!({ "default": lenient::coerce_string(tree.get("default")?)? });
+    let values = tree.get("enum").map(DocumentNode::elements).unwrap_or_default().iter();
+    let values: Vec<_> = values.filter_map(lenient::coerce_string).collect();
     if !values.is_empty() {
         out["enum"] = json!(values);
     }
-    if let Some(text) = tree.get("description").and_then(Tree::as_str) {
+    if let Some(text) = tree.get("description").and_then(DocumentNode::as_str) {
         out["description"] = json!(text);
     }
     Some(out)

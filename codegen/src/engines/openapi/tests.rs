@@ -1,26 +1,31 @@
-//! Documents of OpenAPI 3.0.3, held against the contracts that they were made of.
+//! Tests that compare OpenAPI 3.0.3 documents with the contracts they were lowered from.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use super::*;
-use crate::{api::Api, generate::Project, load::Sources, stack::deep, tests::folder::Case};
+use crate::{
+    api::OpenApiDocument, generate::Project, load::Sources, stack::run_on_deep_stack, tests::folder::Case,
+};
 
-fn of_text(text: &str) -> Reading {
+fn of_text(text: &str) -> AnalyzedContract {
     let sources = Sources::from_texts(&[("api.yaml", "https://a.example/api.yaml", text)]).unwrap();
-    Project::default().understand(sources).unwrap_or_else(|problems| panic!("{problems}"))
+    Project::default().analyze_sources(sources).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// The same read by another reader of OpenAPI 3.0, and by ours.
-fn again(name: &str, document: &Document) -> Reading {
+/// Parses a lowered document with the `openapiv3` crate and with the loader of this crate.
+fn again(name: &str, document: &Document) -> AnalyzedContract {
     let text = serde_json::to_string_pretty(&document.value).unwrap();
     if let Err(problem) = serde_json::from_str::<openapiv3::OpenAPI>(&text) {
         panic!("{name}: {problem}\n{text}");
     }
     let sources = Sources::from_texts(&[("again.json", "https://a.example/again.json", &text)]).unwrap();
-    Project::default().understand(sources).unwrap_or_else(|problems| panic!("{name}: {problems}\n{text}"))
+    Project::default()
+        .analyze_sources(sources)
+        .unwrap_or_else(|problems| panic!("{name}: {problems}\n{text}"))
 }
 
-/// What is on the wire of each operation that OpenAPI 3.0 can say, a line each; `schemes` are those that it has.
-fn wire(api: &Api, schemes: &Value) -> BTreeSet<String> {
+/// Describes the wire format of each operation that OpenAPI 3.0 supports, one line per item. `schemes` are
+/// the supported security schemes.
+fn wire(api: &OpenApiDocument, schemes: &Value) -> BTreeSet<String> {
     let callbacks = api.webhooks.iter().filter(|webhook| webhook.callback.is_some());
     let all = api.operations.iter().chain(callbacks);
     let known = all.filter(|operation| METHODS.contains(&operation.method.as_str()));
@@ -70,10 +75,10 @@ fn lines(operation: &Operation, schemes: &Value) -> Vec<String> {
     out
 }
 
-/// What a part is may be said by its schema in the contract, and by its encoding in the document.
+/// Marks lines about parts: the contract may describe a part by its schema, the document by its encoding.
 const PART: &str = " part ";
 
-/// What every case has on the wire is there when its document is read again.
+/// The wire format of every case is unchanged after lowering and reloading.
 #[test]
 fn documents_say_what_is_on_the_wire() {
     let (mut asked, mut problems) = (0, Vec::new());
@@ -85,12 +90,12 @@ fn documents_say_what_is_on_the_wire() {
             Project { base: case.folder.clone(), ..Project::default() }
         };
         project.inputs = case.files().into_iter().map(|(_, path)| path).collect();
-        let contract = project.read().unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        let contract = project.read_contract().unwrap_or_else(|e| panic!("{}: {e}", case.name));
         if contract.api.operations.is_empty() {
             continue;
         }
         asked += 1;
-        let document = deep(|| super::document(&contract));
+        let document = run_on_deep_stack(|| super::document(&contract));
         let schemes = &document.value["components"]["securitySchemes"];
         let (before, after) =
             (wire(&contract.api, schemes), wire(&again(&case.name, &document).api, schemes));
@@ -102,7 +107,7 @@ fn documents_say_what_is_on_the_wire() {
     assert!(asked > 20, "{asked} documents");
 }
 
-/// A document of OpenAPI 3.0 loses nothing, whatever other generators make of it.
+/// Lowering an OpenAPI 3.0 document loses nothing, even constructs that other generators reject.
 #[test]
 fn what_openapi_3_0_says_stays() {
     let contract = of_text(
@@ -164,7 +169,7 @@ components:
     assert_eq!(*mapping, due);
 }
 
-/// What stands beside requests, answers and schemas is said in the same words.
+/// Metadata outside of requests, responses and schemas is copied unchanged.
 #[test]
 fn what_stands_beside_stays() {
     let contract = of_text(
@@ -273,7 +278,7 @@ components:
     );
 }
 
-/// A schema, behind its reference.
+/// Returns a schema with its reference resolved.
 fn whole<'v>(document: &'v Value, schema: &'v Value) -> &'v Value {
     let link = schema["$ref"].as_str().and_then(|link| link.strip_prefix('#'));
     link.map_or(schema, |link| document.pointer(link).unwrap())
@@ -304,14 +309,14 @@ components:
         "Several": { "anyOf": [{ "type": "integer", "nullable": true }, { "type": "string", "nullable": true }] },
         "Ship": { "anyOf": [{ "$ref": "#/components/schemas/Text" }, { "enum": [null], "nullable": true }] },
         "None": { "enum": [null] },
-        // Here `null` is not valid, whatever a reader takes `nullable` for.
+        // Here `null` is invalid under either interpretation of `nullable`.
         "Listed": { "type": "string", "enum": ["a"] },
         "Nothing": { "enum": [null], "oneOf": [{ "type": "number" }] },
     });
     assert_eq!(document.value["components"]["schemas"], due);
 }
 
-/// What it has no words for is left out by name and place; what it says in others is said.
+/// Unsupported constructs are omitted and reported by name and location; expressible ones are translated.
 #[test]
 fn what_openapi_3_0_lacks_is_told() {
     let contract = of_text(
@@ -398,7 +403,7 @@ components:
     assert_eq!((document.operations, document.left_out), (6, 2));
     let again = again("here", &document);
     assert_eq!(again.api.operations.len(), 3);
-    // Less than an alternative is said only where no other one says more.
+    // A partially supported alternative is written only if no alternative is fully supported.
     let asked = ["get", "post", "put"].map(|method| &document.value["paths"]["/shapes"][method]["security"]);
     assert_eq!(asked, [&json!(null), &json!([{ "key": [] }]), &json!([{ "key": [] }])]);
     let media = &document.value["paths"]["/shapes"]["post"]["requestBody"]["content"]["multipart/form-data"];

@@ -1,20 +1,22 @@
-//! What typify's types read, held against what ours do.
+//! Tests that compare the documents typify's types accept with those the generated types accept.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use super::*;
-use crate::{config::Layout, generate::Project, held, stack::deep, tests::folder::Case};
+use crate::{
+    config::OutputLayout, generate::Project, stack::run_on_deep_stack, tests::folder::Case, typed_value,
+};
 
-/// The valid documents that typify's type of a schema reads, each with the schema.
-fn read(contract: &Reading, engines: &Engines) -> Vec<(SchemaId, Json)> {
+/// Returns the valid documents that typify's types accept, each with its schema.
+fn read(contract: &AnalyzedContract, engines: &Engines) -> Vec<(SchemaId, Json)> {
     let names = Names::of(&contract.graph, &contract.api);
-    let shelves = Shelves::default();
-    let tables = contract.tables(&shelves);
+    let arenas = TableArenas::default();
+    let tables = contract.build_tables(&arenas);
     let mut out = Vec::new();
     for (group, made) in made(contract, engines, &names).0 {
         let Ok(types) = Types::of(&made.code) else { continue };
         for id in group {
             let Some(name) = made.types.get(names.get(id)) else { continue };
-            let valid = probes(contract, &tables, id, Effort::Thorough).into_iter();
+            let valid = probes(contract, &tables, id, SampleEffort::Thorough).into_iter();
             let valid = valid.filter(|probe| probe.asks == Asks::Valid).map(|probe| probe.value);
             out.extend(
                 valid.filter(|value| types.round(name, &value.to_value()).is_some()).map(|value| (id, value)),
@@ -24,10 +26,11 @@ fn read(contract: &Reading, engines: &Engines) -> Vec<(SchemaId, Json)> {
     out
 }
 
-/// Where typify calls itself until its stack is used up, which no process survives.
+/// Cases on which typify recurses until its stack overflows, which aborts the process.
 const ENDLESS: [&str; 1] = ["recursive_maps"];
 
-/// What typify's types read of the valid documents of each case, ours read and write as it came.
+/// Every valid document that typify's types read can be read and written back unchanged by the generated
+/// types.
 #[test]
 fn what_typify_reads_is_read_here() {
     let (mut asked, mut problems) = (0, Vec::new());
@@ -41,17 +44,18 @@ fn what_typify_reads_is_read_here() {
         } else {
             Project { base: case.folder.clone(), ..Project::default() }
         };
-        project.config.output.layout = Layout::Modules;
-        // By the letter, as typify reads `properties` without a `type`.
+        project.config.output.layout = OutputLayout::Modules;
+        // Strict interpretation: like typify, do not infer a `type` from `properties`.
         project.config.types.implied_objects = false;
         project.config.types.implied_otherwise.clear();
         project.inputs = case.files().into_iter().map(|(_, path)| path).collect();
-        let contract = project.read().unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        for (schema, document) in deep(|| read(&contract, &Engines::here())) {
+        let contract = project.read_contract().unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        for (schema, document) in run_on_deep_stack(|| read(&contract, &Engines::here())) {
             asked += 1;
-            let ty = contract.shapes.of(schema);
-            let held = held::read(&contract.shapes, ty, &document);
-            if held.map(|held| held::write(&contract.shapes, &held)).as_ref() != Some(&document) {
+            let ty = contract.shapes.type_of_schema(schema);
+            let held = typed_value::read_value(&contract.shapes, ty, &document);
+            if held.map(|held| typed_value::write_value(&contract.shapes, &held)).as_ref() != Some(&document)
+            {
                 let place = &contract.graph.schema(schema).location;
                 problems.push(format!("{} {place}: {}", case.name, document.to_value()));
             }

@@ -1,18 +1,18 @@
-//! Overlays and merge patches over small documents.
+//! Tests of overlays and merge patches on small documents.
 
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::load::read;
+use crate::load::decode_document;
 
-/// What an overlay makes of a document, and what is said of it: messages with their pointers.
+/// Returns the patched document, and the messages with their pointers.
 fn mended(document: &str, overlay: &str) -> (String, Vec<String>) {
-    let parse = |text: &str| read(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
+    let parse = |text: &str| decode_document(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
     let (mut document, tree) = (parse(document), parse(overlay));
     let mut problems = Diagnostics::new();
-    let overlay = Overlay { name: "mend.yaml", source: SourceId::overlay(0), tree: &tree };
-    let mends = overlay.apply(SourceId(0), &mut document, &mut Origins::new(), &mut problems);
-    let places = mends.iter().flat_map(|mend| &mend.places).map(|place| place.pointer.clone());
+    let overlay = OverlayDocument { name: "mend.yaml", source: SourceId::overlay(0), tree: &tree };
+    let overlay_edits = overlay.apply(SourceId(0), &mut document, &mut OverlayOrigins::new(), &mut problems);
+    let places = overlay_edits.iter().flat_map(|mend| &mend.places).map(|place| place.pointer.clone());
     let problems = problems.iter().map(|problem| {
         let pointer = problem.place.as_ref().map(|place| place.pointer.as_str());
         format!("{} at {}", problem.message, pointer.unwrap_or_default())
@@ -20,16 +20,16 @@ fn mended(document: &str, overlay: &str) -> (String, Vec<String>) {
     (document.to_json().to_string(), places.chain(problems).collect())
 }
 
-/// One action over a document.
+/// Applies one action to a document.
 fn acted(document: &str, action: &str) -> String {
     let (found, said) = mended(document, &format!("overlay: 1.1.0\nactions: [{action}]"));
     let fault = said.into_iter().find(|said| said.contains(" at /actions"));
     fault.unwrap_or(found)
 }
 
-/// Indices are those of the document, in whatever order a path selects them.
+/// Indexes refer to the original document, in any order of the selection.
 #[test]
-fn elements_are_removed_where_they_were_selected() {
+fn elements_are_removed_by_original_index() {
     let ten = "{a: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}";
     for (document, target, left) in [
         ("{a: [a, b, c]}", "$.a[1,0]", r#"{"a":["c"]}"#),
@@ -47,25 +47,25 @@ fn elements_are_removed_where_they_were_selected() {
     assert_eq!(whole, "`$` is the whole document, which cannot be removed at /actions/0");
 }
 
-/// What an action does is there for the next one.
+/// Later actions see the changes of earlier ones.
 #[test]
-fn actions_see_what_was_done_before() {
+fn actions_see_earlier_changes() {
     let overlay = "overlay: 1.0.0\nactions:\n  - {target: $, update: {b: {c: 1}}}\n  - {target: $.a, remove: true}\n  - {target: $.b, update: {d: [2]}}\n  - {target: $.b.d, update: 3}\n  - {target: '$.b.d[0]', remove: true}\n  - {target: $.a, update: {}}\n";
     let (found, said) = mended("{a: 1}", overlay);
     assert_eq!(found, r#"{"b":{"c":1,"d":[3]}}"#);
-    assert_eq!(said, ["", "/a", "/b", "/b/d", "/b/d/0", "`$.a` selects nothing any more at /actions/5"]);
+    assert_eq!(said, ["", "/a", "/b", "/b/d", "/b/d/0", "`$.a` selects nothing at /actions/5"]);
 }
 
-/// What is removed takes its own origin along, and moves what follows it in a list, nothing else.
+/// A removal drops the origins of the value and of later elements of its list, and no others.
 #[test]
-fn what_stays_is_known_to_come_from_the_overlay() {
-    let parse = |text: &str| read(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
+fn remaining_values_keep_their_origin() {
+    let parse = |text: &str| decode_document(SourceId(0), "a.yaml", text.as_bytes()).1.unwrap();
     let mut document = parse("{info: {}, gone: 1, list: [a, b, c], paths: {/a: {}}}");
     let tree = parse(
         "overlay: 1.0.0\nactions:\n  - {target: $.info, update: {title: T}}\n  - {target: $.list, update: [d, e]}\n  - {target: $.paths, update: {/ab: {get: {}}}}\n  - {target: $, update: {more: {a: 1, b: 2}}}\n  - {target: $.gone, remove: true}\n  - {target: '$.list[3]', remove: true}\n  - {target: \"$.paths['/a']\", remove: true}\n  - {target: $.more.a, remove: true}\n",
     );
-    let (mut problems, mut origins) = (Diagnostics::new(), Origins::new());
-    let overlay = Overlay { name: "mend.yaml", source: SourceId::overlay(0), tree: &tree };
+    let (mut problems, mut origins) = (Diagnostics::new(), OverlayOrigins::new());
+    let overlay = OverlayDocument { name: "mend.yaml", source: SourceId::overlay(0), tree: &tree };
     overlay.apply(SourceId(0), &mut document, &mut origins, &mut problems);
     assert_eq!(problems.iter().count(), 0, "{problems}");
     let known: Vec<_> = origins.iter().map(|(at, from)| (at.as_str(), from.pointer.as_str())).collect();
@@ -82,7 +82,7 @@ fn what_stays_is_known_to_come_from_the_overlay() {
 }
 
 #[test]
-fn actions_that_change_nothing_are_refused() {
+fn actions_without_effect_are_rejected() {
     for action in [
         "{target: $.a, update: {b: 1}}",
         "{target: $.a, update: {}}",
@@ -90,45 +90,45 @@ fn actions_that_change_nothing_are_refused() {
         "{target: $.a.b, update: 1}",
     ] {
         let found = acted("{a: {b: 1}, list: [1, 2, {c: 3}]}", action);
-        assert!(found.ends_with("has all this already at /actions/0"), "{action}: {found}");
+        assert!(found.ends_with("changes nothing at /actions/0"), "{action}: {found}");
     }
     assert_eq!(
         acted("{a: {b: 1}}", "{target: $.a.b, update: 1.0}"),
-        "`$.a.b` has all this already at /actions/0"
+        "the update of `$.a.b` changes nothing at /actions/0"
     );
 }
 
-/// An entry that came to be there would stand in its list twice, whatever comes with it.
+/// An element that a list already contains is rejected, whatever is added with it.
 #[test]
-fn entries_that_are_there_are_refused() {
+fn existing_elements_are_rejected() {
     for (action, held) in [
-        ("{target: $.list, update: 1}", "`/list` holds this already: `1`"),
-        ("{target: $.list, update: [2, 1]}", "`/list` holds this already: `2`"),
-        ("{target: $.list, update: [4, 1, 2]}", "`/list` holds this already: `1`"),
-        ("{target: $, update: {list: [{c: 3}]}}", "`/list` holds this already: `{\"c\":3}`"),
-        ("{target: $, update: {more: 1, list: [{c: 3}]}}", "`/list` holds this already: `{\"c\":3}`"),
-        ("{target: '$.*', update: 5}", "`/other` holds this already: `5`"),
-        ("{target: $.list, copy: '$.list[0]'}", "`/list` holds this already: `1`"),
+        ("{target: $.list, update: 1}", "`/list` already contains `1`"),
+        ("{target: $.list, update: [2, 1]}", "`/list` already contains `2`"),
+        ("{target: $.list, update: [4, 1, 2]}", "`/list` already contains `1`"),
+        ("{target: $, update: {list: [{c: 3}]}}", "`/list` already contains `{\"c\":3}`"),
+        ("{target: $, update: {more: 1, list: [{c: 3}]}}", "`/list` already contains `{\"c\":3}`"),
+        ("{target: '$.*', update: 5}", "`/other` already contains `5`"),
+        ("{target: $.list, copy: '$.list[0]'}", "`/list` already contains `1`"),
     ] {
         let found = acted("{list: [1, 2, {c: 3}], other: [5]}", action);
         assert!(found.starts_with(held), "{action}: {found}");
     }
 }
 
-/// Overlay 1.1, 4.4.3: an update is of the kind of what it is merged with, and of one kind everywhere.
+/// Overlay 1.1, 4.4.3: the update must have the type of its targets, which must all be of one class.
 #[test]
-fn updates_of_another_kind_are_refused() {
+fn updates_of_another_type_are_rejected() {
     for (action, said) in [
-        ("{target: $.a.b, update: {c: 1}}", "`/a/b` is a number, and what is given is an object"),
-        ("{target: $, update: {a: {b: [1]}}}", "`/a/b` is a number, and what is given is an array"),
-        ("{target: $, update: {list: 3}}", "`/list` is an array, and what is given is a number"),
-        ("{target: $.a, update: [1]}", "`/a` is an object, and what is given is an array"),
-        ("{target: $, update: 3}", "the document is an object, and what is given is a number"),
+        ("{target: $.a.b, update: {c: 1}}", "`/a/b` is a number, but the update is an object"),
+        ("{target: $, update: {a: {b: [1]}}}", "`/a/b` is a number, but the update is an array"),
+        ("{target: $, update: {list: 3}}", "`/list` is an array, but the update is a number"),
+        ("{target: $.a, update: [1]}", "`/a` is an object, but the update is an array"),
+        ("{target: $, update: 3}", "the document is an object, but the update is a number"),
         ("{target: $.list, copy: $.a.b}", r#"{"a":{"b":1},"list":[2,1]}"#),
         ("{target: $.a.b, update: text}", r#"{"a":{"b":"text"},"list":[2]}"#),
         (
             "{target: $.*, update: {c: 1}}",
-            "`$.*` selects arrays and objects, and an update is for one of these",
+            "`$.*` selects arrays and objects, but an update applies to only one of these",
         ),
         ("{target: $..*, remove: true}", "{}"),
     ] {
@@ -144,8 +144,14 @@ fn overlays_are_checked_field_by_field() {
             "{overlay: 1.0, actions: [{target: $.a, remove: true}]}",
             "`overlay` must be a string, not 1.0 at /overlay",
         ),
-        ("{overlay: 2.0.0, actions: []}", "Overlay `2.0.0`: versions 1.0 and 1.1 are read at /overlay"),
-        ("{overlay: 1.10.0, actions: []}", "Overlay `1.10.0`: versions 1.0 and 1.1 are read at /overlay"),
+        (
+            "{overlay: 2.0.0, actions: []}",
+            "unsupported Overlay version `2.0.0`: expected 1.0 or 1.1 at /overlay",
+        ),
+        (
+            "{overlay: 1.10.0, actions: []}",
+            "unsupported Overlay version `1.10.0`: expected 1.0 or 1.1 at /overlay",
+        ),
         ("{overlay: 1.0.0, actions: {target: $.a}}", "`actions` must be an array, not an object at /actions"),
         ("{overlay: 1.0.0, actions: []}", "an overlay without `actions` at "),
         (
@@ -162,7 +168,7 @@ fn overlays_are_checked_field_by_field() {
         ),
         (
             "{actions: [{target: $.a, remove: true}]}",
-            "`actions` without the version of the overlay at /actions",
+            "an overlay with `actions` must have a version at /actions",
         ),
         (
             "[{op: add, path: /a, value: 1}]",
@@ -177,10 +183,10 @@ fn overlays_are_checked_field_by_field() {
     assert_eq!(found, r#"{"a":1}"#);
 }
 
-/// RFC 7396, and what changes nothing.
+/// RFC 7396, and patches without an effect.
 #[test]
 fn merge_patches() {
-    let idle = "a merge patch that changes nothing here any more at ";
+    let idle = "the merge patch changes nothing here at ";
     for (document, patch, left, said) in [
         ("{a: 1}", "{a: 2, b: 3}", r#"{"a":2,"b":3}"#, vec!["/a".to_owned(), "/b".to_owned()]),
         (

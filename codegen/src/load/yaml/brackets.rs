@@ -1,115 +1,117 @@
-//! Lines within brackets that begin too far out for the parser: they are joined to the line that
-//! opens the bracket, where a line's end is a blank. Texts stay as long as they were.
+//! Joins lines of flow collections that are indented less than the parser allows to the line that opens the
+//! bracket. Line breaks become blanks, so that all byte offsets stay valid.
 
 use std::{collections::BTreeSet, ops::Range};
 
-use super::fold::fold;
+use super::fold::fold_quoted_scalar;
 
-/// A text with lines that were joined.
+/// A text in which some lines were joined.
 #[derive(Clone, Debug)]
-pub(super) struct Joined {
+pub(super) struct JoinedText {
     pub(super) text: String,
-    /// Where they began, and by whom they were found.
-    pub(super) at: BTreeSet<(usize, By)>,
+    /// The offsets of the joined lines, with the reason for each.
+    pub(super) at: BTreeSet<(usize, JoinReason)>,
 }
 
-/// Who found a line that is too far out.
+/// The reason why a line was joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum By {
-    /// The parser, which knows.
+pub(super) enum JoinReason {
+    /// The parser rejected its indentation.
     Parser,
-    /// Its look: it may stand in a text.
+    /// It looks like a rejected line, but may be part of a block scalar.
     Look,
-    /// The parser again: a quoted text with such lines begins here.
+    /// The parser rejected the indentation of a quoted scalar that begins here.
     Fold,
 }
 
-impl Joined {
+impl JoinedText {
     pub(super) fn new(text: &str) -> Self {
         Self { text: text.to_owned(), at: BTreeSet::new() }
     }
 
-    /// Joins the lines behind `at`, where the parser stopped, up to the next closing bracket; and those
-    /// of brackets further on that look alike, so that not each of them is a reading of its own.
-    /// Whether anything changed.
-    pub(super) fn join(&mut self, at: usize, ahead: Ahead) -> bool {
+    /// Joins the lines from `at`, where the parser stopped, to the next closing bracket, and returns true if
+    /// the text changed. With lookahead it also joins later brackets of the same shape, to save one parse for
+    /// each of them.
+    pub(super) fn join_lines(&mut self, at: usize, ahead: Lookahead) -> bool {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
-        let joined = flatten(&mut bytes, at);
+        let joined = flatten_bracket(&mut bytes, at);
         if let Some(end) = joined {
-            self.at.insert((at, By::Parser));
-            if ahead == Ahead::Look {
-                self.at.extend(shallow(&mut bytes, end).into_iter().map(|at| (at, By::Look)));
+            self.at.insert((at, JoinReason::Parser));
+            if ahead == Lookahead::Enabled {
+                self.at.extend(
+                    join_shallow_brackets(&mut bytes, end).into_iter().map(|at| (at, JoinReason::Look)),
+                );
             }
         }
-        // Line ends and whole comments are blanks now: what was UTF-8 is.
+        // Only line breaks and whole comments were replaced, so the result is still UTF-8.
         self.text = String::from_utf8(bytes).unwrap_or_default();
         joined.is_some()
     }
 
-    /// Folds the quoted text at `at`, where the parser stopped. Whether anything changed.
-    pub(super) fn fold(&mut self, at: usize) -> bool {
+    /// Folds the quoted scalar at `at`, where the parser stopped, and returns true if it changed something.
+    pub(super) fn fold_quoted(&mut self, at: usize) -> bool {
         let mut bytes = std::mem::take(&mut self.text).into_bytes();
-        let changed = fold(&mut bytes, at);
+        let changed = fold_quoted_scalar(&mut bytes, at);
         if changed {
-            self.at.insert((at, By::Fold));
+            self.at.insert((at, JoinReason::Fold));
         }
-        // Line ends and blanks are blanks and fillers now: what was UTF-8 is.
+        // Only line breaks and blanks were replaced, so the result is still UTF-8.
         self.text = String::from_utf8(bytes).unwrap_or_default();
         changed
     }
 
-    /// Whether a text that was folded begins within a span.
+    /// Returns true if a folded scalar begins within the span.
     pub(super) fn is_folded(&self, span: Range<usize>) -> bool {
-        self.at.range((span.start, By::Parser)..(span.end, By::Parser)).any(|(_, by)| *by == By::Fold)
+        self.at
+            .range((span.start, JoinReason::Parser)..(span.end, JoinReason::Parser))
+            .any(|(_, by)| *by == JoinReason::Fold)
     }
 }
 
-/// Whether more is joined than the parser asks for.
+/// Controls whether brackets are joined before the parser rejects them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ahead {
-    /// Brackets further on, too.
-    Look,
-    /// What it asks for alone.
-    Wait,
+pub(super) enum Lookahead {
+    Enabled,
+    Disabled,
 }
 
-/// Puts the line at `at`, and those behind it up to the next closing bracket, on the line before.
-/// Where that ends; `None` where it changes nothing.
-fn flatten(bytes: &mut [u8], at: usize) -> Option<usize> {
+/// Joins the line at `at` and those up to the next closing bracket to the previous line. Returns the end of
+/// the joined part; `None` if nothing changed.
+fn flatten_bracket(bytes: &mut [u8], at: usize) -> Option<usize> {
     let before = bytes.get(..at)?;
     let end = before.trim_ascii_end().len();
     let line = before.get(..end)?.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    // A comment would take what follows with it.
-    let bare = line + comment(before.get(line..end)?).unwrap_or(end - line);
-    let mut changed = blank(bytes.get_mut(bare..at)?);
-    let mut walk = Walk::new(at);
-    while let Some(step) = walk.next(bytes) {
+    // A comment before the joined lines would swallow them.
+    let bare = line + comment_start(before.get(line..end)?).unwrap_or(end - line);
+    let mut changed = blank_out(bytes.get_mut(bare..at)?);
+    let mut walk = BracketScanner::new(at);
+    while let Some(step) = walk.next_token(bytes) {
         match step {
-            Step::LineEnd(at) => changed |= blank(bytes.get_mut(at..=at)?),
-            Step::Comment(from, to) => changed |= blank(bytes.get_mut(from..to)?),
-            Step::Close(end) => return changed.then_some(end),
+            BracketToken::LineEnd(at) => changed |= blank_out(bytes.get_mut(at..=at)?),
+            BracketToken::Comment(from, to) => changed |= blank_out(bytes.get_mut(from..to)?),
+            BracketToken::Close(end) => return changed.then_some(end),
         }
     }
     changed.then_some(bytes.len())
 }
 
-/// Joins what stands too far out in brackets that a line behind `from` ends with. Where it began.
-fn shallow(bytes: &mut [u8], from: usize) -> Vec<usize> {
+/// Joins shallow lines in brackets that are opened at a line end after `from`, and returns their offsets.
+fn join_shallow_brackets(bytes: &mut [u8], from: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut at = line_end(bytes, from);
-    // Lines further in than this are those of a text in block style.
+    // The key column of a block scalar: lines that are indented further belong to it.
     let mut text: Option<usize> = None;
     while at < bytes.len() {
         let start = at;
         at = line_end(bytes, start);
-        let Some(line) = Line::of(bytes.get(start..at).unwrap_or_default()) else { continue };
+        let Some(line) = BlockLine::parse_line(bytes.get(start..at).unwrap_or_default()) else { continue };
         if text.is_some_and(|key| line.indent > key) {
             continue;
         }
         text = line.is_text.then_some(line.key);
         let Some(open) = line.open else { continue };
-        match too_far_out(bytes, start + open + 1, line.key) {
-            (Some(place), _) => match flatten(bytes, place) {
+        match find_shallow_line(bytes, start + open + 1, line.key) {
+            (Some(place), _) => match flatten_bracket(bytes, place) {
                 Some(end) => {
                     found.push(place);
                     at = line_end(bytes, end);
@@ -122,16 +124,16 @@ fn shallow(bytes: &mut [u8], from: usize) -> Vec<usize> {
     found
 }
 
-/// Where the first line within the bracket that opened before `at` begins too far out for a key at
-/// this column, and where the bracket closes.
-fn too_far_out(bytes: &[u8], at: usize, key: usize) -> (Option<usize>, usize) {
-    let mut walk = Walk::new(at);
+/// Returns the first line in the bracket opened before `at` that is indented less than the key column `key`
+/// allows, and the end of the bracket.
+fn find_shallow_line(bytes: &[u8], at: usize, key: usize) -> (Option<usize>, usize) {
+    let mut walk = BracketScanner::new(at);
     let mut found = None;
-    while let Some(step) = walk.next(bytes) {
+    while let Some(step) = walk.next_token(bytes) {
         match step {
-            Step::Close(end) => return (found, end),
-            Step::Comment(..) => {}
-            Step::LineEnd(end) => {
+            BracketToken::Close(end) => return (found, end),
+            BracketToken::Comment(..) => {}
+            BracketToken::LineEnd(end) => {
                 let line = bytes.get(end + 1..).unwrap_or_default();
                 let indent = line.iter().take_while(|byte| **byte == b' ').count();
                 let is_word = |byte: &u8| !b"]}[{\"',\r\n#".contains(byte);
@@ -145,43 +147,43 @@ fn too_far_out(bytes: &[u8], at: usize, key: usize) -> (Option<usize>, usize) {
             }
         }
     }
-    // A bracket that never closes is none.
+    // An unclosed bracket is treated as plain text.
     (None, bytes.len())
 }
 
-/// Behind the end of the line that a byte stands in.
+/// Returns the offset after the line break of the line that contains `at`.
 fn line_end(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| at + end + 1)
 }
 
-/// Whether there was anything but blanks.
-fn blank(bytes: &mut [u8]) -> bool {
+/// Overwrites with blanks, and returns true if there were other characters.
+fn blank_out(bytes: &mut [u8]) -> bool {
     let changes = bytes.iter().any(|byte| *byte != b' ');
     bytes.fill(b' ');
     changes
 }
 
-/// A line of a document in block style.
+/// A line in block style.
 #[derive(Debug)]
-struct Line {
+struct BlockLine {
     indent: usize,
-    /// The column of its last key, or of the dash before a value without one.
+    /// The column of the last key, or of the dash before a value without a key.
     key: usize,
-    /// Whether a text in block style begins behind it.
+    /// Set if a block scalar begins after this line.
     is_text: bool,
-    /// Where the bracket stands that it ends with.
+    /// The offset of the bracket at the end of the line.
     open: Option<usize>,
 }
 
-impl Line {
-    /// `None` for an empty line and a comment.
-    fn of(line: &[u8]) -> Option<Self> {
+impl BlockLine {
+    /// Returns `None` for an empty line and for a comment.
+    fn parse_line(line: &[u8]) -> Option<Self> {
         let indent = line.iter().take_while(|byte| **byte == b' ').count();
         if line.get(indent) == Some(&b'#') {
             return None;
         }
-        let line = line.get(..comment(line).unwrap_or(line.len()))?.trim_ascii_end();
+        let line = line.get(..comment_start(line).unwrap_or(line.len()))?.trim_ascii_end();
         let (dash, key) = behind_dashes(line);
         let rest = line.get(key..).filter(|rest| !rest.is_empty())?;
         let value = rest.windows(2).rposition(|pair| pair == b": ").map_or(0, |colon| colon + 2);
@@ -193,8 +195,8 @@ impl Line {
     }
 }
 
-/// The column of the last dash of a list that a line begins with, and of what stands behind it; that of
-/// the line's first word where there is none.
+/// Returns the columns of the last sequence dash and of the content after it; without a dash, both are the
+/// column of the first word.
 fn behind_dashes(line: &[u8]) -> (usize, usize) {
     let blanks = |from: usize| line.iter().skip(from).take_while(|byte| **byte == b' ').count();
     let mut key = blanks(0);
@@ -206,69 +208,68 @@ fn behind_dashes(line: &[u8]) -> (usize, usize) {
     (dash, key)
 }
 
-/// Where the comment of a line begins, which is none within quotes.
-fn comment(line: &[u8]) -> Option<usize> {
-    let mut walk = Walk::new(behind_dashes(line).1);
-    while let Some(step) = walk.next(line) {
+/// Returns the start of a line's comment, ignoring `#` in quotes.
+fn comment_start(line: &[u8]) -> Option<usize> {
+    let mut walk = BracketScanner::new(behind_dashes(line).1);
+    while let Some(step) = walk.next_token(line) {
         match step {
-            Step::Comment(at, _) => return Some(at),
-            Step::Close(end) => walk = Walk::new(end),
-            Step::LineEnd(_) => {}
+            BracketToken::Comment(at, _) => return Some(at),
+            BracketToken::Close(end) => walk = BracketScanner::new(end),
+            BracketToken::LineEnd(_) => {}
         }
     }
     None
 }
 
-/// What is met on the way to the end of a bracket.
-enum Step {
-    /// A line's end that is none of a text.
+/// A token at which the scanner of a flow collection stops.
+enum BracketToken {
+    /// A line break outside of quotes.
     LineEnd(usize),
-    /// A comment: from, to.
+    /// A comment: start, end.
     Comment(usize, usize),
-    /// Behind the bracket that closes what was open at the beginning.
+    /// The offset after the bracket that closes the outermost collection.
     Close(usize),
 }
 
-/// Goes through what stands in brackets.
-struct Walk {
+/// Scans the content of a flow collection.
+struct BracketScanner {
     at: usize,
     depth: usize,
-    /// The last byte that is no blank.
+    /// The last byte other than white space.
     last: u8,
-    /// Whether a blank stands before.
+    /// Set if white space precedes the current byte.
     is_apart: bool,
-    /// Which quotes are known to open no text any more: what one of them does not find, no later one
-    /// of its kind does.
+    /// Per kind of quote: set once an unclosed one was found, so that later quotes are not searched again.
     open: [bool; 2],
     is_done: bool,
 }
 
-impl Walk {
+impl BracketScanner {
     const fn new(at: usize) -> Self {
         Self { at, depth: 0, last: b'[', is_apart: true, open: [false; 2], is_done: false }
     }
 
-    fn next(&mut self, bytes: &[u8]) -> Option<Step> {
+    fn next_token(&mut self, bytes: &[u8]) -> Option<BracketToken> {
         while let Some(byte) = bytes.get(self.at).copied().filter(|_| !self.is_done) {
             let start = self.at;
             self.at += 1;
             let is_apart = std::mem::replace(&mut self.is_apart, byte.is_ascii_whitespace());
             match byte {
-                b'\n' | b'\r' => return Some(Step::LineEnd(start)),
+                b'\n' | b'\r' => return Some(BracketToken::LineEnd(start)),
                 b'#' if is_apart => {
                     let rest = bytes.get(start..)?;
                     self.at =
                         rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| start + end);
-                    return Some(Step::Comment(start, self.at));
+                    return Some(BracketToken::Comment(start, self.at));
                 }
-                // A quote within a word is a letter of it.
+                // A quote inside of a plain scalar is an ordinary character.
                 b'"' | b'\'' if b"[{,:".contains(&self.last) => {
-                    self.at = start + self.quoted(bytes.get(start..)?, byte);
+                    self.at = start + self.quoted_length(bytes.get(start..)?, byte);
                 }
                 b'[' | b'{' => self.depth += 1,
                 b']' | b'}' if self.depth == 0 => {
                     self.is_done = true;
-                    return Some(Step::Close(self.at));
+                    return Some(BracketToken::Close(self.at));
                 }
                 b']' | b'}' => self.depth -= 1,
                 _ => {}
@@ -280,8 +281,8 @@ impl Walk {
         None
     }
 
-    /// How long the quoted text at the beginning is; that of the quote alone where it has no end.
-    fn quoted(&mut self, text: &[u8], quote: u8) -> usize {
+    /// Returns the length of the quoted scalar at the start; 1 if it has no end.
+    fn quoted_length(&mut self, text: &[u8], quote: u8) -> usize {
         let [double, single] = &mut self.open;
         let is_open = if quote == b'"' { double } else { single };
         if *is_open {

@@ -1,6 +1,6 @@
-//! Every operation of every case: a client writes a valid request by the rows, the mock takes it and
-//! answers, and what it answers is what the client's types hold and an independent judge accepts.
-//! Requests that break one rule are refused by that rule.
+//! Tests all operations of all cases: a client writes a valid request from the rows, and the mock server
+//! accepts and answers it. The types of the client and an independent validator must accept the response.
+//! Requests that violate one rule must be rejected by this rule.
 
 #[path = "../../../tests/harness/independent.rs"]
 mod independent;
@@ -12,12 +12,12 @@ use std::{
 
 use contract_runtime::{
     Json,
-    client::{Core, Request as Written},
-    multipart::Field,
-    operation::{Format, ItemForm, Part, PartForm},
-    sequence::Outgoing,
+    client::{ApiClient, RequestBuilder as Written},
+    multipart::MultipartField,
+    operation::{BodyFormat, ItemEncoding, PartEncoding, PartSpec},
+    sequence::OutgoingItem,
     strategies::nearly_valid_documents,
-    transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+    transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault},
 };
 use proptest::{
     strategy::{Strategy as _, ValueTree as _},
@@ -28,48 +28,54 @@ use self::independent::{Documents, survives_binary};
 use super::*;
 use crate::{
     api::ParameterIn,
-    credentials::Kind,
-    diagnostics::{Diagnostics, Faults},
-    held,
-    plan::{Item, Payload},
-    shape::TypeRef,
-    together::{
-        Conj,
-        sample::draw::{self, Wish},
+    conjunction::{
+        SchemaConjunction,
+        sample::random::{self, SampleRequest},
     },
+    credentials::SecuritySchemeKind,
+    diagnostics::{Diagnostics, FaultPolicy},
+    plan::{ResponsePayload, StreamItem},
+    shape::TypeRef,
+    typed_value,
 };
 
-/// Seeds that are tried for an argument: some values have no text at their place.
+/// Number of seeds to try for an argument, since some values cannot be encoded in their location.
 const TRIES: u64 = 12;
-/// Bodies that break one rule, for each operation.
+/// Number of bodies with one violation, for each operation.
 const BROKEN: usize = 4;
 
-/// Nobody sends here.
+/// A transport that is never used.
 struct Nowhere;
 
 impl Transport for Nowhere {
-    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, _: Request<Bytes>) -> ResponseFuture<'a> {
         let error = TransportError::new(TransportFault::Request, Delivery::NotSent);
         Box::pin(std::future::ready(Err(error)))
     }
 }
 
-impl Mock {
+impl MockServer {
     fn drawn_for(&self, schema: Option<SchemaId>, seed: u64) -> Option<Json> {
         let Some(schema) = schema else { return Some(Json::from("word")) };
         let valid = |id: SchemaId, value: &Json| self.tables.is_valid(id, value);
-        let wish = Wish { seed, examples: seed == 0 };
+        let wish = SampleRequest { seed, examples: seed == 0 };
         let implied = self.contract.options.implied_objects;
-        draw::one(&self.contract.graph, &Conj::one(schema), implied, wish, &valid)
+        random::random_value(
+            &self.contract.graph,
+            &SchemaConjunction::from_schema(schema),
+            implied,
+            wish,
+            &valid,
+        )
     }
 
-    /// A valid request of an operation, as a client writes it; `None` where no value that can be
-    /// written is found.
+    /// Builds a valid request of an operation as a client does; `None` if no encodable value is found.
     fn valid_request(&self, at: usize) -> Option<Request<Bytes>> {
-        let core = Core::new("https://a.example", Nowhere);
+        let core = ApiClient::new("https://a.example", Nowhere);
         let operation = &self.operations.all()[at];
         let call = &self.plan.calls[at];
-        let writable = |write: &dyn Fn(Written) -> Written| write(core.request(operation)).store().is_ok();
+        let writable =
+            |write: &dyn Fn(Written) -> Written| write(core.request(operation)).into_stored().is_ok();
         let mut written = core.request(operation);
         for (index, parameter) in call.parameters.iter().enumerate() {
             if !parameter.row.required {
@@ -84,7 +90,7 @@ impl Mock {
         {
             let content = &body.content[0];
             let media = if content.media_type.contains('*') { "image/png" } else { content.media_type };
-            let item = self.item(own.contents[0].media);
+            let item = self.item_type(own.contents[0].media);
             let schema = item.as_ref().map_or(own.contents[0].media.schema, |item| item.schema);
             let mut values = (0..TRIES).filter_map(|seed| self.drawn_for(schema, seed));
             written = match content.format {
@@ -92,32 +98,33 @@ impl Mock {
                     let bytes = values.find_map(|value| one(item.as_ref()?, &value));
                     written.bytes(media, bytes?)
                 }
-                Format::Json => written.json_value(content.media_type, &values.next()?),
-                Format::Form(..) => {
+                BodyFormat::Json => written.json_value(content.media_type, &values.next()?),
+                BodyFormat::Form(..) => {
                     let fits = |value: &Json| writable(&|empty| empty.form(content.media_type, value));
                     written.form(content.media_type, &values.find(fits)?)
                 }
-                Format::Multipart(rows) => {
+                BodyFormat::Multipart(rows) => {
                     let mut fields = values.map(|value| fields(rows, &value));
-                    let fits =
-                        |fields: &Vec<Field>| writable(&|empty| empty.multipart(content.media_type, fields));
+                    let fits = |fields: &Vec<MultipartField>| {
+                        writable(&|empty| empty.multipart(content.media_type, fields))
+                    };
                     written.multipart(content.media_type, &fields.find(fits)?)
                 }
-                Format::Text => {
+                BodyFormat::Text => {
                     let text = values.find_map(|value| value.as_str().map(str::to_owned));
                     written.text(media, &text.unwrap_or_else(|| "text".to_owned()))
                 }
                 _ => written.bytes(media, "bytes"),
             };
         }
-        let stored = written.store().ok()?;
+        let stored = written.into_stored().ok()?;
         let mut request =
             Request::builder().method(operation.method).uri(&stored.path_and_query).body(stored.body).ok()?;
         *request.headers_mut() = stored.headers;
         Some(request)
     }
 
-    /// Whether a value is one that a type of this contract holds and gives back, and its schema accepts.
+    /// Returns true if the value is valid and a type of this contract preserves it.
     fn check_value(
         &self,
         ty: &TypeRef,
@@ -125,38 +132,38 @@ impl Mock {
         value: &Json,
         judge: &Judge,
     ) -> Result<(), String> {
-        let held = held::read(&self.contract.shapes, ty, value);
+        let held = typed_value::read_value(&self.contract.shapes, ty, value);
         let held = held.ok_or_else(|| format!("{ty:?} cannot hold {value}"))?;
-        let written = held::write(&self.contract.shapes, &held);
+        let written = typed_value::write_value(&self.contract.shapes, &held);
         if written != *value {
             return Err(format!("{value} comes back as {written}"));
         }
         let Some(schema) = schema else { return Ok(()) };
         self.tables.validate(schema, value).map_err(|broken| format!("{value}\n{broken}"))?;
-        match judge.is_valid(&self.contract.graph.location(schema), value) {
+        match judge.is_valid(&self.contract.graph.absolute_location(schema), value) {
             Some(false) => Err(format!("jsonschema refuses {value}")),
             _ => Ok(()),
         }
     }
 
-    /// Whether an answer is one that a client of this contract reads.
+    /// Returns true if a client of this contract can read the response.
     fn check_answer(&self, at: usize, response: &Response<Bytes>, judge: &Judge) -> Result<(), String> {
         let call = &self.plan.calls[at];
-        let answers = &call.answers;
+        let answers = &call.responses;
         let status = response.status().as_u16();
-        let case = answers.cases.iter().find(|case| case.usual_status(Outcome::Success) == status);
+        let case = answers.cases.iter().find(|case| case.default_status(ResponseOutcome::Success) == status);
         let case = case.ok_or_else(|| format!("{status} is no success: {:?}", response.body()))?;
         let media = header(response, "content-type");
         let named = answers
             .cases
             .iter()
-            .find(|each| each.status == case.status && each.names().any(|own| own == media));
+            .find(|each| each.status == case.status && each.media_types().any(|own| own == media));
         let case = named.unwrap_or(case);
         let mut answers = call.operation.responses.iter().filter(|each| each.status == case.status);
         let media = answers
-            .find_map(|each| each.content.iter().find(|each| case.names().any(|own| own == each.name)));
-        if let Some(item) = media.and_then(|media| self.item(media)) {
-            let items = self.items(&item, response.body());
+            .find_map(|each| each.content.iter().find(|each| case.media_types().any(|own| own == each.name)));
+        if let Some(item) = media.and_then(|media| self.item_type(media)) {
+            let items = self.decode_items(&item, response.body());
             if items.is_empty() {
                 return Err(format!("{:?} has no item", response.body()));
             }
@@ -164,21 +171,23 @@ impl Mock {
                 .into_iter()
                 .try_for_each(|(_, value)| self.check_value(&item.ty, item.schema, &value?, judge));
         }
-        let (Payload::Json(ty), false) = (&case.payload, response.body().is_empty()) else { return Ok(()) };
+        let (ResponsePayload::Json(ty), false) = (&case.payload, response.body().is_empty()) else {
+            return Ok(());
+        };
         let value = Json::parse(response.body()).map_err(|error| error.to_string())?;
         self.check_value(ty, media.and_then(|media| media.schema), &value, judge)
     }
 
-    /// Whether what is wrong with requests is said, each by its rule.
+    /// Checks that violations are reported, each with its rule.
     fn check_refusals(&self, at: usize, valid: &Request<Bytes>, judge: &Judge) -> Result<usize, String> {
         let (operation, call) = (&self.operations.all()[at], &self.plan.calls[at]);
         let mut asked = 0;
         let mut refused = |request: Request<Bytes>, status: u16, expect: &[String]| {
             let shown = format!("{request:?}");
-            let response = self.answer(request);
-            let verdict = response.extensions().get::<Verdict>().unwrap();
-            let one = |each: &Broken| format!("{} {} {}", each.place, each.pointer, each.keyword);
-            let found: Vec<String> = verdict.broken.iter().map(one).collect();
+            let response = self.respond_to(request);
+            let verdict = response.extensions().get::<MockVerdict>().unwrap();
+            let one = |each: &RequestViolation| format!("{} {} {}", each.place, each.pointer, each.keyword);
+            let found: Vec<String> = verdict.violations.iter().map(one).collect();
             asked += 1;
             if response.status() == status && found == expect {
                 return Ok(());
@@ -187,7 +196,7 @@ impl Mock {
         };
         let seen = |all: &Vec<(String, Vec<String>)>| {
             let mut kinds = all.iter().filter_map(|(name, _)| self.kind(name));
-            kinds.any(|kind| *kind != Kind::Connection)
+            kinds.any(|kind| *kind != SecuritySchemeKind::MutualTls)
         };
         let security = &call.operation.security;
         if !security.is_empty() && security.iter().all(seen) {
@@ -202,20 +211,20 @@ impl Mock {
             if parameter.row.location == ParameterIn::Header {
                 let mut without = valid.clone();
                 without.headers_mut().remove(name.as_str());
-                let pointer = contract_runtime::pointer::join("", name);
+                let pointer = contract_runtime::pointer::join_token("", name);
                 refused(shown(without), 400, &[format!("header {pointer} required")])?;
             }
         }
         let (Some(body), Some(own)) = (&operation.body, &call.body) else { return Ok(asked) };
         let (content, media) = (&body.content[0], own.contents[0].media);
-        let item = self.item(media);
+        let item = self.item_type(media);
         let schema = match &item {
-            Some(item) => item.schema.filter(|_| item.form == ItemForm::Json),
-            None => media.schema.filter(|_| matches!(content.format, Format::Json)),
+            Some(item) => item.schema.filter(|_| item.form == ItemEncoding::Json),
+            None => media.schema.filter(|_| matches!(content.format, BodyFormat::Json)),
         };
-        let validator = schema.and_then(|schema| self.tables.validator(schema));
+        let validator = schema.and_then(|schema| self.tables.validator_for(schema));
         let (Some(schema), Some(validator)) = (schema, validator) else { return Ok(asked) };
-        let location = self.contract.graph.location(schema);
+        let location = self.contract.graph.absolute_location(schema);
         // Which item it is stands before what is wrong with it.
         let within = if item.is_some() { "/0" } else { "" };
         let mut runner = TestRunner::deterministic();
@@ -236,69 +245,75 @@ impl Mock {
         Ok(asked)
     }
 
-    fn kind(&self, scheme: &str) -> Option<&Kind> {
+    fn kind(&self, scheme: &str) -> Option<&SecuritySchemeKind> {
         self.schemes.iter().find(|each| each.name == scheme).map(|each| &each.kind)
     }
 
-    /// Shows what the first alternative asks for.
-    fn show(&self, call: &Call<'_>, request: &mut Request<Bytes>) {
+    /// Adds the credentials of the first alternative.
+    fn show(&self, call: &PlannedCall<'_>, request: &mut Request<Bytes>) {
         for (scheme, _) in call.operation.security.first().into_iter().flatten() {
             let (name, value) = match self.kind(scheme) {
-                Some(Kind::Header(name)) => (name.clone(), "x".to_owned()),
-                Some(Kind::Cookie(name)) => ("cookie".to_owned(), format!("{name}=x")),
-                Some(Kind::Basic) => ("authorization".to_owned(), "Basic x".to_owned()),
-                Some(Kind::Token { .. }) => ("authorization".to_owned(), "Bearer x".to_owned()),
-                Some(Kind::Authorization(word)) => ("authorization".to_owned(), format!("{word} x")),
-                Some(Kind::Query(name)) => {
+                Some(SecuritySchemeKind::Header(name)) => (name.clone(), "x".to_owned()),
+                Some(SecuritySchemeKind::Cookie(name)) => ("cookie".to_owned(), format!("{name}=x")),
+                Some(SecuritySchemeKind::Basic) => ("authorization".to_owned(), "Basic x".to_owned()),
+                Some(SecuritySchemeKind::BearerToken { .. }) => {
+                    ("authorization".to_owned(), "Bearer x".to_owned())
+                }
+                Some(SecuritySchemeKind::HttpScheme(word)) => {
+                    ("authorization".to_owned(), format!("{word} x"))
+                }
+                Some(SecuritySchemeKind::Query(name)) => {
                     let sign = if request.uri().query().is_some() { '&' } else { '?' };
                     *request.uri_mut() = format!("{}{sign}{name}=x", request.uri()).parse().unwrap();
                     continue;
                 }
-                Some(Kind::Connection) | None => continue,
+                Some(SecuritySchemeKind::MutualTls) | None => continue,
             };
             request.headers_mut().append(http::HeaderName::try_from(name).unwrap(), value.parse().unwrap());
         }
     }
 }
 
-/// A body of one item.
-fn one(item: &Item, value: &Json) -> Option<String> {
+/// Encodes a body with one item.
+fn one(item: &StreamItem, value: &Json) -> Option<String> {
     let mut out = Vec::new();
-    item.form.write(item.framing, value, &Outgoing::default(), &mut out).ok()?;
+    item.form.write_document(item.framing, value, &OutgoingItem::default(), &mut out).ok()?;
     String::from_utf8(out).ok()
 }
 
-/// An object as parts.
-fn fields(rows: &[Part], value: &Json) -> Vec<Field> {
+/// Encodes an object as multipart parts.
+fn fields(rows: &[PartSpec], value: &Json) -> Vec<MultipartField> {
     let mut fields = Vec::new();
     let Some(members) = value.as_object() else { return fields };
     for (name, value) in members.iter() {
-        let is_json = rows.iter().any(|row| row.name == name && row.form == PartForm::Json);
+        let is_json = rows.iter().any(|row| row.name == name && row.encoding == PartEncoding::Json);
         let text = |value: &Json| match value.as_str().filter(|_| !is_json) {
             Some(text) => text.to_owned(),
             None => value.to_string(),
         };
         let each = value.as_array().unwrap_or(std::slice::from_ref(value));
-        fields.extend(each.iter().map(|value| Field { name: name.to_owned(), file: text(value).into() }));
+        fields.extend(
+            each.iter().map(|value| MultipartField { name: name.to_owned(), file: text(value).into() }),
+        );
     }
     fields
 }
 
-/// An independent judge over the original documents, where it can be asked.
+/// An independent validator for the original documents, where it supports them.
 struct Judge(Option<Documents>);
 
 impl Judge {
-    /// Faults are mended by us alone, and formats are asserted by us alone where their owner says so.
-    fn of(project: &Project, contract: &Reading) -> Self {
+    /// Only this generator repairs faults and asserts configured formats.
+    fn of(project: &Project, contract: &AnalyzedContract) -> Self {
         let is_plain =
-            project.config.file.is_none() && contract.diagnostics.iter().all(|each| each.mend.is_none());
+            project.config.file.is_none() && contract.diagnostics.iter().all(|each| each.fallback.is_none());
         let documents = contract.sources.sources.iter().filter(|_| is_plain);
         let documents: Vec<(String, Json)> =
             documents.map(|source| (source.uri.clone(), source.tree.to_json())).collect();
         Self(Some(documents).filter(|all| !all.is_empty()).and_then(|all| Documents::of(&all)))
     }
 
-    /// Nothing where the judge cannot tell.
+    /// Returns `None` if the validator cannot decide.
     fn is_valid(&self, location: &str, value: &Json) -> Option<bool> {
         let documents = self.0.as_ref().filter(|_| survives_binary(value))?;
         let document = serde_json::from_str(&value.to_string()).unwrap();
@@ -306,8 +321,8 @@ impl Judge {
     }
 }
 
-/// The project of a folder of `cases/`, or that of a configuration.
-fn project(path: &Path) -> Result<(Project, Reading), Diagnostics> {
+/// Returns the project of a folder in `cases/`, or of a configuration file.
+fn project(path: &Path) -> Result<(Project, AnalyzedContract), Diagnostics> {
     let config = if path.is_dir() { path.join("codegen.toml") } else { path.to_owned() };
     let mut project = if config.exists() { Project::from_config(&config)? } else { Project::default() };
     if path.is_dir() {
@@ -315,33 +330,33 @@ fn project(path: &Path) -> Result<(Project, Reading), Diagnostics> {
         project.inputs = vec![path.join(input)];
     }
     if path.join("strict.txt").exists() {
-        project.config.input.faults = Faults::Deny;
+        project.config.input.faults = FaultPolicy::Deny;
     }
-    let contract = project.read()?;
+    let contract = project.read_contract()?;
     Ok((project, contract))
 }
 
-/// What was asked of one contract.
+/// The results for one contract.
 #[derive(Default)]
 struct Asked {
     operations: usize,
     answered: usize,
     refused: usize,
-    /// Of which no valid request can be written.
+    /// Operations without an encodable valid request.
     unasked: Vec<String>,
     problems: Vec<String>,
 }
 
 impl Asked {
-    fn ask(&mut self, case: &str, project: Project, contract: Reading) {
+    fn ask(&mut self, case: &str, project: Project, contract: AnalyzedContract) {
         let judge = Judge::of(&project, &contract);
-        let mock = Mock::new(project, contract, 0);
+        let mock = MockServer::new(project, contract, 0);
         let review = mock.review();
         for (at, operation) in mock.operations.all().iter().enumerate() {
             let name = format!("{case}: {} {} {}", operation.id, operation.method, operation.path);
             let Some(valid) = mock.valid_request(at) else {
                 // What no client can send nobody asks.
-                if mock.plan.calls[at].unsendable.is_none() {
+                if mock.plan.calls[at].unsendable_reason.is_none() {
                     self.unasked.push(name);
                 }
                 continue;
@@ -349,8 +364,8 @@ impl Asked {
             self.operations += 1;
             let mut request = valid.clone();
             mock.show(&mock.plan.calls[at], &mut request);
-            let response = mock.answer(request);
-            let verdict = response.extensions().get::<Verdict>().unwrap();
+            let response = mock.respond_to(request);
+            let verdict = response.extensions().get::<MockVerdict>().unwrap();
             let known = |(_, all): &(String, Vec<String>)| all.iter().any(|id| id == operation.id);
             let outcome = if verdict.operation.as_deref() != Some(operation.id) {
                 Err(format!("goes to {verdict:?}"))
@@ -366,7 +381,7 @@ impl Asked {
     }
 }
 
-/// All cases, and the exchange.
+/// Tests all cases and the exchange.
 #[test]
 fn every_operation_of_every_case_is_answered_with_what_its_client_reads() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -387,7 +402,7 @@ fn every_operation_of_every_case_is_answered_with_what_its_client_reads() {
     assert!(operations > 70 && refused > 100, "{operations} operations, {refused} refused");
 }
 
-/// The same of documents of one's own: `CONTRACTS=folder`.
+/// Tests the documents in a folder: `CONTRACTS=folder`.
 #[test]
 fn every_operation_of_documents_of_ones_own_is_answered() {
     let Some(folder) = env::var_os("CONTRACTS") else { return };
@@ -398,7 +413,7 @@ fn every_operation_of_documents_of_ones_own_is_answered() {
         let project = Project { inputs: vec![path.clone()], ..Project::default() };
         let case = path.file_name().unwrap().to_string_lossy();
         let mut asked = Asked::default();
-        match project.read() {
+        match project.read_contract() {
             Ok(contract) => asked.ask(&case, project, contract),
             Err(problems) => asked.problems.push(problems.to_string()),
         }

@@ -1,8 +1,9 @@
-//! Values that chance seldom meets.
+//! Tests with values that random generation rarely finds.
 
 use super::*;
 
-/// The answers to 20 requests by a schema, each valid; so many unions overlap.
+/// Returns the responses to 20 requests, each valid under the schema; `overlapping` is the number of
+/// overlapping unions.
 #[track_caller]
 fn answers(schema: &str, components: &str, overlapping: usize) -> Vec<Json> {
     let mock = mock_of(&api(&format!(
@@ -10,7 +11,7 @@ fn answers(schema: &str, components: &str, overlapping: usize) -> Vec<Json> {
     )));
     let review = mock.review();
     assert!(review.without_value.is_empty(), "{schema}: {review:?}");
-    assert_eq!(review.overlapping.len(), overlapping, "{schema}: {review:?}");
+    assert_eq!(review.overlapping_unions.len(), overlapping, "{schema}: {review:?}");
     let asking = |n: usize| {
         let dynamic = ["prefer: dynamic=true"];
         asked(&mock, &format!("GET /it?n={n}"), if n == 0 { &[] } else { &dynamic }, "")
@@ -35,18 +36,18 @@ fn whatever_has_a_value_is_answered_with_one() {
         "{ type: number, multipleOf: 0.07, exclusiveMinimum: 100 }",
         "{ type: number, exclusiveMinimum: 0.2, exclusiveMaximum: 0.3 }",
         "{ type: integer, minimum: 1001, allOf: [{ multipleOf: 12 }, { multipleOf: 35 }] }",
-        // Members that others ask for.
+        // Properties that others require.
         "{ type: object, required: [a], dependentRequired: { a: [z], z: [y] } }",
         "{ type: object, required: [a], dependentSchemas: { a: { required: [z], properties: { z: { type: integer } } } } }",
         "{ type: object, required: [kind], properties: { kind: { const: k } }, if: { properties: { kind: { const: k } } }, then: { required: [e], properties: { e: { type: integer, minimum: 7 } } } }",
         "{ type: object, required: [kind], properties: { kind: { const: k }, e: { type: integer } }, if: { properties: { kind: { const: other } } }, else: { required: [e] }, additionalProperties: false }",
         "{ type: object, required: [n], properties: { n: { type: integer, maximum: 9 } }, if: { required: [n] }, then: { properties: { n: { minimum: 9 } } } }",
-        // Names that only patterns allow.
+        // Names that must match a pattern.
         "{ type: object, patternProperties: { '^x': { type: integer } }, additionalProperties: false, minProperties: 3 }",
         "{ type: object, patternProperties: { '^[ab]$': { type: integer } }, additionalProperties: false, minProperties: 2 }",
         "{ type: object, patternProperties: { '^only$': { type: integer } }, additionalProperties: { type: boolean }, minProperties: 3 }",
         "{ type: object, propertyNames: { pattern: '^[a-c]$' }, minProperties: 3 }",
-        // More than anybody writes by hand.
+        // Large counts.
         "{ type: string, minLength: 2000 }",
         "{ type: string, minLength: 2000, maxLength: 2000, pattern: '^x' }",
         "{ type: array, minItems: 300 }",
@@ -57,14 +58,14 @@ fn whatever_has_a_value_is_answered_with_one() {
         "{ type: object, minProperties: 300, propertyNames: { pattern: '^[a-z]+$', minLength: 6 }, additionalProperties: { type: boolean } }",
         "{ type: object, minProperties: 300, patternProperties: { '^x-[0-9]{1,4}$': { type: integer } }, additionalProperties: false }",
         "{ type: object, minProperties: 300, required: [a], properties: { a: { type: integer } }, additionalProperties: { type: array, items: { type: object, required: [b, c, d], properties: { b: { type: string }, c: { type: number }, d: { type: boolean } } } } }",
-        // Each of a map in a map.
+        // Nested maps.
         "{ type: object, minProperties: 30, additionalProperties: { type: object, minProperties: 300, additionalProperties: { type: integer } } }",
     ] {
         answers(schema, "", 0);
     }
 }
 
-/// OpenAPI 3.1, 4.8.25: a tag says which branch is meant.
+/// The tag determines the branch (OpenAPI 3.1, 4.8.25).
 #[test]
 fn a_tag_is_one_that_means_something() {
     let schema = "{ $ref: '#/components/schemas/Pet' }";
@@ -74,7 +75,7 @@ fn a_tag_is_one_that_means_something() {
         )
     };
     let of = |value: &Json| value.pointer("/kind").and_then(Json::as_str).unwrap_or_default().to_owned();
-    // Also where one branch accepts what the other does, unless a member refuses it.
+    // Also if one branch accepts values of the other, unless a property is rejected.
     let overlapping = answers(schema, &pets(""), 1);
     for pet in &overlapping {
         let bark = pet.pointer("/bark").map(|bark| bark.as_number().is_some_and(|bark| bark.is_integer()));
@@ -89,8 +90,8 @@ fn a_tag_is_one_that_means_something() {
     }
 }
 
-/// A contract may ask for more than fits into memory, or into anybody's time: there is no such value, and
-/// the next operation is answered.
+/// A contract may require values that exceed the limits of memory or time: generation then fails, and the
+/// next operation is answered.
 #[test]
 fn what_nobody_could_hold_is_not_made() {
     let lists = |depth: usize| {
@@ -120,7 +121,7 @@ fn what_nobody_could_hold_is_not_made() {
         assert_eq!(asked(&mock, "GET /it", &[], "").status(), 501, "{schema}");
         assert_eq!(asked(&mock, "GET /other", &[], "").body(), "7", "{schema}");
     }
-    // Nobody checks a pattern of such a size, so that any text has it.
+    // A pattern of this size is not checked, so that any string is valid.
     answers("{ type: string, pattern: '^x{4294967295}$' }", "", 0);
     answers(r"{ type: string, pattern: '^(?:[^\s\S]{4000000000}){4000000000}$' }", "", 0);
 }

@@ -1,29 +1,28 @@
-//! What is wrong with a `[[pages]]`: with itself, and with the operations that it names.
+//! Problems of `[[pages]]` entries and of the operations that they name.
 
-use super::Call;
+use super::PlannedCall;
 use crate::{
-    api::Api,
-    config::{self, Config, OffsetBy, Selection},
+    api::OpenApiDocument,
+    config::{self, Config, OffsetIncrement, OperationSelector},
     diagnostics::{Diagnostic, Diagnostics},
-    plan::Plan,
+    plan::SidePlan,
     prune,
-    tree::Place,
+    tree::DocumentLocation,
 };
 
-/// Why an operation is no list of the kind that an entry says.
+/// The reason why an operation does not fit a `[[pages]]` entry.
 #[derive(Clone, Debug)]
-pub struct Unfit {
-    /// The entry, by its number.
+pub struct PageProblem {
+    /// The index of the entry.
     entry: usize,
     option: &'static str,
     value: String,
     message: String,
     help: String,
-    /// The operation.
-    place: Option<Box<Place>>,
+    place: Option<Box<DocumentLocation>>,
 }
 
-impl Unfit {
+impl PageProblem {
     pub(super) fn new(
         option: &'static str,
         value: &str,
@@ -34,65 +33,75 @@ impl Unfit {
         Self { entry: 0, option, value: value.to_owned(), message, help, place: None }
     }
 
-    /// Of an operation that an entry names.
-    pub(super) fn of(self, call: &Call<'_>, entry: usize) -> Self {
+    /// Attaches an operation that the entry names.
+    pub(super) fn for_operation(self, call: &PlannedCall<'_>, entry: usize) -> Self {
         let message = format!("`{}` {}", call.operation.id, self.message);
         Self { entry, message, place: Some(Box::new(call.operation.place.clone())), ..self }
     }
 
-    /// Of all operations that a glob chooses, by the first of them.
-    pub(super) fn of_glob(self, call: &Call<'_>, entry: usize, selection: &Selection) -> Self {
+    /// Attaches the first of the operations that a glob matches.
+    pub(super) fn for_glob(
+        self,
+        call: &PlannedCall<'_>,
+        entry: usize,
+        selection: &OperationSelector,
+    ) -> Self {
         let message =
-            format!("nothing that {selection} chooses fits: `{}` {}", call.operation.id, self.message);
+            format!("no operation that {selection} matches fits: `{}` {}", call.operation.id, self.message);
         Self { entry, message, place: Some(Box::new(call.operation.place.clone())), ..self }
     }
 
-    pub(super) fn twice(call: &Call<'_>, entry: usize) -> Self {
+    pub(super) fn two_entries(call: &PlannedCall<'_>, entry: usize) -> Self {
         let id = &call.operation.id;
-        let message = "is a list by two `[[pages]]`";
-        let help = "name it in `operations` of one of them: a name goes before `include`";
-        Self::new("operations", id, message, help).of(call, entry)
+        let message = "is paginated by two `[[pages]]` entries";
+        let help = "name it in `operations` of one of them: a name takes precedence over `include`";
+        Self::new("operations", id, message, help).for_operation(call, entry)
     }
 
-    pub(super) fn no_link(entry: &config::Pages) -> Self {
-        let rel = entry.link.as_ref().map_or("", |link| link.parts().0);
-        let message = "declares no header `Link` for its answer";
-        Self::new("link", rel, message, "name the operations that have one in `operations`")
+    pub(super) fn no_link(entry: &config::PaginationConfig) -> Self {
+        let rel = entry.link.as_ref().map_or("", |link| link.relation_and_scope().0);
+        let message = "declares no `Link` header in its response";
+        Self::new("link", rel, message, "name the operations with this header in `operations`")
     }
 
-    pub(super) fn other_items(call: &Call<'_>, other: &Call<'_>, entry: usize, pointer: &str) -> Self {
+    pub(super) fn other_items(
+        call: &PlannedCall<'_>,
+        other: &PlannedCall<'_>,
+        entry: usize,
+        pointer: &str,
+    ) -> Self {
         let message =
-            format!("has its items at `{pointer}`, and `{}` elsewhere in the same type", other.operation.id);
-        let help = "leave one of them out: a page has one list of items";
-        Self::new("items", pointer, message, help).of(call, entry)
+            format!("has its items at `{pointer}`, but `{}` elsewhere in the same type", other.operation.id);
+        let help = "remove one of them: a page has one list of items";
+        Self::new("items", pointer, message, help).for_operation(call, entry)
     }
 
-    fn diagnostic(&self, config: &Config) -> Diagnostic {
-        let own = config.place_in("pages", self.entry, self.option, &self.value);
+    fn to_diagnostic(&self, config: &Config) -> Diagnostic {
+        let own = config.table_option_place("pages", self.entry, self.option, &self.value);
         let anchor = || {
-            let (option, value) = config.pages.get(self.entry)?.anchor();
-            config.place_in("pages", self.entry, option, &value)
+            let (option, value) = config.pages.get(self.entry)?.config_anchor();
+            config.table_option_place("pages", self.entry, option, &value)
         };
         let diagnostic = Diagnostic::error("config", format!("`[[pages]]`: {}", self.message))
-            .maybe_at(own.or_else(anchor))
+            .with_optional_place(own.or_else(anchor))
             .help(self.help.clone());
         match &self.place {
-            Some(place) => diagnostic.label((**place).clone(), "this is the operation"),
+            Some(place) => diagnostic.with_label((**place).clone(), "the operation"),
             None => diagnostic,
         }
     }
 }
 
-impl config::Pages {
-    /// Whether an entry says one way, and nothing that goes against it.
-    pub(super) fn is_settled(&self) -> bool {
-        self.form().is_none()
+impl config::PaginationConfig {
+    /// Returns true if an entry configures exactly one mechanism and no conflicting options.
+    pub(super) fn is_well_formed(&self) -> bool {
+        self.entry_problem().is_none()
     }
 
-    /// Where an entry is found in the file: an option, and what it holds.
-    fn anchor(&self) -> (&'static str, String) {
+    /// Returns an option of the entry and its value, which locate the entry in the file.
+    fn config_anchor(&self) -> (&'static str, String) {
         let chosen = || {
-            let Selection { tag, path, operation, webhook } = self.include.first()?;
+            let OperationSelector { tag, path, operation, webhook } = self.include.first()?;
             [tag, path, operation, webhook].into_iter().flatten().next().cloned()
         };
         match (self.operations.first(), chosen()) {
@@ -102,35 +111,35 @@ impl config::Pages {
         }
     }
 
-    /// What is wrong with an entry whatever the contract says.
-    fn form(&self) -> Option<Form> {
+    /// Returns the problem of an entry that is independent of the contract.
+    fn entry_problem(&self) -> Option<EntryProblem> {
         let problem = |(option, value): (&'static str, String), message: String, help: &str| {
-            Some(Form { option, value, message, help: help.to_owned() })
+            Some(EntryProblem { option, value, message, help: help.to_owned() })
         };
-        let ways = "give one of `cursor`, `last-item`, `link`, `next-url`, `offset`, `page`";
-        match self.ways().as_slice() {
+        let ways = "set one of `cursor`, `last-item`, `link`, `next-url`, `offset`, `page`";
+        match self.strategy_names().as_slice() {
             [] => {
                 return problem(
-                    self.anchor(),
-                    "does not say how one page leads to the next".to_owned(),
+                    self.config_anchor(),
+                    "does not configure how one page leads to the next".to_owned(),
                     ways,
                 );
             }
             [_] => {}
             [one, other, ..] => {
-                return problem(self.anchor(), format!("has both `{one}` and `{other}`"), ways);
+                return problem(self.config_anchor(), format!("has both `{one}` and `{other}`"), ways);
             }
         }
         if self.operations.is_empty() && self.include.is_empty() {
             let help =
                 "list them in `operations`, or choose them by `include`: `include = [{ tag = \"issues\" }]`";
-            return problem(self.anchor(), "chooses no operations".to_owned(), help);
+            return problem(self.config_anchor(), "selects no operations".to_owned(), help);
         }
         let offset = self.offset.as_ref()?;
-        if offset.by == OffsetBy::Limit && offset.limit.is_none() {
+        if offset.by == OffsetIncrement::Limit && offset.limit.is_none() {
             return problem(
                 ("offset", offset.to.clone()),
-                format!("grows `{}` by a limit that it does not name", offset.to),
+                format!("increments `{}` by a limit that it does not name", offset.to),
                 "name the parameter: `limit = \"limit\"`",
             );
         }
@@ -138,35 +147,37 @@ impl config::Pages {
     }
 }
 
-/// What is wrong with an entry itself, and where.
-struct Form {
+/// The problem of an entry, and the option that it concerns.
+struct EntryProblem {
     option: &'static str,
     value: String,
     message: String,
     help: String,
 }
 
-/// Reports entries that say nothing, or choose nothing of the whole contract.
-pub(in crate::plan) fn check_entries(options: &Config, api: &Api, diagnostics: &mut Diagnostics) {
+/// Reports malformed entries, and selections that match nothing in the whole contract.
+pub(in crate::plan) fn check_entries(options: &Config, api: &OpenApiDocument, diagnostics: &mut Diagnostics) {
     if options.pages.is_empty() {
         return;
     }
-    let called = Api { webhooks: Vec::new(), ..api.clone() };
+    let called = OpenApiDocument { webhooks: Vec::new(), ..api.clone() };
     for (index, entry) in options.pages.iter().enumerate() {
-        if let Some(Form { option, value, message, help }) = entry.form() {
+        if let Some(EntryProblem { option, value, message, help }) = entry.entry_problem() {
             diagnostics.push(
                 Diagnostic::error("config", format!("a `[[pages]]` {message}"))
-                    .maybe_at(options.place_in("pages", index, option, &value))
+                    .with_optional_place(options.table_option_place("pages", index, option, &value))
                     .help(help),
             );
         }
-        let unfitting =
-            entry.include.iter().filter_map(|each| prune::unfitting(options, "pages.include", each, &called));
+        let unfitting = entry
+            .include
+            .iter()
+            .filter_map(|each| prune::check_selection(options, "pages.include", each, &called));
         diagnostics.extend(unfitting);
     }
 }
 
-/// Reports operations that are no lists as their `[[pages]]` says.
-pub fn check(plan: &Plan<'_>, options: &Config, diagnostics: &mut Diagnostics) {
-    diagnostics.extend(plan.unfit.iter().map(|unfit| unfit.diagnostic(options)));
+/// Reports operations that do not fit their `[[pages]]` entry.
+pub fn report_problems(plan: &SidePlan<'_>, options: &Config, diagnostics: &mut Diagnostics) {
+    diagnostics.extend(plan.page_problems.iter().map(|unfit| unfit.to_diagnostic(options)));
 }

@@ -1,13 +1,13 @@
-//! Which operations a `[[pages]]` is about, in parts of a contract too, and what a package needs for it.
+//! Tests of `[[pages]]` entries, with and without pruning, and of the features that they require.
 
 #![allow(clippy::unwrap_used)]
 
 use crate::{
-    config::{Config, Layout},
+    config::{Config, OutputLayout},
     diagnostics::Diagnostics,
     generate::Project,
     load::Sources,
-    plan::Side,
+    plan::OperationSide,
 };
 
 const API: &str = r#"
@@ -39,17 +39,17 @@ fn sources() -> Sources {
     Sources::from_texts(&[("api.yaml", "", API)]).unwrap()
 }
 
-/// The operations with pages, or what is wrong.
+/// Returns the paginated operations, or the messages.
 fn paged(options: &str) -> Result<Vec<String>, String> {
     let project = project(options);
     let said = |problems: Diagnostics| problems.iter().map(|each| each.message.clone()).collect::<String>();
-    let contract = project.understand(sources()).map_err(said)?;
+    let contract = project.analyze_sources(sources()).map_err(said)?;
     let paged = {
-        let plan = project.plan(&contract, Side::Paths);
+        let plan = project.operation_plan(&contract, OperationSide::Paths);
         let calls = plan.calls.iter().filter(|call| call.pages.is_some());
         calls.map(|call| call.operation.id.clone()).collect()
     };
-    project.emit(contract).map(|_| paged).map_err(said)
+    project.generate_from(contract).map(|_| paged).map_err(said)
 }
 
 #[test]
@@ -59,21 +59,22 @@ fn a_glob_is_about_what_fits() {
     let docks =
         paged("[[pages]]\ninclude = [{ path = \"/docks\" }]\npage = { to = \"page\" }\n").unwrap_err();
     assert!(docks.contains("`docks` has no array there"), "{docks}");
-    // A name goes before it, whatever that comes to.
+    // A named operation takes precedence over a glob.
     let named = format!("{all}[[pages]]\noperations = [\"ships\"]\noffset = {{ to = \"page\" }}\n");
     assert_eq!(paged(&named).unwrap(), ["ships", "crews"]);
     let twice = paged(&format!("{all}{all}")).unwrap_err();
-    assert!(twice.contains("`crews` is a list by two"), "{twice}");
+    assert!(twice.contains("`crews` is paginated by two"), "{twice}");
 }
 
-/// What the contract gives a parameter that is left out is where a list begins.
+/// The first page number is the default that the contract defines.
 #[test]
 fn lists_begin_where_the_contract_says() {
     let client = |default: &str, page: &str| {
         let api = API.replacen("{ type: integer }", &format!("{{ type: integer{default} }}"), 1);
         let project = project(&format!("[[pages]]\noperations = [\"ships\"]\n{page}\n"));
-        let contract = project.understand(Sources::from_texts(&[("api.yaml", "", &api)]).unwrap()).unwrap();
-        match project.emit(contract) {
+        let contract =
+            project.analyze_sources(Sources::from_texts(&[("api.yaml", "", &api)]).unwrap()).unwrap();
+        match project.generate_from(contract) {
             Ok(output) => output.files.0["src/client.rs"].split_whitespace().collect::<String>(),
             Err(problems) => problems.iter().map(|each| each.message.clone()).collect(),
         }
@@ -89,10 +90,10 @@ fn lists_begin_where_the_contract_says() {
     has("", "offset = { to = \"page\" }", "0");
     has(", default: 1", "offset = { to = \"page\" }", "1");
     let other = client(", default: 1", "page = { to = \"page\", first = 0 }");
-    assert!(other.contains("`ships` has 1 where a caller leaves `page` out, and not 0"), "{other}");
+    assert!(other.contains("`ships` has the default 1 for `page`, not 0"), "{other}");
 }
 
-/// What a part of the contract does not have is no mistake.
+/// Operations that pruning removed are not reported.
 #[test]
 fn a_part_has_the_pages_of_what_is_left() {
     let part = "[operations]\nexclude = [{ operation = \"ships\" }]\n[[pages]]\n";
@@ -105,22 +106,22 @@ fn a_part_has_the_pages_of_what_is_left() {
     assert!(unknown.contains("`shops`"), "{unknown}");
 }
 
-/// Who does not ask for pages has no feature of them, and neither has a server.
+/// Only a client with paginated operations requires the runtime feature `pages`.
 #[test]
 fn the_runtime_is_asked_for_pages_by_clients_that_have_them() {
     let pages = "[[pages]]\noperations = [\"ships\"]\npage = { to = \"page\" }\n";
     let manifest = |options: &str| {
         let project = project(options);
-        let contract = project.understand(sources()).unwrap();
-        project.emit(contract).unwrap().files.0["Cargo.toml"].clone()
+        let contract = project.analyze_sources(sources()).unwrap();
+        project.generate_from(contract).unwrap().files.0["Cargo.toml"].clone()
     };
     assert!(manifest(pages).contains("client = [\"contract-runtime/client\", \"contract-runtime/pages\"]"));
     assert!(!manifest("").contains("/pages"));
     assert!(!manifest(&format!("{pages}[output]\nclient = false\n")).contains("/pages"));
     let mut project = project(pages);
-    project.config.output.layout = Layout::File;
-    let contract = project.understand(sources()).unwrap();
-    let file = project.emit(contract).unwrap().files.0.into_values().next().unwrap();
+    project.config.output.layout = OutputLayout::File;
+    let contract = project.analyze_sources(sources()).unwrap();
+    let file = project.generate_from(contract).unwrap().files.0.into_values().next().unwrap();
     assert!(
         file.contains("`contract-runtime` with its features `client` and `pages` and `server`"),
         "{file}"

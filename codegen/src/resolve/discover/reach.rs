@@ -1,69 +1,68 @@
-//! What of the documents is the contract: all that the inputs hold, and of others what something
-//! leads to. What is wrong with the rest of a document that somebody else wrote costs nobody anything.
+//! Determines the contract's part of the documents: inputs entirely, and other documents as far as the inputs
+//! reach. Problems in the unreached rest of referenced documents are dropped.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::{
     diagnostics::{Diagnostic, Diagnostics},
-    schema::Origin,
-    tree::{Place, SourceId},
+    schema::SchemaOrigin,
+    tree::{DocumentLocation, SourceId},
 };
 
-use super::{Discovery, children};
+use super::{Discovery, child_positions};
 
-/// What leads into the documents that are no inputs.
+/// The positions in documents other than inputs to which references lead.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
-    /// Objects of OpenAPI: per document, by pointer.
+pub(crate) struct ReferencedParts {
+    /// The pointers of referenced OpenAPI objects, by document.
     objects: HashMap<SourceId, Vec<String>>,
-    /// Where the dialects of the schemas that are reached are named.
+    /// The locations of the `$schema`s that determine the dialect of reached schemas.
     dialects: HashSet<(SourceId, String)>,
 }
 
 impl Discovery<'_> {
-    /// Notes which schemas are of the contract, and forgets what was said about all others.
-    pub(super) fn leave_unreached(&mut self) {
+    /// Marks the schemas of the contract, and drops the problems of all others.
+    pub(super) fn drop_unreached_problems(&mut self) {
         if self.sources.ids().all(|id| self.sources.is_input(id)) {
             self.reached = vec![true; self.nodes.len()];
             return;
         }
-        self.asked.objects = self.objects_asked_for();
-        self.reached = self.reach();
+        self.asked.objects = self.referenced_objects();
+        self.reached = self.find_reached();
         self.asked.dialects = self.dialects_in_use();
         let stays = |problem: &Diagnostic| {
-            // How a whole document is read, and which names it has, is part of what it says.
-            let whole = |place: &Place| matches!(place.pointer.as_str(), "/openapi" | "/swagger");
+            // The version of a document and its identifiers affect it as a whole.
+            let whole = |place: &DocumentLocation| matches!(place.pointer.as_str(), "/openapi" | "/swagger");
             problem.code == "duplicate-id"
-                || problem.place.as_ref().is_none_or(|place| whole(place) || self.counts(place))
+                || problem.place.as_ref().is_none_or(|place| whole(place) || self.is_in_contract(place))
         };
         let mut problems = Diagnostics::new();
         problems.extend(self.problems.iter().filter(|problem| stays(problem)).cloned());
         let lost = self.lost.iter().filter(|problem| stays(problem)).cloned().collect();
-        let missing = self.missing.iter().filter(|(_, place)| self.counts(place)).cloned().collect();
+        let missing = self.missing.iter().filter(|(_, place)| self.is_in_contract(place)).cloned().collect();
         (self.problems, self.lost, self.missing) = (problems, lost, missing);
     }
 
-    /// Objects of OpenAPI in documents that are no inputs, to which references lead: per document,
-    /// by pointer.
-    fn objects_asked_for(&self) -> HashMap<SourceId, Vec<String>> {
-        let mut asked: HashMap<SourceId, Vec<String>> = HashMap::new();
+    /// Returns the pointers of referenced OpenAPI objects in documents other than inputs.
+    fn referenced_objects(&self) -> HashMap<SourceId, Vec<String>> {
+        let mut referenced: HashMap<SourceId, Vec<String>> = HashMap::new();
         let mut links: Vec<_> = self.links.iter().collect();
         loop {
             let before = links.len();
             links.retain(|((source, holder), (target, pointer))| {
-                let counts = self.sources.is_input(*source) || is_within(&asked, *source, holder);
+                let counts = self.sources.is_input(*source) || is_within(&referenced, *source, holder);
                 if counts {
-                    asked.entry(*target).or_default().push(pointer.clone());
+                    referenced.entry(*target).or_default().push(pointer.clone());
                 }
                 !counts
             });
             if links.len() == before {
-                return asked;
+                return referenced;
             }
         }
     }
 
-    fn reach(&self) -> Vec<bool> {
+    fn find_reached(&self) -> Vec<bool> {
         let objects = &self.asked.objects;
         let mut reached = vec![false; self.nodes.len()];
         let roots = self.nodes.iter().enumerate().filter(|(_, node)| {
@@ -76,13 +75,14 @@ impl Discovery<'_> {
                 continue;
             }
             let known = self.schemas.get(node.source.0 as usize);
-            let below = children(node.tree, &node.pointer, node.dialect).into_iter();
-            let below = below.filter(|(.., origin)| !matches!(origin, Origin::Definition(_)));
+            let below = child_positions(node.tree, &node.pointer, node.dialect).into_iter();
+            let below = below.filter(|(.., origin)| !matches!(origin, SchemaOrigin::Definition(_)));
             waiting.extend(below.filter_map(|(pointer, ..)| known?.get(&pointer).copied()));
             waiting.extend(node.reference);
             if let Some((anchor, target)) = &node.dynamic {
                 waiting.push(*target);
-                // Where it leads in the end is known to who evaluates it (Core 8.2.3.2).
+                // The dynamic scope is not known here, so that every possible target is reached (Core
+                // 8.2.3.2).
                 let bearers = self.resources.iter().flat_map(|resource| &resource.dynamic);
                 let bearers = bearers.filter(|(name, _)| Some(name) == anchor.as_ref());
                 waiting.extend(bearers.map(|(_, bearer)| *bearer));
@@ -91,7 +91,7 @@ impl Discovery<'_> {
         reached
     }
 
-    /// The dialect of a schema counts with it, though it is named at the root that nothing leads to.
+    /// Returns the locations of the `$schema`s of reached schemas, even if the enclosing root is not reached.
     fn dialects_in_use(&self) -> HashSet<(SourceId, String)> {
         let reached = self.nodes.iter().zip(&self.reached).filter(|(_, reached)| **reached);
         let named = reached.filter_map(|(node, _)| {
@@ -101,8 +101,8 @@ impl Discovery<'_> {
         named.collect()
     }
 
-    /// Whether what stands at a place is of the contract.
-    pub(crate) fn counts(&self, place: &Place) -> bool {
+    /// Returns true if a location belongs to the contract.
+    pub(crate) fn is_in_contract(&self, place: &DocumentLocation) -> bool {
         if self.sources.is_input(place.source)
             || is_within(&self.asked.objects, place.source, &place.pointer)
             || self.asked.dialects.contains(&(place.source, place.pointer.clone()))
@@ -123,7 +123,7 @@ impl Discovery<'_> {
     }
 }
 
-/// Whether a pointer is one of a document's, or leads on from one.
+/// Returns true if a pointer is one of the document's objects, or inside of one.
 fn is_within(objects: &HashMap<SourceId, Vec<String>>, source: SourceId, pointer: &str) -> bool {
     objects.get(&source).is_some_and(|all| {
         all.iter().any(|object| {
@@ -136,17 +136,17 @@ fn is_within(objects: &HashMap<SourceId, Vec<String>>, source: SourceId, pointer
 mod tests {
     use crate::{
         load::Sources,
-        resolve::{ResolveOptions, resolve, tests::shown},
+        resolve::{ResolveOptions, resolve_documents, tests::shown},
     };
 
-    /// Locations of what is read, and all problems.
+    /// Returns the locations of all parsed schemas, and the problems.
     fn read(input: &str, offers: &[(&str, &str)]) -> (Vec<String>, String) {
         let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", input)]).unwrap();
         for (name, text) in offers {
             sources.offer(name, &format!("https://x.y/{name}"), text);
         }
-        let (graph, _, problems) = resolve(&mut sources, &ResolveOptions::default());
-        let location = |id| graph.location(id).trim_start_matches("https://x.y/").to_owned();
+        let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
+        let location = |id| graph.absolute_location(id).trim_start_matches("https://x.y/").to_owned();
         (graph.ids().map(location).collect(), shown(&problems))
     }
 
@@ -163,27 +163,26 @@ mod tests {
     }"##;
 
     #[test]
-    fn of_a_document_that_is_referred_to_only_what_is_reached_is_read() {
+    fn only_reached_schemas_of_other_documents_are_read() {
         let (found, problems) = read("{ $ref: 'b.json#/$defs/used' }", &[("b.json", OTHER)]);
         assert_eq!(
             found,
             ["a.yaml#", "b.json#/$defs/used", "b.json#/$defs/used/items", "b.json#/$defs/inner"]
         );
         assert_eq!(problems, "");
-        // By its root it is read as what the root says, without the definitions that nobody names.
+        // A reference to the root reaches its properties, but not unreferenced definitions.
         let (found, problems) = read("{ $ref: b.json }", &[("b.json", OTHER)]);
         assert_eq!(found, ["a.yaml#", "b.json#", "b.json#/properties/a"]);
         assert_eq!(problems, "invalid-schema /type\ninvalid-schema /properties/a/minLength");
-        // Of an input all is read.
+        // All schemas of an input are parsed.
         let mut sources = Sources::from_texts(&[("b.json", "", OTHER)]).unwrap();
-        let (.., problems) = resolve(&mut sources, &ResolveOptions::default());
+        let (.., problems) = resolve_documents(&mut sources, &ResolveOptions::default());
         assert_eq!(problems.len(), 6, "{problems}");
     }
 
-    /// How a schema is read is said at the root of its document, or of the resource around it, though
-    /// nothing leads there.
+    /// The dialect is determined by an enclosing root, even if that is not reached.
     #[test]
-    fn the_dialect_of_what_is_reached_is_asked_for() {
+    fn dialects_of_reached_schemas_are_loaded() {
         let at = "{ $ref: 'b.json#/$defs/used' }";
         let other = r#"{ "$schema": "https://x.y/meta.json", "$defs": {
             "used": { "type": "string", "format": "email" },
@@ -197,10 +196,10 @@ mod tests {
         let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", at)]).unwrap();
         sources.offer("b.json", "https://x.y/b.json", other);
         sources.offer("meta.json", "https://x.y/meta.json", &asserting);
-        let (graph, _, problems) = resolve(&mut sources, &ResolveOptions::default());
+        let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
         assert_eq!(shown(&problems), "");
         assert!(graph.schemas.iter().any(|schema| schema.asserted.is_some()));
-        // Nobody may read it in another way.
+        // An unknown required vocabulary must be reported.
         let unknown = meta("https://x.y/vocab");
         for (input, said) in [
             (at, "unsupported /$schema"),
@@ -214,11 +213,11 @@ mod tests {
         let mut sources = Sources::from_texts(&[("a.yaml", "https://x.y/a.yaml", at)]).unwrap();
         sources.offer("b.json", "https://x.y/b.json", other);
         sources.offer("meta.json", "https://x.y/meta.json", &unknown);
-        assert!(resolve(&mut sources, &ResolveOptions::default()).2.has_fatal());
+        assert!(resolve_documents(&mut sources, &ResolveOptions::default()).2.has_fatal());
     }
 
     #[test]
-    fn the_dialect_of_a_document_that_is_referred_to_is_asked_for() {
+    fn dialects_of_referenced_documents_are_loaded() {
         let other = "
 openapi: 3.1.0
 info: { title: B, version: '1' }
@@ -232,9 +231,9 @@ components: { schemas: { P: { type: string, format: email } } }
         assert_eq!(problems, "");
     }
 
-    /// Where a `$dynamicRef` leads depends on who asks: all that may be meant is there.
+    /// All possible targets of a `$dynamicRef` are reached.
     #[test]
-    fn what_a_dynamic_reference_may_mean_is_reached() {
+    fn dynamic_reference_targets_are_reached() {
         let tree = r##"{ "$dynamicAnchor": "node", "items": { "$dynamicRef": "#node" } }"##;
         let own = r##"{ "$defs": {
             "used": { "$ref": "tree.json" },
@@ -247,7 +246,7 @@ components: { schemas: { P: { type: string, format: email } } }
     }
 
     #[test]
-    fn of_another_openapi_document_only_the_objects_that_are_named_are_read() {
+    fn only_referenced_objects_of_other_documents_are_read() {
         let input = "
 openapi: 3.1.0
 info: { title: A, version: '1' }

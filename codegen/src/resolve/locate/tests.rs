@@ -1,16 +1,16 @@
-//! References to files: names that a URI would escape, and what lies above the inputs.
+//! Tests of references to files: names that a URI must escape, and files above the inputs.
 
 #![allow(clippy::unwrap_used)]
 
 use std::{fs, path::PathBuf};
 
 use crate::{
-    diagnostics::{Diagnostics, Faults},
+    diagnostics::{Diagnostics, FaultPolicy},
     load::{Sources, files},
-    resolve::{ResolveOptions, resolve},
+    resolve::{ResolveOptions, resolve_documents},
 };
 
-/// A folder of its own for a test, with files.
+/// Creates a folder for a test with files in it.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let root = std::env::temp_dir().join(format!("contract-codegen-locate-{}-{name}", std::process::id()));
     let _ = fs::remove_dir_all(&root);
@@ -22,10 +22,10 @@ fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     root
 }
 
-/// What is wrong with the contract in a file or folder, and how many schemas it has.
+/// Returns the problems of the contract in a file or folder, and the number of its schemas.
 fn read(path: PathBuf, mounts: &[(String, PathBuf)]) -> (Diagnostics, usize) {
     let mut sources = Sources::from_files(&[path], mounts).unwrap();
-    let (graph, _, problems) = resolve(&mut sources, &ResolveOptions::default());
+    let (graph, _, problems) = resolve_documents(&mut sources, &ResolveOptions::default());
     (problems, graph.schemas.len())
 }
 
@@ -33,9 +33,9 @@ const USER: &str = r#"{"type": "array", "items": {"$ref": "./paths/objects@{obje
 const PART: &str = r#"{"$defs": {"a b": {"type": "string"}}}"#;
 
 #[test]
-fn names_that_a_uri_would_escape_lead_to_their_files() {
+fn unescaped_file_names_are_resolved() {
     let root = folder("braces", &[("main.json", USER), ("paths/objects@{object_id}.json", PART)]);
-    // The file alone, and a folder in which the other one is an input too.
+    // The file by itself, and a folder that makes the other file an input, too.
     for input in [root.join("main.json"), root.clone()] {
         let (mut problems, schemas) = read(input, &[]);
         assert!(schemas >= 3, "{problems}");
@@ -44,23 +44,23 @@ fn names_that_a_uri_would_escape_lead_to_their_files() {
         let refused = format!("the reference `{reference}` is malformed: `{address}` is not a URI reference");
         let words: Vec<&str> = problems.iter().map(|each| each.message.as_str()).collect();
         assert_eq!(words, [refused.as_str()]);
-        // `--strict` refuses it as before.
+        // `--strict` rejects it.
         assert!(problems.has_errors());
-        problems.settle(Faults::Warn);
+        problems.apply_fault_policy(FaultPolicy::Warn);
         assert!(!problems.has_errors());
         let taken = "; it is read as `./paths/objects@%7Bobject_id%7D.json#/$defs/a b`";
         assert!(problems.iter().all(|each| each.message.ends_with(taken)), "{problems}");
     }
     fs::remove_dir_all(&root).unwrap();
-    // A file that is not there is no reason to read the text in another way.
+    // A missing file does not change the interpretation of the reference.
     let root = folder("no-braces", &[("main.json", USER)]);
     let (problems, _) = read(root.join("main.json"), &[]);
-    let mends: Vec<_> = problems.iter().filter_map(|each| each.mend.as_deref()).collect();
-    assert_eq!(mends, ["any JSON passes"], "{problems}");
+    let mends: Vec<_> = problems.iter().filter_map(|each| each.fallback.as_deref()).collect();
+    assert_eq!(mends, ["any JSON is accepted"], "{problems}");
     fs::remove_dir_all(&root).unwrap();
 }
 
-/// Nothing above the inputs is read; what to do about it is said so that it can be typed.
+/// No file above the inputs is read; the help contains the required configuration.
 #[test]
 fn files_above_the_inputs_are_not_read() {
     let root = folder(
@@ -80,19 +80,17 @@ fn files_above_the_inputs_are_not_read() {
         .iter()
         .map(|each| (each.message.as_str(), each.help.as_deref().unwrap_or_default()))
         .collect();
-    let all = files::typed(&root);
+    let all = files::display_path(&root);
     let message = |reference: &str| {
-        format!("`{reference}` leads to a file above the folder of the input, and nothing is read there")
+        format!("`{reference}` refers to a file above the input folder, where no files are read")
     };
     let help = |uri: &str, path: &str| {
-        format!(
-            "give `{all}` as the input, or mount what is meant: \"{uri}\" = \"{all}/{path}\" in `[mounts]`"
-        )
+        format!("use `{all}` as the input, or add the mount \"{uri}\" = \"{all}/{path}\" in `[mounts]`")
     };
     let (part, one) = (message("../common/part.json"), message("../one.json"));
     let (folder, file) = (help("file:///common/", "common"), help("file:///one.json", "one.json"));
     assert_eq!(said, [(part.as_str(), folder.as_str()), (one.as_str(), file.as_str())]);
-    // Either does what is said of it.
+    // Both suggestions of the help work.
     let mounts = [
         ("file:///common/".to_owned(), root.join("common")),
         ("file:///one.json".to_owned(), root.join("one.json")),

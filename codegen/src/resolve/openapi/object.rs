@@ -1,10 +1,10 @@
-//! The objects of OpenAPI 3.0, 3.1 and 3.2 as tables: which fields each has, what they hold.
+//! The objects of OpenAPI 3.0, 3.1 and 3.2 as tables of their fixed fields.
 
-use crate::{schema::keywords::Keyword, tree::Tree};
+use crate::{schema::keywords::Keyword, tree::DocumentNode};
 
-/// A kind of object (OpenAPI 3.1, 4.8).
+/// An object type of OpenAPI (3.1, 4.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum ObjectKind {
     Document,
     Info,
     Contact,
@@ -34,273 +34,272 @@ pub(crate) enum Kind {
     SecurityRequirement,
 }
 
-/// What the value of a field is.
+/// The form of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Anything.
+pub(crate) enum FieldForm {
     Any,
-    /// A string.
     Text,
-    /// A boolean.
     Flag,
-    /// An array of strings.
     Texts,
-    /// An object of strings.
     TextMap,
-    /// A schema.
     Schema,
-    /// `components/schemas`.
+    /// An object of schemas: `components/schemas`.
     Schemas,
-    /// An object.
-    One(Kind),
-    /// An array of objects.
-    List(Kind),
-    /// An object of objects.
-    Map(Kind),
-    /// An array of security requirements, which must never become an empty one.
+    /// One object of this type.
+    One(ObjectKind),
+    /// An array of objects of this type.
+    List(ObjectKind),
+    /// An object whose members are objects of this type.
+    Map(ObjectKind),
+    /// An array of security requirements. A fault must never turn it into an empty one, which requires
+    /// nothing.
     Security,
 }
 
-/// Whether a field may be missing.
+/// The consequence of a missing field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// It may.
-    May,
-    /// OpenAPI requires it, and a generator can do without: a warning.
-    Should,
-    /// An error.
-    Must,
+pub(crate) enum FieldPresence {
+    Optional,
+    /// A warning: OpenAPI requires the field, but the generator does not need it.
+    Recommended,
+    /// A fault: the object is unusable without the field.
+    Required,
 }
 
-/// A fixed field.
+/// A fixed field of an object.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Field {
+pub(crate) struct FixedField {
     pub(crate) name: &'static str,
-    pub(crate) form: Form,
-    pub(crate) need: Need,
-    /// The version that brought it.
-    pub(crate) since: Version,
+    pub(crate) form: FieldForm,
+    pub(crate) need: FieldPresence,
+    /// The version that introduced the field.
+    pub(crate) since: OpenApiVersion,
 }
 
-/// A version of OpenAPI.
+/// A minor version of OpenAPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Version {
+pub(crate) enum OpenApiVersion {
     V30,
     V31,
     V32,
 }
 
-const fn may(name: &'static str, form: Form) -> Field {
-    Field { name, form, need: Need::May, since: Version::V30 }
+const fn optional_field(name: &'static str, form: FieldForm) -> FixedField {
+    FixedField { name, form, need: FieldPresence::Optional, since: OpenApiVersion::V30 }
 }
 
-const fn must(name: &'static str, form: Form) -> Field {
-    Field { name, form, need: Need::Must, since: Version::V30 }
+const fn required_field(name: &'static str, form: FieldForm) -> FixedField {
+    FixedField { name, form, need: FieldPresence::Required, since: OpenApiVersion::V30 }
 }
 
-const fn should(name: &'static str, form: Form) -> Field {
-    Field { name, form, need: Need::Should, since: Version::V30 }
+const fn recommended_field(name: &'static str, form: FieldForm) -> FixedField {
+    FixedField { name, form, need: FieldPresence::Recommended, since: OpenApiVersion::V30 }
 }
 
-const fn new(name: &'static str, form: Form) -> Field {
-    Field { name, form, need: Need::May, since: Version::V31 }
+const fn since_31(name: &'static str, form: FieldForm) -> FixedField {
+    FixedField { name, form, need: FieldPresence::Optional, since: OpenApiVersion::V31 }
 }
 
-const fn since_32(name: &'static str, form: Form) -> Field {
-    Field { name, form, need: Need::May, since: Version::V32 }
+const fn since_32(name: &'static str, form: FieldForm) -> FixedField {
+    FixedField { name, form, need: FieldPresence::Optional, since: OpenApiVersion::V32 }
 }
 
-use Form::{Any, Flag, List, Map, One, Schema, Schemas, Security, Text, TextMap, Texts};
+use FieldForm::{Any, Flag, List, Map, One, Schema, Schemas, Security, Text, TextMap, Texts};
 
-const DOCUMENT: &[Field] = &[
-    must("openapi", Text),
-    must("info", One(Kind::Info)),
+const DOCUMENT: &[FixedField] = &[
+    required_field("openapi", Text),
+    required_field("info", One(ObjectKind::Info)),
     since_32("$self", Text),
-    new("jsonSchemaDialect", Text),
-    may("servers", List(Kind::Server)),
-    may("paths", One(Kind::Paths)),
-    new("webhooks", Map(Kind::PathItem)),
-    may("components", One(Kind::Components)),
-    may("security", Security),
-    may("tags", List(Kind::Tag)),
-    may("externalDocs", One(Kind::ExternalDocs)),
+    since_31("jsonSchemaDialect", Text),
+    optional_field("servers", List(ObjectKind::Server)),
+    optional_field("paths", One(ObjectKind::Paths)),
+    since_31("webhooks", Map(ObjectKind::PathItem)),
+    optional_field("components", One(ObjectKind::Components)),
+    optional_field("security", Security),
+    optional_field("tags", List(ObjectKind::Tag)),
+    optional_field("externalDocs", One(ObjectKind::ExternalDocs)),
 ];
-const INFO: &[Field] = &[
-    should("title", Text),
-    should("version", Text),
-    new("summary", Text),
-    may("description", Text),
-    may("termsOfService", Text),
-    may("contact", One(Kind::Contact)),
-    may("license", One(Kind::License)),
+const INFO: &[FixedField] = &[
+    recommended_field("title", Text),
+    recommended_field("version", Text),
+    since_31("summary", Text),
+    optional_field("description", Text),
+    optional_field("termsOfService", Text),
+    optional_field("contact", One(ObjectKind::Contact)),
+    optional_field("license", One(ObjectKind::License)),
 ];
-const CONTACT: &[Field] = &[may("name", Text), may("url", Text), may("email", Text)];
-const LICENSE: &[Field] = &[must("name", Text), new("identifier", Text), may("url", Text)];
-const SERVER: &[Field] = &[
-    must("url", Text),
+const CONTACT: &[FixedField] =
+    &[optional_field("name", Text), optional_field("url", Text), optional_field("email", Text)];
+const LICENSE: &[FixedField] =
+    &[required_field("name", Text), since_31("identifier", Text), optional_field("url", Text)];
+const SERVER: &[FixedField] = &[
+    required_field("url", Text),
     since_32("name", Text),
-    may("description", Text),
-    may("variables", Map(Kind::ServerVariable)),
+    optional_field("description", Text),
+    optional_field("variables", Map(ObjectKind::ServerVariable)),
 ];
-const SERVER_VARIABLE: &[Field] = &[may("enum", Texts), must("default", Text), may("description", Text)];
-const PATH_ITEM: &[Field] = &[
-    may("$ref", Text),
-    may("summary", Text),
-    may("description", Text),
-    may("get", One(Kind::Operation)),
-    may("put", One(Kind::Operation)),
-    may("post", One(Kind::Operation)),
-    may("delete", One(Kind::Operation)),
-    may("options", One(Kind::Operation)),
-    may("head", One(Kind::Operation)),
-    may("patch", One(Kind::Operation)),
-    may("trace", One(Kind::Operation)),
-    since_32("query", One(Kind::Operation)),
-    since_32("additionalOperations", Map(Kind::Operation)),
-    may("servers", List(Kind::Server)),
-    may("parameters", List(Kind::Parameter)),
+const SERVER_VARIABLE: &[FixedField] =
+    &[optional_field("enum", Texts), required_field("default", Text), optional_field("description", Text)];
+const PATH_ITEM: &[FixedField] = &[
+    optional_field("$ref", Text),
+    optional_field("summary", Text),
+    optional_field("description", Text),
+    optional_field("get", One(ObjectKind::Operation)),
+    optional_field("put", One(ObjectKind::Operation)),
+    optional_field("post", One(ObjectKind::Operation)),
+    optional_field("delete", One(ObjectKind::Operation)),
+    optional_field("options", One(ObjectKind::Operation)),
+    optional_field("head", One(ObjectKind::Operation)),
+    optional_field("patch", One(ObjectKind::Operation)),
+    optional_field("trace", One(ObjectKind::Operation)),
+    since_32("query", One(ObjectKind::Operation)),
+    since_32("additionalOperations", Map(ObjectKind::Operation)),
+    optional_field("servers", List(ObjectKind::Server)),
+    optional_field("parameters", List(ObjectKind::Parameter)),
 ];
-const OPERATION: &[Field] = &[
-    may("tags", Texts),
-    may("summary", Text),
-    may("description", Text),
-    may("externalDocs", One(Kind::ExternalDocs)),
-    may("operationId", Text),
-    may("parameters", List(Kind::Parameter)),
-    may("requestBody", One(Kind::RequestBody)),
-    may("responses", One(Kind::Responses)),
-    may("callbacks", Map(Kind::Callback)),
-    may("deprecated", Flag),
-    may("security", Security),
-    may("servers", List(Kind::Server)),
+const OPERATION: &[FixedField] = &[
+    optional_field("tags", Texts),
+    optional_field("summary", Text),
+    optional_field("description", Text),
+    optional_field("externalDocs", One(ObjectKind::ExternalDocs)),
+    optional_field("operationId", Text),
+    optional_field("parameters", List(ObjectKind::Parameter)),
+    optional_field("requestBody", One(ObjectKind::RequestBody)),
+    optional_field("responses", One(ObjectKind::Responses)),
+    optional_field("callbacks", Map(ObjectKind::Callback)),
+    optional_field("deprecated", Flag),
+    optional_field("security", Security),
+    optional_field("servers", List(ObjectKind::Server)),
 ];
-const PARAMETER: &[Field] = &[
-    must("name", Text),
-    must("in", Text),
-    may("description", Text),
-    may("required", Flag),
-    may("deprecated", Flag),
-    may("allowEmptyValue", Flag),
-    may("style", Text),
-    may("explode", Flag),
-    may("allowReserved", Flag),
-    may("schema", Schema),
-    may("example", Any),
-    may("examples", Map(Kind::Example)),
-    may("content", One(Kind::Content)),
+const PARAMETER: &[FixedField] = &[
+    required_field("name", Text),
+    required_field("in", Text),
+    optional_field("description", Text),
+    optional_field("required", Flag),
+    optional_field("deprecated", Flag),
+    optional_field("allowEmptyValue", Flag),
+    optional_field("style", Text),
+    optional_field("explode", Flag),
+    optional_field("allowReserved", Flag),
+    optional_field("schema", Schema),
+    optional_field("example", Any),
+    optional_field("examples", Map(ObjectKind::Example)),
+    optional_field("content", One(ObjectKind::Content)),
 ];
-const HEADER: &[Field] = &[
-    may("description", Text),
-    may("required", Flag),
-    may("deprecated", Flag),
-    may("style", Text),
-    may("explode", Flag),
-    may("schema", Schema),
-    may("example", Any),
-    may("examples", Map(Kind::Example)),
-    may("content", One(Kind::Content)),
+const HEADER: &[FixedField] = &[
+    optional_field("description", Text),
+    optional_field("required", Flag),
+    optional_field("deprecated", Flag),
+    optional_field("style", Text),
+    optional_field("explode", Flag),
+    optional_field("schema", Schema),
+    optional_field("example", Any),
+    optional_field("examples", Map(ObjectKind::Example)),
+    optional_field("content", One(ObjectKind::Content)),
 ];
-const REQUEST_BODY: &[Field] =
-    &[may("description", Text), must("content", One(Kind::Content)), may("required", Flag)];
-const MEDIA_TYPE: &[Field] = &[
-    may("schema", Schema),
+const REQUEST_BODY: &[FixedField] = &[
+    optional_field("description", Text),
+    required_field("content", One(ObjectKind::Content)),
+    optional_field("required", Flag),
+];
+const MEDIA_TYPE: &[FixedField] = &[
+    optional_field("schema", Schema),
     since_32("itemSchema", Schema),
-    may("example", Any),
-    may("examples", Map(Kind::Example)),
-    may("encoding", Map(Kind::Encoding)),
-    since_32("prefixEncoding", List(Kind::Encoding)),
-    since_32("itemEncoding", One(Kind::Encoding)),
+    optional_field("example", Any),
+    optional_field("examples", Map(ObjectKind::Example)),
+    optional_field("encoding", Map(ObjectKind::Encoding)),
+    since_32("prefixEncoding", List(ObjectKind::Encoding)),
+    since_32("itemEncoding", One(ObjectKind::Encoding)),
 ];
-const ENCODING: &[Field] = &[
-    since_32("encoding", Map(Kind::Encoding)),
-    since_32("prefixEncoding", List(Kind::Encoding)),
-    since_32("itemEncoding", One(Kind::Encoding)),
-    may("contentType", Text),
-    may("headers", Map(Kind::Header)),
-    may("style", Text),
-    may("explode", Flag),
-    may("allowReserved", Flag),
+const ENCODING: &[FixedField] = &[
+    since_32("encoding", Map(ObjectKind::Encoding)),
+    since_32("prefixEncoding", List(ObjectKind::Encoding)),
+    since_32("itemEncoding", One(ObjectKind::Encoding)),
+    optional_field("contentType", Text),
+    optional_field("headers", Map(ObjectKind::Header)),
+    optional_field("style", Text),
+    optional_field("explode", Flag),
+    optional_field("allowReserved", Flag),
 ];
-const RESPONSE: &[Field] = &[
+const RESPONSE: &[FixedField] = &[
     since_32("summary", Text),
-    should("description", Text),
-    may("headers", Map(Kind::Header)),
-    may("content", One(Kind::Content)),
-    may("links", Map(Kind::Link)),
+    recommended_field("description", Text),
+    optional_field("headers", Map(ObjectKind::Header)),
+    optional_field("content", One(ObjectKind::Content)),
+    optional_field("links", Map(ObjectKind::Link)),
 ];
-const COMPONENTS: &[Field] = &[
-    may("schemas", Schemas),
-    may("responses", Map(Kind::Response)),
-    may("parameters", Map(Kind::Parameter)),
-    may("examples", Map(Kind::Example)),
-    may("requestBodies", Map(Kind::RequestBody)),
-    may("headers", Map(Kind::Header)),
-    may("securitySchemes", Map(Kind::SecurityScheme)),
-    may("links", Map(Kind::Link)),
-    may("callbacks", Map(Kind::Callback)),
-    new("pathItems", Map(Kind::PathItem)),
-    since_32("mediaTypes", Map(Kind::MediaType)),
+const COMPONENTS: &[FixedField] = &[
+    optional_field("schemas", Schemas),
+    optional_field("responses", Map(ObjectKind::Response)),
+    optional_field("parameters", Map(ObjectKind::Parameter)),
+    optional_field("examples", Map(ObjectKind::Example)),
+    optional_field("requestBodies", Map(ObjectKind::RequestBody)),
+    optional_field("headers", Map(ObjectKind::Header)),
+    optional_field("securitySchemes", Map(ObjectKind::SecurityScheme)),
+    optional_field("links", Map(ObjectKind::Link)),
+    optional_field("callbacks", Map(ObjectKind::Callback)),
+    since_31("pathItems", Map(ObjectKind::PathItem)),
+    since_32("mediaTypes", Map(ObjectKind::MediaType)),
 ];
-const LINK: &[Field] = &[
-    may("operationRef", Text),
-    may("operationId", Text),
-    may("parameters", Any),
-    may("requestBody", Any),
-    may("description", Text),
-    may("server", One(Kind::Server)),
+const LINK: &[FixedField] = &[
+    optional_field("operationRef", Text),
+    optional_field("operationId", Text),
+    optional_field("parameters", Any),
+    optional_field("requestBody", Any),
+    optional_field("description", Text),
+    optional_field("server", One(ObjectKind::Server)),
 ];
-const EXAMPLE: &[Field] = &[
-    may("summary", Text),
-    may("description", Text),
+const EXAMPLE: &[FixedField] = &[
+    optional_field("summary", Text),
+    optional_field("description", Text),
     since_32("dataValue", Any),
     since_32("serializedValue", Text),
-    may("value", Any),
-    may("externalValue", Text),
+    optional_field("value", Any),
+    optional_field("externalValue", Text),
 ];
-const TAG: &[Field] = &[
-    must("name", Text),
+const TAG: &[FixedField] = &[
+    required_field("name", Text),
     since_32("summary", Text),
-    may("description", Text),
-    may("externalDocs", One(Kind::ExternalDocs)),
+    optional_field("description", Text),
+    optional_field("externalDocs", One(ObjectKind::ExternalDocs)),
     since_32("parent", Text),
     since_32("kind", Text),
 ];
-const EXTERNAL_DOCS: &[Field] = &[may("description", Text), must("url", Text)];
-const SECURITY_SCHEME: &[Field] = &[
-    must("type", Text),
-    may("description", Text),
-    may("name", Text),
-    may("in", Text),
-    may("scheme", Text),
-    may("bearerFormat", Text),
-    may("flows", One(Kind::Flows)),
-    may("openIdConnectUrl", Text),
+const EXTERNAL_DOCS: &[FixedField] = &[optional_field("description", Text), required_field("url", Text)];
+const SECURITY_SCHEME: &[FixedField] = &[
+    required_field("type", Text),
+    optional_field("description", Text),
+    optional_field("name", Text),
+    optional_field("in", Text),
+    optional_field("scheme", Text),
+    optional_field("bearerFormat", Text),
+    optional_field("flows", One(ObjectKind::Flows)),
+    optional_field("openIdConnectUrl", Text),
     since_32("oauth2MetadataUrl", Text),
     since_32("deprecated", Flag),
 ];
-const FLOWS: &[Field] = &[
-    may("implicit", One(Kind::Flow)),
-    may("password", One(Kind::Flow)),
-    may("clientCredentials", One(Kind::Flow)),
-    may("authorizationCode", One(Kind::Flow)),
-    since_32("deviceAuthorization", One(Kind::Flow)),
+const FLOWS: &[FixedField] = &[
+    optional_field("implicit", One(ObjectKind::Flow)),
+    optional_field("password", One(ObjectKind::Flow)),
+    optional_field("clientCredentials", One(ObjectKind::Flow)),
+    optional_field("authorizationCode", One(ObjectKind::Flow)),
+    since_32("deviceAuthorization", One(ObjectKind::Flow)),
 ];
-const FLOW: &[Field] = &[
-    may("authorizationUrl", Text),
+const FLOW: &[FixedField] = &[
+    optional_field("authorizationUrl", Text),
     since_32("deviceAuthorizationUrl", Text),
-    may("tokenUrl", Text),
-    may("refreshUrl", Text),
-    must("scopes", TextMap),
+    optional_field("tokenUrl", Text),
+    optional_field("refreshUrl", Text),
+    required_field("scopes", TextMap),
 ];
 
-/// Whether a member is an extension. Among media types only what can be none is.
-pub(crate) fn is_extension(kind: Kind, key: &str) -> bool {
-    kind.extensible() && key.starts_with("x-") && !(kind == Kind::Content && key.contains('/'))
+/// Returns true for a specification extension. Among media types, a key with a slash is not an extension.
+pub(crate) fn is_extension(kind: ObjectKind, key: &str) -> bool {
+    kind.allows_extensions() && key.starts_with("x-") && !(kind == ObjectKind::Content && key.contains('/'))
 }
 
-impl Kind {
-    /// Its fixed fields.
-    pub(crate) const fn fields(self) -> &'static [Field] {
+impl ObjectKind {
+    pub(crate) const fn fixed_fields(self) -> &'static [FixedField] {
         match self {
             Self::Document => DOCUMENT,
             Self::Info => INFO,
@@ -328,8 +327,8 @@ impl Kind {
         }
     }
 
-    /// What every other member holds, for objects whose keys are data.
-    pub(crate) const fn others(self) -> Option<Form> {
+    /// Returns the form of members whose names are data, for objects such as maps.
+    pub(crate) const fn patterned_field(self) -> Option<FieldForm> {
         match self {
             Self::Paths | Self::Callback => Some(One(Self::PathItem)),
             Self::Content => Some(One(Self::MediaType)),
@@ -339,23 +338,23 @@ impl Kind {
         }
     }
 
-    /// Whether a field is read in a document of a version without it: operations are meant as such.
-    pub(crate) fn is_read_early(self, field: Field) -> bool {
+    /// Returns true if a field is read even in a version without it, since dropping it would lose operations.
+    pub(crate) fn is_read_early(self, field: FixedField) -> bool {
         self == Self::PathItem || (self == Self::Document && field.name == "webhooks")
     }
 
-    /// Whether `x-` members are extensions; in a Security Requirement they are scheme names.
-    pub(crate) const fn extensible(self) -> bool {
+    /// Returns true if `x-` members are extensions; in a Security Requirement Object they are scheme names.
+    pub(crate) const fn allows_extensions(self) -> bool {
         !matches!(self, Self::SecurityRequirement)
     }
 
-    /// Whether a Reference Object may stand in its place.
-    pub(crate) const fn referable(self) -> bool {
-        self.section().is_some()
+    /// Returns true if a Reference Object is allowed in its place.
+    pub(crate) const fn allows_reference(self) -> bool {
+        self.components_section().is_some()
     }
 
-    /// Whether what a section of `components` holds can be read as this too.
-    pub(crate) fn resembles(self, section: &str) -> bool {
+    /// Returns true if an object of a different section of `components` can be read as this type.
+    pub(crate) fn is_compatible_with(self, section: &str) -> bool {
         matches!(
             (self, section),
             (Self::Response, "requestBodies")
@@ -364,44 +363,48 @@ impl Kind {
         )
     }
 
-    /// What becomes of one that cannot be read at all.
-    pub(crate) const fn lost(self) -> &'static str {
+    /// Returns the fallback for an object that cannot be resolved or read.
+    pub(crate) const fn fallback_if_unresolved(self) -> &'static str {
         match self {
-            // Its status is known, what comes with it is not.
-            Self::Response => "its body is any bytes",
+            // The status is known, but the body is not.
+            Self::Response => "its body is read as bytes",
             Self::MediaType => "it is read without a schema",
-            _ => "what stands here is left out",
+            _ => "the value is left out",
         }
     }
 
-    /// What becomes of one that has not what it must have.
-    pub(crate) const fn without(self) -> &'static str {
+    /// Returns the fallback for an object without a required field.
+    pub(crate) const fn fallback_if_incomplete(self) -> &'static str {
         match self {
             Self::Parameter => "the parameter is left out",
             Self::RequestBody => "the body is left out",
             Self::Server => "the server is left out",
             Self::Tag => "the tag is left out",
-            Self::SecurityScheme => "whoever sends the request has to show it, by a transport",
-            _ => "it is done without",
+            Self::SecurityScheme => "the transport must add the credential",
+            _ => "the field is treated as absent",
         }
     }
 
-    /// What is lost with a member that it has not, and what to do about that; `None` where nothing is
-    /// that a client or a server is made of.
-    pub(crate) fn lost_with(self, key: &str, value: &Tree) -> Option<(&'static str, Option<&'static str>)> {
+    /// Returns the fallback and the help for an unknown field; `None` if the field does not affect generated
+    /// code.
+    pub(crate) fn fallback_for_unknown_field(
+        self,
+        key: &str,
+        value: &DocumentNode,
+    ) -> Option<(&'static str, Option<&'static str>)> {
         let is_keyword = || Keyword::find(key).is_some();
         match self {
             Self::PathItem if value.is_object() => {
                 let help = "OpenAPI has `get`, `put`, `post`, `delete`, `options`, `head`, `patch`, `trace`, \
                             and 3.2 `query` and `additionalOperations`";
-                Some(("no operation is made of it", Some(help)))
+                Some(("no operation is generated for it", Some(help)))
             }
             Self::Response | Self::RequestBody if key == "schema" => Some((
                 "the body that it describes is left out",
                 Some("write `content: { application/json: { schema: … } }`"),
             )),
             Self::MediaType if is_keyword() => {
-                Some(("what it says of the body is left out", Some("put it below `schema`")))
+                Some(("the keyword is left out", Some("move it into `schema`")))
             }
             Self::PathItem | Self::Response | Self::RequestBody | Self::MediaType => {
                 Some(("it is left out", None))
@@ -410,8 +413,8 @@ impl Kind {
         }
     }
 
-    /// The member of `components` that holds such objects.
-    pub(crate) const fn section(self) -> Option<&'static str> {
+    /// Returns the section of `components` for this type.
+    pub(crate) const fn components_section(self) -> Option<&'static str> {
         match self {
             Self::Response => Some("responses"),
             Self::Parameter => Some("parameters"),
@@ -427,8 +430,8 @@ impl Kind {
         }
     }
 
-    /// What messages call it.
-    pub(crate) const fn name(self) -> &'static str {
+    /// Returns the name of the type with its article, for messages.
+    pub(crate) const fn display_name(self) -> &'static str {
         match self {
             Self::Document => "an OpenAPI document",
             Self::Info => "the `info`",

@@ -1,6 +1,6 @@
-//! Parameters: path and operation merged, styles, path templates.
+//! Reads parameters: merges those of path item and operation, and validates their styles.
 
-use contract_runtime::{Json, operation::normal_path};
+use contract_runtime::{Json, operation::normalize_path};
 
 use crate::{
     api::{Parameter, ParameterIn},
@@ -9,62 +9,61 @@ use crate::{
     schema::SchemaId,
 };
 
-use super::{Reader, Spot, media_types};
+use super::{OpenApiNode, OpenApiReader, split_media_types};
 
-/// Headers that OpenAPI describes elsewhere (3.1, 4.8.12.1).
-const DESCRIBED: [&str; 3] = ["accept", "content-type", "authorization"];
+/// Header parameters that OpenAPI ignores (3.1, 4.8.12.1).
+const RESERVED_HEADERS: [&str; 3] = ["accept", "content-type", "authorization"];
 
-impl<'t> Reader<'_, 't> {
-    /// Those of the path item, replaced or followed by those of the operation.
-    pub(super) fn parameters(&mut self, shared: Option<&Spot<'t>>, own: Option<&Spot<'t>>) -> Vec<Parameter> {
-        let mut out = shared.map(|list| self.parameter_list(list)).unwrap_or_default();
-        for parameter in own.map(|list| self.parameter_list(list)).unwrap_or_default() {
-            match out.iter_mut().find(|other| same(other, &parameter)) {
+impl<'t> OpenApiReader<'_, 't> {
+    /// Returns the parameters of the path item, overridden and extended by those of the operation.
+    pub(super) fn merge_parameters(
+        &mut self,
+        shared: Option<&OpenApiNode<'t>>,
+        own: Option<&OpenApiNode<'t>>,
+    ) -> Vec<Parameter> {
+        let mut out = shared.map(|list| self.read_parameter_list(list)).unwrap_or_default();
+        for parameter in own.map(|list| self.read_parameter_list(list)).unwrap_or_default() {
+            match out.iter_mut().find(|other| is_same_parameter(other, &parameter)) {
                 Some(other) => *other = parameter,
                 None => out.push(parameter),
             }
         }
-        self.one_query(&mut out);
+        self.check_querystring(&mut out);
         out
     }
 
-    /// OpenAPI 3.2, 4.12.1: what is the whole query stands alone in it.
-    fn one_query(&mut self, all: &mut Vec<Parameter>) {
+    /// OpenAPI 3.2, 4.12.1: a `querystring` parameter excludes all other query parameters.
+    fn check_querystring(&mut self, all: &mut Vec<Parameter>) {
         let in_query =
             |each: &Parameter| matches!(each.location, ParameterIn::Query | ParameterIn::QueryString);
         while all.iter().filter(|each| in_query(each)).count() > 1
             && let Some(at) = all.iter().rposition(|each| each.location == ParameterIn::QueryString)
         {
             let whole = all.remove(at);
-            let message = format!(
-                "the querystring parameter `{}` is the whole query, and is not alone in it",
-                whole.name
-            );
-            let problem = Diagnostic::error("invalid-openapi", message).at(whole.place);
+            let message =
+                format!("the querystring parameter `{}` must be the only query parameter", whole.name);
+            let problem = Diagnostic::error("invalid-openapi", message).with_place(whole.place);
             let other = all.iter().find(|each| in_query(each)).map(|other| other.place.clone());
-            let problem = problem.mended("it is left out");
+            let problem = problem.with_fallback("it is left out");
             self.problems.push(match other {
-                Some(other) => problem.label(other, "this is in the query as well"),
+                Some(other) => problem.with_label(other, "another query parameter"),
                 None => problem,
             });
         }
     }
 
-    fn parameter_list(&mut self, list: &Spot<'t>) -> Vec<Parameter> {
+    fn read_parameter_list(&mut self, list: &OpenApiNode<'t>) -> Vec<Parameter> {
         let mut out: Vec<Parameter> = Vec::new();
         for each in list.elements() {
-            let Some(spot) = self.behind(&each) else { continue };
-            let Some(parameter) = self.parameter(&each, &spot) else { continue };
-            if let Some(first) = out.iter().find(|other| same(other, &parameter)) {
-                let message = format!(
-                    "the {} parameter `{}` is here twice",
-                    parameter.location.as_str(),
-                    parameter.name
-                );
+            let Some(spot) = self.follow_references(&each) else { continue };
+            let Some(parameter) = self.read_parameter(&each, &spot) else { continue };
+            if let Some(first) = out.iter().find(|other| is_same_parameter(other, &parameter)) {
+                let message =
+                    format!("duplicate {} parameter `{}`", parameter.location.as_str(), parameter.name);
                 let problem = Diagnostic::error("duplicate-parameter", message)
-                    .at(each.place())
-                    .mended("the first counts");
-                self.problems.push(problem.label(first.place.clone(), "first here"));
+                    .with_place(each.place())
+                    .with_fallback("the first one is used");
+                self.problems.push(problem.with_label(first.place.clone(), "first here"));
                 continue;
             }
             out.push(parameter);
@@ -72,78 +71,81 @@ impl<'t> Reader<'_, 't> {
         out
     }
 
-    /// What stands at `each`, and behind its reference at `spot`. `None` for one that is ignored or has no
-    /// name or place.
-    fn parameter(&mut self, each: &Spot<'t>, spot: &Spot<'t>) -> Option<Parameter> {
-        let name = spot.text("name")?;
+    /// Reads the parameter at `spot`, to which the entry `each` refers. `None` for an ignored parameter, and
+    /// for one without name or location.
+    fn read_parameter(&mut self, each: &OpenApiNode<'t>, spot: &OpenApiNode<'t>) -> Option<Parameter> {
+        let name = spot.string_field("name")?;
         let within = spot.get("in")?;
-        let location = match &*lenient::text(within.tree)? {
+        let location = match &*lenient::coerce_string(within.tree)? {
             "path" => ParameterIn::Path,
             "query" => ParameterIn::Query,
             "header" => ParameterIn::Header,
             "cookie" => ParameterIn::Cookie,
             "querystring" => ParameterIn::QueryString,
             other => {
-                let message =
-                    format!("`in` is `path`, `query`, `querystring`, `header` or `cookie`, not `{other}`");
-                let problem = Diagnostic::error("invalid-openapi", message).at(within.place());
-                self.problems.push(problem.mended("the parameter is left out"));
+                let message = format!(
+                    "`in` must be `path`, `query`, `querystring`, `header` or `cookie`, not `{other}`"
+                );
+                let problem = Diagnostic::error("invalid-openapi", message).with_place(within.place());
+                self.problems.push(problem.with_fallback("the parameter is left out"));
                 return None;
             }
         };
-        if location == ParameterIn::Header && DESCRIBED.iter().any(|known| known.eq_ignore_ascii_case(&name))
+        if location == ParameterIn::Header
+            && RESERVED_HEADERS.iter().any(|known| known.eq_ignore_ascii_case(&name))
         {
-            let message = format!("the header parameter `{name}` is described by bodies and security");
-            self.problems.push(Diagnostic::note("ignored", message).at(spot.place()));
+            let message =
+                format!("the header parameter `{name}` is ignored: bodies and `security` describe it");
+            self.problems.push(Diagnostic::note("ignored", message).with_place(spot.place()));
             return None;
         }
-        let required = spot.flag("required");
+        let required = spot.bool_field("required");
         if location == ParameterIn::Path && !required {
-            let message = format!("the path parameter `{name}` must say `required: true`");
-            let problem = Diagnostic::error("invalid-openapi", message).at(spot.place());
-            self.problems.push(problem.mended("it is required"));
+            let message = format!("the path parameter `{name}` must have `required: true`");
+            let problem = Diagnostic::error("invalid-openapi", message).with_place(spot.place());
+            self.problems.push(problem.with_fallback("it is required"));
         }
-        let style = self.style(spot, location);
-        let explode = spot.tree.get("explode").and_then(lenient::flag);
+        let style = self.parameter_style(spot, location);
+        let explode = spot.tree.get("explode").and_then(lenient::coerce_bool);
         let explode = explode.unwrap_or(matches!(&*style, "form" | "cookie"));
-        let (schema, content) = self.typed(spot, "a parameter");
+        let (schema, content) = self.schema_or_content(spot, "a parameter");
         if location == ParameterIn::QueryString && content.is_none() {
             let message = format!("the querystring parameter `{name}` must have `content`");
-            let problem = Diagnostic::error("invalid-openapi", message).at(spot.place());
-            self.problems.push(problem.mended("it is read as text"));
+            let problem = Diagnostic::error("invalid-openapi", message).with_place(spot.place());
+            self.problems.push(problem.with_fallback("it is read as a string"));
         }
         Some(Parameter {
             place: spot.place(),
             name,
             location,
             required: required || location == ParameterIn::Path,
-            deprecated: spot.flag("deprecated"),
-            description: self.description(each),
+            deprecated: spot.bool_field("deprecated"),
+            description: self.effective_description(each),
             style,
             explode,
-            allow_reserved: spot.flag("allowReserved"),
-            allow_empty: spot.flag("allowEmptyValue"),
+            allow_reserved: spot.bool_field("allowReserved"),
+            allow_empty: spot.bool_field("allowEmptyValue"),
             schema,
-            encoding: self.encoding(spot),
+            encoding: self.content_encoding(spot),
             content,
             constant: None,
         })
     }
 
-    /// The `encoding` of the one entry of `content`, where there is one.
-    fn encoding(&self, spot: &Spot<'t>) -> Vec<(String, Json)> {
+    /// Returns the `encoding` of the first valid entry of `content`.
+    fn content_encoding(&self, spot: &OpenApiNode<'t>) -> Vec<(String, Json)> {
         let media = || {
-            let content = self.behind(&spot.get("content")?)?;
-            let (_, media) = content.media().find(|(name, _)| !media_types(name).is_empty())?;
-            self.behind(&media)?.get("encoding")
+            let content = self.follow_references(&spot.get("content")?)?;
+            let (_, media) = content.media_entries().find(|(name, _)| !split_media_types(name).is_empty())?;
+            self.follow_references(&media)?.get("encoding")
         };
         let encoding = media();
-        let each = encoding.iter().flat_map(Spot::entries);
+        let each = encoding.iter().flat_map(OpenApiNode::entries);
         each.map(|(name, each)| (name.to_owned(), each.tree.to_json())).collect()
     }
 
-    /// OpenAPI 3.1, 4.8.12.2: which styles each place has, and its default.
-    fn style(&mut self, spot: &Spot<'t>, location: ParameterIn) -> String {
+    /// Returns the style, or the default of the location (OpenAPI 3.1, 4.8.12.2).
+    fn parameter_style(&mut self, spot: &OpenApiNode<'t>, location: ParameterIn) -> String {
         let known: &[&str] = match location {
             ParameterIn::Path => &["simple", "label", "matrix"],
             ParameterIn::Query => &["form", "spaceDelimited", "pipeDelimited", "deepObject"],
@@ -153,58 +155,66 @@ impl<'t> Reader<'_, 't> {
         };
         let default = known.first().copied().unwrap_or_default();
         let Some(style) = spot.get("style") else { return default.to_owned() };
-        let Some(name) = lenient::text(style.tree) else { return default.to_owned() };
+        let Some(name) = lenient::coerce_string(style.tree) else { return default.to_owned() };
         if !known.contains(&&*name) {
             let list = known.join("`, `");
-            let message = format!("a {} parameter has the style `{list}`, not `{name}`", location.as_str());
-            let problem = Diagnostic::error("invalid-openapi", message).at(style.place());
-            self.problems.push(problem.mended(format!("it is read as `{default}`")));
+            let message =
+                format!("the style of a {} parameter must be `{list}`, not `{name}`", location.as_str());
+            let problem = Diagnostic::error("invalid-openapi", message).with_place(style.place());
+            self.problems.push(problem.with_fallback(format!("it is read as `{default}`")));
             return default.to_owned();
         }
         name.into_owned()
     }
 
-    /// `schema`, or the one entry of `content`: its schema and media type.
-    pub(super) fn typed(&mut self, spot: &Spot<'t>, what: &str) -> (Option<SchemaId>, Option<String>) {
+    /// Returns the schema of `schema`, or schema and media type of the single entry of `content`.
+    pub(super) fn schema_or_content(
+        &mut self,
+        spot: &OpenApiNode<'t>,
+        what: &str,
+    ) -> (Option<SchemaId>, Option<String>) {
         let schema = spot.get("schema");
-        let content = spot.get("content").and_then(|content| self.behind(&content));
-        let mut fault = |at: &Spot<'t>, message: String, mend: &str| {
-            self.problems.push(Diagnostic::error("invalid-openapi", message).at(at.place()).mended(mend));
+        let content = spot.get("content").and_then(|content| self.follow_references(&content));
+        let mut fault = |at: &OpenApiNode<'t>, message: String, mend: &str| {
+            self.problems.push(
+                Diagnostic::error("invalid-openapi", message).with_place(at.place()).with_fallback(mend),
+            );
         };
-        let named = |(names, media): (&'t str, Spot<'t>)| Some((*media_types(names).first()?, media));
-        let first = content.as_ref().and_then(|content| content.media().find_map(named));
+        let named =
+            |(names, media): (&'t str, OpenApiNode<'t>)| Some((*split_media_types(names).first()?, media));
+        let first = content.as_ref().and_then(|content| content.media_entries().find_map(named));
         match (&schema, &content) {
             (None, None) => {
-                fault(spot, format!("{what} must have `schema` or `content`"), "it is read as text");
+                fault(spot, format!("{what} must have `schema` or `content`"), "it is read as a string");
             }
             (Some(_), Some(content)) => {
                 fault(
                     content,
                     format!("{what} must not have both `schema` and `content`"),
-                    "`schema` counts",
+                    "`schema` is used",
                 );
             }
-            (None, Some(content)) if content.media().count() != 1 || first.is_none() => {
+            (None, Some(content)) if content.media_entries().count() != 1 || first.is_none() => {
                 let message = format!("the `content` of {what} must have exactly one entry");
-                let mend = if first.is_some() { "the first counts" } else { "it is read as text" };
+                let mend = if first.is_some() { "the first one is used" } else { "it is read as a string" };
                 fault(content, message, mend);
             }
             _ => {}
         }
         match (schema, first) {
-            (Some(schema), _) => (self.schema(&schema), None),
+            (Some(schema), _) => (self.schema_id(&schema), None),
             (None, Some((name, media))) => {
-                let media = self.behind(&media).unwrap_or(media);
-                (media.get("schema").and_then(|schema| self.schema(&schema)), Some(name.to_owned()))
+                let media = self.follow_references(&media).unwrap_or(media);
+                (media.get("schema").and_then(|schema| self.schema_id(&schema)), Some(name.to_owned()))
             }
             (None, None) => (None, None),
         }
     }
 }
 
-/// A template without the names of its placeholders, in the form that is sent.
-pub(super) fn shape(path: &str) -> String {
-    let path = &*normal_path(path);
+/// Returns the normalized path without the names of placeholders, for comparison.
+pub(super) fn path_shape(path: &str) -> String {
+    let path = &*normalize_path(path);
     let mut out = String::with_capacity(path.len());
     let mut inside = false;
     for each in path.chars() {
@@ -221,7 +231,7 @@ pub(super) fn shape(path: &str) -> String {
     out
 }
 
-fn same(left: &Parameter, right: &Parameter) -> bool {
+fn is_same_parameter(left: &Parameter, right: &Parameter) -> bool {
     let names = if left.location == ParameterIn::Header {
         left.name.eq_ignore_ascii_case(&right.name)
     } else {

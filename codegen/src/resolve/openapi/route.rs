@@ -1,82 +1,84 @@
-//! Path templates: their placeholders and parameters settled, and what stands behind a path that no
-//! path has. What follows `#` is never sent, so that it is a label alone; the pairs behind `?` are
-//! parameters of the query, or sent with every request.
+//! Resolves path templates: matches placeholders with parameters, and handles queries and fragments in keys
+//! of `paths`, which OpenAPI does not allow. A fragment is dropped; query pairs become parameters or are sent
+//! with every request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_runtime::operation::normal_path;
+use contract_runtime::operation::normalize_path;
 
 use crate::{
     api::{Operation, Parameter, ParameterIn},
     diagnostics::Diagnostic,
     load::uri,
-    tree::Place,
+    tree::DocumentLocation,
 };
 
-use super::{Reader, parameter::shape};
+use super::{OpenApiReader, parameter::path_shape};
 
-const UNPAIRED: &str = "braces that do not pair";
+const UNPAIRED: &str = "unbalanced braces";
 
-/// What a key of `paths` says.
-struct Written<'p> {
-    /// The template of the path alone.
+/// The parts of a key of `paths`.
+struct PathKey<'p> {
+    /// The path template without query and fragment.
     path: &'p str,
-    /// What stands behind `?`.
+    /// The query after `?`.
     query: Option<&'p str>,
-    /// What stands behind `#`.
+    /// The fragment after `#`.
     label: Option<&'p str>,
 }
 
-/// A pair behind `?`.
-struct Pair<'p> {
+/// A query pair of a key of `paths`.
+struct QueryPair<'p> {
     name: String,
-    /// As it is written; `None` where there is no `=`.
+    /// The raw value; `None` without `=`.
     value: Option<&'p str>,
 }
 
-impl<'p> Written<'p> {
+impl<'p> PathKey<'p> {
     fn of(key: &'p str) -> Self {
-        let (rest, label) = cut(key, b'#');
-        let (path, query) = cut(rest, b'?');
+        let (rest, label) = split_outside_braces(key, b'#');
+        let (path, query) = split_outside_braces(rest, b'?');
         Self { path, query, label }
     }
 
-    fn pairs(&self) -> impl Iterator<Item = Pair<'p>> {
+    fn query_pairs(&self) -> impl Iterator<Item = QueryPair<'p>> {
         let each = self.query.unwrap_or_default().split('&');
         let pairs = each.map(|pair| match pair.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (pair, None),
         });
-        pairs.filter(|(name, _)| !name.is_empty()).map(|(name, value)| Pair { name: decoded(name), value })
+        pairs
+            .filter(|(name, _)| !name.is_empty())
+            .map(|(name, value)| QueryPair { name: decode_query(name), value })
     }
 }
 
-impl Pair<'_> {
-    /// As it stands in the query of a request. What is encoded already stays so.
-    fn sent(&self) -> String {
-        let name = encoded(&self.name);
+impl QueryPair<'_> {
+    /// Encodes the pair for a request; existing escapes are kept.
+    fn encode_pair(&self) -> String {
+        let name = encode_query(&self.name);
         match self.value {
-            Some(value) => format!("{name}={}", encoded(&decoded(value))),
+            Some(value) => format!("{name}={}", encode_query(&decode_query(value))),
             None => name,
         }
     }
 }
 
-/// What a part of a query says, which is read like a form's: a `+` is a space.
-fn decoded(text: &str) -> String {
+/// Decodes a part of a query as a form does: `+` is a space.
+fn decode_query(text: &str) -> String {
     let spaced = text.replace('+', " ");
-    uri::decode(&spaced).unwrap_or(spaced)
+    uri::percent_decode(&spaced).unwrap_or(spaced)
 }
 
-/// Everything but what is the same wherever it stands (RFC 3986, 2.3).
-fn encoded(text: &str) -> String {
+/// Percent-encodes all characters that are not unreserved (RFC 3986, 2.3).
+fn encode_query(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let each = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(each).collect()
 }
 
-/// A key in front of a sign that is in no placeholder, and behind it.
-fn cut(key: &str, sign: u8) -> (&str, Option<&str>) {
+/// Splits a key at the first `sign` outside of placeholders.
+fn split_outside_braces(key: &str, sign: u8) -> (&str, Option<&str>) {
     let mut inside = false;
     let at = key.bytes().position(|each| {
         inside = each == b'{' || (inside && each != b'}');
@@ -88,59 +90,60 @@ fn cut(key: &str, sign: u8) -> (&str, Option<&str>) {
     }
 }
 
-/// What is wrong with a key of `paths`, and what is made of it (OpenAPI 3.2, 4.8.1: a path template has
+/// Returns the faults of a key of `paths`, with their fallbacks (OpenAPI 3.2, 4.8.1: a path template has
 /// neither query nor fragment).
-pub(super) fn faults(key: &str) -> Vec<(String, &'static str)> {
-    let written = Written::of(key);
+pub(super) fn path_faults(key: &str) -> Vec<(String, &'static str)> {
+    let written = PathKey::of(key);
     let mut found = Vec::new();
     if !key.starts_with('/') {
-        found.push((format!("the path `{key}` must start with `/`"), "it is read with one"));
+        found.push((format!("the path `{key}` must start with `/`"), "a slash is added"));
     }
     if written.query.is_some() {
-        let message = format!("the path `{key}` has a query");
-        found.push((message, "what stands in it is of the query of every request"));
+        let message = format!("the path `{key}` must not have a query");
+        found.push((message, "it becomes part of the query of every request"));
     }
     if written.label.is_some() {
         let message = format!("the path `{key}` has a fragment, which is never sent");
-        found.push((message, "the path ends before it"));
+        found.push((message, "the fragment is removed"));
     }
     found
 }
 
-/// Paths and names of the query that have more than one value behind one path: they tell operations
-/// apart.
-pub(super) fn apart<'p>(keys: impl Iterator<Item = &'p str>) -> BTreeSet<(String, String)> {
+/// Returns the paths with the query names whose literal values differ between keys: these values distinguish
+/// operations.
+pub(super) fn distinguishing_values<'p>(keys: impl Iterator<Item = &'p str>) -> BTreeSet<(String, String)> {
     let mut values: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
-    for written in keys.map(Written::of) {
-        let literals = written.pairs().map(|pair| (pair.name, pair.value.unwrap_or_default()));
+    for written in keys.map(PathKey::of) {
+        let literals = written.query_pairs().map(|pair| (pair.name, pair.value.unwrap_or_default()));
         for (name, value) in literals.filter(|(_, value)| !value.contains('{')) {
-            values.entry((shape(written.path), name)).or_default().insert(decoded(value));
+            values.entry((path_shape(written.path), name)).or_default().insert(decode_query(value));
         }
     }
     values.retain(|_, values| values.len() > 1);
     values.into_keys().collect()
 }
 
-impl Reader<'_, '_> {
-    /// An operation whose placeholders and path parameters are the same set, `None` where its path
-    /// is no template.
-    pub(super) fn template(&mut self, mut operation: Operation) -> Option<Operation> {
+impl OpenApiReader<'_, '_> {
+    /// Makes placeholders and path parameters of an operation match; `None` if the path template is invalid.
+    pub(super) fn resolve_template(&mut self, mut operation: Operation) -> Option<Operation> {
         let here = operation.place.clone();
         let path = operation.path.clone();
-        let written = Written::of(&path);
-        let placeholders = match placeholders(written.path) {
+        let written = PathKey::of(&path);
+        let placeholders = match placeholder_names(written.path) {
             Ok(placeholders) => placeholders,
             Err(reason) => {
                 let message = format!("the path template `{path}` has {reason}");
-                let problem = Diagnostic::error("invalid-openapi", message).at(here);
-                self.problems.push(problem.mended("the operation is left out"));
+                let problem = Diagnostic::error("invalid-openapi", message).with_place(here);
+                self.problems.push(problem.with_fallback("the operation is left out"));
                 return None;
             }
         };
         let mut route = written.path.to_owned();
         let mut names: Vec<String> = Vec::new();
         let mut fault = |message: String, mend: String| {
-            self.problems.push(Diagnostic::error("path-parameter", message).at(here.clone()).mended(mend));
+            self.problems.push(
+                Diagnostic::error("path-parameter", message).with_place(here.clone()).with_fallback(mend),
+            );
         };
         for name in &placeholders {
             let taken = |name: &str| names.iter().any(|known| known == name);
@@ -148,33 +151,33 @@ impl Reader<'_, '_> {
                 names.push((*name).to_owned());
                 continue;
             }
-            // Whoever writes it twice means two values: nothing asks for one of them twice.
+            // A repeated placeholder takes two values, so the second one is renamed.
             let own = (2..).map(|number| format!("{name}{number}"));
             let is_free = |own: &String| !taken(own) && !placeholders.contains(&own.as_str());
             let Some(own) = own.into_iter().find(is_free) else { continue };
             fault(
-                format!("the path `{path}` holds `{{{name}}}` twice"),
-                format!("the later one is called `{own}`"),
+                format!("the path `{path}` contains `{{{name}}}` twice"),
+                format!("the second one is renamed to `{own}`"),
             );
-            operation.path = renamed(&operation.path, name, &own);
-            route = renamed(&route, name, &own);
-            let first = declared(&operation).find(|parameter| parameter.name == *name).cloned();
+            operation.path = rename_second_placeholder(&operation.path, name, &own);
+            route = rename_second_placeholder(&route, name, &own);
+            let first = path_parameters(&operation).find(|parameter| parameter.name == *name).cloned();
             operation.parameters.extend(first.map(|first| Parameter { name: own.clone(), ..first }));
             names.push(own);
         }
         for name in &names {
-            if !declared(&operation).any(|parameter| parameter.name == *name) {
+            if !path_parameters(&operation).any(|parameter| parameter.name == *name) {
                 fault(
                     format!("`{{{name}}}` of the path `{path}` has no path parameter"),
-                    "it is read as text".to_owned(),
+                    "it is read as a string".to_owned(),
                 );
-                operation.parameters.push(text(name, ParameterIn::Path, here.clone()));
+                operation.parameters.push(string_parameter(name, ParameterIn::Path, here.clone()));
             }
         }
         let mut kept: Vec<String> = Vec::new();
-        // Parameters of the path that stand behind it.
+        // Path parameters that are used only in the query.
         let mut moved: Vec<String> = Vec::new();
-        for pair in written.pairs() {
+        for pair in written.query_pairs() {
             let known = operation
                 .parameters
                 .iter()
@@ -182,32 +185,39 @@ impl Reader<'_, '_> {
             let value = pair.value.unwrap_or_default();
             let is_literal = !value.contains('{');
             match known {
-                Some(at) if is_literal && self.apart.contains(&(shape(written.path), pair.name.clone())) => {
+                Some(at)
+                    if is_literal
+                        && self
+                            .distinguishing_values
+                            .contains(&(path_shape(written.path), pair.name.clone())) =>
+                {
                     fault(
                         format!("the path `{path}` gives the parameter `{}` a value", pair.name),
-                        "the parameter is left out, for the value tells this path from others".to_owned(),
+                        "the parameter is left out, since the value distinguishes this path from others"
+                            .to_owned(),
                     );
-                    kept.push(pair.sent());
+                    kept.push(pair.encode_pair());
                     operation.parameters.remove(at);
                 }
-                // What the path gives every request cannot be left out.
+                // The key gives every request this parameter, so it is required.
                 Some(at) => {
                     if is_literal && pair.value.is_some() {
                         fault(
                             format!("the path `{path}` gives the parameter `{}` a value", pair.name),
-                            format!("`{value}` is left out, and the parameter counts"),
+                            format!("`{value}` is left out in favor of the parameter"),
                         );
                     }
                     operation.parameters[at].required = true;
                 }
-                None if is_literal => kept.push(pair.sent()),
+                None if is_literal => kept.push(pair.encode_pair()),
                 None => {
                     let inside = value.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-                    let own = declared(&operation).find(|each| Some(each.name.as_str()) == inside).cloned();
+                    let own =
+                        path_parameters(&operation).find(|each| Some(each.name.as_str()) == inside).cloned();
                     let own = own.unwrap_or_else(|| {
                         let message = format!("`{value}` of the path `{path}` has no path parameter");
-                        fault(message, "it is read as text".to_owned());
-                        text(&pair.name, ParameterIn::Query, here.clone())
+                        fault(message, "it is read as a string".to_owned());
+                        string_parameter(&pair.name, ParameterIn::Query, here.clone())
                     });
                     if own.location == ParameterIn::Path && !names.contains(&own.name) {
                         moved.push(own.name.clone());
@@ -224,7 +234,7 @@ impl Reader<'_, '_> {
         let is_moved = |each: &Parameter| each.location == ParameterIn::Path && moved.contains(&each.name);
         operation.parameters.retain(|each| !is_moved(each));
         let mark = if kept.is_empty() { "" } else { "?" };
-        operation.route = format!("{}{mark}{}", normal_path(&route), kept.join("&"));
+        operation.route = format!("{}{mark}{}", normalize_path(&route), kept.join("&"));
         let idle = |parameter: &Parameter| {
             parameter.location == ParameterIn::Path && !names.contains(&parameter.name)
         };
@@ -232,21 +242,21 @@ impl Reader<'_, '_> {
             let message =
                 format!("the path `{path}` has no `{{{}}}` for this path parameter", parameter.name);
             let problem = Diagnostic::error("path-parameter", message)
-                .at(parameter.place.clone())
-                .mended("the parameter is left out");
-            self.problems.push(problem.label(here.clone(), "in this operation"));
+                .with_place(parameter.place.clone())
+                .with_fallback("the parameter is left out");
+            self.problems.push(problem.with_label(here.clone(), "in this operation"));
         }
         operation.parameters.retain(|parameter| !idle(parameter));
         Some(operation)
     }
 }
 
-fn declared(operation: &Operation) -> impl Iterator<Item = &Parameter> {
+fn path_parameters(operation: &Operation) -> impl Iterator<Item = &Parameter> {
     operation.parameters.iter().filter(|parameter| parameter.location == ParameterIn::Path)
 }
 
-/// A parameter of which its name is all that is known.
-fn text(name: &str, location: ParameterIn, place: Place) -> Parameter {
+/// Creates a parameter without a schema.
+fn string_parameter(name: &str, location: ParameterIn, place: DocumentLocation) -> Parameter {
     let in_query = location == ParameterIn::Query;
     Parameter {
         place,
@@ -266,8 +276,8 @@ fn text(name: &str, location: ParameterIn, place: Place) -> Parameter {
     }
 }
 
-/// A template whose second placeholder of a name has another one.
-fn renamed(path: &str, name: &str, own: &str) -> String {
+/// Renames the second placeholder of the given name.
+fn rename_second_placeholder(path: &str, name: &str, own: &str) -> String {
     let mark = format!("{{{name}}}");
     let mut parts = path.splitn(3, &mark);
     match (parts.next(), parts.next(), parts.next()) {
@@ -276,8 +286,8 @@ fn renamed(path: &str, name: &str, own: &str) -> String {
     }
 }
 
-/// The names between braces.
-fn placeholders(path: &str) -> Result<Vec<&str>, &'static str> {
+/// Returns the names of the placeholders; the error describes a malformed template.
+fn placeholder_names(path: &str) -> Result<Vec<&str>, &'static str> {
     let mut names = Vec::new();
     let mut rest = path;
     while let Some((before, after)) = rest.split_once('{') {
@@ -289,7 +299,7 @@ fn placeholders(path: &str) -> Result<Vec<&str>, &'static str> {
             return Err("a placeholder without a name");
         }
         if name.contains('/') {
-            return Err("a placeholder of more than a segment");
+            return Err("a placeholder with a slash");
         }
         names.push(name);
         rest = onward;
@@ -303,7 +313,7 @@ mod tests {
 
     use crate::resolve::{openapi::tests::read, tests::shown};
 
-    /// The route of `/a` with something behind it, its parameters, and what is said.
+    /// Returns the route of `/a` followed by `behind`, its parameters, and the problems.
     fn routed(behind: &str, parameters: &str) -> (String, String, String) {
         let (_, api, problems) =
             read(&format!("paths:\n  '/a{behind}':\n    get: {{parameters: [{parameters}]}}\n"));
@@ -315,9 +325,9 @@ mod tests {
         (operation.route.clone(), parameters.join(", "), shown(&problems))
     }
 
-    /// A fault each, and nothing that a client sends is lost.
+    /// Each key causes one fault, and no part of a request is lost.
     #[test]
-    fn what_stands_behind_a_path_is_sent_or_a_label() {
+    fn queries_and_fragments_of_paths() {
         let path = |name: &str| format!("{{name: {name}, in: path, required: true, schema: {{}}}}");
         let query = |name: &str| format!("{{name: {name}, in: query, schema: {{}}}}");
         for (behind, parameters, route, found, faults) in [
@@ -326,12 +336,12 @@ mod tests {
             ("#x?y=z", String::new(), "/a", "", 1),
             ("?x=1", query("y"), "/a?x=1", "query y?", 1),
             ("?x=1&y&=z", String::new(), "/a?x=1&y", "", 1),
-            // A server reads it like a form.
+            // A query is decoded like a form.
             (" ä/%2f%41%", String::new(), "/a%20%C3%A4/%2FA%25", "", 0),
             ("?x=a+b", String::new(), "/a?x=a%20b", "", 1),
             ("?x=a%20b/{c", String::new(), "/a", "query x", 2),
             ("?x=a b/c%2b", String::new(), "/a?x=a%20b%2Fc%2B", "", 1),
-            // A parameter says more of a pair than the pair does.
+            // A declared parameter takes precedence over the pair.
             ("?x=1", query("x"), "/a", "query x", 2),
             ("?x", query("x"), "/a", "query x", 1),
             ("?x={y}", path("y"), "/a", "query x", 1),
@@ -340,7 +350,7 @@ mod tests {
             ("?x={x}", query("x"), "/a", "query x", 1),
             ("?x={y}", String::new(), "/a", "query x", 2),
             ("?x=1#y", String::new(), "/a?x=1", "", 2),
-            // Not behind the path.
+            // `?` and `#` inside of placeholders.
             (
                 "/{y?}/{z#}",
                 format!("{}, {}", path("y?"), path("'z#'")),
@@ -355,9 +365,9 @@ mod tests {
         }
     }
 
-    /// A value that one path has and another has not is no less than a parameter of that name.
+    /// A literal value that differs between paths distinguishes their operations.
     #[test]
-    fn values_tell_paths_apart() {
+    fn literal_values_distinguish_paths() {
         let path = |key: &str| {
             format!("  '{key}': {{get: {{parameters: [{{name: x, in: query, schema: {{}}}}]}}}}\n")
         };
@@ -378,15 +388,15 @@ mod tests {
         }
     }
 
-    /// Whoever reads it learns what is wrong with it.
+    /// The message describes the problem of the template.
     #[test]
     fn placeholders_have_names() {
         for (path, reason) in [
             ("/e/{}", "has a placeholder without a name"),
-            ("/e/{a/b}", "has a placeholder of more than a segment"),
-            ("/e/{a", "has braces that do not pair"),
-            ("/e/a}", "has braces that do not pair"),
-            ("/e/{a{b}}", "has braces that do not pair"),
+            ("/e/{a/b}", "has a placeholder with a slash"),
+            ("/e/{a", "has unbalanced braces"),
+            ("/e/a}", "has unbalanced braces"),
+            ("/e/{a{b}}", "has unbalanced braces"),
         ] {
             let (_, api, problems) = read(&format!("paths: {{'{path}': {{get: {{responses: {{}}}}}}}}\n"));
             assert!(api.operations.is_empty() && !problems.has_fatal(), "{path}");

@@ -1,39 +1,39 @@
-//! Operations against small documents.
+//! Tests of operations with small documents.
 
 #![allow(clippy::unwrap_used)]
 
 use contract_runtime::Json;
 
 use crate::{
-    api::{Api, ParameterIn, Status, Tag},
+    api::{OpenApiDocument, ParameterIn, StatusPattern, TagDefinition},
     diagnostics::Diagnostics,
     load::Sources,
     resolve::{
-        Nullable, ResolveOptions, UnknownKeywords, resolve,
+        NullableSemantics, ResolveOptions, UnknownKeywordPolicy, resolve_documents,
         tests::{all, all_with, clean, shown},
     },
-    schema::{Gap, Graph, Origin, Types},
-    tables::{Shelves, TablePlan},
+    schema::{SchemaGap, SchemaGraph, SchemaOrigin, TypeSet},
+    tables::{TableArenas, TablePlan},
 };
 
 const HEAD: &str = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\n";
 
-pub(super) fn read(body: &str) -> (Graph, Api, Diagnostics) {
+pub(super) fn read(body: &str) -> (SchemaGraph, OpenApiDocument, Diagnostics) {
     let text = format!("{HEAD}{body}");
     let (graph, mut apis, problems) = all(&[("api.yaml", &text)]);
     (graph, apis.pop().unwrap_or_default(), problems)
 }
 
-fn good(body: &str) -> (Graph, Api) {
+fn good(body: &str) -> (SchemaGraph, OpenApiDocument) {
     let (graph, api, problems) = read(body);
     assert!(problems.is_empty(), "{body}\n{problems}");
     (graph, api)
 }
 
-/// OpenAPI 3.1, 4.8.23: what a reference says counts, the first that says something. In 3.0 (4.7.23) it is
-/// ignored.
+/// OpenAPI 3.1, 4.8.23: the first `description` in a chain of references takes precedence. In 3.0 (4.7.23)
+/// those next to references are ignored.
 #[test]
-fn what_stands_beside_a_reference_counts() {
+fn descriptions_of_references_take_precedence() {
     const COMPONENTS: &str = "components:
   parameters:
     A: {name: a, in: query, schema: {type: string}, description: shared}
@@ -81,9 +81,9 @@ paths:
     }
 }
 
-/// One spot, and no operation or body is lost.
+/// A fault affects one value, and no operation or body is lost.
 #[test]
-fn methods_and_media_types_are_read_as_they_are_meant() {
+fn misspelled_methods_and_media_types_are_accepted() {
     for (item, methods, said) in [
         (
             "{GET: {}, Post: {}}",
@@ -104,7 +104,7 @@ fn methods_and_media_types_are_read_as_they_are_meant() {
         ("a/b; c=d,e", &["a/b; c=d,e"]),
         ("a/b, c", &[]),
     ] {
-        assert_eq!(super::media_types(key), names, "{key}");
+        assert_eq!(super::split_media_types(key), names, "{key}");
     }
     let body = "{requestBody: {content: {'a/b, c/d; e=f': {schema: {type: string}}, 'g/h': {}}}}";
     let (_, api, problems) = read(&format!("paths: {{/a: {{put: {body}}}}}\n"));
@@ -162,10 +162,10 @@ fn whole_document() {
     assert!(apis.is_empty());
     assert_eq!((api.title.as_str(), api.version.as_str(), api.description.as_deref()), ("T", "2", Some("D")));
     assert_eq!(api.servers, ["https://a", "/b"]);
-    let tag = |name: &str, description: Option<&str>| Tag {
+    let tag = |name: &str, description: Option<&str>| TagDefinition {
         name: name.to_owned(),
         description: description.map(str::to_owned),
-        ..Tag::default()
+        ..TagDefinition::default()
     };
     assert_eq!(api.tags, [tag("t", Some("x")), tag("u", None)]);
     assert_eq!(api.security_schemes.len(), 3);
@@ -201,7 +201,7 @@ fn whole_document() {
         ]
     );
     assert_eq!(get.parameters[0].place.pointer, "/components/parameters/Id");
-    assert_eq!(graph.schema(get.parameters[1].schema.unwrap()).types, Some(Types::INTEGER));
+    assert_eq!(graph.schema(get.parameters[1].schema.unwrap()).types, Some(TypeSet::INTEGER));
     assert_eq!(get.parameters[2].content.as_deref(), Some("application/json"));
     assert_eq!(
         get.security,
@@ -217,14 +217,14 @@ fn whole_document() {
     assert_eq!(
         statuses,
         [
-            (Status::Code(200), "ok", "/paths/~1ships~1{shipId}/get/responses/200"),
-            (Status::Range(4), "p", "/components/responses/Problem"),
-            (Status::Default, "far", "/responses/D"),
+            (StatusPattern::Code(200), "ok", "/paths/~1ships~1{shipId}/get/responses/200"),
+            (StatusPattern::Range(4), "p", "/components/responses/Problem"),
+            (StatusPattern::Default, "far", "/responses/D"),
         ]
     );
     assert_eq!(get.responses[0].headers.len(), 1);
     let ship = graph.schema(get.responses[0].content[0].schema.unwrap()).reference.unwrap();
-    assert_eq!(graph.schema(ship).origin, Origin::Root("ship".to_owned()));
+    assert_eq!(graph.schema(ship).origin, SchemaOrigin::Root("ship".to_owned()));
     let body = api.operations[1].request_body.as_ref().unwrap();
     assert!(body.required);
     assert_eq!(body.content[0].encoding[0].0, "f");
@@ -233,7 +233,7 @@ fn whole_document() {
         .schemas
         .iter()
         .filter_map(|each| match &each.origin {
-            Origin::Component(name) => Some((name.as_str(), each.location.as_str())),
+            SchemaOrigin::Component(name) => Some((name.as_str(), each.location.as_str())),
             _ => None,
         })
         .collect();
@@ -243,7 +243,7 @@ fn whole_document() {
     assert_eq!((root.uri.as_str(), root.root), ("file:///api.json", None));
 }
 
-/// What is wrong with a document: `code pointer` (`?` warning, `!` note).
+/// Returns the problems of a document: `code pointer` (`?` warning, `!` note).
 #[test]
 fn problems() {
     let operation = |inner: &str| format!("paths:\n  /a/{{b}}:\n    get: {inner}\n");
@@ -333,16 +333,16 @@ fn versions() {
     }
 }
 
-/// Documents that were moved to 3.1 by their version number alone (OpenAI's, for one).
+/// Documents that were migrated to 3.1 by changing only their version number (such as OpenAI's).
 #[test]
-fn words_of_openapi_30_in_a_document_of_31_are_read_as_meant() {
+fn openapi_30_keywords_are_accepted_in_31() {
     let schema = |inner: &str| {
         let text = format!("{HEAD}components:\n  schemas:\n    A: {inner}\n");
-        let (graph, _, problems) = all_with(UnknownKeywords::Warn, &[("api.yaml", &text)]);
+        let (graph, _, problems) = all_with(UnknownKeywordPolicy::Warn, &[("api.yaml", &text)]);
         (graph.schemas.into_iter().next().unwrap(), shown(&problems))
     };
     let (nullable, problems) = schema("{type: string, nullable: true}");
-    assert_eq!(nullable.types, Some(Types::STRING.or(Types::NULL)));
+    assert_eq!(nullable.types, Some(TypeSet::STRING.union(TypeSet::NULL)));
     assert_eq!(problems, "?openapi-3.0 /components/schemas/A/nullable");
     let (bounds, problems) = schema("{minimum: 1, exclusiveMinimum: true, exclusiveMaximum: 5}");
     assert_eq!(problems, "?openapi-3.0 /components/schemas/A/exclusiveMinimum");
@@ -351,12 +351,12 @@ fn words_of_openapi_30_in_a_document_of_31_are_read_as_meant() {
     let (names, problems) = schema("{required: [a, b, a]}");
     assert_eq!(names.required, ["a", "b"]);
     assert_eq!(problems, "invalid-schema /components/schemas/A/required/2");
-    // A schema file is no document of OpenAPI.
+    // A schema file is not an OpenAPI document.
     let file = ("a.json", r#"{"type": "string", "nullable": true}"#);
-    let (graph, _, problems) = all_with(UnknownKeywords::Warn, &[file]);
-    assert_eq!(graph.schemas.as_slice()[0].types, Some(Types::STRING));
+    let (graph, _, problems) = all_with(UnknownKeywordPolicy::Warn, &[file]);
+    assert_eq!(graph.schemas.as_slice()[0].types, Some(TypeSet::STRING));
     assert_eq!(shown(&problems), "?unknown-keyword /nullable");
-    // A contract whose owner denies unknown keywords wants to hear of it.
+    // Owners who deny unknown keywords get an error.
     let text = format!("{HEAD}components: {{schemas: {{A: {{minimum: 1, exclusiveMinimum: true}}}}}}");
     assert_eq!(
         shown(&all(&[("api.yaml", &text)]).2),
@@ -373,7 +373,7 @@ fn openapi_30() {
         (graph.schemas.into_iter().next().unwrap(), shown(&problems))
     };
     let (nullable, problems) = schema("{type: string, nullable: true, example: x}");
-    assert_eq!((nullable.types, problems.as_str()), (Some(Types::STRING.or(Types::NULL)), ""));
+    assert_eq!((nullable.types, problems.as_str()), (Some(TypeSet::STRING.union(TypeSet::NULL)), ""));
     assert_eq!(nullable.examples.len(), 1);
     let (bounds, problems) =
         schema("{minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false}");
@@ -401,25 +401,25 @@ fn openapi_30() {
     ] {
         assert_eq!(schema(text).1, expected, "{text}");
     }
-    // A schema file without `$schema` beside a 3.0 document speaks its dialect.
+    // A schema file without `$schema` uses the dialect of the 3.0 document.
     let (graph, _, problems) = all(&[
         ("api.yaml", &format!("{head}{{$ref: a.yaml}}\n")),
         ("a.yaml", "type: string\nnullable: true"),
     ]);
     assert!(problems.is_empty(), "{problems}");
     assert_eq!(
-        graph.schemas.iter().filter(|each| each.types == Some(Types::STRING.or(Types::NULL))).count(),
+        graph.schemas.iter().filter(|each| each.types == Some(TypeSet::STRING.union(TypeSet::NULL))).count(),
         1
     );
 }
 
-/// Every vendor means "or null", whatever stands beside the word.
+/// Vendors use the keyword for "or null", whatever the adjacent keywords.
 #[test]
 fn nullable_is_read_as_or_null() {
     let head = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    B: {type: integer}\n    C: {type: string}\n    A: ";
     let reference = |name: &str| format!("{{$ref: '#/components/schemas/{name}'}}");
     let (b, c) = (reference("B"), reference("C"));
-    // Schema, whether the letter already says so, valid, invalid.
+    // The schema; true if the specification agrees; valid values; invalid values.
     let cases = [
         ("{type: integer, nullable: true}".to_owned(), true, "[null, 1]", "[true]"),
         ("{$ref: '#/components/schemas/B', nullable: true}".to_owned(), false, "[null, 1]", "[true]"),
@@ -459,9 +459,9 @@ fn nullable_is_read_as_or_null() {
             "{schema}\n{problems}"
         );
         assert!(!problems.has_errors(), "{problems}");
-        let id = graph.ids().find(|id| graph.location(*id).ends_with("schemas/A")).unwrap();
-        let (plan, shelves) = (TablePlan::of_graph(&graph), Shelves::default());
-        let tables = plan.build(&graph, &shelves);
+        let id = graph.ids().find(|id| graph.absolute_location(*id).ends_with("schemas/A")).unwrap();
+        let (plan, arenas) = (TablePlan::from_graph(&graph), TableArenas::default());
+        let tables = plan.build_tables(&graph, &arenas);
         let values = |text: &str| Json::parse(text.as_bytes()).unwrap();
         for value in values(valid).as_array().unwrap() {
             assert!(tables.is_valid(id, value), "{schema} {value}");
@@ -472,20 +472,23 @@ fn nullable_is_read_as_or_null() {
     }
 }
 
-/// OpenAPI 3.0.3: the word adds `null` to the `type` beside it, and does nothing else.
+/// OpenAPI 3.0.3: the keyword adds `null` to the adjacent `type` and has no other effect.
 #[test]
-fn nullable_by_the_letter() {
+fn strict_nullable() {
     let strict = |inner: &str| {
         let text = format!(
             "openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    A: {inner}\n    B: {{type: integer}}\n"
         );
         let mut sources = crate::load::Sources::from_texts(&[("api.yaml", "", &text)]).unwrap();
-        let options = ResolveOptions { nullable: Nullable::Strict, ..ResolveOptions::default() };
-        let (graph, _, problems) = crate::resolve::resolve(&mut sources, &options);
+        let options = ResolveOptions { nullable: NullableSemantics::Strict, ..ResolveOptions::default() };
+        let (graph, _, problems) = crate::resolve::resolve_documents(&mut sources, &options);
         (graph.schemas.into_iter().next().unwrap(), shown(&problems))
     };
     let (schema, problems) = strict("{type: integer, enum: [1], nullable: true}");
-    assert_eq!((schema.enumeration.unwrap().len(), schema.types), (1, Some(Types::INTEGER.or(Types::NULL))));
+    assert_eq!(
+        (schema.enumeration.unwrap().len(), schema.types),
+        (1, Some(TypeSet::INTEGER.union(TypeSet::NULL)))
+    );
     assert_eq!(problems, "");
     let (schema, problems) = strict("{$ref: '#/components/schemas/B', nullable: true}");
     assert!(schema.reference.is_some() && schema.any_of.is_empty());
@@ -494,19 +497,22 @@ fn nullable_by_the_letter() {
     assert_eq!((schema.any_of.len(), problems.as_str()), (1, "?ignored /components/schemas/A/nullable"));
 }
 
-/// What moves into an alternative of `null` lacks what it lacked.
+/// The alternative next to `null` keeps the gap of the schema.
 #[test]
-fn nullable_keeps_what_could_not_be_read() {
+fn nullable_keeps_the_gap() {
     let text = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents:\n  schemas:\n    A: {type: strng, allOf: [{type: object}], nullable: true}\n";
     let (graph, ..) = all(&[("api.yaml", text)]);
     let schema = &graph.schemas.iter().next().unwrap();
     let inside = graph.schema(schema.any_of[0]);
-    assert_eq!((schema.gap, inside.gap, inside.all_of.len()), (Gap::Check, Gap::Check, 1));
+    assert_eq!(
+        (schema.gap, inside.gap, inside.all_of.len()),
+        (SchemaGap::Assertion, SchemaGap::Assertion, 1)
+    );
 }
 
-/// However many places there are, one line says so.
+/// Any number of occurrences is reported in one note.
 #[test]
-fn one_line_for_all_nullables() {
+fn nullables_are_reported_once() {
     let b = "{$ref: '#/components/schemas/B', nullable: true}";
     let text = format!(
         "openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\npaths: {{}}\ncomponents:\n  schemas:\n    B: {{type: integer}}\n    A: {{properties: {{a: {b}, b: {b}, c: {b}}}}}\n"
@@ -528,8 +534,9 @@ fn references_into_documents() {
             r##"{"allOf": [{"$ref": "api.yaml#/components/schemas/A"}, {"$ref": "https://x.y/b#/$defs/c"}, {"$ref": "api.yaml#/components/schemas/B/$defs/c"}]}"##,
         ),
     ]);
-    let find = |location: &str| graph.ids().find(|id| graph.location(*id).ends_with(location)).unwrap();
-    let target = |location: &str| graph.location(graph.schema(find(location)).reference.unwrap());
+    let find =
+        |location: &str| graph.ids().find(|id| graph.absolute_location(*id).ends_with(location)).unwrap();
+    let target = |location: &str| graph.absolute_location(graph.schema(find(location)).reference.unwrap());
     assert_eq!(
         target("schemas/A"),
         "file:///api.yaml#/paths/~1x~1y/get/responses/200/content/application~1json/schema"
@@ -538,7 +545,7 @@ fn references_into_documents() {
     assert_eq!(target("s.json#/allOf/1"), "https://x.y/b#/$defs/c");
     assert_eq!(target("s.json#/allOf/2"), "https://x.y/b#/$defs/c");
     assert_eq!(target("https://x.y/b#/properties/p"), "https://x.y/b#/$defs/c");
-    assert_eq!(graph.schema(find("https://x.y/b#")).origin, Origin::Component("B".to_owned()));
+    assert_eq!(graph.schema(find("https://x.y/b#")).origin, SchemaOrigin::Component("B".to_owned()));
 }
 
 #[test]
@@ -554,7 +561,7 @@ fn files_of_objects() {
         sources.offer("parts.yaml", "file:///parts.yaml", "params:\n  Id: {name: id, in: path, required: true, schema: {$ref: '#/schemas/Id'}}\nresponses:\n  Ok: {description: d, content: {a/b: {schema: {$ref: '#/schemas/Pet'}}}}\nschemas:\n  Id: {type: string}\n  Pet: {$ref: pet.yaml}\n");
         sources.offer("pet.yaml", "file:///pet.yaml", "type: object\n");
         let (graph, mut apis, problems) =
-            crate::resolve::resolve(&mut sources, &crate::resolve::ResolveOptions::default());
+            crate::resolve::resolve_documents(&mut sources, &crate::resolve::ResolveOptions::default());
         assert!(problems.is_empty(), "{problems}");
         (graph, apis.pop().unwrap())
     };
@@ -562,8 +569,8 @@ fn files_of_objects() {
     assert_eq!((operation.id.as_str(), operation.parameters[0].name.as_str()), ("getAById", "id"));
     let schema = graph.schema(operation.responses[0].content[0].schema.unwrap());
     let pet = graph.schema(schema.reference.unwrap());
-    assert_eq!(pet.origin, Origin::Definition("Pet".to_owned()));
-    assert_eq!(graph.schema(pet.reference.unwrap()).origin, Origin::Root("pet".to_owned()));
+    assert_eq!(pet.origin, SchemaOrigin::Definition("Pet".to_owned()));
+    assert_eq!(graph.schema(pet.reference.unwrap()).origin, SchemaOrigin::Root("pet".to_owned()));
 }
 
 #[test]
@@ -579,7 +586,7 @@ fn merged_parameters() {
     assert_eq!(list, [("x-a", true, false), ("q", false, true), ("r", false, false)]);
 }
 
-/// OpenAPI 3.2, 4.8 and 4.9: `query` has a field of its own, other methods stand by their names.
+/// OpenAPI 3.2, 4.8 and 4.9: `query` is a fixed field; other methods are keys of `additionalOperations`.
 #[test]
 fn methods_of_openapi_32() {
     let (_, api) = good(
@@ -589,7 +596,7 @@ fn methods_of_openapi_32() {
     assert_eq!(all, [("QUERY", "queryA"), ("COPY", "copyA"), ("link", "linkA")]);
 }
 
-/// Whoever writes one means an operation; what its body says is read with it.
+/// A misplaced operation is read together with its body.
 #[test]
 fn operations_of_later_versions_are_read_in_openapi_30() {
     let body = "{requestBody: {content: {a/b: {schema: {type: string}}}}}";
@@ -610,8 +617,8 @@ fn operations_of_later_versions_are_read_in_openapi_30() {
         let text = format!("openapi: 3.0.3\ninfo: {{title: T, version: '1'}}\n{body}\n");
         let (_, apis, problems) = all(&[("api.yaml", &text)]);
         assert_eq!(shown(&problems), said, "{body}");
-        let mends = problems.iter().filter_map(|problem| problem.mend.as_deref());
-        assert!(mends.into_iter().any(|mend| mend == "it is read all the same"), "{problems}");
+        let mends = problems.iter().filter_map(|problem| problem.fallback.as_deref());
+        assert!(mends.into_iter().any(|mend| mend == "it is read anyway"), "{problems}");
         let found = [&apis[0].operations[..], &apis[0].webhooks].concat();
         assert_eq!(found.len(), 1, "{body}");
         let operation = &found[0];
@@ -620,9 +627,9 @@ fn operations_of_later_versions_are_read_in_openapi_30() {
     }
 }
 
-/// OpenAPI 3.2, 4.9: what has a field of its own stands there.
+/// OpenAPI 3.2, 4.9: `additionalOperations` must not contain methods with a fixed field.
 #[test]
-fn additional_methods_are_none_that_have_a_field() {
+fn additional_operations_exclude_fixed_fields() {
     let responses = "{responses: {}}";
     for (method, said) in [
         ("GET", "invalid-openapi /paths/~1a/additionalOperations/GET"),
@@ -636,13 +643,13 @@ fn additional_methods_are_none_that_have_a_field() {
         let methods: Vec<&str> = api.operations.iter().map(|operation| operation.method.as_str()).collect();
         assert_eq!(methods, [method.to_ascii_uppercase()], "{method}");
     }
-    // The field counts.
+    // The fixed field takes precedence.
     let both = format!("{{get: {responses}, additionalOperations: {{GET: {responses}}}}}");
     let (_, api, _) = read(&format!("paths: {{/a: {both}}}\n"));
     assert_eq!(api.operations.len(), 1);
 }
 
-/// A document with the parts of one is one, whether or not it says so.
+/// A document with the fields of an OpenAPI document is one, with or without `openapi`.
 #[test]
 fn a_document_without_its_version_is_read() {
     let text = "info: {title: T, version: '1'}\npaths: {/a: {get: {responses: {}}}}\n";
@@ -652,8 +659,8 @@ fn a_document_without_its_version_is_read() {
         let text = format!("{head}{text}");
         let mut sources = Sources::from_texts(&[("api.yaml", "", &text)]).unwrap();
         let options =
-            ResolveOptions { unknown_keywords: UnknownKeywords::Ignore, ..ResolveOptions::default() };
-        let (_, apis, problems) = resolve(&mut sources, &options);
+            ResolveOptions { unknown_keywords: UnknownKeywordPolicy::Ignore, ..ResolveOptions::default() };
+        let (_, apis, problems) = resolve_documents(&mut sources, &options);
         assert_eq!(shown(&problems), said, "{head}");
         assert_eq!(apis.iter().map(|api| api.operations.len()).sum::<usize>(), operations, "{head}");
     }
@@ -661,11 +668,11 @@ fn a_document_without_its_version_is_read() {
 
 /// OpenAPI 3.2, 4.22.
 #[test]
-fn tags_stand_below_others() {
+fn tags_have_parents() {
     let (_, api) =
         good("paths: {}\ntags: [{name: a}, {name: b, parent: a, kind: nav}, {name: c, parent: b}]\n");
-    assert_eq!(api.lineage("c").collect::<Vec<_>>(), ["c", "b", "a"]);
-    assert_eq!(api.lineage("unknown").collect::<Vec<_>>(), ["unknown"]);
+    assert_eq!(api.tag_lineage("c").collect::<Vec<_>>(), ["c", "b", "a"]);
+    assert_eq!(api.tag_lineage("unknown").collect::<Vec<_>>(), ["unknown"]);
     for (tags, expected) in [
         ("[{name: a, parent: b}]", "invalid-openapi /tags/0/parent"),
         ("[{name: a, parent: a}]", "invalid-openapi /tags/0/parent"),
@@ -673,25 +680,25 @@ fn tags_stand_below_others() {
     ] {
         let (_, api, problems) = read(&format!("paths: {{}}\ntags: {tags}\n"));
         assert_eq!(shown(&problems), expected, "{tags}");
-        assert_eq!(api.lineage("a").collect::<Vec<_>>(), ["a"]);
+        assert_eq!(api.tag_lineage("a").collect::<Vec<_>>(), ["a"]);
     }
 }
 
-/// OpenAPI 3.2, 4.14: the JSON in an event's `data` is found where it is said by itself.
+/// OpenAPI 3.2, 4.14: the JSON in `data` of an event is found if the schema has no branches.
 #[test]
 fn items_of_a_media_type() {
     let (graph, api) = good(
         "paths:\n  /a:\n    get:\n      responses:\n        200:\n          description: d\n          content:\n            text/event-stream:\n              itemSchema: {properties: {data: {type: string, contentSchema: {type: integer}}}}\n            application/jsonl: {itemSchema: {type: boolean}}\n",
     );
     let [events, lines] = &api.operations[0].responses[0].content[..] else { panic!("two") };
-    assert_eq!(graph.schema(events.data_schema.unwrap()).types, Some(Types::INTEGER));
-    assert_eq!(graph.schema(lines.item_schema.unwrap()).types, Some(Types::BOOLEAN));
+    assert_eq!(graph.schema(events.data_schema.unwrap()).types, Some(TypeSet::INTEGER));
+    assert_eq!(graph.schema(lines.item_schema.unwrap()).types, Some(TypeSet::BOOLEAN));
     assert_eq!((lines.data_schema, lines.schema), (None, None));
 }
 
-/// What keys of a map begin with is the author's choice: only objects with fields have extensions.
+/// Keys of maps may start with `x-`: only objects with fixed fields have extensions.
 #[test]
-fn names_may_begin_as_extensions_do() {
+fn map_keys_may_start_like_extensions() {
     let (graph, api) = good(
         "paths:\n  /a:\n    get:\n      security: [{x-api-key: []}]\n      responses:\n        200:\n          description: d\n          headers: {x-rate-limit: {schema: {type: integer}}}\n          content: {x-own/json: {schema: {type: boolean}}, x-note: 1}\ncomponents:\n  securitySchemes: {x-api-key: {type: apiKey, in: header, name: K}}\n",
     );
@@ -702,10 +709,10 @@ fn names_may_begin_as_extensions_do() {
     assert_eq!(response.headers[0].name, "x-rate-limit");
     let [media] = &response.content[..] else { panic!("one") };
     assert_eq!(media.name, "x-own/json");
-    assert_eq!(graph.schema(media.schema.unwrap()).types, Some(Types::BOOLEAN));
+    assert_eq!(graph.schema(media.schema.unwrap()).types, Some(TypeSet::BOOLEAN));
 }
 
-/// OpenAPI 3.2, 4.14: a media type may stand among the components, that of a parameter too.
+/// OpenAPI 3.2, 4.14: components may contain media types, also for parameters.
 #[test]
 fn media_types_of_parameters_are_referred_to() {
     let (graph, api) = good(
@@ -713,12 +720,13 @@ fn media_types_of_parameters_are_referred_to() {
     );
     let parameter = &api.operations[0].parameters[0];
     assert_eq!(parameter.content.as_deref(), Some("application/json"));
-    assert_eq!(graph.schema(parameter.schema.unwrap()).types, Some(Types::BOOLEAN));
+    assert_eq!(graph.schema(parameter.schema.unwrap()).types, Some(TypeSet::BOOLEAN));
 }
 
-/// OpenAPI 3.2, 4.12: what is the whole query stands alone in it; cookies may be sent as they are.
+/// OpenAPI 3.2, 4.12: a `querystring` parameter excludes query parameters; cookies may have the style
+/// `cookie`.
 #[test]
-fn whole_queries_and_cookies_as_they_are() {
+fn querystring_and_cookie_styles() {
     let parameters = |list: &str| {
         read(&format!("paths:\n  /a:\n    get:\n      parameters:\n{list}      responses: {{}}\n"))
     };
@@ -736,9 +744,9 @@ fn whole_queries_and_cookies_as_they_are() {
     assert_eq!(shown(&problems), "invalid-openapi /paths/~1a/get/parameters/0");
 }
 
-/// OpenAPI 3.2, 4.14.5: nothing is made of encodings by position, which is said where they stand.
+/// OpenAPI 3.2, 4.14.5: positional encodings are ignored with a warning.
 #[test]
-fn encodings_by_position_are_named() {
+fn positional_encodings_are_reported() {
     let (_, _, problems) = read(
         "paths:\n  /a:\n    post:\n      requestBody:\n        content:\n          multipart/mixed: {itemSchema: {}, itemEncoding: {contentType: image/png}, prefixEncoding: []}\n          multipart/form-data: {schema: {properties: {p: {}}}, encoding: {p: {itemEncoding: {contentType: a/b}}}}\n      responses: {}\n",
     );
@@ -751,10 +759,10 @@ fn encodings_by_position_are_named() {
     assert_eq!(shown(&problems), expected.join("\n"));
 }
 
-/// Split documents write one reference in place of a map of components: each component has to stand by
-/// its name, so that it is no component itself.
+/// Split documents use a reference in place of a map of components. It is not a component itself; each
+/// component must be defined by name.
 #[test]
-fn a_map_of_components_has_no_reference() {
+fn component_maps_have_no_reference() {
     let (graph, _, problems) = read(
         "paths: {}\ncomponents:\n  schemas: {$ref: './schemas/_index.yaml', A: {type: integer}}\n  responses: {$ref: './responses/_index.yaml'}\n",
     );
@@ -762,7 +770,7 @@ fn a_map_of_components_has_no_reference() {
         shown(&problems),
         "invalid-openapi /components/schemas/$ref\ninvalid-openapi /components/responses/$ref"
     );
-    assert!(problems.to_string().contains("a map of components has no `$ref`"), "{problems}");
-    let named = |origin: &Origin| matches!(origin, Origin::Component(name) if name == "$ref");
+    assert!(problems.to_string().contains("a map of components must not have `$ref`"), "{problems}");
+    let named = |origin: &SchemaOrigin| matches!(origin, SchemaOrigin::Component(name) if name == "$ref");
     assert!(!graph.ids().any(|id| named(&graph.schema(id).origin)));
 }

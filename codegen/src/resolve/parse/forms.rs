@@ -1,94 +1,105 @@
-//! Readers of keyword values: schemas, counts, names, types.
+//! Parses the values of keywords: schemas, counts, names, types.
 
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
 };
 
-use contract_runtime::{Json, Number, format::Format};
+use contract_runtime::{Json, Number, format::StringFormat};
 
 use crate::{
     diagnostics::Diagnostic,
     schema::{
-        Discriminator, Gap, Schema, SchemaId, Types,
-        keywords::{Draft, Keyword, Role},
+        Discriminator, Schema, SchemaGap, SchemaId, TypeSet,
+        keywords::{Draft, Keyword, KeywordRole},
     },
-    tree::{Member, Place, Tree, Value, join},
+    tree::{DocumentLocation, DocumentNode, NodeValue, ObjectMember, join_token},
 };
 
 use super::{
     super::{
-        discover::{Node, is_schema},
+        discover::{SchemaNode, is_schema},
         lenient,
-        suggest::nearest,
+        suggest::nearest_match,
     },
-    Parser,
+    SchemaParser,
 };
 
-impl<'t> Parser<'_, 't> {
-    pub(super) fn id_at(&self, node: &Node<'t>, pointer: &str) -> Option<SchemaId> {
+impl<'t> SchemaParser<'_, 't> {
+    pub(super) fn id_at(&self, node: &SchemaNode<'t>, pointer: &str) -> Option<SchemaId> {
         let known = self.discovery.schemas.get(node.source.0 as usize)?;
         self.ids.get(known.get(pointer)?).copied()
     }
 
-    pub(super) fn child(&mut self, node: &Node<'t>, member: &Member) -> Option<SchemaId> {
+    pub(super) fn parse_child(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> Option<SchemaId> {
         if !is_schema(&member.value) {
-            self.wrong(node, member, "a schema (an object or a boolean)");
+            self.report_dropped(node, member, "a schema (an object or a boolean)");
             return None;
         }
-        self.id_at(node, &join(&node.pointer, &member.key))
+        self.id_at(node, &join_token(&node.pointer, &member.key))
     }
 
-    pub(super) fn list(&mut self, node: &Node<'t>, member: &Member) -> Vec<SchemaId> {
+    pub(super) fn parse_schema_list(
+        &mut self,
+        node: &SchemaNode<'t>,
+        member: &ObjectMember,
+    ) -> Vec<SchemaId> {
         let elements = member.value.elements();
         if elements.is_empty() {
             let expected = "an array of at least one schema";
-            // Elements that nobody can count off are those of nobody.
+            // Without the array, the items to which `items` applies are unknown.
             let rest = node.tree.member("items").filter(|_| member.key == "prefixItems");
-            self.left_out(node, member, expected, &with(rest));
+            self.report_dropped_as(node, member, expected, &dropped_with(rest));
         }
-        let here = join(&node.pointer, &member.key);
+        let here = join_token(&node.pointer, &member.key);
         (0..elements.len()).filter_map(|at| self.id_at(node, &format!("{here}/{at}"))).collect()
     }
 
-    pub(super) fn map(&mut self, node: &Node<'t>, member: &Member) -> Vec<(String, SchemaId)> {
+    pub(super) fn parse_schema_map(
+        &mut self,
+        node: &SchemaNode<'t>,
+        member: &ObjectMember,
+    ) -> Vec<(String, SchemaId)> {
         if !member.value.is_object() {
-            // Members that nobody can tell from others are not refused with them.
+            // Without the object, the properties to which `additionalProperties` applies are unknown.
             let known = matches!(member.key.as_str(), "properties" | "patternProperties");
             let rest = node.tree.member("additionalProperties").filter(|_| known);
-            self.left_out(node, member, "an object of schemas", &with(rest));
+            self.report_dropped_as(node, member, "an object of schemas", &dropped_with(rest));
         }
-        let here = join(&node.pointer, &member.key);
+        let here = join_token(&node.pointer, &member.key);
         let members = member.value.members().iter();
         members
-            .filter_map(|each| Some((each.key.clone(), self.id_at(node, &join(&here, &each.key))?)))
+            .filter_map(|each| Some((each.key.clone(), self.id_at(node, &join_token(&here, &each.key))?)))
             .collect()
     }
 
-    /// What a `format` demands where the dialect asserts it.
-    pub(super) fn asserted(&mut self, node: &Node<'t>, member: &Member) -> Option<Format> {
-        let name = member.value.as_str().filter(|_| node.dialect.asserts)?;
-        let found = Format::named(name);
+    /// Returns the format that the dialect asserts.
+    pub(super) fn parse_asserted_format(
+        &mut self,
+        node: &SchemaNode<'t>,
+        member: &ObjectMember,
+    ) -> Option<StringFormat> {
+        let name = member.value.as_str().filter(|_| node.dialect.asserts_formats)?;
+        let found = StringFormat::from_name(name);
         if found.is_some() {
             return found;
         }
-        // Validation 7.2.2: all formats of the specification; 7.2.3: those of others are annotations.
+        // Validation 7.2.2 requires all formats of the specification; 7.2.3 makes other formats annotations.
         match name {
             "regex" | "idn-email" | "idn-hostname" => {
-                let message = format!("`{name}` cannot be asserted here, as the dialect demands");
+                let message = format!("the dialect asserts the format `{name}`, which is not supported");
                 let problem = Diagnostic::error("unsupported", message)
-                    .at(node.place(member))
+                    .with_place(node.place(member))
                     .help("remove the `format`, or use a dialect with the vocabulary `format-annotation`");
-                self.problems.push(problem.mended("it is not asserted"));
-                self.lose(Gap::Check);
+                self.problems.push(problem.with_fallback("it is not asserted"));
+                self.record_gap(SchemaGap::Assertion);
             }
-            // OpenAPI's own say what a text or a number is for.
+            // The formats of OpenAPI are hints for the types of strings and numbers.
             "int32" | "int64" | "uint64" | "float" | "double" | "byte" | "binary" | "password" => {}
             _ => {
-                let message =
-                    format!("`{name}` is no format of JSON Schema: the dialect asserts nothing of it");
-                let near = nearest(name, Format::ALL.iter().map(|format| format.name()));
-                let mut problem = Diagnostic::warning("ignored", message).at(node.place(member));
+                let message = format!("`{name}` is not a format of JSON Schema and is not asserted");
+                let near = nearest_match(name, StringFormat::ALL.iter().map(|format| format.as_str()));
+                let mut problem = Diagnostic::warning("ignored", message).with_place(node.place(member));
                 if let Some(near) = near {
                     problem = problem.help(format!("did you mean `{near}`?"));
                 }
@@ -98,14 +109,18 @@ impl<'t> Parser<'_, 't> {
         None
     }
 
-    /// OpenAPI's `discriminator`, with the schemas of its mapping.
-    pub(super) fn discriminator(&mut self, node: &Node<'t>, member: &Member) -> Option<Discriminator> {
-        let here = join(&node.pointer, &member.key);
-        let mut fault = |pointer: String, tree: &Tree, message: String| {
-            let place = Place { source: node.source, pointer, span: tree.span };
-            self.invalid(place, message, None, "it is left out");
+    /// Parses the `discriminator` of OpenAPI, with the schemas of its mapping.
+    pub(super) fn parse_discriminator(
+        &mut self,
+        node: &SchemaNode<'t>,
+        member: &ObjectMember,
+    ) -> Option<Discriminator> {
+        let here = join_token(&node.pointer, &member.key);
+        let mut fault = |pointer: String, tree: &DocumentNode, message: String| {
+            let place = DocumentLocation { source: node.source, pointer, span: tree.span };
+            self.report_invalid(place, message, None, "it is left out");
         };
-        let Some(tag) = member.value.get("propertyName").and_then(Tree::as_str) else {
+        let Some(tag) = member.value.get("propertyName").and_then(DocumentNode::as_str) else {
             if member.value.is_object() {
                 let message = "`discriminator` must have a `propertyName`, a string".to_owned();
                 fault(here, &member.value, message);
@@ -113,51 +128,52 @@ impl<'t> Parser<'_, 't> {
             return None;
         };
         let tag = tag.to_owned();
-        let here = join(&here, "mapping");
+        let here = join_token(&here, "mapping");
         let mut mapping = Vec::new();
         if let Some(other) = member.value.get("mapping").filter(|mapping| !mapping.is_object()) {
-            let message = format!("`mapping` must be an object of names of schemas, not {}", other.kind());
+            let message =
+                format!("`mapping` must be an object of names of schemas, not {}", other.kind_with_article());
             fault(here.clone(), other, message);
         }
-        for each in member.value.get("mapping").map_or(&[][..], Tree::members) {
+        for each in member.value.get("mapping").map_or(&[][..], DocumentNode::members) {
             let what = || format!("the mapping of `{}`", each.key);
-            let found = self.means(node, &each.value, join(&here, &each.key), &what);
+            let found = self.resolve_mapping_value(node, &each.value, join_token(&here, &each.key), &what);
             mapping.extend(found.map(|id| (each.key.clone(), id)));
         }
-        let here = join(&join(&node.pointer, &member.key), "defaultMapping");
+        let here = join_token(&join_token(&node.pointer, &member.key), "defaultMapping");
         let default = member.value.get("defaultMapping");
-        let default =
-            default.and_then(|text| self.means(node, text, here, &|| "`defaultMapping`".to_owned()));
+        let default = default
+            .and_then(|text| self.resolve_mapping_value(node, text, here, &|| "`defaultMapping`".to_owned()));
         Some(Discriminator { tag, mapping, default, family: Vec::new() })
     }
 
-    /// The schema that a value of a discriminator means.
-    fn means(
+    /// Returns the schema for a value of a discriminator's mapping.
+    fn resolve_mapping_value(
         &mut self,
-        node: &Node<'t>,
-        text: &Tree,
+        node: &SchemaNode<'t>,
+        text: &DocumentNode,
         pointer: String,
         what: &dyn Fn() -> String,
     ) -> Option<SchemaId> {
-        let found = text.as_str().and_then(|text| self.mapped(node, text));
+        let found = text.as_str().and_then(|text| self.find_mapped_schema(node, text));
         if found.is_none() {
             self.problems.push(
-                Diagnostic::warning("ignored", format!("{} leads to no schema of the contract", what()))
-                    .at(Place { source: node.source, pointer, span: text.span })
+                Diagnostic::warning("ignored", format!("{} refers to no schema of the contract", what()))
+                    .with_place(DocumentLocation { source: node.source, pointer, span: text.span })
                     .help("give the name of a schema in `components/schemas`, or a reference to one"),
             );
         }
         found
     }
 
-    /// What a value of a mapping names: a component by its name, or else what a reference does.
-    fn mapped(&self, node: &Node<'t>, text: &str) -> Option<SchemaId> {
-        // OpenAPI 3.1, 4.8.7: what a component may be called.
+    /// Resolves a value of a mapping: first as the name of a component, then as a reference.
+    fn find_mapped_schema(&self, node: &SchemaNode<'t>, text: &str) -> Option<SchemaId> {
+        // OpenAPI 3.1, 4.8.7: the syntax of component names.
         let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
         let named = is_name.then(|| format!("#/components/schemas/{text}"));
         let references = named.iter().map(String::as_str).chain([text]);
         let found = references
-            .filter_map(|reference| self.discovery.locate(node.resource, reference, 0).ok())
+            .filter_map(|reference| self.discovery.locate_reference(node.resource, reference, 0).ok())
             .find_map(|target| {
                 let known = self.discovery.schemas.get(target.source.0 as usize)?;
                 known.get(&target.pointer).copied()
@@ -165,214 +181,261 @@ impl<'t> Parser<'_, 't> {
         self.ids.get(&found).copied()
     }
 
-    pub(super) fn items(&mut self, node: &Node<'t>, member: &Member, schema: &mut Schema) {
-        let tuple = matches!(member.value.value, Value::Array(_));
+    pub(super) fn parse_items(&mut self, node: &SchemaNode<'t>, member: &ObjectMember, schema: &mut Schema) {
+        let tuple = matches!(member.value.value, NodeValue::Array(_));
         let old = matches!(node.dialect.draft, Draft::Draft2019 | Draft::Draft7);
         if tuple && (old || !member.value.elements().is_empty()) {
             if !old {
                 let mend = "it is read as `prefixItems`";
-                self.wrong_but(node, member, "a schema (an object or a boolean)", mend);
+                self.report_coerced(node, member, "a schema (an object or a boolean)", mend);
             }
-            let here = join(&node.pointer, &member.key);
+            let here = join_token(&node.pointer, &member.key);
             let count = member.value.elements().len();
             schema.prefix_items =
                 (0..count).filter_map(|at| self.id_at(node, &format!("{here}/{at}"))).collect();
         } else {
-            schema.items = self.child(node, member);
+            schema.items = self.parse_child(node, member);
         }
     }
 
-    pub(super) fn dependencies(&mut self, node: &Node<'t>, member: &Member, schema: &mut Schema) {
+    pub(super) fn parse_dependencies(
+        &mut self,
+        node: &SchemaNode<'t>,
+        member: &ObjectMember,
+        schema: &mut Schema,
+    ) {
         if !member.value.is_object() {
-            return self.wrong(node, member, "an object of schemas and arrays of names");
+            return self.report_dropped(node, member, "an object of schemas and arrays of names");
         }
-        let here = join(&node.pointer, &member.key);
+        let here = join_token(&node.pointer, &member.key);
         for each in member.value.members() {
-            let pointer = join(&here, &each.key);
-            if let Value::Array(names) = &each.value.value {
-                let place = Place { source: node.source, pointer, span: each.value.span };
-                let names = self.strings(&place, &member.key, names);
+            let pointer = join_token(&here, &each.key);
+            if let NodeValue::Array(names) = &each.value.value {
+                let place = DocumentLocation { source: node.source, pointer, span: each.value.span };
+                let names = self.parse_strings(&place, &member.key, names);
                 schema.dependent_required.push((each.key.clone(), names));
             } else if let Some(id) = self.id_at(node, &pointer) {
                 schema.dependent_schemas.push((each.key.clone(), id));
             } else {
-                let place = Place { source: node.source, pointer, span: each.value.span };
+                let place = DocumentLocation { source: node.source, pointer, span: each.value.span };
                 let message = format!("`{}` must be a schema or an array of names", each.key);
-                self.invalid(place, message, None, "it is left out");
-                self.lose(Gap::Members);
+                self.report_invalid(place, message, None, "it is left out");
+                self.record_gap(SchemaGap::Applicator);
             }
         }
     }
 
-    pub(super) fn dependent_required(&mut self, node: &Node<'t>, member: &Member, schema: &mut Schema) {
+    pub(super) fn parse_dependent_required(
+        &mut self,
+        node: &SchemaNode<'t>,
+        member: &ObjectMember,
+        schema: &mut Schema,
+    ) {
         if !member.value.is_object() {
-            return self.wrong(node, member, "an object of arrays of names");
+            return self.report_dropped(node, member, "an object of arrays of names");
         }
-        let here = join(&node.pointer, &member.key);
+        let here = join_token(&node.pointer, &member.key);
         for each in member.value.members() {
-            let place = Place { source: node.source, pointer: join(&here, &each.key), span: each.value.span };
-            if let Value::Array(names) = &each.value.value {
-                let names = self.strings(&place, &member.key, names);
+            let place = DocumentLocation {
+                source: node.source,
+                pointer: join_token(&here, &each.key),
+                span: each.value.span,
+            };
+            if let NodeValue::Array(names) = &each.value.value {
+                let names = self.parse_strings(&place, &member.key, names);
                 schema.dependent_required.push((each.key.clone(), names));
             } else {
-                let message = format!("`{}` must be an array of names, not {}", each.key, each.value.kind());
-                self.invalid(place, message, None, "it is left out");
-                self.lose(Gap::Check);
+                let message = format!(
+                    "`{}` must be an array of names, not {}",
+                    each.key,
+                    each.value.kind_with_article()
+                );
+                self.report_invalid(place, message, None, "it is left out");
+                self.record_gap(SchemaGap::Assertion);
             }
         }
     }
 
-    pub(super) fn names(&mut self, node: &Node<'t>, member: &Member) -> Vec<String> {
-        let Value::Array(names) = &member.value.value else {
-            self.wrong(node, member, "an array of names");
+    pub(super) fn parse_names(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> Vec<String> {
+        let NodeValue::Array(names) = &member.value.value else {
+            self.report_dropped(node, member, "an array of names");
             return Vec::new();
         };
-        self.strings(&node.place(member), &member.key, names)
+        self.parse_strings(&node.place(member), &member.key, names)
     }
 
-    pub(super) fn strings(&mut self, place: &Place, keyword: &str, names: &[Tree]) -> Vec<String> {
+    pub(super) fn parse_strings(
+        &mut self,
+        place: &DocumentLocation,
+        keyword: &str,
+        names: &[DocumentNode],
+    ) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut out = Vec::new();
         for (at, name) in names.iter().enumerate() {
-            let place =
-                Place { pointer: format!("{}/{at}", place.pointer), span: name.span, ..place.clone() };
+            let place = DocumentLocation {
+                pointer: format!("{}/{at}", place.pointer),
+                span: name.span,
+                ..place.clone()
+            };
             match name.as_str() {
                 Some(text) if seen.insert(text) => out.push(text.to_owned()),
                 Some(text) => {
-                    // Not valid (2020-12 validation, 6.5.3), yet there is one thing it can mean.
-                    let message = format!("`{text}` is in `{keyword}` twice");
-                    self.invalid(place, message, Some("name it once"), "it counts once");
+                    // Invalid (2020-12 validation, 6.5.3), but unambiguous.
+                    let message = format!("duplicate `{text}` in `{keyword}`");
+                    self.report_invalid(place, message, Some("list it once"), "it is used once");
                 }
                 None => {
-                    let message = format!("`{keyword}` must hold names, not {}", name.kind());
-                    self.invalid(place, message, None, "it is left out");
-                    self.lose(Gap::Check);
+                    let message = format!("`{keyword}` must hold names, not {}", name.kind_with_article());
+                    self.report_invalid(place, message, None, "it is left out");
+                    self.record_gap(SchemaGap::Assertion);
                 }
             }
         }
         out
     }
 
-    pub(super) fn identifier(&mut self, node: &Node<'t>, member: &Member) {
-        let Some(text) = self.written(node, member) else { return };
+    pub(super) fn check_identifier(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) {
+        let Some(text) = self.expect_string(node, member) else { return };
         let fragment = text.split_once('#').map(|(_, fragment)| fragment);
         if fragment.is_some_and(|fragment| !fragment.is_empty()) && node.dialect.draft != Draft::Draft7 {
             let message = "`$id` must have no fragment".to_owned();
             let help = Some("name a place with `$anchor`");
-            self.invalid(node.place(member), message, help, "the fragment is left out");
+            self.report_invalid(node.place(member), message, help, "the fragment is left out");
         }
     }
 
-    pub(super) fn anchor(&mut self, node: &Node<'t>, member: &Member) {
-        let Some(text) = self.written(node, member) else { return };
+    pub(super) fn check_anchor(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) {
+        let Some(text) = self.expect_string(node, member) else { return };
         let good = |each: char| each.is_ascii_alphanumeric() || matches!(each, '-' | '_' | '.');
         if !text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             || !text.chars().all(good)
         {
             let expected = "a plain name: letters, digits, `-`, `_`, `.`";
-            self.wrong_but(node, member, expected, "it is the name all the same");
+            self.report_coerced(node, member, expected, "the name is used anyway");
         }
     }
 
-    /// Says of a value of the wrong kind whether it was read all the same.
-    fn expect(&mut self, node: &Node<'t>, member: &Member, expected: &str, is_right: bool, is_read: bool) {
+    /// Reports a value of the wrong type, which was either coerced or dropped.
+    fn report_coercion(
+        &mut self,
+        node: &SchemaNode<'t>,
+        member: &ObjectMember,
+        expected: &str,
+        is_right: bool,
+        is_read: bool,
+    ) {
         match (is_right, is_read) {
             (true, _) => {}
-            (false, true) => self.wrong_but(node, member, expected, "it is read as one"),
-            (false, false) => self.wrong(node, member, expected),
+            (false, true) => self.report_coerced(node, member, expected, "it is read as one"),
+            (false, false) => self.report_dropped(node, member, expected),
         }
     }
 
-    pub(super) fn text(&mut self, node: &Node<'t>, member: &Member) -> Option<String> {
-        let text = lenient::text(&member.value).map(Cow::into_owned);
-        self.expect(node, member, "a string", member.value.as_str().is_some(), text.is_some());
+    pub(super) fn parse_string(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> Option<String> {
+        let text = lenient::coerce_string(&member.value).map(Cow::into_owned);
+        self.report_coercion(node, member, "a string", member.value.as_str().is_some(), text.is_some());
         text
     }
 
-    /// A text that nothing else stands for: what other readers look for as it is written.
-    pub(super) fn written<'m>(&mut self, node: &Node<'t>, member: &'m Member) -> Option<&'m str> {
+    /// Returns a string without coercion, for values that other stages read from the raw document.
+    pub(super) fn expect_string<'m>(
+        &mut self,
+        node: &SchemaNode<'t>,
+        member: &'m ObjectMember,
+    ) -> Option<&'m str> {
         let text = member.value.as_str();
         if text.is_none() {
-            self.wrong(node, member, "a string");
+            self.report_dropped(node, member, "a string");
         }
         text
     }
 
-    pub(super) fn flag(&mut self, node: &Node<'t>, member: &Member) -> bool {
-        let flag = lenient::flag(&member.value);
-        self.expect(node, member, "a boolean", member.value.as_bool().is_some(), flag.is_some());
+    pub(super) fn parse_bool(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> bool {
+        let flag = lenient::coerce_bool(&member.value);
+        self.report_coercion(node, member, "a boolean", member.value.as_bool().is_some(), flag.is_some());
         flag.unwrap_or(false)
     }
 
-    pub(super) fn number(&mut self, node: &Node<'t>, member: &Member) -> Option<Number> {
-        let number = lenient::number(&member.value);
-        self.expect(node, member, "a number", member.value.as_number().is_some(), number.is_some());
+    pub(super) fn parse_number(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> Option<Number> {
+        let number = lenient::coerce_number(&member.value);
+        self.report_coercion(node, member, "a number", member.value.as_number().is_some(), number.is_some());
         number
     }
 
-    pub(super) fn count(&mut self, node: &Node<'t>, member: &Member) -> Option<u64> {
-        let number = lenient::number(&member.value);
-        let number = number.filter(|number| number.is_integer() && *number >= Number::int(0));
+    pub(super) fn parse_count(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> Option<u64> {
+        let number = lenient::coerce_number(&member.value);
+        let number = number.filter(|number| number.is_integer() && *number >= Number::from_i64(0));
         let is_right = number.is_some() && member.value.as_number().is_some();
-        self.expect(node, member, "a whole number of at least 0", is_right, number.is_some());
+        self.report_coercion(node, member, "a whole number of at least 0", is_right, number.is_some());
         let number = number?;
         let count = number.as_u64();
         if count.is_none() {
-            let message = format!("`{}` is beyond 64 bits", member.key);
-            let problem = Diagnostic::error("unsupported", message).at(node.place(member));
-            self.problems.push(problem.mended("it is left out"));
-            self.lose(Gap::Check);
+            let message = format!("`{}` exceeds 64 bits", member.key);
+            let problem = Diagnostic::error("unsupported", message).with_place(node.place(member));
+            self.problems.push(problem.with_fallback("it is left out"));
+            self.record_gap(SchemaGap::Assertion);
         }
         count
     }
 
-    pub(super) fn types(&mut self, node: &Node<'t>, member: &Member) -> Option<Types> {
+    pub(super) fn parse_types(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> Option<TypeSet> {
         let list = match &member.value.value {
-            Value::String(_) => std::slice::from_ref(&member.value),
-            Value::Array(names) if !names.is_empty() && node.dialect.draft != Draft::OpenApi30 => {
+            NodeValue::String(_) => std::slice::from_ref(&member.value),
+            NodeValue::Array(names) if !names.is_empty() && node.dialect.draft != Draft::OpenApi30 => {
                 names.as_slice()
             }
-            Value::Array(names) if !names.is_empty() => {
-                self.wrong_but(node, member, "one type in OpenAPI 3.0", "it is read as later versions do");
+            NodeValue::Array(names) if !names.is_empty() => {
+                self.report_coerced(
+                    node,
+                    member,
+                    "one type in OpenAPI 3.0",
+                    "it is read as in later versions",
+                );
                 names.as_slice()
             }
             _ => {
-                self.wrong(node, member, "a type or an array of types");
+                self.report_dropped(node, member, "a type or an array of types");
                 return None;
             }
         };
-        let mut types = Types::default();
+        let mut types = TypeSet::default();
         let mut seen = HashSet::new();
         let mut unknown = false;
         for (at, name) in list.iter().enumerate() {
             let mut place = node.place(member);
-            if matches!(member.value.value, Value::Array(_)) {
+            if matches!(member.value.value, NodeValue::Array(_)) {
                 place.pointer.push_str(&format!("/{at}"));
                 place.span = name.span;
             }
             let found = match name.as_str() {
                 Some(text) => {
-                    let known = Types::named(text);
-                    let foreign = known == Some(Types::NULL) && node.dialect.draft == Draft::OpenApi30;
+                    let known = TypeSet::from_name(text);
+                    let foreign = known == Some(TypeSet::NULL) && node.dialect.draft == Draft::OpenApi30;
                     if known.is_none() || foreign {
-                        let names = Types::NAMED.iter().map(|(_, name)| *name);
-                        let near = nearest(text, names).map(|near| format!("did you mean `{near}`?"));
-                        let message = format!("`{text}` is not a type of {}", node.dialect.name());
+                        let names = TypeSet::NAMED.iter().map(|(_, name)| *name);
+                        let near = nearest_match(text, names).map(|near| format!("did you mean `{near}`?"));
+                        let message = format!("`{text}` is not a type of {}", node.dialect.display_name());
                         let mend =
-                            if foreign { "it is read as later versions do" } else { "any type passes" };
-                        self.invalid(place.clone(), message, near.as_deref().filter(|_| !foreign), mend);
+                            if foreign { "it is read as in later versions" } else { "any type is accepted" };
+                        self.report_invalid(
+                            place.clone(),
+                            message,
+                            near.as_deref().filter(|_| !foreign),
+                            mend,
+                        );
                     }
                     known
                 }
-                // What `null` is called is clear.
-                None if name.value == Value::Null => {
+                // A YAML `null` clearly names the type `null`.
+                None if name.value == NodeValue::Null => {
                     let message = "`type` must name types, not null".to_owned();
-                    self.invalid(place.clone(), message, None, "it is read as `\"null\"`");
-                    Some(Types::NULL)
+                    self.report_invalid(place.clone(), message, None, "it is read as `\"null\"`");
+                    Some(TypeSet::NULL)
                 }
                 None => {
-                    let message = format!("`type` must name types, not {}", name.kind());
-                    self.invalid(place.clone(), message, None, "any type passes");
+                    let message = format!("`type` must name types, not {}", name.kind_with_article());
+                    self.report_invalid(place.clone(), message, None, "any type is accepted");
                     None
                 }
             };
@@ -381,70 +444,75 @@ impl<'t> Parser<'_, 't> {
                 continue;
             };
             if !seen.insert(found.0) {
-                self.invalid(place, "`type` names one type twice".to_owned(), None, "it counts once");
+                self.report_invalid(place, "duplicate type in `type`".to_owned(), None, "it is used once");
             }
-            types = types.or(found);
+            types = types.union(found);
         }
         if unknown {
-            self.lose(Gap::Check);
+            self.record_gap(SchemaGap::Assertion);
         }
-        // Where a name was not understood, any type passes: the others would refuse what it means.
+        // With an unknown name, every type is accepted: the known ones would reject the intended values.
         (!types.is_empty() && !unknown).then_some(types)
     }
 
-    /// Values of a schema that are written as another type than it has: texts for numbers, or the other way, and
-    /// numbers of YAML that JSON cannot write. Each is read as the type says where there is one way to.
-    pub(super) fn literals(&mut self, node: &Node<'t>, schema: &mut Schema) {
-        let stated = schema.types.unwrap_or(Types::ALL);
-        let nullable = stated.contains(Types::NULL) || node.tree.member("nullable").is_some();
-        let types = schema.types.map(|types| types.without(Types::NULL));
+    /// Coerces values of `enum`, `const` and `default` to the `type` of the schema if that is unambiguous:
+    /// strings to numbers and vice versa, and YAML numbers that JSON cannot express.
+    pub(super) fn coerce_literals(&mut self, node: &SchemaNode<'t>, schema: &mut Schema) {
+        let stated = schema.types.unwrap_or(TypeSet::ALL);
+        let nullable = stated.contains(TypeSet::NULL) || node.tree.member("nullable").is_some();
+        let types = schema.types.map(|types| types.difference(TypeSet::NULL));
         let Some(types) = types.filter(|types| !types.is_empty()) else { return };
         for key in ["enum", "const", "default"] {
-            let Some(member) = node.tree.member(key).filter(|_| is_known(node, key)) else { continue };
-            let pointer = join(&node.pointer, key);
+            let Some(member) = node.tree.member(key).filter(|_| is_keyword_known(node, key)) else {
+                continue;
+            };
+            let pointer = join_token(&node.pointer, key);
             let (trees, values): (_, Vec<&mut Json>) = match key {
                 "enum" => (member.value.elements(), schema.enumeration.iter_mut().flatten().collect()),
                 "const" => (std::slice::from_ref(&member.value), schema.constant.iter_mut().collect()),
                 _ => (std::slice::from_ref(&member.value), schema.default.iter_mut().collect()),
             };
-            let place_of = |at: usize, tree: &Tree| {
+            let place_of = |at: usize, tree: &DocumentNode| {
                 let pointer = if key == "enum" { format!("{pointer}/{at}") } else { pointer.clone() };
-                Place { source: node.source, pointer, span: tree.span }
+                DocumentLocation { source: node.source, pointer, span: tree.span }
             };
             let mut fits = values.is_empty();
             let (mut left_out, mut nulls) = (Vec::new(), Vec::new());
             for (at, (tree, value)) in trees.iter().zip(values).enumerate() {
                 let found = match key {
-                    "default" => odd_number(types, tree),
-                    // Beside `nullable` it is one of the values, and where nothing else is listed other keywords
-                    // speak of it.
-                    _ if tree.value == Value::Null => {
+                    "default" => coerce_yaml_number(types, tree),
+                    // `nullable` makes it one of the values. If nothing else is listed, other keywords
+                    // decide about it.
+                    _ if tree.value == NodeValue::Null => {
                         nulls.extend((key == "enum" && !nullable).then_some((at, tree)));
                         None
                     }
-                    _ if is_of(types, tree) => {
+                    _ if has_type(types, tree) => {
                         fits = true;
                         None
                     }
                     _ => {
-                        let found = meant(types, tree);
+                        let found = coerce_literal(types, tree);
                         left_out.extend(found.is_none().then_some((at, tree)));
                         found
                     }
                 };
                 let Some((found, one, many)) = found else { continue };
-                let must = if key == "enum" { format!("hold {many}") } else { format!("be {one}") };
-                let message = format!("`{key}` must {must} here, not {}", tree.kind());
-                self.invalid(place_of(at, tree), message, None, &format!("it is read as `{found}`"));
+                let must = if key == "enum" { format!("contain {many}") } else { format!("be {one}") };
+                let message = format!("`{key}` must {must} here, not {}", tree.kind_with_article());
+                self.report_invalid(place_of(at, tree), message, None, &format!("it is read as `{found}`"));
                 *value = found;
                 fits = true;
             }
             if fits {
-                // A schema may say it, though it says nothing.
+                // The schema is valid, but the value has no effect.
                 for (at, tree) in left_out.into_iter().chain(nulls) {
-                    let message =
-                        format!("`enum` holds {}, which no value of the `type` beside it is", tree.kind());
-                    self.problems.push(Diagnostic::warning("ignored", message).at(place_of(at, tree)));
+                    let message = format!(
+                        "`enum` contains {}, which its `type` does not allow",
+                        tree.kind_with_article()
+                    );
+                    self.problems
+                        .push(Diagnostic::warning("ignored", message).with_place(place_of(at, tree)));
                 }
                 continue;
             }
@@ -452,28 +520,28 @@ impl<'t> Parser<'_, 't> {
                 continue;
             }
             let message = match key {
-                "enum" => "`enum` holds nothing of the `type` beside it",
-                _ => "`const` is nothing of the `type` beside it",
+                "enum" => "`enum` contains no value that its `type` allows",
+                _ => "`const` is not allowed by its `type`",
             };
-            // A branch that accepts nothing says which of the others count.
+            // A branch that accepts nothing selects the other branches.
             if self.is_branch(node) {
                 let problem = Diagnostic::warning("invalid-schema", format!("{message}: no value is valid"));
-                self.problems.push(problem.at(node.place(member)));
+                self.problems.push(problem.with_place(node.place(member)));
                 continue;
             }
-            self.invalid(node.place(member), message.to_owned(), None, "it is left out");
-            self.lose(Gap::Check);
+            self.report_invalid(node.place(member), message.to_owned(), None, "it is left out");
+            self.record_gap(SchemaGap::Assertion);
             let Schema { enumeration, constant, .. } = &mut *schema;
             if key == "enum" { *enumeration = None } else { *constant = None }
         }
     }
 
-    /// Whether a schema is one of several for a value, or decides between them: by itself, as a part, or because
-    /// all that refer to it are.
-    fn is_branch(&self, node: &Node<'t>) -> bool {
+    /// Returns true if a schema is an alternative or a condition: directly, as a part of one, or because all
+    /// references to it are.
+    fn is_branch(&self, node: &SchemaNode<'t>) -> bool {
         let (mut waiting, mut seen, mut found) = (vec![node], HashSet::new(), false);
         while let Some(node) = waiting.pop() {
-            let Some((pointer, is_branch)) = self.whole_of(node) else { return false };
+            let Some((pointer, is_branch)) = self.enclosing_composition(node) else { return false };
             found |= is_branch;
             let known = self.discovery.schemas.get(node.source.0 as usize);
             let Some(at) = known.and_then(|known| known.get(pointer)).filter(|_| !is_branch) else {
@@ -482,14 +550,15 @@ impl<'t> Parser<'_, 't> {
             if !seen.insert(*at) {
                 continue;
             }
-            let Some(referring) = self.referring().get(at) else { return false };
+            let Some(referring) = self.referrers().get(at) else { return false };
             waiting.extend(referring.iter().filter_map(|at| self.discovery.nodes.get(*at)));
         }
         found
     }
 
-    /// The schema that one is a part of by `allOf`, and whether that is one of several for a value.
-    fn whole_of<'n>(&self, node: &'n Node<'t>) -> Option<(&'n str, bool)> {
+    /// Returns the pointer of the schema that includes this one by `allOf`, and true if that is an
+    /// alternative.
+    fn enclosing_composition<'n>(&self, node: &'n SchemaNode<'t>) -> Option<(&'n str, bool)> {
         let known = self.discovery.schemas.get(node.source.0 as usize)?;
         let mut pointer = node.pointer.as_str();
         while let Some((mut holder, mut key)) = pointer.rsplit_once('/') {
@@ -500,7 +569,7 @@ impl<'t> Parser<'_, 't> {
             match Keyword::find(key).filter(|_| known.contains_key(holder)) {
                 Some(Keyword::AllOf) => pointer = holder,
                 found => {
-                    let is_branch = found.is_some_and(|keyword| keyword.role() == Role::InPlace);
+                    let is_branch = found.is_some_and(|keyword| keyword.role() == KeywordRole::InPlace);
                     return Some((pointer, is_branch));
                 }
             }
@@ -508,8 +577,8 @@ impl<'t> Parser<'_, 't> {
         Some((pointer, false))
     }
 
-    /// Who refers to each schema.
-    fn referring(&self) -> &HashMap<usize, Vec<usize>> {
+    /// Returns the nodes that refer to each node.
+    fn referrers(&self) -> &HashMap<usize, Vec<usize>> {
         self.referring.get_or_init(|| {
             let mut all: HashMap<usize, Vec<usize>> = HashMap::new();
             let reached = self.discovery.nodes.iter().zip(&self.discovery.reached).enumerate();
@@ -523,67 +592,70 @@ impl<'t> Parser<'_, 't> {
         })
     }
 
-    pub(super) fn enumeration(&mut self, node: &Node<'t>, member: &Member) -> Option<Vec<Json>> {
-        let Value::Array(values) = &member.value.value else {
-            self.wrong(node, member, "an array of values");
+    pub(super) fn parse_enum(&mut self, node: &SchemaNode<'t>, member: &ObjectMember) -> Option<Vec<Json>> {
+        let NodeValue::Array(values) = &member.value.value else {
+            self.report_dropped(node, member, "an array of values");
             return None;
         };
         if values.is_empty() {
             let problem = Diagnostic::warning("invalid-schema", "an empty `enum` accepts nothing");
-            self.problems.push(problem.at(node.place(member)));
+            self.problems.push(problem.with_place(node.place(member)));
         }
-        Some(values.iter().map(Tree::to_json).collect())
+        Some(values.iter().map(DocumentNode::to_json).collect())
     }
 }
 
-/// Whether a value is of one of some types.
-fn is_of(types: Types, tree: &Tree) -> bool {
+/// Returns true if a value has one of the types.
+fn has_type(types: TypeSet, tree: &DocumentNode) -> bool {
     match &tree.value {
-        Value::Null => types.contains(Types::NULL),
-        Value::Bool(_) => types.contains(Types::BOOLEAN),
-        Value::String(_) => types.contains(Types::STRING),
-        Value::Array(_) => types.contains(Types::ARRAY),
-        Value::Object(_) => types.contains(Types::OBJECT),
-        Value::Number(text) => {
+        NodeValue::Null => types.contains(TypeSet::NULL),
+        NodeValue::Bool(_) => types.contains(TypeSet::BOOLEAN),
+        NodeValue::String(_) => types.contains(TypeSet::STRING),
+        NodeValue::Array(_) => types.contains(TypeSet::ARRAY),
+        NodeValue::Object(_) => types.contains(TypeSet::OBJECT),
+        NodeValue::Number(text) => {
             let is_whole = Number::parse(text).is_ok_and(|number| number.is_integer());
-            types.contains(if is_whole { Types::INTEGER } else { Types::NUMBER })
+            types.contains(if is_whole { TypeSet::INTEGER } else { TypeSet::NUMBER })
         }
     }
 }
 
-/// A value, and what messages call one of its type and several.
-type Meant = (Json, &'static str, &'static str);
+/// A coerced value, with the singular and the plural of its type for messages.
+type CoercedLiteral = (Json, &'static str, &'static str);
 
-/// What a value of another type can only mean where one of a single type must stand.
-fn meant(types: Types, tree: &Tree) -> Option<Meant> {
+/// Coerces a value to a single type if that is unambiguous.
+fn coerce_literal(types: TypeSet, tree: &DocumentNode) -> Option<CoercedLiteral> {
     match types {
-        Types::STRING => {
-            lenient::text(tree).map(|text| (Json::String(text.into_owned()), "a string", "strings"))
+        TypeSet::STRING => {
+            lenient::coerce_string(tree).map(|text| (Json::String(text.into_owned()), "a string", "strings"))
         }
-        Types::BOOLEAN => lenient::flag(tree).map(|flag| (Json::Bool(flag), "a boolean", "booleans")),
-        Types::NUMBER | Types::INTEGER => {
-            let number = lenient::number(tree)?;
-            let fits = types == Types::NUMBER || number.is_integer();
+        TypeSet::BOOLEAN => {
+            lenient::coerce_bool(tree).map(|flag| (Json::Bool(flag), "a boolean", "booleans"))
+        }
+        TypeSet::NUMBER | TypeSet::INTEGER => {
+            let number = lenient::coerce_number(tree)?;
+            let fits = types == TypeSet::NUMBER || number.is_integer();
             fits.then_some((Json::Number(number), "a number", "numbers"))
         }
         _ => None,
     }
 }
 
-/// A number of YAML that JSON cannot write, where numbers must stand. What JSON can write is a text
-/// because its author says so.
-fn odd_number(types: Types, tree: &Tree) -> Option<Meant> {
-    tree.as_str().filter(|text| Types::NUMBER.contains(types) && Number::parse(text).is_err())?;
-    meant(Types::NUMBER, tree)
+/// Coerces a YAML number that JSON cannot express, if numbers are allowed. Other strings were quoted on
+/// purpose and are kept.
+fn coerce_yaml_number(types: TypeSet, tree: &DocumentNode) -> Option<CoercedLiteral> {
+    tree.as_str().filter(|text| TypeSet::NUMBER.contains(types) && Number::parse(text).is_err())?;
+    coerce_literal(TypeSet::NUMBER, tree)
 }
 
-/// Whether a keyword means something to a schema.
-pub(super) fn is_known(node: &Node<'_>, keyword: &str) -> bool {
-    Keyword::find(keyword).is_some_and(|keyword| node.dialect.knows(keyword))
+/// Returns true if the dialect of a schema defines the keyword.
+pub(super) fn is_keyword_known(node: &SchemaNode<'_>, keyword: &str) -> bool {
+    Keyword::find(keyword).is_some_and(|keyword| node.dialect.supports_keyword(keyword))
 }
 
-/// What becomes of a keyword, and of the one that is about what it leaves over.
-fn with(rest: Option<&Member>) -> String {
+/// Returns the fallback for a dropped keyword, and for the one that applies to the remaining members or
+/// items.
+fn dropped_with(rest: Option<&ObjectMember>) -> String {
     match rest {
         Some(rest) => format!("it is left out, and so is `{}`", rest.key),
         None => "it is left out".to_owned(),
@@ -591,160 +663,4 @@ fn with(rest: Option<&Member>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use crate::{
-        resolve::tests::{graph, shown},
-        schema::Gap,
-    };
-
-    /// A value is read as what the type beside it says, where there is one way.
-    #[test]
-    fn literals_of_another_type_are_read_as_their_type_says() {
-        for (schema, read, said) in [
-            (
-                "{type: string, enum: [1.0, 2.0]}",
-                r#"["1.0","2.0"]"#,
-                "invalid-schema /enum/0\ninvalid-schema /enum/1",
-            ),
-            ("{type: integer, enum: ['1']}", "[1]", "invalid-schema /enum/0"),
-            (
-                "{type: integer, enum: ['1', '2', 3]}",
-                "[1,2,3]",
-                "invalid-schema /enum/0\ninvalid-schema /enum/1",
-            ),
-            (
-                "{type: string, enum: [all, 10, 20]}",
-                r#"["all","10","20"]"#,
-                "invalid-schema /enum/1\ninvalid-schema /enum/2",
-            ),
-            (
-                "{type: string, enum: [v1, 1.0, 1e3, 09, true]}",
-                r#"["v1","1.0","1e3","09","true"]"#,
-                "invalid-schema /enum/1\ninvalid-schema /enum/2\nsyntax /enum/3\ninvalid-schema /enum/4",
-            ),
-            // `null` is no value of theirs.
-            ("{type: string, enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0\n?ignored /enum/1"),
-            ("{type: [string, 'null'], enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0"),
-            ("{type: [integer, 'null'], enum: [x, null]}", "-", "invalid-schema /enum"),
-            ("{type: [string, 'null'], enum: [null]}", "[null]", ""),
-            ("{type: [string, 'null'], const: null}", "null", ""),
-            ("{type: boolean, enum: ['True']}", "[true]", "invalid-schema /enum/0"),
-            ("{type: number, const: '1.5'}", "1.5", "invalid-schema /const"),
-            ("{type: [string, 'null'], const: true}", r#""true""#, "invalid-schema /const"),
-            ("{type: array, enum: [a, b]}", "-", "invalid-schema /enum"),
-            ("{type: object, const: a}", "-", "invalid-schema /const"),
-            ("{type: integer, enum: [x]}", "-", "invalid-schema /enum"),
-            // What can be nothing of the type is told beside what is.
-            (
-                "{type: integer, enum: ['1', '1.5', a]}",
-                r#"[1,"1.5","a"]"#,
-                "invalid-schema /enum/0\n?ignored /enum/1\n?ignored /enum/2",
-            ),
-            ("{type: [string, integer], enum: [a, true]}", r#"["a",true]"#, "?ignored /enum/1"),
-            ("{enum: ['1', 2]}", r#"["1",2]"#, ""),
-            ("{type: [string, integer], enum: [true]}", "-", "invalid-schema /enum"),
-        ] {
-            let (found, problems) = graph(&[("a.yaml", schema)]);
-            let found = &found.schemas.iter().next().unwrap();
-            let list = found.enumeration.clone().map(contract_runtime::Json::Array);
-            let own = list.or_else(|| found.constant.clone()).map_or("-".to_owned(), |own| own.to_string());
-            assert_eq!((own.as_str(), shown(&problems).as_str()), (read, said), "{schema}");
-            assert_eq!(found.gap, if read == "-" { Gap::Check } else { Gap::None }, "{schema}");
-            assert!(!problems.has_fatal(), "{schema}");
-        }
-    }
-
-    /// `null` that the `type` refuses is told like any other value; beside `nullable` it is one of them.
-    #[test]
-    fn null_in_an_enumeration_of_another_type_is_told() {
-        let check = |schema: &str, expect: usize| {
-            let (_, problems) = graph(&[("a.json", schema)]);
-            let told = problems
-                .iter()
-                .filter(|each| each.message.contains("which no value of the `type` beside it is"));
-            assert_eq!(told.count(), expect, "{schema}: {problems}");
-        };
-        check(r#"{"type": "string", "enum": ["a", null]}"#, 1);
-        check(r#"{"type": "integer", "enum": [1, null]}"#, 1);
-        check(r#"{"type": "string", "enum": ["a", [1]]}"#, 1);
-        check(r#"{"type": ["string", "null"], "enum": ["a", null]}"#, 0);
-        check(r#"{"enum": ["a", null]}"#, 0);
-        let old = |schema: &str| {
-            format!(
-                r#"{{"openapi": "3.0.3", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "components": {{"schemas": {{"A": {schema}}}}}}}"#
-            )
-        };
-        check(&old(r#"{"type": "string", "nullable": true, "enum": ["a", null]}"#), 0);
-        check(&old(r#"{"type": "string", "enum": ["a", null]}"#), 1);
-    }
-
-    /// What one of several says of no value is said by the others.
-    #[test]
-    fn literals_of_another_type_stay_in_branches() {
-        let warned = |pointer: &str| format!("?invalid-schema {pointer}/const");
-        for (schema, said) in [
-            ("oneOf: [{type: object, const: a}, {type: string}]", warned("/oneOf/0")),
-            ("anyOf: [{allOf: [{type: object, const: a}]}, {type: string}]", warned("/anyOf/0/allOf/0")),
-            ("not: {type: object, const: a}", warned("/not")),
-            ("if: {type: object, const: a}\nthen: false", warned("/if")),
-            ("dependentSchemas: {oneOf: {type: object, const: a}}", warned("/dependentSchemas/oneOf")),
-            (
-                "properties: {not: {type: object, const: a}}",
-                "invalid-schema /properties/not/const".to_owned(),
-            ),
-            ("allOf: [{type: object, const: a}]", "invalid-schema /allOf/0/const".to_owned()),
-            (
-                "oneOf: [{$ref: '#/$defs/a'}, {type: string}]\n$defs: {a: {type: object, const: a}}",
-                warned("/$defs/a"),
-            ),
-            (
-                "oneOf: [{$ref: '#/$defs/b'}, {type: string}]\n\
-                 $defs: {a: {allOf: [{type: object, const: a}]}, b: {$ref: '#/$defs/a'}}",
-                warned("/$defs/a/allOf/0"),
-            ),
-            // Where a value is of it and of nothing else, it is read as it may be meant.
-            (
-                "oneOf: [{$ref: '#/$defs/a'}, {type: string}]\nproperties: {a: {$ref: '#/$defs/a'}}\n\
-                 $defs: {a: {type: object, const: a}}",
-                "invalid-schema /$defs/a/const".to_owned(),
-            ),
-            ("$defs: {a: {type: object, const: a}}", "invalid-schema /$defs/a/const".to_owned()),
-        ] {
-            let (found, problems) = graph(&[("a.yaml", schema)]);
-            assert_eq!(shown(&problems), said, "{schema}");
-            let kept = found.schemas.iter().any(|schema| schema.constant.is_some());
-            let lost = found.schemas.iter().any(|schema| schema.gap == Gap::Check);
-            assert_eq!((kept, lost), (said.starts_with('?'), !said.starts_with('?')), "{schema}");
-        }
-    }
-
-    /// A fault each, for whoever wrote it expects something of it.
-    #[test]
-    fn discriminators_that_say_nothing_are_told() {
-        for (discriminator, said, tag) in [
-            ("{}", "invalid-schema /discriminator", None),
-            ("{propertyName: 5}", "invalid-schema /discriminator", None),
-            ("{mapping: {a: x}}", "invalid-schema /discriminator", None),
-            ("{propertyName: kind, mapping: []}", "invalid-schema /discriminator/mapping", Some("kind")),
-            ("5", "invalid-schema /discriminator", None),
-            ("{propertyName: kind, mapping: {}}", "", Some("kind")),
-        ] {
-            let (found, problems) = graph(&[("a.yaml", &format!("discriminator: {discriminator}"))]);
-            assert_eq!(shown(&problems), said, "{discriminator}");
-            let found = found.schemas.iter().next().unwrap().discriminator.as_ref();
-            assert_eq!(found.map(|found| found.tag.as_str()), tag, "{discriminator}");
-        }
-    }
-
-    /// What names a whole document, as its author writes it.
-    #[test]
-    fn names_that_lead_to_no_schema_are_told() {
-        let (_, problems) = graph(&[("a.yaml", "$id: 'http://[a'\ntype: string\n")]);
-        assert_eq!(shown(&problems), "invalid-schema /$id");
-        let api = "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents: {schemas: {A: {$ref: ''}}}\n";
-        let (_, problems) = graph(&[("a.yaml", api)]);
-        assert_eq!(shown(&problems), "invalid-schema /components/schemas/A/$ref");
-    }
-}
+mod tests;

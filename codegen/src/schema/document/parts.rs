@@ -1,24 +1,25 @@
-//! Parts of what schemas say, for those who compare two versions.
+//! Documents with some keywords of a schema only, for the comparison of two versions.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::Writer;
+use super::SchemaDocumentWriter;
 use crate::schema::{
-    SchemaId, Types,
+    SchemaId, TypeSet,
     keywords::{Keyword, vocabulary},
 };
 
-impl Writer<'_> {
-    /// Only what some keywords of each schema say, references and `allOf` followed before.
-    pub(crate) fn only(&self, members: &[SchemaId], keywords: &[Keyword]) -> Option<Value> {
+impl SchemaDocumentWriter<'_> {
+    /// Writes a document with only the given keywords of each schema. The caller has already flattened `$ref`
+    /// and `allOf` into `members`.
+    pub(crate) fn write_keywords(&self, members: &[SchemaId], keywords: &[Keyword]) -> Option<Value> {
         let mut all = Vec::new();
         let mut reached = BTreeSet::new();
         for id in members {
-            let mut written = match self.schema(*id)? {
+            let mut written = match self.write_schema(*id)? {
                 Value::Object(written) => written,
-                // Whatever is asked for, nothing passes `false`.
+                // `false` rejects every value, whatever keywords are selected.
                 Value::Bool(false) => {
                     all.push(Value::Bool(false));
                     continue;
@@ -28,38 +29,38 @@ impl Writer<'_> {
             written.retain(|key, _| keywords.iter().any(|keyword| keyword.name() == key));
             if !written.is_empty() {
                 all.push(Value::Object(written));
-                // What other keywords hold is not asked for, and may be too much for a proof.
+                // The subschemas of other keywords are not needed, and could exceed the size limit.
                 let held =
                     self.graph.schema(*id).keywords().filter(|(keyword, _)| keywords.contains(keyword));
-                reached.extend(held.flat_map(|(_, value)| value.schemas().collect::<Vec<_>>()));
+                reached.extend(held.flat_map(|(_, value)| value.schema_ids().collect::<Vec<_>>()));
             }
         }
         if all.is_empty() {
             return Some(json!({}));
         }
         let reached: Vec<SchemaId> = reached.into_iter().collect();
-        self.finish(json!({ "allOf": all }), &reached)
+        self.finish_document(json!({ "allOf": all }), &reached)
     }
 
-    /// That not all of some schemas are satisfied.
-    pub(crate) fn never_together(&self, ids: &[SchemaId]) -> Option<Value> {
-        let all: Vec<Value> = ids.iter().map(|id| self.link(*id)).collect();
-        self.finish(json!({ "not": { "allOf": all } }), ids)
+    /// Writes a document that accepts a value unless it satisfies all of the schemas.
+    pub(crate) fn write_negation(&self, ids: &[SchemaId]) -> Option<Value> {
+        let all: Vec<Value> = ids.iter().map(|id| self.reference_to(*id)).collect();
+        self.finish_document(json!({ "not": { "allOf": all } }), ids)
     }
 
-    /// Whether a schema has keywords that depend on those beside it.
-    pub(crate) fn looks_around(&self, id: SchemaId) -> bool {
+    /// Returns true if the schema has keywords that depend on the results of adjacent keywords.
+    pub(crate) fn has_unevaluated_keywords(&self, id: SchemaId) -> bool {
         let mut keywords = self.graph.schema(id).keywords();
         keywords.any(|(keyword, _)| keyword.vocabulary() == vocabulary::UNEVALUATED)
     }
 }
 
-/// The same document for values of certain types only.
-pub(crate) fn typed(mut document: Value, only: Types) -> Value {
+/// Restricts a document to values of the given types.
+pub(crate) fn restrict_types(mut document: Value, only: TypeSet) -> Value {
     if let Some(members) = document.as_object_mut()
-        && only != Types::ALL
+        && only != TypeSet::ALL
     {
-        members.insert("type".to_owned(), json!(only.names()));
+        members.insert("type".to_owned(), json!(only.type_names()));
     }
     document
 }

@@ -1,10 +1,10 @@
-//! That no field of a schema is left out of the rows, and what is asked of them.
+//! Tests that the keyword table covers every field of a schema, and tests of queries on it.
 
 use super::*;
-use crate::schema::{Origin, ResourceId};
+use crate::schema::{ResourceId, SchemaOrigin};
 
-/// Makes a schema for each field, with that field alone. The pattern has no `..`: a new field
-/// does not compile before it is named here.
+/// Creates a schema for each field, with only that field set. The pattern has no `..`: a new field does not
+/// compile until it is listed here.
 macro_rules! each_field {
     ($whole:expr, $($field:ident),* $(,)?) => {{
         let Schema {
@@ -18,15 +18,15 @@ macro_rules! each_field {
 fn full() -> Schema {
     let id = SchemaId::default;
     let named = || vec![("a".to_owned(), id())];
-    let number = || Some(Number::int(1));
+    let number = || Some(Number::from_i64(1));
     let text = || Some("a".to_owned());
     Schema {
-        place: crate::tree::Place::default(),
+        place: crate::tree::DocumentLocation::default(),
         resource: ResourceId::default(),
         location: String::new(),
-        origin: Origin::Inline,
+        origin: SchemaOrigin::Inline,
         boolean: None,
-        gap: crate::schema::Gap::None,
+        gap: crate::schema::SchemaGap::None,
         reference: Some(id()),
         dynamic_reference: Some(DynamicReference { anchor: None, initial: id() }),
         definitions: named(),
@@ -38,14 +38,14 @@ fn full() -> Schema {
         read_only: true,
         write_only: true,
         format: text(),
-        asserted: Some(contract_runtime::format::Format::Date),
+        asserted: Some(contract_runtime::format::StringFormat::Date),
         content_encoding: text(),
         content_media_type: text(),
         content_schema: Some(id()),
         extensions: contract_runtime::Map::default(),
         discriminator: None,
         implied_otherwise: false,
-        types: Some(Types::NULL),
+        types: Some(TypeSet::NULL),
         enumeration: Some(Vec::new()),
         constant: Some(Json::Null),
         minimum: number(),
@@ -59,7 +59,7 @@ fn full() -> Schema {
         min_items: Some(1),
         max_items: Some(1),
         unique_items: true,
-        contains: Some(Contains { schema: id(), min: None, max: None }),
+        contains: Some(ContainsConstraint { schema: id(), min: None, max: None }),
         prefix_items: vec![id()],
         items: Some(id()),
         unevaluated_items: Some(id()),
@@ -143,10 +143,10 @@ fn every_field_belongs_to_one_keyword() {
     for (field, schema) in fields {
         let keywords: Vec<Keyword> = schema.keywords().map(|(keyword, _)| keyword).collect();
         assert_eq!(keywords.len(), 1, "{field}: {keywords:?}");
-        // What is copied is what is read.
-        let kept = schema.with(|keyword| keyword == keywords[0]);
+        // The copy has the same value.
+        let kept = schema.with_keywords(|keyword| keyword == keywords[0]);
         assert_eq!(kept.keywords().count(), 1, "{field}");
-        assert_eq!(schema.with(|keyword| keyword != keywords[0]).keywords().count(), 0, "{field}");
+        assert_eq!(schema.with_keywords(|keyword| keyword != keywords[0]).keywords().count(), 0, "{field}");
         found.extend(keywords);
     }
     found.sort_unstable();
@@ -156,41 +156,41 @@ fn every_field_belongs_to_one_keyword() {
 }
 
 #[test]
-fn children_are_what_is_applied() {
-    // Neither the members of `$defs` nor `contentSchema` say anything about the value.
+fn children_are_the_applied_schemas() {
+    // Neither `$defs` nor `contentSchema` validates the value.
     let mut schema = full();
     let other = crate::arena::Arena::<Schema>::first_ids(2).last();
     schema.definitions.iter_mut().for_each(|(_, id)| *id = other.unwrap_or_default());
     schema.content_schema = other;
-    let applied = Keyword::ALL.iter().filter(|keyword| keyword.role().applies());
+    let applied = Keyword::ALL.iter().filter(|keyword| keyword.role().applies_schemas());
     let held = applied.filter(|keyword| keyword.value(&schema).is_some()).count();
-    let children: Vec<SchemaId> = schema.children().collect();
+    let children: Vec<SchemaId> = schema.child_schemas().collect();
     assert_eq!(children, vec![SchemaId::default(); held]);
 }
 
 #[test]
-fn what_decides() {
+fn constraining_keywords() {
     let reference = Schema {
         reference: Some(SchemaId::default()),
         description: Some("a".to_owned()),
         ..Schema::default()
     };
-    assert!(reference.decides_by(&[Keyword::Ref]));
-    assert!(!reference.decides_by(&[]));
-    assert!(Schema { then: Some(SchemaId::default()), ..Schema::default() }.decides_by(&[]));
-    assert!(Schema { boolean: Some(true), ..Schema::default() }.decides_by(&[]));
-    assert!(!Schema { boolean: Some(false), ..Schema::default() }.decides_by(&[]));
+    assert!(reference.is_constrained_only_by(&[Keyword::Ref]));
+    assert!(!reference.is_constrained_only_by(&[]));
+    assert!(Schema { then: Some(SchemaId::default()), ..Schema::default() }.is_constrained_only_by(&[]));
+    assert!(Schema { boolean: Some(true), ..Schema::default() }.is_constrained_only_by(&[]));
+    assert!(!Schema { boolean: Some(false), ..Schema::default() }.is_constrained_only_by(&[]));
     for keyword in Keyword::ALL.iter().filter(|keyword| !matches!(keyword, Keyword::Then | Keyword::Else)) {
-        let alone = full().with(|other| other == *keyword);
-        let decides = keyword.role().decides() && keyword.value(&alone).is_some();
-        assert_eq!(alone.decides_by(&[]), !decides, "{}", keyword.name());
+        let alone = full().with_keywords(|other| other == *keyword);
+        let decides = keyword.role().can_reject() && keyword.value(&alone).is_some();
+        assert_eq!(alone.is_constrained_only_by(&[]), !decides, "{}", keyword.name());
     }
 }
 
 #[test]
-fn names_are_found() {
+fn keywords_are_found_by_name() {
     for keyword in Keyword::ALL {
-        // What it demands is written as what it says.
+        // The asserted format is written as the annotation.
         let written = if *keyword == Keyword::AssertedFormat { &Keyword::Format } else { keyword };
         assert_eq!(Keyword::find(keyword.name()), Some(*written));
     }

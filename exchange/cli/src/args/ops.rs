@@ -1,36 +1,38 @@
-//! Every op of every change set, as arguments, and the op of the contract that they make.
+//! The ops of all areas as arguments, converted into ops of the contract.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use exchange_client::api::Json;
 
-use super::values::{Amount, Insured, Object, Place, Reference, Share};
+use super::values::{
+    CatalogueReference, InsuranceValue, JsonObject, LocationValue, QuantityValue, ReservationShare,
+};
 
-/// What every change has.
+/// The options of every change.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Sending {
-    /// Ask what would become of it, and change nothing.
+pub(crate) struct SendOptions {
+    /// Preview the result without changing anything.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
-/// Ops from a file.
+/// The options of `change`, which reads ops from a file.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct FromFile {
-    /// A JSON list of ops as the contract has them; - reads the standard input.
+pub(crate) struct OpsFileArgs {
+    /// A JSON list of ops in the format of the contract; - reads the standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
-/// Where a blueprint is known from.
+/// The source of the information that a member owns a blueprint.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Source {
+pub(crate) enum BlueprintSource {
     /// The game's log.
     Log,
-    /// The member said so.
+    /// The member's own statement.
     Manual,
     /// A file.
     Import,
@@ -38,8 +40,8 @@ pub(crate) enum Source {
     Other,
 }
 
-impl Source {
-    const fn name(self) -> &'static str {
+impl BlueprintSource {
+    const fn contract_name(self) -> &'static str {
         match self {
             Self::Log => "log",
             Self::Manual => "manual",
@@ -56,48 +58,48 @@ pub(crate) enum BlueprintOps {
     /// Remove blueprints.
     Remove(RemoveBlueprints),
     /// Send ops from a file.
-    Change(FromFile),
+    Change(OpsFileArgs),
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AddBlueprints {
     /// A product: its name, bt:KEY, record:NAME, guid:UUID, uex:ID, loc:KEY, or JSON with several of them.
     #[arg(required = true, value_name = "PRODUCT")]
-    products: Vec<Reference>,
+    products: Vec<CatalogueReference>,
     /// When the member got them (2026-01-31T12:00:00Z).
     #[arg(long, value_name = "WHEN")]
     acquired_at: Option<String>,
-    /// Where that is known from.
+    /// The source of the information.
     #[arg(long, value_enum, default_value = "manual")]
-    source: Source,
-    /// Add what was removed elsewhere: only after the member said so.
+    source: BlueprintSource,
+    /// Add a blueprint that was removed elsewhere: only after the member confirmed it.
     #[arg(long = "override")]
     override_: bool,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RemoveBlueprints {
     /// A product, as for `add`.
     #[arg(value_name = "PRODUCT", required_unless_present = "keys")]
-    products: Vec<Reference>,
+    products: Vec<CatalogueReference>,
     /// A blueprint by its key, as `list` shows it.
     #[arg(long = "key", value_name = "KEY", allow_hyphen_values = true)]
     keys: Vec<String>,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 impl AddBlueprints {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        let provenance = Object::default().with("source", self.source.name());
-        let op = |product: &Reference| {
-            Object::of("add")
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        let provenance = JsonObject::default().with("source", self.source.contract_name());
+        let op = |product: &CatalogueReference| {
+            JsonObject::for_op("add")
                 .with("ref", product.0.clone())
-                .maybe("acquiredAt", self.acquired_at.as_deref())
+                .with_optional("acquiredAt", self.acquired_at.as_deref())
                 .with("provenance", Json::from(provenance.clone()))
-                .flag("override", self.override_)
+                .with_flag("override", self.override_)
                 .into()
         };
         self.products.iter().map(op).collect()
@@ -105,37 +107,40 @@ impl AddBlueprints {
 }
 
 impl RemoveBlueprints {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        let by_key = self.keys.iter().map(|key| Object::of("remove").with("key", key.as_str()).into());
-        let by_product =
-            self.products.iter().map(|product| Object::of("remove").with("ref", product.0.clone()).into());
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        let by_key =
+            self.keys.iter().map(|key| JsonObject::for_op("remove").with("key", key.as_str()).into());
+        let by_product = self
+            .products
+            .iter()
+            .map(|product| JsonObject::for_op("remove").with("ref", product.0.clone()).into());
         by_key.chain(by_product).collect()
     }
 }
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum StockOps {
-    /// Set what a lot should hold.
+    /// Set the quantity that a lot should hold.
     Set(SetLot),
     /// Move stock from one place to another, in one change set.
     Move(MoveStock),
     /// Send ops from a file.
-    Change(FromFile),
+    Change(OpsFileArgs),
 }
 
-/// Which lot.
+/// The arguments that identify a lot.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LotArgs {
     /// The material or item: its name, bt:KEY, or as for `blueprints add`.
     #[arg(value_name = "MATERIAL")]
-    material: Reference,
+    material: CatalogueReference,
     /// Quality 0 to 1000; 0 when it is unknown, and for items.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=1000))]
     quality: i64,
     /// Stock that is marked as stolen.
     #[arg(long)]
     stolen: bool,
-    /// Bring back what was removed elsewhere: only after the member said so.
+    /// Restore a lot that was removed elsewhere: only after the member confirmed it.
     #[arg(long = "override")]
     override_: bool,
 }
@@ -146,129 +151,129 @@ pub(crate) struct SetLot {
     lot: LotArgs,
     /// The place: its exact name (see `locations`), or city:ID or station:ID.
     #[arg(long = "at", value_name = "PLACE")]
-    at: Place,
-    /// What it should hold: 12.5scu, 40pc.
+    at: LocationValue,
+    /// The new quantity: 12.5scu, 40pc.
     #[arg(long = "to", value_name = "QUANTITY")]
-    to: Amount,
-    /// What it held when it was last seen; a lot that is not there yet holds 0.
+    to: QuantityValue,
+    /// The quantity when last seen; a new lot has 0.
     #[arg(long = "from", value_name = "QUANTITY")]
-    from: Amount,
+    from: QuantityValue,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct MoveStock {
     #[command(flatten)]
     lot: LotArgs,
-    /// The place that it leaves.
+    /// The place that the stock leaves.
     #[arg(long, value_name = "PLACE")]
-    from: Place,
-    /// What it held there, and what it holds afterwards: 12.5scu..10scu.
+    from: LocationValue,
+    /// The quantity there before and after: 12.5scu..10scu.
     #[arg(long, value_name = "BEFORE..AFTER")]
-    from_lot: Span,
-    /// The place that it comes to.
+    from_lot: QuantityRange,
+    /// The place that the stock moves to.
     #[arg(long, value_name = "PLACE")]
-    to: Place,
-    /// What it held there, and what it holds afterwards: 0scu..2.5scu.
+    to: LocationValue,
+    /// The quantity there before and after: 0scu..2.5scu.
     #[arg(long, value_name = "BEFORE..AFTER")]
-    to_lot: Span,
+    to_lot: QuantityRange,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
-/// A quantity before and after.
+/// A quantity before and after a change.
 #[derive(Clone, Debug)]
-pub(crate) struct Span(Amount, Amount);
+pub(crate) struct QuantityRange(QuantityValue, QuantityValue);
 
-impl std::str::FromStr for Span {
+impl std::str::FromStr for QuantityRange {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (before, after) =
-            text.split_once("..").ok_or_else(|| format!("{text:?} is no span like 12.5scu..10scu"))?;
+            text.split_once("..").ok_or_else(|| format!("{text:?} is not a range like 12.5scu..10scu"))?;
         Ok(Self(before.parse()?, after.parse()?))
     }
 }
 
 impl LotArgs {
-    fn op(&self, at: &Place, before: &Amount, after: &Amount) -> Json {
-        Object::of("set-quantity")
+    fn build_op(&self, at: &LocationValue, before: &QuantityValue, after: &QuantityValue) -> Json {
+        JsonObject::for_op("set-quantity")
             .with("material", self.material.0.clone())
             .with("location", at.0.clone())
             .with("quality", self.quality)
             .with("stolen", self.stolen)
             .with("quantity", after.0.clone())
             .with("expectedQuantity", before.0.clone())
-            .flag("override", self.override_)
+            .with_flag("override", self.override_)
             .into()
     }
 }
 
 impl SetLot {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        vec![self.lot.op(&self.at, &self.from, &self.to)]
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        vec![self.lot.build_op(&self.at, &self.from, &self.to)]
     }
 }
 
 impl MoveStock {
-    /// The fall and the rise together (STK-20).
-    pub(crate) fn ops(&self) -> Vec<Json> {
+    /// Returns the decrease and the increase in one change set (STK-20).
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
         let Self { lot, from, from_lot, to, to_lot, .. } = self;
-        vec![lot.op(from, &from_lot.0, &from_lot.1), lot.op(to, &to_lot.0, &to_lot.1)]
+        vec![lot.build_op(from, &from_lot.0, &from_lot.1), lot.build_op(to, &to_lot.0, &to_lot.1)]
     }
 }
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ShipOps {
-    /// Create a ship, or give one its current values: a name and a place that are left out are cleared.
+    /// Create or update a ship: an omitted name or place is cleared.
     Upsert(UpsertShip),
-    /// Say that a ship of the exchange is one of this client's.
+    /// Link a ship of the exchange to one of this client.
     Link(LinkShip),
     /// Remove a ship.
     Remove(RemoveShip),
     /// Send ops from a file.
-    Change(FromFile),
+    Change(OpsFileArgs),
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct UpsertShip {
-    /// This client's own id of the ship.
+    /// This client's own id for the ship.
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     external_id: String,
-    /// The exchange's id, for a ship that it has.
+    /// The exchange's id of an existing ship.
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     ship: Option<String>,
-    /// The version that was last seen.
+    /// The version when last seen.
     #[arg(long, value_name = "N")]
     version: Option<i64>,
     /// The ship's type, as a product of `blueprints add`.
     #[arg(long = "type", value_name = "TYPE")]
-    ship_type: Reference,
+    ship_type: CatalogueReference,
     /// `lifetime`, or a number of months.
     #[arg(long, value_name = "INSURANCE")]
-    insurance: Insured,
-    /// Its name.
+    insurance: InsuranceValue,
+    /// The name of the ship.
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Where it is.
+    /// The location of the ship.
     #[arg(long = "at", value_name = "PLACE")]
-    at: Option<Place>,
-    /// Whether it is fitted; left out, that stays as it is.
+    at: Option<LocationValue>,
+    /// Whether it is fitted; unchanged if omitted.
     #[arg(long, value_name = "true|false")]
     fitted: Option<bool>,
-    /// The org unit that it serves; `none` takes it out of one. Left out, that stays as it is, and a new ship gets the
-    /// only unit of a member who has one.
+    /// The org unit of the ship; `none` removes it from its unit. If omitted, it is unchanged, and a new ship
+    /// joins the unit of a member with exactly one unit.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: Option<String>,
-    /// The counter of its org unit that was last seen; a ship that the exchange has needs it with --unit.
+    /// The counter of its org unit when last seen; required with --unit for an existing ship.
     #[arg(long, value_name = "N")]
     unit_version: Option<i64>,
-    /// Bring back what was removed elsewhere: only after the member said so.
+    /// Restore a ship that was removed elsewhere: only after the member confirmed it.
     #[arg(long = "override")]
     override_: bool,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -276,11 +281,11 @@ pub(crate) struct LinkShip {
     /// The exchange's id of the ship.
     #[arg(value_name = "SHIP", allow_hyphen_values = true)]
     ship: String,
-    /// This client's own id of it.
+    /// This client's own id for the ship.
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     external_id: String,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -288,42 +293,47 @@ pub(crate) struct RemoveShip {
     /// The exchange's id of the ship.
     #[arg(value_name = "SHIP", allow_hyphen_values = true)]
     ship: String,
-    /// The version that was last seen.
+    /// The version when last seen.
     #[arg(long, value_name = "N")]
     version: i64,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 impl UpsertShip {
-    pub(crate) fn ops(&self) -> Vec<Json> {
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
         let unit = self.unit.as_deref().map(|unit| if unit == "none" { Json::Null } else { unit.into() });
-        let op = Object::of("upsert")
+        let op = JsonObject::for_op("upsert")
             .with("externalId", self.external_id.as_str())
-            .maybe("shipId", self.ship.as_deref())
-            .maybe("version", self.version)
+            .with_optional("shipId", self.ship.as_deref())
+            .with_optional("version", self.version)
             .with("shipType", self.ship_type.0.clone())
             .with("insurance", self.insurance.0.clone())
-            .maybe("name", self.name.as_deref())
-            .maybe("location", self.at.as_ref().map(|at| at.0.clone()))
-            .maybe("fitted", self.fitted)
-            .maybe("orgUnit", unit)
-            .maybe("orgUnitVersion", self.unit_version)
-            .flag("override", self.override_);
+            .with_optional("name", self.name.as_deref())
+            .with_optional("location", self.at.as_ref().map(|at| at.0.clone()))
+            .with_optional("fitted", self.fitted)
+            .with_optional("orgUnit", unit)
+            .with_optional("orgUnitVersion", self.unit_version)
+            .with_flag("override", self.override_);
         vec![op.into()]
     }
 }
 
 impl LinkShip {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        let op = Object::of("link").with("externalId", self.external_id.as_str());
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        let op = JsonObject::for_op("link").with("externalId", self.external_id.as_str());
         vec![op.with("shipId", self.ship.as_str()).into()]
     }
 }
 
 impl RemoveShip {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        vec![Object::of("remove").with("shipId", self.ship.as_str()).with("version", self.version).into()]
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        vec![
+            JsonObject::for_op("remove")
+                .with("shipId", self.ship.as_str())
+                .with("version", self.version)
+                .into(),
+        ]
     }
 }
 
@@ -334,7 +344,7 @@ pub(crate) enum OrgStockOps {
     /// Book stock out of an entry.
     BookOut(BookOut),
     /// Sell stock of an entry.
-    Sell(Sell),
+    Sell(SellStock),
     /// Move stock of an entry to another place.
     MoveLocation(MoveLocation),
     /// Give stock of an entry to another holder.
@@ -342,54 +352,59 @@ pub(crate) enum OrgStockOps {
     /// Move stock of an entry to another unit's pool.
     MovePool(MovePool),
     /// Write or clear the note of an entry.
-    Note(Note),
+    Note(WriteNote),
     /// Mark stock of an entry as stolen, or as not stolen.
-    Stolen(Stolen),
+    Stolen(MarkStolen),
     /// Send ops from a file.
-    Change(FromFile),
+    Change(OpsFileArgs),
 }
 
-/// Which entry of a pool.
+/// The arguments that identify an entry of a pool.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EntryArgs {
     /// The entry, as `org-stock show` names it.
     #[arg(value_name = "ENTRY", allow_hyphen_values = true)]
     entry: String,
-    /// The unit whose pool it is in.
+    /// The unit that owns the pool.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: String,
-    /// The version that was last seen.
+    /// The version when last seen.
     #[arg(long, value_name = "N")]
     version: i64,
 }
 
 impl EntryArgs {
-    fn op(&self, op: &str) -> Object {
+    fn build_op(&self, op: &str) -> JsonObject {
         let Self { entry, unit, version } = self;
-        Object::of(op).with("unit", unit.as_str()).with("entry", entry.as_str()).with("version", *version)
+        JsonObject::for_op(op)
+            .with("unit", unit.as_str())
+            .with("entry", entry.as_str())
+            .with("version", *version)
     }
 }
 
-/// How much, and from which reservations.
+/// The quantity to take, and the reservations to take it from.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TakeArgs {
-    /// How much: 12.5scu, 40pc.
+    /// The quantity: 12.5scu, 40pc.
     #[arg(long, value_name = "QUANTITY")]
-    quantity: Amount,
-    /// Of that, what comes from a job order: ID=2scu.
+    quantity: QuantityValue,
+    /// The part that is taken from a job order: ID=2scu.
     #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
-    from_job_order: Vec<Share>,
-    /// Of that, what comes from a mission: ID=2scu.
+    from_job_order: Vec<ReservationShare>,
+    /// The part that is taken from a mission: ID=2scu.
     #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
-    from_mission: Vec<Share>,
+    from_mission: Vec<ReservationShare>,
 }
 
 impl TakeArgs {
-    fn on(&self, op: Object) -> Object {
-        let shares = |shares: &[Share], kind: &str| shares.iter().map(|share| share.of(kind)).collect();
+    fn add_to_op(&self, op: JsonObject) -> JsonObject {
+        let shares = |shares: &[ReservationShare], kind: &str| {
+            shares.iter().map(|share| share.to_json(kind)).collect()
+        };
         op.with("quantity", self.quantity.0.clone())
-            .list("fromJobOrders", shares(&self.from_job_order, "jobOrder"))
-            .list("fromMissions", shares(&self.from_mission, "mission"))
+            .with_list("fromJobOrders", shares(&self.from_job_order, "jobOrder"))
+            .with_list("fromMissions", shares(&self.from_mission, "mission"))
     }
 }
 
@@ -397,45 +412,47 @@ impl TakeArgs {
 pub(crate) struct BookIn {
     /// The material or item, as for `blueprints add`.
     #[arg(value_name = "MATERIAL")]
-    material: Reference,
-    /// The unit whose pool it goes into.
+    material: CatalogueReference,
+    /// The unit that owns the pool.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     unit: String,
-    /// Who holds it: a reference of the unit's roster (`org-stock members`).
+    /// The holder: a reference of the unit's roster (`org-stock members`).
     #[arg(long, value_name = "REF", allow_hyphen_values = true)]
     holder: String,
     /// The place: its exact name, or city:ID or station:ID.
     #[arg(long = "at", value_name = "PLACE")]
-    at: Place,
-    /// How much: 12.5scu, 40pc.
+    at: LocationValue,
+    /// The quantity: 12.5scu, 40pc.
     #[arg(long, value_name = "QUANTITY")]
-    quantity: Amount,
+    quantity: QuantityValue,
     /// Quality 0 to 1000.
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=1000))]
     quality: i64,
     /// Mark it as stolen.
     #[arg(long)]
     stolen: bool,
-    /// A note.
+    /// A note for the entry.
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Reserve a part for a job order: ID=2scu.
     #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
-    job_order: Vec<Share>,
+    job_order: Vec<ReservationShare>,
     /// Reserve a part for a mission: ID=2scu.
     #[arg(long, value_name = "ID=QUANTITY", allow_hyphen_values = true)]
-    mission: Vec<Share>,
-    /// Join an entry of the same kind instead of making a new one.
+    mission: Vec<ReservationShare>,
+    /// Merge into an entry of the same kind instead of creating one.
     #[arg(long)]
     merge: bool,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 impl BookIn {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        let shares = |shares: &[Share], kind: &str| shares.iter().map(|share| share.of(kind)).collect();
-        let op = Object::of("book-in")
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        let shares = |shares: &[ReservationShare], kind: &str| {
+            shares.iter().map(|share| share.to_json(kind)).collect()
+        };
+        let op = JsonObject::for_op("book-in")
             .with("unit", self.unit.as_str())
             .with("holder", self.holder.as_str())
             .with("material", self.material.0.clone())
@@ -443,10 +460,10 @@ impl BookIn {
             .with("quality", self.quality)
             .with("stolen", self.stolen)
             .with("quantity", self.quantity.0.clone())
-            .maybe("note", self.note.as_deref())
-            .list("jobOrders", shares(&self.job_order, "jobOrder"))
-            .list("missions", shares(&self.mission, "mission"))
-            .flag("mergeScu", self.merge);
+            .with_optional("note", self.note.as_deref())
+            .with_list("jobOrders", shares(&self.job_order, "jobOrder"))
+            .with_list("missions", shares(&self.mission, "mission"))
+            .with_flag("mergeScu", self.merge);
         vec![op.into()]
     }
 }
@@ -458,34 +475,34 @@ pub(crate) struct BookOut {
     #[command(flatten)]
     take: TakeArgs,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 impl BookOut {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        vec![self.take.on(self.entry.op("book-out")).into()]
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        vec![self.take.add_to_op(self.entry.build_op("book-out")).into()]
     }
 }
 
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Sell {
+pub(crate) struct SellStock {
     #[command(flatten)]
     entry: EntryArgs,
     #[command(flatten)]
     take: TakeArgs,
-    /// Where it is sold.
+    /// The name of the terminal.
     #[arg(long, value_name = "NAME")]
     terminal: String,
-    /// What it brings, in whole aUEC.
+    /// The proceeds in whole aUEC.
     #[arg(long, value_name = "AUEC")]
     proceeds: i64,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
-impl Sell {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        let op = self.take.on(self.entry.op("sell")).with("terminal", self.terminal.as_str());
+impl SellStock {
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        let op = self.take.add_to_op(self.entry.build_op("sell")).with("terminal", self.terminal.as_str());
         vec![op.with("proceeds", self.proceeds).into()]
     }
 }
@@ -496,20 +513,21 @@ pub(crate) struct MoveLocation {
     entry: EntryArgs,
     #[command(flatten)]
     take: TakeArgs,
-    /// The place that it comes to.
+    /// The place that the stock moves to.
     #[arg(long, value_name = "PLACE")]
-    to: Place,
-    /// Join an entry of the same kind there.
+    to: LocationValue,
+    /// Merge into an entry of the same kind there.
     #[arg(long)]
     merge: bool,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 impl MoveLocation {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        let op = self.take.on(self.entry.op("move-location")).with("location", self.to.0.clone());
-        vec![op.flag("mergeScu", self.merge).into()]
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        let op =
+            self.take.add_to_op(self.entry.build_op("move-location")).with("location", self.to.0.clone());
+        vec![op.with_flag("mergeScu", self.merge).into()]
     }
 }
 
@@ -519,23 +537,24 @@ pub(crate) struct MoveHolder {
     entry: EntryArgs,
     #[command(flatten)]
     take: TakeArgs,
-    /// Who holds it from now on: a reference of the roster.
+    /// The new holder: a reference of the roster.
     #[arg(long, value_name = "REF", allow_hyphen_values = true)]
     holder: String,
-    /// The unit whose pool it comes to.
+    /// The unit that owns the target pool.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     to_unit: String,
-    /// Join an entry of the same kind there.
+    /// Merge into an entry of the same kind there.
     #[arg(long)]
     merge: bool,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 impl MoveHolder {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        let op = self.take.on(self.entry.op("move-holder")).with("toUnit", self.to_unit.as_str());
-        vec![op.with("holder", self.holder.as_str()).flag("mergeScu", self.merge).into()]
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        let op =
+            self.take.add_to_op(self.entry.build_op("move-holder")).with("toUnit", self.to_unit.as_str());
+        vec![op.with("holder", self.holder.as_str()).with_flag("mergeScu", self.merge).into()]
     }
 }
 
@@ -543,61 +562,67 @@ impl MoveHolder {
 pub(crate) struct MovePool {
     #[command(flatten)]
     entry: EntryArgs,
-    /// The unit whose pool it comes to.
+    /// The unit that owns the target pool.
     #[arg(long, value_name = "UNIT", allow_hyphen_values = true)]
     to_unit: String,
-    /// How much; left out, all of it.
+    /// The quantity; all of it if omitted.
     #[arg(long, value_name = "QUANTITY")]
-    quantity: Option<Amount>,
-    /// Join an entry of the same kind there.
+    quantity: Option<QuantityValue>,
+    /// Merge into an entry of the same kind there.
     #[arg(long)]
     merge: bool,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
 impl MovePool {
-    pub(crate) fn ops(&self) -> Vec<Json> {
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
         let quantity = self.quantity.as_ref().map(|quantity| quantity.0.clone());
-        let op = self.entry.op("move-pool").with("toUnit", self.to_unit.as_str());
-        vec![op.maybe("quantity", quantity).flag("mergeScu", self.merge).into()]
+        let op = self.entry.build_op("move-pool").with("toUnit", self.to_unit.as_str());
+        vec![op.with_optional("quantity", quantity).with_flag("mergeScu", self.merge).into()]
     }
 }
 
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Note {
+pub(crate) struct WriteNote {
     #[command(flatten)]
     entry: EntryArgs,
-    /// The note; left out, it is cleared.
+    /// The note; cleared if omitted.
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
-impl Note {
-    pub(crate) fn ops(&self) -> Vec<Json> {
-        vec![self.entry.op("note").maybe("note", self.note.as_deref()).into()]
+impl WriteNote {
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
+        vec![self.entry.build_op("note").with_optional("note", self.note.as_deref()).into()]
     }
 }
 
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Stolen {
+pub(crate) struct MarkStolen {
     #[command(flatten)]
     entry: EntryArgs,
-    /// It is not stolen.
+    /// Mark it as not stolen.
     #[arg(long)]
     not: bool,
-    /// How much; left out, all of it.
+    /// The quantity; all of it if omitted.
     #[arg(long, value_name = "QUANTITY")]
-    quantity: Option<Amount>,
+    quantity: Option<QuantityValue>,
     #[command(flatten)]
-    pub(crate) sending: Sending,
+    pub(crate) sending: SendOptions,
 }
 
-impl Stolen {
-    pub(crate) fn ops(&self) -> Vec<Json> {
+impl MarkStolen {
+    pub(crate) fn to_ops(&self) -> Vec<Json> {
         let quantity = self.quantity.as_ref().map(|quantity| quantity.0.clone());
-        vec![self.entry.op("stolen").with("stolen", !self.not).maybe("quantity", quantity).into()]
+        vec![
+            self.entry
+                .build_op("stolen")
+                .with("stolen", !self.not)
+                .with_optional("quantity", quantity)
+                .into(),
+        ]
     }
 }

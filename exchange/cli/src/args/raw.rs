@@ -1,4 +1,5 @@
-//! `api <operation>`: a subcommand for each operation of the contract, with its arguments, from the generated table.
+//! `api <operation>`: one subcommand per operation of the contract, with its arguments, from the generated
+//! table.
 
 use std::path::PathBuf;
 
@@ -7,24 +8,24 @@ use exchange_client::api::{
     operations::OPERATIONS,
     runtime::{
         operation::Operation,
-        parameters::{Location, Parameter},
+        parameters::{Parameter, ParameterLocation},
     },
 };
 
-/// One call of the contract as it was typed.
+/// A call of an operation, parsed from the command line.
 #[derive(Clone, Debug)]
 pub(crate) struct RawCall {
     pub(crate) operation: &'static Operation,
-    /// Places in `Operation::parameters`, and texts.
+    /// Indices into `Operation::parameters`, with the values as strings.
     pub(crate) arguments: Vec<(usize, String)>,
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<RequestBody>,
     pub(crate) show_secrets: bool,
     pub(crate) include: bool,
 }
 
-/// Where the body comes from.
+/// The source of the request body.
 #[derive(Clone, Debug)]
-pub(crate) enum Body {
+pub(crate) enum RequestBody {
     Text(String),
     File(PathBuf),
 }
@@ -34,8 +35,8 @@ const BODY_FILE: &str = "body-file";
 const SHOW_SECRETS: &str = "show-secrets";
 const INCLUDE: &str = "include";
 
-/// `Idempotency-Key` is typed `--idempotency-key`.
-fn option(parameter: &Parameter) -> String {
+/// Returns the option name of a parameter: `Idempotency-Key` becomes `--idempotency-key`.
+fn option_name(parameter: &Parameter) -> String {
     let mut text = String::new();
     for letter in parameter.name.chars() {
         if letter.is_ascii_uppercase() && !text.is_empty() && !text.ends_with('-') {
@@ -46,12 +47,12 @@ fn option(parameter: &Parameter) -> String {
     text
 }
 
-/// Whether an argument that the contract requires is made here when it is not typed.
-pub(crate) fn is_made(parameter: &Parameter) -> bool {
+/// Returns true if a required parameter is generated when it is omitted.
+pub(crate) fn is_generated(parameter: &Parameter) -> bool {
     parameter.name == "Idempotency-Key"
 }
 
-fn command_of(operation: &'static Operation) -> Command {
+fn command_for(operation: &'static Operation) -> Command {
     let needs = match operation.scopes {
         [] => String::new(),
         alternatives if alternatives.len() > 2 => "\nNeeds any one scope of the exchange.".to_owned(),
@@ -63,22 +64,20 @@ fn command_of(operation: &'static Operation) -> Command {
     let long = format!("{}.\n\n{} {}{needs}", operation.summary, operation.method, operation.path);
     let mut command = Command::new(operation.id).about(operation.summary).long_about(long);
     for parameter in operation.parameters {
-        let option = option(parameter);
+        let option = option_name(parameter);
         let place = match parameter.location {
-            Location::Path => "Part of the path",
-            Location::Query => "In the query",
-            Location::Header => "A header",
-            Location::Cookie => "A cookie",
-            Location::QueryString => "The whole query",
+            ParameterLocation::Path => "Part of the path",
+            ParameterLocation::Query => "In the query",
+            ParameterLocation::Header => "A header",
+            ParameterLocation::Cookie => "A cookie",
+            ParameterLocation::QueryString => "The whole query",
         };
-        let help = if is_made(parameter) {
-            format!(
-                "{place}; a new random one when it is left out. To repeat a call, use the key of that call"
-            )
+        let help = if is_generated(parameter) {
+            format!("{place}; generated if omitted. To repeat a call, use the key of that call")
         } else {
             place.to_owned()
         };
-        let required = parameter.required && !is_made(parameter);
+        let required = parameter.required && !is_generated(parameter);
         let name = parameter.name;
         let arg = Arg::new(name).long(option).value_name("VALUE").help(help).required(required);
         command = command.arg(arg.allow_hyphen_values(true));
@@ -98,13 +97,13 @@ fn command_of(operation: &'static Operation) -> Command {
     }
     let flag = |name, help| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     command
-        .arg(flag(INCLUDE, "Show status and headers first, and of a refusal all that it says"))
+        .arg(flag(INCLUDE, "Show status and headers first, and the complete problem document of an error"))
         .arg(flag(SHOW_SECRETS, "Show links and ids that are secrets instead of [secret]"))
 }
 
 impl Subcommand for RawCall {
     fn augment_subcommands(command: Command) -> Command {
-        command.subcommands(OPERATIONS.iter().map(command_of))
+        command.subcommands(OPERATIONS.iter().map(command_for))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -128,8 +127,8 @@ impl clap::FromArgMatches for RawCall {
             .enumerate()
             .filter_map(|(at, parameter)| Some((at, matches.get_one::<String>(parameter.name)?.clone())));
         let body = operation.body.and_then(|_| {
-            let text = matches.get_one::<String>(BODY).cloned().map(Body::Text);
-            text.or_else(|| matches.get_one::<PathBuf>(BODY_FILE).cloned().map(Body::File))
+            let text = matches.get_one::<String>(BODY).cloned().map(RequestBody::Text);
+            text.or_else(|| matches.get_one::<PathBuf>(BODY_FILE).cloned().map(RequestBody::File))
         });
         Ok(Self {
             operation,
@@ -157,7 +156,7 @@ mod tests {
         RawCall::from_arg_matches(&command.try_get_matches_from([&["api"], words].concat())?)
     }
 
-    /// Every operation of the contract can be called, with the arguments that it has.
+    /// Every operation of the contract has a subcommand with its arguments.
     #[test]
     fn every_operation_has_its_arguments() {
         let call = parse(&["stock_read", "--limit", "7", "--cursor", "c", "--include"]).unwrap();
@@ -169,7 +168,7 @@ mod tests {
         assert_eq!(names, [("cursor", "c"), ("limit", "7")]);
         assert!(call.include && !call.show_secrets && call.body.is_none());
         let call = parse(&["stock_write", "--body", "{}"]).unwrap();
-        assert!(call.arguments.is_empty() && matches!(call.body, Some(Body::Text(_))));
+        assert!(call.arguments.is_empty() && matches!(call.body, Some(RequestBody::Text(_))));
         let call = parse(&["org_stock_members", "--unit", "u"]).unwrap();
         assert_eq!(call.arguments, [(0, "u".to_owned())]);
         assert!(parse(&["contract_schema", "--name", "page", "--if-none-match", "x"]).is_ok());

@@ -1,4 +1,4 @@
-//! Changes: kept in the outbox first, then sent (GW-12); what became of them is told by [`told`].
+//! Changes: stored in the outbox first, then sent (GW-12). [`outcomes`] prints their outcomes.
 
 use std::{
     fs::{File, TryLockError},
@@ -8,184 +8,203 @@ use std::{
 
 use exchange_client::{
     ErrorKind, SessionState,
-    api::{Json, Rejected, operations::OperationId},
-    changes::{Changes, Op},
-    outbox::{Entry, EntryNumber, Outbox, OutboxEvent, State},
+    api::{DocumentError, Json, operations::OperationId},
+    changes::{ChangeOp, Changes},
+    outbox::{EntryNumber, EntryState, Outbox, OutboxEntry, OutboxEvent},
 };
 use tokio::time::Instant;
 
-use super::{App, claims::Claims, input, not_covered, told};
+use super::{CommandContext, outcomes, read_input, report_claims::ReportClaims, scope_missing_error};
 use crate::{
-    args::ops::{BlueprintOps, FromFile, OrgStockOps, Sending, ShipOps, StockOps},
-    failure::{Exit, Failure},
+    args::ops::{BlueprintOps, OpsFileArgs, OrgStockOps, SendOptions, ShipOps, StockOps},
+    error::{CommandError, ExitStatus},
     output::Output,
 };
 
-/// So many members that no op has are named at once.
-const MOST_NAMED: usize = 10;
+/// The maximum number of unknown members that an error lists.
+const MAX_NAMED_MEMBERS: usize = 10;
 
-/// The ops of a command, and how they are sent.
-pub(super) struct Typed {
+/// The ops of a command, with the options for sending them.
+pub(super) struct ParsedOps {
     pub(super) ops: Vec<Json>,
-    pub(super) sending: Sending,
+    pub(super) sending: SendOptions,
 }
 
-fn typed(ops: Vec<Json>, sending: &Sending) -> Typed {
-    Typed { ops, sending: sending.clone() }
+fn parsed_ops(ops: Vec<Json>, sending: &SendOptions) -> ParsedOps {
+    ParsedOps { ops, sending: sending.clone() }
 }
 
-async fn from_file(args: &FromFile) -> Result<Typed, Failure> {
-    let json = Json::parse(&input(&args.file).await?)
-        .map_err(|error| Failure::usage(format!("no JSON: {error}")))?;
+async fn read_ops_file(args: &OpsFileArgs) -> Result<ParsedOps, CommandError> {
+    let json = Json::parse(&read_input(&args.file).await?)
+        .map_err(|error| CommandError::from_usage_error(format!("invalid JSON: {error}")))?;
     let ops = match json {
         Json::Array(ops) => ops,
         op => vec![op],
     };
-    Ok(typed(ops, &args.sending))
+    Ok(parsed_ops(ops, &args.sending))
 }
 
-pub(super) async fn blueprints(command: &BlueprintOps) -> Result<Typed, Failure> {
+pub(super) async fn parse_blueprint_ops(command: &BlueprintOps) -> Result<ParsedOps, CommandError> {
     Ok(match command {
-        BlueprintOps::Add(args) => typed(args.ops(), &args.sending),
-        BlueprintOps::Remove(args) => typed(args.ops(), &args.sending),
-        BlueprintOps::Change(args) => from_file(args).await?,
+        BlueprintOps::Add(args) => parsed_ops(args.to_ops(), &args.sending),
+        BlueprintOps::Remove(args) => parsed_ops(args.to_ops(), &args.sending),
+        BlueprintOps::Change(args) => read_ops_file(args).await?,
     })
 }
 
-pub(super) async fn stock(command: &StockOps) -> Result<Typed, Failure> {
+pub(super) async fn parse_stock_ops(command: &StockOps) -> Result<ParsedOps, CommandError> {
     Ok(match command {
-        StockOps::Set(args) => typed(args.ops(), &args.sending),
-        StockOps::Move(args) => typed(args.ops(), &args.sending),
-        StockOps::Change(args) => from_file(args).await?,
+        StockOps::Set(args) => parsed_ops(args.to_ops(), &args.sending),
+        StockOps::Move(args) => parsed_ops(args.to_ops(), &args.sending),
+        StockOps::Change(args) => read_ops_file(args).await?,
     })
 }
 
-pub(super) async fn ships(command: &ShipOps) -> Result<Typed, Failure> {
+pub(super) async fn parse_ship_ops(command: &ShipOps) -> Result<ParsedOps, CommandError> {
     Ok(match command {
-        ShipOps::Upsert(args) => typed(args.ops(), &args.sending),
-        ShipOps::Link(args) => typed(args.ops(), &args.sending),
-        ShipOps::Remove(args) => typed(args.ops(), &args.sending),
-        ShipOps::Change(args) => from_file(args).await?,
+        ShipOps::Upsert(args) => parsed_ops(args.to_ops(), &args.sending),
+        ShipOps::Link(args) => parsed_ops(args.to_ops(), &args.sending),
+        ShipOps::Remove(args) => parsed_ops(args.to_ops(), &args.sending),
+        ShipOps::Change(args) => read_ops_file(args).await?,
     })
 }
 
-pub(super) async fn org_stock(command: &OrgStockOps) -> Result<Typed, Failure> {
+pub(super) async fn parse_org_stock_ops(command: &OrgStockOps) -> Result<ParsedOps, CommandError> {
     Ok(match command {
-        OrgStockOps::BookIn(args) => typed(args.ops(), &args.sending),
-        OrgStockOps::BookOut(args) => typed(args.ops(), &args.sending),
-        OrgStockOps::Sell(args) => typed(args.ops(), &args.sending),
-        OrgStockOps::MoveLocation(args) => typed(args.ops(), &args.sending),
-        OrgStockOps::MoveHolder(args) => typed(args.ops(), &args.sending),
-        OrgStockOps::MovePool(args) => typed(args.ops(), &args.sending),
-        OrgStockOps::Note(args) => typed(args.ops(), &args.sending),
-        OrgStockOps::Stolen(args) => typed(args.ops(), &args.sending),
-        OrgStockOps::Change(args) => from_file(args).await?,
+        OrgStockOps::BookIn(args) => parsed_ops(args.to_ops(), &args.sending),
+        OrgStockOps::BookOut(args) => parsed_ops(args.to_ops(), &args.sending),
+        OrgStockOps::Sell(args) => parsed_ops(args.to_ops(), &args.sending),
+        OrgStockOps::MoveLocation(args) => parsed_ops(args.to_ops(), &args.sending),
+        OrgStockOps::MoveHolder(args) => parsed_ops(args.to_ops(), &args.sending),
+        OrgStockOps::MovePool(args) => parsed_ops(args.to_ops(), &args.sending),
+        OrgStockOps::Note(args) => parsed_ops(args.to_ops(), &args.sending),
+        OrgStockOps::Stolen(args) => parsed_ops(args.to_ops(), &args.sending),
+        OrgStockOps::Change(args) => read_ops_file(args).await?,
     })
 }
 
-/// Sends what was typed, or asks what would become of it. What cannot be sent now is kept all the same.
-pub(super) async fn send<O: Op>(app: &App, typed: Typed, output: &mut Output) -> Result<Exit, Failure> {
-    output.if_broken_off(Some("nothing of it was kept or sent".to_owned()));
+/// Sends the ops of a command, or previews them. Changes that cannot be sent now stay in the outbox.
+pub(super) async fn send_ops<O: ChangeOp>(
+    app: &CommandContext,
+    typed: ParsedOps,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
+    output.set_interrupt_notice(Some("nothing was stored or sent".to_owned()));
     let mut changes = Changes::<O>::new();
     for (at, op) in typed.ops.iter().enumerate() {
-        let op = O::parse_valid(op.to_string().as_bytes()).map_err(|rejected| unusable(at, &rejected))?;
-        match op.undeclared(MOST_NAMED) {
+        let op =
+            O::parse_valid(op.to_string().as_bytes()).map_err(|rejected| invalid_op_error(at, &rejected))?;
+        match op.undeclared_members(MAX_NAMED_MEMBERS) {
             unknown if unknown.is_empty() => changes.push(op)?,
             unknown => {
                 let places: Vec<_> = unknown.iter().map(|place| format!("\n  /ops/{at}{place}")).collect();
-                let what = format!("the contract knows no such member of an op:{}", places.concat());
-                return Err(Failure::usage(what));
+                let what = format!("members that are unknown in an op:{}", places.concat());
+                return Err(CommandError::from_usage_error(what));
             }
         };
     }
-    let (outbox, trouble) = match begun(app, O::LANE.operation(), output).await {
+    let (outbox, trouble) = match open_outbox(app, O::LANE.operation(), output).await {
         Ok(outbox) => (outbox, None),
-        Err(trouble) if passes(&trouble) && !typed.sending.dry_run => match here::<O>(app).await? {
-            Some(outbox) => (outbox, Some(trouble)),
-            None => return Err(trouble),
-        },
+        Err(trouble) if is_transient(&trouble) && !typed.sending.dry_run => {
+            match open_permitted_outbox::<O>(app).await? {
+                Some(outbox) => (outbox, Some(trouble)),
+                None => return Err(trouble),
+            }
+        }
         Err(failure) => return Err(failure),
     };
     if typed.sending.dry_run {
-        output.is_whole();
-        let sets = outbox.preview(changes).await?.iter().map(told::Set::of).collect();
-        return told::preview(O::LANE, sets, output);
+        output.clear_interrupt_notice();
+        let sets = outbox
+            .preview_changes(changes)
+            .await?
+            .iter()
+            .map(outcomes::ChangeSetReport::from_outcome)
+            .collect();
+        return outcomes::print_preview(O::LANE, sets, output);
     }
-    let turn = Turn::wait(app, output).await.inspect_err(|_| output.broken_off())?;
-    let numbers = keep(&outbox, changes, output).await?;
-    settle(app, &outbox, turn, &numbers, trouble, output).await
+    let turn = SendLock::acquire(app, output).await.inspect_err(|_| output.print_interrupt_notice())?;
+    let numbers = enqueue_changes(&outbox, changes, output).await?;
+    flush_and_report(app, &outbox, turn, &numbers, trouble, output).await
 }
 
-/// Keeps changes. The store goes on when nobody waits for it any more, so whoever breaks that off has to look.
-async fn keep<O: Op>(
+/// Stores changes in the outbox. The store may complete after Ctrl-C, so the notice for an interruption is
+/// uncertain.
+async fn enqueue_changes<O: ChangeOp>(
     outbox: &Outbox,
     changes: Changes<O>,
     output: &mut Output,
-) -> Result<Vec<EntryNumber>, Failure> {
-    output.if_broken_off(Some("it may be kept: `exchange outbox list` says".to_owned()));
+) -> Result<Vec<EntryNumber>, CommandError> {
+    output.set_interrupt_notice(Some("the change may be stored: see `exchange outbox list`".to_owned()));
     let numbers = outbox.enqueue(changes).await?;
-    output.if_broken_off(kept(&numbers));
+    output.set_interrupt_notice(kept_notice(&numbers));
     Ok(numbers)
 }
 
-async fn begun(app: &App, operation: OperationId, output: &mut Output) -> Result<Outbox, Failure> {
-    let exchange = app.begin(operation, output).await?;
+async fn open_outbox(
+    app: &CommandContext,
+    operation: OperationId,
+    output: &mut Output,
+) -> Result<Outbox, CommandError> {
+    let exchange = app.exchange_for_operation(operation, output).await?;
     let connection = app.connection(&exchange, output).await?;
     Ok(exchange.outbox(app.outbox_store()?, connection)?)
 }
 
-/// The outbox of an installation that is signed in and may change this area, as far as is known here.
-async fn here<O: Op>(app: &App) -> Result<Option<Outbox>, Failure> {
+/// Opens the local outbox if the installation is signed in and has the scope for this area, as far as is
+/// known locally.
+async fn open_permitted_outbox<O: ChangeOp>(app: &CommandContext) -> Result<Option<Outbox>, CommandError> {
     let session = app.session().await?;
     if session.state() != SessionState::Active {
         return Ok(None);
     }
     let (operation, granted) = (O::LANE.operation().operation(), session.scopes());
     if !operation.permits(|scope| granted.iter().any(|own| own.as_str() == scope)) {
-        return Err(not_covered(operation));
+        return Err(scope_missing_error(operation));
     }
-    app.outbox_here().await
+    app.open_local_outbox().await
 }
 
-/// Whether it is the way to the exchange, or the exchange at the moment, and nothing that was typed.
-pub(super) fn passes(failure: &Failure) -> bool {
+/// Returns true if the error is temporary: of the connection or of the exchange, and not of the arguments.
+pub(super) fn is_transient(failure: &CommandError) -> bool {
     use ErrorKind::{Busy, OutcomeUnknown, Protocol, Unreachable};
-    matches!(failure, Failure::Client(error) if matches!(error.kind(), Busy | OutcomeUnknown | Protocol | Unreachable))
+    matches!(failure, CommandError::Client(error) if matches!(error.kind(), Busy | OutcomeUnknown | Protocol | Unreachable))
 }
 
-/// Which op breaks the contract, and where.
-fn unusable(at: usize, rejected: &Rejected) -> Failure {
+/// Creates the error for an op that does not match the contract, with the places of the violations.
+fn invalid_op_error(at: usize, rejected: &DocumentError) -> CommandError {
     let what = match rejected {
-        Rejected::Invalid(violations) => {
+        DocumentError::Invalid(violations) => {
             let places: Vec<_> = violations
                 .iter()
                 .map(|found| format!("\n  /ops/{at}{}: {}", found.pointer, found.keyword))
                 .collect();
-            format!("the op breaks the contract:{}", places.concat())
+            format!("the op does not match the contract:{}", places.concat())
         }
         rejected => format!("/ops/{at}: {rejected}"),
     };
-    Failure::usage(what)
+    CommandError::from_usage_error(what)
 }
 
-/// How long a run waits for its turn: longer than one that is not stuck takes.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// The maximum wait for the send lock, longer than a run takes that is not stuck.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How often it looks.
-const LOOK: Duration = Duration::from_millis(50);
+/// The interval between attempts to lock.
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// One run of this program after another sends, and tells what became of its own changes: each waits for its turn
-/// before it keeps any. A run that is killed gives its turn away. Where files cannot be locked they go side by side.
-pub(super) struct Turn(#[expect(dead_code, reason = "held until it is dropped")] Option<File>);
+/// The lock for sending and gathering outcomes: only one run of this program at a time holds it, and acquires
+/// it before it stores changes. The operating system releases it if a run is killed. Where files cannot be
+/// locked, runs proceed in parallel.
+pub(super) struct SendLock(#[expect(dead_code, reason = "held until it is dropped")] Option<File>);
 
-impl Turn {
-    pub(super) async fn wait(app: &App, output: &mut Output) -> Result<Self, Failure> {
-        Self::of(&app.config.folders.state.join("sending.lock"), output).await
+impl SendLock {
+    pub(super) async fn acquire(app: &CommandContext, output: &mut Output) -> Result<Self, CommandError> {
+        Self::acquire_at(&app.config.folders.state.join("sending.lock"), output).await
     }
 
-    async fn of(path: &Path, output: &mut Output) -> Result<Self, Failure> {
+    async fn acquire_at(path: &Path, output: &mut Output) -> Result<Self, CommandError> {
         let file = File::options().create(true).truncate(false).write(true).open(path);
-        let file = file.map_err(|error| Failure::file(&path.display().to_string(), &error))?;
+        let file = file.map_err(|error| CommandError::from_io_error(&path.display().to_string(), &error))?;
         let (begun, mut told) = (Instant::now(), false);
         loop {
             match file.try_lock() {
@@ -193,51 +212,55 @@ impl Turn {
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(_)) => return Ok(Self(None)),
             }
-            if begun.elapsed() >= PATIENCE {
-                let what = "another run of this program is sending, and comes to no end";
-                return Err(Failure::new(Exit::Wait, what, "end it, or try again when it is done"));
+            if begun.elapsed() >= LOCK_TIMEOUT {
+                let what = "another run of this program has been sending for too long";
+                return Err(CommandError::new(
+                    ExitStatus::Wait,
+                    what,
+                    "stop it, or try again when it has ended",
+                ));
             }
             if !std::mem::replace(&mut told, true) {
-                output.going_on("another run of this program is sending: this one waits for its turn");
+                output.show_ongoing("waiting for another run of this program that is sending");
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(LOCK_POLL_INTERVAL).await;
         }
     }
 }
 
-/// Sends what is due, unless there is trouble that makes that useless, and tells what became of it.
-pub(super) async fn settle(
-    app: &App,
+/// Sends the due changes, unless an earlier error makes that pointless, and prints their outcomes.
+pub(super) async fn flush_and_report(
+    app: &CommandContext,
     outbox: &Outbox,
-    turn: Turn,
+    turn: SendLock,
     own: &[EntryNumber],
-    trouble: Option<Failure>,
+    trouble: Option<CommandError>,
     output: &mut Output,
-) -> Result<Exit, Failure> {
-    output.if_broken_off(kept(own));
+) -> Result<ExitStatus, CommandError> {
+    output.set_interrupt_notice(kept_notice(own));
     let sent = match trouble {
-        None => flushed(outbox, output).await,
+        None => flush_outbox(outbox, output).await,
         Some(trouble) => Err(trouble),
     };
-    let claims = Claims::in_folder(&app.config.folders.state);
-    let telling = told::gather(outbox, &claims, own, sent.as_deref()).await;
-    // What cannot be told is kept all the same, and nobody has to send it again.
-    let telling = telling.inspect_err(|_| output.broken_off())?;
-    // Whoever reads what follows may take long.
+    let claims = ReportClaims::in_folder(&app.config.folders.state);
+    let telling = outcomes::gather_report(outbox, &claims, own, sent.as_deref()).await;
+    // Changes without a report stay in the outbox; the user need not send them again.
+    let telling = telling.inspect_err(|_| output.print_interrupt_notice())?;
+    // Printing may take long if the reader is slow.
     drop(turn);
-    let told = told::tell(telling, outbox, output).await;
-    let (exit, mut pulls) = told.inspect_err(|_| output.broken_off())?;
-    output.is_whole();
-    pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::pulls));
-    app.pull(&pulls, output).await;
+    let told = outcomes::print_report(telling, outbox, output).await;
+    let (exit, mut pulls) = told.inspect_err(|_| output.print_interrupt_notice())?;
+    output.clear_interrupt_notice();
+    pulls.extend(sent.iter().flatten().filter_map(OutboxEvent::lane_to_pull));
+    app.pull_areas(&pulls, output).await;
     Ok(exit)
 }
 
-/// Sends what is due, with something to look at: changes of more ops than one may have are several.
-async fn flushed(outbox: &Outbox, output: &mut Output) -> Result<Vec<OutboxEvent>, Failure> {
-    output.status("sending");
-    let is_due = |entry: &&Entry| matches!(entry.state(), State::Pending | State::Sending);
-    // What cannot be counted is sent all the same.
+/// Sends the due changes and displays progress: changes with more ops than allowed are split into several.
+async fn flush_outbox(outbox: &Outbox, output: &mut Output) -> Result<Vec<OutboxEvent>, CommandError> {
+    output.show_status("sending");
+    let is_due = |entry: &&OutboxEntry| matches!(entry.state(), EntryState::Pending | EntryState::Sending);
+    // Without a count the changes are still sent.
     let all = outbox.contents().await.map_or(0, |contents| contents.entries.iter().filter(is_due).count());
     let (mut events, mut done) = (outbox.events(), Vec::new());
     let sending = outbox.flush();
@@ -250,22 +273,21 @@ async fn flushed(outbox: &Outbox, output: &mut Output) -> Result<Vec<OutboxEvent
                 let entry = event.ok().and_then(|event| event.entry());
                 done.extend(entry.filter(|entry| !done.contains(entry)));
                 if all > 1 {
-                    output.progress(done.len().min(all), all, "changes are sent");
+                    output.show_progress(done.len().min(all), all, "changes are sent");
                 }
             }
         }
     }
 }
 
-/// What is left behind when nobody waits any more.
-fn kept(own: &[EntryNumber]) -> Option<String> {
+/// Returns the notice for an interruption: which changes stay in the outbox.
+fn kept_notice(own: &[EntryNumber]) -> Option<String> {
     match own {
         [] => None,
-        [one] => Some(format!("change {one} is kept: `exchange outbox show {one}` says what became of it")),
-        several => Some(format!(
-            "{} changes are kept: `exchange outbox list` says what became of them",
-            several.len()
-        )),
+        [one] => Some(format!("change {one} is stored: `exchange outbox show {one}` shows its state")),
+        several => {
+            Some(format!("{} changes are stored: `exchange outbox list` shows their states", several.len()))
+        }
     }
 }
 
@@ -274,88 +296,92 @@ mod tests {
     use exchange_client::{
         BlueprintChanges, Environment, MemoryOutbox,
         api::{Client, types::BlueprintOp},
-        changes::{Lane, known::Known},
-        outbox::{Keeping, NewRow, OutboxStore, Policy, Row},
+        changes::{Lane, known::KnownItem},
+        outbox::{EntryRow, NewEntryRow, OutboxPolicy, OutboxStore, StoreFuture},
         testkit::{ScriptedServer, VirtualEnvironment},
     };
 
     use super::*;
-    use crate::output::{Color, Form};
+    use crate::output::{ColorChoice, OutputFormat};
 
-    /// A store that comes to no end when something is to be kept.
+    /// A store whose `append` never completes.
     struct Slow(MemoryOutbox);
 
     impl OutboxStore for Slow {
-        fn append(&self, _: Vec<NewRow>) -> Keeping<'_, Vec<u64>> {
+        fn append(&self, _: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>> {
             Box::pin(std::future::pending())
         }
 
-        fn replace(&self, row: Row) -> Keeping<'_, bool> {
+        fn replace(&self, row: EntryRow) -> StoreFuture<'_, bool> {
             self.0.replace(row)
         }
 
-        fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool> {
+        fn remove(&self, number: u64, revision: u64) -> StoreFuture<'_, bool> {
             self.0.remove(number, revision)
         }
 
-        fn settle(&self) -> Keeping<'_, ()> {
-            self.0.settle()
+        fn purge_removed(&self) -> StoreFuture<'_, ()> {
+            self.0.purge_removed()
         }
 
-        fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {
-            self.0.row(number)
+        fn get_row(&self, number: u64) -> StoreFuture<'_, Option<EntryRow>> {
+            self.0.get_row(number)
         }
 
-        fn first<'a>(&'a self, owner: &'a str, lane: Lane) -> Keeping<'a, Option<Row>> {
-            self.0.first(owner, lane)
+        fn first_pending<'a>(&'a self, owner: &'a str, lane: Lane) -> StoreFuture<'a, Option<EntryRow>> {
+            self.0.first_pending(owner, lane)
         }
 
-        fn rows<'a>(&'a self, owner: &'a str) -> Keeping<'a, Vec<Row>> {
-            self.0.rows(owner)
+        fn list_rows<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Vec<EntryRow>> {
+            self.0.list_rows(owner)
         }
     }
 
     fn outbox(store: impl OutboxStore + 'static) -> Outbox {
         let server = ScriptedServer::gateway(&VirtualEnvironment::new(1));
         let client = Client::new(server.origin(), server.clone());
-        Outbox::new(client.core(), store, Environment::system(), "i-1", Policy::default()).unwrap()
+        Outbox::new(client.api_client(), store, Environment::system(), "i-1", OutboxPolicy::default())
+            .unwrap()
     }
 
     fn changes() -> Changes<BlueprintOp> {
-        let known = Known { bt: Some("bp-1".parse().unwrap()), ..Known::default() };
+        let known = KnownItem { bt: Some("bp-1".parse().unwrap()), ..KnownItem::default() };
         let mut changes = BlueprintChanges::new();
         changes.add(known.item_ref().unwrap()).unwrap();
         changes
     }
 
-    /// Ctrl-C while a change is being kept promises nothing; afterwards it names it.
+    /// Ctrl-C while a change is being stored prints an uncertain notice; afterwards the notice names the
+    /// change.
     #[tokio::test(start_paused = true)]
     async fn what_is_being_kept_may_be_kept() {
-        let mut output = Output::new(Form::People, Color::Never);
+        let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
         let slow = outbox(Slow(MemoryOutbox::new()));
-        let kept = tokio::time::timeout(Duration::from_secs(1), keep(&slow, changes(), &mut output)).await;
+        let kept =
+            tokio::time::timeout(Duration::from_secs(1), enqueue_changes(&slow, changes(), &mut output))
+                .await;
         assert!(kept.is_err(), "nobody says so");
-        assert_eq!(output.unfinished(), Some("it may be kept: `exchange outbox list` says"));
-        keep(&outbox(MemoryOutbox::new()), changes(), &mut output).await.unwrap();
-        let kept = "change 1 is kept: `exchange outbox show 1` says what became of it";
-        assert_eq!(output.unfinished(), Some(kept));
+        assert_eq!(output.interrupt_notice(), Some("the change may be stored: see `exchange outbox list`"));
+        enqueue_changes(&outbox(MemoryOutbox::new()), changes(), &mut output).await.unwrap();
+        let kept = "change 1 is stored: `exchange outbox show 1` shows its state";
+        assert_eq!(output.interrupt_notice(), Some(kept));
     }
 
-    /// Another run's turn is waited for, and not for ever.
+    /// A run waits for the lock of another one, but only for a limited time.
     #[tokio::test(start_paused = true)]
     async fn a_turn_comes_or_is_given_up() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sending.lock");
-        let mut output = Output::new(Form::People, Color::Never);
-        let first = Turn::of(&path, &mut output).await.unwrap();
+        let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
+        let first = SendLock::acquire_at(&path, &mut output).await.unwrap();
         let begun = Instant::now();
-        let given_up = Turn::of(&path, &mut output).await.err().unwrap();
-        assert_eq!((given_up.exit(), begun.elapsed()), (Exit::Wait, PATIENCE));
+        let given_up = SendLock::acquire_at(&path, &mut output).await.err().unwrap();
+        assert_eq!((given_up.exit_status(), begun.elapsed()), (ExitStatus::Wait, LOCK_TIMEOUT));
         let then = async {
             tokio::time::sleep(Duration::from_secs(100)).await;
             drop(first);
         };
-        let (second, ()) = tokio::join!(Turn::of(&path, &mut output), then);
-        assert!(second.is_ok() && begun.elapsed() < PATIENCE + Duration::from_secs(101));
+        let (second, ()) = tokio::join!(SendLock::acquire_at(&path, &mut output), then);
+        assert!(second.is_ok() && begun.elapsed() < LOCK_TIMEOUT + Duration::from_secs(101));
     }
 }

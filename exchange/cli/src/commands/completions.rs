@@ -1,22 +1,22 @@
-//! `completions`: for a shell to source.
+//! `completions`: prints the completion script of a shell.
 
 use clap::CommandFactory as _;
 use serde_json::json;
 
 use crate::{
-    args::{Cli, Completions},
-    failure::Exit,
+    args::{Cli, CompletionsArgs},
+    error::ExitStatus,
     output::Output,
 };
 
-pub(super) fn run(args: &Completions, output: &mut Output) -> Exit {
+pub(super) fn print_completions(args: &CompletionsArgs, output: &mut Output) -> ExitStatus {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "exchange", &mut script);
     let script = String::from_utf8_lossy(&script);
     if output.is_json() {
-        output.json(&json!({ "shell": args.shell.to_string(), "script": script }));
+        output.write_json(&json!({ "shell": args.shell.to_string(), "script": script }));
     } else {
-        output.text(&script);
+        output.write_text(&script);
     }
-    Exit::Done
+    ExitStatus::Done
 }

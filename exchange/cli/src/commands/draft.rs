@@ -1,142 +1,176 @@
-//! `draft`: what the member confirms in a browser (DRF-05 to DRF-15).
+//! `draft`: drafts that the member confirms in a browser (DRF-05 to DRF-15).
 
 use exchange_client::{
-    Error, Handoff, SealedEnvelope,
+    DraftHandoff, Error, SealedEnvelope,
     api::{Contract as _, operations::OperationId, types::RefineryDraft},
     check_envelope,
 };
 
 use super::{
-    App, input,
-    link::{self, Unseen},
+    CommandContext,
+    link::{self, LinkNotOpened},
+    read_input,
 };
 use crate::{
-    args::{Draft, DraftArgs, LinkArgs},
-    failure::{Call, Exit, Failure},
-    output::{Output, Unfinished},
+    args::{DraftArgs, DraftCommand, LinkArgs},
+    error::{CommandError, ExitStatus, FailedCall},
+    output::{InterruptNotice, Output},
 };
 
-/// What no run of this command can ask for: the key goes with it (DRF-15).
-const STAGE_ANEW: &str = "it can no longer be opened, and lapses after 30 minutes: to stage it again is another draft, and costs another write";
+/// The advice for a draft whose link was not opened. Its idempotency key is lost, so it cannot be staged
+/// again (DRF-15).
+const RESTAGE_ADVICE: &str = "it can no longer be opened, and expires after 30 minutes: staging it again creates another draft and uses another write";
 
-/// What nobody can be got to is not staged: it would cost one of the day's writes, and be one of ten live drafts, of which
-/// the oldest goes for the next (DRF-05, DRF-14).
-pub(super) async fn run(app: &App, command: Draft, output: &mut Output) -> Result<Exit, Failure> {
+/// Stages a draft. It first checks that the link can be opened: each draft uses one of the day's writes and
+/// one of ten places for live drafts, of which a new draft replaces the oldest (DRF-05, DRF-14).
+pub(super) async fn stage_draft(
+    app: &CommandContext,
+    command: DraftCommand,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
     let (handoff, args) = match command {
-        Draft::Blueprints(args) => (blueprints(app, &args, output).await?, args),
-        Draft::Refinery(args) => (refinery(app, &args, output).await?, args),
+        DraftCommand::Blueprints(args) => (stage_blueprints(app, &args, output).await?, args),
+        DraftCommand::Refinery(args) => (stage_refinery(app, &args, output).await?, args),
     };
-    output.note("staged: it works once, for 30 minutes");
-    shown(args.link, &handoff, output).await?;
-    Ok(Exit::Done)
+    output.print_note("staged: the link works once, within 30 minutes");
+    show_draft_link(args.link, &handoff, output).await?;
+    Ok(ExitStatus::Done)
 }
 
-async fn shown(how: LinkArgs, handoff: &Handoff, output: &mut Output) -> Result<(), Failure> {
-    let shown = link::show(how, handoff.frontend_url().expose(), "draft", output).await;
-    output.is_whole();
-    shown.map_err(lost)
+async fn show_draft_link(
+    how: LinkArgs,
+    handoff: &DraftHandoff,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let shown = link::show_link(how, handoff.frontend_url().expose(), "draft", output).await;
+    output.clear_interrupt_notice();
+    shown.map_err(unopened_error)
 }
 
-/// It is staged, and nobody has its link.
-fn lost(unseen: Unseen) -> Failure {
+/// Creates the error for a staged draft whose link was not opened.
+fn unopened_error(unseen: LinkNotOpened) -> CommandError {
     match unseen {
-        Unseen::Unwanted => Failure::new(Exit::Conflict, "it is staged, and was not opened", STAGE_ANEW),
-        Unseen::NoBrowser => Failure::new(
-            Exit::Failed,
-            "it is staged, and no browser could be started for it",
-            format!("{STAGE_ANEW}; use --print-link then, and open the link by hand"),
+        LinkNotOpened::Declined => {
+            CommandError::new(ExitStatus::Conflict, "the draft is staged, but was not opened", RESTAGE_ADVICE)
+        }
+        LinkNotOpened::NoBrowser => CommandError::new(
+            ExitStatus::Failed,
+            "the draft is staged, but no browser could be started",
+            format!("{RESTAGE_ADVICE}; use --print-link then, and open the link by hand"),
         ),
     }
 }
 
-async fn blueprints(app: &App, args: &DraftArgs, output: &mut Output) -> Result<Handoff, Failure> {
-    let checked = check_envelope(&input(&args.file).await?)
-        .map_err(|fault| Failure::new(Exit::Failed, fault.to_string(), "see `exchange envelope check`"))?;
-    let envelope = SealedEnvelope::of_checked(checked)
-        .map_err(|what| Failure::new(Exit::Failed, what.to_string(), "see `exchange envelope check`"))?;
-    link::possible(&args.link, "draft", output)?;
-    let exchange = app.begin(OperationId::DraftsBlueprints, output).await?;
-    let mut staging = exchange.drafts().blueprints(envelope);
-    staged(staging.stage(), output).await
-}
-
-async fn refinery(app: &App, args: &DraftArgs, output: &mut Output) -> Result<Handoff, Failure> {
-    let draft = RefineryDraft::parse(&input(&args.file).await?).map_err(Failure::usage)?;
-    link::possible(&args.link, "draft", output)?;
-    let exchange = app.begin(OperationId::DraftsRefinery, output).await?;
-    let mut staging = exchange.drafts().refinery(draft)?;
-    staged(staging.stage(), output).await
-}
-
-/// Stages it; whoever does not hear of that is told that it may be staged, and whoever does and breaks it off before the
-/// link is opened, that it is.
-async fn staged(
-    staging: impl Future<Output = Result<Handoff, Error>>,
+async fn stage_blueprints(
+    app: &CommandContext,
+    args: &DraftArgs,
     output: &mut Output,
-) -> Result<Handoff, Failure> {
-    let unfinished = |what| Unfinished { what: format!("{what}: {STAGE_ANEW}"), next: STAGE_ANEW, key: None };
-    output.if_broken_off(Some(unfinished("it may be staged")));
+) -> Result<DraftHandoff, CommandError> {
+    let checked = check_envelope(&read_input(&args.file).await?).map_err(|fault| {
+        CommandError::new(ExitStatus::Failed, fault.to_string(), "see `exchange envelope check`")
+    })?;
+    let envelope = SealedEnvelope::from_checked(checked).map_err(|what| {
+        CommandError::new(ExitStatus::Failed, what.to_string(), "see `exchange envelope check`")
+    })?;
+    link::ensure_link_can_open(&args.link, "draft", output)?;
+    let exchange = app.exchange_for_operation(OperationId::DraftsBlueprints, output).await?;
+    let mut staging = exchange.drafts().blueprints(envelope);
+    await_staging(staging.stage(), output).await
+}
+
+async fn stage_refinery(
+    app: &CommandContext,
+    args: &DraftArgs,
+    output: &mut Output,
+) -> Result<DraftHandoff, CommandError> {
+    let draft =
+        RefineryDraft::parse(&read_input(&args.file).await?).map_err(CommandError::from_usage_error)?;
+    link::ensure_link_can_open(&args.link, "draft", output)?;
+    let exchange = app.exchange_for_operation(OperationId::DraftsRefinery, output).await?;
+    let mut staging = exchange.drafts().refinery(draft)?;
+    await_staging(staging.stage(), output).await
+}
+
+/// Stages the draft. Sets the notice for an interruption: before the response that the draft may be staged,
+/// afterwards that it is staged.
+async fn await_staging(
+    staging: impl Future<Output = Result<DraftHandoff, Error>>,
+    output: &mut Output,
+) -> Result<DraftHandoff, CommandError> {
+    let unfinished =
+        |what| InterruptNotice { what: format!("{what}: {RESTAGE_ADVICE}"), next: RESTAGE_ADVICE, key: None };
+    output.set_interrupt_notice(Some(unfinished("it may be staged")));
     let staged = staging.await;
     match &staged {
-        Ok(_) => output.if_broken_off(Some(unfinished("it is staged"))),
-        Err(_) => output.is_whole(),
+        Ok(_) => output.set_interrupt_notice(Some(unfinished("it is staged"))),
+        Err(_) => output.clear_interrupt_notice(),
     }
-    staged.map_err(|error| Call::new(error).or_beware(STAGE_ANEW).into())
+    staged.map_err(|error| FailedCall::new(error).with_advice(RESTAGE_ADVICE).into())
 }
 
 #[cfg(test)]
 mod tests {
     use exchange_client::{
-        Advice, ErrorKind, Settings,
-        testkit::{Reply, ScriptedServer, VirtualEnvironment, signed_in},
+        Advice, ErrorKind, TransportSettings,
+        testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment, signed_in_exchange},
     };
 
     use super::*;
-    use crate::output::{Color, Form};
+    use crate::output::{ColorChoice, OutputFormat};
 
     /// DRF-15: to stage it again is another draft: that is said wherever the first may be staged, and nowhere else.
     #[tokio::test]
     async fn staging_again_is_said_to_be_another_draft() {
-        let mut output = Output::new(Form::Json, Color::Never);
-        for (kind, next) in [(ErrorKind::OutcomeUnknown, STAGE_ANEW), (ErrorKind::Busy, Advice::Wait.text())]
+        let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
+        for (kind, next) in
+            [(ErrorKind::OutcomeUnknown, RESTAGE_ADVICE), (ErrorKind::Busy, Advice::Wait.message())]
         {
-            let failure = staged(async { Err(Error::new(kind, "x")) }, &mut output).await.unwrap_err();
-            assert_eq!(failure.envelope().unwrap().next, next, "{kind:?}");
-            assert!(output.unfinished().is_none());
+            let failure = await_staging(async { Err(Error::new(kind, "x")) }, &mut output).await.unwrap_err();
+            assert_eq!(failure.to_report().unwrap().next, next, "{kind:?}");
+            assert!(output.interrupt_notice().is_none());
         }
-        let left =
-            tokio::time::timeout(std::time::Duration::ZERO, staged(std::future::pending(), &mut output));
+        let left = tokio::time::timeout(
+            std::time::Duration::ZERO,
+            await_staging(std::future::pending(), &mut output),
+        );
         assert!(left.await.is_err());
-        assert_eq!(Failure::interrupted(output.take_unfinished()).envelope().unwrap().next, STAGE_ANEW);
+        assert_eq!(
+            CommandError::from_interrupt(output.take_interrupt_notice()).to_report().unwrap().next,
+            RESTAGE_ADVICE
+        );
     }
 
-    /// DRF-13, DRF-15: whoever breaks it off before the link is opened, or does not open it, hears that it is staged, and
-    /// what that means.
+    /// DRF-13, DRF-15: whoever breaks it off before the link is opened, or does not open it, hears that it is
+    /// staged, and what that means.
     #[tokio::test(start_paused = true)]
     async fn a_draft_whose_link_is_lost_is_said_to_be_staged() {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
         let answer =
             r#"{"frontendUrl": "https://web.example/hush", "handoffId": "hush-1", "kind": "REFINERY"}"#;
-        gateway.answer(move |_| Reply::json(200, answer));
-        let exchange =
-            signed_in(gateway.origin(), gateway.clone(), &machine.environment(), Settings::default());
+        gateway.set_script(move |_| ScriptedReply::json(200, answer));
+        let exchange = signed_in_exchange(
+            gateway.origin(),
+            gateway.clone(),
+            &machine.environment(),
+            TransportSettings::default(),
+        );
         let order = br#"{"schemaVersion": 1, "orders": [{"panelType": "SETUP", "goods":
             [{"inputQuantity": 1.5, "rawMaterialName": "Quantanium", "refine": true}], "sourceImages": [{"name": "a.png"}]}]}"#;
         let mut staging = exchange.drafts().refinery(RefineryDraft::parse(order).unwrap()).unwrap();
-        let mut output = Output::new(Form::Json, Color::Never);
-        let handoff = staged(staging.stage(), &mut output).await.unwrap();
-        let is_staged = format!("it is staged: {STAGE_ANEW}");
-        assert_eq!(output.unfinished(), Some(is_staged.as_str()));
+        let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
+        let handoff = await_staging(staging.stage(), &mut output).await.unwrap();
+        let is_staged = format!("it is staged: {RESTAGE_ADVICE}");
+        assert_eq!(output.interrupt_notice(), Some(is_staged.as_str()));
         let nobody = LinkArgs { open: false, print_link: false };
-        let told = shown(nobody, &handoff, &mut output).await.unwrap_err().envelope().unwrap();
-        assert_eq!((told.exit, &*told.next), (7, STAGE_ANEW));
+        let told = show_draft_link(nobody, &handoff, &mut output).await.unwrap_err().to_report().unwrap();
+        assert_eq!((told.exit, &*told.next), (7, RESTAGE_ADVICE));
         assert!(
-            told.message.starts_with("it is staged") && output.unfinished().is_none(),
+            told.message.starts_with("the draft is staged") && output.interrupt_notice().is_none(),
             "{}",
             told.message
         );
-        let told = lost(Unseen::NoBrowser).envelope().unwrap();
-        assert!(told.message.starts_with("it is staged") && told.next.starts_with(STAGE_ANEW));
+        let told = unopened_error(LinkNotOpened::NoBrowser).to_report().unwrap();
+        assert!(told.message.starts_with("the draft is staged") && told.next.starts_with(RESTAGE_ADVICE));
     }
 }

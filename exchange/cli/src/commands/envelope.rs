@@ -1,9 +1,9 @@
-//! `envelope`: files for the web import (DRF-01 to DRF-03).
+//! `envelope`: files of blueprints for the web import (DRF-01 to DRF-03).
 
 use std::{error::Error as _, path::Path};
 
 use exchange_client::{
-    EnvelopeBlueprint, EnvelopeBuilder, EnvelopeFault, Environment, Error, Identity, SealedEnvelope,
+    ClientIdentity, EnvelopeBlueprint, EnvelopeBuilder, EnvelopeFault, Environment, Error, SealedEnvelope,
     api::{
         Contract as _, Json,
         runtime::violation::Violations,
@@ -13,116 +13,121 @@ use exchange_client::{
 };
 use serde_json::json;
 
-use super::input;
+use super::read_input;
 use crate::{
-    args::{Envelope, EnvelopeCheck, EnvelopeWrite, values::Reference},
+    args::{EnvelopeCheck, EnvelopeCommand, EnvelopeWrite, values::CatalogueReference},
     config,
-    failure::{Exit, Failure},
-    output::{Look, Output},
-    table::Facts,
+    error::{CommandError, ExitStatus},
+    output::{Output, TextStyle},
+    table::FactList,
 };
 
-pub(super) async fn run(command: Envelope, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) async fn run_envelope(
+    command: EnvelopeCommand,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
     match command {
-        Envelope::Write(args) => write(&args, output),
-        Envelope::Check(args) => check(&args, output).await,
+        EnvelopeCommand::Write(args) => write_envelope(&args, output),
+        EnvelopeCommand::Check(args) => check_file(&args, output).await,
     }
 }
 
-/// The reference that was typed, as the contract has it.
-pub(super) fn item_ref(reference: &Reference) -> Result<ItemRef, Failure> {
+/// Converts an argument into a reference of the contract.
+pub(super) fn parse_item_ref(reference: &CatalogueReference) -> Result<ItemRef, CommandError> {
     ItemRef::parse_valid(reference.0.to_string().as_bytes())
-        .map_err(|_| Failure::usage(format!("{} is no reference to the catalogue", reference.0)))
+        .map_err(|_| CommandError::from_usage_error(format!("{} is not a catalogue reference", reference.0)))
 }
 
-/// An envelope of these products, by this program.
-pub(super) fn sealed(
-    program: &Identity,
-    products: &[Reference],
+/// Builds an envelope of these products, with this program as its generator.
+pub(super) fn build_envelope(
+    program: &ClientIdentity,
+    products: &[CatalogueReference],
     acquired_at: Option<&str>,
-) -> Result<SealedEnvelope, Failure> {
+) -> Result<SealedEnvelope, CommandError> {
     let moment = |text: &str| {
-        Timestamp::new(text)
-            .map_err(|_: Violations| Failure::usage("a moment is written like 2026-01-31T12:00:00Z"))
+        Timestamp::new(text).map_err(|_: Violations| {
+            CommandError::from_usage_error("invalid time: write it like 2026-01-31T12:00:00Z")
+        })
     };
     let acquired_at = acquired_at.map(moment).transpose()?;
-    let mut envelope =
-        EnvelopeBuilder::new(program, Environment::system().now().wall).map_err(Failure::usage)?;
+    let mut envelope = EnvelopeBuilder::new(program, Environment::system().now().wall)
+        .map_err(CommandError::from_usage_error)?;
     for product in products {
-        let mut blueprint = EnvelopeBlueprint::new(&item_ref(product)?).map_err(Failure::usage)?;
+        let mut blueprint =
+            EnvelopeBlueprint::new(&parse_item_ref(product)?).map_err(CommandError::from_usage_error)?;
         if let Some(at) = &acquired_at {
-            blueprint = blueprint.acquired_at(at.clone()).map_err(Failure::usage)?;
+            blueprint = blueprint.with_acquired_at(at.clone()).map_err(CommandError::from_usage_error)?;
         }
-        envelope.add(blueprint).map_err(Failure::usage)?;
+        envelope.add(blueprint).map_err(CommandError::from_usage_error)?;
     }
     Ok(envelope.seal())
 }
 
-fn write(args: &EnvelopeWrite, output: &mut Output) -> Result<Exit, Failure> {
-    let envelope = sealed(&config::program()?, &args.products, args.acquired_at.as_deref())?;
+fn write_envelope(args: &EnvelopeWrite, output: &mut Output) -> Result<ExitStatus, CommandError> {
+    let envelope = build_envelope(&config::program_identity()?, &args.products, args.acquired_at.as_deref())?;
     if args.file == Path::new("-") {
-        let text = envelope.to_text()?;
+        let text = envelope.to_json_text()?;
         match Json::parse(text.as_bytes()) {
-            // A line, as everything else for programs.
-            Ok(json) if output.is_json() => output.json(&json),
-            _ => output.text(&text),
+            // One line, as all output for programs.
+            Ok(json) if output.is_json() => output.write_json(&json),
+            _ => output.write_text(&text),
         }
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
-    envelope.write_to(&args.file).map_err(|error| unwritten(&args.file, error))?;
+    envelope.write_to(&args.file).map_err(|error| write_error(&args.file, error))?;
     if output.is_json() {
-        output.json(&json!({ "blueprints": envelope.len() }));
+        output.write_json(&json!({ "blueprints": envelope.len() }));
     } else {
-        output.note(format!("{} blueprints written", envelope.len()));
+        output.print_note(format!("{} blueprints written", envelope.len()));
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// Which file it is, and what the system says of it.
-fn unwritten(file: &Path, error: Error) -> Failure {
+/// Creates the error for a file that cannot be written, with its name and the error of the operating system.
+fn write_error(file: &Path, error: Error) -> CommandError {
     match error.source().and_then(|cause| cause.downcast_ref()) {
-        Some(cause) => Failure::file(&file.display().to_string(), cause),
+        Some(cause) => CommandError::from_io_error(&file.display().to_string(), cause),
         None => error.into(),
     }
 }
 
-/// Valid and clean is 0; what cannot be imported, and what should not leave, is 1.
-async fn check(args: &EnvelopeCheck, output: &mut Output) -> Result<Exit, Failure> {
-    let bytes = input(&args.file).await?;
+/// Checks a file. The exit code is 1 if it cannot be imported or contains private data.
+async fn check_file(args: &EnvelopeCheck, output: &mut Output) -> Result<ExitStatus, CommandError> {
+    let bytes = read_input(&args.file).await?;
     let checked = check_envelope(&bytes).map_err(|fault| {
         let next = match fault {
             EnvelopeFault::Version => "write it with a program that writes version 1",
-            _ => "correct it, or write it anew with `envelope write`",
+            _ => "correct it, or write a new one with `envelope write`",
         };
-        Failure::new(Exit::Failed, fault.to_string(), next)
+        CommandError::new(ExitStatus::Failed, fault.to_string(), next)
     })?;
     if !checked.private().is_empty() {
         let places = checked.private().join(", ");
-        let what = format!("paths of files stand at {places}: they tell others about this computer");
-        return Err(Failure::new(Exit::Failed, what, "remove them before the file leaves"));
+        let what = format!("file paths at {places} reveal details of this computer");
+        return Err(CommandError::new(ExitStatus::Failed, what, "remove them before you share the file"));
     }
     let envelope = checked.envelope();
     let version = envelope.format_version.as_deref().unwrap_or("1.0");
     if output.is_json() {
-        let undeclared = checked.undeclared();
-        output.json(&json!({
+        let undeclared = checked.undeclared_pointers();
+        output.write_json(&json!({
             "valid": true, "formatVersion": version, "blueprints": envelope.items.len(), "undeclared": undeclared,
         }));
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
-    let mut facts = Facts::default();
-    facts.look("envelope", Look::Good, "the web import takes it");
-    facts.say("version", version);
-    facts.say("blueprints", envelope.items.len().to_string());
+    let mut facts = FactList::default();
+    facts.push_styled_fact("envelope", TextStyle::Good, "accepted by the web import");
+    facts.push_fact("version", version);
+    facts.push_fact("blueprints", envelope.items.len().to_string());
     if let Some(generator) = &envelope.generator {
-        facts.say("written by", format!("{} {}", generator.name, generator.version));
+        facts.push_fact("written by", format!("{} {}", generator.name, generator.version));
     }
     facts.print(output);
-    if !checked.undeclared().is_empty() {
-        output.warn(format!(
-            "members that the contract does not know, look at them: {}",
-            checked.undeclared().join(", ")
+    if !checked.undeclared_pointers().is_empty() {
+        output.print_warning(format!(
+            "members that are unknown to the contract, check them: {}",
+            checked.undeclared_pointers().join(", ")
         ));
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }

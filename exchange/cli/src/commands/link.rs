@@ -1,5 +1,4 @@
-//! Links that are secrets: opened for the member, or printed because the member said so, and never else (WRT-11,
-//! DRF-13).
+//! Secret links: opened in a browser or printed, only at the member's request (WRT-11, DRF-13).
 
 use std::{
     io,
@@ -11,101 +10,119 @@ use serde_json::json;
 
 use crate::{
     args::LinkArgs,
-    failure::{Exit, Failure},
-    output::{Output, clean},
+    error::{CommandError, ExitStatus},
+    output::{Output, sanitize},
 };
 
-/// Whether the member can be got to a link at all: asked before there is one, since making it spends something.
-pub(super) fn possible(how: &LinkArgs, what: &'static str, output: &Output) -> Result<(), Failure> {
-    if how.print_link || how.open || output.can_ask() { Ok(()) } else { Err(Unseen::Unwanted.of_what(what)) }
+/// Checks that a link can be opened or printed. Call it before creating the link, which uses up a quota.
+pub(super) fn ensure_link_can_open(
+    how: &LinkArgs,
+    what: &'static str,
+    output: &Output,
+) -> Result<(), CommandError> {
+    if how.print_link || how.open || output.can_prompt() {
+        Ok(())
+    } else {
+        Err(LinkNotOpened::Declined.into_error(what))
+    }
 }
 
-/// Why the member was not got to a link. What that means for it, and whether it can be had again, its maker knows.
+/// The reason why a link was not opened. The caller knows the consequences and whether a new link can be
+/// created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unseen {
-    /// The member said no, or cannot be asked.
-    Unwanted,
-    /// There is no browser.
+pub(super) enum LinkNotOpened {
+    /// The member declined, or cannot answer.
+    Declined,
+    /// No browser could be started.
     NoBrowser,
 }
 
-impl Unseen {
-    /// Of a link that the same command makes again.
-    pub(super) fn of_what(self, what: &'static str) -> Failure {
+impl LinkNotOpened {
+    /// Creates the error for a link that the same command can create again.
+    pub(super) fn into_error(self, what: &'static str) -> CommandError {
         match self {
-            Self::Unwanted => {
+            Self::Declined => {
                 let next = "use --open where there is a browser, or --print-link to open it by hand";
-                Failure::new(Exit::Conflict, format!("the {what} waits for you in a browser"), next)
+                CommandError::new(
+                    ExitStatus::Conflict,
+                    format!("the {what} waits for you in a browser"),
+                    next,
+                )
             }
             Self::NoBrowser => {
                 let next = "use --print-link, and open the link by hand";
-                Failure::new(Exit::Failed, "no browser could be started", next)
+                CommandError::new(ExitStatus::Failed, "no browser could be started", next)
             }
         }
     }
 }
 
-/// Gets the member to a secret link.
-pub(super) async fn show(
+/// Opens or prints a secret link.
+pub(super) async fn show_link(
     how: LinkArgs,
     link: &str,
     what: &'static str,
     output: &mut Output,
-) -> Result<(), Unseen> {
+) -> Result<(), LinkNotOpened> {
     if how.print_link {
-        output.warn("this link is a secret: open it, and share it with nobody");
+        output.print_warning("this link is a secret: open it, and share it with nobody");
         if output.is_json() {
-            output.json(&json!({ "link": link }));
+            output.write_json(&json!({ "link": link }));
         } else {
-            output.line(clean(link));
+            output.write_line(sanitize(link));
         }
         return Ok(());
     }
     let question = format!("Press Enter to open the {what} in your browser.");
-    let wanted = how.open || output.ask(&question).await.as_deref() == Some("");
+    let wanted = how.open || output.prompt_line(&question).await.as_deref() == Some("");
     if !wanted {
-        return Err(Unseen::Unwanted);
+        return Err(LinkNotOpened::Declined);
     }
-    open(link).await.map_err(|()| Unseen::NoBrowser)?;
+    open_address(link).await.map_err(|()| LinkNotOpened::NoBrowser)?;
     if output.is_json() {
-        output.json(&json!({ "opened": true }));
+        output.write_json(&json!({ "opened": true }));
     } else {
-        output.note("opened in your browser");
+        output.print_note("opened in your browser");
     }
     Ok(())
 }
 
-/// How long a program that opens things is looked at: one that finds no browser says so at once, and one that becomes the
-/// browser does not end.
-const LOOKED_AT: Duration = Duration::from_secs(1);
+/// The time to wait for the end of an opener: one without a browser fails immediately, and one that becomes
+/// the browser does not end.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How often.
-const LOOK: Duration = Duration::from_millis(20);
+/// The interval between checks of the opener.
+const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a program that opens things ends with.
+/// The meaning of an opener's exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    /// Whether it could.
-    Tells,
-    /// Nothing of the browser.
-    TellsNothing,
+enum OpenerStatus {
+    /// It reports whether a browser was started.
+    Meaningful,
+    /// It does not depend on the browser.
+    Meaningless,
 }
 
-/// A program of a platform that opens addresses.
-struct Opener {
+/// A program of the platform that opens addresses.
+struct BrowserOpener {
     program: &'static str,
-    /// What stands before the address.
-    first: Option<&'static str>,
-    status: Status,
+    /// The argument before the address.
+    first_argument: Option<&'static str>,
+    status: OpenerStatus,
 }
 
-const RUNDLL32: Opener =
-    Opener { program: "rundll32", first: Some("url.dll,FileProtocolHandler"), status: Status::TellsNothing };
-const OPEN: Opener = Opener { program: "open", first: None, status: Status::Tells };
-const XDG_OPEN: Opener = Opener { program: "xdg-open", first: None, status: Status::Tells };
+const RUNDLL32: BrowserOpener = BrowserOpener {
+    program: "rundll32",
+    first_argument: Some("url.dll,FileProtocolHandler"),
+    status: OpenerStatus::Meaningless,
+};
+const OPEN: BrowserOpener =
+    BrowserOpener { program: "open", first_argument: None, status: OpenerStatus::Meaningful };
+const XDG_OPEN: BrowserOpener =
+    BrowserOpener { program: "xdg-open", first_argument: None, status: OpenerStatus::Meaningful };
 
-/// The one of this platform.
-const OPENER: Opener = if cfg!(windows) {
+/// The opener of this platform.
+const OPENER: BrowserOpener = if cfg!(windows) {
     RUNDLL32
 } else if cfg!(target_os = "macos") {
     OPEN
@@ -113,34 +130,35 @@ const OPENER: Opener = if cfg!(windows) {
     XDG_OPEN
 };
 
-/// Asks the platform to open an address; fails where it says that it cannot. Whether the member sees it nobody knows.
-pub(super) async fn open(address: &str) -> Result<(), ()> {
-    OPENER.open(address).await
+/// Opens an address with the platform's opener. Fails if the opener reports an error; success does not prove
+/// that the member sees the page.
+pub(super) async fn open_address(address: &str) -> Result<(), ()> {
+    OPENER.open_address(address).await
 }
 
-impl Opener {
-    async fn open(&self, address: &str) -> Result<(), ()> {
-        // Nothing but an address of the web is ever handed to a program that opens things.
+impl BrowserOpener {
+    async fn open_address(&self, address: &str) -> Result<(), ()> {
+        // Only web addresses are passed to the opener.
         if !address.starts_with("https://") && !address.starts_with("http://") {
             return Err(());
         }
         let mut command = Command::new(self.program);
-        command.args(self.first).arg(address);
+        command.args(self.first_argument).arg(address);
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut opening = quiet.spawn().map_err(drop)?;
-        self.looked_at(|| Ok(opening.try_wait()?.map(|ended| ended.success()))).await
+        self.wait_for_exit(|| Ok(opening.try_wait()?.map(|ended| ended.success()))).await
     }
 
-    /// Looks again and again whether it ended, and how.
-    async fn looked_at(&self, mut ended: impl FnMut() -> io::Result<Option<bool>>) -> Result<(), ()> {
+    /// Waits for the end of the opener, at most [`EXIT_TIMEOUT`].
+    async fn wait_for_exit(&self, mut ended: impl FnMut() -> io::Result<Option<bool>>) -> Result<(), ()> {
         let begun = tokio::time::Instant::now();
-        while begun.elapsed() < LOOKED_AT {
+        while begun.elapsed() < EXIT_TIMEOUT {
             match ended() {
                 Ok(Some(well)) => {
-                    return if well || self.status == Status::TellsNothing { Ok(()) } else { Err(()) };
+                    return if well || self.status == OpenerStatus::Meaningless { Ok(()) } else { Err(()) };
                 }
-                Ok(None) => tokio::time::sleep(LOOK).await,
-                // Nobody can tell; it was asked.
+                Ok(None) => tokio::time::sleep(EXIT_POLL_INTERVAL).await,
+                // The status is unknown, but the opener was started.
                 Err(_) => break,
             }
         }
@@ -152,32 +170,32 @@ impl Opener {
 mod tests {
     use super::*;
 
-    /// WRT-11, DRF-13: what an opener ends with says whether it opened anything, but for rundll32's; one that goes on, or of
-    /// which nobody can tell, was asked.
+    /// WRT-11, DRF-13: a failed opener is reported, except rundll32, whose status means nothing. An opener
+    /// that does not end, or whose status is unknown, counts as successful.
     #[tokio::test(start_paused = true)]
     async fn an_opener_that_fails_is_told() {
         for (opener, when_failed) in [(RUNDLL32, Ok(())), (OPEN, Err(())), (XDG_OPEN, Err(()))] {
             let name = opener.program;
-            assert_eq!(opener.looked_at(|| Ok(Some(false))).await, when_failed, "{name}");
-            assert_eq!(opener.looked_at(|| Ok(Some(true))).await, Ok(()), "{name}");
-            assert_eq!(opener.looked_at(|| Ok(None)).await, Ok(()), "{name}");
-            assert_eq!(opener.looked_at(|| Err(io::ErrorKind::Other.into())).await, Ok(()), "{name}");
+            assert_eq!(opener.wait_for_exit(|| Ok(Some(false))).await, when_failed, "{name}");
+            assert_eq!(opener.wait_for_exit(|| Ok(Some(true))).await, Ok(()), "{name}");
+            assert_eq!(opener.wait_for_exit(|| Ok(None)).await, Ok(()), "{name}");
+            assert_eq!(opener.wait_for_exit(|| Err(io::ErrorKind::Other.into())).await, Ok(()), "{name}");
             let mut looks = 0;
             let late = || {
                 looks += 1;
                 Ok((looks == 3).then_some(false))
             };
-            assert_eq!(opener.looked_at(late).await, when_failed, "{name}");
+            assert_eq!(opener.wait_for_exit(late).await, when_failed, "{name}");
             assert_eq!(looks, 3);
         }
     }
 
-    /// One that is not there opens nothing; and nothing but an address of the web is handed to any.
+    /// A missing opener fails, and only web addresses are passed to an opener.
     #[tokio::test]
     async fn an_opener_that_is_not_there_is_told() {
-        let missing = Opener { program: "/nonexistent/opener", ..XDG_OPEN };
+        let missing = BrowserOpener { program: "/nonexistent/opener", ..XDG_OPEN };
         for address in ["https://web.example/", "file:///etc/passwd", "--help"] {
-            assert_eq!(missing.open(address).await, Err(()), "{address}");
+            assert_eq!(missing.open_address(address).await, Err(()), "{address}");
         }
     }
 }

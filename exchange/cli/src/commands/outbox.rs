@@ -1,4 +1,4 @@
-//! `outbox`: changes that were not sent yet, or need the member.
+//! `outbox`: changes that were not sent yet, or that require an action of the member.
 
 use exchange_client::{
     Error, ErrorKind, UnixTime,
@@ -6,186 +6,203 @@ use exchange_client::{
         Json,
         types::{BlueprintOp, OrgStockOp, ShipOp, StockOp},
     },
-    changes::{Lane, Op, Remedy},
-    outbox::{Contents, Entry, EntryNumber, Found, Outbox, State, Unreadable, Why},
+    changes::{ChangeOp, Lane, OpRemedy},
+    outbox::{
+        ComparisonResult, EntryNumber, EntryState, Outbox, OutboxContents, OutboxEntry, ParkReason,
+        UnreadableEntry,
+    },
 };
 use serde_json::{Value, json};
 
 use super::{
-    App, Changes,
-    change::{self, Turn},
-    link, told, written,
+    CommandContext, LocalChanges,
+    change::{self, SendLock},
+    format_timestamp, link, outcomes,
 };
 use crate::{
     args::{self, OutboxResolve},
-    failure::{Exit, Failure},
-    output::{Look, Output},
-    table::{Facts, Table},
+    error::{CommandError, ExitStatus},
+    output::{Output, TextStyle},
+    table::{FactList, Table},
 };
 
-pub(super) async fn run(app: &App, command: args::Outbox, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) async fn run_outbox(
+    app: &CommandContext,
+    command: args::OutboxCommand,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
     match command {
-        args::Outbox::List => list(app, output).await,
-        args::Outbox::Show(args) => show(app, EntryNumber(args.id), output).await,
-        args::Outbox::Retry(args) => retry(app, args.id.map(EntryNumber), output).await,
-        args::Outbox::Drop(args) => give_up(app, EntryNumber(args.id), output).await,
-        args::Outbox::Resolve(args) => resolve(app, &args, output).await,
-        args::Outbox::Confirm(args) => {
+        args::OutboxCommand::List => list_changes(app, output).await,
+        args::OutboxCommand::Show(args) => show_change(app, EntryNumber(args.id), output).await,
+        args::OutboxCommand::Retry(args) => retry_changes(app, args.id.map(EntryNumber), output).await,
+        args::OutboxCommand::Drop(args) => drop_change(app, EntryNumber(args.id), output).await,
+        args::OutboxCommand::Resolve(args) => resolve_change(app, &args, output).await,
+        args::OutboxCommand::Confirm(args) => {
             let number = EntryNumber(args.id);
-            known(app).await?.entry(number).await.map_err(of_entry)?;
-            // Each link ends the one before, which may be open.
-            link::possible(&args.link, "confirmation", output)?;
-            let (outbox, turn) = begun(app, output).await?;
-            match outbox.confirmation(number).await.map_err(of_entry)? {
+            open_known_outbox(app).await?.entry(number).await.map_err(entry_error)?;
+            // A new link invalidates the previous one, so check first that it can be opened.
+            link::ensure_link_can_open(&args.link, "confirmation", output)?;
+            let (outbox, turn) = open_for_sending(app, output).await?;
+            match outbox.request_confirmation_link(number).await.map_err(entry_error)? {
                 Some(secret) => {
                     drop(turn);
-                    let shown = link::show(args.link, secret.expose(), "confirmation", output).await;
-                    shown.map_err(|unseen| unseen.of_what("confirmation"))?;
-                    output.note(format!(
-                        "afterwards: exchange sync, look, then exchange outbox resolve {number} --applied or --missing"
+                    let shown = link::show_link(args.link, secret.expose(), "confirmation", output).await;
+                    shown.map_err(|unseen| unseen.into_error("confirmation"))?;
+                    output.print_note(format!(
+                        "afterwards: exchange sync, check, then exchange outbox resolve {number} --applied or --missing"
                     ));
-                    Ok(Exit::Done)
+                    Ok(ExitStatus::Done)
                 }
-                None => change::settle(app, &outbox, turn, &[number], None, output).await,
+                None => change::flush_and_report(app, &outbox, turn, &[number], None, output).await,
             }
         }
     }
 }
 
-/// There is no such change, or it asks for something else: nothing that was typed can be corrected without a look at what
-/// there is.
-fn of_entry(error: Error) -> Failure {
+/// Converts an error about an entry: for one that does not exist or is in another state, advises to list the
+/// outbox.
+fn entry_error(error: Error) -> CommandError {
     match error.kind() {
         ErrorKind::Invalid if error.status().is_none() => {
-            Failure::new(Exit::Usage, error.message(), "look with `outbox list`")
+            CommandError::new(ExitStatus::Usage, error.message(), "see `outbox list`")
         }
         _ => error.into(),
     }
 }
 
-/// The outbox as it is here, of an installation that is known.
-async fn known(app: &App) -> Result<Outbox, Failure> {
+/// Opens the local outbox. Fails if the id of this installation is not known.
+async fn open_known_outbox(app: &CommandContext) -> Result<Outbox, CommandError> {
     let missing = || {
-        let what =
-            "the exchange has not said yet which installation this is, and so not whose changes are waiting";
-        Failure::new(Exit::SignIn, what, "sign in, or try again once the exchange can be reached")
+        let what = "the id of this installation is not known yet, so its changes cannot be found";
+        CommandError::new(ExitStatus::SignIn, what, "sign in, or try again once the exchange can be reached")
     };
-    app.outbox_here().await?.ok_or_else(missing)
+    app.open_local_outbox().await?.ok_or_else(missing)
 }
 
-/// The outbox of a connection, about to send.
-async fn begun(app: &App, output: &mut Output) -> Result<(Outbox, Turn), Failure> {
+/// Opens the outbox of the connection and acquires the send lock.
+async fn open_for_sending(
+    app: &CommandContext,
+    output: &mut Output,
+) -> Result<(Outbox, SendLock), CommandError> {
     let exchange = app.exchange().await?;
     let connection = app.connection(&exchange, output).await?;
     let outbox = exchange.outbox(app.outbox_store()?, connection)?;
-    Ok((outbox, Turn::wait(app, output).await?))
+    Ok((outbox, SendLock::acquire(app, output).await?))
 }
 
-/// What is to be done about a change that this version cannot read.
-pub(super) const UNREADABLE: &str = "`drop` it, unless a newer version of this program kept it";
+/// The advice for a change that this version cannot read.
+pub(super) const UNREADABLE_ADVICE: &str = "`drop` it, unless a newer version of this program stored it";
 
-/// A state, and what it asks for.
-pub(super) const fn words(state: State) -> (Look, &'static str, &'static str) {
+/// Returns style, name and advice of a state.
+pub(super) const fn describe_state(state: EntryState) -> (TextStyle, &'static str, &'static str) {
     match state {
-        State::Pending => {
-            (Look::Plain, "pending", "it is sent with the next change of its area, or with `retry`")
+        EntryState::Pending => {
+            (TextStyle::Plain, "pending", "it is sent with the next change of its area, or with `retry`")
         }
-        State::Sending => (Look::Plain, "sending", "it is on its way"),
-        State::Held => (Look::Warning, "held", "you have to confirm it: `confirm`"),
-        State::NeedsRebase => {
-            (Look::Warning, "conflict", "`exchange sync`, look, then change it anew and `drop` it")
-        }
-        State::Refused => (Look::Bad, "refused", "`drop` it; `retry` sends it as a new write"),
-        State::Unknown => (Look::Warning, "unknown", "`exchange sync`, look, then `resolve` it"),
-        State::Parked(why) => (
-            Look::Warning,
+        EntryState::Sending => (TextStyle::Plain, "sending", "it is on its way"),
+        EntryState::Held => (TextStyle::Warning, "held", "needs your confirmation: `confirm`"),
+        EntryState::NeedsRebase => (
+            TextStyle::Warning,
+            "conflict",
+            "`exchange sync`, check, then make the change again and `drop` this one",
+        ),
+        EntryState::Refused => (TextStyle::Bad, "refused", "`drop` it; `retry` sends it as a new write"),
+        EntryState::Unknown => (TextStyle::Warning, "unknown", "`exchange sync`, check, then `resolve` it"),
+        EntryState::Parked(why) => (
+            TextStyle::Warning,
             "parked",
             match why {
-                Why::SignedOut => "sign in, then `retry`",
-                Why::Scope => "sign in with this capability, then `retry`",
-                Why::KeyReused => "the exchange knows its key for another change: `drop` it",
+                ParkReason::SignedOut => "sign in, then `retry`",
+                ParkReason::Scope => "sign in with this capability, then `retry`",
+                ParkReason::KeyReused => "its key was used for another change: `drop` it",
                 _ => "`retry` when the cause is gone",
             },
         ),
-        State::Done => (Look::Good, "done", "`show` tells what became of it"),
-        _ => (Look::Plain, "in a state that this version does not know", ""),
+        EntryState::Done => (TextStyle::Good, "done", "`show` prints its outcome"),
+        _ => (TextStyle::Plain, "in a state that is unknown to this version", ""),
     }
 }
 
-fn facts_json(entry: &Entry) -> Value {
-    let (_, state, next) = words(entry.state());
+fn facts_json(entry: &OutboxEntry) -> Value {
+    let (_, state, next) = describe_state(entry.state());
     json!({
         "number": entry.number().0, "area": entry.lane().as_str(), "opCount": entry.ops(), "state": state,
         "failures": entry.failures(), "code": entry.code(), "next": next,
     })
 }
 
-fn unreadable_json(entry: &Unreadable) -> Value {
+fn unreadable_json(entry: &UnreadableEntry) -> Value {
     json!({
         "number": entry.number.0, "area": entry.lane.as_str(), "opCount": null, "state": "unreadable",
-        "failures": null, "code": null, "next": UNREADABLE,
+        "failures": null, "code": null, "next": UNREADABLE_ADVICE,
     })
 }
 
-async fn list(app: &App, output: &mut Output) -> Result<Exit, Failure> {
-    let changes = app.changes_here().await?;
-    changes.tell_of_earlier(output);
-    let Changes { entries, unreadable, earlier } = changes;
+async fn list_changes(app: &CommandContext, output: &mut Output) -> Result<ExitStatus, CommandError> {
+    let changes = app.read_local_changes().await?;
+    changes.warn_about_earlier(output);
+    let LocalChanges { entries, unreadable, earlier } = changes;
     if output.is_json() {
         let items = entries.iter().map(facts_json).chain(unreadable.iter().map(unreadable_json));
-        output.json(&json!({ "items": items.collect::<Vec<_>>(), "ofEarlierConnections": earlier }));
-        return Ok(Exit::Done);
+        output.write_json(&json!({ "items": items.collect::<Vec<_>>(), "ofEarlierConnections": earlier }));
+        return Ok(ExitStatus::Done);
     }
     if entries.is_empty() && unreadable.is_empty() {
         if earlier == 0 {
-            output.note("nothing waits");
+            output.print_note("nothing waits");
         }
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
     let mut table = Table::new(&[">NUMBER", "AREA", ">OPS", "STATE", "CODE", "NEXT"]);
     for entry in &entries {
-        let (look, state, next) = words(entry.state());
-        table.painted([
-            (Look::Plain, entry.number().to_string()),
-            (Look::Plain, entry.lane().to_string()),
-            (Look::Plain, entry.ops().to_string()),
+        let (look, state, next) = describe_state(entry.state());
+        table.push_styled_row([
+            (TextStyle::Plain, entry.number().to_string()),
+            (TextStyle::Plain, entry.lane().to_string()),
+            (TextStyle::Plain, entry.ops().to_string()),
             (look, state.to_owned()),
-            (Look::Plain, entry.code().unwrap_or("").to_owned()),
-            (Look::Plain, next.to_owned()),
+            (TextStyle::Plain, entry.code().unwrap_or("").to_owned()),
+            (TextStyle::Plain, next.to_owned()),
         ]);
     }
     for entry in &unreadable {
         let [number, area] =
-            [entry.number.to_string(), entry.lane.to_string()].map(|cell| (Look::Plain, cell));
-        let [ops, code] = [(Look::Plain, String::new()), (Look::Plain, String::new())];
-        let (state, next) = ((Look::Bad, "unreadable".to_owned()), (Look::Plain, UNREADABLE.to_owned()));
-        table.painted([number, area, ops, state, code, next]);
+            [entry.number.to_string(), entry.lane.to_string()].map(|cell| (TextStyle::Plain, cell));
+        let [ops, code] = [(TextStyle::Plain, String::new()), (TextStyle::Plain, String::new())];
+        let (state, next) =
+            ((TextStyle::Bad, "unreadable".to_owned()), (TextStyle::Plain, UNREADABLE_ADVICE.to_owned()));
+        table.push_styled_row([number, area, ops, state, code, next]);
     }
     table.print(output);
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// One with all of its ops, and with what became of each where that is known.
-async fn show(app: &App, number: EntryNumber, output: &mut Output) -> Result<Exit, Failure> {
-    let outbox = known(app).await?;
-    let entry = outbox.entry(number).await.map_err(of_entry)?;
+/// Prints a change with all its ops, and their verdicts if it is decided.
+async fn show_change(
+    app: &CommandContext,
+    number: EntryNumber,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
+    let outbox = open_known_outbox(app).await?;
+    let entry = outbox.entry(number).await.map_err(entry_error)?;
     let ops = match entry.lane() {
-        Lane::Blueprints => ops::<BlueprintOp>(&outbox, number).await?,
-        Lane::Stock => ops::<StockOp>(&outbox, number).await?,
-        Lane::Ships => ops::<ShipOp>(&outbox, number).await?,
-        Lane::OrgStock => ops::<OrgStockOp>(&outbox, number).await?,
+        Lane::Blueprints => read_ops::<BlueprintOp>(&outbox, number).await?,
+        Lane::Stock => read_ops::<StockOp>(&outbox, number).await?,
+        Lane::Ships => read_ops::<ShipOp>(&outbox, number).await?,
+        Lane::OrgStock => read_ops::<OrgStockOp>(&outbox, number).await?,
         _ => Vec::new(),
     };
-    let set = outbox.outcome(number).await?.as_ref().and_then(told::Set::of_written);
+    let set = outbox.load_outcome(number).await?.as_ref().and_then(outcomes::ChangeSetReport::from_written);
     let verdict = |id: &str| set.as_ref()?.ops.iter().find(|op| op.id == id).map(|op| &op.verdict);
-    let moment = |millis: u64| written(UnixTime::from_secs(millis / 1000));
+    let moment = |millis: u64| format_timestamp(UnixTime::from_secs(millis / 1000));
     let (kept, decided) = (moment(entry.created_at()), entry.decided_at().and_then(moment));
     if output.is_json() {
         let op = |(id, asks): &(String, Json)| {
-            let found = verdict(id).map(|found| (told::verdict(found), found.remedy().map(Remedy::text)));
+            let found = verdict(id)
+                .map(|found| (outcomes::describe_verdict(found), found.remedy().map(OpRemedy::message)));
             let ((_, result, reason), next) = match found {
                 Some(((look, result, reason), next)) => ((look, Some(result), reason), next),
-                None => ((Look::Plain, None, None), None),
+                None => ((TextStyle::Plain, None, None), None),
             };
             json!({ "opId": id, "asks": asks, "result": result, "reason": reason, "next": next })
         };
@@ -194,48 +211,48 @@ async fn show(app: &App, number: EntryNumber, output: &mut Output) -> Result<Exi
         document["keptAt"] = json!(kept);
         document["decidedAt"] = json!(decided);
         document["mayBeApplied"] = json!(entry.may_be_applied());
-        output.json(&document);
-        return Ok(Exit::Done);
+        output.write_json(&document);
+        return Ok(ExitStatus::Done);
     }
-    let (look, state, next) = words(entry.state());
-    let mut facts = Facts::default();
-    facts.say("change", number.to_string());
-    facts.say("area", entry.lane().as_str());
-    facts.look("state", look, state);
+    let (look, state, next) = describe_state(entry.state());
+    let mut facts = FactList::default();
+    facts.push_fact("change", number.to_string());
+    facts.push_fact("area", entry.lane().as_str());
+    facts.push_styled_fact("state", look, state);
     if let Some(code) = entry.code() {
-        facts.say("code", code);
+        facts.push_fact("code", code);
     }
-    if entry.state() != State::Done {
-        facts.say("next", next);
+    if entry.state() != EntryState::Done {
+        facts.push_fact("next", next);
     }
-    facts.say("kept since", kept.unwrap_or_default());
+    facts.push_fact("kept since", kept.unwrap_or_default());
     if let Some(decided) = decided {
-        facts.say("decided", decided);
+        facts.push_fact("decided", decided);
     }
     facts.print(output);
-    output.line("");
+    output.write_line("");
     let head = ["OP", "ASKS FOR", "RESULT", "WHY"];
     let mut table = Table::new(if set.is_some() { &head } else { &head[..2] });
     for (id, asks) in &ops {
-        let asked = [(Look::Plain, id.clone()), (Look::Plain, asks.to_string())];
+        let asked = [(TextStyle::Plain, id.clone()), (TextStyle::Plain, asks.to_string())];
         let found = verdict(id).map(|found| {
-            let (look, result, reason) = told::verdict(found);
-            [(look, result), (Look::Plain, told::why(reason, found.remedy()))]
+            let (look, result, reason) = outcomes::describe_verdict(found);
+            [(look, result), (TextStyle::Plain, outcomes::explain_result(reason, found.remedy()))]
         });
-        table.painted(asked.into_iter().chain(found.into_iter().flatten()));
+        table.push_styled_row(asked.into_iter().chain(found.into_iter().flatten()));
     }
     table.print(output);
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// The ops of an entry by their ids, without what says the id again.
-async fn ops<O: Op>(
+/// Returns the ids and the JSON of the ops of an entry. The JSON does not repeat the id.
+async fn read_ops<O: ChangeOp>(
     outbox: &Outbox,
     number: EntryNumber,
 ) -> Result<Vec<(String, Json)>, exchange_client::Error> {
-    let changes = outbox.changes::<O>(number).await?;
+    let changes = outbox.load_changes::<O>(number).await?;
     let op = |op: &O| {
-        let (id, asks) = told::said(op);
+        let (id, asks) = outcomes::describe_op(op);
         let mut asks = asks?;
         if let Json::Object(members) = &mut asks {
             members.remove("opId");
@@ -245,81 +262,93 @@ async fn ops<O: Op>(
     Ok(changes.ops().iter().filter_map(op).collect())
 }
 
-/// Takes a change out, and says what may become of it all the same.
-async fn give_up(app: &App, number: EntryNumber, output: &mut Output) -> Result<Exit, Failure> {
-    let outbox = known(app).await?;
-    // A run that is sending it tells what became of it.
-    let _turn = Turn::wait(app, output).await?;
-    // What cannot be read here can be given up, too.
+/// Removes a change from the outbox, and warns if it may still be carried out.
+async fn drop_change(
+    app: &CommandContext,
+    number: EntryNumber,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
+    let outbox = open_known_outbox(app).await?;
+    // A run that is sending the change would report its outcome.
+    let _turn = SendLock::acquire(app, output).await?;
+    // An unreadable change can be dropped too.
     let entry = outbox.entry(number).await.ok();
-    outbox.discard(number).await.map_err(of_entry)?;
+    outbox.discard(number).await.map_err(entry_error)?;
     if output.is_json() {
-        let state = entry.as_ref().map_or("unreadable", |entry| words(entry.state()).1);
-        let may_be_applied = entry.as_ref().map(Entry::may_be_applied);
-        output.json(&json!({ "dropped": number.0, "state": state, "mayBeApplied": may_be_applied }));
+        let state = entry.as_ref().map_or("unreadable", |entry| describe_state(entry.state()).1);
+        let may_be_applied = entry.as_ref().map(OutboxEntry::may_be_applied);
+        output.write_json(&json!({ "dropped": number.0, "state": state, "mayBeApplied": may_be_applied }));
     } else {
-        output.note(format!("change {number} is given up"));
+        output.print_note(format!("change {number} is dropped"));
     }
     match entry {
-        // WRT-13: what is held there is not taken back from here.
-        Some(entry) if entry.state() == State::Held => output.warn(format!(
-            "the exchange holds change {number} a while longer: with its link it can be confirmed all the same"
+        // WRT-13: the confirmation on the exchange's side cannot be withdrawn from here.
+        Some(entry) if entry.state() == EntryState::Held => output.print_warning(format!(
+            "the exchange still holds change {number}: it can still be confirmed with its link"
         )),
-        Some(entry) if entry.may_be_applied() => output.warn(format!(
-            "the exchange may have carried out change {number} all the same: `exchange sync`, then look"
+        Some(entry) if entry.may_be_applied() => output.print_warning(format!(
+            "the exchange may still have carried out change {number}: check after `exchange sync`"
         )),
         _ => {}
     }
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// What somebody found who compared; what is missing is sent as a new change.
-async fn resolve(app: &App, args: &OutboxResolve, output: &mut Output) -> Result<Exit, Failure> {
+/// Records what the member found after comparing. A missing change is sent as a new one.
+async fn resolve_change(
+    app: &CommandContext,
+    args: &OutboxResolve,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
     let number = EntryNumber(args.id);
-    let found = if args.found.applied { Found::Applied } else { Found::Missing };
-    let (outbox, turn) = begun(app, output).await?;
-    outbox.resolve(number, found).await.map_err(of_entry)?;
-    change::settle(app, &outbox, turn, &[number], None, output).await
+    let found = if args.found.applied { ComparisonResult::Applied } else { ComparisonResult::Missing };
+    let (outbox, turn) = open_for_sending(app, output).await?;
+    outbox.resolve_unknown(number, found).await.map_err(entry_error)?;
+    change::flush_and_report(app, &outbox, turn, &[number], None, output).await
 }
 
-async fn retry(app: &App, id: Option<EntryNumber>, output: &mut Output) -> Result<Exit, Failure> {
-    let (outbox, turn) = begun(app, output).await?;
+async fn retry_changes(
+    app: &CommandContext,
+    id: Option<EntryNumber>,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
+    let (outbox, turn) = open_for_sending(app, output).await?;
     let numbers = match id {
         Some(number) => {
-            // One that is being sent goes on by itself, and at once when nobody does so any more. Of one that is decided
-            // it is told.
-            let entry = outbox.entry(number).await.map_err(of_entry)?;
-            if !matches!(entry.state(), State::Sending | State::Done) {
-                outbox.retry(number).await.map_err(of_entry)?;
+            // A change that is being sent continues by itself, or resumes now if its run has ended. The
+            // outcome of a decided change is printed.
+            let entry = outbox.entry(number).await.map_err(entry_error)?;
+            if !matches!(entry.state(), EntryState::Sending | EntryState::Done) {
+                outbox.retry(number).await.map_err(entry_error)?;
             }
             vec![number]
         }
         None => {
-            outbox.resume().await?;
+            outbox.resume_parked().await?;
             let mut due = Vec::new();
             for entry in outbox.contents().await?.entries {
-                if entry.state() == State::Pending {
+                if entry.state() == EntryState::Pending {
                     outbox.retry(entry.number()).await?;
                 }
-                if matches!(entry.state(), State::Pending | State::Sending) {
+                if matches!(entry.state(), EntryState::Pending | EntryState::Sending) {
                     due.push(entry.number());
                 }
             }
             due
         }
     };
-    let exit = change::settle(app, &outbox, turn, &numbers, None, output).await?;
-    if !numbers.is_empty() || exit != Exit::Done {
+    let exit = change::flush_and_report(app, &outbox, turn, &numbers, None, output).await?;
+    if !numbers.is_empty() || exit != ExitStatus::Done {
         return Ok(exit);
     }
-    let Contents { entries, unreadable, .. } = outbox.contents().await?;
-    let stuck = entries.iter().filter(|entry| entry.state().is_wedged()).count() + unreadable.len();
+    let OutboxContents { entries, unreadable, .. } = outbox.contents().await?;
+    let stuck = entries.iter().filter(|entry| entry.state().needs_intervention()).count() + unreadable.len();
     if stuck > 0 {
-        output.warn(format!(
-            "nothing can be sent, and {stuck} of the changes need you: `exchange outbox list`"
+        output.print_warning(format!(
+            "nothing can be sent, and {stuck} of the changes need your action: `exchange outbox list`"
         ));
-        return Ok(Exit::Conflict);
+        return Ok(ExitStatus::Conflict);
     }
-    output.note("nothing waits that can be sent");
-    Ok(Exit::Done)
+    output.print_note("nothing waits that can be sent");
+    Ok(ExitStatus::Done)
 }

@@ -1,173 +1,197 @@
-//! `login`, `logout`, `status`, `whoami`: the connection of this installation.
+//! `log_in`, `log_out`, `print_status`, `print_whoami`: the connection of this installation.
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use exchange_client::{
-    Connection, CredentialStore, Disconnected, End, Entry, Error, ErrorKind, Halt, InsecureFile, Label,
-    Later, LocalData, LoginProgress, MachineNames, Owner, Session, SessionState, StepTaken,
-    api::scopes::Scope, feed::Area, outbox::State,
+    BoxFuture, ComputerNames, Connection, CredentialEntry, CredentialOwner, CredentialStore,
+    DisconnectReport, EndReason, Error, ErrorKind, HaltReason, InsecureFileCredentials, Label, LocalData,
+    LoginProgress, Session, SessionState, StepOutcome, api::scopes::Scope, feed::Area, outbox::EntryState,
 };
 use exchange_client_keyring::PlatformStore;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{App, Changes, copies::Standing, link, written};
+use super::{CommandContext, LocalChanges, format_timestamp, link, replica_view::AreaFreshness};
 use crate::{
-    args::{Login, Logout},
+    args::{LoginArgs, LogoutArgs},
     config::Config,
-    failure::{Exit, Failure},
-    output::{Look, Output, clean, typed_line},
-    table::Facts,
+    error::{CommandError, ExitStatus},
+    output::{Output, TextStyle, read_stdin_line, sanitize},
+    table::FactList,
 };
 
-/// What is asked for when nothing else is typed: to read what is the member's own (IDP-05).
-const USUAL: [Scope; 4] = [
+/// The scopes of a login without `--allow`: read access to the member's own data (IDP-05).
+const DEFAULT_SCOPES: [Scope; 4] = [
     Scope::ExchangeBlueprintsRead,
     Scope::ExchangeStockRead,
     Scope::ExchangeHangarRead,
     Scope::ExchangeOrgunitsRead,
 ];
 
-/// What is asked for: what was typed and what was granted before, which a new login would take away otherwise
-/// (IDP-05), unless just that is wanted.
-fn wanted(args: &Login, granted: &[Scope]) -> Vec<Scope> {
+/// Returns the scopes to request: those of `--allow` and those that were granted before, which a new login
+/// would otherwise revoke (IDP-05). `--only` leaves out the earlier ones.
+fn requested_scopes(args: &LoginArgs, granted: &[Scope]) -> Vec<Scope> {
     if args.all {
         return Scope::ALL.to_vec();
     }
     let typed = args.allow.iter().map(|capability| capability.0.clone());
     let kept = granted.iter().filter(|scope| !args.only && scope.is_known()).cloned();
     let wanted: Vec<Scope> = typed.chain(kept).collect();
-    if wanted.is_empty() { USUAL.to_vec() } else { wanted }
+    if wanted.is_empty() { DEFAULT_SCOPES.to_vec() } else { wanted }
 }
 
-/// The folder of secrets that this login made: it goes again unless somebody is signed in there afterwards. To be dropped
-/// when nothing writes there any more.
+/// The folder for secrets that this login created. It is removed when dropped, unless a member signed in.
+/// Drop it only after all writes to the folder have ended.
 #[derive(Default)]
-pub(super) struct Chosen(Option<(PathBuf, InsecureFile, Owner)>);
+pub(super) struct FileStoreGuard(Option<(PathBuf, InsecureFileCredentials, CredentialOwner)>);
 
-impl Drop for Chosen {
+impl Drop for FileStoreGuard {
     fn drop(&mut self) {
         let Some((folder, files, owner)) = self.0.take() else { return };
-        // The tokens may have come just when the login was broken off: then the member is signed in.
-        if !files.holds(&owner, Entry::RefreshToken) {
-            // What cannot be removed holds no token; `status` names it.
+        // A login that is interrupted at the last moment may have stored its tokens: the member is then
+        // signed in.
+        if !files.has_entry(&owner, CredentialEntry::RefreshToken) {
+            // A folder that cannot be removed contains no token; `print_status` names it.
             let _ = std::fs::remove_dir_all(folder);
         }
     }
 }
 
-/// Chooses files for the secrets, before anything is kept in them (IDP-18).
-async fn choose_files(app: &App, platform: impl CredentialStore + 'static) -> Result<Chosen, Failure> {
+/// Switches to files for the secrets, before the first secret is stored (IDP-18).
+async fn choose_file_store(
+    app: &CommandContext,
+    platform: impl CredentialStore + 'static,
+) -> Result<FileStoreGuard, CommandError> {
     if app.is_insecure() {
-        return Ok(Chosen(None));
+        return Ok(FileStoreGuard(None));
     }
-    // Whoever is signed in there would stay so, with nobody left who knows of it.
+    // A connection in the platform's store would stay signed in, but no command would find it.
     match app.session_over(platform).await {
         Ok(session) if session.state() == SessionState::Active => {
-            let what = format!("you are signed in, with the secrets in {}", session.secret_store());
+            let what = format!("you are signed in, with the secrets in {}", session.credential_store_name());
             let next = "exchange logout, then sign in with --insecure-storage";
-            return Err(Failure::new(Exit::Conflict, what, next));
+            return Err(CommandError::new(ExitStatus::Conflict, what, next));
         }
-        Err(error) if app.noted().await?.was_connected => {
-            let what = format!(
-                "you signed in before, and nobody can tell whether you still are: {}",
-                error.message()
-            );
-            let next = "unlock the secret store, or `exchange logout` first, which says what stays in it, or sign in under \
-                        another --profile";
-            return Err(Failure::new(Exit::Conflict, what, next));
+        Err(error) if app.connection_summary().await?.was_connected => {
+            let what =
+                format!("you signed in before, and it is unknown whether you still are: {}", error.message());
+            let next = "unlock the secret store, or run `exchange logout` first, which lists what stays in it, or sign in \
+                        with another --profile";
+            return Err(CommandError::new(ExitStatus::Conflict, what, next));
         }
         Ok(_) | Err(_) => {}
     }
     let folder = app.insecure_folder();
-    let files = app.files()?;
-    let Config { place, identity, profile, .. } = &app.config;
-    Ok(Chosen(Some((folder, files, Owner::new(place, identity, profile)))))
+    let files = app.open_file_store()?;
+    let Config { address: place, identity, profile, .. } = &app.config;
+    Ok(FileStoreGuard(Some((folder, files, CredentialOwner::new(place, identity, profile)))))
 }
 
-/// Only because the member asks (CLI-03). Shows the code and the bare address, and opens that address only when
-/// the member says so (IDP-11, IDP-12).
-pub(super) async fn login(app: &App, args: &Login, output: &mut Output) -> Result<Exit, Failure> {
-    let machine = MachineNames::of_this_computer();
-    let name =
-        args.label.as_deref().map(|text| Label::new(text, &machine)).transpose().map_err(Failure::usage)?;
+/// Signs in, only at the member's request (CLI-03). Prints the code and the plain address, and opens the
+/// address only when the member confirms it (IDP-11, IDP-12).
+pub(super) async fn log_in(
+    app: &CommandContext,
+    args: &LoginArgs,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
+    let machine = ComputerNames::detect();
+    let name = args
+        .label
+        .as_deref()
+        .map(|text| Label::new(text, &machine))
+        .transpose()
+        .map_err(CommandError::from_usage_error)?;
     if args.insecure_storage {
-        let chosen = choose_files(app, PlatformStore::new()).await?;
-        app.chosen.replace(chosen);
+        let chosen = choose_file_store(app, PlatformStore::new()).await?;
+        app.file_store_guard.replace(chosen);
     }
     if app.is_insecure() {
-        output.warn("whoever can read your files can act as you: the secrets are kept in one");
+        output.print_warning("anyone who can read your files can act as you: a file contains the secrets");
     }
-    let signed_in = signed_in(app, args, output).await;
+    let signed_in = sign_in(app, args, output).await;
     if let Some(session) = app.session.get() {
-        session.settled().await;
+        session.wait_until_idle().await;
     }
-    let mut chosen = app.chosen.take();
+    let mut chosen = app.file_store_guard.take();
     let session = signed_in?;
     chosen.0 = None;
     if output.is_json() {
-        output.event(&json!({ "event": "signed_in" }))?;
+        output.write_event(&json!({ "event": "signed_in" }))?;
     }
-    let begun = begun(app, name.as_ref(), output).await;
+    let begun = finish_login(app, name.as_ref(), output).await;
     if begun.is_err() {
-        output.note("you are signed in all the same: `exchange whoami` says what this connection may do");
+        output.print_note(
+            "you are signed in nevertheless: `exchange whoami` shows what this connection may do",
+        );
         if let Some(name) = name.filter(|name| session.label().as_deref() != Some(name.as_str())) {
-            output.note(format!("it is not called so yet: exchange label \"{}\"", name.as_str()));
+            output.print_note(format!("the label is not set yet: exchange label \"{}\"", name.as_str()));
         }
     }
     begun
 }
 
-async fn signed_in<'a>(app: &'a App, args: &Login, output: &mut Output) -> Result<&'a Session, Failure> {
+async fn sign_in<'a>(
+    app: &'a CommandContext,
+    args: &LoginArgs,
+    output: &mut Output,
+) -> Result<&'a Session, CommandError> {
     let session = app.session().await?;
-    // Where nothing can be kept nobody has to sign in.
+    // Fail before the member signs in if the replica cannot be stored.
     app.replica()?;
-    approved(session, args, output).await?;
+    await_approval(session, args, output).await?;
     Ok(session)
 }
 
-/// What follows a sign-in: reads what the exchange says of the connection, forgets what is not its to see (OST-14), and
-/// gives it its label, or says that it has none.
-async fn begun(app: &App, name: Option<&Label>, output: &mut Output) -> Result<Exit, Failure> {
+/// Completes a sign-in: reads the connection, removes data that it must not show (OST-14), and sets the label
+/// or points out that there is none.
+async fn finish_login(
+    app: &CommandContext,
+    name: Option<&Label>,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
     let (exchange, session) = (app.exchange().await?, app.session().await?);
     let connection = app.connection(&exchange, output).await?;
-    app.read_for(&exchange, connection, output).await?;
+    app.start_sync(&exchange, connection, output).await?;
     if let Some(name) = name {
-        exchange.label(name).await?;
+        exchange.set_label(name).await?;
     }
-    let exit = tell(connection, session, output)?;
-    // SVC-12: the member chooses it, and has to know of the choice. Programs see that there is none.
+    let exit = print_connection(connection, session, output)?;
+    // SVC-12: the member chooses the label and has to know about it. JSON output contains a null label.
     if session.label().is_none() && !output.is_json() {
-        output.footnote("no label was chosen for this connection yet: exchange label TEXT")?;
+        output.print_footnote("no label was chosen for this connection yet: exchange label TEXT")?;
     }
     Ok(exit)
 }
 
-/// Waits for the member, with something to look at.
-async fn approved(session: &Session, args: &Login, output: &mut Output) -> Result<(), Failure> {
+/// Waits until the member approves the login, and displays the remaining time.
+async fn await_approval(
+    session: &Session,
+    args: &LoginArgs,
+    output: &mut Output,
+) -> Result<(), CommandError> {
     let granted = match session.state() {
         SessionState::Active => session.scopes(),
         _ => Arc::default(),
     };
-    let device = session.sign_in(&wanted(args, &granted)).await?;
+    let device = session.sign_in(&requested_scopes(args, &granted)).await?;
     let (code, address) = (device.user_code().to_owned(), device.verification_uri().to_owned());
     let begun = tokio::time::Instant::now();
     let (left, mut next) = (device.expires_in(), device.next_check());
     if output.is_json() {
-        output.event(&json!({
+        output.write_event(&json!({
             "event": "authorization_required", "verificationUri": address, "userCode": code,
             "expiresInSeconds": left.as_secs(),
         }))?;
     } else {
-        output.note(format!("Open   {address}"));
-        output.note(format!("Type   {code}"));
-        output.note("Type only a code that you see here: nobody will ever ask you for one.");
+        output.print_note(format!("Open   {address}"));
+        output.print_note(format!("Type   {code}"));
+        output.print_note("Type only a code that you see here: no one will ever ask you for one.");
     }
-    let mut enter = (!args.no_browser && output.can_ask()).then(|| {
-        output.note("Press Enter to open the address in your browser.");
+    let mut enter = (!args.no_browser && output.can_prompt()).then(|| {
+        output.print_note("Press Enter to open the address in your browser.");
         Box::pin(async {
-            match typed_line().await {
-                Ok(Some(line)) if line.is_empty() => link::open(&address).await,
+            match read_stdin_line().await {
+                Ok(Some(line)) if line.is_empty() => link::open_address(&address).await,
                 _ => Ok(()),
             }
         })
@@ -185,151 +209,165 @@ async fn approved(session: &Session, args: &Login, output: &mut Output) -> Resul
             done = &mut waiting => return Ok(done?),
             Some(progress) = told.recv() => {
                 asked_at = tokio::time::Instant::now();
-                next = progressed(&progress, output)?;
+                next = report_progress(&progress, output)?;
             }
             _ = seconds.tick() => {
                 let left = left.saturating_sub(begun.elapsed()).as_secs();
                 let next = next.saturating_sub(asked_at.elapsed()).as_secs();
-                output.status(format!("waiting for you: {}:{:02} left, next check in {next} s", left / 60, left % 60));
+                output.show_status(format!("waiting for you: {}:{:02} left, next check in {next} s", left / 60, left % 60));
             }
-            // Beside the rest: a browser takes its time to start.
+            // Concurrent with the rest, because a browser takes time to start.
             opened = async { match &mut enter { Some(enter) => enter.await, None => std::future::pending().await } } => {
                 enter = None;
                 if opened.is_err() {
-                    output.note("no browser could be started: open the address yourself");
+                    output.print_note("no browser could be started: open the address yourself");
                 }
             }
         }
     }
 }
 
-/// Tells a step of a login, and when the next is due.
-fn progressed(progress: &LoginProgress, output: &mut Output) -> Result<Duration, Failure> {
+/// Prints the progress of a login. Returns the time until the next check.
+fn report_progress(progress: &LoginProgress, output: &mut Output) -> Result<Duration, CommandError> {
     let (state, next, what) = match progress {
         LoginProgress::Waiting { next, .. } => ("waiting", *next, None),
         LoginProgress::Unreachable { next, error, .. } => ("unreachable", *next, Some(error.to_string())),
         LoginProgress::ClockRunsFast => {
-            output.warn("the clock of this computer seems to run fast: let it be set from the network");
+            output.print_warning(
+                "the clock of this computer seems to run fast: synchronize it with the network",
+            );
             return Ok(Duration::ZERO);
         }
         _ => ("waiting", Duration::ZERO, None),
     };
     if output.is_json() {
-        output.event(&json!({ "event": "progress", "state": state, "nextCheckSeconds": next.as_secs(), "message": what }))?;
+        output.write_event(&json!({ "event": "progress", "state": state, "nextCheckSeconds": next.as_secs(), "message": what }))?;
     } else if let Some(what) = what {
-        output.note(what);
+        output.print_note(what);
     }
     Ok(next)
 }
 
-/// What the exchange says of this connection.
-fn tell(connection: &Connection, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
+/// Prints the connection as the exchange describes it.
+fn print_connection(
+    connection: &Connection,
+    session: &Session,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
     let id = connection.installation_id().map_or("", |id| id.as_str());
     let granted: Vec<&str> = connection.capabilities().iter().map(Scope::as_str).collect();
     let limits = connection.limits();
     if output.is_json() {
-        output.json(&json!({
+        output.write_json(&json!({
             "event": "result", "installationId": id, "label": session.label(), "capabilities": granted,
-            "limits": limits, "updateNeeded": connection.update_needed().map(|update| &update.least),
+            "limits": limits, "updateNeeded": connection.required_update().map(|update| &update.minimum_version),
         }));
-        return Ok(Exit::Done);
+        return Ok(ExitStatus::Done);
     }
-    let mut facts = Facts::default();
-    facts.look("connected", Look::Good, "yes");
-    facts.say("installation", id);
+    let mut facts = FactList::default();
+    facts.push_styled_fact("connected", TextStyle::Good, "yes");
+    facts.push_fact("installation", id);
     if let Some(label) = session.label() {
-        facts.say("label", label);
+        facts.push_fact("label", label);
     }
     let short: Vec<&str> =
         granted.iter().map(|scope| scope.strip_prefix("exchange.").unwrap_or(scope)).collect();
-    facts.say("may", short.join(", "));
-    facts.say("ops in a change", connection.most_ops().to_string());
+    facts.push_fact("may", short.join(", "));
+    facts.push_fact("ops in a change", connection.max_ops().to_string());
     if let Some(writes) = limits.writes_per_day {
-        facts.say("writes a day", writes.to_string());
+        facts.push_fact("writes a day", writes.to_string());
     }
-    facts.say("documentation", connection.docs_url());
+    facts.push_fact("documentation", connection.docs_url());
     facts.print(output);
-    Ok(Exit::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// SVC-07: asks the exchange.
-pub(super) async fn whoami(app: &App, output: &mut Output) -> Result<Exit, Failure> {
+/// SVC-07: reads and prints the connection.
+pub(super) async fn print_whoami(
+    app: &CommandContext,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
     let exchange = app.exchange().await?;
     let connection = app.connection(&exchange, output).await?;
-    tell(connection, app.session().await?, output)
+    print_connection(connection, app.session().await?, output)
 }
 
-/// What a state, and the reason for it, are called for programs: other words for people change nothing of that.
-const fn called(state: SessionState) -> (&'static str, Option<&'static str>) {
+/// Returns stable codes of a state and its reason, for programs. The texts for people may change.
+const fn state_codes(state: SessionState) -> (&'static str, Option<&'static str>) {
     match state {
         SessionState::Active => ("active", None),
         SessionState::SignedOut => ("signed-out", None),
-        SessionState::Halted(halt) => ("halted", Some(halted(halt))),
-        SessionState::Ended(end) => ("ended", Some(ended(end))),
+        SessionState::Halted(halt) => ("halted", Some(halt_code(halt))),
+        SessionState::Ended(end) => ("ended", Some(end_code(end))),
         _ => ("unknown", None),
     }
 }
 
-const fn halted(halt: Halt) -> &'static str {
+const fn halt_code(halt: HaltReason) -> &'static str {
     match halt {
-        Halt::Suspended => "suspended",
-        Halt::NotAllowed => "not-allowed",
-        Halt::NotRegistered => "not-registered",
-        Halt::Version => "version",
-        Halt::Terms => "terms",
-        Halt::Approval => "approval",
-        Halt::Role => "role",
-        Halt::Member => "member",
+        HaltReason::Suspended => "suspended",
+        HaltReason::NotAllowed => "not-allowed",
+        HaltReason::NotRegistered => "not-registered",
+        HaltReason::VersionUnsupported => "version",
+        HaltReason::TermsNotAccepted => "terms",
+        HaltReason::PendingApproval => "approval",
+        HaltReason::NoRole => "role",
+        HaltReason::MemberRefused => "member",
         _ => "unknown",
     }
 }
 
-const fn ended(end: End) -> &'static str {
+const fn end_code(end: EndReason) -> &'static str {
     match end {
-        End::Client => "client-disconnected",
-        End::Installation => "installation-disconnected",
-        End::Grant => "grant-over",
-        End::KeyLost => "key-lost",
+        EndReason::ClientDisconnected => "client-disconnected",
+        EndReason::InstallationDisconnected => "installation-disconnected",
+        EndReason::GrantRevoked => "grant-over",
+        EndReason::KeyLost => "key-lost",
         _ => "unknown",
     }
 }
 
-fn stated(state: SessionState) -> (Look, &'static str, &'static str) {
+fn state_text(state: SessionState) -> (TextStyle, &'static str, &'static str) {
     match state {
-        SessionState::Active => (Look::Good, "connected", ""),
-        SessionState::SignedOut => (Look::Warning, "signed out", "exchange login"),
-        SessionState::Halted(halt) => (Look::Bad, halt.text(), halt.advice().text()),
-        SessionState::Ended(end) => (Look::Warning, end.text(), "exchange login"),
-        _ => (Look::Plain, "in a state that this version does not know", ""),
+        SessionState::Active => (TextStyle::Good, "connected", ""),
+        SessionState::SignedOut => (TextStyle::Warning, "signed out", "exchange login"),
+        SessionState::Halted(halt) => (TextStyle::Bad, halt.message(), halt.advice().message()),
+        SessionState::Ended(end) => (TextStyle::Warning, end.message(), "exchange login"),
+        _ => (TextStyle::Plain, "in a state that is unknown to this version", ""),
     }
 }
 
-/// The changes of the outbox, counted.
-struct Waiting {
+/// The numbers of changes in the outbox.
+struct OutboxCounts {
     waiting: usize,
-    /// Decided, and nobody read what became of them.
-    untold: usize,
+    /// Decided changes with an outcome that was not printed yet.
+    unreported: usize,
     unreadable: usize,
-    /// Of earlier connections, whose changes nothing sends.
+    /// Changes of earlier connections, which are never sent.
     earlier: u64,
 }
 
-impl Waiting {
-    async fn of(app: &App, output: &mut Output) -> Result<Self, Failure> {
-        let changes = app.changes_here().await?;
-        changes.tell_of_earlier(output);
-        let Changes { entries, unreadable, earlier } = changes;
-        let untold = entries.iter().filter(|entry| entry.state() == State::Done).count();
-        Ok(Self { waiting: entries.len() - untold, untold, unreadable: unreadable.len(), earlier })
+impl OutboxCounts {
+    async fn read_counts(app: &CommandContext, output: &mut Output) -> Result<Self, CommandError> {
+        let changes = app.read_local_changes().await?;
+        changes.warn_about_earlier(output);
+        let LocalChanges { entries, unreadable, earlier } = changes;
+        let untold = entries.iter().filter(|entry| entry.state() == EntryState::Done).count();
+        Ok(Self {
+            waiting: entries.len() - untold,
+            unreported: untold,
+            unreadable: unreadable.len(),
+            earlier,
+        })
     }
 }
 
-impl fmt::Display for Waiting {
+impl fmt::Display for OutboxCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [
             (self.waiting, "waiting"),
-            (self.untold, "decided, which `exchange outbox retry` tells"),
-            (self.unreadable, "that cannot be read here"),
+            (self.unreported, "decided, whose outcome `exchange outbox retry` prints"),
+            (self.unreadable, "that this version cannot read"),
         ];
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
@@ -338,116 +376,135 @@ impl fmt::Display for Waiting {
     }
 }
 
-/// How this installation stands, for people and for programs.
-struct Stand {
-    look: Look,
+/// The state of this installation, for people and for programs.
+struct ConnectionStatus {
+    look: TextStyle,
     state: String,
     next: String,
-    called: (&'static str, Option<&'static str>),
-    exit: Exit,
+    codes: (&'static str, Option<&'static str>),
+    exit: ExitStatus,
 }
 
-impl Stand {
-    fn of(state: SessionState) -> Self {
-        let (look, text, next) = stated(state);
-        let exit = if state == SessionState::Active { Exit::Done } else { Exit::SignIn };
-        Self { look, state: text.to_owned(), next: next.to_owned(), called: called(state), exit }
+impl ConnectionStatus {
+    fn from_state(state: SessionState) -> Self {
+        let (look, text, next) = state_text(state);
+        let exit = if state == SessionState::Active { ExitStatus::Done } else { ExitStatus::SignIn };
+        Self { look, state: text.to_owned(), next: next.to_owned(), codes: state_codes(state), exit }
     }
 
-    /// Nobody can tell whether somebody is signed in: the secret store does not say.
-    fn unknown(failure: &Failure) -> Self {
+    /// Creates the status for an unusable secret store: it is unknown whether the member is signed in.
+    fn from_store_error(failure: &CommandError) -> Self {
         let (state, next) =
-            failure.envelope().map_or_else(Default::default, |told| (told.message, told.next.into_owned()));
-        Self { look: Look::Bad, state, next, called: ("unknown", Some("secret-store")), exit: failure.exit() }
+            failure.to_report().map_or_else(Default::default, |told| (told.message, told.next.into_owned()));
+        Self {
+            look: TextStyle::Bad,
+            state,
+            next,
+            codes: ("unknown", Some("secret-store")),
+            exit: failure.exit_status(),
+        }
     }
 }
 
-/// What is known here, without asking. Nobody signed in is exit code 4, and a secret store that cannot be used is 1, with
-/// everything else said all the same.
-pub(super) async fn status(app: &App, output: &mut Output) -> Result<Exit, Failure> {
-    let (session, trouble) = app.session_or_notes().await?;
+/// Prints the local state without contacting the exchange. The exit code is 4 if no member is signed in, and
+/// 1 if the secret store is unusable; everything else is printed in both cases.
+pub(super) async fn print_status(
+    app: &CommandContext,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
+    let (session, trouble) = app.session_or_summary().await?;
     let stand = match trouble {
-        None => Stand::of(session.state()),
+        None => ConnectionStatus::from_state(session.state()),
         Some(error) => {
-            let noted = app.noted().await?;
+            let noted = app.connection_summary().await?;
             if !noted.was_connected && noted.installation_id.is_none() {
-                // There is nothing else to say.
+                // There is nothing else to print.
                 return Err(error.into());
             }
-            let failure = Failure::from(error);
-            Stand::unknown(&if app.is_insecure() { failure.with_files() } else { failure })
+            let failure = CommandError::from(error);
+            ConnectionStatus::from_store_error(&if app.is_insecure() {
+                failure.with_file_store_advice()
+            } else {
+                failure
+            })
         }
     };
-    let Stand { look, state, next, called: (token, why), exit } = stand;
-    let copies = app.copies().await?;
-    let read = |area: Area| -> Result<_, Failure> { Ok((area, copies.standing(area)?, copies.count(area)?)) };
+    let ConnectionStatus { look, state, next, codes: (token, why), exit } = stand;
+    let copies = app.replica_view().await?;
+    let read = |area: Area| -> Result<_, CommandError> {
+        Ok((area, copies.area_freshness(area)?, copies.entry_count(area)?))
+    };
     let areas = Area::ALL.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    let changes = Waiting::of(app, output).await?;
+    let changes = OutboxCounts::read_counts(app, output).await?;
     let scopes = session.scopes();
     let granted: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
     if output.is_json() {
         let areas = areas.iter().map(|(area, standing, count)| {
-            let as_of = if let Standing::AsOf(as_of) = standing { written(*as_of) } else { None };
-            let others = *standing == Standing::Others;
+            let as_of =
+                if let AreaFreshness::AsOf(as_of) = standing { format_timestamp(*as_of) } else { None };
+            let others = *standing == AreaFreshness::OtherConnection;
             (area.name().to_owned(), json!({ "asOf": as_of, "entries": count, "ofAnother": others }))
         });
         let areas: serde_json::Map<_, _> = areas.collect();
-        output.json(&json!({
-            "state": token, "why": why, "message": state, "next": next, "issuer": app.config.place.issuer(), "gateway": app.config.place.gateway(),
-            "profile": app.config.profile, "secretStore": session.secret_store(),
+        output.write_json(&json!({
+            "state": token, "why": why, "message": state, "next": next, "issuer": app.config.address.issuer(), "gateway": app.config.address.gateway(),
+            "profile": app.config.profile, "secretStore": session.credential_store_name(),
             "installationId": session.installation_id(), "label": session.label(), "scopes": granted,
-            "areas": areas, "outbox": changes.waiting, "untold": changes.untold, "unreadable": changes.unreadable,
+            "areas": areas, "outbox": changes.waiting, "untold": changes.unreported, "unreadable": changes.unreadable,
             "ofEarlierConnections": changes.earlier,
         }));
         return Ok(exit);
     }
-    let mut facts = Facts::default();
-    facts.look("state", look, state);
+    let mut facts = FactList::default();
+    facts.push_styled_fact("state", look, state);
     if !next.is_empty() {
-        facts.say("next", next);
+        facts.push_fact("next", next);
     }
-    facts.say("identity provider", app.config.place.issuer());
-    facts.say("gateway", app.config.place.gateway());
-    facts.say("profile", app.config.profile.as_str());
-    let kept = if app.is_insecure() { Look::Warning } else { Look::Plain };
-    facts.look("secrets in", kept, session.secret_store());
+    facts.push_fact("identity provider", app.config.address.issuer());
+    facts.push_fact("gateway", app.config.address.gateway());
+    facts.push_fact("profile", app.config.profile.as_str());
+    let kept = if app.is_insecure() { TextStyle::Warning } else { TextStyle::Plain };
+    facts.push_styled_fact("secrets in", kept, session.credential_store_name());
     if let Some(id) = session.installation_id() {
-        facts.say("installation", id);
+        facts.push_fact("installation", id);
     }
     if let Some(label) = session.label() {
-        facts.say("label", label);
+        facts.push_fact("label", label);
     }
     for (area, standing, count) in &areas {
         match standing {
-            Standing::AsOf(as_of) => {
-                facts.say(area.name(), format!("{count}, as of {}", written(*as_of).unwrap_or_default()));
+            AreaFreshness::AsOf(as_of) => {
+                facts.push_fact(
+                    area.name(),
+                    format!("{count}, as of {}", format_timestamp(*as_of).unwrap_or_default()),
+                );
             }
-            Standing::Unread => facts.say(area.name(), "not read yet"),
-            Standing::Others => {
+            AreaFreshness::Unread => facts.push_fact(area.name(), "not read yet"),
+            AreaFreshness::OtherConnection => {
                 let what = "not read for this connection, and not shown before the next sync";
-                facts.look(area.name(), Look::Warning, what);
+                facts.push_styled_fact(area.name(), TextStyle::Warning, what);
             }
         }
     }
-    facts.say("outbox", changes.to_string());
+    facts.push_fact("outbox", changes.to_string());
     facts.print(output);
     Ok(exit)
 }
 
-/// The names of the catalogue that were looked up.
-struct Names(PathBuf);
+/// The file of resolved catalogue names.
+struct CatalogueNames(PathBuf);
 
-impl LocalData for Names {
+impl LocalData for CatalogueNames {
     fn name(&self) -> &str {
         "names of the catalogue"
     }
 
-    fn delete(&self) -> Later<'_, Result<(), Error>> {
+    fn delete(&self) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async {
             match std::fs::remove_file(&self.0) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::caused(
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::with_source(
                     ErrorKind::Storage,
-                    "the names of the catalogue are not deleted",
+                    "cannot delete the names of the catalogue",
                     error,
                 )),
                 _ => Ok(()),
@@ -456,71 +513,76 @@ impl LocalData for Names {
     }
 }
 
-/// IDP-24, CLI-06: revokes, deletes, and says what became of each step, whatever became of the one before.
-pub(super) async fn logout(app: &App, args: &Logout, output: &mut Output) -> Result<Exit, Failure> {
-    // Where the secret store is gone, all else goes nevertheless: whoever signs in next may choose another one.
-    let (session, _) = app.session_or_notes().await?;
-    // Whosever they are: of an installation that is gone nobody else asks.
+/// IDP-24, CLI-06: revokes the connection, deletes local data, and reports each step. A failed step does not
+/// prevent the following ones.
+pub(super) async fn log_out(
+    app: &CommandContext,
+    args: &LogoutArgs,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
+    // Without a usable secret store all other data is deleted, so that the next login can use another store.
+    let (session, _) = app.session_or_summary().await?;
+    // Counts the changes of all installations, because the changes of an earlier one are lost too.
     let outbox = app.outbox_store();
     let waiting = match &outbox {
-        Ok(outbox) => outbox.waiting().await.ok(),
+        Ok(outbox) => outbox.count_undecided().await.ok(),
         Err(_) => None,
     };
-    if !args.yes && output.can_ask() {
+    if !args.yes && output.can_prompt() {
         let lost = match waiting {
             Some(0) => String::new(),
-            Some(waiting) => format!(" {waiting} changes that were not sent are lost."),
-            None => " Changes that were not sent are lost, and how many cannot be read.".to_owned(),
+            Some(waiting) => format!(" {waiting} unsent changes are lost."),
+            None => " Unsent changes are lost; their number cannot be read.".to_owned(),
         };
-        let answer = output.ask(&format!("Disconnect, and delete what is kept here?{lost} [y/N]")).await;
+        let answer = output.prompt_line(&format!("Disconnect, and delete the local data?{lost} [y/N]")).await;
         if !matches!(answer.as_deref(), Some("y" | "Y" | "yes")) {
-            return Err(Failure::new(
-                Exit::Cancelled,
+            return Err(CommandError::new(
+                ExitStatus::Cancelled,
                 "nothing was changed",
                 "use --yes to disconnect without a question",
             ));
         }
     } else if !args.yes && waiting != Some(0) {
         let what = match waiting {
-            Some(waiting) => format!("{waiting} changes that were not sent would be lost"),
-            None => "the outbox cannot be read, and changes that were not sent would be lost".to_owned(),
+            Some(waiting) => format!("{waiting} unsent changes would be lost"),
+            None => "the outbox cannot be read, and unsent changes would be lost".to_owned(),
         };
-        return Err(Failure::new(Exit::Conflict, what, "use --yes to disconnect all the same"));
+        return Err(CommandError::new(ExitStatus::Conflict, what, "use --yes to disconnect anyway"));
     }
     let mut unusable = Vec::new();
     match app.replica() {
-        Ok(replica) => session.keeps(replica.clone()),
+        Ok(replica) => session.register_local_data(replica.clone()),
         Err(failure) => unusable.push(("copies of what the exchange has", failure)),
     }
     match outbox {
-        Ok(outbox) => session.keeps(outbox),
+        Ok(outbox) => session.register_local_data(outbox),
         Err(failure) => unusable.push(("outbox", failure)),
     }
-    session.keeps(Names(app.catalogue_file()));
+    session.register_local_data(CatalogueNames(app.catalogue_file()));
     let mut gone = session.disconnect().await;
     for (name, failure) in unusable {
-        let why = failure.envelope().map_or_else(String::new, |told| told.message);
-        gone.data.push((name.to_owned(), StepTaken::Failed(Error::new(ErrorKind::Storage, why))));
+        let why = failure.to_report().map_or_else(String::new, |told| told.message);
+        gone.data.push((name.to_owned(), StepOutcome::Failed(Error::new(ErrorKind::Storage, why))));
     }
-    if gone.is_gone() {
-        // The member chose it for this connection; the next one is asked for anew.
+    if gone.is_complete() {
+        // The choice of files holds for one connection only.
         let _ = std::fs::remove_dir_all(app.insecure_folder());
     }
-    tell_disconnected(&gone, output)
+    print_disconnect_report(&gone, output)
 }
 
-fn tell_disconnected(gone: &Disconnected, output: &mut Output) -> Result<Exit, Failure> {
+fn print_disconnect_report(gone: &DisconnectReport, output: &mut Output) -> Result<ExitStatus, CommandError> {
     let fixed =
         [("connection revoked", &gone.revoked), ("tokens deleted", &gone.tokens), ("key deleted", &gone.key)];
-    let steps: Vec<(String, &StepTaken)> = fixed
+    let steps: Vec<(String, &StepOutcome)> = fixed
         .into_iter()
         .map(|(name, step)| (name.to_owned(), step))
         .chain(gone.data.iter().map(|(name, step)| (format!("{name} deleted"), step)))
         .collect();
-    let word = |step: &StepTaken| match step {
-        StepTaken::Done => "yes".to_owned(),
-        StepTaken::NotNeeded => "nothing to do".to_owned(),
-        StepTaken::Failed(error) => format!("no: {}", clean(&error.to_string())),
+    let word = |step: &StepOutcome| match step {
+        StepOutcome::Done => "yes".to_owned(),
+        StepOutcome::NotNeeded => "nothing to do".to_owned(),
+        StepOutcome::Failed(error) => format!("no: {}", sanitize(&error.to_string())),
         _ => "unknown".to_owned(),
     };
     if output.is_json() {
@@ -528,15 +590,15 @@ fn tell_disconnected(gone: &Disconnected, output: &mut Output) -> Result<Exit, F
             .iter()
             .map(|(name, step)| json!({ "step": name, "done": step.is_done(), "result": word(step) }))
             .collect();
-        output.json(&json!({ "disconnected": gone.is_gone(), "steps": steps }));
+        output.write_json(&json!({ "disconnected": gone.is_complete(), "steps": steps }));
     } else {
         for (name, step) in &steps {
-            let look = if step.is_done() { Look::Good } else { Look::Bad };
-            let word = output.paint(look, &word(step));
-            output.line(format!("{name}: {word}"));
+            let look = if step.is_done() { TextStyle::Good } else { TextStyle::Bad };
+            let word = output.apply_style(look, &word(step));
+            output.write_line(format!("{name}: {word}"));
         }
     }
-    Ok(if gone.is_gone() { Exit::Done } else { Exit::Failed })
+    Ok(if gone.is_complete() { ExitStatus::Done } else { ExitStatus::Failed })
 }
 
 #[cfg(test)]
@@ -544,27 +606,27 @@ mod tests {
     use std::collections::BTreeSet;
 
     use exchange_client::{
-        CredentialError, Identity, InMemory, Place, SecretBytes,
-        testkit::{Hooked, Reply, ScriptedServer, VirtualEnvironment},
+        ClientIdentity, CredentialError, ExchangeAddress, MemoryCredentials, SecretBytes,
+        testkit::{HookedStore, ScriptedReply, ScriptedServer, VirtualEnvironment},
     };
-    use exchange_service::sandbox::{Options, Sandbox};
+    use exchange_service::sandbox::{Sandbox, SandboxOptions};
 
     use super::*;
     use crate::{
-        config::Folders,
-        output::{Color, Form},
+        config::ProgramFolders,
+        output::{ColorChoice, OutputFormat},
     };
 
-    /// IDP-14: the provider is asked every so many seconds as it says itself, and a fifth longer, until it decided.
+    /// IDP-14: the client polls at the interval of the provider plus a fifth, until the provider decides.
     #[tokio::test(start_paused = true)]
     async fn a_login_asks_as_often_as_the_provider_says() {
         for (interval, expect) in [(5, [6, 12, 18]), (30, [36, 72, 108])] {
             let machine = VirtualEnvironment::new(1);
             let provider = ScriptedServer::provider(&machine);
             let origin = provider.origin().to_owned();
-            provider.then_for(
+            provider.enqueue_reply_for(
                 "oauth.discovery",
-                Reply::json(
+                ScriptedReply::json(
                     200,
                     json!({
                         "issuer": origin, "device_authorization_endpoint": format!("{origin}/device"),
@@ -572,9 +634,9 @@ mod tests {
                     }),
                 ),
             );
-            provider.then_for(
+            provider.enqueue_reply_for(
                 "oauth.device",
-                Reply::json(
+                ScriptedReply::json(
                     200,
                     json!({
                         "device_code": "a-code", "user_code": "BCDF-GHJK", "verification_uri": format!("{origin}/link"),
@@ -583,16 +645,16 @@ mod tests {
                 ),
             );
             for error in ["authorization_pending", "authorization_pending", "access_denied"] {
-                provider.then_for("oauth.token", Reply::oauth(error));
+                provider.enqueue_reply_for("oauth.token", ScriptedReply::oauth(error));
             }
-            let place = Place::new(&origin, "https://gateway.test").unwrap();
-            let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+            let place = ExchangeAddress::new(&origin, "https://gateway.test").unwrap();
+            let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
             let session = Session::builder(&place, &identity)
                 .environment(machine.environment())
-                .credentials(InMemory::new())
+                .credentials(MemoryCredentials::new())
                 .transport(provider.clone());
             let session = session.open().await.unwrap();
-            let args = Login {
+            let args = LoginArgs {
                 allow: Vec::new(),
                 only: false,
                 all: false,
@@ -600,32 +662,37 @@ mod tests {
                 no_browser: true,
                 insecure_storage: false,
             };
-            let mut output = Output::new(Form::People, Color::Never);
-            let declined = approved(&session, &args, &mut output).await.unwrap_err();
-            assert!(matches!(declined, Failure::Client(error) if error.kind() == ErrorKind::Declined));
+            let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
+            let declined = await_approval(&session, &args, &mut output).await.unwrap_err();
+            assert!(matches!(declined, CommandError::Client(error) if error.kind() == ErrorKind::Declined));
             let requests = provider.requests();
             let polls = requests.iter().filter(|request| request.operation == "oauth.token");
-            assert_eq!(polls.map(|request| request.at.as_secs()).collect::<Vec<_>>(), expect);
+            assert_eq!(polls.map(|request| request.received_at.as_secs()).collect::<Vec<_>>(), expect);
         }
     }
 
-    /// CLI-03, CLI-04: programs tell every state and every reason from all others, by a word and not by a sentence.
+    /// CLI-03, CLI-04: every state and reason has a distinct code for programs.
     #[test]
     fn states_have_words_for_programs() {
         let halts = [
-            Halt::Suspended,
-            Halt::NotAllowed,
-            Halt::NotRegistered,
-            Halt::Version,
-            Halt::Terms,
-            Halt::Approval,
-            Halt::Role,
-            Halt::Member,
+            HaltReason::Suspended,
+            HaltReason::NotAllowed,
+            HaltReason::NotRegistered,
+            HaltReason::VersionUnsupported,
+            HaltReason::TermsNotAccepted,
+            HaltReason::PendingApproval,
+            HaltReason::NoRole,
+            HaltReason::MemberRefused,
         ];
-        let ends = [End::Client, End::Installation, End::Grant, End::KeyLost];
+        let ends = [
+            EndReason::ClientDisconnected,
+            EndReason::InstallationDisconnected,
+            EndReason::GrantRevoked,
+            EndReason::KeyLost,
+        ];
         let states = [SessionState::Active, SessionState::SignedOut].into_iter();
         let states = states.chain(halts.map(SessionState::Halted)).chain(ends.map(SessionState::Ended));
-        let all: BTreeSet<_> = states.map(called).collect();
+        let all: BTreeSet<_> = states.map(state_codes).collect();
         assert_eq!(all.len(), 14, "{all:?}");
         let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
         assert!(all.iter().all(|(state, why)| is_word(state) && why.is_none_or(is_word)), "{all:?}");
@@ -633,51 +700,58 @@ mod tests {
         assert_eq!(words.into_iter().collect::<Vec<_>>(), ["active", "ended", "halted", "signed-out"]);
     }
 
-    /// A store that is locked.
-    fn locked() -> Hooked<InMemory> {
-        Hooked::new("Locked Store", InMemory::new(), async |_, _| Err(CredentialError::Locked))
+    /// Creates a locked store.
+    fn locked() -> HookedStore<MemoryCredentials> {
+        HookedStore::new("Locked Store", MemoryCredentials::new(), async |_, _| Err(CredentialError::Locked))
     }
 
-    /// IDP-18: who is signed in by the platform's store stays there until a logout; whoever is not may choose files.
+    /// IDP-18: a member who is signed in with the platform's store has to sign out before choosing files.
     #[tokio::test]
     async fn files_are_not_chosen_beside_a_connection() {
         let mut numbers = exchange_service::config::Config::default();
         numbers.idp.interval_seconds = 1;
-        let sandbox = Sandbox::with(Options { config: Some(numbers), ..Options::default() }).await.unwrap();
+        let sandbox =
+            Sandbox::with_options(SandboxOptions { config: Some(numbers), ..SandboxOptions::default() })
+                .await
+                .unwrap();
         let home = tempfile::tempdir().unwrap();
-        let place = Place::of_developer(|_| Some(sandbox.origin())).unwrap().unwrap();
-        let identity = Identity::new("sandbox-client", "desk", "1.0.0", "https://desk.example").unwrap();
+        let place = ExchangeAddress::from_variable(|_| Some(sandbox.origin())).unwrap().unwrap();
+        let identity =
+            ClientIdentity::new("sandbox-client", "desk", "1.0.0", "https://desk.example").unwrap();
         let folder = |name: &str| home.path().join(name);
-        let folders = Folders { state: folder("state"), cache: folder("cache") };
-        let config = Config { place, identity, folders, profile: "default".to_owned() };
-        let app = App::new(config, exchange_client::Patience::INTERACTIVE);
-        let platform = InMemory::new();
-        let chosen = choose_files(&app, platform.clone()).await.unwrap();
+        let folders = ProgramFolders { state: folder("state"), cache: folder("cache") };
+        let config = Config { address: place, identity, folders, profile: "default".to_owned() };
+        let app = CommandContext::new(config, exchange_client::RetryPolicy::INTERACTIVE);
+        let platform = MemoryCredentials::new();
+        let chosen = choose_file_store(&app, platform.clone()).await.unwrap();
         assert!(app.is_insecure());
         // Nobody signed in.
         drop(chosen);
         assert!(!app.is_insecure());
         // Nor did anybody before, as far as is noted, so that no store has to be asked.
-        choose_files(&app, locked()).await.map(drop).unwrap();
+        choose_file_store(&app, locked()).await.map(drop).unwrap();
         // Somebody did, just when it was broken off: nothing of that is taken away.
-        let chosen = choose_files(&app, platform.clone()).await.unwrap();
-        let owner = Owner::new(&app.config.place, &app.config.identity, &app.config.profile);
+        let chosen = choose_file_store(&app, platform.clone()).await.unwrap();
+        let owner = CredentialOwner::new(&app.config.address, &app.config.identity, &app.config.profile);
         let token = SecretBytes::new(b"a token".to_vec());
-        app.files().unwrap().write(&owner, Entry::RefreshToken, &token).await.unwrap();
+        app.open_file_store().unwrap().write(&owner, CredentialEntry::RefreshToken, &token).await.unwrap();
         drop(chosen);
-        assert_eq!(app.files().unwrap().read(&owner, Entry::RefreshToken).await.unwrap(), Some(token));
+        assert_eq!(
+            app.open_file_store().unwrap().read(&owner, CredentialEntry::RefreshToken).await.unwrap(),
+            Some(token)
+        );
         std::fs::remove_dir_all(app.insecure_folder()).unwrap();
         let session = app.session_over(platform.clone()).await.unwrap();
         let login = session.sign_in(&[]).await.unwrap();
         sandbox.approve(login.user_code(), "sandbox-member").await.unwrap();
         login.finish().await.unwrap();
-        let refused = choose_files(&app, platform.clone()).await.err().unwrap();
-        assert_eq!(refused.exit(), Exit::Conflict);
+        let refused = choose_file_store(&app, platform.clone()).await.err().unwrap();
+        assert_eq!(refused.exit_status(), ExitStatus::Conflict);
         // A store that is locked is no store in which nobody is signed in.
-        let locked = choose_files(&app, locked()).await.err().unwrap();
-        assert_eq!(locked.exit(), Exit::Conflict);
+        let locked = choose_file_store(&app, locked()).await.err().unwrap();
+        assert_eq!(locked.exit_status(), ExitStatus::Conflict);
         assert!(!app.is_insecure());
-        assert!(session.disconnect().await.is_gone());
-        choose_files(&app, platform).await.map(drop).unwrap();
+        assert!(session.disconnect().await.is_complete());
+        choose_file_store(&app, platform).await.map(drop).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! `sync`: what is new of everything that this connection may read (LIM-17, WRT-08).
+//! `sync`: reads the updates of all areas that this connection may read (LIM-17, WRT-08).
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -6,158 +6,167 @@ use exchange_client::{
     Area, Connection, Error, ErrorKind, Exchange,
     api::codes::Code,
     changes::Lane,
-    feed::{PageEvent, Phase},
-    sync::{Sync, Trouble},
+    feed::{FeedPhase, PageEvent},
+    sync::{ErrorScope, ReplicaSync},
 };
 use serde_json::json;
 
-use super::{App, written};
+use super::{CommandContext, format_timestamp};
 use crate::{
     args,
-    failure::{Exit, Failure},
-    output::{Look, Output},
+    error::{CommandError, ExitStatus},
+    output::{Output, TextStyle},
     table::Table,
 };
 
-/// How often it is looked for what is too old while the program stays.
-const LOOK: Duration = Duration::from_secs(3600);
+/// The interval at which `--watch` removes data that is too old.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(3600);
 
-pub(super) async fn run(app: &App, args: &args::Sync, output: &mut Output) -> Result<Exit, Failure> {
+pub(super) async fn run_sync(
+    app: &CommandContext,
+    args: &args::SyncArgs,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
     let exchange = app.exchange().await?;
     let connection = app.connection(&exchange, output).await?;
-    let areas: Vec<Area> = Area::ALL.into_iter().filter(|area| connection.can(&area.scope())).collect();
+    let areas: Vec<Area> =
+        Area::ALL.into_iter().filter(|area| connection.has_capability(&area.scope())).collect();
     if areas.is_empty() {
-        let next = "sign in again and --allow what you want to read";
-        return Err(Failure::new(Exit::SignIn, "this connection may read nothing", next));
+        let next = "sign in again with --allow and the areas to read";
+        return Err(CommandError::new(ExitStatus::SignIn, "this connection may not read any area", next));
     }
-    let sync = app.read_for(&exchange, connection, output).await?;
+    let sync = app.start_sync(&exchange, connection, output).await?;
     if args.watch {
-        return watch(app, &sync, output).await;
+        return watch_areas(app, &sync, output).await;
     }
     let mut events = sync.events();
-    let mut progress = Progress { areas: areas.len(), ..Progress::default() };
+    let mut progress = SyncProgress { areas: areas.len(), ..SyncProgress::default() };
     let read = {
-        let once = sync.once();
+        let once = sync.sync_once();
         tokio::pin!(once);
         loop {
             tokio::select! {
                 biased;
-                // What was missed is counted at the end.
-                event = events.recv() => if let Ok(event) = event { progress.told(&event, output)? },
+                // Events that the receiver missed are in the counts at the end.
+                event = events.recv() => if let Ok(event) = event { progress.record_page(&event, output)? },
                 read = &mut once => break read,
             }
         }
     };
     while let Ok(event) = events.try_recv() {
-        progress.told(&event, output)?;
+        progress.record_page(&event, output)?;
     }
-    finish(&areas, &sync, read, output)
+    print_results(&areas, &sync, read, output)
 }
 
-/// Until Ctrl-C, until nobody reads it, or until nothing can be read any more before the member does something.
-async fn watch(app: &App, sync: &Sync, output: &mut Output) -> Result<Exit, Failure> {
+/// Reads updates until Ctrl-C, until the reader closes the output, or until the member has to act.
+async fn watch_areas(
+    app: &CommandContext,
+    sync: &ReplicaSync,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
     let (mut events, mut status) = (sync.events(), sync.status());
-    let (mut progress, mut troubles) = (Progress::default(), Troubles::default());
+    let (mut progress, mut troubles) = (SyncProgress::default(), ReportedErrors::default());
     let running = sync.run();
     tokio::pin!(running);
-    let mut due = app.environment.sleep(LOOK);
+    let mut due = app.environment.sleep(EXPIRY_INTERVAL);
     loop {
         tokio::select! {
             biased;
-            // What no feed tells of: changes that were decided, and copies of others who were signed in here.
+            // No feed reports old outcomes or entries of earlier installations.
             () = &mut due => {
                 app.expire_or_warn(output).await;
-                due = app.environment.sleep(LOOK);
+                due = app.environment.sleep(EXPIRY_INTERVAL);
             }
             event = events.recv() => if let Ok(event) = event {
-                progress.told(&event, output)?;
+                progress.record_page(&event, output)?;
                 if event.complete {
-                    progress.lasting(event.area, output);
+                    progress.print_complete(event.area, output);
                 }
             },
             Ok(()) = status.changed() => {
                 let status = status.borrow_and_update().clone();
                 for area in Area::ALL {
-                    troubles.told(area, status.of(area).error.as_ref(), output)?;
+                    troubles.report_error(area, status.area(area).error.as_ref(), output)?;
                 }
             }
-            // It never ends by itself.
-            () = &mut running => return Ok(Exit::Done),
+            // The loop never ends by itself.
+            () = &mut running => return Ok(ExitStatus::Done),
         }
-        if !output.is_read() {
-            // There is nothing to go on for.
-            return Ok(Exit::Done);
+        if !output.is_open() {
+            // Nobody reads the output any more.
+            return Ok(ExitStatus::Done);
         }
     }
 }
 
-/// How far each area is.
+/// The progress of each area.
 #[derive(Default)]
-struct Progress {
-    /// How many areas are read, where that has an end. How much is in one nobody knows before it is read.
+struct SyncProgress {
+    /// The number of areas to read, or zero for `--watch`. The size of an area is not known in advance.
     areas: usize,
-    read: BTreeMap<Area, Read>,
+    read: BTreeMap<Area, AreaProgress>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Read {
+struct AreaProgress {
     changed: usize,
     removed: usize,
     complete: bool,
 }
 
-impl Progress {
-    fn told(&mut self, event: &PageEvent, output: &mut Output) -> Result<(), Failure> {
-        let phase = if event.phase == Phase::Snapshot { "snapshot" } else { "feed" };
+impl SyncProgress {
+    fn record_page(&mut self, event: &PageEvent, output: &mut Output) -> Result<(), CommandError> {
+        let phase = if event.phase == FeedPhase::Snapshot { "snapshot" } else { "feed" };
         let (changed, removed) = (event.changed.len(), event.removed.len() + event.gone.len());
         let read = self.read.entry(event.area).or_default();
         if read.complete {
-            // Another round.
-            *read = Read::default();
+            // The previous round is complete; a new one begins.
+            *read = AreaProgress::default();
         }
-        *read = Read {
+        *read = AreaProgress {
             changed: read.changed + changed,
             removed: read.removed + removed,
             complete: event.complete,
         };
         if output.is_json() {
-            output.event(&json!({
+            output.write_event(&json!({
                 "event": "progress", "area": event.area.name(), "phase": phase, "changed": changed,
                 "removed": removed, "changedSoFar": read.changed, "complete": event.complete,
             }))?;
         } else if self.areas > 0 {
             let read = self.read.values().filter(|read| read.complete).count();
-            output.progress(read, self.areas, format!("areas: {}", self.line()));
+            output.show_progress(read, self.areas, format!("areas: {}", self.describe_progress()));
         } else {
-            output.status(self.line());
+            output.show_status(self.describe_progress());
         }
         Ok(())
     }
-
-    /// All areas in a line: `blueprints 10, stock 1500 …`
-    fn line(&self) -> String {
-        let area = |(area, read): (&Area, &Read)| {
+    /// Formats all areas on one line: `blueprints 10, stock 1500 …` All areas in a line: `blueprints 10,
+    /// stock 1500 …`
+    fn describe_progress(&self) -> String {
+        let area = |(area, read): (&Area, &AreaProgress)| {
             let removed = if read.removed > 0 { format!(" -{}", read.removed) } else { String::new() };
             let more = if read.complete { "" } else { " \u{2026}" };
             format!("{area} {}{removed}{more}", read.changed)
         };
         self.read.iter().map(area).collect::<Vec<_>>().join(", ")
     }
-
-    /// Where nobody sees the line that is written over, what an area came to is a line of its own.
-    fn lasting(&self, area: Area, output: &mut Output) {
+    /// Prints the result of an area on its own line if there is no status line. Prints the result of an area
+    /// on its own line if there is no status line.
+    fn print_complete(&self, area: Area, output: &mut Output) {
         let read = self.read.get(&area).copied().unwrap_or_default();
         if !output.is_json() && !output.has_status() {
-            output.note(format!("{area}: {} changed, {} gone", read.changed, read.removed));
+            output.print_note(format!("{area}: {} changed, {} gone", read.changed, read.removed));
         }
     }
 }
 
-/// The trouble that each area is known to have, so that it is told once.
+/// The last reported error of each area, so that an error is reported once.
 #[derive(Default)]
-struct Troubles(BTreeMap<Area, (ErrorKind, Option<Code>)>);
+struct ReportedErrors(BTreeMap<Area, (ErrorKind, Option<Code>)>);
 
-impl Troubles {
+impl ReportedErrors {
     /// Whether this is another trouble than the area had.
     fn is_new(&mut self, area: Area, error: Option<&Error>) -> bool {
         let Some(error) = error else {
@@ -168,34 +177,41 @@ impl Troubles {
         self.0.insert(area, now.clone()) != Some(now)
     }
 
-    fn told(&mut self, area: Area, error: Option<&Error>, output: &mut Output) -> Result<(), Failure> {
+    fn report_error(
+        &mut self,
+        area: Area,
+        error: Option<&Error>,
+        output: &mut Output,
+    ) -> Result<(), CommandError> {
         let is_new = self.is_new(area, error);
         let Some(error) = error.filter(|_| is_new) else { return Ok(()) };
-        let failure = Failure::from(error.clone());
-        if Trouble::of(error.kind()) == Trouble::Session {
+        let failure = CommandError::from(error.clone());
+        if ErrorScope::from_kind(error.kind()) == ErrorScope::Session {
             return Err(failure);
         }
-        let Some(told) = failure.envelope() else { return Ok(()) };
+        let Some(told) = failure.to_report() else { return Ok(()) };
         if output.is_json() {
-            output.event(&json!({ "event": "trouble", "area": area.name(), "error": told }))?;
+            output.write_event(&json!({ "event": "trouble", "area": area.name(), "error": told }))?;
         } else {
-            output.warn(format!("{area} cannot be read now: {}", told.message));
-            output.note(format!("  -> {}", told.next));
+            output.print_warning(format!("{area} cannot be read now: {}", told.message));
+            output.print_note(format!("  -> {}", told.next));
         }
         Ok(())
     }
 }
 
-/// What is here now, area by area; one area's trouble is told, and the others are there all the same.
-fn finish(
+/// Prints the result of each area. An error of one area does not hide the others.
+fn print_results(
     areas: &[Area],
-    sync: &Sync,
+    sync: &ReplicaSync,
     read: Result<(), Error>,
     output: &mut Output,
-) -> Result<Exit, Failure> {
+) -> Result<ExitStatus, CommandError> {
     let status = sync.status().borrow().clone();
-    let errors: Vec<Error> = areas.iter().filter_map(|area| status.of(*area).error).collect();
-    if let Some(error) = errors.iter().find(|error| Trouble::of(error.kind()) == Trouble::Session) {
+    let errors: Vec<Error> = areas.iter().filter_map(|area| status.area(*area).error).collect();
+    if let Some(error) =
+        errors.iter().find(|error| ErrorScope::from_kind(error.kind()) == ErrorScope::Session)
+    {
         return Err(error.clone().into());
     }
     if let Err(error) = &read
@@ -206,78 +222,78 @@ fn finish(
     let replica = sync.replica();
     let mut rows = Vec::new();
     for area in areas {
-        let now = status.of(*area);
-        let failure = now.error.map(Failure::from);
-        let as_of = replica.freshness(*area)?.as_of.and_then(written);
+        let now = status.area(*area);
+        let failure = now.error.map(CommandError::from);
+        let as_of = replica.freshness(*area)?.as_of.and_then(format_timestamp);
         rows.push((*area, replica.count(*area)?, as_of, now.read_at.is_some(), failure));
     }
     if output.is_json() {
         let areas = rows.iter().map(|(area, count, as_of, is_read, failure)| {
-            let error = failure.as_ref().and_then(Failure::envelope);
+            let error = failure.as_ref().and_then(CommandError::to_report);
             (
                 area.name().to_owned(),
                 json!({ "entries": count, "asOf": as_of, "read": is_read, "error": error }),
             )
         });
         let areas: serde_json::Map<_, _> = areas.collect();
-        output.json(&json!({ "event": "result", "areas": areas }));
+        output.write_json(&json!({ "event": "result", "areas": areas }));
     } else {
         let mut table = Table::new(&["AREA", ">ENTRIES", "AS OF", ""]);
         for (area, count, as_of, is_read, failure) in &rows {
-            let (look, what) = match failure.as_ref().and_then(Failure::envelope) {
-                Some(told) => (Look::Bad, told.message),
-                None if *is_read => (Look::Good, "up to date".to_owned()),
-                None => (Look::Warning, "not read".to_owned()),
+            let (look, what) = match failure.as_ref().and_then(CommandError::to_report) {
+                Some(told) => (TextStyle::Bad, told.message),
+                None if *is_read => (TextStyle::Good, "up to date".to_owned()),
+                None => (TextStyle::Warning, "not read".to_owned()),
             };
-            table.painted([
-                (Look::Plain, area.name().to_owned()),
-                (Look::Plain, count.to_string()),
-                (Look::Plain, as_of.clone().unwrap_or_else(|| "not read yet".to_owned())),
+            table.push_styled_row([
+                (TextStyle::Plain, area.name().to_owned()),
+                (TextStyle::Plain, count.to_string()),
+                (TextStyle::Plain, as_of.clone().unwrap_or_else(|| "not read yet".to_owned())),
                 (look, what),
             ]);
         }
         table.print(output);
     }
     match read {
-        Ok(()) => Ok(Exit::Done),
+        Ok(()) => Ok(ExitStatus::Done),
         Err(error) => {
-            Failure::from(error).tell(output);
-            Ok(Exit::Partly)
+            CommandError::from(error).print(output);
+            Ok(ExitStatus::Partly)
         }
     }
 }
 
-impl App {
-    /// Synchronisation for a connection that was just read: what is kept here and is not this connection's to see
-    /// any more is forgotten, before anything is shown (OST-14).
-    pub(super) async fn read_for(
+impl CommandContext {
+    /// Synchronisation for a connection that was just read: what is kept here and is not this connection's to
+    /// see any more is forgotten, before anything is shown (OST-14).
+    pub(super) async fn start_sync(
         &self,
         exchange: &Exchange,
         connection: &Connection,
         output: &mut Output,
-    ) -> Result<Sync, Failure> {
+    ) -> Result<ReplicaSync, CommandError> {
         let sync = exchange.sync(self.replica()?);
-        for forgotten in sync.session(connection).await? {
-            output.note(format!("forgotten: {} of {}", forgotten.entries, forgotten.collection.name()));
+        for forgotten in sync.begin_session(connection).await? {
+            output.print_note(format!("forgotten: {} of {}", forgotten.entries, forgotten.collection.name()));
         }
         Ok(sync)
     }
 
     /// Reads the feeds of what was written (WRT-08). What cannot be read now is read with the next `sync`.
-    pub(super) async fn pull(&self, lanes: &[Lane], output: &mut Output) {
+    pub(super) async fn pull_areas(&self, lanes: &[Lane], output: &mut Output) {
         let (Some(exchange), Some(connection)) = (self.exchange.get(), self.connection.get()) else { return };
         let mut areas: Vec<Area> = lanes.iter().map(|lane| Area::from(*lane)).collect();
         areas.sort_unstable();
         areas.dedup();
-        areas.retain(|area| connection.can(&area.scope()));
+        areas.retain(|area| connection.has_capability(&area.scope()));
         if areas.is_empty() {
             return;
         }
-        let Ok(sync) = self.read_for(exchange, connection, output).await else { return };
+        let Ok(sync) = self.start_sync(exchange, connection, output).await else { return };
         for area in areas {
-            output.status(format!("reading {area}"));
-            if let Err(error) = sync.area(area).await {
-                output.warn(format!("what is new of {area} was not read: {error}"));
+            output.show_status(format!("reading {area}"));
+            if let Err(error) = sync.sync_area(area).await {
+                output.print_warning(format!("updates of {area} were not read: {error}"));
             }
         }
     }
@@ -288,25 +304,28 @@ mod tests {
     use std::path::Path;
 
     use exchange_client::{
-        Identity, Patience, Place, Replica, Settings,
-        outbox::{NewRow, OutboxStore as _},
-        replica::{Commit, check},
-        testkit::{Reply, START, ScriptedServer, Seen, VirtualEnvironment, signed_in},
+        ClientIdentity, ExchangeAddress, Replica, RetryPolicy, TransportSettings,
+        outbox::{NewEntryRow, OutboxStore as _},
+        replica::{AreaCommit, check},
+        testkit::{
+            RecordedRequest, START_TIME, ScriptedReply, ScriptedServer, VirtualEnvironment,
+            signed_in_exchange,
+        },
     };
     use expect_test::expect;
     use tempfile::TempDir;
 
     use super::*;
     use crate::{
-        config::{Config, Folders},
-        output::{Color, Form},
+        config::{Config, ProgramFolders},
+        output::{ColorChoice, OutputFormat},
     };
 
     /// The same trouble is told once, another anew, and again after it was gone.
     #[test]
     fn trouble_is_told_once() {
         let (offline, busy) = (Error::new(ErrorKind::Unreachable, "x"), Error::new(ErrorKind::Busy, "x"));
-        let mut troubles = Troubles::default();
+        let mut troubles = ReportedErrors::default();
         assert!(troubles.is_new(Area::Stock, Some(&offline)) && troubles.is_new(Area::Ships, Some(&offline)));
         assert!(!troubles.is_new(Area::Stock, Some(&offline)));
         assert!(troubles.is_new(Area::Stock, Some(&busy)));
@@ -314,39 +333,45 @@ mod tests {
     }
 
     /// Synchronisation of blueprints and stock with a server that answers as it is told.
-    async fn synchronisation(script: impl Fn(&Seen) -> Reply + Send + std::marker::Sync + 'static) -> Sync {
+    async fn synchronisation(
+        script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + std::marker::Sync + 'static,
+    ) -> ReplicaSync {
         synchronisation_on(&VirtualEnvironment::new(1), script).await
     }
 
     async fn synchronisation_on(
         machine: &VirtualEnvironment,
-        script: impl Fn(&Seen) -> Reply + Send + std::marker::Sync + 'static,
-    ) -> Sync {
+        script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + std::marker::Sync + 'static,
+    ) -> ReplicaSync {
         let gateway = ScriptedServer::gateway(machine);
         let document = r#"{"apiVersion": "1.0", "installationId": "i-1", "limits": {"batchMaxOps": 500}, "deprecations": [],
              "capabilities": ["exchange.connect", "exchange.blueprints.read", "exchange.stock.read"],
              "docsUrl": "https://docs.example", "minClientVersion": null}"#;
-        gateway.answer(move |seen| match seen.operation {
-            "service_document" => Reply::json(200, document),
+        gateway.set_script(move |seen| match seen.operation {
+            "service_document" => ScriptedReply::json(200, document),
             _ => script(seen),
         });
-        let exchange =
-            signed_in(gateway.origin(), gateway.clone(), &machine.environment(), Settings::default());
+        let exchange = signed_in_exchange(
+            gateway.origin(),
+            gateway.clone(),
+            &machine.environment(),
+            TransportSettings::default(),
+        );
         let sync = exchange.sync(&Replica::in_memory());
-        sync.session(&exchange.connection().await.unwrap()).await.unwrap();
+        sync.begin_session(&exchange.connection().await.unwrap()).await.unwrap();
         sync
     }
 
     const AREAS: [Area; 2] = [Area::Blueprints, Area::Stock];
 
     /// What keeps its things in folders of its own, on a machine in virtual time.
-    fn program(home: &TempDir, machine: &VirtualEnvironment) -> App {
-        let place = Place::new("https://identity.test", "https://gateway.test").unwrap();
-        let identity = Identity::new("desk", "desk", "1.0.0", "https://desk.example").unwrap();
+    fn program(home: &TempDir, machine: &VirtualEnvironment) -> CommandContext {
+        let place = ExchangeAddress::new("https://identity.test", "https://gateway.test").unwrap();
+        let identity = ClientIdentity::new("desk", "desk", "1.0.0", "https://desk.example").unwrap();
         let folder = |name: &str| home.path().join(name);
-        let folders = Folders { state: folder("state"), cache: folder("cache") };
-        let config = Config { place, identity, folders, profile: "default".to_owned() };
-        let mut app = App::new(config, Patience::INTERACTIVE);
+        let folders = ProgramFolders { state: folder("state"), cache: folder("cache") };
+        let config = Config { address: place, identity, folders, profile: "default".to_owned() };
+        let mut app = CommandContext::new(config, RetryPolicy::INTERACTIVE);
         app.environment = machine.environment();
         app
     }
@@ -359,8 +384,8 @@ mod tests {
         })
     }
 
-    /// OST-14, LIM-38: what became of a change of the organisation's stock is kept for seven days, also where no command
-    /// begins after that because one goes on.
+    /// OST-14, LIM-38: what became of a change of the organisation's stock is kept for seven days, also where
+    /// no command begins after that because one goes on.
     #[tokio::test(start_paused = true)]
     async fn nothing_is_kept_too_long_while_the_program_stays() {
         let (home, machine) = (tempfile::tempdir().unwrap(), VirtualEnvironment::new(1));
@@ -368,41 +393,41 @@ mod tests {
         let (store, state) = (app.outbox_store().unwrap(), &app.config.folders.state);
         let week = Duration::from_secs(7 * 86_400);
         // It is seven days old after three hours and a half.
-        let decided = (START.since_epoch() - week + Duration::from_secs(210 * 60)).as_millis();
-        let row = NewRow {
+        let decided = (START_TIME.since_epoch() - week + Duration::from_secs(210 * 60)).as_millis();
+        let row = NewEntryRow {
             owner: "i-1".to_owned(),
             lane: Lane::OrgStock,
             head: format!(r#"{{"decided_at": {decided}}}"#),
             body: "a note of the organisation".into(),
         };
         let number = store.append(vec![row]).await.unwrap()[0];
-        let mut row = store.row(number).await.unwrap().unwrap();
+        let mut row = store.get_row(number).await.unwrap().unwrap();
         row.done = true;
         assert!(store.replace(row).await.unwrap());
         let sync = synchronisation_on(&machine, |_| {
-            Reply::json(200, r#"{"items": [], "removed": [], "hasMore": false, "nextCursor": "c"}"#)
+            ScriptedReply::json(200, r#"{"items": [], "removed": [], "hasMore": false, "nextCursor": "c"}"#)
         })
         .await;
-        let mut output = Output::new(Form::People, Color::Never);
+        let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
         for (minutes, is_kept) in [(85, true), (100, false)] {
-            let going_on = watch(&app, &sync, &mut output);
+            let going_on = watch_areas(&app, &sync, &mut output);
             let ended = tokio::time::timeout(Duration::from_secs(minutes * 60), going_on).await;
             assert!(ended.is_err(), "nothing ends it");
             assert_eq!(holds(state, "a note of the organisation"), is_kept, "after {minutes} minutes");
-            assert_eq!(store.row(number).await.unwrap().is_some(), is_kept);
+            assert_eq!(store.get_row(number).await.unwrap().is_some(), is_kept);
         }
     }
 
-    /// OST-14, LIM-38: what is of the organisation is not shown any more when it is seven days old, also by a command that
-    /// began before that.
+    /// OST-14, LIM-38: what is of the organisation is not shown any more when it is seven days old, also by a
+    /// command that began before that.
     #[tokio::test(start_paused = true)]
     async fn nothing_is_shown_that_grew_too_old_meanwhile() {
         let (home, machine) = (tempfile::tempdir().unwrap(), VirtualEnvironment::new(1));
         let app = program(&home, &machine);
         let replica = app.replica().unwrap();
-        let mut commit = Commit::of(Area::OrgStock, 0, check::kept(1, 1, "one"));
-        commit.kept.since = Some(START);
-        commit.upserts.push(check::row("1", Some("a"), None));
+        let mut commit = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
+        commit.kept.since = Some(START_TIME);
+        commit.upserts.push(check::test_row("1", Some("a"), None));
         replica.store().commit(&commit).unwrap();
         let (week, second) = (Duration::from_secs(7 * 86_400), Duration::from_secs(1));
         for (passing, left) in [(week - second, 1), (second, 0)] {
@@ -414,15 +439,17 @@ mod tests {
     /// CLI-04, ERR-12, ERR-15: what ends or halts the session ends `--watch` with it.
     #[tokio::test(start_paused = true)]
     async fn nothing_is_watched_when_nothing_can_be_read() {
-        for (code, exit) in [(Code::ClientRevoked, Exit::SignIn), (Code::ClientSuspended, Exit::Refused)] {
+        for (code, exit) in
+            [(Code::ClientRevoked, ExitStatus::SignIn), (Code::ClientSuspended, ExitStatus::Refused)]
+        {
             let refusal = code.clone();
-            let sync = synchronisation(move |_| Reply::problem(refusal.clone())).await;
-            let mut output = Output::new(Form::People, Color::Never);
+            let sync = synchronisation(move |_| ScriptedReply::problem(refusal.clone())).await;
+            let mut output = Output::new(OutputFormat::Text, ColorChoice::Never);
             let home = tempfile::tempdir().unwrap();
             let app = program(&home, &VirtualEnvironment::new(2));
-            let failure = watch(&app, &sync, &mut output).await.unwrap_err();
-            assert_eq!(failure.exit(), exit, "{code}");
-            assert_eq!(failure.envelope().unwrap().code, code.as_str());
+            let failure = watch_areas(&app, &sync, &mut output).await.unwrap_err();
+            assert_eq!(failure.exit_status(), exit, "{code}");
+            assert_eq!(failure.to_report().unwrap().code, code.as_str());
         }
     }
 
@@ -430,14 +457,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_stops_everything_is_no_partial_success() {
         for (code, exit) in
-            [(Code::InstallationRevoked, Exit::SignIn), (Code::ClientSuspended, Exit::Refused)]
+            [(Code::InstallationRevoked, ExitStatus::SignIn), (Code::ClientSuspended, ExitStatus::Refused)]
         {
             let refusal = code.clone();
-            let sync = synchronisation(move |_| Reply::problem(refusal.clone())).await;
-            let read = sync.once().await;
-            let mut output = Output::new(Form::Json, Color::Never);
-            let failure = finish(&AREAS, &sync, read, &mut output).unwrap_err();
-            assert_eq!((failure.exit(), output.data()), (exit, ""), "{code}");
+            let sync = synchronisation(move |_| ScriptedReply::problem(refusal.clone())).await;
+            let read = sync.sync_once().await;
+            let mut output = Output::new(OutputFormat::Json, ColorChoice::Never);
+            let failure = print_results(&AREAS, &sync, read, &mut output).unwrap_err();
+            assert_eq!((failure.exit_status(), output.data()), (exit, ""), "{code}");
         }
     }
 
@@ -445,15 +472,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn only_what_was_read_is_up_to_date() {
         let sync = synchronisation(|seen| match seen.operation {
-            "blueprints_read" => Reply::problem(Code::RelayBusy).retry_after("7"),
-            _ => Reply::json(200, r#"{"items": [], "removed": [], "hasMore": false, "nextCursor": "c"}"#),
+            "blueprints_read" => ScriptedReply::problem(Code::RelayBusy).with_retry_after("7"),
+            _ => ScriptedReply::json(
+                200,
+                r#"{"items": [], "removed": [], "hasMore": false, "nextCursor": "c"}"#,
+            ),
         })
         .await;
-        let read = sync.once().await;
+        let read = sync.sync_once().await;
         let id = read.as_ref().unwrap_err().correlation_id().unwrap().to_owned();
         for (form, shown) in [
             (
-                Form::People,
+                OutputFormat::Text,
                 expect![[r#"
             AREA        ENTRIES  AS OF
             blueprints        0  not read yet          the server refused: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]
@@ -462,15 +492,15 @@ mod tests {
         "#]],
             ),
             (
-                Form::Json,
+                OutputFormat::Json,
                 expect![[r#"
             {"areas":{"blueprints":{"asOf":null,"entries":0,"error":{"code":"RELAY_BUSY","exit":6,"message":"the server refused: RELAY_BUSY (503): Busy with large change sets [correlation id <id>]","next":"wait, then try again","requestId":"<id>","retryAfterSeconds":7},"read":false},"ships":{"asOf":null,"entries":0,"error":null,"read":false},"stock":{"asOf":"2026-09-21T14:15:00Z","entries":0,"error":null,"read":true}},"event":"result"}
         "#]],
             ),
         ] {
-            let mut output = Output::new(form, Color::Never);
+            let mut output = Output::new(form, ColorChoice::Never);
             let areas = [Area::Blueprints, Area::Stock, Area::Ships];
-            assert_eq!(finish(&areas, &sync, read.clone(), &mut output).unwrap(), Exit::Partly);
+            assert_eq!(print_results(&areas, &sync, read.clone(), &mut output).unwrap(), ExitStatus::Partly);
             shown.assert_eq(&output.data().replace(&id, "<id>"));
         }
     }

@@ -1,19 +1,19 @@
-//! What is asked of the exchange directly.
+//! Commands that read directly from the exchange.
 
 use std::process::Stdio;
 
-use exchange_service::sandbox::Act;
+use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 
 use crate::kit::{Desk, MEMBER, ended};
 
-/// SVC-12, CLI-05: the label that the member chose, and no computer's name.
+/// SVC-12, CLI-05: sets the member's label, and rejects the name of a computer.
 #[tokio::test]
 async fn an_installation_is_named() {
     let desk = Desk::connected().await;
     expect![[r#"
         exit 0
-        err| this installation is called Gaming desk
+        err| the label of this installation is now Gaming desk
     "#]]
     .assert_eq(&desk.run(&["label", "Gaming desk"]).await.shown());
     expect![[r#"
@@ -23,14 +23,14 @@ async fn an_installation_is_named() {
     .assert_eq(&desk.json(&["label", "Desk 2"]).await.shown());
     expect![[r#"
         exit 2
-        err| error: a label has 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and begins with no space
+        err| error: a label has 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and does not begin with a space
         err|   -> see --help
     "#]].assert_eq(&desk.run(&["label", "a:b"]).await.shown());
     let mut command = desk.command(&["label", "ada-pc"]);
     command.env("HOSTNAME", "Ada-PC.home.test");
     expect![[r#"
         exit 2
-        err| error: a label is not the name of the computer, which nobody else has to know: choose another
+        err| error: a label must not be the name of the computer: choose another
         err|   -> see --help
     "#]]
     .assert_eq(&crate::kit::finish(command).await.shown());
@@ -38,7 +38,7 @@ async fn an_installation_is_named() {
     assert_eq!(desk.json(&["status"]).await.json()["label"], "Desk 2");
 }
 
-/// SVC-15: each answer with what follows from it; the handle itself is printed nowhere.
+/// SVC-15: each result with its consequence; no output contains the handle.
 #[tokio::test]
 async fn a_handle_is_checked() {
     let desk = Desk::connected().await;
@@ -54,9 +54,10 @@ async fn a_handle_is_checked() {
     .assert_eq(&check("sandbox_MEMBER").await);
     expect![[r#"
         exit 7
-        out| mismatch: your profile names another game account: nothing is synchronised until you have looked at it
-    "#]].assert_eq(&check("Somebody_Else").await);
-    desk.sandbox.act(MEMBER, Act::Handle { handle: None }).await.unwrap();
+        out| mismatch: your profile names another game account: synchronization is paused until you check it
+    "#]]
+    .assert_eq(&check("Somebody_Else").await);
+    desk.sandbox.act(MEMBER, SandboxAction::Handle { handle: None }).await.unwrap();
     expect![[r#"
         exit 7
         out| unknown: your profile names no game account: confirm that this one is yours, or enter it in your profile
@@ -64,7 +65,7 @@ async fn a_handle_is_checked() {
     expect![[r#"
         exit 2
         err| error: a handle has 3 to 60 letters, digits, hyphens and underscores
-        err|   -> correct it before it is sent again
+        err|   -> correct it before sending it again
     "#]]
     .assert_eq(&check("no handle!").await);
     expect![[r#"
@@ -73,7 +74,7 @@ async fn a_handle_is_checked() {
     "#]].assert_eq(&desk.json(&["check-handle", "Somebody_Else"]).await.shown());
 }
 
-/// RES-13, CLI-04: what resolves, what may be several, and what matches nothing.
+/// RES-13, CLI-04: resolved, ambiguous and unmatched references.
 #[tokio::test]
 async fn references_are_looked_up() {
     let desk = Desk::connected().await;
@@ -84,7 +85,7 @@ async fn references_are_looked_up() {
         out| {"name":"Sandbox Metal"}   resolved   Sandbox Metal  material-sandbox-metal
         out| {"name":"Sandbox Mettal"}  ambiguous  Sandbox Metal  material-sandbox-metal
         out| {"name":"Nothing at all"}  unmatched
-        err| note: references that match nothing: 1; they cannot be sent in a change
+        err| note: unmatched references: 1; they cannot be used in a change
     "#]]
     .assert_eq(&desk.run(&args).await.shown());
     expect![[r#"
@@ -144,7 +145,7 @@ async fn units_and_rosters_are_listed() {
     .assert_eq(&desk.run(&["org-units", "show", "unit-squadron"]).await.shown());
     expect![[r#"
         exit 1
-        err| {"error":{"code":"failed","exit":1,"message":"you belong to no unit with the id none","next":"look with `org-units list`"}}
+        err| {"error":{"code":"failed","exit":1,"message":"you are not a member of a unit with the id none","next":"see `org-units list`"}}
     "#]].assert_eq(&desk.json(&["org-units", "show", "none"]).await.shown());
     let members = desk.json(&["org-stock", "members", "unit-squadron"]).await.json();
     assert!(members["items"].as_array().unwrap().len() >= 2, "{members}");
@@ -153,7 +154,7 @@ async fn units_and_rosters_are_listed() {
     assert_eq!((refused.code, refused.error()["code"].as_str()), (5, Some("NOT_PERMITTED")));
 }
 
-/// DEM-07, DEM-08, DEM-11: one count or the other, read seldom, and withheld demand says why.
+/// DEM-07, DEM-08, DEM-11: one count or the other, rare requests, and the reason for withheld demand.
 #[tokio::test]
 async fn demand_is_counted_one_way_and_read_seldom() {
     let desk = Desk::connected().await;
@@ -211,12 +212,16 @@ async fn demand_is_counted_one_way_and_read_seldom() {
     // What changes within five minutes is not asked for.
     let before = desk.json(&["demand", "list"]).await.json();
     desk.sandbox
-        .act(MEMBER, Act::JobOrder { order: "job-order-plating".into(), state: "completed".into() })
+        .act(MEMBER, SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() })
         .await
         .unwrap();
     assert_eq!(desk.json(&["demand", "list"]).await.json(), before);
     let other = Desk::connected().await;
-    other.sandbox.act(MEMBER, Act::Role { unit: "unit-squadron".into(), role: None }).await.unwrap();
+    other
+        .sandbox
+        .act(MEMBER, SandboxAction::Role { unit: "unit-squadron".into(), role: None })
+        .await
+        .unwrap();
     expect![[r#"
         exit 0
         err| note: demand is withheld: only members of a unit that takes part in profit sharing may see it
@@ -230,18 +235,18 @@ async fn demand_is_counted_one_way_and_read_seldom() {
     .assert_eq(&other.json(&["demand", "list"]).await.shown());
 }
 
-/// CLI-04, ERR-15: what stops a client is told in words, exit code 5.
+/// CLI-04, ERR-15: a suspended client gets a readable error and exit code 5.
 #[tokio::test]
 async fn a_suspended_client_says_so() {
     let desk = Desk::connected().await;
-    let act = Act::Suspend { client: "sandbox-client".into(), suspended: true };
+    let act = SandboxAction::Suspend { client: "sandbox-client".into(), suspended: true };
     desk.sandbox.act("sandbox-admin", act).await.unwrap();
     let ran = desk.json(&["locations"]).await;
     assert_eq!((ran.code, ran.error()["code"].as_str()), (5, Some("CLIENT_SUSPENDED")), "{}", ran.shown());
 }
 
-/// DRF-05, DRF-13, DRF-14: a refinery order is staged, and its link is printed only because the member says so. Where
-/// nobody could be got to that, nothing is sent, as a draft costs one of the day's writes.
+/// DRF-05, DRF-13, DRF-14: a refinery order is staged, and its link is printed only on request. If the link
+/// cannot be shown, nothing is sent, because a draft uses one of the day's writes.
 #[tokio::test]
 async fn a_refinery_order_is_staged() {
     let desk = Desk::connected().await;

@@ -1,8 +1,8 @@
-//! Commands that end in the middle of a change: by Ctrl-C, and by force.
+//! Commands that are interrupted during a change: by Ctrl-C, and by a kill.
 
 use std::process::Stdio;
 
-use exchange_service::sandbox::Act;
+use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 use serde_json::json;
 use tokio::{
@@ -16,7 +16,7 @@ use crate::{
     way::Way,
 };
 
-/// Ctrl-C while a change is sent: it is kept, and that is said.
+/// Ctrl-C while a change is sent: the change stays in the outbox, and the notice reports that.
 #[tokio::test]
 async fn ctrl_c_names_the_change_that_is_kept() {
     let desk = Desk::synced().await;
@@ -29,19 +29,19 @@ async fn ctrl_c_names_the_change_that_is_kept() {
     stopped(&child, "-INT").await;
     expect![[r#"
         exit 130
-        err| change 1 is kept: `exchange outbox show 1` says what became of it
+        err| change 1 is stored: `exchange outbox show 1` shows its state
     "#]]
     .assert_eq(&ended(child).await.shown());
     // For as long as it may still be sent by that process.
     expect![[r#"
         exit 6
-        err| note: change 1 is being sent, or was when its program ended: in two minutes at the latest `exchange outbox retry` goes on
+        err| note: change 1 is being sent, or was when its program ended: `exchange outbox retry` resumes it within two minutes
     "#]].assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
     let next = desk.json(&rifles("4pc")).await;
     assert_eq!((next.code, &next.json()["changes"][0]["behind"]), (6, &json!(1)), "{}", next.shown());
 }
 
-/// The same for programs: a line of JSON, as of whatever else comes to nothing.
+/// With `--json` the interruption is one line of JSON, like every other error.
 #[tokio::test]
 async fn ctrl_c_is_told_to_programs() {
     let desk = Desk::synced().await;
@@ -54,18 +54,18 @@ async fn ctrl_c_is_told_to_programs() {
     stopped(&child, "-INT").await;
     expect![[r#"
         exit 130
-        err| {"error":{"code":"interrupted","exit":130,"message":"change 1 is kept: `exchange outbox show 1` says what became of it","next":"look with `outbox list`"}}
+        err| {"error":{"code":"interrupted","exit":130,"message":"change 1 is stored: `exchange outbox show 1` shows its state","next":"see `outbox list`"}}
     "#]]
     .assert_eq(&ended(child).await.shown());
     // Where nothing was begun that could be left.
     let (_, child) = desk.begin_login(&[]).await;
     stopped(&child, "-INT").await;
     let error = ended(child).await.err;
-    assert!(error.lines().any(|line| line.contains("\"message\":\"it was broken off\"")), "{error}");
+    assert!(error.lines().any(|line| line.contains("\"message\":\"interrupted\"")), "{error}");
 }
 
-/// GW-12: of a write that `api` sent and got no answer to nothing is kept: whoever breaks it off is told so, and repeats it
-/// under its key.
+/// GW-12: the outbox stores no write of `api`. If it is interrupted before its response, the notice contains
+/// the key for a retry.
 #[tokio::test]
 async fn ctrl_c_names_the_key_of_a_call() {
     let desk = Desk::connected().await;
@@ -86,21 +86,21 @@ async fn ctrl_c_names_the_key_of_a_call() {
     expect![[r#"
         exit 130
         err| idempotency key: <key>
-        err| it may have been carried out: repeat it unchanged within 23 hours with --idempotency-key <key>, under which it is done once; later, look first whether it was done
+        err| the call may have been carried out: repeat it unchanged within 23 hours with --idempotency-key <key>, so that it is carried out only once; after that, check first whether it was carried out
     "#]]
     .assert_eq(&shown);
     let told = broken_off(&[&["--json"], &call[..]].concat(), is_change_of_blueprints).await;
     let error = told.error();
     let key = error["idempotencyKey"].as_str().unwrap();
     assert_eq!((told.code, &error["code"]), (130, &json!("interrupted")), "{}", told.shown());
-    assert!(error["message"].as_str().unwrap().starts_with("it may have been carried out"), "{error}");
+    assert!(error["message"].as_str().unwrap().starts_with("the call may have been carried out"), "{error}");
     let again = desk.json(&[&call[..], &["--idempotency-key", key]].concat()).await;
     assert_eq!((again.code, &again.json()["applied"]), (0, &json!(1)), "{}", again.shown());
     // Of a read there is nothing to say.
     assert_eq!(broken_off(&["api", "org_units_read"], is_read_of_units).await.shown(), "exit 130\n");
 }
 
-/// Whoever waits while another run sends is told so, and that nothing was kept when it is broken off then.
+/// A run that waits for another one reports it, and after Ctrl-C that nothing was stored.
 #[tokio::test]
 async fn ctrl_c_before_a_turn_keeps_nothing() {
     let desk = Desk::synced().await;
@@ -111,14 +111,14 @@ async fn ctrl_c_before_a_turn_keeps_nothing() {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut told = String::new();
         BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut told).await.unwrap();
-        assert_eq!(told, "another run of this program is sending: this one waits for its turn\n");
+        assert_eq!(told, "waiting for another run of this program that is sending\n");
         child
     };
     let child = waits(&rifles("3pc")).await;
     stopped(&child, "-INT").await;
     expect![[r#"
         exit 130
-        err| nothing of it was kept or sent
+        err| nothing was stored or sent
     "#]]
     .assert_eq(&ended(child).await.shown());
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
@@ -128,7 +128,7 @@ async fn ctrl_c_before_a_turn_keeps_nothing() {
     assert_eq!(ended(child).await.code, 2, "there is none");
 }
 
-/// IDP-24, CLI-06: a change that is being sent keeps nobody from disconnecting.
+/// IDP-24, CLI-06: `logout` works while a change is being sent.
 #[tokio::test]
 async fn a_change_that_is_being_sent_does_not_hold_up_a_logout() {
     let desk = Desk::synced().await;
@@ -158,7 +158,7 @@ async fn a_change_that_is_being_sent_does_not_hold_up_a_logout() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// OST-14: a login that ends before it was approved changes nothing: who was signed in is, with all that was read.
+/// OST-14: a login that ends before its approval changes nothing: the earlier connection and its data remain.
 #[tokio::test]
 async fn a_login_that_is_killed_at_its_code_changes_nothing() {
     let desk = Desk::synced().await;
@@ -173,8 +173,8 @@ async fn a_login_that_is_killed_at_its_code_changes_nothing() {
     }
 }
 
-/// OST-14, DEM-10: from the moment on in which somebody else is signed in nothing of who was there before is shown, also
-/// when the login is killed before it forgot that.
+/// OST-14, DEM-10: after the login of another member, no data of the earlier one is shown, even if the login
+/// is killed before it removed that data.
 #[tokio::test]
 async fn a_login_that_is_killed_once_it_is_approved_shows_nothing_of_others() {
     let desk = Desk::synced().await;
@@ -189,7 +189,7 @@ async fn a_login_that_is_killed_once_it_is_approved_shows_nothing_of_others() {
     ended(child).await;
     expect![[r#"
         exit 1
-        err| error: what is here of stock was not read for this connection
+        err| error: the local data of stock was not read for this connection
         err|   -> run `exchange sync` first
     "#]]
     .assert_eq(&desk.run(&["stock", "list"]).await.shown());
@@ -200,7 +200,7 @@ async fn a_login_that_is_killed_once_it_is_approved_shows_nothing_of_others() {
     let stock = json!({ "asOf": null, "entries": 0, "ofAnother": true });
     assert_eq!((&status["state"], &status["areas"]["stock"]), (&json!("active"), &stock));
     // What the other had read a moment ago is no answer.
-    let orders = Act::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
+    let orders = SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
     desk.sandbox.act(MEMBER, orders).await.unwrap();
     let demand = desk.run(&["demand", "list"]).await;
     assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());
@@ -209,7 +209,7 @@ async fn a_login_that_is_killed_once_it_is_approved_shows_nothing_of_others() {
     assert_eq!(desk.run(&["stock", "list"]).await.code, 0);
 }
 
-/// OST-14, DEM-10: what a run that began before still reads for the member before is not shown to who is signed in.
+/// OST-14, DEM-10: data that an earlier run still reads for the earlier member is not shown to the new one.
 #[tokio::test]
 async fn what_is_read_late_for_the_member_before_is_not_shown() {
     let desk = Desk::connected().await;
@@ -227,7 +227,7 @@ async fn what_is_read_late_for_the_member_before_is_not_shown() {
     way.open();
     let told = ended(late).await;
     assert!(told.code == 0 && told.out.contains("35 SCU"), "{}", told.shown());
-    let orders = Act::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
+    let orders = SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
     desk.sandbox.act(MEMBER, orders).await.unwrap();
     let demand = desk.run(&["demand", "list"]).await;
     assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());

@@ -1,13 +1,13 @@
-//! Every op of every change set, and what becomes of it.
+//! Every op of every change set, with its outcome.
 
 use std::process::Stdio;
 
-use exchange_service::sandbox::Act;
+use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 
 use crate::kit::{Desk, MEMBER, ended};
 
-/// WRT-08: what was written is read back at once. STK-18: what it did to offers is told.
+/// WRT-08: changed areas are read back immediately. STK-18: effects on offers are reported.
 #[tokio::test]
 async fn the_members_own_things_are_changed() {
     let desk = Desk::synced().await;
@@ -22,7 +22,7 @@ async fn the_members_own_things_are_changed() {
         exit 8
         out| OP       RESULT     WHY
         out| 1   add  applied
-        out| 2   add  unmatched  UNMATCHED: the exchange knows nothing of this name
+        out| 2   add  unmatched  UNMATCHED: the exchange does not know this name
         err| note: 1 of the entries match nothing at the exchange
     "#]]
     .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife", "Nothing at all"]).await.shown());
@@ -113,28 +113,28 @@ async fn the_members_own_things_are_changed() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
-/// WRT-14: what was removed elsewhere comes back only when the member says so.
+/// WRT-14: an entry that was removed elsewhere is restored only with `--override`.
 #[tokio::test]
 async fn what_was_removed_elsewhere_needs_the_members_word() {
     let desk = Desk::synced().await;
-    let act = Act::Blueprints { add: Vec::new(), remove: vec!["bp-sandbox-rifle".into()] };
+    let act = SandboxAction::Blueprints { add: Vec::new(), remove: vec!["bp-sandbox-rifle".into()] };
     desk.sandbox.act(MEMBER, act).await.unwrap();
     let ran = desk.run(&["blueprints", "add", "bt:bp-sandbox-rifle"]).await;
     expect![[r#"
         exit 7
         out| OP       RESULT    WHY
-        out| 1   add  rejected  REMOVED_ELSEWHERE: this was removed elsewhere: bring it back all the same?
+        out| 1   add  rejected  REMOVED_ELSEWHERE: this was removed elsewhere: restore it anyway?
     "#]]
     .assert_eq(&ran.shown());
     let ran = desk.json(&["blueprints", "add", "bt:bp-sandbox-rifle", "--override"]).await;
     assert_eq!((ran.code, ran.json()["applied"].as_i64()), (0, Some(1)), "{}", ran.shown());
 }
 
-/// ERR-27, WRT-11, CLI-04: a change that removes too much waits for the member; the link stands nowhere.
+/// ERR-27, WRT-11, CLI-04: a change that removes too much waits for a confirmation; no output contains the link.
 #[tokio::test]
 async fn a_mass_change_waits_for_the_member() {
     let desk = Desk::synced().await;
-    let act = Act::Blueprints { add: vec!["bp-sandbox-knife".into()], remove: Vec::new() };
+    let act = SandboxAction::Blueprints { add: vec!["bp-sandbox-knife".into()], remove: Vec::new() };
     desk.sandbox.act(MEMBER, act).await.unwrap();
     let lots = desk.json(&["stock", "list"]).await.json();
     let ops = lots["items"].as_array().unwrap().iter().map(|lot| {
@@ -149,14 +149,14 @@ async fn a_mass_change_waits_for_the_member() {
     let ran = desk.run(&["stock", "change", &file]).await;
     expect![[r#"
         exit 7
-        err| note: change 1 removes so much that you have to confirm it; nothing of it was changed yet
+        err| note: change 1 removes so much that you have to confirm it; nothing was changed yet
         err|   -> exchange outbox confirm 1
     "#]]
     .assert_eq(&ran.shown());
     expect![[r#"
         exit 0
         out| NUMBER  AREA   OPS  STATE  CODE                               NEXT
-        out|      1  stock    6  held   MASS_CHANGE_CONFIRMATION_REQUIRED  you have to confirm it: `confirm`
+        out|      1  stock    6  held   MASS_CHANGE_CONFIRMATION_REQUIRED  needs your confirmation: `confirm`
     "#]]
     .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
     let number = desk.json(&["outbox", "list"]).await.json()["items"][0]["number"].to_string();
@@ -173,7 +173,7 @@ async fn a_mass_change_waits_for_the_member() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
-/// Every op of pools, for real.
+/// Every op of org stock, carried out.
 #[tokio::test]
 async fn pools_are_changed() {
     let desk = Desk::synced().await;
@@ -315,7 +315,7 @@ async fn pools_are_changed() {
     );
 }
 
-/// An op that breaks the contract is named by its place, and nothing is kept or sent.
+/// An op that does not match the contract is reported with its position, and nothing is stored or sent.
 #[tokio::test]
 async fn what_breaks_the_contract_is_not_kept() {
     let desk = Desk::synced().await;
@@ -324,7 +324,7 @@ async fn what_breaks_the_contract_is_not_kept() {
     let ran = desk.run(&["blueprints", "change", &file]).await;
     expect![[r#"
         exit 2
-        err| error: the op breaks the contract:
+        err| error: the op does not match the contract:
         err|   /ops/1/ref: anyOf
         err|   -> see --help
     "#]]
@@ -332,7 +332,7 @@ async fn what_breaks_the_contract_is_not_kept() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], serde_json::json!([]));
 }
 
-/// CON-08, CLI-04: what the exchange took without knowing what it means is told, to people and to programs.
+/// CON-08, CLI-04: warnings of the exchange are printed, as text and as JSON.
 #[tokio::test]
 async fn what_the_exchange_does_not_know_is_named() {
     let desk = Desk::synced().await;
@@ -340,7 +340,7 @@ async fn what_the_exchange_does_not_know_is_named() {
     let file = desk.file("ops.json", ops);
     for args in [&["blueprints", "change", &file, "--dry-run"][..], &["blueprints", "change", &file]] {
         let ran = desk.run(args).await;
-        let named = "note: /ops/0/ref/locKey: no entry of the exchange has this key, and the name decided";
+        let named = "note: /ops/0/ref/locKey: no catalogue entry has this key, so the name was used";
         assert!(ran.code == 0 && ran.err.lines().any(|line| line == named), "{}", ran.shown());
     }
     let told = desk.json(&["blueprints", "change", &file]).await;
@@ -348,7 +348,7 @@ async fn what_the_exchange_does_not_know_is_named() {
     assert_eq!(told.json()["changes"][0]["warnings"], warnings, "{}", told.shown());
 }
 
-/// What was typed wrong is named by its place, and is not sent.
+/// Invalid arguments are reported with their position, and nothing is sent.
 #[tokio::test]
 async fn a_member_that_no_op_has_is_named() {
     let desk = Desk::synced().await;
@@ -357,7 +357,7 @@ async fn a_member_that_no_op_has_is_named() {
     let file = desk.file("ops.json", ops);
     expect![[r#"
         exit 2
-        err| error: the contract knows no such member of an op:
+        err| error: members that are unknown in an op:
         err|   /ops/1/acquired
         err|   /ops/1/ref/nam
         err|   -> see --help

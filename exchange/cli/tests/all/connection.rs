@@ -1,15 +1,15 @@
-//! Signing in and out, and what is known of a connection.
+//! Login, logout, and the state of a connection.
 
 use std::process::Stdio;
 
-use exchange_service::sandbox::Act;
+use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 use serde_json::Value;
 
 use crate::kit::{Desk, MEMBER, ended};
 
-/// IDP-11, IDP-12, IDP-13: the code and the bare address, an event each; and IDP-05: what was asked for is granted,
-/// and no more.
+/// IDP-11, IDP-12, IDP-13: the code and the plain address, one event each; IDP-05: exactly the requested
+/// scopes are granted.
 #[tokio::test]
 async fn a_login_shows_the_code_and_the_bare_address() {
     let desk = Desk::signed_out().await;
@@ -56,7 +56,7 @@ async fn a_login_shows_the_code_and_the_bare_address() {
     expect![[r#"
         exit 4
         err| error: this connection does not cover it: exchange.orgunits.read was not granted
-        err|   -> sign in again and --allow it, if you want it
+        err|   -> sign in again with --allow to grant it
     "#]]
     .assert_eq(&desk.run(&["org-units", "list"]).await.shown());
     // IDP-24: every step is told, and nobody is signed in afterwards.
@@ -75,8 +75,8 @@ async fn a_login_shows_the_code_and_the_bare_address() {
     assert!(desk.json(&["status"]).await.error()["message"].as_str().unwrap().contains("secret store"));
 }
 
-/// The text of a login is for a person, on the standard error; the standard output has the result alone. SVC-12: that a
-/// connection can be named is said where it was not.
+/// The text of a login goes to the standard error; the standard output has only the result. SVC-12: a login
+/// without a label mentions the command for it.
 #[tokio::test]
 async fn a_login_tells_a_person_what_to_do() {
     let desk = Desk::signed_out().await;
@@ -98,10 +98,10 @@ async fn a_login_tells_a_person_what_to_do() {
     let ran = ended(child).await;
     let told = crate::kit::normal(&told.replace(&code, "<code>"));
     expect![[r#"
-        note: whoever can read your files can act as you: the secrets are kept in one
+        note: anyone who can read your files can act as you: a file contains the secrets
         Open   <origin>/device
         Type   <code>
-        Type only a code that you see here: nobody will ever ask you for one.
+        Type only a code that you see here: no one will ever ask you for one.
     "#]]
     .assert_eq(&told);
     expect![[r#"
@@ -116,8 +116,8 @@ async fn a_login_tells_a_person_what_to_do() {
     .assert_eq(&ran.shown());
 }
 
-/// ERR-45, IDP-18: the member said no, or broke it off. Nothing is kept, and the next login is asked anew where secrets
-/// go.
+/// ERR-45, IDP-18: the member declined or interrupted the login. Nothing is stored, and the next login
+/// chooses the secret store again.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_login_that_came_to_nothing_leaves_nothing() {
@@ -142,7 +142,7 @@ async fn a_login_that_came_to_nothing_leaves_nothing() {
     assert_eq!((status.code, &status.json()["secretStore"]), (0, &Value::from("insecure files")));
 }
 
-/// No folder of secrets, and the platform's store, which is not there, is asked for them again.
+/// There is no folder of secrets, and the next login uses the platform's store again, which is missing.
 #[cfg(target_os = "linux")]
 async fn nothing_is_kept(desk: &Desk) {
     let mut folders = vec![desk.home.path().to_owned()];
@@ -157,7 +157,7 @@ async fn nothing_is_kept(desk: &Desk) {
     assert!(status.error()["message"].as_str().unwrap().contains("secret store"), "{}", status.shown());
 }
 
-/// IDP-05: a login with more keeps what was allowed before; less is a word of its own.
+/// IDP-05: a login with more capabilities keeps the earlier ones; `--only` drops them.
 #[tokio::test]
 async fn a_login_with_more_keeps_what_was_allowed() {
     let desk = Desk::signed_out().await;
@@ -177,21 +177,21 @@ async fn a_login_with_more_keeps_what_was_allowed() {
     expect![[r#"["exchange.connect","exchange.stock.read"]"#]].assert_eq(&capabilities(&desk).await);
 }
 
-/// CLI-04: who is signed in is told so, whatever the exchange says next, and what was not done for them.
+/// CLI-04: after a successful sign-in, later errors are reported together with the steps that were not done.
 #[tokio::test]
 async fn a_login_is_told_though_nothing_else_can_be_read() {
     let desk = Desk::signed_out().await;
     let (asked, child) = desk.begin_login(&["--label", "Desk 1"]).await;
-    desk.sandbox.act("sandbox-admin", Act::Switch { on: false }).await.unwrap();
+    desk.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
     desk.sandbox.approve(asked["userCode"].as_str().unwrap(), MEMBER).await.unwrap();
     let ran = ended(child).await;
     assert_eq!(ran.code, 6, "{}", ran.shown());
     assert_eq!(ran.out.lines().last(), Some(r#"{"event":"signed_in"}"#), "{}", ran.shown());
     let told: Vec<&str> = ran.err.lines().collect();
     let notes = [
-        "note: whoever can read your files can act as you: the secrets are kept in one",
-        "you are signed in all the same: `exchange whoami` says what this connection may do",
-        "it is not called so yet: exchange label \"Desk 1\"",
+        "note: anyone who can read your files can act as you: a file contains the secrets",
+        "you are signed in nevertheless: `exchange whoami` shows what this connection may do",
+        "the label is not set yet: exchange label \"Desk 1\"",
     ];
     assert_eq!(told[..3], notes);
     assert!(told[3].contains("EXCHANGE_DISABLED"), "{}", ran.shown());
@@ -199,12 +199,12 @@ async fn a_login_is_told_though_nothing_else_can_be_read() {
     assert_eq!((status.code, &status.json()["state"]), (0, &Value::from("active")));
 }
 
-/// OST-14, DEM-10: who signs in after somebody else sees nothing of theirs.
+/// OST-14, DEM-10: a new member sees no data of the earlier one.
 #[tokio::test]
 async fn another_member_sees_nothing_of_the_one_before() {
     let desk = Desk::synced().await;
     assert_eq!(desk.run(&["demand", "list"]).await.code, 0);
-    let orders = Act::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
+    let orders = SandboxAction::JobOrder { order: "job-order-plating".into(), state: "completed".into() };
     desk.sandbox.act(MEMBER, orders).await.unwrap();
     let ran = desk.login_as("sandbox-member-2", &["--all"]).await;
     assert!(ran.err.contains("forgotten: 10 of blueprints"), "{}", ran.shown());
@@ -217,7 +217,7 @@ async fn another_member_sees_nothing_of_the_one_before() {
     assert!(demand.code == 0 && !demand.out.contains("35 SCU"), "{}", demand.shown());
 }
 
-/// IDP-18: where the platform's store is missing nobody signs in; files are chosen, never fallen back to.
+/// IDP-18: without the platform's store a login fails; files are used only on request.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn secrets_are_kept_where_the_member_said() {
@@ -233,8 +233,8 @@ async fn secrets_are_kept_where_the_member_said() {
     nothing_is_kept(&desk).await;
 }
 
-/// IDP-18, IDP-24, CLI-06: a member whose secret store is gone is told what is still known, gets rid of it by a logout, and
-/// can choose another place for the next connection.
+/// IDP-18, IDP-24, CLI-06: without the secret store, `status` shows the saved summary, `logout` deletes it,
+/// and the next login can use another store.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_member_whose_secret_store_is_gone_gets_out() {
@@ -263,7 +263,7 @@ async fn a_member_whose_secret_store_is_gone_gets_out() {
     assert_eq!(desk.json(&["status"]).await.json()["state"], "active");
 }
 
-/// IDP-18: what anybody may read is read where there is no secret store, too.
+/// IDP-18: anonymous operations work without a secret store.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_contract_needs_no_secret_store() {
@@ -280,7 +280,7 @@ async fn the_contract_needs_no_secret_store() {
     nothing_is_kept(&desk).await;
 }
 
-/// IDP-18: secrets that others can read are none, and what is advised is about files.
+/// IDP-18: secrets that other accounts can read are rejected, and the advice is about files.
 #[cfg(unix)]
 #[tokio::test]
 async fn advice_about_files_is_about_files() {
@@ -295,7 +295,7 @@ async fn advice_about_files_is_about_files() {
     }
     let refused = desk.json(&["whoami"]).await.error();
     for told in [refused, desk.json(&["status"]).await.json()] {
-        assert!(told["message"].as_str().unwrap().contains("others can read its file"), "{told}");
+        assert!(told["message"].as_str().unwrap().contains("other accounts can read its file"), "{told}");
         let next = told["next"].as_str().unwrap();
         assert!(next.contains("chmod 600") && !next.contains("unlock"), "{next}");
     }
@@ -304,11 +304,14 @@ async fn advice_about_files_is_about_files() {
     assert!(refused["next"].as_str().unwrap().contains("chmod 700"), "{refused}");
 }
 
-/// IDP-25, CLI-03: disconnected on the web: the command says so, exit code 4, and starts no login.
+/// IDP-25, CLI-03: after a disconnect on the web, the command reports it, exits with 4, and starts no login.
 #[tokio::test]
 async fn a_connection_that_ended_needs_the_member() {
     let desk = Desk::connected().await;
-    desk.sandbox.act(MEMBER, Act::Disconnect { client: "sandbox-client".to_owned() }).await.unwrap();
+    desk.sandbox
+        .act(MEMBER, SandboxAction::Disconnect { client: "sandbox-client".to_owned() })
+        .await
+        .unwrap();
     let ran = desk.json(&["locations"]).await;
     assert_eq!(ran.code, 4, "{}", ran.shown());
     assert_eq!(ran.error()["code"], "CLIENT_REVOKED");

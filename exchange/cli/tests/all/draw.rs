@@ -1,14 +1,14 @@
-//! Draws a terminal's session as SVG, for the pictures of the READMEs: of the command, and of the demonstration in
-//! `exchange/client/e2e`, which takes this file too.
+//! A renderer of terminal sessions as SVG, for the pictures of the READMEs: of the command, and of the
+//! demonstration in `exchange/client/e2e`, which includes this file too.
 
 use std::fmt::Write as _;
 
-/// A letter's width and a line's height at 14 pixels, and the margin around them.
+/// The width of a character and the height of a line at 14 pixels, and the margin.
 const LETTER: f64 = 8.4;
 const LINE: usize = 20;
 const MARGIN: usize = 16;
 
-/// What stands in every picture; letters have the colours of a dark terminal on any page.
+/// The head of every picture, with the colors of a dark terminal for any page.
 const STYLE: &str = "\
 rect{fill:#0d1117}\
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#d6dde4;white-space:pre}\
@@ -19,7 +19,7 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',mon
 .warning{fill:#e3b341}\
 .bad{fill:#ff7b72}";
 
-/// The class of what an escape sequence of colours begins.
+/// Returns the CSS class for an escape sequence.
 fn class(code: &str) -> &'static str {
     match code {
         "1" => "strong",
@@ -31,7 +31,7 @@ fn class(code: &str) -> &'static str {
     }
 }
 
-/// A line's parts by their class; none is the plain look.
+/// Splits a line into parts with their CSS classes; `None` is unstyled text.
 pub(crate) fn parts(line: &str) -> Vec<(&'static str, String)> {
     let mut parts = vec![("", String::new())];
     let mut pieces = line.split("\u{1b}[");
@@ -44,7 +44,7 @@ pub(crate) fn parts(line: &str) -> Vec<(&'static str, String)> {
     parts
 }
 
-/// A session's picture: commands, and what each prints.
+/// Renders a session: commands with their output.
 pub(crate) fn draw(label: &str, lines: &[Vec<(&'static str, String)>]) -> String {
     let length = |parts: &[(&str, String)]| parts.iter().map(|(_, text)| text.chars().count()).sum::<usize>();
     let longest = u32::try_from(lines.iter().map(|line| length(line)).max().unwrap_or(0)).unwrap();

@@ -1,10 +1,10 @@
-//! What needs no exchange: envelopes, completions, the configuration.
+//! Commands that need no exchange: envelopes, completions, the configuration.
 
 use expect_test::expect;
 
 use crate::kit::{alone, bare, finish};
 
-/// DRF-01, DRF-03: what is written is an envelope, and what should not leave is named by its place.
+/// DRF-01, DRF-03: a written file is a valid envelope, and private data is reported with its position.
 #[tokio::test]
 async fn envelopes_are_written_and_checked() {
     let written = alone(
@@ -16,7 +16,7 @@ async fn envelopes_are_written_and_checked() {
     let checked = alone(&["envelope", "check", "-"], &written.out).await;
     expect![[r#"
         exit 0
-        out| envelope    the web import takes it
+        out| envelope    accepted by the web import
         out| version     1.0
         out| blueprints  2
         out| written by  exchange-cli 0.1.0
@@ -32,17 +32,17 @@ async fn envelopes_are_written_and_checked() {
     let refused = alone(&["envelope", "check", "-"], private).await;
     expect![[r#"
         exit 1
-        err| error: paths of files stand at /items/0/ref/name: they tell others about this computer
-        err|   -> remove them before the file leaves
+        err| error: file paths at /items/0/ref/name reveal details of this computer
+        err|   -> remove them before you share the file
     "#]]
     .assert_eq(&refused.shown());
     let broken =
         alone(&["envelope", "check", "-"], r#"{"format": "svc.blueprints", "items": [{"ref": {}}]}"#).await;
     expect![[r#"
         exit 1
-        err| error: the file is no envelope:
+        err| error: the file is not an envelope:
         err|   /items/0/ref: anyOf
-        err|   -> correct it, or write it anew with `envelope write`
+        err|   -> correct it, or write a new one with `envelope write`
     "#]]
     .assert_eq(&broken.shown());
     // DRF-02: another major version is none that is read here.
@@ -65,7 +65,7 @@ async fn envelopes_are_written_and_checked() {
     .assert_eq(&path.shown());
 }
 
-/// A file is there whole, and said so on the standard error alone.
+/// Files are written completely, and only the standard error reports them.
 #[tokio::test]
 async fn an_envelope_is_written_to_a_file() {
     let home = tempfile::tempdir().unwrap();
@@ -88,7 +88,7 @@ async fn an_envelope_is_written_to_a_file() {
     assert!(ran.code == 1 && ran.err.starts_with(&named), "{}", ran.shown());
 }
 
-/// Every shell gets its script.
+/// Every shell gets a completion script.
 #[tokio::test]
 async fn shells_get_their_completions() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
@@ -97,8 +97,8 @@ async fn shells_get_their_completions() {
     }
 }
 
-/// IDP-03: without the developer's variable the exchange is the one that the configuration names, and a sandbox is
-/// none that a configuration can name by another way than any place.
+/// IDP-03: without the sandbox variable the configuration selects the exchange, and it has no special setting
+/// for a sandbox.
 #[tokio::test]
 async fn an_exchange_is_configured() {
     expect![[r#"
@@ -119,7 +119,7 @@ async fn an_exchange_is_configured() {
     // Read, and found good: what is missing is a place for secrets.
     expect![[r#"
         exit 1
-        err| {"error":{"code":"failed","exit":1,"message":"the secret store (Secret Service) is not there: zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory (os error 2)","next":"unlock the secret store of this computer, or sign in with --insecure-storage to keep the secrets in a file"}}
+        err| {"error":{"code":"failed","exit":1,"message":"the secret store (Secret Service) is missing: zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory (os error 2)","next":"unlock the secret store of this computer, or sign in with --insecure-storage to keep the secrets in a file"}}
     "#]]
     .assert_eq(&run(whole).await);
     expect![[r#"
@@ -128,18 +128,18 @@ async fn an_exchange_is_configured() {
     "#]].assert_eq(&run(&format!("{whole}sandbox = true\n")).await);
     expect![[r#"
         exit 2
-        err| {"error":{"code":"usage","exit":2,"message":"\"http://gateway.test\" is not https: without TLS anybody on the way can change what is sent","next":"see --help"}}
+        err| {"error":{"code":"usage","exit":2,"message":"\"http://gateway.test\" is not an https URL: without TLS, requests can be modified in transit","next":"see --help"}}
     "#]].assert_eq(&run(&whole.replace("https://gateway", "http://gateway")).await);
     let mut command = bare(&home);
     command.env("EXCHANGE_SANDBOX", "http://far.test").args(["locations"]);
     expect![[r#"
         exit 2
-        err| error: EXCHANGE_SANDBOX: "http://far.test/idp" is not https: without TLS anybody on the way can change what is sent
+        err| error: EXCHANGE_SANDBOX: "http://far.test/idp" is not an https URL: without TLS, requests can be modified in transit
         err|   -> see --help
     "#]].assert_eq(&finish(command).await.shown());
 }
 
-/// Wrong words are a usage error, with nothing on the standard output.
+/// An invalid command line is a usage error without data on the standard output.
 #[tokio::test]
 async fn wrong_words_are_a_usage_error() {
     for args in

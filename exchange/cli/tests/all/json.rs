@@ -1,10 +1,10 @@
-//! `--json` of every command that there is: what is printed is JSON, and what comes to nothing says why in a line of it.
+//! `--json` for every command: data is JSON, and an error is one line of JSON.
 
 use serde_json::Value;
 
 use crate::kit::{Desk, Ran, alone};
 
-/// What is typed after each command. What becomes of it is the concern of other tests.
+/// The arguments for each command. Other tests cover the outcomes.
 const TYPED: [(&str, &str); 72] = [
     ("login", ""),
     ("status", ""),
@@ -95,7 +95,7 @@ const TYPED: [(&str, &str); 72] = [
     ("logout", "--yes"),
 ];
 
-/// The commands below one, as its help lists them.
+/// Returns the subcommands that the help of a command lists.
 fn below(help: &str) -> Vec<&str> {
     let list =
         help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
@@ -104,7 +104,7 @@ fn below(help: &str) -> Vec<&str> {
     names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }
 
-/// Every command that does something, by all its words.
+/// Returns every command without subcommands, with its words.
 async fn commands() -> Vec<String> {
     let (mut found, mut open) = (Vec::new(), vec![String::new()]);
     while let Some(command) = open.pop() {
@@ -120,11 +120,11 @@ async fn commands() -> Vec<String> {
     found
 }
 
-/// Data are JSON, a line each; without data there is an error that is.
+/// Data is JSON, one document per line; without data there is a JSON error.
 fn is_json(typed: &[&str], ran: &Ran) {
     for line in ran.out.lines() {
         let read = serde_json::from_str::<Value>(line);
-        assert!(read.is_ok(), "{typed:?} prints what is no JSON: {}", ran.shown());
+        assert!(read.is_ok(), "{typed:?} prints what is invalid JSON: {}", ran.shown());
     }
     if ran.out.is_empty() {
         let error = ran.error();
@@ -153,7 +153,7 @@ async fn every_command_speaks_json() {
     }
 }
 
-/// Exit code 2 has its line too, whatever is wrong with the words.
+/// A usage error (exit code 2) is one line of JSON, too.
 #[tokio::test]
 async fn what_is_mistyped_is_told_to_programs() {
     for (command, _) in TYPED {

@@ -1,4 +1,4 @@
-//! A sandbox, folders of one's own, and the command between them.
+//! The test environment: a sandbox, separate folders, and the command.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,7 +8,7 @@ use std::{
 
 use exchange_service::{
     config::Config,
-    sandbox::{Options, Sandbox},
+    sandbox::{Sandbox, SandboxOptions},
 };
 use regex::Regex;
 use serde_json::Value;
@@ -20,16 +20,16 @@ use tokio::{
 
 pub(crate) const MEMBER: &str = "sandbox-member";
 
-/// A login whose code a program reads.
+/// A login whose code the test reads.
 pub(crate) const LOGIN: [&str; 3] = ["--json", "login", "--insecure-storage"];
 
-/// A person's machine and the exchange that it talks to.
+/// A member's machine with its exchange.
 pub(crate) struct Desk {
     pub(crate) sandbox: Sandbox,
     pub(crate) home: TempDir,
 }
 
-/// What a command came to.
+/// The result of a command.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -37,7 +37,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Exit code, standard output and standard error, ids and times made the same in every run.
+    /// Formats exit code, standard output and standard error, with fixed ids and times.
     pub(crate) fn shown(&self) -> String {
         let mut text = format!("exit {}\n", self.code);
         for (name, stream) in [("out", &self.out), ("err", &self.err)] {
@@ -49,13 +49,13 @@ impl Ran {
         normal(&text)
     }
 
-    /// The one JSON document on the standard output.
+    /// Parses the only JSON document on the standard output.
     pub(crate) fn json(&self) -> Value {
         assert_eq!(self.out.lines().count(), 1, "{}", self.shown());
         serde_json::from_str(&self.out).unwrap()
     }
 
-    /// The error envelope on the standard error.
+    /// Parses the error on the standard error.
     pub(crate) fn error(&self) -> Value {
         assert_eq!(self.out, "", "a failure prints no data");
         let line = self.err.lines().find(|line| line.starts_with("{\"error\"")).unwrap_or_default();
@@ -63,7 +63,7 @@ impl Ran {
     }
 }
 
-/// Ids, moments, origins and codes by their kind.
+/// Replaces ids, times, origins and codes with placeholders.
 pub(crate) fn normal(text: &str) -> String {
     static KINDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         [
@@ -88,7 +88,7 @@ pub(crate) fn normal(text: &str) -> String {
     WORD.replace_all(&text, masked).into_owned()
 }
 
-/// The command, with nothing of this process's environment that it looks at, and no session bus: no secret store.
+/// Creates the command with a clean environment and no session bus, so that there is no secret store.
 pub(crate) fn bare(home: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_exchange"));
     let of_place = ["EXCHANGE_SANDBOX", "EXCHANGE_CONFIG", "XDG_CONFIG_HOME"];
@@ -113,7 +113,7 @@ pub(crate) async fn finish(mut command: Command) -> Ran {
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// The command where there is no exchange.
+/// Creates the command without an exchange.
 pub(crate) async fn alone(args: &[&str], typed: &str) -> Ran {
     let home = tempfile::tempdir().unwrap();
     let mut command = bare(&home);
@@ -128,12 +128,12 @@ pub(crate) async fn alone(args: &[&str], typed: &str) -> Ran {
 }
 
 impl Desk {
-    /// Nobody is signed in.
+    /// Creates a machine without a connection.
     pub(crate) async fn signed_out() -> Self {
         Self::with(|_| ()).await
     }
 
-    /// At an exchange with other numbers than a sandbox's.
+    /// Creates a machine with a custom configuration of the exchange.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         config.limits.per_address = 100_000;
@@ -142,25 +142,28 @@ impl Desk {
         // Nobody has to wait for a code that is approved at once.
         config.idp.interval_seconds = 1;
         change(&mut config);
-        let sandbox = Sandbox::with(Options { config: Some(config), ..Options::default() }).await.unwrap();
+        let sandbox =
+            Sandbox::with_options(SandboxOptions { config: Some(config), ..SandboxOptions::default() })
+                .await
+                .unwrap();
         Self { sandbox, home: tempfile::tempdir().unwrap() }
     }
 
-    /// The sandbox's member is, with everything that can be allowed.
+    /// Creates a machine with a signed-in member who allowed all capabilities.
     pub(crate) async fn connected() -> Self {
         let desk = Self::signed_out().await;
         desk.login(&["--all"]).await;
         desk
     }
 
-    /// With everything read, too.
+    /// Creates a signed-in machine on which everything was read.
     pub(crate) async fn synced() -> Self {
         let desk = Self::connected().await;
         assert_eq!(desk.run(&["sync"]).await.code, 0);
         desk
     }
 
-    /// The one entry of a list whose JSON holds this.
+    /// Returns the only entry of a list whose JSON contains a string.
     pub(crate) async fn found(&self, list: &[&str], part: &str) -> Value {
         let all = self.json(list).await.json();
         let mut items =
@@ -168,14 +171,14 @@ impl Desk {
         items.next().unwrap_or_else(|| panic!("no {part} in {all}")).clone()
     }
 
-    /// A file of the member's.
+    /// Writes a file in the member's folder.
     pub(crate) fn file(&self, name: &str, text: &str) -> String {
         let path = self.home.path().join(name);
         std::fs::write(&path, text).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
-    /// So much time passes for what the exchange asked this machine to wait.
+    /// Advances the time until which this machine has to wait.
     pub(crate) fn pass(&self, seconds: u64) {
         let file = found(self.home.path(), "waits.json").expect("the exchange asked for something");
         let mut waits: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -187,7 +190,7 @@ impl Desk {
         std::fs::write(file, waits.to_string()).unwrap();
     }
 
-    /// Where the outbox lies, and what else is not lost.
+    /// Returns the folder of the outbox and other persistent state.
     pub(crate) fn state(&self) -> PathBuf {
         let notes = found(self.home.path(), "session.json").expect("nobody signed in");
         notes.parent().unwrap().to_owned()
@@ -203,12 +206,12 @@ impl Desk {
         finish(self.command(args)).await
     }
 
-    /// As JSON.
+    /// Runs a command with `--json`.
     pub(crate) async fn json(&self, args: &[&str]) -> Ran {
         self.run(&[&["--json"], args].concat()).await
     }
 
-    /// Begins a login; the code that it shows, and what goes on.
+    /// Starts a login; returns its code and the running process.
     pub(crate) async fn begin_login(&self, more: &[&str]) -> (Value, Child) {
         begun(self.command(&[&LOGIN, more].concat())).await
     }
@@ -226,7 +229,7 @@ impl Desk {
     }
 }
 
-/// The file of this name, wherever it lies below.
+/// Finds the file with this name in a folder tree.
 fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     let mut entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.find_map(|path| match path.is_dir() {
@@ -235,7 +238,7 @@ fn found(folder: &Path, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// A login: the code that it shows, and what goes on.
+/// Starts a login; returns its code and the running process.
 pub(crate) async fn begun(mut login: Command) -> (Value, Child) {
     let mut child = login.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.as_mut().unwrap());
@@ -248,7 +251,7 @@ pub(crate) async fn begun(mut login: Command) -> (Value, Child) {
     (serde_json::from_str(&line).unwrap(), child)
 }
 
-/// The rest of what a command printed, and how it ended.
+/// Reads the remaining output of a command and its exit code.
 pub(crate) async fn ended(child: Child) -> Ran {
     let output = child.wait_with_output().await.unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

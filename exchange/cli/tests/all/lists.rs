@@ -1,8 +1,8 @@
-//! Synchronising, and reading what is here.
+//! `sync`, `list` and `show`.
 
 use std::process::Stdio;
 
-use exchange_service::sandbox::Act;
+use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ async fn lists_show_what_was_read() {
     // What was never read is no empty list.
     expect![[r#"
         exit 1
-        err| error: nothing of stock was read yet
+        err| error: stock was not read yet
         err|   -> run `exchange sync` first
     "#]]
     .assert_eq(&desk.run(&["stock", "list"]).await.shown());
@@ -104,7 +104,7 @@ async fn lists_show_what_was_read() {
     .assert_eq(&desk.run(&["ships", "show", ship]).await.shown());
     expect![[r#"
         exit 1
-        err| {"error":{"code":"failed","exit":1,"message":"nothing here has the key none","next":"look with `list`; what is new comes with `exchange sync`"}}
+        err| {"error":{"code":"failed","exit":1,"message":"no local entry has the key none","next":"see `list`; `exchange sync` reads new entries"}}
     "#]].assert_eq(&desk.json(&["blueprints", "show", "none"]).await.shown());
     expect![[r#"
         exit 0
@@ -123,7 +123,7 @@ async fn lists_show_what_was_read() {
     .assert_eq(&desk.run(&["status"]).await.shown());
 }
 
-/// Lists and what is known here need no network.
+/// Lists and the local status need no network.
 #[tokio::test]
 async fn lists_need_no_network() {
     let desk = Desk::synced().await;
@@ -143,13 +143,15 @@ async fn lists_need_no_network() {
     }
 }
 
-/// What happens elsewhere comes with the next run.
+/// Changes of other clients are read by the next `sync`.
 #[tokio::test]
 async fn what_is_new_comes_with_the_next_run() {
     let desk = Desk::connected().await;
     desk.run(&["sync"]).await;
-    let act =
-        Act::Blueprints { add: vec!["bp-sandbox-knife".into()], remove: vec!["bp-sandbox-helmet".into()] };
+    let act = SandboxAction::Blueprints {
+        add: vec!["bp-sandbox-knife".into()],
+        remove: vec!["bp-sandbox-helmet".into()],
+    };
     desk.sandbox.act(MEMBER, act).await.unwrap();
     let events = desk.json(&["sync"]).await;
     assert!(
@@ -172,7 +174,7 @@ async fn what_is_new_comes_with_the_next_run() {
     );
 }
 
-/// CLI-06: nothing of a connection is left after it was ended.
+/// CLI-06: `logout` deletes all data of a connection.
 #[tokio::test]
 async fn nothing_is_left_after_logout() {
     let desk = Desk::connected().await;
@@ -201,7 +203,7 @@ async fn nothing_is_left_after_logout() {
     assert!(files > 0);
 }
 
-/// LIM-17: `--watch` reads what there is, goes on, and ends by Ctrl-C.
+/// LIM-17: `--watch` reads everything, continues, and ends with Ctrl-C.
 #[cfg(unix)]
 #[tokio::test]
 async fn what_is_watched_is_told_until_ctrl_c() {
@@ -230,7 +232,7 @@ async fn what_is_watched_is_told_until_ctrl_c() {
     assert_eq!(desk.json(&["ships", "list"]).await.json()["items"].as_array().unwrap().len(), 2);
 }
 
-/// `--watch` ends when whoever reads its events does not any more, as `| head -1`.
+/// `--watch` ends when the reader of its events closes the pipe, as `| head -1` does.
 #[tokio::test]
 async fn what_nobody_reads_is_not_watched() {
     let desk = Desk::connected().await;

@@ -1,4 +1,4 @@
-//! The command as a person or a script runs it: the binary itself, against a sandbox on a real port.
+//! Tests of the binary itself, against a sandbox on a real port.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
 mod areas;

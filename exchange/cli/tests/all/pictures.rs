@@ -1,6 +1,6 @@
-//! The pictures of the READMEs: a terminal's session, drawn as SVG of what the command really prints in its colours.
+//! The pictures of the READMEs: SVG of the actual colored output of a terminal session.
 //!
-//! `UPDATE=1 cargo test -p exchange-cli --test all pictures` draws them anew. Ids and times are those of that run.
+//! `UPDATE=1 cargo test -p exchange-cli --test all pictures` redraws them. Ids and times are those of that run.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::{
     readme::run,
 };
 
-/// Runs a session, and holds its picture against the one that is kept.
+/// Runs a session and compares its picture with the stored one.
 async fn holds(desk: &Desk, name: &str, label: &str, session: &[&str]) {
     let mut lines = Vec::new();
     for command in session {
@@ -31,7 +31,7 @@ async fn holds(desk: &Desk, name: &str, label: &str, session: &[&str]) {
     assert_eq!(normal(&kept), normal(&drawn), "{name} is of another output; to draw it anew: {again}");
 }
 
-/// What is read, and how lists look.
+/// The picture of `sync` and of lists.
 #[tokio::test]
 async fn what_is_read_looks_as_its_picture() {
     let desk = Desk::connected().await;

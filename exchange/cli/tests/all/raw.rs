@@ -1,4 +1,4 @@
-//! `api`, colours, pipes, and secrets.
+//! `api`, colors, pipes, and secrets.
 
 use std::process::Stdio;
 
@@ -9,7 +9,7 @@ use crate::{
     way::Way,
 };
 
-/// Any operation of the contract, signed.
+/// Calls operations of the contract with signed requests.
 #[tokio::test]
 async fn any_operation_can_be_called() {
     let desk = Desk::connected().await;
@@ -58,15 +58,15 @@ async fn any_operation_can_be_called() {
     let wrong = desk.run(&["api", "blueprints_write", "--body", r#"{"ops": []}"#]).await;
     assert_eq!(wrong.code, 2);
     expect![[r#"
-        error: the request breaks the contract and was not sent: /ops: minItems (https://exchange.example/exchange/v1/schemas/change-set.schema.json#/properties/ops)
-          -> correct it before it is sent again"#]].assert_eq(&crate::kit::normal(&wrong.err.lines().skip(1).collect::<Vec<_>>().join("\n")));
+        error: the request violates the contract and was not sent: /ops: minItems (https://exchange.example/exchange/v1/schemas/change-set.schema.json#/properties/ops)
+          -> correct it before sending it again"#]].assert_eq(&crate::kit::normal(&wrong.err.lines().skip(1).collect::<Vec<_>>().join("\n")));
     // A refusal of the exchange.
     let gone = desk.json(&["api", "stock_read", "--cursor", "none"]).await;
     assert_eq!((gone.code, gone.error()["code"].as_str()), (7, Some("CURSOR_EXPIRED")));
 }
 
-/// DRF-13, CLI-05: a link and an id that are secrets stand in no output, unless the member says so. DRF-05, DRF-14:
-/// where nobody can be shown the link no draft is staged.
+/// DRF-13, CLI-05: secret links and ids are printed only on request. DRF-05, DRF-14: if the link cannot be
+/// shown, no draft is staged.
 #[tokio::test]
 async fn secrets_stand_in_no_output() {
     let desk = Desk::connected().await;
@@ -96,7 +96,7 @@ async fn secrets_stand_in_no_output() {
     }
 }
 
-/// DRF-13: a link counts as opened when the platform says so, and not when it finds no browser.
+/// DRF-13: a link counts as opened only if the opener succeeds.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_opens_nothing_is_told() {
@@ -117,15 +117,15 @@ async fn what_opens_nothing_is_told() {
     };
     let ran = opened_by("#!/bin/sh\nexit 3\n").await;
     let error = ran.error();
-    let message = "it is staged, and no browser could be started for it";
+    let message = "the draft is staged, but no browser could be started";
     assert_eq!((ran.code, &error["message"]), (1, &message.into()), "{}", ran.shown());
     let next = error["next"].as_str().unwrap();
-    assert!(next.contains("costs another write") && next.contains("--print-link"), "{error}");
+    assert!(next.contains("uses another write") && next.contains("--print-link"), "{error}");
     let ran = opened_by("#!/bin/sh\nexit 0\n").await;
     assert_eq!((ran.code, ran.json()["opened"].as_bool()), (0, Some(true)), "{}", ran.shown());
 }
 
-/// A pipe is no terminal, and JSON has no colours whatever is asked for.
+/// Pipes and JSON have no colors, whatever the options.
 #[tokio::test]
 async fn colours_are_for_people() {
     let desk = Desk::connected().await;
@@ -137,7 +137,7 @@ async fn colours_are_for_people() {
     assert!(!json.out.contains(escape));
 }
 
-/// Whoever closes the pipe wants no more: no error, and the exit code is what it was.
+/// A closed pipe is not an error and does not change the exit code.
 #[tokio::test]
 async fn a_closed_pipe_is_a_quiet_end() {
     let desk = Desk::connected().await;
@@ -148,7 +148,7 @@ async fn a_closed_pipe_is_a_quiet_end() {
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
 }
 
-/// A login whose events nobody reads any more is a login.
+/// A login succeeds even if its events are no longer read.
 #[tokio::test]
 async fn a_closed_pipe_ends_no_login() {
     let desk = Desk::signed_out().await;

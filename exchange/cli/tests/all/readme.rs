@@ -1,4 +1,4 @@
-//! The README, command by command: what it shows is what is printed.
+//! The README is up to date: each command prints the output that the README shows.
 
 use std::{os::unix::fs::PermissionsExt as _, path::Path, process::Stdio};
 
@@ -13,13 +13,13 @@ use crate::{
     waiting::everything_removed,
 };
 
-/// A command line of the README, and what is shown below it.
+/// A command line of the README with its output.
 struct Shown {
     line: String,
     output: Vec<String>,
 }
 
-/// Those of this program, in order.
+/// Returns the examples of this program, in order.
 fn shown() -> Vec<Shown> {
     let (mut shown, mut is_inside): (Vec<Shown>, bool) = (Vec::new(), false);
     for line in include_str!("../../README.md").lines() {
@@ -35,7 +35,7 @@ fn shown() -> Vec<Shown> {
     shown
 }
 
-/// A terminal's session: both streams as they come, in the member's folder.
+/// Runs a command line in the member's folder and returns both streams in order.
 pub(crate) async fn run(desk: &Desk, line: &str) -> Vec<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_exchange")).parent().unwrap();
     let path =
@@ -67,7 +67,7 @@ pub(crate) async fn run(desk: &Desk, line: &str) -> Vec<String> {
     output
 }
 
-/// Whether a line is what is shown; `…` stands for anything.
+/// Returns true if a line matches the README, in which `…` matches any text.
 fn is(printed: &str, shown: &str) -> bool {
     let code = Regex::new("Type   [A-Z]{4}-[A-Z]{4}").unwrap();
     let [printed, shown] =
@@ -95,7 +95,7 @@ async fn the_readme_shows_what_is_printed() {
             // There is no secret store here, and what is printed of that is said elsewhere.
             Some(rest) => {
                 let printed = run(&desk, &format!("exchange login --insecure-storage{rest}")).await;
-                printed.into_iter().filter(|line| !line.starts_with("note: whoever can read")).collect()
+                printed.into_iter().filter(|line| !line.starts_with("note: anyone who can read")).collect()
             }
             None => run(&desk, &line).await,
         };

@@ -1,4 +1,4 @@
-//! The command on a terminal: what it asks, and how it is broken off.
+//! The command on a terminal: its prompts, and Ctrl-C.
 
 use std::{os::unix::fs::PermissionsExt as _, process::Stdio, time::Duration};
 
@@ -10,11 +10,11 @@ use tokio::{
 
 use crate::kit::Desk;
 
-/// A browser that tells what it opens.
+/// A fake browser that records the opened address.
 struct Browser(BufReader<Receiver>);
 
 impl Browser {
-    /// The one of all that is begun at this desk from now on.
+    /// Installs the browser for all further commands on this machine.
     async fn of(desk: &Desk) -> Self {
         let pipe = desk.home.path().join("opened");
         let made = tokio::process::Command::new("mkfifo").arg(&pipe).status().await.unwrap();
@@ -29,7 +29,7 @@ impl Browser {
         Self(BufReader::new(opened))
     }
 
-    /// Waits until it opens something.
+    /// Waits until an address is opened.
     async fn opens(&mut self) -> String {
         let mut address = String::new();
         self.0.read_line(&mut address).await.unwrap();
@@ -37,7 +37,7 @@ impl Browser {
     }
 }
 
-/// A terminal with the command in it. It stays open when that has ended: what it began goes on.
+/// A terminal that runs the command. It stays open after the command has ended, because started programs continue.
 struct Terminal {
     child: Child,
     shown: String,
@@ -65,7 +65,7 @@ impl Terminal {
         Self { child: script.spawn().unwrap(), shown: String::new() }
     }
 
-    /// Reads until this is shown.
+    /// Reads output until it contains this string.
     async fn shows(&mut self, text: &str) {
         let mut bytes = [0; 1024];
         while !self.shown.contains(text) {
@@ -79,7 +79,7 @@ impl Terminal {
         self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).await.unwrap();
     }
 
-    /// The exit code.
+    /// Waits for the end and returns the exit code.
     async fn ends(&mut self) -> i32 {
         let ended = tokio::time::timeout(Duration::from_secs(60), self.shows("\u{7}\r\n")).await;
         ended.expect("it goes on");
@@ -88,8 +88,8 @@ impl Terminal {
     }
 }
 
-/// DRF-13, DRF-15: the link of a draft is opened by Enter, by nothing else that is typed, and not at all after Ctrl-C: then it
-/// is said that the draft is staged.
+/// DRF-13, DRF-15: only Enter opens the link of a draft, no other input. After Ctrl-C the notice reports that
+/// the draft is staged.
 #[tokio::test]
 async fn a_link_is_opened_by_enter_alone() {
     let desk = Desk::connected().await;
@@ -99,7 +99,7 @@ async fn a_link_is_opened_by_enter_alone() {
     assert_eq!(desk.run(&["envelope", "write", file, "Sandbox Knife"]).await.code, 0);
     for (keys, code, told) in [
         ("\u{3}", 130, "it is staged: it can no longer be opened"),
-        ("n\r", 7, "it is staged, and was not opened"),
+        ("n\r", 7, "the draft is staged, but was not opened"),
         ("\r", 0, "opened in your browser"),
     ] {
         let mut terminal = Terminal::begin(&desk, &["draft", "blueprints", file]);
@@ -115,7 +115,7 @@ async fn a_link_is_opened_by_enter_alone() {
     }
 }
 
-/// Ctrl-C at the question of `logout` changes nothing, whatever is typed afterwards.
+/// Ctrl-C at the prompt of `logout` changes nothing, whatever is typed afterwards.
 #[tokio::test]
 async fn ctrl_c_at_a_question_changes_nothing() {
     let desk = Desk::connected().await;
@@ -134,7 +134,7 @@ async fn ctrl_c_at_a_question_changes_nothing() {
     assert_eq!(terminal.ends().await, 0);
 }
 
-/// Long work shows how far it is: areas that are read, and the sets that many ops are sent in.
+/// Long commands show their progress: areas that were read, and change sets that were sent.
 #[tokio::test]
 async fn long_work_shows_how_far_it_is() {
     let desk = Desk::connected().await;
@@ -158,7 +158,7 @@ async fn long_work_shows_how_far_it_is() {
     assert!(!ran.err.contains("areas"), "{}", ran.shown());
 }
 
-/// What is read from the standard input can be broken off too.
+/// Ctrl-C also interrupts a read of the standard input.
 #[tokio::test]
 async fn ctrl_c_ends_what_waits_for_a_body() {
     let desk = Desk::connected().await;

@@ -1,20 +1,20 @@
-//! Changes that wait: behind others, for the member, for the exchange; and that every outcome is told once.
+//! Changes that wait: behind others, for the member, or for the exchange; and outcomes that are reported once.
 
 use std::{process::Stdio, time::Duration};
 
 use exchange_client::{
     Lane,
-    outbox::{NewRow, OutboxStore as _, Row},
+    outbox::{EntryRow, NewEntryRow, OutboxStore as _},
 };
 use exchange_client_sqlite::SqliteOutbox;
-use exchange_service::sandbox::Act;
+use exchange_service::sandbox::SandboxAction;
 use expect_test::expect;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 use crate::kit::{Desk, Ran, bare, ended, finish};
 
-/// A change of the rifles from 2 to this many.
+/// A change of the rifles from 2 to this number.
 pub(crate) fn rifles(to: &'static str) -> [&'static str; 9] {
     ["stock", "set", "Sandbox Rifle", "--at", "Sandbox City Hangar", "--from", "2pc", "--to", to]
 }
@@ -25,7 +25,7 @@ async fn held(desk: &Desk) {
     assert_eq!(desk.run(&["stock", "change", &file]).await.code, 7);
 }
 
-/// The file `all.json`, which sets every lot of the member's to nothing.
+/// The file `all.json`, which sets every lot of the member to zero.
 pub(crate) async fn everything_removed(desk: &Desk) -> String {
     let lots = desk.json(&["stock", "list"]).await.json();
     let op = |lot: &Value| {
@@ -39,7 +39,7 @@ pub(crate) async fn everything_removed(desk: &Desk) -> String {
     desk.file("all.json", &json!(ops).to_string())
 }
 
-/// CLI-04: a change that another of its area holds up says so, also to programs.
+/// CLI-04: a change behind another one of its area is reported as such, also in JSON.
 #[tokio::test]
 async fn what_waits_behind_a_held_change_says_so() {
     let desk = Desk::synced().await;
@@ -72,15 +72,15 @@ async fn what_waits_behind_a_held_change_says_so() {
         exit 0
         out| CHANGE  OP                RESULT    WHY
         out|      2  1   set-quantity  applied
-        out|      3  1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronise, then look at it again
+        out|      3  1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronize, then review it
         out|      5  1   remove        applied
-        err| change 2, which was kept before, is decided: this is its outcome
-        err| change 3, which was kept before, is decided: this is its outcome
+        err| change 2, stored earlier, is decided: this is its outcome
+        err| change 3, stored earlier, is decided: this is its outcome
     "#]].assert_eq(&desk.run(&["blueprints", "remove", "Sandbox Knife"]).await.shown());
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// CLI-04: the document for programs has what is held too.
+/// CLI-04: the JSON document lists held changes too.
 #[tokio::test]
 async fn a_held_change_is_told_to_programs() {
     let desk = Desk::synced().await;
@@ -92,8 +92,8 @@ async fn a_held_change_is_told_to_programs() {
     }
     expect![[r#"
         exit 7
-        out| {"applied":0,"changes":[{"area":"stock","behind":null,"code":"MASS_CHANGE_CONFIRMATION_REQUIRED","next":"you have to confirm it: `confirm`","number":1,"own":true,"state":"held"}],"dryRun":false,"ops":[],"unchanged":0}
-        err| note: change 1 removes so much that you have to confirm it; nothing of it was changed yet
+        out| {"applied":0,"changes":[{"area":"stock","behind":null,"code":"MASS_CHANGE_CONFIRMATION_REQUIRED","next":"needs your confirmation: `confirm`","number":1,"own":true,"state":"held"}],"dryRun":false,"ops":[],"unchanged":0}
+        err| note: change 1 removes so much that you have to confirm it; nothing was changed yet
         err|   -> exchange outbox confirm 1
     "#]].assert_eq(&desk.json(&["outbox", "resolve", "1", "--missing"]).await.shown());
     let shown = desk.run(&["outbox", "show", "1"]).await;
@@ -102,7 +102,7 @@ async fn a_held_change_is_told_to_programs() {
         area        stock
         state       held
         code        MASS_CHANGE_CONFIRMATION_REQUIRED
-        next        you have to confirm it: `confirm`
+        next        needs your confirmation: `confirm`
         kept since  <moment>
 
         OP  ASKS FOR"#]]
@@ -117,7 +117,7 @@ async fn a_held_change_is_told_to_programs() {
     // The member found that it is done.
     expect![[r#"
         exit 0
-        err| change 1 is decided: what it asks for is there
+        err| change 1 is decided: the requested state is there
     "#]]
     .assert_eq(&desk.run(&["outbox", "resolve", "1", "--applied"]).await.shown());
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["retry", "1"]] {
@@ -126,12 +126,12 @@ async fn a_held_change_is_told_to_programs() {
     // What is to be done about that is no correction of a change.
     for args in [&["resolve", "1", "--applied"][..], &["show", "1"], &["confirm", "99"], &["drop", "1"]] {
         let error = desk.json(&[&["outbox"], args].concat()).await.error();
-        assert_eq!(error["next"], "look with `outbox list`", "{args:?} {error}");
+        assert_eq!(error["next"], "see `outbox list`", "{args:?} {error}");
     }
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// CLI-04, WRT-13: who gives up what may be carried out all the same is told so, and nobody else is.
+/// CLI-04, WRT-13: dropping a change warns only if it may still be carried out.
 #[tokio::test]
 async fn what_is_given_up_may_be_carried_out() {
     let desk = Desk::synced().await;
@@ -139,20 +139,20 @@ async fn what_is_given_up_may_be_carried_out() {
     expect![[r#"
         exit 0
         out| {"dropped":1,"mayBeApplied":false,"state":"held"}
-        err| note: the exchange holds change 1 a while longer: with its link it can be confirmed all the same
+        err| note: the exchange still holds change 1: it can still be confirmed with its link
     "#]]
     .assert_eq(&desk.json(&["outbox", "drop", "1"]).await.shown());
-    desk.sandbox.act("sandbox-admin", Act::Switch { on: false }).await.unwrap();
+    desk.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
     assert_eq!(desk.run(&rifles("3pc")).await.code, 6);
     expect![[r#"
         exit 0
-        err| change 2 is given up
+        err| change 2 is dropped
     "#]]
     .assert_eq(&desk.run(&["outbox", "drop", "2"]).await.shown());
     // The next one's first answer was lost.
     desk.pass(30);
     assert_eq!(desk.run(&rifles("3pc")).await.code, 6);
-    let lost = |row: &mut Row| {
+    let lost = |row: &mut EntryRow| {
         let mut head: Value = serde_json::from_str(&row.head).unwrap();
         head["uncertain"] = true.into();
         row.head = head.to_string();
@@ -160,13 +160,13 @@ async fn what_is_given_up_may_be_carried_out() {
     left(&desk, lost).await;
     expect![[r#"
         exit 0
-        err| change 3 is given up
-        err| note: the exchange may have carried out change 3 all the same: `exchange sync`, then look
+        err| change 3 is dropped
+        err| note: the exchange may still have carried out change 3: check after `exchange sync`
     "#]]
     .assert_eq(&desk.run(&["outbox", "drop", "3"]).await.shown());
 }
 
-/// CLI-04: what was applied is told although the rest of the same command has to wait.
+/// CLI-04: applied changes are reported even if the rest of the command has to wait.
 #[tokio::test]
 async fn what_was_applied_is_told_when_the_rest_waits() {
     let desk = Desk::with(|config| config.limits.writes_per_day = 1).await;
@@ -209,10 +209,10 @@ async fn what_was_applied_is_told_when_the_rest_waits() {
     assert_eq!((kept.code, &own["state"]), (6, &json!("pending")), "{}", kept.shown());
     assert_eq!(own["error"]["code"], "QUOTA_EXCEEDED");
     let message = own["error"]["message"].as_str().unwrap();
-    assert!(message.starts_with("the exchange asked to wait longer"), "{message}");
+    assert!(message.starts_with("the exchange requested a wait beyond"), "{message}");
 }
 
-/// CLI-04: an outcome that nobody read is told by the next command that sends.
+/// CLI-04: the next command that sends reports an outcome that was not read.
 #[tokio::test]
 async fn an_outcome_that_nobody_read_is_told_later() {
     let desk = Desk::synced().await;
@@ -226,7 +226,7 @@ async fn an_outcome_that_nobody_read_is_told_later() {
     expect![[r#"
         exit 0
         out| NUMBER  AREA   OPS  STATE  CODE  NEXT
-        out|      1  stock    1  done         `show` tells what became of it
+        out|      1  stock    1  done         `show` prints its outcome
     "#]]
     .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
     let shown = desk.run(&["outbox", "show", "1"]).await;
@@ -234,13 +234,16 @@ async fn an_outcome_that_nobody_read_is_told_later() {
     let status = desk.json(&["status"]).await.json();
     assert_eq!((&status["outbox"], &status["untold"]), (&json!(0), &json!(1)));
     let status = desk.run(&["status"]).await.out;
-    assert!(status.contains("outbox             1 decided, which `exchange outbox retry` tells"), "{status}");
+    assert!(
+        status.contains("outbox             1 decided, whose outcome `exchange outbox retry` prints"),
+        "{status}"
+    );
     expect![[r#"
         exit 0
         out| CHANGE  OP                RESULT   WHY
         out|      1  1   set-quantity  applied
         out|      2  1   add           applied
-        err| change 1, which was kept before, is decided: this is its outcome
+        err| change 1, stored earlier, is decided: this is its outcome
     "#]]
     .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
     // Also one that is asked for it by its number.
@@ -256,24 +259,24 @@ async fn an_outcome_that_nobody_read_is_told_later() {
     expect![[r#"
         exit 0
         out| OP                RESULT    WHY
-        out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronise, then look at it again
-        err| change 4, which was kept before, is decided: this is its outcome
+        out| 1   set-quantity  rejected  VERSION_CONFLICT: this was changed meanwhile: synchronize, then review it
+        err| change 4, stored earlier, is decided: this is its outcome
         err| nothing waits that can be sent
     "#]].assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// A row of the outbox as another program, or an earlier time, left it.
-async fn left(desk: &Desk, change: impl FnOnce(&mut Row)) {
+/// A row of the outbox, written by another program or an earlier version.
+async fn left(desk: &Desk, change: impl FnOnce(&mut EntryRow)) {
     let store = SqliteOutbox::open(desk.state()).unwrap();
     let owner = store.owners().await.unwrap().remove(0);
-    let mut row = store.rows(&owner).await.unwrap().remove(0);
+    let mut row = store.list_rows(&owner).await.unwrap().remove(0);
     change(&mut row);
     assert!(store.replace(row).await.unwrap());
 }
 
-/// CLI-04, OST-14: an outcome that nobody read is told however late the next command is, but for one of the
-/// organisation's stock, of which nothing is kept after seven days.
+/// CLI-04, OST-14: an unread outcome is reported at any later time, except for org stock, whose outcomes are
+/// deleted after seven days.
 #[tokio::test]
 async fn what_nobody_read_waits_for_who_does() {
     let desk = Desk::synced().await;
@@ -283,7 +286,7 @@ async fn what_nobody_read_waits_for_who_does() {
         let child = desk.command(args).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
         assert_eq!(ended(child).await.code, 0);
     };
-    let age = |row: &mut Row| {
+    let age = |row: &mut EntryRow| {
         let mut head: Value = serde_json::from_str(&row.head).unwrap();
         head["decided_at"] = (head["decided_at"].as_u64().unwrap() - 8 * 86_400_000).into();
         row.head = head.to_string();
@@ -295,7 +298,7 @@ async fn what_nobody_read_waits_for_who_does() {
         out| CHANGE  OP                RESULT   WHY
         out|      1  1   set-quantity  applied
         out|      2  1   add           applied
-        err| change 1, which was kept before, is decided: this is its outcome
+        err| change 1, stored earlier, is decided: this is its outcome
     "#]]
     .assert_eq(&desk.run(&["blueprints", "add", "Sandbox Knife"]).await.shown());
     let lots = desk.json(&["org-stock", "list", "metal"]).await.json();
@@ -308,17 +311,17 @@ async fn what_nobody_read_waits_for_who_does() {
     // Whatever comes next, a list too.
     let told = desk.run(&["stock", "list", "rifle"]).await;
     assert_eq!(told.code, 0);
-    let gone = "note: change 3 of org-stock was decided seven days ago, and nobody read what became of it: it is not \
-                kept any longer";
+    let gone = "note: change 3 of org-stock was decided seven days ago, and its outcome was never shown: it has been \
+                deleted";
     assert_eq!(told.err.lines().next(), Some(gone));
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// CLI-04: a change that cannot be read hides nothing of others, is named, and can be given up.
+/// CLI-04: an unreadable change does not hide others, is listed, and can be dropped.
 #[tokio::test]
 async fn what_cannot_be_read_hides_nothing_else() {
     let desk = Desk::synced().await;
-    let of_ships = NewRow {
+    let of_ships = NewEntryRow {
         owner: desk.json(&["status"]).await.json()["installationId"].as_str().unwrap().to_owned(),
         lane: Lane::Ships,
         head: r#"{"state": "of-a-later-version"}"#.to_owned(),
@@ -329,21 +332,21 @@ async fn what_cannot_be_read_hides_nothing_else() {
         exit 0
         out| OP                RESULT   WHY
         out| 1   set-quantity  applied
-        err| note: change 1 cannot be read here: others of its area wait for it
-        err|   -> exchange outbox drop 1, unless a newer version of this program kept it
+        err| note: change 1 cannot be read here: other changes of its area wait for it
+        err|   -> exchange outbox drop 1, unless a newer version of this program stored it
     "#]]
     .assert_eq(&desk.run(&rifles("3pc")).await.shown());
     let told = desk.json(&["blueprints", "add", "Sandbox Knife"]).await;
     let unreadable = json!({
         "number": 1, "area": "ships", "own": false, "state": "unreadable",
-        "next": "`drop` it, unless a newer version of this program kept it",
+        "next": "`drop` it, unless a newer version of this program stored it",
     });
     assert!(told.json()["changes"].as_array().unwrap().contains(&unreadable), "{}", told.shown());
     assert_eq!((told.code, &told.json()["applied"]), (0, &json!(1)));
     expect![[r#"
         exit 0
         out| NUMBER  AREA   OPS  STATE       CODE  NEXT
-        out|      1  ships       unreadable        `drop` it, unless a newer version of this program kept it
+        out|      1  ships       unreadable        `drop` it, unless a newer version of this program stored it
     "#]]
     .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
     let status = desk.json(&["status"]).await.json();
@@ -353,12 +356,12 @@ async fn what_cannot_be_read_hides_nothing_else() {
     assert_eq!(desk.run(&["outbox", "retry"]).await.code, 0);
 }
 
-/// ERR-13, CLI-04: what an installation that is gone left is sent by no other, and not out of sight.
+/// ERR-13, CLI-04: changes of an earlier installation are never sent, but remain visible.
 #[tokio::test]
 async fn what_an_earlier_connection_left_is_told() {
     let desk = Desk::synced().await;
     assert_eq!(desk.json(&["status"]).await.json()["ofEarlierConnections"], 0);
-    let left = NewRow {
+    let left = NewEntryRow {
         owner: "an-installation-that-is-gone".to_owned(),
         lane: Lane::Stock,
         head: "{}".to_owned(),
@@ -368,7 +371,7 @@ async fn what_an_earlier_connection_left_is_told() {
     SqliteOutbox::open(&state).unwrap().append(vec![left]).await.unwrap();
     expect![[r#"
         exit 0
-        err| note: changes of an earlier connection are kept here and not sent (1): `exchange logout` deletes them with everything else
+        err| note: changes of an earlier connection are stored here and will not be sent (1): `exchange logout` deletes them with everything else
     "#]]
     .assert_eq(&desk.run(&["outbox", "list"]).await.shown());
     let list = desk.json(&["outbox", "list"]).await.json();
@@ -389,25 +392,25 @@ async fn what_an_earlier_connection_left_is_told() {
     assert!(SqliteOutbox::open(&state).unwrap().owners().await.unwrap().is_empty());
 }
 
-/// CLI-04: where what became of a change cannot be told, it is said that it is kept, so that nobody sends it again.
+/// CLI-04: if an outcome cannot be reported, the command reports that the change is stored, so that nobody sends it again.
 #[tokio::test]
 async fn what_cannot_be_told_is_kept() {
     let desk = Desk::synced().await;
     let telling = desk.state().join("telling");
     std::fs::write(&telling, "").unwrap();
     let ran = desk.run(&rifles("3pc")).await;
-    let kept = "change 1 is kept: `exchange outbox show 1` says what became of it";
+    let kept = "change 1 is stored: `exchange outbox show 1` shows its state";
     assert_eq!((ran.code, ran.out.as_str(), ran.err.lines().next()), (1, "", Some(kept)), "{}", ran.shown());
     std::fs::remove_file(&telling).unwrap();
     let told = desk.run(&["outbox", "retry", "1"]).await;
     assert!(told.code == 0 && told.out.contains("applied"), "{}", told.shown());
 }
 
-/// A change is kept while the exchange cannot take it, and sent by `retry`.
+/// A change stays in the outbox while the exchange is unavailable, and `retry` sends it.
 #[tokio::test]
 async fn a_change_is_kept_until_the_exchange_takes_it() {
     let desk = Desk::synced().await;
-    desk.sandbox.act("sandbox-admin", Act::Switch { on: false }).await.unwrap();
+    desk.sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
     let ran = desk.json(&rifles("3pc")).await;
     let told = ran.json();
     assert_eq!((ran.code, &told["changes"][0]["state"]), (6, &json!("pending")), "{}", ran.shown());
@@ -420,7 +423,7 @@ async fn a_change_is_kept_until_the_exchange_takes_it() {
     assert_ne!(desk.run(&["outbox", "retry"]).await.code, 0);
     desk.pass(30);
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"].as_array().unwrap().len(), 1);
-    desk.sandbox.act("sandbox-admin", Act::Switch { on: true }).await.unwrap();
+    desk.sandbox.act("sandbox-admin", SandboxAction::Switch { on: true }).await.unwrap();
     expect![[r#"
         exit 0
         out| OP                RESULT   WHY
@@ -434,7 +437,7 @@ async fn a_change_is_kept_until_the_exchange_takes_it() {
     .assert_eq(&desk.run(&["outbox", "retry"]).await.shown());
 }
 
-/// The same without a network; and nothing is kept of what the member did not allow.
+/// The same without a network; changes without the required scope are not stored.
 #[tokio::test]
 async fn a_change_is_kept_without_a_network() {
     let desk = Desk::signed_out().await;
@@ -448,7 +451,7 @@ async fn a_change_is_kept_without_a_network() {
     };
     let ran: Ran = run(&rifles("3pc")).await;
     assert_eq!(ran.code, 6, "{}", ran.shown());
-    assert!(ran.err.contains("change 1 is kept") && ran.err.contains("check the network"), "{}", ran.err);
+    assert!(ran.err.contains("change 1 is stored") && ran.err.contains("check the network"), "{}", ran.err);
     assert_eq!(run(&["blueprints", "add", "Sandbox Knife"]).await.code, 4);
     expect![[r#"
         exit 0
@@ -459,8 +462,8 @@ async fn a_change_is_kept_without_a_network() {
     assert_eq!(run(&["outbox", "drop", "1"]).await.code, 0);
 }
 
-/// CLI-04: a run whose output nobody reads on, as with a pager that is left open, holds up no other, which does not tell
-/// the same.
+/// CLI-04: a run whose output is not read, for example in an open pager, does not block other runs, and these
+/// do not report its outcomes.
 #[tokio::test]
 async fn a_run_that_is_being_read_holds_up_no_other() {
     let desk = Desk::synced().await;
@@ -489,7 +492,7 @@ async fn a_run_that_is_being_read_holds_up_no_other() {
     assert_eq!(desk.json(&["outbox", "list"]).await.json()["items"], json!([]));
 }
 
-/// CLI-04: of several commands at once each tells what became of its own change.
+/// CLI-04: of several concurrent commands, each reports the outcome of its own change.
 #[tokio::test]
 async fn commands_at_once_tell_their_own() {
     let desk = Desk::synced().await;

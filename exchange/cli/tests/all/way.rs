@@ -1,4 +1,4 @@
-//! A way to the exchange on which a test sees what goes, and holds it up.
+//! A proxy to the exchange with which a test observes and delays requests.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::{
     sync::{Semaphore, mpsc},
 };
 
-/// A proxy that tells of the requests that it watches, and lets them go when it is told to.
+/// A proxy that reports the requests that it watches and holds them until the test releases them.
 pub(crate) struct Way {
     address: String,
     seen: mpsc::UnboundedReceiver<()>,
@@ -25,7 +25,7 @@ struct Gate {
 }
 
 impl Way {
-    /// To this exchange; `watched` looks at the first line of a request.
+    /// Starts a proxy to this exchange; `watched` decides by the first line of a request.
     pub(crate) async fn to(origin: &str, watched: fn(&str) -> bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -41,17 +41,17 @@ impl Way {
         Self { address, seen, leave }
     }
 
-    /// What this command sends goes this way.
+    /// Routes the requests of this command through the proxy.
     pub(crate) fn taken_by(&self, command: &mut Command) {
         command.env("http_proxy", &self.address);
     }
 
-    /// Waits until another request that is watched has come.
+    /// Waits for the next watched request.
     pub(crate) async fn sees(&mut self) {
         self.seen.recv().await.unwrap();
     }
 
-    /// Holds up nothing any more.
+    /// Releases all requests from now on.
     pub(crate) fn open(&self) {
         self.leave.close();
     }

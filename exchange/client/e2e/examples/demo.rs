@@ -1,4 +1,4 @@
-//! The exchange from end to end, on this machine alone and in its own time: see `exchange_client_e2e::demo`.
+//! The demonstration of the exchange on this machine in real time; see `exchange_client_e2e::demo`.
 //!
 //! `cargo xtask demo`
 
@@ -9,11 +9,11 @@ use std::{
 };
 
 use exchange_client::Environment;
-use exchange_client_e2e::demo::{Stage, run};
+use exchange_client_e2e::demo::{DemoOutput, run};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let out = stdout();
     let colour = out.is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    run(&mut Stage { out, colour }, |_| Environment::system()).await
+    run(&mut DemoOutput { out, colour }, |_| Environment::system()).await
 }

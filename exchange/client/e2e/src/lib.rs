@@ -1,59 +1,60 @@
-//! What tests and the demonstration of both sides share: clocks that go along with a sandbox, a network that loses
-//! answers, and a member who signs in. The tests are in `tests/all`.
+//! Shared parts of the end-to-end tests and the demonstration: clocks driven by a sandbox, a network that
+//! loses responses, and a member who signs in. The tests are in `tests/all`.
 
 mod clock;
 pub mod demo;
 mod network;
 
-use exchange_client::{Error, Identity, Place, Session, api::scopes::Scope};
+use exchange_client::{ClientIdentity, Error, ExchangeAddress, Session, api::scopes::Scope};
 use exchange_service::sandbox::{Sandbox, SandboxError};
 
 pub use self::{
-    clock::{SandboxClock, Waiting},
-    network::Network,
+    clock::{SandboxClock, SleepMode},
+    network::LossyNetwork,
 };
 
 /// The seeded member of a sandbox who signs in.
 pub const MEMBER: &str = "sandbox-member";
 
-/// Where a sandbox is, as a developer's variable tells it.
+/// Returns the address of a sandbox.
 ///
 /// # Panics
-/// When its origin is none.
+/// If the sandbox has an invalid origin.
 #[must_use]
-pub fn place(sandbox: &Sandbox) -> Place {
+pub fn place(sandbox: &Sandbox) -> ExchangeAddress {
     let origin = sandbox.origin();
-    let place = Place::of_developer(|_| Some(origin)).expect("a sandbox has an origin");
+    let place = ExchangeAddress::from_variable(|_| Some(origin)).expect("a sandbox has an origin");
     place.expect("the variable was read")
 }
 
-/// A client that every sandbox knows by this id.
+/// Returns a client identity that each sandbox accepts.
 ///
 /// # Panics
-/// Never with an id of the seed.
+/// Never with a client id of the seed.
 #[must_use]
-pub fn identity(client: &str) -> Identity {
-    Identity::new(client, "Desk", "1.0.0", "https://desk.example").expect("an id of the seed")
+pub fn identity(client: &str) -> ClientIdentity {
+    ClientIdentity::new(client, "Desk", "1.0.0", "https://desk.example").expect("an id of the seed")
 }
 
-/// Why nobody is signed in.
+/// The reason why the member is not signed in.
 #[derive(Debug)]
-pub enum NotSignedIn {
-    /// The client says so.
+pub enum SignInError {
+    /// The client failed.
     Client(Error),
-    /// The member could not approve it.
+    /// The approval in the sandbox failed.
     Sandbox(SandboxError),
 }
 
-/// A device login that [`MEMBER`] approves at once.
+/// Signs in by a device login that [`MEMBER`] approves at once.
 ///
-/// The sandbox's time goes on until the provider may be asked, so that nobody waits whose clock is the sandbox's.
+/// Advances the time of the sandbox to the next poll, so that a client with the clock of the sandbox does not
+/// wait.
 ///
 /// # Errors
-/// As the client and the sandbox have it.
-pub async fn sign_in(session: &Session, sandbox: &Sandbox, scopes: &[Scope]) -> Result<(), NotSignedIn> {
-    let login = session.sign_in(scopes).await.map_err(NotSignedIn::Client)?;
-    sandbox.approve(login.user_code(), MEMBER).await.map_err(NotSignedIn::Sandbox)?;
+/// If the client or the sandbox fails.
+pub async fn sign_in(session: &Session, sandbox: &Sandbox, scopes: &[Scope]) -> Result<(), SignInError> {
+    let login = session.sign_in(scopes).await.map_err(SignInError::Client)?;
+    sandbox.approve(login.user_code(), MEMBER).await.map_err(SignInError::Sandbox)?;
     sandbox.advance(login.next_check());
-    login.finish().await.map_err(NotSignedIn::Client)
+    login.finish().await.map_err(SignInError::Client)
 }

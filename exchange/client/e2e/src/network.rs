@@ -1,4 +1,4 @@
-//! The way to the network, on which an answer can be lost after the request arrived.
+//! A network transport that can lose a response after the request arrived.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -11,64 +11,64 @@ use exchange_client::api::{
     runtime::{
         client::ReqwestTransport,
         operation::Operation,
-        transport::{Delivery, Sending, TransportFault},
+        transport::{Delivery, ResponseFuture, TransportFault},
     },
 };
 use http::Request;
 
 /// The network. Cloning shares it.
 #[derive(Clone, Debug)]
-pub struct Network(Arc<Inner>);
+pub struct LossyNetwork(Arc<NetworkInner>);
 
 #[derive(Debug)]
-struct Inner {
-    below: ReqwestTransport,
+struct NetworkInner {
+    inner_transport: ReqwestTransport,
     sent: AtomicU32,
     loses: Mutex<Option<&'static str>>,
 }
 
-impl Network {
-    /// This machine's.
+impl LossyNetwork {
+    /// Creates a transport on this machine's network.
     ///
     /// # Panics
-    /// When TLS cannot be set up.
+    /// If TLS cannot be set up.
     #[must_use]
     pub fn new() -> Self {
-        let below = ReqwestTransport::new().expect("a machine with a network");
-        Self(Arc::new(Inner { below, sent: AtomicU32::new(0), loses: Mutex::default() }))
+        let inner_transport = ReqwestTransport::new().expect("a machine with a network");
+        Self(Arc::new(NetworkInner { inner_transport, sent: AtomicU32::new(0), loses: Mutex::default() }))
     }
 
-    /// How many requests were sent since the last time that somebody asked.
+    /// Returns the number of requests since the last call of this method.
     #[must_use]
-    pub fn sent(&self) -> u32 {
+    pub fn take_request_count(&self) -> u32 {
         self.0.sent.swap(0, Ordering::SeqCst)
     }
 
-    /// The next answer of success to this operation is lost: only what was done is worth losing.
-    pub fn lose(&self, operation: &'static str) {
-        *self.loses() = Some(operation);
+    /// Loses the next successful response to this operation.
+    pub fn lose_next_response(&self, operation: &'static str) {
+        *self.lost_operation() = Some(operation);
     }
 
-    fn loses(&self) -> MutexGuard<'_, Option<&'static str>> {
+    fn lost_operation(&self) -> MutexGuard<'_, Option<&'static str>> {
         self.0.loses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Default for Network {
+impl Default for LossyNetwork {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Transport for Network {
-    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+impl Transport for LossyNetwork {
+    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
             self.0.sent.fetch_add(1, Ordering::SeqCst);
-            let answer = self.0.below.send(operation, request).await?;
-            let succeeded = answer.status().is_success();
-            match self.loses().take_if(|lost| succeeded && *lost == operation.id) {
+            let response = self.0.inner_transport.send(operation, request).await?;
+            let succeeded = response.status().is_success();
+            match self.lost_operation().take_if(|lost| succeeded && *lost == operation.id) {
                 Some(_) => Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown)),
-                None => Ok(answer),
+                None => Ok(response),
             }
         })
     }

@@ -1,19 +1,23 @@
-//! What the examples share: a sandbox, and a member who signs in to it.
+//! Shared setup of the examples: signs a member in to a sandbox.
 
 use std::error::Error;
 
-use exchange_client::{Exchange, Identity, InMemory, Place, Session, api::scopes::Scope};
+use exchange_client::{
+    ClientIdentity, Exchange, ExchangeAddress, MemoryCredentials, Session, api::scopes::Scope,
+};
 
 /// A result whose errors are only printed.
 pub(crate) type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
-/// Lets the member sign in with these capabilities, as `sign_in` and `synced_list` show in full.
+/// Signs a member in with these scopes. See `sign_in` and `synced_list` for the steps.
 pub(crate) async fn sign_in(scopes: &[Scope]) -> Result<Exchange> {
-    let place = Place::of_developer(|name| std::env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
-    let identity = Identity::new("sandbox-client", "ExchangeExamples", "1.0.0", "https://desk.example")?;
-    let session = Session::builder(&place, &identity).credentials(InMemory::new()).open().await?;
+    let address =
+        ExchangeAddress::from_variable(|name| std::env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
+    let identity =
+        ClientIdentity::new("sandbox-client", "ExchangeExamples", "1.0.0", "https://desk.example")?;
+    let session = Session::builder(&address, &identity).credentials(MemoryCredentials::new()).open().await?;
     let login = session.sign_in(scopes).await?;
     println!("Open {} and type {}", login.verification_uri(), login.user_code());
     login.finish().await?;
-    Ok(Exchange::builder(place, identity).build(&session)?)
+    Ok(Exchange::builder(address, identity).build(&session)?)
 }

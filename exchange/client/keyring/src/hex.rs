@@ -1,22 +1,22 @@
-//! Bytes that are no text, as text: some stores keep text alone.
+//! Encodes binary secrets as strings, because some stores support only strings.
 
 use std::fmt::Write as _;
 
 use exchange_client::SecretBytes;
 
-/// What stands before bytes that are no text.
+/// The prefix of an encoded secret.
 const MARK: &str = "hex:";
 
-/// Text stays as it is; what is none, such as a key, is written in hexadecimal digits.
-pub(crate) fn encoded(secret: &SecretBytes) -> SecretBytes {
+/// Returns UTF-8 unchanged, and other bytes, such as a key, as hexadecimal digits with a prefix.
+pub(crate) fn encode_secret(secret: &SecretBytes) -> SecretBytes {
     match std::str::from_utf8(secret) {
         Ok(text) if !text.starts_with(MARK) => secret.clone(),
         _ => {
-            // Of its full size from the start: what grows leaves copies behind.
+            // Allocated in full, because a growing buffer leaves copies behind.
             let mut text = String::with_capacity(MARK.len() + 2 * secret.len());
             text.push_str(MARK);
             for byte in secret.iter() {
-                // Writing to a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = write!(text, "{byte:02x}");
             }
             SecretBytes::new(text.into_bytes())
@@ -24,8 +24,8 @@ pub(crate) fn encoded(secret: &SecretBytes) -> SecretBytes {
     }
 }
 
-/// The reverse; `None` of what was not written so.
-pub(crate) fn decoded(kept: SecretBytes) -> Option<SecretBytes> {
+/// Reverses [`encode_secret`]; `None` for an invalid encoding.
+pub(crate) fn decode_secret(kept: SecretBytes) -> Option<SecretBytes> {
     let Some(digits) = kept.strip_prefix(MARK.as_bytes()) else { return Some(kept) };
     if digits.len() % 2 != 0 {
         return None;
@@ -49,13 +49,13 @@ mod tests {
     #[test]
     fn whatever_is_kept_is_text_and_comes_back() {
         for bytes in [&b"{}"[..], b"", b"hex:00", b"\0\xff\x30\x81", b"hex:"] {
-            let kept = encoded(&secret(bytes));
+            let kept = encode_secret(&secret(bytes));
             assert!(std::str::from_utf8(&kept).is_ok());
-            assert_eq!(decoded(kept).unwrap().as_slice(), bytes);
+            assert_eq!(decode_secret(kept).unwrap().as_slice(), bytes);
         }
-        assert_eq!(encoded(&secret(b"\0\xff")).as_slice(), b"hex:00ff");
+        assert_eq!(encode_secret(&secret(b"\0\xff")).as_slice(), b"hex:00ff");
         for other in [&b"hex:0"[..], b"hex:0g", b"hex:\xff\xff"] {
-            assert!(decoded(secret(other)).is_none());
+            assert!(decode_secret(secret(other)).is_none());
         }
     }
 }

@@ -10,23 +10,24 @@ use std::{
 };
 
 use exchange_client::{
-    CredentialError, CredentialStore, Entry, ErrorKind, Identity, Owner, Place, SecretBytes, Session,
+    ClientIdentity, CredentialEntry, CredentialError, CredentialOwner, CredentialStore, ErrorKind,
+    ExchangeAddress, SecretBytes, Session,
     testkit::{ScriptedServer, VirtualEnvironment},
 };
 use keyring_core::{Error, api::CredentialStoreApi, mock};
 
 use super::{PlatformStore, platform};
 
-fn place() -> Place {
-    Place::new("https://id.example", "https://api.example").unwrap()
+fn place() -> ExchangeAddress {
+    ExchangeAddress::new("https://id.example", "https://api.example").unwrap()
 }
 
-fn identity() -> Identity {
-    Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap()
+fn identity() -> ClientIdentity {
+    ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap()
 }
 
-fn owner(profile: &str) -> Owner {
-    Owner::new(&place(), &identity(), profile)
+fn owner(profile: &str) -> CredentialOwner {
+    CredentialOwner::new(&place(), &identity(), profile)
 }
 
 fn secret(bytes: &[u8]) -> SecretBytes {
@@ -43,7 +44,7 @@ fn fail_once(mock: &mock::Store, error: Error) {
 /// How often it is connected to, and one in memory that persists.
 fn counted() -> (PlatformStore, Arc<mock::Store>, Arc<AtomicUsize>) {
     let (mock, connections) = (mock::Store::new().unwrap(), Arc::new(AtomicUsize::new(0)));
-    let store = PlatformStore::over({
+    let store = PlatformStore::with_connect({
         let (mock, connections) = (Arc::clone(&mock), Arc::clone(&connections));
         move || {
             connections.fetch_add(1, Ordering::SeqCst);
@@ -58,9 +59,9 @@ fn counted() -> (PlatformStore, Arc<mock::Store>, Arc<AtomicUsize>) {
 async fn it_keeps_what_it_is_given() {
     let (store, _, connections) = counted();
     let (mine, other) = (owner("default"), owner("second"));
-    let elsewhere = Place::new("https://id.example", "https://api-2.example").unwrap();
-    let elsewhere = Owner::new(&elsewhere, &identity(), "default");
-    for entry in Entry::ALL {
+    let elsewhere = ExchangeAddress::new("https://id.example", "https://api-2.example").unwrap();
+    let elsewhere = CredentialOwner::new(&elsewhere, &identity(), "default");
+    for entry in CredentialEntry::ALL {
         assert_eq!(store.read(&mine, entry).await, Ok(None));
         assert_eq!(store.delete(&mine, entry).await, Ok(()));
         store.write(&mine, entry, &secret(b"first")).await.unwrap();
@@ -69,10 +70,10 @@ async fn it_keeps_what_it_is_given() {
         assert_eq!(store.read(&other, entry).await, Ok(None));
         assert_eq!(store.read(&elsewhere, entry).await, Ok(None), "of another gateway");
     }
-    store.delete(&mine, Entry::RefreshToken).await.unwrap();
+    store.delete(&mine, CredentialEntry::RefreshToken).await.unwrap();
     // A clone shares the connection.
-    assert_eq!(store.clone().read(&mine, Entry::RefreshToken).await, Ok(None));
-    assert_eq!(store.read(&mine, Entry::DpopKey).await, Ok(Some(secret(b"\xff"))));
+    assert_eq!(store.clone().read(&mine, CredentialEntry::RefreshToken).await, Ok(None));
+    assert_eq!(store.read(&mine, CredentialEntry::DpopKey).await, Ok(Some(secret(b"\xff"))));
     assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
 
@@ -89,7 +90,7 @@ async fn entries_under_old_names_are_deleted() {
     };
     let (mine, others) = (old("default"), old("second"));
     let report = open(store).await.unwrap().disconnect().await;
-    assert!(report.is_gone(), "{report:?}");
+    assert!(report.is_complete(), "{report:?}");
     assert!(matches!(mine.get_secret(), Err(Error::NoEntry)));
     assert!(others.get_secret().is_ok());
 }
@@ -100,7 +101,7 @@ async fn what_others_wrote_is_refused() {
     let (store, mock, _) = counted();
     let entry = mock.build("desk", "https://id.example/https://api.example/default/dpop-key", None).unwrap();
     entry.set_secret(b"hex:hush").unwrap();
-    let refusal = store.read(&owner("default"), Entry::DpopKey).await.unwrap_err();
+    let refusal = store.read(&owner("default"), CredentialEntry::DpopKey).await.unwrap_err();
     assert_eq!(refusal.to_string(), "failed: an entry was changed by another program");
 }
 
@@ -109,7 +110,7 @@ async fn what_others_wrote_is_refused() {
 async fn a_store_that_is_not_there_is_looked_for_again() {
     let tries = Arc::new(AtomicUsize::new(0));
     let mock = mock::Store::new().unwrap();
-    let store = PlatformStore::over({
+    let store = PlatformStore::with_connect({
         let tries = Arc::clone(&tries);
         move || match tries.fetch_add(1, Ordering::SeqCst) {
             0 => Err(Error::PlatformFailure("no session bus".into())),
@@ -118,7 +119,7 @@ async fn a_store_that_is_not_there_is_looked_for_again() {
         }
     });
     let owner = owner("default");
-    let write = async || store.write(&owner, Entry::RefreshToken, &secret(b"hush")).await;
+    let write = async || store.write(&owner, CredentialEntry::RefreshToken, &secret(b"hush")).await;
     assert_eq!(write().await, Err(CredentialError::Missing("no session bus".into())));
     assert_eq!(write().await, Err(CredentialError::Denied("not for you".into())));
     assert_eq!(write().await, Ok(()));
@@ -132,22 +133,22 @@ async fn a_store_that_is_not_there_is_looked_for_again() {
 async fn a_connection_that_is_gone_is_made_anew() {
     let (store, mock, connections) = counted();
     let owner = owner("default");
-    store.write(&owner, Entry::RefreshToken, &secret(b"hush")).await.unwrap();
+    store.write(&owner, CredentialEntry::RefreshToken, &secret(b"hush")).await.unwrap();
     fail_once(&mock, Error::PlatformFailure("no such session".into()));
-    assert_eq!(store.read(&owner, Entry::RefreshToken).await, Ok(Some(secret(b"hush"))));
+    assert_eq!(store.read(&owner, CredentialEntry::RefreshToken).await, Ok(Some(secret(b"hush"))));
     assert_eq!(connections.load(Ordering::SeqCst), 2);
 
     // A refusal is none of the connection, and is not asked for twice: the member said no.
     fail_once(&mock, Error::NoStorageAccess("no".into()));
-    let refused = store.read(&owner, Entry::RefreshToken).await;
+    let refused = store.read(&owner, CredentialEntry::RefreshToken).await;
     assert_eq!(refused, Err(CredentialError::Denied("no".into())));
     assert_eq!(connections.load(Ordering::SeqCst), 2);
     // The first call on a new connection is not made twice either.
     fail_once(&mock, Error::PlatformFailure("broken".into()));
-    let refused = store.read(&owner, Entry::RefreshToken).await;
-    assert_eq!(refused, Err(CredentialError::Failed("broken".into())));
+    let refused = store.read(&owner, CredentialEntry::RefreshToken).await;
+    assert_eq!(refused, Err(CredentialError::Other("broken".into())));
     assert_eq!(connections.load(Ordering::SeqCst), 3);
-    assert_eq!(store.read(&owner, Entry::RefreshToken).await, Ok(Some(secret(b"hush"))));
+    assert_eq!(store.read(&owner, CredentialEntry::RefreshToken).await, Ok(Some(secret(b"hush"))));
 }
 
 /// A store whose code breaks takes one call with it.
@@ -155,12 +156,12 @@ async fn a_connection_that_is_gone_is_made_anew() {
 async fn a_store_that_panics_is_an_error() {
     let tries = AtomicUsize::new(0);
     let mock = mock::Store::new().unwrap();
-    let store = PlatformStore::over(move || {
+    let store = PlatformStore::with_connect(move || {
         assert!(tries.fetch_add(1, Ordering::SeqCst) > 0, "the panic that a test asks for");
         Ok(mock.clone())
     });
-    let read = async || store.read(&owner("default"), Entry::DpopKey).await;
-    assert_eq!(read().await, Err(CredentialError::Failed("the call of it broke off".into())));
+    let read = async || store.read(&owner("default"), CredentialEntry::DpopKey).await;
+    assert_eq!(read().await, Err(CredentialError::Other("the call was aborted".into())));
     assert_eq!(read().await, Ok(None));
 }
 
@@ -211,7 +212,7 @@ impl CredentialStoreApi for Waiting {
 fn waiting() -> (PlatformStore, Arc<Opened>) {
     let opened = Arc::new(Opened::default());
     let waiting = Arc::new(Waiting { store: mock::Store::new().unwrap(), opened: Arc::clone(&opened) });
-    (PlatformStore::over(move || Ok(waiting.clone())), opened)
+    (PlatformStore::with_connect(move || Ok(waiting.clone())), opened)
 }
 
 async fn open(store: PlatformStore) -> Result<Session, exchange_client::Error> {
@@ -239,7 +240,7 @@ async fn a_store_that_does_not_answer_is_given_up() {
     assert_eq!(
         error.to_string(),
         format!(
-            "the secret store ({}) does not answer; unlock the secret store of this computer, or choose \
+            "the secret store ({}) does not respond; unlock the secret store of this computer, or choose \
              another before signing in",
             platform::NAME
         )
@@ -257,7 +258,7 @@ async fn calls_keep_their_order() {
     let owner = owner("default");
     let (first, second) = (secret(b"first"), secret(b"second"));
     for given_up in [&first, &second] {
-        let write = store.write(&owner, Entry::RefreshToken, given_up);
+        let write = store.write(&owner, CredentialEntry::RefreshToken, given_up);
         tokio::select! {
             biased;
             done = write => panic!("it was to wait: {done:?}"),
@@ -265,7 +266,7 @@ async fn calls_keep_their_order() {
         }
     }
     opened.open();
-    assert_eq!(store.read(&owner, Entry::RefreshToken).await, Ok(Some(second)));
+    assert_eq!(store.read(&owner, CredentialEntry::RefreshToken).await, Ok(Some(second)));
 }
 
 /// A program ends although its store still waits for the member.
@@ -277,7 +278,7 @@ fn nobody_waits_for_the_store_at_the_end() {
         let owner = owner("default");
         tokio::select! {
             biased;
-            done = store.read(&owner, Entry::DpopKey) => panic!("it was to wait: {done:?}"),
+            done = store.read(&owner, CredentialEntry::DpopKey) => panic!("it was to wait: {done:?}"),
             () = std::future::ready(()) => {}
         }
     });
@@ -295,14 +296,14 @@ fn errors_hold_no_secret() {
         Error::BadStoreFormat("hush".into()),
         Error::Invalid("hush".into(), "hush".into()),
     ]
-    .map(platform::refused);
+    .map(platform::map_call_error);
     for error in &errors {
         assert!(!format!("{error} {error:?}").contains("hush"));
     }
     let bytes = format!("{:?}", secret(b"hush").as_slice());
     assert!(!format!("{errors:?}").contains(&bytes));
     assert_eq!(
-        platform::refused(Error::TooLong("secret".into(), 2560)).to_string(),
+        platform::map_call_error(Error::TooLong("secret".into(), 2560)).to_string(),
         "failed: secret has more than 2560 characters"
     );
 }
@@ -317,7 +318,7 @@ mod linux {
 
     /// Addresses of session buses that are none, and what is said of them.
     const NOWHERE: [(&str, &str); 2] = [
-        ("nowhere", "no session bus, or nobody on it who keeps secrets"),
+        ("nowhere", "no session bus, or no secret service on it"),
         (
             "unix:path=/nonexistent/bus",
             "zbus error: Failed to connect to address `unix:path=/nonexistent/bus`: No such file or directory \
@@ -343,7 +344,7 @@ mod linux {
         assert_eq!(
             error.to_string(),
             format!(
-                "the secret store (Secret Service) is not there: {why}; unlock the secret store of this \
+                "the secret store (Secret Service) is missing: {why}; unlock the secret store of this \
                  computer, or choose another before signing in"
             )
         );
@@ -366,14 +367,14 @@ mod linux {
     #[test]
     fn a_locked_keyring_is_called_so() {
         use secret_service::Error as Why;
-        let refused = |why: Why| platform::refused(Error::NoStorageAccess(Box::new(why)));
+        let refused = |why: Why| platform::map_call_error(Error::NoStorageAccess(Box::new(why)));
         assert_eq!(refused(Why::Locked), CredentialError::Locked);
         assert_eq!(refused(Why::Prompt), CredentialError::Locked);
         assert_eq!(refused(Why::NoResult), CredentialError::Missing("it has no default keyring".into()));
         // What has no meaning of its own says what it is.
-        let broken = platform::refused(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));
-        assert_eq!(broken, CredentialError::Failed("Crypto error: bad".into()));
-        let nobody = platform::missing(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));
+        let broken = platform::map_call_error(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));
+        assert_eq!(broken, CredentialError::Other("Crypto error: bad".into()));
+        let nobody = platform::map_connect_error(Error::PlatformFailure(Box::new(Why::Crypto("bad"))));
         assert_eq!(nobody, CredentialError::Missing("Crypto error: bad".into()));
     }
 }

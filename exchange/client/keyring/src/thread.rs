@@ -1,4 +1,4 @@
-//! The thread on which a store is called: what it does blocks, for as long as a member is asked for a password.
+//! The thread that calls the store, because a call blocks while the member is asked for a password.
 
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -15,86 +15,89 @@ use tokio::sync::oneshot;
 
 use crate::{Store, platform};
 
-type Connect = dyn Fn() -> keyring_core::Result<Store> + Send + Sync;
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+type ConnectFn = dyn Fn() -> keyring_core::Result<Store> + Send + Sync;
+type StoreJob = Box<dyn FnOnce(&mut StoreConnection) + Send>;
 
-/// Why there is no answer.
-const BROKEN: &str = "the call of it broke off";
+/// The message for a call that was aborted.
+const CALL_ABORTED: &str = "the call was aborted";
 
-/// Begins with the first call, and ends when nobody can call any more.
-pub(crate) struct Thread {
-    connect: Arc<Connect>,
-    jobs: Mutex<Option<Sender<Job>>>,
+/// A thread that starts with the first call and ends with the last handle.
+pub(crate) struct StoreThread {
+    connect: Arc<ConnectFn>,
+    jobs: Mutex<Option<Sender<StoreJob>>>,
 }
 
-impl Thread {
+impl StoreThread {
     pub(crate) fn new(connect: impl Fn() -> keyring_core::Result<Store> + Send + Sync + 'static) -> Self {
         Self { connect: Arc::new(connect), jobs: Mutex::new(None) }
     }
 
-    /// Does this with the store when its turn comes, whether or not somebody still waits for it.
-    pub(crate) async fn call<T: Send + 'static>(
+    /// Runs a function with the store, after the calls before it. It runs even if the caller stops waiting.
+    pub(crate) async fn run_job<T: Send + 'static>(
         &self,
         work: impl Fn(&Store) -> keyring_core::Result<T> + Send + 'static,
     ) -> Result<T, CredentialError> {
         let (answer, answered) = oneshot::channel();
-        self.begin(Box::new(move |connection| {
-            // Whoever asked may be gone.
-            let _ = answer.send(connection.call(work));
+        self.enqueue_job(Box::new(move |connection| {
+            // The receiver is gone if the caller stopped waiting.
+            let _ = answer.send(connection.call_store(work));
         }))?;
-        answered.await.unwrap_or_else(|_| Err(CredentialError::Failed(BROKEN.to_owned())))
+        answered.await.unwrap_or_else(|_| Err(CredentialError::Other(CALL_ABORTED.to_owned())))
     }
 
-    fn begin(&self, job: Job) -> Result<(), CredentialError> {
-        let ended = |_| CredentialError::Failed(BROKEN.to_owned());
+    fn enqueue_job(&self, job: StoreJob) -> Result<(), CredentialError> {
+        let ended = |_| CredentialError::Other(CALL_ABORTED.to_owned());
         let mut jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jobs) = &*jobs {
             return jobs.send(job).map_err(ended);
         }
         let (new, due) = channel();
-        let connection = Connection { connect: Arc::clone(&self.connect), store: None };
-        // It is not waited for at the end of the program, as tokio would wait for threads of its own.
+        let connection = StoreConnection { connect: Arc::clone(&self.connect), store: None };
+        // Not a thread of tokio: tokio waits for its threads when the program ends.
         thread::Builder::new()
             .name("secret-store".to_owned())
-            .spawn(|| run(connection, due))
-            .map_err(|error| CredentialError::Failed(error.to_string()))?;
+            .spawn(|| run_jobs(connection, due))
+            .map_err(|error| CredentialError::Other(error.to_string()))?;
         new.send(job).map_err(ended)?;
         *jobs = Some(new);
         Ok(())
     }
 }
 
-fn run(mut connection: Connection, due: Receiver<Job>) {
+fn run_jobs(mut connection: StoreConnection, due: Receiver<StoreJob>) {
     for job in due {
-        // A store that panics takes its call with it, and its connection: that is out of its place meanwhile.
+        // A panicking call aborts only itself. Its connection was taken out of its slot, and is dropped.
         let _ = panic::catch_unwind(AssertUnwindSafe(|| job(&mut connection)));
     }
 }
 
-struct Connection {
-    connect: Arc<Connect>,
-    /// Forgotten when a call fails: a session bus that went away, a keyring that was unlocked since.
+struct StoreConnection {
+    connect: Arc<ConnectFn>,
+    /// Cleared when a call fails, for example because the session bus restarted.
     store: Option<Store>,
 }
 
-impl Connection {
-    fn call<T>(&mut self, work: impl Fn(&Store) -> keyring_core::Result<T>) -> Result<T, CredentialError> {
+impl StoreConnection {
+    fn call_store<T>(
+        &mut self,
+        work: impl Fn(&Store) -> keyring_core::Result<T>,
+    ) -> Result<T, CredentialError> {
         if let Some(store) = self.store.take() {
             match work(&store) {
-                // The store's service may have begun anew since.
+                // The service may have restarted: connect again.
                 Err(Error::PlatformFailure(_)) => {}
-                done => return self.done(store, done),
+                done => return self.keep_if_ok(store, done),
             }
         }
-        let store = (self.connect)().map_err(platform::missing)?;
+        let store = (self.connect)().map_err(platform::map_connect_error)?;
         let done = work(&store);
-        self.done(store, done)
+        self.keep_if_ok(store, done)
     }
 
-    fn done<T>(&mut self, store: Store, done: keyring_core::Result<T>) -> Result<T, CredentialError> {
+    fn keep_if_ok<T>(&mut self, store: Store, done: keyring_core::Result<T>) -> Result<T, CredentialError> {
         if done.is_ok() {
             self.store = Some(store);
         }
-        done.map_err(platform::refused)
+        done.map_err(platform::map_call_error)
     }
 }

@@ -1,4 +1,4 @@
-//! How long a snapshot takes from the bytes of its pages to the disk, and how much memory:
+//! Measures the time and memory for storing a snapshot, from the bytes of its pages to the disk:
 //! `cargo bench -p exchange-client-sqlite --bench replica`.
 #![allow(
     clippy::unwrap_used,
@@ -18,15 +18,15 @@ use std::{
 use exchange_client::{
     Area, UnixTime,
     api::{Contract, types::StockLot},
-    feed::{Action, Feed, Input, Reader},
-    replica::{Outcome, ReplicaStore},
+    feed::{Feed, FeedAction, FeedInput, FeedReader},
+    replica::{CommitOutcome, ReplicaStore},
 };
 use exchange_client_sqlite::SqliteReplica;
 
 const PAGE: usize = 500;
 
 fn main() {
-    // As `cargo test --benches` calls it.
+    // `cargo test --benches` calls it this way.
     let small = std::env::args().any(|argument| argument == "--test");
     let rounds = if small { 1 } else { 5 };
     let (few, many) = if small { (1_000, 2_000) } else { (20_000, 200_000) };
@@ -57,44 +57,45 @@ fn in_folder<T>(run: impl FnOnce(&Path) -> T) -> T {
     run(folder.path())
 }
 
-/// Reads a snapshot of so many rows from its pages' bytes; how long it took, and how long the commits alone.
+/// Reads a snapshot of `rows` entries from its page bytes; returns the total time and the time of the
+/// commits.
 fn snapshot(folder: &Path, rows: usize) -> (Duration, Duration) {
     let store = SqliteReplica::open(folder).unwrap();
     let mut feed = Feed::<StockLot>::new();
     let (mut read, mut all, mut commits) = (0, Duration::ZERO, Duration::ZERO);
-    let mut input = Input::Go { kept: store.kept(Area::Stock).unwrap(), reader: Reader::default() };
+    let mut input =
+        FeedInput::Begin { kept: store.area_state(Area::Stock).unwrap(), reader: FeedReader::default() };
     loop {
         let begun = Instant::now();
-        let step = feed.handle(input).unwrap();
+        let step = feed.handle_input(input).unwrap();
         all += begun.elapsed();
         input = match step.action {
-            Action::Read(_) => {
+            FeedAction::Read(_) => {
                 let text = page(read, rows);
                 read += PAGE;
                 let begun = Instant::now();
                 let page = Box::new(Contract::parse(text.as_bytes()).unwrap());
                 all += begun.elapsed();
-                Input::Page { page, asked_at: UnixTime::from_secs(1_000) }
+                FeedInput::Page { page, asked_at: UnixTime::from_secs(1_000) }
             }
-            Action::Commit(commit) => {
+            FeedAction::Commit(commit) => {
                 let begun = Instant::now();
                 let done = store.commit(&commit).unwrap();
                 commits += begun.elapsed();
                 all += begun.elapsed();
                 match done {
-                    Outcome::Done(tally) => Input::Committed(tally),
-                    Outcome::Superseded(_) => panic!("nobody else commits"),
+                    CommitOutcome::Done(tally) => FeedInput::Committed(tally),
+                    CommitOutcome::Superseded(_) => panic!("nobody else commits"),
                 }
             }
-            Action::Done => break,
+            FeedAction::Done => break,
             action => panic!("{action:?}"),
         };
     }
     assert_eq!(store.count(Area::Stock).unwrap(), rows as u64);
     (all, commits)
 }
-
-/// A page as it is on the wire, with lots such as there are.
+/// Returns a page as on the wire, with realistic lots. Returns a page as on the wire, with realistic lots.
 fn page(from: usize, rows: usize) -> String {
     let mut page = String::from(r#"{"items":["#);
     for at in from..(from + PAGE).min(rows) {
@@ -125,8 +126,8 @@ fn fsync(folder: &Path) -> Duration {
     times.sort_unstable();
     times[10]
 }
-
-/// The most memory that this process had, in MiB, where the system tells it.
+/// Returns the peak memory of this process in MiB, if the system reports it. Returns the peak memory of this
+/// process in MiB, if the system reports it.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

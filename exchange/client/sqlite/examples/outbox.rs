@@ -1,26 +1,26 @@
-//! An outbox in a file: what was enqueued is there after a restart, and is sent once.
+//! A persistent outbox: enqueued changes survive a restart and are sent once.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints
-//! `cargo run -p exchange-client-sqlite --example outbox`
+//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client-sqlite
+//! --example outbox`
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 #[path = "../../examples/common/setup.rs"]
 mod common;
 
-use exchange_client::{BlueprintChanges, OutboxEvent, api::scopes::Scope, changes::known::Known};
+use exchange_client::{BlueprintChanges, OutboxEvent, api::scopes::Scope, changes::known::KnownItem};
 use exchange_client_sqlite::SqliteOutbox;
 
 #[tokio::main]
 async fn main() -> common::Result {
     let exchange = common::sign_in(&[Scope::ExchangeBlueprintsRead, Scope::ExchangeBlueprintsWrite]).await?;
     let connection = exchange.connection().await?;
-    // A folder for state, not for caches: nobody else has what is in it.
+    // A folder for state, not for caches: there is no other copy of its contents.
     let folder = tempfile::tempdir()?;
 
     let outbox = exchange.outbox(SqliteOutbox::open(folder.path())?, &connection)?;
     let mut changes = BlueprintChanges::new();
-    let product = Known { sc_record: Some("BP_CRAFT_SBXM_KNIFE_01".to_owned()), ..Known::default() };
+    let product = KnownItem { sc_record: Some("BP_CRAFT_SBXM_KNIFE_01".to_owned()), ..KnownItem::default() };
     changes.add(product.item_ref()?)?;
     let entry = outbox.enqueue(changes).await?[0];
     println!("kept as entry {}: its bytes, and the key under which it is sent", entry.0);
@@ -31,11 +31,11 @@ async fn main() -> common::Result {
     for entry in outbox.entries().await? {
         println!("found entry {} for {}: {:?}", entry.number().0, entry.lane(), entry.state());
     }
-    // A program that stays calls `run` once, and listens to `events`.
+    // A long-running program calls `run` once, and subscribes to `events`.
     for event in outbox.flush().await? {
         match event {
             OutboxEvent::Decided { entry, written: Some(written), replayed, .. } => {
-                let word = if written.is_as_asked() { "as asked" } else { "not all of it applied" };
+                let word = if written.is_satisfied() { "as asked" } else { "not all of it applied" };
                 println!("entry {} is decided, {word}{}", entry.0, if replayed { ", earlier" } else { "" });
             }
             OutboxEvent::Waiting { time, error, .. } => {

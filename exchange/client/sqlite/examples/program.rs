@@ -1,29 +1,31 @@
-//! A program that stays: files of its own, the platform's store for secrets, feeds and outbox side by side, until Enter.
+//! A long-running program with its own files, the platform's credential store, and feeds and outbox in
+//! parallel, until Enter.
 //!
-//! `cargo xtask sandbox`, then with the variable that it prints
-//! `cargo run -p exchange-client-sqlite --example program`
+//! `cargo xtask sandbox`, then with the variable that it prints `cargo run -p exchange-client-sqlite
+//! --example program`
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::{env, io::stdin, path::PathBuf, sync::Arc};
 
 use exchange_client::{
-    Area, CredentialStore, Exchange, Identity, InsecureFile, Place, Replica, Session, SessionState,
-    api::scopes::Scope,
+    Area, ClientIdentity, CredentialStore, Exchange, ExchangeAddress, InsecureFileCredentials, Replica,
+    Session, SessionState, api::scopes::Scope,
 };
 use exchange_client_keyring::PlatformStore;
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let place = Place::of_developer(|name| env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
-    let identity = Identity::new("sandbox-client", "Program", "1.0.0", "https://desk.example")?;
-    // Yours are the platform's: what nobody else has is state, what can be read again is cache.
+    let place = ExchangeAddress::from_variable(|name| env::var(name).ok())?.ok_or("set EXCHANGE_SANDBOX")?;
+    let identity = ClientIdentity::new("sandbox-client", "Program", "1.0.0", "https://desk.example")?;
+    // Use the folders of the platform: state for data without another copy, cache for data that can be read
+    // again.
     let folder = PathBuf::from(env::var_os("PROGRAM_FOLDER").unwrap_or_else(|| "exchange-program".into()));
     let (state, cache) = (folder.join("state"), folder.join("cache"));
     let secrets: Arc<dyn CredentialStore> = match env::var_os("INSECURE_FOLDER") {
-        // Because somebody said so, and never because there is no store.
-        Some(folder) => Arc::new(InsecureFile::open(folder)?),
+        // Only if selected explicitly, and never as a fallback.
+        Some(folder) => Arc::new(InsecureFileCredentials::open(folder)?),
         None => Arc::new(PlatformStore::new()),
     };
     let session =
@@ -38,12 +40,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let connection = exchange.connection().await?;
     let replica = Replica::new(SqliteReplica::open(&cache)?);
     let sync = exchange.sync(&replica);
-    // Before anything is shown: what is kept here and is not this member's to see is forgotten.
-    sync.session(&connection).await?;
+    // Before showing data: deletes stored data that this member may not see.
+    sync.begin_session(&connection).await?;
     let outbox = exchange.outbox(SqliteOutbox::open(&state)?, &connection)?;
-    // Whoever disconnects leaves nothing behind.
-    session.keeps(replica.clone());
-    session.keeps(outbox.clone());
+    // Disconnecting deletes local data.
+    session.register_local_data(replica.clone());
+    session.register_local_data(outbox.clone());
 
     let mut pages = sync.events();
     let told = async {
@@ -54,13 +56,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("Press Enter to end it.");
     let enter = tokio::task::spawn_blocking(|| stdin().read_line(&mut String::new()));
     tokio::select! {
-        // Sends what is enqueued, reads back what was sent, reads what is due, forgets what is too old.
-        _ = async { tokio::join!(outbox.run(), sync.follow(&outbox), sync.run()) } => {}
+        // Sends enqueued changes, reads them back, reads due areas, and deletes expired data.
+        _ = async { tokio::join!(outbox.run(), sync.follow_outbox(&outbox), sync.run()) } => {}
         () = told => {}
         _ = enter => {}
     }
-    // So that the next start begins without a challenge, and no earlier than it may.
-    session.save().await?;
+    // The next start then needs no nonce challenge, and respects requested waits.
+    session.save_state().await?;
     println!("{} lots are here for the next start", replica.count(Area::Stock)?);
     Ok(())
 }

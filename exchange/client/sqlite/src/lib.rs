@@ -1,5 +1,4 @@
-//! Replica and outbox of an exchange client in SQLite files: stores for `exchange-client` that outlive the
-//! process.
+//! Persistent SQLite stores for the replica and the outbox of `exchange-client`.
 
 mod database;
 mod outbox;

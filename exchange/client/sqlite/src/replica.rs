@@ -1,5 +1,5 @@
-//! The replica in two files: `replica.db` has the member's own collections, `organisation.db` what is internal data
-//! of the organisation and kept for 7 days at most (OST-14, DEM-10).
+//! The replica in two files: `replica.db` for the member's own collections, and `organisation.db` for
+//! internal data of the organization, which may be kept for 7 days (OST-14, DEM-10).
 
 mod rows;
 #[cfg(test)]
@@ -10,91 +10,101 @@ use std::{fs, io, path::Path};
 use exchange_client::{
     Area, Error, Replica, UnixTime,
     api::types::InstallationId,
-    feed::{Collection, Kept},
-    replica::{Commit, Document, Forgotten, Outcome, OwnerNote, Removal, ReplicaStore, Row},
+    feed::{AreaState, Collection},
+    replica::{
+        AreaCommit, CommitOutcome, DemandDocument, ForgottenCollection, OwnerNote, RemovalRecord, ReplicaRow,
+        ReplicaStore,
+    },
 };
 
-use crate::database::{Damaged, Database, Plan, delete_aside, private_folder, storage};
+use crate::database::{
+    DamagePolicy, Database, DatabasePlan, create_private_folder, delete_aside, storage_error,
+};
 
-/// The marker of a folder that no backup needs: <https://bford.info/cachedir/>.
+/// The tag of a folder that backups may skip: <https://bford.info/cachedir/>.
 const CACHE_TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
-    # What is in this folder is a copy of what the exchange has, and is read anew when it is gone.\n";
+    # This folder is a cache of data of the exchange and can be deleted.\n";
 
-static OWN: Plan = Plan {
-    what: "replica",
+static OWN: DatabasePlan = DatabasePlan {
+    name: "replica",
     application: 0x4558_5245,
     migrations: &[include_str!("replica/0001.sql")],
-    damaged: Damaged::SetAside,
+    damaged: DamagePolicy::SetAside,
 };
 
-static ORGANISATION: Plan = Plan {
-    what: "replica of the organisation's data",
+static ORGANISATION: DatabasePlan = DatabasePlan {
+    name: "replica of the organisation's data",
     application: 0x4558_4f52,
     migrations: &[include_str!("replica/0001.sql"), include_str!("replica/0002.sql")],
-    damaged: Damaged::Delete,
+    damaged: DamagePolicy::Delete,
 };
 
-/// A replica that outlives the process.
+/// A persistent replica store.
 ///
-/// Every commit is one transaction that is on the disk when it returns. Several processes may share the folder. What
-/// [`ReplicaStore::forget`] deletes is in none of the files any more when it returned. What the organisation's pages
-/// take away is gone after the next [`ReplicaStore::settle`] if the member may not see it any more, and a day later, or
-/// before it is 7 days old, if it just went; what a file system or a disk keeps of its own accord is beyond this.
+/// Each commit is one transaction and is on the disk when it returns. Several processes may share the folder.
+/// [`ReplicaStore::forget`] erases the deleted data from all files. Organization data that pages delete is
+/// erased by the next [`ReplicaStore::purge_removed`] if the member may no longer see it; otherwise a day
+/// later, and before it is 7 days old. Copies that a file system or a disk keeps are out of scope.
 ///
-/// * A file of a newer program is left as it is, and opening it fails.
-/// * A damaged file is no loss, since the exchange has all of it: it is set aside as `replica.db.damaged`, or deleted
-///   when it is the organisation's, and read anew.
+/// * A file of a newer version is left unchanged, and opening it fails.
+/// * A corrupt file is replaced, because the exchange has all its data: it is renamed to
+///   `replica.db.damaged`, or deleted if it
+///   contains organization data.
 #[derive(Debug)]
 pub struct SqliteReplica {
-    /// Or why it cannot be opened, which keeps nobody from forgetting what is the organisation's.
+    /// The error if it cannot be opened, which must not prevent the deletion of organization data.
     own: Result<Database, Error>,
     organisation: Database,
     aside: std::path::PathBuf,
 }
 
 impl SqliteReplica {
-    /// Opens the replica in a folder, or makes both: readable for this user alone, and marked as a cache.
+    /// Opens or creates both files in a folder, readable only by this user, and marks the folder as a cache.
     ///
-    /// The folder is one for caches, neither synchronised nor roaming, nor in a backup (DEM-10): `XDG_CACHE_HOME` on
-    /// Linux, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows. It holds nothing else. That choice is what keeps it
-    /// out of backups; what this crate adds is a `CACHEDIR.TAG`.
+    /// Use a dedicated folder for caches that is neither synchronized, roaming nor in a backup (DEM-10):
+    /// `XDG_CACHE_HOME` on Linux, `~/Library/Caches` on macOS, `LOCALAPPDATA` on Windows. The location is
+    /// what excludes it from backups; this crate adds a `CACHEDIR.TAG`.
     ///
-    /// * Linux has no backup of its own. Those that there are heed the tag, most of them where they are told to
-    ///   (`--exclude-caches` of borg, restic and tar).
-    /// * macOS: Time Machine leaves `~/Library/Caches` out, and does not know the tag. A folder elsewhere is left out by an
-    ///   extended attribute, for which neither the standard library nor SQLite has a call: `tmutil addexclusion` sets it.
-    /// * Windows: File History keeps libraries and the desktop, and nothing of `LOCALAPPDATA`. An image of the whole disk
-    ///   has everything but what an administrator names in the registry (`FilesNotToBackup`, `FilesNotToSnapshot`), which
-    ///   is an installer's to do.
+    /// * Linux has no standard backup. Most backup programs respect the tag only with an option
+    ///   (`--exclude-caches` of borg,
+    ///   restic and tar).
+    /// * macOS: Time Machine excludes `~/Library/Caches` and does not know the tag. Another folder is
+    ///   excluded by an extended
+    ///   attribute, which neither the standard library nor SQLite can set: use `tmutil addexclusion`.
+    /// * Windows: File History covers libraries and the desktop, not `LOCALAPPDATA`. A disk image contains
+    ///   everything except
+    ///   paths that an administrator excludes in the registry (`FilesNotToBackup`, `FilesNotToSnapshot`),
+    /// which is a task for
+    ///   an installer.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) when it cannot be made or opened, or was written by
-    /// a newer version.
+    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage) if it cannot be created or opened, or was
+    /// written by a newer version.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Error> {
         let replica = Self::open_in_parts(folder.as_ref())?;
         replica.own()?;
         Ok(replica)
     }
 
-    /// Forgets what is of the organisation and older than 7 days, as [`Replica::expire`] does, also where the member's own
-    /// copies cannot be opened (OST-14). For a program that begins, whatever it does then.
+    /// Deletes organization data older than 7 days, as [`Replica::expire`] does, even if the member's own
+    /// file cannot be opened (OST-14). Call it at the start of each program.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage): then it is to be called again.
-    pub fn expire(folder: impl AsRef<Path>, now: UnixTime) -> Result<Vec<Forgotten>, Error> {
+    /// [`ErrorKind::Storage`](exchange_client::ErrorKind::Storage): call it again later.
+    pub fn expire(folder: impl AsRef<Path>, now: UnixTime) -> Result<Vec<ForgottenCollection>, Error> {
         let replica = Self::open_in_parts(folder.as_ref())?;
         let own = replica.own().map(drop);
         let forgotten = Replica::new(replica).expire(now);
-        // What settles the member's own file fails with the reason why that cannot be opened.
+        // Erasing remnants of the member's own file fails with its open error.
         own.and(forgotten)
     }
 
     fn open_in_parts(folder: &Path) -> Result<Self, Error> {
-        let told = |error: io::Error| storage(&OWN, &error.kind().to_string());
-        private_folder(folder).map_err(told)?;
+        let to_error = |error: io::Error| storage_error(&OWN, &error.kind().to_string());
+        create_private_folder(folder).map_err(to_error)?;
         let tag = folder.join("CACHEDIR.TAG");
         if !tag.exists() {
-            fs::write(tag, CACHE_TAG).map_err(told)?;
+            fs::write(tag, CACHE_TAG).map_err(to_error)?;
         }
         let path = folder.join("replica.db");
         let organisation = Database::open(&folder.join("organisation.db"), &ORGANISATION)?;
@@ -105,90 +115,98 @@ impl SqliteReplica {
         self.own.as_ref().map_err(Clone::clone)
     }
 
-    fn of(&self, area: Area) -> Result<&Database, Error> {
-        if area.is_of_organisation() { Ok(&self.organisation) } else { self.own() }
+    fn database_of(&self, area: Area) -> Result<&Database, Error> {
+        if area.is_organization_data() { Ok(&self.organisation) } else { self.own() }
     }
 }
 
 impl ReplicaStore for SqliteReplica {
-    fn kept(&self, area: Area) -> Result<Kept, Error> {
-        self.of(area)?.read(|connection| rows::kept(connection, area))
+    fn area_state(&self, area: Area) -> Result<AreaState, Error> {
+        self.database_of(area)?.read(|connection| rows::read_area_state(connection, area))
     }
 
-    fn commit(&self, commit: &Commit) -> Result<Outcome, Error> {
-        self.of(commit.area)?.write(|transaction| rows::commit(transaction, commit))
+    fn commit(&self, commit: &AreaCommit) -> Result<CommitOutcome, Error> {
+        self.database_of(commit.area)?.write(|transaction| rows::apply_commit(transaction, commit))
     }
 
-    fn entry(&self, area: Area, key: &str) -> Result<Option<Row>, Error> {
-        self.of(area)?.read(|connection| rows::entry(connection, rows::Table::Entry, area, key))
+    fn entry(&self, area: Area, key: &str) -> Result<Option<ReplicaRow>, Error> {
+        self.database_of(area)?
+            .read(|connection| rows::read_entry(connection, rows::RowTable::Entry, area, key))
     }
 
-    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<Row>, Error> {
-        self.of(area)?.read(|connection| rows::entries(connection, area, after, most))
+    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<ReplicaRow>, Error> {
+        self.database_of(area)?.read(|connection| rows::read_entries(connection, area, after, most))
     }
 
     fn count(&self, area: Area) -> Result<u64, Error> {
-        self.of(area)?.read(|connection| rows::count(connection, area))
+        self.database_of(area)?.read(|connection| rows::count_entries(connection, area))
     }
 
-    fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error> {
-        self.of(area)?.read(|connection| rows::removal(connection, area, key))
+    fn removal(&self, area: Area, key: &str) -> Result<Option<RemovalRecord>, Error> {
+        self.database_of(area)?.read(|connection| rows::read_removal(connection, area, key))
     }
 
-    fn agree(&self, area: Area, entries: &[Row], gone: &[&str]) -> Result<(), Error> {
-        self.of(area)?.write(|transaction| rows::agree(transaction, area, entries, gone))
+    fn set_baseline(&self, area: Area, entries: &[ReplicaRow], gone: &[&str]) -> Result<(), Error> {
+        self.database_of(area)?.write(|transaction| rows::set_baseline(transaction, area, entries, gone))
     }
 
-    fn agreed(&self, area: Area, key: &str) -> Result<Option<Row>, Error> {
-        self.of(area)?.read(|connection| rows::entry(connection, rows::Table::Agreed, area, key))
+    fn baseline(&self, area: Area, key: &str) -> Result<Option<ReplicaRow>, Error> {
+        self.database_of(area)?
+            .read(|connection| rows::read_entry(connection, rows::RowTable::Agreed, area, key))
     }
 
-    fn demand(&self) -> Result<Option<Document>, Error> {
-        self.organisation.read(rows::demand)
+    fn demand(&self) -> Result<Option<DemandDocument>, Error> {
+        self.organisation.read(rows::read_demand)
     }
 
-    fn keep_demand(&self, demand: &Document, of: &InstallationId) -> Result<bool, Error> {
-        self.organisation.write(|transaction| rows::keep_demand(transaction, demand, of))
+    fn store_demand(&self, demand: &DemandDocument, of: &InstallationId) -> Result<bool, Error> {
+        self.organisation.write(|transaction| rows::store_demand(transaction, demand, of))
     }
 
-    fn demand_asked_at(&self) -> Result<Option<UnixTime>, Error> {
-        self.organisation.read(rows::demand_asked_at)
+    fn demand_requested_at(&self) -> Result<Option<UnixTime>, Error> {
+        self.organisation.read(rows::demand_requested_at)
     }
 
-    fn note_demand_asked(&self, at: UnixTime) -> Result<(), Error> {
-        self.organisation.write(|transaction| rows::note_demand_asked(transaction, at))
+    fn note_demand_request(&self, at: UnixTime) -> Result<(), Error> {
+        self.organisation.write(|transaction| rows::note_demand_request(transaction, at))
     }
 
-    fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error> {
-        let mut told: Vec<_> =
-            collections.iter().map(|collection| Forgotten { collection: *collection, entries: 0 }).collect();
+    fn forget(
+        &self,
+        collections: &[Collection],
+        owner: OwnerNote,
+    ) -> Result<Vec<ForgottenCollection>, Error> {
+        let mut forgotten_all: Vec<_> = collections
+            .iter()
+            .map(|collection| ForgottenCollection { collection: *collection, entries: 0 })
+            .collect();
         let mut forget = |of_organisation: bool| -> Result<(), Error> {
-            let concerns =
-                |of: &&mut Forgotten| Collection::OF_ORGANISATION.contains(&of.collection) == of_organisation;
-            for forgotten in told.iter_mut().filter(concerns) {
+            let concerns = |of: &&mut ForgottenCollection| {
+                Collection::ORGANIZATION.contains(&of.collection) == of_organisation
+            };
+            for forgotten in forgotten_all.iter_mut().filter(concerns) {
                 forgotten.entries = match forgotten.collection {
-                    Collection::Area(area) => {
-                        self.of(area)?.write(|transaction| rows::forget(transaction, area, owner))?
-                    }
+                    Collection::Area(area) => self
+                        .database_of(area)?
+                        .write(|transaction| rows::forget_area(transaction, area, owner))?,
                     _ => self.organisation.write(rows::forget_demand)?,
                 };
             }
             Ok(())
         };
-        // The organisation's first, and neither waits for the other's trouble (OST-14).
-        let organisation = forget(true).and(self.organisation.settle(0));
-        let own = match collections.iter().any(|collection| !Collection::OF_ORGANISATION.contains(collection))
-        {
+        // Organization data first; an error of one file does not affect the other (OST-14).
+        let organisation = forget(true).and(self.organisation.erase_remnants(0));
+        let own = match collections.iter().any(|collection| !Collection::ORGANIZATION.contains(collection)) {
             true => forget(false)
                 .and(delete_aside(&self.aside, &OWN))
-                .and(self.own().and_then(|own| own.settle(0))),
+                .and(self.own().and_then(|own| own.erase_remnants(0))),
             false => Ok(()),
         };
-        organisation.and(own).map(|()| told)
+        organisation.and(own).map(|()| forgotten_all)
     }
 
-    fn settle(&self, now: UnixTime) -> Result<(), Error> {
-        let organisation = self.organisation.settle(rows::millis(now));
-        organisation.and(self.own().and_then(|own| own.settle(rows::millis(now))))
+    fn purge_removed(&self, now: UnixTime) -> Result<(), Error> {
+        let organisation = self.organisation.erase_remnants(rows::to_millis(now));
+        organisation.and(self.own().and_then(|own| own.erase_remnants(rows::to_millis(now))))
     }
 }

@@ -1,4 +1,4 @@
-//! What the exchange said of references, so that their keys are sent from then on (RES-13).
+//! Remembered results of catalog lookups, so that the keys of the exchange are sent from then on (RES-13).
 
 use std::{collections::HashMap, path::Path};
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Error, ErrorKind},
-    lock::durable,
+    state_folder::durable,
 };
 
-/// References and the entries that they resolved to. Holds nothing about the member.
+/// References and the entries that they resolved to. Contains no data about the member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CatalogueMemory {
-    entries: HashMap<(CatalogKind, Named), CatalogEntry>,
+pub struct CatalogMemory {
+    entries: HashMap<(CatalogKind, ReferenceNames), CatalogEntry>,
 }
 
-/// What of a reference names its entry; what others added to it does not.
+/// The fields of a reference that identify its entry; extensions do not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Named {
+struct ReferenceNames {
     #[serde(skip_serializing_if = "Option::is_none")]
     sc_record: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,91 +32,91 @@ struct Named {
     name: Option<String>,
 }
 
-/// One line of what is stored.
+/// An element of the stored JSON array.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct MemoryRecord {
     kind: CatalogKind,
-    of: Named,
+    of: ReferenceNames,
     entry: CatalogEntry,
 }
 
-/// Whether what was stored can be read.
+/// The error of parsing a stored memory.
 #[derive(Debug, thiserror::Error)]
-#[error("what was remembered of the catalogue cannot be read: {0}")]
-pub struct UnreadableMemory(#[from] serde_json::Error);
+#[error("corrupt catalog memory: {0}")]
+pub struct CatalogMemoryError(#[from] serde_json::Error);
 
-impl CatalogueMemory {
-    /// The entry of a reference: by what is remembered. A reference that holds a `bt` is asked about anew, since
-    /// its name is not known here.
+impl CatalogMemory {
+    /// Returns the remembered entry of a reference. A reference with a `bt` is not looked up, since its name
+    /// is unknown here.
     #[must_use]
     pub fn entry(&self, kind: CatalogKind, reference: &ItemRef) -> Option<&CatalogEntry> {
         if reference.bt.is_some() {
             return None;
         }
-        self.entries.get(&(kind, Named::of(reference)))
+        self.entries.get(&(kind, ReferenceNames::from_reference(reference)))
     }
 
-    /// The exchange, or the member, said which entry it is. A reference that has nothing but its `bt` teaches
-    /// nothing.
+    /// Remembers the entry that the exchange or the member assigned to a reference. Ignores a reference with
+    /// no field but its `bt`.
     pub fn learn(&mut self, kind: CatalogKind, reference: &ItemRef, entry: CatalogEntry) {
-        let named = Named::of(reference);
-        if named != Named::default() {
+        let named = ReferenceNames::from_reference(reference);
+        if named != ReferenceNames::default() {
             self.entries.insert((kind, named), entry);
         }
     }
 
-    /// How many references are known.
+    /// Returns the number of remembered references.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none is.
+    /// Returns true if no reference is remembered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// As JSON, the same for the same content.
+    /// Serializes the memory as JSON; equal contents produce equal JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut lines: Vec<Line> = self
+        let mut lines: Vec<MemoryRecord> = self
             .entries
             .iter()
-            .map(|((kind, of), entry)| Line { kind: *kind, of: of.clone(), entry: entry.clone() })
+            .map(|((kind, of), entry)| MemoryRecord { kind: *kind, of: of.clone(), entry: entry.clone() })
             .collect();
         lines.sort_by(|a, b| (a.kind.as_str(), &a.of).cmp(&(b.kind.as_str(), &b.of)));
-        // Texts and numbers under fixed names are always JSON.
+        // Strings and numbers under fixed names can always be serialized.
         serde_json::to_string(&lines).unwrap_or_default()
     }
 
-    /// Writes [`CatalogueMemory::to_json`] to a file, whole or not at all, so that who reads it meanwhile, or after
-    /// this process was killed, finds what was there before.
+    /// Writes [`CatalogMemory::to_json`] to a file atomically, so that a concurrent reader, or one after this
+    /// process was killed, finds the previous contents.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`] with what the system says.
+    /// [`ErrorKind::Storage`] with the I/O error.
     pub fn write_to(&self, path: &Path) -> Result<(), Error> {
-        std::path::absolute(path).and_then(|path| durable::write(&path, self.to_json().as_bytes())).map_err(
-            |error| {
-                let what = "what is remembered of the catalogue cannot be written";
-                Error::caused(ErrorKind::Storage, what, error)
-            },
-        )
+        std::path::absolute(path)
+            .and_then(|path| durable::replace_file(&path, self.to_json().as_bytes()))
+            .map_err(|error| {
+                let what = "the catalog memory cannot be written";
+                Error::with_source(ErrorKind::Storage, what, error)
+            })
     }
 
-    /// What [`CatalogueMemory::to_json`] wrote.
+    /// Parses the output of [`CatalogMemory::to_json`].
     ///
     /// # Errors
-    /// When it is none of it; forgetting it is right then.
-    pub fn from_json(json: &[u8]) -> Result<Self, UnreadableMemory> {
-        let lines: Vec<Line> = serde_json::from_slice(json)?;
-        let entries = lines.into_iter().map(|Line { kind, of, entry }| ((kind, of), entry)).collect();
+    /// If the JSON is corrupt; start with an empty memory then.
+    pub fn from_json(json: &[u8]) -> Result<Self, CatalogMemoryError> {
+        let lines: Vec<MemoryRecord> = serde_json::from_slice(json)?;
+        let entries = lines.into_iter().map(|MemoryRecord { kind, of, entry }| ((kind, of), entry)).collect();
         Ok(Self { entries })
     }
 }
 
-impl Named {
-    fn of(reference: &ItemRef) -> Self {
+impl ReferenceNames {
+    fn from_reference(reference: &ItemRef) -> Self {
         Self {
             sc_record: reference.sc_record.clone(),
             sc_guid: reference.sc_guid.clone(),
@@ -144,7 +144,7 @@ mod tests {
     /// RES-13: what was learned outlives the process, and is read as it was.
     #[test]
     fn what_was_learned_is_stored_and_read() {
-        let mut memory = CatalogueMemory::default();
+        let mut memory = CatalogMemory::default();
         memory.learn(CatalogKind::Item, &reference(r#"{"name": "One", "uexId": 7}"#), entry("b-1"));
         memory.learn(CatalogKind::Material, &reference(r#"{"name": "One"}"#), entry("m-1"));
         memory.learn(CatalogKind::Item, &reference(r#"{"locKey": "@item_x"}"#), entry("b-2"));
@@ -152,7 +152,7 @@ mod tests {
         let added =
             reference(r#"{"name": "One", "uexId": 7, "extensions": {"org.example": {}}, "later": 1}"#);
         memory.learn(CatalogKind::Item, &added, entry("b-9"));
-        let read = CatalogueMemory::from_json(memory.to_json().as_bytes()).unwrap();
+        let read = CatalogMemory::from_json(memory.to_json().as_bytes()).unwrap();
         assert_eq!((read.len(), read.is_empty(), &read), (3, false, &memory));
         assert_eq!(read.to_json(), memory.to_json());
         let bt = |kind, json| read.entry(kind, &reference(json)).map(|entry| entry.bt.as_str().to_owned());
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(bt(CatalogKind::Item, r#"{"locKey": "item_x"}"#).as_deref(), Some("b-2"));
         assert_eq!(bt(CatalogKind::Item, r#"{"name": "One"}"#), None);
         assert_eq!(bt(CatalogKind::Item, r#"{"name": "One", "uexId": 7, "bt": "b-3"}"#), None);
-        assert!(CatalogueMemory::from_json(b"[{]").unwrap_err().to_string().contains("cannot be read"));
+        assert!(CatalogMemory::from_json(b"[{]").unwrap_err().to_string().contains("corrupt catalog memory"));
     }
 
     /// A file is replaced whole: what cannot be put in its place changes nothing, and leaves nothing beside it.
@@ -168,11 +168,11 @@ mod tests {
     fn a_file_is_replaced_whole() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("catalogue.json");
-        let mut memory = CatalogueMemory::default();
+        let mut memory = CatalogMemory::default();
         for bt in ["b-1", "b-2"] {
             memory.learn(CatalogKind::Item, &reference(r#"{"name": "One"}"#), entry(bt));
             memory.write_to(&file).unwrap();
-            assert_eq!(CatalogueMemory::from_json(&std::fs::read(&file).unwrap()).unwrap(), memory);
+            assert_eq!(CatalogMemory::from_json(&std::fs::read(&file).unwrap()).unwrap(), memory);
         }
         let taken = folder.path().join("taken");
         std::fs::create_dir_all(taken.join("x")).unwrap();
@@ -183,7 +183,7 @@ mod tests {
     /// A key alone is no name of anything.
     #[test]
     fn a_bare_key_teaches_nothing() {
-        let mut memory = CatalogueMemory::default();
+        let mut memory = CatalogMemory::default();
         memory.learn(CatalogKind::Item, &reference(r#"{"bt": "b-1"}"#), entry("b-1"));
         assert!(memory.is_empty());
     }

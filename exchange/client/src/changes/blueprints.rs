@@ -6,8 +6,8 @@ use super::Changes;
 use crate::error::Error;
 
 impl Changes<BlueprintOp> {
-    /// Adds a blueprint by its product; one already held is unchanged. An op that says more (when and where
-    /// the member learnt it) is built with [`AddBlueprint::builder`] and given to [`Changes::push`].
+    /// Adds a blueprint by its product; an existing one is unchanged. For an op with more fields (when and
+    /// where the member learnt it), use [`AddBlueprint::builder`] and [`Changes::push`].
     ///
     /// # Errors
     /// As [`Changes::push`].
@@ -15,7 +15,7 @@ impl Changes<BlueprintOp> {
         self.push(AddBlueprint::builder().ref_(product).build()?)
     }
 
-    /// Removes a blueprint by the key that the feed has for it; one not held is unchanged.
+    /// Removes a blueprint by its key in the feed; a missing one is unchanged.
     ///
     /// # Errors
     /// As [`Changes::push`].
@@ -23,7 +23,7 @@ impl Changes<BlueprintOp> {
         self.push(RemoveBlueprint::builder().key(key).build()?)
     }
 
-    /// Removes a blueprint whose key is not known, by its product.
+    /// Removes a blueprint with an unknown key, by its product.
     ///
     /// # Errors
     /// As [`Changes::push`].

@@ -1,4 +1,4 @@
-//! What a client knows of a catalogue entry, and the reference that it sends.
+//! The locally known fields of a catalog entry, and the reference built from them.
 
 use exchange_api::{
     Contract as _, Map,
@@ -7,11 +7,11 @@ use exchange_api::{
 
 use crate::error::{Error, ErrorKind};
 
-/// Everything known of a catalogue entry. All of it is sent; what is unknown is left out (TYP-03).
+/// The known fields of a catalog entry. All of them are sent; unknown ones are omitted (TYP-03).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
-    /// The exchange's own key, from a feed or from resolve; it always wins, so store it and send it from then
-    /// on (RES-13).
+pub struct KnownItem {
+    /// The exchange's own key, from a feed or from resolve. It takes precedence, so store it and send it from
+    /// then on (RES-13).
     pub bt: Option<CatalogKey>,
     /// The game-data record name.
     pub sc_record: Option<String>,
@@ -19,27 +19,27 @@ pub struct Known {
     pub sc_guid: Option<String>,
     /// Id in the external catalogue.
     pub uex_id: Option<i64>,
-    /// The localisation key as game data write it, with or without its leading `@`: the best there is when the
-    /// name is not English.
+    /// The localization key as in the game data, with or without its leading `@`. Prefer it if the name is
+    /// not English.
     pub loc_key: Option<String>,
-    /// The name as the game shows it.
+    /// The name as the game displays it.
     pub name: Option<String>,
     /// The language of the name.
     pub name_locale: Option<String>,
 }
 
-impl Known {
-    /// What a feed, or resolve, says of an entry.
+impl KnownItem {
+    /// Takes the fields of an entry from a feed or from resolve.
     #[must_use]
-    pub fn entry(entry: &CatalogEntry) -> Self {
+    pub fn from_entry(entry: &CatalogEntry) -> Self {
         Self { bt: Some(entry.bt.clone()), name: Some(entry.name.clone()), ..Self::default() }
     }
 
-    /// The reference with every field that is known, the localisation key without its `@` (TYP-03). Blank
-    /// texts count as unknown, and a language without a name says nothing.
+    /// Builds the reference from all known fields, with the localization key without its `@` (TYP-03). Blank
+    /// strings count as unknown, and a locale without a name is dropped.
     ///
     /// # Errors
-    /// `Invalid` when nothing is known, or when something breaks the contract.
+    /// `Invalid` if no field is known, or if a field violates the contract.
     pub fn item_ref(self) -> Result<ItemRef, Error> {
         let text =
             |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -57,16 +57,20 @@ impl Known {
             extra: Map::new(),
         };
         reference.validate().map_err(|violations| {
-            Error::caused(ErrorKind::Invalid, "what is known makes no reference", violations)
+            Error::with_source(
+                ErrorKind::Invalid,
+                "the known fields do not form a valid reference",
+                violations,
+            )
         })?;
         Ok(reference)
     }
 }
 
-/// As [`Known::entry`].
-impl From<&CatalogEntry> for Known {
+/// As [`KnownItem::from_entry`].
+impl From<&CatalogEntry> for KnownItem {
     fn from(entry: &CatalogEntry) -> Self {
-        Self::entry(entry)
+        Self::from_entry(entry)
     }
 }
 
@@ -77,7 +81,7 @@ mod tests {
     /// TYP-03: every field known, `locKey` without its `@`, and the stored `bt`.
     #[test]
     fn everything_known_is_sent() {
-        let known = Known {
+        let known = KnownItem {
             bt: Some("material-7".parse().unwrap()),
             sc_record: Some("sandbox_ore_raw".to_owned()),
             sc_guid: Some("5b0c0003-0000-4000-8000-000000000001".to_owned()),
@@ -99,7 +103,7 @@ mod tests {
         ] {
             assert_eq!(text(name).as_deref(), Some(value), "{name}");
         }
-        let without = Known { bt: None, name: Some("  ".to_owned()), ..known };
+        let without = KnownItem { bt: None, name: Some("  ".to_owned()), ..known };
         let reference = without.item_ref().unwrap();
         assert_eq!((reference.bt, reference.name, reference.name_locale), (None, None, None));
     }
@@ -107,10 +111,10 @@ mod tests {
     #[test]
     fn nothing_known_makes_no_reference() {
         for known in [
-            Known::default(),
-            Known { loc_key: Some("@".to_owned()), ..Known::default() },
-            Known { sc_guid: Some("no GUID".to_owned()), ..Known::default() },
-            Known { uex_id: Some(0), ..Known::default() },
+            KnownItem::default(),
+            KnownItem { loc_key: Some("@".to_owned()), ..KnownItem::default() },
+            KnownItem { sc_guid: Some("no GUID".to_owned()), ..KnownItem::default() },
+            KnownItem { uex_id: Some(0), ..KnownItem::default() },
         ] {
             assert_eq!(known.item_ref().unwrap_err().kind(), ErrorKind::Invalid);
         }

@@ -1,4 +1,4 @@
-//! What the ops of the four areas have in common.
+//! The common interface of the ops of the four areas.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use exchange_api::{
     Contract,
     calls::{BlueprintsWriteCall, OrgStockWriteCall, ShipsWriteCall, StockWriteCall},
     client::Call,
-    runtime::client::{Core, Request},
+    runtime::client::{ApiClient, RequestBuilder},
     types::{
         BlueprintChangeSet, BlueprintOp, ChangeResult, EntryId, Extensions, ItemRef, OpId, OrgStockChangeSet,
         OrgStockOp, Problem, ShipChangeSet, ShipId, ShipOp, StockChangeSet, StockOp,
@@ -15,52 +15,52 @@ use exchange_api::{
 
 use super::{Lane, quantity};
 
-/// An op of one of the four areas. Implemented for the contract's ops, and for nothing else.
-pub trait Op: Contract + Clone + PartialEq + Send + Sync + sealed::Sealed + 'static {
-    /// The call that its change sets are sent with.
-    type Call: Call<Success = ChangeResult, Refusal = Problem>;
-    /// Its area.
+/// An op of one of the four areas. Sealed: implemented for the ops of the contract.
+pub trait ChangeOp: Contract + Clone + PartialEq + Send + Sync + sealed::Sealed + 'static {
+    /// The API call that sends change sets of this op type.
+    type Call: Call<Success = ChangeResult, ErrorBody = Problem>;
+    /// The area that the ops change.
     const LANE: Lane;
-    /// Whether ops that do not belong together may be sent in another order.
+    /// True if untied ops may be reordered.
     const INDEPENDENT: bool;
 
-    /// Its id.
+    /// Returns the op id, if it has one.
     fn id(&self) -> Option<&OpId>;
 
-    /// Gives it an id.
-    fn identify(&mut self, id: OpId);
+    /// Sets the op id.
+    fn set_id(&mut self, id: OpId);
 
-    /// By what other ops are known to be about the same thing: each text is one name of it.
-    fn names(&self) -> Vec<String>;
+    /// Returns the names of the subjects of the op. Ops that share a name concern the same thing.
+    fn subject_names(&self) -> Vec<String>;
 
-    /// The ship that no other op of the set may update or remove.
-    fn only_once(&self) -> Option<&ShipId> {
+    /// Returns the ship that no other op of the set may update or remove.
+    fn exclusive_ship(&self) -> Option<&ShipId> {
         None
     }
 
-    /// Whether what it is about becomes less or more, where only those two together belong in one batch.
-    fn direction(&self) -> Option<Ordering> {
+    /// Returns whether the amount decreases or increases, if only a pair of both has to be in one batch.
+    fn stock_direction(&self) -> Option<Ordering> {
         None
     }
 
-    /// The same op with `override: true`, where there is such a thing. Ask the member first (WRT-14).
-    fn overridden(&self) -> Option<Self>;
+    /// Returns the op with `override: true`, if it supports that. Ask the member first (WRT-14).
+    fn with_override(&self) -> Option<Self>;
 
-    /// The request of a change set.
-    fn request(
-        core: &Core,
+    /// Builds the request of a change set.
+    fn build_request(
+        core: &ApiClient,
         key: &str,
         ops: Vec<Self>,
         dry_run: Option<bool>,
         extensions: Option<Extensions>,
-    ) -> Request;
+    ) -> RequestBuilder;
 
-    /// Reads the body of such a request: ops, `dryRun`, extensions.
-    fn read_set(body: &[u8]) -> Option<(Vec<Self>, Option<bool>, Option<Extensions>)>;
+    /// Parses the body of such a request: ops, `dryRun` and extensions.
+    fn parse_change_set(body: &[u8]) -> Option<(Vec<Self>, Option<bool>, Option<Extensions>)>;
 }
 
 mod sealed {
-    /// Keeps [`Op`](super::Op) to the contract's ops.
+    /// Restricts [`ChangeOp`](super::ChangeOp) to the ops of the contract.
     pub trait Sealed {}
     impl Sealed for super::BlueprintOp {}
     impl Sealed for super::StockOp {}
@@ -68,7 +68,7 @@ mod sealed {
     impl Sealed for super::OrgStockOp {}
 }
 
-/// What is written out for each area: its variants, its set and its call.
+/// Generates the methods that differ only in the variants, the change set type and the call type.
 macro_rules! parts {
     ($call:ident $set:ident { $($variant:ident),* }) => {
         type Call = $call;
@@ -79,41 +79,41 @@ macro_rules! parts {
             }
         }
 
-        fn identify(&mut self, id: OpId) {
+        fn set_id(&mut self, id: OpId) {
             match self {
                 $(Self::$variant(op) => op.op_id = Some(id),)*
             }
         }
 
-        fn request(
-            core: &Core,
+        fn build_request(
+            core: &ApiClient,
             key: &str,
             ops: Vec<Self>,
             dry_run: Option<bool>,
             extensions: Option<Extensions>,
-        ) -> Request {
+        ) -> RequestBuilder {
             let body = $set { ops, dry_run, extensions, extra: exchange_api::Map::new() };
-            $call { idempotency_key: key.to_owned(), body }.request(core)
+            $call { idempotency_key: key.to_owned(), body }.build_request(core)
         }
 
-        fn read_set(body: &[u8]) -> Option<(Vec<Self>, Option<bool>, Option<Extensions>)> {
+        fn parse_change_set(body: &[u8]) -> Option<(Vec<Self>, Option<bool>, Option<Extensions>)> {
             let set = $set::parse(body).ok()?;
             Some((set.ops, set.dry_run, set.extensions))
         }
     };
 }
 
-impl Op for BlueprintOp {
+impl ChangeOp for BlueprintOp {
     parts!(BlueprintsWriteCall BlueprintChangeSet { Add, Remove });
 
     const LANE: Lane = Lane::Blueprints;
     const INDEPENDENT: bool = true;
 
-    fn names(&self) -> Vec<String> {
+    fn subject_names(&self) -> Vec<String> {
         match self {
-            Self::Add(op) => named(&op.ref_),
+            Self::Add(op) => comparable_names(&op.ref_),
             Self::Remove(op) => {
-                let mut names = op.ref_.as_ref().map(named).unwrap_or_default();
+                let mut names = op.ref_.as_ref().map(comparable_names).unwrap_or_default();
                 // The key of the feed is the product's own key (RES-03).
                 names.extend(op.key.as_ref().map(|key| format!("bt {key}")));
                 names
@@ -121,7 +121,7 @@ impl Op for BlueprintOp {
         }
     }
 
-    fn overridden(&self) -> Option<Self> {
+    fn with_override(&self) -> Option<Self> {
         match self {
             Self::Add(op) => {
                 let mut op = op.clone();
@@ -133,24 +133,24 @@ impl Op for BlueprintOp {
     }
 }
 
-impl Op for StockOp {
+impl ChangeOp for StockOp {
     parts!(StockWriteCall StockChangeSet { SetQuantity });
 
     const LANE: Lane = Lane::Stock;
     const INDEPENDENT: bool = true;
 
-    /// By the material: a move and a stolen twin are a fall and a rise of the same one (STK-19, STK-20).
-    fn names(&self) -> Vec<String> {
+    /// Uses the material: a move and a stolen twin decrease and increase the same one (STK-19, STK-20).
+    fn subject_names(&self) -> Vec<String> {
         let Self::SetQuantity(op) = self;
-        named(&op.material)
+        comparable_names(&op.material)
     }
 
-    fn direction(&self) -> Option<Ordering> {
+    fn stock_direction(&self) -> Option<Ordering> {
         let Self::SetQuantity(op) = self;
         Some(quantity::compare(&op.quantity, &op.expected_quantity).unwrap_or(Ordering::Equal))
     }
 
-    fn overridden(&self) -> Option<Self> {
+    fn with_override(&self) -> Option<Self> {
         let Self::SetQuantity(op) = self;
         let mut op = op.clone();
         op.override_ = Some(true);
@@ -158,13 +158,13 @@ impl Op for StockOp {
     }
 }
 
-impl Op for ShipOp {
+impl ChangeOp for ShipOp {
     parts!(ShipsWriteCall ShipChangeSet { Link, Upsert, Remove });
 
     const LANE: Lane = Lane::Ships;
     const INDEPENDENT: bool = true;
 
-    fn names(&self) -> Vec<String> {
+    fn subject_names(&self) -> Vec<String> {
         let (ship, own) = match self {
             Self::Link(op) => (Some(&op.ship_id), Some(&op.external_id)),
             Self::Upsert(op) => (op.ship_id.as_ref(), Some(&op.external_id)),
@@ -174,7 +174,7 @@ impl Op for ShipOp {
         ship.into_iter().chain(own.map(|id| format!("own {id}"))).collect()
     }
 
-    fn only_once(&self) -> Option<&ShipId> {
+    fn exclusive_ship(&self) -> Option<&ShipId> {
         match self {
             Self::Link(_) => None,
             Self::Upsert(op) => op.ship_id.as_ref(),
@@ -182,7 +182,7 @@ impl Op for ShipOp {
         }
     }
 
-    fn overridden(&self) -> Option<Self> {
+    fn with_override(&self) -> Option<Self> {
         match self {
             Self::Upsert(op) => {
                 let mut op = op.clone();
@@ -194,31 +194,31 @@ impl Op for ShipOp {
     }
 }
 
-impl Op for OrgStockOp {
+impl ChangeOp for OrgStockOp {
     parts!(OrgStockWriteCall OrgStockChangeSet {
         BookIn, BookOut, Sell, MoveLocation, MoveHolder, MovePool, Note, Stolen
     });
 
     const LANE: Lane = Lane::OrgStock;
-    // An entry can join another one, which no op names.
+    // An entry can merge into another one that no op names.
     const INDEPENDENT: bool = false;
 
-    fn names(&self) -> Vec<String> {
-        self.entry().map(|entry| format!("entry {entry}")).into_iter().collect()
+    fn subject_names(&self) -> Vec<String> {
+        self.target_entry().map(|entry| format!("entry {entry}")).into_iter().collect()
     }
 
-    fn overridden(&self) -> Option<Self> {
+    fn with_override(&self) -> Option<Self> {
         None
     }
 }
 
-/// What an op says of an entry.
-trait OfEntry {
-    fn entry(&self) -> Option<&EntryId>;
+/// Access to the entry that an op changes.
+trait TargetEntry {
+    fn target_entry(&self) -> Option<&EntryId>;
 }
 
-impl OfEntry for OrgStockOp {
-    fn entry(&self) -> Option<&EntryId> {
+impl TargetEntry for OrgStockOp {
+    fn target_entry(&self) -> Option<&EntryId> {
         match self {
             Self::BookIn(_) => None,
             Self::BookOut(op) => Some(&op.entry),
@@ -232,9 +232,9 @@ impl OfEntry for OrgStockOp {
     }
 }
 
-/// Every name that a reference has, in the one form that the exchange compares (TYP-02). Two that share one may
-/// be the same; it does no harm when they are not.
-pub(super) fn named(item: &ItemRef) -> Vec<String> {
+/// Returns all names of a reference in the form in which the exchange compares them (TYP-02). References with
+/// a common name may be the same; treating different ones as the same is harmless.
+pub(super) fn comparable_names(item: &ItemRef) -> Vec<String> {
     let text = |kind: &str, value: &Option<String>| {
         value.as_ref().map(|value| format!("{kind} {}", value.to_lowercase()))
     };

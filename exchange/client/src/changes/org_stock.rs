@@ -1,5 +1,5 @@
-//! Ops on the pools of units whose Logistician the member is. What is new is booked in with
-//! [`BookIn`](exchange_api::types::BookIn) and [`Changes::push`]; what is there is changed through
+//! Ops on the pools of units in which the member is Logistician. New stock is booked with
+//! [`BookIn`](exchange_api::types::BookIn) and [`Changes::push`]; existing entries are changed through
 //! [`Changes::on_entry`].
 
 use exchange_api::types::{
@@ -11,22 +11,22 @@ use exchange_api::types::{
 use super::Changes;
 use crate::error::Error;
 
-/// What to take of an entry: of its free part, unless earmarks are named (OST-21).
+/// The stock to take from an entry: from its free part, unless earmarks are named (OST-21).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Take {
+pub struct StockSelection {
     quantity: Quantity,
     from_job_orders: Vec<JobOrderShare>,
     from_missions: Vec<MissionShare>,
 }
 
-impl Take {
-    /// So much, earmarked parts included.
+impl StockSelection {
+    /// Selects a total quantity, earmarked parts included.
     #[must_use]
-    pub const fn of(quantity: Quantity) -> Self {
+    pub const fn new(quantity: Quantity) -> Self {
         Self { quantity, from_job_orders: Vec::new(), from_missions: Vec::new() }
     }
 
-    /// So much of it from what is earmarked to a job order.
+    /// Takes a part of the quantity from stock earmarked for a job order.
     ///
     /// # Errors
     /// `Invalid` for an amount that breaks the contract.
@@ -35,7 +35,7 @@ impl Take {
         Ok(self)
     }
 
-    /// So much of it from what is earmarked to a mission.
+    /// Takes a part of the quantity from stock earmarked for a mission.
     ///
     /// # Errors
     /// `Invalid` for an amount that breaks the contract.
@@ -45,10 +45,10 @@ impl Take {
     }
 }
 
-/// Ops on one entry, one after another: each is sent with the version that the one before it leaves behind
-/// (OST-17), and all of them in one batch.
+/// Ops on one entry in sequence: each is sent with the version that the previous one produces (OST-17), and
+/// all in one batch.
 #[derive(Debug)]
-pub struct OnEntry<'a> {
+pub struct EntryOps<'a> {
     changes: &'a mut Changes<OrgStockOp>,
     unit: UnitId,
     entry: EntryId,
@@ -56,13 +56,13 @@ pub struct OnEntry<'a> {
 }
 
 impl Changes<OrgStockOp> {
-    /// Changes an entry of a unit's pool, as `entries` of the feed has it (OST-30).
-    pub fn on_entry(&mut self, unit: UnitId, entry: &OrgStockEntry) -> OnEntry<'_> {
-        OnEntry { changes: self, unit, entry: entry.id.clone(), version: entry.version.get() }
+    /// Starts ops on an entry of a unit's pool, as in `entries` of the feed (OST-30).
+    pub fn on_entry(&mut self, unit: UnitId, entry: &OrgStockEntry) -> EntryOps<'_> {
+        EntryOps { changes: self, unit, entry: entry.id.clone(), version: entry.version.get() }
     }
 }
 
-/// Starts an op on the entry: all have unit, entry and version.
+/// Starts the builder of an op on the entry, with unit, entry and version.
 macro_rules! op {
     ($self:ident $op:ident) => {
         $op::builder()
@@ -78,51 +78,56 @@ macro_rules! op {
     };
 }
 
-impl OnEntry<'_> {
+impl EntryOps<'_> {
     /// Takes stock out of the pool.
     ///
     /// # Errors
-    /// As [`Changes::push`]; so do all others.
-    pub fn book_out(&mut self, take: Take) -> Result<OpId, Error> {
+    /// As [`Changes::push`]; the same applies to the other ops.
+    pub fn book_out(&mut self, take: StockSelection) -> Result<OpId, Error> {
         let op = op!(self BookOut takes take).build()?;
-        self.push(op)
+        self.push_op(op)
     }
 
-    /// Takes stock out and records its sale: where, and what it brought in aUEC.
+    /// Takes stock out and records its sale: the terminal, and the proceeds in aUEC.
     ///
     /// # Errors
     /// As [`Changes::push`].
-    pub fn sell(&mut self, take: Take, terminal: impl Into<String>, proceeds: i64) -> Result<OpId, Error> {
+    pub fn sell(
+        &mut self,
+        take: StockSelection,
+        terminal: impl Into<String>,
+        proceeds: i64,
+    ) -> Result<OpId, Error> {
         let op = op!(self SellStock takes take).terminal(terminal).proceeds(proceeds).build()?;
-        self.push(op)
+        self.push_op(op)
     }
 
     /// Moves stock to another place.
     ///
     /// # Errors
     /// As [`Changes::push`].
-    pub fn move_to(&mut self, take: Take, location: LocationRef) -> Result<OpId, Error> {
+    pub fn move_to(&mut self, take: StockSelection, location: LocationRef) -> Result<OpId, Error> {
         let op = op!(self MoveLocation takes take).location(location).build()?;
-        self.push(op)
+        self.push_op(op)
     }
 
     /// Moves stock to another holder of the roster of a unit.
     ///
     /// # Errors
     /// As [`Changes::push`].
-    pub fn hand_to(&mut self, take: Take, unit: UnitId, holder: HolderRef) -> Result<OpId, Error> {
+    pub fn hand_to(&mut self, take: StockSelection, unit: UnitId, holder: HolderRef) -> Result<OpId, Error> {
         let op = op!(self MoveHolder takes take).to_unit(unit).holder(holder).build()?;
-        self.push(op)
+        self.push_op(op)
     }
 
-    /// Moves the whole entry, or a part of its free stock, into another pool; the holder stays.
+    /// Moves the whole entry, or a part of its free stock, into another pool; the holder is kept.
     ///
     /// # Errors
     /// As [`Changes::push`].
     pub fn move_into(&mut self, unit: UnitId, part: Option<Quantity>) -> Result<OpId, Error> {
         let mut op = op!(self MovePool).to_unit(unit).build()?;
         op.quantity = part;
-        self.push(op)
+        self.push_op(op)
     }
 
     /// Sets the note; `None` clears it.
@@ -132,21 +137,21 @@ impl OnEntry<'_> {
     pub fn note(&mut self, note: Option<String>) -> Result<OpId, Error> {
         let mut op = op!(self SetNote).build()?;
         op.note = note;
-        self.push(op)
+        self.push_op(op)
     }
 
-    /// Marks the whole entry, or a part of it, as stolen, or takes the mark away.
+    /// Sets or clears the stolen mark of the whole entry, or of a part of it.
     ///
     /// # Errors
     /// As [`Changes::push`].
     pub fn mark_stolen(&mut self, stolen: bool, part: Option<Quantity>) -> Result<OpId, Error> {
         let mut op = op!(self MarkStolen).stolen(stolen).build()?;
         op.quantity = part;
-        self.push(op)
+        self.push_op(op)
     }
 
-    /// Any op on the entry, in the version that the last one leaves behind: the next is one more.
-    fn push(&mut self, op: impl Into<OrgStockOp>) -> Result<OpId, Error> {
+    /// Appends an op with the version that the previous op produces, which is one more.
+    fn push_op(&mut self, op: impl Into<OrgStockOp>) -> Result<OpId, Error> {
         let id = self.changes.push(op)?;
         self.version += 1;
         Ok(id)

@@ -1,4 +1,4 @@
-//! What became of the ops of a change set, each on the op itself.
+//! The outcome of a change set, assigned to its ops.
 
 use std::{collections::HashMap, fmt};
 
@@ -7,70 +7,70 @@ use exchange_api::{
     types::{ChangeResult, Extensions, OpId, OpResult, Warning},
 };
 
-use super::{Batch, Changes, op::Op};
+use super::{ChangeBatch, Changes, op::ChangeOp};
 
-/// What became of a change set.
+/// The outcome of a change set.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Outcome<O> {
-    /// Nothing was written: it was asked what would become of it.
+pub struct ChangeSetOutcome<O> {
+    /// True if nothing was written, because the request was a dry run.
     pub dry_run: bool,
-    /// Every op with its verdict, in the order in which they were decided.
-    pub ops: Vec<Settled<O>>,
-    /// What was accepted but not understood.
+    /// Each op with its verdict, in the order of the decision.
+    pub ops: Vec<OpOutcome<O>>,
+    /// Parts of the request that the exchange accepted but did not understand.
     pub warnings: Vec<Warning>,
-    /// Mission units that removed ships were detached from.
+    /// Number of mission units from which removed ships were detached.
     pub detached_from_missions: i64,
-    /// Offers of the member's that were lowered.
+    /// Number of the member's offers that were reduced.
     pub offers_reduced: i64,
-    /// Offers of the member's that were removed.
+    /// Number of the member's offers that were removed.
     pub offers_removed: i64,
-    /// Data of others that were sent with it.
+    /// Third-party extension data of the request.
     pub extensions: Option<Extensions>,
 }
 
-/// An op and what became of it.
+/// An op and its verdict.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Settled<O> {
-    /// The op.
+pub struct OpOutcome<O> {
+    /// The op as it was sent.
     pub op: O,
-    /// What became of it.
-    pub verdict: Verdict,
+    /// The decision of the exchange about the op.
+    pub verdict: OpVerdict,
 }
 
-/// What became of an op.
+/// The decision of the exchange about an op.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Verdict {
-    /// It changed something, or would have in a dry run.
+pub enum OpVerdict {
+    /// The op changed something, or would have in a dry run.
     Applied,
-    /// It found what it asked for.
+    /// The requested state already existed.
     Unchanged,
-    /// It was not applied: a result or a reason that nobody here knows counts as this too (CON-12).
+    /// The op was not applied; includes results and reasons unknown to this version (CON-12).
     NotApplied {
-        /// How the exchange puts it: unmatched, ambiguous, rejected, or a word of a later version.
+        /// The result: unmatched, ambiguous, rejected, or a value of a later version.
         result: OpResult,
-        /// Why.
+        /// The reason, if the exchange returned one.
         reason: Option<Reason>,
     },
-    /// The answer contradicts itself about it: pull the feed and look.
+    /// The response is contradictory about the op: pull the feed and compare.
     Unclear,
 }
 
-/// What an op that was not applied asks for.
+/// The next step for an op that was not applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Remedy {
-    /// Show the member what matches nothing; do not send it again (RES-13).
+pub enum OpRemedy {
+    /// Show the unmatched reference to the member; do not send it again (RES-13).
     ShowMember,
-    /// Let the member pick one of several entries (RES-13).
+    /// Let the member choose one of several entries (RES-13).
     LetMemberPick,
-    /// Ask the member first, only then send it with `override` ([`Outcome::overridden`], WRT-14).
+    /// Ask the member before sending it with `override` ([`ChangeSetOutcome::override_changes`], WRT-14).
     AskThenOverride,
     /// Read the locations again.
     ReadLocations,
-    /// Use the material's own unit.
+    /// Use the unit of the material.
     CorrectUnit,
     /// Pull the feed, merge, and send it under a new key.
     PullAndMerge,
@@ -80,22 +80,22 @@ pub enum Remedy {
     PullAndRelink,
     /// Read the member's units again (SHP-20).
     ReadUnits,
-    /// Pull the feed and ask again, with the unit and its counter shown (SHP-20).
+    /// Pull the feed and ask again, showing the unit and its counter (SHP-20).
     AskForUnitAgain,
     /// Read the roster of the receiving unit again (OST-32).
     ReadRoster,
     /// Ask the member to lower the offer on the Material Exchange.
     LowerOffer,
-    /// Correct what is earmarked.
+    /// Correct the earmarks.
     CorrectEarmarks,
-    /// Nothing can be done about it: tell the member.
-    Tell,
+    /// Notify the member; there is no remedy.
+    NotifyMember,
 }
 
-impl Remedy {
-    /// What a reason asks for.
+impl OpRemedy {
+    /// Returns the remedy for a reason.
     #[must_use]
-    pub const fn of(reason: &Reason) -> Self {
+    pub const fn from_reason(reason: &Reason) -> Self {
         match reason {
             Reason::Unmatched => Self::ShowMember,
             Reason::Ambiguous => Self::LetMemberPick,
@@ -110,88 +110,88 @@ impl Remedy {
             Reason::HolderUnknown => Self::ReadRoster,
             Reason::StockOffered => Self::LowerOffer,
             Reason::OverAllocation | Reason::EarmarkTargetInvalid => Self::CorrectEarmarks,
-            // Those that nobody here knows with them.
-            _ => Self::Tell,
+            // Includes unknown reasons.
+            _ => Self::NotifyMember,
         }
     }
 
-    /// Whether the feed has to be pulled before anything else is of use.
+    /// Returns true if the feed has to be pulled first.
     #[must_use]
     pub const fn needs_pull(self) -> bool {
         matches!(self, Self::PullAndMerge | Self::PullAndRelink | Self::AskForUnitAgain)
     }
 
-    /// The same as a sentence for the member.
+    /// Returns the remedy as a sentence for the member.
     #[must_use]
-    pub const fn text(self) -> &'static str {
+    pub const fn message(self) -> &'static str {
         match self {
-            Self::ShowMember => "the exchange knows nothing of this name",
+            Self::ShowMember => "the exchange does not know this name",
             Self::LetMemberPick => "several entries match: choose one",
-            Self::AskThenOverride => "this was removed elsewhere: bring it back all the same?",
+            Self::AskThenOverride => "this was removed elsewhere: restore it anyway?",
             Self::ReadLocations => "the exchange does not know this place",
             Self::CorrectUnit => "this is counted in another unit",
-            Self::PullAndMerge => "this was changed meanwhile: synchronise, then look at it again",
+            Self::PullAndMerge => "this was changed meanwhile: synchronize, then review it",
             Self::ReleaseReservation => {
                 "this is reserved: release the reservation in the web application first"
             }
-            Self::PullAndRelink => "the ship is linked to another of yours: synchronise, then link it again",
-            Self::ReadUnits => "you do not belong to this unit any more",
+            Self::PullAndRelink => "the ship is linked to another of yours: synchronize, then link it again",
+            Self::ReadUnits => "you are no longer a member of this unit",
             Self::AskForUnitAgain => {
-                "the ship's unit was changed meanwhile: synchronise, then choose it again"
+                "the ship's unit was changed meanwhile: synchronize, then choose it again"
             }
-            Self::ReadRoster => "this holder is not on the unit's roster any more",
+            Self::ReadRoster => "this holder is no longer on the unit's roster",
             Self::LowerOffer => "this is offered on the Material Exchange: lower the offer first",
-            Self::CorrectEarmarks => "what is earmarked does not fit",
-            Self::Tell => "the exchange does not do this",
+            Self::CorrectEarmarks => "the earmarks do not match",
+            Self::NotifyMember => "the exchange does not support this",
         }
     }
 }
 
-impl Verdict {
-    /// Whether the exchange now has what the op asked for.
+impl OpVerdict {
+    /// Returns true if the exchange now has the requested state.
     #[must_use]
-    pub const fn is_as_asked(&self) -> bool {
+    pub const fn is_satisfied(&self) -> bool {
         matches!(self, Self::Applied | Self::Unchanged)
     }
 
-    /// What is to be done about it; nothing when there is nothing to do.
+    /// Returns the remedy, or `None` if there is nothing to do.
     #[must_use]
-    pub const fn remedy(&self) -> Option<Remedy> {
+    pub const fn remedy(&self) -> Option<OpRemedy> {
         match self {
             Self::Applied | Self::Unchanged => None,
-            Self::Unclear => Some(Remedy::PullAndMerge),
-            Self::NotApplied { reason: Some(reason), .. } => Some(Remedy::of(reason)),
-            Self::NotApplied { result: OpResult::Unmatched, .. } => Some(Remedy::ShowMember),
-            Self::NotApplied { result: OpResult::Ambiguous, .. } => Some(Remedy::LetMemberPick),
-            Self::NotApplied { .. } => Some(Remedy::Tell),
+            Self::Unclear => Some(OpRemedy::PullAndMerge),
+            Self::NotApplied { reason: Some(reason), .. } => Some(OpRemedy::from_reason(reason)),
+            Self::NotApplied { result: OpResult::Unmatched, .. } => Some(OpRemedy::ShowMember),
+            Self::NotApplied { result: OpResult::Ambiguous, .. } => Some(OpRemedy::LetMemberPick),
+            Self::NotApplied { .. } => Some(OpRemedy::NotifyMember),
         }
     }
 }
 
-/// What the member is told about a change set, beside what became of single ops (CLI-04, STK-18).
+/// A notice for the member about a change set, in addition to the outcomes of single ops (CLI-04, STK-18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Notice {
-    /// Offers on the Material Exchange became smaller or went; undoing the change does not bring them back.
+pub enum MemberNotice {
+    /// Offers on the Material Exchange were reduced or removed; undoing the change does not restore them.
     OffersLowered {
-        /// How many were lowered.
+        /// Number of reduced offers.
         reduced: i64,
-        /// How many were removed.
+        /// Number of removed offers.
         removed: i64,
     },
-    /// References that match nothing.
+    /// References that match no catalog entry.
     Unmatched {
-        /// How many.
+        /// Number of ops with such a reference.
         ops: usize,
     },
     /// Removed ships were detached from missions.
     Detached {
-        /// How many mission units.
+        /// Number of affected mission units.
         missions: i64,
     },
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for MemberNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OffersLowered { reduced, removed } => write!(
@@ -205,15 +205,15 @@ impl fmt::Display for Notice {
     }
 }
 
-impl<O: Op> Outcome<O> {
-    /// Puts the results on the ops. One that names an id is that op's, wherever it stands; others go by their
-    /// place. Ops that no result names were applied, if there are as many as the answer counts; an answer that
-    /// contradicts itself says nothing about them.
-    pub(super) fn of(batch: Batch<O>, result: ChangeResult) -> Self {
+impl<O: ChangeOp> ChangeSetOutcome<O> {
+    /// Assigns the results to the ops: by op id if the result has one, else by index. Ops without a result
+    /// were applied if their number matches the response; otherwise the response is contradictory and their
+    /// verdict is unclear.
+    pub(super) fn from_result(batch: ChangeBatch<O>, result: ChangeResult) -> Self {
         let (ops, extensions) = batch.into_parts();
         let places: HashMap<&OpId, usize> =
             ops.iter().enumerate().filter_map(|(at, op)| Some((op.id()?, at))).collect();
-        let mut verdicts: Vec<Option<Verdict>> = vec![None; ops.len()];
+        let mut verdicts: Vec<Option<OpVerdict>> = vec![None; ops.len()];
         let mut clear = true;
         for outcome in result.results {
             let by_id = outcome.op_id.as_ref().map(|id| places.get(id).copied());
@@ -222,22 +222,22 @@ impl<O: Op> Outcome<O> {
             match place.and_then(|at| verdicts.get_mut(at)) {
                 Some(verdict) if verdict.is_none() => {
                     *verdict = Some(match (outcome.result, outcome.reason) {
-                        (OpResult::Unchanged, None) => Verdict::Unchanged,
-                        (result, reason) => Verdict::NotApplied { result, reason },
+                        (OpResult::Unchanged, None) => OpVerdict::Unchanged,
+                        (result, reason) => OpVerdict::NotApplied { result, reason },
                     });
                 }
                 _ => clear = false,
             }
         }
-        let count = |wanted: fn(&Option<Verdict>) -> bool| {
+        let count = |wanted: fn(&Option<OpVerdict>) -> bool| {
             i64::try_from(verdicts.iter().filter(|verdict| wanted(verdict)).count()).ok()
         };
         clear &= count(Option::is_none) == Some(result.applied);
-        clear &= count(|verdict| matches!(verdict, Some(Verdict::Unchanged))) == Some(result.unchanged);
-        let rest = if clear { Verdict::Applied } else { Verdict::Unclear };
+        clear &= count(|verdict| matches!(verdict, Some(OpVerdict::Unchanged))) == Some(result.unchanged);
+        let rest = if clear { OpVerdict::Applied } else { OpVerdict::Unclear };
         let settled = ops.into_iter().zip(verdicts).map(|(op, verdict)| {
             let verdict = verdict.unwrap_or_else(|| rest.clone());
-            Settled { op, verdict }
+            OpOutcome { op, verdict }
         });
         Self {
             dry_run: result.dry_run,
@@ -250,49 +250,49 @@ impl<O: Op> Outcome<O> {
         }
     }
 
-    /// Whether the exchange now has all that was asked for.
+    /// Returns true if the exchange now has everything that was requested.
     #[must_use]
-    pub fn is_as_asked(&self) -> bool {
-        self.ops.iter().all(|op| op.verdict.is_as_asked())
+    pub fn is_satisfied(&self) -> bool {
+        self.ops.iter().all(|op| op.verdict.is_satisfied())
     }
 
-    /// The op of an id.
+    /// Returns the op with this id and its verdict.
     #[must_use]
-    pub fn op(&self, id: &OpId) -> Option<&Settled<O>> {
+    pub fn find_op(&self, id: &OpId) -> Option<&OpOutcome<O>> {
         self.ops.iter().find(|settled| settled.op.id() == Some(id))
     }
 
-    /// The ops that were not applied, with what each asks for.
-    pub fn open(&self) -> impl Iterator<Item = (&Settled<O>, Remedy)> {
+    /// Returns the ops that were not applied, each with its remedy.
+    pub fn unapplied_ops(&self) -> impl Iterator<Item = (&OpOutcome<O>, OpRemedy)> {
         self.ops.iter().filter_map(|settled| Some((settled, settled.verdict.remedy()?)))
     }
 
-    /// What the member is told.
+    /// Returns the notices for the member.
     #[must_use]
-    pub fn notices(&self) -> Vec<Notice> {
+    pub fn notices(&self) -> Vec<MemberNotice> {
         let (reduced, removed, missions) =
             (self.offers_reduced, self.offers_removed, self.detached_from_missions);
-        let unmatched = self.open().filter(|(_, remedy)| *remedy == Remedy::ShowMember).count();
+        let unmatched = self.unapplied_ops().filter(|(_, remedy)| *remedy == OpRemedy::ShowMember).count();
         let notices = [
-            (reduced > 0 || removed > 0).then_some(Notice::OffersLowered { reduced, removed }),
-            (unmatched > 0).then_some(Notice::Unmatched { ops: unmatched }),
-            (missions > 0).then_some(Notice::Detached { missions }),
+            (reduced > 0 || removed > 0).then_some(MemberNotice::OffersLowered { reduced, removed }),
+            (unmatched > 0).then_some(MemberNotice::Unmatched { ops: unmatched }),
+            (missions > 0).then_some(MemberNotice::Detached { missions }),
         ];
         notices.into_iter().flatten().collect()
     }
 
-    /// The ops that were removed elsewhere and that the member, asked about each, wants all the same: to be
-    /// sent anew, with `override` (WRT-14). Nothing when the member wants none.
+    /// Returns the ops that were removed elsewhere and that the member still wants, with `override` (WRT-14).
+    /// `wants` is called for each. Returns `None` if the member wants none.
     #[must_use]
-    pub fn overridden(&self, mut wants: impl FnMut(&O) -> bool) -> Option<Changes<O>> {
-        let asked = self.open().filter(|(_, remedy)| *remedy == Remedy::AskThenOverride);
-        let wanted = asked.filter_map(|(settled, _)| settled.op.overridden().filter(|op| wants(op)));
+    pub fn override_changes(&self, mut wants: impl FnMut(&O) -> bool) -> Option<Changes<O>> {
+        let asked = self.unapplied_ops().filter(|(_, remedy)| *remedy == OpRemedy::AskThenOverride);
+        let wanted = asked.filter_map(|(settled, _)| settled.op.with_override().filter(|op| wants(op)));
         let mut changes = Changes::new();
         if let Some(extensions) = &self.extensions {
             changes = changes.with_extensions(extensions.clone());
         }
         for op in wanted {
-            // The ids and the ops were good enough before.
+            // These ops and their ids were valid before.
             changes.push(op).ok()?;
         }
         (!changes.is_empty()).then_some(changes)

@@ -1,67 +1,68 @@
-//! Which ops go into which batch.
+//! Splits ops into batches.
 
 use std::{cmp::Ordering, collections::HashMap, fmt, ops::RangeInclusive};
 
 use exchange_api::types::OpId;
 
-use super::{Lane, op::Op};
+use super::{Lane, op::ChangeOp};
 
-/// How long an answer may be that refuses every op, in bytes: the exchange keeps 32 KiB under a key (LIM-22), and
-/// fifty warnings may stand beside the results.
-const ANSWER: usize = 26 * 1024;
+/// Maximum size in bytes of a response that refuses all ops: the exchange stores 32 KiB under a key (LIM-22),
+/// and the response may also contain fifty warnings.
+const MAX_RESPONSE_BYTES: usize = 26 * 1024;
 
-/// The longest result of an op but for its id: with place, result and reason.
-const RESULT: usize = 90;
+/// Maximum size in bytes of an op result without its id: index, result and reason.
+const RESULT_BYTES: usize = 90;
 
-/// What a batch has room for.
-struct Room {
+/// The capacity of a batch.
+struct BatchCapacity {
     ops: usize,
-    /// The length of each op's result, and of all; nothing where an answer that is lost may be asked for by the
-    /// feed, since to set an amount twice is to set it once.
+    /// The size of each op's result; `None` for areas in which a lost response can be replaced by reading the
+    /// feed, because setting an amount is idempotent.
     answer: Option<Vec<usize>>,
 }
 
-impl Room {
-    fn of<O: Op>(ops: &[O], most: usize) -> Self {
+impl BatchCapacity {
+    fn for_ops<O: ChangeOp>(ops: &[O], most: usize) -> Self {
         let id = |op: &O| op.id().and_then(|id| serde_json::to_string(id).ok()).map_or(0, |id| id.len());
-        let answer = (O::LANE == Lane::OrgStock).then(|| ops.iter().map(|op| RESULT + id(op)).collect());
+        let answer =
+            (O::LANE == Lane::OrgStock).then(|| ops.iter().map(|op| RESULT_BYTES + id(op)).collect());
         Self { ops: most, answer }
     }
 
-    fn holds(&self, mut places: impl ExactSizeIterator<Item = usize>) -> bool {
+    fn fits(&self, mut places: impl ExactSizeIterator<Item = usize>) -> bool {
         let Some(lengths) = &self.answer else { return places.len() <= self.ops };
         places.len() <= self.ops
-            && places.try_fold(ANSWER, |left, at| left.checked_sub(lengths[at])).is_some()
+            && places.try_fold(MAX_RESPONSE_BYTES, |left, at| left.checked_sub(lengths[at])).is_some()
     }
 }
 
-/// Why ops fit no batch.
+/// The reason why ops fit into no batch.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum TooMuch {
-    /// So many ops belong together.
+pub(super) enum SplitError {
+    /// This many tied ops exceed the limit.
     Group(usize),
-    /// Between these ops, both included, there is no place where a cut leaves all together that belongs together and in
-    /// order; by their number alone they would fit where the second says so.
+    /// The ops in this range (inclusive) cannot be cut without separating tied ops or changing their order.
+    /// The flag is true if their number alone would fit.
     Stretch(RangeInclusive<usize>, bool),
 }
 
-impl fmt::Display for TooMuch {
+impl fmt::Display for SplitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Group(ops) => write!(
                 f,
-                "{ops} ops are about the same things and belong together, which is more than a batch holds: \
+                "{ops} tied ops exceed the size of a batch: \
                  make several changes of them, one after the other"
             ),
             Self::Stretch(ops, fits) => {
                 let (first, last) = (ops.start() + 1, ops.end() + 1);
-                let (what, mend) = match fits {
+                let (problem, remedy) = match fits {
                     false => ("are more than a batch holds", "let ops about one thing follow one another"),
-                    true => ("have a longer answer than the exchange keeps", "give them shorter ids"),
+                    true => ("have a larger response than the exchange stores", "give them shorter ids"),
                 };
                 write!(
                     f,
-                    "the ops from number {first} to {last} cannot be sent apart and {what}: {mend}, or make \
+                    "the ops from number {first} to {last} cannot be split and {problem}: {remedy}, or make \
                      several changes of them, one after the other"
                 )
             }
@@ -69,35 +70,35 @@ impl fmt::Display for TooMuch {
     }
 }
 
-/// Places of ops, batch by batch, each of at most so many; else which ops are too many.
+/// Returns the indexes of the ops of each batch, each with at most `most` ops, or the ops that are too many.
 ///
-/// Ops belong together when they are about the same thing, or when somebody says so. Stock of one material
-/// does so only when it falls here and rises there: that is a move, and its fall alone would count as a
-/// removal (STK-20).
-pub(super) fn split<O: Op>(
+/// Ops are tied if they concern the same thing or the caller tied them. Stock of one material is only tied if
+/// it decreases in one place and increases in another: that is a move, and its decrease on its own would
+/// count as a removal (STK-20).
+pub(super) fn split_ops<O: ChangeOp>(
     ops: &[O],
     together: &[Vec<OpId>],
     most: usize,
-) -> Result<Vec<Vec<usize>>, TooMuch> {
-    let room = Room::of(ops, most);
-    if room.holds(0..ops.len()) {
+) -> Result<Vec<Vec<usize>>, SplitError> {
+    let room = BatchCapacity::for_ops(ops, most);
+    if room.fits(0..ops.len()) {
         return Ok(vec![(0..ops.len()).collect()]);
     }
-    let groups = groups(ops, together);
-    match in_order(&groups, &room) {
-        Err(_) if O::INDEPENDENT => match groups.sizes().into_iter().max() {
-            Some(largest) if largest > most => Err(TooMuch::Group(largest)),
-            _ => Ok(gathered(&groups, most)),
+    let groups = group_ops(ops, together);
+    match cut_in_order(&groups, &room) {
+        Err(_) if O::INDEPENDENT => match groups.group_sizes().into_iter().max() {
+            Some(largest) if largest > most => Err(SplitError::Group(largest)),
+            _ => Ok(gather_groups(&groups, most)),
         },
         parts => parts,
     }
 }
 
-/// Which ops belong together: for each its group, by the place of the group's first op.
-struct Groups(Vec<usize>);
+/// The group of each op, identified by the index of the group's first op.
+struct OpGroups(Vec<usize>);
 
-impl Groups {
-    fn sizes(&self) -> Vec<usize> {
+impl OpGroups {
+    fn group_sizes(&self) -> Vec<usize> {
         let mut sizes = vec![0; self.0.len()];
         for group in &self.0 {
             sizes[*group] += 1;
@@ -106,30 +107,30 @@ impl Groups {
     }
 }
 
-fn groups<O: Op>(ops: &[O], together: &[Vec<OpId>]) -> Groups {
-    let mut sets = Sets((0..ops.len()).collect());
+fn group_ops<O: ChangeOp>(ops: &[O], together: &[Vec<OpId>]) -> OpGroups {
+    let mut sets = DisjointSets((0..ops.len()).collect());
     let mut first: HashMap<String, usize> = HashMap::new();
     for (at, op) in ops.iter().enumerate() {
-        for name in op.names() {
-            sets.join(*first.entry(name).or_insert(at), at);
+        for name in op.subject_names() {
+            sets.union(*first.entry(name).or_insert(at), at);
         }
     }
-    // What only rises or only falls needs nothing else.
+    // Ops that all increase or all decrease need no tie.
     let mut directions: HashMap<usize, (bool, bool)> = HashMap::new();
     for (at, op) in ops.iter().enumerate() {
-        let seen = directions.entry(sets.of(at)).or_default();
-        match op.direction() {
+        let seen = directions.entry(sets.find_root(at)).or_default();
+        match op.stock_direction() {
             Some(Ordering::Less) => seen.0 = true,
             Some(Ordering::Greater) => seen.1 = true,
             Some(Ordering::Equal) => {}
             None => *seen = (true, true),
         }
     }
-    let mut tied = Sets((0..ops.len()).collect());
+    let mut tied = DisjointSets((0..ops.len()).collect());
     for at in 0..ops.len() {
-        let group = sets.of(at);
+        let group = sets.find_root(at);
         if directions.get(&group) == Some(&(true, true)) {
-            tied.join(group, at);
+            tied.union(group, at);
         }
     }
     let places: HashMap<&OpId, usize> =
@@ -137,14 +138,14 @@ fn groups<O: Op>(ops: &[O], together: &[Vec<OpId>]) -> Groups {
     for ids in together {
         let mut places = ids.iter().filter_map(|id| places.get(id).copied());
         if let Some(first) = places.next() {
-            places.for_each(|other| tied.join(first, other));
+            places.for_each(|other| tied.union(first, other));
         }
     }
-    Groups((0..ops.len()).map(|at| tied.of(at)).collect())
+    OpGroups((0..ops.len()).map(|at| tied.find_root(at)).collect())
 }
 
-/// Cuts between ops, wherever no group stands on both sides, each as late as can be.
-fn in_order(Groups(groups): &Groups, room: &Room) -> Result<Vec<Vec<usize>>, TooMuch> {
+/// Cuts between ops where no group spans the cut, each as late as possible.
+fn cut_in_order(OpGroups(groups): &OpGroups, room: &BatchCapacity) -> Result<Vec<Vec<usize>>, SplitError> {
     let mut last = vec![0; groups.len()];
     for (at, group) in groups.iter().enumerate() {
         last[*group] = at;
@@ -159,10 +160,10 @@ fn in_order(Groups(groups): &Groups, room: &Room) -> Result<Vec<Vec<usize>>, Too
     let mut begin = 0;
     while begin < groups.len() {
         let furthest = groups.len().min(begin + room.ops);
-        let cut = (begin + 1..=furthest).rev().find(|end| may_end[end - 1] && room.holds(begin..*end));
+        let cut = (begin + 1..=furthest).rev().find(|end| may_end[end - 1] && room.fits(begin..*end));
         let end = cut.ok_or_else(|| {
             let last = (begin..groups.len()).find(|at| may_end[*at]).unwrap_or(groups.len() - 1);
-            TooMuch::Stretch(begin..=last, last - begin < room.ops)
+            SplitError::Stretch(begin..=last, last - begin < room.ops)
         })?;
         parts.push((begin..end).collect());
         begin = end;
@@ -170,8 +171,8 @@ fn in_order(Groups(groups): &Groups, room: &Room) -> Result<Vec<Vec<usize>>, Too
     Ok(parts)
 }
 
-/// Each group whole, where its first op stands.
-fn gathered(Groups(groups): &Groups, most: usize) -> Vec<Vec<usize>> {
+/// Moves each group as a whole to the position of its first op.
+fn gather_groups(OpGroups(groups): &OpGroups, most: usize) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); groups.len()];
     for (at, group) in groups.iter().enumerate() {
         members[*group].push(at);
@@ -189,11 +190,11 @@ fn gathered(Groups(groups): &Groups, most: usize) -> Vec<Vec<usize>> {
     parts
 }
 
-/// Disjoint sets of places, each known by its first.
-struct Sets(Vec<usize>);
+/// Disjoint sets of indexes, each represented by its smallest index.
+struct DisjointSets(Vec<usize>);
 
-impl Sets {
-    fn of(&mut self, mut at: usize) -> usize {
+impl DisjointSets {
+    fn find_root(&mut self, mut at: usize) -> usize {
         while self.0[at] != at {
             self.0[at] = self.0[self.0[at]];
             at = self.0[at];
@@ -201,8 +202,8 @@ impl Sets {
         at
     }
 
-    fn join(&mut self, one: usize, other: usize) {
-        let (one, other) = (self.of(one), self.of(other));
+    fn union(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.find_root(one), self.find_root(other));
         self.0[one.max(other)] = one.min(other);
     }
 }

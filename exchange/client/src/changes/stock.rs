@@ -8,97 +8,97 @@ use exchange_api::{
     },
 };
 
-use super::{Changes, known::Known, op::named, quantity};
+use super::{Changes, known::KnownItem, op::comparable_names, quantity};
 use crate::error::{Error, ErrorKind};
 
-/// Which stock: of a material or an item, at a place, of a quality, stolen or not.
+/// The identity of a stock lot: material or item, location, quality, and the stolen mark.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lot {
-    /// The material or item: looked up as a material, then as an item (RES-14).
+pub struct LotSpec {
+    /// The material or item, looked up as a material first, then as an item (RES-14).
     pub material: ItemRef,
-    /// Where it is.
+    /// The location of the stock.
     pub location: LocationRef,
-    /// None when it is unknown, and for items, which have none: sent as 0 (TYP-07).
+    /// `None` if unknown, and for items, which have no quality; sent as 0 (TYP-07).
     pub quality: Option<Quality>,
-    /// Whether it is marked as stolen.
+    /// True if the stock is marked as stolen.
     pub stolen: bool,
 }
 
-impl Lot {
-    /// Stock of unknown quality, not marked as stolen.
+impl LotSpec {
+    /// Creates a lot of unknown quality that is not marked as stolen.
     #[must_use]
     pub const fn new(material: ItemRef, location: LocationRef) -> Self {
         Self { material, location, quality: None, stolen: false }
     }
 
-    /// The lot as the feed has it, by the exchange's own key.
+    /// Returns the lot of a feed entry, with the exchange's own key.
     ///
     /// # Errors
-    /// `Invalid` when the feed's entry breaks the contract.
-    pub fn of(lot: &StockLot) -> Result<Self, Error> {
+    /// `Invalid` if the entry of the feed violates the contract.
+    pub fn from_stock_lot(lot: &StockLot) -> Result<Self, Error> {
         Ok(Self {
-            material: Known::entry(&lot.material).item_ref()?,
-            location: reference(&lot.location),
+            material: KnownItem::from_entry(&lot.material).item_ref()?,
+            location: location_reference(&lot.location),
             quality: Some(lot.quality),
             stolen: lot.stolen,
         })
     }
 
-    /// The same of another quality, 0 to 1000 (TYP-07).
+    /// Sets the quality, 0 to 1000 (TYP-07).
     ///
     /// # Errors
     /// `Invalid` for more than 1000.
-    pub fn quality(self, quality: u16) -> Result<Self, Error> {
+    pub fn with_quality(self, quality: u16) -> Result<Self, Error> {
         Ok(Self { quality: Some(Quality::new(i64::from(quality))?), ..self })
     }
 
-    /// The same at another place.
+    /// Sets the location.
     #[must_use]
     pub fn at(self, location: LocationRef) -> Self {
         Self { location, ..self }
     }
 
-    /// The same, marked as stolen where this is not, and the other way round.
+    /// Returns the lot with the opposite stolen mark.
     #[must_use]
-    pub fn twin(&self) -> Self {
+    pub fn stolen_twin(&self) -> Self {
         Self { stolen: !self.stolen, ..self.clone() }
     }
 
-    /// The lot with what the client last saw it hold.
+    /// Adds the quantity that the client last saw in the lot.
     #[must_use]
-    pub const fn holding(self, quantity: Quantity) -> Held {
-        Held { lot: self, quantity: Some(quantity) }
+    pub const fn expecting(self, quantity: Quantity) -> ExpectedLot {
+        ExpectedLot { lot: self, quantity: Some(quantity) }
     }
 
-    /// The lot as one that the client never saw on the server.
+    /// Marks the lot as one that the client never saw at the exchange.
     #[must_use]
-    pub const fn empty(self) -> Held {
-        Held { lot: self, quantity: None }
+    pub const fn expecting_nothing(self) -> ExpectedLot {
+        ExpectedLot { lot: self, quantity: None }
     }
 }
 
-/// A lot and what the client last saw it hold (STK-05).
+/// A lot and the quantity that the client last saw in it (STK-05).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
-    lot: Lot,
+pub struct ExpectedLot {
+    lot: LotSpec,
     quantity: Option<Quantity>,
 }
 
-impl Held {
-    /// As the feed has it.
+impl ExpectedLot {
+    /// Returns the lot and quantity of a feed entry.
     ///
     /// # Errors
-    /// As [`Lot::of`].
-    pub fn of(lot: &StockLot) -> Result<Self, Error> {
-        Ok(Lot::of(lot)?.holding(lot.quantity.clone()))
+    /// As [`LotSpec::from_stock_lot`].
+    pub fn from_stock_lot(lot: &StockLot) -> Result<Self, Error> {
+        Ok(LotSpec::from_stock_lot(lot)?.expecting(lot.quantity.clone()))
     }
 
-    /// What it was last seen to hold: 0 for one never seen.
-    fn seen(&self, unit: &QuantityUnit) -> Result<Quantity, Error> {
+    /// Returns the quantity last seen; 0 for a lot never seen.
+    fn expected_quantity(&self, unit: &QuantityUnit) -> Result<Quantity, Error> {
         match &self.quantity {
             Some(quantity) => Ok(quantity.clone()),
             None => {
-                let amount = QuantityAmount::new(Number::int(0))?;
+                let amount = QuantityAmount::new(Number::from_i64(0))?;
                 Ok(Quantity { amount, unit: unit.clone(), extra: Map::new() })
             }
         }
@@ -106,44 +106,59 @@ impl Held {
 }
 
 impl Changes<StockOp> {
-    /// Sets what a lot should hold. Whether the exchange carries it out depends on the lot still holding what
-    /// the client last saw (STK-05).
+    /// Sets the quantity of a lot. The exchange applies it only if the lot still holds the quantity that the
+    /// client last saw (STK-05).
     ///
     /// # Errors
     /// As [`Changes::push`].
-    pub fn set(&mut self, held: Held, quantity: Quantity) -> Result<OpId, Error> {
-        let expected = held.seen(&quantity.unit)?;
-        self.set_from(held.lot, expected, quantity)
+    pub fn set_quantity(&mut self, held: ExpectedLot, quantity: Quantity) -> Result<OpId, Error> {
+        let expected = held.expected_quantity(&quantity.unit)?;
+        self.push_set_quantity(held.lot, expected, quantity)
     }
 
-    /// Moves a part of a lot to another lot of the same material: elsewhere, of another quality, or its stolen
-    /// twin. A fall and a rise, which go in one batch, since the fall alone would count as a removal (STK-20).
+    /// Moves a part of a lot to another lot of the same material: at another location, of another quality, or
+    /// its stolen twin. The decrease and the increase are sent in one batch, because the decrease on its own
+    /// would count as a removal (STK-20).
     ///
     /// # Errors
-    /// `Invalid` when the lots are of different materials or units, when the first holds less than that, and
+    /// `Invalid` if the lots have different materials or units, or the first holds less than that, and
     /// as [`Changes::push`].
-    pub fn shift(&mut self, from: Held, to: Held, amount: &Quantity) -> Result<(OpId, OpId), Error> {
-        let names = named(&from.lot.material);
-        if !named(&to.lot.material).iter().any(|name| names.contains(name)) {
-            return Err(Error::new(ErrorKind::Invalid, "stock moves between lots of one material"));
+    pub fn move_stock(
+        &mut self,
+        from: ExpectedLot,
+        to: ExpectedLot,
+        amount: &Quantity,
+    ) -> Result<(OpId, OpId), Error> {
+        let names = comparable_names(&from.lot.material);
+        if !comparable_names(&to.lot.material).iter().any(|name| names.contains(name)) {
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                "stock can only be moved between lots of one material",
+            ));
         }
-        let (had, has) = (from.seen(&amount.unit)?, to.seen(&amount.unit)?);
-        let (rest, sum) = (quantity::difference(&had, amount)?, quantity::sum(&has, amount)?);
-        let fall = self.set_from(from.lot, had, rest)?;
-        let rise = self.set_from(to.lot, has, sum)?;
+        let (had, has) = (from.expected_quantity(&amount.unit)?, to.expected_quantity(&amount.unit)?);
+        let (rest, sum) =
+            (quantity::subtract_quantities(&had, amount)?, quantity::add_quantities(&has, amount)?);
+        let fall = self.push_set_quantity(from.lot, had, rest)?;
+        let rise = self.push_set_quantity(to.lot, has, sum)?;
         self.keep_together([fall.clone(), rise.clone()]);
         Ok((fall, rise))
     }
 
-    fn set_from(&mut self, lot: Lot, expected: Quantity, quantity: Quantity) -> Result<OpId, Error> {
-        let Lot { material, location, quality, stolen } = lot;
+    fn push_set_quantity(
+        &mut self,
+        lot: LotSpec,
+        expected: Quantity,
+        quantity: Quantity,
+    ) -> Result<OpId, Error> {
+        let LotSpec { material, location, quality, stolen } = lot;
         let quality = quality.map_or_else(|| Quality::new(Quality::MIN), Ok)?;
         let op = SetQuantity::builder().material(material).location(location).quality(quality);
         self.push(op.stolen(stolen).quantity(quantity).expected_quantity(expected).build()?)
     }
 }
 
-/// The place of an answer as a reference, link and name.
-pub(super) fn reference(location: &Location) -> LocationRef {
+/// Converts a location of a response into a reference with link and name.
+pub(super) fn location_reference(location: &Location) -> LocationRef {
     LocationRef { uex: location.uex.clone(), name: Some(location.name.clone()), extra: Map::new() }
 }

@@ -1,4 +1,4 @@
-//! Builders, batches and results, without a server.
+//! Tests of builders, batches and results, without a server.
 
 use exchange_api::{
     Contract, Json, Map,
@@ -10,14 +10,14 @@ use exchange_api::{
 };
 use proptest::prelude::*;
 
-use super::{known::Known, quantity, *};
+use super::{known::KnownItem, quantity, *};
 
 fn item(bt: &str) -> ItemRef {
-    Known { bt: Some(bt.parse().unwrap()), ..Known::default() }.item_ref().unwrap()
+    KnownItem { bt: Some(bt.parse().unwrap()), ..KnownItem::default() }.item_ref().unwrap()
 }
 
-fn lot(material: &str, location: &str) -> Lot {
-    Lot::new(item(material), place(location).unwrap())
+fn lot(material: &str, location: &str) -> LotSpec {
+    LotSpec::new(item(material), location_by_name(location).unwrap())
 }
 
 fn scu(text: &str) -> exchange_api::types::Quantity {
@@ -54,36 +54,37 @@ fn blueprints(count: usize) -> BlueprintChanges {
     changes
 }
 
-fn only<O: Op>(changes: Changes<O>) -> Batch<O> {
-    let mut batches = changes.batches(500).unwrap();
+fn only<O: ChangeOp>(changes: Changes<O>) -> ChangeBatch<O> {
+    let mut batches = changes.into_batches(500).unwrap();
     assert_eq!(batches.len(), 1);
     batches.remove(0)
 }
 
-/// STK-05, TYP-07: what the client last saw, 0 for a lot never seen; quality 0 when it is unknown.
+/// STK-05, TYP-07: the expected quantity is the one last seen, 0 for a new lot; an unknown quality is sent as
+/// 0.
 #[test]
 fn a_lot_is_set_from_what_was_seen() {
     let mut changes = StockChanges::new();
-    changes.set(lot("ore", "Here").empty(), scu("3")).unwrap();
-    let good = lot("ore", "Here").quality(640).unwrap();
-    changes.set(good.holding(scu("12.5")), scu("0")).unwrap();
+    changes.set_quantity(lot("ore", "Here").expecting_nothing(), scu("3")).unwrap();
+    let good = lot("ore", "Here").with_quality(640).unwrap();
+    changes.set_quantity(good.expecting(scu("12.5")), scu("0")).unwrap();
     let ops: Vec<_> = changes.ops().iter().map(json).collect();
     assert_eq!(ops[0]["expectedQuantity"], serde_json::json!({"amount": 0, "unit": "SCU"}));
     assert_eq!((&ops[0]["quality"], &ops[1]["quality"]), (&0.into(), &640.into()));
     assert_eq!(ops[1]["expectedQuantity"]["amount"], 12.5);
-    assert!(lot("ore", "Here").quality(1001).is_err());
+    assert!(lot("ore", "Here").with_quality(1001).is_err());
 }
 
-/// STK-20: a move is a fall and a rise, which stay in one batch wherever it is cut.
+/// STK-20: a move is a decrease and an increase, which stay in one batch.
 #[test]
 fn a_move_is_never_split() {
     let mut changes = StockChanges::new();
     for number in 0..3 {
-        changes.set(lot(&format!("other-{number}"), "Here").empty(), scu("1")).unwrap();
+        changes.set_quantity(lot(&format!("other-{number}"), "Here").expecting_nothing(), scu("1")).unwrap();
     }
-    let (from, to) = (lot("ore", "Here").holding(scu("10")), lot("ore", "There").holding(scu("0.25")));
-    let (fall, rise) = changes.shift(from, to, &scu("2.5")).unwrap();
-    let batches = changes.batches(4).unwrap();
+    let (from, to) = (lot("ore", "Here").expecting(scu("10")), lot("ore", "There").expecting(scu("0.25")));
+    let (fall, rise) = changes.move_stock(from, to, &scu("2.5")).unwrap();
+    let batches = changes.into_batches(4).unwrap();
     let sizes: Vec<_> = batches.iter().map(|batch| batch.ops().len()).collect();
     assert_eq!(sizes, [3, 2]);
     let ids: Vec<_> = batches[1].ops().iter().map(|op| op.id().unwrap().clone()).collect();
@@ -92,28 +93,29 @@ fn a_move_is_never_split() {
     assert_eq!((&ops[0]["quantity"]["amount"], &ops[1]["quantity"]["amount"]), (&7.5.into(), &2.75.into()));
 }
 
-/// STK-20: a fall and a rise of one material that were not said to be a move, and a stolen twin, are kept
-/// together too, by whatever name the material goes.
+/// STK-20: a decrease and an increase of one material, and a stolen twin, stay together without an explicit
+/// move, by any name of the material.
 #[test]
 fn a_fall_and_a_rise_of_one_material_stay_together() {
-    let both = Known { bt: Some("ore".parse().unwrap()), name: Some("Ore".to_owned()), ..Known::default() };
-    let named = Known { name: Some("ORE".to_owned()), ..Known::default() };
+    let both =
+        KnownItem { bt: Some("ore".parse().unwrap()), name: Some("Ore".to_owned()), ..KnownItem::default() };
+    let named = KnownItem { name: Some("ORE".to_owned()), ..KnownItem::default() };
     let (by_key, by_name) = (both.item_ref().unwrap(), named.item_ref().unwrap());
     let mut changes = StockChanges::new();
-    let here = Lot::new(by_key, place("Here").unwrap());
-    changes.set(here.clone().holding(scu("10")), scu("0")).unwrap();
-    changes.set(lot("metal", "Here").empty(), scu("1")).unwrap();
-    let twin = Lot { material: by_name, ..here.twin() };
-    changes.set(twin.empty(), scu("10")).unwrap();
-    assert_eq!(changes.clone().batches(1).unwrap_err().kind(), ErrorKind::TooLarge);
-    let batches = changes.batches(2).unwrap();
-    let ids = |batch: &Batch<StockOp>| -> Vec<_> {
+    let here = LotSpec::new(by_key, location_by_name("Here").unwrap());
+    changes.set_quantity(here.clone().expecting(scu("10")), scu("0")).unwrap();
+    changes.set_quantity(lot("metal", "Here").expecting_nothing(), scu("1")).unwrap();
+    let twin = LotSpec { material: by_name, ..here.stolen_twin() };
+    changes.set_quantity(twin.expecting_nothing(), scu("10")).unwrap();
+    assert_eq!(changes.clone().into_batches(1).unwrap_err().kind(), ErrorKind::TooLarge);
+    let batches = changes.into_batches(2).unwrap();
+    let ids = |batch: &ChangeBatch<StockOp>| -> Vec<_> {
         batch.ops().iter().map(|op| op.id().unwrap().to_string()).collect()
     };
     assert_eq!(batches.iter().map(ids).collect::<Vec<_>>(), [vec!["1", "3"], vec!["2"]]);
 }
 
-/// WRT-01: what fits no batch is said as what it is, with what can be done.
+/// WRT-01: ops that fit into no batch are reported with a remedy.
 #[test]
 fn ops_that_fit_no_batch_are_named() {
     let note = |at: usize, entry: usize, id: String| {
@@ -125,28 +127,28 @@ fn ops_that_fit_no_batch_are_named() {
     let told = |ops: Vec<OrgStockOp>| {
         let mut changes = OrgStockChanges::new();
         ops.into_iter().for_each(|op| drop(changes.push(op).unwrap()));
-        let error = changes.batches(500).unwrap_err();
+        let error = changes.into_batches(500).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TooLarge);
         error.to_string()
     };
-    // Two entries in turn, behind another: 300 ops each, and nowhere a cut between them.
+    // Two alternating entries behind another: 300 ops each, with no possible cut.
     let alternating = |at: usize| note(at, if at == 0 { 7 } else { at % 2 }, at.to_string());
     let error = told((0..601).map(alternating).collect());
-    assert!(error.contains("the ops from number 2 to 601 cannot be sent apart and are more"), "{error}");
+    assert!(error.contains("the ops from number 2 to 601 cannot be split and are more"), "{error}");
     let error = told((0..400).map(|at| note(at, 1, format!("{at:064}"))).collect());
     assert!(error.contains("from number 1 to 400 cannot") && error.contains("shorter ids"), "{error}");
 
     let mut changes = StockChanges::new();
     for at in 0..3 {
-        changes.set(lot("ore", &format!("Here {at}")).holding(scu("10")), scu("0")).unwrap();
+        changes.set_quantity(lot("ore", &format!("Here {at}")).expecting(scu("10")), scu("0")).unwrap();
     }
-    changes.set(lot("ore", "There").empty(), scu("30")).unwrap();
-    let error = changes.batches(3).unwrap_err().to_string();
-    assert!(error.contains("4 ops are about the same things"), "{error}");
+    changes.set_quantity(lot("ore", "There").expecting_nothing(), scu("30")).unwrap();
+    let error = changes.into_batches(3).unwrap_err().to_string();
+    assert!(error.contains("4 tied ops exceed"), "{error}");
 }
 
-/// LIM-22, OST-16: an answer that refuses every op of a batch, with as many warnings as there can be, is one that the
-/// exchange keeps under its key.
+/// LIM-22, OST-16: a response that refuses all ops of a batch, with the maximum of warnings, fits under the
+/// key.
 #[test]
 fn a_batch_of_org_stock_has_an_answer_that_is_kept() {
     let ids: [fn(usize) -> String; 3] =
@@ -161,7 +163,7 @@ fn a_batch_of_org_stock_has_an_answer_that_is_kept() {
             );
             changes.push(OrgStockOp::parse_valid(op.to_string().as_bytes()).unwrap()).unwrap();
         }
-        let batches = changes.batches(500).unwrap();
+        let batches = changes.into_batches(500).unwrap();
         assert!(batches.len() <= most, "{}", batches.len());
         assert_eq!(batches.iter().map(|batch| batch.ops().len()).sum::<usize>(), 500);
         for batch in batches {
@@ -177,50 +179,50 @@ fn a_batch_of_org_stock_has_an_answer_that_is_kept() {
     }
 }
 
-/// WRT-14: what is sent anew takes along what was sent with it.
+/// WRT-14: resent ops keep their extensions.
 #[test]
 fn what_is_sent_anew_is_sent_whole() {
     let extensions =
         exchange_api::types::Extensions(Map::from_iter([("org.example.tool".to_owned(), Map::new())]));
     let mut changes = blueprints(4).with_extensions(extensions.clone());
     changes.keep_together(["2", "4"].map(|id| OpId::new(id).unwrap()));
-    let batch = changes.batches(500).unwrap().remove(0);
+    let batch = changes.into_batches(500).unwrap().remove(0);
     let parts: Vec<_> =
-        batch.clone().into_changes().batches(2).unwrap().into_iter().map(|part| part.ops).collect();
+        batch.clone().into_changes().into_batches(2).unwrap().into_iter().map(|part| part.ops).collect();
     let ids = |ops: &Vec<BlueprintOp>| ops.iter().map(|op| op.id().unwrap().to_string()).collect::<Vec<_>>();
     assert_eq!(parts.iter().map(ids).collect::<Vec<_>>(), [vec!["1"], vec!["2", "4"], vec!["3"]]);
-    let outcome = batch.outcome(result(3, 0, 1, vec![refused(0, "REMOVED_ELSEWHERE")]));
-    let again = outcome.overridden(|_| true).unwrap();
+    let outcome = batch.into_outcome(result(3, 0, 1, vec![refused(0, "REMOVED_ELSEWHERE")]));
+    let again = outcome.override_changes(|_| true).unwrap();
     assert_eq!(again.extensions, Some(extensions));
 }
 
-/// STK-05: moves that cannot be are refused before anything is sent.
+/// STK-05: impossible moves are refused locally.
 #[test]
 fn a_move_takes_no_more_than_there_is() {
     let mut changes = StockChanges::new();
-    let from = || lot("ore", "Here").holding(scu("1"));
+    let from = || lot("ore", "Here").expecting(scu("1"));
     for (to, amount) in [
-        (lot("ore", "There").empty(), scu("1.001")),
-        (lot("metal", "There").empty(), scu("1")),
-        (lot("ore", "There").empty(), quantity::pieces(1).unwrap()),
+        (lot("ore", "There").expecting_nothing(), scu("1.001")),
+        (lot("metal", "There").expecting_nothing(), scu("1")),
+        (lot("ore", "There").expecting_nothing(), quantity::pieces(1).unwrap()),
     ] {
-        assert_eq!(changes.shift(from(), to, &amount).unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(changes.move_stock(from(), to, &amount).unwrap_err().kind(), ErrorKind::Invalid);
     }
     assert!(changes.is_empty());
 }
 
-/// Rises alone need nothing else, however many there are of one material.
+/// Any number of increases of one material needs no ties.
 #[test]
 fn what_only_rises_is_split_anywhere() {
     let mut changes = StockChanges::new();
     for number in 0..7 {
-        changes.set(lot("ore", &format!("Place {number}")).empty(), scu("1")).unwrap();
+        changes.set_quantity(lot("ore", &format!("Place {number}")).expecting_nothing(), scu("1")).unwrap();
     }
-    let sizes: Vec<_> = changes.batches(3).unwrap().iter().map(|batch| batch.ops().len()).collect();
+    let sizes: Vec<_> = changes.into_batches(3).unwrap().iter().map(|batch| batch.ops().len()).collect();
     assert_eq!(sizes, [3, 3, 1]);
 }
 
-/// SHP-11: what an upsert leaves out is cleared, so nothing that the ship has is left out.
+/// SHP-11: a missing value would be cleared, so an upsert contains all values of the ship.
 #[test]
 fn an_upsert_holds_all_current_values() {
     let ship = Ship::parse_valid(
@@ -229,7 +231,7 @@ fn an_upsert_holds_all_current_values() {
             "location": {"name": "Area 18", "uex": {"kind": "CITY", "id": 1}}, "orgUnitVersion": 3}"#,
     )
     .unwrap();
-    let upsert = json(&as_it_is(&ship, "own-1".parse().unwrap()).unwrap());
+    let upsert = json(&unchanged_upsert(&ship, "own-1".parse().unwrap()).unwrap());
     let expected = serde_json::json!({
         "op": "upsert", "externalId": "own-1", "shipId": "ship-1", "version": 7,
         "shipType": {"bt": "type-1", "name": "Hauler"}, "name": "Long Haul",
@@ -239,7 +241,7 @@ fn an_upsert_holds_all_current_values() {
     assert_eq!(upsert, expected);
 }
 
-/// SHP-23: purchase data is never exchanged, nor anything else that the contract does not declare, at any depth.
+/// SHP-23: purchase data and undeclared members at any depth are never sent.
 #[test]
 fn what_the_contract_does_not_declare_is_refused() {
     let mut upsert = UpsertShip::builder()
@@ -266,8 +268,8 @@ fn a_ship_is_changed_once() {
     )
     .unwrap();
     let mut changes = ShipChanges::new();
-    changes.link("own-1".parse().unwrap(), ship.ship_id.clone()).unwrap();
-    changes.push(as_it_is(&ship, "own-1".parse().unwrap()).unwrap()).unwrap();
+    changes.link_ship("own-1".parse().unwrap(), ship.ship_id.clone()).unwrap();
+    changes.push(unchanged_upsert(&ship, "own-1".parse().unwrap()).unwrap()).unwrap();
     assert_eq!(changes.remove(&ship).unwrap_err().kind(), ErrorKind::Invalid);
     assert_eq!(changes.len(), 2);
 }
@@ -281,8 +283,8 @@ fn entry(id: &str, version: i64) -> OrgStockEntry {
     OrgStockEntry::parse(text.as_bytes()).unwrap()
 }
 
-/// OST-30, OST-33: ids and versions are those of the feed's entries, and ops on one entry count them up and
-/// stay in one batch, in their order.
+/// OST-30, OST-33: ids and versions are those of the feed's entries; ops on one entry increment the version
+/// and stay in one batch in order.
 #[test]
 fn ops_on_an_entry_count_its_version_up() {
     let mut changes = OrgStockChanges::new();
@@ -290,7 +292,8 @@ fn ops_on_an_entry_count_its_version_up() {
     let feed = entry("entry-1", 7);
     let mut on = changes.on_entry(unit(), &feed);
     on.note(Some("from the last run".to_owned())).unwrap();
-    on.book_out(Take::of(scu("1")).from_mission("m-1".parse().unwrap(), scu("1")).unwrap()).unwrap();
+    on.book_out(StockSelection::new(scu("1")).from_mission("m-1".parse().unwrap(), scu("1")).unwrap())
+        .unwrap();
     on.mark_stolen(true, None).unwrap();
     changes.on_entry(unit(), &entry("entry-2", 1)).move_into("unit-2".parse().unwrap(), None).unwrap();
     let said: Vec<_> = changes.ops().iter().map(json).collect();
@@ -298,8 +301,8 @@ fn ops_on_an_entry_count_its_version_up() {
     let (first, second) = (Some("entry-1"), Some("entry-2"));
     assert_eq!(versions, [(first, Some(7)), (first, Some(8)), (first, Some(9)), (second, Some(1))]);
     assert_eq!(said[1]["fromMissions"][0]["mission"], "m-1");
-    assert_eq!(changes.clone().batches(2).unwrap_err().kind(), ErrorKind::TooLarge);
-    let sizes: Vec<_> = changes.batches(3).unwrap().iter().map(|batch| batch.ops().len()).collect();
+    assert_eq!(changes.clone().into_batches(2).unwrap_err().kind(), ErrorKind::TooLarge);
+    let sizes: Vec<_> = changes.into_batches(3).unwrap().iter().map(|batch| batch.ops().len()).collect();
     assert_eq!(sizes, [3, 1]);
 }
 
@@ -307,8 +310,8 @@ fn ops_on_an_entry_count_its_version_up() {
 fn what_the_caller_ties_stays_together() {
     let mut changes = blueprints(5);
     changes.keep_together([OpId::new("2").unwrap(), OpId::new("5").unwrap()]);
-    let batches = changes.batches(2).unwrap();
-    let ids = |batch: &Batch<BlueprintOp>| -> Vec<_> {
+    let batches = changes.into_batches(2).unwrap();
+    let ids = |batch: &ChangeBatch<BlueprintOp>| -> Vec<_> {
         batch.ops().iter().map(|op| op.id().unwrap().to_string()).collect()
     };
     let ids: Vec<_> = batches.iter().map(ids).collect();
@@ -322,18 +325,18 @@ fn ids_are_given_and_kept() {
     assert_eq!(changes.push(own.clone()).unwrap().as_str(), "2");
     assert_eq!(changes.add(item("bp-2")).unwrap().as_str(), "3");
     assert_eq!(changes.push(own).unwrap_err().kind(), ErrorKind::Invalid);
-    assert!(BlueprintChanges::new().batches(500).is_err());
+    assert!(BlueprintChanges::new().into_batches(500).is_err());
 }
 
-/// WRT-14: only what was removed elsewhere, and only what the member wants, is sent again with `override`.
+/// WRT-14: only ops that were removed elsewhere and confirmed by the member are sent again with `override`.
 #[test]
 fn an_override_is_sent_after_asking() {
     let results =
         vec![refused(0, "REMOVED_ELSEWHERE"), refused(1, "REMOVED_ELSEWHERE"), refused(2, "UNMATCHED")];
-    let outcome = only(blueprints(4)).outcome(result(1, 0, 3, results));
-    assert_eq!(outcome.ops[3].verdict, Verdict::Applied);
+    let outcome = only(blueprints(4)).into_outcome(result(1, 0, 3, results));
+    assert_eq!(outcome.ops[3].verdict, OpVerdict::Applied);
     let mut asked = 0;
-    let changes = outcome.overridden(|op| {
+    let changes = outcome.override_changes(|op| {
         asked += 1;
         op.id().unwrap().as_str() == "2"
     });
@@ -342,41 +345,41 @@ fn an_override_is_sent_after_asking() {
     let said: Vec<_> = changes.ops().iter().map(json).collect();
     assert_eq!(said.len(), 1);
     assert_eq!((&said[0]["ref"]["bt"], &said[0]["override"]), (&"bp-1".into(), &true.into()));
-    assert!(outcome.overridden(|_| false).is_none());
+    assert!(outcome.override_changes(|_| false).is_none());
 }
 
-/// STK-13, SHP-20, OST-32, OST-33, WRT-14, RES-13: what each reason asks of the client and the member.
+/// STK-13, SHP-20, OST-32, OST-33, WRT-14, RES-13: the remedy of each reason.
 #[test]
 fn every_reason_has_its_remedy() {
     let expected = |reason: &Reason| match reason.as_str() {
-        "UNMATCHED" => Remedy::ShowMember,
-        "AMBIGUOUS" => Remedy::LetMemberPick,
-        "REMOVED_ELSEWHERE" => Remedy::AskThenOverride,
-        "STOCK_EARMARKED" => Remedy::ReleaseReservation,
-        "VERSION_CONFLICT" | "INSUFFICIENT_STOCK" => Remedy::PullAndMerge,
-        "LINK_TARGET_TAKEN" => Remedy::PullAndRelink,
-        "ORG_UNIT_VERSION_CONFLICT" => Remedy::AskForUnitAgain,
-        "ORG_UNIT_NOT_ALLOWED" => Remedy::ReadUnits,
-        "HOLDER_UNKNOWN" => Remedy::ReadRoster,
-        "LOCATION_UNKNOWN" => Remedy::ReadLocations,
-        "UNIT_MISMATCH" => Remedy::CorrectUnit,
-        "STOCK_OFFERED" => Remedy::LowerOffer,
-        "OVER_ALLOCATION" | "EARMARK_TARGET_INVALID" => Remedy::CorrectEarmarks,
-        _ => Remedy::Tell,
+        "UNMATCHED" => OpRemedy::ShowMember,
+        "AMBIGUOUS" => OpRemedy::LetMemberPick,
+        "REMOVED_ELSEWHERE" => OpRemedy::AskThenOverride,
+        "STOCK_EARMARKED" => OpRemedy::ReleaseReservation,
+        "VERSION_CONFLICT" | "INSUFFICIENT_STOCK" => OpRemedy::PullAndMerge,
+        "LINK_TARGET_TAKEN" => OpRemedy::PullAndRelink,
+        "ORG_UNIT_VERSION_CONFLICT" => OpRemedy::AskForUnitAgain,
+        "ORG_UNIT_NOT_ALLOWED" => OpRemedy::ReadUnits,
+        "HOLDER_UNKNOWN" => OpRemedy::ReadRoster,
+        "LOCATION_UNKNOWN" => OpRemedy::ReadLocations,
+        "UNIT_MISMATCH" => OpRemedy::CorrectUnit,
+        "STOCK_OFFERED" => OpRemedy::LowerOffer,
+        "OVER_ALLOCATION" | "EARMARK_TARGET_INVALID" => OpRemedy::CorrectEarmarks,
+        _ => OpRemedy::NotifyMember,
     };
     for reason in Reason::ALL.iter().chain([&Reason::from("LATER_REASON")]) {
-        let outcome = only(blueprints(1)).outcome(result(0, 0, 1, vec![refused(0, reason.as_str())]));
-        let (_, remedy) = outcome.open().next().unwrap();
+        let outcome = only(blueprints(1)).into_outcome(result(0, 0, 1, vec![refused(0, reason.as_str())]));
+        let (_, remedy) = outcome.unapplied_ops().next().unwrap();
         assert_eq!(remedy, expected(reason), "{reason}");
-        assert!(!outcome.is_as_asked(), "{reason}");
-        assert_eq!(remedy.needs_pull(), remedy.text().contains("synchronise"), "{reason}");
+        assert!(!outcome.is_satisfied(), "{reason}");
+        assert_eq!(remedy.needs_pull(), remedy.message().contains("synchronize"), "{reason}");
     }
     let later = OpOutcome::builder().index(0).result("postponed").build().unwrap();
-    let outcome = only(blueprints(1)).outcome(result(0, 0, 1, vec![later]));
-    assert_eq!(outcome.ops[0].verdict.remedy(), Some(Remedy::Tell));
+    let outcome = only(blueprints(1)).into_outcome(result(0, 0, 1, vec![later]));
+    assert_eq!(outcome.ops[0].verdict.remedy(), Some(OpRemedy::NotifyMember));
 }
 
-/// STK-18, CLI-04: the member is told of lowered offers and of what matches nothing.
+/// STK-18, CLI-04: the member is notified of lowered offers and unmatched references.
 #[test]
 fn the_member_is_told() {
     let mut answer = result(
@@ -389,26 +392,26 @@ fn the_member_is_told() {
         ],
     );
     answer.offers_reduced = Some(2);
-    let outcome = only(blueprints(2)).outcome(answer);
+    let outcome = only(blueprints(2)).into_outcome(answer);
     let notices: Vec<_> = outcome.notices().iter().map(ToString::to_string).collect();
     assert_eq!(notices.len(), 2);
     assert!(notices[0].contains("2 lowered, 0 removed") && notices[1].starts_with("1 of the entries"));
-    assert!(only(blueprints(1)).outcome(result(1, 0, 0, Vec::new())).notices().is_empty());
+    assert!(only(blueprints(1)).into_outcome(result(1, 0, 0, Vec::new())).notices().is_empty());
 }
 
-/// WRT-06: a result goes to its op by id; a place counts where there is none.
+/// WRT-06: a result is assigned by op id, or by index without one.
 #[test]
 fn results_find_their_ops() {
     let mut by_id = refused(0, "UNMATCHED");
     by_id.op_id = Some(OpId::new("3").unwrap());
-    let outcome = only(blueprints(3)).outcome(result(1, 0, 2, vec![by_id, refused(1, "AMBIGUOUS")]));
-    let applied: Vec<_> = outcome.ops.iter().map(|op| op.verdict == Verdict::Applied).collect();
+    let outcome = only(blueprints(3)).into_outcome(result(1, 0, 2, vec![by_id, refused(1, "AMBIGUOUS")]));
+    let applied: Vec<_> = outcome.ops.iter().map(|op| op.verdict == OpVerdict::Applied).collect();
     assert_eq!(applied, [true, false, false]);
-    let third = outcome.op(&OpId::new("3").unwrap()).unwrap();
-    assert_eq!(third.verdict.remedy(), Some(Remedy::ShowMember));
+    let third = outcome.find_op(&OpId::new("3").unwrap()).unwrap();
+    assert_eq!(third.verdict.remedy(), Some(OpRemedy::ShowMember));
 }
 
-/// An op counts as applied only where the answer is of one piece.
+/// Ops without a result only count as applied if the response is consistent.
 #[test]
 fn an_answer_that_contradicts_itself_applies_nothing() {
     let mut stranger = refused(0, "UNMATCHED");
@@ -420,14 +423,14 @@ fn an_answer_that_contradicts_itself_applies_nothing() {
         (result(1, 0, 1, vec![refused(7, "UNMATCHED")]), 2),
         (result(1, 0, 1, vec![refused(0, "UNMATCHED"), refused(0, "UNMATCHED")]), 1),
     ] {
-        let outcome = only(blueprints(2)).outcome(answer);
-        let found = outcome.ops.iter().filter(|op| op.verdict == Verdict::Unclear).count();
+        let outcome = only(blueprints(2)).into_outcome(answer);
+        let found = outcome.ops.iter().filter(|op| op.verdict == OpVerdict::Unclear).count();
         assert_eq!(found, unclear);
-        assert!(outcome.ops.iter().all(|op| op.verdict != Verdict::Applied));
+        assert!(outcome.ops.iter().all(|op| op.verdict != OpVerdict::Applied));
     }
 }
 
-/// What was stored reads back as the same batch, dry run and extensions with it.
+/// A stored batch is parsed unchanged, with dry run and extensions.
 #[test]
 fn a_stored_batch_reads_back() {
     let extensions =
@@ -440,19 +443,19 @@ fn a_stored_batch_reads_back() {
             &'a self,
             _: &'static exchange_api::runtime::operation::Operation,
             _: http::Request<bytes::Bytes>,
-        ) -> exchange_api::runtime::transport::Sending<'a> {
+        ) -> exchange_api::runtime::transport::ResponseFuture<'a> {
             Box::pin(std::future::pending())
         }
     }
-    let core = Core::new("https://exchange.example", Nowhere);
-    let stored = batch.stored(&core, "key-12345678").unwrap();
+    let core = ApiClient::new("https://exchange.example", Nowhere);
+    let stored = batch.to_stored_request(&core, "key-12345678").unwrap();
     assert_eq!(stored.headers["idempotency-key"], "key-12345678");
-    assert_eq!(Batch::<BlueprintOp>::read(&stored.body).unwrap(), batch);
-    assert_eq!(Batch::<BlueprintOp>::read(b"{").unwrap_err().kind(), ErrorKind::Storage);
-    assert_eq!(batch.clone().into_changes().batches(500).unwrap()[0].ops(), batch.ops());
+    assert_eq!(ChangeBatch::<BlueprintOp>::from_body(&stored.body).unwrap(), batch);
+    assert_eq!(ChangeBatch::<BlueprintOp>::from_body(b"{").unwrap_err().kind(), ErrorKind::Storage);
+    assert_eq!(batch.clone().into_changes().into_batches(500).unwrap()[0].ops(), batch.ops());
 }
 
-/// A lot of the feed is named by the exchange's own key (TYP-03).
+/// A lot of the feed is referenced by the exchange's own key (TYP-03).
 #[test]
 fn a_lot_of_the_feed_is_set_by_its_key() {
     let lot = StockLot::parse_valid(
@@ -462,7 +465,7 @@ fn a_lot_of_the_feed_is_set_by_its_key() {
     )
     .unwrap();
     let mut changes = StockChanges::new();
-    changes.set(Held::of(&lot).unwrap(), scu("1")).unwrap();
+    changes.set_quantity(ExpectedLot::from_stock_lot(&lot).unwrap(), scu("1")).unwrap();
     let op = json(&changes.ops()[0]);
     assert_eq!(
         (&op["material"]["bt"], &op["quality"], &op["stolen"]),
@@ -472,8 +475,8 @@ fn a_lot_of_the_feed_is_set_by_its_key() {
 }
 
 proptest! {
-    /// However it is cut: every op once, no batch too large, what belongs together in one, and its order kept;
-    /// org stock keeps the order of all.
+    /// Any split contains each op once, respects the batch size, keeps tied ops together in order, and keeps
+    /// the order of all ops of org stock.
     #[test]
     fn any_split_keeps_what_belongs_together(entries in prop::collection::vec(0_u8..9, 1..60), most in 1_usize..20) {
         let mut changes = OrgStockChanges::new();
@@ -482,7 +485,7 @@ proptest! {
                 let holder = "holder".parse::<exchange_api::types::HolderRef>().unwrap();
                 let op = BookIn::builder()
                     .unit("unit-1".parse::<exchange_api::types::UnitId>().unwrap())
-                    .holder(holder).material(item("ore")).location(place("Here").unwrap())
+                    .holder(holder).material(item("ore")).location(location_by_name("Here").unwrap())
                     .quality(exchange_api::types::Quality::new(0).unwrap()).stolen(false).quantity(scu("1"));
                 changes.push(op.build().unwrap()).unwrap();
             } else {
@@ -491,13 +494,13 @@ proptest! {
             }
         }
         let all = changes.ops().to_vec();
-        if let Ok(batches) = changes.batches(most) {
+        if let Ok(batches) = changes.into_batches(most) {
             prop_assert!(batches.iter().all(|batch| (1..=most).contains(&batch.ops().len())));
             let sent: Vec<_> = batches.iter().flat_map(|batch| batch.ops().to_vec()).collect();
             prop_assert_eq!(&sent, &all);
             for entry in 1..9 {
-                let holds = |batch: &&Batch<OrgStockOp>| {
-                    batch.ops().iter().any(|op| op.names() == [format!("entry entry-{entry}")])
+                let holds = |batch: &&ChangeBatch<OrgStockOp>| {
+                    batch.ops().iter().any(|op| op.subject_names() == [format!("entry entry-{entry}")])
                 };
                 prop_assert!(all.len() <= most || batches.iter().filter(holds).count() <= 1);
             }
@@ -506,19 +509,19 @@ proptest! {
         }
     }
 
-    /// The same for stock, whose materials move up to each other when they have to: it fails only when the ops
-    /// of one material that falls and rises are too many.
+    /// The same for stock, where groups may move together: it only fails if the ops of one material with
+    /// decreases and increases are too many.
     #[test]
     fn any_split_of_stock_keeps_moves_whole(ops in prop::collection::vec((0_u8..6, any::<bool>()), 1..40), most in 1_usize..12) {
         let mut changes = StockChanges::new();
         for (at, (material, falls)) in ops.iter().enumerate() {
-            let lot = lot(&format!("m{material}"), &format!("Place {at}")).holding(scu("5"));
-            changes.set(lot, scu(if *falls { "1" } else { "9" })).unwrap();
+            let lot = lot(&format!("m{material}"), &format!("Place {at}")).expecting(scu("5"));
+            changes.set_quantity(lot, scu(if *falls { "1" } else { "9" })).unwrap();
         }
         let of = |material: u8, falls: bool| ops.iter().filter(|op| **op == (material, falls)).count();
         let largest = (0..6).filter(|m| of(*m, true) > 0 && of(*m, false) > 0)
             .map(|m| of(m, true) + of(m, false)).max().unwrap_or(1);
-        match changes.batches(most) {
+        match changes.into_batches(most) {
             Err(_) => prop_assert!(largest > most && ops.len() > most),
             Ok(batches) => {
                 prop_assert!(largest <= most || ops.len() <= most);
@@ -534,7 +537,7 @@ proptest! {
                 prop_assert_eq!(seen, (1..=ops.len()).collect::<Vec<_>>());
                 for material in (0..6).filter(|m| of(*m, true) > 0 && of(*m, false) > 0) {
                     let name = format!("bt m{material}");
-                    let holds = |batch: &&Batch<StockOp>| batch.ops().iter().any(|op| op.names().contains(&name));
+                    let holds = |batch: &&ChangeBatch<StockOp>| batch.ops().iter().any(|op| op.subject_names().contains(&name));
                     prop_assert_eq!(batches.iter().filter(holds).count(), 1);
                 }
             }

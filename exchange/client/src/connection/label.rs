@@ -1,4 +1,5 @@
-//! What a member calls an installation: composed, within the contract's rule, and no computer's name (SVC-09, SVC-12).
+//! Validation of the label that a member gives an installation: NFC, within the contract's rule, and not a name of
+//! the computer (SVC-09, SVC-12).
 
 use std::{
     fmt,
@@ -8,95 +9,95 @@ use std::{
 use exchange_api::types::InstallationLabel;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// A label that may be sent.
+/// A validated installation label, in NFC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label(InstallationLabel);
 
-/// Why a text is no label.
+/// The reason why a string is not a valid label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UnusableLabel {
-    /// It breaks the rule of SVC-09.
+pub enum LabelError {
+    /// It has a forbidden character or length (SVC-09).
     #[error(
-        "a label has 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and begins with no space"
+        "a label has 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and does not begin with a space"
     )]
-    Rule,
-    /// It names this computer (SVC-12).
-    #[error("a label is not the name of the computer, which nobody else has to know: choose another")]
-    Computer,
+    InvalidCharacters,
+    /// It is a name of this computer (SVC-12).
+    #[error("a label must not be the name of the computer: choose another")]
+    ComputerName,
 }
 
-/// What this computer is called, so that no label tells it. Never sent, never printed.
+/// The names of this computer, which a label must not reveal. They are never sent or printed.
 #[derive(Clone, Default)]
-pub struct MachineNames(Vec<String>);
+pub struct ComputerNames(Vec<String>);
 
-impl fmt::Debug for MachineNames {
+impl fmt::Debug for ComputerNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MachineNames").field("known", &self.0.len()).finish_non_exhaustive()
     }
 }
 
-impl MachineNames {
-    /// None is known.
+impl ComputerNames {
+    /// Returns an empty list, which rejects no label.
     #[must_use]
     pub const fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// These, in any case and with or without a domain behind them.
+    /// Uses these names. They match in any case, with or without a domain.
     pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Self {
         let mut known = Vec::new();
         for name in names {
-            let name = folded(name.trim());
-            // A domain is no part of the name, and a Bonjour name is the host's.
+            let name = fold_case(name.trim());
+            // The first component of a domain or Bonjour name is the host name.
             known.extend(name.split('.').next().map(str::to_owned));
             known.push(name);
         }
-        // `localhost` tells nothing, and is not refused.
+        // `localhost` reveals nothing and is accepted as a label.
         known.retain(|name| !name.is_empty() && !name.starts_with("localhost"));
         Self(known)
     }
 
-    /// What the environment, the system's files and, on a Mac or where no file says it, its programs say of this
-    /// computer: a few milliseconds.
+    /// Collects the names from environment variables, system files, and system programs (`scutil` on macOS;
+    /// `hostname` if no file has the name). Blocks for a few milliseconds.
     #[must_use]
-    pub fn of_this_computer() -> Self {
+    pub fn detect() -> Self {
         let variables = ["COMPUTERNAME", "HOSTNAME", "HOST"];
         let files = ["/proc/sys/kernel/hostname", "/etc/hostname"];
         let said = variables.iter().filter_map(|name| std::env::var(name).ok());
         let mut written = files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).peekable();
         let is_told = cfg!(windows) || written.peek().is_some();
-        // What the member typed into the settings of a Mac, which stands in no file that anybody can read.
+        // The names from the macOS settings are in no readable file.
         let of_a_mac = ["ComputerName", "LocalHostName", "HostName"]
             .into_iter()
             .filter(|_| cfg!(target_os = "macos"))
-            .filter_map(|name| printed("/usr/sbin/scutil", &["--get", name]));
+            .filter_map(|name| run_program("/usr/sbin/scutil", &["--get", name]));
         let asked = ["/bin/hostname", "/usr/bin/hostname"].into_iter().filter(|_| !is_told);
-        let asked = asked.filter_map(|program| printed(program, &[]));
+        let asked = asked.filter_map(|program| run_program(program, &[]));
         let names: Vec<String> = said.chain(written).chain(of_a_mac).chain(asked).collect();
         Self::of(names.iter().map(String::as_str))
     }
 
     fn has(&self, label: &str) -> bool {
-        let label = folded(label.trim());
+        let label = fold_case(label.trim());
         self.0.contains(&label) || self.0.iter().any(|name| label.split('.').next() == Some(name))
     }
 }
 
 impl Label {
-    /// What the member chose, composed (NFC) as the exchange does.
+    /// Normalizes a label to NFC, like the exchange, and validates it.
     ///
     /// # Errors
-    /// When it breaks the rule, or is a name of this computer.
-    pub fn new(text: &str, machine: &MachineNames) -> Result<Self, UnusableLabel> {
+    /// Returns an error if it violates the rule of SVC-09 or is a name of this computer.
+    pub fn new(text: &str, machine: &ComputerNames) -> Result<Self, LabelError> {
         let composed: String = text.nfc().collect();
         if machine.has(&composed) {
-            return Err(UnusableLabel::Computer);
+            return Err(LabelError::ComputerName);
         }
-        InstallationLabel::new(composed).map(Self).map_err(|_| UnusableLabel::Rule)
+        InstallationLabel::new(composed).map(Self).map_err(|_| LabelError::InvalidCharacters)
     }
 
-    /// The text, composed.
+    /// Returns the normalized label.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
@@ -107,13 +108,13 @@ impl Label {
     }
 }
 
-/// What a program of the system prints; nothing, where there is none, or it fails.
-fn printed(program: &str, args: &[&str]) -> Option<String> {
+/// Runs a system program and returns its standard output; `None` if it is missing or fails.
+fn run_program(program: &str, args: &[&str]) -> Option<String> {
     let ran = Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     if ran.status.success() { String::from_utf8(ran.stdout).ok() } else { None }
 }
 
-fn folded(text: &str) -> String {
+fn fold_case(text: &str) -> String {
     text.nfc().collect::<String>().to_lowercase()
 }
 
@@ -121,40 +122,40 @@ fn folded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// SVC-12: what the member chose, composed before it is checked.
+    /// SVC-12: a label is normalized before it is validated.
     #[test]
     fn a_label_is_composed_and_checked() {
-        let label = |text: &str| Label::new(text, &MachineNames::none()).map(|label| label.0.into_string());
+        let label = |text: &str| Label::new(text, &ComputerNames::none()).map(|label| label.0.into_string());
         assert_eq!(label("Gaming PC 2").as_deref(), Ok("Gaming PC 2"));
         assert_eq!(label("u\u{308}ber").as_deref(), Ok("\u{fc}ber"));
         assert_eq!(label(&"x".repeat(40)).map(|text| text.len()), Ok(40));
         // One code point each, once composed.
         assert!(label(&"e\u{301}".repeat(40)).is_ok());
         for text in ["", " Desk", "a:b", "a\u{2013}b", "q\u{308}", "a/b", "a\nb", &"x".repeat(41)] {
-            assert_eq!(label(text), Err(UnusableLabel::Rule), "{text:?}");
+            assert_eq!(label(text), Err(LabelError::InvalidCharacters), "{text:?}");
         }
     }
 
-    /// SVC-12, CLI-05: the computer's own name is refused, however it is written.
+    /// SVC-12, CLI-05: the computer's name is rejected in every spelling.
     #[test]
     fn a_computers_name_is_no_label() {
-        let machine = MachineNames::of(["Ada-PC.home.example", "  ada-laptop\n", "", "localhost"]);
+        let machine = ComputerNames::of(["Ada-PC.home.example", "  ada-laptop\n", "", "localhost"]);
         for text in ["ada-pc", "ADA-PC", "Ada-PC.home.example", "ada-pc.local", "Ada-Laptop", "ada-laptop "] {
-            assert_eq!(Label::new(text, &machine), Err(UnusableLabel::Computer), "{text:?}");
+            assert_eq!(Label::new(text, &machine), Err(LabelError::ComputerName), "{text:?}");
         }
         for text in ["Ada", "ada-pc 2", "localhost"] {
             assert!(Label::new(text, &machine).is_ok(), "{text:?}");
         }
         assert_eq!(format!("{machine:?}"), "MachineNames { known: 4, .. }");
-        // Where no file says it, a program does.
+        // Without a file, a program provides the name.
         #[cfg(unix)]
         {
-            let told = |script| printed("/bin/sh", &["-c", script]);
+            let told = |script| run_program("/bin/sh", &["-c", script]);
             assert_eq!(told("echo Ada-PC").as_deref(), Some("Ada-PC\n"));
-            assert_eq!((told("echo Ada-PC; exit 1"), printed("/nonexistent", &[])), (None, None));
+            assert_eq!((told("echo Ada-PC; exit 1"), run_program("/nonexistent", &[])), (None, None));
         }
-        // Whatever this computer is called, it is found or there is nothing to be found.
-        let own = MachineNames::of_this_computer();
+        // Holds on every machine, even if no name was detected.
+        let own = ComputerNames::detect();
         assert!(own.0.iter().all(|name| own.has(name)));
     }
 }

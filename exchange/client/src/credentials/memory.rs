@@ -1,4 +1,4 @@
-//! Secrets in the memory of one process: for tests and examples.
+//! Secrets in the memory of one process, for tests and examples.
 
 use std::{
     collections::HashMap,
@@ -6,63 +6,67 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use super::{CredentialError, CredentialStore, Entry, Owner, SecretBytes};
-use crate::tokens::Later;
+use super::{CredentialEntry, CredentialError, CredentialOwner, CredentialStore, SecretBytes};
+use crate::token_source::BoxFuture;
 
-/// Forgets everything when the last clone is dropped: the next start is a new installation. Clones share what
-/// they hold, as processes share a platform's store.
+/// A store in memory. Clones share their entries, like processes share a platform's store. After the last clone is
+/// dropped, the next start is a new installation.
 #[derive(Clone, Default)]
-pub struct InMemory {
-    kept: Arc<Mutex<HashMap<(Owner, Entry), SecretBytes>>>,
+pub struct MemoryCredentials {
+    entries: Arc<Mutex<HashMap<(CredentialOwner, CredentialEntry), SecretBytes>>>,
 }
 
-impl InMemory {
-    /// An empty one.
+impl MemoryCredentials {
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<(Owner, Entry), SecretBytes>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_entries(&self) -> MutexGuard<'_, HashMap<(CredentialOwner, CredentialEntry), SecretBytes>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Shows how much there is.
-impl fmt::Debug for InMemory {
+/// Prints the number of entries only.
+impl fmt::Debug for MemoryCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "InMemory({} entries)", self.kept().len())
+        write!(f, "InMemory({} entries)", self.lock_entries().len())
     }
 }
 
-impl CredentialStore for InMemory {
+impl CredentialStore for MemoryCredentials {
     fn name(&self) -> &'static str {
         "memory"
     }
 
     fn read<'a>(
         &'a self,
-        owner: &'a Owner,
-        entry: Entry,
-    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
-        Box::pin(async move { Ok(self.kept().get(&(owner.clone(), entry)).cloned()) })
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
+    ) -> BoxFuture<'a, Result<Option<SecretBytes>, CredentialError>> {
+        Box::pin(async move { Ok(self.lock_entries().get(&(owner.clone(), entry)).cloned()) })
     }
 
     fn write<'a>(
         &'a self,
-        owner: &'a Owner,
-        entry: Entry,
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
         secret: &'a SecretBytes,
-    ) -> Later<'a, Result<(), CredentialError>> {
+    ) -> BoxFuture<'a, Result<(), CredentialError>> {
         Box::pin(async move {
-            self.kept().insert((owner.clone(), entry), secret.clone());
+            self.lock_entries().insert((owner.clone(), entry), secret.clone());
             Ok(())
         })
     }
 
-    fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
+    fn delete<'a>(
+        &'a self,
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
+    ) -> BoxFuture<'a, Result<(), CredentialError>> {
         Box::pin(async move {
-            self.kept().remove(&(owner.clone(), entry));
+            self.lock_entries().remove(&(owner.clone(), entry));
             Ok(())
         })
     }
@@ -74,7 +78,7 @@ mod tests {
 
     #[tokio::test]
     async fn it_keeps_what_it_is_given() {
-        let store = InMemory::new();
+        let store = MemoryCredentials::new();
         tests::keeps(&store.clone()).await;
         assert_eq!(format!("{store:?}"), "InMemory(3 entries)");
     }

@@ -1,8 +1,9 @@
-//! What must not leave in a file, as far as a text shows it (DRF-03, CLI-05).
+//! Detects file paths in strings, which must not leave the machine in a file (DRF-03, CLI-05).
 
 use exchange_api::{Json, runtime::pointer};
 
-/// Whether a text is the path of a file or a folder. Names of the game have slashes in them; none of these forms.
+/// Returns true if a string is the path of a file or folder. Names in the game contain slashes, but not in
+/// these forms.
 pub(crate) fn is_path(text: &str) -> bool {
     let text = text.trim();
     let bytes = text.as_bytes();
@@ -15,28 +16,28 @@ pub(crate) fn is_path(text: &str) -> bool {
     drive || begins || home || text.contains('\\')
 }
 
-/// The pointers of all texts that are paths, in order.
-pub(crate) fn paths(json: &Json) -> Vec<String> {
+/// Returns JSON Pointers of all strings that are paths, in document order.
+pub(crate) fn find_paths(json: &Json) -> Vec<String> {
     let mut found = Vec::new();
-    look(json, &mut String::new(), &mut found);
+    collect_paths(json, &mut String::new(), &mut found);
     found
 }
 
-fn look(json: &Json, at: &mut String, found: &mut Vec<String>) {
+fn collect_paths(json: &Json, at: &mut String, found: &mut Vec<String>) {
     let here = at.len();
     match json {
         Json::String(text) if is_path(text) => found.push(at.clone()),
         Json::Array(elements) => {
             for (index, element) in elements.iter().enumerate() {
-                pointer::push_index(at, index);
-                look(element, at, found);
+                pointer::push_index_token(at, index);
+                collect_paths(element, at, found);
                 at.truncate(here);
             }
         }
         Json::Object(members) => {
             for (name, member) in members {
-                pointer::push(at, name);
-                look(member, at, found);
+                pointer::push_token(at, name);
+                collect_paths(member, at, found);
                 at.truncate(here);
             }
         }
@@ -72,6 +73,6 @@ mod tests {
     #[test]
     fn paths_are_found_wherever_they_stand() {
         let json = Json::parse(br#"{"a": [1, "x", "/y"], "b/c": {"~": "C:\\z"}, "d": null}"#).unwrap();
-        assert_eq!(paths(&json), ["/a/2", "/b~1c/~0"]);
+        assert_eq!(find_paths(&json), ["/a/2", "/b~1c/~0"]);
     }
 }

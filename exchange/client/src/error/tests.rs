@@ -11,12 +11,12 @@ use exchange_api::{
 use expect_test::expect;
 
 use super::*;
-use crate::testkit::{Reply, ScriptedServer, VirtualEnvironment};
+use crate::testkit::{ScriptedReply, ScriptedServer, VirtualEnvironment};
 
 /// What a call comes to that is answered so.
-async fn refused(reply: Reply) -> Error {
+async fn refused(reply: ScriptedReply) -> Error {
     let gateway = ScriptedServer::gateway(&VirtualEnvironment::new(1)).unsigned();
-    gateway.then(reply);
+    gateway.enqueue_reply(reply);
     Client::new(gateway.origin(), gateway.clone()).org_units_read().await.map(drop).unwrap_err().into()
 }
 
@@ -32,59 +32,59 @@ fn row(table: &mut String, name: &str, error: &Error) {
 async fn every_code_says_what_it_means() {
     let mut table = String::new();
     for code in Code::ALL {
-        row(&mut table, code.as_str(), &refused(Reply::problem(code.clone())).await);
+        row(&mut table, code.as_str(), &refused(ScriptedReply::problem(code.clone())).await);
     }
     expect![[r#"
         UNAUTHENTICATED: SignInNeeded, SignIn
             the server refused: UNAUTHENTICATED (401): Not signed in [correlation id none]; sign in
         DPOP_REQUIRED: Bug, Report
-            the server refused: DPOP_REQUIRED (401): DPoP required [correlation id none]; report it to who makes this program
+            the server refused: DPOP_REQUIRED (401): DPoP required [correlation id none]; report it to the developer of this program
         DPOP_INVALID: Proof, Report
-            the server refused: DPOP_INVALID (401): DPoP proof refused [correlation id none]; report it to who makes this program
+            the server refused: DPOP_INVALID (401): DPoP proof refused [correlation id none]; report it to the developer of this program
         DPOP_PROOF_LIMIT: Busy, Wait
             the server refused: DPOP_PROOF_LIMIT (429): Too many live proofs [correlation id none]; wait 30 s, then try again
         SERVICE_UNAVAILABLE: Busy, Wait
             the server refused: SERVICE_UNAVAILABLE (503): Service unavailable [correlation id none]; wait 60 s, then try again
-        SCOPE_MISSING: ScopeMissing, SignInForMore
+        SCOPE_MISSING: ScopeMissing, SignInWithMoreScopes
             the server refused: SCOPE_MISSING (403): Scope missing [correlation id none]; sign in again and allow this capability, if you want it
-        CLIENT_REVOKED: Ended(Client), SignIn
+        CLIENT_REVOKED: Ended(ClientDisconnected), SignIn
             you disconnected this program on the web (CLIENT_REVOKED) [correlation id none]; sign in
-        INSTALLATION_REVOKED: Ended(Installation), SignIn
+        INSTALLATION_REVOKED: Ended(InstallationDisconnected), SignIn
             you disconnected this installation on the web (INSTALLATION_REVOKED) [correlation id none]; sign in
-        CLIENT_NOT_ALLOWED: Halted(NotAllowed), Ask
-            this program is not admitted to the exchange (CLIENT_NOT_ALLOWED) [correlation id none]; ask those who run the exchange
-        CLIENT_SUSPENDED: Halted(Suspended), Ask
-            this program is suspended at the exchange (CLIENT_SUSPENDED) [correlation id none]; ask those who run the exchange
-        CLIENT_VERSION_UNSUPPORTED: Halted(Version), Update
+        CLIENT_NOT_ALLOWED: Halted(NotAllowed), ContactOperator
+            this program is not admitted to the exchange (CLIENT_NOT_ALLOWED) [correlation id none]; contact the operators of the exchange
+        CLIENT_SUSPENDED: Halted(Suspended), ContactOperator
+            this program is suspended at the exchange (CLIENT_SUSPENDED) [correlation id none]; contact the operators of the exchange
+        CLIENT_VERSION_UNSUPPORTED: Halted(VersionUnsupported), Update
             this version of the program is no longer supported (CLIENT_VERSION_UNSUPPORTED) [correlation id none]; update this program
-        TERMS_NOT_ACCEPTED: Halted(Terms), AcceptTerms
+        TERMS_NOT_ACCEPTED: Halted(TermsNotAccepted), AcceptTerms
             the current terms are not accepted yet (TERMS_NOT_ACCEPTED) [correlation id none]; accept the current terms in the web application
-        PENDING_APPROVAL: Halted(Approval), AwaitApproval
+        PENDING_APPROVAL: Halted(PendingApproval), AwaitApproval
             your registration awaits approval (PENDING_APPROVAL) [correlation id none]; wait until your registration is approved
-        NO_ROLE: Halted(Role), AskForRole
-            you hold no role in the organisation (NO_ROLE) [correlation id none]; ask your organisation for a role
-        ACTING_MEMBER_REFUSED: Halted(Member), Ask
-            your account is unknown, disabled or deleted (ACTING_MEMBER_REFUSED) [correlation id none]; ask those who run the exchange
-        NOT_PERMITTED: NotPermitted, Nothing
-            the server refused: NOT_PERMITTED (403): Not permitted [correlation id none]; everything else goes on
+        NO_ROLE: Halted(NoRole), RequestRole
+            you hold no role in the organisation (NO_ROLE) [correlation id none]; request a role from your organisation
+        ACTING_MEMBER_REFUSED: Halted(MemberRefused), ContactOperator
+            your account is unknown, disabled or deleted (ACTING_MEMBER_REFUSED) [correlation id none]; contact the operators of the exchange
+        NOT_PERMITTED: NotPermitted, Continue
+            the server refused: NOT_PERMITTED (403): Not permitted [correlation id none]; other operations still work
         SCHEMA_INVALID: Invalid, Correct
-            the server refused: SCHEMA_INVALID (400): Request invalid [correlation id none]; correct it before it is sent again
+            the server refused: SCHEMA_INVALID (400): Request invalid [correlation id none]; correct it before sending it again
         IDEMPOTENCY_KEY_MISSING: Bug, Report
-            the server refused: IDEMPOTENCY_KEY_MISSING (400): Idempotency key missing [correlation id none]; report it to who makes this program
+            the server refused: IDEMPOTENCY_KEY_MISSING (400): Idempotency key missing [correlation id none]; report it to the developer of this program
         IDEMPOTENCY_KEY_REUSED: Bug, Report
-            the server refused: IDEMPOTENCY_KEY_REUSED (422): Idempotency key reused [correlation id none]; report it to who makes this program
+            the server refused: IDEMPOTENCY_KEY_REUSED (422): Idempotency key reused [correlation id none]; report it to the developer of this program
         IDEMPOTENCY_IN_PROGRESS: Busy, Wait
             the server refused: IDEMPOTENCY_IN_PROGRESS (409): Request in progress [correlation id none]; wait, then try again
         VERSION_CONFLICT: Conflict, Synchronise
-            the server refused: VERSION_CONFLICT (409): Version conflict [correlation id none]; synchronise, then look at it again
+            the server refused: VERSION_CONFLICT (409): Version conflict [correlation id none]; synchronize, then review it
         MASS_CHANGE_CONFIRMATION_REQUIRED: ConfirmationNeeded, Confirm
-            so much would be removed that the exchange waits for you to confirm it (MASS_CHANGE_CONFIRMATION_REQUIRED) [correlation id none]; confirm or discard it in your browser
+            the change removes so much that you have to confirm it (MASS_CHANGE_CONFIRMATION_REQUIRED) [correlation id none]; confirm or discard it in your browser
         CURSOR_EXPIRED: CursorExpired, Synchronise
-            the server refused: CURSOR_EXPIRED (410): Cursor expired [correlation id none]; synchronise, then look at it again
+            the server refused: CURSOR_EXPIRED (410): Cursor expired [correlation id none]; synchronize, then review it
         NOT_FOUND: Bug, Report
-            the server refused: NOT_FOUND (404): Not found [correlation id none]; report it to who makes this program
+            the server refused: NOT_FOUND (404): Not found [correlation id none]; report it to the developer of this program
         UNSUPPORTED_MEDIA_TYPE: Bug, Report
-            the server refused: UNSUPPORTED_MEDIA_TYPE (415): Unsupported media type [correlation id none]; report it to who makes this program
+            the server refused: UNSUPPORTED_MEDIA_TYPE (415): Unsupported media type [correlation id none]; report it to the developer of this program
         PAYLOAD_TOO_LARGE: TooLarge, SendLess
             the server refused: PAYLOAD_TOO_LARGE (413): Payload too large [correlation id none]; send less at once
         BATCH_TOO_LARGE: TooLarge, SendLess
@@ -92,21 +92,21 @@ async fn every_code_says_what_it_means() {
         RATE_LIMITED: Busy, Wait
             the server refused: RATE_LIMITED (429): Too many requests [correlation id none]; wait 30 s, then try again
         QUOTA_EXCEEDED: QuotaExceeded, Wait
-            the changes of this day are used up; reading goes on (QUOTA_EXCEEDED) [correlation id none]; wait 30 s, then try again
+            the daily quota of changes is used up; reading still works (QUOTA_EXCEEDED) [correlation id none]; wait 30 s, then try again
         EXCHANGE_BUDGET_EXHAUSTED: Busy, Wait
             the server refused: EXCHANGE_BUDGET_EXHAUSTED (503): Write budget exhausted [correlation id none]; wait 30 s, then try again
         RELAY_BUSY: Busy, Wait
             the server refused: RELAY_BUSY (503): Busy with large change sets [correlation id none]; wait 10 s, then try again
-        BACKEND_RELAY_FAILED: OutcomeUnknown, LeaveItRunning
-            the server refused: BACKEND_RELAY_FAILED (502): Backend unreachable [correlation id none]; try again in a while: a change is sent again under its key, and never done twice
-        INTERNAL_ERROR: OutcomeUnknown, LeaveItRunning
-            the server refused: INTERNAL_ERROR (500): Internal error [correlation id none]; try again in a while: a change is sent again under its key, and never done twice
+        BACKEND_RELAY_FAILED: OutcomeUnknown, WaitForOutcome
+            the server refused: BACKEND_RELAY_FAILED (502): Backend unreachable [correlation id none]; try again later: a change is resent under its key and never applied twice
+        INTERNAL_ERROR: OutcomeUnknown, WaitForOutcome
+            the server refused: INTERNAL_ERROR (500): Internal error [correlation id none]; try again later: a change is resent under its key and never applied twice
         EXCHANGE_DISABLED: Busy, Wait
             the server refused: EXCHANGE_DISABLED (503): Exchange switched off [correlation id none]; wait 30 s, then try again
         REGISTRY_UNAVAILABLE: Busy, Wait
             the server refused: REGISTRY_UNAVAILABLE (503): Registry unavailable [correlation id none]; wait 30 s, then try again
         LEGACY_ENDPOINT_GONE: Bug, Report
-            the server refused: LEGACY_ENDPOINT_GONE (410): Endpoint gone [correlation id none]; report it to who makes this program
+            the server refused: LEGACY_ENDPOINT_GONE (410): Endpoint gone [correlation id none]; report it to the developer of this program
     "#]].assert_eq(&table);
 }
 
@@ -115,12 +115,13 @@ async fn every_code_says_what_it_means() {
 fn every_oauth_error_says_what_it_means() {
     let mut table = String::new();
     for error in OauthError::ALL {
-        let error = Error::of_oauth(error.clone(), StatusCode::BAD_REQUEST, None);
+        let error = Error::from_oauth_error(error.clone(), StatusCode::BAD_REQUEST, None);
         row(&mut table, error.oauth_error().unwrap().as_str(), &error);
     }
-    let unknown = Error::of_oauth("something_new".parse().unwrap(), StatusCode::SERVICE_UNAVAILABLE, None);
+    let unknown =
+        Error::from_oauth_error("something_new".parse().unwrap(), StatusCode::SERVICE_UNAVAILABLE, None);
     row(&mut table, "something_new (503)", &unknown);
-    let hidden = Error::of_oauth("Bearer 1234".parse().unwrap(), StatusCode::BAD_REQUEST, None);
+    let hidden = Error::from_oauth_error("Bearer 1234".parse().unwrap(), StatusCode::BAD_REQUEST, None);
     row(&mut table, "what is no name", &hidden);
     expect![[r#"
         authorization_pending: Busy, Wait
@@ -128,29 +129,29 @@ fn every_oauth_error_says_what_it_means() {
         slow_down: Busy, Wait
             the identity provider refused: slow_down; wait, then try again
         access_denied: Declined, StartAgain
-            the sign-in was declined (access_denied); start again when you want to
+            the sign-in was declined (access_denied); start again when you are ready
         expired_token: CodeExpired, StartAgain
-            the code of the sign-in is too old (expired_token); start again when you want to
-        invalid_grant: Ended(Grant), SignIn
-            the connection is over: disconnected, unused for 30 days, or 90 days old (invalid_grant); sign in
+            the code of the sign-in has expired (expired_token); start again when you are ready
+        invalid_grant: Ended(GrantRevoked), SignIn
+            the connection has ended: disconnected, unused for 30 days, or 90 days old (invalid_grant); sign in
         invalid_dpop_proof: Proof, Report
-            the identity provider refused: invalid_dpop_proof; report it to who makes this program
+            the identity provider refused: invalid_dpop_proof; report it to the developer of this program
         invalid_request: Bug, Report
-            the identity provider refused: invalid_request; report it to who makes this program
+            the identity provider refused: invalid_request; report it to the developer of this program
         use_dpop_nonce: Proof, Report
-            the identity provider refused: use_dpop_nonce; report it to who makes this program
-        invalid_client: Halted(NotRegistered), Ask
-            the identity provider does not know this program (invalid_client); ask those who run the exchange
+            the identity provider refused: use_dpop_nonce; report it to the developer of this program
+        invalid_client: Halted(NotRegistered), ContactOperator
+            the identity provider does not know this program (invalid_client); contact the operators of the exchange
         invalid_scope: Bug, Report
-            the identity provider refused: invalid_scope; report it to who makes this program
+            the identity provider refused: invalid_scope; report it to the developer of this program
         unsupported_grant_type: Bug, Report
-            the identity provider refused: unsupported_grant_type; report it to who makes this program
-        unauthorized_client: Halted(NotRegistered), Ask
-            the identity provider does not know this program (unauthorized_client); ask those who run the exchange
+            the identity provider refused: unsupported_grant_type; report it to the developer of this program
+        unauthorized_client: Halted(NotRegistered), ContactOperator
+            the identity provider does not know this program (unauthorized_client); contact the operators of the exchange
         something_new (503): Busy, Wait
             the identity provider refused: something_new; wait, then try again
         what is no name: Invalid, Correct
-            the identity provider refused: an error without a name; correct it before it is sent again
+            the identity provider refused: an unnamed error; correct it before sending it again
     "#]]
     .assert_eq(&table);
 }
@@ -160,49 +161,49 @@ fn every_oauth_error_says_what_it_means() {
 async fn an_unknown_code_goes_by_its_status() {
     let mut table = String::new();
     for status in [400, 401, 403, 404, 409, 410, 413, 418, 422, 429, 500, 503] {
-        let error = refused(Reply::unknown_problem(status, "SOMETHING_NEW")).await;
+        let error = refused(ScriptedReply::unknown_problem(status, "SOMETHING_NEW")).await;
         row(&mut table, &status.to_string(), &error);
     }
     for status in [200, 302, 401, 404, 429, 502] {
-        row(&mut table, &format!("a page, {status}"), &refused(Reply::html(status)).await);
+        row(&mut table, &format!("a page, {status}"), &refused(ScriptedReply::html(status)).await);
     }
     expect![[r#"
         400: Invalid, Correct
-            the server refused: SOMETHING_NEW (400) [correlation id none]; correct it before it is sent again
+            the server refused: SOMETHING_NEW (400) [correlation id none]; correct it before sending it again
         401: SignInNeeded, SignIn
             the server refused: SOMETHING_NEW (401) [correlation id none]; sign in
-        403: NotPermitted, Nothing
-            the server refused: SOMETHING_NEW (403) [correlation id none]; everything else goes on
+        403: NotPermitted, Continue
+            the server refused: SOMETHING_NEW (403) [correlation id none]; other operations still work
         404: Invalid, Correct
-            the server refused: SOMETHING_NEW (404) [correlation id none]; correct it before it is sent again
+            the server refused: SOMETHING_NEW (404) [correlation id none]; correct it before sending it again
         409: Conflict, Synchronise
-            the server refused: SOMETHING_NEW (409) [correlation id none]; synchronise, then look at it again
+            the server refused: SOMETHING_NEW (409) [correlation id none]; synchronize, then review it
         410: CursorExpired, Synchronise
-            the server refused: SOMETHING_NEW (410) [correlation id none]; synchronise, then look at it again
+            the server refused: SOMETHING_NEW (410) [correlation id none]; synchronize, then review it
         413: TooLarge, SendLess
             the server refused: SOMETHING_NEW (413) [correlation id none]; send less at once
         418: Invalid, Correct
-            the server refused: SOMETHING_NEW (418) [correlation id none]; correct it before it is sent again
+            the server refused: SOMETHING_NEW (418) [correlation id none]; correct it before sending it again
         422: Invalid, Correct
-            the server refused: SOMETHING_NEW (422) [correlation id none]; correct it before it is sent again
+            the server refused: SOMETHING_NEW (422) [correlation id none]; correct it before sending it again
         429: Busy, Wait
             the server refused: SOMETHING_NEW (429) [correlation id none]; wait, then try again
-        500: OutcomeUnknown, LeaveItRunning
-            the server refused: SOMETHING_NEW (500) [correlation id none]; try again in a while: a change is sent again under its key, and never done twice
+        500: OutcomeUnknown, WaitForOutcome
+            the server refused: SOMETHING_NEW (500) [correlation id none]; try again later: a change is resent under its key and never applied twice
         503: Busy, Wait
             the server refused: SOMETHING_NEW (503) [correlation id none]; wait, then try again
         a page, 200: Protocol, Reconnect
-            the server answered 200 OK that cannot be read: the body is of another content type; check the network, then try again
+            the server returned 200 OK that does not match the contract: unexpected content type; check the network, then try again
         a page, 302: Protocol, Reconnect
-            the server answered 302 Found that cannot be read: the contract does not name this status; check the network, then try again
+            the server returned 302 Found that does not match the contract: undocumented status; check the network, then try again
         a page, 401: Protocol, Reconnect
-            the server answered 401 Unauthorized that cannot be read: the body is of another content type; check the network, then try again
+            the server returned 401 Unauthorized that does not match the contract: unexpected content type; check the network, then try again
         a page, 404: Protocol, Reconnect
-            the server answered 404 Not Found that cannot be read: the body is of another content type; check the network, then try again
+            the server returned 404 Not Found that does not match the contract: unexpected content type; check the network, then try again
         a page, 429: Busy, Wait
-            the server answered 429 Too Many Requests that cannot be read: the body is of another content type; wait, then try again
-        a page, 502: OutcomeUnknown, LeaveItRunning
-            the server answered 502 Bad Gateway that cannot be read: the body is of another content type; try again in a while: a change is sent again under its key, and never done twice
+            the server returned 429 Too Many Requests that does not match the contract: unexpected content type; wait, then try again
+        a page, 502: OutcomeUnknown, WaitForOutcome
+            the server returned 502 Bad Gateway that does not match the contract: unexpected content type; try again later: a change is resent under its key and never applied twice
     "#]].assert_eq(&table);
 }
 
@@ -210,14 +211,18 @@ async fn an_unknown_code_goes_by_its_status() {
 #[tokio::test(start_paused = true)]
 async fn the_member_is_told() {
     for (code, told, to_do) in [
-        (Code::ClientSuspended, "this program is suspended", "ask those who run the exchange"),
-        (Code::NoRole, "you hold no role", "ask your organisation for a role"),
-        (Code::ActingMemberRefused, "your account is unknown, disabled or deleted", "ask those who run"),
+        (Code::ClientSuspended, "this program is suspended", "contact the operators of the exchange"),
+        (Code::NoRole, "you hold no role", "request a role from your organisation"),
+        (
+            Code::ActingMemberRefused,
+            "your account is unknown, disabled or deleted",
+            "contact the operators of the exchange",
+        ),
         (Code::TermsNotAccepted, "terms are not accepted", "accept the current terms in the web application"),
         (Code::ClientVersionUnsupported, "no longer supported", "update this program"),
-        (Code::MassChangeConfirmationRequired, "waits for you to confirm", "confirm or discard it"),
+        (Code::MassChangeConfirmationRequired, "you have to confirm it", "confirm or discard it"),
     ] {
-        let line = refused(Reply::problem(code)).await.to_string();
+        let line = refused(ScriptedReply::problem(code)).await.to_string();
         assert!(line.contains(told) && line.contains(to_do), "{line}");
     }
 }
@@ -227,7 +232,7 @@ async fn the_member_is_told() {
 fn no_known_code_goes_by_its_status() {
     for code in Code::ALL {
         // A status that by itself means something else than every code.
-        let kind = kind_of(Some(code), StatusCode::IM_A_TEAPOT);
+        let kind = error_kind_for_code(Some(code), StatusCode::IM_A_TEAPOT);
         let invalid = matches!(code, Code::SchemaInvalid);
         assert_eq!(kind == ErrorKind::Invalid, invalid, "{code}");
         assert_eq!(kind == ErrorKind::Busy, code.action() == Some(Action::WaitAndResend), "{code}");
@@ -247,28 +252,31 @@ fn the_first_wrong_place_is_named() {
             .unwrap();
         problem.errors = Some(vec![error]);
         let kind = ErrorKind::Invalid;
-        Error::of(Inner { problem: Some(Box::new(problem)), ..Inner::new(kind, "refused") }).to_string()
+        Error::from_inner(ErrorInner { problem: Some(Box::new(problem)), ..ErrorInner::new(kind, "refused") })
+            .to_string()
     };
     assert_eq!(
         line("/ops/3/quantity"),
-        "refused, first at /ops/3/quantity; correct it before it is sent again"
+        "refused, first at /ops/3/quantity; correct it before sending it again"
     );
     for hidden in ["", "/ops/a b", "/\u{e9}"] {
-        assert_eq!(line(hidden), "refused; correct it before it is sent again");
+        assert_eq!(line(hidden), "refused; correct it before sending it again");
     }
 }
 
 /// What happened can be shown apart from what to do, whatever stands in either; together they are the line.
 #[test]
 fn a_message_is_the_line_without_its_advice() {
-    let wait = |kind| Inner { retry_after: Some(Duration::from_secs(9)), ..Inner::new(kind, "one; two") };
-    let called = Inner { correlation_id: Some("c-1".into()), ..Inner::new(ErrorKind::Invalid, "one; two") };
+    let wait =
+        |kind| ErrorInner { retry_after: Some(Duration::from_secs(9)), ..ErrorInner::new(kind, "one; two") };
+    let called =
+        ErrorInner { correlation_id: Some("c-1".into()), ..ErrorInner::new(ErrorKind::Invalid, "one; two") };
     for (inner, message, advice) in [
-        (Inner::new(ErrorKind::Storage, "one; two"), "one; two", "check the disk: space, permissions"),
+        (ErrorInner::new(ErrorKind::Storage, "one; two"), "one; two", "check the disk: space, permissions"),
         (wait(ErrorKind::Busy), "one; two", "wait 9 s, then try again"),
-        (called, "one; two [correlation id c-1]", "correct it before it is sent again"),
+        (called, "one; two [correlation id c-1]", "correct it before sending it again"),
     ] {
-        let error = Error::of(inner);
+        let error = Error::from_inner(inner);
         assert_eq!((error.message().as_str(), error.to_string()), (message, format!("{message}; {advice}")));
     }
 }
@@ -276,11 +284,12 @@ fn a_message_is_the_line_without_its_advice() {
 /// An error is small to pass on, and keeps what lies behind it.
 #[test]
 fn an_error_is_cheap_and_has_a_source() {
-    let error = Error::caused(ErrorKind::Storage, "the folder is gone", std::io::Error::other("behind it"));
+    let error =
+        Error::with_source(ErrorKind::Storage, "the folder is gone", std::io::Error::other("behind it"));
     assert_eq!(error.source().unwrap().to_string(), "behind it");
     assert_eq!(error.clone().to_string(), "the folder is gone; check the disk: space, permissions");
     assert_eq!(size_of::<Error>(), size_of::<usize>());
-    let back = Error::of_transport(error.clone().into_transport(false));
+    let back = Error::from_transport_error(error.clone().into_transport(false));
     assert_eq!((back.kind(), back.to_string()), (error.kind(), error.to_string()));
 }
 
@@ -290,15 +299,15 @@ fn an_error_is_cheap_and_has_a_source() {
 fn an_error_says_whether_it_may_have_happened() {
     let shared = Error::new(ErrorKind::Proof, "the proof was refused");
     for (maybe_sent, expect) in [(true, true), (false, false)] {
-        let back = Error::of_transport(shared.clone().into_transport(maybe_sent));
-        assert_eq!((back.kind(), back.may_have_happened()), (ErrorKind::Proof, expect));
-        let again = Error::of_transport(back.into_transport(false));
-        assert!(!again.may_have_happened() && !shared.may_have_happened());
+        let back = Error::from_transport_error(shared.clone().into_transport(maybe_sent));
+        assert_eq!((back.kind(), back.may_have_been_applied()), (ErrorKind::Proof, expect));
+        let again = Error::from_transport_error(back.into_transport(false));
+        assert!(!again.may_have_been_applied() && !shared.may_have_been_applied());
     }
     let lost = TransportError::new(TransportFault::Interrupted, Delivery::Unknown);
-    assert!(Error::of_transport(lost).may_have_happened());
+    assert!(Error::from_transport_error(lost).may_have_been_applied());
     let unsent = TransportError::new(TransportFault::Connect, Delivery::NotSent);
-    assert!(!Error::of_transport(unsent).may_have_happened());
+    assert!(!Error::from_transport_error(unsent).may_have_been_applied());
 }
 
 /// GW-12, CON-12: of an answer that is no word of the exchange's nobody knows; one that says that nothing was carried
@@ -307,17 +316,17 @@ fn an_error_says_whether_it_may_have_happened() {
 async fn an_answer_says_whether_it_may_have_happened() {
     let unsure = [Code::IdempotencyInProgress, Code::BackendRelayFailed, Code::InternalError];
     for code in Code::ALL {
-        let error = refused(Reply::problem(code.clone())).await;
-        assert_eq!(error.may_have_happened(), unsure.contains(code), "{code}");
+        let error = refused(ScriptedReply::problem(code.clone())).await;
+        assert_eq!(error.may_have_been_applied(), unsure.contains(code), "{code}");
     }
     for (status, expect) in [(200, true), (302, true), (404, true), (429, false), (502, true)] {
-        assert_eq!(refused(Reply::html(status)).await.may_have_happened(), expect, "{status}");
+        assert_eq!(refused(ScriptedReply::html(status)).await.may_have_been_applied(), expect, "{status}");
     }
 }
 
 #[test]
 fn waits_are_said_as_people_say_them() {
-    let said = |seconds: u64| Span(Duration::from_millis(seconds * 1000 - 500)).to_string();
+    let said = |seconds: u64| WaitDisplay(Duration::from_millis(seconds * 1000 - 500)).to_string();
     assert_eq!(
         [said(1), said(119), said(120), said(3600), said(7200), said(90_000)],
         ["1 s", "119 s", "2 min", "60 min", "2 h", "25 h"]

@@ -1,4 +1,4 @@
-//! The four areas that have a feed, and what is particular to the entries of each.
+//! The four areas with a feed, and the properties of their entries.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use exchange_api::{
     Contract,
     call_views::FeedRead,
     calls::{
-        BlueprintsRead, BlueprintsReadCall, OrgStockRead, OrgStockReadCall, ShipsRead, ShipsReadCall,
-        StockRead, StockReadCall,
+        BlueprintsReadCall, BlueprintsReadOptions, OrgStockReadCall, OrgStockReadOptions, ShipsReadCall,
+        ShipsReadOptions, StockReadCall, StockReadOptions,
     },
     scopes::Scope,
     types::{Blueprint, OrgStockLot, OrgStockPage, OrgUnit, Ship, StockLot},
     views::FeedPage,
 };
 
-use super::commit::Row;
+use super::commit::ReplicaRow;
 use crate::error::{Error, ErrorKind};
 
-/// An area with a feed.
+/// An area of the exchange with a feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Area {
@@ -32,10 +32,10 @@ pub enum Area {
 }
 
 impl Area {
-    /// All of them.
+    /// All areas.
     pub const ALL: [Self; 4] = [Self::Blueprints, Self::Stock, Self::Ships, Self::OrgStock];
 
-    /// Its name in files, spans and status: `blueprints`, `stock`, `ships`, `org-stock`.
+    /// Returns the name used in files, spans and status: `blueprints`, `stock`, `ships` or `org-stock`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,13 +46,13 @@ impl Area {
         }
     }
 
-    /// The area of a name.
+    /// Returns the area with this name.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|area| area.name() == name)
     }
 
-    /// What a token needs for its feed.
+    /// Returns the scope that a token needs to read the feed.
     #[must_use]
     pub const fn scope(self) -> Scope {
         match self {
@@ -63,9 +63,9 @@ impl Area {
         }
     }
 
-    /// Whether it is internal data of the organisation, which is kept for 7 days at most (OST-14).
+    /// Returns true for internal data of the organization, which may be kept for 7 days (OST-14).
     #[must_use]
-    pub const fn is_of_organisation(self) -> bool {
+    pub const fn is_organization_data(self) -> bool {
         matches!(self, Self::OrgStock)
     }
 }
@@ -76,18 +76,18 @@ impl fmt::Display for Area {
     }
 }
 
-/// What of the exchange is kept here: the areas, and the demand of the organisation.
+/// A collection that is stored locally: an area, or the demand of the organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Collection {
-    /// The entries of an area, and what was kept to merge them.
+    /// The entries of an area and their merge baselines.
     Area(Area),
-    /// The demand of the organisation.
+    /// The demand of the organization.
     Demand,
 }
 
 impl Collection {
-    /// All of them.
+    /// All collections.
     pub const ALL: [Self; 5] = [
         Self::Area(Area::Blueprints),
         Self::Area(Area::Stock),
@@ -96,10 +96,10 @@ impl Collection {
         Self::Demand,
     ];
 
-    /// Those that are kept for 7 days at most (LIM-38).
-    pub const OF_ORGANISATION: [Self; 2] = [Self::Area(Area::OrgStock), Self::Demand];
+    /// The collections that may be kept for 7 days (LIM-38).
+    pub const ORGANIZATION: [Self; 2] = [Self::Area(Area::OrgStock), Self::Demand];
 
-    /// Its name: that of the area, or `demand`.
+    /// Returns the name of the area, or `demand`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -115,52 +115,52 @@ impl fmt::Display for Collection {
     }
 }
 
-/// What an area's feed consists of. Implemented for the four types of the contract, and for nothing else.
-pub trait Entry: Contract + Clone + fmt::Debug + PartialEq + Sync + sealed::Sealed + 'static {
-    /// The area.
+/// The entry type of an area's feed. Sealed: implemented for the four types of the contract.
+pub trait FeedEntry: Contract + Clone + fmt::Debug + PartialEq + Sync + sealed::Sealed + 'static {
+    /// The area whose feed contains these entries.
     const AREA: Area;
 
-    /// The call that reads a page.
+    /// The API call that reads a page.
     type Read: FeedRead<Success = Self::Page>;
 
-    /// The page.
+    /// The page type of the feed.
     type Page: FeedPage<Item = Self> + Send;
 
-    /// The call for the first page.
+    /// Returns the call for the first page of a snapshot.
     fn first_page() -> Self::Read;
 
-    /// Under which key the feed names it. Opaque (CON-07).
+    /// Returns the key of the entry in the feed. Keys are opaque (CON-07).
     fn key(&self) -> &str;
 
-    /// The units of the pools that the member reads now, where pages tell them (OST-04).
+    /// Returns the units of the pools that the member may read, if pages list them (OST-04).
     fn units(_page: &Self::Page) -> Option<&[OrgUnit]> {
         None
     }
 
-    /// As it is kept.
+    /// Serializes the entry for a store.
     ///
     /// # Errors
-    /// Never for what came from the exchange: every value of the contract can be written.
-    fn to_row(&self) -> Result<Row, Error> {
-        Ok(Row { key: self.key().into(), unit: None, body: written(self)?, details: None })
+    /// Never for an entry received from the exchange: all contract values can be serialized.
+    fn to_row(&self) -> Result<ReplicaRow, Error> {
+        Ok(ReplicaRow { key: self.key().into(), unit: None, body: encode_value(self)?, details: None })
     }
 
-    /// As it came.
+    /// Parses an entry from a store.
     ///
     /// # Errors
-    /// [`ErrorKind::Storage`] when somebody else wrote the row.
-    fn of_row(row: &Row) -> Result<Self, Error> {
-        parsed(&row.body)
+    /// [`ErrorKind::Storage`] if the row is corrupt.
+    fn from_row(row: &ReplicaRow) -> Result<Self, Error> {
+        decode_value(&row.body)
     }
 }
 
-impl Entry for Blueprint {
+impl FeedEntry for Blueprint {
     const AREA: Area = Area::Blueprints;
     type Read = BlueprintsReadCall;
     type Page = exchange_api::types::BlueprintPage;
 
     fn first_page() -> Self::Read {
-        BlueprintsReadCall { options: BlueprintsRead::default() }
+        BlueprintsReadCall { options: BlueprintsReadOptions::default() }
     }
 
     fn key(&self) -> &str {
@@ -168,13 +168,13 @@ impl Entry for Blueprint {
     }
 }
 
-impl Entry for StockLot {
+impl FeedEntry for StockLot {
     const AREA: Area = Area::Stock;
     type Read = StockReadCall;
     type Page = exchange_api::types::StockPage;
 
     fn first_page() -> Self::Read {
-        StockReadCall { options: StockRead::default() }
+        StockReadCall { options: StockReadOptions::default() }
     }
 
     fn key(&self) -> &str {
@@ -182,13 +182,13 @@ impl Entry for StockLot {
     }
 }
 
-impl Entry for Ship {
+impl FeedEntry for Ship {
     const AREA: Area = Area::Ships;
     type Read = ShipsReadCall;
     type Page = exchange_api::types::ShipPage;
 
     fn first_page() -> Self::Read {
-        ShipsReadCall { options: ShipsRead::default() }
+        ShipsReadCall { options: ShipsReadOptions::default() }
     }
 
     // A20: a ship's tombstone has its `shipId` as key.
@@ -197,14 +197,15 @@ impl Entry for Ship {
     }
 }
 
-/// What each holder has is kept apart from the lot: it goes when its scope goes (OST-10), and the lot stays.
-impl Entry for OrgStockLot {
+/// Stores the entries of the holders separately from the lot, because they are deleted when their scope is
+/// lost (OST-10).
+impl FeedEntry for OrgStockLot {
     const AREA: Area = Area::OrgStock;
     type Read = OrgStockReadCall;
     type Page = OrgStockPage;
 
     fn first_page() -> Self::Read {
-        OrgStockReadCall { options: OrgStockRead::default() }
+        OrgStockReadCall { options: OrgStockReadOptions::default() }
     }
 
     fn key(&self) -> &str {
@@ -215,34 +216,34 @@ impl Entry for OrgStockLot {
         Some(&page.units)
     }
 
-    fn to_row(&self) -> Result<Row, Error> {
-        let details = self.entries.as_ref().map(written).transpose()?;
+    fn to_row(&self) -> Result<ReplicaRow, Error> {
+        let details = self.entries.as_ref().map(encode_value).transpose()?;
         let (key, unit) = (self.key().into(), Some(self.unit.id.as_str().into()));
         let body = match &details {
-            None => written(self)?,
-            Some(_) => written(&Self { entries: None, ..self.clone() })?,
+            None => encode_value(self)?,
+            Some(_) => encode_value(&Self { entries: None, ..self.clone() })?,
         };
-        Ok(Row { key, unit, body, details })
+        Ok(ReplicaRow { key, unit, body, details })
     }
 
-    fn of_row(row: &Row) -> Result<Self, Error> {
+    fn from_row(row: &ReplicaRow) -> Result<Self, Error> {
         let (Some(details), Some((b'}', lot))) = (&row.details, row.body.split_last()) else {
-            return parsed(&row.body);
+            return decode_value(&row.body);
         };
-        // A lot has members, so there is one before the comma.
-        parsed(&[lot, br#","entries":"#, details, b"}"].concat())
+        // A lot has at least one member, so the inserted one needs a comma.
+        decode_value(&[lot, br#","entries":"#, details, b"}"].concat())
     }
 }
 
-fn written<T: serde::Serialize + ?Sized>(value: &T) -> Result<Box<[u8]>, Error> {
+fn encode_value<T: serde::Serialize + ?Sized>(value: &T) -> Result<Box<[u8]>, Error> {
     serde_json::to_vec(value)
         .map(Vec::into_boxed_slice)
-        .map_err(|_| Error::new(ErrorKind::Storage, "an entry cannot be written"))
+        .map_err(|_| Error::new(ErrorKind::Storage, "an entry cannot be serialized"))
 }
 
-/// Without what was wrong with it, which might show what the row holds.
-fn parsed<T: Contract>(bytes: &[u8]) -> Result<T, Error> {
-    T::parse(bytes).map_err(|_| Error::new(ErrorKind::Storage, "an entry that is kept cannot be read"))
+/// Parses a stored entry. The error omits the cause, which might contain stored values.
+fn decode_value<T: Contract>(bytes: &[u8]) -> Result<T, Error> {
+    T::parse(bytes).map_err(|_| Error::new(ErrorKind::Storage, "corrupt stored entry: cannot be parsed"))
 }
 
 mod sealed {

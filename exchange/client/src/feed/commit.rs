@@ -1,53 +1,53 @@
-//! What one page changes in a store, all of it or nothing.
+//! The changes that one page makes to a store, applied atomically.
 
 use std::fmt;
 
-use super::{Area, Change, Kept, Reader};
+use super::{Area, AreaState, FeedReader, FeedRemoval};
 
-/// One change of an area, in the order in which it is applied: `clear`, `strip`, `upserts`, `removals`, `units`,
-/// `sweep`, and then `kept` is in the place of what was.
+/// One atomic change of an area. The parts are applied in this order: `clear`, `strip`, `upserts`,
+/// `removals`, `units`, `sweep`; then `kept` replaces the stored state.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Commit {
-    /// The area.
+pub struct AreaCommit {
+    /// The area to change.
     pub area: Area,
-    /// [`Kept::sequence`] as it was read: if it is another by now nothing is done.
+    /// The expected [`AreaState::sequence`]; the commit is rejected if the stored one differs.
     pub expects: u64,
-    /// All entries go, and with them what was agreed on and what is known of removals.
+    /// Delete all entries, baselines and recorded removals.
     pub clear: bool,
-    /// The details of all entries go (OST-10).
+    /// Delete the details of all entries (OST-10).
     pub strip: bool,
-    /// Put in by key, in the place of what was there (FED-06), as of the generation of `kept`. What is known of
-    /// their removal goes.
-    pub upserts: Vec<Row>,
-    /// Taken out by key, and kept in mind; of one that is not there too.
-    pub removals: Vec<Removal>,
-    /// Entries of every other unit go (OST-05), also those that this commit puts in.
+    /// Entries to insert or replace by key (FED-06), with the generation of `kept`. Their recorded removals
+    /// are deleted.
+    pub upserts: Vec<ReplicaRow>,
+    /// Entries to delete by key and record as removed, even if they are not stored.
+    pub removals: Vec<RemovalRecord>,
+    /// If set, delete the entries of all other units (OST-05), also those inserted by this commit.
     pub units: Option<Vec<Box<str>>>,
-    /// Entries of an earlier generation than that of `kept` go (FED-09).
+    /// Delete entries of an older generation than that of `kept` (FED-09).
     pub sweep: bool,
-    /// What is kept from now on.
-    pub kept: Kept,
+    /// The new state of the area.
+    pub kept: AreaState,
 }
 
-impl Commit {
-    /// One that changes nothing but what is kept beside the entries.
+impl AreaCommit {
+    /// Creates a commit that changes only the state of the area.
     #[must_use]
-    pub fn of(area: Area, expects: u64, kept: Kept) -> Self {
+    pub fn new(area: Area, expects: u64, kept: AreaState) -> Self {
         let (upserts, removals) = (Vec::new(), Vec::new());
         Self { area, expects, clear: false, strip: false, upserts, removals, units: None, sweep: false, kept }
     }
 
-    /// One that takes the details away which were kept before the scope for them went (OST-10).
-    pub(crate) fn without_details(area: Area, before: &Kept) -> Self {
-        let reader = Reader { details: false, ..before.reader.clone() };
-        let kept = Kept { sequence: before.sequence + 1, reader, ..before.clone() };
-        Self { strip: true, ..Self::of(area, before.sequence, kept) }
+    /// Creates a commit that deletes the stored details after their scope was lost (OST-10).
+    pub(crate) fn without_details(area: Area, before: &AreaState) -> Self {
+        let reader = FeedReader { details: false, ..before.reader.clone() };
+        let kept = AreaState { sequence: before.sequence + 1, reader, ..before.clone() };
+        Self { strip: true, ..Self::new(area, before.sequence, kept) }
     }
 }
 
-/// Numbers alone.
-impl fmt::Debug for Commit {
+/// Prints counts instead of entries.
+impl fmt::Debug for AreaCommit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { area, expects, clear, strip, upserts, removals, units, sweep, kept } = self;
         let mut commit = f.debug_struct("Commit");
@@ -58,73 +58,76 @@ impl fmt::Debug for Commit {
     }
 }
 
-/// What became of a [`Commit`].
+/// The result of an [`AreaCommit`].
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
-    /// It is done, and durable.
-    Done(Tally),
-    /// Somebody else committed before: nothing is done, and this is what is kept.
-    Superseded(Kept),
+pub enum CommitOutcome {
+    /// The commit is applied and durable.
+    Done(CommitTally),
+    /// Another process committed first: nothing was changed, and this is the stored state.
+    Superseded(AreaState),
 }
 
-/// What a commit did beyond what it names.
+/// Effects of a commit that its fields do not name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Tally {
-    /// The keys that went by `clear`, `units` and `sweep`, and are not there after it.
+pub struct CommitTally {
+    /// Keys removed by `clear`, `units` and `sweep` and not inserted again.
     pub gone: Vec<Box<str>>,
-    /// The keys that lost details by `strip`.
+    /// Keys that lost details by `strip`.
     pub stripped: Vec<Box<str>>,
 }
 
-impl Tally {
-    /// Of these keys.
+impl CommitTally {
+    /// Creates a tally from removed and stripped keys.
     #[must_use]
     pub const fn new(gone: Vec<Box<str>>, stripped: Vec<Box<str>>) -> Self {
         Self { gone, stripped }
     }
 }
 
-/// An entry as a store has it.
+/// An entry as a store holds it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Row {
-    /// Under which it is found. Opaque.
+pub struct ReplicaRow {
+    /// The opaque key of the entry.
     pub key: Box<str>,
-    /// The unit that it belongs to, in pools.
+    /// The unit that the entry belongs to; only in pools.
     pub unit: Option<Box<str>>,
-    /// The entry, a JSON object, without its details.
+    /// The entry without its details, as a JSON object.
     pub body: Box<[u8]>,
-    /// What came by `exchange.orgstock.details` alone.
+    /// The part that requires the scope `exchange.orgstock.details`, as JSON.
     pub details: Option<Box<[u8]>>,
 }
 
-/// Without what it holds.
-impl fmt::Debug for Row {
+/// Omits the content.
+impl fmt::Debug for ReplicaRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Row").field("key", &self.key).field("bytes", &self.body.len()).finish_non_exhaustive()
     }
 }
 
-/// A removal that is kept in mind until the entry comes back or its tombstone is gone from the exchange too.
+/// A recorded removal, kept until the entry returns or its tombstone expires at the exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removal {
-    /// What is gone.
+pub struct RemovalRecord {
+    /// The key of the removed entry.
     pub key: Box<str>,
-    /// This installation did it (TYP-16): to add the entry anew nobody has to be asked.
+    /// True if this installation removed it (TYP-16), so the member need not be asked before it is added
+    /// again.
     pub own: bool,
 }
 
-impl Removal {
-    pub(crate) fn of(change: &Change) -> Self {
+impl RemovalRecord {
+    pub(crate) fn from_feed(change: &FeedRemoval) -> Self {
         Self { key: change.key.clone(), own: change.own }
     }
 }
 
-/// What becomes of the note whose an area is ([`Reader::installation`](crate::feed::Reader)), when it is forgotten.
+/// Whether the recorded owner of an area ([`FeedReader::installation`](crate::feed::FeedReader)) survives its
+/// deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnerNote {
-    /// It stays: what was kept was too old, or is not to be read any more.
-    Stays,
-    /// It goes: whoever it was disconnected, or somebody else signed in. Who still reads for them finds that out by it.
-    Goes,
+    /// Keep the owner: the data was too old or may no longer be read.
+    Keep,
+    /// Remove the owner after a disconnection or another sign-in. Processes that still read for the owner
+    /// notice it.
+    Remove,
 }

@@ -1,4 +1,4 @@
-//! The engine: what happened goes in, the one thing to do next comes out.
+//! The state machine of a feed: takes an event and returns the next action.
 
 use std::{
     collections::HashSet,
@@ -13,377 +13,400 @@ use exchange_api::{
 };
 
 use super::{
-    Area, Entry, Kept, Position, Reader,
-    commit::{Commit, Removal, Row, Tally},
+    Area, AreaState, FeedEntry, FeedPosition, FeedReader,
+    commit::{AreaCommit, CommitTally, RemovalRecord, ReplicaRow},
 };
-use crate::{error::Error, whose::Belongs};
+use crate::{error::Error, ownership::OwnershipMatch};
 
-/// So many refused cursors with no page between them are no expiry any more (FED-09).
-const MOST_REFUSALS: u32 = 3;
-/// So many snapshots that were not read to their end are not either.
-const MOST_RESTARTS: u32 = 8;
-/// So many pages that want to be asked again at the same place, with nothing in them.
-const MOST_STILL: u32 = 3;
-/// So many pages in a row that either bring nothing or lead to where the round was before.
-const MOST_BARREN: u32 = 256;
+/// Refused cursors in a row, with no page between them, after which the feed is stuck (FED-09).
+const MAX_REFUSALS: u32 = 3;
+/// Snapshots in a row that did not reach their end, after which the feed is stuck.
+const MAX_RESTARTS: u32 = 8;
+/// Empty pages in a row with an unchanged cursor, after which the feed is stuck.
+const MAX_REPEATED_PAGES: u32 = 3;
+/// Pages in a row that are empty or return to a visited cursor, after which the feed is stuck.
+const MAX_BARREN_PAGES: u32 = 256;
 
-/// The engine of one area's feed. It lives as long as the program, since it counts over rounds; everything else is
-/// in the store.
+/// The state machine of one area's feed. It lives as long as the program, because its loop counters span
+/// rounds; all other state is in the store.
 #[derive(Debug)]
 pub struct Feed<E> {
-    state: State,
-    reader: Reader,
-    /// The sequence at which the position turned out to be worth nothing.
-    expired: Option<u64>,
+    state: FeedState,
+    reader: FeedReader,
+    /// The sequence at which the cursor was refused.
+    expired_sequence: Option<u64>,
     refusals: u32,
     restarts: u32,
-    still: u32,
-    barren: u32,
-    been: Been,
+    repeated_pages: u32,
+    barren_pages: u32,
+    visited: VisitedCursors,
     entries: PhantomData<fn() -> E>,
 }
 
-/// The places at which a round was, by hashes of their cursors: a few bytes for each page until the end is reached.
+/// Hashes of the cursors visited in a round; 8 bytes per page until the end is reached.
 #[derive(Debug, Default)]
-struct Been {
+struct VisitedCursors {
     hasher: RandomState,
-    places: HashSet<u64>,
+    hashes: HashSet<u64>,
 }
 
-impl Been {
-    /// Notes a place; says whether it is another one than all before.
-    fn is_new(&mut self, cursor: &Cursor) -> bool {
-        self.places.insert(self.hasher.hash_one(cursor.as_str()))
+impl VisitedCursors {
+    /// Records a cursor; returns true if it was not visited before.
+    fn insert(&mut self, cursor: &Cursor) -> bool {
+        self.hashes.insert(self.hasher.hash_one(cursor.as_str()))
     }
 }
 
 #[derive(Debug)]
-enum State {
+enum FeedState {
     Idle,
-    Reading { kept: Kept, from: Position },
-    Committing { kept: Kept, event: PageEvent, next: Next },
+    Reading { kept: AreaState, from: FeedPosition },
+    Committing { kept: AreaState, event: PageEvent, next: AfterCommit },
 }
 
-/// What follows a commit.
+/// The step after a commit.
 #[derive(Clone, Copy, Debug)]
-enum Next {
-    /// What has to go is gone: the round begins.
+enum AfterCommit {
+    /// Outdated data was deleted: the round begins.
     Begin,
-    /// Another page.
+    /// Read the next page.
     Read { headway: bool },
-    /// The end is reached.
+    /// The end of the feed is reached.
     End,
 }
 
-/// One step of the way.
+/// The result of one step of the state machine.
 #[derive(Debug)]
-pub struct Step {
-    /// What to do next.
-    pub action: Action,
-    /// What the commit that was just told brought.
+pub struct FeedStep {
+    /// The next action of the caller.
+    pub action: FeedAction,
+    /// The changes of the commit that was just completed.
     pub event: Option<PageEvent>,
 }
 
-/// What happened.
+/// An event for the state machine.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Input<E: Entry> {
-    /// A round is to be made, from what is kept, as what the token can do now.
-    Go {
-        /// What the store has.
-        kept: Kept,
-        /// What the token can do.
-        reader: Reader,
+pub enum FeedInput<E: FeedEntry> {
+    /// Begin a round from the stored state, with the current access of the token.
+    Begin {
+        /// The stored state of the area.
+        kept: AreaState,
+        /// The current access of the token.
+        reader: FeedReader,
     },
-    /// The page that was asked for came.
+    /// The requested page was received.
     Page {
-        /// The page.
+        /// The parsed page.
         page: Box<E::Page>,
-        /// When it was asked for, so that nothing seems younger than it is.
+        /// The time of the request, so that data never seems younger than it is.
         asked_at: UnixTime,
     },
-    /// The cursor was refused: `CURSOR_EXPIRED`.
+    /// The exchange refused the cursor: `CURSOR_EXPIRED`.
     Expired,
-    /// The commit is done.
-    Committed(Tally),
-    /// Another process had committed something else meanwhile; this is what is kept now.
-    Superseded(Kept),
+    /// The commit was applied.
+    Committed(CommitTally),
+    /// Another process committed first; this is the stored state now.
+    Superseded(AreaState),
 }
 
-/// What to do next.
+/// The next action of the caller.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Action {
-    /// Read a page from this place, or the first of a snapshot.
-    Read(Position),
-    /// Commit this.
-    Commit(Box<Commit>),
-    /// The end is reached: the round is over.
+pub enum FeedAction {
+    /// Read the page at this position, or the first page of a snapshot.
+    Read(FeedPosition),
+    /// Apply this commit.
+    Commit(Box<AreaCommit>),
+    /// The round is complete.
     Done,
-    /// The feed turns in circles: back off, let it be seen, and begin anew later.
-    Stuck(StuckBecause),
-    /// What came in was not asked for; nothing is to be done.
+    /// The feed loops: back off, report it, and begin a new round later.
+    Stuck(LoopReason),
+    /// The input did not match the pending action; nothing to do.
     Ignore,
 }
 
-/// How a feed turns in circles.
+/// The kind of loop that a feed is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum StuckBecause {
-    /// Every cursor is refused, those just issued too.
-    #[error("every place to read on from is refused")]
-    Refused,
-    /// It wants to be asked again without going on.
-    #[error("it says that there is more, and does not go on")]
-    Still,
+pub enum LoopReason {
+    /// The exchange refuses each cursor, new ones included.
+    #[error("each cursor is refused")]
+    CursorsRefused,
+    /// The exchange reports more pages but the cursor does not advance.
+    #[error("hasMore is set but the cursor does not advance")]
+    NoProgress,
 }
 
-/// What one page brought; published once it is committed.
+/// The changes of one page, published after its commit.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PageEvent {
-    /// The area.
+    /// The area that the page belongs to.
     pub area: Area,
-    /// Of a snapshot or of the feed.
-    pub phase: Phase,
-    /// It is the first page after the place to read on from was refused (FED-09), or was worth nothing any more.
+    /// Whether the page belongs to a snapshot or to the feed.
+    pub phase: FeedPhase,
+    /// True for the first page after the cursor was refused (FED-09) or became unusable.
     pub restarted: bool,
-    /// What is new or different, by key: read them from the replica.
+    /// Keys of new and changed entries; read them from the replica.
     pub changed: Vec<Box<str>>,
-    /// What the exchange removed.
-    pub removed: Vec<Change>,
-    /// What went without a word of its own: not in a new snapshot (FED-09), in a unit no longer read (OST-05).
+    /// Entries that the exchange removed.
+    pub removed: Vec<FeedRemoval>,
+    /// Keys removed without a tombstone: missing in a new snapshot (FED-09), or in a unit no longer readable
+    /// (OST-05).
     pub gone: Vec<Box<str>>,
-    /// The end is reached: the replica is what the exchange has.
+    /// True if the end is reached: the replica equals the exchange.
     pub complete: bool,
 }
 
-/// What a page is of.
+/// The part of a feed that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Phase {
-    /// Everything there is.
+pub enum FeedPhase {
+    /// All current entries.
     Snapshot,
-    /// What changed.
+    /// Changes since the snapshot.
     Feed,
 }
 
-/// A removal as the feed tells it.
+/// A removal as reported by the feed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Change {
-    /// What is gone.
+pub struct FeedRemoval {
+    /// The key of the removed entry.
     pub key: Box<str>,
-    /// By this very installation, so nobody has to be asked before it comes back (TYP-16).
+    /// True if this installation removed it, so the member need not be asked before it is added again
+    /// (TYP-16).
     pub own: bool,
-    /// When.
+    /// The time of the removal.
     pub at: Timestamp,
-    /// By whom.
+    /// The writer that removed it.
     pub by: RemovedBy,
 }
 
-impl<E: Entry> Default for Feed<E> {
+impl<E: FeedEntry> Default for Feed<E> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<E: Entry> Feed<E> {
-    /// One that has seen nothing yet.
+impl<E: FeedEntry> Feed<E> {
+    /// Creates the state machine of a feed that was not read yet.
     #[must_use]
     pub fn new() -> Self {
         Self {
-            state: State::Idle,
-            reader: Reader::default(),
-            expired: None,
+            state: FeedState::Idle,
+            reader: FeedReader::default(),
+            expired_sequence: None,
             refusals: 0,
             restarts: 0,
-            still: 0,
-            barren: 0,
-            been: Been::default(),
+            repeated_pages: 0,
+            barren_pages: 0,
+            visited: VisitedCursors::default(),
             entries: PhantomData,
         }
     }
 
-    /// Decides. Dropping what it asked for is no harm: a round begins again with [`Input::Go`] at any time.
+    /// Processes an event and returns the next action. An action may be dropped: [`FeedInput::Begin`] begins
+    /// a new round at any time.
     ///
     /// # Errors
-    /// When a page holds something that cannot be written; see [`Entry::to_row`].
-    pub fn handle(&mut self, input: Input<E>) -> Result<Step, Error> {
-        let mut told = None;
-        let action = match (input, std::mem::replace(&mut self.state, State::Idle)) {
-            (Input::Go { kept, reader }, _) => {
+    /// If a page contains an entry that cannot be serialized; see [`FeedEntry::to_row`].
+    pub fn handle_input(&mut self, input: FeedInput<E>) -> Result<FeedStep, Error> {
+        let mut published = None;
+        let action = match (input, std::mem::replace(&mut self.state, FeedState::Idle)) {
+            (FeedInput::Begin { kept, reader }, _) => {
                 self.reader = reader.for_area(E::AREA);
-                self.begin(kept)
+                self.begin_round(kept)
             }
-            (Input::Page { page, asked_at }, State::Reading { kept, from }) => {
-                self.page(*page, asked_at, kept, &from)?
+            (FeedInput::Page { page, asked_at }, FeedState::Reading { kept, from }) => {
+                self.handle_page(*page, asked_at, kept, &from)?
             }
-            (Input::Expired, State::Reading { kept, .. }) => self.refused(kept),
-            (Input::Committed(tally), State::Committing { kept, mut event, next }) => {
+            (FeedInput::Expired, FeedState::Reading { kept, .. }) => self.handle_expired(kept),
+            (FeedInput::Committed(tally), FeedState::Committing { kept, mut event, next }) => {
                 event.gone = tally.gone;
                 event.changed.extend(tally.stripped);
-                told = Some(event);
-                self.committed(kept, next)
+                published = Some(event);
+                self.handle_committed(kept, next)
             }
-            (Input::Superseded(kept), State::Committing { .. }) => self.begin(kept),
+            (FeedInput::Superseded(kept), FeedState::Committing { .. }) => self.begin_round(kept),
             (_, state) => {
                 self.state = state;
-                Action::Ignore
+                FeedAction::Ignore
             }
         };
-        Ok(Step { action, event: told })
+        Ok(FeedStep { action, event: published })
     }
 
-    /// Where to begin: where it was left, unless that is worth nothing to who asks now.
-    fn begin(&mut self, kept: Kept) -> Action {
+    /// Begins at the stored position, unless it is unusable for the current reader.
+    fn begin_round(&mut self, kept: AreaState) -> FeedAction {
         let (before, now) = (&kept.reader, &self.reader);
-        // One that could not be told is no other one: a cursor of somebody else would be refused.
-        if kept.belongs_to(now) == Belongs::Anothers {
-            // Perhaps another member's: not to be shown for one moment more.
+        // An unknown owner does not count as another owner: a foreign cursor would be refused.
+        if kept.belongs_to(now) == OwnershipMatch::Other {
+            // The data may belong to another member and must be deleted first.
             let (sequence, generation) = (kept.sequence + 1, kept.generation);
-            let now = Kept { sequence, generation, reader: now.clone(), ..Kept::default() };
-            let commit = Commit { clear: true, ..Commit::of(E::AREA, kept.sequence, now.clone()) };
-            return self.commit(commit, now, PageEvent::of(E::AREA, Phase::Snapshot), Next::Begin);
+            let now = AreaState { sequence, generation, reader: now.clone(), ..AreaState::default() };
+            let commit = AreaCommit { clear: true, ..AreaCommit::new(E::AREA, kept.sequence, now.clone()) };
+            return self.request_commit(
+                commit,
+                now,
+                PageEvent::new(E::AREA, FeedPhase::Snapshot),
+                AfterCommit::Begin,
+            );
         }
-        if kept.position == Position::Start {
-            return self.read(kept, Position::Start);
+        if kept.position == FeedPosition::Start {
+            return self.request_page(kept, FeedPosition::Start);
         }
         if before.details && !now.details {
-            // OST-10: what is kept of it goes before anything else is done.
-            let commit = Commit::without_details(E::AREA, &kept);
+            // OST-10: stored details are deleted before anything else.
+            let commit = AreaCommit::without_details(E::AREA, &kept);
             let now = commit.kept.clone();
-            return self.commit(commit, now, PageEvent::of(E::AREA, Phase::Feed), Next::Begin);
+            return self.request_commit(
+                commit,
+                now,
+                PageEvent::new(E::AREA, FeedPhase::Feed),
+                AfterCommit::Begin,
+            );
         }
-        // OST-10: details that were not there before come with a snapshot alone.
-        let grown = now.details != before.details || differ(before.version.as_ref(), now.version.as_ref());
-        let from = if grown || self.expired == Some(kept.sequence) {
-            Position::Start
+        // OST-10: new access to details requires a new snapshot.
+        let grown = now.details != before.details
+            || both_known_and_different(before.version.as_ref(), now.version.as_ref());
+        let from = if grown || self.expired_sequence == Some(kept.sequence) {
+            FeedPosition::Start
         } else {
             kept.position.clone()
         };
-        self.read(kept, from)
+        self.request_page(kept, from)
     }
 
-    fn read(&mut self, kept: Kept, from: Position) -> Action {
-        self.state = State::Reading { kept, from: from.clone() };
-        Action::Read(from)
+    fn request_page(&mut self, kept: AreaState, from: FeedPosition) -> FeedAction {
+        self.state = FeedState::Reading { kept, from: from.clone() };
+        FeedAction::Read(from)
     }
 
-    fn commit(&mut self, commit: Commit, kept: Kept, event: PageEvent, next: Next) -> Action {
-        self.state = State::Committing { kept, event, next };
-        Action::Commit(Box::new(commit))
+    fn request_commit(
+        &mut self,
+        commit: AreaCommit,
+        kept: AreaState,
+        event: PageEvent,
+        next: AfterCommit,
+    ) -> FeedAction {
+        self.state = FeedState::Committing { kept, event, next };
+        FeedAction::Commit(Box::new(commit))
     }
 
-    fn refused(&mut self, kept: Kept) -> Action {
-        self.expired = Some(kept.sequence);
+    fn handle_expired(&mut self, kept: AreaState) -> FeedAction {
+        self.expired_sequence = Some(kept.sequence);
         self.refusals += 1;
         self.restarts += 1;
-        if self.refusals >= MOST_REFUSALS || self.restarts >= MOST_RESTARTS {
-            return Action::Stuck(StuckBecause::Refused);
+        if self.refusals >= MAX_REFUSALS || self.restarts >= MAX_RESTARTS {
+            return FeedAction::Stuck(LoopReason::CursorsRefused);
         }
-        self.read(kept, Position::Start)
+        self.request_page(kept, FeedPosition::Start)
     }
 
-    fn page(
+    fn handle_page(
         &mut self,
         page: E::Page,
         asked_at: UnixTime,
-        before: Kept,
-        from: &Position,
-    ) -> Result<Action, Error> {
+        before: AreaState,
+        from: &FeedPosition,
+    ) -> Result<FeedAction, Error> {
         let units = E::units(&page);
         let units = units.map(|units| units.iter().map(|unit| unit.id.as_str().into()).collect());
         let FeedPageParts { items, removed, next_cursor, has_more } = page.into_parts();
-        let phase = if from.is_whole() { Phase::Feed } else { Phase::Snapshot };
-        let first = *from == Position::Start;
+        let phase = if from.is_whole() { FeedPhase::Feed } else { FeedPhase::Snapshot };
+        let first = *from == FeedPosition::Start;
         let moved = from.cursor() != Some(&next_cursor);
         let empty = items.is_empty() && removed.is_empty();
         if first {
-            self.been.places.clear();
+            self.visited.hashes.clear();
         }
         if let Some(cursor) = from.cursor() {
-            self.been.is_new(cursor);
+            self.visited.insert(cursor);
         }
-        let headway = self.been.is_new(&next_cursor) && !empty;
-        // The last of several pages of a snapshot is not the end: what changed since the first follows in the feed
+        let headway = self.visited.insert(&next_cursor) && !empty;
+        // The last of several snapshot pages is not the end: changes since the first page follow in the feed
         // (FED-06).
-        let complete = !has_more && (first || phase == Phase::Feed);
+        let complete = !has_more && (first || phase == FeedPhase::Feed);
         self.refusals = 0;
-        self.expired = None;
-        self.still = if has_more && empty && !moved { self.still + 1 } else { 0 };
-        self.barren = if has_more && !headway { self.barren + 1 } else { 0 };
+        self.expired_sequence = None;
+        self.repeated_pages = if has_more && empty && !moved { self.repeated_pages + 1 } else { 0 };
+        self.barren_pages = if has_more && !headway { self.barren_pages + 1 } else { 0 };
 
-        let kept = Kept {
+        let kept = AreaState {
             sequence: before.sequence + 1,
             generation: before.generation + u64::from(first),
             position: match phase {
-                Phase::Snapshot if has_more => Position::Snapshot(next_cursor),
+                FeedPhase::Snapshot if has_more => FeedPosition::Snapshot(next_cursor),
                 // FED-03, FED-05.
-                Phase::Snapshot | Phase::Feed => Position::Feed(next_cursor),
+                FeedPhase::Snapshot | FeedPhase::Feed => FeedPosition::Feed(next_cursor),
             },
             as_of: if complete { Some(asked_at) } else { before.as_of },
             read_at: Some(asked_at),
             since: if complete { Some(asked_at) } else { before.since.or(Some(asked_at)) },
-            reader: Reader {
+            reader: FeedReader {
                 installation: self.reader.installation.clone().or(before.reader.installation),
                 version: self.reader.version.clone().or(before.reader.version),
                 details: self.reader.details,
             },
         };
         let this = kept.reader.installation.as_ref();
-        let removed: Vec<_> = removed.into_iter().map(|tombstone| change(tombstone, this)).collect();
-        let upserts = items.iter().map(Entry::to_row).collect::<Result<Vec<Row>, _>>()?;
+        let removed: Vec<_> = removed.into_iter().map(|tombstone| from_tombstone(tombstone, this)).collect();
+        let upserts = items.iter().map(FeedEntry::to_row).collect::<Result<Vec<ReplicaRow>, _>>()?;
         let event = PageEvent {
-            restarted: first && before.position != Position::Start,
+            restarted: first && before.position != FeedPosition::Start,
             changed: upserts.iter().map(|row| row.key.clone()).collect(),
             removed,
             complete,
-            ..PageEvent::of(E::AREA, phase)
+            ..PageEvent::new(E::AREA, phase)
         };
-        let commit = Commit {
-            // FED-09: what the snapshot did not list is gone, in the commit that ends it.
-            sweep: phase == Phase::Snapshot && !has_more,
+        let commit = AreaCommit {
+            // FED-09: the commit that ends a snapshot removes entries that the snapshot did not contain.
+            sweep: phase == FeedPhase::Snapshot && !has_more,
             upserts,
-            removals: event.removed.iter().map(Removal::of).collect(),
+            removals: event.removed.iter().map(RemovalRecord::from_feed).collect(),
             units,
-            ..Commit::of(E::AREA, before.sequence, kept.clone())
+            ..AreaCommit::new(E::AREA, before.sequence, kept.clone())
         };
-        let next = if complete { Next::End } else { Next::Read { headway: headway || !has_more } };
-        Ok(self.commit(commit, kept, event, next))
+        let next =
+            if complete { AfterCommit::End } else { AfterCommit::Read { headway: headway || !has_more } };
+        Ok(self.request_commit(commit, kept, event, next))
     }
 
-    fn committed(&mut self, kept: Kept, next: Next) -> Action {
+    fn handle_committed(&mut self, kept: AreaState, next: AfterCommit) -> FeedAction {
         match next {
-            Next::Begin => self.begin(kept),
-            Next::End => {
+            AfterCommit::Begin => self.begin_round(kept),
+            AfterCommit::End => {
                 self.restarts = 0;
-                self.been.places.clear();
-                Action::Done
+                self.visited.hashes.clear();
+                FeedAction::Done
             }
-            Next::Read { headway } => {
-                if !headway && (self.still >= MOST_STILL || self.barren >= MOST_BARREN) {
-                    return Action::Stuck(StuckBecause::Still);
+            AfterCommit::Read { headway } => {
+                if !headway
+                    && (self.repeated_pages >= MAX_REPEATED_PAGES || self.barren_pages >= MAX_BARREN_PAGES)
+                {
+                    return FeedAction::Stuck(LoopReason::NoProgress);
                 }
                 let from = kept.position.clone();
-                self.read(kept, from)
+                self.request_page(kept, from)
             }
         }
     }
 }
 
 impl PageEvent {
-    pub(crate) fn of(area: Area, phase: Phase) -> Self {
+    pub(crate) fn new(area: Area, phase: FeedPhase) -> Self {
         let (changed, removed, gone) = (Vec::new(), Vec::new(), Vec::new());
         Self { area, phase, restarted: false, changed, removed, gone, complete: false }
     }
 }
 
-fn differ<T: PartialEq>(before: Option<&T>, now: Option<&T>) -> bool {
+fn both_known_and_different<T: PartialEq>(before: Option<&T>, now: Option<&T>) -> bool {
     matches!((before, now), (Some(before), Some(now)) if before != now)
 }
 
-fn change(tombstone: Tombstone, this: Option<&InstallationId>) -> Change {
+fn from_tombstone(tombstone: Tombstone, this: Option<&InstallationId>) -> FeedRemoval {
     let Tombstone { key, removed_at, removed_by, .. } = tombstone;
     let own = this.is_some() && removed_by.installation_id.as_ref() == this;
-    Change { key: key.as_str().into(), own, at: removed_at, by: removed_by }
+    FeedRemoval { key: key.as_str().into(), own, at: removed_at, by: removed_by }
 }

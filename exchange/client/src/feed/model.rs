@@ -1,4 +1,4 @@
-//! An exchange in memory, so small that it is plainly right: what feeds and stores are held against in tests.
+//! A minimal in-memory exchange that serves as the reference model for tests of feeds and stores.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,35 +18,35 @@ use exchange_api::{
     types::{InstallationId, OrgStockLot},
 };
 
-use super::{Action, Area, Entry, Feed, Input, PageEvent, Position, Reader};
-use crate::replica::{Outcome, Removal, Replica, ReplicaStore, Row};
+use super::{Area, Feed, FeedAction, FeedEntry, FeedInput, FeedPosition, FeedReader, PageEvent};
+use crate::replica::{CommitOutcome, RemovalRecord, Replica, ReplicaRow, ReplicaStore};
 
-/// The installation that plays.
-pub const THIS: &str = "this-installation";
+/// The installation id of the client under test.
+pub const THIS_INSTALLATION: &str = "this-installation";
 
-/// One collection of an exchange, with its stream of changes.
+/// One collection of an exchange with its change stream.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub struct ExchangeModel {
     area: Area,
     changes: u64,
     entries: BTreeMap<String, (u64, u32)>,
     removed: BTreeMap<String, (u64, bool)>,
-    /// The units whose pools are read, of all that there are: an entry's first character is its unit.
+    /// The units whose pools the client may read; the first character of a key is its unit.
     pub units: BTreeSet<char>,
-    /// Pools come with details.
+    /// True if pages of pools contain details.
     pub details: bool,
-    cursors: BTreeMap<String, Place>,
+    cursors: BTreeMap<String, ModelCursor>,
     issued: u64,
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum ModelCursor {
     Snapshot { began: u64, after: String },
     Feed(u64),
 }
 
-impl Model {
-    /// An empty one.
+impl ExchangeModel {
+    /// Creates an empty collection.
     #[must_use]
     pub fn new(area: Area) -> Self {
         Self {
@@ -61,14 +61,14 @@ impl Model {
         }
     }
 
-    /// Puts an entry in, or another value on it.
+    /// Inserts an entry or changes its value.
     pub fn put(&mut self, key: &str, value: u32) {
         self.changes += 1;
         self.removed.remove(key);
         self.entries.insert(key.to_owned(), (self.changes, value));
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove(&mut self, key: &str, own: bool) {
         if self.entries.remove(key).is_some() {
             self.changes += 1;
@@ -76,8 +76,9 @@ impl Model {
         }
     }
 
-    /// Leaves a unit: its pool is gone without tombstones. Or joins it: its whole pool comes by the feed.
-    pub fn turn_unit(&mut self, unit: char) {
+    /// Leaves a unit, which removes its pool without tombstones, or joins it, which adds its pool to the
+    /// feed.
+    pub fn toggle_unit(&mut self, unit: char) {
         if self.units.remove(&unit) {
             return;
         }
@@ -90,53 +91,53 @@ impl Model {
         }
     }
 
-    /// Forgets every cursor, and every tombstone that they could have told of.
-    pub fn expire(&mut self) {
+    /// Expires all cursors and the tombstones that they could have returned.
+    pub fn expire_cursors(&mut self) {
         self.cursors.clear();
         self.removed.clear();
     }
 
-    /// The same without what only pages need.
-    fn frozen(&self) -> Self {
+    /// Returns a copy without the state that only page requests need.
+    fn without_cursors(&self) -> Self {
         let (cursors, removed) = (BTreeMap::new(), BTreeMap::new());
         Self { cursors, removed, entries: self.entries.clone(), units: self.units.clone(), ..*self }
     }
 
-    /// What a replica shows that has everything.
+    /// Returns the entries of a complete replica.
     #[must_use]
-    pub fn state(&self) -> BTreeMap<String, Json> {
-        let read = self.entries.iter().filter(|(key, _)| self.reads(key));
-        let body = |key: &str, value| Json::parse(self.body(key, value).as_bytes()).unwrap();
+    pub fn expected_entries(&self) -> BTreeMap<String, Json> {
+        let read = self.entries.iter().filter(|(key, _)| self.is_readable(key));
+        let body = |key: &str, value| Json::parse(self.render_entry(key, value).as_bytes()).unwrap();
         read.map(|(key, (_, value))| (key.clone(), body(key, *value))).collect()
     }
 
-    /// A page as it is on the wire; `None` is `410 CURSOR_EXPIRED`. With `twice`, an entry is on it that was on an
-    /// earlier one.
-    pub fn page(&mut self, cursor: Option<&str>, most: usize, twice: bool) -> Option<String> {
+    /// Returns a page as on the wire; `None` stands for `410 CURSOR_EXPIRED`. With `twice`, the page repeats
+    /// an entry of an earlier page.
+    pub fn next_page(&mut self, cursor: Option<&str>, most: usize, twice: bool) -> Option<String> {
         let place = match cursor {
-            None => Place::Snapshot { began: self.changes, after: String::new() },
+            None => ModelCursor::Snapshot { began: self.changes, after: String::new() },
             Some(cursor) => self.cursors.get(cursor)?.clone(),
         };
         let (mut keys, mut gone) = (Vec::new(), Vec::new());
         let (next, more) = match place {
-            Place::Snapshot { began, after } => {
-                let rest = self.entries.keys().filter(|key| self.reads(key) && **key > after);
+            ModelCursor::Snapshot { began, after } => {
+                let rest = self.entries.keys().filter(|key| self.is_readable(key) && **key > after);
                 keys.extend(rest.take(most + 1).cloned());
                 let more = keys.len() > most;
                 keys.truncate(most);
                 let after = keys.last().cloned().unwrap_or(after);
-                (if more { Place::Snapshot { began, after } } else { Place::Feed(began) }, more)
+                (if more { ModelCursor::Snapshot { began, after } } else { ModelCursor::Feed(began) }, more)
             }
-            Place::Feed(seen) => {
-                let there = self.entries.iter().filter(|(key, _)| self.reads(key));
+            ModelCursor::Feed(seen) => {
+                let there = self.entries.iter().filter(|(key, _)| self.is_readable(key));
                 let there = there.map(|(key, (changed, _))| (*changed, key, None));
-                let removed = self.removed.iter().filter(|(key, _)| self.reads(key));
+                let removed = self.removed.iter().filter(|(key, _)| self.is_readable(key));
                 let removed = removed.map(|(key, (changed, own))| (*changed, key, Some(*own)));
                 let mut all: Vec<_> = there.chain(removed).filter(|(changed, ..)| *changed > seen).collect();
                 all.sort_unstable();
                 let more = all.len() > most;
                 all.truncate(most);
-                // FED-10: the end is the present.
+                // FED-10: the last page contains everything up to now.
                 let seen =
                     if more { all.last().map_or(seen, |(changed, ..)| *changed) } else { self.changes };
                 for (_, key, own) in all {
@@ -145,29 +146,29 @@ impl Model {
                         Some(own) => gone.push((key.clone(), own)),
                     }
                 }
-                (Place::Feed(seen), more)
+                (ModelCursor::Feed(seen), more)
             }
         };
         if twice {
-            let first = self.entries.keys().find(|key| self.reads(key) && !keys.contains(key));
+            let first = self.entries.keys().find(|key| self.is_readable(key) && !keys.contains(key));
             keys.extend(first.cloned());
         }
         self.issued += 1;
-        // Neither equal nor in any order, as cursors may be.
+        // Cursors are distinct and unordered, as the contract allows.
         let cursor = format!("c-{:x}-{}", self.issued.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20, self.issued);
-        let page = self.written(&keys, &gone, &cursor, more);
+        let page = self.render_page(&keys, &gone, &cursor, more);
         self.cursors.insert(cursor, next);
         Some(page)
     }
 
-    fn reads(&self, key: &str) -> bool {
+    fn is_readable(&self, key: &str) -> bool {
         self.area != Area::OrgStock || key.starts_with(|unit| self.units.contains(&unit))
     }
 
-    fn written(&self, keys: &[String], gone: &[(String, bool)], cursor: &str, more: bool) -> String {
-        let items: Vec<_> = keys.iter().map(|key| self.body(key, self.entries[key].1)).collect();
+    fn render_page(&self, keys: &[String], gone: &[(String, bool)], cursor: &str, more: bool) -> String {
+        let items: Vec<_> = keys.iter().map(|key| self.render_entry(key, self.entries[key].1)).collect();
         let removed = gone.iter().map(|(key, own)| {
-            let by = if *own { THIS } else { "another-installation" };
+            let by = if *own { THIS_INSTALLATION } else { "another-installation" };
             format!(
                 r#"{{"key":"{key}","removedAt":"2026-01-01T00:00:00Z","removedBy":{{"channel":"client","clientId":"desk","installationId":"{by}"}}}}"#
             )
@@ -187,7 +188,7 @@ impl Model {
         page + "}"
     }
 
-    fn body(&self, key: &str, value: u32) -> String {
+    fn render_entry(&self, key: &str, value: u32) -> String {
         let place = r#""location":{"name":"Area 18"},"quality":650,"stolen":false"#;
         let lot = format!(
             r#""material":{{"bt":"m","name":"Agricium"}},{place},"quantity":{{"amount":{value}.500,"unit":"SCU"}}"#
@@ -216,42 +217,42 @@ impl Model {
     }
 }
 
-/// One thing that happens in a play: which, and two numbers that say more.
-pub type Move = (u8, u8, u8);
+/// A step of a random run: its kind and two parameters.
+pub type ModelMove = (u8, u8, u8);
 
-/// Plays moves over a store, as they come: somebody edits, cursors expire, units and details come and go, the
-/// program goes one step on, is killed, or is overtaken by another process. Whenever a page reached the end, the
-/// replica is what the exchange was when that page was read; and when all is over it is what the exchange is.
+/// Runs random steps against a store: other writers edit entries, cursors expire, units and details come and
+/// go, and the program advances, is killed, or is overtaken by another process.
 ///
-/// `reopen` gives the store again after the program was killed.
-pub fn play<S: ReplicaStore>(
+/// Checks that the replica equals the state of the exchange whenever a page reaches the end, and after the
+/// run. `reopen` returns the store after the program was killed.
+pub fn run_moves<S: ReplicaStore>(
     mut store: S,
     mut reopen: impl FnMut(S) -> S,
-    moves: impl IntoIterator<Item = Move>,
+    moves: impl IntoIterator<Item = ModelMove>,
 ) {
-    let mut play = Play::new();
+    let mut play = ModelRun::new();
     for (which, a, b) in moves {
         let key = format!("{}{}", ['a', 'b', 'c'][usize::from(a % 3)], b % 12);
         match which % 16 {
             0..=2 => play.model.put(&key, u32::from(a)),
             3 => play.model.remove(&key, a % 2 == 0),
-            4 if a % 4 == 0 => play.model.turn_unit(['a', 'b', 'c'][usize::from(b % 3)]),
-            5 if a % 4 == 0 => play.turn_details(),
-            6 if a % 4 == 0 => play.model.expire(),
+            4 if a % 4 == 0 => play.model.toggle_unit(['a', 'b', 'c'][usize::from(b % 3)]),
+            5 if a % 4 == 0 => play.toggle_details(),
+            6 if a % 4 == 0 => play.model.expire_cursors(),
             7 if a % 4 == 0 => {
-                // Killed between two steps: what was asked for is lost.
+                // Killed between two steps: the pending action is lost.
                 store = reopen(store);
-                (play.feed, play.asked) = (Feed::new(), None);
+                (play.feed, play.pending_action) = (Feed::new(), None);
             }
-            8 if a % 4 == 0 => play.other(&store),
-            _ => play.step(&store, usize::from(b % 4) + 1, a % 8 == 0),
+            8 if a % 4 == 0 => play.run_other_process(&store),
+            _ => play.run_step(&store, usize::from(b % 4) + 1, a % 8 == 0),
         }
     }
-    play.end(&store);
+    play.finish_and_check(&store);
 }
 
-/// [`play`] with moves that follow from a seed.
-pub fn play_seeded<S: ReplicaStore>(store: S, reopen: impl FnMut(S) -> S, seed: u64, moves: usize) {
+/// Calls [`run_moves`] with steps derived from a seed.
+pub fn run_seeded<S: ReplicaStore>(store: S, reopen: impl FnMut(S) -> S, seed: u64, moves: usize) {
     let mut state = seed.wrapping_mul(2).wrapping_add(0x9e37_79b9_7f4a_7c15) | 1;
     let random = std::iter::repeat_with(move || {
         state ^= state << 13;
@@ -260,112 +261,120 @@ pub fn play_seeded<S: ReplicaStore>(store: S, reopen: impl FnMut(S) -> S, seed: 
         let [a, b, c, ..] = (state >> 20).to_le_bytes();
         (a, b, c)
     });
-    play(store, reopen, random.take(moves));
+    run_moves(store, reopen, random.take(moves));
 }
 
-struct Play {
-    model: Model,
+struct ModelRun {
+    model: ExchangeModel,
     feed: Feed<OrgStockLot>,
-    asked: Option<Action>,
-    /// What the exchange was when the page under way was read.
-    read: Model,
+    pending_action: Option<FeedAction>,
+    /// The state of the exchange when the current page was read.
+    model_at_read: ExchangeModel,
     now: u64,
 }
 
-impl Play {
+impl ModelRun {
     fn new() -> Self {
-        let model = Model::new(Area::OrgStock);
-        let read = model.frozen();
-        Self { model, feed: Feed::new(), asked: None, read, now: 1_000 }
+        let model = ExchangeModel::new(Area::OrgStock);
+        let read = model.without_cursors();
+        Self { model, feed: Feed::new(), pending_action: None, model_at_read: read, now: 1_000 }
     }
 
-    /// The scope comes or goes; the feed tells it neither way (OST-10), so the next round begins anew.
-    fn turn_details(&mut self) {
+    /// Adds or removes the scope for details. The feed does not report that (OST-10), so the next round
+    /// starts again.
+    fn toggle_details(&mut self) {
         self.model.details = !self.model.details;
-        (self.feed, self.asked) = (Feed::new(), None);
+        (self.feed, self.pending_action) = (Feed::new(), None);
     }
 
-    fn reader(&self) -> Reader {
-        let installation = Some(InstallationId::new(THIS).unwrap());
-        Reader { installation, version: Some("1.0".into()), details: self.model.details }
+    fn current_reader(&self) -> FeedReader {
+        let installation = Some(InstallationId::new(THIS_INSTALLATION).unwrap());
+        FeedReader { installation, version: Some("1.0".into()), details: self.model.details }
     }
 
-    fn step<S: ReplicaStore>(&mut self, store: &S, most: usize, twice: bool) {
+    fn run_step<S: ReplicaStore>(&mut self, store: &S, most: usize, twice: bool) {
         self.now += 1;
-        let input = match self.asked.take() {
-            None => Input::Go { kept: store.kept(Area::OrgStock).unwrap(), reader: self.reader() },
-            Some(Action::Read(from)) => {
+        let input = match self.pending_action.take() {
+            None => FeedInput::Begin {
+                kept: store.area_state(Area::OrgStock).unwrap(),
+                reader: self.current_reader(),
+            },
+            Some(FeedAction::Read(from)) => {
                 let cursor = from.cursor().map(|cursor| cursor.as_str());
-                match self.model.page(cursor, most, twice) {
-                    None => Input::Expired,
+                match self.model.next_page(cursor, most, twice) {
+                    None => FeedInput::Expired,
                     Some(page) => {
-                        self.read = self.model.frozen();
+                        self.model_at_read = self.model.without_cursors();
                         let page = Box::new(Contract::parse_valid(page.as_bytes()).unwrap());
-                        Input::Page { page, asked_at: UnixTime::from_secs(self.now) }
+                        FeedInput::Page { page, asked_at: UnixTime::from_secs(self.now) }
                     }
                 }
             }
-            Some(Action::Commit(commit)) => {
-                let before = rows(store);
+            Some(FeedAction::Commit(commit)) => {
+                let before = store_rows(store);
                 match store.commit(&commit).unwrap() {
-                    Outcome::Superseded(kept) => {
-                        assert_eq!(rows(store), before, "what came too late changed something");
-                        Input::Superseded(kept)
+                    CommitOutcome::Superseded(kept) => {
+                        assert_eq!(store_rows(store), before, "what came too late changed something");
+                        FeedInput::Superseded(kept)
                     }
-                    Outcome::Done(tally) => {
-                        assert_eq!(store.kept(Area::OrgStock).unwrap(), commit.kept);
+                    CommitOutcome::Done(tally) => {
+                        assert_eq!(store.area_state(Area::OrgStock).unwrap(), commit.kept);
                         for key in &tally.gone {
                             assert!(
                                 store.entry(Area::OrgStock, key).unwrap().is_none(),
                                 "{key} is told as gone"
                             );
                         }
-                        Input::Committed(tally)
+                        FeedInput::Committed(tally)
                     }
                 }
             }
             Some(action) => panic!("{action:?} asks for nothing"),
         };
-        let step = self.feed.handle(input).unwrap();
+        let step = self.feed.handle_input(input).unwrap();
         if let Some(event) = &step.event {
-            self.check(store, event);
+            self.check_event(store, event);
         }
-        self.asked = match step.action {
-            Action::Done | Action::Stuck(_) => None,
-            Action::Ignore => panic!("what came was asked for"),
+        self.pending_action = match step.action {
+            FeedAction::Done | FeedAction::Stuck(_) => None,
+            FeedAction::Ignore => panic!("what came was asked for"),
             action => Some(action),
         };
     }
 
-    fn check<S: ReplicaStore>(&self, store: &S, event: &PageEvent) {
+    fn check_event<S: ReplicaStore>(&self, store: &S, event: &PageEvent) {
         for change in &event.removed {
-            let removal = Removal { key: change.key.clone(), own: change.own };
+            let removal = RemovalRecord { key: change.key.clone(), own: change.own };
             assert_eq!(store.removal(Area::OrgStock, &change.key).unwrap(), Some(removal));
         }
         if event.complete {
-            assert_eq!(contents(store), self.read.state(), "the replica is what the exchange was");
-            assert!(store.kept(Area::OrgStock).unwrap().position.is_whole());
+            assert_eq!(
+                store_contents(store),
+                self.model_at_read.expected_entries(),
+                "the replica is what the exchange was"
+            );
+            assert!(store.area_state(Area::OrgStock).unwrap().position.is_whole());
         }
     }
 
-    /// Another process makes a whole round between two steps of this one.
-    fn other<S: ReplicaStore>(&mut self, store: &S) {
-        let mine = (std::mem::take(&mut self.feed), self.asked.take(), self.read.clone());
+    /// Runs a complete round of another process between two steps of this one.
+    fn run_other_process<S: ReplicaStore>(&mut self, store: &S) {
+        let mine = (std::mem::take(&mut self.feed), self.pending_action.take(), self.model_at_read.clone());
         for _ in 0..500 {
-            self.step(store, 3, false);
-            if self.asked.is_none() {
+            self.run_step(store, 3, false);
+            if self.pending_action.is_none() {
                 break;
             }
         }
-        (self.feed, self.asked, self.read) = mine;
+        (self.feed, self.pending_action, self.model_at_read) = mine;
     }
 
-    fn end<S: ReplicaStore>(mut self, store: &S) {
-        (self.feed, self.asked) = (Feed::new(), None);
+    fn finish_and_check<S: ReplicaStore>(mut self, store: &S) {
+        (self.feed, self.pending_action) = (Feed::new(), None);
         for _ in 0..500 {
-            self.step(store, 3, false);
-            if self.asked.is_none() {
-                assert_eq!(contents(store), self.model.state());
+            self.run_step(store, 3, false);
+            if self.pending_action.is_none() {
+                assert_eq!(store_contents(store), self.model.expected_entries());
                 return;
             }
         }
@@ -373,45 +382,45 @@ impl Play {
     }
 }
 
-/// Every entry of pools in a store.
-fn contents<S: ReplicaStore>(store: &S) -> BTreeMap<String, Json> {
-    let rows = rows(store);
+/// Returns all pool entries of a store.
+fn store_contents<S: ReplicaStore>(store: &S) -> BTreeMap<String, Json> {
+    let rows = store_rows(store);
     assert_eq!(store.count(Area::OrgStock).unwrap(), rows.len() as u64);
-    let lot = |row| OrgStockLot::of_row(row).unwrap().to_json().unwrap();
+    let lot = |row| OrgStockLot::from_row(row).unwrap().to_json().unwrap();
     rows.iter().map(|row| (row.key.to_string(), lot(row))).collect()
 }
 
-fn rows<S: ReplicaStore>(store: &S) -> Vec<Row> {
+fn store_rows<S: ReplicaStore>(store: &S) -> Vec<ReplicaRow> {
     store.entries(Area::OrgStock, None, usize::MAX).unwrap()
 }
 
-/// Reads an area of a model into a replica, to its end, in pages of some entries.
-pub fn read_all<E: Entry>(replica: &Replica, model: &mut Model, most: usize) -> Vec<PageEvent> {
+/// Reads an area of a model into a replica to its end, with at most `most` entries per page.
+pub fn read_all<E: FeedEntry>(replica: &Replica, model: &mut ExchangeModel, most: usize) -> Vec<PageEvent> {
     let (mut feed, mut events) = (Feed::<E>::new(), Vec::new());
-    let installation = Some(InstallationId::new(THIS).unwrap());
-    let reader = Reader { installation, version: None, details: model.details };
-    let mut input = Input::Go { kept: replica.store().kept(E::AREA).unwrap(), reader };
+    let installation = Some(InstallationId::new(THIS_INSTALLATION).unwrap());
+    let reader = FeedReader { installation, version: None, details: model.details };
+    let mut input = FeedInput::Begin { kept: replica.store().area_state(E::AREA).unwrap(), reader };
     loop {
-        let step = feed.handle(input).unwrap();
+        let step = feed.handle_input(input).unwrap();
         events.extend(step.event);
         input = match step.action {
-            Action::Read(from) => {
-                match model.page(from.cursor().map(|cursor| cursor.as_str()), most, false) {
-                    None => Input::Expired,
-                    Some(page) => Input::Page {
+            FeedAction::Read(from) => {
+                match model.next_page(from.cursor().map(|cursor| cursor.as_str()), most, false) {
+                    None => FeedInput::Expired,
+                    Some(page) => FeedInput::Page {
                         page: Box::new(Contract::parse_valid(page.as_bytes()).unwrap()),
                         asked_at: UnixTime::from_secs(1_000),
                     },
                 }
             }
-            Action::Commit(commit) => match replica.store().commit(&commit).unwrap() {
-                Outcome::Done(tally) => Input::Committed(tally),
-                Outcome::Superseded(kept) => Input::Superseded(kept),
+            FeedAction::Commit(commit) => match replica.store().commit(&commit).unwrap() {
+                CommitOutcome::Done(tally) => FeedInput::Committed(tally),
+                CommitOutcome::Superseded(kept) => FeedInput::Superseded(kept),
             },
             _ => break,
         };
     }
-    let whole = matches!(replica.store().kept(E::AREA).unwrap().position, Position::Feed(_));
+    let whole = matches!(replica.store().area_state(E::AREA).unwrap().position, FeedPosition::Feed(_));
     assert!(whole || model.cursors.is_empty());
     events
 }

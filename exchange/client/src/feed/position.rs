@@ -1,4 +1,4 @@
-//! Where a feed was left, and for whom.
+//! The stored state of a feed: its position and the reader that it belongs to.
 
 use std::fmt;
 
@@ -11,23 +11,24 @@ use exchange_api::{
 use super::{Area, commit::OwnerNote};
 use crate::{
     connection::Connection,
-    whose::{Belongs, Whose},
+    ownership::{Ownership, OwnershipMatch},
 };
 
-/// Where to read on. Cursors are opaque: they are sent back as they came, and neither read nor ordered (CON-07).
+/// The position from which to read on. Cursors are opaque: they are sent back unchanged and never compared
+/// (CON-07).
 #[derive(Clone, PartialEq, Eq, Default)]
-pub enum Position {
-    /// Nothing is known yet: a snapshot begins.
+pub enum FeedPosition {
+    /// No position yet: a snapshot begins.
     #[default]
     Start,
-    /// In a snapshot, which goes on here, also after the program was started anew.
+    /// Inside a snapshot, which continues at this cursor even after a restart.
     Snapshot(Cursor),
-    /// In the feed: everything up to here is in the replica.
+    /// Inside the feed: the replica contains all changes before this cursor.
     Feed(Cursor),
 }
 
-impl Position {
-    /// The cursor of the next page.
+impl FeedPosition {
+    /// Returns the cursor of the next page.
     #[must_use]
     pub const fn cursor(&self) -> Option<&Cursor> {
         match self {
@@ -36,15 +37,16 @@ impl Position {
         }
     }
 
-    /// Whether a snapshot was read to its end, so that what is not in the replica is not at the exchange either.
+    /// Returns true if a snapshot was read to its end, so that entries missing here are missing at the
+    /// exchange.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         matches!(self, Self::Feed(_))
     }
 }
 
-/// Without the cursor: no use to a reader of logs, and of use to nobody else.
-impl fmt::Debug for Position {
+/// Omits the cursor, which is of no use in logs.
+impl fmt::Debug for FeedPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Start => "Start",
@@ -54,81 +56,82 @@ impl fmt::Debug for Position {
     }
 }
 
-/// Whose entries they are and how much they show: a position is worth nothing to anybody else.
+/// The installation and the access that entries were read with. A position is only valid for the same reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Reader {
-    /// This installation, when the exchange could tell it (SVC-03).
+pub struct FeedReader {
+    /// The installation, if the exchange could name it (SVC-03).
     pub installation: Option<InstallationId>,
-    /// The version of the interface, a later one of which may show more of every entry.
+    /// The API version; a later one may return more fields of each entry.
     pub version: Option<Box<str>>,
-    /// Pools come with what each holder has (OST-08).
+    /// True if pools include the stock of each holder (OST-08).
     pub details: bool,
 }
 
-impl Reader {
-    /// What a token can do now (SVC-01).
+impl FeedReader {
+    /// Returns the current access of a connection (SVC-01).
     #[must_use]
-    pub fn of(connection: &Connection) -> Self {
+    pub fn from_connection(connection: &Connection) -> Self {
         Self {
             installation: connection.installation_id().cloned(),
             version: Some(connection.document().api_version.as_str().into()),
-            details: connection.can(&Scope::ExchangeOrgstockDetails),
+            details: connection.has_capability(&Scope::ExchangeOrgstockDetails),
         }
     }
 
-    /// Whose it reads.
-    fn whose(&self) -> Whose {
+    /// Returns the ownership of data read by this reader.
+    fn whose(&self) -> Ownership {
         let installation = self.installation.as_ref().map(|id| id.as_str().into());
-        Whose { connection: None, installation }
+        Ownership { connection: None, installation }
     }
 
-    /// The same as far as an area shows it: only pools have details.
+    /// Restricts the reader to the access that matters for an area: only pools have details.
     #[must_use]
     pub(super) fn for_area(&self, area: Area) -> Self {
         Self { details: self.details && area == Area::OrgStock, ..self.clone() }
     }
 }
 
-/// What is kept of an area beside its entries.
+/// The stored state of an area apart from its entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Kept {
-    /// Commits so far: who commits says which one it read, and another's is never overwritten.
+pub struct AreaState {
+    /// Number of commits so far. A commit names the sequence that it read, so concurrent commits are not
+    /// overwritten.
     pub sequence: u64,
-    /// The snapshot that entries were last seen in or after: those of an earlier one go when it ends.
+    /// Number of snapshots so far. Entries of an older generation are removed when a snapshot ends.
     pub generation: u64,
-    /// Where to read on.
-    pub position: Position,
-    /// Whose entries they are.
-    pub reader: Reader,
-    /// When a page last reached the end: how old what is shown may be.
+    /// The position from which to read on.
+    pub position: FeedPosition,
+    /// The reader of the entries.
+    pub reader: FeedReader,
+    /// Request time of the last page that reached the end: the age of the copy.
     pub as_of: Option<UnixTime>,
-    /// When the last page was read, from which the cursor counts its 90 days (FED-08).
+    /// Request time of the last page; the 90 days of its cursor start then (FED-08).
     pub read_at: Option<UnixTime>,
-    /// When the oldest of what was not confirmed since was read: from which copies of the organisation's data count
-    /// their 7 days (OST-14).
+    /// Time of the oldest data that was not confirmed since; the 7 days for copies of the organization's data
+    /// start then (OST-14).
     pub since: Option<UnixTime>,
 }
 
-impl Kept {
-    /// What is kept of an area of which everything is forgotten. The counts go on, so that no commit that was decided before
-    /// can be applied.
+impl AreaState {
+    /// Returns the state after all entries were deleted. The sequence increases, so that earlier prepared
+    /// commits are rejected.
     #[must_use]
-    pub fn forgotten(&self, owner: OwnerNote) -> Self {
+    pub fn after_forgetting(&self, owner: OwnerNote) -> Self {
         let installation = match owner {
-            OwnerNote::Stays => self.reader.installation.clone(),
-            OwnerNote::Goes => None,
+            OwnerNote::Keep => self.reader.installation.clone(),
+            OwnerNote::Remove => None,
         };
-        let reader = Reader { installation, ..Reader::default() };
+        let reader = FeedReader { installation, ..FeedReader::default() };
         Self { sequence: self.sequence + 1, generation: self.generation, reader, ..Self::default() }
     }
 
-    /// What they are to this reader.
-    pub(crate) fn belongs_to(&self, reader: &Reader) -> Belongs {
-        if self.reader.installation.is_none() && self.position == Position::Start {
-            return Belongs::Nobodys;
+    /// Compares the owner of the data with a reader.
+    pub(crate) fn belongs_to(&self, reader: &FeedReader) -> OwnershipMatch {
+        if self.reader.installation.is_none() && self.position == FeedPosition::Start {
+            return OwnershipMatch::Unowned;
         }
-        self.reader.whose().belongs_to(&reader.whose())
+        self.reader.whose().compare_with(&reader.whose())
     }
 }

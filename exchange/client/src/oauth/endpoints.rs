@@ -1,47 +1,51 @@
-//! The provider's endpoints, as its discovery document has them (IDP-01, IDP-02).
+//! The provider's endpoints from its discovery document (IDP-01, IDP-02).
 
 use dpop_bound::Htu;
 use serde::Deserialize;
 
-use crate::place;
+use crate::address;
 
-/// Where to send what.
+/// The endpoints that this client uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoints {
+pub(crate) struct ProviderEndpoints {
     pub(super) device_authorization: Htu,
     pub(super) token: Htu,
     pub(super) revocation: Htu,
 }
 
-/// Why a discovery document is none for this issuer. Says nothing that stands in it.
+/// The reason why a discovery document is rejected. Contains no part of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unusable {
+pub(super) enum DiscoveryError {
     #[error("the identity provider's discovery document cannot be read")]
     Unreadable,
-    #[error("the discovery document is another issuer's: somebody may stand in between")]
-    Issuer,
-    #[error("the discovery document has no usable `{0}`: it has to be an https address")]
-    Endpoint(&'static str),
+    #[error("the discovery document names another issuer: the connection may be intercepted")]
+    IssuerMismatch,
+    #[error("the discovery document has no valid `{0}`: it must be an https URL")]
+    InvalidEndpoint(&'static str),
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct DiscoveryDocument {
     issuer: Option<String>,
     device_authorization_endpoint: Option<String>,
     token_endpoint: Option<String>,
     revocation_endpoint: Option<String>,
 }
 
-impl Endpoints {
-    /// Reads the document, which is used only when its `issuer` is exactly the pinned one (IDP-02).
-    pub(super) fn read(issuer: &str, body: &[u8]) -> Result<Self, Unusable> {
-        let document: Document = serde_json::from_slice(body).map_err(|_| Unusable::Unreadable)?;
+impl ProviderEndpoints {
+    /// Parses the document. Its `issuer` must be exactly the pinned one (IDP-02).
+    pub(super) fn parse(issuer: &str, body: &[u8]) -> Result<Self, DiscoveryError> {
+        let document: DiscoveryDocument =
+            serde_json::from_slice(body).map_err(|_| DiscoveryError::Unreadable)?;
         if document.issuer.as_deref() != Some(issuer) {
-            return Err(Unusable::Issuer);
+            return Err(DiscoveryError::IssuerMismatch);
         }
         let usable = |name, address: Option<String>| {
-            let address = address.filter(|address| is_safe(issuer, address) && !address.contains(['?', '#']));
-            address.and_then(|address| Htu::of(&address).ok()).ok_or(Unusable::Endpoint(name))
+            let address =
+                address.filter(|address| is_safe_url(issuer, address) && !address.contains(['?', '#']));
+            address
+                .and_then(|address| Htu::from_url(&address).ok())
+                .ok_or(DiscoveryError::InvalidEndpoint(name))
         };
         Ok(Self {
             device_authorization: usable(
@@ -54,16 +58,17 @@ impl Endpoints {
     }
 }
 
-/// The document's address (OpenID Connect Discovery 1.0, 4.1).
-pub(super) fn document_of(issuer: &str) -> String {
+/// Returns the URL of the document (OpenID Connect Discovery 1.0, 4.1).
+pub(super) fn discovery_url(issuer: &str) -> String {
     format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'))
 }
 
-/// Whether an address that the provider names may be used: https, and without TLS only this machine when the
-/// provider is on it too.
-pub(super) fn is_safe(issuer: &str, address: &str) -> bool {
+/// Returns true if a URL from the provider may be used: https, or a loopback URL without TLS if the provider
+/// itself is on this machine.
+pub(super) fn is_safe_url(issuer: &str, address: &str) -> bool {
     let is_https = |text: &str| text.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
-    is_https(address) && Htu::of(address).is_ok() || !is_https(issuer) && place::may_be_used(address)
+    is_https(address) && Htu::from_url(address).is_ok()
+        || !is_https(issuer) && address::is_allowed_url(address)
 }
 
 #[cfg(test)]
@@ -79,32 +84,41 @@ mod tests {
         )
     }
 
-    /// IDP-02: exactly the pinned issuer.
+    /// IDP-02: the issuer must match exactly.
     #[test]
     fn the_issuer_is_compared_exactly() {
         let read = |issuer: &str| {
-            Endpoints::read(ISSUER, document(issuer, "https://id.example/t").as_bytes()).map(|_| ())
+            ProviderEndpoints::parse(ISSUER, document(issuer, "https://id.example/t").as_bytes()).map(|_| ())
         };
         assert_eq!(read(ISSUER), Ok(()));
         for other in ["https://id.example/realms/x/", "https://ID.example/realms/x", "https://id.example", ""]
         {
-            assert_eq!(read(other), Err(Unusable::Issuer), "{other}");
+            assert_eq!(read(other), Err(DiscoveryError::IssuerMismatch), "{other}");
         }
         for body in ["", "<html>", "[]", r#"{"issuer":1}"#] {
-            assert_eq!(Endpoints::read(ISSUER, body.as_bytes()), Err(Unusable::Unreadable), "{body}");
+            assert_eq!(
+                ProviderEndpoints::parse(ISSUER, body.as_bytes()),
+                Err(DiscoveryError::Unreadable),
+                "{body}"
+            );
         }
-        assert_eq!(Endpoints::read(ISSUER, b"{}"), Err(Unusable::Issuer));
+        assert_eq!(ProviderEndpoints::parse(ISSUER, b"{}"), Err(DiscoveryError::IssuerMismatch));
     }
 
-    /// IDP-02: a document may not send tokens where anybody can read them.
+    /// IDP-02: a document must not direct tokens to an insecure endpoint.
     #[test]
     fn endpoints_have_tls_or_are_this_machines() {
-        let read = |issuer: &str, token: &str| Endpoints::read(issuer, document(issuer, token).as_bytes());
+        let read =
+            |issuer: &str, token: &str| ProviderEndpoints::parse(issuer, document(issuer, token).as_bytes());
         assert_eq!(read(ISSUER, "HTTPS://id.example/t").unwrap().token.as_str(), "https://id.example/t");
         for other in
             ["http://id.example/t", "http://127.0.0.1/t", "ftp://a/t", "", "/t", "https://", "https://a/t?x"]
         {
-            assert_eq!(read(ISSUER, other), Err(Unusable::Endpoint("token_endpoint")), "{other}");
+            assert_eq!(
+                read(ISSUER, other),
+                Err(DiscoveryError::InvalidEndpoint("token_endpoint")),
+                "{other}"
+            );
         }
         let local = "http://127.0.0.1:9/idp";
         assert!(read(local, "http://127.0.0.1:9/idp/t").is_ok());
@@ -112,15 +126,15 @@ mod tests {
         assert!(read(local, "http://id.example/t").is_err());
         let missing = format!(r#"{{"issuer":"{ISSUER}","token_endpoint":"https://id.example/t"}}"#);
         assert_eq!(
-            Endpoints::read(ISSUER, missing.as_bytes()),
-            Err(Unusable::Endpoint("device_authorization_endpoint"))
+            ProviderEndpoints::parse(ISSUER, missing.as_bytes()),
+            Err(DiscoveryError::InvalidEndpoint("device_authorization_endpoint"))
         );
     }
 
     #[test]
     fn the_document_stands_below_the_issuer() {
         let expect = "https://id.example/realms/x/.well-known/openid-configuration";
-        assert_eq!(document_of(ISSUER), expect);
-        assert_eq!(document_of("https://id.example/realms/x/"), expect);
+        assert_eq!(discovery_url(ISSUER), expect);
+        assert_eq!(discovery_url("https://id.example/realms/x/"), expect);
     }
 }

@@ -1,18 +1,20 @@
-//! Which scopes a device login asks for, and which were granted (IDP-05, IDP-06).
+//! The scopes that a device login requests and the scopes of a token response (IDP-05, IDP-06).
 
 use exchange_api::scopes::Scope;
 
 use crate::error::{Error, ErrorKind};
 
-/// Keeps the connection when the member signs out of the browser. No scope of the exchange's table.
+/// Keeps the connection after the member signs out of the browser. Not a scope of the exchange.
 const OFFLINE_ACCESS: &str = "offline_access";
 
-/// What a device login asks for: these capabilities and what every connection needs, each once.
+/// Returns the `scope` parameter for these capabilities and the ones that every connection needs, without
+/// duplicates.
 ///
-/// Fails when one is none of the exchange's: those that tell who the member is are never asked for (IDP-06).
-pub(crate) fn asked(scopes: &[Scope]) -> Result<String, Error> {
+/// Fails for a scope that is not one of the exchange's: scopes that identify the member are never requested
+/// (IDP-06).
+pub(crate) fn build_scope(scopes: &[Scope]) -> Result<String, Error> {
     if let Some(other) = scopes.iter().find(|scope| !scope.is_known()) {
-        let what = format!("{:?} is no capability of the exchange", other.as_str());
+        let what = format!("{:?} is not a scope of the exchange", other.as_str());
         return Err(Error::new(ErrorKind::Invalid, what));
     }
     let needed = |scope: &&Scope| **scope == Scope::ExchangeConnect || scopes.contains(scope);
@@ -21,8 +23,8 @@ pub(crate) fn asked(scopes: &[Scope]) -> Result<String, Error> {
     Ok(text.join(" "))
 }
 
-/// The capabilities that an answer's `scope` names.
-pub(crate) fn granted(text: &str) -> Vec<Scope> {
+/// Parses the capabilities in the `scope` of a token response, without duplicates.
+pub(crate) fn parse_scopes(text: &str) -> Vec<Scope> {
     let names = text.split_ascii_whitespace().filter(|name| *name != OFFLINE_ACCESS);
     let mut scopes: Vec<Scope> = Vec::new();
     for scope in names.map(Scope::from) {
@@ -40,14 +42,14 @@ mod tests {
     /// IDP-05, IDP-06
     #[test]
     fn what_is_asked_for() {
-        assert_eq!(asked(&[]).unwrap(), "exchange.connect offline_access");
+        assert_eq!(build_scope(&[]).unwrap(), "exchange.connect offline_access");
         let scopes = [Scope::ExchangeStockWrite, Scope::ExchangeStockRead, Scope::ExchangeStockRead];
         assert_eq!(
-            asked(&scopes).unwrap(),
+            build_scope(&scopes).unwrap(),
             "exchange.connect exchange.stock.read exchange.stock.write offline_access"
         );
         for other in ["openid", "profile", "email", "offline_access", "exchange.all", ""] {
-            let error = asked(&[Scope::from(other)]).unwrap_err();
+            let error = build_scope(&[Scope::from(other)]).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{other}");
         }
     }
@@ -55,9 +57,11 @@ mod tests {
     #[test]
     fn what_is_granted() {
         assert_eq!(
-            granted(" exchange.connect  offline_access exchange.stock.read exchange.stock.read exchange.new"),
+            parse_scopes(
+                " exchange.connect  offline_access exchange.stock.read exchange.stock.read exchange.new"
+            ),
             [Scope::ExchangeConnect, Scope::ExchangeStockRead, Scope::from("exchange.new")]
         );
-        assert!(granted("").is_empty());
+        assert!(parse_scopes("").is_empty());
     }
 }

@@ -1,19 +1,19 @@
-//! One change set of the outbox, as it is kept.
+//! A change set in the outbox and its stored form.
 
 use std::fmt;
 
 use bytes::Bytes;
-use exchange_api::client::Stored;
+use exchange_api::client::StoredRequest;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
-use super::store::{NewRow, Row};
+use super::store::{EntryRow, NewEntryRow};
 use crate::{
     changes::Lane,
     error::{Error, ErrorKind},
 };
 
-/// Names an entry in its store; a later one of an area has a greater number.
+/// The number of an entry in its store. Numbers increase: a later entry of an area has a greater number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryNumber(pub u64);
 
@@ -23,79 +23,80 @@ impl fmt::Display for EntryNumber {
     }
 }
 
-/// Where an entry stands.
+/// The state of an outbox entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum State {
-    /// It waits for its turn.
+pub enum EntryState {
+    /// The entry waits for its turn.
     Pending,
-    /// It is on its way, or was when its process ended.
+    /// The entry is being sent, or was when its process ended.
     Sending,
-    /// It removes so much that the member has to confirm it on the web (ERR-27).
+    /// The set removes more than the exchange accepts without a confirmation of the member on the web
+    /// (ERR-27).
     Held,
-    /// It met a change of somebody else's: pull, merge, and edit or discard it (ERR-26).
+    /// The set conflicts with a change of another writer: pull, merge, and edit or discard it (ERR-26).
     NeedsRebase,
-    /// The exchange does not take it; it is never sent again unchanged.
+    /// The exchange refused the set; it is never sent again unchanged.
     Refused,
-    /// Nobody can tell what became of it: pull the feed, compare, and say so ([`Found`]).
+    /// The outcome is unknown: pull the feed, compare, and report the result ([`ComparisonResult`]).
     Unknown,
-    /// It waits for something else than time.
-    Parked(Why),
-    /// It is decided.
+    /// The entry waits for an event other than a timer.
+    Parked(ParkReason),
+    /// The exchange decided the set.
     Done,
 }
 
-impl State {
-    /// Whether nothing moves it but somebody's word.
+impl EntryState {
+    /// Returns true if only a call of the program can move the entry out of this state.
     #[must_use]
-    pub const fn is_wedged(self) -> bool {
+    pub const fn needs_intervention(self) -> bool {
         !matches!(self, Self::Pending | Self::Sending | Self::Done)
     }
 }
 
-/// Why an entry is parked.
+/// The reason why an entry is parked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum Why {
-    /// Nobody is signed in, or the connection is over.
+pub enum ParkReason {
+    /// No member is signed in, or the connection ended.
     SignedOut,
-    /// The client has to stop until the member did something (CLI-04).
+    /// The client must not send until the member has acted (CLI-04).
     Halted,
-    /// The connection has not this capability.
+    /// The connection lacks the capability for this area.
     Scope,
-    /// The exchange knows the key for another write (ERR-33). Something is wrong with this program: only
-    /// somebody's word brings it a new key.
+    /// The exchange knows the key for another write (ERR-33). This is a bug of the program; only an explicit
+    /// [`Outbox::retry`](super::Outbox::retry) assigns a new key.
     KeyReused,
-    /// Something is wrong on this side: the clock, the secret store, the program.
+    /// A local fault: the clock, the credential store or the program.
     Fault,
 }
 
-/// What the feed shows of an entry.
+/// The result of comparing an entry with the pulled feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Found {
-    /// What it asked for is there.
+pub enum ComparisonResult {
+    /// The feed shows the requested change.
     Applied,
-    /// It is not there.
+    /// The feed does not show the requested change.
     Missing,
 }
 
-/// An entry that this program cannot read: it is damaged, or a newer version of the program kept it.
+/// An entry that this program cannot parse, because it is corrupt or a newer version of the program wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Unreadable {
-    /// Its number.
+pub struct UnreadableEntry {
+    /// The number of the entry.
     pub number: EntryNumber,
-    /// Its area.
+    /// The area of the entry.
     pub lane: Lane,
-    /// Whether it is decided. One that is not holds up its area.
+    /// True if the set is decided. An undecided unreadable entry blocks its area.
     pub done: bool,
 }
 
-/// A change set that is on its way. Prints neither its key nor what it says.
+/// A change set in the outbox. `Debug` prints neither its key nor its content.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct OutboxEntry {
     #[serde(skip)]
     pub(super) number: u64,
     #[serde(skip)]
@@ -111,36 +112,36 @@ pub struct Entry {
     pub(super) path_and_query: String,
     pub(super) headers: Vec<(String, String)>,
     pub(super) ops: usize,
-    pub(super) state: State,
-    /// An earlier sending may have been carried out.
+    pub(super) state: EntryState,
+    /// An earlier request may have been applied.
     pub(super) uncertain: bool,
-    /// The exchange holds it, and the member may confirm it, wherever it stands here.
+    /// The exchange holds the set and the member may confirm it, independently of `state`.
     #[serde(default)]
     pub(super) held: bool,
-    /// Sendings in a row that brought no decision.
+    /// Consecutive requests without a decision.
     pub(super) failures: u32,
-    /// Those among them after which nobody could tell.
+    /// Those of `failures` with an unknown outcome.
     pub(super) unknowns: u32,
     pub(super) created_at: u64,
     pub(super) decided_at: Option<u64>,
-    /// Since when its outcome may be uncertain, by the gateway's clock where that is known.
+    /// When the first request with an uncertain outcome was sent, by the gateway's clock if known.
     pub(super) sent_at: Option<u64>,
-    /// When it was sent last.
+    /// When the last request was sent.
     pub(super) last_sent_at: Option<u64>,
-    /// Since when it waits, by the clock that the ends of its waits are of.
+    /// Start of the current wait, by the clock that its end refers to.
     pub(super) waits_since: Option<u64>,
     pub(super) not_before: Option<u64>,
-    /// Until when the exchange asked to wait: never earlier, whoever asks (CLI-02).
+    /// End of the wait that the exchange requested; no call of the program shortens it (CLI-02).
     pub(super) asked_until: Option<u64>,
-    pub(super) lease: Option<Lease>,
-    /// What the exchange called it last.
+    pub(super) lease: Option<SendLease>,
+    /// The error code of the last refusal.
     pub(super) code: Option<String>,
     pub(super) replayed: bool,
 }
 
-/// Who is sending it, and until when that is believed.
+/// The process that sends an entry, and the time until which it is considered alive.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Lease {
+pub(super) struct SendLease {
     pub(super) holder: String,
     pub(super) until: u64,
 }
@@ -149,9 +150,15 @@ const fn no_lane() -> Lane {
     Lane::Blueprints
 }
 
-impl Entry {
-    /// A new one; times are milliseconds since 1970.
-    pub(super) fn new(owner: &str, lane: Lane, stored: &Stored, ops: usize, now: u64) -> Result<Self, Error> {
+impl OutboxEntry {
+    /// Creates an entry. `now` is in milliseconds since 1970.
+    pub(super) fn new(
+        owner: &str,
+        lane: Lane,
+        stored: &StoredRequest,
+        ops: usize,
+        now: u64,
+    ) -> Result<Self, Error> {
         let mut entry = Self {
             number: 0,
             revision: 0,
@@ -162,7 +169,7 @@ impl Entry {
             path_and_query: String::new(),
             headers: Vec::new(),
             ops,
-            state: State::Pending,
+            state: EntryState::Pending,
             uncertain: false,
             held: false,
             failures: 0,
@@ -178,14 +185,14 @@ impl Entry {
             code: None,
             replayed: false,
         };
-        entry.say(stored, ops)?;
+        entry.set_request(stored, ops)?;
         Ok(entry)
     }
 
-    /// Says something else, under another key.
-    pub(super) fn say(&mut self, stored: &Stored, ops: usize) -> Result<(), Error> {
+    /// Replaces the request and its key.
+    pub(super) fn set_request(&mut self, stored: &StoredRequest, ops: usize) -> Result<(), Error> {
         let header = |(name, value): (&HeaderName, &HeaderValue)| {
-            Ok((name.to_string(), value.to_str().map_err(|_| damaged())?.to_owned()))
+            Ok((name.to_string(), value.to_str().map_err(|_| unreadable_entry())?.to_owned()))
         };
         self.headers = stored.headers.iter().map(header).collect::<Result<_, Error>>()?;
         self.path_and_query.clone_from(&stored.path_and_query);
@@ -194,8 +201,8 @@ impl Entry {
         Ok(())
     }
 
-    /// Keeps what it says under another key: a new write.
-    pub(super) fn rekey(&mut self, key: &str) {
+    /// Replaces the idempotency key and keeps the content, which makes it a new write.
+    pub(super) fn replace_key(&mut self, key: &str) {
         for (name, value) in &mut self.headers {
             if name == "idempotency-key" {
                 key.clone_into(value);
@@ -203,14 +210,14 @@ impl Entry {
         }
     }
 
-    /// What is sent, byte for byte as it was first.
-    pub(super) fn stored(&self) -> Result<Stored, Error> {
+    /// Returns the request, byte for byte as it was first sent.
+    pub(super) fn stored_request(&self) -> Result<StoredRequest, Error> {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
-            let name = HeaderName::try_from(name).map_err(|_| damaged())?;
-            headers.append(name, HeaderValue::try_from(value).map_err(|_| damaged())?);
+            let name = HeaderName::try_from(name).map_err(|_| unreadable_entry())?;
+            headers.append(name, HeaderValue::try_from(value).map_err(|_| unreadable_entry())?);
         }
-        Ok(Stored {
+        Ok(StoredRequest {
             operation: self.lane.operation().operation().id.to_owned(),
             path_and_query: self.path_and_query.clone(),
             address: None,
@@ -219,96 +226,96 @@ impl Entry {
         })
     }
 
-    /// As a store keeps it.
-    pub(super) fn row(&self) -> Result<Row, Error> {
-        Ok(Row {
+    /// Converts the entry to its stored form.
+    pub(super) fn to_row(&self) -> Result<EntryRow, Error> {
+        Ok(EntryRow {
             number: self.number,
             revision: self.revision,
             owner: self.owner.clone(),
             lane: self.lane,
-            done: self.state == State::Done,
-            head: serde_json::to_string(self).map_err(|_| damaged())?,
+            done: self.state == EntryState::Done,
+            head: serde_json::to_string(self).map_err(|_| unreadable_entry())?,
             body: self.body.clone(),
             result: self.result.clone(),
         })
     }
 
-    pub(super) fn new_row(&self) -> Result<NewRow, Error> {
-        let Row { owner, lane, head, body, .. } = self.row()?;
-        Ok(NewRow { owner, lane, head, body })
+    pub(super) fn new_row(&self) -> Result<NewEntryRow, Error> {
+        let EntryRow { owner, lane, head, body, .. } = self.to_row()?;
+        Ok(NewEntryRow { owner, lane, head, body })
     }
 
-    /// From what a store kept.
-    pub(super) fn of(row: Row) -> Result<Self, Error> {
-        let entry: Self = serde_json::from_str(&row.head).map_err(|_| damaged())?;
-        let Row { number, revision, owner, lane, body, result, .. } = row;
+    /// Parses an entry from its stored form.
+    pub(super) fn from_row(row: EntryRow) -> Result<Self, Error> {
+        let entry: Self = serde_json::from_str(&row.head).map_err(|_| unreadable_entry())?;
+        let EntryRow { number, revision, owner, lane, body, result, .. } = row;
         Ok(Self { number, revision, owner, lane, body, result, ..entry })
     }
 
-    /// Its number.
+    /// Returns the number of the entry in its store.
     #[must_use]
     pub const fn number(&self) -> EntryNumber {
         EntryNumber(self.number)
     }
 
-    /// Its area.
+    /// Returns the area that the set changes.
     #[must_use]
     pub const fn lane(&self) -> Lane {
         self.lane
     }
 
-    /// Where it stands.
+    /// Returns the state of the entry.
     #[must_use]
-    pub const fn state(&self) -> State {
+    pub const fn state(&self) -> EntryState {
         self.state
     }
 
-    /// How many ops it has.
+    /// Returns the number of ops in the set.
     #[must_use]
     pub const fn ops(&self) -> usize {
         self.ops
     }
 
-    /// When it was enqueued, in milliseconds since 1970 of this machine's clock.
+    /// Returns the time of enqueuing, in milliseconds since 1970 by this machine's clock.
     #[must_use]
     pub const fn created_at(&self) -> u64 {
         self.created_at
     }
 
-    /// When it was decided, by the same clock; nothing before.
+    /// Returns the time of the decision by the same clock, or `None` while undecided.
     #[must_use]
     pub const fn decided_at(&self) -> Option<u64> {
         self.decided_at
     }
 
-    /// Whether the exchange may have carried it out: it is not edited then, and a new key is no way out
-    /// before somebody has compared.
+    /// Returns true if the exchange may have applied the set. Such an entry cannot be edited or sent under a
+    /// new key before it was compared with the feed.
     #[must_use]
     pub const fn may_be_applied(&self) -> bool {
-        self.uncertain || matches!(self.state, State::Sending)
+        self.uncertain || matches!(self.state, EntryState::Sending)
     }
 
-    /// How often in a row it was sent without a decision.
+    /// Returns the number of consecutive requests without a decision.
     #[must_use]
     pub const fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// What the exchange called the last refusal.
+    /// Returns the error code of the last refusal.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.code.as_deref()
     }
 
-    /// Whether its answer was that of an earlier sending, given again (`Idempotency-Replayed`).
+    /// Returns true if the response was a replay of an earlier one (`Idempotency-Replayed`).
     #[must_use]
     pub const fn was_replayed(&self) -> bool {
         self.replayed
     }
 }
 
-/// Without what it says, its key, and who sends it.
-impl fmt::Debug for Entry {
+/// Omits the content, the key and the process that sends the entry.
+impl fmt::Debug for OutboxEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry")
             .field("number", &self.number)
@@ -322,8 +329,9 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// When an entry was decided, as far as that can be told, whatever version of this program kept it.
-pub(super) fn decided_at(head: &str) -> Option<u64> {
+/// Returns the time of the decision from the stored head, also of versions that this program cannot parse
+/// otherwise.
+pub(super) fn parse_decided_at(head: &str) -> Option<u64> {
     #[derive(Deserialize)]
     struct Decided {
         decided_at: Option<u64>,
@@ -331,6 +339,6 @@ pub(super) fn decided_at(head: &str) -> Option<u64> {
     serde_json::from_str::<Decided>(head).ok()?.decided_at
 }
 
-pub(super) fn damaged() -> Error {
-    Error::new(ErrorKind::Storage, "an entry of the outbox cannot be read")
+pub(super) fn unreadable_entry() -> Error {
+    Error::new(ErrorKind::Storage, "corrupt outbox entry: cannot be parsed")
 }

@@ -1,4 +1,4 @@
-//! What an outbox tells: what became of entries, and what somebody has to do.
+//! Events of an outbox: outcomes of entries, and actions that the program or the member has to take.
 
 use std::time::Duration;
 
@@ -7,94 +7,96 @@ use exchange_api::{
     types::{BlueprintOp, ChangeResult, ConfirmationUrl, OrgStockOp, ShipOp, StockOp},
 };
 
-use super::entry::{Entry, EntryNumber, State, Why, damaged};
+use super::entry::{EntryNumber, EntryState, OutboxEntry, ParkReason, unreadable_entry};
 use crate::{
-    changes::{Batch, Lane, Notice, Op, Outcome},
+    changes::{ChangeBatch, ChangeOp, ChangeSetOutcome, Lane, MemberNotice},
     error::Error,
 };
 
-/// Something that happened to an entry. A hint: what stands in the store is what counts.
+/// An event about an entry. Events are hints: the store is authoritative.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum OutboxEvent {
-    /// It is decided. Pull the feed for the new position (WRT-08), and look at what became of each op.
+    /// The set is decided. Pull the feed for the new position (WRT-08) and check the outcome of each op.
     Decided {
-        /// The entry.
+        /// The number of the entry.
         entry: EntryNumber,
-        /// What became of its ops; none when it was the feed that told, or when this version cannot read what was sent.
-        written: Option<Written>,
-        /// Whether an earlier sending had been carried out and its answer was lost.
+        /// The outcome of each op; `None` if the feed comparison decided it, or if this version cannot parse
+        /// the request.
+        written: Option<WriteOutcome>,
+        /// True if an earlier request had been applied and its response was lost.
         replayed: bool,
-        /// Its area.
+        /// The area whose feed has to be pulled.
         lane: Lane,
     },
-    /// The member has to confirm it: show the link to nobody else, keep it nowhere (WRT-11). After that the
-    /// feed tells; see [`Outbox::resolve`](super::Outbox::resolve).
+    /// The member has to confirm the set on the web. Show the link only to the member and do not store it
+    /// (WRT-11). The feed shows the outcome; see [`Outbox::resolve_unknown`](super::Outbox::resolve_unknown).
     Confirm {
-        /// The entry.
+        /// The number of the entry.
         entry: EntryNumber,
-        /// Its area.
+        /// The area that the set changes.
         lane: Lane,
-        /// The secret link; none when the answer had none that can be used.
+        /// The secret link; `None` if the response contained no usable link.
         link: Option<ConfirmationUrl>,
     },
-    /// Pull the feed, merge, and edit or discard it (ERR-26).
+    /// The set conflicts: pull the feed, merge, and edit or discard it (ERR-26).
     Rebase {
-        /// The entry.
+        /// The number of the entry.
         entry: EntryNumber,
-        /// Its area.
+        /// The area whose feed has to be pulled.
         lane: Lane,
-        /// What the exchange says.
+        /// The error response of the exchange.
         error: Error,
     },
-    /// The exchange does not take it: edit or discard it.
+    /// The exchange refused the set: edit or discard it.
     Refused {
-        /// The entry.
+        /// The number of the entry.
         entry: EntryNumber,
-        /// Its area.
+        /// The area that the set changes.
         lane: Lane,
-        /// What the exchange says.
+        /// The error response of the exchange.
         error: Error,
     },
-    /// Nobody can tell what became of it: pull the feed, compare, and say so
-    /// ([`Outbox::resolve`](super::Outbox::resolve)).
+    /// The outcome is unknown: pull the feed, compare, and report the result
+    /// ([`Outbox::resolve_unknown`](super::Outbox::resolve_unknown)).
     CompareAfterPull {
-        /// The entry.
+        /// The number of the entry.
         entry: EntryNumber,
-        /// Its area.
+        /// The area whose feed has to be pulled.
         lane: Lane,
     },
-    /// It waits for something else than time; see [`Outbox::resume`](super::Outbox::resume).
+    /// The entry waits for an event other than a timer; see
+    /// [`Outbox::resume_parked`](super::Outbox::resume_parked).
     Parked {
-        /// The entry.
+        /// The number of the entry.
         entry: EntryNumber,
-        /// Its area.
+        /// The area that the set changes.
         lane: Lane,
-        /// For what.
-        why: Why,
-        /// What happened.
+        /// The reason why it is parked.
+        why: ParkReason,
+        /// The error that parked the entry.
         error: Error,
     },
-    /// It is sent again later.
+    /// The entry is resent later.
     Waiting {
-        /// The entry.
+        /// The number of the entry.
         entry: EntryNumber,
-        /// Its area.
+        /// The area that the set changes.
         lane: Lane,
-        /// How long.
+        /// The remaining wait.
         time: Duration,
-        /// What happened.
+        /// The error that caused the wait.
         error: Error,
     },
-    /// The store cannot be used at the moment.
-    Stuck {
-        /// What it says.
+    /// The store failed; the outbox tries again later.
+    StoreError {
+        /// The error of the store.
         error: Error,
     },
 }
 
 impl OutboxEvent {
-    /// Which entry it is about.
+    /// Returns the number of the entry that the event is about.
     #[must_use]
     pub const fn entry(&self) -> Option<EntryNumber> {
         match self {
@@ -105,14 +107,14 @@ impl OutboxEvent {
             | Self::CompareAfterPull { entry, .. }
             | Self::Parked { entry, .. }
             | Self::Waiting { entry, .. } => Some(*entry),
-            Self::Stuck { .. } => None,
+            Self::StoreError { .. } => None,
         }
     }
 
-    /// The area whose feed has to be pulled now: after every set that was decided (WRT-08), before a merge and
+    /// Returns the area whose feed has to be pulled now: after each decided set (WRT-08), before a merge and
     /// before a comparison.
     #[must_use]
-    pub const fn pulls(&self) -> Option<Lane> {
+    pub const fn lane_to_pull(&self) -> Option<Lane> {
         match self {
             Self::Decided { lane, .. } | Self::Rebase { lane, .. } | Self::CompareAfterPull { lane, .. } => {
                 Some(*lane)
@@ -121,19 +123,19 @@ impl OutboxEvent {
         }
     }
 
-    /// What a failure made of an entry.
-    pub(super) fn of_failure(entry: &Entry, error: &Error, now: u64) -> Self {
+    /// Builds the event for an entry after a failed request.
+    pub(super) fn from_failure(entry: &OutboxEntry, error: &Error, now: u64) -> Self {
         let (number, lane, error) = (entry.number(), entry.lane, error.clone());
         match entry.state {
-            State::Held => {
+            EntryState::Held => {
                 let link = error.problem().and_then(|problem| problem.confirmation_url.clone());
                 Self::Confirm { entry: number, lane, link }
             }
-            State::NeedsRebase => Self::Rebase { entry: number, lane, error },
-            State::Refused => Self::Refused { entry: number, lane, error },
-            State::Parked(why) => Self::Parked { entry: number, lane, why, error },
-            State::Unknown => Self::CompareAfterPull { entry: number, lane },
-            State::Pending | State::Sending | State::Done => {
+            EntryState::NeedsRebase => Self::Rebase { entry: number, lane, error },
+            EntryState::Refused => Self::Refused { entry: number, lane, error },
+            EntryState::Parked(why) => Self::Parked { entry: number, lane, why, error },
+            EntryState::Unknown => Self::CompareAfterPull { entry: number, lane },
+            EntryState::Pending | EntryState::Sending | EntryState::Done => {
                 let wait = entry.not_before.map_or(0, |at| at.saturating_sub(now));
                 Self::Waiting { entry: number, lane, time: Duration::from_millis(wait), error }
             }
@@ -141,28 +143,31 @@ impl OutboxEvent {
     }
 }
 
-/// What became of a change set, in the types of its area.
+/// The outcome of a change set, in the types of its area.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Written {
-    /// Of the member's blueprints.
-    Blueprints(Outcome<BlueprintOp>),
-    /// Of the member's stock.
-    Stock(Outcome<StockOp>),
-    /// Of the member's ships.
-    Ships(Outcome<ShipOp>),
-    /// Of a unit's pool.
-    OrgStock(Outcome<OrgStockOp>),
+pub enum WriteOutcome {
+    /// Outcome of ops on the member's blueprints.
+    Blueprints(ChangeSetOutcome<BlueprintOp>),
+    /// Outcome of ops on the member's stock.
+    Stock(ChangeSetOutcome<StockOp>),
+    /// Outcome of ops on the member's ships.
+    Ships(ChangeSetOutcome<ShipOp>),
+    /// Outcome of ops on the pool of a unit.
+    OrgStock(ChangeSetOutcome<OrgStockOp>),
 }
 
-impl Written {
-    /// Puts what was kept of an answer on what was kept of its request.
-    pub(super) fn of(entry: &Entry) -> Result<Option<Self>, Error> {
-        fn outcome<O: Op>(entry: &Entry, result: ChangeResult) -> Result<Outcome<O>, Error> {
-            Ok(Batch::<O>::read(&entry.body)?.outcome(result))
+impl WriteOutcome {
+    /// Combines the stored response with the stored request. Returns `None` while there is no response.
+    pub(super) fn from_entry(entry: &OutboxEntry) -> Result<Option<Self>, Error> {
+        fn outcome<O: ChangeOp>(
+            entry: &OutboxEntry,
+            result: ChangeResult,
+        ) -> Result<ChangeSetOutcome<O>, Error> {
+            Ok(ChangeBatch::<O>::from_body(&entry.body)?.into_outcome(result))
         }
         let Some(result) = &entry.result else { return Ok(None) };
-        let result = ChangeResult::parse(result).map_err(|_| damaged())?;
+        let result = ChangeResult::parse(result).map_err(|_| unreadable_entry())?;
         Ok(Some(match entry.lane {
             Lane::Blueprints => Self::Blueprints(outcome(entry, result)?),
             Lane::Stock => Self::Stock(outcome(entry, result)?),
@@ -171,20 +176,20 @@ impl Written {
         }))
     }
 
-    /// Whether the exchange now has all that was asked for.
+    /// Returns true if the exchange now has everything that the set requested.
     #[must_use]
-    pub fn is_as_asked(&self) -> bool {
+    pub fn is_satisfied(&self) -> bool {
         match self {
-            Self::Blueprints(outcome) => outcome.is_as_asked(),
-            Self::Stock(outcome) => outcome.is_as_asked(),
-            Self::Ships(outcome) => outcome.is_as_asked(),
-            Self::OrgStock(outcome) => outcome.is_as_asked(),
+            Self::Blueprints(outcome) => outcome.is_satisfied(),
+            Self::Stock(outcome) => outcome.is_satisfied(),
+            Self::Ships(outcome) => outcome.is_satisfied(),
+            Self::OrgStock(outcome) => outcome.is_satisfied(),
         }
     }
 
-    /// What the member is told (CLI-04, STK-18).
+    /// Returns the notices for the member (CLI-04, STK-18).
     #[must_use]
-    pub fn notices(&self) -> Vec<Notice> {
+    pub fn notices(&self) -> Vec<MemberNotice> {
         match self {
             Self::Blueprints(outcome) => outcome.notices(),
             Self::Stock(outcome) => outcome.notices(),

@@ -1,4 +1,4 @@
-//! Where entries are kept.
+//! The storage interface of the outbox and its in-memory implementation.
 
 use std::{
     collections::BTreeMap,
@@ -9,188 +9,190 @@ use std::{
 
 use bytes::Bytes;
 
-use crate::{changes::Lane, error::Error, tokens::Later};
+use crate::{changes::Lane, error::Error, token_source::BoxFuture};
 
-/// What a store gives: a future that fails with `Storage`.
-pub type Keeping<'a, T> = Later<'a, Result<T, Error>>;
+/// The future that a store returns. It fails with [`ErrorKind::Storage`](crate::ErrorKind::Storage).
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
-/// An entry that no store has yet.
+/// An entry to be added to a store.
 #[derive(Clone, PartialEq)]
-pub struct NewRow {
-    /// Whose it is.
+pub struct NewEntryRow {
+    /// The installation that the changes belong to.
     pub owner: String,
-    /// The area.
+    /// The area that the set changes.
     pub lane: Lane,
-    /// Everything but the bytes, as JSON.
+    /// All other fields, as JSON.
     pub head: String,
-    /// The body of the request, byte for byte.
+    /// The request body, byte for byte.
     pub body: Bytes,
 }
 
-/// An entry as a store keeps it. A store looks at number, revision, owner, lane and `done`; the rest is the
-/// outbox's own.
+/// An entry as a store holds it. A store interprets number, revision, owner, lane and `done`; the other
+/// fields are opaque to it.
 #[derive(Clone, PartialEq)]
-pub struct Row {
-    /// Given by the store, greater than any it gave before.
+pub struct EntryRow {
+    /// Assigned by the store; greater than all earlier numbers.
     pub number: u64,
-    /// Counts the changes of the row, from 0.
+    /// Number of changes of the row, from 0.
     pub revision: u64,
-    /// Whose it is.
+    /// The installation that the changes belong to.
     pub owner: String,
-    /// The area.
+    /// The area that the set changes.
     pub lane: Lane,
-    /// Whether it is decided: nothing is to be done about it any more.
+    /// True if the set is decided and needs no further action.
     pub done: bool,
-    /// Everything but the bytes, as JSON.
+    /// All other fields, as JSON.
     pub head: String,
-    /// The body of the request, byte for byte.
+    /// The request body, byte for byte.
     pub body: Bytes,
-    /// The body of the answer.
+    /// The response body.
     pub result: Option<Bytes>,
 }
 
-/// Keeps entries. What it says is done is done for good: durable before it returns, also over a crash, and never
-/// in part. Several processes may use one store at once. Dropping a future gives the answer up, not the deed.
+/// Storage for outbox entries.
+///
+/// A completed call is durable: it survives a crash and is never applied in part. Several processes may use
+/// one store at once. Dropping a future abandons its result but does not undo the call.
 ///
 /// Every failure is [`ErrorKind::Storage`](crate::ErrorKind::Storage).
 pub trait OutboxStore: Send + Sync {
-    /// Adds rows, all or none, and gives their numbers in the same order.
-    fn append(&self, rows: Vec<NewRow>) -> Keeping<'_, Vec<u64>>;
+    /// Adds all rows or none, and returns their numbers in the same order.
+    fn append(&self, rows: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>>;
 
-    /// Puts a row in the place of its last revision and counts it up; `false`, and nothing, when that is not
-    /// `row.revision` any more or there is no such row.
-    fn replace(&self, row: Row) -> Keeping<'_, bool>;
+    /// Replaces a row if its stored revision is `row.revision`, and increments the revision. Returns `false`
+    /// and changes nothing if the revision differs or the row does not exist.
+    fn replace(&self, row: EntryRow) -> StoreFuture<'_, bool>;
 
-    /// Removes a row of this revision; `false`, and nothing, when it is another or none.
-    fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool>;
+    /// Removes a row of this revision. Returns `false` if the revision differs or the row does not exist.
+    fn remove(&self, number: u64, revision: u64) -> StoreFuture<'_, bool>;
 
-    /// Sees to it that no byte of what was removed is in any file of the store any more. It fails while another
-    /// process still reads them, and is called again.
-    fn settle(&self) -> Keeping<'_, ()>;
+    /// Erases the bytes of removed rows from all files of the store. Fails while another process still reads
+    /// them; the outbox then calls it again later.
+    fn purge_removed(&self) -> StoreFuture<'_, ()>;
 
-    /// A row by its number.
-    fn row(&self, number: u64) -> Keeping<'_, Option<Row>>;
+    /// Returns the row with this number.
+    fn get_row(&self, number: u64) -> StoreFuture<'_, Option<EntryRow>>;
 
-    /// The first row of an owner's area that is not done.
-    fn first<'a>(&'a self, owner: &'a str, lane: Lane) -> Keeping<'a, Option<Row>>;
+    /// Returns the first row of an owner's area that is not done.
+    fn first_pending<'a>(&'a self, owner: &'a str, lane: Lane) -> StoreFuture<'a, Option<EntryRow>>;
 
-    /// All rows of an owner, by their numbers.
-    fn rows<'a>(&'a self, owner: &'a str) -> Keeping<'a, Vec<Row>>;
+    /// Returns all rows of an owner in order of their numbers.
+    fn list_rows<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Vec<EntryRow>>;
 }
 
 impl<T: OutboxStore + ?Sized> OutboxStore for Arc<T> {
-    fn append(&self, rows: Vec<NewRow>) -> Keeping<'_, Vec<u64>> {
+    fn append(&self, rows: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>> {
         (**self).append(rows)
     }
 
-    fn replace(&self, row: Row) -> Keeping<'_, bool> {
+    fn replace(&self, row: EntryRow) -> StoreFuture<'_, bool> {
         (**self).replace(row)
     }
 
-    fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool> {
+    fn remove(&self, number: u64, revision: u64) -> StoreFuture<'_, bool> {
         (**self).remove(number, revision)
     }
 
-    fn settle(&self) -> Keeping<'_, ()> {
-        (**self).settle()
+    fn purge_removed(&self) -> StoreFuture<'_, ()> {
+        (**self).purge_removed()
     }
 
-    fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {
-        (**self).row(number)
+    fn get_row(&self, number: u64) -> StoreFuture<'_, Option<EntryRow>> {
+        (**self).get_row(number)
     }
 
-    fn first<'a>(&'a self, owner: &'a str, lane: Lane) -> Keeping<'a, Option<Row>> {
-        (**self).first(owner, lane)
+    fn first_pending<'a>(&'a self, owner: &'a str, lane: Lane) -> StoreFuture<'a, Option<EntryRow>> {
+        (**self).first_pending(owner, lane)
     }
 
-    fn rows<'a>(&'a self, owner: &'a str) -> Keeping<'a, Vec<Row>> {
-        (**self).rows(owner)
+    fn list_rows<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Vec<EntryRow>> {
+        (**self).list_rows(owner)
     }
 }
 
-/// A store that ends with the process: for tests, and for programs that ask for no more. Cloning shares it.
+/// A store in memory, for tests and for programs that need no persistence. Cloning shares it.
 #[derive(Clone, Default)]
-pub struct MemoryOutbox(Arc<Mutex<Rows>>);
+pub struct MemoryOutbox(Arc<Mutex<MemoryRows>>);
 
 #[derive(Default)]
-struct Rows {
+struct MemoryRows {
     last: u64,
-    rows: BTreeMap<u64, Row>,
+    rows: BTreeMap<u64, EntryRow>,
 }
 
 impl MemoryOutbox {
-    /// An empty one.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    fn rows(&self) -> MutexGuard<'_, Rows> {
-        // Every change is one assignment: a lock that is poisoned holds nothing half done.
+    fn rows(&self) -> MutexGuard<'_, MemoryRows> {
+        // Each change is a single assignment, so a poisoned lock guards consistent data.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn keep<'a, T: Send + 'a>(value: T) -> Keeping<'a, T> {
+    fn ready_future<'a, T: Send + 'a>(value: T) -> StoreFuture<'a, T> {
         Box::pin(ready(Ok(value)))
     }
 }
 
 impl OutboxStore for MemoryOutbox {
-    fn append(&self, new: Vec<NewRow>) -> Keeping<'_, Vec<u64>> {
+    fn append(&self, new: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>> {
         let mut kept = self.rows();
         let mut numbers = Vec::new();
-        for NewRow { owner, lane, head, body } in new {
+        for NewEntryRow { owner, lane, head, body } in new {
             kept.last += 1;
             let number = kept.last;
-            let row = Row { number, revision: 0, owner, lane, done: false, head, body, result: None };
+            let row = EntryRow { number, revision: 0, owner, lane, done: false, head, body, result: None };
             kept.rows.insert(number, row);
             numbers.push(number);
         }
-        Self::keep(numbers)
+        Self::ready_future(numbers)
     }
 
-    fn replace(&self, row: Row) -> Keeping<'_, bool> {
+    fn replace(&self, row: EntryRow) -> StoreFuture<'_, bool> {
         let mut kept = self.rows();
         let current = kept.rows.get_mut(&row.number).filter(|kept| kept.revision == row.revision);
-        let replaced = current.map(|kept| *kept = Row { revision: row.revision + 1, ..row }).is_some();
-        Self::keep(replaced)
+        let replaced = current.map(|kept| *kept = EntryRow { revision: row.revision + 1, ..row }).is_some();
+        Self::ready_future(replaced)
     }
 
-    fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool> {
+    fn remove(&self, number: u64, revision: u64) -> StoreFuture<'_, bool> {
         let mut kept = self.rows();
         let is_there = kept.rows.get(&number).is_some_and(|kept| kept.revision == revision);
-        Self::keep(is_there && kept.rows.remove(&number).is_some())
+        Self::ready_future(is_there && kept.rows.remove(&number).is_some())
     }
 
-    fn settle(&self) -> Keeping<'_, ()> {
-        Self::keep(())
+    fn purge_removed(&self) -> StoreFuture<'_, ()> {
+        Self::ready_future(())
     }
 
-    fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {
-        Self::keep(self.rows().rows.get(&number).cloned())
+    fn get_row(&self, number: u64) -> StoreFuture<'_, Option<EntryRow>> {
+        Self::ready_future(self.rows().rows.get(&number).cloned())
     }
 
-    fn first<'a>(&'a self, owner: &'a str, lane: Lane) -> Keeping<'a, Option<Row>> {
+    fn first_pending<'a>(&'a self, owner: &'a str, lane: Lane) -> StoreFuture<'a, Option<EntryRow>> {
         let kept = self.rows();
         let first = kept.rows.values().find(|row| row.owner == owner && row.lane == lane && !row.done);
-        Self::keep(first.cloned())
+        Self::ready_future(first.cloned())
     }
 
-    fn rows<'a>(&'a self, owner: &'a str) -> Keeping<'a, Vec<Row>> {
+    fn list_rows<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Vec<EntryRow>> {
         let kept = self.rows();
-        Self::keep(kept.rows.values().filter(|row| row.owner == owner).cloned().collect())
+        Self::ready_future(kept.rows.values().filter(|row| row.owner == owner).cloned().collect())
     }
 }
 
-/// How many it has.
+/// Prints the number of rows.
 impl fmt::Debug for MemoryOutbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryOutbox").field("rows", &self.rows().rows.len()).finish()
     }
 }
 
-/// Without what they say.
-impl fmt::Debug for Row {
+/// Omits the content.
+impl fmt::Debug for EntryRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Row")
             .field("number", &self.number)
@@ -201,8 +203,8 @@ impl fmt::Debug for Row {
     }
 }
 
-/// The area alone.
-impl fmt::Debug for NewRow {
+/// Prints only the area.
+impl fmt::Debug for NewEntryRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NewRow").field("lane", &self.lane).finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! A replica in memory.
+//! [`MemoryReplica`], a replica store in memory.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,81 +9,84 @@ use std::{
 use dpop_bound::UnixTime;
 use exchange_api::types::InstallationId;
 
-use super::{Commit, Document, Forgotten, Outcome, OwnerNote, Removal, ReplicaStore, Row, Tally};
+use super::{
+    AreaCommit, CommitOutcome, CommitTally, DemandDocument, ForgottenCollection, OwnerNote, RemovalRecord,
+    ReplicaRow, ReplicaStore,
+};
 use crate::{
     error::Error,
-    feed::{Area, Collection, Kept},
-    replica::CURSOR_FOR,
+    feed::{Area, AreaState, Collection},
+    replica::CURSOR_LIFETIME,
 };
 
-/// A store that goes with the program. Nothing that it does can fail.
+/// A store in memory that ends with the program. Its operations cannot fail.
 #[derive(Debug, Default)]
 pub struct MemoryReplica {
-    state: Mutex<State>,
+    state: Mutex<ReplicaState>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct State {
-    areas: BTreeMap<Area, Held>,
-    demand: Option<Document>,
+struct ReplicaState {
+    areas: BTreeMap<Area, StoredArea>,
+    demand: Option<DemandDocument>,
     demand_asked: Option<UnixTime>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Held {
-    kept: Kept,
-    rows: BTreeMap<Box<str>, (u64, Row)>,
-    removals: BTreeMap<Box<str>, (Removal, UnixTime)>,
-    agreed: BTreeMap<Box<str>, Row>,
+struct StoredArea {
+    kept: AreaState,
+    rows: BTreeMap<Box<str>, (u64, ReplicaRow)>,
+    removals: BTreeMap<Box<str>, (RemovalRecord, UnixTime)>,
+    agreed: BTreeMap<Box<str>, ReplicaRow>,
 }
 
 impl MemoryReplica {
-    /// What a thread left that panicked is whole: every change below is applied without anything that can.
-    fn state(&self) -> MutexGuard<'_, State> {
+    /// Locks the state. A poisoned lock guards consistent data, because no change below can panic halfway.
+    fn lock_state(&self) -> MutexGuard<'_, ReplicaState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn of<T: Default>(&self, area: Area, read: impl FnOnce(&Held) -> T) -> Result<T, Error> {
-        Ok(self.state().areas.get(&area).map(read).unwrap_or_default())
+    fn read_area<T: Default>(&self, area: Area, read: impl FnOnce(&StoredArea) -> T) -> Result<T, Error> {
+        Ok(self.lock_state().areas.get(&area).map(read).unwrap_or_default())
     }
 }
 
 impl ReplicaStore for MemoryReplica {
-    fn kept(&self, area: Area) -> Result<Kept, Error> {
-        self.of(area, |held| held.kept.clone())
+    fn area_state(&self, area: Area) -> Result<AreaState, Error> {
+        self.read_area(area, |held| held.kept.clone())
     }
 
-    fn commit(&self, commit: &Commit) -> Result<Outcome, Error> {
-        let mut state = self.state();
+    fn commit(&self, commit: &AreaCommit) -> Result<CommitOutcome, Error> {
+        let mut state = self.lock_state();
         let held = state.areas.entry(commit.area).or_default();
         if held.kept.sequence != commit.expects {
-            return Ok(Outcome::Superseded(held.kept.clone()));
+            return Ok(CommitOutcome::Superseded(held.kept.clone()));
         }
-        Ok(Outcome::Done(held.apply(commit)))
+        Ok(CommitOutcome::Done(held.apply_commit(commit)))
     }
 
-    fn entry(&self, area: Area, key: &str) -> Result<Option<Row>, Error> {
-        self.of(area, |held| held.rows.get(key).map(|(_, row)| row.clone()))
+    fn entry(&self, area: Area, key: &str) -> Result<Option<ReplicaRow>, Error> {
+        self.read_area(area, |held| held.rows.get(key).map(|(_, row)| row.clone()))
     }
 
-    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<Row>, Error> {
+    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<ReplicaRow>, Error> {
         let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        self.of(area, |held| {
+        self.read_area(area, |held| {
             let rows = held.rows.range::<str, _>((after, Bound::Unbounded));
             rows.take(most).map(|(_, (_, row))| row.clone()).collect()
         })
     }
 
     fn count(&self, area: Area) -> Result<u64, Error> {
-        self.of(area, |held| held.rows.len() as u64)
+        self.read_area(area, |held| held.rows.len() as u64)
     }
 
-    fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error> {
-        self.of(area, |held| held.removals.get(key).map(|(removal, _)| removal.clone()))
+    fn removal(&self, area: Area, key: &str) -> Result<Option<RemovalRecord>, Error> {
+        self.read_area(area, |held| held.removals.get(key).map(|(removal, _)| removal.clone()))
     }
 
-    fn agree(&self, area: Area, entries: &[Row], gone: &[&str]) -> Result<(), Error> {
-        let mut state = self.state();
+    fn set_baseline(&self, area: Area, entries: &[ReplicaRow], gone: &[&str]) -> Result<(), Error> {
+        let mut state = self.lock_state();
         let held = state.areas.entry(area).or_default();
         for key in gone {
             held.agreed.remove(*key);
@@ -92,16 +95,16 @@ impl ReplicaStore for MemoryReplica {
         Ok(())
     }
 
-    fn agreed(&self, area: Area, key: &str) -> Result<Option<Row>, Error> {
-        self.of(area, |held| held.agreed.get(key).cloned())
+    fn baseline(&self, area: Area, key: &str) -> Result<Option<ReplicaRow>, Error> {
+        self.read_area(area, |held| held.agreed.get(key).cloned())
     }
 
-    fn demand(&self) -> Result<Option<Document>, Error> {
-        Ok(self.state().demand.clone())
+    fn demand(&self) -> Result<Option<DemandDocument>, Error> {
+        Ok(self.lock_state().demand.clone())
     }
 
-    fn keep_demand(&self, demand: &Document, of: &InstallationId) -> Result<bool, Error> {
-        let mut state = self.state();
+    fn store_demand(&self, demand: &DemandDocument, of: &InstallationId) -> Result<bool, Error> {
+        let mut state = self.lock_state();
         let owner = state.areas.get(&Area::OrgStock).and_then(|held| held.kept.reader.installation.as_ref());
         if owner != Some(of) {
             return Ok(false);
@@ -110,33 +113,37 @@ impl ReplicaStore for MemoryReplica {
         Ok(true)
     }
 
-    fn demand_asked_at(&self) -> Result<Option<UnixTime>, Error> {
-        Ok(self.state().demand_asked)
+    fn demand_requested_at(&self) -> Result<Option<UnixTime>, Error> {
+        Ok(self.lock_state().demand_asked)
     }
 
-    fn note_demand_asked(&self, at: UnixTime) -> Result<(), Error> {
-        self.state().demand_asked = Some(at);
+    fn note_demand_request(&self, at: UnixTime) -> Result<(), Error> {
+        self.lock_state().demand_asked = Some(at);
         Ok(())
     }
 
-    fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error> {
-        let mut state = self.state();
+    fn forget(
+        &self,
+        collections: &[Collection],
+        owner: OwnerNote,
+    ) -> Result<Vec<ForgottenCollection>, Error> {
+        let mut state = self.lock_state();
         let forget = |collection: &Collection| {
             let entries = match collection {
-                Collection::Area(area) => state.areas.entry(*area).or_default().forget(owner),
+                Collection::Area(area) => state.areas.entry(*area).or_default().forget_entries(owner),
                 Collection::Demand => {
                     state.demand_asked = None;
                     u64::from(state.demand.take().is_some())
                 }
             };
-            Forgotten { collection: *collection, entries }
+            ForgottenCollection { collection: *collection, entries }
         };
         Ok(collections.iter().map(forget).collect())
     }
 }
 
-impl Held {
-    fn apply(&mut self, commit: &Commit) -> Tally {
+impl StoredArea {
+    fn apply_commit(&mut self, commit: &AreaCommit) -> CommitTally {
         let (generation, mut gone, mut stripped) = (commit.kept.generation, BTreeSet::new(), Vec::new());
         if commit.clear {
             gone.extend(std::mem::take(&mut self.rows).into_keys());
@@ -160,7 +167,7 @@ impl Held {
             self.rows.remove(&removal.key);
             self.removals.insert(removal.key.clone(), (removal.clone(), now));
         }
-        self.removals.retain(|_, (_, since)| now.saturating_since(*since) < CURSOR_FOR);
+        self.removals.retain(|_, (_, since)| now.saturating_since(*since) < CURSOR_LIFETIME);
         let units = commit.units.as_ref();
         self.rows.retain(|key, (seen, row)| {
             let read = units.is_none_or(|units| row.unit.as_ref().is_none_or(|unit| units.contains(unit)));
@@ -171,13 +178,14 @@ impl Held {
             stays
         });
         self.kept = commit.kept.clone();
-        Tally::new(gone.into_iter().collect(), stripped)
+        CommitTally::new(gone.into_iter().collect(), stripped)
     }
 
-    /// The count goes on, so that a commit that was decided before cannot be applied.
-    fn forget(&mut self, owner: OwnerNote) -> u64 {
+    /// Deletes all entries and returns their number. The sequence increases, so that earlier prepared commits
+    /// are rejected.
+    fn forget_entries(&mut self, owner: OwnerNote) -> u64 {
         let entries = self.rows.len() as u64;
-        *self = Self { kept: self.kept.forgotten(owner), ..Self::default() };
+        *self = Self { kept: self.kept.after_forgetting(owner), ..Self::default() };
         entries
     }
 }

@@ -1,7 +1,8 @@
-//! Three-way merge of one entry: what both sides agreed on last, what it is on this side, what it is at the exchange.
+//! Three-way merge of one entry: the last common version (baseline), the local version and the version of the
+//! exchange.
 //!
-//! Nothing is ever removed that was not agreed on before: with no baseline, as at the first synchronisation, entries
-//! are only added, on either side.
+//! Without a baseline, as in the first synchronization, entries are only added on either side and never
+//! removed.
 
 use exchange_api::{
     Nullable,
@@ -11,60 +12,62 @@ use exchange_api::{
     },
 };
 
-use super::Removal;
+use super::RemovalRecord;
 use crate::error::{Error, ErrorKind};
 
-/// What is to be done about an entry.
+/// The action that a merge requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Merge<T> {
-    /// Nothing: both sides have the same. Note that they agree.
+pub enum MergeAction<T> {
+    /// Both sides are equal: record the baseline.
     Same,
-    /// Take it here.
+    /// Store the exchange's version locally.
     Take(T),
-    /// Drop it here: the exchange has it no more.
+    /// Delete the entry locally, because the exchange deleted it.
     Drop,
-    /// Send it, and take it here where it differs.
+    /// Send this version, and store it locally where it differs.
     Send(T),
-    /// Remove it at the exchange.
+    /// Delete the entry at the exchange.
     Remove,
-    /// Ask the member.
-    Ask(Question),
+    /// Let the member decide.
+    AskMember(MergeConflict),
 }
 
-/// What only the member can decide.
+/// A conflict that only the member can resolve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Question {
-    /// Both sides changed these differently.
-    Differs(Vec<&'static str>),
-    /// It is gone here, and changed at the exchange.
-    GoneHere,
-    /// It was changed here, and removed elsewhere; what is sent anyway needs `override` (WRT-14).
-    GoneThere,
+pub enum MergeConflict {
+    /// Both sides changed these fields to different values.
+    FieldsDiffer(Vec<&'static str>),
+    /// The entry was deleted locally and changed at the exchange.
+    DeletedLocally,
+    /// The entry was changed locally and deleted at the exchange by another writer; sending it needs
+    /// `override` (WRT-14).
+    DeletedRemotely,
 }
 
-/// What a member can say of a ship.
+/// The values of a ship that a member can set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShipValues {
-    /// Its type.
+    /// Catalog key of the ship type.
     pub ship_type: CatalogKey,
-    /// Its name.
+    /// The name given by the member.
     pub name: Option<ShipName>,
-    /// How it is insured.
+    /// The insurance of the ship.
     pub insurance: Insurance,
-    /// Where it is.
+    /// The location of the ship.
     pub location: Option<Location>,
-    /// Whether it is fitted.
+    /// True if the ship is fitted.
     pub fitted: bool,
-    /// The unit that it belongs to. Names of units are the exchange's: by id alone they are compared (SHP-04).
+    /// The unit that the ship belongs to. Units are compared by id, because the exchange owns their names
+    /// (SHP-04).
     pub org_unit: Option<UnitId>,
 }
 
 impl ShipValues {
-    /// Those of a ship of the exchange.
+    /// Extracts the values of a ship of the exchange.
     #[must_use]
-    pub fn of(ship: &Ship) -> Self {
+    pub fn from_ship(ship: &Ship) -> Self {
         Self {
             ship_type: ship.ship_type.bt.clone(),
             name: ship.name.clone(),
@@ -75,19 +78,21 @@ impl ShipValues {
         }
     }
 
-    /// The op that gives them to a ship of the exchange, or makes a ship of them. All of them stand in it, since what
-    /// is left out would be cleared (SHP-11); the unit of a ship that is there only where it is another, with its own
-    /// counter (SHP-13), and that of a new one always, since one that is left out is the member's only unit (SHP-12).
+    /// Builds the op that sets these values on a ship of the exchange, or creates a ship with them.
+    ///
+    /// The op contains all values, because a missing one would be cleared (SHP-11). The unit of an existing
+    /// ship is only included if it changes, with its own counter (SHP-13). The unit of a new ship is always
+    /// included, because a missing one means the member's only unit (SHP-12).
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when a value breaks the contract.
-    pub fn upsert(&self, external_id: ExternalId, ship: Option<&Ship>) -> Result<UpsertShip, Error> {
-        let ship_type = ItemRef::by_key(self.ship_type.as_str()).map_err(invalid)?;
+    /// [`ErrorKind::Invalid`] when a value violates the contract.
+    pub fn to_upsert(&self, external_id: ExternalId, ship: Option<&Ship>) -> Result<UpsertShip, Error> {
+        let ship_type = ItemRef::by_key(self.ship_type.as_str()).map_err(ship_op_error)?;
         let mut op = UpsertShip::builder().external_id(external_id).ship_type(ship_type);
         op = op.insurance(self.insurance.clone()).fitted(self.fitted);
-        let mut op = op.build().map_err(invalid)?;
+        let mut op = op.build().map_err(ship_op_error)?;
         op.name = self.name.clone();
-        op.location = self.location.as_ref().map(reference);
+        op.location = self.location.as_ref().map(location_reference);
         match ship {
             None => op.org_unit = Some(self.org_unit.clone().map_or(Nullable::Null, Nullable::Value)),
             Some(ship) => {
@@ -104,11 +109,11 @@ impl ShipValues {
     }
 }
 
-fn invalid(violations: exchange_api::runtime::violation::Violations) -> Error {
-    Error::caused(ErrorKind::Invalid, "no op can be made of the ship", violations)
+fn ship_op_error(violations: exchange_api::runtime::violation::Violations) -> Error {
+    Error::with_source(ErrorKind::Invalid, "the ship values violate the contract", violations)
 }
 
-fn reference(location: &Location) -> LocationRef {
+fn location_reference(location: &Location) -> LocationRef {
     LocationRef {
         uex: location.uex.clone(),
         name: Some(location.name.clone()),
@@ -116,93 +121,120 @@ fn reference(location: &Location) -> LocationRef {
     }
 }
 
-/// Merges a ship: value by value, so that a name given here and a place changed there are both kept.
+/// Merges a ship field by field, so that a local change of the name and a remote change of the location are
+/// both kept.
 #[must_use]
 pub fn merge_ship(
     base: Option<&ShipValues>,
     mine: Option<&ShipValues>,
     theirs: Option<&ShipValues>,
-    removal: Option<&Removal>,
-) -> Merge<ShipValues> {
-    merge(base, mine, theirs, removal, same_ship, |base, mine, theirs| {
+    removal: Option<&RemovalRecord>,
+) -> MergeAction<ShipValues> {
+    merge_entry(base, mine, theirs, removal, same_ship, |base, mine, theirs| {
         let mut differs = Vec::new();
-        let mut three = Three { differs: &mut differs };
+        let mut three = ThreeWayMerge { differs: &mut differs };
         let values = ShipValues {
-            ship_type: three.of("shipType", base, mine, theirs, |ship| &ship.ship_type, PartialEq::eq),
-            name: three.of("name", base, mine, theirs, |ship| &ship.name, PartialEq::eq),
-            insurance: three.of("insurance", base, mine, theirs, |ship| &ship.insurance, PartialEq::eq),
-            location: three.of("location", base, mine, theirs, |ship| &ship.location, same_location),
-            fitted: three.of("fitted", base, mine, theirs, |ship| &ship.fitted, PartialEq::eq),
-            org_unit: three.of("orgUnit", base, mine, theirs, |ship| &ship.org_unit, PartialEq::eq),
+            ship_type: three.merge_field(
+                "shipType",
+                base,
+                mine,
+                theirs,
+                |ship| &ship.ship_type,
+                PartialEq::eq,
+            ),
+            name: three.merge_field("name", base, mine, theirs, |ship| &ship.name, PartialEq::eq),
+            insurance: three.merge_field(
+                "insurance",
+                base,
+                mine,
+                theirs,
+                |ship| &ship.insurance,
+                PartialEq::eq,
+            ),
+            location: three.merge_field("location", base, mine, theirs, |ship| &ship.location, same_location),
+            fitted: three.merge_field("fitted", base, mine, theirs, |ship| &ship.fitted, PartialEq::eq),
+            org_unit: three.merge_field("orgUnit", base, mine, theirs, |ship| &ship.org_unit, PartialEq::eq),
         };
         if differs.is_empty() { Ok(values) } else { Err(differs) }
     })
 }
 
-/// Merges what a lot holds. Amounts are compared as the exchange stores them, to three decimals (TYP-06); a lot that
-/// holds nothing is none.
+/// Merges the quantity of a lot. Amounts are compared as the exchange stores them, with three decimals
+/// (TYP-06); an empty lot counts as absent.
 #[must_use]
 pub fn merge_lot(
     base: Option<&Quantity>,
     mine: Option<&Quantity>,
     theirs: Option<&Quantity>,
-    removal: Option<&Removal>,
-) -> Merge<Quantity> {
+    removal: Option<&RemovalRecord>,
+) -> MergeAction<Quantity> {
     fn some(quantity: Option<&Quantity>) -> Option<&Quantity> {
         quantity.filter(|quantity| quantity.thousandths() != Some(0))
     }
-    merge(some(base), some(mine), some(theirs), removal, Quantity::equals_stored, |base, mine, theirs| {
-        let is_base = |side: &Quantity| base.is_some_and(|base| base.equals_stored(side));
-        match (is_base(mine), is_base(theirs)) {
-            (true, _) => Ok(theirs.clone()),
-            (_, true) => Ok(mine.clone()),
-            _ => Err(vec!["quantity"]),
-        }
-    })
+    merge_entry(
+        some(base),
+        some(mine),
+        some(theirs),
+        removal,
+        Quantity::equals_stored,
+        |base, mine, theirs| {
+            let is_base = |side: &Quantity| base.is_some_and(|base| base.equals_stored(side));
+            match (is_base(mine), is_base(theirs)) {
+                (true, _) => Ok(theirs.clone()),
+                (_, true) => Ok(mine.clone()),
+                _ => Err(vec!["quantity"]),
+            }
+        },
+    )
 }
 
-/// Merges whether the member has a blueprint.
+/// Merges the presence of a blueprint.
 #[must_use]
-pub fn merge_blueprint(base: bool, mine: bool, theirs: bool, removal: Option<&Removal>) -> Merge<()> {
+pub fn merge_blueprint(
+    base: bool,
+    mine: bool,
+    theirs: bool,
+    removal: Option<&RemovalRecord>,
+) -> MergeAction<()> {
     let held = |held: bool| held.then_some(&());
-    merge(held(base), held(mine), held(theirs), removal, |(), ()| true, |_, (), ()| Ok(()))
+    merge_entry(held(base), held(mine), held(theirs), removal, |(), ()| true, |_, (), ()| Ok(()))
 }
 
-fn merge<T: Clone>(
+fn merge_entry<T: Clone>(
     base: Option<&T>,
     mine: Option<&T>,
     theirs: Option<&T>,
-    removal: Option<&Removal>,
+    removal: Option<&RemovalRecord>,
     same: impl Fn(&T, &T) -> bool,
     unite: impl Fn(Option<&T>, &T, &T) -> Result<T, Vec<&'static str>>,
-) -> Merge<T> {
+) -> MergeAction<T> {
     match (base, mine, theirs) {
-        (_, None, None) => Merge::Same,
-        (None, Some(mine), None) => Merge::Send(mine.clone()),
-        (None, None, Some(theirs)) => Merge::Take(theirs.clone()),
+        (_, None, None) => MergeAction::Same,
+        (None, Some(mine), None) => MergeAction::Send(mine.clone()),
+        (None, None, Some(theirs)) => MergeAction::Take(theirs.clone()),
         (Some(base), Some(mine), None) => match removal {
-            _ if same(base, mine) => Merge::Drop,
-            // TYP-16: nobody else removed it, so nobody has to be asked.
-            Some(Removal { own: true, .. }) => Merge::Send(mine.clone()),
-            _ => Merge::Ask(Question::GoneThere),
+            _ if same(base, mine) => MergeAction::Drop,
+            // TYP-16: this installation removed it, so there is no conflict with another writer.
+            Some(RemovalRecord { own: true, .. }) => MergeAction::Send(mine.clone()),
+            _ => MergeAction::AskMember(MergeConflict::DeletedRemotely),
         },
-        (Some(base), None, Some(theirs)) if same(base, theirs) => Merge::Remove,
-        (Some(_), None, Some(_)) => Merge::Ask(Question::GoneHere),
-        (_, Some(mine), Some(theirs)) if same(mine, theirs) => Merge::Same,
+        (Some(base), None, Some(theirs)) if same(base, theirs) => MergeAction::Remove,
+        (Some(_), None, Some(_)) => MergeAction::AskMember(MergeConflict::DeletedLocally),
+        (_, Some(mine), Some(theirs)) if same(mine, theirs) => MergeAction::Same,
         (base, Some(mine), Some(theirs)) => match unite(base, mine, theirs) {
-            Ok(both) if same(&both, theirs) => Merge::Take(both),
-            Ok(both) => Merge::Send(both),
-            Err(differs) => Merge::Ask(Question::Differs(differs)),
+            Ok(both) if same(&both, theirs) => MergeAction::Take(both),
+            Ok(both) => MergeAction::Send(both),
+            Err(differs) => MergeAction::AskMember(MergeConflict::FieldsDiffer(differs)),
         },
     }
 }
 
-struct Three<'a> {
+struct ThreeWayMerge<'a> {
     differs: &'a mut Vec<&'static str>,
 }
 
-impl Three<'_> {
-    fn of<V: Clone>(
+impl ThreeWayMerge<'_> {
+    fn merge_field<V: Clone>(
         &mut self,
         name: &'static str,
         base: Option<&ShipValues>,
@@ -225,7 +257,8 @@ fn same_ship(a: &ShipValues, b: &ShipValues) -> bool {
     plain(a) == plain(b) && same_location(&a.location, &b.location)
 }
 
-/// By the link where both have one, as the exchange finds a place (TYP-09).
+/// Compares locations by their link if both have one, as the exchange looks up a place (TYP-09), else by
+/// name.
 fn same_location(a: &Option<Location>, b: &Option<Location>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => match (&a.uex, &b.uex) {
@@ -247,7 +280,7 @@ mod tests {
     }
 
     fn values(body: &str) -> ShipValues {
-        ShipValues::of(&ship(body))
+        ShipValues::from_ship(&ship(body))
     }
 
     const NAMED: &str = r#", "name": "Bird""#;
@@ -258,7 +291,7 @@ mod tests {
     #[test]
     fn changes_of_different_values_are_both_kept() {
         let (base, named, placed) = (values(""), values(NAMED), values(PLACED));
-        let Merge::Send(both) = merge_ship(Some(&base), Some(&named), Some(&placed), None) else {
+        let MergeAction::Send(both) = merge_ship(Some(&base), Some(&named), Some(&placed), None) else {
             panic!("neither is lost");
         };
         assert_eq!(both, values(&format!("{NAMED}{PLACED}")));
@@ -268,33 +301,34 @@ mod tests {
     fn what_both_changed_differently_is_asked() {
         let other = values(r#", "name": "Fish""#);
         let asked = merge_ship(Some(&values("")), Some(&values(NAMED)), Some(&other), None);
-        assert_eq!(asked, Merge::Ask(Question::Differs(vec!["name"])));
+        assert_eq!(asked, MergeAction::AskMember(MergeConflict::FieldsDiffer(vec!["name"])));
         let first = merge_ship(None, Some(&values(NAMED)), Some(&values(PLACED)), None);
-        assert_eq!(first, Merge::Ask(Question::Differs(vec!["name", "location"])));
+        assert_eq!(first, MergeAction::AskMember(MergeConflict::FieldsDiffer(vec!["name", "location"])));
     }
 
-    /// SHP-04: the unit as it is called now is no change of the ship, and its counter goes with it alone.
+    /// SHP-04: a new name of the unit is not a change of the ship, and the counter is only sent with another
+    /// unit.
     #[test]
     fn a_renamed_unit_changes_nothing_and_another_one_is_sent_with_its_counter() {
         let renamed = OF_UNIT.replace("One", "Uno");
         let (base, theirs) = (values(OF_UNIT), values(&renamed));
-        assert_eq!(merge_ship(Some(&base), Some(&base), Some(&theirs), None), Merge::Same);
+        assert_eq!(merge_ship(Some(&base), Some(&base), Some(&theirs), None), MergeAction::Same);
         let id = || ExternalId::new("mine-1").unwrap();
-        let op = base.upsert(id(), Some(&ship(&renamed))).unwrap();
+        let op = base.to_upsert(id(), Some(&ship(&renamed))).unwrap();
         assert_eq!((op.org_unit, op.org_unit_version), (None, None));
-        let op = values("").upsert(id(), Some(&ship(&renamed))).unwrap();
+        let op = values("").to_upsert(id(), Some(&ship(&renamed))).unwrap();
         assert_eq!(op.org_unit, Some(Nullable::Null));
         assert_eq!(op.org_unit_version.map(|version| version.to_string()).as_deref(), Some("9"));
-        // SHP-12: a new one that belongs to no unit would get the member's only one.
-        assert_eq!(values("").upsert(id(), None).unwrap().org_unit, Some(Nullable::Null));
+        // SHP-12: without an explicit null a new ship would be assigned to the member's only unit.
+        assert_eq!(values("").to_upsert(id(), None).unwrap().org_unit, Some(Nullable::Null));
     }
 
-    /// SHP-11: leaving one out would clear it.
+    /// SHP-11: the exchange clears a value that is left out.
     #[test]
     fn an_upsert_has_all_current_values() {
         let there = ship(&format!("{NAMED}{PLACED}"));
-        let op = ShipValues { fitted: true, ..ShipValues::of(&there) }
-            .upsert(ExternalId::new("mine-1").unwrap(), Some(&there))
+        let op = ShipValues { fitted: true, ..ShipValues::from_ship(&there) }
+            .to_upsert(ExternalId::new("mine-1").unwrap(), Some(&there))
             .unwrap();
         let text = op.to_json().unwrap().to_string();
         for part in
@@ -309,26 +343,41 @@ mod tests {
     fn amounts_are_merged_as_the_exchange_stores_them() {
         let scu = |text: &str| Quantity::scu(Number::parse(text).unwrap()).unwrap();
         let (sent, stored, other) = (scu("12.3456"), scu("12.346"), scu("12.345"));
-        assert_eq!(merge_lot(None, Some(&sent), Some(&stored), None), Merge::Same);
-        assert_eq!(merge_lot(Some(&sent), Some(&other), Some(&stored), None), Merge::Send(other.clone()));
-        assert_eq!(merge_lot(Some(&stored), Some(&sent), Some(&other), None), Merge::Take(other.clone()));
+        assert_eq!(merge_lot(None, Some(&sent), Some(&stored), None), MergeAction::Same);
+        assert_eq!(
+            merge_lot(Some(&sent), Some(&other), Some(&stored), None),
+            MergeAction::Send(other.clone())
+        );
+        assert_eq!(
+            merge_lot(Some(&stored), Some(&sent), Some(&other), None),
+            MergeAction::Take(other.clone())
+        );
         let asked = merge_lot(Some(&scu("1")), Some(&scu("2")), Some(&scu("3")), None);
-        assert_eq!(asked, Merge::Ask(Question::Differs(vec!["quantity"])));
-        // An empty lot is none.
-        assert_eq!(merge_lot(Some(&scu("1")), Some(&scu("0.0004")), Some(&scu("1.0")), None), Merge::Remove);
+        assert_eq!(asked, MergeAction::AskMember(MergeConflict::FieldsDiffer(vec!["quantity"])));
+        // An empty lot counts as absent.
+        assert_eq!(
+            merge_lot(Some(&scu("1")), Some(&scu("0.0004")), Some(&scu("1.0")), None),
+            MergeAction::Remove
+        );
     }
 
-    /// TYP-16: an own removal is no removal elsewhere, so nobody is asked. And without a baseline nothing is removed.
+    /// TYP-16: a removal by this installation is no conflict. Without a baseline nothing is removed.
     #[test]
     fn nothing_is_removed_that_was_not_agreed_on() {
-        assert_eq!(merge_blueprint(false, true, false, None), Merge::Send(()));
-        assert_eq!(merge_blueprint(false, false, true, None), Merge::Take(()));
-        assert_eq!(merge_blueprint(true, false, true, None), Merge::Remove);
-        assert_eq!(merge_blueprint(true, true, false, None), Merge::Drop);
+        assert_eq!(merge_blueprint(false, true, false, None), MergeAction::Send(()));
+        assert_eq!(merge_blueprint(false, false, true, None), MergeAction::Take(()));
+        assert_eq!(merge_blueprint(true, false, true, None), MergeAction::Remove);
+        assert_eq!(merge_blueprint(true, true, false, None), MergeAction::Drop);
         let (base, mine) = (values(""), values(NAMED));
-        let own = Removal { key: "s-1".into(), own: true };
-        assert_eq!(merge_ship(Some(&base), Some(&mine), None, None), Merge::Ask(Question::GoneThere));
-        assert_eq!(merge_ship(Some(&base), Some(&mine), None, Some(&own)), Merge::Send(mine.clone()));
-        assert_eq!(merge_ship(Some(&base), None, Some(&mine), None), Merge::Ask(Question::GoneHere));
+        let own = RemovalRecord { key: "s-1".into(), own: true };
+        assert_eq!(
+            merge_ship(Some(&base), Some(&mine), None, None),
+            MergeAction::AskMember(MergeConflict::DeletedRemotely)
+        );
+        assert_eq!(merge_ship(Some(&base), Some(&mine), None, Some(&own)), MergeAction::Send(mine.clone()));
+        assert_eq!(
+            merge_ship(Some(&base), None, Some(&mine), None),
+            MergeAction::AskMember(MergeConflict::DeletedLocally)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The first synchronisation of ships: links before anything is created, for else every ship would be there twice
-//! (SHP-21).
+//! The first synchronization of ships: links are created before ships, because otherwise every ship would be
+//! duplicated (SHP-21).
 
 use std::collections::BTreeMap;
 
@@ -8,50 +8,53 @@ use exchange_api::types::{CatalogKey, ExternalId, LinkShip, Ship, ShipId};
 use super::merge::ShipValues;
 use crate::error::{Error, ErrorKind};
 
-/// A ship as this side has it.
+/// A ship of the local program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalShip {
-    /// This side's own id.
+    /// The id that the local program gave the ship.
     pub external_id: ExternalId,
-    /// What it says of the ship. Its type is resolved before.
+    /// The values of the ship; its type is already resolved to a catalog key.
     pub values: ShipValues,
 }
 
-/// A ship that could be one of several of the exchange's: the member is asked.
+/// A local ship that matches several ships of the exchange. The member has to choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsure {
-    /// This side's.
+pub struct AmbiguousShip {
+    /// The local ship.
     pub local: LocalShip,
-    /// Those of the same type that it could be.
+    /// Ships of the same type at the exchange that may be this one.
     pub candidates: Vec<ShipId>,
 }
 
-/// What to do when ships are synchronised for the first time: first [`links`](Self::links), then, once all of them
-/// are applied, [`create`](Self::create); ships of the exchange that are not matched are taken here.
+/// The plan of a first synchronization: send [`link_ops`](Self::link_ops), and once all are applied,
+/// [`create_ops`](Self::create_ops). Ships in `remote_only` are added locally.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct FirstShips {
-    /// Linked already.
+pub struct ShipMatchPlan {
+    /// Pairs that are already linked.
     pub linked: Vec<(LocalShip, ShipId)>,
-    /// To be linked.
+    /// Pairs to be linked.
     pub matched: Vec<(LocalShip, ShipId)>,
-    /// To be asked about; neither linked nor created before the member said which.
-    pub unsure: Vec<Unsure>,
-    /// At the exchange no ship can be this one.
-    pub new: Vec<LocalShip>,
-    /// The exchange's that nobody has here.
-    pub theirs: Vec<ShipId>,
+    /// Ships to ask the member about; they are neither linked nor created before
+    /// [`resolve_ambiguous`](Self::resolve_ambiguous).
+    pub ambiguous: Vec<AmbiguousShip>,
+    /// Local ships without a counterpart at the exchange.
+    pub local_only: Vec<LocalShip>,
+    /// Ships of the exchange without a local counterpart.
+    pub remote_only: Vec<ShipId>,
 }
 
-impl FirstShips {
-    /// Matches the ships of both sides. A ship that is linked stays with its link. Ships of one type belong together
-    /// by their name; what is left of a type belongs together when there is one on either side and not both are
-    /// named.
+impl ShipMatchPlan {
+    /// Matches the ships of both sides.
     ///
-    /// `theirs` is all of the exchange's ([`Freshness::is_whole`](super::Freshness::is_whole)): a snapshot that was read in
-    /// part would make duplicates of the rest.
+    /// Existing links are kept. Ships of one type are matched by name. If one ship of a type then remains on
+    /// each side, they match unless both are named.
+    ///
+    /// `theirs` must contain all ships of the exchange
+    /// ([`AreaFreshness::is_whole`](super::AreaFreshness::is_whole)); an incomplete snapshot would produce
+    /// duplicates.
     #[must_use]
-    pub fn plan(mine: impl IntoIterator<Item = LocalShip>, theirs: &[Ship]) -> Self {
+    pub fn match_ships(mine: impl IntoIterator<Item = LocalShip>, theirs: &[Ship]) -> Self {
         let mut plan = Self::default();
         let mut free: BTreeMap<&CatalogKey, Vec<&Ship>> = BTreeMap::new();
         let mut mine: BTreeMap<ExternalId, LocalShip> =
@@ -59,8 +62,8 @@ impl FirstShips {
         for ship in theirs {
             match ship.external_id.as_ref().and_then(|id| mine.remove(id)) {
                 Some(local) => plan.linked.push((local, ship.ship_id.clone())),
-                // Linked to a ship that is not here any more: nobody else's.
-                None if ship.external_id.is_some() => plan.theirs.push(ship.ship_id.clone()),
+                // Linked to a ship that no longer exists locally.
+                None if ship.external_id.is_some() => plan.remote_only.push(ship.ship_id.clone()),
                 None => free.entry(&ship.ship_type.bt).or_default().push(ship),
             }
         }
@@ -69,13 +72,13 @@ impl FirstShips {
             local.entry(ship.values.ship_type.clone()).or_default().push(ship);
         }
         for (ship_type, mine) in local {
-            plan.of_type(mine, free.remove(&ship_type).unwrap_or_default());
+            plan.match_type(mine, free.remove(&ship_type).unwrap_or_default());
         }
-        plan.theirs.extend(free.into_values().flatten().map(|ship| ship.ship_id.clone()));
+        plan.remote_only.extend(free.into_values().flatten().map(|ship| ship.ship_id.clone()));
         plan
     }
 
-    fn of_type(&mut self, mut mine: Vec<LocalShip>, mut theirs: Vec<&Ship>) {
+    fn match_type(&mut self, mut mine: Vec<LocalShip>, mut theirs: Vec<&Ship>) {
         mine.retain(|local| {
             let Some(name) = &local.values.name else { return true };
             let named = |ship: &&Ship| ship.name.as_ref() == Some(name);
@@ -91,67 +94,77 @@ impl FirstShips {
         let both_named =
             |mine: &LocalShip, theirs: &Ship| mine.values.name.is_some() && theirs.name.is_some();
         match (mine.as_slice(), theirs.as_slice()) {
-            ([], _) => self.theirs.extend(theirs.iter().map(|ship| ship.ship_id.clone())),
-            (_, []) => self.new.extend(mine),
+            ([], _) => self.remote_only.extend(theirs.iter().map(|ship| ship.ship_id.clone())),
+            (_, []) => self.local_only.extend(mine),
             ([one], [other]) if !both_named(one, other) => {
                 self.matched.push((one.clone(), other.ship_id.clone()));
             }
             _ => {
                 let candidates: Vec<_> = theirs.iter().map(|ship| ship.ship_id.clone()).collect();
-                let unsure = |local| Unsure { local, candidates: candidates.clone() };
-                self.unsure.extend(mine.into_iter().map(unsure));
+                let unsure = |local| AmbiguousShip { local, candidates: candidates.clone() };
+                self.ambiguous.extend(mine.into_iter().map(unsure));
             }
         }
     }
 
-    /// What the member said of a ship that could be several: one of them, or a new one. One that another ship was
-    /// matched with meanwhile is refused.
+    /// Applies the member's choice for an ambiguous ship: one of the candidates, or `None` for a new ship. A
+    /// candidate that was meanwhile matched with another ship is refused.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when nobody asked about this ship, or it could not be that one.
-    pub fn decide(&mut self, ship: &ExternalId, is: Option<&ShipId>) -> Result<(), Error> {
-        let refused = || Error::new(ErrorKind::Invalid, "this is no answer to what was asked about the ship");
+    /// [`ErrorKind::Invalid`] if the ship is not ambiguous, or `is` is not one of its candidates.
+    pub fn resolve_ambiguous(&mut self, ship: &ExternalId, is: Option<&ShipId>) -> Result<(), Error> {
+        let refused = || {
+            Error::new(
+                ErrorKind::Invalid,
+                "the ship is not ambiguous, or the choice is not one of its candidates",
+            )
+        };
         let at =
-            self.unsure.iter().position(|unsure| unsure.local.external_id == *ship).ok_or_else(refused)?;
+            self.ambiguous.iter().position(|unsure| unsure.local.external_id == *ship).ok_or_else(refused)?;
         match is {
-            None => self.new.push(self.unsure.remove(at).local),
-            Some(is) if self.unsure[at].candidates.contains(is) => {
-                self.matched.push((self.unsure.remove(at).local, is.clone()));
-                self.unsure.iter_mut().for_each(|unsure| unsure.candidates.retain(|ship| ship != is));
+            None => self.local_only.push(self.ambiguous.remove(at).local),
+            Some(is) if self.ambiguous[at].candidates.contains(is) => {
+                self.matched.push((self.ambiguous.remove(at).local, is.clone()));
+                self.ambiguous.iter_mut().for_each(|unsure| unsure.candidates.retain(|ship| ship != is));
             }
             Some(_) => return Err(refused()),
         }
         Ok(())
     }
 
-    /// A link for every match.
+    /// Returns a link op for each match.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when an id breaks the contract.
-    pub fn links(&self) -> Result<Vec<LinkShip>, Error> {
+    /// [`ErrorKind::Invalid`] if an id violates the contract.
+    pub fn link_ops(&self) -> Result<Vec<LinkShip>, Error> {
         let link = |(local, ship): &(LocalShip, ShipId)| {
             LinkShip::builder().external_id(local.external_id.clone()).ship_id(ship.clone()).build().map_err(
-                |violations| Error::caused(ErrorKind::Invalid, "no link can be made of the ship", violations),
+                |violations| {
+                    Error::with_source(ErrorKind::Invalid, "the ship link violates the contract", violations)
+                },
             )
         };
         self.matched.iter().map(link).collect()
     }
 
-    /// The ops that create what is new here. `linked` are the ships of the replica after the links were applied and
-    /// the feed was read: as long as one of the matches is not among them, nothing is created.
+    /// Returns the ops that create the local-only ships. `linked` are the ships of the replica after the
+    /// links were applied and the feed was read. Nothing is created while a link is missing in it.
     ///
     /// # Errors
-    /// [`ErrorKind::Conflict`] when a link is missing, [`ErrorKind::Invalid`] when a value breaks the contract.
-    pub fn create(&self, linked: &[Ship]) -> Result<Vec<exchange_api::types::UpsertShip>, Error> {
+    /// [`ErrorKind::Conflict`] if a link is missing, [`ErrorKind::Invalid`] if a value violates the contract.
+    pub fn create_ops(&self, linked: &[Ship]) -> Result<Vec<exchange_api::types::UpsertShip>, Error> {
         let is_linked = |(local, id): &&(LocalShip, ShipId)| {
             let ship = linked.iter().find(|ship| ship.ship_id == *id);
-            // A ship that went meanwhile needs no link.
+            // A ship that was deleted meanwhile needs no link.
             ship.is_none_or(|ship| ship.external_id.as_ref() == Some(&local.external_id))
         };
         if !self.matched.iter().all(|pair| is_linked(&pair)) {
-            return Err(Error::new(ErrorKind::Conflict, "ships are created once every match is linked"));
+            return Err(Error::new(
+                ErrorKind::Conflict,
+                "a match is not linked yet: send the links and read the feed before creating ships",
+            ));
         }
-        self.new.iter().map(|local| local.values.upsert(local.external_id.clone(), None)).collect()
+        self.local_only.iter().map(|local| local.values.to_upsert(local.external_id.clone(), None)).collect()
     }
 }
 
@@ -172,7 +185,7 @@ mod tests {
     }
 
     fn here(id: &str, ship_type: &str, name: Option<&str>) -> LocalShip {
-        let values = ShipValues::of(&there("x", ship_type, name, None));
+        let values = ShipValues::from_ship(&there("x", ship_type, name, None));
         LocalShip { external_id: ExternalId::new(id).unwrap(), values }
     }
 
@@ -180,7 +193,7 @@ mod tests {
         pairs.into_iter().map(|(local, ship)| format!("{}={ship}", local.external_id)).collect()
     }
 
-    /// SHP-21: a link for every match, and only then what is new.
+    /// SHP-21: each match is linked before new ships are created.
     #[test]
     fn matches_are_linked_before_anything_is_created() {
         let theirs = [
@@ -197,42 +210,45 @@ mod tests {
             here("m4", "carrack", None),
             here("m5", "gladius", None),
         ];
-        let plan = FirstShips::plan(mine, &theirs);
+        let plan = ShipMatchPlan::match_ships(mine, &theirs);
         assert_eq!(ids(&plan.matched), ["m3=s3", "m1=s2", "m2=s1"]);
         assert_eq!(ids(&plan.linked), ["m4=s4"]);
-        assert_eq!(plan.theirs.iter().map(ToString::to_string).collect::<Vec<_>>(), ["s5"]);
-        assert!(plan.unsure.is_empty());
-        assert_eq!(plan.links().unwrap().len(), 3);
+        assert_eq!(plan.remote_only.iter().map(ToString::to_string).collect::<Vec<_>>(), ["s5"]);
+        assert!(plan.ambiguous.is_empty());
+        assert_eq!(plan.link_ops().unwrap().len(), 3);
 
-        assert_eq!(plan.create(&theirs).unwrap_err().kind(), ErrorKind::Conflict);
+        assert_eq!(plan.create_ops(&theirs).unwrap_err().kind(), ErrorKind::Conflict);
         let mut linked = theirs;
         for (local, id) in &plan.matched {
             let ship = linked.iter_mut().find(|ship| ship.ship_id == *id).unwrap();
             ship.external_id = Some(local.external_id.clone());
         }
-        let created = plan.create(&linked).unwrap();
+        let created = plan.create_ops(&linked).unwrap();
         assert_eq!(created.len(), 1);
         assert_eq!((created[0].external_id.as_str(), &created[0].ship_id), ("m5", &None));
     }
 
-    /// SHP-21: what could be several is neither linked nor created before the member said which it is.
+    /// SHP-21: an ambiguous ship is neither linked nor created before the member chose.
     #[test]
     fn what_could_be_several_is_asked() {
         let theirs = [there("s1", "cutlass", None, None), there("s2", "cutlass", None, None)];
         let mine = [here("m1", "cutlass", None), here("m2", "cutlass", Some("Bird"))];
-        let mut plan = FirstShips::plan(mine, &theirs);
-        assert_eq!((plan.unsure.len(), plan.matched.len(), plan.new.len()), (2, 0, 0));
+        let mut plan = ShipMatchPlan::match_ships(mine, &theirs);
+        assert_eq!((plan.ambiguous.len(), plan.matched.len(), plan.local_only.len()), (2, 0, 0));
         let (m1, m2) = (ExternalId::new("m1").unwrap(), ExternalId::new("m2").unwrap());
-        plan.decide(&m1, Some(&theirs[1].ship_id)).unwrap();
-        assert_eq!(plan.decide(&m2, Some(&theirs[1].ship_id)).unwrap_err().kind(), ErrorKind::Invalid);
-        plan.decide(&m2, None).unwrap();
-        assert_eq!((ids(&plan.matched), plan.new.len()), (vec!["m1=s2".to_owned()], 1));
-        assert!(plan.decide(&m1, None).is_err());
-        // Two that are named differently may be two ships.
-        let plan = FirstShips::plan(
+        plan.resolve_ambiguous(&m1, Some(&theirs[1].ship_id)).unwrap();
+        assert_eq!(
+            plan.resolve_ambiguous(&m2, Some(&theirs[1].ship_id)).unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
+        plan.resolve_ambiguous(&m2, None).unwrap();
+        assert_eq!((ids(&plan.matched), plan.local_only.len()), (vec!["m1=s2".to_owned()], 1));
+        assert!(plan.resolve_ambiguous(&m1, None).is_err());
+        // Two ships with different names may be two different ships.
+        let plan = ShipMatchPlan::match_ships(
             [here("m1", "cutlass", Some("Bird"))],
             &[there("s1", "cutlass", Some("Fish"), None)],
         );
-        assert_eq!(plan.unsure.len(), 1);
+        assert_eq!(plan.ambiguous.len(), 1);
     }
 }

@@ -1,138 +1,143 @@
-//! What a place for a replica has to be able to do.
+//! [`ReplicaStore`], the storage interface of a replica.
 
 use std::fmt;
 
 use dpop_bound::UnixTime;
 use exchange_api::types::InstallationId;
 
-use super::{Commit, Outcome, OwnerNote, Removal, Row};
+use super::{AreaCommit, CommitOutcome, OwnerNote, RemovalRecord, ReplicaRow};
 use crate::{
     error::Error,
-    feed::{Area, Collection, Kept},
+    feed::{Area, AreaState, Collection},
 };
 
-/// A place for a replica. Every method is one transaction: it happens whole or not at all, also when the program is
-/// killed in it, and what it changed is durable when it returns. Several threads, and where it is in files several
-/// processes, use it at once. Methods may wait for the disk.
+/// Storage for a replica.
 ///
-/// Every method fails with [`ErrorKind::Storage`](crate::ErrorKind::Storage) alone, and then changed nothing.
+/// Each method is one transaction: it is applied completely or not at all, even if the program is killed
+/// during the call, and is durable when it returns. Stores are used by several threads and, if they are
+/// files, by several processes. Methods may block on the disk.
 ///
-/// What an implementation must do is a test of its own: `exchange_client::replica::check`, with the feature `testkit`.
+/// Each method fails only with [`ErrorKind::Storage`](crate::ErrorKind::Storage), and then changed nothing.
+///
+/// `exchange_client::replica::check` (feature `testkit`) tests an implementation.
 pub trait ReplicaStore: Send + Sync + 'static {
-    /// What is kept of an area beside its entries; the default of an area that nothing was committed to.
+    /// Returns the position and metadata of an area; the default if nothing was committed.
     ///
     /// # Errors
-    /// When it cannot be read.
-    fn kept(&self, area: Area) -> Result<Kept, Error>;
+    /// If the store cannot be read.
+    fn area_state(&self, area: Area) -> Result<AreaState, Error>;
 
     /// Applies a page.
     ///
     /// # Errors
-    /// When it cannot be written, as on a full disk; it may be tried again.
-    fn commit(&self, commit: &Commit) -> Result<Outcome, Error>;
+    /// If the store cannot be written, for example on a full disk; the call may be repeated.
+    fn commit(&self, commit: &AreaCommit) -> Result<CommitOutcome, Error>;
 
-    /// An entry.
+    /// Returns the entry with this key.
     ///
     /// # Errors
-    /// When it cannot be read.
-    fn entry(&self, area: Area, key: &str) -> Result<Option<Row>, Error>;
+    /// If the store cannot be read.
+    fn entry(&self, area: Area, key: &str) -> Result<Option<ReplicaRow>, Error>;
 
-    /// At most `most` entries in the order of the bytes of their keys, those after a key.
+    /// Returns at most `most` entries with keys greater than `after`, in byte order of their keys.
     ///
     /// # Errors
-    /// When they cannot be read.
-    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<Row>, Error>;
+    /// If the store cannot be read.
+    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<ReplicaRow>, Error>;
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     ///
     /// # Errors
-    /// When they cannot be counted.
+    /// If the store cannot be read.
     fn count(&self, area: Area) -> Result<u64, Error>;
 
-    /// What is kept in mind of a removal: for 90 days of reading the feed at least, unless the entry came back.
+    /// Returns a recorded removal. Removals are kept for at least 90 days of feed reads, unless the entry
+    /// returns.
     ///
     /// # Errors
-    /// When it cannot be read.
-    fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error>;
+    /// If the store cannot be read.
+    fn removal(&self, area: Area, key: &str) -> Result<Option<RemovalRecord>, Error>;
 
-    /// Notes that both sides agree on these entries, and on the absence of those with the keys in `gone`. It is not
-    /// called for areas of the organisation, of which no second copy is kept.
+    /// Records these entries as the baseline of both sides, and deletes the baseline of the keys in `gone`.
+    /// Not called for areas of the organization, which must not be copied a second time.
     ///
     /// # Errors
-    /// When it cannot be written.
-    fn agree(&self, area: Area, entries: &[Row], gone: &[&str]) -> Result<(), Error>;
+    /// If the store cannot be written.
+    fn set_baseline(&self, area: Area, entries: &[ReplicaRow], gone: &[&str]) -> Result<(), Error>;
 
-    /// The entry that both sides agreed on last.
+    /// Returns the baseline of an entry.
     ///
     /// # Errors
-    /// When it cannot be read.
-    fn agreed(&self, area: Area, key: &str) -> Result<Option<Row>, Error>;
+    /// If the store cannot be read.
+    fn baseline(&self, area: Area, key: &str) -> Result<Option<ReplicaRow>, Error>;
 
-    /// The demand that is kept.
+    /// Returns the stored demand.
     ///
     /// # Errors
-    /// When it cannot be read.
-    fn demand(&self) -> Result<Option<Document>, Error>;
+    /// If the store cannot be read.
+    fn demand(&self) -> Result<Option<DemandDocument>, Error>;
 
-    /// Keeps the demand, in the place of what was kept of it, and says whether it did: not when org stock is noted as any
-    /// other's than this installation's, or as nobody's, since what is kept of demand is whose that is (DEM-10).
+    /// Replaces the stored demand. Returns `false` and stores nothing unless org stock belongs to this
+    /// installation, because demand has the same owner as org stock (DEM-10).
     ///
     /// # Errors
-    /// When it cannot be written.
-    fn keep_demand(&self, demand: &Document, of: &InstallationId) -> Result<bool, Error>;
+    /// If the store cannot be written.
+    fn store_demand(&self, demand: &DemandDocument, of: &InstallationId) -> Result<bool, Error>;
 
-    /// When demand was asked for last, by whichever process and whatever came of it; nothing when it never was.
+    /// Returns the time of the last request for demand by any process, successful or not.
     ///
     /// # Errors
-    /// When it cannot be read.
-    fn demand_asked_at(&self) -> Result<Option<UnixTime>, Error>;
+    /// If the store cannot be read.
+    fn demand_requested_at(&self) -> Result<Option<UnixTime>, Error>;
 
-    /// Notes that demand is asked for now (DEM-11). It is forgotten with the demand.
+    /// Records a request for demand (DEM-11). The time is deleted together with the demand.
     ///
     /// # Errors
-    /// When it cannot be written.
-    fn note_demand_asked(&self, at: UnixTime) -> Result<(), Error>;
+    /// If the store cannot be written.
+    fn note_demand_request(&self, at: UnixTime) -> Result<(), Error>;
 
-    /// Forgets these, everything that was kept of them, so that their bytes are in no file of the store any more;
-    /// a feed starts from nothing. Says of each what it had. Whose an area is stays noted or goes with the rest.
+    /// Deletes these collections completely, erases their bytes from all files, and returns the number of
+    /// deleted entries of each. Their feeds start again. `owner` selects whether the owner of the area stays
+    /// recorded.
     ///
     /// # Errors
-    /// When it cannot be done, or another process still reads the old bytes: then [`settle`](Self::settle) is called
-    /// again.
-    fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error>;
+    /// If the store cannot be written, or another process still reads the old bytes; then
+    /// [`purge_removed`](Self::purge_removed) is called again.
+    fn forget(&self, collections: &[Collection], owner: OwnerNote)
+    -> Result<Vec<ForgottenCollection>, Error>;
 
-    /// Sees to it that the bytes of what is not kept any more are gone: what an earlier [`forget`](Self::forget) could
-    /// not do, what a [`Commit`] stripped or took with a unit (OST-05, OST-10), and what other pages removed a day ago
-    /// and more.
+    /// Erases the bytes of deleted data from all files: those that an earlier [`forget`](Self::forget) could
+    /// not erase, those that an [`AreaCommit`] stripped or deleted with a unit (OST-05, OST-10), and those
+    /// that other pages deleted at least a day ago.
     ///
     /// # Errors
-    /// When that cannot be done now: it is to be called again.
-    fn settle(&self, now: UnixTime) -> Result<(), Error> {
+    /// If the bytes cannot be erased now; the call has to be repeated.
+    fn purge_removed(&self, now: UnixTime) -> Result<(), Error> {
         let _ = now;
         Ok(())
     }
 }
 
-/// What was forgotten.
+/// A deleted collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Forgotten {
-    /// Of what.
+pub struct ForgottenCollection {
+    /// The collection that was deleted.
     pub collection: Collection,
-    /// How many entries it had; of demand 1 or 0.
+    /// Number of deleted entries; 1 or 0 for demand.
     pub entries: u64,
 }
 
-/// A document that is kept whole.
+/// A demand document, stored as a whole.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Document {
-    /// When it was read.
+pub struct DemandDocument {
+    /// The time at which it was read.
     pub at: UnixTime,
-    /// Its text.
+    /// The JSON document.
     pub body: Box<[u8]>,
 }
 
-/// Without what it holds.
-impl fmt::Debug for Document {
+/// Omits the content.
+impl fmt::Debug for DemandDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Document").field("at", &self.at).finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! What a program reads, and for how long.
+//! Tests of reads and retention.
 
 use exchange_api::{
     Contract,
@@ -7,8 +7,8 @@ use exchange_api::{
 
 use super::*;
 use crate::{
-    feed::{Kept, Phase, Reader, model},
-    members::connection,
+    feed::{AreaState, FeedPhase, FeedReader, model},
+    test_members::test_connection,
 };
 
 const DAY: u64 = 86_400;
@@ -24,45 +24,49 @@ fn demand(reason: &str) -> OrgDemand {
     OrgDemand::parse(text.as_bytes()).unwrap()
 }
 
-/// Whose it is.
+/// The owner of the replica.
 fn reader() -> Connection {
-    connection("i-1", &[])
+    test_connection("i-1", &[])
 }
 
-/// One lot of a pool, as it was at a time.
+/// Stores one pool lot with this time.
 fn pool(replica: &Replica, since: UnixTime) {
-    let before = replica.store().kept(Area::OrgStock).unwrap().sequence;
-    let kept = Kept { as_of: Some(since), since: Some(since), ..check::kept(before + 1, 1, "one") };
-    let kept = Kept { reader: Reader::of(&reader()), ..kept };
-    let upserts = vec![check::row("1", Some("a"), None)];
-    let commit = Commit { upserts, ..Commit::of(Area::OrgStock, before, kept) };
-    assert!(matches!(replica.store().commit(&commit).unwrap(), Outcome::Done(_)));
+    let before = replica.store().area_state(Area::OrgStock).unwrap().sequence;
+    let kept =
+        AreaState { as_of: Some(since), since: Some(since), ..check::test_area_state(before + 1, 1, "one") };
+    let kept = AreaState { reader: FeedReader::from_connection(&reader()), ..kept };
+    let upserts = vec![check::test_row("1", Some("a"), None)];
+    let commit = AreaCommit { upserts, ..AreaCommit::new(Area::OrgStock, before, kept) };
+    assert!(matches!(replica.store().commit(&commit).unwrap(), CommitOutcome::Done(_)));
 }
 
-/// OST-14, DEM-10, LIM-38: 7 days after a page last reached the end, and not a moment longer.
+/// OST-14, DEM-10, LIM-38: exactly 7 days after a page last reached the end.
 #[test]
 fn data_of_the_organisation_go_after_seven_days() {
     let replica = Replica::in_memory();
     pool(&replica, days(0));
-    assert!(replica.keep_demand(&demand(""), &reader(), days(1)).unwrap());
+    assert!(replica.store_demand(&demand(""), &reader(), days(1)).unwrap());
     assert_eq!(replica.freshness(Area::OrgStock).unwrap().expires_at, Some(days(7)));
     let just_before = days(7).saturating_sub(Duration::from_millis(1));
     assert_eq!(replica.expire(just_before).unwrap(), []);
     let told = replica.expire(days(7)).unwrap();
-    assert_eq!(told, [Forgotten { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
+    assert_eq!(told, [ForgottenCollection { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
     assert_eq!(replica.count(Area::OrgStock).unwrap(), 0);
     assert_eq!(replica.expire(days(7)).unwrap(), []);
 
     assert_eq!(replica.demand(days(7)).unwrap().unwrap().1, days(1));
     assert_eq!(replica.demand(days(8)).unwrap(), None, "not shown before it is gone");
-    assert_eq!(replica.expire(days(8)).unwrap(), [Forgotten { collection: Collection::Demand, entries: 1 }]);
+    assert_eq!(
+        replica.expire(days(8)).unwrap(),
+        [ForgottenCollection { collection: Collection::Demand, entries: 1 }]
+    );
     assert_eq!(replica.demand(days(7)).unwrap(), None);
 }
 
-/// OST-14: a snapshot that is never read to its end gives no longer life; a page that reaches the end does.
+/// OST-14: an unfinished snapshot does not extend the retention; a page that reaches the end does.
 #[test]
 fn the_days_count_from_the_last_page_that_reached_the_end() {
-    let (replica, mut model) = (Replica::in_memory(), model::Model::new(Area::OrgStock));
+    let (replica, mut model) = (Replica::in_memory(), model::ExchangeModel::new(Area::OrgStock));
     for key in ["a1", "a2", "a3"] {
         model.put(key, 1);
     }
@@ -70,64 +74,64 @@ fn the_days_count_from_the_last_page_that_reached_the_end() {
     model::read_all::<OrgStockLot>(&replica, &mut model, 2);
     let read = UnixTime::from_secs(1_000);
     let freshness = replica.freshness(Area::OrgStock).unwrap();
-    assert_eq!((freshness.as_of, freshness.expires_at), (Some(read), Some(read + ORGANISATION_FOR)));
+    assert_eq!((freshness.as_of, freshness.expires_at), (Some(read), Some(read + MAX_ORGANISATION_AGE)));
     assert_eq!(freshness.staleness(read + Duration::from_secs(60)), Some(Duration::from_secs(60)));
 
     let mut feed = crate::feed::Feed::<OrgStockLot>::new();
-    let mut input = crate::feed::Input::Go {
-        kept: replica.store().kept(Area::OrgStock).unwrap(),
-        reader: crate::feed::Reader::default(),
+    let mut input = crate::feed::FeedInput::Begin {
+        kept: replica.store().area_state(Area::OrgStock).unwrap(),
+        reader: crate::feed::FeedReader::default(),
     };
     model.put("b1", 1);
     model.put("b2", 1);
     for asked_at in [days(0), days(0), days(0)] {
-        input = match feed.handle(input).unwrap().action {
-            crate::feed::Action::Read(from) => {
-                let page = model.page(from.cursor().map(|cursor| cursor.as_str()), 1, false).unwrap();
-                crate::feed::Input::Page {
+        input = match feed.handle_input(input).unwrap().action {
+            crate::feed::FeedAction::Read(from) => {
+                let page = model.next_page(from.cursor().map(|cursor| cursor.as_str()), 1, false).unwrap();
+                crate::feed::FeedInput::Page {
                     page: Box::new(Contract::parse(page.as_bytes()).unwrap()),
                     asked_at,
                 }
             }
-            crate::feed::Action::Commit(commit) => match replica.store().commit(&commit).unwrap() {
-                Outcome::Done(tally) => crate::feed::Input::Committed(tally),
-                Outcome::Superseded(_) => panic!("nobody else commits"),
+            crate::feed::FeedAction::Commit(commit) => match replica.store().commit(&commit).unwrap() {
+                CommitOutcome::Done(tally) => crate::feed::FeedInput::Committed(tally),
+                CommitOutcome::Superseded(_) => panic!("nobody else commits"),
             },
             action => panic!("{action:?}: more is there"),
         };
     }
-    assert_eq!(replica.freshness(Area::OrgStock).unwrap().expires_at, Some(read + ORGANISATION_FOR));
+    assert_eq!(replica.freshness(Area::OrgStock).unwrap().expires_at, Some(read + MAX_ORGANISATION_AGE));
     assert_eq!(replica.expire(days(0)).unwrap()[0].entries, 4);
 }
 
-/// OST-14: a time in the future was written by a wrong clock; nobody can tell how old the data are.
+/// OST-14: a time in the future comes from a wrong clock, so the age of the data is unknown.
 #[test]
 fn what_came_in_the_future_is_old() {
     let replica = Replica::in_memory();
     pool(&replica, days(3));
     let earlier = |seconds| days(3).saturating_sub(Duration::from_secs(seconds));
     assert_eq!(replica.expire(earlier(60)).unwrap(), [], "a clock that was set back a little");
-    // Minutes that were not counted would be minutes above the seven days.
+    // Tolerated minutes would extend the seven days.
     assert_eq!(replica.expire(earlier(61)).unwrap().len(), 1);
 }
 
-/// DEM-07, DEM-10: withheld demand takes the place of what was there, without a line.
+/// DEM-07, DEM-10: withheld demand replaces stored demand and has no lines.
 #[test]
 fn withheld_demand_drops_what_was_kept() {
     let replica = Replica::in_memory();
     pool(&replica, days(0));
-    assert!(replica.keep_demand(&demand(""), &reader(), days(0)).unwrap());
+    assert!(replica.store_demand(&demand(""), &reader(), days(0)).unwrap());
     assert_eq!(replica.demand(days(0)).unwrap().unwrap().0, demand(""));
-    replica.keep_demand(&demand(r#", "reason": "SOMETHING_NEW""#), &reader(), days(1)).unwrap();
+    replica.store_demand(&demand(r#", "reason": "SOMETHING_NEW""#), &reader(), days(1)).unwrap();
     let (kept, at) = replica.demand(days(1)).unwrap().unwrap();
     assert_eq!((kept.items.len(), kept.materials.len(), at), (0, 0, days(1)));
     assert_eq!(kept.reason.unwrap().as_str(), "SOMETHING_NEW");
 }
 
-/// CLI-06: everything of the connection goes, and it is said what that was.
+/// CLI-06: a disconnection deletes all data and reports it.
 #[test]
 fn disconnecting_forgets_all_and_says_what() {
-    let (replica, mut model) = (Replica::in_memory(), model::Model::new(Area::Ships));
+    let (replica, mut model) = (Replica::in_memory(), model::ExchangeModel::new(Area::Ships));
     model.put("s1", 1);
     model.put("s2", 1);
     model::read_all::<Ship>(&replica, &mut model, 10);
@@ -138,28 +142,31 @@ fn disconnecting_forgets_all_and_says_what() {
     assert!(Area::ALL.iter().all(|area| replica.count(*area).unwrap() == 0));
 }
 
-/// FED-11: 90 days after the last page was read, of whichever feed that is first.
+/// FED-11: 90 days after the last page of the feed that was read least recently.
 #[test]
 fn a_feed_says_by_when_it_has_to_be_read() {
     let replica = Replica::in_memory();
     assert_eq!(replica.due_by().unwrap(), None);
     for (area, day) in [(Area::Stock, 5), (Area::Ships, 3)] {
-        let kept = Kept { read_at: Some(days(day)), ..check::kept(1, 1, "one") };
-        assert!(matches!(replica.store().commit(&Commit::of(area, 0, kept)).unwrap(), Outcome::Done(_)));
+        let kept = AreaState { read_at: Some(days(day)), ..check::test_area_state(1, 1, "one") };
+        assert!(matches!(
+            replica.store().commit(&AreaCommit::new(area, 0, kept)).unwrap(),
+            CommitOutcome::Done(_)
+        ));
     }
     assert_eq!(replica.freshness(Area::Stock).unwrap().due_by, Some(days(95)));
     assert_eq!(replica.due_by().unwrap(), Some(days(93)));
 }
 
-/// CON-07: entries come typed, found by keys that nobody looks into, some hundred at a time.
+/// CON-07: entries are typed, found by opaque keys, and read some hundred at a time.
 #[test]
 fn entries_are_read_typed_and_by_key() {
-    let (replica, mut model) = (Replica::in_memory(), model::Model::new(Area::Ships));
+    let (replica, mut model) = (Replica::in_memory(), model::ExchangeModel::new(Area::Ships));
     for at in 0..1_300 {
         model.put(&format!("s/{at}%"), at);
     }
     let events = model::read_all::<Ship>(&replica, &mut model, 500);
-    assert_eq!((events.len(), events[2].phase, events[3].complete), (4, Phase::Snapshot, true));
+    assert_eq!((events.len(), events[2].phase, events[3].complete), (4, FeedPhase::Snapshot, true));
     let ships = replica.ships().collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(ships.len(), 1_300);
     assert!(ships.is_sorted_by_key(|ship| ship.ship_id.clone()));
@@ -170,13 +177,16 @@ fn entries_are_read_typed_and_by_key() {
     assert_eq!(replica.freshness(Area::Ships).unwrap().expires_at, None);
 }
 
-/// A row of somebody else's making is an error that ends the iteration, and shows nothing of what it holds.
+/// A corrupt row is an error that ends the iteration and does not show its content.
 #[test]
 fn a_row_that_cannot_be_read_is_told_once() {
     let replica = Replica::in_memory();
-    let row = |key: &str| Row { body: (*b"{\"geheim\": 1").into(), ..check::row(key, None, None) };
-    let commit =
-        Commit { upserts: vec![row("1"), row("2")], ..Commit::of(Area::Ships, 0, check::kept(1, 1, "one")) };
+    let row =
+        |key: &str| ReplicaRow { body: (*b"{\"geheim\": 1").into(), ..check::test_row(key, None, None) };
+    let commit = AreaCommit {
+        upserts: vec![row("1"), row("2")],
+        ..AreaCommit::new(Area::Ships, 0, check::test_area_state(1, 1, "one"))
+    };
     replica.store().commit(&commit).unwrap();
     let mut ships = replica.ships();
     let error = ships.next().unwrap().unwrap_err();
@@ -185,13 +195,13 @@ fn a_row_that_cannot_be_read_is_told_once() {
     assert!(ships.next().is_none());
 }
 
-/// DEM-11: a reading that failed counts too, and of a replica of before what it has.
+/// DEM-11: a failed read counts too; for a replica of an earlier version the time of its demand counts.
 #[test]
 fn demand_is_asked_for_seldom_whatever_comes_of_it() {
     let (replica, at) = (Replica::in_memory(), UnixTime::from_secs);
     let due_in = |now| replica.demand_cadence().unwrap().due_in(at(now)).as_secs();
     assert_eq!(due_in(1000), 0);
-    replica.note_demand_asked(at(1000)).unwrap();
+    replica.note_demand_request(at(1000)).unwrap();
     assert_eq!((due_in(1000), due_in(1299), due_in(1300)), (300, 1, 0));
     replica.forget().unwrap();
     assert_eq!(due_in(1001), 0, "whoever signs in next asks at once");

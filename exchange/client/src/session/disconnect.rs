@@ -1,33 +1,33 @@
-//! Ending a connection because the member asks (IDP-24, CLI-06).
+//! Disconnecting at the member's request (IDP-24, CLI-06).
 
 use std::sync::Arc;
 
 use super::{
-    inside::{Inside, Keyed},
-    stored::Refresh,
+    inner::{KeyProofs, SessionInner},
+    stored::StoredRefresh,
 };
 use crate::{
-    credentials::Entry,
+    credentials::CredentialEntry,
     error::Error,
     keys::{KeySource as _, StoredKey},
     state::SessionState,
-    tokens::Later,
+    token_source::BoxFuture,
 };
 
-/// Something that is kept of a connection and goes with it: a replica, an outbox.
+/// Local data of a connection that is deleted with it, such as a replica or an outbox.
 pub trait LocalData: Send + Sync {
-    /// What it is called when the member is told that it is gone.
+    /// Returns the name under which the deletion is reported to the member.
     fn name(&self) -> &str;
 
-    /// Deletes it, so that nothing of it can be read any more.
+    /// Deletes the data irrecoverably.
     ///
     /// # Errors
-    /// When something of it may still be there.
-    fn delete(&self) -> Later<'_, Result<(), Error>>;
+    /// Fails if some of the data may still exist.
+    fn delete(&self) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// What a session holds to delete it: all of it, unless there is less that can. Of what sends with the session it is
-    /// less, for else the two would hold each other, and neither would go with the program's last use of it.
-    fn kept(self) -> Arc<dyn LocalData>
+    /// Returns the value that the session keeps for deleting the data; by default all of it. Data that itself
+    /// holds the session must return a smaller handle, to avoid a reference cycle that keeps both alive.
+    fn into_registered(self) -> Arc<dyn LocalData>
     where
         Self: Sized + 'static,
     {
@@ -35,27 +35,27 @@ pub trait LocalData: Send + Sync {
     }
 }
 
-/// What became of one step.
+/// The result of one step of a disconnect.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum StepTaken {
-    /// It is done.
+pub enum StepOutcome {
+    /// The step succeeded.
     Done,
     /// There was nothing to do.
     NotNeeded,
-    /// It is not done.
+    /// The step failed.
     Failed(Error),
 }
 
-impl StepTaken {
-    /// Whether nothing is left to do.
+impl StepOutcome {
+    /// Returns true unless the step failed.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         !matches!(self, Self::Failed(_))
     }
 
-    /// Both: failed where one is, done where one is.
-    fn and(self, other: Self) -> Self {
+    /// Combines two results: failed if either failed, done if either was done.
+    fn combine(self, other: Self) -> Self {
         match (self, other) {
             (Self::Failed(error), _) | (_, Self::Failed(error)) => Self::Failed(error),
             (Self::NotNeeded, Self::NotNeeded) => Self::NotNeeded,
@@ -63,7 +63,7 @@ impl StepTaken {
         }
     }
 
-    fn of(done: Result<(), Error>) -> Self {
+    fn from_result(done: Result<(), Error>) -> Self {
         match done {
             Ok(()) => Self::Done,
             Err(error) => Self::Failed(error),
@@ -71,61 +71,63 @@ impl StepTaken {
     }
 }
 
-/// What became of each step of a disconnection, in their order.
+/// The results of the steps of a disconnect, in their order.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Disconnected {
-    /// The provider ended the connection, and one of which tokens stand under [names of
-    /// before](crate::Owner::before_gateways). If it did not, the connection ends by itself when nobody uses it; the
-    /// member can end it on the web at once.
-    pub revoked: StepTaken,
-    /// The tokens are deleted, and what stands under names of before.
-    pub tokens: StepTaken,
-    /// The key is deleted: whoever signs in next is a new installation.
-    pub key: StepTaken,
-    /// Notes of the connection, and the rest of what was kept, by name.
-    pub data: Vec<(String, StepTaken)>,
+pub struct DisconnectReport {
+    /// Revocation of the connection at the provider, and of one under the [names of earlier
+    /// versions](crate::CredentialOwner::without_gateway). If it failed, the connection expires when it is unused,
+    /// and the member can end it on the web at once.
+    pub revoked: StepOutcome,
+    /// Deletion of the tokens, and of all secrets under the names of earlier versions.
+    pub tokens: StepOutcome,
+    /// Deletion of the key. The next sign-in creates a new installation.
+    pub key: StepOutcome,
+    /// Deletion of the notes and of each registered [`LocalData`], by name.
+    pub data: Vec<(String, StepOutcome)>,
 }
 
-impl Disconnected {
-    /// Whether nothing is left on this machine.
+impl DisconnectReport {
+    /// Returns true if nothing of the connection is left on this machine.
     #[must_use]
-    pub fn is_gone(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.tokens.is_done() && self.key.is_done() && self.data.iter().all(|(_, step)| step.is_done())
     }
 }
 
-pub(super) async fn disconnect(inside: &Arc<Inside>) -> Disconnected {
+pub(super) async fn disconnect(inside: &Arc<SessionInner>) -> DisconnectReport {
     let all = Arc::clone(inside);
-    let done = inside.apart(async move { all.disconnected().await }).await;
+    let done = inside.run_to_completion(async move { all.run_disconnect().await }).await;
     done.unwrap_or_else(|error| {
-        let failed = || StepTaken::Failed(error.clone());
-        Disconnected { revoked: failed(), tokens: failed(), key: failed(), data: Vec::new() }
+        let failed = || StepOutcome::Failed(error.clone());
+        DisconnectReport { revoked: failed(), tokens: failed(), key: failed(), data: Vec::new() }
     })
 }
 
-impl Inside {
-    async fn disconnected(&self) -> Disconnected {
-        let alone = self.alone_at_any_rate().await;
-        let revoked = self.revoke().await.and(self.revoke_earlier().await);
+impl SessionInner {
+    async fn run_disconnect(&self) -> DisconnectReport {
+        let alone = self.acquire_exclusive_or_local().await;
+        let revoked = self.revoke_current().await.combine(self.revoke_legacy().await);
         let connection = self.known_connection().await;
-        let tokens = StepTaken::of(self.delete_all_tokens().await);
-        let key = StepTaken::of(self.keys.delete().await);
-        // What could not be deleted signs nobody in again: the next process that can get at it deletes it.
+        let tokens = StepOutcome::from_result(self.delete_all_tokens().await);
+        let key = StepOutcome::from_result(self.keys.delete().await);
+        // If a secret could not be deleted, its connection is noted, so that the next process ignores and
+        // deletes it.
         let left = connection.filter(|_| !tokens.is_done() || !key.is_done());
         self.drop_connection();
-        self.held().keyed = None;
+        self.connection_state().key_proofs = None;
         self.set_state(SessionState::SignedOut);
-        let mut data = vec![("notes".to_owned(), StepTaken::of(self.forget_notes(&alone, left).await))];
-        for kept in self.local() {
-            data.push((kept.name().to_owned(), StepTaken::of(kept.delete().await)));
+        let mut data =
+            vec![("notes".to_owned(), StepOutcome::from_result(self.clear_notes(&alone, left).await))];
+        for kept in self.local_data() {
+            data.push((kept.name().to_owned(), StepOutcome::from_result(kept.delete().await)));
         }
-        Disconnected { revoked, tokens, key, data }
+        DisconnectReport { revoked, tokens, key, data }
     }
 
-    /// What came in the place of a refresh token, if the store did not take it yet.
-    fn latest(&self, stored: Refresh) -> Refresh {
-        match &self.held().unsaved {
+    /// Returns the newest refresh token: one that the store has not taken yet, if it replaces the stored one.
+    fn latest_refresh(&self, stored: StoredRefresh) -> StoredRefresh {
+        match &self.connection_state().unsaved {
             Some(unsaved)
                 if unsaved.spent == stored.token && unsaved.refresh.connection == stored.connection =>
             {
@@ -135,44 +137,46 @@ impl Inside {
         }
     }
 
-    /// Best effort: once, and whatever comes of it, the rest follows.
-    async fn revoke(&self) -> StepTaken {
+    /// Revokes the current refresh token once. The following steps run even if this fails.
+    async fn revoke_current(&self) -> StepOutcome {
         let refresh = match self.stored_refresh().await {
-            Ok(Some(refresh)) => self.latest(refresh),
-            Ok(None) => return StepTaken::NotNeeded,
-            Err(error) => return StepTaken::Failed(error),
+            Ok(Some(refresh)) => self.latest_refresh(refresh),
+            Ok(None) => return StepOutcome::NotNeeded,
+            Err(error) => return StepOutcome::Failed(error),
         };
         match self.has_key(&refresh.jkt).await {
             Ok(true) => {}
-            // Without the key nobody takes the token, neither to revoke it nor for anything else.
-            Ok(false) => return StepTaken::NotNeeded,
-            Err(error) => return StepTaken::Failed(error),
+            // Without its key the token cannot be used or revoked.
+            Ok(false) => return StepOutcome::NotNeeded,
+            Err(error) => return StepOutcome::Failed(error),
         }
-        let Some(keyed) = self.held().keyed.clone() else { return StepTaken::NotNeeded };
-        self.revoke_with(&keyed, &refresh).await
+        let Some(keyed) = self.connection_state().key_proofs.clone() else { return StepOutcome::NotNeeded };
+        self.revoke_token(&keyed, &refresh).await
     }
 
-    /// The same with what stands under names of before: nothing here uses it, but the provider would still take it.
-    async fn revoke_earlier(&self) -> StepTaken {
-        let earlier = self.vault.before_gateways();
-        let refresh = match earlier.read(Entry::RefreshToken).await {
-            Ok(bytes) => bytes.and_then(|bytes| Refresh::read(&bytes)),
-            Err(error) => return StepTaken::Failed(error),
+    /// Revokes a token under the names of earlier versions, which is unused but still valid at the provider.
+    async fn revoke_legacy(&self) -> StepOutcome {
+        let earlier = self.vault.without_gateway();
+        let refresh = match earlier.read_entry(CredentialEntry::RefreshToken).await {
+            Ok(bytes) => bytes.and_then(|bytes| StoredRefresh::from_bytes(&bytes)),
+            Err(error) => return StepOutcome::Failed(error),
         };
-        let Some(refresh) = refresh else { return StepTaken::NotNeeded };
+        let Some(refresh) = refresh else { return StepOutcome::NotNeeded };
         let key = match StoredKey(earlier).load().await {
             Ok(Some(key)) => key,
-            Ok(None) => return StepTaken::NotNeeded,
-            Err(error) => return StepTaken::Failed(error),
+            Ok(None) => return StepOutcome::NotNeeded,
+            Err(error) => return StepOutcome::Failed(error),
         };
-        let keyed = self.keyed(key).await;
+        let keyed = self.load_proofs(key).await;
         if keyed.jkt != refresh.jkt {
-            return StepTaken::NotNeeded;
+            return StepOutcome::NotNeeded;
         }
-        self.revoke_with(&keyed, &refresh).await
+        self.revoke_token(&keyed, &refresh).await
     }
 
-    async fn revoke_with(&self, keyed: &Keyed, refresh: &Refresh) -> StepTaken {
-        StepTaken::of(self.provider.revoke(&keyed.provider, &refresh.token).await.map_err(Error::from))
+    async fn revoke_token(&self, keyed: &KeyProofs, refresh: &StoredRefresh) -> StepOutcome {
+        StepOutcome::from_result(
+            self.provider.revoke_token(&keyed.provider, &refresh.token).await.map_err(Error::from),
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! Signing in: a device login from the code that the member sees to tokens that are kept.
+//! Signing in: a device login from the user code to stored tokens.
 
 use std::{
     fmt,
@@ -9,26 +9,28 @@ use std::{
 use exchange_api::{oauth_errors::OauthError, scopes::Scope};
 
 use super::{
-    inside::{Inside, Keyed},
-    stored::Refresh,
+    inner::{KeyProofs, SessionInner},
+    stored::StoredRefresh,
 };
 use crate::{
-    credentials::{Entry, SecretBytes},
+    credentials::{CredentialEntry, SecretBytes},
     error::{Error, ErrorKind},
-    oauth::{DeviceAnswer, Failure, Polling, Remark, Step, TokenAnswer, asked},
+    oauth::{
+        DeviceResponse, PollAction, PollHint, PollSchedule, ProviderFailure, TokenResponse, build_scope,
+    },
     state::SessionState,
 };
 
-/// What one second of a clock may hide.
-const MOMENT: Duration = Duration::from_secs(1);
+/// The error of a time that was rounded up to a full second.
+const ROUNDING: Duration = Duration::from_secs(1);
 
-/// A device login that waits for its member.
+/// A device login that waits for the member.
 ///
-/// To be shown: the [code](Self::user_code) and the bare [address](Self::verification_uri), both on the device
-/// that began it and nowhere else (IDP-11, IDP-13). There is no address that has the code in it (IDP-12).
-/// Dropping it gives it up: nothing is left but the key. [`finish`](Self::finish) says what becomes of one that is
-/// dropped while the provider is being asked.
+/// Show the [code](Self::user_code) and the [URL](Self::verification_uri) on the device that started the login,
+/// and nowhere else (IDP-11, IDP-13). There is no URL that contains the code (IDP-12).
 ///
+/// Dropping it abandons the login and leaves nothing but the key. See [`finish`](Self::finish) for a drop
+/// during a poll.
 /// ```
 /// fn open(login: &exchange_client::DeviceLogin) -> &str {
 ///     login.verification_uri()
@@ -40,130 +42,141 @@ const MOMENT: Duration = Duration::from_secs(1);
 ///     login.verification_uri_complete()
 /// }
 /// ```
-#[must_use = "nobody is signed in before `finish`"]
+#[must_use = "no member is signed in before `finish`"]
 pub struct DeviceLogin {
-    inside: Arc<Inside>,
-    keyed: Keyed,
-    answer: Arc<DeviceAnswer>,
-    polling: Polling,
-    asked: Arc<[Scope]>,
+    session: Arc<SessionInner>,
+    key_proofs: KeyProofs,
+    response: Arc<DeviceResponse>,
+    schedule: PollSchedule,
+    requested_scopes: Arc<[Scope]>,
 }
 
-/// How a device login goes.
+/// The progress of a device login.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LoginProgress {
-    /// The member has not decided.
+    /// The member has not decided yet.
     Waiting {
-        /// When the provider is asked again.
+        /// The time until the next poll.
         next: Duration,
-        /// How long the code still holds.
+        /// The remaining lifetime of the code.
         left: Duration,
     },
-    /// The provider could not be asked; it is asked again.
+    /// The provider could not be reached. The login continues.
     Unreachable {
-        /// Why.
+        /// The failure of the last poll.
         error: Error,
-        /// When the provider is asked again.
+        /// The time until the next poll.
         next: Duration,
-        /// How long the code still holds.
+        /// The remaining lifetime of the code.
         left: Duration,
     },
-    /// The provider finds that it is asked too often, though this program waits longer than it has to: the clock
-    /// of this machine seems to run fast. Said once; the login goes on.
+    /// The provider reports too many polls although the program waits longer than required: the clock of this
+    /// machine seems to run fast. Reported once; the login continues.
     ClockRunsFast,
 }
 
 impl DeviceLogin {
-    pub(super) async fn begin(inside: &Arc<Inside>, scopes: &[Scope]) -> Result<Self, Error> {
-        let scope = asked(scopes)?;
+    pub(super) async fn start(inside: &Arc<SessionInner>, scopes: &[Scope]) -> Result<Self, Error> {
+        let scope = build_scope(scopes)?;
         let keyed = inside.key_for_login().await?;
-        let answer = Arc::new(inside.provider.begin(&scope).await?);
-        let polling = Polling::new(answer.interval, answer.expires_in, inside.environment.now());
-        let asked = crate::oauth::granted(&scope).into();
-        Ok(Self { inside: Arc::clone(inside), keyed, answer, polling, asked })
+        let answer = Arc::new(inside.provider.start_device_login(&scope).await?);
+        let polling = PollSchedule::new(answer.interval, answer.expires_in, inside.environment.now());
+        let asked = crate::oauth::parse_scopes(&scope).into();
+        Ok(Self {
+            session: Arc::clone(inside),
+            key_proofs: keyed,
+            response: answer,
+            schedule: polling,
+            requested_scopes: asked,
+        })
     }
 
-    /// The code that the member types.
+    /// Returns the code that the member types.
     #[must_use]
     pub fn user_code(&self) -> &str {
-        &self.answer.user_code
+        &self.response.user_code
     }
 
-    /// The address that the member opens: in this machine's browser or another's.
+    /// Returns the URL that the member opens, in a browser on this or another machine.
     #[must_use]
     pub fn verification_uri(&self) -> &str {
-        &self.answer.verification_uri
+        &self.response.verification_uri
     }
 
-    /// How long the code holds.
+    /// Returns the remaining lifetime of the code.
     #[must_use]
     pub fn expires_in(&self) -> Duration {
-        self.polling.left(self.inside.environment.now())
+        self.schedule.remaining(self.session.environment.now())
     }
 
-    /// When the provider is asked next.
+    /// Returns the time until the next poll.
     #[must_use]
     pub fn next_check(&self) -> Duration {
-        self.polling.next(self.inside.environment.now())
+        self.schedule.until_next_poll(self.session.environment.now())
     }
 
-    /// Waits until the member decided.
+    /// Waits for the member's decision, and stores the tokens.
     ///
-    /// It can be dropped at any moment. A poll that is on its way then is heard out by a task of its own, and
-    /// tokens that it brings are revoked there at once ([`Session::settled`](super::Session::settled) waits for
-    /// that); tokens that are being kept already are kept, and the member is signed in. What remains beyond anybody's
-    /// reach: if the program ends before that task does, or the answer with the tokens is lost on its way, the
-    /// provider has a connection that nobody holds. It works for nobody without this installation's key, ends there
-    /// by itself when it is not used, and the member can end it on the web.
+    /// The future can be dropped at any time. A poll in flight then continues in a task of its own, which revokes
+    /// any tokens that it receives; [`Session::wait_until_idle`](super::Session::wait_until_idle) waits for it. If
+    /// tokens are already being stored, storing continues and the member is signed in.
+    ///
+    /// If the program ends before that task, or the response with the tokens is lost, the provider keeps an unused
+    /// connection. It is useless without this installation's key and expires; the member can end it on the web.
     ///
     /// # Errors
-    /// [`ErrorKind::Declined`] (ERR-45), [`ErrorKind::CodeExpired`] (ERR-46); what else ends it, such as a clock
-    /// that has to be set or a secret store that does not take the tokens. The session stays what it was.
+    /// [`ErrorKind::Declined`] (ERR-45), [`ErrorKind::CodeExpired`] (ERR-46), or another error that ends the
+    /// login, such as a wrong clock or a secret store that rejects the tokens. The state of the session is
+    /// unchanged.
     pub async fn finish(self) -> Result<(), Error> {
         self.finish_with(|_| ()).await
     }
 
-    /// The same, and tells how it goes: after each poll.
+    /// Like [`finish`](Self::finish), and reports the progress after each poll.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
+    /// Fails as [`finish`](Self::finish) does.
     pub async fn finish_with(mut self, mut told: impl FnMut(LoginProgress)) -> Result<(), Error> {
-        // Dropped with this future.
+        // Dropped together with this future.
         let somebody = Arc::new(());
         loop {
-            let now = || self.inside.environment.now();
-            match self.polling.step(now()) {
-                Step::Wait(time) => {
-                    self.inside.environment.sleep(time).await;
+            let now = || self.session.environment.now();
+            match self.schedule.next_action(now()) {
+                PollAction::Wait(time) => {
+                    self.session.environment.sleep(time).await;
                     continue;
                 }
-                Step::Expired => {
-                    return Err(Error::new(ErrorKind::CodeExpired, "nobody decided while the code held"));
+                PollAction::Expired => {
+                    return Err(Error::new(
+                        ErrorKind::CodeExpired,
+                        "the code expired before the member decided",
+                    ));
                 }
-                Step::Poll => {}
+                PollAction::Poll => {}
             }
-            let failure = match self.poll(Arc::downgrade(&somebody)).await? {
+            let failure = match self.poll_once(Arc::downgrade(&somebody)).await? {
                 Ok(kept) => return kept,
                 Err(failure) => failure,
             };
-            // What the provider asks for is kept for other processes by its moment on the wall, which may round it up:
-            // a poll that is a moment too early was not sent, and is no trouble to tell of.
-            if let Some(wait) = failure.held().filter(|wait| *wait <= MOMENT) {
-                self.polling.asked(wait, now());
+            // Other processes read the provider's wait from a rounded-up wall time. A poll that is held back by
+            // the rounding was not sent and is not reported.
+            if let Some(wait) = failure.local_wait().filter(|wait| *wait <= ROUNDING) {
+                self.schedule.delay_by(wait, now());
                 continue;
             }
-            let Some(polled) = failure.of_poll() else { return Err(of_login(failure.error)) };
-            let remark = self.polling.answered(polled, now());
+            let Some(polled) = failure.poll_result() else { return Err(map_login_error(failure.error)) };
+            let remark = self.schedule.record_result(polled, now());
             if let Some(asked) = failure.error.retry_after() {
-                self.polling.asked(asked, now());
+                self.schedule.delay_by(asked, now());
             }
-            if let Some(Remark::ClockRunsFast) = remark {
+            if let Some(PollHint::ClockRunsFast) = remark {
                 told(LoginProgress::ClockRunsFast);
             }
-            let (next, left) = (self.polling.next(now()), self.polling.left(now()));
+            let (next, left) = (self.schedule.until_next_poll(now()), self.schedule.remaining(now()));
             told(
-                if failure.passes && failure.error.oauth_error().is_none_or(|error| error.action().is_none())
+                if failure.is_transient
+                    && failure.error.oauth_error().is_none_or(|error| error.action().is_none())
                 {
                     LoginProgress::Unreachable { error: failure.error, next, left }
                 } else {
@@ -175,137 +188,133 @@ impl DeviceLogin {
 }
 
 impl DeviceLogin {
-    /// Asks once, and keeps the tokens that come of it while somebody waits for them.
-    async fn poll(&self, waits: Weak<()>) -> Result<Result<Result<(), Error>, Failure>, Error> {
-        let (inside, keyed) = (Arc::clone(&self.inside), self.keyed.clone());
-        let (answer, asked) = (Arc::clone(&self.answer), Arc::clone(&self.asked));
+    /// Polls once, and stores the tokens if the login is still awaited.
+    async fn poll_once(&self, waits: Weak<()>) -> Result<Result<Result<(), Error>, ProviderFailure>, Error> {
+        let (inside, keyed) = (Arc::clone(&self.session), self.key_proofs.clone());
+        let (answer, asked) = (Arc::clone(&self.response), Arc::clone(&self.requested_scopes));
         let work = async move {
-            let tokens = inside.provider.poll(&keyed.provider, &answer.device_code).await?;
+            let tokens = inside.provider.poll_device_login(&keyed.provider, &answer.device_code).await?;
             if waits.strong_count() == 0 {
-                inside.let_go(&keyed, &tokens).await;
-                return Ok(Err(Error::new(ErrorKind::Cancelled, "nobody waits for this login any more")));
+                inside.revoke_unused(&keyed, &tokens).await;
+                return Ok(Err(Error::new(ErrorKind::Cancelled, "the login was abandoned")));
             }
-            Ok(inside.begin_connection(&keyed, &tokens, asked).await)
+            Ok(inside.start_connection(&keyed, &tokens, asked).await)
         };
-        self.inside.apart(work).await
+        self.session.run_to_completion(work).await
     }
 }
 
-/// A code that is no grant any more was used: by an answer that did not arrive.
-fn of_login(error: Error) -> Error {
+/// Maps `invalid_grant` to an expired code: a response that was lost has consumed the code.
+fn map_login_error(error: Error) -> Error {
     match error.oauth_error() {
         Some(OauthError::InvalidGrant) => {
-            Error::new(ErrorKind::CodeExpired, "the code of this device login is used up")
+            Error::new(ErrorKind::CodeExpired, "the code of this device login was already used")
         }
         _ => error,
     }
 }
 
-impl Inside {
-    /// The key to sign in with: the one that there is, else a new one, of which there is one however many
-    /// processes sign in.
-    async fn key_for_login(&self) -> Result<Keyed, Error> {
-        let alone = self.alone().await?;
-        // What is left of a connection that is over is nothing to sign in with.
+impl SessionInner {
+    /// Returns the key for a login. Creates one if there is none; concurrent processes create only one.
+    async fn key_for_login(&self) -> Result<KeyProofs, Error> {
+        let alone = self.acquire_exclusive().await?;
+        // The remains of an ended connection must not be used for signing in.
         if let Some(refresh) = self.stored_refresh().await? {
-            self.finish(&alone, &refresh).await?;
+            self.finish_ended(&alone, &refresh).await?;
         }
         let key = match self.keys.load().await? {
             Some(key) => key,
             None => {
                 let key = self.keys.create().await?;
-                // Another installation from now on.
-                self.renote(&alone, |notes| notes.installation_id = None).await?;
+                // A new key is a new installation.
+                self.update_notes(&alone, |notes| notes.installation_id = None).await?;
                 key
             }
         };
         let jkt = key.public_key().thumbprint().to_string();
-        let known = self.held().keyed.clone().filter(|keyed| *keyed.jkt == *jkt);
+        let known = self.connection_state().key_proofs.clone().filter(|keyed| *keyed.jkt == *jkt);
         match known {
             Some(keyed) => Ok(keyed),
-            None => Ok(self.keyed(key).await),
+            None => Ok(self.load_proofs(key).await),
         }
     }
 
-    /// Keeps what a device login came to.
-    async fn begin_connection(
+    /// Stores the tokens of a login; revokes them if that fails.
+    async fn start_connection(
         &self,
-        keyed: &Keyed,
-        answer: &TokenAnswer,
+        keyed: &KeyProofs,
+        answer: &TokenResponse,
         asked: Arc<[Scope]>,
     ) -> Result<(), Error> {
-        let kept = self.keep_connection(keyed, answer, asked).await;
+        let kept = self.store_connection(keyed, answer, asked).await;
         if kept.is_err() {
-            self.let_go(keyed, answer).await;
+            self.revoke_unused(keyed, answer).await;
         }
         kept
     }
 
-    /// Nobody has these tokens from now on.
-    async fn let_go(&self, keyed: &Keyed, answer: &TokenAnswer) {
+    /// Revokes tokens that are not stored.
+    async fn revoke_unused(&self, keyed: &KeyProofs, answer: &TokenResponse) {
         let Some(token) = &answer.refresh else { return };
-        if let Err(failure) = self.provider.revoke(&keyed.provider, token).await {
-            tracing::warn!(error = %failure.error, "a connection that is not kept could not be revoked");
+        if let Err(failure) = self.provider.revoke_token(&keyed.provider, token).await {
+            tracing::warn!(error = %failure.error, "cannot revoke an unused connection");
         }
     }
 
-    async fn keep_connection(
+    async fn store_connection(
         &self,
-        keyed: &Keyed,
-        answer: &TokenAnswer,
+        keyed: &KeyProofs,
+        answer: &TokenResponse,
         asked: Arc<[Scope]>,
     ) -> Result<(), Error> {
-        let alone = self.alone().await?;
+        let alone = self.acquire_exclusive().await?;
         let token = answer.refresh.clone().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Protocol,
-                "the identity provider gave no refresh token, which was asked for",
-            )
+            Error::new(ErrorKind::Protocol, "the identity provider returned no refresh token")
         })?;
         let key = self.keys.load().await?.map(|key| key.public_key().thumbprint().to_string());
         if key.as_deref() != Some(&*keyed.jkt) {
-            let what = "the key that the tokens are bound to was deleted meanwhile";
+            let what = "the key of the new tokens was deleted during the login";
             return Err(Error::new(ErrorKind::Secrets, what));
         }
-        let connection = self.environment.token()?.into();
-        let refresh = Refresh { connection, jkt: keyed.jkt.clone(), token };
-        let access = self.accepted(&refresh.connection, &keyed.jkt, answer, asked);
-        let before = self.vault.read(Entry::RefreshToken).await?;
-        // It may be another member's, whose installation has another name (SVC-07). From before it is kept on nobody
-        // takes it for the former one's, wherever this ends.
-        let former = self.noted_name().await?;
-        self.renote(&alone, |notes| notes.installation_id = None).await?;
-        // Until it is kept, there may be tokens of the old connection that are nowhere but in memory.
-        if let Err(error) = self.vault.write(Entry::RefreshToken, &refresh.to_bytes()).await {
-            self.take_back(before).await;
-            let noted = self.renote(&alone, |notes| notes.installation_id.clone_from(&former)).await;
+        let connection = self.environment.random_token()?.into();
+        let refresh = StoredRefresh { connection, jkt: keyed.jkt.clone(), token };
+        let access = self.access_from_response(&refresh.connection, &keyed.jkt, answer, asked);
+        let before = self.vault.read_entry(CredentialEntry::RefreshToken).await?;
+        // The connection may belong to another member with another installation id (SVC-07). The id is cleared
+        // before the token is stored, so that a crash cannot assign the former id to the new connection.
+        let former = self.noted_installation().await?;
+        self.update_notes(&alone, |notes| notes.installation_id = None).await?;
+        // Until the token is stored, tokens of the old connection may exist in memory only.
+        if let Err(error) = self.vault.write_entry(CredentialEntry::RefreshToken, &refresh.to_bytes()).await {
+            self.restore_previous(before).await;
+            let noted = self.update_notes(&alone, |notes| notes.installation_id.clone_from(&former)).await;
             if let Err(error) = noted {
-                tracing::warn!(%error, "the connection that goes on is told its name anew");
+                tracing::warn!(%error, "cannot restore the installation id; it is read again from the exchange");
             }
             return Err(error);
         }
-        self.held().notes.belong_to(&refresh.connection);
+        self.connection_state().notes.assign_to(&refresh.connection);
         self.drop_connection();
-        self.held().keyed = Some(keyed.clone());
-        self.adopted(&alone, &refresh, access).await?;
+        self.connection_state().key_proofs = Some(keyed.clone());
+        self.finish_storing(&alone, &refresh, access).await?;
         self.set_state(SessionState::Active);
         Ok(())
     }
 
-    /// Puts back what stood in the place of a refresh token that is about to be revoked. A store that gave no answer
-    /// in time may do what it was told all the same: what it is told after that is what it keeps.
-    async fn take_back(&self, before: Option<SecretBytes>) {
+    /// Restores the previous refresh token in the store, after the new one could not be stored. A store that timed
+    /// out may still perform the write; the later write of the previous token wins.
+    async fn restore_previous(&self, before: Option<SecretBytes>) {
         let put_back = match &before {
-            Some(before) => self.vault.write(Entry::RefreshToken, before).await,
-            None => self.vault.delete(Entry::RefreshToken).await,
+            Some(before) => self.vault.write_entry(CredentialEntry::RefreshToken, before).await,
+            None => self.vault.delete_entry(CredentialEntry::RefreshToken).await,
         };
         if let Err(error) = put_back {
-            tracing::warn!(%error, "nobody can tell yet what the secret store holds of a login that is not kept");
+            tracing::warn!(%error, "cannot restore the previous refresh token in the secret store");
         }
     }
 }
 
-/// Shows nothing that anybody could use: the code is for its member's eyes.
+/// Omits code and URL, which only the member may see.
 impl fmt::Debug for DeviceLogin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceLogin").field("expires_in", &self.expires_in()).finish_non_exhaustive()

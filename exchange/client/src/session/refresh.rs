@@ -1,173 +1,177 @@
-//! Keeping tokens fresh: one refresh at a time, in this process and among all of this installation (IDP-19).
+//! Token refresh: one at a time, within this process and among all processes of the installation (IDP-19).
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use dpop_bound::{TokenHash, clock::Reading};
+use dpop_bound::{TokenHash, clock::ClockReading};
 use tokio::{sync::watch, task::JoinHandle};
 
 use super::{
-    inside::{Alone, Inside, Unsaved},
-    stored::Refresh,
+    inner::{ExclusiveGuard, SessionInner, UnsavedTokens},
+    stored::StoredRefresh,
 };
 use crate::{
     backoff::Backoff,
     error::{Error, ErrorKind},
-    oauth::Failure,
-    state::{End, SessionState},
-    tokens::Grant,
+    oauth::ProviderFailure,
+    state::{EndReason, SessionState},
+    token_source::AccessGrant,
 };
 
-/// A refresh that is under way; it becomes `Some` with what it came to.
-pub(super) type Flight = watch::Receiver<Option<Result<Grant, Error>>>;
+/// The receiver of a running refresh; the value becomes `Some` with its result.
+pub(super) type RefreshReceiver = watch::Receiver<Option<Result<AccessGrant, Error>>>;
 
-/// How young a token is that should not have been refused.
-const YOUNG: Duration = Duration::from_secs(60);
-/// How often another process may have put a token in the place of the one that was just read.
-const OVERTAKEN: usize = 3;
+/// The age up to which a rejected token counts as new.
+const MIN_TOKEN_AGE: Duration = Duration::from_secs(60);
+/// The number of attempts if other processes keep replacing the token.
+const MAX_RETRIES: usize = 3;
 
-/// Something goes on by itself until this is dropped.
-struct Busy(Arc<Inside>);
+/// Counts a background task until dropped.
+struct TaskGuard(Arc<SessionInner>);
 
-impl Busy {
-    fn of(inside: &Arc<Inside>) -> Self {
-        inside.under_way.send_modify(|number| *number += 1);
+impl TaskGuard {
+    fn new(inside: &Arc<SessionInner>) -> Self {
+        inside.background_tasks.send_modify(|number| *number += 1);
         Self(Arc::clone(inside))
     }
 }
 
-impl Drop for Busy {
+impl Drop for TaskGuard {
     fn drop(&mut self) {
-        self.0.under_way.send_modify(|number| *number -= 1);
+        self.0.background_tasks.send_modify(|number| *number -= 1);
     }
 }
 
-/// How often the provider is asked while that does not help.
+/// Limits the rate of refreshes that do not help.
 #[derive(Default)]
-pub(super) struct Pace {
-    /// In a row, with what the last one was and until when (by the monotonic clock) nobody asks again.
-    failures: u32,
-    failed: Option<(Duration, Error)>,
-    /// New tokens that the gateway refused in a row, and until when it gets no other.
-    refusals: u32,
-    refused: Option<Duration>,
+pub(super) struct RefreshThrottle {
+    /// The number of consecutive failures.
+    failure_count: u32,
+    last_failure: Option<(Duration, Error)>,
+    /// The number of new tokens that the gateway rejected in a row, and the earliest time of the next
+    /// refresh.
+    refused_tokens: u32,
+    next_replacement: Option<Duration>,
 }
 
-impl Pace {
-    /// The error of the last attempt, while it is too early for another.
-    fn waits(&self, now: Reading) -> Option<Error> {
-        self.failed.as_ref().filter(|(until, _)| now.monotonic < *until).map(|(_, error)| error.clone())
+impl RefreshThrottle {
+    /// Returns the error of the last attempt while the back-off lasts.
+    fn pending_error(&self, now: ClockReading) -> Option<Error> {
+        self.last_failure.as_ref().filter(|(until, _)| now.monotonic < *until).map(|(_, error)| error.clone())
     }
 
-    fn failed(&mut self, error: Error, now: Reading, fraction: f64) {
-        self.failures = self.failures.saturating_add(1);
-        let wait = Backoff::default().after(self.failures, error.retry_after(), fraction);
-        self.failed = Some((now.monotonic.saturating_add(wait), error));
+    fn record_failure(&mut self, error: Error, now: ClockReading, fraction: f64) {
+        self.failure_count = self.failure_count.saturating_add(1);
+        let wait = Backoff::default().delay_after(self.failure_count, error.retry_after(), fraction);
+        self.last_failure = Some((now.monotonic.saturating_add(wait), error));
     }
 
-    pub(super) fn succeeded(&mut self) {
-        self.failures = 0;
-        self.failed = None;
+    pub(super) fn record_success(&mut self) {
+        self.failure_count = 0;
+        self.last_failure = None;
     }
 
-    /// Whether a token that was refused may be replaced now. One that was old is; of new ones the first two,
-    /// then one at a time with longer and longer waits: a gateway that takes none is not helped by more.
-    fn may_replace(&mut self, age: Duration, now: Reading, fraction: f64) -> bool {
-        if age >= YOUNG {
-            self.refusals = 0;
-            self.refused = None;
+    /// Returns true if a rejected token may be replaced now. An old token always may. Of new tokens the first two
+    /// may, and later ones with exponential back-off, because more tokens do not help a gateway that rejects all.
+    fn may_replace(&mut self, age: Duration, now: ClockReading, fraction: f64) -> bool {
+        if age >= MIN_TOKEN_AGE {
+            self.refused_tokens = 0;
+            self.next_replacement = None;
             return true;
         }
-        if self.refused.is_some_and(|until| now.monotonic < until) {
+        if self.next_replacement.is_some_and(|until| now.monotonic < until) {
             return false;
         }
-        self.refusals = self.refusals.saturating_add(1);
-        if self.refusals > 1 {
-            let wait = Backoff::default().after(self.refusals - 1, None, fraction);
-            self.refused = Some(now.monotonic.saturating_add(wait));
+        self.refused_tokens = self.refused_tokens.saturating_add(1);
+        if self.refused_tokens > 1 {
+            let wait = Backoff::default().delay_after(self.refused_tokens - 1, None, fraction);
+            self.next_replacement = Some(now.monotonic.saturating_add(wait));
         }
         true
     }
 }
 
-impl Inside {
-    /// Goes on by itself, whoever is dropped.
+impl SessionInner {
+    /// Spawns a counted background task, which continues if the caller is dropped.
     pub(super) fn spawn<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
-        let busy = Busy::of(self);
+        let busy = TaskGuard::new(self);
         tokio::spawn(async move {
             let _busy = busy;
             work.await
         })
     }
 
-    /// Runs to its end, also when whoever waits for it is dropped.
-    pub(super) async fn apart<T: Send + 'static>(
+    /// Runs work to completion, even if the caller is dropped.
+    pub(super) async fn run_to_completion<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T, Error> {
-        self.spawn(work).await.map_err(|_| given_up())
+        self.spawn(work).await.map_err(|_| cancelled_error())
     }
 
-    /// Waits until nothing goes on by itself.
-    pub(super) async fn settled(&self) {
-        // It cannot fail while there is somebody to ask.
-        let _ = self.under_way.subscribe().wait_for(|number| *number == 0).await;
+    /// Waits until no background task is running.
+    pub(super) async fn wait_until_idle(&self) {
+        // The sender lives as long as `self`, so this cannot fail.
+        let _ = self.background_tasks.subscribe().wait_for(|number| *number == 0).await;
     }
 
-    /// What to sign with now. A token that is due is used on while it holds and there is no other to be had.
-    pub(super) async fn current(self: &Arc<Self>) -> Result<Grant, Error> {
-        self.is_active()?;
-        let life = self.held().access.as_ref().map(|access| access.life);
+    /// Returns the grant for signing. If a refresh that is due fails, a token that is still valid stays in
+    /// use.
+    pub(super) async fn current_grant(self: &Arc<Self>) -> Result<AccessGrant, Error> {
+        self.check_active()?;
+        let life = self.connection_state().access.as_ref().map(|access| access.lifetime);
         let now = self.environment.now();
-        if life.is_some_and(|life| life.holds(now) && !life.is_due(now))
+        if life.is_some_and(|life| life.is_valid(now) && !life.is_due(now))
             && let Some(grant) = self.grant()
         {
             return Ok(grant);
         }
-        let renewed = self.renewal(None).await;
+        let renewed = self.join_refresh(None).await;
         match (renewed, life) {
-            (Err(error), Some(life)) if self.is_active().is_ok() && life.holds(self.environment.now()) => {
-                tracing::debug!(%error, "the token is not refreshed yet; it still holds");
+            (Err(error), Some(life))
+                if self.check_active().is_ok() && life.is_valid(self.environment.now()) =>
+            {
+                tracing::debug!(%error, "token refresh failed; the current token is still valid");
                 self.grant().ok_or(error)
             }
             (renewed, _) => renewed,
         }
     }
 
-    /// Another than a token that was refused.
-    pub(super) async fn renewed(self: &Arc<Self>, refused: &TokenHash) -> Result<Grant, Error> {
-        self.is_active()?;
+    /// Returns a grant with a token other than the rejected one.
+    pub(super) async fn renew_grant(self: &Arc<Self>, refused: &TokenHash) -> Result<AccessGrant, Error> {
+        self.check_active()?;
         if let Some(grant) = self.grant_other_than(refused) {
             return Ok(grant);
         }
-        // A refresh that began before may have come to the token that was refused.
+        // A refresh that was already running may return the rejected token.
         for _ in 0..2 {
-            let grant = self.renewal(Some(*refused)).await?;
+            let grant = self.join_refresh(Some(*refused)).await?;
             if grant.token.hash() != refused {
                 return Ok(grant);
             }
         }
-        Err(not_taken())
+        Err(token_refused_error())
     }
 
-    fn grant_other_than(&self, refused: &TokenHash) -> Option<Grant> {
+    fn grant_other_than(&self, refused: &TokenHash) -> Option<AccessGrant> {
         self.grant().filter(|grant| grant.token.hash() != refused)
     }
 
-    /// Joins the refresh that is under way, or begins one. It goes on when whoever began it is dropped.
-    async fn renewal(self: &Arc<Self>, refused: Option<TokenHash>) -> Result<Grant, Error> {
+    /// Joins the running refresh, or starts one. It continues if the caller is dropped.
+    async fn join_refresh(self: &Arc<Self>, refused: Option<TokenHash>) -> Result<AccessGrant, Error> {
         let mut flight = {
-            let mut flights = self.flight.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut flights = self.active_refresh.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             match &*flights {
-                // One that came to something is over, as is one that was given up.
+                // A refresh with a result, or whose task was dropped, is over.
                 Some(flight) if flight.has_changed().is_ok() && flight.borrow().is_none() => flight.clone(),
                 _ => {
                     let (told, flight) = watch::channel(None);
                     let inside = Arc::clone(self);
                     drop(self.spawn(async move {
-                        let renewed = inside.renew(refused).await;
+                        let renewed = inside.refresh_grant(refused).await;
                         told.send_replace(Some(renewed));
                     }));
                     *flights = Some(flight.clone());
@@ -177,140 +181,149 @@ impl Inside {
         };
         match flight.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(renewed)) => renewed.clone(),
-            _ => Err(given_up()),
+            _ => Err(cancelled_error()),
         }
     }
 
-    async fn renew(&self, refused: Option<TokenHash>) -> Result<Grant, Error> {
-        let alone = self.alone().await?;
-        for _ in 0..OVERTAKEN {
-            self.is_active()?;
-            let Some(refresh) = self.stored_refresh().await? else { return Err(self.signed_out().await) };
-            // Another process may have noted its end, and not have got at the store.
-            if self.finish(&alone, &refresh).await? {
-                return Err(self.is_active().err().unwrap_or_else(not_taken));
+    async fn refresh_grant(&self, refused: Option<TokenHash>) -> Result<AccessGrant, Error> {
+        let alone = self.acquire_exclusive().await?;
+        for _ in 0..MAX_RETRIES {
+            self.check_active()?;
+            let Some(refresh) = self.stored_refresh().await? else {
+                return Err(self.handle_sign_out().await);
+            };
+            // Another process may have noted the end without access to the store.
+            if self.finish_ended(&alone, &refresh).await? {
+                return Err(self.check_active().err().unwrap_or_else(token_refused_error));
             }
-            self.read_notes_of(&refresh.connection).await;
+            self.read_notes_for(&refresh.connection).await;
             if !self.has_key(&refresh.jkt).await? {
-                self.set_state(SessionState::Ended(End::KeyLost));
-                self.is_active()?;
+                self.set_state(SessionState::Ended(EndReason::KeyLost));
+                self.check_active()?;
             }
-            if let Some(grant) = self.without_asking(&alone, &refresh, refused.as_ref()).await? {
+            if let Some(grant) = self.reuse_tokens(&alone, &refresh, refused.as_ref()).await? {
                 return Ok(grant);
             }
-            let asked = self.ask(&alone, &refresh, refused.is_some()).await?;
+            let asked = self.request_refresh(&alone, &refresh, refused.is_some()).await?;
             if let Some(grant) = asked {
                 return Ok(grant);
             }
         }
-        Err(Error::new(ErrorKind::Busy, "other processes of this program refresh all the time"))
+        Err(Error::new(ErrorKind::Busy, "other processes of this program keep replacing the token"))
     }
 
-    /// A token that is there already: one that the store did not take before, or another process's.
-    async fn without_asking(
+    /// Returns a grant without a request: from unsaved tokens, or from a token that another process stored.
+    async fn reuse_tokens(
         &self,
-        alone: &Alone,
-        refresh: &Refresh,
+        alone: &ExclusiveGuard,
+        refresh: &StoredRefresh,
         refused: Option<&TokenHash>,
-    ) -> Result<Option<Grant>, Error> {
-        let unsaved = self.held().unsaved.clone();
-        if let Some(Unsaved { spent, refresh: next, access }) = unsaved {
+    ) -> Result<Option<AccessGrant>, Error> {
+        let unsaved = self.connection_state().unsaved.clone();
+        if let Some(UnsavedTokens { spent, refresh: next, access }) = unsaved {
             if spent == refresh.token && next.connection == refresh.connection {
-                return self.adopt(alone, &next, access).await.map(Some);
+                return self.store_tokens(alone, &next, access).await.map(Some);
             }
-            self.held().unsaved = None;
+            self.connection_state().unsaved = None;
         }
         let now = self.environment.now();
         let shared = self.stored_access(refresh).await?;
         let usable = shared.filter(|access| {
-            access.life.holds(now) && !access.life.is_due(now) && refused != Some(access.token.hash())
+            access.lifetime.is_valid(now)
+                && !access.lifetime.is_due(now)
+                && refused != Some(access.token.hash())
         });
-        usable.map(|access| self.take(refresh, access)).transpose()
+        usable.map(|access| self.use_tokens(refresh, access)).transpose()
     }
 
-    /// Asks the provider. `None` when another process was faster.
-    async fn ask(&self, alone: &Alone, refresh: &Refresh, is_refused: bool) -> Result<Option<Grant>, Error> {
-        // Those of this connection's token, else the noted ones: an answer without any changes none.
-        let scopes = self.held().scopes_of(&refresh.connection);
+    /// Requests new tokens from the provider. Returns `None` if another process replaced the token first.
+    async fn request_refresh(
+        &self,
+        alone: &ExclusiveGuard,
+        refresh: &StoredRefresh,
+        is_refused: bool,
+    ) -> Result<Option<AccessGrant>, Error> {
+        // A response without scopes leaves them unchanged.
+        let scopes = self.connection_state().scopes_of(&refresh.connection);
         let keyed = {
-            let (now, fraction) = (self.environment.now(), self.environment.fraction());
-            let mut held = self.held();
-            if let Some(error) = held.pace.waits(now) {
+            let (now, fraction) = (self.environment.now(), self.environment.random_fraction());
+            let mut held = self.connection_state();
+            if let Some(error) = held.throttle.pending_error(now) {
                 return Err(error);
             }
-            let age = held.access.as_ref().map_or(Duration::MAX, |access| access.life.age(now));
-            if is_refused && !held.pace.may_replace(age, now, fraction) {
-                return Err(not_taken());
+            let age = held.access.as_ref().map_or(Duration::MAX, |access| access.lifetime.age(now));
+            if is_refused && !held.throttle.may_replace(age, now, fraction) {
+                return Err(token_refused_error());
             }
-            held.keyed.clone()
+            held.key_proofs.clone()
         };
-        let keyed = keyed.ok_or_else(|| Error::new(ErrorKind::Bug, "a refresh without a key"))?;
-        tracing::debug!("refreshes");
-        let failure = match self.provider.refresh(&keyed.provider, &refresh.token).await {
+        let keyed = keyed.ok_or_else(|| Error::new(ErrorKind::Bug, "no key for the token refresh"))?;
+        tracing::debug!("refreshing the tokens");
+        let failure = match self.provider.refresh_tokens(&keyed.provider, &refresh.token).await {
             Ok(answer) => {
-                let next = Refresh {
+                let next = StoredRefresh {
                     token: answer.refresh.clone().unwrap_or_else(|| refresh.token.clone()),
                     ..refresh.clone()
                 };
-                let access = self.accepted(&refresh.connection, &keyed.jkt, &answer, scopes);
-                // Whatever comes now, these are the tokens: the one that was sent is spent.
-                self.held().unsaved = Some(Unsaved {
+                let access = self.access_from_response(&refresh.connection, &keyed.jkt, &answer, scopes);
+                // Kept in memory first, because the old refresh token is consumed.
+                self.connection_state().unsaved = Some(UnsavedTokens {
                     spent: refresh.token.clone(),
                     refresh: next.clone(),
                     access: access.clone(),
                 });
-                return self.adopt(alone, &next, access).await.map(Some);
+                return self.store_tokens(alone, &next, access).await.map(Some);
             }
             Err(failure) => failure,
         };
-        self.failed(alone, refresh, failure).await
+        self.handle_failure(alone, refresh, failure).await
     }
 
-    async fn failed(
+    async fn handle_failure(
         &self,
-        alone: &Alone,
-        refresh: &Refresh,
-        failure: Failure,
-    ) -> Result<Option<Grant>, Error> {
-        let error = of_refresh(failure.error);
+        alone: &ExclusiveGuard,
+        refresh: &StoredRefresh,
+        failure: ProviderFailure,
+    ) -> Result<Option<AccessGrant>, Error> {
+        let error = map_refresh_error(failure.error);
         match error.kind() {
             ErrorKind::Ended(end) => {
-                // ERR-47: only if it is still the stored one. Another process, or an older program that knows of
-                // no lock, may have spent it.
+                // ERR-47: only if the token is still the stored one. Another process, or an older version that
+                // does not lock, may have used it.
                 let stored = self.stored_refresh().await?;
                 if stored.is_some_and(|stored| stored != *refresh) {
                     return Ok(None);
                 }
-                self.end(alone, end, &refresh.jkt).await;
+                self.end_connection(alone, end, &refresh.jkt).await;
             }
             ErrorKind::Halted(halt) => self.set_state(SessionState::Halted(halt)),
             _ => {
-                let (now, fraction) = (self.environment.now(), self.environment.fraction());
-                self.held().pace.failed(error.clone(), now, fraction);
+                let (now, fraction) = (self.environment.now(), self.environment.random_fraction());
+                self.connection_state().throttle.record_failure(error.clone(), now, fraction);
             }
         }
         Err(error)
     }
 
-    /// Another process signed out.
-    async fn signed_out(&self) -> Error {
-        let connection = self.held().connection.clone();
-        // The notes say why, if it was not the member.
+    /// Handles a missing refresh token: another process signed out.
+    async fn handle_sign_out(&self) -> Error {
+        let connection = self.connection_state().connection.clone();
+        // The notes have the reason, unless the member signed out.
         let ended = match self.noted_end().await {
             Some((of, end)) if connection.as_deref().is_none_or(|connection| *connection == *of) => Some(end),
             _ => None,
         };
         self.drop_connection();
         self.set_state(ended.map_or(SessionState::SignedOut, SessionState::Ended));
-        self.is_active().err().unwrap_or_else(not_taken)
+        self.check_active().err().unwrap_or_else(token_refused_error)
     }
 
-    /// What the gateway said of the session (ERR-12 to ERR-20).
-    pub(super) async fn told(self: &Arc<Self>, refused: &Grant, refusal: &Error) {
+    /// Handles an error of the gateway that concerns the session (ERR-12 to ERR-20).
+    pub(super) async fn handle_refusal(self: &Arc<Self>, refused: &AccessGrant, refusal: &Error) {
         let end = match refusal.kind() {
             ErrorKind::Halted(halt) => {
-                // What the member lifted meanwhile is asked anew by the next call.
-                if self.is_active().is_ok() && self.held().is_of_now(refused) {
+                // If the halt was lifted in the meantime, the next call determines the state.
+                if self.check_active().is_ok() && self.connection_state().is_current_grant(refused) {
                     self.set_state(SessionState::Halted(halt));
                 }
                 return;
@@ -319,28 +332,29 @@ impl Inside {
             _ => return,
         };
         let (inside, refused) = (Arc::clone(self), refused.clone());
-        let _ = self.apart(async move { inside.ended(&refused, end).await }).await;
+        let _ = self.run_to_completion(async move { inside.handle_end(&refused, end).await }).await;
     }
 
-    async fn ended(&self, refused: &Grant, end: End) {
+    async fn handle_end(&self, refused: &AccessGrant, end: EndReason) {
         if let SessionState::Ended(_) | SessionState::SignedOut = *self.state.borrow() {
             return;
         }
-        let alone = self.alone_at_any_rate().await;
-        // The member signed in anew or disconnected meanwhile: this is not about what there is now.
-        if self.held().connection != refused.whose.connection {
+        let alone = self.acquire_exclusive_or_local().await;
+        // A newer connection is not affected.
+        if self.connection_state().connection != refused.owner.connection {
             return;
         }
         match self.stored_refresh().await {
-            // The same, in another process.
-            Ok(Some(stored)) if !refused.whose.is_connection(&stored.connection) => {
+            // Another process has stored a newer connection.
+            Ok(Some(stored)) if !refused.owner.is_connection(&stored.connection) => {
                 self.drop_connection();
-                self.held().connection = Some(stored.connection);
+                self.connection_state().connection = Some(stored.connection);
             }
-            Ok(_) => self.end(&alone, end, &refused.jkt).await,
-            // A store that answers later may hold another process's by then: its tokens are not this one's to delete.
+            Ok(_) => self.end_connection(&alone, end, &refused.jkt).await,
+            // When the store is available again, it may hold the tokens of another process, which must not be
+            // deleted.
             Err(error) => {
-                tracing::warn!(%error, "the connection is over, and nobody can tell whether it is the one that is kept");
+                tracing::warn!(%error, "the connection has ended; the stored connection cannot be read");
                 self.set_state(SessionState::Ended(end));
                 self.drop_connection();
             }
@@ -348,56 +362,57 @@ impl Inside {
     }
 }
 
-/// Of the call that the token was for nothing was sent, whatever became of the refresh.
-fn of_refresh(error: Error) -> Error {
+/// Maps an unknown outcome of a refresh to `Unreachable`: the call for which the token was needed was not
+/// sent.
+fn map_refresh_error(error: Error) -> Error {
     if error.kind() != ErrorKind::OutcomeUnknown {
         return error;
     }
-    let what = "the identity provider does not answer";
+    let what = "the identity provider does not respond";
     match error.status() {
-        Some(status) => Error::of_answer(ErrorKind::Unreachable, what, status, error.retry_after()),
-        None => Error::caused(ErrorKind::Unreachable, what, error),
+        Some(status) => Error::from_status(ErrorKind::Unreachable, what, status, error.retry_after()),
+        None => Error::with_source(ErrorKind::Unreachable, what, error),
     }
 }
 
-fn given_up() -> Error {
+fn cancelled_error() -> Error {
     Error::new(ErrorKind::Cancelled, "the program is ending")
 }
 
-fn not_taken() -> Error {
-    Error::new(ErrorKind::SignInNeeded, "the exchange does not take new tokens either")
+fn token_refused_error() -> Error {
+    Error::new(ErrorKind::SignInNeeded, "the exchange rejects new tokens as well")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(seconds: u64) -> Reading {
-        Reading { wall: dpop_bound::UnixTime::default(), monotonic: Duration::from_secs(seconds) }
+    fn at(seconds: u64) -> ClockReading {
+        ClockReading { wall: dpop_bound::UnixTime::default(), monotonic: Duration::from_secs(seconds) }
     }
 
     /// ERR-05: never in a loop.
     #[test]
     fn new_tokens_that_are_refused_are_replaced_more_and_more_slowly() {
-        let mut pace = Pace::default();
+        let mut pace = RefreshThrottle::default();
         let young = Duration::from_secs(1);
         let replaced: Vec<u64> = (0..60).filter(|now| pace.may_replace(young, at(*now), 0.0)).collect();
         assert_eq!(replaced, [0, 1, 6, 16, 36]);
-        // One that was used for a while is another matter.
+        // A token that was in use for a while may be replaced at once.
         assert!(pace.may_replace(Duration::from_secs(61), at(60), 0.0));
         assert!(pace.may_replace(young, at(60), 0.0));
     }
 
-    /// CLI-02, LIM-16: the provider is not asked again before the back-off is over.
+    /// CLI-02, LIM-16: the provider is not contacted before the back-off is over.
     #[test]
     fn failures_are_waited_out() {
-        let mut pace = Pace::default();
+        let mut pace = RefreshThrottle::default();
         let error = Error::new(ErrorKind::Unreachable, "no connection");
         for (failed, until) in [(0, 5), (5, 15), (15, 35)] {
-            pace.failed(error.clone(), at(failed), 0.0);
-            assert!(pace.waits(at(until - 1)).is_some() && pace.waits(at(until)).is_none());
+            pace.record_failure(error.clone(), at(failed), 0.0);
+            assert!(pace.pending_error(at(until - 1)).is_some() && pace.pending_error(at(until)).is_none());
         }
-        pace.succeeded();
-        assert!(pace.waits(at(16)).is_none());
+        pace.record_success();
+        assert!(pace.pending_error(at(16)).is_none());
     }
 }

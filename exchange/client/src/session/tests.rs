@@ -20,20 +20,22 @@ use exchange_api::scopes::Scope;
 
 use super::{Session, SessionBuilder};
 use crate::{
-    credentials::{CredentialError, CredentialStore, Entry, InMemory, Owner, SecretBytes},
+    address::ExchangeAddress,
+    credentials::{
+        CredentialEntry, CredentialError, CredentialOwner, CredentialStore, MemoryCredentials, SecretBytes,
+    },
     error::{Error, ErrorKind},
-    identity::Identity,
-    oauth::fake::{Fake, ISSUER, PLANTED},
-    place::Place,
+    identity::ClientIdentity,
+    oauth::fake_provider::{FakeProvider, ISSUER, PLANTED},
     state::SessionState,
     testkit::VirtualEnvironment,
-    tokens::{Grant, Later, Note, Tokens as _},
+    token_source::{AccessGrant, BoxFuture, ConnectionNote, TokenSource as _},
 };
 
 /// One machine: a provider, a secret store, a folder.
 struct Machine {
     time: VirtualEnvironment,
-    fake: Fake,
+    fake: FakeProvider,
     store: Watched,
     folder: tempfile::TempDir,
 }
@@ -41,14 +43,14 @@ struct Machine {
 impl Machine {
     fn new() -> Self {
         let time = VirtualEnvironment::new(7);
-        let fake = Fake::new(&time);
+        let fake = FakeProvider::new(&time);
         let store = Watched::new(&fake);
         Self { time, fake, store, folder: tempfile::tempdir().unwrap() }
     }
 
     fn builder(&self) -> SessionBuilder {
-        let place = Place::new(ISSUER, "https://api.example").unwrap();
-        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        let place = ExchangeAddress::new(ISSUER, "https://api.example").unwrap();
+        let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
         Session::builder(&place, &identity)
             .environment(self.time.environment())
             .credentials(self.store.clone())
@@ -75,14 +77,14 @@ impl Machine {
         assert_eq!(session.state(), SessionState::Active);
     }
 
-    async fn kept(&self, entry: Entry) -> bool {
+    async fn kept(&self, entry: CredentialEntry) -> bool {
         self.content(entry).await.is_some()
     }
 
-    async fn content(&self, entry: Entry) -> Option<SecretBytes> {
-        let owner = Owner::new(
-            &Place::new(ISSUER, "https://api.example").unwrap(),
-            &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
+    async fn content(&self, entry: CredentialEntry) -> Option<SecretBytes> {
+        let owner = CredentialOwner::new(
+            &ExchangeAddress::new(ISSUER, "https://api.example").unwrap(),
+            &ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
             "default",
         );
         self.store.inner.read(&owner, entry).await.unwrap()
@@ -91,9 +93,9 @@ impl Machine {
     /// Key, refresh token, access token.
     async fn all_kept(&self) -> [bool; 3] {
         [
-            self.kept(Entry::DpopKey).await,
-            self.kept(Entry::RefreshToken).await,
-            self.kept(Entry::AccessToken).await,
+            self.kept(CredentialEntry::DpopKey).await,
+            self.kept(CredentialEntry::RefreshToken).await,
+            self.kept(CredentialEntry::AccessToken).await,
         ]
     }
 
@@ -109,15 +111,15 @@ impl Machine {
 
 /// A token, by what tells it apart.
 async fn token(session: &Session) -> String {
-    name(&session.current().await.unwrap())
+    name(&session.current_grant().await.unwrap())
 }
 
-fn name(grant: &Grant) -> String {
+fn name(grant: &AccessGrant) -> String {
     grant.token.hash().to_string()
 }
 
 async fn kind(session: &Session) -> ErrorKind {
-    let error = session.current().await.err().unwrap();
+    let error = session.current_grant().await.err().unwrap();
     is_silent(&error);
     error.kind()
 }
@@ -130,8 +132,8 @@ fn is_silent(shown: &(impl std::fmt::Debug + ?Sized)) {
 /// A store in memory that can fail, and remembers what was deleted, and after how many revocations.
 #[derive(Clone)]
 struct Watched {
-    inner: InMemory,
-    fake: Fake,
+    inner: MemoryCredentials,
+    fake: FakeProvider,
     /// Writes of refresh tokens fail.
     full: Arc<AtomicBool>,
     slow: Arc<AtomicBool>,
@@ -139,13 +141,13 @@ struct Watched {
     late: Arc<AtomicBool>,
     /// Access tokens are not deleted.
     stuck: Arc<AtomicBool>,
-    deleted: Arc<Mutex<Vec<(Entry, usize)>>>,
+    deleted: Arc<Mutex<Vec<(CredentialEntry, usize)>>>,
 }
 
 impl Watched {
-    fn new(fake: &Fake) -> Self {
+    fn new(fake: &FakeProvider) -> Self {
         Self {
-            inner: InMemory::new(),
+            inner: MemoryCredentials::new(),
             fake: fake.clone(),
             full: Arc::default(),
             slow: Arc::default(),
@@ -173,9 +175,9 @@ impl CredentialStore for Watched {
 
     fn read<'a>(
         &'a self,
-        owner: &'a Owner,
-        entry: Entry,
-    ) -> Later<'a, Result<Option<SecretBytes>, CredentialError>> {
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
+    ) -> BoxFuture<'a, Result<Option<SecretBytes>, CredentialError>> {
         Box::pin(async move {
             self.wait().await;
             self.inner.read(owner, entry).await
@@ -184,26 +186,30 @@ impl CredentialStore for Watched {
 
     fn write<'a>(
         &'a self,
-        owner: &'a Owner,
-        entry: Entry,
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
         secret: &'a SecretBytes,
-    ) -> Later<'a, Result<(), CredentialError>> {
+    ) -> BoxFuture<'a, Result<(), CredentialError>> {
         Box::pin(async move {
             self.wait().await;
-            if entry == Entry::RefreshToken && self.full.load(Ordering::SeqCst) {
+            if entry == CredentialEntry::RefreshToken && self.full.load(Ordering::SeqCst) {
                 return Err(CredentialError::Locked);
             }
-            if entry == Entry::RefreshToken && self.late.load(Ordering::SeqCst) {
+            if entry == CredentialEntry::RefreshToken && self.late.load(Ordering::SeqCst) {
                 tokio::time::sleep(Duration::from_secs(35)).await;
             }
             self.inner.write(owner, entry, secret).await
         })
     }
 
-    fn delete<'a>(&'a self, owner: &'a Owner, entry: Entry) -> Later<'a, Result<(), CredentialError>> {
+    fn delete<'a>(
+        &'a self,
+        owner: &'a CredentialOwner,
+        entry: CredentialEntry,
+    ) -> BoxFuture<'a, Result<(), CredentialError>> {
         Box::pin(async move {
-            self.deleted.lock().unwrap().push((entry, self.fake.count("oauth.revoke")));
-            if entry == Entry::AccessToken && self.stuck.load(Ordering::SeqCst) {
+            self.deleted.lock().unwrap().push((entry, self.fake.count_requests("oauth.revoke")));
+            if entry == CredentialEntry::AccessToken && self.stuck.load(Ordering::SeqCst) {
                 return Err(CredentialError::Locked);
             }
             self.inner.delete(owner, entry).await
@@ -220,38 +226,38 @@ async fn an_answer_is_read_no_further_than_it_is_looked_at() {
         transport::{Transport as _, TransportFault},
     };
 
-    use crate::testkit::{Step, Tcp};
+    use crate::testkit::{TcpServer, TcpStep};
 
     // A hundred megabytes, of which no more ever comes than is too much.
-    let begun = bytes::Bytes::from(vec![b' '; crate::oauth::LARGEST + 1]);
-    let server = Tcp::start(move |_, _| {
-        let head = Step::write("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n");
-        vec![head, Step::Write(begun.clone()), Step::Wait(Duration::from_secs(3600))]
+    let begun = bytes::Bytes::from(vec![b' '; crate::oauth::MAX_RESPONSE_SIZE + 1]);
+    let server = TcpServer::start(move |_, _| {
+        let head = TcpStep::write("HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n");
+        vec![head, TcpStep::Write(begun.clone()), TcpStep::Wait(Duration::from_secs(3600))]
     });
     let server = server.await.unwrap();
     let request = http::Request::post(server.origin()).body(bytes::Bytes::new()).unwrap();
-    let network = super::plain().unwrap();
-    let answer = tokio::time::timeout(Duration::from_secs(60), network.send(&Operation::NONE, request));
+    let network = super::default_transport().unwrap();
+    let answer = tokio::time::timeout(Duration::from_secs(60), network.send(&Operation::EMPTY, request));
     let error = answer.await.expect("it is not read on").unwrap_err();
     assert_eq!(error.fault(), TransportFault::TooLarge);
 }
 
 /// As what the exchange said of the connection that there is now is noted.
-async fn note(session: &Session, note: Note<'_>) -> Result<(), Error> {
-    session.noted(&session.whose().unwrap(), note).await
+async fn note(session: &Session, note: ConnectionNote<'_>) -> Result<(), Error> {
+    session.record_note(&session.current_owner().unwrap(), note).await
 }
 
 async fn named(session: &Session, installation: &str) {
-    note(session, Note::Installation(installation)).await.unwrap();
+    note(session, ConnectionNote::Installation(installation)).await.unwrap();
 }
 
 /// As the transport tells it, of a call that was made now.
 async fn told(session: &Session, kind: ErrorKind) {
-    let grant = session.current().await.unwrap();
+    let grant = session.current_grant().await.unwrap();
     told_of(session, &grant, kind).await;
 }
 
 /// The same, of a call that was made then.
-async fn told_of(session: &Session, grant: &Grant, kind: ErrorKind) {
-    session.told(grant, &Error::new(kind, "refused")).await;
+async fn told_of(session: &Session, grant: &AccessGrant, kind: ErrorKind) {
+    session.report_refusal(grant, &Error::new(kind, "refused")).await;
 }

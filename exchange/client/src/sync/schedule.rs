@@ -1,65 +1,66 @@
-//! When which area is read. No clock: every moment is given, by the monotonic one.
+//! Decides when each area is read. It has no clock: callers pass times of the monotonic clock.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{backoff::Backoff, error::ErrorKind, feed::Area, pace::Asked};
+use crate::{backoff::Backoff, error::ErrorKind, feed::Area, rate_limiter::CallInitiator};
 
-/// The least time between synchronisations by timer (LIM-17).
-pub const EVERY: Duration = Duration::from_secs(300);
+/// Minimum interval of timed synchronizations (LIM-17).
+pub const MIN_SYNC_INTERVAL: Duration = Duration::from_secs(300);
 
-/// When which area is read: at the start of a session, after a local change, and by timer (LIM-17); after trouble
-/// with back-off (LIM-16).
+/// The schedule of all areas: each is read at the start of a session, after a local change, and by timer
+/// (LIM-17); after an error with backoff (LIM-16).
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub struct SyncSchedule {
     every: Duration,
     backoff: Backoff,
-    areas: BTreeMap<Area, Turn>,
-    /// Trouble of the session stopped everything.
+    areas: BTreeMap<Area, AreaSchedule>,
+    /// An error of the session stopped all areas.
     stopped: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Turn {
-    /// `None`: not before something happens.
+struct AreaSchedule {
+    /// `None` while only an event can make it due.
     due: Option<Duration>,
-    /// What the exchange asked for: nothing makes it earlier (CLI-02).
+    /// End of the wait that the exchange requested; nothing shortens it (CLI-02).
     not_before: Duration,
     failures: u32,
     reading: bool,
-    /// The member asked for it.
+    /// The member requested the read.
     by_member: bool,
-    /// It is read for a session of before: whatever becomes of that, it is as due as the one that began since made it.
+    /// The current read belongs to a former session. Its result does not change when the area is due for the
+    /// new one.
     of_former: bool,
-    /// Something was sent while it was read, which may have come too late for a page, or the member asked.
-    again: Option<Asked>,
+    /// A write, which may have been too late for a page, or a request of the member arrived during the read.
+    again: Option<CallInitiator>,
 }
 
-/// What comes next.
+/// The next action of the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Read this area, for whom.
-    Read(Area, Asked),
-    /// Nothing is due for so long.
+pub enum ScheduledAction {
+    /// Read this area; the second field is the initiator of the call.
+    Read(Area, CallInitiator),
+    /// No area is due for this time.
     Wait(Duration),
-    /// Nothing will be due before something happens.
-    Nothing,
+    /// No area becomes due without an event.
+    Idle,
 }
 
-/// How far trouble goes.
+/// The scope of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trouble {
-    /// It passes: the area is tried again after a while.
-    Passes,
-    /// The area stops until a session begins or the member asks.
+pub enum ErrorScope {
+    /// A transient error: the area is retried later.
+    Transient,
+    /// The area stops until a session begins or the member requests a read.
     Area,
-    /// Everything stops until a session begins or the member asks.
+    /// All areas stop until a session begins or the member requests a read.
     Session,
 }
 
-impl Trouble {
-    /// What kind of error is how far.
+impl ErrorScope {
+    /// Returns the scope of an error kind.
     #[must_use]
-    pub const fn of(kind: ErrorKind) -> Self {
+    pub const fn from_kind(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::SignInNeeded | ErrorKind::Ended(_) | ErrorKind::Halted(_) | ErrorKind::Secrets => {
                 Self::Session
@@ -69,118 +70,120 @@ impl Trouble {
             | ErrorKind::Invalid
             | ErrorKind::TooLarge
             | ErrorKind::Bug => Self::Area,
-            _ => Self::Passes,
+            _ => Self::Transient,
         }
     }
 }
 
-impl Schedule {
-    /// With so much time between synchronisations by timer, never less than [`EVERY`]. Nothing is due before a
-    /// session begins.
+impl SyncSchedule {
+    /// Creates a schedule with this interval of timed synchronizations, at least [`MIN_SYNC_INTERVAL`].
+    /// Nothing is due before a session begins.
     #[must_use]
     pub fn new(every: Duration) -> Self {
         let (backoff, areas) = (Backoff::default(), BTreeMap::new());
-        Self { every: every.max(EVERY), backoff, areas, stopped: false }
+        Self { every: every.max(MIN_SYNC_INTERVAL), backoff, areas, stopped: false }
     }
 
-    /// A session begins, which can read these areas: all are due, and no other one is any more. What the exchange
-    /// asked an area to wait for holds on.
-    pub fn session(&mut self, areas: impl IntoIterator<Item = Area>, now: Duration) {
+    /// Begins a session that can read these areas: they become due and all others are dropped. Waits that the
+    /// exchange requested for an area stay in force.
+    pub fn begin_session(&mut self, areas: impl IntoIterator<Item = Area>, now: Duration) {
         let before = std::mem::take(&mut self.areas);
         self.stopped = false;
         for area in areas {
             let before = before.get(&area).copied().unwrap_or_default();
             let (due, of_former) = (Some(now.max(before.not_before)), before.reading);
-            let turn = Turn { due, failures: 0, of_former, ..before };
+            let turn = AreaSchedule { due, failures: 0, of_former, ..before };
             self.areas.insert(area, turn);
         }
     }
 
-    /// Something was sent to the area (LIM-17, WRT-08). A stopped one stays so, and trouble is waited out.
-    pub fn changed(&mut self, area: Area, now: Duration) {
+    /// Marks an area as written to (LIM-17, WRT-08). A stopped area stays stopped, and a backoff stays in
+    /// force.
+    pub fn mark_changed(&mut self, area: Area, now: Duration) {
         if let Some(turn) = self.areas.get_mut(&area) {
-            turn.again = turn.again.or(turn.reading.then_some(Asked::ByProgram));
+            turn.again = turn.again.or(turn.reading.then_some(CallInitiator::Program));
             if turn.failures == 0 && turn.due.is_some() {
                 turn.due = Some(now.max(turn.not_before));
             }
         }
     }
 
-    /// The member asked: everything is due, as soon as the exchange allows (CLI-02).
-    pub fn asked(&mut self, now: Duration) {
+    /// Makes all areas due at the request of the member, as soon as the exchange allows it (CLI-02).
+    pub fn request_all(&mut self, now: Duration) {
         self.stopped = false;
         for turn in self.areas.values_mut() {
             turn.due = Some(now.max(turn.not_before));
             match turn.reading {
-                true => turn.again = Some(Asked::ByMember),
+                true => turn.again = Some(CallInitiator::Member),
                 false => turn.by_member = true,
             }
         }
     }
 
-    /// Whether it is time.
+    /// Returns true if the area is due.
     #[must_use]
     pub fn is_due(&self, area: Area, now: Duration) -> bool {
-        self.due(area).is_some_and(|due| due <= now)
+        self.due_at(area).is_some_and(|due| due <= now)
     }
 
-    /// When it is time; `None` while nothing makes it so.
+    /// Returns when the area is due; `None` while only an event can make it due.
     #[must_use]
-    pub fn due(&self, area: Area) -> Option<Duration> {
+    pub fn due_at(&self, area: Area) -> Option<Duration> {
         self.areas.get(&area).and_then(|turn| turn.due)
     }
 
-    /// Whether everything stopped: nothing at all is sent by timer (CLI-04).
+    /// Returns true if an error of the session stopped all areas; then nothing is sent by timer (CLI-04).
     pub(super) const fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// What to do now: whatever is due longest.
+    /// Returns the next action: the area that has been due longest, or the wait until one is due.
     #[must_use]
-    pub fn next(&self, now: Duration) -> Next {
+    pub fn next_action(&self, now: Duration) -> ScheduledAction {
         let due = self.areas.iter().filter(|(_, turn)| !turn.reading);
         match due.filter_map(|(area, turn)| Some((turn.due?, *area, turn.by_member))).min() {
-            None => Next::Nothing,
-            Some((due, area, true)) if due <= now => Next::Read(area, Asked::ByMember),
-            Some((due, area, false)) if due <= now => Next::Read(area, Asked::ByProgram),
-            Some((due, ..)) => Next::Wait(due - now),
+            None => ScheduledAction::Idle,
+            Some((due, area, true)) if due <= now => ScheduledAction::Read(area, CallInitiator::Member),
+            Some((due, area, false)) if due <= now => ScheduledAction::Read(area, CallInitiator::Program),
+            Some((due, ..)) => ScheduledAction::Wait(due - now),
         }
     }
 
-    /// An area is being read.
-    pub fn begins(&mut self, area: Area) {
+    /// Marks an area as being read.
+    pub fn mark_reading(&mut self, area: Area) {
         if let Some(turn) = self.areas.get_mut(&area) {
             (turn.reading, turn.of_former, turn.again) = (true, false, None);
         }
     }
 
-    /// Nobody reads it any more, neither to its end nor with trouble: it is as due as it was.
-    pub fn abandoned(&mut self, area: Area) {
+    /// Ends a read without a result; the area is as due as before.
+    pub fn mark_abandoned(&mut self, area: Area) {
         if let Some(turn) = self.areas.get_mut(&area) {
-            turn.by_member |= turn.again == Some(Asked::ByMember);
+            turn.by_member |= turn.again == Some(CallInitiator::Member);
             (turn.reading, turn.of_former, turn.again) = (false, false, None);
         }
     }
 
-    /// It was read to its end.
-    pub fn done(&mut self, area: Area, now: Duration) {
-        if self.is_of_former(area) {
-            return self.abandoned(area);
+    /// Ends a read that reached the end of the feed.
+    pub fn mark_done(&mut self, area: Area, now: Duration) {
+        if self.is_for_former_session(area) {
+            return self.mark_abandoned(area);
         }
         if let Some(turn) = self.areas.get_mut(&area) {
             let due = if turn.again.is_some() { now } else { now.saturating_add(self.every) };
-            // What the member asked for while it was read is still to come.
-            let by_member = turn.again == Some(Asked::ByMember);
-            *turn = Turn { due: Some(due), by_member, ..Turn::default() };
+            // A request of the member during the read is still open.
+            let by_member = turn.again == Some(CallInitiator::Member);
+            *turn = AreaSchedule { due: Some(due), by_member, ..AreaSchedule::default() };
         }
     }
 
-    fn is_of_former(&self, area: Area) -> bool {
+    fn is_for_former_session(&self, area: Area) -> bool {
         self.areas.get(&area).is_some_and(|turn| turn.of_former)
     }
 
-    /// It could not be read. `asked` is what `Retry-After` said, `fraction` a random number from 0 to below 1.
-    pub fn failed(
+    /// Ends a read with an error. `asked` is the value of `Retry-After`, `fraction` a random number in
+    /// `0.0..1.0`.
+    pub fn mark_failed(
         &mut self,
         area: Area,
         kind: ErrorKind,
@@ -188,29 +191,31 @@ impl Schedule {
         now: Duration,
         fraction: f64,
     ) {
-        if self.is_of_former(area) {
-            self.abandoned(area);
+        if self.is_for_former_session(area) {
+            self.mark_abandoned(area);
             if let (Some(turn), Some(asked)) = (self.areas.get_mut(&area), asked) {
                 turn.not_before = now.saturating_add(asked);
                 turn.due = turn.due.map(|due| due.max(turn.not_before));
             }
             return;
         }
-        let trouble = Trouble::of(kind);
-        if trouble == Trouble::Session {
+        let trouble = ErrorScope::from_kind(kind);
+        if trouble == ErrorScope::Session {
             self.areas.values_mut().for_each(|turn| turn.due = None);
             self.stopped = true;
         }
         let Some(turn) = self.areas.get_mut(&area) else { return };
-        let asked_again = turn.again.take() == Some(Asked::ByMember);
+        let asked_again = turn.again.take() == Some(CallInitiator::Member);
         (turn.reading, turn.by_member) = (false, asked_again);
         turn.failures = turn.failures.saturating_add(1);
         turn.not_before = now.saturating_add(asked.unwrap_or_default());
         turn.due = match trouble {
-            // The member's word ends the own back-off, as it does while nothing is read.
-            Trouble::Passes if asked_again => Some(turn.not_before),
-            Trouble::Passes => Some(now.saturating_add(self.backoff.after(turn.failures, asked, fraction))),
-            Trouble::Area | Trouble::Session => None,
+            // A request of the member ends the backoff, as it does while nothing is read.
+            ErrorScope::Transient if asked_again => Some(turn.not_before),
+            ErrorScope::Transient => {
+                Some(now.saturating_add(self.backoff.delay_after(turn.failures, asked, fraction)))
+            }
+            ErrorScope::Area | ErrorScope::Session => None,
         };
     }
 }
@@ -218,159 +223,172 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Halt;
+    use crate::state::HaltReason;
 
     const fn at(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
     }
 
-    fn begun() -> Schedule {
-        let mut schedule = Schedule::new(EVERY);
-        schedule.session([Area::Stock, Area::Ships], at(0));
+    fn begun() -> SyncSchedule {
+        let mut schedule = SyncSchedule::new(MIN_SYNC_INTERVAL);
+        schedule.begin_session([Area::Stock, Area::Ships], at(0));
         schedule
     }
 
     /// LIM-17: on start, after a local change, and every 5 minutes at most.
     #[test]
     fn areas_are_read_on_start_after_a_change_and_by_timer() {
-        let mut schedule = Schedule::new(at(1));
-        assert_eq!(schedule.next(at(0)), Next::Nothing);
-        schedule.session([Area::Stock, Area::Ships], at(0));
+        let mut schedule = SyncSchedule::new(at(1));
+        assert_eq!(schedule.next_action(at(0)), ScheduledAction::Idle);
+        schedule.begin_session([Area::Stock, Area::Ships], at(0));
         for _ in 0..2 {
-            let Next::Read(area, Asked::ByProgram) = schedule.next(at(10)) else { panic!("both are due") };
-            schedule.begins(area);
-            schedule.done(area, at(10));
+            let ScheduledAction::Read(area, CallInitiator::Program) = schedule.next_action(at(10)) else {
+                panic!("both are due")
+            };
+            schedule.mark_reading(area);
+            schedule.mark_done(area, at(10));
         }
-        assert_eq!(schedule.next(at(10)), Next::Wait(at(300)));
-        schedule.changed(Area::Ships, at(20));
-        assert_eq!(schedule.next(at(20)), Next::Read(Area::Ships, Asked::ByProgram));
-        schedule.begins(Area::Ships);
-        assert_eq!(schedule.next(at(20)), Next::Wait(at(290)));
-        // What was sent meanwhile may have come too late.
-        schedule.changed(Area::Ships, at(21));
-        schedule.done(Area::Ships, at(22));
-        assert_eq!(schedule.next(at(22)), Next::Read(Area::Ships, Asked::ByProgram));
-        schedule.begins(Area::Ships);
-        schedule.asked(at(22));
-        schedule.begins(Area::Stock);
-        schedule.done(Area::Stock, at(22));
-        schedule.done(Area::Ships, at(23));
+        assert_eq!(schedule.next_action(at(10)), ScheduledAction::Wait(at(300)));
+        schedule.mark_changed(Area::Ships, at(20));
+        assert_eq!(schedule.next_action(at(20)), ScheduledAction::Read(Area::Ships, CallInitiator::Program));
+        schedule.mark_reading(Area::Ships);
+        assert_eq!(schedule.next_action(at(20)), ScheduledAction::Wait(at(290)));
+        // A write during the read may have been too late for its pages.
+        schedule.mark_changed(Area::Ships, at(21));
+        schedule.mark_done(Area::Ships, at(22));
+        assert_eq!(schedule.next_action(at(22)), ScheduledAction::Read(Area::Ships, CallInitiator::Program));
+        schedule.mark_reading(Area::Ships);
+        schedule.request_all(at(22));
+        schedule.mark_reading(Area::Stock);
+        schedule.mark_done(Area::Stock, at(22));
+        schedule.mark_done(Area::Ships, at(23));
         assert_eq!(
-            schedule.next(at(23)),
-            Next::Read(Area::Ships, Asked::ByMember),
+            schedule.next_action(at(23)),
+            ScheduledAction::Read(Area::Ships, CallInitiator::Member),
             "the member's word counts"
         );
-        schedule.begins(Area::Ships);
-        schedule.done(Area::Ships, at(23));
-        assert_eq!(schedule.next(at(322)), Next::Read(Area::Stock, Asked::ByProgram));
-        // An area that no capability covers is not read, whatever is sent.
-        schedule.changed(Area::Blueprints, at(24));
+        schedule.mark_reading(Area::Ships);
+        schedule.mark_done(Area::Ships, at(23));
+        assert_eq!(schedule.next_action(at(322)), ScheduledAction::Read(Area::Stock, CallInitiator::Program));
+        // An area without a capability is not read after a write.
+        schedule.mark_changed(Area::Blueprints, at(24));
         assert!(!schedule.is_due(Area::Blueprints, at(10_000)));
     }
 
-    /// LIM-16: trouble that passes is waited out, by that area alone.
+    /// LIM-16: a transient error delays only its area.
     #[test]
     fn one_areas_trouble_does_not_stop_others() {
         let mut schedule = begun();
         for (failures, wait) in [(1, 5), (2, 10), (3, 20)] {
-            schedule.begins(Area::Stock);
-            schedule.failed(Area::Stock, ErrorKind::Busy, None, at(100 * failures), 0.0);
-            assert_eq!(schedule.due(Area::Stock), Some(at(100 * failures + wait)));
+            schedule.mark_reading(Area::Stock);
+            schedule.mark_failed(Area::Stock, ErrorKind::Busy, None, at(100 * failures), 0.0);
+            assert_eq!(schedule.due_at(Area::Stock), Some(at(100 * failures + wait)));
         }
-        assert_eq!(schedule.next(at(301)), Next::Read(Area::Ships, Asked::ByProgram));
-        // Neither a local change nor another session is a reason to hurry a failing area; the member is.
-        schedule.changed(Area::Stock, at(301));
-        assert_eq!(schedule.due(Area::Stock), Some(at(320)));
-        schedule.asked(at(302));
-        assert_eq!(schedule.due(Area::Stock), Some(at(302)));
-        assert_eq!(schedule.next(at(302)), Next::Read(Area::Stock, Asked::ByMember));
-        // One that the exchange does not want read stops.
-        schedule.failed(Area::Ships, ErrorKind::NotPermitted, None, at(303), 0.0);
-        assert_eq!(schedule.due(Area::Ships), None);
-        schedule.changed(Area::Ships, at(304));
-        assert_eq!(schedule.due(Area::Ships), None);
-        schedule.asked(at(305));
+        assert_eq!(schedule.next_action(at(301)), ScheduledAction::Read(Area::Ships, CallInitiator::Program));
+        // A local change does not shorten the backoff of a failing area; a request of the member does.
+        schedule.mark_changed(Area::Stock, at(301));
+        assert_eq!(schedule.due_at(Area::Stock), Some(at(320)));
+        schedule.request_all(at(302));
+        assert_eq!(schedule.due_at(Area::Stock), Some(at(302)));
+        assert_eq!(schedule.next_action(at(302)), ScheduledAction::Read(Area::Stock, CallInitiator::Member));
+        // An area that the exchange refuses stops.
+        schedule.mark_failed(Area::Ships, ErrorKind::NotPermitted, None, at(303), 0.0);
+        assert_eq!(schedule.due_at(Area::Ships), None);
+        schedule.mark_changed(Area::Ships, at(304));
+        assert_eq!(schedule.due_at(Area::Ships), None);
+        schedule.request_all(at(305));
         assert!(schedule.is_due(Area::Ships, at(305)));
     }
 
-    /// CLI-02: nobody makes it earlier than the exchange asked, neither the member nor a new session.
+    /// CLI-02: neither the member nor a new session shortens a wait that the exchange requested.
     #[test]
     fn retry_after_holds_whoever_asks() {
         let mut schedule = begun();
-        schedule.failed(Area::Stock, ErrorKind::Busy, Some(at(600)), at(0), 0.0);
-        schedule.asked(at(10));
-        assert_eq!(schedule.due(Area::Stock), Some(at(600)));
-        schedule.session([Area::Stock], at(20));
-        assert_eq!(schedule.next(at(20)), Next::Wait(at(580)));
-        schedule.changed(Area::Stock, at(30));
-        assert_eq!(schedule.due(Area::Stock), Some(at(600)));
-        schedule.done(Area::Stock, at(601));
-        schedule.asked(at(602));
+        schedule.mark_failed(Area::Stock, ErrorKind::Busy, Some(at(600)), at(0), 0.0);
+        schedule.request_all(at(10));
+        assert_eq!(schedule.due_at(Area::Stock), Some(at(600)));
+        schedule.begin_session([Area::Stock], at(20));
+        assert_eq!(schedule.next_action(at(20)), ScheduledAction::Wait(at(580)));
+        schedule.mark_changed(Area::Stock, at(30));
+        assert_eq!(schedule.due_at(Area::Stock), Some(at(600)));
+        schedule.mark_done(Area::Stock, at(601));
+        schedule.request_all(at(602));
         assert!(schedule.is_due(Area::Stock, at(602)));
     }
 
-    /// What is about the session stops all of it, until another begins or the member asks.
+    /// An error of the session stops all areas until another session begins or the member requests a read.
     #[test]
     fn trouble_of_the_session_stops_everything() {
-        for kind in [ErrorKind::Halted(Halt::Suspended), ErrorKind::SignInNeeded] {
+        for kind in [ErrorKind::Halted(HaltReason::Suspended), ErrorKind::SignInNeeded] {
             let mut schedule = begun();
-            schedule.failed(Area::Stock, kind, None, at(1), 0.0);
-            assert_eq!(schedule.next(at(1_000_000)), Next::Nothing);
-            schedule.session([Area::Ships], at(1_000_001));
-            assert_eq!(schedule.next(at(1_000_001)), Next::Read(Area::Ships, Asked::ByProgram));
+            schedule.mark_failed(Area::Stock, kind, None, at(1), 0.0);
+            assert_eq!(schedule.next_action(at(1_000_000)), ScheduledAction::Idle);
+            schedule.begin_session([Area::Ships], at(1_000_001));
+            assert_eq!(
+                schedule.next_action(at(1_000_001)),
+                ScheduledAction::Read(Area::Ships, CallInitiator::Program)
+            );
         }
     }
 
-    /// LIM-17, CLI-02: what was read for the session before is read anew for the one that began meanwhile, whatever became of
-    /// it, and no earlier than the exchange asked.
+    /// LIM-17, CLI-02: an area that was read for the former session is read again for the new one, whatever
+    /// the result was, but not before the time that the exchange requested.
     #[test]
     fn a_session_that_begins_during_a_reading_has_one_of_its_own() {
         let during = || {
             let mut schedule = begun();
-            schedule.begins(Area::Stock);
-            schedule.session([Area::Stock], at(5));
-            assert_eq!(schedule.next(at(5)), Next::Nothing, "it is being read");
+            schedule.mark_reading(Area::Stock);
+            schedule.begin_session([Area::Stock], at(5));
+            assert_eq!(schedule.next_action(at(5)), ScheduledAction::Idle, "it is being read");
             schedule
         };
         let mut schedule = during();
-        schedule.done(Area::Stock, at(6));
-        assert_eq!(schedule.next(at(6)), Next::Read(Area::Stock, Asked::ByProgram));
+        schedule.mark_done(Area::Stock, at(6));
+        assert_eq!(schedule.next_action(at(6)), ScheduledAction::Read(Area::Stock, CallInitiator::Program));
         for kind in [ErrorKind::SignInNeeded, ErrorKind::NotPermitted, ErrorKind::Unreachable] {
             let mut schedule = during();
-            schedule.failed(Area::Stock, kind, None, at(6), 0.5);
-            assert_eq!(schedule.next(at(6)), Next::Read(Area::Stock, Asked::ByProgram), "{kind:?}");
-            schedule.begins(Area::Stock);
-            schedule.failed(Area::Stock, kind, None, at(7), 0.5);
+            schedule.mark_failed(Area::Stock, kind, None, at(6), 0.5);
+            assert_eq!(
+                schedule.next_action(at(6)),
+                ScheduledAction::Read(Area::Stock, CallInitiator::Program),
+                "{kind:?}"
+            );
+            schedule.mark_reading(Area::Stock);
+            schedule.mark_failed(Area::Stock, kind, None, at(7), 0.5);
             assert!(!schedule.is_due(Area::Stock, at(7)), "{kind:?}");
         }
         let mut schedule = during();
-        schedule.failed(Area::Stock, ErrorKind::Busy, Some(at(60)), at(6), 0.5);
-        assert_eq!(schedule.due(Area::Stock), Some(at(66)));
+        schedule.mark_failed(Area::Stock, ErrorKind::Busy, Some(at(60)), at(6), 0.5);
+        assert_eq!(schedule.due_at(Area::Stock), Some(at(66)));
     }
 
-    /// CLI-02: what the member asked for while it was read is not put off by the trouble that the reading met, and is
-    /// not forgotten when the reading is given up; what the exchange asked for holds.
+    /// CLI-02: a request of the member during a read is neither delayed by an error of that read nor lost
+    /// when the read is abandoned; a wait that the exchange requested stays in force.
     #[test]
     fn what_the_member_asks_during_a_reading_is_read_after_it() {
-        for (asked, next) in
-            [(None, Next::Read(Area::Stock, Asked::ByMember)), (Some(at(60)), Next::Wait(at(60)))]
-        {
-            let mut schedule = Schedule::new(EVERY);
-            schedule.session([Area::Stock], at(0));
-            schedule.begins(Area::Stock);
-            schedule.asked(at(30));
-            schedule.failed(Area::Stock, ErrorKind::Unreachable, asked, at(31), 0.5);
-            assert_eq!(schedule.next(at(31)), next);
-            schedule.begins(Area::Stock);
-            schedule.failed(Area::Stock, ErrorKind::Unreachable, None, at(100), 0.5);
-            assert!(matches!(schedule.next(at(100)), Next::Wait(_)), "it is asked for once");
+        for (asked, next) in [
+            (None, ScheduledAction::Read(Area::Stock, CallInitiator::Member)),
+            (Some(at(60)), ScheduledAction::Wait(at(60))),
+        ] {
+            let mut schedule = SyncSchedule::new(MIN_SYNC_INTERVAL);
+            schedule.begin_session([Area::Stock], at(0));
+            schedule.mark_reading(Area::Stock);
+            schedule.request_all(at(30));
+            schedule.mark_failed(Area::Stock, ErrorKind::Unreachable, asked, at(31), 0.5);
+            assert_eq!(schedule.next_action(at(31)), next);
+            schedule.mark_reading(Area::Stock);
+            schedule.mark_failed(Area::Stock, ErrorKind::Unreachable, None, at(100), 0.5);
+            assert!(
+                matches!(schedule.next_action(at(100)), ScheduledAction::Wait(_)),
+                "it is asked for once"
+            );
         }
         let mut schedule = begun();
-        schedule.begins(Area::Ships);
-        schedule.asked(at(1));
-        schedule.abandoned(Area::Ships);
-        schedule.begins(Area::Stock);
-        schedule.done(Area::Stock, at(2));
-        assert_eq!(schedule.next(at(2)), Next::Read(Area::Ships, Asked::ByMember));
+        schedule.mark_reading(Area::Ships);
+        schedule.request_all(at(1));
+        schedule.mark_abandoned(Area::Ships);
+        schedule.mark_reading(Area::Stock);
+        schedule.mark_done(Area::Stock, at(2));
+        assert_eq!(schedule.next_action(at(2)), ScheduledAction::Read(Area::Ships, CallInitiator::Member));
     }
 }

@@ -1,4 +1,4 @@
-//! What is going on, to be shown.
+//! The status of a synchronization, for display.
 
 use std::collections::BTreeMap;
 
@@ -6,70 +6,70 @@ use dpop_bound::UnixTime;
 
 use crate::{
     error::Error,
-    feed::{Area, Phase},
+    feed::{Area, FeedPhase},
 };
 
-/// What is going on in every area that was due since the program started.
+/// The status of each area that was due since the program started.
 #[derive(Clone, Debug, Default)]
 pub struct SyncStatus {
     areas: BTreeMap<Area, AreaStatus>,
 }
 
-/// What is going on in an area.
+/// The status of an area.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct AreaStatus {
-    /// What is done.
-    pub doing: Doing,
-    /// The trouble of the last round, if it had any. A feed that turns in circles shows here too.
+    /// The current activity.
+    pub activity: AreaActivity,
+    /// The error of the last round, if any; includes feeds that loop.
     pub error: Option<Error>,
-    /// When it was last read to its end, since the program started; [`Replica::freshness`](crate::Replica::freshness)
-    /// knows of earlier times.
+    /// When the area was last read to its end since the program started;
+    /// [`Replica::freshness`](crate::Replica::freshness) includes earlier times.
     pub read_at: Option<UnixTime>,
 }
 
-/// What is done.
+/// The activity of an area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Doing {
-    /// Nothing yet.
+pub enum AreaActivity {
+    /// The area was not read yet.
     #[default]
-    Nothing,
-    /// Its feed is read.
+    NotStarted,
+    /// The feed is being read.
     Reading {
-        /// A snapshot or the feed, once a page is there.
-        phase: Option<Phase>,
-        /// How many entries came so far.
+        /// Snapshot or feed, known after the first page.
+        phase: Option<FeedPhase>,
+        /// Number of entries read so far.
         entries: u64,
     },
-    /// It was read to its end.
+    /// The area was read to its end.
     Waiting {
-        /// When it is read again.
+        /// Time of the next read.
         until: Option<UnixTime>,
     },
-    /// It could not be read, and is tried again.
+    /// The last read failed and is retried.
     BackingOff {
-        /// When.
+        /// Time of the next attempt.
         until: UnixTime,
     },
-    /// It could not be read, and is not before the member does something: [`AreaStatus::error`] says what.
+    /// The last read failed and is not retried before the member acts; see [`AreaStatus::error`].
     Stopped,
 }
 
 impl SyncStatus {
-    /// What is going on in an area.
+    /// Returns the status of an area.
     #[must_use]
-    pub fn of(&self, area: Area) -> AreaStatus {
+    pub fn area(&self, area: Area) -> AreaStatus {
         self.areas.get(&area).cloned().unwrap_or_default()
     }
 
-    /// Whether some area is being read.
+    /// Returns true if an area is being read.
     #[must_use]
     pub fn is_reading(&self) -> bool {
-        self.areas.values().any(|area| matches!(area.doing, Doing::Reading { .. }))
+        self.areas.values().any(|area| matches!(area.activity, AreaActivity::Reading { .. }))
     }
 
-    pub(super) fn of_mut(&mut self, area: Area) -> &mut AreaStatus {
+    pub(super) fn area_mut(&mut self, area: Area) -> &mut AreaStatus {
         self.areas.entry(area).or_default()
     }
 }

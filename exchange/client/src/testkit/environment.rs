@@ -1,4 +1,4 @@
-//! Time that passes when a test says so: tokio's paused clock, with a wall clock that can be wrong.
+//! Virtual time: tokio's paused clock, with a wall clock that can be wrong.
 
 use std::{
     fmt,
@@ -6,92 +6,92 @@ use std::{
     time::Duration,
 };
 
-use dpop_bound::{Random, UnixTime, clock::Reading, random::RandomError};
+use dpop_bound::{RandomSource, UnixTime, clock::ClockReading, random::RandomError};
 use tokio::time::Instant;
 
-use crate::environment::{Clock, Environment, Sleep};
+use crate::environment::{Clock, Environment, SleepFuture};
 
-/// The true time at which every [`VirtualEnvironment`] begins: 2026-09-21, a quarter past ten in the morning.
-pub const START: UnixTime = UnixTime::from_secs(1_790_000_100);
+/// The true time at the start of every [`VirtualEnvironment`]: 2026-09-21T14:15:00Z.
+pub const START_TIME: UnixTime = UnixTime::from_secs(1_790_000_100);
 
-/// A machine in virtual time. To be made and used in a runtime whose time is paused
-/// (`#[tokio::test(start_paused = true)]`); cloning shares it.
+/// A machine in virtual time. Create and use it in a runtime with paused time (`#[tokio::test(start_paused =
+/// true)]`). Clones share it.
 ///
-/// The true time, which servers go by, is [`START`] and what has passed since. This machine's wall clock shows
-/// the same until [`set_wrong_by`](Self::set_wrong_by) says otherwise.
+/// Servers use the true time: [`START_TIME`] plus the elapsed time. The wall clock of the machine shows the same
+/// until [`set_clock_offset`](Self::set_clock_offset) changes it.
 #[derive(Clone)]
-pub struct VirtualEnvironment(Arc<Inner>);
+pub struct VirtualEnvironment(Arc<VirtualInner>);
 
-struct Inner {
+struct VirtualInner {
     begun: Instant,
-    state: Mutex<State>,
+    state: Mutex<VirtualState>,
 }
 
-struct State {
-    /// The wall clock less the true time, in milliseconds.
-    wrong_by: i64,
-    /// How long the machine slept, while its monotonic clock stood.
+struct VirtualState {
+    /// The wall clock minus the true time, in milliseconds.
+    clock_offset: i64,
+    /// The total time for which the machine was suspended, while its monotonic clock stopped.
     asleep: Duration,
     random: u64,
 }
 
 impl VirtualEnvironment {
-    /// A machine with these random numbers. Two with one seed would make the same proof ids.
+    /// Creates a machine with a seed. Two machines with one seed generate the same proof ids.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        let state = State { wrong_by: 0, asleep: Duration::ZERO, random: seed };
-        Self(Arc::new(Inner { begun: Instant::now(), state: Mutex::new(state) }))
+        let state = VirtualState { clock_offset: 0, asleep: Duration::ZERO, random: seed };
+        Self(Arc::new(VirtualInner { begun: Instant::now(), state: Mutex::new(state) }))
     }
 
-    /// The same as what a client takes.
+    /// Returns the environment of this machine for a client.
     #[must_use]
     pub fn environment(&self) -> Environment {
         Environment::new(self.clone(), self.clone())
     }
 
-    /// The time that has passed, by the true clock.
+    /// Returns the elapsed true time, including suspends.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.begun.elapsed() + self.state().asleep
     }
 
-    /// The true time.
+    /// Returns the true time.
     #[must_use]
     pub fn true_time(&self) -> UnixTime {
-        START.saturating_add(self.elapsed())
+        START_TIME.saturating_add(self.elapsed())
     }
 
-    /// The wall clock of this machine shows so many seconds more than the true time from now on, or less.
-    pub fn set_wrong_by(&self, seconds: i64) {
-        self.state().wrong_by = seconds.saturating_mul(1000);
+    /// Sets the wall clock ahead of the true time by this number of seconds, or behind if negative.
+    pub fn set_clock_offset(&self, seconds: i64) {
+        self.state().clock_offset = seconds.saturating_mul(1000);
     }
 
-    /// The machine sleeps: time passes, and its monotonic clock stands still.
+    /// Suspends the machine: true time passes, and the monotonic clock stops.
     pub fn suspend(&self, time: Duration) {
         self.state().asleep += time;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, VirtualState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Clock for VirtualEnvironment {
-    fn now(&self) -> Reading {
-        let wrong_by = self.state().wrong_by;
-        let off = Duration::from_millis(wrong_by.unsigned_abs());
+    fn now(&self) -> ClockReading {
+        let clock_offset = self.state().clock_offset;
+        let off = Duration::from_millis(clock_offset.unsigned_abs());
         let time = self.true_time();
-        let wall = if wrong_by < 0 { time.saturating_sub(off) } else { time.saturating_add(off) };
-        Reading { wall, monotonic: self.0.begun.elapsed() }
+        let wall = if clock_offset < 0 { time.saturating_sub(off) } else { time.saturating_add(off) };
+        ClockReading { wall, monotonic: self.0.begun.elapsed() }
     }
 
-    fn sleep(&self, time: Duration) -> Sleep<'_> {
+    fn sleep(&self, time: Duration) -> SleepFuture<'_> {
         Box::pin(tokio::time::sleep(time))
     }
 }
 
-/// SplitMix64: nothing that anybody should rely on for secrets.
-impl Random for VirtualEnvironment {
+/// SplitMix64: deterministic, not suitable for secrets.
+impl RandomSource for VirtualEnvironment {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         let mut state = self.state();
         for chunk in bytes.chunks_mut(8) {
@@ -120,15 +120,15 @@ mod tests {
     async fn time_passes_when_it_is_waited_for() {
         let machine = VirtualEnvironment::new(1);
         let environment = machine.environment();
-        assert_eq!(environment.now().wall, START);
+        assert_eq!(environment.now().wall, START_TIME);
         environment.sleep(Duration::from_secs(3600)).await;
         assert_eq!(machine.elapsed(), Duration::from_secs(3600));
-        machine.set_wrong_by(-5);
+        machine.set_clock_offset(-5);
         machine.suspend(Duration::from_secs(100));
         let now = environment.now();
-        assert_eq!(now.wall, START.saturating_add(Duration::from_secs(3695)));
+        assert_eq!(now.wall, START_TIME.saturating_add(Duration::from_secs(3695)));
         assert_eq!(now.monotonic, Duration::from_secs(3600));
-        assert_eq!(machine.true_time(), START.saturating_add(Duration::from_secs(3700)));
+        assert_eq!(machine.true_time(), START_TIME.saturating_add(Duration::from_secs(3700)));
     }
 
     #[tokio::test(start_paused = true)]

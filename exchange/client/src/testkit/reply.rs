@@ -1,4 +1,4 @@
-//! What a scripted server does with a request: an answer, or what goes wrong on the way.
+//! Scripted replies of a server: responses and transport failures.
 
 use std::time::Duration;
 
@@ -12,42 +12,42 @@ use http::{
     header::{CONTENT_TYPE, LOCATION, RETRY_AFTER},
 };
 
-/// An answer, and how it fares.
+/// A response, with delay and delivery.
 #[derive(Clone, Debug)]
-pub struct Reply {
+pub struct ScriptedReply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    pub(super) body: Body,
-    /// So much of the body arrives, as if it were whole.
-    pub(super) cut: Option<usize>,
-    pub(super) after: Duration,
-    pub(super) fate: Fate,
-    pub(super) bare: bool,
+    pub(super) body: ReplyBody,
+    /// The number of bytes of the body that arrive, as if it were complete.
+    pub(super) truncate_to: Option<usize>,
+    pub(super) delayed_by: Duration,
+    pub(super) fate: ReplyFate,
+    pub(super) without_server_headers: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Body {
+pub(super) enum ReplyBody {
     Bytes(Bytes),
-    /// A problem with the correlation id of the request.
+    /// A problem document with the correlation id of the request.
     Problem(Code),
 }
 
-/// What becomes of an answer.
+/// The delivery of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum ReplyFate {
     Delivered,
-    /// There is no connection: the server never hears of the request.
+    /// The connection is refused: the server does not receive the request.
     Refused,
-    /// The connection ends before the server heard the request out.
-    Unheard,
-    /// The server acts, and the connection ends before its answer, or within it.
+    /// The connection ends before the server has received the whole request.
+    Interrupted,
+    /// The server processes the request, and the connection ends before or within the response.
     Lost,
-    /// The server acts, and nothing comes back, ever.
+    /// The server processes the request and never responds.
     Stalled,
 }
 
-impl Reply {
-    /// An answer with this body.
+impl ScriptedReply {
+    /// Creates a response with this status, media type, and body.
     #[must_use]
     pub fn new(status: u16, media_type: &'static str, body: impl Into<Bytes>) -> Self {
         let mut headers = HeaderMap::new();
@@ -55,22 +55,22 @@ impl Reply {
         Self {
             status: StatusCode::from_u16(status).expect("a status of three digits"),
             headers,
-            body: Body::Bytes(body.into()),
-            cut: None,
-            after: Duration::ZERO,
-            fate: Fate::Delivered,
-            bare: false,
+            body: ReplyBody::Bytes(body.into()),
+            truncate_to: None,
+            delayed_by: Duration::ZERO,
+            fate: ReplyFate::Delivered,
+            without_server_headers: false,
         }
     }
 
-    /// An answer in JSON.
+    /// Creates a JSON response.
     #[must_use]
     pub fn json(status: u16, body: impl ToString) -> Self {
         Self::new(status, "application/json", body.to_string())
     }
 
-    /// The refusal that the registry knows by this code, with its `Retry-After`: thirty seconds where the
-    /// server would work it out.
+    /// Creates the problem response for a code of the registry, with its status and `Retry-After`: 30 seconds if
+    /// the server would compute it.
     #[must_use]
     pub fn problem(code: Code) -> Self {
         let status = code.status().expect("a code of the registry");
@@ -80,44 +80,44 @@ impl Reply {
             _ => None,
         };
         let mut reply = Self::new(status, "application/problem+json", "");
-        reply.body = Body::Problem(code);
+        reply.body = ReplyBody::Problem(code);
         match wait {
-            Some(wait) => reply.header("Retry-After", &wait.to_string()),
+            Some(wait) => reply.with_header("Retry-After", &wait.to_string()),
             None => reply,
         }
     }
 
-    /// A refusal whose code no registry knows.
+    /// Creates a problem response with a code that is not in the registry.
     #[must_use]
     pub fn unknown_problem(status: u16, code: &str) -> Self {
         let mut reply = Self::new(status, "application/problem+json", "");
-        reply.body = Body::Problem(code.parse().unwrap_or_else(|never| match never {}));
+        reply.body = ReplyBody::Problem(code.parse().unwrap_or_else(|never| match never {}));
         reply
     }
 
-    /// A refusal of the identity provider.
+    /// Creates an OAuth error response with status 400.
     #[must_use]
     pub fn oauth(error: &str) -> Self {
         Self::json(400, format_args!(r#"{{"error":"{error}"}}"#))
     }
 
-    /// `401 DPOP_INVALID` with this challenge, and a nonce if one is given.
+    /// Creates `401 DPOP_INVALID` with this `WWW-Authenticate` and an optional nonce.
     #[must_use]
     pub fn challenge(challenge: &str, nonce: Option<&str>) -> Self {
-        let reply = Self::problem(Code::DpopInvalid).header("WWW-Authenticate", challenge);
+        let reply = Self::problem(Code::DpopInvalid).with_header("WWW-Authenticate", challenge);
         match nonce {
-            Some(nonce) => reply.header("DPoP-Nonce", nonce),
+            Some(nonce) => reply.with_header("DPoP-Nonce", nonce),
             None => reply,
         }
     }
 
-    /// A page of a proxy.
+    /// Creates the HTML error page of a proxy.
     #[must_use]
     pub fn html(status: u16) -> Self {
         Self::new(status, "text/html", "<html><body><h1>Bad gateway</h1></body></html>")
     }
 
-    /// A redirection.
+    /// Creates a `302` redirection to this location.
     #[must_use]
     pub fn redirect(to: &str) -> Self {
         let mut reply = Self::new(302, "text/html", "");
@@ -125,110 +125,110 @@ impl Reply {
         reply
     }
 
-    /// `200` with bytes that are no JSON.
+    /// Creates a `200` response with an invalid JSON body.
     #[must_use]
     pub fn garbage() -> Self {
         Self::new(200, "application/json", &b"\xff\xfe{{{]"[..])
     }
 
-    /// `200` with so many bytes.
+    /// Creates a `200` response with a body of this many bytes.
     #[must_use]
     pub fn huge(bytes: usize) -> Self {
         Self::new(200, "application/json", vec![b' '; bytes])
     }
 
-    /// No connection; the server hears nothing.
+    /// Refuses the connection: the server receives nothing.
     #[must_use]
     pub fn refused() -> Self {
-        Self { fate: Fate::Refused, ..Self::json(200, "{}") }
+        Self { fate: ReplyFate::Refused, ..Self::json(200, "{}") }
     }
 
-    /// The connection ends before the request is heard out.
+    /// Ends the connection before the request is received completely.
     #[must_use]
-    pub fn unheard() -> Self {
-        Self { fate: Fate::Unheard, ..Self::json(200, "{}") }
+    pub fn interrupted() -> Self {
+        Self { fate: ReplyFate::Interrupted, ..Self::json(200, "{}") }
     }
 
-    /// The server acts and answers `{}`, and nobody hears it. For another answer see
-    /// [`and_is_lost`](Self::and_is_lost).
+    /// Processes the request and loses the response `{}`. For another response see
+    /// [`then_lost`](Self::then_lost).
     #[must_use]
     pub fn lost() -> Self {
-        Self::json(200, "{}").and_is_lost()
+        Self::json(200, "{}").then_lost()
     }
 
-    /// The server acts, and nothing ever comes back.
+    /// Processes the request and never responds.
     #[must_use]
     pub fn stalled() -> Self {
-        Self::json(200, "{}").and_stalls()
+        Self::json(200, "{}").then_stalled()
     }
 
-    /// The server gives this answer, and the connection ends before it has come whole.
+    /// Processes the request, and ends the connection before this response is complete.
     #[must_use]
-    pub fn and_is_lost(self) -> Self {
-        Self { fate: Fate::Lost, ..self }
+    pub fn then_lost(self) -> Self {
+        Self { fate: ReplyFate::Lost, ..self }
     }
 
-    /// The server would give this answer, and never comes to it.
+    /// Processes the request and never sends this response.
     #[must_use]
-    pub fn and_stalls(self) -> Self {
-        Self { fate: Fate::Stalled, ..self }
+    pub fn then_stalled(self) -> Self {
+        Self { fate: ReplyFate::Stalled, ..self }
     }
 
-    /// The first so many bytes of the body alone arrive: of a success as if it had been whole, of a refusal as a
-    /// transport tells of one whose body was cut.
+    /// Truncates the body to this many bytes: silently for a success, and marked as a partial body, like a
+    /// transport does, for an error.
     #[must_use]
-    pub fn cut_to(self, bytes: usize) -> Self {
-        Self { cut: Some(bytes), ..self }
+    pub fn truncated_to(self, bytes: usize) -> Self {
+        Self { truncate_to: Some(bytes), ..self }
     }
 
-    /// It takes so long.
+    /// Delays the response.
     #[must_use]
-    pub fn after(self, time: Duration) -> Self {
-        Self { after: time, ..self }
+    pub fn delayed_by(self, time: Duration) -> Self {
+        Self { delayed_by: time, ..self }
     }
 
-    /// With another header.
+    /// Adds a header.
     #[must_use]
-    pub fn header(mut self, name: &str, value: &str) -> Self {
+    pub fn with_header(mut self, name: &str, value: &str) -> Self {
         let name = name.parse::<HeaderName>().expect("the name of a header");
         self.headers.append(name, value.parse().expect("a header value"));
         self
     }
 
-    /// With this `Retry-After` in place of another.
+    /// Sets `Retry-After`, replacing another value.
     #[must_use]
-    pub fn retry_after(mut self, value: &str) -> Self {
+    pub fn with_retry_after(mut self, value: &str) -> Self {
         self.headers.insert(RETRY_AFTER, value.parse().expect("a header value"));
         self
     }
 
-    /// Without `Date` and `DPoP-Nonce`, which a server adds otherwise.
+    /// Omits `Date` and `DPoP-Nonce`, which a server otherwise adds.
     #[must_use]
-    pub fn bare(self) -> Self {
-        Self { bare: true, ..self }
+    pub fn without_server_headers(self) -> Self {
+        Self { without_server_headers: true, ..self }
     }
 
-    /// The same, given a second time for the same key.
-    pub(super) fn again(&self) -> Self {
-        Self { cut: None, fate: Fate::Delivered, after: Duration::ZERO, ..self.clone() }
+    /// Returns the reply to a repeated request with the same key.
+    pub(super) fn replayed(&self) -> Self {
+        Self { truncate_to: None, fate: ReplyFate::Delivered, delayed_by: Duration::ZERO, ..self.clone() }
     }
 
-    /// The bytes of the body, as far as they arrive.
+    /// Returns the bytes of the body that arrive.
     pub(super) fn body(&self, correlation_id: &str, path: &str) -> Bytes {
         let mut body = self.whole_body(correlation_id, path);
-        body.truncate(self.cut.unwrap_or(usize::MAX));
+        body.truncate(self.truncate_to.unwrap_or(usize::MAX));
         body
     }
 
-    /// Whether a transport would say that its body did not come whole.
+    /// Returns true if a transport would mark the body as partial.
     pub(super) fn is_partial(&self) -> bool {
-        self.cut.is_some() && !self.status.is_success()
+        self.truncate_to.is_some() && !self.status.is_success()
     }
 
     fn whole_body(&self, correlation_id: &str, path: &str) -> Bytes {
         match &self.body {
-            Body::Bytes(bytes) => bytes.clone(),
-            Body::Problem(code) => {
+            ReplyBody::Bytes(bytes) => bytes.clone(),
+            ReplyBody::Problem(code) => {
                 let id = CorrelationId::new(correlation_id)
                     .or_else(|_| CorrelationId::new("none"))
                     .expect("an id of the contract");

@@ -1,5 +1,5 @@
-//! A server in the same process: it answers by a script, keeps what it saw, and complains of every request that
-//! a server of the exchange must not get.
+//! A scripted server in the same process: replies by a script, records requests, and reports every request that
+//! violates the rules of the exchange.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -11,14 +11,15 @@ use std::{
 
 use bytes::Bytes;
 use dpop_bound::{
-    Binding, Es256, Expected, Htu, Origin, SignedProof, Target, Thumbprint, TokenHash, Window,
-    http::{DPOP, DPOP_NONCE, presented, proof},
+    Es256, ExpectedRequest, Htu, KeyBinding, Origin, ProofWindow, RequestTarget, SignedProof, Thumbprint,
+    TokenHash,
+    http::{DPOP, DPOP_NONCE, parse_credentials, parse_proof_header},
 };
 use exchange_api::{
     codes::Code,
     runtime::{
-        operation::{Operation, Repeat},
-        transport::{Delivery, Partial, Sending, Transport, TransportError, TransportFault},
+        operation::{Operation, RepeatSafety},
+        transport::{Delivery, PartialBody, ResponseFuture, Transport, TransportError, TransportFault},
     },
 };
 use http::{
@@ -28,76 +29,76 @@ use http::{
 
 use super::{
     VirtualEnvironment,
-    reply::{Fate, Reply},
-    seen::{Seen, SeenProof},
+    recorded::{RecordedProof, RecordedRequest},
+    reply::{ReplyFate, ScriptedReply},
 };
 
-/// A server that follows a script; a `Transport` of its own. Cloning shares it.
+/// A server that follows a script, as a [`Transport`]. Clones share it.
 ///
-/// Without a script it answers `200 {}`. It watches, whatever it answers: one `Authorization` and one `DPoP`
-/// header with a valid proof for this very request, no proof id twice, no nonce that is not its own, a
-/// `User-Agent` of the right form, an idempotency key where one is due, no body under another's key, nothing
-/// earlier than it asked for. What it has to complain of fails the test: when the record is read, and when the
-/// server is dropped.
+/// Without a script it replies `200 {}`. It validates every request: one `Authorization` and one `DPoP` header
+/// with a valid proof for this request, unique proof ids, only its own nonces, a well-formed `User-Agent`, an
+/// idempotency key for writes, no reuse of a key for another body, and no request before the end of a requested
+/// wait. A violation is a complaint, which fails the test when the records are read and when the server is
+/// dropped.
 #[derive(Clone)]
-pub struct ScriptedServer(Arc<Inner>);
+pub struct ScriptedServer(Arc<ServerInner>);
 
-struct Inner {
+struct ServerInner {
     origin: Origin,
     machine: VirtualEnvironment,
-    role: Role,
-    state: Mutex<State>,
+    role: ServerRole,
+    state: Mutex<ServerState>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum ServerRole {
     Gateway,
     Provider,
 }
 
-type Script = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
+type ReplyScript = Arc<dyn Fn(&RecordedRequest) -> ScriptedReply + Send + Sync>;
 
-struct State {
+struct ServerState {
     signed: bool,
-    /// The nonce that is asked for.
+    /// The nonce that the server requires.
     nonce: Option<String>,
     issued: HashSet<String>,
-    window: Window,
+    window: ProofWindow,
     key: Option<Thumbprint>,
     refused_tokens: HashSet<String>,
-    queue: VecDeque<(Option<&'static str>, Reply)>,
-    script: Script,
-    seen: Vec<Seen>,
+    queue: VecDeque<(Option<&'static str>, ScriptedReply)>,
+    script: ReplyScript,
+    seen: Vec<RecordedRequest>,
     ids: HashSet<String>,
-    written: HashMap<String, Written>,
+    written: HashMap<String, AppliedWrite>,
     carried_out: Vec<String>,
-    /// Not before this, by what the request is part of; empty for all requests.
-    asked: HashMap<String, Duration>,
+    /// The end of requested waits by correlation id; the empty id stands for all requests.
+    requested_waits: HashMap<String, Duration>,
     complaints: Vec<String>,
 }
 
-/// What a write under a key came to.
-struct Written {
+/// The result of a write under a key.
+struct AppliedWrite {
     operation: &'static str,
     body: Bytes,
-    reply: Reply,
+    reply: ScriptedReply,
 }
 
 impl ScriptedServer {
-    /// A gateway at `https://gateway.test`, whose calls are signed.
+    /// Creates a gateway at `https://gateway.test` that requires signed calls.
     #[must_use]
     pub fn gateway(machine: &VirtualEnvironment) -> Self {
-        Self::at("https://gateway.test", machine, Role::Gateway, Window::seconds(30, 30))
+        Self::new_at("https://gateway.test", machine, ServerRole::Gateway, ProofWindow::from_secs(30, 30))
     }
 
-    /// An identity provider at `https://identity.test`: proofs without tokens.
+    /// Creates an identity provider at `https://identity.test` that requires proofs without tokens.
     #[must_use]
     pub fn provider(machine: &VirtualEnvironment) -> Self {
-        Self::at("https://identity.test", machine, Role::Provider, Window::seconds(25, 15))
+        Self::new_at("https://identity.test", machine, ServerRole::Provider, ProofWindow::from_secs(25, 15))
     }
 
-    fn at(origin: &str, machine: &VirtualEnvironment, role: Role, window: Window) -> Self {
-        let state = State {
+    fn new_at(origin: &str, machine: &VirtualEnvironment, role: ServerRole, window: ProofWindow) -> Self {
+        let state = ServerState {
             signed: true,
             nonce: None,
             issued: HashSet::new(),
@@ -105,140 +106,144 @@ impl ScriptedServer {
             key: None,
             refused_tokens: HashSet::new(),
             queue: VecDeque::new(),
-            script: Arc::new(|_| Reply::json(200, "{}")),
+            script: Arc::new(|_| ScriptedReply::json(200, "{}")),
             seen: Vec::new(),
             ids: HashSet::new(),
             written: HashMap::new(),
             carried_out: Vec::new(),
-            asked: HashMap::new(),
+            requested_waits: HashMap::new(),
             complaints: Vec::new(),
         };
-        let origin = Origin::of(origin).expect("an origin");
-        Self(Arc::new(Inner { origin, machine: machine.clone(), role, state: Mutex::new(state) }))
+        let origin = Origin::from_url(origin).expect("an origin");
+        Self(Arc::new(ServerInner { origin, machine: machine.clone(), role, state: Mutex::new(state) }))
     }
 
-    /// Takes calls without tokens, proofs and a `User-Agent`: for what stands on the generated client alone.
+    /// Accepts calls without token, proof, and `User-Agent`, for tests that use only the generated client.
     #[must_use]
     pub fn unsigned(self) -> Self {
         self.state().signed = false;
         self
     }
 
-    /// Asks for this nonce from now on, and challenges who has another: the first of a series, or the nonce of
-    /// a server that was started anew.
-    pub fn ask_for_nonce(&self, nonce: &str) {
+    /// Requires this nonce from now on, and challenges requests with another: the first nonce, or the nonce of a
+    /// server that was restarted.
+    pub fn require_nonce(&self, nonce: &str) {
         let mut state = self.state();
         state.nonce = Some(nonce.to_owned());
         state.issued.insert(nonce.to_owned());
     }
 
-    /// A nonce of its own, of earlier: no complaint when it comes.
-    pub fn know_nonce(&self, nonce: &str) {
+    /// Registers an earlier nonce of this server, so that a request with it is no complaint.
+    pub fn accept_nonce(&self, nonce: &str) {
         self.state().issued.insert(nonce.to_owned());
     }
 
-    /// Takes proofs of this key alone.
+    /// Accepts only proofs of this key.
     pub fn pin_key(&self, key: &Thumbprint) {
         self.state().key = Some(*key);
     }
 
-    /// Refuses this access token from now on (ERR-05).
+    /// Rejects this access token from now on (ERR-05).
     pub fn refuse_token(&self, token: &str) {
         self.state().refused_tokens.insert(token.to_owned());
     }
 
-    /// The next request that is heard and passes the gate gets this.
-    pub fn then(&self, reply: Reply) {
+    /// Queues the reply to the next request that is received and passes authentication.
+    pub fn enqueue_reply(&self, reply: ScriptedReply) {
         self.state().queue.push_back((None, reply));
     }
 
-    /// The next request of this operation gets this.
-    pub fn then_for(&self, operation: &'static str, reply: Reply) {
+    /// Queues the reply to the next request of this operation.
+    pub fn enqueue_reply_for(&self, operation: &'static str, reply: ScriptedReply) {
         self.state().queue.push_back((Some(operation), reply));
     }
 
-    /// What every request gets for which nothing else was said.
-    pub fn answer(&self, script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) {
+    /// Sets the script for requests without a queued reply.
+    pub fn set_script(&self, script: impl Fn(&RecordedRequest) -> ScriptedReply + Send + Sync + 'static) {
         self.state().script = Arc::new(script);
     }
 
-    /// Its origin, without a slash at the end.
+    /// Returns the origin without a trailing slash.
     #[must_use]
     pub fn origin(&self) -> &str {
         self.0.origin.as_str()
     }
 
-    /// Everything that was sent to it, refused connections too.
+    /// Returns all requests, including ones whose connection was refused.
     ///
     /// # Panics
-    /// When it has to complain.
+    /// If there are complaints.
     #[must_use]
-    pub fn requests(&self) -> Vec<Seen> {
-        self.assert_content();
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.assert_no_complaints();
         self.state().seen.clone()
     }
 
-    /// How many requests were sent to it.
+    /// Returns the number of requests.
     ///
     /// # Panics
-    /// When it has to complain.
+    /// If there are complaints.
     #[must_use]
-    pub fn count(&self) -> usize {
-        self.assert_content();
+    pub fn request_count(&self) -> usize {
+        self.assert_no_complaints();
         self.state().seen.len()
     }
 
-    /// The idempotency keys of the writes that it carried out, once for each time that it did.
+    /// Returns the idempotency key of every write that the server carried out, once per execution.
     #[must_use]
-    pub fn carried_out(&self) -> Vec<String> {
+    pub fn applied_keys(&self) -> Vec<String> {
         self.state().carried_out.clone()
     }
 
-    /// Nothing to complain of.
+    /// Asserts that there are no complaints.
     ///
     /// # Panics
-    /// When it has to complain.
-    pub fn assert_content(&self) {
-        let complaints = self.complaints();
+    /// If there are complaints.
+    pub fn assert_no_complaints(&self) {
+        let complaints = self.take_complaints();
         assert!(complaints.is_empty(), "{} complains: {complaints:#?}", self.origin());
     }
 
-    /// What it has to complain of, for tests of those who break rules; it is forgiven with that.
+    /// Returns and clears the complaints, for tests of clients that violate the rules.
     #[must_use]
-    pub fn complaints(&self) -> Vec<String> {
+    pub fn take_complaints(&self) -> Vec<String> {
         std::mem::take(&mut self.state().complaints)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.0.state()
     }
 }
 
-impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl ServerInner {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at a request, and decides what it gets.
-    fn receive(&self, operation: &'static Operation, request: Request<Bytes>) -> (Reply, String, String) {
+    /// Validates and records a request, and chooses the reply.
+    fn receive_request(
+        &self,
+        operation: &'static Operation,
+        request: Request<Bytes>,
+    ) -> (ScriptedReply, String, String) {
         let (head, body) = request.into_parts();
-        let mut seen = Seen {
+        let mut seen = RecordedRequest {
             operation: operation.id,
             method: head.method,
             uri: head.uri,
             headers: head.headers,
             body,
-            at: self.machine.elapsed(),
+            received_at: self.machine.elapsed(),
             proof: None,
-            heard: true,
+            was_received: true,
         };
         let mut state = self.state();
         let mut complaints = Vec::new();
-        self.look(&mut state, operation, &mut seen, &mut complaints);
-        let reply = self.decide(&mut state, operation, &seen, &mut complaints);
-        seen.heard = !matches!(reply.fate, Fate::Refused | Fate::Unheard);
+        self.check_request(&mut state, operation, &mut seen, &mut complaints);
+        let reply = self.choose_reply(&mut state, operation, &seen, &mut complaints);
+        seen.was_received = !matches!(reply.fate, ReplyFate::Refused | ReplyFate::Interrupted);
         let id = seen.correlation_id().unwrap_or_default().to_owned();
-        state.ask(operation, &reply, &id, self.machine.elapsed());
+        state.record_wait(operation, &reply, &id, self.machine.elapsed());
         let which = format!("request {} ({})", state.seen.len(), operation.id);
         state.complaints.extend(complaints.into_iter().map(|complaint| format!("{which}: {complaint}")));
         let path = seen.path().to_owned();
@@ -246,18 +251,27 @@ impl Inner {
         (reply, id, path)
     }
 
-    /// Everything that must be so whatever the answer is.
-    fn look(&self, state: &mut State, operation: &Operation, seen: &mut Seen, complaints: &mut Vec<String>) {
+    /// Validates a request independently of the reply.
+    fn check_request(
+        &self,
+        state: &mut ServerState,
+        operation: &Operation,
+        seen: &mut RecordedRequest,
+        complaints: &mut Vec<String>,
+    ) {
         let mut complain = |what: String| complaints.push(what);
-        if Htu::of(&seen.uri.to_string()).map(|htu| htu.origin()).as_ref() != Ok(&self.origin) {
+        if Htu::from_url(&seen.uri.to_string()).map(|htu| htu.origin()).as_ref() != Ok(&self.origin) {
             complain(format!("it was meant for {:?}", seen.uri.authority()));
         }
         let concerned = |call: &str| call.is_empty() || Some(call) == seen.correlation_id();
-        let asked = state.asked.iter().filter(|(call, _)| concerned(call)).map(|(_, at)| *at).max();
-        if let Some(not_before) = asked.filter(|at| seen.at < *at && !operation.anonymous) {
-            complain(format!("it came at {:?}, and was asked to wait until {not_before:?}", seen.at));
+        let asked = state.requested_waits.iter().filter(|(call, _)| concerned(call)).map(|(_, at)| *at).max();
+        if let Some(not_before) = asked.filter(|at| seen.received_at < *at && !operation.anonymous) {
+            complain(format!(
+                "it came at {:?}, and was asked to wait until {not_before:?}",
+                seen.received_at
+            ));
         }
-        if operation.repeat == Repeat::Keyed && seen.idempotency_key().is_none() {
+        if operation.repeat == RepeatSafety::Keyed && seen.idempotency_key().is_none() {
             complain("it has no idempotency key".to_owned());
         }
         if !state.signed {
@@ -267,7 +281,7 @@ impl Inner {
         if !matches!(agents[..], [agent] if agent.to_str().is_ok_and(is_user_agent)) {
             complain(format!("its User-Agent is {agents:?}"));
         }
-        match self.proof(state, operation, seen) {
+        match self.check_proof(state, operation, seen) {
             Ok(None) => {}
             Ok(Some(proof)) => {
                 if !state.ids.insert(proof.jti.clone()) {
@@ -276,7 +290,7 @@ impl Inner {
                 if proof.nonce.as_ref().is_some_and(|nonce| !state.issued.contains(nonce)) {
                     complain(format!("its nonce {:?} is not of this server", proof.nonce));
                 }
-                if self.role == Role::Provider && proof.ath.is_some() {
+                if self.role == ServerRole::Provider && proof.ath.is_some() {
                     complain("its proof has an ath, and it brings no token".to_owned());
                 }
                 seen.proof = Some(proof);
@@ -285,9 +299,14 @@ impl Inner {
         }
     }
 
-    /// The proof, checked but for its time and its nonce.
-    fn proof(&self, state: &State, operation: &Operation, seen: &Seen) -> Result<Option<SeenProof>, String> {
-        if operation.anonymous && self.role == Role::Gateway {
+    /// Validates the proof, except for its time and nonce.
+    fn check_proof(
+        &self,
+        state: &ServerState,
+        operation: &Operation,
+        seen: &RecordedRequest,
+    ) -> Result<Option<RecordedProof>, String> {
+        if operation.anonymous && self.role == ServerRole::Gateway {
             let bare = !seen.headers.contains_key(AUTHORIZATION) && !seen.headers.contains_key(DPOP);
             return if bare {
                 Ok(None)
@@ -296,50 +315,53 @@ impl Inner {
             };
         }
         let (token, text) = match self.role {
-            Role::Gateway => {
-                let both = presented(&seen.headers).map_err(|refusal| refusal.to_string())?;
-                (Some(TokenHash::of(both.token)), both.proof)
+            ServerRole::Gateway => {
+                let both = parse_credentials(&seen.headers).map_err(|refusal| refusal.to_string())?;
+                (Some(TokenHash::from_token(both.token)), both.proof)
             }
-            Role::Provider if !seen.headers.contains_key(DPOP) => return Ok(None),
-            Role::Provider => (None, proof(&seen.headers).map_err(|refusal| refusal.to_string())?),
+            ServerRole::Provider if !seen.headers.contains_key(DPOP) => return Ok(None),
+            ServerRole::Provider => {
+                (None, parse_proof_header(&seen.headers).map_err(|refusal| refusal.to_string())?)
+            }
         };
-        let signed = SignedProof::read(text, &Es256).map_err(|refusal| refusal.to_string())?;
+        let signed = SignedProof::verify_signature(text, &Es256).map_err(|refusal| refusal.to_string())?;
         let key = *signed.thumbprint();
         let jkt = state.key.unwrap_or(key);
         let binding = match &token {
-            Some(hash) => Binding::Token { hash, jkt: Some(&jkt) },
-            None => Binding::Key(&jkt),
+            Some(hash) => KeyBinding::Token { hash, jkt: Some(&jkt) },
+            None => KeyBinding::Key(&jkt),
         };
-        let any_time = Window { past: Duration::MAX, future: Duration::MAX };
-        let checked = signed.check(&Expected {
+        let any_time = ProofWindow { past: Duration::MAX, future: Duration::MAX };
+        let checked = signed.check_claims(&ExpectedRequest {
             method: seen.method.as_str(),
-            target: Target::Request(&self.origin, seen.uri.path()),
+            target: RequestTarget::Request(&self.origin, seen.uri.path()),
             now: self.machine.true_time(),
             window: any_time,
             binding,
         });
         let checked = checked.map_err(|refusal| refusal.to_string())?;
-        Ok(SeenProof::of(text, &checked))
+        Ok(RecordedProof::from_checked(text, &checked))
     }
 
-    /// What it gets: the gate first, then what is remembered for its key, then the script.
-    fn decide(
+    /// Chooses the reply: authentication errors first, then the stored result for the key, then the script.
+    fn choose_reply(
         &self,
-        state: &mut State,
+        state: &mut ServerState,
         operation: &'static Operation,
-        seen: &Seen,
+        seen: &RecordedRequest,
         complaints: &mut Vec<String>,
-    ) -> Reply {
-        if let Some(reply) = self.gate(state, seen) {
+    ) -> ScriptedReply {
+        if let Some(reply) = self.check_credentials(state, seen) {
             return reply;
         }
-        let key = seen.idempotency_key().filter(|_| operation.repeat == Repeat::Keyed).map(str::to_owned);
+        let key =
+            seen.idempotency_key().filter(|_| operation.repeat == RepeatSafety::Keyed).map(str::to_owned);
         if let Some(written) = key.as_ref().and_then(|key| state.written.get(key)) {
             if (written.operation, &written.body) != (operation.id, &seen.body) {
                 complaints.push("its idempotency key was used for another request".to_owned());
-                return Reply::problem(Code::IdempotencyKeyReused);
+                return ScriptedReply::problem(Code::IdempotencyKeyReused);
             }
-            return written.reply.again().header("Idempotency-Replayed", "true");
+            return written.reply.replayed().with_header("Idempotency-Replayed", "true");
         }
         let fits = |of: &Option<&'static str>| of.is_none_or(|of| of == operation.id);
         let scripted = match state.queue.iter().position(|(of, _)| fits(of)) {
@@ -347,24 +369,27 @@ impl Inner {
             None => None,
         };
         let reply = scripted.unwrap_or_else(|| Arc::clone(&state.script)(seen));
-        let acted = reply.status.is_success() && !matches!(reply.fate, Fate::Refused | Fate::Unheard);
+        let acted =
+            reply.status.is_success() && !matches!(reply.fate, ReplyFate::Refused | ReplyFate::Interrupted);
         if let (Some(key), true) = (key, acted) {
             state.carried_out.push(key.clone());
             let (operation, body) = (operation.id, seen.body.clone());
-            state.written.insert(key, Written { operation, body, reply: reply.clone() });
+            state.written.insert(key, AppliedWrite { operation, body, reply: reply.clone() });
         }
         reply
     }
 
-    /// Token, nonce and time, as a server looks at them.
-    fn gate(&self, state: &State, seen: &Seen) -> Option<Reply> {
+    /// Checks token, nonce, and time like a server of the exchange.
+    fn check_credentials(&self, state: &ServerState, seen: &RecordedRequest) -> Option<ScriptedReply> {
         let proof = seen.proof.as_ref()?;
         if seen.token().is_some_and(|token| state.refused_tokens.contains(token)) {
-            return Some(Reply::problem(Code::Unauthenticated));
+            return Some(ScriptedReply::problem(Code::Unauthenticated));
         }
         let refuse = |error: &str| match self.role {
-            Role::Gateway => Reply::challenge(&format!(r#"DPoP algs="ES256", error="{error}""#), None),
-            Role::Provider => Reply::oauth(error),
+            ServerRole::Gateway => {
+                ScriptedReply::challenge(&format!(r#"DPoP algs="ES256", error="{error}""#), None)
+            }
+            ServerRole::Provider => ScriptedReply::oauth(error),
         };
         if state.nonce.is_some() && state.nonce != proof.nonce {
             return Some(refuse("use_dpop_nonce"));
@@ -374,12 +399,12 @@ impl Inner {
         (!within).then(|| refuse("invalid_dpop_proof"))
     }
 
-    /// The answer as it leaves.
-    fn render(&self, reply: &Reply, id: &str, path: &str) -> Response<Bytes> {
+    /// Builds the response that is sent.
+    fn build_response(&self, reply: &ScriptedReply, id: &str, path: &str) -> Response<Bytes> {
         let mut answer = Response::new(reply.body(id, path));
         *answer.status_mut() = reply.status;
         if reply.is_partial() {
-            answer.extensions_mut().insert(Partial(TransportFault::Interrupted));
+            answer.extensions_mut().insert(PartialBody(TransportFault::Interrupted));
         }
         let headers = answer.headers_mut();
         *headers = reply.headers.clone();
@@ -388,11 +413,11 @@ impl Inner {
         {
             headers.insert("X-Correlation-Id", id);
         }
-        if !reply.bare {
+        if !reply.without_server_headers {
             let now = SystemTime::UNIX_EPOCH + self.machine.true_time().since_epoch();
-            absent(headers, DATE, &httpdate::fmt_http_date(now));
+            insert_if_absent(headers, DATE, &httpdate::fmt_http_date(now));
             if let Some(nonce) = &self.state().nonce {
-                absent(headers, DPOP_NONCE, nonce);
+                insert_if_absent(headers, DPOP_NONCE, nonce);
             }
         }
         let own = headers.get_all(DPOP_NONCE).iter().filter_map(|nonce| nonce.to_str().ok());
@@ -400,35 +425,35 @@ impl Inner {
         answer
     }
 
-    async fn exchange(
+    async fn handle_request(
         &self,
         operation: &'static Operation,
         request: Request<Bytes>,
     ) -> Result<Response<Bytes>, TransportError> {
-        let (reply, id, path) = self.receive(operation, request);
-        if !reply.after.is_zero() {
-            tokio::time::sleep(reply.after).await;
+        let (reply, id, path) = self.receive_request(operation, request);
+        if !reply.delayed_by.is_zero() {
+            tokio::time::sleep(reply.delayed_by).await;
         }
         match reply.fate {
-            Fate::Delivered => Ok(self.render(&reply, &id, &path)),
-            Fate::Refused => Err(TransportError::new(TransportFault::Connect, Delivery::NotSent)),
-            Fate::Unheard | Fate::Lost => {
+            ReplyFate::Delivered => Ok(self.build_response(&reply, &id, &path)),
+            ReplyFate::Refused => Err(TransportError::new(TransportFault::Connect, Delivery::NotSent)),
+            ReplyFate::Interrupted | ReplyFate::Lost => {
                 Err(TransportError::new(TransportFault::Interrupted, Delivery::Unknown))
             }
-            Fate::Stalled => pending().await,
+            ReplyFate::Stalled => pending().await,
         }
     }
 }
 
-impl State {
-    /// Remembers how long a reply asks to wait, and whom.
-    fn ask(&mut self, operation: &Operation, reply: &Reply, id: &str, now: Duration) {
+impl ServerState {
+    /// Records the wait that a reply requests, and the calls to which it applies.
+    fn record_wait(&mut self, operation: &Operation, reply: &ScriptedReply, id: &str, now: Duration) {
         let asked = reply.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        let Some(seconds) = asked.filter(|_| reply.fate == Fate::Delivered) else { return };
+        let Some(seconds) = asked.filter(|_| reply.fate == ReplyFate::Delivered) else { return };
         let everybody = match &reply.body {
-            // Account checks have limits of their own.
+            // Account checks have a separate limit.
             _ if operation.id == "account_check" => false,
-            super::reply::Body::Problem(code) => matches!(
+            super::reply::ReplyBody::Problem(code) => matches!(
                 code,
                 Code::RateLimited
                     | Code::DpopProofLimit
@@ -436,19 +461,19 @@ impl State {
                     | Code::ExchangeDisabled
                     | Code::RegistryUnavailable
             ),
-            super::reply::Body::Bytes(_) => false,
+            super::reply::ReplyBody::Bytes(_) => false,
         };
         let whom = if everybody { String::new() } else { id.to_owned() };
         if everybody || !id.is_empty() {
-            let until = self.asked.entry(whom).or_default();
-            *until = (*until).max(now + reply.after + Duration::from_secs(seconds));
+            let until = self.requested_waits.entry(whom).or_default();
+            *until = (*until).max(now + reply.delayed_by + Duration::from_secs(seconds));
         }
     }
 }
 
 impl Transport for ScriptedServer {
-    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
-        Box::pin(self.0.exchange(operation, request))
+    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
+        Box::pin(self.0.handle_request(operation, request))
     }
 }
 
@@ -458,7 +483,7 @@ impl fmt::Debug for ScriptedServer {
     }
 }
 
-impl Drop for Inner {
+impl Drop for ServerInner {
     fn drop(&mut self) {
         let complaints = std::mem::take(&mut self.state().complaints);
         if !std::thread::panicking() {
@@ -467,21 +492,21 @@ impl Drop for Inner {
     }
 }
 
-/// Several servers, each at its origin: what a client that signs in and calls talks to.
+/// A transport to several scripted servers, chosen by origin.
 #[derive(Clone, Debug)]
-pub struct Network(Arc<[ScriptedServer]>);
+pub struct ServerNetwork(Arc<[ScriptedServer]>);
 
-impl Network {
-    /// These servers and no others.
+impl ServerNetwork {
+    /// Creates a network with these servers. A request to another origin is a complaint.
     #[must_use]
-    pub fn of(servers: impl IntoIterator<Item = ScriptedServer>) -> Self {
+    pub fn from_servers(servers: impl IntoIterator<Item = ScriptedServer>) -> Self {
         Self(servers.into_iter().collect())
     }
 }
 
-impl Transport for Network {
-    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
-        let origin = Htu::of(&request.uri().to_string()).map(|htu| htu.origin());
+impl Transport for ServerNetwork {
+    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
+        let origin = Htu::from_url(&request.uri().to_string()).map(|htu| htu.origin());
         match self.0.iter().find(|server| Ok(&server.0.origin) == origin.as_ref()) {
             Some(server) => server.send(operation, request),
             None => {
@@ -494,13 +519,13 @@ impl Transport for Network {
     }
 }
 
-fn absent(headers: &mut HeaderMap, name: http::HeaderName, value: &str) {
+fn insert_if_absent(headers: &mut HeaderMap, name: http::HeaderName, value: &str) {
     if let (false, Ok(value)) = (headers.contains_key(&name), HeaderValue::from_str(value)) {
         headers.insert(name, value);
     }
 }
 
-/// `<ClientName>/<version> (+<info_url>)`
+/// Returns true for `<ClientName>/<version> (+<info_url>)`.
 fn is_user_agent(text: &str) -> bool {
     let Some((product, comment)) = text.split_once(' ') else { return false };
     let named =

@@ -1,4 +1,4 @@
-//! An exchange to which somebody is signed in, without a login: for tests of what stands on the transport.
+//! A signed-in client without a login, for tests of code above the transport.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,80 +6,85 @@ use dpop_bound::{AccessToken, KeyPair, ProofSigner, TokenHash};
 use exchange_api::Transport;
 
 use crate::{
+    address::ExchangeAddress,
     environment::Environment,
     error::{Error, ErrorKind},
     exchange::{Exchange, ExchangeBuilder},
-    identity::Identity,
-    place::Place,
-    tokens::{Grant, Later, Note, Proofs, Tokens},
-    transport::Settings,
-    whose::Whose,
+    identity::ClientIdentity,
+    ownership::Ownership,
+    token_source::{AccessGrant, BoxFuture, ConnectionNote, ProofSession, TokenSource},
+    transport::TransportSettings,
 };
 
-/// The exchange at this origin, with a key and a token that never runs out and is never another.
+/// Creates a client for this origin with a new key and a fixed token that never expires.
 ///
 /// # Panics
-/// When the origin is none.
+/// If the origin is invalid.
 #[must_use]
-pub fn signed_in(
+pub fn signed_in_exchange(
     origin: &str,
     below: impl Transport + 'static,
     environment: &Environment,
-    settings: Settings,
+    settings: TransportSettings,
 ) -> Exchange {
-    let place = Place::new("https://identity.test", origin).expect("an origin");
-    let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").expect("an identity");
+    let address = ExchangeAddress::new("https://identity.test", origin).expect("an origin");
+    let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").expect("an identity");
     let key: Arc<dyn ProofSigner> = Arc::new(KeyPair::generate().expect("a key"));
     let token = AccessToken::new("token-of-a-test").expect("a token");
-    let proofs = Arc::new(Proofs::new(key, environment.clone()));
-    let whose = Whose { connection: Some("a-connection".into()), installation: None };
-    let grant = Grant { token: Arc::new(token), proofs, whose, jkt: "a-key".into(), opened: 1 };
-    let builder: ExchangeBuilder = Exchange::builder(place, identity)
+    let proofs = Arc::new(ProofSession::new(key, environment.clone()));
+    let whose = Ownership { connection: Some("a-connection".into()), installation: None };
+    let grant =
+        AccessGrant { token: Arc::new(token), proofs, owner: whose, jkt: "a-key".into(), open_count: 1 };
+    let builder: ExchangeBuilder = Exchange::builder(address, identity)
         .environment(environment.clone())
         .settings(settings)
         .transport(below);
-    builder.build_with(Arc::new(Fixed(Mutex::new(grant)))).expect("a transport was given")
+    builder.build_with(Arc::new(FixedTokens(Mutex::new(grant)))).expect("a transport was given")
 }
 
-/// One token for ever, and what the installation is called once the connection was read.
-struct Fixed(Mutex<Grant>);
+/// A source of one fixed token. Stores the installation id after the connection is read.
+struct FixedTokens(Mutex<AccessGrant>);
 
-impl Fixed {
-    fn grant(&self) -> MutexGuard<'_, Grant> {
+impl FixedTokens {
+    fn grant(&self) -> MutexGuard<'_, AccessGrant> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Tokens for Fixed {
-    fn current(&self) -> Later<'_, Result<Grant, Error>> {
+impl TokenSource for FixedTokens {
+    fn current_grant(&self) -> BoxFuture<'_, Result<AccessGrant, Error>> {
         let grant = self.grant().clone();
         Box::pin(async { Ok(grant) })
     }
 
-    fn gateway(&self) -> Option<Arc<Proofs>> {
+    fn gateway_proofs(&self) -> Option<Arc<ProofSession>> {
         Some(Arc::clone(&self.grant().proofs))
     }
 
-    fn renewed<'a>(&'a self, _: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
+    fn renew_grant<'a>(&'a self, _: &'a TokenHash) -> BoxFuture<'a, Result<AccessGrant, Error>> {
         Box::pin(async { Err(Error::new(ErrorKind::SignInNeeded, "there is no other token in a test")) })
     }
 
-    fn whose(&self) -> Option<Whose> {
-        Some(self.grant().whose.clone())
+    fn current_owner(&self) -> Option<Ownership> {
+        Some(self.grant().owner.clone())
     }
 
-    fn is_kept<'a>(&'a self, _: &'a Whose) -> Later<'a, Result<bool, Error>> {
+    fn is_current_connection<'a>(&'a self, _: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>> {
         Box::pin(async { Ok(true) })
     }
 
-    fn noted<'a>(&'a self, _: &'a Whose, note: Note<'a>) -> Later<'a, Result<(), Error>> {
-        if let Note::Installation(id) = note {
-            self.grant().whose.installation = Some(id.into());
+    fn record_note<'a>(
+        &'a self,
+        _: &'a Ownership,
+        note: ConnectionNote<'a>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        if let ConnectionNote::Installation(id) = note {
+            self.grant().owner.installation = Some(id.into());
         }
         Box::pin(async { Ok(()) })
     }
 
-    fn told<'a>(&'a self, _: &'a Grant, _: &'a Error) -> Later<'a, ()> {
+    fn report_refusal<'a>(&'a self, _: &'a AccessGrant, _: &'a Error) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
 }

@@ -7,7 +7,7 @@ use dpop_bound::{AccessToken, Htu, KeyPair, Nonce, Prover, proof::ProofRequest};
 use exchange_api::{codes::Code, operations::OperationId, runtime::transport::Transport as _};
 use http::{Request, Response, header::AUTHORIZATION};
 
-use super::{Reply, ScriptedServer, VirtualEnvironment};
+use super::{ScriptedReply, ScriptedServer, VirtualEnvironment};
 
 const LOCATIONS: &str = "https://gateway.test/exchange/v1/catalog/locations";
 
@@ -30,7 +30,7 @@ impl Client {
     fn request(&self, method: &str, url: &str, nonce: Option<&str>) -> Request<Bytes> {
         let proof = self.prover.prove_now(&ProofRequest {
             method,
-            htu: &Htu::of(url).unwrap(),
+            htu: &Htu::from_url(url).unwrap(),
             iat: self.machine.true_time(),
             nonce: nonce.map(|nonce| Nonce::new(nonce).unwrap()).as_ref(),
             token: Some(self.token.hash()),
@@ -49,7 +49,7 @@ impl Client {
     /// What the server complains of.
     async fn complaint(&self, request: Request<Bytes>) -> String {
         let _ = self.send(request).await;
-        self.server.complaints().concat()
+        self.server.take_complaints().concat()
     }
 }
 
@@ -63,7 +63,7 @@ async fn a_request_as_it_should_be_is_no_cause_for_complaint() {
     let proof = seen.proof.as_ref().unwrap();
     assert_eq!(proof.iat, client.machine.true_time().as_secs());
     assert_eq!(proof.ath, Some(client.token.hash().to_string()));
-    assert_eq!((seen.token(), seen.at), (Some("token-1"), Duration::ZERO));
+    assert_eq!((seen.token(), seen.received_at), (Some("token-1"), Duration::ZERO));
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,7 +105,7 @@ async fn every_broken_rule_is_a_complaint() {
 #[tokio::test(start_paused = true)]
 async fn whoever_does_not_wait_is_a_complaint() {
     let client = Client::new();
-    client.server.then(Reply::problem(Code::RelayBusy));
+    client.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
     let good = || client.request("GET", LOCATIONS, None);
     let answer = client.send(good()).await;
     assert_eq!(answer.headers()["Retry-After"], "10");
@@ -118,7 +118,7 @@ async fn whoever_does_not_wait_is_a_complaint() {
 #[tokio::test(start_paused = true)]
 async fn the_gate_asks_for_the_nonce_and_the_time() {
     let client = Client::new();
-    client.server.ask_for_nonce("n-1");
+    client.server.require_nonce("n-1");
     let answer = client.send(client.request("GET", LOCATIONS, None)).await;
     assert_eq!((answer.status().as_u16(), &answer.headers()["DPoP-Nonce"]), (401, &"n-1".parse().unwrap()));
     let answer = client.send(client.request("GET", LOCATIONS, Some("n-1"))).await;
@@ -136,8 +136,8 @@ async fn the_gate_asks_for_the_nonce_and_the_time() {
 async fn a_write_is_carried_out_once_under_its_key() {
     let machine = VirtualEnvironment::new(1);
     let server = ScriptedServer::gateway(&machine).unsigned();
-    server.then(Reply::unheard());
-    server.then(Reply::json(200, "1").and_is_lost());
+    server.enqueue_reply(ScriptedReply::interrupted());
+    server.enqueue_reply(ScriptedReply::json(200, "1").then_lost());
     let url = "https://gateway.test/exchange/v1/me/stock/changes";
     let send = async |body: &'static str| {
         let request = Request::builder().method("POST").uri(url).header("Idempotency-Key", "key-1");
@@ -145,15 +145,15 @@ async fn a_write_is_carried_out_once_under_its_key() {
         server.send(OperationId::StockWrite.operation(), request).await
     };
     assert!(send("a").await.is_err());
-    assert!(server.carried_out().is_empty());
+    assert!(server.applied_keys().is_empty());
     assert!(send("a").await.is_err());
     let again = send("a").await.unwrap();
     assert_eq!(
         (&again.headers()["Idempotency-Replayed"], &again.body()[..]),
         (&"true".parse().unwrap(), &b"1"[..])
     );
-    assert_eq!(server.carried_out(), ["key-1"]);
-    server.assert_content();
+    assert_eq!(server.applied_keys(), ["key-1"]);
+    server.assert_no_complaints();
     assert_eq!(send("b").await.unwrap().status(), 422);
-    assert!(server.complaints().concat().contains("used for another request"));
+    assert!(server.take_complaints().concat().contains("used for another request"));
 }

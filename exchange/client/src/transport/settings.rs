@@ -1,76 +1,77 @@
-//! What of the transport can be set, for all calls and for one.
+//! Settings of the transport, and the retry policy of a call.
 
 use std::time::Duration;
 
 use crate::{
     backoff::Backoff,
-    pace::{Asked, Budget},
+    rate_limiter::{CallInitiator, RateLimit},
 };
 
-/// How a client sends. `Settings::default()`, and what is to be other than that.
+/// Settings of a client's transport. Change fields of `TransportSettings::default()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Settings {
-    /// How long to wait before a request is sent again (LIM-16).
+pub struct TransportSettings {
+    /// The back-off between attempts (LIM-16).
     pub backoff: Backoff,
-    /// How many requests the whole client sends.
-    pub budget: Budget,
-    /// How long a call goes on that does not say so itself.
-    pub patience: Patience,
-    /// How long an answer to a read may take.
-    pub read_time: Duration,
-    /// How long an answer to a write may take: longer than the thirty seconds that a gateway gives its
-    /// backend, since who gives up before does not know what became of it.
-    pub write_time: Duration,
-    /// The largest body that is read, in bytes.
-    pub max_body: usize,
+    /// The maximum request rate of the session.
+    pub rate_limit: RateLimit,
+    /// The retry policy of calls that have none of their own.
+    pub retry_policy: RetryPolicy,
+    /// The timeout for the response to a read.
+    pub read_timeout: Duration,
+    /// The timeout for the response to a write. Keep it above the 30 seconds that the gateway allows its backend:
+    /// a shorter timeout leaves the outcome unknown.
+    pub write_timeout: Duration,
+    /// The maximum size of a response body, in bytes.
+    pub max_body_size: usize,
 }
 
-/// Thirty seconds for reads and forty for writes; 16 MiB.
-impl Default for Settings {
+/// A read timeout of 30 seconds, a write timeout of 40 seconds, and a body size of 16 MiB.
+impl Default for TransportSettings {
     fn default() -> Self {
         Self {
             backoff: Backoff::default(),
-            budget: Budget::default(),
-            patience: Patience::default(),
-            read_time: Duration::from_secs(30),
-            write_time: Duration::from_secs(40),
-            max_body: 16 << 20,
+            rate_limit: RateLimit::default(),
+            retry_policy: RetryPolicy::default(),
+            read_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(40),
+            max_body_size: 16 << 20,
         }
     }
 }
 
-/// How long a call goes on: given to one with `.with(Patience::BACKGROUND)`.
+/// The limits on attempts and time of a call, set per call with `.with_extension(RetryPolicy::BACKGROUND)`.
 ///
-/// When the next request could leave only after the time is over, the call ends at once, with what was answered
-/// last.
+/// A call ends at once, with its last response, if the next request could only be sent after the time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Patience {
-    /// So many requests at the most. Those that cost no time, for a nonce, a clock, a token, are not counted.
-    pub attempts: u32,
-    /// No request leaves later than this after the beginning; one that has left is heard out.
-    pub time: Duration,
-    /// Who wants it.
-    pub asked: Asked,
+pub struct RetryPolicy {
+    /// The maximum number of attempts. Requests that are repeated at once for a nonce, a clock, or a token do
+    /// not count.
+    pub max_attempts: u32,
+    /// The time after the start of the call at which no more requests are sent. A request in flight is
+    /// completed.
+    pub time_limit: Duration,
+    /// The initiator of the call.
+    pub initiator: CallInitiator,
 }
 
-/// Four requests in two minutes: enough for a stumble of the server, not for an outage.
-impl Default for Patience {
+/// Four attempts in two minutes: enough for a transient error, but not for an outage.
+impl Default for RetryPolicy {
     fn default() -> Self {
-        Self::new(4, Duration::from_secs(120), Asked::ByProgram)
+        Self::new(4, Duration::from_secs(120), CallInitiator::Program)
     }
 }
 
-impl Patience {
-    /// Somebody is looking at it: three requests in thirty seconds.
-    pub const INTERACTIVE: Self = Self::new(3, Duration::from_secs(30), Asked::ByMember);
-    /// Nobody is waiting: twelve requests in a quarter of an hour.
-    pub const BACKGROUND: Self = Self::new(12, Duration::from_secs(15 * 60), Asked::ByProgram);
+impl RetryPolicy {
+    /// For a member who is waiting: three attempts in 30 seconds.
+    pub const INTERACTIVE: Self = Self::new(3, Duration::from_secs(30), CallInitiator::Member);
+    /// For background work: twelve attempts in 15 minutes.
+    pub const BACKGROUND: Self = Self::new(12, Duration::from_secs(15 * 60), CallInitiator::Program);
 
-    /// So many requests in so much time.
+    /// Creates a policy.
     #[must_use]
-    pub const fn new(attempts: u32, time: Duration, asked: Asked) -> Self {
-        Self { attempts, time, asked }
+    pub const fn new(attempts: u32, time: Duration, asked: CallInitiator) -> Self {
+        Self { max_attempts: attempts, time_limit: time, initiator: asked }
     }
 }

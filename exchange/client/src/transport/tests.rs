@@ -24,76 +24,76 @@ use exchange_api::{
     types::{AccountCheckRequest, BlueprintChangeSet},
 };
 
-use super::{Carrier, Effort, Patience, Road, Settings};
+use super::{CallStats, RetryPolicy, SharedLimiter, SigningTransport, TransportSettings};
 use crate::{
     environment::Environment,
     error::{Error, ErrorKind},
-    gates::Gates,
-    identity::Identity,
-    testkit::{Reply, ScriptedServer, Seen, VirtualEnvironment},
-    tokens::{Grant, Later, Note, Proofs, Tokens},
-    whose::Whose,
+    identity::ClientIdentity,
+    ownership::Ownership,
+    retry_after::RetryAfterTable,
+    testkit::{RecordedRequest, ScriptedReply, ScriptedServer, VirtualEnvironment},
+    token_source::{AccessGrant, BoxFuture, ConnectionNote, ProofSession, TokenSource},
 };
 
 /// A client whose transport is the real one, and the gateway that it talks to.
 struct Rig {
     machine: VirtualEnvironment,
     gateway: ScriptedServer,
-    tokens: Arc<Double>,
-    carrier: Carrier,
+    tokens: Arc<MockGateway>,
+    carrier: SigningTransport,
     api: Client,
 }
 
 impl Rig {
     fn new() -> Self {
-        Self::with(Settings::default())
+        Self::with(TransportSettings::default())
     }
 
-    fn with(settings: Settings) -> Self {
+    fn with(settings: TransportSettings) -> Self {
         Self::signed_by(KeyPair::generate().unwrap(), settings)
     }
 
-    fn signed_by(key: impl ProofSigner + 'static, settings: Settings) -> Self {
+    fn signed_by(key: impl ProofSigner + 'static, settings: TransportSettings) -> Self {
         let machine = VirtualEnvironment::new(1);
         let gateway = ScriptedServer::gateway(&machine);
-        gateway.answer(ok);
-        let tokens = Arc::new(Double::new(key, &machine.environment()));
-        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-        let carrier = Carrier::new(
-            Origin::of(gateway.origin()).unwrap(),
+        gateway.set_script(ok);
+        let tokens = Arc::new(MockGateway::new(key, &machine.environment()));
+        let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        let carrier = SigningTransport::new(
+            Origin::from_url(gateway.origin()).unwrap(),
             identity.user_agent().clone(),
             Arc::new(gateway.clone()),
-            Arc::clone(&tokens) as Arc<dyn Tokens>,
+            Arc::clone(&tokens) as Arc<dyn TokenSource>,
             machine.environment(),
             settings,
-            Road::new(Gates::default(), machine.environment().now().monotonic),
+            SharedLimiter::new(RetryAfterTable::default(), machine.environment().now().monotonic),
         );
         let api = Client::new(gateway.origin(), carrier.clone());
         Self { machine, gateway, tokens, carrier, api }
     }
 
     /// A read.
-    async fn read(&self, patience: Patience) -> Result<Effort, Error> {
-        let answer = self.api.org_units_read().with(patience).await?;
-        Ok(answer.extensions.get::<Effort>().cloned().unwrap())
+    async fn read(&self, patience: RetryPolicy) -> Result<CallStats, Error> {
+        let answer = self.api.org_units_read().with_extension(patience).await?;
+        Ok(answer.extensions().get::<CallStats>().cloned().unwrap())
     }
 
     /// A write under a key.
-    async fn write(&self, key: &str, patience: Patience) -> Result<Effort, Error> {
-        let answer = self.api.blueprints_write(key, &change_set()).with(patience).await?;
-        Ok(answer.extensions.get::<Effort>().cloned().unwrap())
+    async fn write(&self, key: &str, patience: RetryPolicy) -> Result<CallStats, Error> {
+        let answer = self.api.blueprints_write(key, &change_set()).with_extension(patience).await?;
+        Ok(answer.extensions().get::<CallStats>().cloned().unwrap())
     }
 
     /// What must not be sent twice.
-    async fn check(&self, patience: Patience) -> Result<Effort, Error> {
+    async fn check(&self, patience: RetryPolicy) -> Result<CallStats, Error> {
         let request = AccountCheckRequest::parse(br#"{"handle": "Nova_Drifter-7"}"#).unwrap();
-        let answer = self.api.account_check(&request).with(patience).await?;
-        Ok(answer.extensions.get::<Effort>().cloned().unwrap())
+        let answer = self.api.account_check(&request).with_extension(patience).await?;
+        Ok(answer.extensions().get::<CallStats>().cloned().unwrap())
     }
 
     /// When each request came, in seconds.
     fn times(&self) -> Vec<f64> {
-        self.gateway.requests().iter().map(|seen| seen.at.as_secs_f64()).collect()
+        self.gateway.requests().iter().map(|seen| seen.received_at.as_secs_f64()).collect()
     }
 
     /// The time between one request and the next, in seconds.
@@ -103,7 +103,7 @@ impl Rig {
 }
 
 /// Enough for everything.
-const LONG: Patience = Patience::BACKGROUND;
+const LONG: RetryPolicy = RetryPolicy::BACKGROUND;
 
 /// Each gap is the one that was expected, or longer by jitter.
 #[track_caller]
@@ -119,8 +119,8 @@ fn change_set() -> BlueprintChangeSet {
 }
 
 /// What a gateway answers that has nothing to complain of.
-fn ok(seen: &Seen) -> Reply {
-    Reply::json(
+fn ok(seen: &RecordedRequest) -> ScriptedReply {
+    ScriptedReply::json(
         200,
         match seen.operation {
             "org_units_read" => r#"{"items": []}"#,
@@ -133,8 +133,8 @@ fn ok(seen: &Seen) -> Reply {
     )
 }
 
-fn wrote() -> Reply {
-    Reply::json(
+fn wrote() -> ScriptedReply {
+    ScriptedReply::json(
         200,
         r#"{"dryRun": false, "applied": 1, "unchanged": 0, "notApplied": 0, "results": [], "warnings": []}"#,
     )
@@ -164,8 +164,8 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 /// A session that always has a token, until it hears that it has none.
-struct Double {
-    proofs: Arc<Proofs>,
+struct MockGateway {
+    proofs: Arc<ProofSession>,
     state: Mutex<DoubleState>,
 }
 
@@ -185,14 +185,14 @@ struct DoubleState {
     deaf: bool,
 }
 
-fn whose() -> Whose {
-    Whose { connection: Some("a-connection".into()), installation: None }
+fn whose() -> Ownership {
+    Ownership { connection: Some("a-connection".into()), installation: None }
 }
 
-impl Double {
+impl MockGateway {
     fn new(key: impl ProofSigner + 'static, environment: &Environment) -> Self {
         let key: Arc<dyn ProofSigner> = Arc::new(key);
-        let proofs = Arc::new(Proofs::new(key, environment.clone()));
+        let proofs = Arc::new(ProofSession::new(key, environment.clone()));
         Self { proofs, state: Mutex::default() }
     }
 
@@ -200,9 +200,9 @@ impl Double {
         AccessToken::new(format!("token-{number}")).unwrap()
     }
 
-    fn grant(&self, number: u32) -> Grant {
+    fn grant(&self, number: u32) -> AccessGrant {
         let (token, proofs) = (Arc::new(Self::token(number)), Arc::clone(&self.proofs));
-        Grant { token, proofs, whose: whose(), jkt: "a-key".into(), opened: 1 }
+        AccessGrant { token, proofs, owner: whose(), jkt: "a-key".into(), open_count: 1 }
     }
 
     fn told_of(&self) -> Vec<ErrorKind> {
@@ -214,8 +214,8 @@ impl Double {
     }
 }
 
-impl Tokens for Double {
-    fn current(&self) -> Later<'_, Result<Grant, Error>> {
+impl TokenSource for MockGateway {
+    fn current_grant(&self) -> BoxFuture<'_, Result<AccessGrant, Error>> {
         let state = self.state.lock().unwrap();
         if state.silent {
             return Box::pin(std::future::pending());
@@ -227,11 +227,11 @@ impl Tokens for Double {
         Box::pin(async { current })
     }
 
-    fn gateway(&self) -> Option<Arc<Proofs>> {
+    fn gateway_proofs(&self) -> Option<Arc<ProofSession>> {
         Some(Arc::clone(&self.proofs))
     }
 
-    fn renewed<'a>(&'a self, refused: &'a TokenHash) -> Later<'a, Result<Grant, Error>> {
+    fn renew_grant<'a>(&'a self, refused: &'a TokenHash) -> BoxFuture<'a, Result<AccessGrant, Error>> {
         let mut state = self.state.lock().unwrap();
         if state.slow {
             return Box::pin(std::future::pending());
@@ -249,19 +249,23 @@ impl Tokens for Double {
         Box::pin(async { renewed })
     }
 
-    fn whose(&self) -> Option<Whose> {
+    fn current_owner(&self) -> Option<Ownership> {
         Some(whose())
     }
 
-    fn is_kept<'a>(&'a self, _: &'a Whose) -> Later<'a, Result<bool, Error>> {
+    fn is_current_connection<'a>(&'a self, _: &'a Ownership) -> BoxFuture<'a, Result<bool, Error>> {
         Box::pin(async { Ok(true) })
     }
 
-    fn noted<'a>(&'a self, _: &'a Whose, _: Note<'a>) -> Later<'a, Result<(), Error>> {
+    fn record_note<'a>(
+        &'a self,
+        _: &'a Ownership,
+        _: ConnectionNote<'a>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async { Ok(()) })
     }
 
-    fn told<'a>(&'a self, _: &'a Grant, refusal: &'a Error) -> Later<'a, ()> {
+    fn report_refusal<'a>(&'a self, _: &'a AccessGrant, refusal: &'a Error) -> BoxFuture<'a, ()> {
         let mut state = self.state.lock().unwrap();
         state.told.push(refusal.kind());
         state.over = Some(refusal.kind());

@@ -1,4 +1,4 @@
-//! The network itself, with everything switched off that would send, follow or remember by itself.
+//! The network transport, with automatic retries, redirects, and cookies disabled.
 
 use std::time::Duration;
 
@@ -6,28 +6,31 @@ use exchange_api::runtime::client::ReqwestTransport;
 
 use crate::error::{Error, ErrorKind};
 
-/// How long a connection may take to come about.
-const CONNECT: Duration = Duration::from_secs(10);
+/// The timeout for establishing a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the body of a refusal is heard out: well within what an answer may take, so that its head is seen.
-const REFUSAL: Duration = Duration::from_secs(5);
+/// The timeout for the body of an error response; well below the request timeout, so that the headers are
+/// evaluated.
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Sends each request once, as it is.
+/// Creates a transport that sends each request once, unchanged.
 ///
-/// A proof is for one transmission and one address: nothing is resent or redirected. How long an answer may
-/// take is the business of who asks.
+/// A proof is valid for one transmission to one URL, so nothing is resent or redirected. The caller applies
+/// request timeouts.
 ///
 /// # Errors
-/// When TLS cannot be set up on this machine.
-pub(crate) fn wire(max_body: usize) -> Result<ReqwestTransport, Error> {
+/// Fails if TLS cannot be initialized on this machine.
+pub(crate) fn network_transport(max_body: usize) -> Result<ReqwestTransport, Error> {
     let client = reqwest::Client::builder()
-        .connect_timeout(CONNECT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .referer(false)
         .build()
         .map_err(|error| {
-            Error::caused(ErrorKind::Unreachable, "TLS cannot be set up", error.without_url())
+            Error::with_source(ErrorKind::Unreachable, "TLS cannot be set up", error.without_url())
         })?;
-    Ok(ReqwestTransport::from_client(client).with_max_body(max_body).with_refusal_time(REFUSAL))
+    Ok(ReqwestTransport::from_client(client)
+        .with_max_body_size(max_body)
+        .with_error_body_timeout(ERROR_BODY_TIMEOUT))
 }

@@ -1,8 +1,10 @@
-//! Two ways to send requests, and what came of them.
+//! Two load generators with their results.
 //!
-//! *Closed*: so many connections, each sends its next request when it has the answer: how much there can be.
-//! *Open*: requests come when they come, whether or not those before are answered, and one that had to wait
-//! for a free connection began when it was due: how long it takes, with nothing left out.
+//! *Closed*: a fixed number of connections, each sends its next request after the response. Measures
+//! throughput.
+//!
+//! *Open*: requests start at a fixed rate, regardless of earlier responses. The latency includes the wait for
+//! a free connection.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,21 +19,21 @@ use crate::Outcome;
 use crate::signed::Request;
 use crate::wire::{Answer, Wire};
 
-/// Latencies from a microsecond to a minute, exact to three digits.
+/// Latencies from a microsecond to a minute, with three significant digits.
 pub(crate) fn histogram() -> Outcome<Histogram<u64>> {
     Ok(Histogram::new_with_bounds(1, 60_000_000, 3)?)
 }
 
-/// What came of many requests.
+/// The result of many requests.
 pub(crate) struct Driven {
-    /// In microseconds.
+    /// Latencies in microseconds.
     pub(crate) latencies: Histogram<u64>,
     pub(crate) took: Duration,
-    /// Answers that were not the expected one.
+    /// The number of unexpected responses.
     pub(crate) unexpected: u64,
-    /// The first of them.
+    /// The first unexpected response.
     pub(crate) example: String,
-    /// Bytes of an answer.
+    /// Bytes of one response.
     pub(crate) bytes: usize,
 }
 
@@ -46,17 +48,17 @@ impl Driven {
         })
     }
 
-    /// How many were answered.
+    /// Returns the number of responses.
     pub(crate) fn count(&self) -> u64 {
         self.latencies.len()
     }
 
-    /// How many were answered, and in which time.
+    /// Returns the responses per second.
     pub(crate) fn count_of(&self) -> (u32, Duration) {
         (u32::try_from(self.count()).unwrap_or(u32::MAX), self.took)
     }
 
-    /// Fails when an answer was not the expected one: then nothing else means anything.
+    /// Fails if any response was unexpected, which makes the measurement invalid.
     pub(crate) fn sound(self) -> Outcome<Self> {
         if self.unexpected > 0 {
             return Err(format!("{} answers were no success: {}", self.unexpected, self.example).into());
@@ -67,7 +69,7 @@ impl Driven {
         Ok(self)
     }
 
-    /// Adds another round.
+    /// Adds the result of another round.
     pub(crate) fn add(&mut self, other: &Self) -> Outcome<()> {
         self.latencies.add(&other.latencies)?;
         self.took += other.took;
@@ -92,7 +94,7 @@ impl Driven {
     }
 }
 
-/// So many connections.
+/// Opens connections.
 pub(crate) async fn connect(address: SocketAddr, count: usize) -> Outcome<Vec<Wire>> {
     let mut wires = Vec::with_capacity(count);
     for _ in 0..count {
@@ -101,7 +103,7 @@ pub(crate) async fn connect(address: SocketAddr, count: usize) -> Outcome<Vec<Wi
     Ok(wires)
 }
 
-/// So many connections, each from an address of its own, the first of them this one.
+/// Opens connections from one source address each, starting with the default one.
 pub(crate) async fn connect_from(first: Ipv4Addr, address: SocketAddr, count: u32) -> Outcome<Vec<Wire>> {
     let mut wires = Vec::new();
     for number in 0..count {
@@ -110,7 +112,7 @@ pub(crate) async fn connect_from(first: Ipv4Addr, address: SocketAddr, count: u3
     Ok(wires)
 }
 
-/// Closed, until the time is over or there are no requests left; the connections come back.
+/// Runs the closed generator until the time is over or there are no requests left; returns the connections.
 pub(crate) async fn closed(
     wires: Vec<Wire>,
     requests: Vec<Request>,
@@ -147,7 +149,7 @@ pub(crate) async fn closed(
     Ok((all, wires))
 }
 
-/// Open: one request each time this has passed. The connections come back.
+/// Runs the open generator with a fixed interval; returns the connections.
 pub(crate) async fn open(
     wires: Vec<Wire>,
     requests: Vec<Request>,
@@ -171,7 +173,7 @@ pub(crate) async fn open(
             request.write(&mut bytes);
             let answer = wire.call(&bytes).await;
             let came = Instant::now();
-            // It has room for all of them.
+            // The channel has capacity for all of them.
             let _ = back.try_send((wire, bytes));
             Outcome::Ok((answer?, came - due))
         });
@@ -193,7 +195,7 @@ pub(crate) async fn open(
     Ok((all, wires))
 }
 
-/// Waits for a moment more exactly than the runtime's timer does: the core is the generator's own.
+/// Spins until a moment, more exactly than the runtime's timer; the generator has its own core.
 async fn until(due: Instant) {
     let now = Instant::now();
     if due > now + Duration::from_millis(2) {

@@ -1,12 +1,12 @@
-//! Honest requests beside a flood of proofs that somebody else signed.
+//! Valid requests during a flood of forged proofs.
 //!
-//! Limits per address are the usual ones. Honest requests come from a thousand addresses; the flood from one,
-//! which has used up its limit after the first second, or from so many that none of them ever does.
+//! Limits per address have their default values. Valid requests come from a thousand addresses. The flood
+//! comes from one address, which exceeds its limit after a second, or from so many that none does.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use crate::config::Limits;
+use crate::config::LimitsConfig;
 use crate::place::Place;
 use crate::report::{Goal, Report, millis};
 use crate::server::Server;
@@ -14,23 +14,23 @@ use crate::signed::{DOCUMENT, Signer};
 use crate::wire::Wire;
 use crate::{Options, Outcome, drive};
 
-/// Honest callers' addresses, and how often one of them asks.
+/// Addresses of valid callers, and the interval of their requests.
 const HONEST: (Ipv4Addr, u32) = (Ipv4Addr::new(127, 1, 0, 1), 1000);
 const EVERY: Duration = Duration::from_millis(2);
-/// Where the flood comes from.
+/// Source addresses of the flood.
 const ONE: (Ipv4Addr, u32) = (Ipv4Addr::new(127, 2, 0, 1), 1);
 const MANY: (Ipv4Addr, u32) = (Ipv4Addr::new(127, 3, 0, 1), 3000);
-/// How often it comes: ten for each honest request.
+/// Interval of the flood: ten requests for each valid one.
 const FLOOD: Duration = Duration::from_micros(200);
-/// How long each is measured at most: what is signed before is believed for thirty seconds.
+/// Maximum duration of a measurement: proofs are valid for thirty seconds.
 const LONGEST: Duration = Duration::from_secs(8);
-/// How much longer honest requests may take.
+/// Maximum factor by which valid requests may slow down.
 const TIMES: f64 = 3.0;
 
-/// Without a flood, and with either.
+/// Measures without a flood, and with either kind.
 pub(crate) async fn run(report: &mut Report, options: &Options) -> Outcome<()> {
     let place = Place::planted(0).await?;
-    let usual = Limits::default();
+    let usual = LimitsConfig::default();
     let configuration = place.configuration(|config| config.limits.per_address = usual.per_address)?;
     let server = Server::serve(&configuration, place.address())?;
     let signer = Signer::new(&place).await?;

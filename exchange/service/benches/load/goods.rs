@@ -1,14 +1,14 @@
-//! Stock and org stock: pages, large sets, a pool that many read at once, and what a service takes of memory while
-//! somebody reads very much.
+//! Stock and org stock: pages, large change sets, a pool with many readers, and the service's memory during a
+//! long read.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use exchange_service::catalogue::contents::{Contents, Kind, NewEntry};
-use exchange_service::feed::Author;
+use exchange_service::catalogue::contents::{CatalogueContents, EntryKind, NewEntry};
+use exchange_service::feed::ChangeAuthor;
 use exchange_service::ids::UnitId;
-use exchange_service::members::Role;
+use exchange_service::members::UnitRole;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -19,33 +19,33 @@ use crate::signed::{LOTS, Signer, Target};
 use crate::wire::Wire;
 use crate::{Options, Outcome, drive, reads};
 
-/// Lots that a member has, and that a set of 500 ops is about.
+/// Lots of a member, and of a change set with 500 ops.
 const OWN: usize = 500;
 /// Lots of the pool.
 const POOL: usize = 5000;
-/// Who read it at once.
+/// Concurrent readers of the pool.
 const READERS: usize = 40;
-/// Rows of somebody who has very many.
+/// Rows of a member with a very large stock.
 const MANY: usize = 200_000;
-/// Materials that lots are of.
+/// The number of materials.
 const MATERIALS: usize = 100;
 /// The unit of the sandbox's members for load tests.
 const UNIT: &str = "unit-squadron";
 const STOCK_CHANGES: &str = "/exchange/v1/me/stock/changes";
 const POOL_CHANGES: &str = "/exchange/v1/org-stock/changes";
-/// Sets before anything counts, and the most that do.
+/// Change sets for warming up, and the maximum for the measurement.
 const WARM: usize = 32;
 const SETS: usize = 3000;
-/// What 500 ops may take in 99 of 100 cases, in milliseconds.
+/// Goal for the 99th percentile of 500 ops, in milliseconds.
 const LARGE: f64 = 15.0;
-/// How much more memory the last rows may take than the first.
+/// Maximum growth of memory between the first and the last rows.
 const FLAT: f64 = 1.1;
 
-/// Adds the materials.
-pub(crate) fn add_materials(contents: &mut Contents) {
+/// Adds the materials to the catalogue.
+pub(crate) fn add_materials(contents: &mut CatalogueContents) {
     contents.entries.extend((0..MATERIALS).map(|number| {
         let name = format!("Load Metal {number:03}");
-        let entry = NewEntry::new(Kind::Material, material(number), name);
+        let entry = NewEntry::new(EntryKind::Material, material(number), name);
         NewEntry { facts: json!({ "unit": "SCU", "type": "REFINED", "refined": true }), ..entry }
     }));
 }
@@ -54,7 +54,7 @@ fn material(number: usize) -> String {
     format!("material-load-{number:03}")
 }
 
-/// What names a lot, of 200,000.
+/// Returns the properties of the lot with a number, of 200,000.
 fn lot(number: usize) -> Value {
     let place =
         if (number / 1000).is_multiple_of(2) { ("CITY", 990_001) } else { ("SPACE_STATION", 990_002) };
@@ -66,7 +66,7 @@ fn lot(number: usize) -> Value {
     })
 }
 
-/// A set with an op for each of these lots.
+/// Builds a change set with one op per lot.
 fn set(lots: std::ops::Range<usize>, op: &Value) -> Value {
     let of = |number| {
         let mut one = lot(number);
@@ -88,28 +88,28 @@ fn book_in(holder: &str, amount: f64) -> Value {
     json!({ "op": "book-in", "unit": UNIT, "holder": holder, "quantity": quantity, "mergeScu": true })
 }
 
-/// Gives a member so many lots.
+/// Adds lots to a member.
 async fn plant_stock(place: &Place, number: u32, lots: usize) -> Outcome<()> {
     let app = place.app().await?;
     for first in (0..lots).step_by(OWN) {
         let body = serde_json::from_value(set(first..lots.min(first + OWN), &set_quantity(0, 1)))?;
-        let told = app.backend().change_stock(&member(number), Author::Web, body).await?;
+        let told = app.backend().change_stock(&member(number), ChangeAuthor::Web, body).await?;
         applied(told.applied, lots.min(first + OWN) - first)?;
     }
     Ok(())
 }
 
-/// Gives the unit a pool that the first member holds, and half of the members Logisticians' eyes.
+/// Adds a pool, held by the first member, and makes half of the members Logisticians.
 async fn plant_pool(place: &Place) -> Outcome<()> {
     let app = place.app().await?;
     let unit = UnitId::new(UNIT);
     for number in 1..=MEMBERS / 2 {
-        app.backend().set_role(&member(number), &unit, Some(Role::Logistician)).await?;
+        app.backend().set_role(&member(number), &unit, Some(UnitRole::Logistician)).await?;
     }
     let op = book_in(member(1).as_str(), 1.0);
     for first in (0..POOL).step_by(OWN) {
         let body = serde_json::from_value(set(first..first + OWN, &op))?;
-        let told = app.backend().change_org_stock(&member(1), Author::Web, body).await?;
+        let told = app.backend().change_org_stock(&member(1), ChangeAuthor::Web, body).await?;
         applied(told.applied, OWN)?;
     }
     Ok(())
@@ -123,7 +123,7 @@ fn applied(applied: i64, asked: usize) -> Outcome<()> {
     }
 }
 
-/// Sets of 500 ops, one after the other.
+/// Sends change sets of 500 ops in sequence.
 async fn sets(
     report: &mut Report,
     options: &Options,
@@ -151,7 +151,7 @@ async fn sets(
     Ok(())
 }
 
-/// A page of 20 lots; sets that raise 500 lots and lower them again.
+/// Measures a page of 20 lots, and change sets that raise and lower 500 lots.
 pub(crate) async fn stock(report: &mut Report, options: &Options) -> Outcome<()> {
     let place = Place::planted(0).await?;
     for number in 1..=MEMBERS {
@@ -168,15 +168,15 @@ pub(crate) async fn stock(report: &mut Report, options: &Options) -> Outcome<()>
     Ok(())
 }
 
-/// What came of a reader.
+/// The result of one reader.
 struct Read {
-    /// Of its pages, in microseconds.
+    /// Latencies of its pages, in microseconds.
     pages: hdrhistogram::Histogram<u64>,
-    /// How often it read the whole pool.
+    /// The number of complete reads of the pool.
     pools: u64,
 }
 
-/// The pool, read by many at once; sets of 500 ops on it.
+/// Measures many readers of the pool, and change sets of 500 ops on it.
 pub(crate) async fn org_stock(report: &mut Report, options: &Options) -> Outcome<()> {
     let place = Place::planted(0).await?;
     plant_pool(&place).await?;
@@ -246,7 +246,7 @@ async fn snapshot(signer: &Signer, wire: &mut Wire, reader: usize, read: &mut Re
     Ok(())
 }
 
-/// Asks once, and reads the answer.
+/// Sends one request, and parses the response.
 async fn call(signer: &Signer, wire: &mut Wire, caller: usize, target: &Target) -> Outcome<Value> {
     let mut bytes = Vec::new();
     signer.sign(caller, target, None)?.write(&mut bytes);
@@ -257,7 +257,7 @@ async fn call(signer: &Signer, wire: &mut Wire, caller: usize, target: &Target) 
     Ok(serde_json::from_slice(&answer.body)?)
 }
 
-/// Memory while somebody reads very much, page by page.
+/// Measures memory while a reader pages through a very large stock.
 pub(crate) async fn rows(report: &mut Report) -> Outcome<()> {
     let place = Place::planted(0).await?;
     plant_stock(&place, 1, MANY).await?;
@@ -273,7 +273,7 @@ pub(crate) async fn rows(report: &mut Report) -> Outcome<()> {
         read += page["items"].as_array().map_or(0, Vec::len);
         let now = server.memory().map_or(0, |memory| memory.own);
         most = most.max(now);
-        // By then the database has as many pages in memory as it may.
+        // SQLite's page cache is full by then.
         if read <= MANY / 4 {
             first = first.max(now);
         }

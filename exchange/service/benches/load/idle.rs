@@ -1,4 +1,4 @@
-//! Ten thousand connections that rest: what each of them takes, and whether anybody else feels them.
+//! Ten thousand idle connections: their memory, and their effect on other requests.
 
 use std::time::Duration;
 
@@ -8,27 +8,27 @@ use crate::server::Server;
 use crate::signed::{DOCUMENT, Signer};
 use crate::{Outcome, drive, machine};
 
-/// Connections that rest.
+/// The number of idle connections.
 const RESTING: usize = 10_000;
-/// Files that are open besides.
+/// Other open files.
 const OTHERS: u64 = 200;
-/// Requests beside them, and how often one comes.
+/// Other requests, and their interval.
 const REQUESTS: usize = 2000;
 const EVERY: Duration = Duration::from_millis(2);
-/// How long memory has to settle.
+/// Time for memory to stabilize.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Opens them, lets them rest, and asks beside them.
+/// Opens the connections, keeps them idle, and sends other requests.
 pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
     let place = Place::planted(0).await?;
-    // The service inherits it.
+    // The service inherits the limit.
     let files = machine::raise_open_files().unwrap_or(0);
     if files < RESTING as u64 + OTHERS {
         return Err(
             format!("{files} open files are allowed; {RESTING} connections need more: ulimit -Hn").into()
         );
     }
-    // They rest for longer than anybody's may by default.
+    // Longer than the default idle timeout.
     let configuration = place.configuration(|config| config.serve.head_seconds = 600)?;
     let server = Server::serve(&configuration, place.address())?;
     let signer = Signer::new(&place).await?;
@@ -37,13 +37,13 @@ pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
         let (driven, _) = drive::open(wires, signer.sign_many(&DOCUMENT, REQUESTS)?, EVERY, 200).await?;
         Outcome::Ok(driven.sound()?.latencies)
     };
-    // A process that has just begun is slower than one that rests: a round that nobody counts.
+    // An uncounted round: a new process is slower.
     ask().await?;
     let alone = ask().await?;
     report.latencies("500 requests a second, alone", &alone);
     let before = server.memory();
     let mut wires = drive::connect(place.address(), RESTING).await?;
-    // Each was used once, as clients' are.
+    // Each connection was used once, as those of clients.
     for wire in &mut wires {
         let answer = wire.call(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await?;
         if answer.status != 200 {

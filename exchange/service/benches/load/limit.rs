@@ -1,20 +1,20 @@
-//! What signature verification alone allows: ES256 by the library that the gateway verifies with, over what a
-//! proof signs, on the service's core, in processor time.
+//! The upper bound by signature verification: ES256 with the gateway's library over a proof's signed bytes,
+//! on the service's core, in CPU time.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use dpop_bound::{Es256, KeyPair, SignNow as _, Verifier as _};
+use dpop_bound::{Es256, KeyPair, SyncSigner as _, Verifier as _};
 
 use crate::Outcome;
 use crate::machine::{self, CALLERS, SERVICE};
 
-/// What a proof signs is about as long.
+/// Typical length of a proof's signed bytes.
 const LENGTH: usize = 560;
-/// Messages in turn.
+/// Number of different messages.
 const MESSAGES: usize = 64;
 
-/// Processor time of one verification, while the service rests.
+/// Returns the CPU time of one verification, while the service is idle.
 pub(crate) fn one_verification(longest: Duration) -> Outcome<Duration> {
     machine::pin(SERVICE);
     let measured = measure(longest);

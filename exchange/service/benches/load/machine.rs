@@ -1,24 +1,24 @@
-//! What the machine offers, and what a process takes of it: cores, open files, processor time, memory.
+//! Resources of the machine and of a process: cores, open files, CPU time, memory.
 //!
-//! All of it is Linux's own; elsewhere nothing is pinned and nothing of a process is known.
+//! Uses Linux interfaces; on other systems, nothing is pinned and processes are not measured.
 
 use std::time::Duration;
 
-/// The core that the service has to itself.
+/// The core that only the service uses.
 pub(crate) const SERVICE: usize = 0;
-/// The core that requests come from.
+/// The core that sends requests.
 pub(crate) const CALLERS: usize = 1;
 
-/// What a process takes of memory.
+/// The memory of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memory {
-    /// All of it that is in memory, in bytes.
+    /// Resident memory, in bytes.
     pub(crate) resident: u64,
-    /// What no file stands behind, in bytes.
+    /// Anonymous resident memory, in bytes.
     pub(crate) own: u64,
 }
 
-/// Lets this thread, and what it starts, run on one core alone. Says whether it could.
+/// Pins this thread and its children to one core. Returns false if that is not possible.
 #[cfg(target_os = "linux")]
 pub(crate) fn pin(core: usize) -> bool {
     let mut cores = rustix::thread::CpuSet::new();
@@ -26,7 +26,7 @@ pub(crate) fn pin(core: usize) -> bool {
     rustix::thread::sched_setaffinity(None, &cores).is_ok()
 }
 
-/// As many open files as the system allows; says how many.
+/// Raises the limit of open files to the maximum, and returns it.
 #[cfg(target_os = "linux")]
 pub(crate) fn raise_open_files() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -35,7 +35,7 @@ pub(crate) fn raise_open_files() -> Option<u64> {
     maximum
 }
 
-/// Processor time of a process since it began, over all its threads, to the nanosecond.
+/// Returns the CPU time of a process over all threads, in nanoseconds.
 #[cfg(target_os = "linux")]
 pub(crate) fn processor_time(process: u32) -> Option<Duration> {
     let mut all = 0;
@@ -46,14 +46,14 @@ pub(crate) fn processor_time(process: u32) -> Option<Duration> {
     Some(Duration::from_nanos(all))
 }
 
-/// Processor time of this thread.
+/// Returns the CPU time of this thread.
 #[cfg(target_os = "linux")]
 pub(crate) fn own_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
 }
 
-/// Memory of a process.
+/// Returns the memory of a process.
 #[cfg(target_os = "linux")]
 pub(crate) fn memory(process: u32) -> Option<Memory> {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;

@@ -1,10 +1,10 @@
-//! Load: what the service answers, how fast, and what it takes, as people run it.
+//! Load tests: throughput, latency and memory of the service as it is deployed.
 //!
-//! The service is its own binary in a process of its own, with one worker thread on one core; requests come
-//! over HTTP/1.1 connections from the other core, signed before the clock starts. `--help` says the rest.
+//! The service's own binary runs in a process with one worker thread on one core. Requests come over HTTP/1.1
+//! connections from another core, signed before the clock starts. `--help` lists the options.
 //!
 //! ```text
-//! place: a folder with members who are signed in ──► server: the process on it
+//! place: a folder with signed-in members ──────────► server: the process on it
 //!                    │                                        ▲
 //!                    └──► signed: requests ──► drive ──► wire ┘ ──► report
 //! ```
@@ -36,7 +36,7 @@ use exchange_service::config;
 
 use crate::report::{Figure, Report};
 
-/// What comes of something that may fail; whatever fails ends the run.
+/// The result of a fallible step; any error ends the run.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Measures the service under signed requests.
@@ -55,23 +55,23 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
         Exit codes: 0 measured, whether or not goals were met; 1 something failed."
 )]
 struct Options {
-    /// What is measured; all of it by default.
+    /// What to measure; everything by default.
     #[arg(value_enum)]
     scenarios: Vec<Scenario>,
-    /// How long each thing is measured.
+    /// Duration of each measurement.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
-    /// One JSON document at the end in place of lines.
+    /// Print one JSON document at the end instead of lines.
     #[arg(long)]
     json: bool,
-    /// What cargo says to every benchmark.
+    /// The flag that cargo passes to every benchmark.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Scenario {
-    /// The service document: the smallest signed request there is.
+    /// The service document: the smallest signed request.
     Document,
     /// A page of 100 blueprints.
     Page,
@@ -79,15 +79,15 @@ enum Scenario {
     Writes,
     /// A page of 20 lots, and change sets of 500 ops over 500 lots.
     Stock,
-    /// A pool of 5,000 lots that 40 read at once, and change sets of 500 ops on it.
+    /// A pool of 5,000 lots with 40 readers, and change sets of 500 ops on it.
     OrgStock,
-    /// Memory while somebody reads 200,000 rows.
+    /// Memory during a read of 200,000 rows.
     Rows,
-    /// From start to first answer, memory at rest, size of the binary.
+    /// Time to the first response, memory at rest, size of the binary.
     Start,
-    /// Ten thousand connections that rest.
+    /// Ten thousand idle connections.
     Idle,
-    /// Honest requests beside a flood of bad proofs.
+    /// Valid requests during a flood of forged proofs.
     Flood,
 }
 

@@ -1,8 +1,7 @@
-//! A folder that a service can begin on: members with blueprints, signed in, and as long a journal as is
-//! asked for.
+//! Prepares a folder for the service: signed-in members with blueprints, and a journal of a given length.
 //!
-//! Members sign in as clients do, over HTTP, at a sandbox on this folder, which ends before anything is
-//! measured. The catalogue and the blueprints go through the library, the journal straight into its table.
+//! Members sign in over HTTP, as clients do, at a sandbox on this folder, which ends before the measurement.
+//! Catalogue and blueprints are written through the library, the journal directly into its table.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,12 +10,12 @@ use std::sync::Arc;
 use dpop_bound::{AccessToken, Htu, KeyPair, ProofRequest, Prover, SystemRandom};
 use exchange_service::Environment;
 use exchange_service::app::App;
-use exchange_service::catalogue::contents::{self, Contents, Kind, NewEntry, NewLocation};
+use exchange_service::catalogue::contents::{self, CatalogueContents, EntryKind, NewEntry, NewLocation};
 use exchange_service::config::Config;
-use exchange_service::feed::Author;
+use exchange_service::feed::ChangeAuthor;
 use exchange_service::ids::MemberId;
-use exchange_service::sandbox::{Options as SandboxOptions, Sandbox};
-use exchange_service::store::{Options, Place as StorePlace, Store, StoreError};
+use exchange_service::sandbox::{Sandbox, SandboxOptions};
+use exchange_service::store::{Store, StoreError, StoreLocation as StorePlace, StoreOptions};
 use exchange_service::time::Clock as _;
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -24,45 +23,45 @@ use tempfile::TempDir;
 
 use crate::{Outcome, goods};
 
-/// Members who call.
+/// Members with a signed-in client.
 pub(crate) const MEMBERS: u32 = 16;
-/// Blueprints that each of them has.
+/// Blueprints per member.
 const HELD: usize = 300;
-/// Blueprints that the catalogue knows.
+/// Blueprints in the catalogue.
 pub(crate) const PRODUCTS: usize = 2500;
 const CLIENT: &str = "sandbox-client";
 const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read exchange.blueprints.write \
     exchange.stock.read exchange.stock.write exchange.orgstock.read exchange.orgstock.details \
     exchange.orgstock.write";
-/// Rows of the journal that are written at once.
+/// Rows of the journal per transaction.
 const ROWS: u32 = 50_000;
 
-/// A member's client, signed in.
+/// A member's signed-in client.
 pub(crate) struct Caller {
     pub(crate) prover: Prover<KeyPair, SystemRandom>,
     pub(crate) token: AccessToken,
 }
 
-/// Where a service begins.
+/// A prepared folder.
 pub(crate) struct Place {
     folder: TempDir,
-    /// As the service is to have it.
+    /// The service's configuration.
     pub(crate) config: Config,
-    /// Who is signed in.
+    /// The signed-in clients.
     pub(crate) callers: Vec<Arc<Caller>>,
 }
 
-/// The product of a number.
+/// Returns the product key of a number.
 pub(crate) fn product(number: usize) -> String {
     format!("bp-load-{number:05}")
 }
 
-/// What names it in the game's data.
+/// Returns the game's record name of a number.
 pub(crate) fn record(number: usize) -> String {
     format!("BP_CRAFT_LOAD_{number:05}")
 }
 
-/// Limits as if there were none: raised by configuration, as anybody could.
+/// A configuration with very high limits.
 fn limitless() -> Config {
     let mut config = Config::default();
     let limits = &mut config.limits;
@@ -74,26 +73,26 @@ fn limitless() -> Config {
     config.guard.removals = u32::MAX;
     config.guard.removals_of_share = u32::MAX;
     config.idp.access_token_seconds = 6 * 3600;
-    // The sandbox hashes the passwords of its accounts, which nobody types here.
+    // The passwords are only hashed, never entered here.
     (config.idp.password_kib, config.idp.password_passes) = (64, 1);
     config
 }
 
 impl Place {
-    /// Plants one, with a journal of so many rows.
+    /// Prepares a folder with a journal of so many rows.
     pub(crate) async fn planted(journal: u32) -> Outcome<Self> {
         let folder = tempfile::Builder::new().prefix("load-").tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         let data = folder.path().join("data");
         let options =
             SandboxOptions { data: Some(data.clone()), config: Some(limitless()), ..Default::default() };
-        let sandbox = Sandbox::with(options).await?;
+        let sandbox = Sandbox::with_options(options).await?;
         let directory = sandbox.directory();
         let mut callers = Vec::new();
         for number in 1..=MEMBERS {
             callers.push(Arc::new(sign_in(&sandbox, &format!("sandbox-load-{number:02}")).await?));
         }
         sandbox.stop().await;
-        // At the same address: it stands in the tokens.
+        // At the same address, which the tokens contain.
         let mut config = limitless();
         config.idp.password_kib = Config::default().idp.password_kib;
         config.idp.password_passes = Config::default().idp.password_passes;
@@ -105,17 +104,17 @@ impl Place {
         Ok(place)
     }
 
-    /// The address of its service.
+    /// Returns the address of the service.
     pub(crate) fn address(&self) -> SocketAddr {
         self.config.serve.listen
     }
 
-    /// The data.
+    /// Returns the folder of the data.
     pub(crate) fn data(&self) -> &Path {
         &self.config.serve.data
     }
 
-    /// Writes the configuration file; `change` says what is other than usual.
+    /// Writes the configuration file after a change.
     pub(crate) fn configuration(&self, change: impl FnOnce(&mut Config)) -> Outcome<PathBuf> {
         let mut config = self.config.clone();
         change(&mut config);
@@ -124,25 +123,25 @@ impl Place {
         Ok(file)
     }
 
-    /// The exchange on its folder, while no service runs there.
+    /// Opens the exchange on the folder, while no service runs.
     pub(crate) async fn app(&self) -> Outcome<App> {
-        let store = Store::open(&Options::new(StorePlace::Folder(self.data().to_owned())))?;
+        let store = Store::open(&StoreOptions::new(StorePlace::Folder(self.data().to_owned())))?;
         Ok(App::new(store, Environment::system(), Arc::new(self.config.clone())).await?)
     }
 
     async fn furnish(&self, journal: u32) -> Outcome<()> {
-        let store = Store::open(&Options::new(StorePlace::Folder(self.data().to_owned())))?;
+        let store = Store::open(&StoreOptions::new(StorePlace::Folder(self.data().to_owned())))?;
         let environment = Environment::system();
         store
             .write(|connection| {
                 let mut contents = catalogue(connection)?;
                 contents.entries.extend((0..PRODUCTS).map(|number| {
                     let name = format!("Load Pattern {number:05}");
-                    let entry = NewEntry::new(Kind::Blueprint, product(number), name);
+                    let entry = NewEntry::new(EntryKind::Blueprint, product(number), name);
                     NewEntry { sc_record: Some(record(number)), ..entry }
                 }));
                 goods::add_materials(&mut contents);
-                contents::replace(connection, &SystemRandom, &contents)
+                contents::replace_contents(connection, &SystemRandom, &contents)
             })
             .await?;
         let app = App::new(store.clone(), environment, Arc::new(self.config.clone())).await?;
@@ -151,7 +150,7 @@ impl Place {
                 .map(|number| json!({ "op": "add", "ref": { "scRecord": record(number) } }))
                 .collect();
             let body = serde_json::from_value(json!({ "ops": ops }))?;
-            let told = app.backend().change_blueprints(&member(number), Author::Web, body).await?;
+            let told = app.backend().change_blueprints(&member(number), ChangeAuthor::Web, body).await?;
             if told.applied != i64::try_from(HELD)? {
                 return Err(format!("{} of {HELD} blueprints were planted", told.applied).into());
             }
@@ -164,20 +163,20 @@ impl Place {
     }
 }
 
-/// A member of a number, the first of them 1.
+/// Returns a member by number, from 1.
 pub(crate) fn member(number: u32) -> MemberId {
     MemberId::new(format!("member-load-{number:02}"))
 }
 
-/// Entries and locations that the sandbox put there, since members hold some of them.
-fn catalogue(connection: &Connection) -> Result<Contents, StoreError> {
-    let mut contents = Contents::default();
+/// Returns the sandbox's catalogue, of which members hold some entries.
+fn catalogue(connection: &Connection) -> Result<CatalogueContents, StoreError> {
+    let mut contents = CatalogueContents::default();
     let sql = "SELECT kind, id, name, sc_record, facts FROM catalogue_entry";
     let mut rows = connection.prepare(sql)?;
     let mut rows = rows.query([])?;
     while let Some(row) = rows.next()? {
         let name: String = row.get(0)?;
-        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.as_str() == name) else { continue };
+        let Some(kind) = EntryKind::ALL.into_iter().find(|kind| kind.as_str() == name) else { continue };
         let entry = NewEntry::new(kind, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
         let facts = serde_json::from_str(&row.get::<_, String>(4)?).unwrap_or_default();
         contents.entries.push(NewEntry { sc_record: row.get(3)?, facts, ..entry });
@@ -193,10 +192,10 @@ fn catalogue(connection: &Connection) -> Result<Contents, StoreError> {
     Ok(contents)
 }
 
-/// Rows of the last ninety days, spread over members and products, twenty in a set, one in fifty a removal.
+/// Writes rows of the last ninety days over members and products: twenty per set, one in fifty a removal.
 fn write_journal(connection: &Connection, rows: std::ops::Range<u32>) -> Result<(), StoreError> {
     const SET: u32 = 20;
-    let now = exchange_service::time::SystemClock.now().millis();
+    let now = exchange_service::time::SystemClock.now().as_millis();
     let last = connection
         .query_row("SELECT coalesce(max(id), 0) FROM journal_entry", [], |row| row.get::<_, i64>(0))?;
     let mut insert = connection
@@ -256,8 +255,8 @@ async fn sign_in(sandbox: &Sandbox, account: &str) -> Outcome<Caller> {
     let prover = Prover::new(KeyPair::generate()?, SystemRandom);
     let proof = prover.prove_now(&ProofRequest {
         method: "POST",
-        htu: &Htu::of(&format!("{issuer}/token"))?,
-        iat: sandbox.clock().now().unix(),
+        htu: &Htu::from_url(&format!("{issuer}/token"))?,
+        iat: sandbox.clock().now().to_unix_time(),
         nonce: None,
         token: None,
     })?;

@@ -1,4 +1,5 @@
-//! Signed reads: how many a core answers, beside what it could verify, and how long they take at half of that.
+//! Signed reads: throughput of a core compared with its signature verifications, and latency at half of that
+//! rate.
 
 use std::time::Duration;
 
@@ -8,26 +9,26 @@ use crate::server::Server;
 use crate::signed::{Signer, Target};
 use crate::{Options, Outcome, drive, limit, machine, within};
 
-/// Connections that are always busy.
+/// Connections of the closed generator.
 const CONNECTIONS: usize = 32;
-/// Connections for requests that come when they come.
+/// Connections of the open generator.
 const IDLE: usize = 256;
-/// Requests before anything counts.
+/// Requests for warming up.
 const WARM: usize = 6000;
-/// A proof is believed for thirty seconds; what is signed in one go is sent well within them.
+/// Maximum batch of signed requests: proofs are valid for thirty seconds.
 const ROUND: Duration = Duration::from_secs(8);
-/// How long verification alone is measured, each of the two times.
+/// Duration of each of the two measurements of verification.
 const ALONE: Duration = Duration::from_secs(1);
-/// What the service is to reach of it.
+/// Goal for throughput, relative to verification.
 const SHARE: f64 = 0.75;
 
-/// Asks for one thing, for as long as the options say.
+/// Measures one request for the configured time.
 pub(crate) async fn run(report: &mut Report, target: &Target, options: &Options) -> Outcome<()> {
     let place = Place::planted(0).await?;
     on(report, &place, target, options).await
 }
 
-/// The same at a place.
+/// Measures one request at a prepared folder.
 pub(crate) async fn on(
     report: &mut Report,
     place: &Place,
@@ -48,7 +49,7 @@ pub(crate) async fn on(
     while !left.is_zero() {
         let span = left.min(ROUND);
         left -= span;
-        // More than can be answered, so that the time ends it.
+        // More than the service can handle, so that the time ends the run.
         let requests = signer.sign_many(target, count_in(span, rate * 1.3))?;
         let before = machine::processor_time(server.process());
         let (driven, back) = drive::closed(wires, requests, span, 200).await?;

@@ -1,8 +1,8 @@
-//! What is told: a line for each figure, with its goal where it has one.
+//! Reports figures, one line each, with goals.
 
 use serde::Serialize;
 
-/// One figure.
+/// A measured figure.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Figure {
     scenario: &'static str,
@@ -13,13 +13,13 @@ pub(crate) struct Figure {
     goal: Option<Goal>,
 }
 
-/// What a figure is to be.
+/// The goal of a figure.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Goal {
-    /// So much, or more.
+    /// The minimum value.
     AtLeast(f64),
-    /// So much, or less.
+    /// The maximum value.
     AtMost(f64),
 }
 
@@ -32,7 +32,7 @@ impl Goal {
     }
 }
 
-/// What a scenario tells.
+/// Collects the figures of a scenario.
 pub(crate) struct Report {
     scenario: &'static str,
     figures: Vec<Figure>,
@@ -44,17 +44,17 @@ impl Report {
         Self { scenario, figures: Vec::new(), json }
     }
 
-    /// Tells a figure.
+    /// Reports a figure.
     pub(crate) fn tell(&mut self, what: impl Into<String>, value: f64, unit: &'static str) {
         self.add(what.into(), value, unit, None);
     }
 
-    /// Tells a figure that has a goal.
+    /// Reports a figure with a goal.
     pub(crate) fn judge(&mut self, what: impl Into<String>, value: f64, unit: &'static str, goal: Goal) {
         self.add(what.into(), value, unit, Some(goal));
     }
 
-    /// Tells what latencies were, in milliseconds.
+    /// Reports latencies, in milliseconds.
     pub(crate) fn latencies(&mut self, what: &str, latencies: &hdrhistogram::Histogram<u64>) {
         for (name, quantile) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
             self.tell(format!("{what}, {name}"), millis(latencies.value_at_quantile(quantile)), "ms");
@@ -71,7 +71,7 @@ impl Report {
         }
     }
 
-    /// All that was told.
+    /// Returns all figures.
     pub(crate) fn into_figures(self) -> Vec<Figure> {
         self.figures
     }
@@ -97,7 +97,7 @@ impl Figure {
     }
 }
 
-/// Microseconds as milliseconds.
+/// Converts microseconds to milliseconds.
 #[allow(clippy::cast_precision_loss, reason = "latencies are far below 2^52 microseconds")]
 pub(crate) fn millis(micros: u64) -> f64 {
     micros as f64 / 1000.0

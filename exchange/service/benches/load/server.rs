@@ -1,4 +1,4 @@
-//! The service as people run it: its own binary, in a process of its own, with one worker thread on one core.
+//! Runs the service's own binary in a process with one worker thread on one core.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,17 +11,17 @@ use crate::machine::{self, CALLERS, Memory, SERVICE};
 
 /// The binary that cargo built for this run.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_exchange-service");
-/// How long it may take to answer for the first time.
+/// Maximum time until the first response.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// A running service. Dropping it ends it.
+/// A running service, which is stopped when it is dropped.
 pub(crate) struct Server {
     child: Child,
-    /// From the start of the process to its first answer.
+    /// Time from the start of the process to its first response.
     pub(crate) started_in: Duration,
 }
 
-/// At once: nobody waits for an answer any more, and what was acknowledged is in the store.
+// Killed at once: no response is pending, and acknowledged writes are in the store.
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -30,12 +30,12 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// `exchange-service serve` by a configuration file.
+    /// Starts `exchange-service serve` with a configuration file.
     pub(crate) fn serve(configuration: &Path, address: SocketAddr) -> Outcome<Self> {
         Self::start(Command::new(BINARY).arg("serve").arg("--config").arg(configuration), address)
     }
 
-    /// `exchange-service sandbox` on a folder.
+    /// Starts `exchange-service sandbox` on a folder.
     pub(crate) fn sandbox(data: &Path, address: SocketAddr) -> Outcome<Self> {
         let port = address.port().to_string();
         Self::start(
@@ -47,7 +47,7 @@ impl Server {
     fn start(command: &mut Command, address: SocketAddr) -> Outcome<Self> {
         command.env("TOKIO_WORKER_THREADS", "1");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A process begins on the core of the thread that starts it.
+        // A process inherits the core of the thread that starts it.
         machine::pin(SERVICE);
         let began = Instant::now();
         let child = command.spawn();
@@ -66,18 +66,18 @@ impl Server {
         Ok(server)
     }
 
-    /// The process.
+    /// Returns the process id.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Its memory, where the system tells.
+    /// Returns the memory of the process, where the system reports it.
     pub(crate) fn memory(&self) -> Option<Memory> {
         machine::memory(self.process())
     }
 }
 
-/// The discovery document: any answer shows that it serves.
+/// Requests the discovery document; any response shows that the service runs.
 fn first_answer(address: SocketAddr) -> std::io::Result<()> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;

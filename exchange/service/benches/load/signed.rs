@@ -10,38 +10,38 @@ use crate::Outcome;
 use crate::place::{Caller, Place};
 use crate::wire::Wire;
 
-/// What is asked for.
+/// A request before it is signed.
 #[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) method: &'static str,
     pub(crate) path: &'static str,
-    /// With its question mark.
+    /// The query with its question mark.
     pub(crate) query: Cow<'static, str>,
-    /// Of a write.
+    /// The body of a write.
     pub(crate) body: Option<Arc<[u8]>>,
 }
 
-/// The service document.
+/// Requests the service document.
 pub(crate) const DOCUMENT: Target =
     Target { method: "GET", path: "/exchange/v1", query: Cow::Borrowed(""), body: None };
-/// A page of 100 blueprints.
+/// Requests a page of 100 blueprints.
 pub(crate) const PAGE: Target = Target::page("/exchange/v1/me/blueprints", "?limit=100");
-/// A page of 20 lots.
+/// Requests a page of 20 lots.
 pub(crate) const LOTS: Target = Target::page("/exchange/v1/me/stock", "?limit=20");
 
 impl Target {
-    /// A page, or a list.
+    /// Requests a page or a list.
     pub(crate) const fn page(path: &'static str, query: &'static str) -> Self {
         Self { method: "GET", path, query: Cow::Borrowed(query), body: None }
     }
 
-    /// A change set.
+    /// Sends a change set.
     pub(crate) fn changes(path: &'static str, body: Arc<[u8]>) -> Self {
         Self { method: "POST", path, query: Cow::Borrowed(""), body: Some(body) }
     }
 }
 
-/// One request, with what it shares with others kept once.
+/// A signed request; shared parts are stored once.
 #[derive(Clone)]
 pub(crate) struct Request {
     head: Arc<str>,
@@ -50,7 +50,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Its bytes, into a buffer that is used again.
+    /// Writes the request's bytes into a reused buffer.
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         to.clear();
         to.extend_from_slice(self.head.as_bytes());
@@ -60,7 +60,7 @@ impl Request {
         }
     }
 
-    /// As the service's router is given it.
+    /// Converts it into a request for the service's router.
     pub(crate) fn to_http(&self) -> Outcome<http::Request<axum::body::Body>> {
         let mut bytes = Vec::new();
         self.write(&mut bytes);
@@ -76,11 +76,11 @@ impl Request {
         Ok(request.body(body)?)
     }
 
-    /// The same with another signature, as well-formed as the right one.
+    /// Replaces the signature by another well-formed one.
     pub(crate) fn spoiled(&self) -> Self {
         let mut own = self.own.to_string();
         let end = own.find("\r\n").unwrap_or(own.len());
-        // Of the first character of the signature's second half every bit counts.
+        // All bits of the first character of the signature's second half are significant.
         let at = end - 43;
         let other = if own.as_bytes().get(at) == Some(&b'A') { "B" } else { "A" };
         own.replace_range(at..=at, other);
@@ -88,7 +88,7 @@ impl Request {
     }
 }
 
-/// Signs for one origin, with the nonce that it gave.
+/// Signs requests for one origin with its nonce.
 pub(crate) struct Signer {
     origin: String,
     pub(crate) nonce: Nonce,
@@ -96,8 +96,8 @@ pub(crate) struct Signer {
 }
 
 impl Signer {
-    /// Asks the service for its nonce, which every answer to a signed request carries; each caller calls
-    /// once, so that the service knows its token and its installation.
+    /// Requests the nonce, which every response to a signed request contains. Each caller sends one request,
+    /// so that the service caches its token and installation.
     pub(crate) async fn new(place: &Place) -> Outcome<Self> {
         let mut wire = Wire::open(place.address()).await?;
         let mut signer = Self::without_nonce(place)?;
@@ -115,7 +115,7 @@ impl Signer {
         Ok(signer)
     }
 
-    /// One whose requests are answered with the nonce that they lack.
+    /// Creates a signer without a nonce; the service responds with the missing nonce.
     pub(crate) fn without_nonce(place: &Place) -> Outcome<Self> {
         Ok(Self {
             origin: place.config.gateway_origin.clone(),
@@ -124,19 +124,19 @@ impl Signer {
         })
     }
 
-    /// Signs a request of a caller, whatever its number.
+    /// Signs a request of a caller by number.
     pub(crate) fn sign(&self, caller: usize, target: &Target, key: Option<&str>) -> Outcome<Request> {
         let own = &self.callers[caller % self.callers.len()];
-        let htu = Htu::of(&format!("{}{}", self.origin, target.path))?;
+        let htu = Htu::from_url(&format!("{}{}", self.origin, target.path))?;
         let proof = self.prove(own, target.method, &htu)?;
         let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
         let own_lines = format!("{proof}\r\n{key}\r\n").into();
         Ok(Request { head: self.head(own, target), own: own_lines, body: target.body.clone() })
     }
 
-    /// Signs so many requests of all callers in turn.
+    /// Signs requests of all callers in turn.
     pub(crate) fn sign_many(&self, target: &Target, count: usize) -> Outcome<Vec<Request>> {
-        let htu = Htu::of(&format!("{}{}", self.origin, target.path))?;
+        let htu = Htu::from_url(&format!("{}{}", self.origin, target.path))?;
         let heads: Vec<Arc<str>> = self.callers.iter().map(|caller| self.head(caller, target)).collect();
         (0..count)
             .map(|number| {

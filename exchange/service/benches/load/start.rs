@@ -1,4 +1,4 @@
-//! From the start of the process to its first answer; memory of one that rests; the binary.
+//! Time to the first response, memory of an idle process, size of the binary.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -11,14 +11,14 @@ use crate::{Outcome, drive};
 
 /// Starts of each kind.
 const STARTS: usize = 25;
-/// How long one rests before its memory is looked at.
+/// Idle time before memory is measured.
 const REST: Duration = Duration::from_secs(2);
-/// The longest that a start may take, in milliseconds.
+/// Maximum start time, in milliseconds.
 const START: f64 = 50.0;
-/// The most memory that a service may take at rest.
+/// Maximum memory of an idle service.
 const MEBIBYTES: f64 = 20.0;
 
-/// Starts it again and again.
+/// Starts the service repeatedly.
 pub(crate) async fn run(report: &mut Report) -> Outcome<()> {
     let place = Place::planted(0).await?;
     let configuration = place.configuration(|_| {})?;
@@ -53,7 +53,7 @@ async fn several(report: &mut Report, what: &str, start: impl Fn() -> Outcome<Se
     Ok(())
 }
 
-/// Bytes of the binary, as it is and stripped.
+/// Returns the size of the binary in bytes, as built and stripped.
 fn size() -> Outcome<(u64, Option<u64>)> {
     let folder = tempfile::tempdir()?;
     let stripped = folder.path().join("stripped");

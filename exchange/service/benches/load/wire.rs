@@ -1,5 +1,5 @@
-//! HTTP/1.1 over one kept connection, with as little work as can be: requests are bytes, and of an answer only
-//! what is asked for is looked at.
+//! Minimal HTTP/1.1 over a kept-alive connection: requests are bytes, and responses are parsed only as far as
+//! necessary.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -7,36 +7,36 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-/// More headers than the service ever sends.
+/// Maximum number of response headers.
 const HEADERS: usize = 32;
 
-/// A connection.
+/// A kept-alive connection.
 pub(crate) struct Wire {
     stream: TcpStream,
-    /// What has come and was not looked at yet.
+    /// Received bytes that are not parsed yet.
     come: Vec<u8>,
 }
 
-/// An answer, as far as anybody looks at it.
+/// The parsed parts of a response.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) nonce: Option<String>,
     /// Bytes of head and body.
     pub(crate) bytes: usize,
-    /// The body's beginning, when it is no success.
+    /// The start of the body of an error response.
     pub(crate) complaint: String,
-    /// The body, where it was asked for.
+    /// The body, if it was requested.
     pub(crate) body: Vec<u8>,
 }
 
 impl Wire {
-    /// Opens one.
+    /// Opens a connection.
     pub(crate) async fn open(address: SocketAddr) -> io::Result<Self> {
         Self::of(TcpStream::connect(address).await?)
     }
 
-    /// Opens one from another of this machine's own addresses.
+    /// Opens a connection from another of this machine's addresses.
     pub(crate) async fn open_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.bind((source, 0).into())?;
@@ -48,12 +48,12 @@ impl Wire {
         Ok(Self { stream, come: Vec::with_capacity(4096) })
     }
 
-    /// Sends a request and waits for the whole answer.
+    /// Sends a request and waits for the complete response.
     pub(crate) async fn call(&mut self, request: &[u8]) -> io::Result<Answer> {
         self.ask(request, false).await
     }
 
-    /// The same with the answer's body.
+    /// Sends a request and returns the response with its body.
     pub(crate) async fn fetch(&mut self, request: &[u8]) -> io::Result<Answer> {
         self.ask(request, true).await
     }
@@ -70,7 +70,7 @@ impl Wire {
         }
     }
 
-    /// The answer, once all of it is there.
+    /// Parses the response if it is complete.
     fn answer(&mut self, whole: bool) -> io::Result<Option<Answer>> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut head = httparse::Response::new(&mut headers);

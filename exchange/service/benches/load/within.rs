@@ -1,7 +1,7 @@
-//! The same requests without connections: given to the service's router in this process, so that what is left of a
-//! request's time is the service's own, with none of the kernel's network and of HTTP's text in it.
+//! Sends requests to the service's router in this process, without connections. Measures the service's own
+//! time, without networking and HTTP parsing.
 //!
-//! Nobody listens to the log here, so its lines are not written.
+//! Logging is not enabled, so no lines are written.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -9,20 +9,20 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use dpop_bound::Nonce;
-use exchange_service::peer::Peer;
+use exchange_service::peer::PeerAddr;
 use tower::ServiceExt as _;
 
 use crate::place::Place;
 use crate::signed::{DOCUMENT, Request, Signer, Target};
 use crate::{Outcome, machine};
 
-/// Requests before anything counts, and those that do.
+/// Requests for warming up, and measured ones.
 const WARM: usize = 3000;
 const COUNTED: usize = 20_000;
-/// What an answer may have.
+/// Maximum size of a response.
 const LARGEST: usize = 8 << 20;
 
-/// Processor time of a request, of all threads; none where the system does not tell.
+/// CPU time per request over all threads; `None` if the system does not report it.
 pub(crate) async fn one_request(place: &Place, target: &Target) -> Outcome<Option<Duration>> {
     let router = place.app().await?.router();
     let mut signer = Signer::without_nonce(place)?;
@@ -58,7 +58,7 @@ fn expect(answered: &Answered) -> Outcome<()> {
 }
 
 async fn ask(router: &Router, mut request: http::Request<Body>) -> Outcome<Answered> {
-    request.extensions_mut().insert(Peer(IpAddr::V4(Ipv4Addr::LOCALHOST)));
+    request.extensions_mut().insert(PeerAddr(IpAddr::V4(Ipv4Addr::LOCALHOST)));
     let (head, body) = router.clone().oneshot(request).await?.into_parts();
     to_bytes(body, LARGEST).await?;
     let nonce = head.headers.get("dpop-nonce").and_then(|nonce| nonce.to_str().ok());

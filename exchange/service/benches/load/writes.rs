@@ -1,4 +1,4 @@
-//! Change sets of 1, 100 and 500 ops, one after the other, on an empty journal and on one of a million rows.
+//! Change sets of 1, 100 and 500 ops in sequence, on an empty journal and on one of a million rows.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -17,19 +17,19 @@ use crate::{Options, Outcome, drive};
 /// Rows of the long journal.
 const ROWS: u32 = 1_000_000;
 const SIZES: [usize; 3] = [1, 100, 500];
-/// Sets that add something before as many remove it again.
+/// Sets that add entries before as many sets remove them.
 const BLOCKS: usize = 4;
-/// Sets before anything counts.
+/// Sets for warming up.
 const WARM: usize = 64;
-/// Most sets of one size, and the longest time for them: a proof is believed for thirty seconds.
+/// Maximum number of sets per size, and maximum time: proofs are valid for thirty seconds.
 const SETS: usize = 3000;
 const LONGEST: Duration = Duration::from_secs(12);
-/// What 500 ops may take in 99 of 100 cases, in milliseconds.
+/// Goal for the 99th percentile of 500 ops, in milliseconds.
 const LARGE: f64 = 15.0;
-/// How much longer a long journal may make a set.
+/// Maximum factor by which a long journal may slow a set down.
 const FLAT: f64 = 1.2;
 
-/// Writes on both journals, and compares them.
+/// Measures writes on both journals, and compares them.
 pub(crate) async fn run(report: &mut Report, options: &Options) -> Outcome<()> {
     let empty = on(report, 0, options).await?;
     let long = on(report, ROWS, options).await?;
@@ -82,7 +82,7 @@ async fn on(report: &mut Report, rows: u32, options: &Options) -> Outcome<Vec<Hi
     Ok(all)
 }
 
-/// Sets that a member sends in turn: so much is added, block after block, and removed again.
+/// Builds a member's sets: entries are added in blocks, and removed again.
 fn targets(size: usize) -> Outcome<Vec<Target>> {
     let mut targets = Vec::new();
     for op in ["add", "remove"] {
@@ -103,7 +103,7 @@ fn targets(size: usize) -> Outcome<Vec<Target>> {
     Ok(targets)
 }
 
-/// How long the disk takes to have something for good: no write is acknowledged before.
+/// Measures an fsync, which every acknowledged write waits for.
 fn disk(folder: &Path) -> Outcome<f64> {
     let path = folder.join("forced");
     let mut file = std::fs::File::create(&path)?;

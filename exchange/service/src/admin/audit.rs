@@ -1,77 +1,77 @@
-//! The audit: who did what, the latest first, a bounded page at a time.
+//! Reading the audit, newest entries first, in pages.
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
 use super::AdminError;
 use crate::ids::ClientId;
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// Which entries, and how many.
+/// The entries to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// From this moment on.
+pub struct AuditFilter {
+    /// Entries from this time on.
     pub since: Option<Moment>,
-    /// By whom: `member:m-1`, `administrator:ada`, `service`.
+    /// Entries of this actor: `member:m-1`, `administrator:ada`, `service`.
     pub actor: Option<String>,
-    /// Through this client, or done to it.
+    /// Entries of this client, as actor or as object.
     pub client: Option<ClientId>,
-    /// Done to this.
+    /// Entries about the object with this id.
     pub subject: Option<String>,
-    /// Behind this entry of the page before.
-    pub behind: Option<i64>,
-    /// At most so many.
-    pub most: usize,
+    /// Entries after this one in the list, i.e. with lower numbers: the `next` of the previous page.
+    pub after: Option<i64>,
+    /// The maximum number of entries.
+    pub limit: usize,
 }
 
-/// One entry.
+/// An entry of the audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Audited {
-    /// Its number; a later entry has a higher one.
+pub struct AuditRecord {
+    /// The sequence number; later entries have higher ones.
     pub number: i64,
-    /// When.
+    /// The time, in RFC 3339.
     pub at: String,
-    /// By whom.
+    /// The responsible person or system: `member:m-1`, `administrator:ada`, `service`.
     pub actor: String,
-    /// Through which client, or to which.
+    /// The client that acted, or that was acted on.
     pub client: Option<ClientId>,
-    /// What was done.
+    /// The action: `client.add`.
     pub action: String,
-    /// To what.
+    /// The id of the object that was acted on.
     pub subject: String,
-    /// In words that a person reads.
+    /// A description for people.
     pub detail: String,
 }
 
-/// A page of entries.
+/// A page of the audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Page {
-    /// The entries, the latest first.
-    pub entries: Vec<Audited>,
-    /// Behind which entry the next page begins, when there is one.
+pub struct AuditPage {
+    /// The entries, newest first.
+    pub entries: Vec<AuditRecord>,
+    /// The number to pass as [`AuditFilter::after`] for the next page; `None` on the last page.
     pub next: Option<i64>,
 }
 
-/// Reads a page of the audit.
+/// Lists a page of the audit.
 ///
 /// # Errors
-/// What the database says.
-pub fn list(connection: &Connection, wanted: &Wanted) -> Result<Page, AdminError> {
-    let Wanted { since, actor, client, subject, behind, most } = wanted;
-    // Times follow the numbers but for a clock that stepped back, so that the lowest number bounds the search.
+/// [`AdminError::Store`] if the database fails.
+pub fn list_audit(connection: &Connection, filter: &AuditFilter) -> Result<AuditPage, AdminError> {
+    let AuditFilter { since, actor, client, subject, after, limit } = filter;
+    // Times follow the numbers unless the clock stepped back, so the lowest number bounds the search.
     let mut rows = connection.prepare(
         "SELECT id, at, actor, client, action, subject, detail FROM audit \
          WHERE (?1 IS NULL OR (at >= ?1 AND id >= (SELECT min(id) FROM audit WHERE at >= ?1))) \
          AND (?2 IS NULL OR actor = ?2) AND (?3 IS NULL OR client = ?3) AND (?4 IS NULL OR subject = ?4) \
          AND id < ?5 ORDER BY id DESC LIMIT ?6",
     )?;
-    let (since, behind) = (since.map(Moment::millis), behind.unwrap_or(i64::MAX));
-    let asked = params![since, actor, client, subject, behind, limit(most.saturating_add(1))];
-    let entries = rows.query_map(asked, |row| {
-        Ok(Audited {
+    let (since, after) = (since.map(Moment::as_millis), after.unwrap_or(i64::MAX));
+    let parameters = params![since, actor, client, subject, after, sql_limit(limit.saturating_add(1))];
+    let entries = rows.query_map(parameters, |row| {
+        Ok(AuditRecord {
             number: row.get(0)?,
             at: Moment::from_millis(row.get(1)?).to_string(),
             actor: row.get(2)?,
@@ -81,9 +81,9 @@ pub fn list(connection: &Connection, wanted: &Wanted) -> Result<Page, AdminError
             detail: row.get(6)?,
         })
     })?;
-    let mut entries: Vec<Audited> = entries.collect::<Result<_, _>>().map_err(StoreError::from)?;
-    let is_last = entries.len() <= *most;
-    entries.truncate(*most);
+    let mut entries: Vec<AuditRecord> = entries.collect::<Result<_, _>>().map_err(StoreError::from)?;
+    let is_last = entries.len() <= *limit;
+    entries.truncate(*limit);
     let next = entries.last().map(|entry| entry.number).filter(|_| !is_last);
-    Ok(Page { entries, next })
+    Ok(AuditPage { entries, next })
 }

@@ -1,164 +1,175 @@
-//! The catalogue, and the blueprints that every member has: whole, from a document.
+//! The catalogue and the default blueprints, each replaced as a whole from a document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dpop_bound::Random;
+use dpop_bound::RandomSource;
 use exchange_api::types::{LocationName, UexId};
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::documents::{Document, items, value, wrong};
-use super::{AdminError, By};
+use super::documents::{JsonDocument, invalid_at, parse_items, parse_json};
+use super::{AdminContext, AdminError};
 use crate::backend;
-use crate::catalogue::contents::{self, Contents, Kind};
+use crate::catalogue::contents::{self, CatalogueContents, EntryKind};
 
-/// What an import makes of the entries that were there.
+/// The effect of a catalogue import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Imported {
-    /// So many are there that were not.
+pub struct ImportSummary {
+    /// New entries.
     pub added: usize,
-    /// So many are there with the same key, changed or not.
+    /// Entries with an existing id, changed or not.
     pub kept: usize,
-    /// So many are not there any more. What members have of them is kept under its key.
+    /// Removed entries. Data of members that refers to them is kept under their ids.
     pub removed: usize,
     /// Further names.
     pub aliases: usize,
-    /// Locations of the warehouse.
+    /// Warehouse locations.
     pub locations: usize,
 }
 
-/// Reads the contents of a catalogue out of a document with `entries`, `aliases` and `locations`.
+/// Parses and validates a catalogue from a JSON document with `entries`, `aliases` and `locations`.
 ///
 /// # Errors
-/// [`AdminError::Wrong`], with the place of what is wrong.
-pub fn read_catalogue(text: &str) -> Result<Contents, AdminError> {
-    let mut document = Document::read(text, &["entries", "aliases", "locations"])?;
-    let contents = Contents {
-        entries: document.list("entries")?,
-        aliases: document.list("aliases")?,
-        locations: document.list("locations")?,
+/// [`AdminError::Invalid`], with the JSON Pointer of the invalid value.
+pub fn read_catalogue(text: &str) -> Result<CatalogueContents, AdminError> {
+    let mut document = JsonDocument::parse_object(text, &["entries", "aliases", "locations"])?;
+    let contents = CatalogueContents {
+        entries: document.take_list("entries")?,
+        aliases: document.take_list("aliases")?,
+        locations: document.take_list("locations")?,
     };
-    check(&contents)?;
+    check_contents(&contents)?;
     Ok(contents)
 }
 
-fn check(Contents { entries, aliases, locations }: &Contents) -> Result<(), AdminError> {
+fn check_contents(
+    CatalogueContents { entries, aliases, locations }: &CatalogueContents,
+) -> Result<(), AdminError> {
     if entries.is_empty() {
-        return Err(wrong("/entries", "nothing would be left of the catalogue: it needs at least one entry"));
+        return Err(invalid_at("/entries", "the catalogue needs at least one entry"));
     }
     let mut first = BTreeMap::new();
     for (at, entry) in entries.iter().enumerate() {
         let place = format!("/entries/{at}");
-        named(&place, &entry.id, &entry.name)?;
-        once(&mut first, (entry.kind, &*entry.id), &format!("{place}/id"))?;
+        check_named(&place, &entry.id, &entry.name)?;
+        check_unique(&mut first, (entry.kind, &*entry.id), &format!("{place}/id"))?;
         if !entry.facts.is_object() {
-            return Err(wrong(&format!("{place}/facts"), "an object is wanted"));
+            return Err(invalid_at(&format!("{place}/facts"), "expected an object"));
         }
     }
     let mut further = BTreeMap::new();
     for (at, alias) in aliases.iter().enumerate() {
         let place = format!("/aliases/{at}");
-        named(&place, &alias.id, &alias.alias)?;
+        check_named(&place, &alias.id, &alias.alias)?;
         if !first.contains_key(&(alias.kind, &*alias.id)) {
-            return Err(wrong(&format!("{place}/id"), "there is no such entry of its kind in the document"));
+            return Err(invalid_at(&format!("{place}/id"), "the document has no entry of this kind and id"));
         }
-        once(&mut further, (alias.kind, &*alias.alias, &*alias.id), &place)?;
+        check_unique(&mut further, (alias.kind, &*alias.alias, &*alias.id), &place)?;
     }
     let mut places = BTreeMap::new();
     for (at, location) in locations.iter().enumerate() {
         let place = format!("/locations/{at}");
-        named(&place, &location.id, &location.name)?;
-        once(&mut places, &*location.id, &format!("{place}/id"))?;
-        // What the contract has no room for could not be answered by anybody's list of locations.
+        check_named(&place, &location.id, &location.name)?;
+        check_unique(&mut places, &*location.id, &format!("{place}/id"))?;
+        // A name that the contract does not allow would break every list of locations.
         if let Err(error) = LocationName::new(&*location.name) {
-            return Err(wrong(&format!("{place}/name"), error.to_string()));
+            return Err(invalid_at(&format!("{place}/name"), error.to_string()));
         }
         for (name, id) in [("city", location.city), ("station", location.station)] {
             if let Some(Err(error)) = id.map(UexId::new) {
-                return Err(wrong(&format!("{place}/{name}"), error.to_string()));
+                return Err(invalid_at(&format!("{place}/{name}"), error.to_string()));
             }
         }
     }
     Ok(())
 }
 
-fn named(place: &str, id: &str, name: &str) -> Result<(), AdminError> {
+fn check_named(place: &str, id: &str, name: &str) -> Result<(), AdminError> {
     if id.trim().is_empty() || name.trim().is_empty() {
-        return Err(wrong(place, "neither its key nor its name may be empty"));
+        return Err(invalid_at(place, "id and name must not be empty"));
     }
     Ok(())
 }
 
-fn once<K: Ord>(known: &mut BTreeMap<K, String>, key: K, place: &str) -> Result<(), AdminError> {
+fn check_unique<K: Ord>(known: &mut BTreeMap<K, String>, key: K, place: &str) -> Result<(), AdminError> {
     match known.insert(key, place.to_owned()) {
-        Some(first) => Err(wrong(place, format!("this stands at {first} already"))),
+        Some(first) => Err(invalid_at(place, format!("duplicate of {first}"))),
         None => Ok(()),
     }
 }
 
-/// What an import of these contents would make of the catalogue; nothing is written.
+/// Returns the effect that an import would have, without writing.
 ///
 /// # Errors
-/// What the database says.
-pub fn compare_catalogue(connection: &Connection, contents: &Contents) -> Result<Imported, AdminError> {
+/// [`AdminError::Store`] if the database fails.
+pub fn compare_catalogue(
+    connection: &Connection,
+    contents: &CatalogueContents,
+) -> Result<ImportSummary, AdminError> {
     let mut rows = connection.prepare("SELECT kind, id FROM catalogue_entry")?;
-    let had = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let had: BTreeSet<(String, String)> = had.collect::<Result<_, _>>()?;
-    let key = |kind: Kind, id: &str| (kind.as_str().to_owned(), id.to_owned());
-    let kept = contents.entries.iter().filter(|entry| had.contains(&key(entry.kind, &entry.id))).count();
-    Ok(Imported {
+    let existing = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let existing: BTreeSet<(String, String)> = existing.collect::<Result<_, _>>()?;
+    let key = |kind: EntryKind, id: &str| (kind.as_str().to_owned(), id.to_owned());
+    let kept = contents.entries.iter().filter(|entry| existing.contains(&key(entry.kind, &entry.id))).count();
+    Ok(ImportSummary {
         added: contents.entries.len() - kept,
         kept,
-        removed: had.len() - kept,
+        removed: existing.len() - kept,
         aliases: contents.aliases.len(),
         locations: contents.locations.len(),
     })
 }
 
-/// Puts these contents in the place of all that the catalogue has.
+/// Replaces the whole catalogue.
 ///
 /// # Errors
-/// What the database says, or that there are no random numbers.
+/// [`AdminError::Store`] if the database fails or no random numbers are available.
 pub fn import_catalogue(
     connection: &Connection,
-    by: &By<'_>,
-    random: &dyn Random,
-    contents: &Contents,
-) -> Result<Imported, AdminError> {
+    by: &AdminContext<'_>,
+    random: &dyn RandomSource,
+    contents: &CatalogueContents,
+) -> Result<ImportSummary, AdminError> {
     let imported = compare_catalogue(connection, contents)?;
-    contents::replace(connection, random, contents)?;
-    let Imported { added, kept, removed, aliases, locations } = imported;
+    contents::replace_contents(connection, random, contents)?;
+    let ImportSummary { added, kept, removed, aliases, locations } = imported;
     let detail = format!(
         "{added} entries added, {kept} kept, {removed} removed; {aliases} aliases, {locations} locations"
     );
-    by.audit(connection, None, ("catalogue.import", "catalogue"), &detail)?;
+    by.record_audit(connection, None, ("catalogue.import", "catalogue"), &detail)?;
     Ok(imported)
 }
 
-/// Reads keys of blueprints out of a document that is a list of them.
+/// Parses a JSON list of blueprint ids.
 ///
 /// # Errors
-/// [`AdminError::Wrong`], with the place of what is wrong.
+/// [`AdminError::Invalid`], with the JSON Pointer of the invalid value.
 pub fn read_defaults(text: &str) -> Result<Vec<String>, AdminError> {
-    items(value(text)?, "")
+    parse_items(parse_json(text)?, "")
 }
 
-/// Gives every member these blueprints, and no others that they have not got themselves (BPR-10). Says how many.
+/// Sets the blueprints that every member has by default (BPR-10), and returns their number. Blueprints that members
+/// acquired themselves are not affected.
 ///
 /// # Errors
-/// [`AdminError::Wrong`] for one that is not in the catalogue, or what the database says.
-pub fn set_defaults(connection: &Connection, by: &By<'_>, products: &[String]) -> Result<usize, AdminError> {
+/// [`AdminError::Invalid`] for a blueprint that is not in the catalogue, or [`AdminError::Store`] if the database
+/// fails.
+pub fn set_defaults(
+    connection: &Connection,
+    by: &AdminContext<'_>,
+    products: &[String],
+) -> Result<usize, AdminError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM catalogue_entry WHERE kind = ?1 AND id = ?2)";
     let mut known = connection.prepare(sql)?;
     for (at, product) in products.iter().enumerate() {
-        if !known.query_row([Kind::Blueprint.as_str(), product], |row| row.get(0))? {
-            return Err(wrong(&format!("/{at}"), "there is no such blueprint in the catalogue"));
+        if !known.query_row([EntryKind::Blueprint.as_str(), product], |row| row.get(0))? {
+            return Err(invalid_at(&format!("/{at}"), "the catalogue has no such blueprint"));
         }
     }
     let all: BTreeSet<&str> = products.iter().map(String::as_str).collect();
     backend::set_defaults(connection, all.iter().copied(), by.now)?;
     let detail = format!("{} blueprints", all.len());
-    by.audit(connection, None, ("catalogue.defaults", "default blueprints"), &detail)?;
+    by.record_audit(connection, None, ("catalogue.defaults", "default blueprints"), &detail)?;
     Ok(all.len())
 }

@@ -1,4 +1,4 @@
-//! Clients: registered by an administrator (IDP-04, GW-05), suspended, limited.
+//! Registered clients (IDP-04, GW-05): registration, state, scopes, limits.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,23 @@ use exchange_api::scopes::Scope;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
-use super::{AdminError, By, id, text};
+use super::{AdminContext, AdminError, check_id, check_name};
 use crate::ids::ClientId;
-use crate::registry::{MOST_REQUESTS, MOST_WRITES};
+use crate::registry::{MAX_REQUESTS_PER_MINUTE, MAX_WRITES_PER_DAY};
 
-/// Where a registered client stands.
+/// The state of a client's registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// It may call.
+pub enum ClientState {
+    /// The client may call.
     Active,
-    /// Members may sign in for it, and the exchange refuses it (ERR-15).
+    /// Members may sign in for the client, and the exchange refuses its calls (ERR-15).
     Suspended,
-    /// It is not registered any more: nobody knows it.
+    /// The client is no longer registered, and counts as unknown.
     Disabled,
 }
 
-impl Standing {
+impl ClientState {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -31,7 +31,7 @@ impl Standing {
         }
     }
 
-    fn of(text: &str) -> Self {
+    fn from_stored(text: &str) -> Self {
         match text {
             "active" => Self::Active,
             "suspended" => Self::Suspended,
@@ -43,174 +43,182 @@ impl Standing {
 /// A client to register.
 #[derive(Clone, Debug)]
 pub struct NewClient {
-    /// Its id: it has no secret (IDP-04).
+    /// The client's id. A client has no secret (IDP-04).
     pub id: ClientId,
-    /// What members see.
+    /// The name that members see.
     pub name: String,
-    /// The scopes that it may ask for.
+    /// The scopes that the client may request.
     pub scopes: BTreeSet<String>,
-    /// The oldest version that is served.
+    /// The oldest supported version.
     pub min_version: Option<String>,
 }
 
 /// Registers a client.
 ///
 /// # Errors
-/// [`AdminError::Exists`], [`AdminError::Wrong`], or what the database says.
-pub fn add(connection: &Connection, by: &By<'_>, client: &NewClient) -> Result<(), AdminError> {
-    id("a client's id", client.id.as_str(), 64)?;
-    text("a client's name", &client.name, 100)?;
+/// [`AdminError::AlreadyExists`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
+pub fn add_client(
+    connection: &Connection,
+    by: &AdminContext<'_>,
+    client: &NewClient,
+) -> Result<(), AdminError> {
+    check_id("a client's id", client.id.as_str(), 64)?;
+    check_name("a client's name", &client.name, 100)?;
     if let Some(version) = &client.min_version {
-        self::version(version)?;
+        self::check_version(version)?;
     }
     if is_known(connection, &client.id)? {
-        return Err(AdminError::Exists { what: "a client", id: client.id.to_string() });
+        return Err(AdminError::AlreadyExists { what: "a client", id: client.id.to_string() });
     }
     connection.execute(
         "INSERT INTO client (id, name, state, min_version, created_at) VALUES (?1, ?2, 'active', ?3, ?4)",
-        params![client.id, client.name, client.min_version, by.now.millis()],
+        params![client.id, client.name, client.min_version, by.now.as_millis()],
     )?;
-    grant(connection, &client.id, &client.scopes)?;
-    let scopes = joined(&client.scopes);
+    insert_scopes(connection, &client.id, &client.scopes)?;
+    let scopes = join_scopes(&client.scopes);
     let detail = format!("{}: {scopes}", client.name);
-    Ok(by.audit(connection, Some(&client.id), ("client.add", client.id.as_str()), &detail)?)
+    Ok(by.record_audit(connection, Some(&client.id), ("client.add", client.id.as_str()), &detail)?)
 }
 
-/// Suspends a client, takes it back, or ends its registration.
+/// Activates, suspends or disables a client.
 ///
 /// # Errors
-/// [`AdminError::Unknown`], or what the database says.
-pub fn set_standing(
+/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+pub fn set_client_state(
     connection: &Connection,
-    by: &By<'_>,
+    by: &AdminContext<'_>,
     client: &ClientId,
-    standing: Standing,
+    standing: ClientState,
 ) -> Result<(), AdminError> {
     let sql = "UPDATE client SET state = ?2 WHERE id = ?1";
-    known(connection.execute(sql, params![client, standing.as_str()])?, client)?;
-    Ok(by.audit(connection, Some(client), ("client.state", client.as_str()), standing.as_str())?)
+    require_changed(connection.execute(sql, params![client, standing.as_str()])?, client)?;
+    Ok(by.record_audit(connection, Some(client), ("client.state", client.as_str()), standing.as_str())?)
 }
 
-/// Whether a client may call.
+/// Returns the state of a client.
 ///
 /// # Errors
-/// [`AdminError::Unknown`], or what the database says.
-pub fn standing_of(connection: &Connection, client: &ClientId) -> Result<Standing, AdminError> {
+/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
+pub fn client_state(connection: &Connection, client: &ClientId) -> Result<ClientState, AdminError> {
     let sql = "SELECT state FROM client WHERE id = ?1";
     let state: Option<String> = connection.query_row(sql, [client], |row| row.get(0)).optional()?;
-    let state = state.ok_or_else(|| AdminError::Unknown { what: "client", id: client.to_string() })?;
-    Ok(Standing::of(&state))
+    let state = state.ok_or_else(|| AdminError::NotFound { what: "client", id: client.to_string() })?;
+    Ok(ClientState::from_stored(&state))
 }
 
-/// The scopes that a client may be granted, in place of those that it had. What members granted before is
-/// narrowed at once (SVC-02).
+/// Replaces the scopes that a client may be granted. Existing grants are narrowed immediately (SVC-02).
 ///
 /// # Errors
-/// [`AdminError::Unknown`], [`AdminError::Wrong`], or what the database says.
+/// [`AdminError::NotFound`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
 pub fn set_scopes(
     connection: &Connection,
-    by: &By<'_>,
+    by: &AdminContext<'_>,
     client: &ClientId,
     scopes: &BTreeSet<String>,
 ) -> Result<(), AdminError> {
-    known(connection.execute("UPDATE client SET id = id WHERE id = ?1", [client])?, client)?;
+    require_changed(connection.execute("UPDATE client SET id = id WHERE id = ?1", [client])?, client)?;
     connection.execute("DELETE FROM client_scope WHERE client = ?1", [client])?;
-    grant(connection, client, scopes)?;
-    Ok(by.audit(connection, Some(client), ("client.scopes", client.as_str()), &joined(scopes))?)
+    insert_scopes(connection, client, scopes)?;
+    Ok(by.record_audit(connection, Some(client), ("client.scopes", client.as_str()), &join_scopes(scopes))?)
 }
 
-/// What is changed of a client's limits: the inner `None` is the service's own default.
+/// Changes of a client's limits. The outer `None` changes nothing, the inner `None` sets the service's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct LimitChanges {
     /// Requests per minute and member (LIM-18).
     pub requests_per_minute: Option<Option<u32>>,
     /// Writes per day and member (LIM-19).
     pub writes_per_day: Option<Option<u32>>,
-    /// The oldest version that is served; none is every version (ERR-16).
+    /// The oldest supported version; the inner `None` supports every version (ERR-16).
     pub min_version: Option<Option<String>>,
 }
 
 /// Changes a client's limits.
 ///
 /// # Errors
-/// [`AdminError::Unknown`], [`AdminError::Wrong`], or what the database says.
-pub fn limit(
+/// [`AdminError::NotFound`], [`AdminError::Invalid`], or [`AdminError::Store`] if the database fails.
+pub fn set_limits(
     connection: &Connection,
-    by: &By<'_>,
+    by: &AdminContext<'_>,
     client: &ClientId,
-    changes: &Changes,
+    changes: &LimitChanges,
 ) -> Result<(), AdminError> {
-    let Changes { requests_per_minute, writes_per_day, min_version } = changes;
-    let mut told = Vec::new();
+    let LimitChanges { requests_per_minute, writes_per_day, min_version } = changes;
+    let mut changes_made = Vec::new();
     let mut number = |column: &str, name: &str, change: &Option<Option<u32>>, most: u32| {
         let Some(value) = *change else { return Ok(()) };
         if value.is_some_and(|value| !(1..=most).contains(&value)) {
-            return Err(AdminError::Wrong(format!("{name} are 1 to {most}, or the default")));
+            return Err(AdminError::Invalid(format!("{name} must be 1 to {most}, or the default")));
         }
         let sql = format!("UPDATE client SET {column} = ?2 WHERE id = ?1");
-        known(connection.execute(&sql, params![client, value])?, client)?;
-        told.push(match value {
+        require_changed(connection.execute(&sql, params![client, value])?, client)?;
+        changes_made.push(match value {
             Some(value) => format!("{name} {value}"),
             None => format!("{name} by default"),
         });
         Ok(())
     };
-    number("requests_per_minute", "requests per minute", requests_per_minute, MOST_REQUESTS)?;
-    number("writes_per_day", "writes per day", writes_per_day, MOST_WRITES)?;
+    number("requests_per_minute", "requests per minute", requests_per_minute, MAX_REQUESTS_PER_MINUTE)?;
+    number("writes_per_day", "writes per day", writes_per_day, MAX_WRITES_PER_DAY)?;
     if let Some(value) = min_version {
         if let Some(version) = value {
-            self::version(version)?;
+            self::check_version(version)?;
         }
         let sql = "UPDATE client SET min_version = ?2 WHERE id = ?1";
-        known(connection.execute(sql, params![client, value])?, client)?;
-        told.push(format!("oldest version {}", value.as_deref().unwrap_or("any")));
+        require_changed(connection.execute(sql, params![client, value])?, client)?;
+        changes_made.push(format!("oldest version {}", value.as_deref().unwrap_or("any")));
     }
-    if told.is_empty() {
-        return Err(AdminError::Wrong("name at least one limit to change".to_owned()));
+    if changes_made.is_empty() {
+        return Err(AdminError::Invalid("name at least one limit to change".to_owned()));
     }
-    Ok(by.audit(connection, Some(client), ("client.limits", client.as_str()), &told.join(", "))?)
+    Ok(by.record_audit(
+        connection,
+        Some(client),
+        ("client.limits", client.as_str()),
+        &changes_made.join(", "),
+    )?)
 }
 
-/// A client as it is registered.
+/// A registered client, as listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
-    /// Its id.
+pub struct ListedClient {
+    /// The client's id.
     pub id: ClientId,
-    /// What members see.
+    /// The name that members see.
     pub name: String,
-    /// Where it stands.
-    pub state: Standing,
-    /// The scopes that it may ask for.
+    /// The state of the registration.
+    pub state: ClientState,
+    /// The scopes that the client may request.
     pub scopes: BTreeSet<String>,
-    /// Requests per minute and member, where it has its own.
+    /// Requests per minute and member, if the client has its own limit.
     pub requests_per_minute: Option<u32>,
-    /// Writes per day and member, where it has its own.
+    /// Writes per day and member, if the client has its own limit.
     pub writes_per_day: Option<u32>,
-    /// The oldest version that is served.
+    /// The oldest supported version.
     pub min_version: Option<String>,
 }
 
-/// All clients, those too that are not registered any more.
+/// Lists all clients, including disabled ones.
 ///
 /// # Errors
-/// What the database says.
-pub fn list(connection: &Connection) -> Result<Vec<Listed>, AdminError> {
+/// [`AdminError::Store`] if the database fails.
+pub fn list_clients(connection: &Connection) -> Result<Vec<ListedClient>, AdminError> {
     let sql =
         "SELECT id, name, state, requests_per_minute, writes_per_day, min_version FROM client ORDER BY id";
     let mut rows = connection.prepare(sql)?;
     let rows = rows.query_map([], |row| {
-        Ok(Listed {
+        Ok(ListedClient {
             id: row.get(0)?,
             name: row.get(1)?,
-            state: Standing::of(&row.get::<_, String>(2)?),
+            state: ClientState::from_stored(&row.get::<_, String>(2)?),
             scopes: BTreeSet::new(),
             requests_per_minute: row.get(3)?,
             writes_per_day: row.get(4)?,
             min_version: row.get(5)?,
         })
     })?;
-    let mut clients = rows.collect::<Result<Vec<Listed>, _>>()?;
+    let mut clients = rows.collect::<Result<Vec<ListedClient>, _>>()?;
     let mut scopes = connection.prepare("SELECT scope FROM client_scope WHERE client = ?1")?;
     for client in &mut clients {
         client.scopes = scopes.query_map([&client.id], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -218,24 +226,27 @@ pub fn list(connection: &Connection) -> Result<Vec<Listed>, AdminError> {
     Ok(clients)
 }
 
-fn known(changed: usize, client: &ClientId) -> Result<(), AdminError> {
+fn require_changed(changed: usize, client: &ClientId) -> Result<(), AdminError> {
     match changed {
-        0 => Err(AdminError::Unknown { what: "client", id: client.to_string() }),
+        0 => Err(AdminError::NotFound { what: "client", id: client.to_string() }),
         _ => Ok(()),
     }
 }
 
-fn grant(connection: &Connection, client: &ClientId, scopes: &BTreeSet<String>) -> Result<(), AdminError> {
+fn insert_scopes(
+    connection: &Connection,
+    client: &ClientId,
+    scopes: &BTreeSet<String>,
+) -> Result<(), AdminError> {
     let unknown: Vec<_> = scopes.iter().filter(|scope| !Scope::from(scope.as_str()).is_known()).collect();
     if let Some(unknown) = unknown.first() {
         let all: Vec<_> = Scope::ALL.iter().map(Scope::as_str).collect();
-        let said = format!("there is no scope `{}`; there are {}", unknown.escape_debug(), all.join(", "));
-        return Err(AdminError::Wrong(said));
+        let message =
+            format!("unknown scope `{}`; the known ones are {}", unknown.escape_debug(), all.join(", "));
+        return Err(AdminError::Invalid(message));
     }
     if scopes.is_empty() {
-        return Err(AdminError::Wrong(
-            "a client without a scope may do nothing: name at least one".to_owned(),
-        ));
+        return Err(AdminError::Invalid("a client needs at least one scope".to_owned()));
     }
     for scope in scopes {
         connection
@@ -244,21 +255,21 @@ fn grant(connection: &Connection, client: &ClientId, scopes: &BTreeSet<String>) 
     Ok(())
 }
 
-fn joined(scopes: &BTreeSet<String>) -> String {
+fn join_scopes(scopes: &BTreeSet<String>) -> String {
     scopes.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-fn version(text: &str) -> Result<(), AdminError> {
+fn check_version(text: &str) -> Result<(), AdminError> {
     match semver::Version::parse(text) {
         Ok(_) => Ok(()),
         Err(error) => {
-            let said = format!("`{}` is no version such as 2.1.0: {error}", text.escape_debug());
-            Err(AdminError::Wrong(said))
+            let message = format!("`{}` is not a version such as 2.1.0: {error}", text.escape_debug());
+            Err(AdminError::Invalid(message))
         }
     }
 }
 
-/// Whether a client was ever registered, disabled or not.
+/// Returns true if a client was ever registered, also if it is disabled.
 pub(super) fn is_known(connection: &Connection, client: &ClientId) -> Result<bool, AdminError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM client WHERE id = ?1)";
     Ok(connection.query_row(sql, [client], |row| row.get(0))?)

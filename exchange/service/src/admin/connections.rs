@@ -1,58 +1,61 @@
-//! Connected clients of members: listed, and ended (WEB-06).
+//! Connected clients of members: listing and disconnecting (WEB-06).
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
-use super::{AdminError, By, clients, members};
-use crate::idp::{Disconnected, disconnect_client, disconnect_installation};
+use super::{AdminContext, AdminError, clients, members};
+use crate::idp::{DisconnectOutcome, disconnect_client, disconnect_installation};
 use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::time::Moment;
 
-/// Whose connections; none is everybody's.
+/// The connections to list; without any field all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Of this member.
+pub struct ConnectionFilter {
+    /// Connections of this member.
     pub member: Option<MemberId>,
-    /// Of this client.
+    /// Connections of this client.
     pub client: Option<ClientId>,
 }
 
-/// An installation that called the exchange, or a connection that has not called yet.
+/// An installation, or a connection that has not called the exchange yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct ListedConnection {
     /// The member.
     pub member: MemberId,
     /// The client.
     pub client: ClientId,
-    /// The installation; none until it calls.
+    /// The installation; `None` before its first call.
     pub installation: Option<InstallationId>,
-    /// What the member calls it.
+    /// The client's label of the installation.
     pub label: Option<String>,
-    /// When it was first seen, or connected.
+    /// The time of the first call, or of the connection.
     pub since: String,
-    /// When it was last seen, or connected.
+    /// The time of the last call, or of the last refresh.
     pub last: String,
-    /// Whether it has a connection at the provider of this service that goes on; none where that is not known.
+    /// Whether it has an active connection at the built-in provider; `None` if the provider is external.
     pub connected: Option<bool>,
-    /// Whether it was disconnected: its key is refused for good (ERR-13).
+    /// True if it was disconnected, and its key is refused permanently (ERR-13).
     pub disconnected: bool,
 }
 
-/// Installations and connections, by member and client; the ones seen last come first.
+/// Lists installations and connections by member and client, last seen first.
 ///
 /// # Errors
-/// [`AdminError::Unknown`] for a member or client that never was, or what the database says.
-pub fn list(connection: &Connection, filter: &Filter) -> Result<Vec<Listed>, AdminError> {
+/// [`AdminError::NotFound`] for an unknown member or client, or [`AdminError::Store`] if the database fails.
+pub fn list_connections(
+    connection: &Connection,
+    filter: &ConnectionFilter,
+) -> Result<Vec<ListedConnection>, AdminError> {
     if let Some(member) = &filter.member
         && !members::is_known(connection, member)?
     {
-        return Err(AdminError::Unknown { what: "member", id: member.to_string() });
+        return Err(AdminError::NotFound { what: "member", id: member.to_string() });
     }
     if let Some(client) = &filter.client
         && !clients::is_known(connection, client)?
     {
-        return Err(AdminError::Unknown { what: "client", id: client.to_string() });
+        return Err(AdminError::NotFound { what: "client", id: client.to_string() });
     }
     let sql = "SELECT member, client, id, label, first_seen, last_seen, \
                  EXISTS (SELECT 1 FROM connection WHERE connection.jkt = installation.jkt \
@@ -68,7 +71,7 @@ pub fn list(connection: &Connection, filter: &Filter) -> Result<Vec<Listed>, Adm
                ORDER BY 1, 2, 6 DESC, 3";
     let mut rows = connection.prepare(sql)?;
     let rows = rows.query_map(params![filter.member, filter.client], |row| {
-        Ok(Listed {
+        Ok(ListedConnection {
             member: row.get(0)?,
             client: row.get(1)?,
             installation: row.get(2)?,
@@ -82,40 +85,40 @@ pub fn list(connection: &Connection, filter: &Filter) -> Result<Vec<Listed>, Adm
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// Disconnects one installation for good (ERR-13).
+/// Disconnects one installation permanently (ERR-13).
 ///
 /// # Errors
-/// [`AdminError::Unknown`], or what the database says.
+/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn end_installation(
     connection: &Connection,
-    by: &By<'_>,
+    by: &AdminContext<'_>,
     installation: &InstallationId,
-) -> Result<Disconnected, AdminError> {
+) -> Result<DisconnectOutcome, AdminError> {
     match disconnect_installation(connection, by.actor(), installation, by.now)? {
-        Disconnected::NotFound => {
-            Err(AdminError::Unknown { what: "installation", id: installation.to_string() })
+        DisconnectOutcome::NotFound => {
+            Err(AdminError::NotFound { what: "installation", id: installation.to_string() })
         }
         done => Ok(done),
     }
 }
 
-/// Disconnects a client of a member, on all devices, until the member connects it anew (ERR-12).
+/// Disconnects a client of a member on all devices, until the member connects it again (ERR-12).
 ///
 /// # Errors
-/// [`AdminError::Unknown`], or what the database says.
+/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn end_client(
     connection: &Connection,
-    by: &By<'_>,
+    by: &AdminContext<'_>,
     client: &ClientId,
     member: &MemberId,
-) -> Result<Disconnected, AdminError> {
+) -> Result<DisconnectOutcome, AdminError> {
     match disconnect_client(connection, by.actor(), client, member, by.now)? {
-        Disconnected::NotFound => {
+        DisconnectOutcome::NotFound => {
             let (what, id) = match clients::is_known(connection, client)? {
                 true => ("member", member.to_string()),
                 false => ("client", client.to_string()),
             };
-            Err(AdminError::Unknown { what, id })
+            Err(AdminError::NotFound { what, id })
         }
         done => Ok(done),
     }

@@ -1,67 +1,70 @@
-//! Documents that an administrator hands in: JSON, read part by part, so that an error says by a JSON Pointer
-//! (RFC 6901) where it stands.
+//! JSON documents from an administrator, parsed in parts, so that errors name the JSON Pointer (RFC 6901) of the
+//! invalid value.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::AdminError;
 
-/// An object whose members are lists.
-pub(super) struct Document(Map<String, Value>);
+/// A JSON object whose properties are lists.
+pub(super) struct JsonDocument(Map<String, Value>);
 
-impl Document {
-    /// Reads one that has no other members than these.
+impl JsonDocument {
+    /// Parses an object with no other properties than these.
     ///
     /// # Errors
-    /// [`AdminError::Wrong`].
-    pub(super) fn read(text: &str, members: &[&str]) -> Result<Self, AdminError> {
-        let Value::Object(document) = value(text)? else {
-            return Err(wrong("", format!("an object with {} is wanted", members.join(", "))));
+    /// [`AdminError::Invalid`] for invalid JSON, another type, or an unknown property.
+    pub(super) fn parse_object(text: &str, members: &[&str]) -> Result<Self, AdminError> {
+        let Value::Object(document) = parse_json(text)? else {
+            return Err(invalid_at("", format!("expected an object with {}", members.join(", "))));
         };
         match document.keys().find(|key| !members.contains(&key.as_str())) {
             Some(other) => {
-                let place = format!("/{}", escaped(other));
-                Err(wrong(&place, format!("there is no such member; there are {}", members.join(", "))))
+                let place = format!("/{}", escape_pointer(other));
+                Err(invalid_at(
+                    &place,
+                    format!("unknown property; the known ones are {}", members.join(", ")),
+                ))
             }
             None => Ok(Self(document)),
         }
     }
 
-    /// The list of a name; an empty one where there is none.
+    /// Removes and parses a list. Returns an empty one if the property is absent.
     ///
     /// # Errors
-    /// [`AdminError::Wrong`].
-    pub(super) fn list<T: DeserializeOwned>(&mut self, name: &str) -> Result<Vec<T>, AdminError> {
-        self.0.remove(name).map_or_else(|| Ok(Vec::new()), |list| items(list, &format!("/{name}")))
+    /// [`AdminError::Invalid`], with the JSON Pointer of the invalid item.
+    pub(super) fn take_list<T: DeserializeOwned>(&mut self, name: &str) -> Result<Vec<T>, AdminError> {
+        self.0.remove(name).map_or_else(|| Ok(Vec::new()), |list| parse_items(list, &format!("/{name}")))
     }
 }
 
-/// Reads a document.
+/// Parses a JSON document.
 ///
 /// # Errors
-/// [`AdminError::Wrong`].
-pub(super) fn value(text: &str) -> Result<Value, AdminError> {
-    serde_json::from_str(text).map_err(|error| AdminError::Wrong(format!("this is no JSON: {error}")))
+/// [`AdminError::Invalid`] for invalid JSON.
+pub(super) fn parse_json(text: &str) -> Result<Value, AdminError> {
+    serde_json::from_str(text).map_err(|error| AdminError::Invalid(format!("invalid JSON: {error}")))
 }
 
-/// Reads the items of a list that stands at a place.
+/// Parses the items of a list at a JSON Pointer.
 ///
 /// # Errors
-/// [`AdminError::Wrong`].
-pub(super) fn items<T: DeserializeOwned>(list: Value, place: &str) -> Result<Vec<T>, AdminError> {
-    let Value::Array(items) = list else { return Err(wrong(place, "a list is wanted")) };
+/// [`AdminError::Invalid`], with the JSON Pointer of the invalid item.
+pub(super) fn parse_items<T: DeserializeOwned>(list: Value, place: &str) -> Result<Vec<T>, AdminError> {
+    let Value::Array(items) = list else { return Err(invalid_at(place, "expected a list")) };
     let item = |(at, item)| {
-        serde_json::from_value(item).map_err(|error| wrong(&format!("{place}/{at}"), error.to_string()))
+        serde_json::from_value(item).map_err(|error| invalid_at(&format!("{place}/{at}"), error.to_string()))
     };
     items.into_iter().enumerate().map(item).collect()
 }
 
-/// What is wrong at a place.
-pub(super) fn wrong(place: &str, reason: impl AsRef<str>) -> AdminError {
+/// Creates an error for the value at a JSON Pointer.
+pub(super) fn invalid_at(place: &str, reason: impl AsRef<str>) -> AdminError {
     let (place, reason) = (if place.is_empty() { "the document" } else { place }, reason.as_ref());
-    AdminError::Wrong(format!("{place}: {reason}"))
+    AdminError::Invalid(format!("{place}: {reason}"))
 }
 
-fn escaped(key: &str) -> String {
+fn escape_pointer(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1").escape_debug().to_string()
 }

@@ -1,27 +1,27 @@
-//! Whose data a client wrote, for an administrator who undoes it.
+//! The members whose data a client may have written, for an undo by an administrator.
 
 use rusqlite::{Connection, params};
 
 use super::{AdminError, clients, members};
 use crate::ids::{ClientId, MemberId};
 
-/// The members for whom a client may have written: the one that is named, or all who connected it.
+/// Lists the members for whom a client may have written: the given one, or all with an installation of it.
 ///
 /// # Errors
-/// [`AdminError::Unknown`], or what the database says.
+/// [`AdminError::NotFound`], or [`AdminError::Store`] if the database fails.
 pub fn written_for(
     connection: &Connection,
     client: &ClientId,
     member: Option<&MemberId>,
 ) -> Result<Vec<MemberId>, AdminError> {
-    // What a client that is disabled by now wrote can be undone as well.
+    // Writes of a disabled client can be undone, too.
     if !clients::is_known(connection, client)? {
-        return Err(AdminError::Unknown { what: "client", id: client.to_string() });
+        return Err(AdminError::NotFound { what: "client", id: client.to_string() });
     }
     if let Some(member) = member {
         return match members::is_known(connection, member)? {
             true => Ok(vec![member.clone()]),
-            false => Err(AdminError::Unknown { what: "member", id: member.to_string() }),
+            false => Err(AdminError::NotFound { what: "member", id: member.to_string() }),
         };
     }
     let sql = "SELECT DISTINCT member FROM installation WHERE client = ?1 ORDER BY member";

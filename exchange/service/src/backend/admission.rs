@@ -1,115 +1,135 @@
-//! The door of every handler: may this member's client do this, now (GW-02)?
+//! The admission check of every handler: whether a member's client may perform an operation now (GW-02).
 
 use contract_runtime::operation::Operation;
-use contract_runtime::server::{Context, Rejection};
+use contract_runtime::server::{Rejection, RequestContext};
 use exchange_api::refusals::PlainCode;
-use exchange_api::server::Refusal;
+use exchange_api::server::ErrorResponse;
 use rusqlite::Connection;
 
 use super::Backend;
-use super::refusal::{Asked, Failure};
+use super::handler_error::{CallerContext, HandlerError};
 use crate::caller::Caller;
 use crate::ids::InstallationId;
 use crate::members::{self, Member};
-use crate::registry::{self, Client};
+use crate::registry::{self, RegisteredClient};
 
-/// A caller who may go on.
+/// A caller that passed the admission check.
 #[derive(Clone, Debug)]
-pub(crate) struct Admitted<'a> {
+pub(crate) struct AdmittedCaller<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) member: Member,
-    pub(crate) client: Client,
-    /// Looked up here when the gateway could not (SVC-03).
+    pub(crate) client: RegisteredClient,
+    /// Looked up in the store if the gateway could not determine it (SVC-03).
     installation: Option<InstallationId>,
 }
 
-impl Admitted<'_> {
-    /// The installation, when there is one.
+impl AdmittedCaller<'_> {
+    /// Returns the installation, if it is known.
     pub(crate) fn known_installation(&self) -> Option<&InstallationId> {
         self.installation.as_ref()
     }
 
-    /// The installation, for what cannot be done without one: a removal says whose it is (TYP-15).
-    pub(crate) fn installation(&self) -> Result<&InstallationId, Failure> {
-        self.installation.as_ref().ok_or(Failure::Refused(PlainCode::RegistryUnavailable))
+    /// Returns the installation, for operations that must record one, such as removals (TYP-15).
+    ///
+    /// # Errors
+    /// `REGISTRY_UNAVAILABLE` if the installation is unknown.
+    pub(crate) fn installation(&self) -> Result<&InstallationId, HandlerError> {
+        self.installation.as_ref().ok_or(HandlerError::Rejected(PlainCode::RegistryUnavailable))
     }
 }
 
-/// The member's checks (A19), then switch, registry, key, disconnect and scope as the gateway has them.
+/// Checks the member (A19), then switch, registry, key, disconnect and scope in the gateway's order.
 ///
 /// # Errors
-/// The first check that fails, or the store.
+/// Returns the error of the first check that fails, or the store's.
 pub(crate) fn admit<'a>(
     connection: &Connection,
     caller: &'a Caller,
     operation: &Operation,
-) -> Result<Admitted<'a>, Failure> {
-    let member = members::acting(connection, &caller.member)??;
-    let client = registry::admit(connection, &caller.client)??;
-    let standing = registry::standing(connection, &caller.client, &caller.member, &caller.jkt)?;
+) -> Result<AdmittedCaller<'a>, HandlerError> {
+    let member = members::find_acting_member(connection, &caller.member)??;
+    let client = registry::admit_client(connection, &caller.client)??;
+    let standing = registry::find_key_status(connection, &caller.client, &caller.member, &caller.jkt)?;
     if standing.key_revoked {
         return Err(PlainCode::InstallationRevoked.into());
     }
     if standing.client_is_revoked(caller.auth_time) {
         return Err(PlainCode::ClientRevoked.into());
     }
-    client.allow(&caller.scopes, operation)?;
+    client.authorize_operation(&caller.scopes, operation)?;
     let found = standing.installation.map(|(installation, _)| installation);
     let installation = caller.installation.clone().or(found);
-    Ok(Admitted { caller, member, client, installation })
+    Ok(AdmittedCaller { caller, member, client, installation })
 }
 
 impl Backend {
-    /// Admits the caller and reads, both in one snapshot.
-    pub(super) async fn read<T, F>(&self, context: &Context, work: F) -> Result<T, Refusal>
+    /// Admits the caller and runs a read on a reader thread, both in one snapshot.
+    pub(super) async fn read_admitted<T, F>(
+        &self,
+        context: &RequestContext,
+        work: F,
+    ) -> Result<T, ErrorResponse>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
+        F: FnOnce(&Connection, &AdmittedCaller) -> Result<T, HandlerError> + Send + 'static,
     {
-        let (asked, operation) = asked(context)?;
-        let work = admitted(&asked, operation, work);
-        self.store.read(work).await.map_err(|failure| asked.refuse(failure))
+        let (request, operation) = request_context(context)?;
+        let work = with_admission(&request, operation, work);
+        self.store.read(work).await.map_err(|failure| request.error_response(failure))
     }
 
-    /// The same in place: for a few rows by their keys.
-    pub(super) async fn look<T, F>(&self, context: &Context, work: F) -> Result<T, Refusal>
+    /// Admits the caller and reads on the current thread. For a few rows that are found by their keys.
+    pub(super) async fn read_inline_admitted<T, F>(
+        &self,
+        context: &RequestContext,
+        work: F,
+    ) -> Result<T, ErrorResponse>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
+        F: FnOnce(&Connection, &AdmittedCaller) -> Result<T, HandlerError> + Send + 'static,
     {
-        let (asked, operation) = asked(context)?;
-        let work = admitted(&asked, operation, work);
-        self.store.look(work).await.map_err(|failure| asked.refuse(failure))
+        let (request, operation) = request_context(context)?;
+        let work = with_admission(&request, operation, work);
+        self.store.read_inline(work).await.map_err(|failure| request.error_response(failure))
     }
 
-    /// Admits the caller and writes, both in one transaction; a failure undoes the write.
-    pub(super) async fn write<T, F>(&self, context: &Context, work: F) -> Result<T, Refusal>
+    /// Admits the caller and runs a write, both in one transaction. An error rolls the transaction back.
+    pub(super) async fn write_admitted<T, F>(
+        &self,
+        context: &RequestContext,
+        work: F,
+    ) -> Result<T, ErrorResponse>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
+        F: FnOnce(&Connection, &AdmittedCaller) -> Result<T, HandlerError> + Send + 'static,
     {
-        let (asked, operation) = asked(context)?;
-        let work = admitted(&asked, operation, work);
-        self.store.write(work).await.map_err(|failure| asked.refuse(failure))
+        let (request, operation) = request_context(context)?;
+        let work = with_admission(&request, operation, work);
+        self.store.write(work).await.map_err(|failure| request.error_response(failure))
     }
 }
 
-/// The work behind the door.
-fn admitted<T, F>(
-    asked: &Asked,
+/// Wraps a closure so that it runs the admission check before its own work.
+fn with_admission<T, F>(
+    request: &CallerContext,
     operation: &'static Operation,
     work: F,
-) -> impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static + use<T, F>
+) -> impl FnOnce(&Connection) -> Result<T, HandlerError> + Send + 'static + use<T, F>
 where
     T: Send + 'static,
-    F: FnOnce(&Connection, &Admitted) -> Result<T, Failure> + Send + 'static,
+    F: FnOnce(&Connection, &AdmittedCaller) -> Result<T, HandlerError> + Send + 'static,
 {
-    let asked = asked.clone();
-    move |connection: &Connection| work(connection, &admit(connection, asked.caller(), operation)?)
+    let request = request.clone();
+    move |connection: &Connection| work(connection, &admit(connection, request.caller(), operation)?)
 }
 
-/// Who asks for what.
-pub(super) fn asked(context: &Context) -> Result<(Asked, &'static Operation), Refusal> {
+/// Returns the caller and the operation of a request.
+///
+/// # Errors
+/// An internal error if the request has no operation or did not pass through the gateway.
+pub(super) fn request_context(
+    context: &RequestContext,
+) -> Result<(CallerContext, &'static Operation), ErrorResponse> {
     let operation = context.operation().ok_or(Rejection::Internal)?;
-    Ok((Asked::of(context)?, operation))
+    Ok((CallerContext::from_context(context)?, operation))
 }

@@ -1,4 +1,4 @@
-//! The member's blueprints: their own, and those that every member is granted (BPR rows).
+//! The member's blueprints: their own, and the default grants of every member (BPR rows).
 
 mod collection;
 mod decide;
@@ -6,157 +6,168 @@ mod table;
 mod undo;
 
 use contract_runtime::Map;
-use contract_runtime::server::Context;
-use exchange_api::calls::BlueprintsRead;
+use contract_runtime::server::RequestContext;
+use exchange_api::calls::BlueprintsReadOptions;
 use exchange_api::operations::OperationId;
-use exchange_api::server::Refusal;
+use exchange_api::server::ErrorResponse;
 use exchange_api::types::{BlueprintChangeSet, BlueprintOp, BlueprintPage, OpId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::Backend;
-use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
-use super::connection::moment;
-use super::page::{Reading, Shown};
-use crate::catalogue::contents::Kind;
-use crate::catalogue::{Index, Resolution, Resolved};
+use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::connection::parse_timestamp;
+use super::page::{PageRequest, PageResponse};
+use crate::catalogue::contents::EntryKind;
+use crate::catalogue::{CatalogueIndex, Resolution, ResolvedReference};
 use crate::ids::MemberId;
 use crate::store::StoreError;
 use crate::time::Moment;
-use collection::Mine;
-use decide::{Known, Op, Wish};
+use collection::BlueprintCollection;
+use decide::{BlueprintAction, BlueprintState, ParsedBlueprintOp};
 pub use table::set_defaults;
 
 /// The area's name in journal, audit and feeds.
 const NAME: &str = "blueprints";
 
-/// The area.
+/// The blueprint area of the write path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Blueprints;
+pub(crate) struct BlueprintArea;
 
-/// A blueprint that the member holds, beside the default grants.
+/// A blueprint that the member holds in addition to the default grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct HeldBlueprint {
     pub(crate) acquired_at: Option<Moment>,
     pub(crate) source: Option<String>,
     pub(crate) note: Option<String>,
 }
 
-/// What an op names.
+/// The product to which an op refers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// A product.
+pub(crate) enum BlueprintTarget {
     Product(String),
-    /// The hash of a product's key that the catalogue does not know; the member may still hold it.
+    /// The hash of a product key that the catalogue does not contain. The member may still hold the product.
     Hashed(String),
-    /// Nothing.
-    Nothing,
-    /// Several products.
-    Several,
+    Unmatched,
+    Ambiguous,
 }
 
-impl Area for Blueprints {
+impl WriteArea for BlueprintArea {
     const NAME: &'static str = NAME;
     const OPERATION: OperationId = OperationId::BlueprintsWrite;
 
     type ChangeSet = BlueprintChangeSet;
-    type Op = Op;
-    type Target = Target;
-    type State = Known;
-    type Entry = Held;
+    type Op = ParsedBlueprintOp;
+    type Target = BlueprintTarget;
+    type State = BlueprintState;
+    type Entry = HeldBlueprint;
 
-    fn batch(body: BlueprintChangeSet) -> Batch<Op> {
+    fn into_batch(body: BlueprintChangeSet) -> OpBatch<ParsedBlueprintOp> {
         let dry_run = body.dry_run.unwrap_or(false);
-        let ops: Vec<Op> = body.ops.into_iter().map(Op::from).collect();
-        Batch { broken: ops.iter().any(|op| op.broken), ops, dry_run }
+        let ops: Vec<ParsedBlueprintOp> = body.ops.into_iter().map(ParsedBlueprintOp::from).collect();
+        OpBatch { has_invalid_date: ops.iter().any(|op| op.has_invalid_date), ops, dry_run }
     }
 
-    fn op_id(op: &Op) -> Option<&OpId> {
+    fn op_id(op: &ParsedBlueprintOp) -> Option<&OpId> {
         op.op_id.as_ref()
     }
 
-    fn resolve(index: &Index, ops: &[Op], warnings: &mut Warnings) -> Vec<Target> {
-        let target = |(at, op): (usize, &Op)| {
+    fn resolve_targets(
+        index: &CatalogueIndex,
+        ops: &[ParsedBlueprintOp],
+        warnings: &mut WarningList,
+    ) -> Vec<BlueprintTarget> {
+        let target = |(at, op): (usize, &ParsedBlueprintOp)| {
             if let Some(key) = &op.key {
-                return of_key(index, key);
+                return target_of_key(index, key);
             }
-            let Some(reference) = &op.reference else { return Target::Nothing };
-            let Resolved { resolution, loc_key_unresolved, .. } = index.resolve(Kind::Blueprint, reference);
+            let Some(reference) = &op.reference else { return BlueprintTarget::Unmatched };
+            let ResolvedReference { resolution, loc_key_unresolved, .. } =
+                index.resolve_reference(EntryKind::Blueprint, reference);
             if loc_key_unresolved {
-                warnings.loc_key(&format!("/ops/{at}/ref/locKey"));
+                warnings.push_unresolved_loc_key(&format!("/ops/{at}/ref/locKey"));
             }
             match resolution {
-                Resolution::One(entry) => Target::Product(entry.id.clone()),
-                Resolution::Several(_) => Target::Several,
-                Resolution::Nothing => Target::Nothing,
+                Resolution::Unique(entry) => BlueprintTarget::Product(entry.id.clone()),
+                Resolution::Ambiguous(_) => BlueprintTarget::Ambiguous,
+                Resolution::Unmatched => BlueprintTarget::Unmatched,
             }
         };
         ops.iter().enumerate().map(target).collect()
     }
 
-    fn load(
+    fn load_state(
         connection: &Connection,
-        writer: &Writer,
-        _: &[Op],
-        targets: &[Target],
-    ) -> Result<Known, StoreError> {
-        table::known(connection, &writer.member, targets)
+        writer: &WriteContext,
+        _: &[ParsedBlueprintOp],
+        targets: &[BlueprintTarget],
+    ) -> Result<BlueprintState, StoreError> {
+        table::load_state(connection, &writer.member, targets)
     }
 
-    fn decide(state: Known, ops: &[Op], targets: &[Target], writer: &Writer) -> Decided<Held> {
-        decide::decide(state, ops, targets, writer)
+    fn decide_ops(
+        state: BlueprintState,
+        ops: &[ParsedBlueprintOp],
+        targets: &[BlueprintTarget],
+        writer: &WriteContext,
+    ) -> BatchDecision<HeldBlueprint> {
+        decide::decide_ops(state, ops, targets, writer)
     }
 
-    fn entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
-        table::count(connection, member)
+    fn count_entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
+        table::count_blueprints(connection, member)
     }
 
-    fn apply(connection: &Connection, writer: &Writer, touched: &[Touched<Held>]) -> Result<(), StoreError> {
-        table::apply(connection, &writer.member, touched)
+    fn apply_changes(
+        connection: &Connection,
+        writer: &WriteContext,
+        touched: &[EntryDelta<HeldBlueprint>],
+    ) -> Result<(), StoreError> {
+        table::write_blueprints(connection, &writer.member, touched)
     }
 
-    fn name(index: &Index, touched: &Touched<Held>) -> String {
-        index.name_of(Kind::Blueprint, &touched.key)
+    fn entry_name(index: &CatalogueIndex, touched: &EntryDelta<HeldBlueprint>) -> String {
+        index.name_of(EntryKind::Blueprint, &touched.key)
     }
 }
 
-/// A key from the feed: a product's, or the hash of one.
-fn of_key(index: &Index, key: &str) -> Target {
-    match index.entry(Kind::Blueprint, key) {
-        Some(entry) => Target::Product(entry.id.clone()),
-        None if key.starts_with("h:") => Target::Hashed(key.to_owned()),
-        None => Target::Product(key.to_owned()),
+/// Converts a key from the feed, which is a product key or the hash of one.
+fn target_of_key(index: &CatalogueIndex, key: &str) -> BlueprintTarget {
+    match index.find_entry(EntryKind::Blueprint, key) {
+        Some(entry) => BlueprintTarget::Product(entry.id.clone()),
+        None if key.starts_with("h:") => BlueprintTarget::Hashed(key.to_owned()),
+        None => BlueprintTarget::Product(key.to_owned()),
     }
 }
 
-impl From<BlueprintOp> for Op {
+impl From<BlueprintOp> for ParsedBlueprintOp {
     fn from(op: BlueprintOp) -> Self {
         match op {
             BlueprintOp::Add(add) => {
-                let acquired_at = add.acquired_at.as_ref().map(moment);
+                let acquired_at = add.acquired_at.as_ref().map(parse_timestamp);
                 let observed_at =
-                    add.provenance.as_ref().and_then(|from| from.observed_at.as_ref()).map(moment);
+                    add.provenance.as_ref().and_then(|from| from.observed_at.as_ref()).map(parse_timestamp);
                 Self {
                     op_id: add.op_id,
                     key: None,
                     reference: Some(add.ref_),
-                    wish: Wish::Add {
-                        entry: Held {
+                    action: BlueprintAction::Add {
+                        entry: HeldBlueprint {
                             acquired_at: acquired_at.flatten(),
-                            source: add.provenance.map(|from| table::source(&from.source).to_owned()),
+                            source: add.provenance.map(|from| table::stored_source(&from.source).to_owned()),
                             note: None,
                         },
-                        overrule: add.override_.unwrap_or(false),
+                        overrides_removal: add.override_.unwrap_or(false),
                     },
-                    broken: acquired_at == Some(None) || observed_at == Some(None),
+                    has_invalid_date: acquired_at == Some(None) || observed_at == Some(None),
                 }
             }
             BlueprintOp::Remove(remove) => Self {
                 op_id: remove.op_id,
                 key: remove.key.map(|key| key.into_string()),
                 reference: remove.ref_,
-                wish: Wish::Remove,
-                broken: false,
+                action: BlueprintAction::Remove,
+                has_invalid_date: false,
             },
         }
     }
@@ -165,15 +176,14 @@ impl From<BlueprintOp> for Op {
 impl Backend {
     pub(super) async fn read_blueprints(
         &self,
-        options: BlueprintsRead,
-        context: &Context,
-    ) -> Result<BlueprintPage, Refusal> {
-        let BlueprintsRead { cursor, limit, .. } = options;
-        let page = self.page(Reading { cursor, limit }, context, |admitted, index| Mine {
-            member: admitted.member.id.clone(),
-            index,
+        options: BlueprintsReadOptions,
+        context: &RequestContext,
+    ) -> Result<BlueprintPage, ErrorResponse> {
+        let BlueprintsReadOptions { cursor, limit, .. } = options;
+        let page = self.read_page(PageRequest { cursor, limit }, context, |admitted, index| {
+            BlueprintCollection { member: admitted.member.id.clone(), index }
         });
-        let Shown { items, removed, next_cursor, has_more } = page.await?;
+        let PageResponse { items, removed, next_cursor, has_more } = page.await?;
         Ok(BlueprintPage { items, removed, next_cursor, has_more, extra: Map::new() })
     }
 }

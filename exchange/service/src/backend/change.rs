@@ -1,10 +1,13 @@
-//! Change sets: the one path that every write of every area takes (WRT rows).
+//! The write path that every change set of every area takes (WRT rows).
+//!
+//! Entry points: `Backend::handle_change_set` for connected clients, `Backend::change_server_side` for all
+//! other authors. Areas implement [`WriteArea`].
 
-mod interruption;
+mod fault_injection;
 mod outcome;
 
-pub use interruption::{Interruption, Step};
-pub(crate) use outcome::{Extras, OpEnd, Warnings};
+pub use fault_injection::{FaultInjector, WriteStep};
+pub(crate) use outcome::{ChangeExtras, OpStatus, WarningList};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,483 +15,512 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use contract_runtime::server::{Answer, Context};
+use contract_runtime::server::{EncodedResponse, RequestContext};
 use exchange_api::operations::OperationId;
 use exchange_api::refusals::PlainCode;
-use exchange_api::server::Refusal;
+use exchange_api::server::ErrorResponse;
 use exchange_api::types::{ChangeResult, OpId};
 use exchange_api::{Contract, server};
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::admission::{Admitted, asked};
-use super::guard::{self, Removals};
+use super::admission::{AdmittedCaller, request_context};
+use super::guard::{self, RemovalCounts};
+use super::handler_error::{CallerContext, HandlerError, json_response};
 use super::journal;
-use super::refusal::{Asked, Failure, written};
-use super::{Backend, held};
+use super::{Backend, held_batches};
 use crate::caller::Caller;
-use crate::catalogue::{Catalogue, Index};
-use crate::feed::{self, Author, Change, Removal, Stream};
+use crate::catalogue::{Catalogue, CatalogueIndex};
+use crate::feed::{self, ChangeAuthor, FeedStream, KeyChange, KeyRemoval};
 use crate::idempotency::{self, Completion};
 use crate::ids::MemberId;
-use crate::records::{self, Doer};
+use crate::records::{self, OwnedActor};
 use crate::secrets;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// How long a removal by somebody else counts (BPR-06, A11).
-const REMEMBERED: Duration = feed::cursor::LIFE;
+/// How long a removal by another author blocks a client from adding the entry again (BPR-06, A11).
+const REMOVAL_RETENTION: Duration = feed::cursor::LIFETIME;
 
-/// Why a change set that no client sent was not carried out.
+/// The error of a change set that did not come from a connected client.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangeError {
-    /// It is valid by its schema, and names a day that there is not (CON-06).
-    #[error("the change set names a day that there is not")]
-    Broken,
+    /// The change set contains a calendar date that does not exist (CON-06). Its schema does not detect this.
+    #[error("the change set contains a date that does not exist")]
+    InvalidDate,
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// For whom, how and when something is written.
+/// The member, author, audit actor, time and id of one change set.
 #[derive(Clone, Debug)]
-pub(crate) struct Writer {
+pub(crate) struct WriteContext {
     pub(crate) member: MemberId,
-    pub(crate) author: Author,
-    /// Who answers for it, as the audit has it.
-    pub(crate) by: Doer,
+    pub(crate) author: ChangeAuthor,
+    pub(crate) actor: OwnedActor,
     pub(crate) now: Moment,
-    /// What journal and audit call the change set.
+    /// The change set's id in journal and audit.
     pub(crate) change_set: String,
-    /// From when on the guard counts what the client did (LIM-21); none where no guard asks.
+    /// Start of the guard's window for the client's removals (LIM-21); `None` if the guard does not apply.
     pub(crate) guarded_since: Option<Moment>,
 }
 
-impl Writer {
-    /// Whether a removal asks a client to ask the member first: one by anybody but this installation,
-    /// within 90 days (WRT-14). What the member does on the web needs no asking.
-    pub(crate) fn must_ask(&self, removal: &Removal) -> bool {
-        matches!(self.author, Author::Client { .. })
-            && !removal.by.is(&self.author)
-            && self.remembers(removal)
+impl WriteContext {
+    /// Reports whether a client needs the member's confirmation to add the removed entry again: the removal
+    /// is at most 90 days old and another installation or another channel made it (WRT-14). Other authors
+    /// never need it.
+    pub(crate) fn needs_override(&self, removal: &KeyRemoval) -> bool {
+        matches!(self.author, ChangeAuthor::Client { .. })
+            && !removal.by.is_same_installation(&self.author)
+            && self.is_recent(removal)
     }
 
-    /// Whether a removal still counts.
-    pub(crate) fn remembers(&self, removal: &Removal) -> bool {
-        self.now.since(removal.at) <= REMEMBERED
+    /// Reports whether a removal is recent enough to block a new entry.
+    pub(crate) fn is_recent(&self, removal: &KeyRemoval) -> bool {
+        self.now.since(removal.at) <= REMOVAL_RETENTION
     }
 
-    /// The opaque id of something that the change set makes, by its number among them: known before
-    /// anything is written, and no other change set's. Nothing in it tells what else the change set made, which
-    /// would say of entries whose holder is withheld that they are one holder's (OST-12).
-    pub(crate) fn made(&self, number: usize) -> String {
-        let hash = secrets::hash(format!("{}.{number}", self.change_set));
-        URL_SAFE_NO_PAD.encode(secrets::head::<16>(&hash))
+    /// Derives the opaque id of the `number`-th entry that the change set creates. The id is known before
+    /// anything is written, is unique across change sets, and does not reveal which entries one change set
+    /// created. Otherwise a client could link entries of a holder that is withheld (OST-12).
+    pub(crate) fn entry_id(&self, number: usize) -> String {
+        let hash = secrets::sha256(format!("{}.{number}", self.change_set));
+        URL_SAFE_NO_PAD.encode(secrets::hash_prefix::<16>(&hash))
     }
 }
 
-/// The ids of what a change set makes, in the order in which it is made.
+/// Generates the ids of the entries that a change set creates, in order of creation.
 #[derive(Debug)]
-pub(crate) struct Made<'w> {
-    writer: &'w Writer,
-    places: HashMap<String, usize>,
+pub(crate) struct EntryIds<'w> {
+    writer: &'w WriteContext,
+    positions: HashMap<String, usize>,
 }
 
-impl<'w> Made<'w> {
-    pub(crate) fn new(writer: &'w Writer) -> Self {
-        Self { writer, places: HashMap::new() }
+impl<'w> EntryIds<'w> {
+    pub(crate) fn new(writer: &'w WriteContext) -> Self {
+        Self { writer, positions: HashMap::new() }
     }
 
-    /// The id of the next one.
-    pub(crate) fn id(&mut self) -> String {
-        let number = self.places.len() + 1;
-        let id = self.writer.made(number);
-        self.places.insert(id.clone(), number);
+    pub(crate) fn next_id(&mut self) -> String {
+        let number = self.positions.len() + 1;
+        let id = self.writer.entry_id(number);
+        self.positions.insert(id.clone(), number);
         id
     }
 
-    /// Which one of all an id is; none is in front of all, and was there before.
-    pub(crate) fn place(&self, id: &str) -> Option<usize> {
-        self.places.get(id).copied()
+    /// Returns an id's position among the created ids, from 1. An entry that existed before has `None`, which
+    /// sorts first.
+    pub(crate) fn position(&self, id: &str) -> Option<usize> {
+        self.positions.get(id).copied()
     }
 }
 
-/// The ops of a change set, as an area reads them.
+/// The parsed ops of a change set.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch<Op> {
+pub(crate) struct OpBatch<Op> {
     pub(crate) ops: Vec<Op>,
     pub(crate) dry_run: bool,
-    /// What only a look at the contents finds: a day that there is not.
-    pub(crate) broken: bool,
+    /// Whether an op contains a calendar date that does not exist; the schema does not detect this.
+    pub(crate) has_invalid_date: bool,
 }
 
-/// What became of one entry.
+/// An entry before and after a change set.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Touched<E> {
-    /// Its key, as the area stores it.
+pub(crate) struct EntryDelta<E> {
+    /// The entry's key in the area's table.
     pub(crate) key: String,
     pub(crate) before: Option<E>,
     pub(crate) after: Option<E>,
-    /// Whether it counts as a removal (WRT-10).
+    /// Whether the guard counts the change as a removal (WRT-10).
     pub(crate) removal: bool,
-    /// Whether the member let it overrule a removal by somebody else (WRT-14).
+    /// Whether the member allowed it despite a removal by another author (WRT-14).
     pub(crate) overridden: bool,
 }
 
-/// What a member is told of what somebody else did.
+/// A notice to a member about a change by another author.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Notice {
+pub(crate) struct MemberNotice {
     pub(crate) member: MemberId,
     pub(crate) kind: &'static str,
 }
 
-/// What a batch comes to.
+/// The outcome of all ops of a batch, before it is written.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Decided<E> {
-    /// One for each op.
-    pub(crate) ends: Vec<OpEnd>,
-    /// Every entry that an op changed, once.
-    pub(crate) touched: Vec<Touched<E>>,
-    pub(crate) extras: Extras,
-    /// Whom else it concerns, each once.
-    pub(crate) notices: Vec<Notice>,
+pub(crate) struct BatchDecision<E> {
+    /// One status per op, in the order of the ops.
+    pub(crate) statuses: Vec<OpStatus>,
+    /// Every changed entry, once.
+    pub(crate) touched: Vec<EntryDelta<E>>,
+    pub(crate) extras: ChangeExtras,
+    /// Notices to other members, without duplicates.
+    pub(crate) notices: Vec<MemberNotice>,
 }
 
-/// An area whose entries change sets change.
+/// An area with entries that change sets can modify.
 ///
-/// `resolve` and `decide` are plain functions; `load`, `apply` and `entries` read and write the area's
-/// tables and nothing else.
-pub(crate) trait Area: Sized + Send + 'static {
-    /// Its name in journal, audit and feeds.
+/// `resolve_targets` and `decide_ops` are pure functions. `load_state`, `apply_changes` and `count_entries`
+/// access only the area's own tables.
+pub(crate) trait WriteArea: Sized + Send + 'static {
+    /// The area's name in journal, audit and feeds.
     const NAME: &'static str;
-    /// Its operation.
+    /// The contract's operation that writes to the area.
     const OPERATION: OperationId;
 
-    /// The body of the operation.
     type ChangeSet: Contract + 'static;
-    /// One op of it.
     type Op: Send + 'static;
-    /// What an op's references found.
+    /// The catalogue entries to which an op's references resolve.
     type Target: Send + 'static;
-    /// What is decided on.
+    /// The stored state that a decision depends on.
     type State;
-    /// An entry as it is stored.
+    /// An entry as journal and tables store it.
     type Entry: Serialize;
 
-    /// The ops of a body.
-    fn batch(body: Self::ChangeSet) -> Batch<Self::Op>;
+    fn into_batch(body: Self::ChangeSet) -> OpBatch<Self::Op>;
 
-    /// The op's own id.
+    /// Returns the id that the client gave an op.
     fn op_id(op: &Self::Op) -> Option<&OpId>;
 
-    /// What each op is about (WRT-02, RES-14).
-    fn resolve(index: &Index, ops: &[Self::Op], warnings: &mut Warnings) -> Vec<Self::Target>;
+    /// Resolves the references of each op (WRT-02, RES-14) and adds warnings about unresolved localization
+    /// keys.
+    fn resolve_targets(
+        index: &CatalogueIndex,
+        ops: &[Self::Op],
+        warnings: &mut WarningList,
+    ) -> Vec<Self::Target>;
 
-    /// What the decision needs to know of the store.
-    fn load(
+    /// Loads the state that the ops depend on.
+    fn load_state(
         connection: &Connection,
-        writer: &Writer,
+        writer: &WriteContext,
         ops: &[Self::Op],
         targets: &[Self::Target],
     ) -> Result<Self::State, StoreError>;
 
-    /// What the ops come to, in order, each as if those before it had run.
-    fn decide(
+    /// Decides the ops in order; each op sees the effects of those before it.
+    fn decide_ops(
         state: Self::State,
         ops: &[Self::Op],
         targets: &[Self::Target],
-        writer: &Writer,
-    ) -> Decided<Self::Entry>;
+        writer: &WriteContext,
+    ) -> BatchDecision<Self::Entry>;
 
-    /// What a person calls an entry.
-    fn name(index: &Index, touched: &Touched<Self::Entry>) -> String;
+    /// Returns the display name of an entry.
+    fn entry_name(index: &CatalogueIndex, touched: &EntryDelta<Self::Entry>) -> String;
 
-    /// How many entries the member has, for the guard.
-    fn entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError>;
+    /// Counts the member's entries, for the guard.
+    fn count_entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError>;
 
-    /// Writes what was decided.
-    fn apply(
+    /// Writes the decided changes to the area's tables.
+    fn apply_changes(
         connection: &Connection,
-        writer: &Writer,
-        touched: &[Touched<Self::Entry>],
+        writer: &WriteContext,
+        touched: &[EntryDelta<Self::Entry>],
     ) -> Result<(), StoreError>;
 
-    /// Tells the feeds of it: of every entry the member's, unless the area knows more.
-    fn tell(
+    /// Records the changes in the area's feeds. By default, every change goes to the feed of the writing
+    /// member.
+    fn record_feed(
         connection: &Connection,
-        writer: &Writer,
-        touched: &[Touched<Self::Entry>],
+        writer: &WriteContext,
+        touched: &[EntryDelta<Self::Entry>],
     ) -> Result<(), StoreError> {
-        let stream = Stream::of_member(Self::NAME, &writer.member);
+        let stream = FeedStream::of_member(Self::NAME, &writer.member);
         let changes =
-            touched.iter().map(|touched| Change { key: &touched.key, gone: touched.after.is_none() });
-        feed::record(connection, &stream, &writer.author, writer.now, changes)
+            touched.iter().map(|touched| KeyChange { key: &touched.key, gone: touched.after.is_none() });
+        feed::record_changes(connection, &stream, &writer.author, writer.now, changes)
     }
 }
 
-/// A batch whose references are resolved.
-pub(super) struct Resolved<A: Area> {
-    batch: Batch<A::Op>,
-    index: Arc<Index>,
+pub(super) struct ResolvedBatch<A: WriteArea> {
+    batch: OpBatch<A::Op>,
+    index: Arc<CatalogueIndex>,
     targets: Vec<A::Target>,
-    unknown: Warnings,
-    warnings: Warnings,
+    unknown: WarningList,
+    warnings: WarningList,
 }
 
-impl<A: Area> Resolved<A> {
-    /// Resolves with the index that is at hand, beside the store.
-    pub(super) fn of(body: A::ChangeSet, index: Arc<Index>) -> Self {
-        let unknown = Warnings::unknown_fields(body.undeclared(Warnings::MOST));
-        let batch = A::batch(body);
+impl<A: WriteArea> ResolvedBatch<A> {
+    /// Resolves a batch against an index, outside a transaction.
+    pub(super) fn from_body(body: A::ChangeSet, index: Arc<CatalogueIndex>) -> Self {
+        let unknown = WarningList::unknown_fields(body.undeclared_members(WarningList::MAX_WARNINGS));
+        let batch = A::into_batch(body);
         let mut warnings = unknown.clone();
-        let targets = A::resolve(&index, &batch.ops, &mut warnings);
+        let targets = A::resolve_targets(&index, &batch.ops, &mut warnings);
         Self { batch, index, targets, unknown, warnings }
     }
 
-    /// Decides, unless it is broken; resolves anew first, should the catalogue have changed meanwhile.
-    pub(super) fn decide(
+    /// Decides the batch. Resolves it again first if the catalogue has changed since.
+    ///
+    /// # Errors
+    /// [`ChangeError::InvalidDate`] for a batch with an invalid date, or the store's error.
+    pub(super) fn decide_batch(
         &mut self,
         connection: &Connection,
         catalogue: &Catalogue,
-        writer: &Writer,
-    ) -> Result<Decided<A::Entry>, ChangeError> {
-        if self.batch.broken {
-            return Err(ChangeError::Broken);
+        writer: &WriteContext,
+    ) -> Result<BatchDecision<A::Entry>, ChangeError> {
+        if self.batch.has_invalid_date {
+            return Err(ChangeError::InvalidDate);
         }
-        let index = catalogue.at(connection)?;
+        let index = catalogue.index_at(connection)?;
         if !Arc::ptr_eq(&index, &self.index) {
             self.warnings = self.unknown.clone();
-            self.targets = A::resolve(&index, &self.batch.ops, &mut self.warnings);
+            self.targets = A::resolve_targets(&index, &self.batch.ops, &mut self.warnings);
             self.index = index;
         }
-        let state = A::load(connection, writer, &self.batch.ops, &self.targets)?;
-        Ok(A::decide(state, &self.batch.ops, &self.targets, writer))
+        let state = A::load_state(connection, writer, &self.batch.ops, &self.targets)?;
+        Ok(A::decide_ops(state, &self.batch.ops, &self.targets, writer))
     }
 
-    /// The index that decided.
-    pub(super) fn index(&self) -> &Index {
+    /// Returns the index against which the batch was resolved last.
+    pub(super) fn index(&self) -> &CatalogueIndex {
         &self.index
     }
 
-    /// What the client is told (WRT-05, WRT-06).
-    pub(super) fn result(self, decided: Decided<A::Entry>, dry_run: bool) -> ChangeResult {
-        let ops = self.batch.ops.iter().map(A::op_id).zip(decided.ends);
-        outcome::result(ops, dry_run, self.warnings, decided.extras)
+    /// Builds the response body: counts, ops that were not applied, warnings (WRT-05, WRT-06).
+    pub(super) fn into_result(self, decided: BatchDecision<A::Entry>, dry_run: bool) -> ChangeResult {
+        let ops = self.batch.ops.iter().map(A::op_id).zip(decided.statuses);
+        outcome::change_result(ops, dry_run, self.warnings, decided.extras)
     }
 }
 
-/// Applies what was decided, tells the feed, and writes it down; all within the caller's transaction.
-pub(super) fn carry_out<A: Area>(
+/// Writes a decision: tables, feeds, journal, notices and audit, within the caller's transaction. Does
+/// nothing if no entry changed.
+pub(super) fn commit_decision<A: WriteArea>(
     connection: &Connection,
-    writer: &Writer,
+    writer: &WriteContext,
     author_name: &str,
-    decided: &Decided<A::Entry>,
-    interruption: &Interruption,
+    decided: &BatchDecision<A::Entry>,
+    interruption: &FaultInjector,
 ) -> Result<(), StoreError> {
     let touched = &decided.touched;
     if touched.is_empty() {
         return Ok(());
     }
-    applied::<A>(connection, writer, touched, &decided.notices, &HashMap::new(), interruption)?;
+    apply_and_journal::<A>(connection, writer, touched, &decided.notices, &HashMap::new(), interruption)?;
     let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
-    let beside = decided.extras.audited();
+    let beside = decided.extras.audit_suffix();
     let detail = format!("{author_name}: {} written, {} removed{beside}", there.len(), gone.len());
     let action = format!("{}.write", A::NAME);
-    journal::audit(connection, writer, &action, &writer.change_set, &detail)?;
-    interruption.at(Step::WrittenDown)
+    journal::write_audit(connection, writer, &action, &writer.change_set, &detail)?;
+    interruption.check_step(WriteStep::Journaled)
 }
 
-/// Applies what was decided, tells the feeds, journals it ([`told`]), and tells members of what concerns them.
-pub(super) fn applied<A: Area>(
+/// Writes changed entries to tables, feeds and journal ([`publish_and_journal`]) and adds the notices.
+///
+/// `undoes` maps the keys of reverted entries to the first journal entry that is undone.
+pub(super) fn apply_and_journal<A: WriteArea>(
     connection: &Connection,
-    writer: &Writer,
-    touched: &[Touched<A::Entry>],
-    notices: &[Notice],
+    writer: &WriteContext,
+    touched: &[EntryDelta<A::Entry>],
+    notices: &[MemberNotice],
     undoes: &HashMap<String, i64>,
-    interruption: &Interruption,
+    interruption: &FaultInjector,
 ) -> Result<(), StoreError> {
-    A::apply(connection, writer, touched)?;
-    interruption.at(Step::Applied)?;
-    told::<A>(connection, writer, touched, undoes, interruption)?;
-    for Notice { member, kind } in notices {
-        records::notice(connection, writer.now, member, kind, &writer.change_set)?;
+    A::apply_changes(connection, writer, touched)?;
+    interruption.check_step(WriteStep::Applied)?;
+    publish_and_journal::<A>(connection, writer, touched, undoes, interruption)?;
+    for MemberNotice { member, kind } in notices {
+        records::notify_member(connection, writer.now, member, kind, &writer.change_set)?;
     }
     Ok(())
 }
 
-/// Tells the feeds of what is applied, and journals it, with the entries of the journal that it undoes, by keys.
-pub(super) fn told<A: Area>(
+/// Records changed entries in feeds and journal, without writing the area's tables.
+pub(super) fn publish_and_journal<A: WriteArea>(
     connection: &Connection,
-    writer: &Writer,
-    touched: &[Touched<A::Entry>],
+    writer: &WriteContext,
+    touched: &[EntryDelta<A::Entry>],
     undoes: &HashMap<String, i64>,
-    interruption: &Interruption,
+    interruption: &FaultInjector,
 ) -> Result<(), StoreError> {
-    A::tell(connection, writer, touched)?;
-    interruption.at(Step::Told)?;
-    journal::record(connection, writer, A::NAME, touched, undoes)
+    A::record_feed(connection, writer, touched)?;
+    interruption.check_step(WriteStep::Published)?;
+    journal::record_changes(connection, writer, A::NAME, touched, undoes)
 }
 
-/// Keeps an answer for a repetition, in the write's own transaction.
-pub(super) fn keep(
+/// Stores a response for idempotent repetition, in the transaction of the write.
+///
+/// # Errors
+/// `IDEMPOTENCY_IN_PROGRESS` if another attempt took over the key; the transaction must be rolled back then.
+pub(super) fn store_response(
     connection: &Connection,
     caller: &Caller,
-    answer: &Answer,
+    answer: &EncodedResponse,
     now: Moment,
-) -> Result<(), Failure> {
-    match idempotency::complete(connection, caller, answer, now)? {
+) -> Result<(), HandlerError> {
+    match idempotency::complete_claim(connection, caller, answer, now)? {
         Completion::Stored | Completion::NotStored => Ok(()),
-        // Another attempt decides: this one never was.
+        // Another attempt owns the key; this one must leave no trace.
         Completion::Lost => Err(PlainCode::IdempotencyInProgress.into()),
     }
 }
 
 impl Backend {
-    /// A change set of a connected client: decided, and unless it is a dry run or held, carried out; the
-    /// answer's bytes are kept for a repetition in the same transaction.
-    pub(super) async fn change<A: Area>(
+    /// Handles a change set of a connected client. Applies it unless it is a dry run or is held for
+    /// confirmation. The response is stored for idempotent repetition in the same transaction.
+    pub(super) async fn handle_change_set<A: WriteArea>(
         &self,
         body: A::ChangeSet,
-        context: &Context,
-    ) -> Result<ChangeResult, Refusal> {
-        let mut resolved = Resolved::<A>::of(body, self.catalogue.latest());
-        let (asked, _) = asked(context)?;
-        let path = Path { backend: self.clone(), asked, body: context.body().clone() };
-        let answer = self.write(context, move |connection, admitted| {
-            path.interrupted(Step::Admitted)?;
-            let came = path.answer(connection, admitted, &mut resolved)?;
-            let answer = path.finish(resolved, came)?;
-            keep(connection, admitted.caller, &answer, path.backend.environment.now())?;
-            path.interrupted(Step::Completed)?;
+        context: &RequestContext,
+    ) -> Result<ChangeResult, ErrorResponse> {
+        let mut resolved = ResolvedBatch::<A>::from_body(body, self.catalogue.latest_index());
+        let (request, _) = request_context(context)?;
+        let path =
+            WriteRequest { backend: self.clone(), caller_context: request, body: context.body().clone() };
+        let answer = self.write_admitted(context, move |connection, admitted| {
+            path.check_fault(WriteStep::Admitted)?;
+            let outcome = path.decide_and_apply(connection, admitted, &mut resolved)?;
+            let answer = path.finish_response(resolved, outcome)?;
+            store_response(connection, admitted.caller, &answer, path.backend.environment.now())?;
+            path.check_fault(WriteStep::Completed)?;
             Ok(answer)
         });
-        Err(server::Refusal::written(answer.await?))
+        Err(server::ErrorResponse::encoded(answer.await?))
     }
 }
 
 impl Backend {
-    /// Who writes now, under a name of its own for the change set. What the system does, the service answers for.
-    pub(super) fn writer(&self, member: &MemberId, author: Author) -> Result<Writer, StoreError> {
-        let now = self.environment.now();
-        let by = match author {
-            Author::System => Doer::Service,
-            Author::Web | Author::App | Author::Client { .. } => Doer::Member(member.clone()),
-        };
-        let guarded_since = author.connected().map(|_| now.minus(self.config.guard.window()));
-        let (member, change_set) = (member.clone(), self.environment.token::<16>()?);
-        Ok(Writer { member, author, by, now, change_set, guarded_since })
-    }
-
-    /// A change set that no client sent: decided and carried out, without guard and kept answer.
-    pub(super) async fn change_beside<A: Area>(
+    /// Creates the context of a write: current time and a new change-set id. The service is the audit actor
+    /// of system changes, the member of all others.
+    pub(super) fn write_context(
         &self,
         member: &MemberId,
-        author: Author,
+        author: ChangeAuthor,
+    ) -> Result<WriteContext, StoreError> {
+        let now = self.environment.now();
+        let by = match author {
+            ChangeAuthor::System => OwnedActor::Service,
+            ChangeAuthor::Web | ChangeAuthor::App | ChangeAuthor::Client { .. } => {
+                OwnedActor::Member(member.clone())
+            }
+        };
+        let guarded_since = author.client_installation().map(|_| now.minus(self.config.guard.window()));
+        let (member, change_set) = (member.clone(), self.environment.random_token::<16>()?);
+        Ok(WriteContext { member, author, actor: by, now, change_set, guarded_since })
+    }
+
+    /// Applies a change set that no client sent, without guard and stored response, in a transaction of its
+    /// own.
+    pub(super) async fn change_server_side<A: WriteArea>(
+        &self,
+        member: &MemberId,
+        author: ChangeAuthor,
         body: A::ChangeSet,
     ) -> Result<ChangeResult, ChangeError> {
-        let resolved = Resolved::<A>::of(body, self.catalogue.latest());
+        let resolved = ResolvedBatch::<A>::from_body(body, self.catalogue.latest_index());
         let (backend, member) = (self.clone(), member.clone());
-        let change = move |connection: &Connection| backend.change_in(connection, &member, author, resolved);
+        let change =
+            move |connection: &Connection| backend.apply_change_set(connection, &member, author, resolved);
         self.store.write(change).await
     }
 
-    /// The same within a transaction.
-    pub(super) fn change_in<A: Area>(
+    /// Applies a change set that no client sent, within the caller's transaction.
+    pub(super) fn apply_change_set<A: WriteArea>(
         &self,
         connection: &Connection,
         member: &MemberId,
-        author: Author,
-        mut resolved: Resolved<A>,
+        author: ChangeAuthor,
+        mut resolved: ResolvedBatch<A>,
     ) -> Result<ChangeResult, ChangeError> {
-        let writer = self.writer(member, author)?;
-        let decided = resolved.decide(connection, &self.catalogue, &writer)?;
+        let writer = self.write_context(member, author)?;
+        let decided = resolved.decide_batch(connection, &self.catalogue, &writer)?;
         let dry_run = resolved.batch.dry_run;
         if !dry_run {
             let channel = writer.author.channel();
-            carry_out::<A>(connection, &writer, channel, &decided, &self.interruption)?;
+            commit_decision::<A>(connection, &writer, channel, &decided, &self.fault_injector)?;
         }
-        Ok(resolved.result(decided, dry_run))
+        Ok(resolved.into_result(decided, dry_run))
     }
 }
 
-/// A write on its way.
-struct Path {
+/// A client's write request, owned by the writer's closure.
+struct WriteRequest {
     backend: Backend,
-    asked: Asked,
+    caller_context: CallerContext,
     body: bytes::Bytes,
 }
 
-/// What a write comes to before it is written as an answer.
-enum Came<E> {
-    To(Decided<E>),
-    Answer(Answer),
+/// The result of a write request before it is serialized.
+enum WriteOutcome<E> {
+    Decided(BatchDecision<E>),
+    Response(EncodedResponse),
 }
 
-impl Path {
-    fn interrupted(&self, step: Step) -> Result<(), StoreError> {
-        self.backend.interruption.at(step)
+impl WriteRequest {
+    fn check_fault(&self, step: WriteStep) -> Result<(), StoreError> {
+        self.backend.fault_injector.check_step(step)
     }
 
-    fn answer<A: Area>(
+    fn decide_and_apply<A: WriteArea>(
         &self,
         connection: &Connection,
-        admitted: &Admitted,
-        resolved: &mut Resolved<A>,
-    ) -> Result<Came<A::Entry>, Failure> {
-        let mut writer = self.writer(admitted)?;
+        admitted: &AdmittedCaller,
+        resolved: &mut ResolvedBatch<A>,
+    ) -> Result<WriteOutcome<A::Entry>, HandlerError> {
+        let mut writer = self.write_context(admitted)?;
         if resolved.batch.dry_run {
-            // WRT-04: it holds nothing, so that nobody has to know what the client did before.
+            // WRT-04: a dry run is never held, so the guard's state is not loaded.
             writer.guarded_since = None;
         }
-        let decided = match resolved.decide(connection, &self.backend.catalogue, &writer) {
-            Err(ChangeError::Broken) => {
-                return Ok(Came::Answer(self.asked.refused(PlainCode::SchemaInvalid)?));
+        let decided = match resolved.decide_batch(connection, &self.backend.catalogue, &writer) {
+            Err(ChangeError::InvalidDate) => {
+                return Ok(WriteOutcome::Response(
+                    self.caller_context.rejection_response(PlainCode::SchemaInvalid)?,
+                ));
             }
             decided => decided?,
         };
-        self.interrupted(Step::Decided)?;
+        self.check_fault(WriteStep::Decided)?;
         if resolved.batch.dry_run {
-            return Ok(Came::To(decided));
+            return Ok(WriteOutcome::Decided(decided));
         }
-        if self.is_too_much::<A>(connection, admitted, &writer, &decided)? {
-            let held = held::hold(connection, &self.backend, admitted, A::OPERATION, &self.body)?;
-            return Ok(Came::Answer(self.asked.held(held)?));
+        if self.exceeds_guard::<A>(connection, admitted, &writer, &decided)? {
+            let held =
+                held_batches::hold_batch(connection, &self.backend, admitted, A::OPERATION, &self.body)?;
+            return Ok(WriteOutcome::Response(self.caller_context.held_batch_response(held)?));
         }
         let name = &admitted.client.name;
-        carry_out::<A>(connection, &writer, name, &decided, &self.backend.interruption)?;
-        Ok(Came::To(decided))
+        commit_decision::<A>(connection, &writer, name, &decided, &self.backend.fault_injector)?;
+        Ok(WriteOutcome::Decided(decided))
     }
 
-    fn finish<A: Area>(&self, resolved: Resolved<A>, came: Came<A::Entry>) -> Result<Answer, Failure> {
-        match came {
-            Came::Answer(answer) => Ok(answer),
-            Came::To(decided) => {
+    fn finish_response<A: WriteArea>(
+        &self,
+        resolved: ResolvedBatch<A>,
+        outcome: WriteOutcome<A::Entry>,
+    ) -> Result<EncodedResponse, HandlerError> {
+        match outcome {
+            WriteOutcome::Response(answer) => Ok(answer),
+            WriteOutcome::Decided(decided) => {
                 let dry_run = resolved.batch.dry_run;
-                written(&resolved.result(decided, dry_run), "application/json")
+                json_response(&resolved.into_result(decided, dry_run), "application/json")
             }
         }
     }
 
-    fn writer(&self, admitted: &Admitted) -> Result<Writer, Failure> {
+    fn write_context(&self, admitted: &AdmittedCaller) -> Result<WriteContext, HandlerError> {
         let installation = admitted.installation()?.clone();
-        let author = Author::Client { client: admitted.caller.client.clone(), installation };
-        Ok(self.backend.writer(&admitted.member.id, author)?)
+        let author = ChangeAuthor::Client { client: admitted.caller.client.clone(), installation };
+        Ok(self.backend.write_context(&admitted.member.id, author)?)
     }
 
-    /// Whether the member has to confirm it (WRT-10).
-    fn is_too_much<A: Area>(
+    /// Reports whether the member has to confirm the batch (WRT-10).
+    fn exceeds_guard<A: WriteArea>(
         &self,
         connection: &Connection,
-        admitted: &Admitted,
-        writer: &Writer,
-        decided: &Decided<A::Entry>,
+        admitted: &AdmittedCaller,
+        writer: &WriteContext,
+        decided: &BatchDecision<A::Entry>,
     ) -> Result<bool, StoreError> {
         let batch = decided.touched.iter().filter(|touched| touched.removal).count() as u64;
         let Some(since) = writer.guarded_since.filter(|_| batch > 0) else { return Ok(false) };
         let rule = &self.backend.config.guard;
-        let window = guard::removed(connection, &writer.member, A::NAME, &admitted.caller.client, since)?;
-        let entries = A::entries(connection, &writer.member)?;
-        Ok(rule.holds(Removals { batch, window, entries }))
+        let window =
+            guard::count_removals(connection, &writer.member, A::NAME, &admitted.caller.client, since)?;
+        let entries = A::count_entries(connection, &writer.member)?;
+        Ok(rule.holds_batch(RemovalCounts { batch, window, entries }))
     }
 }

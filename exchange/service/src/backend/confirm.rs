@@ -1,7 +1,8 @@
-//! The confirmation of a held batch by the signed-in member (WRT-13, WEB-08).
+//! Confirmation of a held batch by the signed-in member (WRT-13, WEB-08).
 //!
-//! Opening it shows what the batch would do and consumes nothing. Confirming checks the client again and
-//! applies the batch once, without the guard, as the installation's own write; discarding drops it.
+//! The preview shows the effects of the batch and does not consume the handoff. Confirming checks the client
+//! again and applies the batch once, without the guard, as a write of the installation. Discarding deletes
+//! it.
 
 use std::fmt;
 
@@ -13,206 +14,233 @@ use rusqlite::Connection;
 
 use super::Backend;
 use super::admission::admit;
-use super::blueprints::Blueprints;
-use super::change::{Area, ChangeError, Decided, Resolved, Touched, Writer, carry_out};
-use super::held::{self, Held};
+use super::blueprints::BlueprintArea;
+use super::change::{
+    BatchDecision, ChangeError, EntryDelta, ResolvedBatch, WriteArea, WriteContext, commit_decision,
+};
+use super::handler_error::HandlerError;
+use super::held_batches::{self, HeldBatch};
 use super::journal;
-use super::refusal::Failure;
-use super::ships::Ships;
-use super::stock::Stock;
-use crate::feed::Author;
+use super::ships::ShipArea;
+use super::stock::StockArea;
+use crate::feed::ChangeAuthor;
 use crate::ids::MemberId;
 use crate::registry;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// Removals that a page names; of the others it says how many they are.
-const NAMED: usize = 50;
+/// Maximum number of removals that a preview lists by name; the others are only counted.
+const MAX_NAMED_REMOVALS: usize = 50;
 
-/// What a held batch would do now.
+/// The effects that a held batch would have now.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Preview {
+pub struct BatchPreview {
     /// The registered name of the client that sent it.
     pub client: String,
-    /// The area: `blueprints`, `stock` or `ships`.
+    /// The batch's area: `blueprints`, `stock` or `ships`.
     pub area: &'static str,
-    /// What it would remove, by name; the first 50.
+    /// Display names of the first 50 entries that it would remove.
     pub removed: Vec<String>,
-    /// What it would remove beside those.
+    /// The number of further entries that it would remove.
     pub more_removed: usize,
-    /// Entries that it would add or change.
+    /// The number of entries that it would add or change.
     pub written: usize,
-    /// What its ops would come to.
+    /// The result of its ops, as of a dry run.
     pub result: ChangeResult,
-    /// Until when it waits.
+    /// When the batch expires.
     pub expires_at: Moment,
 }
 
-/// What came of a confirmation.
+/// The result of confirming a held batch.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Confirmed {
-    /// It is applied.
+pub enum ConfirmOutcome {
+    /// The batch was applied.
     Applied(ChangeResult),
-    /// It is not applied, since the client may not do this any more; it waits on.
+    /// The batch was not applied because the client lost the permission. It stays held.
     Refused(PlainCode),
-    /// There is no such batch: confirmed or discarded before, replaced by a newer one, or too old.
-    Gone,
+    /// No such batch exists: it was confirmed, discarded or replaced by a newer one, or it expired.
+    NotFound,
 }
 
-/// A one-time handoff, as it stood in the link. Never shown.
+/// The one-time secret in the link to a held batch or a draft. `Debug` hides it.
 #[derive(Clone)]
-pub struct Handoff(String);
+pub struct HandoffToken(String);
 
-impl Handoff {
-    /// From the last segment of the link's path.
+impl HandoffToken {
+    /// Creates a token from the last segment of the link's path.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, to be looked up by its hash.
-    pub(super) fn expose(&self) -> &str {
+    /// Returns the secret, to be looked up by its hash.
+    pub(super) fn expose_secret(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Handoff {
+impl fmt::Debug for HandoffToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Handoff([secret])")
+        f.write_str("HandoffToken([secret])")
     }
 }
 
 impl Backend {
-    /// What a held batch would do, decided as in a dry run; none when there is no such batch.
+    /// Previews the effects of a held batch, decided as in a dry run. Returns `None` if no such batch exists.
     ///
     /// # Errors
-    /// What the store says.
-    pub async fn preview(&self, member: &MemberId, handoff: &Handoff) -> Result<Option<Preview>, StoreError> {
-        let Some(held) = self.held(member, handoff).await? else { return Ok(None) };
+    /// Returns the [`StoreError`] of the reads.
+    pub async fn preview_batch(
+        &self,
+        member: &MemberId,
+        handoff: &HandoffToken,
+    ) -> Result<Option<BatchPreview>, StoreError> {
+        let Some(held) = self.find_held_batch(member, handoff).await? else { return Ok(None) };
         match held.operation.parse() {
-            Ok(OperationId::BlueprintsWrite) => self.preview_of::<Blueprints>(held).await.map(Some),
-            Ok(OperationId::StockWrite) => self.preview_of::<Stock>(held).await.map(Some),
-            Ok(OperationId::ShipsWrite) => self.preview_of::<Ships>(held).await.map(Some),
-            _ => Err(StoreError::Corrupt("a held batch of no area")),
+            Ok(OperationId::BlueprintsWrite) => self.preview_in_area::<BlueprintArea>(held).await.map(Some),
+            Ok(OperationId::StockWrite) => self.preview_in_area::<StockArea>(held).await.map(Some),
+            Ok(OperationId::ShipsWrite) => self.preview_in_area::<ShipArea>(held).await.map(Some),
+            _ => Err(StoreError::Corrupt("a held batch has an unknown operation")),
         }
     }
 
-    /// Applies a held batch, once.
+    /// Applies a held batch once.
     ///
     /// # Errors
-    /// What the store says; nothing is applied then, and the batch waits on.
-    pub async fn confirm(&self, member: &MemberId, handoff: &Handoff) -> Result<Confirmed, StoreError> {
-        let Some(held) = self.held(member, handoff).await? else { return Ok(Confirmed::Gone) };
+    /// Returns the [`StoreError`] of the write. Nothing is applied then, and the batch stays held.
+    pub async fn confirm_batch(
+        &self,
+        member: &MemberId,
+        handoff: &HandoffToken,
+    ) -> Result<ConfirmOutcome, StoreError> {
+        let Some(held) = self.find_held_batch(member, handoff).await? else {
+            return Ok(ConfirmOutcome::NotFound);
+        };
         let handed = handoff.clone();
         let confirmed = match held.operation.parse() {
-            Ok(OperationId::BlueprintsWrite) => self.confirm_one::<Blueprints>(held, handed).await,
-            Ok(OperationId::StockWrite) => self.confirm_one::<Stock>(held, handed).await,
-            Ok(OperationId::ShipsWrite) => self.confirm_one::<Ships>(held, handed).await,
-            _ => Err(StoreError::Corrupt("a held batch of no area").into()),
+            Ok(OperationId::BlueprintsWrite) => self.confirm_in_area::<BlueprintArea>(held, handed).await,
+            Ok(OperationId::StockWrite) => self.confirm_in_area::<StockArea>(held, handed).await,
+            Ok(OperationId::ShipsWrite) => self.confirm_in_area::<ShipArea>(held, handed).await,
+            _ => Err(StoreError::Corrupt("a held batch has an unknown operation").into()),
         };
         match confirmed {
             Ok(confirmed) => Ok(confirmed),
-            Err(Failure::Refused(code)) => Ok(Confirmed::Refused(code)),
-            Err(Failure::Store(error)) => Err(error),
+            Err(HandlerError::Rejected(code)) => Ok(ConfirmOutcome::Refused(code)),
+            Err(HandlerError::Store(error)) => Err(error),
         }
     }
 
-    /// Drops a held batch; says whether there was one.
+    /// Deletes a held batch without applying it. Returns false if no such batch exists.
     ///
     /// # Errors
-    /// What the store says.
-    pub async fn discard(&self, member: &MemberId, handoff: &Handoff) -> Result<bool, StoreError> {
+    /// Returns the [`StoreError`] of the write.
+    pub async fn discard_batch(&self, member: &MemberId, handoff: &HandoffToken) -> Result<bool, StoreError> {
         let (backend, member, handoff) = (self.clone(), member.clone(), handoff.clone());
         let now = self.environment.now();
         self.store
             .write(move |connection| {
-                let Some(held) = held::find(connection, &member, &handoff.0, now)? else { return Ok(false) };
-                held::drop_it(connection, &handoff.0)?;
-                let writer = writer(&backend, &held)?;
+                let Some(held) = held_batches::find_batch(connection, &member, &handoff.0, now)? else {
+                    return Ok(false);
+                };
+                held_batches::delete_batch(connection, &handoff.0)?;
+                let writer = write_context(&backend, &held)?;
                 let detail = "dropped by the member, nothing was applied";
-                journal::audit(connection, &writer, "held-batch.discard", &held.operation, detail)?;
+                journal::write_audit(connection, &writer, "held-batch.discard", &held.operation, detail)?;
                 Ok(true)
             })
             .await
     }
 
-    async fn held(&self, member: &MemberId, handoff: &Handoff) -> Result<Option<Held>, StoreError> {
+    async fn find_held_batch(
+        &self,
+        member: &MemberId,
+        handoff: &HandoffToken,
+    ) -> Result<Option<HeldBatch>, StoreError> {
         let (member, handoff, now) = (member.clone(), handoff.clone(), self.environment.now());
-        self.store.read(move |connection| held::find(connection, &member, &handoff.0, now)).await
+        self.store
+            .read(move |connection| held_batches::find_batch(connection, &member, &handoff.0, now))
+            .await
     }
 
-    async fn preview_of<A: Area>(&self, held: Held) -> Result<Preview, StoreError> {
-        // Beside the store, as for every change set.
-        let mut resolved = resolved::<A>(self, &held)?;
+    async fn preview_in_area<A: WriteArea>(&self, held: HeldBatch) -> Result<BatchPreview, StoreError> {
+        // Resolved outside the store's closure, as for every change set.
+        let mut resolved = resolve_batch::<A>(self, &held)?;
         let backend = self.clone();
         let preview = move |connection: &Connection| {
-            let writer = writer(&backend, &held)?;
-            let decided = decided(resolved.decide(connection, &backend.catalogue, &writer))?;
-            let client = registry::client(connection, &held.caller.client)?.map(|client| client.name);
-            // What is emptied is removed, also where the guard counts it once only or as a move.
-            let is_removed = |touched: &&Touched<A::Entry>| {
+            let writer = write_context(&backend, &held)?;
+            let decided = map_decision_error(resolved.decide_batch(connection, &backend.catalogue, &writer))?;
+            let client = registry::find_client(connection, &held.caller.client)?.map(|client| client.name);
+            // An emptied entry is listed as removed even if the guard counts it as a move or not again.
+            let is_removed = |touched: &&EntryDelta<A::Entry>| {
                 touched.removal || (touched.before.is_some() && touched.after.is_none())
             };
             let (removed, others): (Vec<_>, Vec<_>) = decided.touched.iter().partition(is_removed);
-            let name = |touched: &&Touched<A::Entry>| A::name(resolved.index(), touched);
-            let named: Vec<String> = removed.iter().take(NAMED).map(name).collect();
+            let name = |touched: &&EntryDelta<A::Entry>| A::entry_name(resolved.index(), touched);
+            let named: Vec<String> = removed.iter().take(MAX_NAMED_REMOVALS).map(name).collect();
             let more_removed = removed.len() - named.len();
             let written = others.iter().filter(|touched| touched.after.is_some()).count();
-            Ok(Preview {
+            Ok(BatchPreview {
                 client: client.unwrap_or_else(|| held.caller.client.to_string()),
                 area: A::NAME,
                 removed: named,
                 more_removed,
                 written,
-                result: resolved.result(decided, true),
+                result: resolved.into_result(decided, true),
                 expires_at: held.expires_at,
             })
         };
         self.store.read(preview).await
     }
 
-    async fn confirm_one<A: Area>(&self, held: Held, handoff: Handoff) -> Result<Confirmed, Failure> {
-        let mut resolved = resolved::<A>(self, &held)?;
+    async fn confirm_in_area<A: WriteArea>(
+        &self,
+        held: HeldBatch,
+        handoff: HandoffToken,
+    ) -> Result<ConfirmOutcome, HandlerError> {
+        let mut resolved = resolve_batch::<A>(self, &held)?;
         let backend = self.clone();
         let confirm = move |connection: &Connection| {
             let now = backend.environment.now();
-            // It may have been confirmed, replaced or ended since it was looked up.
-            let Some(held) = held::find(connection, &held.caller.member, &handoff.0, now)? else {
-                return Ok(Confirmed::Gone);
+            // The batch may have been confirmed, replaced or expired since the lookup.
+            let Some(held) = held_batches::find_batch(connection, &held.caller.member, &handoff.0, now)?
+            else {
+                return Ok(ConfirmOutcome::NotFound);
             };
-            held::drop_it(connection, &handoff.0)?;
-            // Switch, client, scope and disconnects may have changed since it was sent.
+            held_batches::delete_batch(connection, &handoff.0)?;
+            // Switch, client, scope and connection may have changed since the batch was sent.
             let admitted = admit(connection, &held.caller, A::OPERATION.operation())?;
-            let writer = writer(&backend, &held)?;
-            let decided = decided(resolved.decide(connection, &backend.catalogue, &writer))?;
+            let writer = write_context(&backend, &held)?;
+            let decided = map_decision_error(resolved.decide_batch(connection, &backend.catalogue, &writer))?;
             let name = &admitted.client.name;
-            carry_out::<A>(connection, &writer, name, &decided, &backend.interruption)?;
+            commit_decision::<A>(connection, &writer, name, &decided, &backend.fault_injector)?;
             let detail = format!("{name}: confirmed by the member");
-            journal::audit(connection, &writer, "held-batch.confirm", &writer.change_set, &detail)?;
-            Ok(Confirmed::Applied(resolved.result(decided, false)))
+            journal::write_audit(connection, &writer, "held-batch.confirm", &writer.change_set, &detail)?;
+            Ok(ConfirmOutcome::Applied(resolved.into_result(decided, false)))
         };
         self.store.write(confirm).await
     }
 }
 
-fn writer(backend: &Backend, held: &Held) -> Result<Writer, StoreError> {
-    let corrupt = StoreError::Corrupt("a held batch without its installation");
+fn write_context(backend: &Backend, held: &HeldBatch) -> Result<WriteContext, StoreError> {
+    let corrupt = StoreError::Corrupt("a held batch has no installation");
     let installation = held.caller.installation.clone().ok_or(corrupt)?;
-    let author = Author::Client { client: held.caller.client.clone(), installation };
-    backend.writer(&held.caller.member, author)
+    let author = ChangeAuthor::Client { client: held.caller.client.clone(), installation };
+    backend.write_context(&held.caller.member, author)
 }
 
-/// It was valid when it was held.
-const INVALID: StoreError = StoreError::Corrupt("a held batch that is no change set");
+/// A held batch was valid when it was stored.
+const INVALID: StoreError = StoreError::Corrupt("a held batch is not a valid change set");
 
-fn decided<E>(decided: Result<Decided<E>, ChangeError>) -> Result<Decided<E>, StoreError> {
+fn map_decision_error<E>(
+    decided: Result<BatchDecision<E>, ChangeError>,
+) -> Result<BatchDecision<E>, StoreError> {
     decided.map_err(|error| match error {
-        ChangeError::Broken => INVALID,
+        ChangeError::InvalidDate => INVALID,
         ChangeError::Store(error) => error,
     })
 }
 
-fn resolved<A: Area>(backend: &Backend, held: &Held) -> Result<Resolved<A>, StoreError> {
+fn resolve_batch<A: WriteArea>(backend: &Backend, held: &HeldBatch) -> Result<ResolvedBatch<A>, StoreError> {
     let body = A::ChangeSet::parse_valid(&held.body).map_err(|_| INVALID)?;
-    Ok(Resolved::of(body, backend.catalogue.latest()))
+    Ok(ResolvedBatch::from_body(body, backend.catalogue.latest_index()))
 }

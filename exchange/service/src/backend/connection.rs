@@ -1,10 +1,10 @@
-//! The service document, the label of an installation, the account check (SVC rows).
+//! Handlers for the service document, the installation's label and the account check (SVC rows).
 
-use contract_runtime::server::Context;
+use contract_runtime::server::RequestContext;
 use contract_runtime::{Map, Nullable};
 use exchange_api::refusals::PlainCode;
 use exchange_api::scopes::Scope;
-use exchange_api::server::Refusal;
+use exchange_api::server::ErrorResponse;
 use exchange_api::types::{
     AccountCheckRequest, AccountCheckResponse, AccountCheckResult, Installation, InstallationId,
     InstallationLabel, LabelledInstallation, ServiceDocument, ServiceLimits, Timestamp,
@@ -13,39 +13,44 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::Backend;
-use super::admission::Admitted;
-use super::refusal::Failure;
+use super::admission::AdmittedCaller;
+use super::handler_error::HandlerError;
 use crate::store::StoreError;
 use crate::time::Moment;
 
 /// The version of the interface (CON-10).
 const API_VERSION: &str = "1.0";
-/// Most ops of a change set (SVC-04).
-const BATCH_MAX_OPS: i64 = 500;
+/// Maximum number of ops in a change set (SVC-04).
+const MAX_BATCH_OPS: i64 = 500;
 
 impl Backend {
-    pub(super) async fn service_document_of(&self, context: &Context) -> Result<ServiceDocument, Refusal> {
+    pub(super) async fn service_document_of(
+        &self,
+        context: &RequestContext,
+    ) -> Result<ServiceDocument, ErrorResponse> {
         let docs_url = self.config.docs_url.clone();
-        self.look(context, move |_, admitted| document(admitted, docs_url)).await
+        self.read_inline_admitted(context, move |_, admitted| build_service_document(admitted, docs_url))
+            .await
     }
 
-    pub(super) async fn label(
+    pub(super) async fn label_installation(
         &self,
         body: LabelledInstallation,
-        context: &Context,
-    ) -> Result<Installation, Refusal> {
-        // What breaks the rule only now broke it for nobody who checked before sending (SVC-10).
+        context: &RequestContext,
+    ) -> Result<Installation, ErrorResponse> {
+        // Normalization can lengthen a label beyond the limit that its schema checked (SVC-10).
         let label: String = body.label.as_str().nfc().collect();
         let label = InstallationLabel::new(label).map_err(|_| PlainCode::SchemaInvalid);
-        self.write(context, move |connection, admitted| set_label(connection, admitted, label?)).await
+        self.write_admitted(context, move |connection, admitted| set_label(connection, admitted, label?))
+            .await
     }
 
     pub(super) async fn check_account(
         &self,
         body: AccountCheckRequest,
-        context: &Context,
-    ) -> Result<AccountCheckResponse, Refusal> {
-        self.look(context, move |_, admitted| {
+        context: &RequestContext,
+    ) -> Result<AccountCheckResponse, ErrorResponse> {
+        self.read_inline_admitted(context, move |_, admitted| {
             let result = match &admitted.member.handle {
                 None => AccountCheckResult::UnknownValue,
                 Some(handle) if handle.eq_ignore_ascii_case(body.handle.as_str()) => {
@@ -59,13 +64,16 @@ impl Backend {
     }
 }
 
-fn document(admitted: &Admitted, docs_url: String) -> Result<ServiceDocument, Failure> {
-    let Admitted { client, caller, .. } = admitted;
-    let granted = client.granted(&caller.scopes);
+fn build_service_document(
+    admitted: &AdmittedCaller,
+    docs_url: String,
+) -> Result<ServiceDocument, HandlerError> {
+    let AdmittedCaller { client, caller, .. } = admitted;
+    let granted = client.granted_scopes(&caller.scopes);
     let capabilities = granted.into_iter().map(Scope::from).filter(Scope::is_known).collect();
     let installation_id = admitted.known_installation().map(|id| shown_id(id.as_str())).transpose()?;
     let limits = ServiceLimits {
-        batch_max_ops: BATCH_MAX_OPS,
+        batch_max_ops: MAX_BATCH_OPS,
         requests_per_minute: client.requests_per_minute.map(i64::from),
         writes_per_day: client.writes_per_day.map(i64::from),
         extra: Map::new(),
@@ -87,37 +95,38 @@ fn document(admitted: &Admitted, docs_url: String) -> Result<ServiceDocument, Fa
 
 fn set_label(
     connection: &Connection,
-    admitted: &Admitted,
+    admitted: &AdmittedCaller,
     label: InstallationLabel,
-) -> Result<Installation, Failure> {
+) -> Result<Installation, HandlerError> {
     let id = admitted.installation()?;
     let sql = "UPDATE installation SET label = ?2 WHERE id = ?1 RETURNING first_seen, last_seen";
     let seen: Option<(i64, i64)> = connection
         .prepare_cached(sql)?
         .query_row(params![id, label.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let (first, last) = seen.ok_or(Failure::Refused(PlainCode::RegistryUnavailable))?;
+    let (first, last) = seen.ok_or(HandlerError::Rejected(PlainCode::RegistryUnavailable))?;
     Ok(Installation {
         label,
         installation_id: shown_id(id.as_str())?,
-        first_seen_at: timestamp(Moment::from_millis(first))?,
-        last_seen_at: timestamp(Moment::from_millis(last))?,
+        first_seen_at: format_timestamp(Moment::from_millis(first))?,
+        last_seen_at: format_timestamp(Moment::from_millis(last))?,
         extra: Map::new(),
     })
 }
 
 fn shown_id(id: &str) -> Result<InstallationId, StoreError> {
-    InstallationId::new(id).map_err(|_| StoreError::Corrupt("an installation's id"))
+    InstallationId::new(id).map_err(|_| StoreError::Corrupt("invalid installation id"))
 }
 
-/// The moment that a timestamp names; none for a day that there is not (CON-06).
-pub(super) fn moment(text: &Timestamp) -> Option<Moment> {
-    let moment = text.moment()?;
-    let millis = i64::from(moment.nanoseconds() / 1_000_000);
+/// Converts a timestamp into a moment, truncated to milliseconds. `None` for a calendar date that does not
+/// exist (CON-06).
+pub(super) fn parse_timestamp(text: &Timestamp) -> Option<Moment> {
+    let moment = text.timestamp()?;
+    let millis = i64::from(moment.subsec_nanos() / 1_000_000);
     Some(Moment::from_millis(moment.unix_seconds().saturating_mul(1000).saturating_add(millis)))
 }
 
-/// A moment as answers have it (CON-06).
-pub(super) fn timestamp(moment: Moment) -> Result<Timestamp, StoreError> {
-    Timestamp::new(moment.to_string()).map_err(|_| StoreError::Corrupt("a moment before or after all years"))
+/// Formats a moment as a timestamp of the contract (CON-06).
+pub(super) fn format_timestamp(moment: Moment) -> Result<Timestamp, StoreError> {
+    Timestamp::new(moment.to_string()).map_err(|_| StoreError::Corrupt("a time is out of range"))
 }

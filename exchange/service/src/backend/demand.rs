@@ -1,12 +1,14 @@
-//! The open demand of the member's units, summed over their job orders and without anything that names one
-//! (DEM rows). It is computed for each request, and nothing of it is kept.
+//! The open demand of the member's units, summed over their job orders (DEM rows). No line identifies an
+//! order.
+//!
+//! Demand is computed for each request and not stored.
 
 mod decide;
 mod table;
 
-use contract_runtime::server::Context;
+use contract_runtime::server::RequestContext;
 use contract_runtime::{Json, Map};
-use exchange_api::server::Refusal;
+use exchange_api::server::ErrorResponse;
 use exchange_api::types::{
     CatalogKey, DemandReason, DemandSource, ItemDemand, ItemRef, KeyedItemRef, MaterialDemand, OrgDemand,
     PieceQuantity, Quality,
@@ -14,40 +16,40 @@ use exchange_api::types::{
 use rusqlite::Connection;
 
 use super::Backend;
-use super::connection::timestamp;
-use super::refusal::Failure;
+use super::connection::format_timestamp;
+use super::handler_error::HandlerError;
 use super::warehouse::Measure;
-use crate::catalogue::contents::Kind;
-use crate::catalogue::{Index, shown_key};
+use crate::catalogue::contents::EntryKind;
+use crate::catalogue::{CatalogueIndex, shown_key};
 use crate::ids::MemberId;
 use crate::store::StoreError;
 use crate::time::Moment;
-use decide::{Floor, Open, Source};
+use decide::{DemandOrigin, OpenDemand, QualityFloor};
 
-/// Lines of either list (LIM-37).
-const LINES: usize = 5000;
-/// Raw ores of one line (LIM-37).
-const RAW_REFS: usize = 20;
+/// Maximum number of lines in either list (LIM-37).
+const MAX_LINES: usize = 5000;
+/// Maximum number of raw ores in one line (LIM-37).
+const MAX_RAW_REFS: usize = 20;
 
 impl Backend {
-    pub(super) async fn read_demand(&self, context: &Context) -> Result<OrgDemand, Refusal> {
+    pub(super) async fn read_demand(&self, context: &RequestContext) -> Result<OrgDemand, ErrorResponse> {
         let backend = self.clone();
-        self.read(context, move |connection, admitted| {
-            let index = backend.catalogue.at(connection)?;
-            demand(connection, &index, &admitted.member.id, backend.environment.now())
+        self.read_admitted(context, move |connection, admitted| {
+            let index = backend.catalogue.index_at(connection)?;
+            load_demand(connection, &index, &admitted.member.id, backend.environment.now())
         })
         .await
     }
 }
 
-fn demand(
+fn load_demand(
     connection: &Connection,
-    index: &Index,
+    index: &CatalogueIndex,
     member: &MemberId,
     now: Moment,
-) -> Result<OrgDemand, Failure> {
+) -> Result<OrgDemand, HandlerError> {
     let mut answer = OrgDemand {
-        updated_at: timestamp(now)?,
+        updated_at: format_timestamp(now)?,
         materials: Vec::new(),
         items: Vec::new(),
         reason: None,
@@ -57,71 +59,76 @@ fn demand(
         answer.reason = Some(DemandReason::NotPermitted);
         return Ok(answer);
     }
-    let orders = table::orders(connection, index, member)?;
-    let held = table::blueprints(connection, member)?;
-    let open = decide::open(&orders, |item, matching| {
-        index.products().blueprints(item, matching).iter().any(|blueprint| held.contains(blueprint))
+    let orders = table::load_orders(connection, index, member)?;
+    let held = table::held_blueprints(connection, member)?;
+    let open = decide::sum_open_demand(&orders, |item, matching| {
+        index.products().blueprints_for(item, matching).iter().any(|blueprint| held.contains(blueprint))
     });
-    answer.materials = materials(index, &open)?;
-    answer.items = items(index, &open)?;
+    answer.materials = material_lines(index, &open)?;
+    answer.items = item_lines(index, &open)?;
     Ok(answer)
 }
 
-/// By name, so that the order of lines says nothing of orders.
-fn materials(index: &Index, open: &Open) -> Result<Vec<MaterialDemand>, StoreError> {
+/// Builds the material lines, sorted by name so that their order does not reveal the orders.
+fn material_lines(index: &CatalogueIndex, open: &OpenDemand) -> Result<Vec<MaterialDemand>, StoreError> {
     let mut lines: Vec<_> = open
         .materials
         .iter()
-        .map(|(line, amount)| (index.name_of(Kind::Material, &line.0), line, *amount))
+        .map(|(line, amount)| (index.name_of(EntryKind::Material, &line.0), line, *amount))
         .collect();
     lines.sort();
-    let line = |(name, (material, floor, source), amount): (String, &(String, Floor, Source), i64)| {
-        let facts = index.entry(Kind::Material, &shown_key(material)).map(|entry| &entry.facts);
-        let measure = Measure::of(Kind::Material, facts.unwrap_or(&serde_json::Value::Null));
-        let min_quality = match floor {
-            Floor::Any => Quality::new(0),
-            Floor::Good => Quality::new(decide::GOOD),
+    let line =
+        |(name, (material, floor, source), amount): (String, &(String, QualityFloor, DemandOrigin), i64)| {
+            let facts = index.find_entry(EntryKind::Material, &shown_key(material)).map(|entry| &entry.facts);
+            let measure = Measure::for_item(EntryKind::Material, facts.unwrap_or(&serde_json::Value::Null));
+            let min_quality = match floor {
+                QualityFloor::Any => Quality::new(0),
+                QualityFloor::Good => Quality::new(decide::GOOD_QUALITY),
+            };
+            Ok(MaterialDemand {
+                material: keyed_reference(material, name)?,
+                raw_refs: raw_refs(facts),
+                min_quality: min_quality.map_err(|_| StoreError::Corrupt("invalid quality floor"))?,
+                open_quantity: measure.to_quantity(amount)?,
+                source: match source {
+                    DemandOrigin::MaterialOrder => DemandSource::MaterialOrder,
+                    DemandOrigin::ItemOrder => DemandSource::ItemOrder,
+                },
+                extra: Map::new(),
+            })
         };
-        Ok(MaterialDemand {
-            material: keyed(material, name)?,
-            raw_refs: raw_refs(facts),
-            min_quality: min_quality.map_err(|_| StoreError::Corrupt("a floor that is no quality"))?,
-            open_quantity: measure.written(amount)?,
-            source: match source {
-                Source::MaterialOrder => DemandSource::MaterialOrder,
-                Source::ItemOrder => DemandSource::ItemOrder,
-            },
-            extra: Map::new(),
-        })
-    };
-    lines.into_iter().take(LINES).map(line).collect()
+    lines.into_iter().take(MAX_LINES).map(line).collect()
 }
 
-fn items(index: &Index, open: &Open) -> Result<Vec<ItemDemand>, StoreError> {
-    let mut lines: Vec<_> =
-        open.items.iter().map(|(line, pieces)| (index.name_of(Kind::Item, &line.0), line, *pieces)).collect();
+fn item_lines(index: &CatalogueIndex, open: &OpenDemand) -> Result<Vec<ItemDemand>, StoreError> {
+    let mut lines: Vec<_> = open
+        .items
+        .iter()
+        .map(|(line, pieces)| (index.name_of(EntryKind::Item, &line.0), line, *pieces))
+        .collect();
     lines.sort();
     let line = |(name, (item, craftable_by_me), pieces): (String, &(String, bool), i64)| {
-        let open = Measure::Piece.written(pieces)?;
+        let open = Measure::Piece.to_quantity(pieces)?;
         Ok(ItemDemand {
-            item: ItemRef::from(keyed(item, name)?),
+            item: ItemRef::from(keyed_reference(item, name)?),
             open_quantity: PieceQuantity { amount: open.amount, unit: open.unit, extra: Map::new() },
             craftable_by_me: *craftable_by_me,
             extra: Map::<Json>::new(),
         })
     };
-    lines.into_iter().take(LINES).map(line).collect()
+    lines.into_iter().take(MAX_LINES).map(line).collect()
 }
 
-fn keyed(id: &str, name: String) -> Result<KeyedItemRef, StoreError> {
-    let corrupt = |_| StoreError::Corrupt("a key or a name of the catalogue");
+fn keyed_reference(id: &str, name: String) -> Result<KeyedItemRef, StoreError> {
+    let corrupt = |_| StoreError::Corrupt("invalid catalogue key or name");
     let key = CatalogKey::new(shown_key(id)).map_err(corrupt)?;
     KeyedItemRef::builder().bt(key).name(name).build().map_err(corrupt)
 }
 
-/// The raw ores that refine into a material, by name (DEM-02): its fact `refinedFrom`.
+/// Returns the raw ores that refine into a material, by name (DEM-02). They are in the entry's fact
+/// `refinedFrom`.
 fn raw_refs(facts: Option<&serde_json::Value>) -> Vec<ItemRef> {
     let names = facts.and_then(|facts| facts.get("refinedFrom")).and_then(serde_json::Value::as_array);
     let names = names.into_iter().flatten().filter_map(serde_json::Value::as_str);
-    names.filter_map(|name| ItemRef::by_name(name).ok()).take(RAW_REFS).collect()
+    names.filter_map(|name| ItemRef::by_name(name).ok()).take(MAX_RAW_REFS).collect()
 }

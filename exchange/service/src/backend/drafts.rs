@@ -1,62 +1,62 @@
-//! Drafts: what a client prepares for the member to review and take over on the web (DRF rows).
+//! Drafts: data that a client prepares for the member to review and accept on the web (DRF rows).
 //!
 //! ```text
-//! prepare ─► stage ─► open ─► review ─► take over | discard
+//! prepare ─► stage ─► open ─► review ─► accept | discard
 //! (pure)     client   member, once      member, on the web
 //! ```
 //!
-//! A staged draft waits under the hash of the handoff in its link. The member opens it once, and from then on
-//! it is a *review* of theirs, which a file that they import becomes as well. Nothing is written to what
-//! the member has before they take a review over; then it is a change of their own, on the web.
+//! A staged draft is stored under the hash of the handoff in its link. Opening it consumes the handoff and
+//! turns the draft into a *review* of the member. An imported file becomes a review, too. The member's data
+//! does not change before the member accepts a review; the change is then the member's own, on the web.
 
+mod acceptance;
 mod blueprints;
 mod file;
 mod handoffs;
 mod refinery;
 mod reviews;
-mod taking;
 
-pub use blueprints::{Found, Row};
-pub use file::{FileRefusal, LARGEST as LARGEST_FILE};
-pub(crate) use handoffs::prune;
-pub use refinery::{Further, Good, Panel, RefineryGood, RefineryOrder, SavedOrder, thousandths};
-pub(crate) use reviews::prune as prune_reviews;
-pub use reviews::{Named, Review, Reviewed, Unmatched};
-pub use taking::{Choice, TakenOver};
+pub use acceptance::{AcceptOutcome, BlueprintChoice};
+pub use blueprints::{BlueprintMatch, BlueprintRow};
+pub use file::{ImportError, MAX_FILE_BYTES};
+pub(crate) use handoffs::prune_drafts;
+pub use refinery::{
+    FurtherOrder, PanelRow, RefineryGood, RefineryOrder, RefineryPanel, SavedOrder, format_thousandths,
+};
+pub(crate) use reviews::prune_reviews;
+pub use reviews::{DraftReview, MatchedBlueprint, ReviewContent, UnmatchedBlueprint};
 
 use contract_runtime::Map;
-use contract_runtime::server::{Answer, Context};
+use contract_runtime::server::{EncodedResponse, RequestContext};
 use exchange_api::refusals::PlainCode;
-use exchange_api::server::{self, Refusal};
+use exchange_api::server::{self, ErrorResponse};
 use exchange_api::types::{BlueprintDraft, DraftKind, DraftResult, FrontendUrl, HandoffId, RefineryDraft};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::Backend;
-use super::admission::{Admitted, asked};
-use super::change::{Step, keep};
-use super::refusal::{Asked, Failure, written};
-use crate::records::{self, Actor, Deed};
+use super::admission::{AdmittedCaller, request_context};
+use super::change::{WriteStep, store_response};
+use super::handler_error::{CallerContext, HandlerError, json_response};
+use crate::records::{self, Actor, AuditEntry};
 use crate::store::StoreError;
-use handoffs::{Room, Waiting};
+use handoffs::{NewDraft, StageOutcome};
 
-/// Where the link of a draft leads, below the origin of the member's pages.
+/// Path of a draft's link below the origin of the member's pages.
 const PATH: &str = "/draft/";
 
-/// What is staged: as it was prepared, by the keys of the catalogue where it found them.
+/// The content of a draft. References that resolved are stored as catalogue keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-enum Draft {
-    /// For the member's blueprints.
+enum StagedDraft {
     Blueprints {
-        /// In the order in which they were sent, each once.
-        rows: Vec<Row>,
+        /// In the order in which they were sent, without duplicates.
+        rows: Vec<BlueprintRow>,
     },
-    /// For the form of a refinery order.
-    Refinery(Panel),
+    Refinery(RefineryPanel),
 }
 
-impl Draft {
+impl StagedDraft {
     const fn kind(&self) -> DraftKind {
         match self {
             Self::Blueprints { .. } => DraftKind::Blueprint,
@@ -69,66 +69,73 @@ impl Backend {
     pub(super) async fn draft_blueprints(
         &self,
         body: BlueprintDraft,
-        context: &Context,
-    ) -> Result<DraftResult, Refusal> {
+        context: &RequestContext,
+    ) -> Result<DraftResult, ErrorResponse> {
         let catalogue = self.catalogue.clone();
-        let index = self.read(context, move |connection, _| Ok(catalogue.at(connection)?)).await?;
-        // Beside the store: 2000 references take their time.
-        let draft = blueprints::prepare(&index, &body).map(|rows| Draft::Blueprints { rows });
-        self.stage(draft, context).await
+        let index =
+            self.read_admitted(context, move |connection, _| Ok(catalogue.index_at(connection)?)).await?;
+        // Outside the store's closure: resolving up to 2000 references would occupy a reader thread.
+        let draft = blueprints::prepare_rows(&index, &body).map(|rows| StagedDraft::Blueprints { rows });
+        self.stage_draft(draft, context).await
     }
 
     pub(super) async fn draft_refinery(
         &self,
         body: RefineryDraft,
-        context: &Context,
-    ) -> Result<DraftResult, Refusal> {
-        self.stage(refinery::prepare(body).map(Draft::Refinery), context).await
+        context: &RequestContext,
+    ) -> Result<DraftResult, ErrorResponse> {
+        self.stage_draft(refinery::prepare_panel(body).map(StagedDraft::Refinery), context).await
     }
 
-    /// Stages a draft in one transaction with the answer that is kept for a repetition; none is a body
-    /// that matches its schema and is refused for what it holds (DRF-11).
-    async fn stage(&self, draft: Option<Draft>, context: &Context) -> Result<DraftResult, Refusal> {
-        let (asked, _) = asked(context)?;
+    /// Stages a draft and stores its response for idempotent repetition in the same transaction. `None`
+    /// means a body that matches its schema but has invalid content (DRF-11).
+    async fn stage_draft(
+        &self,
+        draft: Option<StagedDraft>,
+        context: &RequestContext,
+    ) -> Result<DraftResult, ErrorResponse> {
+        let (request, _) = request_context(context)?;
         let backend = self.clone();
-        let answer = self.write(context, move |connection, admitted| {
-            backend.interruption.at(Step::Admitted)?;
+        let answer = self.write_admitted(context, move |connection, admitted| {
+            backend.fault_injector.check_step(WriteStep::Admitted)?;
             let answer = match &draft {
-                Some(draft) => backend.staged(connection, admitted, &asked, draft)?,
-                None => asked.refused(PlainCode::SchemaInvalid)?,
+                Some(draft) => backend.insert_draft(connection, admitted, &request, draft)?,
+                None => request.rejection_response(PlainCode::SchemaInvalid)?,
             };
-            // The link stands in it, for whoever repeats the request with the same key (DRF-15).
-            keep(connection, admitted.caller, &answer, backend.environment.now())?;
-            backend.interruption.at(Step::Completed)?;
+            // The response contains the link, so that a repetition with the same idempotency key returns it
+            // again (DRF-15).
+            store_response(connection, admitted.caller, &answer, backend.environment.now())?;
+            backend.fault_injector.check_step(WriteStep::Completed)?;
             Ok(answer)
         });
-        Err(server::Refusal::written(answer.await?))
+        Err(server::ErrorResponse::encoded(answer.await?))
     }
 
-    fn staged(
+    fn insert_draft(
         &self,
         connection: &Connection,
-        admitted: &Admitted,
-        asked: &Asked,
-        draft: &Draft,
-    ) -> Result<Answer, Failure> {
+        admitted: &AdmittedCaller,
+        request: &CallerContext,
+        draft: &StagedDraft,
+    ) -> Result<EncodedResponse, HandlerError> {
         let rule = &self.config.drafts;
         let content = serde_json::to_string(draft).map_err(|_| PlainCode::InternalError)?;
         if content.len() > rule.prepared_bytes {
             return Err(PlainCode::PayloadTooLarge.into());
         }
-        let handoff = self.environment.token::<32>().map_err(StoreError::from)?;
+        let handoff = self.environment.random_token::<32>().map_err(StoreError::from)?;
         let now = self.environment.now();
         let (client, member) = (&admitted.caller.client, &admitted.member.id);
-        let waiting = Waiting { client, member, handoff: &handoff, content: &content };
-        if let Room::After(wait) = handoffs::stage(connection, rule, &waiting, now)? {
-            return asked.without_room(wait);
+        let waiting = NewDraft { client, member, handoff: &handoff, content: &content };
+        if let StageOutcome::RetryAfter(wait) = handoffs::insert_draft(connection, rule, &waiting, now)? {
+            return request.no_capacity_response(wait);
         }
         let kind = draft.kind();
         let detail = format!("{}: {kind}, for the member to review", admitted.client.name);
-        let deed = Deed { client: Some(client), action: "drafts.stage", subject: "draft", detail: &detail };
-        records::audit(connection, now, Actor::Member(member), deed)?;
-        self.interruption.at(Step::Applied)?;
+        let deed =
+            AuditEntry { client: Some(client), action: "drafts.stage", subject: "draft", detail: &detail };
+        records::record_audit(connection, now, Actor::Member(member), deed)?;
+        self.fault_injector.check_step(WriteStep::Applied)?;
         let url = FrontendUrl::new(format!("{}{PATH}{handoff}", self.config.web_origin()));
         let result = DraftResult {
             frontend_url: url.map_err(|_| PlainCode::InternalError)?,
@@ -136,6 +143,6 @@ impl Backend {
             kind,
             extra: Map::new(),
         };
-        written(&result, "application/json")
+        json_response(&result, "application/json")
     }
 }

@@ -1,31 +1,31 @@
-//! The mass-change guard: when a batch removes too much to be believed (WRT-10, LIM-21).
+//! The mass-change guard: detects batches that remove too many entries (WRT-10, LIM-21).
 
 use std::time::Duration;
 
 use rusqlite::{Connection, params};
 
-use crate::config::Guard;
+use crate::config::GuardConfig;
 use crate::ids::{ClientId, MemberId};
-use crate::store::{StoreError, count};
+use crate::store::{StoreError, query_count};
 use crate::time::Moment;
 
-/// What the guard goes by.
+/// The counts that the guard decides on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Removals {
-    /// Of the batch.
+pub struct RemovalCounts {
+    /// Removals in the batch.
     pub batch: u64,
-    /// Of the client's batches in the window.
+    /// Removals in the client's earlier batches within the window.
     pub window: u64,
-    /// Entries that are there before the batch.
+    /// Entries of the area before the batch.
     pub entries: u64,
 }
 
-impl Guard {
-    /// Whether a batch has to be confirmed by the member: with it there are more than 25 removals in
-    /// the window, or at least 5 that are more than a fifth of what was there when it began.
+impl GuardConfig {
+    /// Reports whether the member has to confirm a batch: together with it there are more than 25 removals in
+    /// the window, or at least 5 that exceed a fifth of the entries at the window's start.
     #[must_use]
-    pub fn holds(&self, removals: Removals) -> bool {
-        let Removals { batch, window, entries } = removals;
+    pub fn holds_batch(&self, removals: RemovalCounts) -> bool {
+        let RemovalCounts { batch, window, entries } = removals;
         let all = window.saturating_add(batch);
         let there = entries.saturating_add(window);
         let share = u64::from(self.share);
@@ -34,15 +34,15 @@ impl Guard {
                 || (all >= u64::from(self.removals_of_share) && all.saturating_mul(share) > there))
     }
 
-    /// How long removals count.
+    /// Returns the length of the window in which removals count.
     #[must_use]
     pub const fn window(&self) -> Duration {
         Duration::from_secs(self.window_seconds)
     }
 }
 
-/// How much the client removed of a member's area in the window, by all of its installations.
-pub(super) fn removed(
+/// Counts the removals by all installations of a client in a member's area since a moment.
+pub(super) fn count_removals(
     connection: &Connection,
     member: &MemberId,
     area: &str,
@@ -51,14 +51,15 @@ pub(super) fn removed(
 ) -> Result<u64, StoreError> {
     let sql = "SELECT coalesce(sum(removals), 0) FROM journal_set INDEXED BY journal_set_of_guard \
                WHERE member = ?1 AND area = ?2 AND client = ?3 AND at > ?4 AND removals > 0";
-    count(connection, sql, params![member, area, client, since.millis()])
+    query_count(connection, sql, params![member, area, client, since.as_millis()])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// LIM-21: 25 removals pass and 26 do not; 5 pass when they are a fifth, and not when they are more.
+    /// LIM-21: a batch of 25 removals passes, 26 do not. Five pass if they are a fifth of the entries, not if
+    /// more.
     #[test]
     fn the_guard_holds_from_its_bounds_on() {
         for (batch, window, entries, holds) in [
@@ -71,12 +72,12 @@ mod tests {
             (4, 0, 4, false),
             (1, 4, 21, false),
             (1, 4, 20, true),
-            // Nothing is removed: whatever was removed before is no reason.
+            // A batch without removals passes, regardless of earlier removals.
             (0, 100, 0, false),
             (u64::MAX, u64::MAX, u64::MAX, true),
         ] {
-            let removals = Removals { batch, window, entries };
-            assert_eq!(Guard::default().holds(removals), holds, "{removals:?}");
+            let removals = RemovalCounts { batch, window, entries };
+            assert_eq!(GuardConfig::default().holds_batch(removals), holds, "{removals:?}");
         }
     }
 }

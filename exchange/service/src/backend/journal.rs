@@ -1,41 +1,41 @@
-//! The journal of what changed, and the audit of who did what.
+//! The journal of entry changes, and the audit of actions.
 
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
 
-use super::change::{Touched, Writer};
+use super::change::{EntryDelta, WriteContext};
 use super::warehouse::STOCK;
 use crate::ids::{ClientId, MemberId};
-use crate::records::{self, Deed};
-use crate::store::{StoreError, limit, setting};
+use crate::records::{self, AuditEntry};
+use crate::store::{StoreError, read_setting, sql_limit};
 use crate::time::Moment;
 
-/// Writes down what became of each entry; of what is set back, from which entry of the journal on its key is again as
-/// it was before, so that nobody undoes it twice.
-pub(super) fn record<E: Serialize>(
+/// Records the changes of one change set. For each reverted key, `undoes` holds the first journal entry that
+/// the change undoes, so that no later run undoes it again.
+pub(super) fn record_changes<E: Serialize>(
     connection: &Connection,
-    writer: &Writer,
+    writer: &WriteContext,
     area: &str,
-    touched: &[Touched<E>],
+    touched: &[EntryDelta<E>],
     undoes: &HashMap<String, i64>,
 ) -> Result<(), StoreError> {
     if touched.is_empty() {
         return Ok(());
     }
-    let (client, installation) = writer.author.connected().unzip();
+    let (client, installation) = writer.author.client_installation().unzip();
     let mut insert = connection.prepare_cached(
         "INSERT INTO journal_entry (id, key, removal, override, undoes, before, after, head, tail) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
-    let first = last(connection)? + 1;
+    let first = last_id(connection)? + 1;
     let mut id = first;
-    let (mut before, mut after) = (Text::default(), Text::default());
+    let (mut before, mut after) = (EntryBuffer::default(), EntryBuffer::default());
     for touched in touched {
-        let before = before.of(touched.before.as_ref())?;
-        let (head, after, tail) = apart(before, after.of(touched.after.as_ref())?);
-        let Touched { key, removal, overridden, .. } = touched;
+        let before = before.serialize_entry(touched.before.as_ref())?;
+        let (head, after, tail) = encode_delta(before, after.serialize_entry(touched.after.as_ref())?);
+        let EntryDelta { key, removal, overridden, .. } = touched;
         let undoes = undoes.get(key);
         insert.execute(params![id, key, removal, overridden, undoes, before, after, head, tail])?;
         id += 1;
@@ -48,37 +48,39 @@ pub(super) fn record<E: Serialize>(
     set.execute(params![
         first,
         id - 1,
-        writer.now.millis(),
+        writer.now.as_millis(),
         writer.member,
         area,
         writer.change_set,
         writer.author.channel(),
         client,
         installation,
-        limit(removals),
+        sql_limit(removals),
     ])?;
     if client.is_some() && area == STOCK {
-        // STK-22: the guard asks for a client's first change of a lot.
-        let lots: Vec<u8> = touched.iter().flat_map(|touched| beginning(&touched.key)).collect();
-        let lots = std::str::from_utf8(&lots).map_err(|_| StoreError::Corrupt("a lot's key"))?;
+        // STK-22: the guard looks up a client's first change of each lot.
+        let lots: Vec<u8> = touched.iter().flat_map(|touched| key_prefix(&touched.key)).collect();
+        let lots = std::str::from_utf8(&lots).map_err(|_| StoreError::Corrupt("invalid lot key"))?;
         let mut put = connection.prepare_cached("INSERT INTO journal_lots (first, lots) VALUES (?1, ?2)")?;
         put.execute(params![first, lots])?;
     }
     Ok(())
 }
 
-/// What tells a lot's key from most others: hardly any two lots of a member share it.
-type Beginning = [u8; 6];
+/// The first bytes of a lot's key. Two lots of one member rarely share it.
+type KeyPrefix = [u8; 6];
 
-fn beginning(key: &str) -> Beginning {
+fn key_prefix(key: &str) -> KeyPrefix {
     let mut beginning = [b' '; 6];
     beginning.iter_mut().zip(key.bytes()).for_each(|(to, byte)| *to = byte);
     beginning
 }
 
-/// What each of these lots was before its first change by a client within a window; lots that it did not change there
-/// are left out. Of each set within the window as much is read as says which lots it was about, and no set behind the
-/// one in which the last of them is found: however long the journal is, that is a window's writes at most (LIM-19).
+/// Returns the state of each lot before its first change by a client within a window. Lots that the client
+/// did not change in the window are omitted.
+///
+/// Reads only the key prefixes of each set, and stops after the set in which the last lot is found. The cost
+/// is bounded by the writes of one window, not by the length of the journal (LIM-19).
 pub(super) fn before_first_changes<'k>(
     connection: &Connection,
     member: &MemberId,
@@ -86,15 +88,15 @@ pub(super) fn before_first_changes<'k>(
     since: Moment,
     lots: impl IntoIterator<Item = &'k str>,
 ) -> Result<HashMap<&'k str, Option<String>>, StoreError> {
-    let mut left: HashMap<Beginning, Vec<&'k str>> = HashMap::new();
+    let mut left: HashMap<KeyPrefix, Vec<&'k str>> = HashMap::new();
     for key in lots {
-        left.entry(beginning(key)).or_default().push(key);
+        left.entry(key_prefix(key)).or_default().push(key);
     }
     let mut sets = connection.prepare_cached(
         "SELECT first FROM journal_set INDEXED BY journal_set_of_member \
          WHERE member = ?1 AND area = 'stock' AND at > ?3 AND client = ?2 ORDER BY first",
     )?;
-    let sets = sets.query_map(params![member, client, since.millis()], |row| row.get(0))?;
+    let sets = sets.query_map(params![member, client, since.as_millis()], |row| row.get(0))?;
     let sets: Vec<i64> = sets.collect::<Result<_, _>>()?;
     let mut lots = connection.prepare_cached("SELECT lots FROM journal_lots WHERE first = ?1")?;
     let mut entry = connection.prepare_cached("SELECT key, before FROM journal_entry WHERE id = ?1")?;
@@ -105,17 +107,17 @@ pub(super) fn before_first_changes<'k>(
         }
         let of_set = lots.query_row([first], |row| {
             let beginnings = row.get_ref(0)?.as_str()?.as_bytes().as_chunks().0;
-            let known = |(_, one): &(i64, &Beginning)| left.contains_key(*one);
+            let known = |(_, one): &(i64, &KeyPrefix)| left.contains_key(*one);
             Ok((first..).zip(beginnings).filter(known).map(|(id, one)| (id, *one)).collect::<Vec<_>>())
         });
         for (id, one) in of_set.optional()?.unwrap_or_default() {
             let changed: Option<(String, Option<String>)> =
                 entry.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
             let Some((key, before)) = changed else { continue };
-            let Some(alike) = left.get_mut(&one) else { continue };
-            let Some(place) = alike.iter().position(|own| *own == key) else { continue };
-            found.insert(alike.swap_remove(place), before);
-            if alike.is_empty() {
+            let Some(candidates) = left.get_mut(&one) else { continue };
+            let Some(place) = candidates.iter().position(|own| *own == key) else { continue };
+            found.insert(candidates.swap_remove(place), before);
+            if candidates.is_empty() {
                 left.remove(&one);
             }
         }
@@ -123,14 +125,14 @@ pub(super) fn before_first_changes<'k>(
     Ok(found)
 }
 
-/// The number of the last entry; 0 when there is none.
-pub(super) fn last(connection: &Connection) -> Result<i64, StoreError> {
+/// Returns the id of the last entry; 0 if the journal is empty.
+pub(super) fn last_id(connection: &Connection) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(max(id), 0) FROM journal_entry";
     Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// What an entry was and became, by the entry's number in the journal.
-pub(super) fn change(
+/// Loads an entry's JSON before and after a journalled change.
+pub(super) fn load_change(
     connection: &Connection,
     id: i64,
 ) -> Result<(Option<String>, Option<String>), StoreError> {
@@ -139,27 +141,28 @@ pub(super) fn change(
     let (before, after, head, tail): (Option<String>, Option<String>, u32, u32) =
         one.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let [head, tail] = [head, tail].map(|shared| usize::try_from(shared).unwrap_or(usize::MAX));
-    let after = after.map(|after| whole(before.as_deref().unwrap_or_default(), head, &after, tail));
+    let after = after.map(|after| decode_delta(before.as_deref().unwrap_or_default(), head, &after, tail));
     Ok((before, after.transpose()?))
 }
 
-/// A buffer for entries, one after the other.
+/// A buffer that is reused to serialize entries one after the other.
 #[derive(Default)]
-struct Text(Vec<u8>);
+struct EntryBuffer(Vec<u8>);
 
-impl Text {
-    fn of<E: Serialize>(&mut self, entry: Option<&E>) -> Result<Option<&str>, StoreError> {
+impl EntryBuffer {
+    fn serialize_entry<E: Serialize>(&mut self, entry: Option<&E>) -> Result<Option<&str>, StoreError> {
         let Some(entry) = entry else { return Ok(None) };
         self.0.clear();
         let written = serde_json::to_writer(&mut self.0, entry).ok();
         let text = written.and_then(|()| std::str::from_utf8(&self.0).ok());
-        text.map(Some).ok_or(StoreError::Corrupt("an entry that cannot be written"))
+        text.map(Some).ok_or(StoreError::Corrupt("an entry cannot be serialized"))
     }
 }
 
-/// What an entry became without what it shares with what it was, and how many characters that are at both ends. Bytes
-/// are characters there: of text that is not of ASCII nothing is left out.
-fn apart<'a>(before: Option<&str>, after: Option<&'a str>) -> (i64, Option<&'a str>, i64) {
+/// Encodes `after` as a difference from `before`: the length of the shared prefix, the middle part, the
+/// length of the shared suffix. Lengths are in characters. Non-ASCII text is stored in full because bytes are
+/// not characters there.
+fn encode_delta<'a>(before: Option<&str>, after: Option<&'a str>) -> (i64, Option<&'a str>, i64) {
     let (Some(was), Some(is)) = (before, after) else { return (0, after, 0) };
     if !was.is_ascii() || !is.is_ascii() {
         return (0, after, 0);
@@ -168,45 +171,50 @@ fn apart<'a>(before: Option<&str>, after: Option<&'a str>) -> (i64, Option<&'a s
     let head = was.bytes().zip(is.bytes()).take_while(shared).count();
     let room = was.len().min(is.len()) - head;
     let tail = was.bytes().rev().zip(is.bytes().rev()).take(room).take_while(shared).count();
-    (limit(head), is.get(head..is.len() - tail), limit(tail))
+    (sql_limit(head), is.get(head..is.len() - tail), sql_limit(tail))
 }
 
-/// The reverse of [`apart`].
-fn whole(before: &str, head: usize, after: &str, tail: usize) -> Result<String, StoreError> {
+/// Reverses [`encode_delta`].
+fn decode_delta(before: &str, head: usize, after: &str, tail: usize) -> Result<String, StoreError> {
     let ends = before.get(..head).zip(before.len().checked_sub(tail).and_then(|from| before.get(from..)));
-    let (head, tail) = ends.ok_or(StoreError::Corrupt("a journalled entry of no parts"))?;
+    let (head, tail) = ends.ok_or(StoreError::Corrupt("invalid difference of a journalled entry"))?;
     Ok([head, after, tail].concat())
 }
 
-/// Writes down who did what, through which client.
-pub(super) fn audit(
+/// Writes an audit entry for an action of the write's author.
+pub(super) fn write_audit(
     connection: &Connection,
-    writer: &Writer,
+    writer: &WriteContext,
     action: &str,
     subject: &str,
     detail: &str,
 ) -> Result<(), StoreError> {
-    let client = writer.author.connected().map(|(client, _)| client);
-    let deed = Deed { client, action, subject, detail };
-    records::audit(connection, writer.now, writer.by.actor(), deed)
+    let client = writer.author.client_installation().map(|(client, _)| client);
+    let deed = AuditEntry { client, action, subject, detail };
+    records::record_audit(connection, writer.now, writer.actor.as_actor(), deed)
 }
 
-/// Removes at most so many entries that are older than a moment, from the oldest on; says how many.
+/// Deletes up to `most` entries that are older than `before`, the oldest first, and returns their number.
 ///
-/// They go in the order in which they came, so that what is left is whole from some moment on: the floor, which
-/// rises in the same transaction. An entry that is not old holds up those behind it, whose time was told by a
-/// clock that had stepped back.
+/// Entries are deleted in the order of their ids. The rest of the journal is therefore complete from a moment
+/// on: the floor, which rises in the same transaction. An entry with a later timestamp blocks the deletion of
+/// those after it, which happens if the clock stepped back.
 ///
 /// # Errors
-/// What the database says.
-pub(crate) fn prune(connection: &Connection, before: Moment, most: usize) -> Result<usize, StoreError> {
+/// Returns the database's error.
+pub(crate) fn prune_entries(
+    connection: &Connection,
+    before: Moment,
+    most: usize,
+) -> Result<usize, StoreError> {
     let mut first = connection.prepare_cached(
         "SELECT e.id, s.at FROM journal_entry e CROSS JOIN journal_set s \
          ON s.first = (SELECT max(first) FROM journal_set WHERE first <= e.id) ORDER BY e.id LIMIT ?1",
     )?;
-    let first: Vec<(i64, i64)> =
-        first.query_map([limit(most)], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    let old = first.iter().take_while(|(_, at)| *at < before.millis());
+    let first: Vec<(i64, i64)> = first
+        .query_map([sql_limit(most)], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let old = first.iter().take_while(|(_, at)| *at < before.as_millis());
     let (Some((last, _)), Some(at)) = (old.clone().last(), old.clone().map(|(_, at)| *at).max()) else {
         return Ok(0);
     };
@@ -217,7 +225,7 @@ pub(crate) fn prune(connection: &Connection, before: Moment, most: usize) -> Res
     ] {
         connection.prepare_cached(sql)?.execute([last])?;
     }
-    let floor = floor(connection)?.map_or(at, |floor| floor.millis().max(at));
+    let floor = journal_floor(connection)?.map_or(at, |floor| floor.as_millis().max(at));
     connection
         .prepare_cached(
             "INSERT INTO setting (name, value) VALUES ('journal-floor', ?1) \
@@ -227,35 +235,42 @@ pub(crate) fn prune(connection: &Connection, before: Moment, most: usize) -> Res
     Ok(removed)
 }
 
-/// The moment up to which entries may be gone; none as long as all are there.
-pub(super) fn floor(connection: &Connection) -> Result<Option<Moment>, StoreError> {
-    let found = setting(connection, "journal-floor")?;
-    let corrupt = |_| StoreError::Corrupt("a floor of the journal that is no time");
+/// Returns the moment up to which entries may be deleted; `None` if the journal is complete.
+pub(super) fn journal_floor(connection: &Connection) -> Result<Option<Moment>, StoreError> {
+    let found = read_setting(connection, "journal-floor")?;
+    let corrupt = |_| StoreError::Corrupt("invalid journal floor");
     found.map(|text| text.parse().map(Moment::from_millis).map_err(corrupt)).transpose()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feed::Author;
+    use crate::feed::ChangeAuthor;
     use crate::ids::InstallationId;
-    use crate::records::Doer;
-    use crate::store::{Options, Place, Store};
+    use crate::records::OwnedActor;
+    use crate::store::{Store, StoreLocation, StoreOptions};
 
-    /// STK-22: of each lot the first change by the client within the window, though keys may begin alike; what goes
-    /// with the journal's oldest sets is all that is kept of them.
+    /// STK-22: finds the client's first change of each lot within the window, even if keys share a prefix.
+    /// The prefixes are deleted with the journal's oldest sets.
     #[tokio::test]
     async fn first_changes_are_found() {
-        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let looked = store.write(|connection| {
             let (member, client) = (MemberId::from("m"), ClientId::from("c"));
             let set = |by: &str, at: i64, lots: &[(&str, i64)]| {
-                let author = Author::Client { client: by.into(), installation: InstallationId::from("i") };
-                let (by, now) = (Doer::Member(member.clone()), Moment::from_millis(at));
+                let author =
+                    ChangeAuthor::Client { client: by.into(), installation: InstallationId::from("i") };
+                let (by, now) = (OwnedActor::Member(member.clone()), Moment::from_millis(at));
                 let change_set = format!("s-{at}");
-                let writer =
-                    Writer { member: member.clone(), author, by, now, change_set, guarded_since: None };
-                let one = |(key, before): &(&str, i64)| Touched {
+                let writer = WriteContext {
+                    member: member.clone(),
+                    author,
+                    actor: by,
+                    now,
+                    change_set,
+                    guarded_since: None,
+                };
+                let one = |(key, before): &(&str, i64)| EntryDelta {
                     key: (*key).to_owned(),
                     before: Some(*before),
                     after: Some(before + 1),
@@ -263,7 +278,7 @@ mod tests {
                     overridden: false,
                 };
                 let touched: Vec<_> = lots.iter().map(one).collect();
-                record(connection, &writer, STOCK, &touched, &HashMap::new())
+                record_changes(connection, &writer, STOCK, &touched, &HashMap::new())
             };
             set("c", 10, &[("alike-1", 1)])?;
             set("d", 11, &[("alike-1", 2)])?;
@@ -278,7 +293,7 @@ mod tests {
             assert_eq!(first(10)?, HashMap::from(expected));
             assert_eq!(first(9)?["alike-1"], text("1"));
             assert_eq!(first(13)?, HashMap::new());
-            prune(connection, Moment::from_millis(13), 100)?;
+            prune_entries(connection, Moment::from_millis(13), 100)?;
             assert_eq!(first(9)?, HashMap::from([("alike-1", text("5")), ("b", text("6"))]));
             let kept = "SELECT count(*) FROM journal_lots";
             Ok::<i64, StoreError>(connection.query_row(kept, [], |row| row.get(0))?)
@@ -286,7 +301,7 @@ mod tests {
         assert_eq!(looked.await.unwrap(), 1);
     }
 
-    /// Whatever two entries share, the second is had from the first and what is kept of it.
+    /// Decoding restores the second entry from the first and the stored difference.
     #[test]
     fn what_is_left_out_is_put_back() {
         for (before, after, kept) in [
@@ -299,13 +314,13 @@ mod tests {
             ("xä", "xä", "xä"),
             ("x", "xä", "xä"),
         ] {
-            let (head, middle, tail) = apart(Some(before), Some(after));
+            let (head, middle, tail) = encode_delta(Some(before), Some(after));
             let (head, tail) = (usize::try_from(head).unwrap(), usize::try_from(tail).unwrap());
             assert_eq!(middle, Some(kept), "{before} {after}");
-            assert_eq!(whole(before, head, kept, tail).unwrap(), after, "{before} {after}");
+            assert_eq!(decode_delta(before, head, kept, tail).unwrap(), after, "{before} {after}");
         }
-        assert_eq!(apart(None, Some("x")), (0, Some("x"), 0));
-        assert_eq!(apart(Some("x"), None), (0, None, 0));
-        assert!(whole("ab", 3, "", 0).is_err() && whole("ab", 0, "", 3).is_err());
+        assert_eq!(encode_delta(None, Some("x")), (0, Some("x"), 0));
+        assert_eq!(encode_delta(Some("x"), None), (0, None, 0));
+        assert!(decode_delta("ab", 3, "", 0).is_err() && decode_delta("ab", 0, "", 3).is_err());
     }
 }

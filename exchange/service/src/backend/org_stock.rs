@@ -1,58 +1,58 @@
-//! Org stock: the pools of the member's units, their entries and rosters (OST rows).
+//! Org stock: the pools of the member's units, with entries and rosters (OST rows).
 
 mod collection;
 mod decide;
-mod desk;
-mod entry;
+mod pool_record;
 mod roster;
+mod server_side_changes;
 mod table;
 mod undo;
 
-pub(crate) use desk::tell_of_holder;
-pub(super) use desk::tell_of_unit;
-pub(super) use roster::prepare;
-pub(super) use table::entries;
+pub(super) use roster::prepare_key;
+pub(crate) use server_side_changes::publish_holder_change;
+pub(super) use server_side_changes::publish_unit_change;
+pub(super) use table::load_entries;
 
 use contract_runtime::Map;
-use contract_runtime::server::Context;
-use exchange_api::calls::OrgStockRead;
+use contract_runtime::server::RequestContext;
+use exchange_api::calls::OrgStockReadOptions;
 use exchange_api::operations::OperationId;
 use exchange_api::reasons::Reason;
 use exchange_api::scopes::Scope;
-use exchange_api::server::Refusal;
+use exchange_api::server::ErrorResponse;
 use exchange_api::types::{ItemRef, LocationRef, OpId, OrgStockChangeSet, OrgStockOp, OrgStockPage};
 use rusqlite::Connection;
 
 use super::Backend;
-use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
-use super::page::{Reading, Shown};
-use super::stock::material;
+use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::page::{PageRequest, PageResponse};
+use super::stock::resolve_material;
 use super::units;
-use super::warehouse::{self, Booking, Measure, ORG_STOCK, bookings};
-use crate::catalogue::Index;
+use super::warehouse::{self, Measure, ORG_STOCK, RowBooking, pair_bookings};
+use crate::catalogue::CatalogueIndex;
 use crate::ids::MemberId;
 use crate::store::StoreError;
-use collection::Pools;
-use decide::{Known, Stuff, Target};
-use entry::{Entry, Record, Sale};
-use roster::Pseudonyms;
+use collection::PoolCollection;
+use decide::{OpTarget, PoolState, StockItem};
+use pool_record::{PoolEntry, PoolRecord, StockSale};
+use roster::HolderPseudonyms;
 
-/// The area.
+/// The org-stock area of the write path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OrgStock;
+pub(crate) struct OrgStockArea;
 
-impl Area for OrgStock {
+impl WriteArea for OrgStockArea {
     const NAME: &'static str = ORG_STOCK;
     const OPERATION: OperationId = OperationId::OrgStockWrite;
 
     type ChangeSet = OrgStockChangeSet;
     type Op = OrgStockOp;
-    type Target = Target;
-    type State = Known;
-    type Entry = Record;
+    type Target = OpTarget;
+    type State = PoolState;
+    type Entry = PoolRecord;
 
-    fn batch(body: OrgStockChangeSet) -> Batch<OrgStockOp> {
-        Batch { ops: body.ops, dry_run: body.dry_run.unwrap_or(false), broken: false }
+    fn into_batch(body: OrgStockChangeSet) -> OpBatch<OrgStockOp> {
+        OpBatch { ops: body.ops, dry_run: body.dry_run.unwrap_or(false), has_invalid_date: false }
     }
 
     fn op_id(op: &OrgStockOp) -> Option<&OpId> {
@@ -68,99 +68,113 @@ impl Area for OrgStock {
         }
     }
 
-    fn resolve(index: &Index, ops: &[OrgStockOp], warnings: &mut Warnings) -> Vec<Target> {
-        let place = |location: &LocationRef| index.places().find(location).map(|place| place.id.clone());
-        let mut stuff = |at: usize, reference: &ItemRef| {
-            let found = material(index, reference);
+    fn resolve_targets(
+        index: &CatalogueIndex,
+        ops: &[OrgStockOp],
+        warnings: &mut WarningList,
+    ) -> Vec<OpTarget> {
+        let place =
+            |location: &LocationRef| index.locations().find_location(location).map(|place| place.id.clone());
+        let mut resolve_item = |at: usize, reference: &ItemRef| {
+            let found = resolve_material(index, reference);
             if found.loc_key_unresolved {
-                warnings.loc_key(&format!("/ops/{at}/material/locKey"));
+                warnings.push_unresolved_loc_key(&format!("/ops/{at}/material/locKey"));
             }
             let (kind, entry) = found.entry?;
-            Ok::<_, Reason>(Stuff {
+            Ok::<_, Reason>(StockItem {
                 kind,
                 material: entry.id.clone(),
-                measure: Measure::of(kind, &entry.facts),
+                measure: Measure::for_item(kind, &entry.facts),
             })
         };
         let target = |(at, op): (usize, &OrgStockOp)| match op {
-            OrgStockOp::BookIn(op) => Target::Stuff(stuff(at, &op.material), place(&op.location)),
-            OrgStockOp::MoveLocation(op) => Target::Place(place(&op.location)),
-            _ => Target::None,
+            OrgStockOp::BookIn(op) => OpTarget::Item(resolve_item(at, &op.material), place(&op.location)),
+            OrgStockOp::MoveLocation(op) => OpTarget::Place(place(&op.location)),
+            _ => OpTarget::None,
         };
         ops.iter().enumerate().map(target).collect()
     }
 
-    fn load(
+    fn load_state(
         connection: &Connection,
-        writer: &Writer,
+        writer: &WriteContext,
         ops: &[OrgStockOp],
-        targets: &[Target],
-    ) -> Result<Known, StoreError> {
-        table::known(connection, writer, ops, targets)
+        targets: &[OpTarget],
+    ) -> Result<PoolState, StoreError> {
+        table::load_state(connection, writer, ops, targets)
     }
 
-    fn decide(state: Known, ops: &[OrgStockOp], targets: &[Target], writer: &Writer) -> Decided<Record> {
-        decide::decide(state, ops, targets, writer)
+    fn decide_ops(
+        state: PoolState,
+        ops: &[OrgStockOp],
+        targets: &[OpTarget],
+        writer: &WriteContext,
+    ) -> BatchDecision<PoolRecord> {
+        decide::decide_ops(state, ops, targets, writer)
     }
 
-    fn name(index: &Index, touched: &Touched<Record>) -> String {
+    fn entry_name(index: &CatalogueIndex, touched: &EntryDelta<PoolRecord>) -> String {
         match touched.after.as_ref().or(touched.before.as_ref()) {
             None => touched.key.clone(),
-            Some(Record::Entry(entry)) => entry.lot.name(index),
-            Some(Record::Sale(Sale { kind, material, terminal, .. })) => {
+            Some(PoolRecord::Entry(entry)) => entry.lot.display_name(index),
+            Some(PoolRecord::Sale(StockSale { kind, material, terminal, .. })) => {
                 format!("{}, sold at {terminal}", index.name_of(*kind, material))
             }
         }
     }
 
-    /// A16: nothing here counts as a removal, so that no guard asks for it.
-    fn entries(_: &Connection, _: &MemberId) -> Result<u64, StoreError> {
+    /// Returns 0: no org-stock change counts as a removal, so the guard never applies (A16).
+    fn count_entries(_: &Connection, _: &MemberId) -> Result<u64, StoreError> {
         Ok(0)
     }
 
-    fn apply(
+    fn apply_changes(
         connection: &Connection,
-        writer: &Writer,
-        touched: &[Touched<Record>],
+        writer: &WriteContext,
+        touched: &[EntryDelta<PoolRecord>],
     ) -> Result<(), StoreError> {
-        table::apply(connection, writer, touched)
+        table::write_records(connection, writer, touched)
     }
 
-    fn tell(connection: &Connection, writer: &Writer, touched: &[Touched<Record>]) -> Result<(), StoreError> {
-        warehouse::tell(connection, &writer.author, writer.now, &booked(touched))
+    fn record_feed(
+        connection: &Connection,
+        writer: &WriteContext,
+        touched: &[EntryDelta<PoolRecord>],
+    ) -> Result<(), StoreError> {
+        warehouse::publish_bookings(connection, &writer.author, writer.now, &to_bookings(touched))
     }
 }
 
-/// What becomes of each row.
-fn booked(touched: &[Touched<Record>]) -> Vec<Booking<'_>> {
-    let before = touched.iter().filter_map(|touched| entry(touched.before.as_ref()));
-    let after = touched.iter().filter_map(|touched| entry(touched.after.as_ref()));
-    bookings(before.map(Entry::placed), after.map(Entry::placed))
+fn to_bookings(touched: &[EntryDelta<PoolRecord>]) -> Vec<RowBooking<'_>> {
+    let before = touched.iter().filter_map(|touched| as_entry(touched.before.as_ref()));
+    let after = touched.iter().filter_map(|touched| as_entry(touched.after.as_ref()));
+    pair_bookings(before.map(PoolEntry::as_placed), after.map(PoolEntry::as_placed))
 }
 
-fn entry(record: Option<&Record>) -> Option<&Entry> {
-    record.and_then(Record::entry)
+fn as_entry(record: Option<&PoolRecord>) -> Option<&PoolEntry> {
+    record.and_then(PoolRecord::as_entry)
 }
 
 impl Backend {
     pub(super) async fn read_org_stock(
         &self,
-        options: OrgStockRead,
-        context: &Context,
-    ) -> Result<OrgStockPage, Refusal> {
-        let OrgStockRead { cursor, limit, .. } = options;
-        let page = self.page_of(Reading { cursor, limit }, context, |connection, admitted, index| {
-            // OST-08: without the scope there are no entries, and nothing is refused.
-            let granted = admitted.client.granted(&admitted.caller.scopes);
-            Ok(Pools {
-                member: admitted.member.id.clone(),
-                units: units::of(connection, &admitted.member.id)?,
-                details: granted.contains(&Scope::ExchangeOrgstockDetails.as_str()),
-                names: Pseudonyms::of(connection, &admitted.caller.client)?,
-                index,
-            })
-        });
-        let (Shown { items, removed, next_cursor, has_more }, pools) = page.await?;
+        options: OrgStockReadOptions,
+        context: &RequestContext,
+    ) -> Result<OrgStockPage, ErrorResponse> {
+        let OrgStockReadOptions { cursor, limit, .. } = options;
+        let page =
+            self.read_page_with(PageRequest { cursor, limit }, context, |connection, admitted, index| {
+                // OST-08: without the scope, the entries are omitted and the request succeeds.
+                let granted = admitted.client.granted_scopes(&admitted.caller.scopes);
+                Ok(PoolCollection {
+                    member: admitted.member.id.clone(),
+                    units: units::direct_memberships(connection, &admitted.member.id)?,
+                    details: granted.contains(&Scope::ExchangeOrgstockDetails.as_str()),
+                    names: HolderPseudonyms::for_client(connection, &admitted.caller.client)?,
+                    index,
+                })
+            });
+        let (PageResponse { items, removed, next_cursor, has_more }, pools) = page.await?;
         let units = pools.units.into_iter().map(|of| of.unit).collect();
         Ok(OrgStockPage { items, removed, next_cursor, has_more, units, extra: Map::new() })
     }

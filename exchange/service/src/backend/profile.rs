@@ -1,4 +1,4 @@
-//! What members say of themselves on the web, as far as the exchange goes by it (WEB-12).
+//! The member's profile, as the member edits it on the web (WEB-12).
 
 use exchange_api::types::AccountHandle;
 use rusqlite::{Connection, params};
@@ -6,33 +6,33 @@ use rusqlite::{Connection, params};
 use super::Backend;
 use crate::ids::MemberId;
 use crate::members;
-use crate::records::{self, Actor, Deed};
-use crate::store::{StoreError, setting};
+use crate::records::{self, Actor, AuditEntry};
+use crate::store::{StoreError, read_setting};
 
-/// A member's profile.
+/// A member's profile as the web pages show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Profile {
-    /// The game-account handle, which no client is told (SVC-14).
+pub struct MemberProfile {
+    /// The game-account handle, which is never sent to clients (SVC-14).
     pub handle: Option<String>,
     /// The version of the terms that the member accepted last.
     pub accepted: Option<String>,
-    /// The version that members have to have accepted, where there are terms (ERR-17).
+    /// The version of the terms that is required, if there are terms (ERR-17).
     pub terms: Option<String>,
-    /// Whether the name is kept from connected applications (WEB-07).
+    /// Whether the name is hidden from connected applications (WEB-07).
     pub withholds_name: bool,
 }
 
 impl Backend {
-    /// A member's profile; an empty one of nobody.
+    /// Loads a member's profile; empty if the member does not exist.
     ///
     /// # Errors
-    /// What the store says.
-    pub async fn profile(&self, member: &MemberId) -> Result<Profile, StoreError> {
+    /// Returns the [`StoreError`] of the read.
+    pub async fn load_profile(&self, member: &MemberId) -> Result<MemberProfile, StoreError> {
         let member = member.clone();
         let read = move |connection: &Connection| {
-            let terms = setting(connection, "terms")?;
-            let found = members::find(connection, &member)?;
-            Ok::<_, StoreError>(found.map_or_else(Profile::default, |found| Profile {
+            let terms = read_setting(connection, "terms")?;
+            let found = members::find_member(connection, &member)?;
+            Ok::<_, StoreError>(found.map_or_else(MemberProfile::default, |found| MemberProfile {
                 handle: found.handle,
                 accepted: found.terms,
                 terms,
@@ -42,26 +42,27 @@ impl Backend {
         self.store.read(read).await
     }
 
-    /// The member accepts a version of the terms. Says whether it is the current one; of any other nothing is written.
+    /// Records that the member accepted a version of the terms. Returns false, and writes nothing, if it is
+    /// not the current version.
     ///
     /// # Errors
-    /// What the store says; nothing is written then.
+    /// Returns the [`StoreError`] of the write; nothing is written then.
     pub async fn accept_terms(&self, member: &MemberId, version: &str) -> Result<bool, StoreError> {
         let sql = "UPDATE member SET terms = ?2 WHERE id = ?1 \
                    AND ?2 = (SELECT value FROM setting WHERE name = 'terms')";
-        self.say(member, sql, version, ("terms.accept", version)).await
+        self.update_member(member, sql, version, ("terms.accept", version)).await
     }
 
-    /// The member enters the game-account handle, or confirms it. The audit names no handle.
+    /// Stores the member's game-account handle. The audit entry does not contain the handle.
     ///
     /// # Errors
-    /// What the store says; nothing is written then.
+    /// Returns the [`StoreError`] of the write; nothing is written then.
     pub async fn set_handle(&self, member: &MemberId, handle: &AccountHandle) -> Result<(), StoreError> {
         let sql = "UPDATE member SET handle = ?2 WHERE id = ?1";
-        self.say(member, sql, handle.as_str(), ("profile.handle", "")).await.map(drop)
+        self.update_member(member, sql, handle.as_str(), ("profile.handle", "")).await.map(drop)
     }
 
-    async fn say(
+    async fn update_member(
         &self,
         member: &MemberId,
         sql: &'static str,
@@ -73,8 +74,8 @@ impl Backend {
         let write = move |connection: &Connection| {
             let is_done = connection.prepare_cached(sql)?.execute(params![member, value])? > 0;
             if is_done {
-                let deed = Deed { client: None, action, subject: member.as_str(), detail: &detail };
-                records::audit(connection, now, Actor::Member(&member), deed)?;
+                let deed = AuditEntry { client: None, action, subject: member.as_str(), detail: &detail };
+                records::record_audit(connection, now, Actor::Member(&member), deed)?;
             }
             Ok::<_, StoreError>(is_done)
         };

@@ -1,45 +1,45 @@
-//! What is reserved of a member's stock, and how the member releases it on the web (WEB-12, STK-13).
+//! Lists the reservations of a member's stock and releases them on the web (WEB-12, STK-13).
 
 use rusqlite::{Connection, params};
 
 use super::Backend;
-use super::org_stock::entries;
-use super::warehouse::{Earmarks, LOT, Purpose, Row, lot, rows};
-use crate::feed::Author;
+use super::org_stock::load_entries;
+use super::warehouse::{EarmarkPurpose, EarmarkSet, LOT, StockRow, load_lot_rows, read_lot};
+use crate::feed::ChangeAuthor;
 use crate::ids::MemberId;
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, sql_limit};
 
-/// Part of a row that stands ready for something.
+/// The part of a stock row that is reserved for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reservation {
-    /// The row.
+pub struct StockReservation {
+    /// The id of the stock row.
     pub row: String,
-    /// What it is, as people call it.
-    pub what: String,
-    /// How much, with its unit.
+    /// The display name of the stock.
+    pub stock_name: String,
+    /// The reserved amount with its unit.
     pub amount: String,
-    /// For what kind of thing.
-    pub purpose: Purpose,
-    /// For which.
+    /// The kind of target for which it is reserved.
+    pub purpose: EarmarkPurpose,
+    /// The id of the target.
     pub target: String,
-    /// What people call that.
-    pub called: String,
+    /// The display name of the target.
+    pub target_name: String,
 }
 
-impl Reservation {
-    /// Most that are told at once.
-    pub const MOST: usize = 500;
+impl StockReservation {
+    /// Maximum number of reservations in one list.
+    pub const MAX_LISTED: usize = 500;
 }
 
 impl Backend {
-    /// What is reserved of a member's stock and was not delivered, at most [`Reservation::MOST`].
+    /// Lists the undelivered reservations of a member's stock, at most [`StockReservation::MAX_LISTED`].
     ///
     /// # Errors
-    /// What the store says.
-    pub async fn reservations(&self, member: &MemberId) -> Result<Vec<Reservation>, StoreError> {
+    /// Returns the [`StoreError`] of the read.
+    pub async fn list_reservations(&self, member: &MemberId) -> Result<Vec<StockReservation>, StoreError> {
         let (member, catalogue) = (member.clone(), self.catalogue.clone());
         let read = move |connection: &Connection| {
-            let index = catalogue.at(connection)?;
+            let index = catalogue.index_at(connection)?;
             let sql = format!(
                 "SELECT e.stock_row, e.purpose, e.target, e.part, o.number, m.name, {LOT} \
                  FROM stock_row r CROSS JOIN (SELECT stock_row, kind AS purpose, target, amount AS part \
@@ -51,27 +51,27 @@ impl Backend {
                  WHERE r.member = ?1 ORDER BY r.number, e.purpose, e.target LIMIT ?2"
             );
             let mut found = connection.prepare_cached(&sql)?;
-            let mut found = found.query(params![member, limit(Reservation::MOST)])?;
+            let mut found = found.query(params![member, sql_limit(StockReservation::MAX_LISTED)])?;
             let mut all = Vec::new();
             while let Some(columns) = found.next()? {
-                let purpose = Purpose::named(&columns.get::<_, String>(1)?)?;
+                let purpose = EarmarkPurpose::from_name(&columns.get::<_, String>(1)?)?;
                 let (order, mission): (Option<i64>, Option<String>) = (columns.get(4)?, columns.get(5)?);
-                let lot = lot(columns, 6)?;
-                let quantity = lot.measure.written(columns.get(3)?)?;
+                let lot = read_lot(columns, 6)?;
+                let quantity = lot.measure.to_quantity(columns.get(3)?)?;
                 let called = match (purpose, order, mission) {
-                    (Purpose::JobOrder, Some(number), _) => format!("job order {number}"),
-                    (Purpose::JobOrder, None, _) => "a job order".to_owned(),
-                    (Purpose::Mission, _, Some(name)) => format!("the mission {name}"),
-                    (Purpose::Mission, _, None) => "a mission".to_owned(),
-                    (Purpose::Donation, _, _) => "a donation".to_owned(),
+                    (EarmarkPurpose::JobOrder, Some(number), _) => format!("job order {number}"),
+                    (EarmarkPurpose::JobOrder, None, _) => "a job order".to_owned(),
+                    (EarmarkPurpose::Mission, _, Some(name)) => format!("the mission {name}"),
+                    (EarmarkPurpose::Mission, _, None) => "a mission".to_owned(),
+                    (EarmarkPurpose::Donation, _, _) => "a donation".to_owned(),
                 };
-                all.push(Reservation {
+                all.push(StockReservation {
                     row: columns.get(0)?,
-                    what: lot.name(&index),
-                    amount: format!("{} {}", quantity.amount.get().text(), quantity.unit.as_str()),
+                    stock_name: lot.display_name(&index),
+                    amount: format!("{} {}", quantity.amount.get().to_json_text(), quantity.unit.as_str()),
                     purpose,
                     target: columns.get(2)?,
-                    called,
+                    target_name: called,
                 });
             }
             Ok::<_, StoreError>(all)
@@ -79,41 +79,49 @@ impl Backend {
         self.store.read(read).await
     }
 
-    /// Takes away what is reserved of a row of the member's for a target: it is free from then on. Says whether there
-    /// was such a reservation, which was not delivered.
+    /// Releases the part of a member's stock row that is reserved for a target. Returns false if there is no
+    /// such undelivered reservation.
     ///
     /// # Errors
-    /// What the store says; nothing is written then.
+    /// Returns the [`StoreError`] of the write; nothing is written then.
     pub async fn release_stock(
         &self,
         member: &MemberId,
         row: &str,
-        (purpose, target): (Purpose, &str),
+        (purpose, target): (EarmarkPurpose, &str),
     ) -> Result<bool, StoreError> {
         let (backend, member, id, target) = (self.clone(), member.clone(), row.to_owned(), target.to_owned());
         let release = move |connection: &Connection| {
-            let Some(entry) = entries(connection, [&*id])?.remove(&id) else { return Ok(false) };
-            let is_there = entry.earmarks.all().any(|(own, name, earmark)| {
+            let Some(entry) = load_entries(connection, [&*id])?.remove(&id) else { return Ok(false) };
+            let is_there = entry.earmarks.iter().any(|(own, name, earmark)| {
                 (own, name, earmark.delivered) == (purpose, target.as_str(), false)
             });
             if entry.holder != member || !is_there {
                 return Ok(false);
             }
-            if entry.row.keeping.unit().is_some() {
-                return backend.earmark(connection, (&member, Author::Web), entry, (purpose, &target), 0);
+            if entry.row.keeping.pool_unit().is_some() {
+                return backend.set_earmark(
+                    connection,
+                    (&member, ChangeAuthor::Web),
+                    entry,
+                    (purpose, &target),
+                    0,
+                );
             }
-            let before = rows(connection, &member, &entry.lot.key())?;
+            let before = load_lot_rows(connection, &member, &entry.lot.key())?;
             let mut earmarks = entry.earmarks;
-            earmarks.take(purpose, &target, i64::MAX);
-            Earmarks::clear(connection, &id)?;
-            earmarks.write(connection, &id)?;
-            let released = |row: &Row| match row.id == id {
-                true => Row { version: row.version + 1, reserved: earmarks.reserved(), ..row.clone() },
+            earmarks.take_earmark(purpose, &target, i64::MAX);
+            EarmarkSet::delete_earmarks(connection, &id)?;
+            earmarks.insert_earmarks(connection, &id)?;
+            let released = |row: &StockRow| match row.id == id {
+                true => {
+                    StockRow { version: row.version + 1, reserved: earmarks.reserved_amount(), ..row.clone() }
+                }
                 false => row.clone(),
             };
-            let after: Vec<Row> = before.iter().map(released).collect();
-            let writer = backend.writer(&member, Author::Web)?;
-            backend.arrange(connection, writer, &entry.lot, [&before, &after])?;
+            let after: Vec<StockRow> = before.iter().map(released).collect();
+            let writer = backend.write_context(&member, ChangeAuthor::Web)?;
+            backend.replace_rows(connection, writer, &entry.lot, [&before, &after])?;
             Ok(true)
         };
         self.store.write(release).await

@@ -1,21 +1,21 @@
-//! The member's ships, and the clients' own ids of them (SHP rows).
+//! The member's ships, and the external ids that clients have for them (SHP rows).
 
 mod collection;
 mod decide;
-mod desk;
+mod server_side_changes;
 mod table;
 mod undo;
 
-pub(crate) use desk::rename_unit;
+pub(crate) use server_side_changes::rename_unit;
 
 use std::collections::BTreeMap;
 
-use contract_runtime::server::Context;
+use contract_runtime::server::RequestContext;
 use contract_runtime::{Map, Nullable};
-use exchange_api::calls::ShipsRead;
+use exchange_api::calls::ShipsReadOptions;
 use exchange_api::operations::OperationId;
 use exchange_api::reasons::Reason;
-use exchange_api::server::Refusal;
+use exchange_api::server::ErrorResponse;
 use exchange_api::types::{
     Insurance, ItemRef, LocationRef, OpId, ShipChangeSet, ShipOp, ShipPage, UpsertShip,
 };
@@ -23,116 +23,118 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::Backend;
-use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
-use super::page::{Reading, Shown};
-use crate::catalogue::contents::Kind;
-use crate::catalogue::{Index, Resolution, Resolved};
-use crate::feed::Author;
+use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::page::{PageRequest, PageResponse};
+use crate::catalogue::contents::EntryKind;
+use crate::catalogue::{CatalogueIndex, Resolution, ResolvedReference};
+use crate::feed::ChangeAuthor;
 use crate::ids::{InstallationId, MemberId, UnitId};
 use crate::store::StoreError;
-use collection::Mine;
-use decide::Known;
+use collection::ShipCollection;
+use decide::ShipState;
 
 /// The area's name in journal, audit and feeds.
 const NAME: &str = "ships";
 
-/// The area.
+/// The ship area of the write path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ships;
+pub(crate) struct ShipArea;
 
-/// A ship, with the ids that clients have for it.
+/// A ship with the external ids that installations have for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ship {
+pub(crate) struct StoredShip {
     pub(crate) ship_type: String,
     pub(crate) name: Option<String>,
-    /// Months of insurance; none for one that is insured for its lifetime.
+    /// Months of insurance; `None` for lifetime insurance.
     pub(crate) insured_months: Option<i64>,
-    /// A location's key.
+    /// The key of a location.
     pub(crate) location: Option<String>,
     pub(crate) fitted: bool,
     pub(crate) unit: Option<UnitId>,
     pub(crate) unit_version: i64,
     pub(crate) version: i64,
-    /// By installation.
     pub(crate) links: BTreeMap<InstallationId, String>,
-    /// The ship that had been removed, and in whose place this one came (SHP-19): said where it is made, for the journal,
-    /// and kept nowhere else.
+    /// The removed ship that this one replaces (SHP-19). Only set when the ship is created, for the journal;
+    /// the ship's table does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) replaces: Option<String>,
 }
 
-impl Ship {
-    /// The id that the author's installation has for it.
-    pub(crate) fn link(&self, author: &Author) -> Option<&String> {
-        author.connected().and_then(|(_, installation)| self.links.get(installation))
+impl StoredShip {
+    /// Returns the external id that the author's installation has for the ship.
+    pub(crate) fn linked_id(&self, author: &ChangeAuthor) -> Option<&String> {
+        author.client_installation().and_then(|(_, installation)| self.links.get(installation))
     }
 }
 
-/// One op.
+/// A ship op as the write path uses it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Op {
+pub(crate) struct ParsedShipOp {
     op_id: Option<OpId>,
-    pub(crate) wish: Wish,
+    pub(crate) action: ShipAction,
 }
 
-/// What an op wants.
+/// The requested change of a ship op.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Wish {
-    /// The client's id is that of this ship (SHP-07).
+pub(crate) enum ShipAction {
+    /// Link the client's external id to a ship (SHP-07).
     Link { external: String, ship: String },
-    /// There is such a ship (SHP-08, SHP-09).
-    Upsert(Box<Upsert>),
-    /// There is no such ship (SHP-10).
+    /// Create or update a ship (SHP-08, SHP-09).
+    Upsert(Box<ShipUpsert>),
+    /// Remove a ship (SHP-10).
     Remove { ship: String, version: i64 },
 }
 
-/// A ship as a client wants it.
+/// The ship state that an upsert requests.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Upsert {
+pub(crate) struct ShipUpsert {
     pub(crate) external: String,
-    /// The ship to update, and its version.
+    /// The id and version of the ship to update; `None` to create one.
     pub(crate) ship: Option<(String, i64)>,
     ship_type: ItemRef,
     location: Option<LocationRef>,
     pub(crate) name: Option<String>,
     pub(crate) insured_months: Option<i64>,
     pub(crate) fitted: Option<bool>,
-    /// Left out, none, or one (SHP-12).
+    /// The outer `None` leaves the unit unchanged, the inner one removes it (SHP-12).
     pub(crate) unit: Option<Option<UnitId>>,
     pub(crate) unit_version: Option<i64>,
-    /// Whether the member was asked about a removal by somebody else (WRT-14).
-    pub(crate) overrule: bool,
+    /// Whether the member allowed it despite a removal by another author (WRT-14).
+    pub(crate) overrides_removal: bool,
 }
 
-/// What the references of an upsert found.
+/// The catalogue keys to which the references of an upsert resolve.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Named {
+pub(crate) struct UpsertTarget {
     pub(crate) ship_type: String,
     pub(crate) location: Option<String>,
 }
 
-impl From<ShipOp> for Op {
+impl From<ShipOp> for ParsedShipOp {
     fn from(op: ShipOp) -> Self {
         match op {
             ShipOp::Link(link) => Self {
                 op_id: link.op_id,
-                wish: Wish::Link {
+                action: ShipAction::Link {
                     external: link.external_id.into_string(),
                     ship: link.ship_id.into_string(),
                 },
             },
             ShipOp::Upsert(mut upsert) => {
-                Self { op_id: upsert.op_id.take(), wish: Wish::Upsert(Box::new(upsert.into())) }
+                Self { op_id: upsert.op_id.take(), action: ShipAction::Upsert(Box::new(upsert.into())) }
             }
             ShipOp::Remove(remove) => Self {
                 op_id: remove.op_id,
-                wish: Wish::Remove { ship: remove.ship_id.into_string(), version: remove.version.get() },
+                action: ShipAction::Remove {
+                    ship: remove.ship_id.into_string(),
+                    version: remove.version.get(),
+                },
             },
         }
     }
 }
 
-impl From<UpsertShip> for Upsert {
+impl From<UpsertShip> for ShipUpsert {
     fn from(upsert: UpsertShip) -> Self {
         let ship = upsert.ship_id.zip(upsert.version);
         Self {
@@ -143,7 +145,7 @@ impl From<UpsertShip> for Upsert {
             name: upsert.name.map(|name| name.into_string()),
             insured_months: match upsert.insurance {
                 Insurance::Months(months) => Some(months.months),
-                // The contract knows no other, so that a request has none.
+                // Request bodies are validated, so they contain no other variant.
                 Insurance::Lti(_) | Insurance::Unknown(_) => None,
             },
             fitted: upsert.fitted,
@@ -152,97 +154,114 @@ impl From<UpsertShip> for Upsert {
                 Nullable::Value(unit) => Some(UnitId::new(unit.into_string())),
             }),
             unit_version: upsert.org_unit_version.map(|version| version.get()),
-            overrule: upsert.override_.unwrap_or(false),
+            overrides_removal: upsert.override_.unwrap_or(false),
         }
     }
 }
 
-impl Area for Ships {
+impl WriteArea for ShipArea {
     const NAME: &'static str = NAME;
     const OPERATION: OperationId = OperationId::ShipsWrite;
 
     type ChangeSet = ShipChangeSet;
-    type Op = Op;
-    /// Nothing for ops without references.
-    type Target = Result<Option<Named>, Reason>;
-    type State = Known;
-    type Entry = Ship;
+    type Op = ParsedShipOp;
+    /// `Ok(None)` for ops without references.
+    type Target = Result<Option<UpsertTarget>, Reason>;
+    type State = ShipState;
+    type Entry = StoredShip;
 
-    fn batch(body: ShipChangeSet) -> Batch<Op> {
+    fn into_batch(body: ShipChangeSet) -> OpBatch<ParsedShipOp> {
         let dry_run = body.dry_run.unwrap_or(false);
-        Batch { ops: body.ops.into_iter().map(Op::from).collect(), dry_run, broken: false }
+        OpBatch {
+            ops: body.ops.into_iter().map(ParsedShipOp::from).collect(),
+            dry_run,
+            has_invalid_date: false,
+        }
     }
 
-    fn op_id(op: &Op) -> Option<&OpId> {
+    fn op_id(op: &ParsedShipOp) -> Option<&OpId> {
         op.op_id.as_ref()
     }
 
-    fn resolve(index: &Index, ops: &[Op], warnings: &mut Warnings) -> Vec<Self::Target> {
-        let named = |(at, op): (usize, &Op)| {
-            let Wish::Upsert(upsert) = &op.wish else { return Ok(None) };
-            let Resolved { resolution, loc_key_unresolved, .. } =
-                index.resolve(Kind::ShipType, &upsert.ship_type);
+    fn resolve_targets(
+        index: &CatalogueIndex,
+        ops: &[ParsedShipOp],
+        warnings: &mut WarningList,
+    ) -> Vec<Self::Target> {
+        let named = |(at, op): (usize, &ParsedShipOp)| {
+            let ShipAction::Upsert(upsert) = &op.action else { return Ok(None) };
+            let ResolvedReference { resolution, loc_key_unresolved, .. } =
+                index.resolve_reference(EntryKind::ShipType, &upsert.ship_type);
             if loc_key_unresolved {
-                warnings.loc_key(&format!("/ops/{at}/shipType/locKey"));
+                warnings.push_unresolved_loc_key(&format!("/ops/{at}/shipType/locKey"));
             }
             let ship_type = match resolution {
-                Resolution::One(entry) => entry.id.clone(),
-                Resolution::Several(_) => return Err(Reason::Ambiguous),
-                Resolution::Nothing => return Err(Reason::Unmatched),
+                Resolution::Unique(entry) => entry.id.clone(),
+                Resolution::Ambiguous(_) => return Err(Reason::Ambiguous),
+                Resolution::Unmatched => return Err(Reason::Unmatched),
             };
-            let place = upsert.location.as_ref().map(|location| index.places().find(location));
+            let place = upsert.location.as_ref().map(|location| index.locations().find_location(location));
             let location = match place {
                 None => None,
                 Some(place) => Some(place.ok_or(Reason::LocationUnknown)?.id.clone()),
             };
-            Ok(Some(Named { ship_type, location }))
+            Ok(Some(UpsertTarget { ship_type, location }))
         };
         ops.iter().enumerate().map(named).collect()
     }
 
-    fn load(
+    fn load_state(
         connection: &Connection,
-        writer: &Writer,
-        ops: &[Op],
+        writer: &WriteContext,
+        ops: &[ParsedShipOp],
         _: &[Self::Target],
-    ) -> Result<Known, StoreError> {
-        table::known(connection, writer, ops)
+    ) -> Result<ShipState, StoreError> {
+        table::load_state(connection, writer, ops)
     }
 
-    fn decide(state: Known, ops: &[Op], targets: &[Self::Target], writer: &Writer) -> Decided<Ship> {
-        decide::decide(state, ops, targets, writer)
+    fn decide_ops(
+        state: ShipState,
+        ops: &[ParsedShipOp],
+        targets: &[Self::Target],
+        writer: &WriteContext,
+    ) -> BatchDecision<StoredShip> {
+        decide::decide_ops(state, ops, targets, writer)
     }
 
-    fn name(index: &Index, touched: &Touched<Ship>) -> String {
+    fn entry_name(index: &CatalogueIndex, touched: &EntryDelta<StoredShip>) -> String {
         let Some(ship) = touched.before.as_ref().or(touched.after.as_ref()) else {
             return touched.key.clone();
         };
-        let ship_type = index.name_of(Kind::ShipType, &ship.ship_type);
+        let ship_type = index.name_of(EntryKind::ShipType, &ship.ship_type);
         ship.name.as_ref().map_or_else(|| ship_type.clone(), |name| format!("{name} ({ship_type})"))
     }
 
-    fn entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
-        table::count(connection, member)
+    fn count_entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
+        table::count_ships(connection, member)
     }
 
-    fn apply(connection: &Connection, writer: &Writer, touched: &[Touched<Ship>]) -> Result<(), StoreError> {
-        table::apply(connection, &writer.member, touched)
+    fn apply_changes(
+        connection: &Connection,
+        writer: &WriteContext,
+        touched: &[EntryDelta<StoredShip>],
+    ) -> Result<(), StoreError> {
+        table::write_ships(connection, &writer.member, touched)
     }
 }
 
 impl Backend {
     pub(super) async fn read_ships(
         &self,
-        options: ShipsRead,
-        context: &Context,
-    ) -> Result<ShipPage, Refusal> {
-        let ShipsRead { cursor, limit, .. } = options;
-        let page = self.page(Reading { cursor, limit }, context, |admitted, index| Mine {
+        options: ShipsReadOptions,
+        context: &RequestContext,
+    ) -> Result<ShipPage, ErrorResponse> {
+        let ShipsReadOptions { cursor, limit, .. } = options;
+        let page = self.read_page(PageRequest { cursor, limit }, context, |admitted, index| ShipCollection {
             member: admitted.member.id.clone(),
             installation: admitted.known_installation().cloned(),
             index,
         });
-        let Shown { items, removed, next_cursor, has_more } = page.await?;
+        let PageResponse { items, removed, next_cursor, has_more } = page.await?;
         Ok(ShipPage { items, removed, next_cursor, has_more, extra: Map::new() })
     }
 }

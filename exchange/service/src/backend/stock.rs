@@ -1,88 +1,88 @@
-//! The member's stock: lots over the warehouse's rows (STK rows).
+//! The member's stock: lots, which are sums over the warehouse's rows (STK rows).
 
-mod book;
+mod booking;
 mod collection;
 mod decide;
-mod desk;
 mod moves;
 mod removals;
+mod server_side_changes;
 mod table;
 mod undo;
 
 pub(super) use collection::material_kind;
-pub(super) use table::marking;
+pub(super) use table::is_marking_enabled;
 
 use std::collections::HashMap;
 
 use contract_runtime::Map;
-use contract_runtime::server::Context;
-use exchange_api::calls::StockRead;
+use contract_runtime::server::RequestContext;
+use exchange_api::calls::StockReadOptions;
 use exchange_api::operations::OperationId;
 use exchange_api::reasons::Reason;
-use exchange_api::server::Refusal;
+use exchange_api::server::ErrorResponse;
 use exchange_api::types::{ItemRef, LocationRef, OpId, Quantity, StockChangeSet, StockOp, StockPage};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::Backend;
-use super::change::{Area, Batch, Decided, Touched, Warnings, Writer};
-use super::page::{Reading, Shown};
-use super::warehouse::{self, Lot, Measure, Placed, Row, bookings};
-use crate::catalogue::contents::Kind;
-use crate::catalogue::{Entry, Index, Resolution, Resolved};
-use crate::feed::{self, Change, Stream};
+use super::change::{BatchDecision, EntryDelta, OpBatch, WarningList, WriteArea, WriteContext};
+use super::page::{PageRequest, PageResponse};
+use super::warehouse::{self, Lot, Measure, PlacedRow, StockRow, pair_bookings};
+use crate::catalogue::contents::EntryKind;
+use crate::catalogue::{CatalogueEntry, CatalogueIndex, Resolution, ResolvedReference};
+use crate::feed::{self, FeedStream, KeyChange};
 use crate::ids::MemberId;
 use crate::store::StoreError;
-use collection::Mine;
-use decide::{Known, Wish};
+use collection::LotCollection;
+use decide::{QuantityTarget, StockState};
 
 /// The area's name in journal, audit and feeds.
 const NAME: &str = warehouse::STOCK;
 
-/// So many rows are sooner compared one by one than looked up: most lots have no more.
-const FEW: usize = 8;
+/// Maximum number of rows for which a linear search is faster than a hash map. Most lots have fewer.
+const MAX_LINEAR_SEARCH: usize = 8;
 
-/// The area.
+/// The stock area of the write path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stock;
+pub(crate) struct StockArea;
 
-/// What a member holds of a lot before or after a change, as the journal keeps it: in all, and row by row what the
-/// change made different.
+/// A member's holding of a lot before or after a change, as the journal stores it: the total, and the rows
+/// that differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Holding {
+pub(crate) struct LotHolding {
     pub(crate) lot: Lot,
-    /// By all rows of the lot.
+    /// The total over all rows of the lot.
     pub(crate) held: i64,
-    /// Those that are not the same on the other side of the change: what the journal keeps grows with what is
-    /// changed, not with what is there.
-    pub(crate) rows: Vec<Row>,
+    /// The rows that differ from the other side of the change. The size of a journal entry depends on the
+    /// change, not on the number of rows.
+    pub(crate) rows: Vec<StockRow>,
 }
 
-impl Holding {
-    /// What all rows of a lot were and are; none where there are no rows.
-    fn pair(lot: &Lot, [before, after]: [&[Row]; 2]) -> [Option<Self>; 2] {
-        [Self::beside(lot, before, after), Self::beside(lot, after, before)]
+impl LotHolding {
+    /// Returns the holdings of a lot before and after a change; `None` for a side without rows.
+    fn delta_pair(lot: &Lot, [before, after]: [&[StockRow]; 2]) -> [Option<Self>; 2] {
+        [Self::from_difference(lot, before, after), Self::from_difference(lot, after, before)]
     }
 
-    /// Keeps of rows what is not among others.
-    fn beside(lot: &Lot, rows: &[Row], others: &[Row]) -> Option<Self> {
+    /// Builds a holding that keeps only the rows that `others` does not contain.
+    fn from_difference(lot: &Lot, rows: &[StockRow], others: &[StockRow]) -> Option<Self> {
         if rows.is_empty() {
             return None;
         }
-        let held = warehouse::held(rows);
-        let differ = if others.len() <= FEW {
+        let held = warehouse::total_amount(rows);
+        let differ = if others.len() <= MAX_LINEAR_SEARCH {
             rows.iter().filter(|row| !others.contains(row)).cloned().collect()
         } else {
-            let others: HashMap<&str, &Row> = others.iter().map(|row| (&*row.id, row)).collect();
+            let others: HashMap<&str, &StockRow> = others.iter().map(|row| (&*row.id, row)).collect();
             rows.iter().filter(|row| others.get(&*row.id) != Some(row)).cloned().collect()
         };
         Some(Self { lot: lot.clone(), held, rows: differ })
     }
 }
 
-/// One op: what a lot should hold (STK-05).
+/// A stock op: the amount that a lot should hold (STK-05).
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Op {
+pub(crate) struct ParsedStockOp {
     op_id: Option<OpId>,
     material: ItemRef,
     location: LocationRef,
@@ -90,11 +90,11 @@ pub(crate) struct Op {
     stolen: bool,
     quantity: Quantity,
     expected: Quantity,
-    /// Whether the member was asked about a removal by somebody else (WRT-14).
-    overrule: bool,
+    /// Whether the member allowed it despite a removal by another author (WRT-14).
+    overrides_removal: bool,
 }
 
-impl From<StockOp> for Op {
+impl From<StockOp> for ParsedStockOp {
     fn from(op: StockOp) -> Self {
         let StockOp::SetQuantity(set) = op;
         Self {
@@ -105,41 +105,50 @@ impl From<StockOp> for Op {
             stolen: set.stolen,
             quantity: set.quantity,
             expected: set.expected_quantity,
-            overrule: set.override_.unwrap_or(false),
+            overrides_removal: set.override_.unwrap_or(false),
         }
     }
 }
 
-impl Area for Stock {
+impl WriteArea for StockArea {
     const NAME: &'static str = NAME;
     const OPERATION: OperationId = OperationId::StockWrite;
 
     type ChangeSet = StockChangeSet;
-    type Op = Op;
-    /// What the first three steps come to, which only the catalogue decides.
-    type Target = Result<Wish, Reason>;
-    type State = Known;
-    type Entry = Holding;
+    type Op = ParsedStockOp;
+    /// The lot and amounts, or the reason of one of the first three checks, which depend only on the
+    /// catalogue.
+    type Target = Result<QuantityTarget, Reason>;
+    type State = StockState;
+    type Entry = LotHolding;
 
-    fn batch(body: StockChangeSet) -> Batch<Op> {
+    fn into_batch(body: StockChangeSet) -> OpBatch<ParsedStockOp> {
         let dry_run = body.dry_run.unwrap_or(false);
-        Batch { ops: body.ops.into_iter().map(Op::from).collect(), dry_run, broken: false }
+        OpBatch {
+            ops: body.ops.into_iter().map(ParsedStockOp::from).collect(),
+            dry_run,
+            has_invalid_date: false,
+        }
     }
 
-    fn op_id(op: &Op) -> Option<&OpId> {
+    fn op_id(op: &ParsedStockOp) -> Option<&OpId> {
         op.op_id.as_ref()
     }
 
-    fn resolve(index: &Index, ops: &[Op], warnings: &mut Warnings) -> Vec<Self::Target> {
-        let wish = |(at, op): (usize, &Op)| {
-            let found = material(index, &op.material);
+    fn resolve_targets(
+        index: &CatalogueIndex,
+        ops: &[ParsedStockOp],
+        warnings: &mut WarningList,
+    ) -> Vec<Self::Target> {
+        let quantity_target = |(at, op): (usize, &ParsedStockOp)| {
+            let found = resolve_material(index, &op.material);
             if found.loc_key_unresolved {
-                warnings.loc_key(&format!("/ops/{at}/material/locKey"));
+                warnings.push_unresolved_loc_key(&format!("/ops/{at}/material/locKey"));
             }
             let (kind, entry) = found.entry?;
-            let place = index.places().find(&op.location).ok_or(Reason::LocationUnknown)?;
-            let measure = Measure::of(kind, &entry.facts);
-            let read = |quantity| measure.read(quantity).ok_or(Reason::UnitMismatch);
+            let place = index.locations().find_location(&op.location).ok_or(Reason::LocationUnknown)?;
+            let measure = Measure::for_item(kind, &entry.facts);
+            let read = |quantity| measure.parse_quantity(quantity).ok_or(Reason::UnitMismatch);
             let (quantity, expected) = (read(&op.quantity)?, read(&op.expected)?);
             let lot = Lot {
                 kind,
@@ -147,114 +156,131 @@ impl Area for Stock {
                 measure,
                 location: place.id.clone(),
                 // STK-14
-                quality: if kind == Kind::Item { 0 } else { op.quality },
+                quality: if kind == EntryKind::Item { 0 } else { op.quality },
                 stolen: op.stolen,
             };
-            Ok(Wish { lot, quantity, expected, overrule: op.overrule })
+            Ok(QuantityTarget { lot, quantity, expected, overrides_removal: op.overrides_removal })
         };
-        ops.iter().enumerate().map(wish).collect()
+        ops.iter().enumerate().map(quantity_target).collect()
     }
 
-    fn load(
+    fn load_state(
         connection: &Connection,
-        writer: &Writer,
-        _: &[Op],
+        writer: &WriteContext,
+        _: &[ParsedStockOp],
         targets: &[Self::Target],
-    ) -> Result<Known, StoreError> {
-        table::known(connection, writer, targets)
+    ) -> Result<StockState, StoreError> {
+        table::load_state(connection, writer, targets)
     }
 
-    fn decide(state: Known, _: &[Op], targets: &[Self::Target], writer: &Writer) -> Decided<Holding> {
-        decide::decide(state, targets, writer)
+    fn decide_ops(
+        state: StockState,
+        _: &[ParsedStockOp],
+        targets: &[Self::Target],
+        writer: &WriteContext,
+    ) -> BatchDecision<LotHolding> {
+        decide::decide_ops(state, targets, writer)
     }
 
-    fn name(index: &Index, touched: &Touched<Holding>) -> String {
+    fn entry_name(index: &CatalogueIndex, touched: &EntryDelta<LotHolding>) -> String {
         let holding = touched.after.as_ref().or(touched.before.as_ref());
-        holding.map_or_else(|| touched.key.clone(), |holding| holding.lot.name(index))
+        holding.map_or_else(|| touched.key.clone(), |holding| holding.lot.display_name(index))
     }
 
-    fn entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
-        table::count(connection, member)
+    fn count_entries(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
+        table::count_lots(connection, member)
     }
 
-    fn apply(
+    fn apply_changes(
         connection: &Connection,
-        writer: &Writer,
-        touched: &[Touched<Holding>],
+        writer: &WriteContext,
+        touched: &[EntryDelta<LotHolding>],
     ) -> Result<(), StoreError> {
-        warehouse::write(connection, &booked(&writer.member, touched))
+        warehouse::write_bookings(connection, &to_bookings(&writer.member, touched))
     }
 
-    fn tell(
+    fn record_feed(
         connection: &Connection,
-        writer: &Writer,
-        touched: &[Touched<Holding>],
+        writer: &WriteContext,
+        touched: &[EntryDelta<LotHolding>],
     ) -> Result<(), StoreError> {
-        warehouse::tell(connection, &writer.author, writer.now, &booked(&writer.member, touched))?;
-        // What was filled and emptied at once has no rows to tell of, but its last change is this (STK-12).
+        warehouse::publish_bookings(
+            connection,
+            &writer.author,
+            writer.now,
+            &to_bookings(&writer.member, touched),
+        )?;
+        // A lot that was filled and emptied in one batch has no rows, but its removal is recorded (STK-12).
         let emptied = touched.iter().filter(|touched| touched.before.is_none() && touched.after.is_none());
-        let emptied = emptied.map(|touched| Change { key: &touched.key, gone: true });
-        let stream = Stream::of_member(NAME, &writer.member);
-        feed::record(connection, &stream, &writer.author, writer.now, emptied)
+        let emptied = emptied.map(|touched| KeyChange { key: &touched.key, gone: true });
+        let stream = FeedStream::of_member(NAME, &writer.member);
+        feed::record_changes(connection, &stream, &writer.author, writer.now, emptied)
     }
 }
 
-/// What becomes of each row of the lots.
-fn booked<'a>(member: &'a MemberId, touched: &'a [Touched<Holding>]) -> Vec<warehouse::Booking<'a>> {
-    let placed = |key: &'a str, holding: &'a Option<Holding>| {
-        let rows = move |Holding { lot, rows, .. }: &'a Holding| {
-            rows.iter().map(move |row| Placed { holder: member, lot, key: Some(key), row })
+/// Pairs the rows of the changed lots before and after.
+fn to_bookings<'a>(
+    member: &'a MemberId,
+    touched: &'a [EntryDelta<LotHolding>],
+) -> Vec<warehouse::RowBooking<'a>> {
+    let placed = |key: &'a str, holding: &'a Option<LotHolding>| {
+        let rows = move |LotHolding { lot, rows, .. }: &'a LotHolding| {
+            rows.iter().map(move |row| PlacedRow { holder: member, lot, key: Some(key), row })
         };
         holding.iter().flat_map(rows)
     };
     let before = touched.iter().flat_map(|touched| placed(&touched.key, &touched.before));
-    bookings(before, touched.iter().flat_map(|touched| placed(&touched.key, &touched.after)))
+    pair_bookings(before, touched.iter().flat_map(|touched| placed(&touched.key, &touched.after)))
 }
 
-/// What a reference finds: a material, else an item (STK-06).
-pub(super) struct Found<'i> {
-    pub(super) entry: Result<(Kind, &'i Entry), Reason>,
+/// The catalogue entry to which a reference resolves: a material or, without one, an item (STK-06).
+pub(super) struct ResolvedMaterial<'i> {
+    pub(super) entry: Result<(EntryKind, &'i CatalogueEntry), Reason>,
     pub(super) loc_key_unresolved: bool,
 }
 
-/// Looks a reference up among materials, then among items. Of its keys only `bt` decides for both (A25): ids of
-/// materials and of items elsewhere are numbered apart, and may be the same.
-pub(super) fn material<'i>(index: &'i Index, reference: &ItemRef) -> Found<'i> {
-    let by_key = |kind| reference.bt.as_ref().and_then(|key| index.entry(kind, key.as_str()));
-    if let (None, Some(item)) = (by_key(Kind::Material), by_key(Kind::Item)) {
-        return Found { entry: Ok((Kind::Item, item)), loc_key_unresolved: false };
+/// Resolves a reference among materials, then among items. Of its keys, only `bt` is unique across both
+/// (A25): other ids of materials and items are numbered separately.
+pub(super) fn resolve_material<'i>(index: &'i CatalogueIndex, reference: &ItemRef) -> ResolvedMaterial<'i> {
+    let by_key = |kind| reference.bt.as_ref().and_then(|key| index.find_entry(kind, key.as_str()));
+    if let (None, Some(item)) = (by_key(EntryKind::Material), by_key(EntryKind::Item)) {
+        return ResolvedMaterial { entry: Ok((EntryKind::Item, item)), loc_key_unresolved: false };
     }
-    let Resolved { resolution, is_guess, loc_key_unresolved } = index.resolve(Kind::Material, reference);
+    let ResolvedReference { resolution, is_guess, loc_key_unresolved } =
+        index.resolve_reference(EntryKind::Material, reference);
     match resolution {
-        Resolution::One(entry) => return Found { entry: Ok((Kind::Material, entry)), loc_key_unresolved },
-        // What is only like a material's name may be an item's.
-        Resolution::Several(_) if !is_guess => {
-            return Found { entry: Err(Reason::Ambiguous), loc_key_unresolved };
+        Resolution::Unique(entry) => {
+            return ResolvedMaterial { entry: Ok((EntryKind::Material, entry)), loc_key_unresolved };
         }
-        Resolution::Several(_) | Resolution::Nothing => {}
+        // A name that is only similar to a material's may be the exact name of an item.
+        Resolution::Ambiguous(_) if !is_guess => {
+            return ResolvedMaterial { entry: Err(Reason::Ambiguous), loc_key_unresolved };
+        }
+        Resolution::Ambiguous(_) | Resolution::Unmatched => {}
     }
-    let Resolved { resolution, loc_key_unresolved, .. } = index.resolve(Kind::Item, reference);
+    let ResolvedReference { resolution, loc_key_unresolved, .. } =
+        index.resolve_reference(EntryKind::Item, reference);
     let entry = match resolution {
-        Resolution::One(entry) => Ok((Kind::Item, entry)),
-        Resolution::Several(_) => Err(Reason::Ambiguous),
-        Resolution::Nothing if is_guess => Err(Reason::Ambiguous),
-        Resolution::Nothing => Err(Reason::Unmatched),
+        Resolution::Unique(entry) => Ok((EntryKind::Item, entry)),
+        Resolution::Ambiguous(_) => Err(Reason::Ambiguous),
+        Resolution::Unmatched if is_guess => Err(Reason::Ambiguous),
+        Resolution::Unmatched => Err(Reason::Unmatched),
     };
-    Found { entry, loc_key_unresolved }
+    ResolvedMaterial { entry, loc_key_unresolved }
 }
 
 impl Backend {
     pub(super) async fn read_stock(
         &self,
-        options: StockRead,
-        context: &Context,
-    ) -> Result<StockPage, Refusal> {
-        let StockRead { cursor, limit, .. } = options;
-        let page = self.page(Reading { cursor, limit }, context, |admitted, index| Mine {
+        options: StockReadOptions,
+        context: &RequestContext,
+    ) -> Result<StockPage, ErrorResponse> {
+        let StockReadOptions { cursor, limit, .. } = options;
+        let page = self.read_page(PageRequest { cursor, limit }, context, |admitted, index| LotCollection {
             member: admitted.member.id.clone(),
             index,
         });
-        let Shown { items, removed, next_cursor, has_more } = page.await?;
+        let PageResponse { items, removed, next_cursor, has_more } = page.await?;
         Ok(StockPage { items, removed, next_cursor, has_more, extra: Map::new() })
     }
 }

@@ -1,22 +1,28 @@
-//! Undo: what a client wrote for a member within a span is set back, as new changes of the ordinary path.
+//! Undo: reverts a client's writes for a member within a time span, as new changes on the ordinary write
+//! path.
 //!
 //! ```text
-//! journal ─► history ─► plan ─► (a piece at a time) present ─► set back ─► apply, feed, journal, audit
-//!            (pure)                                   (pure)
+//! journal ─► fold ─► plan ─► (one piece at a time) load ─► revert ─► apply, feed, journal, audit
+//!            (pure)                                (pure)
 //! ```
 //!
-//! Each entry becomes again what it was before the client's first change of the span. An entry that somebody
-//! else changed since stays as it is, and is told as a conflict; nothing is forced. Entries between which something
-//! moved are set back together or not at all, and so are one that was removed and one that came in its place. The
-//! journal names what each change undid, so that a second run finds
-//! nothing, and one that was cut off goes on where it ended: what a piece set back is committed, and the next run
-//! does not find it any more.
+//! Each entry returns to its state before the client's first change of the span. An entry that another author
+//! changed since then stays as it is and is reported as a conflict; nothing is forced. Entries that one
+//! change set moved stock between are reverted together or not at all. The same holds for a removed entry and
+//! its replacement.
 //!
-//! Stock and org stock book the same rows, and rows of a holder stand in the journal of every Logistician who booked
-//! them: what the client did to a row in one area for one member stands on what it did before in the other area, or for
-//! another member. So where anything is set back, what stayed of that elsewhere is looked at again, until nothing more
-//! goes back; each time an entry goes back that never does so again, so that comes to an end. A preview looks once: it
-//! may tell a conflict where another area or member goes first.
+//! The journal records which changes each revert undid. A second run therefore finds nothing, and a run after
+//! an interruption continues where the first one ended: committed pieces are not found again.
+//!
+//! Stock and org stock change the same rows, and a holder's rows are in the journal of every Logistician who
+//! booked them. A client's change of a row in one area can depend on its earlier change in another area or
+//! for another member. After each revert, conflicts in the other areas and for other members are therefore
+//! checked again, until nothing more can be reverted. This terminates because every round reverts at least
+//! one entry for good. A preview checks only once, so it can report a conflict that a real run resolves in
+//! another area or member first.
+//!
+//! Entry points: [`Backend::undo_writes`](super::Backend::undo_writes) for the member's own request, and [`UndoProcess`] for
+//! administrators.
 
 mod history;
 pub(super) mod moves;
@@ -32,170 +38,175 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 
-use super::blueprints::Blueprints;
-use super::change::{Area, Extras, Interruption, Notice, Step, Touched, Writer, applied};
+use super::blueprints::BlueprintArea;
+use super::change::{
+    ChangeExtras, EntryDelta, FaultInjector, MemberNotice, WriteArea, WriteContext, WriteStep,
+    apply_and_journal,
+};
 use super::journal;
-use super::org_stock::OrgStock;
-use super::ships::Ships;
-use super::stock::Stock;
+use super::org_stock::OrgStockArea;
+use super::ships::ShipArea;
+use super::stock::StockArea;
 use crate::catalogue::Catalogue;
 use crate::environment::Environment;
-use crate::feed::Author;
+use crate::feed::ChangeAuthor;
 use crate::ids::{ClientId, MemberId};
-use crate::records::{self, Deed, Doer};
+use crate::records::{self, AuditEntry, OwnedActor};
 use crate::store::StoreError;
 use crate::time::Moment;
-use history::{By, History, Planned, Seen};
-use moves::{Case, Moves, together};
-pub use report::Report;
-pub use writers::Wrote;
+use history::{EventAuthor, JournalEvent, JournalFold, PlannedEntry};
+use moves::{MoveLinks, RevertCandidate, revert_groups};
+pub use report::UndoReport;
+pub use writers::WritingClient;
 
-/// How many entries are set back in one transaction; more where more of them belong together.
-const PIECE: usize = 200;
+/// Number of entries that one transaction reverts. A larger group of linked entries still goes into one
+/// transaction.
+const MAX_PIECE_ENTRIES: usize = 200;
 
-/// Whose writes of when are undone.
+/// Selects the writes to undo: of one client, for one member, within a time span.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Writes {
-    /// By this client, on all of its installations.
+pub struct UndoSelection {
+    /// The client that made the writes, on any of its installations.
     pub client: ClientId,
-    /// For this member.
+    /// The owner of the data that the client wrote.
     pub member: MemberId,
-    /// From this moment on.
+    /// The start of the span.
     pub from: Moment,
-    /// Up to this moment, which is part of it.
+    /// The end of the span, inclusive.
     pub to: Moment,
 }
 
-/// On whose word they are undone.
+/// The person who requested the undo, which determines channel and actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Word {
-    /// The member's own: a change on the web.
+pub enum UndoAuthority {
+    /// The member; the changes have the channel `web`.
     Member,
-    /// An administrator's, by name: a change by the system, of which the member is told.
+    /// An administrator, by name. The changes have the channel `system`, and the member gets a notice.
     Administrator(String),
 }
 
-/// Whether anything is changed.
+/// Whether an undo writes its results or only reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// No: what would be done is told.
+pub enum UndoMode {
+    /// Report the outcomes without writing anything.
     Preview,
-    /// Yes.
+    /// Revert the entries, and report the outcomes.
     Apply,
 }
 
-/// The areas whose writes can be undone.
+/// An area with writes that can be undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UndoArea {
-    /// The member's blueprints.
+    /// The blueprints of the member.
     Blueprints,
-    /// The member's stock.
+    /// The personal and shared stock of the member.
     Stock,
-    /// The member's ships, and the clients' ids of them.
+    /// The member's ships, with the clients' external ids for them.
     Ships,
-    /// Entries of pools that the member changed as their Logistician, and what was sold out of them.
+    /// Pool entries that the member changed as a Logistician, and sales out of pools.
     OrgStock,
 }
 
 impl UndoArea {
-    /// All of them.
+    /// All areas, in the order in which they are undone.
     pub const ALL: [Self; 4] = [Self::Blueprints, Self::Stock, Self::Ships, Self::OrgStock];
 
-    /// Its name, as in the journal.
+    /// Returns the area's name in the journal.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Blueprints => Blueprints::NAME,
-            Self::Stock => Stock::NAME,
-            Self::Ships => Ships::NAME,
-            Self::OrgStock => OrgStock::NAME,
+            Self::Blueprints => BlueprintArea::NAME,
+            Self::Stock => StockArea::NAME,
+            Self::Ships => ShipArea::NAME,
+            Self::OrgStock => OrgStockArea::NAME,
         }
     }
 
-    /// Whether it books rows that another area, or another member in it, books too.
+    /// Reports whether the area changes stock rows, which another area or another member may have changed as
+    /// well.
     const fn books_rows(self) -> bool {
         matches!(self, Self::Stock | Self::OrgStock)
     }
 }
 
-/// There is no such area.
+/// The error of parsing a name that belongs to no undoable area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no area whose writes can be undone: there are {}", UndoArea::ALL.map(UndoArea::as_str).join(", "))]
-pub struct NoArea;
+#[error("unknown area: use one of {}", UndoArea::ALL.map(UndoArea::as_str).join(", "))]
+pub struct UnknownArea;
 
 impl FromStr for UndoArea {
-    type Err = NoArea;
+    type Err = UnknownArea;
 
-    fn from_str(text: &str) -> Result<Self, NoArea> {
-        Self::ALL.into_iter().find(|area| area.as_str() == text).ok_or(NoArea)
+    fn from_str(text: &str) -> Result<Self, UnknownArea> {
+        Self::ALL.into_iter().find(|area| area.as_str() == text).ok_or(UnknownArea)
     }
 }
 
-/// What became of one entry, or would.
+/// The result of undoing one entry, or of its preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// Whose it is.
+pub struct UndoOutcome {
+    /// The owner of the data to which the entry belongs.
     pub member: MemberId,
-    /// In which area.
+    /// The area to which the entry belongs.
     pub area: UndoArea,
-    /// Its key in the journal.
+    /// The entry's key in the journal.
     pub key: String,
-    /// What a person calls it.
+    /// The display name of the entry.
     pub name: String,
-    /// How it ended.
-    pub end: Result<Became, Hindrance>,
+    /// The effect on the entry, or the reason why it was not reverted.
+    pub result: Result<RevertEffect, UndoConflict>,
 }
 
-/// What an entry became.
+/// The effect of a revert on an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Became {
-    /// It was gone, and is there again.
-    PutBack,
-    /// It was there, and is gone.
+pub enum RevertEffect {
+    /// The entry had been removed and exists again.
+    Restored,
+    /// The entry had been added and is removed.
     Removed,
-    /// It was there, and is there as it was before.
+    /// The entry has its former content again.
     Changed,
 }
 
-impl Became {
-    /// Its name, for machines.
+impl RevertEffect {
+    /// Returns the machine-readable name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::PutBack => "put-back",
+            Self::Restored => "put-back",
             Self::Removed => "removed",
             Self::Changed => "changed",
         }
     }
 }
 
-/// Why an entry stays as it is.
+/// The reason why an entry is not reverted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Hindrance {
-    /// Somebody else changed it since: by which way, where that is known.
-    ChangedSince(Option<Author>),
-    /// More of it is reserved than there would be.
+pub enum UndoConflict {
+    /// Another author changed it since. `None` if the author is unknown.
+    ChangedSince(Option<ChangeAuthor>),
+    /// More of it is reserved than its former amount.
     Reserved,
-    /// It would belong to a unit that the member has left.
+    /// It would return to a unit that the member has left.
     UnitLeft,
-    /// The client's id of it is another ship's by now.
+    /// The client's id for it belongs to another ship now.
     LinkTaken,
-    /// Something moved between it and an entry that stays.
-    OtherHalf,
-    /// More of it is offered than there would be.
+    /// An entry that is linked to it by a move or a replacement stays as it is.
+    LinkedEntryKept,
+    /// More of it is offered than its former amount.
     Offered,
-    /// It would come to a holder who does not belong to its unit any more.
+    /// It would return to a holder who no longer belongs to its unit.
     HolderLeft,
-    /// It would be earmarked to a mission or a job order that is over.
+    /// It would be earmarked to a mission or job order that has ended.
     TargetEnded,
-    /// The sale, or what missions received of it, is another one by now.
+    /// The sale, or the missions' income from it, was changed since.
     SaleChanged,
-    /// The member is no Logistician of its unit any more.
+    /// The member is no longer a Logistician of its unit.
     NotPermitted,
 }
 
-impl Hindrance {
-    /// Its name, for machines.
+impl UndoConflict {
+    /// Returns the machine-readable code.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -203,7 +214,7 @@ impl Hindrance {
             Self::Reserved => "reserved",
             Self::UnitLeft => "unit-left",
             Self::LinkTaken => "link-taken",
-            Self::OtherHalf => "other-half",
+            Self::LinkedEntryKept => "other-half",
             Self::Offered => "offered",
             Self::HolderLeft => "holder-left",
             Self::TargetEnded => "target-ended",
@@ -213,40 +224,40 @@ impl Hindrance {
     }
 }
 
-impl fmt::Display for Hindrance {
+impl fmt::Display for UndoConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ChangedSince(Some(Author::Client { client, .. })) => {
+            Self::ChangedSince(Some(ChangeAuthor::Client { client, .. })) => {
                 write!(f, "changed since by client {client}")
             }
             Self::ChangedSince(Some(by)) => write!(f, "changed since by {}", by.channel()),
             Self::ChangedSince(None) => f.write_str("changed since"),
-            Self::Reserved => f.write_str("more of it is reserved than there was"),
+            Self::Reserved => f.write_str("more of it is reserved than its former amount"),
             Self::UnitLeft => f.write_str("it was in a unit that the member has left"),
-            Self::LinkTaken => f.write_str("its id is another ship's by now"),
-            Self::OtherHalf => f.write_str("what moved from or to it stays as it is"),
-            Self::Offered => f.write_str("more of it is offered than there was"),
-            Self::HolderLeft => f.write_str("its holder does not belong to the unit any more"),
-            Self::TargetEnded => f.write_str("a mission or job order that it stood ready for is over"),
-            Self::SaleChanged => f.write_str("the sale, or what missions received of it, was changed since"),
-            Self::NotPermitted => f.write_str("the member is no Logistician of its unit any more"),
+            Self::LinkTaken => f.write_str("its external id belongs to another ship now"),
+            Self::LinkedEntryKept => f.write_str("a linked entry stays as it is"),
+            Self::Offered => f.write_str("more of it is offered than its former amount"),
+            Self::HolderLeft => f.write_str("its holder no longer belongs to the unit"),
+            Self::TargetEnded => f.write_str("a mission or job order to which it was earmarked has ended"),
+            Self::SaleChanged => f.write_str("the sale, or the missions' income from it, was changed since"),
+            Self::NotPermitted => f.write_str("the member is no longer a Logistician of its unit"),
         }
     }
 }
 
-/// Why nothing, or no more, was undone.
+/// The error of an undo, or of its preview.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UndoError {
-    /// The span begins before what the journal still has: it can begin at this moment at the earliest.
-    #[error("the journal is whole from {0} on only: give that moment or a later one")]
-    Forgotten(Moment),
-    /// The member has one under way already: it reads much, and takes its turn.
-    #[error("the member takes something back already: wait until that is done")]
-    UnderWay,
-    /// It went wrong after pieces of it were done, which stay so; a second run goes on.
-    #[error("it was cut off, and part of it is done: {0}")]
-    CutOff(#[source] Box<Self>),
+    /// The span starts before the earliest moment that the journal covers, which is the value.
+    #[error("the journal is complete only from {0}: start the span at that moment or later")]
+    JournalTruncated(Moment),
+    /// Another undo or preview of the member is running. Only one runs at a time.
+    #[error("another undo for this member is running: wait until it has finished")]
+    InProgress,
+    /// The undo failed after committing pieces. Running it again continues.
+    #[error("the undo was interrupted after reverting a part: {0}; run it again to continue")]
+    Interrupted(#[source] Box<Self>),
     /// The store could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -258,486 +269,524 @@ impl From<rusqlite::Error> for UndoError {
     }
 }
 
-/// One change of an entry, as the journal has it.
+/// A journalled change of one entry.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Change<E> {
+pub(super) struct EntryChange<E> {
     pub(super) before: Option<E>,
     pub(super) after: Option<E>,
 }
 
-/// What setting back comes to.
-pub(super) struct SetBack<E> {
-    /// One for each entry; none where it is as it was before.
-    pub(super) ends: Vec<Result<Option<Touched<E>>, Hindrance>>,
-    /// What it did beside.
-    pub(super) extras: Extras,
-    /// Whom else it concerns, each once.
-    pub(super) notices: Vec<Notice>,
+/// The outcome of reverting a group of entries.
+pub(super) struct RevertOutcome<E> {
+    /// One result per entry; `Ok(None)` if the entry already has its former state.
+    pub(super) results: Vec<Result<Option<EntryDelta<E>>, UndoConflict>>,
+    /// Side effects that the audit reports.
+    pub(super) extras: ChangeExtras,
+    /// Notices to other members, without duplicates.
+    pub(super) notices: Vec<MemberNotice>,
 }
 
-/// An area whose entries can be set back.
+/// An area with entries that can be reverted.
 ///
-/// `follow` and `set_back` are plain functions; what is written goes through the area's own `apply` and `tell`.
-pub(super) trait Restore: Area<Entry: DeserializeOwned> {
-    /// All that the client did to an entry, together.
-    type Past;
-    /// What is known of the entries now.
-    type Present;
+/// `fold_change` and `revert_entries` are pure functions. Reverted entries are written through the area's own
+/// `apply_changes` and `record_feed`.
+pub(super) trait UndoableArea: WriteArea<Entry: DeserializeOwned> {
+    /// The client's changes of one entry, folded.
+    type EntryHistory;
+    /// The current state of the entries that are to be reverted.
+    type CurrentState;
 
-    /// Whether something can move between entries.
+    /// Whether amounts can move between entries.
     const MOVES: bool = false;
 
-    /// Whether an entry can come in the place of one that was removed.
+    /// Whether a new entry can replace a removed one.
     const REPLACES: bool = false;
 
-    /// Which changes of a change set gave to one another, by their places among them.
-    fn moved(_: &[Change<Self::Entry>]) -> Vec<Vec<usize>> {
+    /// Groups the changes of one change set that moved amounts between their entries, by their indexes.
+    fn linked_changes(_: &[EntryChange<Self::Entry>]) -> Vec<Vec<usize>> {
         Vec::new()
     }
 
-    /// The key of the entry in whose place a new one came.
-    fn replaced(_: &Self::Entry) -> Option<&str> {
+    /// Returns the key of the removed entry that this entry replaces.
+    fn replaced_key(_: &Self::Entry) -> Option<&str> {
         None
     }
 
-    /// What the next change adds to what came before.
-    fn follow(past: Option<Self::Past>, change: Change<Self::Entry>) -> Self::Past;
+    /// Adds the next change to the folded history of an entry.
+    fn fold_change(past: Option<Self::EntryHistory>, change: EntryChange<Self::Entry>) -> Self::EntryHistory;
 
-    /// An entry of which there is nothing but its past, for its name.
-    fn faded(key: &str, past: &Self::Past) -> Touched<Self::Entry>;
+    /// Builds a delta from an entry's history only, to derive its display name.
+    fn history_delta(key: &str, past: &Self::EntryHistory) -> EntryDelta<Self::Entry>;
 
-    /// What is there now of the entries of these keys.
-    fn present(
+    /// Loads the current state of the entries with these keys.
+    fn load_current(
         connection: &Connection,
         member: &MemberId,
-        pasts: &[(&str, &Self::Past)],
-    ) -> Result<Self::Present, StoreError>;
+        pasts: &[(&str, &Self::EntryHistory)],
+    ) -> Result<Self::CurrentState, StoreError>;
 
-    /// What is to become of each of them, of which the journal says that nobody else changed it; every other entry
-    /// stays as it is.
-    fn set_back(
-        present: &Self::Present,
-        pasts: &[(&str, &Self::Past)],
-        writer: &Writer,
-    ) -> SetBack<Self::Entry>;
+    /// Decides the revert of each entry. The journal contains no change by another author for any of them.
+    fn revert_entries(
+        present: &Self::CurrentState,
+        pasts: &[(&str, &Self::EntryHistory)],
+        writer: &WriteContext,
+    ) -> RevertOutcome<Self::Entry>;
 }
 
-/// What the next step of an undo does with the store.
+/// The kind of transaction that the next step of an undo needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// It only reads.
+pub enum StoreAccess {
+    /// A read-only snapshot, to plan or to preview.
     Read,
-    /// It writes, all of it or nothing.
+    /// A write transaction, to revert one piece.
     Write,
 }
 
-/// Undoes the writes of a client for a member or several, one area after the other, a piece at a time.
+/// Undoes the writes of a client for one or more members: one area after the other, in pieces.
 ///
-/// Whoever has the store takes one [`step`](Self::step) after the other, each in a transaction of its own as
-/// [`next_access`](Self::next_access) says, until there is none.
+/// The owner of the store calls [`run_step`](Self::run_step) repeatedly, each time in a new transaction of
+/// the kind that [`next_access`](Self::next_access) returns, until that returns `None`.
 #[derive(Clone, Debug)]
-pub struct Undo {
+pub struct UndoProcess {
     client: ClientId,
     from: Moment,
     to: Moment,
-    word: Word,
-    mode: Mode,
-    /// Each once.
+    authority: UndoAuthority,
+    mode: UndoMode,
+    /// In the order of the run, without duplicates.
     areas: Vec<UndoArea>,
-    /// What is still to be planned.
-    turns: VecDeque<(MemberId, UndoArea)>,
-    plan: Option<Plan>,
-    outcomes: Vec<Outcome>,
-    /// Members who were told.
-    told: BTreeSet<MemberId>,
+    /// Members and areas that are not planned yet.
+    pending: VecDeque<(MemberId, UndoArea)>,
+    plan: Option<AreaPlan>,
+    outcomes: Vec<UndoOutcome>,
+    /// Members who received a notice.
+    notified: BTreeSet<MemberId>,
 }
 
-/// What is left to be done of one member's area.
+/// The remaining work for one member and area.
 #[derive(Clone, Debug)]
-struct Plan {
+struct AreaPlan {
     member: MemberId,
     area: UndoArea,
-    /// Entries in groups, each of which is set back together.
-    groups: VecDeque<Vec<Planned>>,
-    /// The last entry of the journal when it was made, or that was looked at since.
-    newest: i64,
-    /// Keys that were changed since it was made.
-    meanwhile: BTreeSet<String>,
-    /// Whether anything was set back by it.
-    has_set_back: bool,
+    /// Groups of linked entries; each group is reverted in one transaction.
+    groups: VecDeque<Vec<PlannedEntry>>,
+    /// The last journal entry that the plan takes into account.
+    last_seen_id: i64,
+    /// Keys that were changed after the plan was made.
+    changed_since: BTreeSet<String>,
+    /// Whether the plan has reverted any entry.
+    has_reverted: bool,
 }
 
-impl Undo {
-    /// Of these writes to these areas, on somebody's word.
+impl UndoProcess {
+    /// Creates an undo of a selection of writes in these areas.
     #[must_use]
-    pub fn new(writes: Writes, word: Word, areas: &[UndoArea], mode: Mode) -> Self {
-        let Writes { client, member, from, to } = writes;
+    pub fn new(writes: UndoSelection, authority: UndoAuthority, areas: &[UndoArea], mode: UndoMode) -> Self {
+        let UndoSelection { client, member, from, to } = writes;
         let mut once = Vec::new();
         for area in areas {
             if !once.contains(area) {
                 once.push(*area);
             }
         }
-        let (turns, outcomes, told) = (VecDeque::new(), Vec::new(), BTreeSet::new());
-        let undo = Self { client, from, to, word, mode, areas: once, turns, plan: None, outcomes, told };
-        undo.and_for([member])
+        let (pending, outcomes, notified) = (VecDeque::new(), Vec::new(), BTreeSet::new());
+        let undo =
+            Self { client, from, to, authority, mode, areas: once, pending, plan: None, outcomes, notified };
+        undo.with_members([member])
     }
 
-    /// With what the client wrote in the same span for these members: what it did for one can stand on what it did for
-    /// another.
+    /// Adds members for whom the client's writes in the same span are undone, too. Its changes for one member
+    /// can depend on its changes for another.
     #[must_use]
-    pub fn and_for(mut self, members: impl IntoIterator<Item = MemberId>) -> Self {
+    pub fn with_members(mut self, members: impl IntoIterator<Item = MemberId>) -> Self {
         for member in members {
-            self.turns.extend(self.areas.iter().map(|area| (member.clone(), *area)));
+            self.pending.extend(self.areas.iter().map(|area| (member.clone(), *area)));
         }
         self
     }
 
-    /// What the next step does with the store; none when all is done.
+    /// Returns the kind of transaction that the next step needs; `None` if the undo is complete.
     #[must_use]
-    pub fn next_access(&self) -> Option<Access> {
+    pub fn next_access(&self) -> Option<StoreAccess> {
         match (&self.plan, self.mode) {
-            (Some(_), Mode::Apply) => Some(Access::Write),
-            (Some(_), Mode::Preview) => Some(Access::Read),
-            (None, _) => (!self.turns.is_empty()).then_some(Access::Read),
+            (Some(_), UndoMode::Apply) => Some(StoreAccess::Write),
+            (Some(_), UndoMode::Preview) => Some(StoreAccess::Read),
+            (None, _) => (!self.pending.is_empty()).then_some(StoreAccess::Read),
         }
     }
 
-    /// What became of each entry, or would, member by member.
+    /// Returns the outcomes of all entries, sorted by member.
     #[must_use]
-    pub fn into_outcomes(mut self) -> Vec<Outcome> {
+    pub fn into_outcomes(mut self) -> Vec<UndoOutcome> {
         self.outcomes.sort_by(|one, other| one.member.cmp(&other.member));
         self.outcomes
     }
 
-    /// Looks up what there is to undo in the next area; or does the next piece of what was looked up, or says what it
-    /// would do. Belongs into one transaction.
+    /// Runs one step within one transaction: plans the next area, or reverts (in a preview: checks) the next
+    /// piece.
     ///
     /// # Errors
-    /// [`UndoError::Forgotten`], or what the store says; transaction and undo have to be given up then.
-    pub fn step(
+    /// [`UndoError::JournalTruncated`], or the store's error. The transaction must be rolled back and the
+    /// process dropped then.
+    pub fn run_step(
         &mut self,
         connection: &Connection,
         catalogue: &Catalogue,
         environment: &Environment,
-        interruption: &Interruption,
+        interruption: &FaultInjector,
     ) -> Result<(), UndoError> {
-        self.remembers(connection)?;
+        self.check_journal_floor(connection)?;
         match self.plan.take() {
             None => {
-                if let Some((member, area)) = self.turns.pop_front() {
-                    self.plan = Some(self.planned(connection, member, area)?);
+                if let Some((member, area)) = self.pending.pop_front() {
+                    self.plan = Some(self.plan_area(connection, member, area)?);
                 }
             }
             Some(mut plan) => {
-                let at = At { connection, catalogue, environment, interruption };
+                let at = StepContext { connection, catalogue, environment, interruption };
                 let done = match plan.area {
-                    UndoArea::Blueprints => self.piece::<Blueprints>(&mut plan, &at)?,
-                    UndoArea::Stock => self.piece::<Stock>(&mut plan, &at)?,
-                    UndoArea::Ships => self.piece::<Ships>(&mut plan, &at)?,
-                    UndoArea::OrgStock => self.piece::<OrgStock>(&mut plan, &at)?,
+                    UndoArea::Blueprints => self.process_piece::<BlueprintArea>(&mut plan, &at)?,
+                    UndoArea::Stock => self.process_piece::<StockArea>(&mut plan, &at)?,
+                    UndoArea::Ships => self.process_piece::<ShipArea>(&mut plan, &at)?,
+                    UndoArea::OrgStock => self.process_piece::<OrgStockArea>(&mut plan, &at)?,
                 };
                 self.outcomes.extend(done);
                 self.plan = Some(plan);
             }
         }
         if let Some(plan) = self.plan.take_if(|plan| plan.groups.is_empty()) {
-            self.look_elsewhere(&plan);
+            self.requeue_conflicts(&plan);
         }
         Ok(())
     }
 
-    /// What there is to undo in an area, in one snapshot.
-    fn planned(&self, connection: &Connection, member: MemberId, area: UndoArea) -> Result<Plan, StoreError> {
-        let newest = newest(connection)?;
+    /// Plans the revert of one member's area from one snapshot of the journal.
+    fn plan_area(
+        &self,
+        connection: &Connection,
+        member: MemberId,
+        area: UndoArea,
+    ) -> Result<AreaPlan, StoreError> {
+        let newest = last_journal_id(connection)?;
         let groups = match area {
-            UndoArea::Blueprints => self.groups::<Blueprints>(connection, &member)?,
-            UndoArea::Stock => self.groups::<Stock>(connection, &member)?,
-            UndoArea::Ships => self.groups::<Ships>(connection, &member)?,
-            UndoArea::OrgStock => self.groups::<OrgStock>(connection, &member)?,
+            UndoArea::Blueprints => self.load_groups::<BlueprintArea>(connection, &member)?,
+            UndoArea::Stock => self.load_groups::<StockArea>(connection, &member)?,
+            UndoArea::Ships => self.load_groups::<ShipArea>(connection, &member)?,
+            UndoArea::OrgStock => self.load_groups::<OrgStockArea>(connection, &member)?,
         };
-        Ok(Plan { member, area, groups, newest, meanwhile: BTreeSet::new(), has_set_back: false })
+        Ok(AreaPlan {
+            member,
+            area,
+            groups,
+            last_seen_id: newest,
+            changed_since: BTreeSet::new(),
+            has_reverted: false,
+        })
     }
 
-    /// Has what stayed elsewhere of rows that this area books looked at again: what was set back here may be what it
-    /// waited for.
-    fn look_elsewhere(&mut self, done: &Plan) {
-        if !done.has_set_back || !done.area.books_rows() {
+    /// Queues the conflicts of other areas and members again if this area's rows are shared with them: the
+    /// revert may have resolved those conflicts.
+    fn requeue_conflicts(&mut self, done: &AreaPlan) {
+        if !done.has_reverted || !done.area.books_rows() {
             return;
         }
-        let is_here = |outcome: &Outcome| (&outcome.member, outcome.area) == (&done.member, done.area);
-        let may_go_back =
-            |outcome: &mut Outcome| outcome.end.is_err() && outcome.area.books_rows() && !is_here(outcome);
-        for Outcome { member, area, .. } in self.outcomes.extract_if(.., may_go_back) {
+        let is_here = |outcome: &UndoOutcome| (&outcome.member, outcome.area) == (&done.member, done.area);
+        let may_go_back = |outcome: &mut UndoOutcome| {
+            outcome.result.is_err() && outcome.area.books_rows() && !is_here(outcome)
+        };
+        for UndoOutcome { member, area, .. } in self.outcomes.extract_if(.., may_go_back) {
             let turn = (member, area);
-            if !self.turns.contains(&turn) {
-                self.turns.push_back(turn);
+            if !self.pending.contains(&turn) {
+                self.pending.push_back(turn);
             }
         }
     }
 
-    fn groups<A: Restore>(
+    fn load_groups<A: UndoableArea>(
         &self,
         connection: &Connection,
         member: &MemberId,
-    ) -> Result<VecDeque<Vec<Planned>>, StoreError> {
+    ) -> Result<VecDeque<Vec<PlannedEntry>>, StoreError> {
         let mut rows = connection.prepare_cached(
             "SELECT id, at, key, channel, client, installation, undoes, change_set, before, after FROM journal \
              WHERE member = ?1 AND area = ?2 AND at >= ?3 ORDER BY id",
         )?;
-        let mut rows = rows.query(params![member, A::NAME, self.from.millis()])?;
-        let (mut history, mut moves) = (History::default(), Moves::default());
-        let mut set = Set::default();
+        let mut rows = rows.query(params![member, A::NAME, self.from.as_millis()])?;
+        let (mut history, mut moves) = (JournalFold::default(), MoveLinks::default());
+        let mut set = ChangeSetScan::default();
         while let Some(row) = rows.next()? {
             let (id, at): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let by = match Author::from_row(row, 3)?? {
-                Author::Client { client, .. } if client == self.client && at <= self.to.millis() => {
-                    By::Client
+            let by = match ChangeAuthor::from_row(row, 3)?? {
+                ChangeAuthor::Client { client, .. } if client == self.client && at <= self.to.as_millis() => {
+                    EventAuthor::Client
                 }
-                other => By::Other(other),
+                other => EventAuthor::Other(other),
             };
             let (key, undoes): (String, Option<i64>) = (row.get(2)?, row.get(6)?);
-            if A::MOVES && by == By::Client {
+            if A::MOVES && by == EventAuthor::Client {
                 let change_set: String = row.get(7)?;
                 if change_set != set.name {
-                    std::mem::take(&mut set).close::<A>(&mut moves);
+                    std::mem::take(&mut set).link_changes::<A>(&mut moves);
                     set.name = change_set;
                 }
                 set.ids.push(id);
-                set.changes.push(Change { before: entry(row.get(8)?)?, after: entry(row.get(9)?)? });
+                set.changes.push(EntryChange {
+                    before: parse_entry(row.get(8)?)?,
+                    after: parse_entry(row.get(9)?)?,
+                });
             }
-            let replaces = if A::REPLACES { replaced::<A>(row.get(8)?, row.get(9)?)? } else { None };
-            if let Some(removed) = history.see(Seen { id, key, by, undoes, replaces }) {
-                moves.see(vec![removed, id]);
+            let replaces = if A::REPLACES { find_replaced_key::<A>(row.get(8)?, row.get(9)?)? } else { None };
+            if let Some(removed) = history.record_event(JournalEvent { id, key, by, undoes, replaces }) {
+                moves.link_ids(vec![removed, id]);
             }
         }
-        set.close::<A>(&mut moves);
+        set.link_changes::<A>(&mut moves);
         Ok(moves.into_groups(history.into_planned()).into())
     }
 
-    /// Whether the journal has all of the span.
-    fn remembers(&self, connection: &Connection) -> Result<(), UndoError> {
-        match journal::floor(connection)? {
+    /// Checks that the journal covers the whole span.
+    fn check_journal_floor(&self, connection: &Connection) -> Result<(), UndoError> {
+        match journal::journal_floor(connection)? {
             Some(floor) if self.from <= floor => {
-                Err(UndoError::Forgotten(floor.plus(Duration::from_millis(1))))
+                Err(UndoError::JournalTruncated(floor.plus(Duration::from_millis(1))))
             }
             _ => Ok(()),
         }
     }
 
-    fn writer(&self, environment: &Environment, member: &MemberId) -> Result<Writer, StoreError> {
+    fn write_context(
+        &self,
+        environment: &Environment,
+        member: &MemberId,
+    ) -> Result<WriteContext, StoreError> {
         let (member, now) = (member.clone(), environment.now());
-        let (author, by) = match &self.word {
-            Word::Member => (Author::Web, Doer::Member(member.clone())),
-            Word::Administrator(name) => (Author::System, Doer::Administrator(name.clone())),
+        let (author, by) = match &self.authority {
+            UndoAuthority::Member => (ChangeAuthor::Web, OwnedActor::Member(member.clone())),
+            UndoAuthority::Administrator(name) => {
+                (ChangeAuthor::System, OwnedActor::Administrator(name.clone()))
+            }
         };
-        let change_set = environment.token::<16>()?;
-        Ok(Writer { member, author, by, now, change_set, guarded_since: None })
+        let change_set = environment.random_token::<16>()?;
+        Ok(WriteContext { member, author, actor: by, now, change_set, guarded_since: None })
     }
 
-    fn piece<A: Restore>(&mut self, plan: &mut Plan, at: &At<'_>) -> Result<Vec<Outcome>, UndoError> {
+    fn process_piece<A: UndoableArea>(
+        &mut self,
+        plan: &mut AreaPlan,
+        at: &StepContext<'_>,
+    ) -> Result<Vec<UndoOutcome>, UndoError> {
         let (connection, area) = (at.connection, plan.area);
-        plan.look_again::<A>(connection)?;
-        let index = at.catalogue.at(connection)?;
+        plan.load_later_changes::<A>(connection)?;
+        let index = at.catalogue.index_at(connection)?;
         let (mut cases, mut undoes) = (Vec::new(), HashMap::new());
         for group in 0.. {
-            let Some(planned) =
-                plan.groups.pop_front_if(|next| cases.is_empty() || cases.len() + next.len() <= PIECE)
+            let Some(planned) = plan
+                .groups
+                .pop_front_if(|next| cases.is_empty() || cases.len() + next.len() <= MAX_PIECE_ENTRIES)
             else {
                 break;
             };
-            for Planned { key, ids, other } in planned {
-                let Some(past) = past::<A>(connection, &ids)? else { continue };
+            for PlannedEntry { key, ids, other } in planned {
+                let Some(past) = load_history::<A>(connection, &ids)? else { continue };
                 undoes.extend(ids.first().map(|first| (key.clone(), *first)));
-                let is_other = other.is_some() || plan.meanwhile.contains(&key);
-                let stays = is_other.then_some(Hindrance::ChangedSince(other));
-                cases.push(Case { key, past, group, stays });
+                let is_other = other.is_some() || plan.changed_since.contains(&key);
+                let stays = is_other.then_some(UndoConflict::ChangedSince(other));
+                cases.push(RevertCandidate { key, history: past, group, conflict: stays });
             }
         }
-        let writer = self.writer(at.environment, &plan.member)?;
-        let outcome = |key: &str, touched: &Touched<A::Entry>, end| Outcome {
+        let writer = self.write_context(at.environment, &plan.member)?;
+        let outcome = |key: &str, touched: &EntryDelta<A::Entry>, end| UndoOutcome {
             member: writer.member.clone(),
             area,
             key: key.to_owned(),
-            name: A::name(&index, touched),
-            end,
+            name: A::entry_name(&index, touched),
+            result: end,
         };
-        let free = cases.iter().filter(|case| case.stays.is_none());
-        let pasts: Vec<(&str, &A::Past)> = free.map(|case| (&*case.key, &case.past)).collect();
-        let present = A::present(connection, &writer.member, &pasts)?;
-        let SetBack { ends, extras, notices } = together::<A>(&present, &cases, &writer);
+        let free = cases.iter().filter(|case| case.conflict.is_none());
+        let pasts: Vec<(&str, &A::EntryHistory)> = free.map(|case| (&*case.key, &case.history)).collect();
+        let present = A::load_current(connection, &writer.member, &pasts)?;
+        let RevertOutcome { results: ends, extras, notices } = revert_groups::<A>(&present, &cases, &writer);
         let (mut outcomes, mut touched, mut as_before) = (Vec::new(), Vec::new(), Vec::new());
-        for (Case { key, past, .. }, end) in cases.iter().zip(ends) {
+        for (RevertCandidate { key, history: past, .. }, end) in cases.iter().zip(ends) {
             match end {
                 Ok(None) => as_before.push(key.clone()),
-                Err(hindrance) => outcomes.push(outcome(key, &A::faded(key, past), Err(hindrance))),
+                Err(hindrance) => outcomes.push(outcome(key, &A::history_delta(key, past), Err(hindrance))),
                 Ok(Some(one)) => {
                     let became = match (&one.before, &one.after) {
-                        (None, _) => Became::PutBack,
-                        (Some(_), None) => Became::Removed,
-                        (Some(_), Some(_)) => Became::Changed,
+                        (None, _) => RevertEffect::Restored,
+                        (Some(_), None) => RevertEffect::Removed,
+                        (Some(_), Some(_)) => RevertEffect::Changed,
                     };
                     outcomes.push(outcome(key, &one, Ok(became)));
                     touched.push(one);
                 }
             }
         }
-        if self.mode == Mode::Apply {
-            plan.has_set_back |= !touched.is_empty();
-            let done = Done { touched, as_before, undoes, extras, notices };
-            self.carry_out::<A>(at, &writer, done)?;
-            plan.newest = newest(connection)?;
+        if self.mode == UndoMode::Apply {
+            plan.has_reverted |= !touched.is_empty();
+            let done = PieceOutcome { touched, as_before, undoes, extras, notices };
+            self.commit_piece::<A>(at, &writer, done)?;
+            plan.last_seen_id = last_journal_id(connection)?;
         }
         Ok(outcomes)
     }
 
-    /// Applies what was decided, tells the feeds, and writes it down.
-    fn carry_out<A: Restore>(
+    /// Writes a piece: tables, feeds, journal and audit.
+    fn commit_piece<A: UndoableArea>(
         &mut self,
-        at: &At<'_>,
-        writer: &Writer,
-        done: Done<A::Entry>,
+        at: &StepContext<'_>,
+        writer: &WriteContext,
+        done: PieceOutcome<A::Entry>,
     ) -> Result<(), StoreError> {
-        let At { connection, interruption, .. } = *at;
-        let Done { mut touched, as_before, undoes, extras, notices } = done;
-        // As they were written at first: of one age the first is the oldest (STK-16).
+        let StepContext { connection, interruption, .. } = *at;
+        let PieceOutcome { mut touched, as_before, undoes, extras, notices } = done;
+        // In the order of the original changes: among rows of one age, the row that is written first counts
+        // as the oldest (STK-16).
         touched.sort_by_key(|touched| undoes.get(&touched.key));
         if !touched.is_empty() {
-            applied::<A>(connection, writer, &touched, &notices, &undoes, interruption)?;
-            self.written_down::<A>(connection, writer, &touched, &extras)?;
+            apply_and_journal::<A>(connection, writer, &touched, &notices, &undoes, interruption)?;
+            self.write_audit::<A>(connection, writer, &touched, &extras)?;
         }
-        // What is as it was before counts as set back: else a later run over a part of the span would find that part.
-        let nothing = |key| Touched { key, before: None, after: None, removal: false, overridden: false };
-        let as_before: Vec<Touched<A::Entry>> = as_before.into_iter().map(nothing).collect();
-        journal::record(connection, writer, A::NAME, &as_before, &undoes)?;
-        if touched.is_empty() { Ok(()) } else { interruption.at(Step::WrittenDown) }
+        // Entries that already have their former state are recorded as undone, too. Otherwise a later run
+        // over a part of the span would revert that part.
+        let nothing = |key| EntryDelta { key, before: None, after: None, removal: false, overridden: false };
+        let as_before: Vec<EntryDelta<A::Entry>> = as_before.into_iter().map(nothing).collect();
+        journal::record_changes(connection, writer, A::NAME, &as_before, &undoes)?;
+        if touched.is_empty() { Ok(()) } else { interruption.check_step(WriteStep::Journaled) }
     }
 
-    /// Writes down who did how much, and tells the member of what an administrator did.
-    fn written_down<A: Restore>(
+    /// Writes the audit entry of a piece, and the notice to the member if an administrator requested the
+    /// undo.
+    fn write_audit<A: UndoableArea>(
         &mut self,
         connection: &Connection,
-        writer: &Writer,
-        touched: &[Touched<A::Entry>],
-        extras: &Extras,
+        writer: &WriteContext,
+        touched: &[EntryDelta<A::Entry>],
+        extras: &ChangeExtras,
     ) -> Result<(), StoreError> {
         let (Self { client, from, to, .. }, member) = (&*self, &writer.member);
         let (gone, there) = touched.iter().partition::<Vec<_>, _>(|touched| touched.after.is_none());
-        let (there, gone, beside) = (there.len(), gone.len(), extras.audited());
+        let (there, gone, beside) = (there.len(), gone.len(), extras.audit_suffix());
         let detail =
             format!("of {member}, written from {from} to {to}: {there} set back, {gone} removed{beside}");
         let (action, subject) = (format!("{}.undo", A::NAME), &*writer.change_set);
-        let deed = Deed { client: Some(client), action: &action, subject, detail: &detail };
-        records::audit(connection, writer.now, writer.by.actor(), deed)?;
-        if matches!(self.word, Word::Administrator(_)) && !self.told.contains(member) {
-            records::notice(connection, writer.now, member, "writes-undone", client.as_str())?;
+        let deed = AuditEntry { client: Some(client), action: &action, subject, detail: &detail };
+        records::record_audit(connection, writer.now, writer.actor.as_actor(), deed)?;
+        if matches!(self.authority, UndoAuthority::Administrator(_)) && !self.notified.contains(member) {
+            records::notify_member(connection, writer.now, member, "writes-undone", client.as_str())?;
         }
-        self.told.insert(member.clone());
+        self.notified.insert(member.clone());
         Ok(())
     }
 }
 
-/// What a piece comes to.
-struct Done<E> {
-    touched: Vec<Touched<E>>,
-    /// Keys of entries that are as they were before.
+/// The changes of one piece, before they are written.
+struct PieceOutcome<E> {
+    touched: Vec<EntryDelta<E>>,
+    /// Keys of entries that already have their former state.
     as_before: Vec<String>,
-    /// The first entry of the journal that is undone of each key.
+    /// For each key, the first journal entry that is undone.
     undoes: HashMap<String, i64>,
-    extras: Extras,
-    notices: Vec<Notice>,
+    extras: ChangeExtras,
+    notices: Vec<MemberNotice>,
 }
 
-/// Where and how a piece is done.
-struct At<'a> {
+/// The resources that processing a piece needs.
+struct StepContext<'a> {
     connection: &'a Connection,
     catalogue: &'a Catalogue,
     environment: &'a Environment,
-    interruption: &'a Interruption,
+    interruption: &'a FaultInjector,
 }
 
-/// What was read of one change set of the client.
-struct Set<E> {
+/// The changes of one change set of the client, collected while reading the journal.
+struct ChangeSetScan<E> {
     name: String,
-    /// In the journal.
+    /// Journal ids of the changes.
     ids: Vec<i64>,
-    changes: Vec<Change<E>>,
+    changes: Vec<EntryChange<E>>,
 }
 
-impl<E> Default for Set<E> {
+impl<E> Default for ChangeSetScan<E> {
     fn default() -> Self {
         Self { name: String::new(), ids: Vec::new(), changes: Vec::new() }
     }
 }
 
-impl<E> Set<E> {
-    fn close<A: Restore<Entry = E>>(self, moves: &mut Moves) {
-        for moved in A::moved(&self.changes) {
-            moves.see(moved.into_iter().filter_map(|at| self.ids.get(at).copied()).collect());
+impl<E> ChangeSetScan<E> {
+    fn link_changes<A: UndoableArea<Entry = E>>(self, moves: &mut MoveLinks) {
+        for moved in A::linked_changes(&self.changes) {
+            moves.link_ids(moved.into_iter().filter_map(|at| self.ids.get(at).copied()).collect());
         }
     }
 }
 
-impl Plan {
-    /// Notes what was changed since it was made, and in whose place something came.
-    fn look_again<A: Restore>(&mut self, connection: &Connection) -> Result<(), StoreError> {
-        // From there on whatever the journal has, which is little.
+impl AreaPlan {
+    /// Records the keys that were changed or replaced after the plan was made.
+    fn load_later_changes<A: UndoableArea>(&mut self, connection: &Connection) -> Result<(), StoreError> {
+        // Scans all journal sets after `last_seen_id`, which are few.
         let mut entries = connection.prepare_cached(
             "SELECT e.id, e.key FROM journal_set s NOT INDEXED \
              CROSS JOIN journal_entry e ON e.id BETWEEN s.first AND s.last \
              WHERE s.first > ?1 AND s.member = ?2 AND s.area = ?3",
         )?;
-        let mut entries = entries.query(params![self.newest, self.member, A::NAME])?;
+        let mut entries = entries.query(params![self.last_seen_id, self.member, A::NAME])?;
         while let Some(row) = entries.next()? {
-            self.meanwhile.insert(row.get(1)?);
+            self.changed_since.insert(row.get(1)?);
             if A::REPLACES {
-                let (before, after) = journal::change(connection, row.get(0)?)?;
-                self.meanwhile.extend(replaced::<A>(before, after)?);
+                let (before, after) = journal::load_change(connection, row.get(0)?)?;
+                self.changed_since.extend(find_replaced_key::<A>(before, after)?);
             }
         }
-        self.newest = newest(connection)?;
+        self.last_seen_id = last_journal_id(connection)?;
         Ok(())
     }
 }
 
-/// The key of the entry in whose place a journalled change put another one.
-fn replaced<A: Restore>(before: Option<String>, after: Option<String>) -> Result<Option<String>, StoreError> {
+/// Returns the key of the removed entry that a journalled change replaced.
+fn find_replaced_key<A: UndoableArea>(
+    before: Option<String>,
+    after: Option<String>,
+) -> Result<Option<String>, StoreError> {
     if before.is_some() {
         return Ok(None);
     }
-    let after: Option<A::Entry> = entry(after)?;
-    Ok(after.as_ref().and_then(A::replaced).map(str::to_owned))
+    let after: Option<A::Entry> = parse_entry(after)?;
+    Ok(after.as_ref().and_then(A::replaced_key).map(str::to_owned))
 }
 
-fn newest(connection: &Connection) -> Result<i64, StoreError> {
-    journal::last(connection)
+fn last_journal_id(connection: &Connection) -> Result<i64, StoreError> {
+    journal::last_id(connection)
 }
 
-/// What the client did to an entry; none where there is nothing of it.
-fn past<A: Restore>(connection: &Connection, ids: &[i64]) -> Result<Option<A::Past>, StoreError> {
+/// Folds the client's changes of one entry; `None` if the journal has none of them.
+fn load_history<A: UndoableArea>(
+    connection: &Connection,
+    ids: &[i64],
+) -> Result<Option<A::EntryHistory>, StoreError> {
     let mut past = None;
     for id in ids {
-        let (before, after) = journal::change(connection, *id)?;
-        let change = Change { before: entry(before)?, after: entry(after)? };
-        past = Some(A::follow(past, change));
+        let (before, after) = journal::load_change(connection, *id)?;
+        let change = EntryChange { before: parse_entry(before)?, after: parse_entry(after)? };
+        past = Some(A::fold_change(past, change));
     }
     Ok(past)
 }
 
-fn entry<E: DeserializeOwned>(text: Option<String>) -> Result<Option<E>, StoreError> {
+fn parse_entry<E: DeserializeOwned>(text: Option<String>) -> Result<Option<E>, StoreError> {
     let entry = text.map(|text| serde_json::from_str(&text)).transpose();
-    entry.map_err(|_| StoreError::Corrupt("a journalled entry that cannot be read"))
+    entry.map_err(|_| StoreError::Corrupt("invalid journalled entry"))
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    /// Who sets something back on a member's own word.
-    pub(in super::super) fn writer(member: &str) -> Writer {
+    /// Returns the context of an undo that the member requested.
+    pub(in super::super) fn writer(member: &str) -> WriteContext {
         let (member, now) = (MemberId::new(member), Moment::from_secs(1_790_000_000));
-        let (author, by) = (Author::Web, Doer::Member(member.clone()));
-        Writer { member, author, by, now, change_set: "set".to_owned(), guarded_since: None }
+        let (author, by) = (ChangeAuthor::Web, OwnedActor::Member(member.clone()));
+        WriteContext { member, author, actor: by, now, change_set: "set".to_owned(), guarded_since: None }
     }
 
     #[test]
@@ -745,6 +794,6 @@ pub(super) mod tests {
         for area in UndoArea::ALL {
             assert_eq!(area.as_str().parse(), Ok(area));
         }
-        assert_eq!("demand".parse::<UndoArea>(), Err(NoArea));
+        assert_eq!("demand".parse::<UndoArea>(), Err(UnknownArea));
     }
 }

@@ -1,8 +1,8 @@
-//! Org units: those that a member directly belongs to, and how answers have one (ORG rows).
+//! Organizational units: the member's direct memberships, and their contract type (ORG rows).
 
 use contract_runtime::Map;
-use contract_runtime::server::Context;
-use exchange_api::server::Refusal;
+use contract_runtime::server::RequestContext;
+use exchange_api::server::ErrorResponse;
 use exchange_api::types::{OrgUnit, OrgUnitKind, OrgUnitList, UnitId};
 use rusqlite::{Connection, Row};
 
@@ -10,23 +10,23 @@ use super::Backend;
 use crate::ids::MemberId;
 use crate::store::StoreError;
 
-/// The columns of a unit, of a table `u`, in the order in which [`unit`] reads them.
+/// The columns of a unit, of a table `u`, in the order in which [`read_unit`] reads them.
 pub(super) const UNIT: &str = "u.id, u.name, u.shorthand, u.kind";
 
-/// The longest name that an answer has.
-const LONGEST_NAME: usize = 200;
+/// Maximum length of a name in a response, in characters.
+const MAX_NAME_CHARS: usize = 200;
 
-/// The name of a unit, a member or a mission as answers have it.
+/// Truncates the name of a unit, a member or a mission to the length that a response allows.
 pub(super) fn shown_name(name: &str) -> String {
-    name.chars().take(LONGEST_NAME).collect()
+    name.chars().take(MAX_NAME_CHARS).collect()
 }
 
-/// A unit from the columns of [`UNIT`], from a place on; none where its id is null.
-pub(super) fn unit(row: &Row<'_>, first: usize) -> Result<Option<OrgUnit>, StoreError> {
+/// Reads a unit from the columns of [`UNIT`], starting at column `first`. `None` if its id is null.
+pub(super) fn read_unit(row: &Row<'_>, first: usize) -> Result<Option<OrgUnit>, StoreError> {
     let Some(id) = row.get::<_, Option<String>>(first)? else { return Ok(None) };
     let kind: String = row.get(first + 3)?;
     Ok(Some(OrgUnit {
-        id: UnitId::new(id).map_err(|_| StoreError::Corrupt("a unit's id"))?,
+        id: UnitId::new(id).map_err(|_| StoreError::Corrupt("invalid unit id"))?,
         name: shown_name(&row.get::<_, String>(first + 1)?),
         shorthand: shown_name(&row.get::<_, String>(first + 2)?),
         kind: OrgUnitKind::from(kind.as_str()),
@@ -36,15 +36,18 @@ pub(super) fn unit(row: &Row<'_>, first: usize) -> Result<Option<OrgUnit>, Store
 
 /// A unit that a member directly belongs to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Membership {
+pub(super) struct UnitMembership {
     pub(super) unit: OrgUnit,
-    /// Whether this membership carries the Logistician flag or a leadership rank; that of another unit, above
-    /// or below it, says nothing here (CON-16).
-    pub(super) logistician: bool,
+    /// Whether this membership carries the Logistician flag or a leadership rank. Memberships in units above
+    /// or below do not affect it (CON-16).
+    pub(super) is_logistician: bool,
 }
 
-/// The units that the member directly belongs to, by name; no role adds any (ORG-01).
-pub(super) fn of(connection: &Connection, member: &MemberId) -> Result<Vec<Membership>, StoreError> {
+/// Returns the units to which the member directly belongs, sorted by name. Roles add no units (ORG-01).
+pub(super) fn direct_memberships(
+    connection: &Connection,
+    member: &MemberId,
+) -> Result<Vec<UnitMembership>, StoreError> {
     let sql = format!(
         "SELECT {UNIT}, m.logistician OR m.leadership FROM membership m JOIN unit u ON u.id = m.unit \
          WHERE m.member = ?1 ORDER BY u.name, u.id"
@@ -54,15 +57,18 @@ pub(super) fn of(connection: &Connection, member: &MemberId) -> Result<Vec<Membe
     let mut units = Vec::new();
     while let Some(row) = rows.next()? {
         let logistician = row.get(4)?;
-        units.extend(unit(row, 0)?.map(|unit| Membership { unit, logistician }));
+        units.extend(read_unit(row, 0)?.map(|unit| UnitMembership { unit, is_logistician: logistician }));
     }
     Ok(units)
 }
 
 impl Backend {
-    pub(super) async fn read_units(&self, context: &Context) -> Result<OrgUnitList, Refusal> {
-        self.read(context, |connection, admitted| {
-            let items = of(connection, &admitted.member.id)?.into_iter().map(|one| one.unit).collect();
+    pub(super) async fn read_units(&self, context: &RequestContext) -> Result<OrgUnitList, ErrorResponse> {
+        self.read_admitted(context, |connection, admitted| {
+            let items = direct_memberships(connection, &admitted.member.id)?
+                .into_iter()
+                .map(|one| one.unit)
+                .collect();
             Ok(OrgUnitList { items, extra: Map::new() })
         })
         .await

@@ -1,53 +1,54 @@
-//! What the catalogue holds, as it is written into the store: whole, from an administrator's document or a seed.
+//! The contents of the catalogue and their replacement in the store, from an administrator's document or a
+//! seed.
 
-use dpop_bound::Random;
+use dpop_bound::RandomSource;
 use exchange_api::types::CatalogKind;
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
-use crate::store::{StoreError, setting};
+use crate::store::{StoreError, read_setting};
 
-/// Everything in the catalogue.
+/// The complete contents of the catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Contents {
+pub struct CatalogueContents {
     /// Entries of all kinds.
     pub entries: Vec<NewEntry>,
-    /// Further names.
-    pub aliases: Vec<Alias>,
-    /// The warehouse's locations.
+    /// Additional names of entries.
+    pub aliases: Vec<EntryAlias>,
+    /// The locations of the warehouse.
     pub locations: Vec<NewLocation>,
 }
 
-/// One entry.
+/// An entry as the document contains it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewEntry {
-    /// The part of the catalogue.
-    pub kind: Kind,
-    /// The service's own key; for a blueprint the product key, of any length.
+    /// The kind of the entry.
+    pub kind: EntryKind,
+    /// The service's own key; for a blueprint, the product key of any length.
     pub id: String,
     /// The name that the game shows.
     pub name: String,
-    /// Record or class name in the game's data; the wiki's key of blueprints and materials.
+    /// The record or class name in the game's data; for blueprints and materials, the wiki's key.
     #[serde(default)]
     pub sc_record: Option<String>,
-    /// The wiki's UUID.
+    /// The UUID of the entry in the community wiki.
     #[serde(default)]
     pub wiki_guid: Option<String>,
-    /// The game files' UUID.
+    /// The UUID of the entry in the game's files.
     #[serde(default)]
     pub game_guid: Option<String>,
-    /// The UUID of what a blueprint makes.
+    /// The UUID of the item that a blueprint produces.
     #[serde(default)]
     pub output_guid: Option<String>,
-    /// The external catalogue's id.
+    /// The numeric id in the external catalogue (UEX).
     #[serde(default)]
     pub uex_id: Option<i64>,
-    /// The localisation key of the name, without its leading `@`.
+    /// The localization key of the name, without its leading `@`.
     #[serde(default)]
     pub loc_key: Option<String>,
-    /// What only this kind has: a material's kind and unit, a ship type's `manufacturer`.
+    /// Properties of this kind only, for example a material's type and unit or a ship type's `manufacturer`.
     #[serde(default = "no_facts")]
     pub facts: serde_json::Value,
 }
@@ -57,9 +58,9 @@ fn no_facts() -> serde_json::Value {
 }
 
 impl NewEntry {
-    /// An entry of which only the key and the name are known.
+    /// Creates an entry with a key and a name, without other fields.
     #[must_use]
-    pub fn new(kind: Kind, id: impl Into<String>, name: impl Into<String>) -> Self {
+    pub fn new(kind: EntryKind, id: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             kind,
             id: id.into(),
@@ -75,25 +76,25 @@ impl NewEntry {
     }
 }
 
-/// The parts of the catalogue.
+/// The kinds of catalogue entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Kind {
-    /// Blueprints, by their product.
+pub enum EntryKind {
+    /// Blueprints, identified by their product.
     Blueprint,
-    /// Items of the game.
+    /// Items of the game, which are counted in pieces.
     Item,
-    /// Materials.
+    /// Raw and refined materials.
     Material,
-    /// Types of ships.
+    /// The types of ships that members can own.
     ShipType,
 }
 
-impl Kind {
-    /// Every one of them.
+impl EntryKind {
+    /// All kinds, in declaration order.
     pub const ALL: [Self; 4] = [Self::Blueprint, Self::Item, Self::Material, Self::ShipType];
 
-    /// Its name, in the store as on the wire.
+    /// Returns the name in the store and on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -105,7 +106,7 @@ impl Kind {
     }
 }
 
-impl From<&CatalogKind> for Kind {
+impl From<&CatalogKind> for EntryKind {
     fn from(kind: &CatalogKind) -> Self {
         match kind {
             CatalogKind::Blueprint => Self::Blueprint,
@@ -116,44 +117,46 @@ impl From<&CatalogKind> for Kind {
     }
 }
 
-/// Another name of an entry.
+/// An additional name of an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Alias {
-    /// The part of the catalogue.
-    pub kind: Kind,
-    /// The name.
+pub struct EntryAlias {
+    /// The kind of the entry.
+    pub kind: EntryKind,
+    /// The additional name.
     pub alias: String,
-    /// The entry's key.
+    /// The key of the entry.
     pub id: String,
 }
 
-/// A location of the warehouse.
+/// A location of the warehouse as the document contains it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewLocation {
     /// The service's own key.
     pub id: String,
-    /// Its name.
+    /// The display name of the location.
     pub name: String,
-    /// The external catalogue's id of its city.
+    /// The id of its city in the external catalogue (UEX).
     #[serde(default)]
     pub city: Option<i64>,
-    /// The external catalogue's id of its space station.
+    /// The id of its space station in the external catalogue (UEX).
     #[serde(default)]
     pub station: Option<i64>,
-    /// Whether it is kept from the list.
+    /// Whether it is omitted from the list of locations.
     #[serde(default)]
     pub hidden: bool,
 }
 
-/// Puts these contents in the place of all that was there.
-///
-/// Belongs into one transaction; whoever resolves after it sees all of it.
+/// Replaces the whole catalogue and assigns a new revision. Must run within one transaction.
 ///
 /// # Errors
-/// What the database says, or that there are no random numbers.
-pub fn replace(connection: &Connection, random: &dyn Random, contents: &Contents) -> Result<(), StoreError> {
+/// Returns the database's error, or [`StoreError::RandomSource`].
+pub fn replace_contents(
+    connection: &Connection,
+    random: &dyn RandomSource,
+    contents: &CatalogueContents,
+) -> Result<(), StoreError> {
     connection
         .execute_batch("DELETE FROM catalogue_alias; DELETE FROM catalogue_entry; DELETE FROM location;")?;
     let mut insert = connection.prepare_cached(
@@ -176,7 +179,7 @@ pub fn replace(connection: &Connection, random: &dyn Random, contents: &Contents
     }
     let mut insert =
         connection.prepare_cached("INSERT INTO catalogue_alias (kind, alias, id) VALUES (?1, ?2, ?3)")?;
-    for Alias { kind, alias, id } in &contents.aliases {
+    for EntryAlias { kind, alias, id } in &contents.aliases {
         insert.execute(params![kind.as_str(), alias, id])?;
     }
     let mut insert = connection.prepare_cached(
@@ -186,7 +189,7 @@ pub fn replace(connection: &Connection, random: &dyn Random, contents: &Contents
         let NewLocation { id, name, city, station, hidden } = location;
         insert.execute(params![id, name, city, station, hidden])?;
     }
-    // Random, so that a revision that was undone never comes again with other contents.
+    // Random, so that a revision from a rolled-back state never returns with other contents.
     let mut revision = [0_u8; 8];
     random.fill(&mut revision)?;
     let revision = format!("{:016x}", u64::from_be_bytes(revision));
@@ -198,7 +201,7 @@ pub fn replace(connection: &Connection, random: &dyn Random, contents: &Contents
 
 const REVISION: &str = "catalogue";
 
-/// What the contents are known by; empty as long as nothing was ever put there.
-pub(super) fn revision(connection: &Connection) -> Result<String, StoreError> {
-    Ok(setting(connection, REVISION)?.unwrap_or_default())
+/// Returns the revision of the contents; empty if the catalogue was never filled.
+pub(super) fn load_revision(connection: &Connection) -> Result<String, StoreError> {
+    Ok(read_setting(connection, REVISION)?.unwrap_or_default())
 }

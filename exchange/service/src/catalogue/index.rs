@@ -1,4 +1,4 @@
-//! The index: every field of every entry, by what references name it.
+//! The in-memory index of the catalogue, by every field that a reference can contain.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -6,153 +6,152 @@ use std::hash::Hash;
 
 use rusqlite::Connection;
 
-use super::contents::Kind;
-use super::fuzzy::Likeness;
-use super::names::{canonical, folded, without_maker};
-use super::places::Places;
-use super::products::Products;
+use super::contents::EntryKind;
+use super::fuzzy::FuzzyIndex;
+use super::locations::LocationIndex;
+use super::names::{canonical_name, fold_name, without_maker};
+use super::products::ProductIndex;
 use crate::secrets;
 use crate::store::StoreError;
 
-/// The longest key that is shown as it is (LIM-29).
-const LONGEST_KEY: usize = 128;
-/// The column of what a blueprint produces.
-const OUTPUT: usize = 5;
-/// The longest name that is shown (BPR-02).
-const LONGEST_NAME: usize = 200;
+/// Maximum length of a key that clients see unhashed, in characters (LIM-29).
+const MAX_KEY_CHARS: usize = 128;
+/// The column with the UUID of a blueprint's product.
+const OUTPUT_COLUMN: usize = 5;
+/// Maximum length of a name that clients see, in characters (BPR-02).
+const MAX_NAME_CHARS: usize = 200;
 
-/// One entry of the catalogue.
+/// An entry of the catalogue index.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// The service's own key, as the store has it.
+pub struct CatalogueEntry {
+    /// The service's own key, as it is stored.
     pub id: String,
     /// The key as clients see it.
     pub key: String,
     /// The name as clients see it.
     pub name: String,
-    /// What only its kind has.
+    /// Properties of the entry's kind only.
     pub facts: serde_json::Value,
 }
 
-/// A key as clients see it: one of more than 128 characters by its hash (BPR-02, A33).
+/// Returns a key as clients see it: the hash of a key with more than 128 characters (BPR-02, A33).
 #[must_use]
 pub fn shown_key(id: &str) -> String {
-    shown(id).into_owned()
+    client_key(id).into_owned()
 }
 
-/// The same, made only where it is another.
-fn shown(id: &str) -> Cow<'_, str> {
-    // What has no more bytes has no more characters.
-    if id.len() <= LONGEST_KEY || id.chars().nth(LONGEST_KEY).is_none() {
+/// Returns the client's key without allocation if it equals the stored one.
+fn client_key(id: &str) -> Cow<'_, str> {
+    // The number of characters is at most the number of bytes.
+    if id.len() <= MAX_KEY_CHARS || id.chars().nth(MAX_KEY_CHARS).is_none() {
         return Cow::Borrowed(id);
     }
-    Cow::Owned(format!("h:{}", secrets::hex(&secrets::hash(id))))
+    Cow::Owned(format!("h:{}", secrets::encode_hex(&secrets::sha256(id))))
 }
 
-/// A name as clients see it: of a longer one the first 200 characters (BPR-02).
+/// Returns a name as clients see it, truncated to 200 characters (BPR-02).
 #[must_use]
 pub(super) fn shown_name(name: &str) -> String {
-    name.chars().take(LONGEST_NAME).collect()
+    name.chars().take(MAX_NAME_CHARS).collect()
 }
 
-/// The whole catalogue of one revision.
+/// An index over one revision of the whole catalogue.
 #[derive(Debug, Default)]
-pub struct Index {
+pub struct CatalogueIndex {
     revision: String,
-    parts: HashMap<Kind, Part>,
-    places: Places,
-    products: Products,
+    by_kind: HashMap<EntryKind, KindIndex>,
+    locations: LocationIndex,
+    products: ProductIndex,
 }
 
-/// The entries of one kind, each by its place among them.
+/// The entries of one kind; the maps contain positions in `entries`.
 #[derive(Debug, Default)]
-pub(super) struct Part {
-    pub(super) entries: Vec<Entry>,
+pub(super) struct KindIndex {
+    pub(super) entries: Vec<CatalogueEntry>,
     pub(super) by_key: HashMap<String, u32>,
-    pub(super) by_record: Several,
-    pub(super) by_guid: Several,
-    /// The UUIDs of what blueprints produce.
+    pub(super) by_record: MultiMap,
+    pub(super) by_guid: MultiMap,
+    /// The UUIDs of the products of blueprints.
     pub(super) outputs: Vec<(String, u32)>,
     pub(super) by_uex: HashMap<i64, Vec<u32>>,
-    pub(super) by_loc_key: Several,
-    pub(super) by_name: Several,
-    pub(super) by_canonical: Several,
-    pub(super) by_alias: Several,
+    pub(super) by_loc_key: MultiMap,
+    pub(super) by_name: MultiMap,
+    pub(super) by_canonical: MultiMap,
+    pub(super) by_alias: MultiMap,
     /// Canonical names without the manufacturer.
-    pub(super) by_model: Several,
+    pub(super) by_model: MultiMap,
     pub(super) makers: BTreeSet<String>,
-    pub(super) likeness: Likeness,
+    pub(super) fuzzy: FuzzyIndex,
 }
 
-type Several = HashMap<String, Vec<u32>>;
+type MultiMap = HashMap<String, Vec<u32>>;
 
-/// Each entry once, also when two of its fields say the same.
-fn note<K: Eq + Hash>(map: &mut HashMap<K, Vec<u32>>, key: K, at: u32) {
+/// Adds a position, once even if two fields of an entry have the same value.
+fn insert_position<K: Eq + Hash>(map: &mut HashMap<K, Vec<u32>>, key: K, at: u32) {
     let places = map.entry(key).or_default();
     if places.last() != Some(&at) {
         places.push(at);
     }
 }
 
-impl Index {
-    /// Reads the tables, whole.
-    pub(super) fn read(connection: &Connection, revision: String) -> Result<Self, StoreError> {
-        let mut parts: HashMap<Kind, Part> = HashMap::new();
-        for kind in Kind::ALL {
-            parts.insert(kind, Part::read(connection, kind)?);
+impl CatalogueIndex {
+    pub(super) fn from_tables(connection: &Connection, revision: String) -> Result<Self, StoreError> {
+        let mut parts: HashMap<EntryKind, KindIndex> = HashMap::new();
+        for kind in EntryKind::ALL {
+            parts.insert(kind, KindIndex::from_table(connection, kind)?);
         }
-        let products = match (parts.get(&Kind::Blueprint), parts.get(&Kind::Item)) {
-            (Some(blueprints), Some(items)) => Products::of(blueprints, items),
-            _ => Products::default(),
+        let products = match (parts.get(&EntryKind::Blueprint), parts.get(&EntryKind::Item)) {
+            (Some(blueprints), Some(items)) => ProductIndex::from_indexes(blueprints, items),
+            _ => ProductIndex::default(),
         };
-        Ok(Self { revision, parts, places: Places::read(connection)?, products })
+        Ok(Self { revision, by_kind: parts, locations: LocationIndex::from_table(connection)?, products })
     }
 
-    /// What the contents are known by.
+    /// Returns the revision of the tables that the index was built from.
     pub(super) fn revision(&self) -> &str {
         &self.revision
     }
 
-    /// The warehouse's locations.
+    /// Returns the index of the warehouse's locations.
     #[must_use]
-    pub fn places(&self) -> &Places {
-        &self.places
+    pub fn locations(&self) -> &LocationIndex {
+        &self.locations
     }
 
-    /// What blueprints produce.
+    /// Returns the index of blueprints by product.
     #[must_use]
-    pub fn products(&self) -> &Products {
+    pub fn products(&self) -> &ProductIndex {
         &self.products
     }
 
-    pub(super) fn part(&self, kind: Kind) -> Option<&Part> {
-        self.parts.get(&kind)
+    pub(super) fn kind_index(&self, kind: EntryKind) -> Option<&KindIndex> {
+        self.by_kind.get(&kind)
     }
 
-    /// The entry of a key as clients see it.
+    /// Finds an entry by the key that clients see.
     #[must_use]
-    pub fn entry(&self, kind: Kind, key: &str) -> Option<&Entry> {
-        let part = self.part(kind)?;
+    pub fn find_entry(&self, kind: EntryKind, key: &str) -> Option<&CatalogueEntry> {
+        let part = self.kind_index(kind)?;
         part.entries.get(*part.by_key.get(key)? as usize)
     }
 
-    /// Every entry of a kind, by name.
+    /// Returns all entries of a kind, sorted by name.
     #[must_use]
-    pub fn entries(&self, kind: Kind) -> &[Entry] {
-        self.part(kind).map(|part| part.entries.as_slice()).unwrap_or_default()
+    pub fn entries(&self, kind: EntryKind) -> &[CatalogueEntry] {
+        self.kind_index(kind).map(|part| part.entries.as_slice()).unwrap_or_default()
     }
 
-    /// The name of an entry by the key that the store has; its key as long as the catalogue does not
-    /// know it any more.
+    /// Returns the name of an entry by its stored key; the key itself if the catalogue does not contain the
+    /// entry.
     #[must_use]
-    pub fn name_of(&self, kind: Kind, id: &str) -> String {
-        let known = self.entry(kind, &shown(id));
+    pub fn name_of(&self, kind: EntryKind, id: &str) -> String {
+        let known = self.find_entry(kind, &client_key(id));
         known.map_or_else(|| shown_name(id), |entry| entry.name.clone())
     }
 }
 
-impl Part {
-    fn read(connection: &Connection, kind: Kind) -> Result<Self, StoreError> {
+impl KindIndex {
+    fn from_table(connection: &Connection, kind: EntryKind) -> Result<Self, StoreError> {
         let mut part = Self::default();
         let mut ids = HashMap::new();
         let mut rows = connection.prepare_cached(
@@ -163,44 +162,44 @@ impl Part {
         while let Some(row) = rows.next()? {
             let (id, name): (String, String) = (row.get(0)?, row.get(1)?);
             let at = u32::try_from(part.entries.len())
-                .map_err(|_| StoreError::Corrupt("more entries than the catalogue can have"))?;
+                .map_err(|_| StoreError::Corrupt("too many catalogue entries"))?;
             let text = |column| row.get::<_, Option<String>>(column);
             if let Some(record) = text(2)? {
-                note(&mut part.by_record, record.to_lowercase(), at);
+                insert_position(&mut part.by_record, record.to_lowercase(), at);
             }
-            // A ship type has the wiki's only, a blueprint its output's too (RES-03 to RES-06).
-            for column in 3..=OUTPUT {
+            // A ship type only has the wiki's UUID; a blueprint also has its product's (RES-03 to RES-06).
+            for column in 3..=OUTPUT_COLUMN {
                 if let Some(guid) = text(column)? {
                     let guid = guid.to_lowercase();
-                    if column == OUTPUT {
+                    if column == OUTPUT_COLUMN {
                         part.outputs.push((guid.clone(), at));
                     }
-                    note(&mut part.by_guid, guid, at);
+                    insert_position(&mut part.by_guid, guid, at);
                 }
             }
             if let Some(id) = row.get::<_, Option<i64>>(6)? {
-                note(&mut part.by_uex, id, at);
+                insert_position(&mut part.by_uex, id, at);
             }
             if let Some(key) = text(7)? {
-                note(&mut part.by_loc_key, key.to_lowercase(), at);
+                insert_position(&mut part.by_loc_key, key.to_lowercase(), at);
             }
             let facts: String = row.get(8)?;
-            let facts: serde_json::Value =
-                serde_json::from_str(&facts).map_err(|_| StoreError::Corrupt("facts that are no JSON"))?;
-            note(&mut part.by_name, folded(&name), at);
-            note(&mut part.by_canonical, canonical(&name), at);
+            let facts: serde_json::Value = serde_json::from_str(&facts)
+                .map_err(|_| StoreError::Corrupt("catalogue facts are not JSON"))?;
+            insert_position(&mut part.by_name, fold_name(&name), at);
+            insert_position(&mut part.by_canonical, canonical_name(&name), at);
             let maker = facts.get("manufacturer").and_then(serde_json::Value::as_str);
             let model = maker.and_then(|maker| without_maker(&name, maker)).unwrap_or(&name);
-            note(&mut part.by_model, canonical(model), at);
-            part.likeness.add(&name, at);
+            insert_position(&mut part.by_model, canonical_name(model), at);
+            part.fuzzy.add_name(&name, at);
             if model.len() < name.len() {
-                part.likeness.add(model, at);
+                part.fuzzy.add_name(model, at);
             }
             part.makers.extend(maker.map(str::to_owned));
             let key = shown_key(&id);
             part.by_key.insert(key.clone(), at);
             ids.insert(id.clone(), at);
-            part.entries.push(Entry { id, key, name: shown_name(&name), facts });
+            part.entries.push(CatalogueEntry { id, key, name: shown_name(&name), facts });
         }
         let mut rows =
             connection.prepare_cached("SELECT alias, id FROM catalogue_alias WHERE kind = ?1 ORDER BY id")?;
@@ -208,7 +207,7 @@ impl Part {
         while let Some(row) = rows.next()? {
             let (alias, id): (String, String) = (row.get(0)?, row.get(1)?);
             if let Some(&at) = ids.get(&id) {
-                note(&mut part.by_alias, folded(&alias), at);
+                insert_position(&mut part.by_alias, fold_name(&alias), at);
             }
         }
         Ok(part)

@@ -1,20 +1,20 @@
-//! Names: in which forms two of them are the same.
+//! Normal forms of names, for comparison.
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Ignoring case, and how and how often words are kept apart.
-pub(super) fn folded(name: &str) -> String {
+/// Returns a name in lower case with single spaces between words.
+pub(super) fn fold_name(name: &str) -> String {
     let lower: String = name.nfc().flat_map(char::to_lowercase).collect();
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Ignoring case, punctuation and white space: letters and digits only.
-pub(super) fn canonical(name: &str) -> String {
+/// Returns the letters and digits of a name in lower case.
+pub(super) fn canonical_name(name: &str) -> String {
     name.nfc().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Without the tags of packs that stand in brackets at either end: `Rifle [Founder Pack]`. None when
-/// there is no tag, or nothing else.
+/// Strips bracketed pack tags from both ends of a name, such as in `Rifle [Founder Pack]`. `None` if there is
+/// no tag or nothing else.
 pub(super) fn without_pack_tags(name: &str) -> Option<&str> {
     let mut rest = name.trim();
     while let Some(shorter) = without_one_tag(rest) {
@@ -40,7 +40,7 @@ fn without_one_tag(name: &str) -> Option<&str> {
     None
 }
 
-/// Without the manufacturer in front, when a word ends there: `Drake Cutlass` without `Drake`.
+/// Strips the manufacturer from the start of a name if it is a whole word: `Drake Cutlass` becomes `Cutlass`.
 pub(super) fn without_maker<'a>(name: &'a str, maker: &str) -> Option<&'a str> {
     let name = name.trim_start();
     let head = name.get(..maker.len()).filter(|head| head.eq_ignore_ascii_case(maker))?;
@@ -55,12 +55,12 @@ mod tests {
 
     #[test]
     fn names_are_the_same_in_three_ways() {
-        assert_eq!(folded("  Sandbox\tRIFLE  "), "sandbox rifle");
-        assert_eq!(folded("E\u{301}toile"), folded("étoile"));
-        assert_eq!(canonical("F7C-M Super Hornet"), "f7cmsuperhornet");
+        assert_eq!(fold_name("  Sandbox\tRIFLE  "), "sandbox rifle");
+        assert_eq!(fold_name("E\u{301}toile"), fold_name("étoile"));
+        assert_eq!(canonical_name("F7C-M Super Hornet"), "f7cmsuperhornet");
     }
 
-    /// RES-03: only what says that it is of a pack is stripped; other brackets tell products apart.
+    /// RES-03: only tags that contain the word `pack` are stripped; other brackets distinguish products.
     #[test]
     fn pack_tags_are_stripped_and_nothing_else() {
         for (name, rest) in [

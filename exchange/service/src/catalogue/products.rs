@@ -1,40 +1,40 @@
-//! What blueprints produce, and which items are variants of each other (DEM-04).
+//! Blueprints by the items that they produce, and variants of items (DEM-04).
 
 use std::collections::HashMap;
 
-use super::index::{Entry, Part};
+use super::index::{CatalogueEntry, KindIndex};
 
-/// Whether a blueprint of a variant is one of the item that is asked for.
+/// Whether blueprints of an item's variants count as blueprints of the item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Matching {
-    /// Only the item itself.
+pub enum VariantMatching {
+    /// Only blueprints of the item itself count.
     Exact,
-    /// Every variant of it.
+    /// Blueprints of every variant count.
     Variants,
 }
 
-/// Blueprints by what they produce. An item whose facts name another one as `variantOf` is a variant of it, and
-/// of all its other variants, their variants among them.
+/// An index of blueprints by product. An item with the fact `variantOf` is a variant of the named item, and
+/// of all variants of that item, transitively.
 #[derive(Clone, Debug, Default)]
-pub struct Products {
-    /// Blueprints of an item.
+pub struct ProductIndex {
+    /// Blueprints by item.
     of_item: HashMap<String, Vec<String>>,
-    /// Blueprints of any variant, by the item that the variants are of.
+    /// Blueprints of any variant, by the family's base item.
     of_family: HashMap<String, Vec<String>>,
-    /// What an item is a variant of in the end, where it is one.
+    /// The base item of each variant's family.
     base: HashMap<String, String>,
 }
 
-impl Products {
-    pub(super) fn of<'i>(blueprints: &Part, items: &'i Part) -> Self {
-        let variant = |item: &'i Entry| Some((&*item.id, item.facts.get("variantOf")?.as_str()?));
-        let base = families(&items.entries.iter().filter_map(variant).collect());
+impl ProductIndex {
+    pub(super) fn from_indexes<'i>(blueprints: &KindIndex, items: &'i KindIndex) -> Self {
+        let variant = |item: &'i CatalogueEntry| Some((&*item.id, item.facts.get("variantOf")?.as_str()?));
+        let base = resolve_families(&items.entries.iter().filter_map(variant).collect());
         let mut products = Self { base, ..Self::default() };
         for (guid, blueprint) in &blueprints.outputs {
             let Some(blueprint) = blueprints.entries.get(*blueprint as usize) else { continue };
             for item in items.by_guid.get(guid).into_iter().flatten() {
                 let Some(item) = items.entries.get(*item as usize) else { continue };
-                let family = products.family(&item.id).to_owned();
+                let family = products.family_of(&item.id).to_owned();
                 products.of_item.entry(item.id.clone()).or_default().push(blueprint.id.clone());
                 products.of_family.entry(family).or_default().push(blueprint.id.clone());
             }
@@ -42,23 +42,23 @@ impl Products {
         products
     }
 
-    /// The blueprints that produce an item, by the keys that the store has.
+    /// Returns the stored keys of the blueprints that produce an item.
     #[must_use]
-    pub fn blueprints(&self, item: &str, matching: Matching) -> &[String] {
+    pub fn blueprints_for(&self, item: &str, matching: VariantMatching) -> &[String] {
         let found = match matching {
-            Matching::Exact => self.of_item.get(item),
-            Matching::Variants => self.of_family.get(self.family(item)),
+            VariantMatching::Exact => self.of_item.get(item),
+            VariantMatching::Variants => self.of_family.get(self.family_of(item)),
         };
         found.map(Vec::as_slice).unwrap_or_default()
     }
 
-    fn family<'a>(&'a self, item: &'a str) -> &'a str {
+    fn family_of<'a>(&'a self, item: &'a str) -> &'a str {
         self.base.get(item).map_or(item, String::as_str)
     }
 }
 
-/// What each variant is one of in the end. Of variants in a circle, the first by its id stands for all of them.
-fn families(base: &HashMap<&str, &str>) -> HashMap<String, String> {
+/// Returns the base item of each variant. In a cycle of variants, the first item by id is the base.
+fn resolve_families(base: &HashMap<&str, &str>) -> HashMap<String, String> {
     let mut families: HashMap<&str, &str> = HashMap::new();
     for &item in base.keys() {
         let (mut way, mut places, mut at) = (Vec::new(), HashMap::new(), item);
@@ -83,11 +83,11 @@ fn families(base: &HashMap<&str, &str>) -> HashMap<String, String> {
 mod tests {
     use super::*;
 
-    /// DEM-04: a variant of a variant is one of the first, and circles end.
+    /// DEM-04: variants are transitive, and cycles terminate.
     #[test]
     fn variants_of_variants_are_of_one_family() {
         let check = |base: &[(&str, &str)], expect: &[(&str, &str)]| {
-            let found = families(&base.iter().copied().collect());
+            let found = resolve_families(&base.iter().copied().collect());
             let expect = expect.iter().map(|(item, family)| ((*item).to_owned(), (*family).to_owned()));
             assert_eq!(found, expect.collect(), "{base:?}");
         };

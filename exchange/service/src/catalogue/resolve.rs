@@ -1,162 +1,173 @@
-//! From a reference to an entry (RES-03 to RES-10).
+//! Resolves references to catalogue entries (RES-03 to RES-10).
 //!
-//! Keys before names: the first of `bt`, `scRecord`, `scGuid`, `uexId`, `locKey` that finds exactly one
-//! entry is taken, then a name that does; what finds several only decides when nothing finds one.
+//! Keys take precedence over names. The first of `bt`, `scRecord`, `scGuid`, `uexId`, `locKey` that matches
+//! exactly one entry decides, then the name. Ambiguous keys only count if nothing matches uniquely.
 
 use exchange_api::types::ItemRef;
 
-use super::contents::Kind;
+use super::contents::EntryKind;
 use super::fuzzy;
-use super::index::{Entry, Index, Part};
-use super::names::{canonical, folded, without_maker, without_pack_tags};
+use super::index::{CatalogueEntry, CatalogueIndex, KindIndex};
+use super::names::{canonical_name, fold_name, without_maker, without_pack_tags};
 
-/// What a reference found.
+/// The result of resolving a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolution<'i> {
-    /// Exactly one entry.
-    One(&'i Entry),
-    /// Several, or a guess: at most ten, the best first.
-    Several(Vec<&'i Entry>),
-    /// Nothing.
-    Nothing,
+    /// Exactly one entry matches.
+    Unique(&'i CatalogueEntry),
+    /// Several entries match, or only similar ones were found: at most ten, the best first.
+    Ambiguous(Vec<&'i CatalogueEntry>),
+    /// No entry matches.
+    Unmatched,
 }
 
-/// What a reference found, and whether its `locKey` was of no use (RES-10).
+/// The result of resolving a reference, with details for warnings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resolved<'i> {
-    /// What it found.
+pub struct ResolvedReference<'i> {
+    /// The matching entries.
     pub resolution: Resolution<'i>,
-    /// Whether what it found is no match, only like the name (RES-09).
+    /// Whether the entries only have similar names (RES-09).
     pub is_guess: bool,
-    /// Whether it has a `locKey` and none of its keys found exactly one entry.
+    /// Whether the reference has a `locKey` and none of its keys matches exactly one entry (RES-10).
     pub loc_key_unresolved: bool,
 }
 
-/// Places of entries that one way of looking found.
-enum Found<'p> {
-    Nothing,
-    One(u32),
-    Several(&'p [u32]),
-    Like(Vec<u32>),
+/// The positions of the entries that one lookup matches.
+enum LookupMatch<'p> {
+    Unmatched,
+    Unique(u32),
+    Ambiguous(&'p [u32]),
+    Similar(Vec<u32>),
 }
 
-impl<'p> Found<'p> {
-    fn of(places: Option<&'p Vec<u32>>) -> Self {
+impl<'p> LookupMatch<'p> {
+    fn from_positions(places: Option<&'p Vec<u32>>) -> Self {
         match places.map(Vec::as_slice) {
-            None | Some([]) => Self::Nothing,
-            Some([only]) => Self::One(*only),
-            Some(several) => Self::Several(several),
+            None | Some([]) => Self::Unmatched,
+            Some([only]) => Self::Unique(*only),
+            Some(several) => Self::Ambiguous(several),
         }
     }
 
     fn or_else(self, next: impl FnOnce() -> Self) -> Self {
-        if matches!(self, Self::Nothing) { next() } else { self }
+        if matches!(self, Self::Unmatched) { next() } else { self }
     }
 }
 
-impl Index {
-    /// What a reference of a kind finds.
+impl CatalogueIndex {
+    /// Resolves a reference to an entry of a kind, including fuzzy matches of its name.
     #[must_use]
-    pub fn resolve(&self, kind: Kind, reference: &ItemRef) -> Resolved<'_> {
-        let none = Resolved {
-            resolution: Resolution::Nothing,
+    pub fn resolve_reference(&self, kind: EntryKind, reference: &ItemRef) -> ResolvedReference<'_> {
+        let none = ResolvedReference {
+            resolution: Resolution::Unmatched,
             is_guess: false,
             loc_key_unresolved: reference.loc_key.is_some(),
         };
-        let Some(part) = self.part(kind) else { return none };
+        let Some(part) = self.kind_index(kind) else { return none };
         let entry = |at: u32| part.entries.get(at as usize);
         let mut several: Option<Vec<u32>> = None;
-        for found in part.by_keys(reference) {
+        for found in part.match_keys(reference) {
             match found {
-                Found::One(at) => {
-                    let resolution = entry(at).map_or(Resolution::Nothing, Resolution::One);
-                    return Resolved { resolution, loc_key_unresolved: false, ..none };
+                LookupMatch::Unique(at) => {
+                    let resolution = entry(at).map_or(Resolution::Unmatched, Resolution::Unique);
+                    return ResolvedReference { resolution, loc_key_unresolved: false, ..none };
                 }
-                Found::Several(places) => drop(several.get_or_insert_with(|| places.to_vec())),
-                Found::Nothing | Found::Like(_) => {}
+                LookupMatch::Ambiguous(places) => drop(several.get_or_insert_with(|| places.to_vec())),
+                LookupMatch::Unmatched | LookupMatch::Similar(_) => {}
             }
         }
-        let by_name = reference.name.as_deref().map_or(Found::Nothing, |name| part.by_name(kind, name));
-        let is_guess = several.is_none() && matches!(by_name, Found::Like(_));
+        let by_name =
+            reference.name.as_deref().map_or(LookupMatch::Unmatched, |name| part.match_name(kind, name));
+        let is_guess = several.is_none() && matches!(by_name, LookupMatch::Similar(_));
         let candidates = match by_name {
-            Found::One(at) => {
-                let resolution = entry(at).map_or(Resolution::Nothing, Resolution::One);
-                return Resolved { resolution, ..none };
+            LookupMatch::Unique(at) => {
+                let resolution = entry(at).map_or(Resolution::Unmatched, Resolution::Unique);
+                return ResolvedReference { resolution, ..none };
             }
-            Found::Several(places) => several.unwrap_or_else(|| places.to_vec()),
-            Found::Like(places) => several.unwrap_or(places),
-            Found::Nothing => several.unwrap_or_default(),
+            LookupMatch::Ambiguous(places) => several.unwrap_or_else(|| places.to_vec()),
+            LookupMatch::Similar(places) => several.unwrap_or(places),
+            LookupMatch::Unmatched => several.unwrap_or_default(),
         };
-        let candidates: Vec<&Entry> = candidates.into_iter().filter_map(entry).take(fuzzy::MOST).collect();
+        let candidates: Vec<&CatalogueEntry> =
+            candidates.into_iter().filter_map(entry).take(fuzzy::MAX_SUGGESTIONS).collect();
         if candidates.is_empty() {
             return none;
         }
-        Resolved { resolution: Resolution::Several(candidates), is_guess, ..none }
+        ResolvedReference { resolution: Resolution::Ambiguous(candidates), is_guess, ..none }
     }
 
-    /// The one entry that a reference resolves to, if there is exactly one: the same as [`resolve`](Self::resolve)
-    /// says, without looking for what is only like its name.
+    /// Returns the entry if a reference matches exactly one: the same one as
+    /// [`resolve_reference`](Self::resolve_reference), without the fuzzy search.
     #[must_use]
-    pub fn find(&self, kind: Kind, reference: &ItemRef) -> Option<&Entry> {
-        let part = self.part(kind)?;
-        let by_keys = part.by_keys(reference).into_iter().find(|found| matches!(found, Found::One(_)));
-        let found = by_keys.or_else(|| Some(part.named(kind, reference.name.as_deref()?)))?;
+    pub fn find_unique(&self, kind: EntryKind, reference: &ItemRef) -> Option<&CatalogueEntry> {
+        let part = self.kind_index(kind)?;
+        let by_keys =
+            part.match_keys(reference).into_iter().find(|found| matches!(found, LookupMatch::Unique(_)));
+        let found = by_keys.or_else(|| Some(part.match_exact_name(kind, reference.name.as_deref()?)))?;
         match found {
-            Found::One(at) => part.entries.get(at as usize),
-            Found::Nothing | Found::Several(_) | Found::Like(_) => None,
+            LookupMatch::Unique(at) => part.entries.get(at as usize),
+            LookupMatch::Unmatched | LookupMatch::Ambiguous(_) | LookupMatch::Similar(_) => None,
         }
     }
 }
 
-impl Part {
-    /// What each key finds, in the order in which they count.
-    fn by_keys<'p>(&'p self, reference: &ItemRef) -> [Found<'p>; 5] {
+impl KindIndex {
+    /// Looks up each key of a reference, in order of precedence.
+    fn match_keys<'p>(&'p self, reference: &ItemRef) -> [LookupMatch<'p>; 5] {
         let lower = |text: &Option<String>| text.as_ref().map(|text| text.to_lowercase());
         let key = reference.bt.as_ref().and_then(|key| self.by_key.get(key.as_str()));
         [
-            key.map_or(Found::Nothing, |&at| Found::One(at)),
-            Found::of(lower(&reference.sc_record).and_then(|record| self.by_record.get(&record))),
-            Found::of(lower(&reference.sc_guid).and_then(|guid| self.by_guid.get(&guid))),
-            Found::of(reference.uex_id.and_then(|id| self.by_uex.get(&id.get()))),
-            Found::of(lower(&reference.loc_key).and_then(|key| self.by_loc_key.get(&key))),
+            key.map_or(LookupMatch::Unmatched, |&at| LookupMatch::Unique(at)),
+            LookupMatch::from_positions(
+                lower(&reference.sc_record).and_then(|record| self.by_record.get(&record)),
+            ),
+            LookupMatch::from_positions(lower(&reference.sc_guid).and_then(|guid| self.by_guid.get(&guid))),
+            LookupMatch::from_positions(reference.uex_id.and_then(|id| self.by_uex.get(&id.get()))),
+            LookupMatch::from_positions(lower(&reference.loc_key).and_then(|key| self.by_loc_key.get(&key))),
         ]
     }
 
-    /// What a name finds, or what is like it; of items nothing is.
-    fn by_name<'p>(&'p self, kind: Kind, name: &str) -> Found<'p> {
-        self.named(kind, name).or_else(|| match kind {
-            Kind::Item => Found::Nothing,
-            Kind::Blueprint | Kind::Material | Kind::ShipType => match self.likeness.like(name) {
-                places if places.is_empty() => Found::Nothing,
-                places => Found::Like(places),
-            },
+    /// Looks up a name, and similar names for kinds other than items.
+    fn match_name<'p>(&'p self, kind: EntryKind, name: &str) -> LookupMatch<'p> {
+        self.match_exact_name(kind, name).or_else(|| match kind {
+            EntryKind::Item => LookupMatch::Unmatched,
+            EntryKind::Blueprint | EntryKind::Material | EntryKind::ShipType => {
+                match self.fuzzy.find_similar(name) {
+                    places if places.is_empty() => LookupMatch::Unmatched,
+                    places => LookupMatch::Similar(places),
+                }
+            }
         })
     }
 
-    /// What a name finds: each kind has a chain of its own, and the first link that finds anything ends it.
-    fn named<'p>(&'p self, kind: Kind, name: &str) -> Found<'p> {
-        let exact = |name: &str| Found::of(self.by_name.get(&folded(name)));
-        let alias = |name: &str| Found::of(self.by_alias.get(&folded(name)));
-        let canon = |name: &str| match canonical(name) {
-            // Punctuation alone names nothing.
-            empty if empty.is_empty() => Found::Nothing,
-            name => Found::of(self.by_canonical.get(&name)),
+    /// Looks up a name in the forms of its kind; the first form with a match decides.
+    fn match_exact_name<'p>(&'p self, kind: EntryKind, name: &str) -> LookupMatch<'p> {
+        let exact = |name: &str| LookupMatch::from_positions(self.by_name.get(&fold_name(name)));
+        let alias = |name: &str| LookupMatch::from_positions(self.by_alias.get(&fold_name(name)));
+        let canon = |name: &str| match canonical_name(name) {
+            // A name of punctuation only matches nothing.
+            empty if empty.is_empty() => LookupMatch::Unmatched,
+            name => LookupMatch::from_positions(self.by_canonical.get(&name)),
         };
         match kind {
-            Kind::Item => exact(name),
-            Kind::Blueprint => exact(name).or_else(|| alias(name)).or_else(|| {
+            EntryKind::Item => exact(name),
+            EntryKind::Blueprint => exact(name).or_else(|| alias(name)).or_else(|| {
                 let stripped = without_pack_tags(name);
-                stripped.map_or(Found::Nothing, |name| exact(name).or_else(|| alias(name)))
+                stripped.map_or(LookupMatch::Unmatched, |name| exact(name).or_else(|| alias(name)))
             }),
-            Kind::Material => exact(name).or_else(|| canon(name)).or_else(|| alias(name)),
-            Kind::ShipType => canon(name).or_else(|| self.by_model(name)),
+            EntryKind::Material => exact(name).or_else(|| canon(name)).or_else(|| alias(name)),
+            EntryKind::ShipType => canon(name).or_else(|| self.match_model(name)),
         }
     }
 
-    /// Without the manufacturer, on either side.
-    fn by_model<'p>(&'p self, name: &str) -> Found<'p> {
+    /// Looks up a name, ignoring manufacturers in the query and in the index.
+    fn match_model<'p>(&'p self, name: &str) -> LookupMatch<'p> {
         let model = self.makers.iter().find_map(|maker| without_maker(name, maker)).unwrap_or(name);
-        let model = canonical(model);
-        if model.is_empty() { Found::Nothing } else { Found::of(self.by_model.get(&model)) }
+        let model = canonical_name(model);
+        if model.is_empty() {
+            LookupMatch::Unmatched
+        } else {
+            LookupMatch::from_positions(self.by_model.get(&model))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `admin`: what an administrator changes in the store of a service, whether it runs or not.
+//! `admin`: changes the store of a service, whether the service is running or not.
 
 mod audit;
 mod setup;
@@ -10,64 +10,66 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use exchange_api::types::AccountHandle;
 use exchange_service::Environment;
-use exchange_service::admin::{self, AdminError, By, Changes, Filter, NewClient, NewMember, Standing};
+use exchange_service::admin::{
+    self, AdminContext, AdminError, ClientState, ConnectionFilter, LimitChanges, NewClient, NewMember,
+};
 use exchange_service::config::Config;
-use exchange_service::idp::Disconnected;
-use exchange_service::idp::accounts::Passwords;
+use exchange_service::idp::DisconnectOutcome;
+use exchange_service::idp::accounts::PasswordHasher;
 use exchange_service::ids::{ClientId, InstallationId, MemberId};
-use exchange_service::members::State;
+use exchange_service::members::RegistrationState;
 use exchange_service::names::MemberName;
-use exchange_service::store::{EditError, OpenError, edit, inspect};
+use exchange_service::store::{EditError, OpenError, edit_store, inspect_store};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use super::serve::configuration;
-use super::{ConfigArgs, Failure, say};
+use super::serve::load_config;
+use super::{CommandError, ConfigArgs, print_line};
 
-/// The fewest characters of a password.
-const SHORTEST: usize = 12;
-/// The longest password, in bytes.
-const LONGEST: u64 = 1024;
+/// The minimum number of characters of a password.
+const MIN_PASSWORD_CHARS: usize = 12;
+/// The longest accepted password, in bytes.
+const MAX_PASSWORD_BYTES: u64 = 1024;
 
 #[derive(Debug, Args)]
 pub(super) struct AdminArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Print one line of JSON in the place of text: what was done, or on standard error why it could not be.
+    /// Print one line of JSON instead of text: the result, or the error on standard error.
     #[arg(long, global = true)]
     pub(super) json: bool,
-    /// The name that the audit has for whoever changes something; by default the system's name for the user.
+    /// The administrator's name in the audit. Defaults to the user name of the system.
     #[arg(long = "as", value_name = "NAME", global = true)]
     administrator: Option<String>,
     #[command(subcommand)]
-    command: Area,
+    command: AdminCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Area {
+enum AdminCommand {
     /// Clients: register, suspend, limit.
     #[command(subcommand)]
     Client(ClientCommand),
-    /// Switch the exchange on or off, or say which it is.
+    /// Switch the exchange on or off, or show its state.
     ///
-    /// A new store is off: every call is answered 503 EXCHANGE_DISABLED until somebody switches it on.
-    /// Signing in, and what is held for confirmation, goes on.
+    /// A new store is off: every call gets 503 EXCHANGE_DISABLED until an administrator switches it on. Sign-in and
+    /// held batches work regardless.
     Switch {
-        /// Without it, the command says how it stands.
-        to: Option<Switch>,
+        /// The new state. Without it the command shows the current one.
+        to: Option<SwitchState>,
     },
     /// Members and their accounts.
     #[command(subcommand)]
     Member(MemberCommand),
-    /// Org units, and who is in them.
+    /// Org units and their members.
     #[command(subcommand)]
     Unit(setup::UnitCommand),
-    /// The catalogue, and the blueprints that every member has.
+    /// The catalogue, and the blueprints that every member has by default.
     #[command(subcommand)]
     Catalogue(setup::CatalogueCommand),
-    /// The terms that members have to have accepted before clients act for them, or say which they are.
+    /// Set the terms that members must accept before clients may act for them, or show them.
     ///
-    /// A new service has none. Members accept a version on their profile's page.
+    /// A new service has no terms. Members accept a version on their profile page.
     Terms(setup::TermsArgs),
     /// Connected clients of members: list, disconnect.
     #[command(subcommand)]
@@ -75,26 +77,26 @@ enum Area {
     /// The keys that access tokens are signed with.
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Set back what a client wrote, from a moment on.
+    /// Undo a client's writes from a time on.
     ///
-    /// Each entry becomes what it was before the client's first change of the span. One that somebody else changed
-    /// since stays as it is, and is named. Run again, the command finds nothing; cut off, it goes on. The members'
-    /// feeds tell of it, and each member concerned is told.
+    /// Each entry is restored to its state before the client's first change of the span. Entries that were changed
+    /// otherwise since stay unchanged and are listed. The command can be repeated, and resumes after an interruption.
+    /// The members' feeds report the changes, and the affected members are notified.
     Undo(undo::UndoArgs),
-    /// Who did what.
+    /// The audit of changes.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Switch {
+enum SwitchState {
     On,
     Off,
 }
 
 #[derive(Debug, Subcommand)]
 enum ClientCommand {
-    /// Register a client. It has an id and no secret; what it may ask for is its scopes.
+    /// Register a client. It has an id, no secret, and scopes that it may request.
     #[command(
         after_help = "Example:\n\n    exchange-service admin client add stock-tool --name 'Stock Tool' \\\n        \
                             --scope exchange.connect --scope exchange.stock.read"
@@ -102,54 +104,54 @@ enum ClientCommand {
     Add {
         /// The id: 1 to 64 letters, digits, `-`, `.`, `_` and `~`. It never changes.
         id: ClientId,
-        /// What members see when they connect it.
+        /// The name that members see when they connect it.
         #[arg(long)]
         name: String,
-        /// A scope that it may ask for; may be repeated.
+        /// A scope that the client may request; may be repeated.
         #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<String>,
-        /// The oldest version of it that is served, such as 2.1.0.
+        /// The oldest supported version, such as 2.1.0.
         #[arg(long, value_name = "VERSION")]
         min_version: Option<String>,
     },
-    /// Refuse a client's calls (403 CLIENT_SUSPENDED); its connections stay for when it is resumed.
+    /// Refuse a client's calls (403 CLIENT_SUSPENDED). Its connections stay until it is resumed.
     Suspend {
-        /// The client.
+        /// The client's id.
         id: ClientId,
     },
-    /// Take a suspended or removed client back.
+    /// Activate a suspended or removed client again.
     Resume {
-        /// The client.
+        /// The client's id.
         id: ClientId,
     },
-    /// End a client's registration: nobody can sign in for it, and its tokens are refused.
+    /// End a client's registration: members cannot sign in for it, and its tokens are refused.
     Remove {
-        /// The client.
+        /// The client's id.
         id: ClientId,
     },
-    /// Change what a client may do per member. Only what is named is changed.
+    /// Change a client's limits per member. Options that are left out change nothing.
     #[command(after_help = "Example:\n\n    exchange-service admin client limits stock-tool \
                             --requests-per-minute 300 --writes-per-day default")]
     Limits {
-        /// The client.
+        /// The client's id.
         id: ClientId,
-        /// Requests per minute and member, 1 to 1200; `default` takes the configured number.
-        #[arg(long, value_name = "N", value_parser = number)]
-        requests_per_minute: Option<Own<u32>>,
-        /// Writes per day and member, 1 to 5000; `default` takes the configured number.
-        #[arg(long, value_name = "N", value_parser = number)]
-        writes_per_day: Option<Own<u32>>,
-        /// The oldest version that is served, such as 2.1.0; `any` serves every one.
-        #[arg(long, value_name = "VERSION", value_parser = oldest)]
-        min_version: Option<Own<String>>,
+        /// Requests per minute and member, 1 to 1200; `default` for the configured value.
+        #[arg(long, value_name = "N", value_parser = parse_limit)]
+        requests_per_minute: Option<LimitArg<u32>>,
+        /// Writes per day and member, 1 to 5000; `default` for the configured value.
+        #[arg(long, value_name = "N", value_parser = parse_limit)]
+        writes_per_day: Option<LimitArg<u32>>,
+        /// The oldest supported version, such as 2.1.0; `any` for every version.
+        #[arg(long, value_name = "VERSION", value_parser = parse_min_version)]
+        min_version: Option<LimitArg<String>>,
     },
-    /// Give a client these scopes, in the place of those that it had.
+    /// Replace a client's scopes.
     ///
-    /// What members granted before is narrowed at once; for a scope more they sign in anew.
+    /// Existing grants are narrowed immediately. For additional scopes members must sign in again.
     Scopes {
-        /// The client.
+        /// The client's id.
         id: ClientId,
-        /// The scopes, all of them.
+        /// The complete list of scopes.
         #[arg(value_name = "SCOPE", required = true)]
         scopes: Vec<String>,
     },
@@ -159,49 +161,49 @@ enum ClientCommand {
 
 #[derive(Debug, Subcommand)]
 enum MemberCommand {
-    /// Add a member, who cannot sign in until `member password`.
+    /// Add a member, who cannot sign in before `member password`.
     #[command(after_help = "Example:\n\n    exchange-service admin member add m-1 --name Ada\n    \
                             pass show exchange/ada | exchange-service admin member password m-1 --username ada")]
     Add {
-        /// The id: 1 to 128 letters, digits, `-`, `.`, `_` and `~`. Opaque to others, and never used again.
+        /// The id: 1 to 128 letters, digits, `-`, `.`, `_` and `~`. Opaque to others, and never reused.
         id: MemberId,
-        /// The name that others see: 1 to 200 characters.
+        /// The name that other members see: 1 to 200 characters.
         #[arg(long)]
         name: MemberName,
-        /// The game-account handle, which no client is told: 3 to 60 letters, digits, `_` and `-`.
-        #[arg(long, value_parser = handle)]
+        /// The game account's handle, which clients never get: 3 to 60 letters, digits, `_` and `-`.
+        #[arg(long, value_parser = parse_handle)]
         handle: Option<AccountHandle>,
-        /// The registration awaits approval: the member may sign in, and the exchange refuses.
+        /// The registration awaits approval: the member may sign in, and the exchange refuses calls.
         #[arg(long)]
         pending: bool,
-        /// The member holds no role yet: the exchange refuses.
+        /// The member holds no role yet: the exchange refuses calls.
         #[arg(long)]
         no_role: bool,
     },
-    /// Give a member an account, or another password, which is read from the standard input.
+    /// Create a member's account, or change its password, which is read from standard input.
     ///
-    /// One line of at least 12 characters; never an argument, which other users of the machine could see. Browser
-    /// sessions of the member end, and with them the connections that were to last no longer; the others go on
-    /// (`admin connections end`).
+    /// One line of at least 12 characters. It is never an argument, which other users of the machine could see. Ends
+    /// the member's browser sessions and the connections that are bound to them; other connections stay (`admin
+    /// connections end`).
     Password {
-        /// The member.
+        /// The member's id.
         id: MemberId,
-        /// The name to sign in by; needed the first time.
+        /// The user name for sign-in; required for a new account.
         #[arg(long, value_name = "NAME")]
         username: Option<String>,
     },
-    /// Say where a member's registration stands. One who is switched off is refused at once.
+    /// Set the state of a member's registration. A disabled member is refused immediately.
     State {
-        /// The member.
+        /// The member's id.
         id: MemberId,
-        /// Where it stands.
-        state: Registration,
+        /// The new state.
+        state: MemberStateArg,
     },
-    /// Let a member administer the service on its pages: register clients, suspend them, let them call again.
+    /// Allow a member to administer the service on its pages: register, suspend and resume clients.
     Administrator {
-        /// The member.
+        /// The member's id.
         id: MemberId,
-        /// Let them do so no longer.
+        /// Revoke the permission.
         #[arg(long)]
         no: bool,
     },
@@ -210,12 +212,12 @@ enum MemberCommand {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Registration {
-    /// In order.
+enum MemberStateArg {
+    /// Approved and not disabled.
     Active,
-    /// Awaits approval.
+    /// Awaiting approval.
     Pending,
-    /// Switched off.
+    /// Disabled by an administrator.
     Disabled,
 }
 
@@ -223,26 +225,26 @@ enum Registration {
 enum ConnectionsCommand {
     /// List installations, and connections that have not called yet.
     List {
-        /// Those of this member.
+        /// Only those of this member.
         #[arg(long, value_name = "ID")]
         member: Option<MemberId>,
-        /// Those of this client.
+        /// Only those of this client.
         #[arg(long, value_name = "ID")]
         client: Option<ClientId>,
     },
-    /// Disconnect one installation for good, or a client of a member on all devices.
+    /// Disconnect one installation permanently, or a client of a member on all devices.
     #[command(
         after_help = "Examples:\n\n    exchange-service admin connections end --installation Zk3…\n    \
                             exchange-service admin connections end --client stock-tool --member m-1"
     )]
     End {
-        /// This installation: its key is refused for good.
+        /// The installation, whose key is refused permanently.
         #[arg(long, value_name = "ID", conflicts_with_all = ["client", "member"], required_unless_present = "client")]
         installation: Option<InstallationId>,
-        /// This client, until the member connects it anew.
+        /// The client, until the member connects it again.
         #[arg(long, value_name = "ID", requires = "member")]
         client: Option<ClientId>,
-        /// Of this member.
+        /// The member of the client's connections.
         #[arg(long, value_name = "ID", requires = "client")]
         member: Option<MemberId>,
     },
@@ -252,19 +254,19 @@ enum ConnectionsCommand {
 enum KeysCommand {
     /// Sign with a new key from now on.
     ///
-    /// The one before stays published until its last tokens have ended, so nobody has to sign in anew. A running
-    /// service takes it up within seconds.
+    /// The old key stays published until its tokens have expired, so no member has to sign in again. A running service
+    /// uses the new key within seconds.
     Rotate,
 }
 
-/// A value of its own, or the service's.
+/// A limit of the client's own, or the service's default.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Own<T> {
+enum LimitArg<T> {
     Default,
     Value(T),
 }
 
-impl<T> Own<T> {
+impl<T> LimitArg<T> {
     fn into_option(self) -> Option<T> {
         match self {
             Self::Default => None,
@@ -273,89 +275,95 @@ impl<T> Own<T> {
     }
 }
 
-/// SVC-13
-fn handle(text: &str) -> Result<AccountHandle, &'static str> {
-    text.parse().map_err(|_| "a handle is 3 to 60 letters, digits, `_` and `-`")
+/// Parses a game account handle (SVC-13).
+fn parse_handle(text: &str) -> Result<AccountHandle, &'static str> {
+    text.parse().map_err(|_| "a handle must have 3 to 60 letters, digits, `_` or `-`")
 }
 
-fn number(text: &str) -> Result<Own<u32>, String> {
+fn parse_limit(text: &str) -> Result<LimitArg<u32>, String> {
     match text {
-        "default" => Ok(Own::Default),
-        text => text.parse().map(Own::Value).map_err(|_| "a number or `default`".to_owned()),
+        "default" => Ok(LimitArg::Default),
+        text => text.parse().map(LimitArg::Value).map_err(|_| "expected a number or `default`".to_owned()),
     }
 }
 
-fn oldest(text: &str) -> Result<Own<String>, std::convert::Infallible> {
-    Ok(if text == "any" { Own::Default } else { Own::Value(text.to_owned()) })
+fn parse_min_version(text: &str) -> Result<LimitArg<String>, std::convert::Infallible> {
+    Ok(if text == "any" { LimitArg::Default } else { LimitArg::Value(text.to_owned()) })
 }
 
-/// What a command has to say: for people, and for machines.
-struct Told {
+/// The output of a command: text for people, JSON for machines.
+struct CommandOutput {
     text: String,
     json: Value,
 }
 
-/// Carries one out.
-pub(super) fn run(args: AdminArgs) -> Result<(), Failure> {
+/// Runs an `admin` command.
+pub(super) fn run_admin(args: AdminArgs) -> Result<(), CommandError> {
     let AdminArgs { config, json, administrator, command } = args;
-    let config = configuration(&config)?;
-    let name = administrator.unwrap_or_else(user);
+    let config = load_config(&config)?;
+    let name = administrator.unwrap_or_else(current_user);
     let environment = Environment::system();
-    let by = By::new(&name, environment.now()).map_err(|error| match error {
-        AdminError::Wrong(said) => Failure::Configuration(format!("{said}: name yourself by --as")),
-        error => failure(&error),
+    let by = AdminContext::new(&name, environment.now()).map_err(|error| match error {
+        AdminError::Invalid(message) => {
+            CommandError::Configuration(format!("{message}: set your name with --as"))
+        }
+        error => to_command_error(&error),
     })?;
     let folder: PathBuf = config.serve.data.clone();
-    let told = match command {
-        Area::Client(command) => edit(&folder, |store| client(store, &by, command)),
-        Area::Switch { to } => edit(&folder, |store| switch(store, &by, to)),
-        Area::Member(MemberCommand::Password { id, username }) => {
-            let hash = hashed(&config, &environment)?;
-            edit(&folder, |store| {
+    let outcome = match command {
+        AdminCommand::Client(command) => edit_store(&folder, |store| run_client(store, &by, command)),
+        AdminCommand::Switch { to } => edit_store(&folder, |store| run_switch(store, &by, to)),
+        AdminCommand::Member(MemberCommand::Password { id, username }) => {
+            let hash = read_password_hash(&config, &environment)?;
+            edit_store(&folder, |store| {
                 admin::set_password(store, &by, &id, username.as_deref(), &hash)?;
-                done("member.password", &format!("{id} has a new password"), json!({ "member": id }))
+                action_output("member.password", &format!("{id} has a new password"), json!({ "member": id }))
             })
         }
-        Area::Member(command) => edit(&folder, |store| member(store, &by, command)),
-        Area::Unit(command) => setup::unit(&folder, &by, command),
-        Area::Catalogue(command) => setup::catalogue(&folder, &by, &environment, command),
-        Area::Terms(args) => setup::terms(&folder, &by, args),
-        Area::Connections(command) => {
-            edit(&folder, |store| connections(store, &by, command, config.is_external()))
+        AdminCommand::Member(command) => edit_store(&folder, |store| run_member(store, &by, command)),
+        AdminCommand::Unit(command) => setup::run_unit(&folder, &by, command),
+        AdminCommand::Catalogue(command) => setup::run_catalogue(&folder, &by, &environment, command),
+        AdminCommand::Terms(args) => setup::run_terms(&folder, &by, args),
+        AdminCommand::Connections(command) => {
+            edit_store(&folder, |store| run_connections(store, &by, command, config.is_external()))
         }
-        Area::Keys(KeysCommand::Rotate) => edit(&folder, |store| {
+        AdminCommand::Keys(KeysCommand::Rotate) => edit_store(&folder, |store| {
             admin::rotate_keys(store, &by)?;
-            let text = "a new key signs; the one before stays published until its tokens have ended";
-            done("keys.rotate", text, json!({}))
+            let text = "a new key signs tokens; the old key stays published until its tokens have expired";
+            action_output("keys.rotate", text, json!({}))
         }),
-        Area::Undo(args) => undo::run(&folder, (&name, by.now), &environment, args),
-        Area::Audit(command) => inspect(&folder, |store| audit::run(store, command)),
+        AdminCommand::Undo(args) => undo::run_undo(&folder, (&name, by.now), &environment, args),
+        AdminCommand::Audit(command) => inspect_store(&folder, |store| audit::run_audit(store, command)),
     };
-    let Told { text, json: value } = told.map_err(|error| failure(&error))?;
-    let said = if json { value.to_string() } else { text };
-    say(said.trim_end());
+    let CommandOutput { text, json: value } = outcome.map_err(|error| to_command_error(&error))?;
+    let message = if json { value.to_string() } else { text };
+    print_line(message.trim_end());
     Ok(())
 }
 
-fn failure(error: &AdminError) -> Failure {
+fn to_command_error(error: &AdminError) -> CommandError {
     match error {
-        AdminError::Wrong(_) => Failure::Configuration(error.to_string()),
+        AdminError::Invalid(_) => CommandError::Configuration(error.to_string()),
         AdminError::Edit(EditError::Version(OpenError::Database(error))) => {
-            Failure::Undone(format!("the file is no store of this service: {error}"))
+            CommandError::Failed(format!("the file is not a store of this service: {error}"))
         }
-        error => Failure::Undone(error.to_string()),
+        error => CommandError::Failed(error.to_string()),
     }
 }
 
-fn done(action: &str, text: &str, mut value: Value) -> Result<Told, AdminError> {
+fn action_output(action: &str, text: &str, mut value: Value) -> Result<CommandOutput, AdminError> {
     value["done"] = action.into();
-    Ok(Told { text: text.to_owned(), json: value })
+    Ok(CommandOutput { text: text.to_owned(), json: value })
 }
 
-fn client(store: &Connection, by: &By<'_>, command: ClientCommand) -> Result<Told, AdminError> {
-    let stand = |id: ClientId, standing: Standing, text: &str| {
-        admin::set_standing(store, by, &id, standing)?;
-        done("client.state", &format!("{id} {text}"), json!({ "client": id, "state": standing }))
+fn run_client(
+    store: &Connection,
+    by: &AdminContext<'_>,
+    command: ClientCommand,
+) -> Result<CommandOutput, AdminError> {
+    let set_state = |id: ClientId, standing: ClientState, text: &str| {
+        admin::set_client_state(store, by, &id, standing)?;
+        action_output("client.state", &format!("{id} {text}"), json!({ "client": id, "state": standing }))
     };
     match command {
         ClientCommand::Add { id, name, scopes, min_version } => {
@@ -363,25 +371,29 @@ fn client(store: &Connection, by: &By<'_>, command: ClientCommand) -> Result<Tol
             admin::add_client(store, by, &client)?;
             let (id, count) = (&client.id, client.scopes.len());
             let json = json!({ "client": id, "scopes": client.scopes });
-            done("client.add", &format!("{id} is registered, with {count} scopes"), json)
+            action_output("client.add", &format!("{id} is registered, with {count} scopes"), json)
         }
-        ClientCommand::Suspend { id } => stand(id, Standing::Suspended, "is suspended"),
-        ClientCommand::Resume { id } => stand(id, Standing::Active, "may call again"),
-        ClientCommand::Remove { id } => stand(id, Standing::Disabled, "is not registered any more"),
+        ClientCommand::Suspend { id } => set_state(id, ClientState::Suspended, "is suspended"),
+        ClientCommand::Resume { id } => set_state(id, ClientState::Active, "may call again"),
+        ClientCommand::Remove { id } => set_state(id, ClientState::Disabled, "is no longer registered"),
         ClientCommand::Limits { id, requests_per_minute, writes_per_day, min_version } => {
-            let changes = Changes {
-                requests_per_minute: requests_per_minute.map(Own::into_option),
-                writes_per_day: writes_per_day.map(Own::into_option),
-                min_version: min_version.map(Own::into_option),
+            let changes = LimitChanges {
+                requests_per_minute: requests_per_minute.map(LimitArg::into_option),
+                writes_per_day: writes_per_day.map(LimitArg::into_option),
+                min_version: min_version.map(LimitArg::into_option),
             };
-            admin::limit(store, by, &id, &changes)?;
-            done("client.limits", &format!("{id} has other limits"), json!({ "client": id }))
+            admin::set_limits(store, by, &id, &changes)?;
+            action_output(
+                "client.limits",
+                &format!("the limits of {id} are changed"),
+                json!({ "client": id }),
+            )
         }
         ClientCommand::Scopes { id, scopes } => {
             let scopes = scopes.into_iter().collect();
             admin::set_scopes(store, by, &id, &scopes)?;
-            let text = format!("{id} may ask for {} scopes", scopes.len());
-            done("client.scopes", &text, json!({ "client": id, "scopes": scopes }))
+            let text = format!("{id} may request {} scopes", scopes.len());
+            action_output("client.scopes", &text, json!({ "client": id, "scopes": scopes }))
         }
         ClientCommand::List => {
             let clients = admin::list_clients(store)?;
@@ -399,46 +411,56 @@ fn client(store: &Connection, by: &By<'_>, command: ClientCommand) -> Result<Tol
                 ]
             });
             let head = ["client", "state", "name", "per minute", "per day", "oldest", "scopes"];
-            Ok(Told { text: table(&head, rows), json: json!({ "clients": clients }) })
+            Ok(CommandOutput { text: format_table(&head, rows), json: json!({ "clients": clients }) })
         }
     }
 }
 
-fn switch(store: &Connection, by: &By<'_>, to: Option<Switch>) -> Result<Told, AdminError> {
+fn run_switch(
+    store: &Connection,
+    by: &AdminContext<'_>,
+    to: Option<SwitchState>,
+) -> Result<CommandOutput, AdminError> {
     if let Some(to) = to {
-        admin::switch(store, by, to == Switch::On)?;
+        admin::set_switch(store, by, to == SwitchState::On)?;
     }
     let on = if admin::is_on(store)? { "on" } else { "off" };
-    Ok(Told { text: format!("the exchange is {on}"), json: json!({ "exchange": on }) })
+    Ok(CommandOutput { text: format!("the exchange is {on}"), json: json!({ "exchange": on }) })
 }
 
-fn member(store: &Connection, by: &By<'_>, command: MemberCommand) -> Result<Told, AdminError> {
+fn run_member(
+    store: &Connection,
+    by: &AdminContext<'_>,
+    command: MemberCommand,
+) -> Result<CommandOutput, AdminError> {
     match command {
         MemberCommand::Add { id, name, handle, pending, no_role } => {
-            let state = if pending { State::Pending } else { State::Active };
+            let state = if pending { RegistrationState::Pending } else { RegistrationState::Active };
             let member = NewMember { id, name, handle, state, has_role: !no_role };
             admin::add_member(store, by, &member)?;
-            let text = format!("{} is a member, without a password yet", member.id);
-            done("member.add", &text, json!({ "member": member.id }))
+            let text = format!("{} is added, without a password", member.id);
+            action_output("member.add", &text, json!({ "member": member.id }))
         }
         MemberCommand::State { id, state } => {
             let state = match state {
-                Registration::Active => State::Active,
-                Registration::Pending => State::Pending,
-                Registration::Disabled => State::Disabled,
+                MemberStateArg::Active => RegistrationState::Active,
+                MemberStateArg::Pending => RegistrationState::Pending,
+                MemberStateArg::Disabled => RegistrationState::Disabled,
             };
             admin::set_state(store, by, &id, state)?;
             let text = format!("{id} is {} now", state.as_str());
-            done("member.state", &text, json!({ "member": id, "state": state.as_str() }))
+            action_output("member.state", &text, json!({ "member": id, "state": state.as_str() }))
         }
         MemberCommand::Administrator { id, no } => {
             admin::set_administrator(store, by, &id, !no)?;
             let text =
                 format!("{id} {} the service", if no { "no longer administers" } else { "administers" });
-            done("member.administrator", &text, json!({ "member": id, "administers": !no }))
+            action_output("member.administrator", &text, json!({ "member": id, "administers": !no }))
         }
-        // Carried out by `run`: its hash is made before the store is held.
-        MemberCommand::Password { .. } => Err(AdminError::Wrong("no password was read".to_owned())),
+        // Handled by `run_admin`, which hashes the password before it locks the store.
+        MemberCommand::Password { .. } => {
+            Err(AdminError::Invalid("`member password` is handled separately".to_owned()))
+        }
         MemberCommand::List => {
             let members = admin::list_members(store)?;
             let rows = members.iter().map(|member| {
@@ -446,23 +468,23 @@ fn member(store: &Connection, by: &By<'_>, command: MemberCommand) -> Result<Tol
                 let username = member.username.as_deref().unwrap_or("-");
                 [member.id.as_str(), &member.state, &member.name, role, username].map(str::to_owned).to_vec()
             });
-            let text = table(&["member", "state", "name", "role", "account"], rows);
-            Ok(Told { text, json: json!({ "members": members }) })
+            let text = format_table(&["member", "state", "name", "role", "account"], rows);
+            Ok(CommandOutput { text, json: json!({ "members": members }) })
         }
     }
 }
 
-fn connections(
+fn run_connections(
     store: &Connection,
-    by: &By<'_>,
+    by: &AdminContext<'_>,
     command: ConnectionsCommand,
     is_external: bool,
-) -> Result<Told, AdminError> {
+) -> Result<CommandOutput, AdminError> {
     match command {
         ConnectionsCommand::List { member, client } => {
-            let mut connections = admin::list_connections(store, &Filter { member, client })?;
+            let mut connections = admin::list_connections(store, &ConnectionFilter { member, client })?;
             if is_external {
-                // Only the provider elsewhere knows.
+                // Only the external provider knows.
                 connections.iter_mut().for_each(|each| each.connected = None);
             }
             let rows = connections.iter().map(|each| {
@@ -487,55 +509,60 @@ fn connections(
                 .to_vec()
             });
             let head = ["member", "client", "installation", "label", "state", "since", "last"];
-            Ok(Told { text: table(&head, rows), json: json!({ "connections": connections }) })
+            Ok(CommandOutput { text: format_table(&head, rows), json: json!({ "connections": connections }) })
         }
         ConnectionsCommand::End { installation: Some(id), .. } => {
             let text = match admin::end_installation(store, by, &id)? {
-                Disconnected::Before => format!("{id} was disconnected before"),
-                _ => format!("{id} is disconnected, and its key refused for good"),
+                DisconnectOutcome::AlreadyDisconnected => format!("{id} was disconnected already"),
+                _ => format!("{id} is disconnected, and its key is refused permanently"),
             };
-            done("connections.end", &text, json!({ "installation": id }))
+            action_output("connections.end", &text, json!({ "installation": id }))
         }
         ConnectionsCommand::End { client: Some(client), member: Some(member), .. } => {
             admin::end_client(store, by, &client, &member)?;
-            let text = format!("{client} of {member} is disconnected until {member} connects it anew");
-            done("connections.end", &text, json!({ "client": client, "member": member }))
+            let text = format!("{client} of {member} is disconnected until {member} connects it again");
+            action_output("connections.end", &text, json!({ "client": client, "member": member }))
         }
         ConnectionsCommand::End { .. } => {
-            Err(AdminError::Wrong("name an installation, or a client and a member".to_owned()))
+            Err(AdminError::Invalid("name an installation, or a client and a member".to_owned()))
         }
     }
 }
 
-/// The hash of the password on the standard input.
-fn hashed(config: &Config, environment: &Environment) -> Result<String, Failure> {
+/// Reads a password from standard input, and returns its hash.
+fn read_password_hash(config: &Config, environment: &Environment) -> Result<String, CommandError> {
     let mut input = std::io::stdin();
     if input.is_terminal() {
-        let said = "the password comes from the standard input, where nobody looks over a shoulder: pipe it in from \
+        let message = "the password is read from standard input, so that it is not visible on screen: pipe it in from \
                     a password manager or a file";
-        return Err(Failure::Configuration(said.to_owned()));
+        return Err(CommandError::Configuration(message.to_owned()));
     }
     let mut text = String::new();
-    let read = input.by_ref().take(LONGEST + 3).read_to_string(&mut text);
-    read.map_err(|error| Failure::undone("cannot read the password")(&error))?;
+    let read = input.by_ref().take(MAX_PASSWORD_BYTES + 3).read_to_string(&mut text);
+    read.map_err(|error| CommandError::failed("cannot read the password")(&error))?;
     let password = text.strip_suffix('\n').map_or(&*text, |line| line.strip_suffix('\r').unwrap_or(line));
-    if password.chars().count() < SHORTEST || password.len() as u64 > LONGEST || password.contains('\n') {
-        let said = format!("a password is one line of {SHORTEST} characters to {LONGEST} bytes");
-        return Err(Failure::Configuration(said));
+    if password.chars().count() < MIN_PASSWORD_CHARS
+        || password.len() as u64 > MAX_PASSWORD_BYTES
+        || password.contains('\n')
+    {
+        let message = format!(
+            "a password must be one line of at least {MIN_PASSWORD_CHARS} characters and at most {MAX_PASSWORD_BYTES} bytes"
+        );
+        return Err(CommandError::Configuration(message));
     }
-    let passwords = Passwords::new(&config.idp, environment);
-    let hash = passwords.and_then(|passwords| passwords.hash(password, environment));
-    hash.map_err(|error| Failure::undone("cannot hash the password")(&error))
+    let passwords = PasswordHasher::new(&config.idp, environment);
+    let hash = passwords.and_then(|passwords| passwords.hash_password(password, environment));
+    hash.map_err(|error| CommandError::failed("cannot hash the password")(&error))
 }
 
-/// The system's name for whoever runs the command.
-fn user() -> String {
+/// Returns the system's name of the user who runs the command.
+fn current_user() -> String {
     let named = ["SUDO_USER", "USER", "USERNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     named.filter(|name| !name.is_empty()).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Columns as wide as their widest value; the last one is not filled up.
-fn table<const N: usize>(head: &[&str; N], rows: impl Iterator<Item = Vec<String>>) -> String {
+/// Formats a table with columns as wide as their widest value. The last column is not padded.
+fn format_table<const N: usize>(head: &[&str; N], rows: impl Iterator<Item = Vec<String>>) -> String {
     let rows: Vec<_> = std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect();
     let width = |column: usize| {
         rows.iter()

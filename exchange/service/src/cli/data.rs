@@ -3,21 +3,21 @@
 use dpop_bound::SystemRandom;
 use exchange_service::{Environment, store};
 
-use super::{BackupArgs, Failure, RestoreArgs, say};
+use super::{BackupArgs, CommandError, RestoreArgs, print_line};
 
-/// Backs up a store that may be in use.
-pub(super) fn backup(args: &BackupArgs) -> Result<(), Failure> {
-    store::backup(&args.data, &args.to).map_err(|error| Failure::Undone(error.to_string()))?;
-    say(&format!("backed up {} to {}", args.data.display(), args.to.display()));
+/// Backs up a store, which may be in use.
+pub(super) fn run_backup(args: &BackupArgs) -> Result<(), CommandError> {
+    store::write_backup(&args.data, &args.to).map_err(|error| CommandError::Failed(error.to_string()))?;
+    print_line(&format!("backed up {} to {}", args.data.display(), args.to.display()));
     Ok(())
 }
 
 /// Restores a backup into a folder without a store.
-pub(super) fn restore(args: &RestoreArgs) -> Result<(), Failure> {
-    store::restore(&args.from, &args.data, &SystemRandom, Environment::system().now())
-        .map_err(|error| Failure::Undone(error.to_string()))?;
-    say(&format!(
-        "restored {} into {}; feed cursors of before are expired, and members sign in anew for clients that refreshed \
+pub(super) fn run_restore(args: &RestoreArgs) -> Result<(), CommandError> {
+    store::restore_backup(&args.from, &args.data, &SystemRandom, Environment::system().now())
+        .map_err(|error| CommandError::Failed(error.to_string()))?;
+    print_line(&format!(
+        "restored {} into {}; earlier feed cursors have expired, and members must sign in again for clients that refreshed \
          their tokens since the backup",
         args.from.display(),
         args.data.display()

@@ -1,30 +1,32 @@
-//! `sandbox`
+//! `sandbox`: runs a seeded exchange in this process.
 
-use exchange_service::logging::Form;
-use exchange_service::sandbox::{Directory, Options, Sandbox, Variable};
+use exchange_service::logging::LogFormat;
+use exchange_service::sandbox::{EnvironmentVariable, Sandbox, SandboxDirectory, SandboxOptions};
 
-use super::serve::told_to_stop;
-use super::{Failure, SandboxArgs, say};
+use super::serve::stop_signal;
+use super::{CommandError, SandboxArgs, print_line};
 
-/// Runs until it is interrupted.
-pub(super) fn run(args: SandboxArgs) -> Result<(), Failure> {
-    super::log(Form::Text)?;
-    let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::undone("cannot start")(&error))?;
+/// Runs a sandbox until it is interrupted.
+pub(super) fn run_sandbox(args: SandboxArgs) -> Result<(), CommandError> {
+    super::init_log(LogFormat::Text)?;
+    let runtime =
+        tokio::runtime::Runtime::new().map_err(|error| CommandError::failed("cannot start")(&error))?;
     let ended = runtime.block_on(async {
         let SandboxArgs { port, data, seed, json } = args;
-        let options = Options { port, data, seed, config: None };
-        let mut sandbox = Sandbox::with(options).await.map_err(|error| Failure::Undone(error.to_string()))?;
+        let options = SandboxOptions { port, data, seed, config: None };
+        let mut sandbox =
+            Sandbox::with_options(options).await.map_err(|error| CommandError::Failed(error.to_string()))?;
         let directory = sandbox.directory();
         if json {
-            let line =
-                serde_json::to_string(&directory).map_err(|error| Failure::undone("cannot print")(&error))?;
-            say(&line);
+            let line = serde_json::to_string(&directory)
+                .map_err(|error| CommandError::failed("cannot print")(&error))?;
+            print_line(&line);
         } else {
-            say(&page(&directory));
+            print_line(&welcome_text(&directory));
         }
         tokio::select! {
-            () = sandbox.ended() => Err(Failure::Undone("the sandbox ended by itself".to_owned())),
-            () = told_to_stop() => {
+            () = sandbox.wait() => Err(CommandError::Failed("the sandbox ended unexpectedly".to_owned())),
+            () = stop_signal() => {
                 sandbox.stop().await;
                 Ok(())
             }
@@ -34,16 +36,17 @@ pub(super) fn run(args: SandboxArgs) -> Result<(), Failure> {
     ended
 }
 
-fn page(directory: &Directory) -> String {
-    let Directory { issuer, gateway, control, pages, developer_variable, clients, accounts } = directory;
-    let Variable { name: variable, value } = developer_variable;
+fn welcome_text(directory: &SandboxDirectory) -> String {
+    let SandboxDirectory { issuer, gateway, control, pages, developer_variable, clients, accounts } =
+        directory;
+    let EnvironmentVariable { name: variable, value } = developer_variable;
     let accounts: Vec<String> = accounts
         .iter()
         .filter(|account| !account.username.starts_with("sandbox-load-"))
         .map(|account| format!("  {:<18} {}", account.username, account.password))
         .collect();
     format!(
-        "The exchange is running on this machine alone. Stop it with Ctrl-C.\n\n\
+        "The exchange is running, reachable from this machine only. Stop it with Ctrl-C.\n\n\
          gateway   {gateway}\n\
          issuer    {issuer}\n\
          sign-in   {pages}\n\

@@ -1,95 +1,97 @@
-//! `serve` and `config`.
+//! `serve` and `config`: loads the configuration, runs the service, prints the configuration.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use exchange_service::Environment;
 use exchange_service::app;
-use exchange_service::config::{Config, Wrong};
-use exchange_service::logging::Form;
+use exchange_service::config::{Config, ConfigError};
+use exchange_service::logging::LogFormat;
 use exchange_service::sandbox::is_sandbox;
 use exchange_service::serve::Server;
-use exchange_service::serve::watch::{Metrics, Readiness, health};
-use exchange_service::store::{Options, Place, Store};
+use exchange_service::serve::monitoring::{MetricsRecorder, Readiness, health_router};
+use exchange_service::store::{Store, StoreLocation, StoreOptions};
 use exchange_service::upkeep::Upkeep;
 use figment::Figment;
 use figment::providers::{Env, Format as _, Serialized, Toml};
 use tokio::net::TcpListener;
 use tokio::signal;
 
-use super::{ConfigArgs, Failure, say};
+use super::{CommandError, ConfigArgs, print_line};
 
-/// Variables of the same beginning that are no values of the configuration.
-const OTHERS: [&str; 3] = ["config", "log", "sandbox"];
+/// Environment variables with the prefix `EXCHANGE_` that are not configuration values.
+const RESERVED_VARIABLES: [&str; 3] = ["config", "log", "sandbox"];
 
-/// Serves until it is told to stop.
-pub(super) fn run(args: &ConfigArgs) -> Result<(), Failure> {
-    let config = Arc::new(configuration(args)?);
-    super::log(Form::Json)?;
-    let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::undone("cannot start")(&error))?;
-    let served = runtime.block_on(serve(config));
-    // A store that is not closed in time is not waited for here, either.
+/// Serves until a signal stops it.
+pub(super) fn run_serve(args: &ConfigArgs) -> Result<(), CommandError> {
+    let config = Arc::new(load_config(args)?);
+    super::init_log(LogFormat::Json)?;
+    let runtime =
+        tokio::runtime::Runtime::new().map_err(|error| CommandError::failed("cannot start")(&error))?;
+    let served = runtime.block_on(serve_config(config));
+    // Does not wait for a store that did not close in time.
     runtime.shutdown_background();
     served
 }
 
-async fn serve(config: Arc<Config>) -> Result<(), Failure> {
-    let undone = |error: &dyn std::fmt::Display| Failure::Undone(error.to_string());
+async fn serve_config(config: Arc<Config>) -> Result<(), CommandError> {
+    let undone = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
     let environment = Environment::system();
-    let store = Store::open(&Options::new(Place::Folder(config.serve.data.clone())));
+    let store = Store::open(&StoreOptions::new(StoreLocation::Folder(config.serve.data.clone())));
     let store = store.map_err(|error| undone(&error))?;
     if !config.serve.sandbox_data && store.read(is_sandbox).await.map_err(|error| undone(&error))? {
         let folder = config.serve.data.display();
-        let said = format!("serve.data: {folder} is a sandbox's: everybody knows its passwords");
-        return Err(Failure::Configuration(format!("{said}\n  -> name another folder")));
+        let message = format!("serve.data: {folder} contains sandbox data, whose passwords are public");
+        return Err(CommandError::Configuration(format!("{message}\n  -> use another folder")));
     }
-    let front = app::front(store.clone(), environment.clone(), Arc::clone(&config)).await;
+    let front = app::build_dispatcher(store.clone(), environment.clone(), Arc::clone(&config)).await;
     let front = front.map_err(|error| undone(&error))?;
     let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
     let upkeep = upkeep.map_err(|error| undone(&error))?;
     let readiness = Readiness::new(store.clone());
-    let front = front.merge(health(readiness.clone()));
+    let front = front.merge(health_router(readiness.clone()));
     let server = Server::new(front, &config, &environment).map_err(|error| undone(&error))?;
     if let Some(address) = config.serve.metrics {
-        let metrics = Metrics::install().map_err(|error| undone(&error))?;
-        let listener = listen(address).await?;
-        tokio::spawn(metrics.clone().add_up());
-        let metrics = Server::new(metrics.router(), &config, &environment).map_err(|error| undone(&error))?;
-        tokio::spawn(metrics.run(listener, std::future::pending()));
+        let metrics = MetricsRecorder::install().map_err(|error| undone(&error))?;
+        let listener = bind_listener(address).await?;
+        tokio::spawn(metrics.clone().run_upkeep());
+        let metrics =
+            Server::new(metrics.into_router(), &config, &environment).map_err(|error| undone(&error))?;
+        tokio::spawn(metrics.serve_until(listener, std::future::pending()));
     }
-    let listener = listen(config.serve.listen).await?;
-    // The port may be one that the system chose.
+    let listener = bind_listener(config.serve.listen).await?;
+    // The configured port may be 0, which selects a free one.
     let address = listener.local_addr().unwrap_or(config.serve.listen);
     tracing::info!(%address, role = ?config.serve.role, "listening");
     let upkeep = tokio::spawn(upkeep.run());
     let drain = Duration::from_secs(config.serve.drain_seconds);
     let shutdown = Duration::from_secs(config.serve.shutdown_seconds);
     server
-        .run(listener, async move {
-            told_to_stop().await;
-            readiness.stop();
-            tracing::info!(seconds = drain.as_secs(), "stopping, as soon as balancers know");
-            // Told again, it waits no longer.
-            let _ = tokio::time::timeout(drain, told_to_stop()).await;
+        .serve_until(listener, async move {
+            stop_signal().await;
+            readiness.mark_stopping();
+            tracing::info!(seconds = drain.as_secs(), "stopping after the drain time");
+            // A second signal ends the drain time.
+            let _ = tokio::time::timeout(drain, stop_signal()).await;
         })
         .await;
     upkeep.abort();
     if !store.close_within(shutdown).await {
         tracing::warn!(
-            "the store is still being read: its log stays beside it, and belongs to every copy of it"
+            "the store is still in use: its write-ahead log remains, and every copy must include it"
         );
     }
     tracing::info!("stopped");
     Ok(())
 }
 
-async fn listen(address: std::net::SocketAddr) -> Result<TcpListener, Failure> {
+async fn bind_listener(address: std::net::SocketAddr) -> Result<TcpListener, CommandError> {
     let listener = TcpListener::bind(address).await;
-    listener.map_err(|error| Failure::Undone(format!("cannot listen on {address}: {error}")))
+    listener.map_err(|error| CommandError::Failed(format!("cannot listen on {address}: {error}")))
 }
 
-/// Interrupted, or terminated.
-pub(super) async fn told_to_stop() {
+/// Completes on an interrupt or termination signal.
+pub(super) async fn stop_signal() {
     #[cfg(unix)]
     {
         use signal::unix::{SignalKind, signal};
@@ -107,62 +109,63 @@ pub(super) async fn told_to_stop() {
     let _ = signal::ctrl_c().await;
 }
 
-/// Defaults, then the file, then the environment.
-pub(super) fn configuration(args: &ConfigArgs) -> Result<Config, Failure> {
+/// Loads the configuration from defaults, file and environment, in this order.
+pub(super) fn load_config(args: &ConfigArgs) -> Result<Config, CommandError> {
     let mut figment = Figment::from(Serialized::defaults(Config::default()));
-    if let Some(file) = args.file() {
+    if let Some(file) = args.config_path() {
         if !file.is_file() {
-            return Err(Failure::Configuration(format!("there is no file {}", file.display())));
+            return Err(CommandError::Configuration(format!("file not found: {}", file.display())));
         }
         figment = figment.merge(Toml::file_exact(file));
     }
     let environment = Env::prefixed("EXCHANGE_")
-        .ignore(&OTHERS)
+        .ignore(&RESERVED_VARIABLES)
         .map(|key| key.as_str().replace("__", ".").replace('_', "-").into());
     let figment = figment.merge(environment);
     let config: Config = figment.extract().map_err(|error| {
-        let each: Vec<String> = error.into_iter().map(|error| unreadable(&error)).collect();
-        Failure::Configuration(each.join("\n"))
+        let each: Vec<String> = error.into_iter().map(|error| describe_parse_error(&error)).collect();
+        CommandError::Configuration(each.join("\n"))
     })?;
-    let wrong = config.check();
+    let wrong = config.find_errors();
     if wrong.is_empty() {
         return Ok(config);
     }
-    let each: Vec<String> = wrong.iter().map(|wrong| unusable(&figment, wrong)).collect();
-    Err(Failure::Configuration(each.join("\n")))
+    let each: Vec<String> = wrong.iter().map(|wrong| describe_config_error(&figment, wrong)).collect();
+    Err(CommandError::Configuration(each.join("\n")))
 }
 
-/// A value that is no value of its key, or a key that there is not.
-fn unreadable(error: &figment::Error) -> String {
+/// Describes an unknown key or a value of the wrong type.
+fn describe_parse_error(error: &figment::Error) -> String {
     let key = error.path.join(".");
-    let from = error.metadata.as_ref().map_or_else(String::new, |from| origin(from, &key));
-    let advice = "`exchange-service config` without a file prints every key, with a value that works";
+    let from = error.metadata.as_ref().map_or_else(String::new, |from| value_origin(from, &key));
+    let advice = "`exchange-service config` without a file prints every key with its default";
     format!("{key}{from}: {}\n  -> {advice}", error.kind)
 }
 
-/// A value that does not go with the others.
-fn unusable(figment: &Figment, Wrong { key, reason, advice }: &Wrong) -> String {
-    let from = figment.find_metadata(key).map_or_else(String::new, |from| origin(from, key));
+/// Describes a value that cannot be used with the others.
+fn describe_config_error(figment: &Figment, ConfigError { key, reason, advice }: &ConfigError) -> String {
+    let from = figment.find_metadata(key).map_or_else(String::new, |from| value_origin(from, key));
     format!("{key}{from}: {reason}\n  -> {advice}")
 }
 
-/// Where a value was found.
-fn origin(from: &figment::Metadata, key: &str) -> String {
+/// Describes the source of a value.
+fn value_origin(from: &figment::Metadata, key: &str) -> String {
     match &from.source {
         Some(figment::Source::File(path)) => format!(" in {}", path.display()),
         None if from.name.contains("environment") => {
             let variable = key.to_uppercase().replace('-', "_").replace('.', "__");
             format!(" in the environment (EXCHANGE_{variable})")
         }
-        // It was left as it is by default.
+        // The value is the default.
         _ => String::new(),
     }
 }
 
-/// Prints what holds.
-pub(super) fn print_config(args: &ConfigArgs) -> Result<(), Failure> {
-    let config = configuration(args)?;
-    let text = toml::to_string_pretty(&config).map_err(|error| Failure::undone("cannot print")(&error))?;
-    say(text.trim_end());
+/// Prints the effective configuration.
+pub(super) fn print_config(args: &ConfigArgs) -> Result<(), CommandError> {
+    let config = load_config(args)?;
+    let text =
+        toml::to_string_pretty(&config).map_err(|error| CommandError::failed("cannot print")(&error))?;
+    print_line(text.trim_end());
     Ok(())
 }

@@ -1,121 +1,120 @@
-//! What a configuration cannot mean, though each of its values can be read.
+//! Checks of a parsed configuration: values that are valid on their own but cannot be served together.
 
 use std::fmt;
 
 use argon2::Params;
 use dpop_bound::{Htu, Origin};
 
-use super::{Config, Drafts, External, Role};
+use super::{Config, DraftsConfig, ExternalIdpConfig, ProcessRole};
 
-/// A value that does not work, by its key, and what to do about it.
+/// An unusable configuration value, with the next step to fix it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrong {
-    /// The key, as a file has it: `serve.backend`.
+pub struct ConfigError {
+    /// The key as in the file: `serve.backend`.
     pub key: &'static str,
-    /// What is wrong with its value.
+    /// The reason the value is unusable.
     pub reason: String,
-    /// What to do.
+    /// The next step.
     pub advice: &'static str,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}; {}", self.key, self.reason, self.advice)
     }
 }
 
-fn wrong(key: &'static str, reason: impl Into<String>, advice: &'static str) -> Wrong {
-    Wrong { key, reason: reason.into(), advice }
+fn config_error(key: &'static str, reason: impl Into<String>, advice: &'static str) -> ConfigError {
+    ConfigError { key, reason: reason.into(), advice }
 }
 
-const ORIGIN: &str =
-    "write scheme and host, and the port where it is not the usual one: https://exchange.example";
+const ORIGIN_ADVICE: &str =
+    "write scheme, host and, if it is not the default, the port: https://exchange.example";
 
 impl Config {
-    /// Everything in it that does not work; nothing when it can be served.
+    /// Returns every unusable value. Empty if the configuration can be served.
     #[must_use]
-    pub fn check(&self) -> Vec<Wrong> {
+    pub fn find_errors(&self) -> Vec<ConfigError> {
         let mut all = Vec::new();
-        self.addresses(&mut all);
-        self.parts(&mut all);
-        self.budgets(&mut all);
-        self.zeros(&mut all);
-        self.sign_in(&mut all);
-        self.records(&mut all);
+        self.check_addresses(&mut all);
+        self.check_roles(&mut all);
+        self.check_budgets(&mut all);
+        self.check_nonzero(&mut all);
+        self.check_sign_in(&mut all);
+        self.check_retention(&mut all);
         all
     }
 
-    fn addresses(&self, all: &mut Vec<Wrong>) {
-        if let Err(error) = Origin::of(&self.gateway_origin) {
-            all.push(wrong("gateway-origin", error.to_string(), ORIGIN));
+    fn check_addresses(&self, all: &mut Vec<ConfigError>) {
+        if let Err(error) = Origin::from_url(&self.gateway_origin) {
+            all.push(config_error("gateway-origin", error.to_string(), ORIGIN_ADVICE));
         }
         let advice =
-            "write the provider's address as its discovery document has it: https://exchange.example/idp";
-        if let Err(error) = Htu::of(&self.endpoint("token")) {
-            all.push(wrong("issuer", error.to_string(), advice));
+            "write the provider's address as in its discovery document: https://exchange.example/idp";
+        if let Err(error) = Htu::from_url(&self.endpoint_url("token")) {
+            all.push(config_error("issuer", error.to_string(), advice));
         } else if !self.is_external() && !self.has_plain_path() {
-            let reason = "its path has other characters than letters, digits and `-._~`, or an empty part";
-            all.push(wrong("issuer", reason, advice));
+            let reason =
+                "its path contains an empty segment or characters other than letters, digits and `-._~`";
+            all.push(config_error("issuer", reason, advice));
         }
         match &self.pages_origin {
             Some(origin) => {
-                if let Err(error) = Origin::of(origin.trim_end_matches('/')) {
-                    all.push(wrong("pages-origin", error.to_string(), ORIGIN));
+                if let Err(error) = Origin::from_url(origin.trim_end_matches('/')) {
+                    all.push(config_error("pages-origin", error.to_string(), ORIGIN_ADVICE));
                 }
             }
             None if self.is_external() => {
-                let reason =
-                    "the issuer is elsewhere, and the pages of the exchange need an address of their own";
-                all.push(wrong("pages-origin", reason, ORIGIN));
+                let reason = "the issuer is external, so the pages of the exchange need their own address";
+                all.push(config_error("pages-origin", reason, ORIGIN_ADVICE));
             }
             None => {}
         }
     }
 
-    fn parts(&self, all: &mut Vec<Wrong>) {
+    fn check_roles(&self, all: &mut Vec<ConfigError>) {
         let serve = &self.serve;
         match (serve.role, &serve.backend) {
-            (Role::Gateway, None) => {
+            (ProcessRole::Gateway, None) => {
                 let advice =
-                    "write where the process with `role = \"backend\"` listens: http://127.0.0.1:8081";
-                all.push(wrong("serve.backend", "a gateway needs its backend's address", advice));
+                    "write the address of the process with `role = \"backend\"`: http://127.0.0.1:8081";
+                all.push(config_error("serve.backend", "a gateway needs its backend's address", advice));
             }
-            (Role::Gateway, Some(base)) => {
-                if let Err(error) = Origin::of(base.trim_end_matches('/')) {
-                    all.push(wrong("serve.backend", error.to_string(), ORIGIN));
+            (ProcessRole::Gateway, Some(base)) => {
+                if let Err(error) = Origin::from_url(base.trim_end_matches('/')) {
+                    all.push(config_error("serve.backend", error.to_string(), ORIGIN_ADVICE));
                 }
             }
-            (Role::All | Role::Backend, Some(_)) => {
-                let advice = "leave it out, or write `role = \"gateway\"`";
-                all.push(wrong("serve.backend", "only a gateway has its backend elsewhere", advice));
+            (ProcessRole::All | ProcessRole::Backend, Some(_)) => {
+                let advice = "remove it, or write `role = \"gateway\"`";
+                all.push(config_error("serve.backend", "only a gateway has a remote backend", advice));
             }
-            (Role::All | Role::Backend, None) => {}
+            (ProcessRole::All | ProcessRole::Backend, None) => {}
         }
         let missing = match (&serve.certificate, &serve.private_key) {
             (Some(_), None) => "serve.private-key",
             (None, Some(_)) => "serve.certificate",
             _ => return,
         };
-        all.push(wrong(missing, "TLS needs a certificate and its key", "name both files, or neither"));
+        all.push(config_error(missing, "TLS needs a certificate and its key", "name both files, or neither"));
     }
 
-    /// The guard counts what stands in the journal.
-    fn records(&self, all: &mut Vec<Wrong>) {
+    /// The guard counts removals in the journal, so the journal must cover its window.
+    fn check_retention(&self, all: &mut Vec<ConfigError>) {
         let Self { retention, guard, .. } = self;
         let kept = u64::from(retention.journal_days) * 86_400;
         if kept < guard.window_seconds {
-            let reason =
-                "the mass-change guard counts removals in the journal, for longer than it would be kept";
+            let reason = "the mass-change guard counts removals in the journal, over a window that is longer";
             let advice = "write at least as many days as `guard.window-seconds` has";
-            all.push(wrong("retention.journal-days", reason, advice));
+            all.push(config_error("retention.journal-days", reason, advice));
         }
     }
 
-    /// A draft that fits by itself, and an answer that is kept, have to fit their budgets, or their clients would be told
-    /// to wait for ever.
-    fn budgets(&self, all: &mut Vec<Wrong>) {
+    /// The largest draft and the largest kept response must fit their budgets. Otherwise clients would be told to retry
+    /// forever.
+    fn check_budgets(&self, all: &mut Vec<ConfigError>) {
         let Self { drafts, limits, .. } = self;
-        let draft = (drafts.prepared_bytes as u64).saturating_add(Drafts::OVERHEAD);
+        let draft = (drafts.prepared_bytes as u64).saturating_add(DraftsConfig::OVERHEAD_BYTES);
         let draft = ("a draft can take", draft, "write at least as much, or lower `drafts.prepared-bytes`");
         let answer = limits.reserved_bytes();
         let advice = "write at least as much, or lower `limits.kept-answer-bytes`";
@@ -128,14 +127,14 @@ impl Config {
             ("limits.kept-bytes", limits.kept_bytes, answer),
         ] {
             if budget < needed {
-                let reason = format!("{what} {needed} bytes, with what it costs beside its own");
-                all.push(wrong(key, reason, advice));
+                let reason = format!("{what} {needed} bytes, overhead included");
+                all.push(config_error(key, reason, advice));
             }
         }
     }
 
-    /// Numbers by which nothing would be served at all.
-    fn zeros(&self, all: &mut Vec<Wrong>) {
+    /// Requires values whose zero would disable the service.
+    fn check_nonzero(&self, all: &mut Vec<ConfigError>) {
         let Self { limits, drafts, idp, serve, .. } = self;
         let numbers = [
             ("limits.body-bytes", limits.body_bytes as u64),
@@ -158,29 +157,29 @@ impl Config {
             ("serve.handshake-seconds", serve.handshake_seconds),
         ];
         for (key, _) in numbers.into_iter().filter(|(_, number)| *number == 0) {
-            all.push(wrong(key, "with 0 nothing would be served", "write at least 1"));
+            all.push(config_error(key, "0 would refuse every request", "write at least 1"));
         }
     }
 
-    /// What a password costs, and how another provider is asked.
-    fn sign_in(&self, all: &mut Vec<Wrong>) {
+    /// Checks the password cost and the external provider.
+    fn check_sign_in(&self, all: &mut Vec<ConfigError>) {
         let idp = &self.idp;
         if idp.password_kib < Params::MIN_M_COST {
             let reason = "argon2 needs more memory than that";
-            all.push(wrong("idp.password-kib", reason, "write at least 8, and 19456 where it counts"));
+            all.push(config_error("idp.password-kib", reason, "write at least 8; 19456 in production"));
         }
         if idp.password_passes < Params::MIN_T_COST {
-            let reason = "a password that nothing is done with is checked by nobody";
-            all.push(wrong("idp.password-passes", reason, "write at least 1"));
+            let reason = "argon2 needs at least one pass over its memory";
+            all.push(config_error("idp.password-passes", reason, "write at least 1"));
         }
-        let Some(External { token_types, wait_seconds }) = &idp.external else { return };
+        let Some(ExternalIdpConfig { token_types, wait_seconds }) = &idp.external else { return };
         if token_types.is_empty() {
-            let advice = "leave it out, or name at least one: [\"at+jwt\"]";
-            all.push(wrong("idp.external.token-types", "no access token would be taken", advice));
+            let advice = "remove it, or name at least one: [\"at+jwt\"]";
+            all.push(config_error("idp.external.token-types", "no access token would be accepted", advice));
         }
         if *wait_seconds == 0 {
-            let reason = "with 0 the provider would never have answered in time";
-            all.push(wrong("idp.external.wait-seconds", reason, "write at least 1"));
+            let reason = "with 0 every request to the provider would time out";
+            all.push(config_error("idp.external.wait-seconds", reason, "write at least 1"));
         }
     }
 }
@@ -192,7 +191,7 @@ mod tests {
     fn check(change: impl FnOnce(&mut Config), expect: &[&str]) {
         let mut config = Config::default();
         change(&mut config);
-        let keys: Vec<_> = config.check().iter().map(|wrong| wrong.key).collect();
+        let keys: Vec<_> = config.find_errors().iter().map(|wrong| wrong.key).collect();
         assert_eq!(keys, expect);
     }
 
@@ -208,15 +207,15 @@ mod tests {
         check(|config| config.issuer = "https://idp.example/*x".to_owned(), &["issuer"]);
         check(|config| config.pages_origin = Some("https://me.example/".to_owned()), &[]);
         check(|config| config.pages_origin = Some("me.example".to_owned()), &["pages-origin"]);
-        check(|config| config.idp.external = Some(External::default()), &["pages-origin"]);
+        check(|config| config.idp.external = Some(ExternalIdpConfig::default()), &["pages-origin"]);
         let elsewhere = |role, backend: &str| {
             let backend = Some(backend.to_owned()).filter(|backend| !backend.is_empty());
             move |config: &mut Config| (config.serve.role, config.serve.backend) = (role, backend)
         };
-        check(elsewhere(Role::Gateway, ""), &["serve.backend"]);
-        check(elsewhere(Role::Gateway, "127.0.0.1:8081"), &["serve.backend"]);
-        check(elsewhere(Role::Gateway, "http://127.0.0.1:8081/"), &[]);
-        check(elsewhere(Role::Backend, "http://127.0.0.1:8081"), &["serve.backend"]);
+        check(elsewhere(ProcessRole::Gateway, ""), &["serve.backend"]);
+        check(elsewhere(ProcessRole::Gateway, "127.0.0.1:8081"), &["serve.backend"]);
+        check(elsewhere(ProcessRole::Gateway, "http://127.0.0.1:8081/"), &[]);
+        check(elsewhere(ProcessRole::Backend, "http://127.0.0.1:8081"), &["serve.backend"]);
         check(|config| config.serve.certificate = Some("chain.pem".into()), &["serve.private-key"]);
         check(|config| config.serve.private_key = Some("key.pem".into()), &["serve.certificate"]);
         check(|config| config.drafts.bytes = 1 << 18, &["drafts.bytes"]);
@@ -234,7 +233,7 @@ mod tests {
         check(|config| (config.idp.password_kib, config.idp.password_passes) = (8, 1), &[]);
         let external = |config: &mut Config| {
             config.pages_origin = Some("https://me.example".to_owned());
-            config.idp.external = Some(External { token_types: Vec::new(), wait_seconds: 0 });
+            config.idp.external = Some(ExternalIdpConfig { token_types: Vec::new(), wait_seconds: 0 });
         };
         check(external, &["idp.external.token-types", "idp.external.wait-seconds"]);
         check(|config| config.retention.journal_days = 0, &["retention.journal-days"]);

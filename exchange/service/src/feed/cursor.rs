@@ -1,159 +1,170 @@
-//! Cursors: a reader's position in text that only this store can have made.
+//! Cursors: a reader's position as an authenticated string.
 //!
-//! Base64url of: version, form, moment of issue, the position or its hash, MAC. The MAC also covers
-//! what takes no room: the resource, the member and the store's epoch. So a cursor of another member,
-//! of another resource or of a former life of the store is none (FED-08).
+//! Base64url of version, form, time of issue, the position or its hash, and a MAC. The MAC also covers
+//! resource, member and the store's epoch. A cursor of another member or resource, or from another history of
+//! the store, is therefore invalid (FED-08).
 //!
-//! A position that does not fit into 128 characters stays here, under its hash (`cursor_vector`).
+//! A position that does not fit into 128 characters is stored under its hash (table `cursor_vector`).
 
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use dpop_bound::Random;
+use dpop_bound::RandomSource;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::stream::Tag;
+use super::stream::StreamTag;
 use crate::ids::MemberId;
 use crate::secrets;
-use crate::store::epoch::{self, Epoch};
-use crate::store::{StoreError, own_key};
+use crate::store::epoch::{self, StoreEpoch};
+use crate::store::{StoreError, ensure_key};
 use crate::time::Moment;
 
-/// How long a cursor holds (FED-08, LIM-13).
-pub const LIFE: Duration = Duration::from_secs(90 * 86_400);
+/// How long a cursor is valid (FED-08, LIM-13).
+pub const LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
-/// How many bytes 128 characters hold.
-const ROOM: usize = 96;
+/// Maximum size of a cursor in bytes: 128 characters of base64url.
+const MAX_CURSOR_BYTES: usize = 96;
 const VERSION: u8 = 1;
 const INLINE: u8 = 0;
-const KEPT: u8 = 1;
-/// Version, form, moment.
-const HEAD: usize = 1 + 1 + 6;
-const MAC: usize = 16;
-/// Where the key stands in `secret`.
+const STORED: u8 = 1;
+/// Size of version, form and time of issue, in bytes.
+const HEADER_BYTES: usize = 1 + 1 + 6;
+const MAC_BYTES: usize = 16;
+/// The key's name in the table `secret`.
 const KEY: &str = "cursor";
 
-/// For whom and for what a cursor is.
+/// The resource and the member for which a cursor is valid.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Holder<'a> {
+pub(super) struct CursorScope<'a> {
     pub(super) resource: &'static str,
     pub(super) member: &'a MemberId,
 }
 
-/// A position in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Position {
-    pub(super) tag: Tag,
-    /// As what its entries were shown, for collections that show them in several ways.
+pub(super) struct StreamPosition {
+    pub(super) tag: StreamTag,
+    /// The variant in which the stream's entries were shown, below 128.
     pub(super) variant: u8,
-    /// Whether the stream is still being delivered from its beginning.
+    /// Whether the stream is still being delivered from its start.
     pub(super) joining: bool,
     pub(super) seq: u64,
 }
 
 /// A position in all streams of a collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Vector {
-    pub(super) positions: Vec<Position>,
-    /// Behind which entry the snapshot goes on; none in a feed.
+pub(super) struct PositionVector {
+    pub(super) positions: Vec<StreamPosition>,
+    /// The position in the snapshot; `None` in a feed.
     pub(super) place: Option<String>,
 }
 
-/// What is kept here for a cursor without room for it.
+/// A vector that is too long for its cursor, to be stored under its hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredVector {
     pub(super) hash: [u8; 16],
     pub(super) vector: Vec<u8>,
 }
 
-/// A cursor that was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Opened {
-    Inline(Vector),
-    Kept([u8; 16]),
+pub(super) enum OpenedCursor {
+    Inline(PositionVector),
+    Stored([u8; 16]),
 }
 
-/// What cursors of this store are sealed with.
-pub(super) struct Seal {
+/// The key and the epoch that authenticate a store's cursors.
+pub(super) struct CursorSeal {
     key: hmac::Key,
-    epoch: Epoch,
+    epoch: StoreEpoch,
 }
 
-/// Makes the key, where the store has none.
+/// Creates the key if the store has none.
 ///
 /// # Errors
-/// What the database says, or that there are no random numbers.
-pub(super) fn settle_key(connection: &Connection, random: &dyn Random) -> Result<(), StoreError> {
-    own_key(connection, random, KEY).map(drop)
+/// Returns the database's error, or [`StoreError::RandomSource`].
+pub(super) fn ensure_cursor_key(
+    connection: &Connection,
+    random: &dyn RandomSource,
+) -> Result<(), StoreError> {
+    ensure_key(connection, random, KEY).map(drop)
 }
 
-impl Seal {
-    /// The store's.
-    pub(super) fn read(connection: &Connection) -> Result<Self, StoreError> {
+impl CursorSeal {
+    /// Loads key and epoch from the store.
+    pub(super) fn load_seal(connection: &Connection) -> Result<Self, StoreError> {
         let sql = "SELECT value FROM secret WHERE name = ?1";
         let key: Option<Vec<u8>> =
             connection.prepare_cached(sql)?.query_row([KEY], |row| row.get(0)).optional()?;
         let key = key.ok_or(StoreError::Corrupt("no key for cursors: the store was not prepared"))?;
-        let epoch = epoch::find(connection)?;
+        let epoch = epoch::find_epoch(connection)?;
         let epoch = epoch.ok_or(StoreError::Corrupt("no epoch: the store was not prepared"))?;
         Ok(Self { key: hmac::Key::new(hmac::HMAC_SHA256, &key), epoch })
     }
 
-    /// Issues a cursor, and says what has to be kept for it.
-    pub(super) fn issue(&self, holder: Holder<'_>, at: Moment, vector: &Vector) -> (String, Option<Kept>) {
-        let written = vector.write();
-        let mut bytes = Vec::with_capacity(ROOM);
-        let fits = HEAD + written.len() + MAC <= ROOM;
-        bytes.extend([VERSION, if fits { INLINE } else { KEPT }]);
-        let at = u64::try_from(at.millis()).unwrap_or(0).to_be_bytes();
+    /// Issues a cursor. Returns the vector to store if it does not fit.
+    pub(super) fn issue_cursor(
+        &self,
+        holder: CursorScope<'_>,
+        at: Moment,
+        vector: &PositionVector,
+    ) -> (String, Option<StoredVector>) {
+        let written = vector.encode();
+        let mut bytes = Vec::with_capacity(MAX_CURSOR_BYTES);
+        let fits = HEADER_BYTES + written.len() + MAC_BYTES <= MAX_CURSOR_BYTES;
+        bytes.extend([VERSION, if fits { INLINE } else { STORED }]);
+        let at = u64::try_from(at.as_millis()).unwrap_or(0).to_be_bytes();
         bytes.extend(at.iter().skip(2));
         let kept = if fits {
             bytes.extend(&written);
             None
         } else {
-            let hash = secrets::head(&secrets::hash(&written));
+            let hash = secrets::hash_prefix(&secrets::sha256(&written));
             bytes.extend(hash);
-            Some(Kept { hash, vector: written })
+            Some(StoredVector { hash, vector: written })
         };
-        let mac = self.mac(holder, &bytes);
+        let mac = self.compute_mac(holder, &bytes);
         bytes.extend(mac);
         (URL_SAFE_NO_PAD.encode(bytes), kept)
     }
 
-    /// Opens a cursor; none when it was not issued here, to this holder, in this epoch and within 90 days.
-    pub(super) fn open(&self, holder: Holder<'_>, text: &str, now: Moment) -> Option<Opened> {
-        // Nothing longer was issued: it costs nothing either.
+    /// Opens a cursor; `None` unless it was issued to this holder in this epoch within the last 90 days.
+    pub(super) fn open_cursor(
+        &self,
+        holder: CursorScope<'_>,
+        text: &str,
+        now: Moment,
+    ) -> Option<OpenedCursor> {
+        // Checked first, so that overlong input costs nothing.
         let bytes = Some(text).filter(|text| text.len() <= 128)?;
         let bytes = URL_SAFE_NO_PAD.decode(bytes).ok()?;
-        let (signed, mac) = bytes.split_at_checked(bytes.len().checked_sub(MAC)?)?;
-        if !secrets::same(&self.mac(holder, signed), mac) {
+        let (signed, mac) = bytes.split_at_checked(bytes.len().checked_sub(MAC_BYTES)?)?;
+        if !secrets::constant_time_eq(&self.compute_mac(holder, signed), mac) {
             return None;
         }
-        let (head, body) = signed.split_at_checked(HEAD)?;
+        let (head, body) = signed.split_at_checked(HEADER_BYTES)?;
         let [version, form, at @ ..] = head else { return None };
         let at = at.iter().fold(0_i64, |at, byte| (at << 8) | i64::from(*byte));
-        if *version != VERSION || now.since(Moment::from_millis(at)) > LIFE {
+        if *version != VERSION || now.since(Moment::from_millis(at)) > LIFETIME {
             return None;
         }
         match *form {
-            INLINE => Vector::read(body).map(Opened::Inline),
-            KEPT => body.try_into().ok().map(Opened::Kept),
+            INLINE => PositionVector::decode(body).map(OpenedCursor::Inline),
+            STORED => body.try_into().ok().map(OpenedCursor::Stored),
             _ => None,
         }
     }
 
-    fn mac(&self, holder: Holder<'_>, bytes: &[u8]) -> [u8; MAC] {
+    fn compute_mac(&self, holder: CursorScope<'_>, bytes: &[u8]) -> [u8; MAC_BYTES] {
         let mut context = hmac::Context::with_key(&self.key);
         for part in [holder.resource.as_bytes(), holder.member.as_str().as_bytes(), &self.epoch] {
-            // With its length, so that no two holders give the same bytes.
+            // Length-prefixed, so that different scopes have different inputs.
             context.update(&(part.len() as u64).to_be_bytes());
             context.update(part);
         }
         context.update(bytes);
         let tag = context.sign();
-        let mut mac = [0; MAC];
+        let mut mac = [0; MAC_BYTES];
         mac.iter_mut().zip(tag.as_ref()).for_each(|(to, from)| *to = *from);
         mac
     }
@@ -162,9 +173,9 @@ impl Seal {
 const SNAPSHOT: u8 = 1;
 const JOINING: u8 = 0x80;
 
-impl Vector {
-    /// Its bytes: whether it is in a snapshot, how many positions, the positions, the place.
-    fn write(&self) -> Vec<u8> {
+impl PositionVector {
+    /// Encodes the vector: snapshot flag, number of positions, positions, place.
+    fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![u8::from(self.place.is_some()) * SNAPSHOT];
         write_number(&mut bytes, self.positions.len() as u64);
         for position in &self.positions {
@@ -176,8 +187,8 @@ impl Vector {
         bytes
     }
 
-    /// From its bytes, all of them.
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+    /// Decodes a vector; `None` if the bytes are invalid.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (&kind, bytes) = bytes.split_first()?;
         let (count, mut bytes) = read_number(bytes)?;
         let mut positions = Vec::new();
@@ -186,7 +197,7 @@ impl Vector {
             let (&flags, rest) = rest.split_first()?;
             let (seq, rest) = read_number(rest)?;
             let (variant, joining) = (flags & !JOINING, flags & JOINING != 0);
-            positions.push(Position { tag: *tag, variant, joining, seq });
+            positions.push(StreamPosition { tag: *tag, variant, joining, seq });
             bytes = rest;
         }
         let place = match kind {
@@ -198,7 +209,7 @@ impl Vector {
     }
 }
 
-/// Seven bits a byte, the lowest first.
+/// Appends a number as LEB128: seven bits per byte, the lowest first.
 fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push((number & 0x7f) as u8 | 0x80);
@@ -218,8 +229,8 @@ fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// What is kept under a hash, and when it was used last.
-pub(super) fn find_kept(
+/// Finds a stored vector by its hash, with the time of its last use.
+pub(super) fn find_vector(
     connection: &Connection,
     hash: &[u8; 16],
 ) -> Result<Option<(Vec<u8>, Moment)>, StoreError> {
@@ -228,10 +239,14 @@ pub(super) fn find_kept(
     Ok(connection.prepare_cached(sql)?.query_row(params![hash], read).optional()?)
 }
 
-/// Keeps a vector, or says that it was used now.
-pub(super) fn keep(connection: &Connection, kept: &Kept, now: Moment) -> Result<(), StoreError> {
+/// Stores a vector, or updates the time of its last use.
+pub(super) fn store_vector(
+    connection: &Connection,
+    kept: &StoredVector,
+    now: Moment,
+) -> Result<(), StoreError> {
     let sql = "INSERT INTO cursor_vector (hash, vector, used_at) VALUES (?1, ?2, ?3) \
                ON CONFLICT (hash) DO UPDATE SET used_at = max(used_at, excluded.used_at)";
-    connection.prepare_cached(sql)?.execute(params![kept.hash, kept.vector, now.millis()])?;
+    connection.prepare_cached(sql)?.execute(params![kept.hash, kept.vector, now.as_millis()])?;
     Ok(())
 }

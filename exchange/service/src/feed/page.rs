@@ -1,122 +1,125 @@
-//! Pages: a snapshot in pages by key, then what changed since, in order.
+//! Pages of a collection: first a snapshot in pages by key, then the changes since, in order.
 //!
 //! ```text
 //! no cursor ──► snapshot page ──► … ──► last snapshot page ──► feed page ──► feed page ──► …
-//!               heads written down        cursor: those heads    cursor: how far it got
+//!               records heads            cursor: those heads    cursor: last change read
 //! ```
 //!
-//! The first page writes down where every stream is before anything is read, and the last snapshot
-//! page hands those numbers out: whatever changed meanwhile has a higher one and follows in the feed,
-//! whether it stood before or behind the reading position (FED-06).
+//! The first page records the head of every stream before it reads entries, and the cursor of the last
+//! snapshot page contains those numbers. Every change during the snapshot has a higher number and follows in
+//! the feed, whether its entry precedes or follows the reading position (FED-06).
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::cursor::{Holder, Kept, Opened, Position, Seal, Vector, find_kept, keep};
-use super::stream::{Entry, Head, Removal, Stream, after, head};
+use super::cursor::{
+    CursorScope, CursorSeal, OpenedCursor, PositionVector, StoredVector, StreamPosition, find_vector,
+    store_vector,
+};
+use super::stream::{FeedEntry, FeedStream, KeyRemoval, StreamHead, load_entries_after, load_head};
 use crate::ids::{InstallationId, MemberId};
 use crate::store::{Store, StoreError};
 use crate::time::Moment;
 
-/// A stream that a collection is made of.
+/// A stream of a collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// The stream.
-    pub stream: Stream,
-    /// As what its entries are shown to this reader, below 128. A reader for whom it differs from the
-    /// cursor's is given the whole stream anew (OST-09).
+pub struct StreamSource {
+    /// The stream to read.
+    pub stream: FeedStream,
+    /// The variant in which this reader sees the entries, below 128. If it differs from the cursor's, the
+    /// whole stream is delivered again (OST-09).
     pub variant: u8,
 }
 
-/// What is read in pages: a member's entries of one area.
+/// A collection that is read in pages: a member's entries of one area.
 ///
-/// Every key that is there has its latest change in one of the streams, so that a stream can be
-/// delivered from its beginning to a reader whose cursor does not know it (OST-06).
-pub trait Collection {
-    /// One entry as a page shows it.
+/// Invariant: the latest change of every existing key is in one of the streams. A stream can therefore be
+/// delivered from its start to a reader with a cursor that does not contain it (OST-06).
+pub trait PagedCollection {
+    /// An entry as a page contains it.
     type Item;
 
-    /// What a cursor is for, and no other collection's.
+    /// The resource name, which makes cursors invalid for other collections.
     const RESOURCE: &'static str;
 
-    /// Who reads.
-    fn member(&self) -> &MemberId;
+    /// Returns the member who reads.
+    fn reader(&self) -> &MemberId;
 
-    /// The streams, as the member may read them now.
+    /// Lists the streams that the member may read now.
     ///
     /// # Errors
-    /// What the database says.
-    fn sources(&self, connection: &Connection) -> Result<Vec<Source>, StoreError>;
+    /// Returns the database's error.
+    fn list_sources(&self, connection: &Connection) -> Result<Vec<StreamSource>, StoreError>;
 
-    /// The next entries behind a place, in the order of places, at most so many, each with its own.
-    /// An entry's place never changes.
+    /// Reads up to `most` entries after a place, in the order of places, each with its place. The place of an
+    /// entry never changes.
     ///
     /// # Errors
-    /// What the database says.
-    fn snapshot(
+    /// Returns the database's error.
+    fn read_snapshot(
         &self,
         connection: &Connection,
         behind: Option<&str>,
         most: usize,
     ) -> Result<Vec<(String, Self::Item)>, StoreError>;
 
-    /// Those of the keys that are there, as they are now.
+    /// Loads the current state of the keys that exist.
     ///
     /// # Errors
-    /// What the database says.
-    fn current(
+    /// Returns the database's error.
+    fn load_current(
         &self,
         connection: &Connection,
         keys: &BTreeSet<String>,
     ) -> Result<HashMap<String, Self::Item>, StoreError>;
 
-    /// Whether a tombstone says on which installation somebody removed the entry (TYP-15).
+    /// Reports whether tombstones show this installation to the reader (TYP-15).
     ///
     /// # Errors
-    /// What the database says.
-    fn tells_installation(&self, _: &Connection, _: &InstallationId) -> Result<bool, StoreError> {
+    /// Returns the database's error.
+    fn shows_installation(&self, _: &Connection, _: &InstallationId) -> Result<bool, StoreError> {
         Ok(true)
     }
 
-    /// What a tombstone calls a key.
+    /// Converts a key into the form that tombstones show.
     fn shown_key(&self, key: String) -> String {
         key
     }
 }
 
-/// One page (TYP-13).
+/// A page of a collection (TYP-13).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page<T> {
-    /// Entries that are there.
+pub struct CollectionPage<T> {
+    /// Entries that exist.
     pub items: Vec<T>,
-    /// Entries that are gone; empty in a snapshot.
-    pub removed: Vec<Removed>,
-    /// Where to go on.
-    pub next: String,
-    /// Whether more waits there.
-    pub more: bool,
+    /// Entries that were removed; empty in a snapshot.
+    pub removed: Vec<RemovedEntry>,
+    /// The cursor of the next page.
+    pub next_cursor: String,
+    /// Whether the next page has content already.
+    pub has_more: bool,
 }
 
-/// A tombstone.
+/// A removed entry of a feed page, from which the tombstone is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removed {
-    /// What is gone.
+pub struct RemovedEntry {
+    /// The key of the removed entry.
     pub key: String,
-    /// When it went, and who removed it.
-    pub removal: Removal,
-    /// Whether this reader is told on which installation.
-    pub tells_installation: bool,
+    /// The time and author of the removal.
+    pub removal: KeyRemoval,
+    /// Whether the tombstone shows the author's installation to this reader.
+    pub shows_installation: bool,
 }
 
-/// Why there is no page.
+/// The error of reading a page of a collection.
 #[derive(Debug, thiserror::Error)]
 pub enum PageError {
-    /// The cursor is too old, or was not issued here (FED-08).
+    /// The cursor is too old, or is not valid for this reader (FED-08).
     #[error("the cursor has expired")]
     Expired,
-    /// The store failed.
+    /// The store failed while the page was read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -127,155 +130,168 @@ impl From<rusqlite::Error> for PageError {
     }
 }
 
-/// A cursor that is used says so at most this often.
-const USED: Duration = Duration::from_secs(86_400);
+/// Minimum interval between updates of a stored vector's last use.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(86_400);
 
-/// A page, and what has to be kept before its cursor may go out.
+/// A page with a vector that must be stored before its cursor is handed out.
 #[derive(Debug)]
-#[must_use = "the cursor leads to nothing before it is settled"]
-pub struct Paged<T> {
-    page: Page<T>,
-    kept: Option<Kept>,
+#[must_use = "the cursor is invalid until `store_cursor` has stored its vector"]
+pub struct PendingPage<T> {
+    page: CollectionPage<T>,
+    stored_vector: Option<StoredVector>,
 }
 
-impl<T> Paged<T> {
-    /// The page, once everything that its cursor leads to is kept.
+impl<T> PendingPage<T> {
+    /// Stores the cursor's vector if necessary, and returns the page.
     ///
     /// # Errors
-    /// What the store says.
-    pub async fn settle(self, store: &Store, now: Moment) -> Result<Page<T>, StoreError> {
-        if let Some(kept) = self.kept {
-            store.write(move |connection| keep(connection, &kept, now)).await?;
+    /// Returns the [`StoreError`] of the write.
+    pub async fn store_cursor(self, store: &Store, now: Moment) -> Result<CollectionPage<T>, StoreError> {
+        if let Some(kept) = self.stored_vector {
+            store.write(move |connection| store_vector(connection, &kept, now)).await?;
         }
         Ok(self.page)
     }
 }
 
-/// Reads a page: of the snapshot without a cursor, else where the cursor leads. The connection has to
-/// show one snapshot, as that of [`Store::read`] does.
+/// Reads a page: of the snapshot without a cursor, else from the cursor's position. The connection must show
+/// one snapshot, as that of [`Store::read`] does.
 ///
 /// # Errors
-/// [`PageError::Expired`] for whatever is no cursor of this collection and member, or is too old.
-pub fn page<C: Collection>(
+/// [`PageError::Expired`] if the cursor is too old or not valid for this collection and member, or the
+/// store's error.
+pub fn read_page<C: PagedCollection>(
     connection: &Connection,
     collection: &C,
     cursor: Option<&str>,
     most: usize,
     now: Moment,
-) -> Result<Paged<C::Item>, PageError> {
-    let seal = Seal::read(connection)?;
-    let holder = Holder { resource: C::RESOURCE, member: collection.member() };
-    let sources = collection.sources(connection)?;
+) -> Result<PendingPage<C::Item>, PageError> {
+    let seal = CursorSeal::load_seal(connection)?;
+    let holder = CursorScope { resource: C::RESOURCE, member: collection.reader() };
+    let sources = collection.list_sources(connection)?;
     let (vector, mut kept) = match cursor {
-        None => (beginning(connection, &sources)?, None),
-        Some(cursor) => match seal.open(holder, cursor, now).ok_or(PageError::Expired)? {
-            Opened::Inline(vector) => (vector, None),
-            Opened::Kept(hash) => {
-                let (vector, used) = find_kept(connection, &hash)?.ok_or(PageError::Expired)?;
-                let read = Vector::read(&vector).ok_or(StoreError::Corrupt("a kept vector"))?;
-                let again = now.since(used) > USED;
-                (read, again.then_some(Kept { hash, vector }))
+        None => (initial_vector(connection, &sources)?, None),
+        Some(cursor) => match seal.open_cursor(holder, cursor, now).ok_or(PageError::Expired)? {
+            OpenedCursor::Inline(vector) => (vector, None),
+            OpenedCursor::Stored(hash) => {
+                let (vector, used) = find_vector(connection, &hash)?.ok_or(PageError::Expired)?;
+                let read =
+                    PositionVector::decode(&vector).ok_or(StoreError::Corrupt("invalid cursor vector"))?;
+                let again = now.since(used) > REFRESH_INTERVAL;
+                (read, again.then_some(StoredVector { hash, vector }))
             }
         },
     };
-    let heads = sources.iter().map(|source| head(connection, &source.stream)).collect::<Result<_, _>>()?;
-    let steps = settle(sources, heads, &vector.positions)?;
+    let heads =
+        sources.iter().map(|source| load_head(connection, &source.stream)).collect::<Result<_, _>>()?;
+    let steps = plan_steps(sources, heads, &vector.positions)?;
     let walked = match (&vector.place, cursor) {
-        (None, Some(_)) => feed(connection, collection, steps, most)?,
+        (None, Some(_)) => feed_page(connection, collection, steps, most)?,
         (place, _) => {
-            // What became another stream meanwhile, or was none for a while, follows from its beginning, be it again
-            // what it was by then (OST-06, OST-09).
+            // A stream that appeared or changed its variant during the snapshot is delivered from its start
+            // afterwards, even if it has its former variant again (OST-06, OST-09).
             let positions = steps.into_iter().map(|step| step.from).collect();
-            snapshot(connection, collection, positions, place.as_deref(), most)?
+            snapshot_page(connection, collection, positions, place.as_deref(), most)?
         }
     };
-    let (next, next_kept) = seal.issue(holder, now, &walked.vector);
+    let (next, next_kept) = seal.issue_cursor(holder, now, &walked.vector);
     kept = next_kept.or(kept);
-    let Walked { items, removed, more, .. } = walked;
-    Ok(Paged { page: Page { items, removed, next, more }, kept })
+    let WalkResult { items, removed, has_more: more, .. } = walked;
+    Ok(PendingPage {
+        page: CollectionPage { items, removed, next_cursor: next, has_more: more },
+        stored_vector: kept,
+    })
 }
 
-/// Where a walk over a collection got.
-struct Walked<T> {
+/// The content of a page, with the position after it.
+struct WalkResult<T> {
     items: Vec<T>,
-    removed: Vec<Removed>,
-    vector: Vector,
-    more: bool,
+    removed: Vec<RemovedEntry>,
+    vector: PositionVector,
+    has_more: bool,
 }
 
-/// Where every stream is now.
-fn beginning(connection: &Connection, sources: &[Source]) -> Result<Vector, StoreError> {
-    let position = |source: &Source| {
-        let Head { seq, .. } = head(connection, &source.stream)?;
-        Ok(Position { tag: source.stream.tag(), variant: source.variant, joining: false, seq })
+/// Returns the current heads of all streams.
+fn initial_vector(connection: &Connection, sources: &[StreamSource]) -> Result<PositionVector, StoreError> {
+    let position = |source: &StreamSource| {
+        let StreamHead { seq, .. } = load_head(connection, &source.stream)?;
+        Ok(StreamPosition { tag: source.stream.stream_tag(), variant: source.variant, joining: false, seq })
     };
     let positions = sources.iter().map(position).collect::<Result<_, StoreError>>()?;
-    Ok(Vector { positions, place: None })
+    Ok(PositionVector { positions, place: None })
 }
 
-/// A stream, and from where to read it.
-struct Step {
-    stream: Stream,
-    head: Head,
-    from: Position,
+/// A stream with the position from which it is read.
+struct StreamStep {
+    stream: FeedStream,
+    head: StreamHead,
+    from: StreamPosition,
 }
 
-/// From where to read each stream: from the cursor's position, or from the beginning where the cursor
-/// does not know it, or knows it as something else. What the cursor knows and the member may no longer
-/// read is dropped.
-fn settle(sources: Vec<Source>, heads: Vec<Head>, positions: &[Position]) -> Result<Vec<Step>, PageError> {
+/// Determines the position from which each stream is read: the cursor's, or the start if the cursor does not
+/// contain the stream or contains it with another variant. Streams that the member may no longer read are
+/// dropped.
+///
+/// # Errors
+/// [`PageError::Expired`] if numbers were never assigned or tombstones may be missing.
+fn plan_steps(
+    sources: Vec<StreamSource>,
+    heads: Vec<StreamHead>,
+    positions: &[StreamPosition],
+) -> Result<Vec<StreamStep>, PageError> {
     let known: HashMap<_, _> = positions.iter().map(|position| (position.tag, *position)).collect();
-    let step = |(Source { stream, variant }, head): (Source, Head)| {
-        let tag = stream.tag();
-        let anew = Position { tag, variant, joining: true, seq: 0 };
+    let step = |(StreamSource { stream, variant }, head): (StreamSource, StreamHead)| {
+        let tag = stream.stream_tag();
+        let from_start = StreamPosition { tag, variant, joining: true, seq: 0 };
         let from = match known.get(&tag) {
-            // Numbers that were never given out, or tombstones that may be missing.
+            // The number was never assigned, or tombstones may be missing.
             Some(at) if at.seq > head.seq || (at.seq < head.floor && !at.joining) => {
                 return Err(PageError::Expired);
             }
             Some(at) if at.variant == variant => *at,
-            _ => anew,
+            _ => from_start,
         };
-        Ok(Step { stream, head, from })
+        Ok(StreamStep { stream, head, from })
     };
     sources.into_iter().zip(heads).map(step).collect()
 }
 
-fn snapshot<C: Collection>(
+fn snapshot_page<C: PagedCollection>(
     connection: &Connection,
     collection: &C,
-    positions: Vec<Position>,
+    positions: Vec<StreamPosition>,
     behind: Option<&str>,
     most: usize,
-) -> Result<Walked<C::Item>, PageError> {
-    let mut found = collection.snapshot(connection, behind, most.saturating_add(1))?;
+) -> Result<WalkResult<C::Item>, PageError> {
+    let mut found = collection.read_snapshot(connection, behind, most.saturating_add(1))?;
     let more = found.len() > most;
     found.truncate(most);
     let place = found.last().map(|(place, _)| place.clone()).filter(|_| more);
     let items = found.into_iter().map(|(_, item)| item).collect();
-    Ok(Walked { items, removed: Vec::new(), vector: Vector { positions, place }, more })
+    Ok(WalkResult { items, removed: Vec::new(), vector: PositionVector { positions, place }, has_more: more })
 }
 
-fn feed<C: Collection>(
+fn feed_page<C: PagedCollection>(
     connection: &Connection,
     collection: &C,
-    steps: Vec<Step>,
+    steps: Vec<StreamStep>,
     most: usize,
-) -> Result<Walked<C::Item>, PageError> {
-    // A key that several streams tell of is on a page once (FED-04).
-    let mut changed: Vec<Entry> = Vec::new();
+) -> Result<WalkResult<C::Item>, PageError> {
+    // A key that several streams contain is on the page once (FED-04).
+    let mut changed: Vec<FeedEntry> = Vec::new();
     let mut keys: BTreeSet<String> = BTreeSet::new();
     let mut positions = Vec::with_capacity(steps.len());
     let mut more = false;
-    for Step { stream, head, from } in steps {
-        let mut at = Position { seq: head.seq, joining: false, ..from };
+    for StreamStep { stream, head, from } in steps {
+        let mut at = StreamPosition { seq: head.seq, joining: false, ..from };
         if from.seq < head.seq {
             let room = most - keys.len();
-            let mut entries = after(connection, &stream, from.seq, room.saturating_add(1))?;
+            let mut entries = load_entries_after(connection, &stream, from.seq, room.saturating_add(1))?;
             if entries.len() > room {
                 entries.truncate(room);
                 let seq = entries.last().map_or(from.seq, |entry| entry.seq);
-                at = Position { seq, joining: from.joining, ..from };
+                at = StreamPosition { seq, joining: from.joining, ..from };
                 more = true;
             }
             for entry in entries {
@@ -285,10 +301,10 @@ fn feed<C: Collection>(
         }
         positions.push(at);
     }
-    let mut current = collection.current(connection, &keys)?;
-    // In the order in which the streams tell of them.
+    let mut current = collection.load_current(connection, &keys)?;
+    // In the order in which the streams contain them.
     let mut items = Vec::new();
-    let mut gone: Vec<Entry> = Vec::new();
+    let mut gone: Vec<FeedEntry> = Vec::new();
     let mut place_of: HashMap<String, usize> = HashMap::new();
     for entry in changed {
         if let Some(item) = current.remove(&entry.key) {
@@ -297,20 +313,20 @@ fn feed<C: Collection>(
         } else if keys.contains(&entry.key) {
             let place = *place_of.entry(entry.key.clone()).or_insert(gone.len());
             match gone.get_mut(place) {
-                // Of several streams, the one that lost it last tells by whom.
+                // The latest removal of several streams determines the author.
                 Some(told) if (entry.gone, entry.removal.at) > (told.gone, told.removal.at) => *told = entry,
                 Some(_) => {}
                 None => gone.push(entry),
             }
         }
     }
-    let tombstone = |Entry { key, removal, .. }: Entry| {
-        let tells_installation = match removal.by.connected() {
-            Some((_, installation)) => collection.tells_installation(connection, installation)?,
+    let tombstone = |FeedEntry { key, removal, .. }: FeedEntry| {
+        let tells_installation = match removal.by.client_installation() {
+            Some((_, installation)) => collection.shows_installation(connection, installation)?,
             None => false,
         };
-        Ok(Removed { key: collection.shown_key(key), removal, tells_installation })
+        Ok(RemovedEntry { key: collection.shown_key(key), removal, shows_installation: tells_installation })
     };
     let removed = gone.into_iter().map(tombstone).collect::<Result<_, StoreError>>()?;
-    Ok(Walked { items, removed, vector: Vector { positions, place: None }, more })
+    Ok(WalkResult { items, removed, vector: PositionVector { positions, place: None }, has_more: more })
 }

@@ -1,27 +1,28 @@
-//! Retention: tombstones and kept cursors older than 90 days go, a bounded number at a time.
+//! Deletes tombstones and stored cursors that are older than 90 days, a bounded number at a time.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, params};
 
-use super::cursor::LIFE;
-use crate::store::{StoreError, limit};
+use super::cursor::LIFETIME;
+use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// Removes at most so many tombstones that are older than 90 days; says how many.
+/// Deletes up to `most` tombstones that are older than 90 days, and returns their number. Existing entries
+/// stay.
 ///
-/// A stream's floor rises with what it loses, in the same transaction: a cursor below it is `410`, so
-/// no reader goes on as if nothing had been removed (FED-08, LIM-13). Entries that are there stay.
+/// The floor of a stream rises with the deleted tombstones in the same transaction. A cursor below it is
+/// answered `410`, so that no reader misses a removal (FED-08, LIM-13).
 ///
 /// # Errors
-/// What the database says.
-pub fn tombstones(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+/// Returns the database's error.
+pub fn prune_tombstones(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
     let mut old = connection.prepare_cached(
         "SELECT stream, key, seq FROM feed_entry WHERE gone = 1 AND changed_at < ?1 \
          ORDER BY changed_at LIMIT ?2",
     )?;
     let old: Vec<(i64, String, i64)> = old
-        .query_map(params![now.minus(LIFE).millis(), limit(most)], |row| {
+        .query_map(params![now.minus(LIFETIME).as_millis(), sql_limit(most)], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?
         .collect::<Result<_, _>>()?;
@@ -39,12 +40,12 @@ pub fn tombstones(connection: &Connection, now: Moment, most: usize) -> Result<u
     Ok(old.len())
 }
 
-/// Removes at most so many kept cursors that nobody used for 90 days; says how many.
+/// Deletes up to `most` stored vectors of cursors that were not used for 90 days, and returns their number.
 ///
 /// # Errors
-/// What the database says.
-pub fn cursors(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+/// Returns the database's error.
+pub fn prune_cursors(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM cursor_vector WHERE hash IN \
                (SELECT hash FROM cursor_vector WHERE used_at < ?1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![now.minus(LIFE).millis(), limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![now.minus(LIFETIME).as_millis(), sql_limit(most)])?)
 }

@@ -1,4 +1,4 @@
-//! Streams: numbers, the latest change of each key, and who made it.
+//! Streams: numbered changes, of which the latest per key is kept, with its author.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,62 +6,62 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::ids::{ClientId, InstallationId, MemberId, UnitId};
 use crate::secrets;
-use crate::store::{StoreError, limit, list};
+use crate::store::{StoreError, json_list, sql_limit};
 use crate::time::Moment;
 
 /// The name of one ordered feed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Stream(String);
+pub struct FeedStream(String);
 
-/// What a cursor calls a stream: the first bytes of its name's SHA-256.
-pub(super) type Tag = [u8; 6];
+/// The id of a stream in cursors: the first bytes of the SHA-256 of its name.
+pub(super) type StreamTag = [u8; 6];
 
-impl Stream {
-    /// One member's entries of an area.
+impl FeedStream {
+    /// Returns the stream of one member's entries of an area.
     #[must_use]
     pub fn of_member(area: &str, member: &MemberId) -> Self {
         Self(format!("member/{area}/{member}"))
     }
 
-    /// One unit's entries of an area.
+    /// Returns the stream of one unit's entries of an area.
     #[must_use]
     pub fn of_unit(area: &str, unit: &UnitId) -> Self {
         Self(format!("unit/{area}/{unit}"))
     }
 
-    /// What all members of an area share.
+    /// Returns the stream of the entries that all members of an area share.
     #[must_use]
-    pub fn shared(area: &str) -> Self {
+    pub fn shared_by_area(area: &str) -> Self {
         Self(format!("shared/{area}"))
     }
 
-    /// What a cursor calls it.
+    /// Returns the stream's id in cursors.
     #[must_use]
-    pub(super) fn tag(&self) -> Tag {
-        secrets::head(&secrets::hash(&self.0))
+    pub(super) fn stream_tag(&self) -> StreamTag {
+        secrets::hash_prefix(&secrets::sha256(&self.0))
     }
 }
 
-/// By which way a change came (TYP-14, TYP-15).
+/// The author of a change, by channel (TYP-14, TYP-15).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Author {
-    /// The web application.
+pub enum ChangeAuthor {
+    /// A person on the member's web pages.
     Web,
     /// The platform's own mobile application (A21).
     App,
-    /// A change of default grants, a clean-up, the deletion of an account.
+    /// The service: a change of default grants, a clean-up, or the deletion of an account.
     System,
-    /// A connected client.
+    /// A connected client application.
     Client {
-        /// Which.
+        /// The id of the registered client application.
         client: ClientId,
-        /// On which of the member's devices.
+        /// The installation of the client on one of the member's devices.
         installation: InstallationId,
     },
 }
 
-impl Author {
-    /// The channel's name, in the store as on the wire.
+impl ChangeAuthor {
+    /// Returns the channel's name in the store and on the wire.
     #[must_use]
     pub const fn channel(&self) -> &'static str {
         match self {
@@ -72,25 +72,25 @@ impl Author {
         }
     }
 
-    /// Client and installation, for the channel that has them.
+    /// Returns client and installation; `None` for channels other than `client`.
     #[must_use]
-    pub const fn connected(&self) -> Option<(&ClientId, &InstallationId)> {
+    pub const fn client_installation(&self) -> Option<(&ClientId, &InstallationId)> {
         match self {
             Self::Client { client, installation } => Some((client, installation)),
             Self::Web | Self::App | Self::System => None,
         }
     }
 
-    /// Whether a removal by this author is what the installation did itself (BPR-07).
+    /// Reports whether both authors are the same installation of the same client (BPR-07).
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
-        match (self.connected(), other.connected()) {
+    pub fn is_same_installation(&self, other: &Self) -> bool {
+        match (self.client_installation(), other.client_installation()) {
             (Some(one), Some(other)) => one == other,
             _ => false,
         }
     }
 
-    /// From channel, client and installation, which stand in three columns from a place on.
+    /// Reads an author from the columns channel, client and installation, starting at column `first`.
     pub(crate) fn from_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Result<Self, StoreError>> {
         let channel: String = row.get(first)?;
         let connected = (row.get::<_, Option<_>>(first + 1)?, row.get::<_, Option<_>>(first + 2)?);
@@ -99,59 +99,58 @@ impl Author {
             ("app", _) => Ok(Self::App),
             ("system", _) => Ok(Self::System),
             ("client", (Some(client), Some(installation))) => Ok(Self::Client { client, installation }),
-            _ => Err(StoreError::Corrupt("a change of no known channel")),
+            _ => Err(StoreError::Corrupt("unknown channel of a change")),
         })
     }
 }
 
-/// What became of a key.
+/// A change of a key that is to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change<'a> {
-    /// The key, as the area stores it.
+pub struct KeyChange<'a> {
+    /// The key as the area stores it.
     pub key: &'a str,
-    /// Whether it is gone.
+    /// Whether the entry was removed.
     pub gone: bool,
 }
 
-/// Where a stream is.
+/// The state of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Head {
-    /// The number of its last change.
+pub(super) struct StreamHead {
+    /// The number of the last change.
     pub(super) seq: u64,
-    /// Up to which number tombstones may be missing.
+    /// The number up to which tombstones may be missing.
     pub(super) floor: u64,
 }
 
 /// The latest change of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct FeedEntry {
     pub(super) key: String,
     pub(super) seq: u64,
     pub(super) gone: bool,
-    pub(super) removal: Removal,
+    pub(super) removal: KeyRemoval,
 }
 
-/// When and by whom a key was changed last, most often: removed.
+/// The time and author of a key's latest change, in most uses of a removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removal {
-    /// When.
+pub struct KeyRemoval {
+    /// The time of the change.
     pub at: Moment,
-    /// By whom.
-    pub by: Author,
+    /// The author of the change.
+    pub by: ChangeAuthor,
 }
 
-/// Gives each distinct key the next number of the stream. Of several changes of a key the last counts.
-///
-/// Belongs into the transaction of the write that it tells of.
+/// Records changes in a stream: each distinct key gets the next number. Of several changes of a key, the last
+/// one counts. Must run in the transaction of the write.
 ///
 /// # Errors
-/// What the database says.
-pub fn record<'a>(
+/// Returns the database's error.
+pub fn record_changes<'a>(
     connection: &Connection,
-    stream: &Stream,
-    by: &Author,
+    stream: &FeedStream,
+    by: &ChangeAuthor,
     now: Moment,
-    changes: impl IntoIterator<Item = Change<'a>>,
+    changes: impl IntoIterator<Item = KeyChange<'a>>,
 ) -> Result<(), StoreError> {
     let mut latest: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
     for (order, change) in changes.into_iter().enumerate() {
@@ -163,9 +162,9 @@ pub fn record<'a>(
     let mut latest: Vec<(usize, &str, bool)> =
         latest.into_iter().map(|(key, (order, gone))| (order, key, gone)).collect();
     latest.sort_unstable();
-    let (id, mut seq) = numbered(connection, stream)?;
-    let (client, installation) = by.connected().unzip();
-    // One statement for all that stand together and are all there or all gone: a set's ops are most often alike.
+    let (id, mut seq) = find_or_create_head(connection, stream)?;
+    let (client, installation) = by.client_installation().unzip();
+    // One statement per run of keys that all exist or are all removed; a change set mostly has one run.
     let mut put = connection.prepare_cached(
         "INSERT INTO feed_entry (stream, key, seq, gone, changed_at, channel, client, installation) \
          SELECT ?1, value, ?3 + key, ?4, ?5, ?6, ?7, ?8 FROM json_each(?2) WHERE true \
@@ -174,108 +173,110 @@ pub fn record<'a>(
          installation = excluded.installation",
     )?;
     for alike in latest.chunk_by(|(_, _, one), (_, _, next)| one == next) {
-        let keys = list(alike.iter().map(|(_, key, _)| *key));
+        let keys = json_list(alike.iter().map(|(_, key, _)| *key));
         let gone = alike.first().is_some_and(|(_, _, gone)| *gone);
-        let (first, at) = (signed(seq + 1)?, now.millis());
+        let (first, at) = (seq_to_i64(seq + 1)?, now.as_millis());
         put.execute(params![id, keys, first, gone, at, by.channel(), client, installation])?;
         seq += alike.len() as u64;
     }
     let mut settle = connection.prepare_cached("UPDATE feed_head SET seq = ?2 WHERE id = ?1")?;
-    settle.execute(params![id, signed(seq)?])?;
+    settle.execute(params![id, seq_to_i64(seq)?])?;
     Ok(())
 }
 
-/// The id of a stream's head, which is made where there is none, and the number of its last change.
-fn numbered(connection: &Connection, stream: &Stream) -> Result<(i64, u64), StoreError> {
+/// Returns the id of a stream's head, which is created if necessary, and the number of its last change.
+fn find_or_create_head(connection: &Connection, stream: &FeedStream) -> Result<(i64, u64), StoreError> {
     let sql = "SELECT id, seq FROM feed_head WHERE stream = ?1";
     let found: Option<(i64, i64)> = connection
         .prepare_cached(sql)?
         .query_row([&stream.0], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     if let Some((id, seq)) = found {
-        return Ok((id, unsigned(seq)?));
+        return Ok((id, seq_from_i64(seq)?));
     }
     connection.prepare_cached("INSERT INTO feed_head (stream, seq) VALUES (?1, 0)")?.execute([&stream.0])?;
     Ok((connection.last_insert_rowid(), 0))
 }
 
-/// The last removals of those of these keys that are gone.
+/// Returns the latest removals of those keys that are removed.
 ///
 /// # Errors
-/// What the database says.
-pub fn removals<'k>(
+/// Returns the database's error.
+pub fn find_removals<'k>(
     connection: &Connection,
-    stream: &Stream,
+    stream: &FeedStream,
     keys: impl IntoIterator<Item = &'k str>,
-) -> Result<HashMap<String, Removal>, StoreError> {
+) -> Result<HashMap<String, KeyRemoval>, StoreError> {
     let mut rows = connection.prepare_cached(
         "SELECT e.key, e.changed_at, e.channel, e.client, e.installation \
          FROM json_each(?2) k CROSS JOIN feed_entry e \
          WHERE e.stream = (SELECT id FROM feed_head WHERE stream = ?1) AND e.key = k.value AND e.gone = 1",
     )?;
-    let mut rows = rows.query(params![stream.0, list(keys)])?;
+    let mut rows = rows.query(params![stream.0, json_list(keys)])?;
     let mut removals = HashMap::new();
     while let Some(row) = rows.next()? {
-        let removal = Removal { at: Moment::from_millis(row.get(1)?), by: Author::from_row(row, 2)?? };
+        let removal =
+            KeyRemoval { at: Moment::from_millis(row.get(1)?), by: ChangeAuthor::from_row(row, 2)?? };
         removals.insert(row.get(0)?, removal);
     }
     Ok(removals)
 }
 
-/// Where the stream is; at its beginning when nothing changed yet.
-pub(super) fn head(connection: &Connection, stream: &Stream) -> Result<Head, StoreError> {
+/// Returns the state of a stream; all zeros if it has no changes.
+pub(super) fn load_head(connection: &Connection, stream: &FeedStream) -> Result<StreamHead, StoreError> {
     let sql = "SELECT seq, floor FROM feed_head WHERE stream = ?1";
     let found: Option<(i64, i64)> = connection
         .prepare_cached(sql)?
         .query_row([&stream.0], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    let Some((seq, floor)) = found else { return Ok(Head::default()) };
-    Ok(Head { seq: unsigned(seq)?, floor: unsigned(floor)? })
+    let Some((seq, floor)) = found else { return Ok(StreamHead::default()) };
+    Ok(StreamHead { seq: seq_from_i64(seq)?, floor: seq_from_i64(floor)? })
 }
 
-/// What changed after a number, in order, at most so much.
-pub(super) fn after(
+/// Loads up to `most` changes after a number, in order.
+pub(super) fn load_entries_after(
     connection: &Connection,
-    stream: &Stream,
+    stream: &FeedStream,
     seq: u64,
     most: usize,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Vec<FeedEntry>, StoreError> {
     let mut rows = connection.prepare_cached(
         "SELECT key, seq, gone, changed_at, channel, client, installation FROM feed_entry \
          WHERE stream = (SELECT id FROM feed_head WHERE stream = ?1) AND seq > ?2 ORDER BY seq LIMIT ?3",
     )?;
-    let mut rows = rows.query(params![stream.0, signed(seq)?, limit(most)])?;
+    let mut rows = rows.query(params![stream.0, seq_to_i64(seq)?, sql_limit(most)])?;
     let mut entries = Vec::new();
     while let Some(row) = rows.next()? {
-        let removal = Removal { at: Moment::from_millis(row.get(3)?), by: Author::from_row(row, 4)?? };
-        let seq = unsigned(row.get(1)?)?;
-        entries.push(Entry { key: row.get(0)?, seq, gone: row.get(2)?, removal });
+        let removal =
+            KeyRemoval { at: Moment::from_millis(row.get(3)?), by: ChangeAuthor::from_row(row, 4)?? };
+        let seq = seq_from_i64(row.get(1)?)?;
+        entries.push(FeedEntry { key: row.get(0)?, seq, gone: row.get(2)?, removal });
     }
     Ok(entries)
 }
 
-fn signed(seq: u64) -> Result<i64, StoreError> {
-    i64::try_from(seq).map_err(|_| StoreError::Corrupt("a number beyond all numbers"))
+fn seq_to_i64(seq: u64) -> Result<i64, StoreError> {
+    i64::try_from(seq).map_err(|_| StoreError::Corrupt("sequence number out of range"))
 }
 
-fn unsigned(seq: i64) -> Result<u64, StoreError> {
-    u64::try_from(seq).map_err(|_| StoreError::Corrupt("a number below zero"))
+fn seq_from_i64(seq: i64) -> Result<u64, StoreError> {
+    u64::try_from(seq).map_err(|_| StoreError::Corrupt("negative sequence number"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Each key has the number of its last change, in the order of the changes, whether it is there or gone.
+    /// Each key has the number of its last change, in the order of the changes.
     #[test]
     fn numbers_follow_the_changes() {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(include_str!("../store/migrations/0001.sql")).unwrap();
-        let stream = Stream::shared("area");
+        let stream = FeedStream::shared_by_area("area");
         let check = |changes: &[(&str, bool)], expect: &[(&str, u64, bool)]| {
-            let changes = changes.iter().map(|(key, gone)| Change { key, gone: *gone });
-            record(&connection, &stream, &Author::Web, Moment::default(), changes).unwrap();
-            let entries = after(&connection, &stream, 0, 9).unwrap();
+            let changes = changes.iter().map(|(key, gone)| KeyChange { key, gone: *gone });
+            record_changes(&connection, &stream, &ChangeAuthor::Web, Moment::default(), changes).unwrap();
+            let entries = load_entries_after(&connection, &stream, 0, 9).unwrap();
             let told: Vec<_> = entries.iter().map(|entry| (&*entry.key, entry.seq, entry.gone)).collect();
             assert_eq!(told, expect);
         };
@@ -287,7 +288,7 @@ mod tests {
             &[("c", false), ("e", false), ("b", true)],
             &[("a", 3, true), ("d\"", 4, false), ("c", 5, false), ("e", 6, false), ("b", 7, true)],
         );
-        let gone = removals(&connection, &stream, ["a", "c", "x"]).unwrap();
+        let gone = find_removals(&connection, &stream, ["a", "c", "x"]).unwrap();
         assert_eq!(gone.into_keys().collect::<Vec<_>>(), ["a"]);
     }
 }

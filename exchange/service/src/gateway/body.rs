@@ -1,4 +1,4 @@
-//! Reads a body: so large, so fast, and only so many at once, of everybody and of each source.
+//! Reading request bodies within limits: size, time, and total memory over all sources and per source.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,86 +11,89 @@ use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::facts::Unread;
-use crate::shares::{Share, Shares};
-use crate::timed::{Timed, is_too_slow};
+use super::facts::BodyReadError;
+use crate::shares::{ShareLimiter, SharePermit};
+use crate::timed_body::{TimedBody, is_body_timeout};
 
-/// What one permit stands for.
-const UNIT: usize = 1024;
+/// The number of bytes that one permit covers.
+const PERMIT_BYTES: usize = 1024;
 
-/// How long a body waits for room before it is refused.
-const WAIT: Duration = Duration::from_secs(5);
+/// The maximum time that a body waits for permits before it is refused.
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// One part in so many of the room is what one source may take: its slow bodies leave room for others.
-const SHARE: usize = 8;
+/// One source may occupy at most this fraction (1/8) of the budget, so that its slow bodies do not block others.
+const SOURCE_FRACTION: usize = 8;
 
-/// Room for bodies.
+/// The memory budget for bodies that are held at once.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct BodyBudget {
     all: Arc<Semaphore>,
-    /// What one source may take, in permits.
-    shares: Shares,
+    /// The permits that each source may hold.
+    shares: ShareLimiter,
 }
 
-/// Room that a body takes until this is dropped.
+/// Part of the [`BodyBudget`], returned on drop.
 #[derive(Debug)]
-pub(super) struct Held {
-    _share: Share,
+pub(super) struct BodyPermit {
+    _share: SharePermit,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Room {
-    /// For so many bytes, of bodies that are at most so large each.
+impl BodyBudget {
+    /// Creates a budget of `bytes` for bodies of at most `largest` bytes each.
     pub(super) fn new(bytes: usize, largest: usize) -> Self {
-        let largest = largest.div_ceil(UNIT).min(Semaphore::MAX_PERMITS);
-        let all = bytes.div_ceil(UNIT).max(largest).min(Semaphore::MAX_PERMITS);
-        Self { all: Arc::new(Semaphore::new(all)), shares: Shares::of((all / SHARE).max(largest)) }
+        let largest = largest.div_ceil(PERMIT_BYTES).min(Semaphore::MAX_PERMITS);
+        let all = bytes.div_ceil(PERMIT_BYTES).max(largest).min(Semaphore::MAX_PERMITS);
+        Self {
+            all: Arc::new(Semaphore::new(all)),
+            shares: ShareLimiter::new((all / SOURCE_FRACTION).max(largest)),
+        }
     }
 
-    /// Room for a body of at most so many bytes; none when the source has its share, or when there is none for
-    /// longer than a body waits.
-    async fn take(&self, network: IpAddr, bytes: usize) -> Option<Held> {
-        let permits = bytes.div_ceil(UNIT);
-        let share = self.shares.take(network, permits)?;
+    /// Acquires permits for a body of at most `bytes` bytes. Returns `None` if the source holds its share already, or
+    /// if the budget stays exhausted for [`MAX_WAIT`].
+    async fn acquire_permit(&self, network: IpAddr, bytes: usize) -> Option<BodyPermit> {
+        let permits = bytes.div_ceil(PERMIT_BYTES);
+        let share = self.shares.try_acquire(network, permits)?;
         let count = u32::try_from(permits).ok()?;
-        let permit = timeout(WAIT, Arc::clone(&self.all).acquire_many_owned(count)).await.ok()?.ok()?;
-        Some(Held { _share: share, _permit: permit })
+        let permit = timeout(MAX_WAIT, Arc::clone(&self.all).acquire_many_owned(count)).await.ok()?.ok()?;
+        Some(BodyPermit { _share: share, _permit: permit })
     }
 }
 
-/// The bytes, and the room that they take until they are dropped. What is announced as too large is not
-/// read at all; the rest takes its room before it is read, so that nobody waits holding some of it.
-pub(super) async fn read(
+/// Reads a body, and returns it with its permit. A body with a `Content-Length` above the limit is not read at all.
+/// Permits are acquired before reading, so no task waits while it holds a part of them.
+pub(super) async fn read_body(
     body: Body,
     network: IpAddr,
     limit: usize,
-    slowest: Duration,
-    room: &Room,
-) -> Result<(Bytes, Option<Held>), Unread> {
+    max_duration: Duration,
+    room: &BodyBudget,
+) -> Result<(Bytes, Option<BodyPermit>), BodyReadError> {
     let size = HttpBody::size_hint(&body);
     if size.lower() > limit as u64 {
-        return Err(Unread::TooLarge);
+        return Err(BodyReadError::TooLarge);
     }
     let most = size.upper().and_then(|size| usize::try_from(size).ok()).unwrap_or(limit).min(limit);
     if most == 0 {
         return Ok((Bytes::new(), None));
     }
-    let held = room.take(network, most).await.ok_or(Unread::NoRoom)?;
-    let bytes = frames(Timed::new(body, slowest), limit).await?;
+    let held = room.acquire_permit(network, most).await.ok_or(BodyReadError::Overloaded)?;
+    let bytes = read_frames(TimedBody::new(body, max_duration), limit).await?;
     Ok((bytes, Some(held)))
 }
 
-async fn frames(mut body: Timed<Body>, limit: usize) -> Result<Bytes, Unread> {
-    let mut whole = BytesMut::new();
+async fn read_frames(mut body: TimedBody<Body>, limit: usize) -> Result<Bytes, BodyReadError> {
+    let mut buffer = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let broken = |error: BoxError| {
-            if is_too_slow(error.as_ref()) { Unread::TooSlow } else { Unread::Incomplete }
+            if is_body_timeout(error.as_ref()) { BodyReadError::TooSlow } else { BodyReadError::Incomplete }
         };
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-        if data.len() > limit - whole.len() {
-            return Err(Unread::TooLarge);
+        if data.len() > limit - buffer.len() {
+            return Err(BodyReadError::TooLarge);
         }
-        whole.extend_from_slice(&data);
+        buffer.extend_from_slice(&data);
     }
-    Ok(whole.freeze())
+    Ok(buffer.freeze())
 }

@@ -1,131 +1,170 @@
-//! The contract's files, byte for byte, for everybody (CON-03, CON-05, A44), and `OPTIONS` (GW-03).
+//! The contract's files, served byte for byte without authentication (CON-03, CON-05, A44), and `OPTIONS` (GW-03).
 //!
-//! They are embedded when the service is built, so that what it serves is what it was generated from.
+//! The files are embedded at build time, so the service serves exactly the files that its code was generated from.
 
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use contract_runtime::operation::Lookup;
-use contract_runtime::server::{Answer, HeaderMap, HeaderValue, StatusCode};
+use contract_runtime::operation::OperationLookup;
+use contract_runtime::server::{EncodedResponse, HeaderMap, HeaderValue, StatusCode};
 use exchange_api::operations::{OperationId, TABLE};
 use exchange_api::refusals::PlainCode;
 use http::{Method, header};
 
-use super::ending::{Ending, Refused};
-use super::facts::Facts;
+use super::early_response::{EarlyResponse, StageRefusal};
+use super::facts::RequestFacts;
 use crate::secrets;
 
-/// One file of the contract.
+/// A file of the contract.
 #[derive(Clone, Copy, Debug)]
-pub struct File {
-    /// Its name without `.schema.json`.
+pub struct ContractFile {
+    /// The file name without `.schema.json`.
     pub name: &'static str,
-    /// Its bytes.
+    /// The file contents.
     pub bytes: &'static [u8],
 }
 
-const fn file(name: &'static str, bytes: &'static [u8]) -> File {
-    File { name, bytes }
+const fn contract_file(name: &'static str, bytes: &'static [u8]) -> ContractFile {
+    ContractFile { name, bytes }
 }
 
 /// The OpenAPI document.
-pub static OPENAPI: File = file("openapi", include_bytes!("../../../../schemas/openapi.json"));
+pub static OPENAPI: ContractFile =
+    contract_file("openapi", include_bytes!("../../../../schemas/openapi.json"));
 
-/// Every schema file, by name.
-pub static SCHEMAS: &[File] = &[
-    file(
+/// Every schema file, sorted by name.
+pub static SCHEMAS: &[ContractFile] = &[
+    contract_file(
         "account-check-request",
         include_bytes!("../../../../schemas/exchange/v1/account-check-request.schema.json"),
     ),
-    file(
+    contract_file(
         "account-check-response",
         include_bytes!("../../../../schemas/exchange/v1/account-check-response.schema.json"),
     ),
-    file("blueprint", include_bytes!("../../../../schemas/exchange/v1/blueprint.schema.json")),
-    file("blueprint-draft", include_bytes!("../../../../schemas/exchange/v1/blueprint-draft.schema.json")),
-    file("change-result", include_bytes!("../../../../schemas/exchange/v1/change-result.schema.json")),
-    file("change-set", include_bytes!("../../../../schemas/exchange/v1/change-set.schema.json")),
-    file("draft-result", include_bytes!("../../../../schemas/exchange/v1/draft-result.schema.json")),
-    file("envelope", include_bytes!("../../../../schemas/exchange/v1/envelope.schema.json")),
-    file("extensions", include_bytes!("../../../../schemas/exchange/v1/extensions.schema.json")),
-    file("installation", include_bytes!("../../../../schemas/exchange/v1/installation.schema.json")),
-    file("item-ref", include_bytes!("../../../../schemas/exchange/v1/item-ref.schema.json")),
-    file("location", include_bytes!("../../../../schemas/exchange/v1/location.schema.json")),
-    file("location-list", include_bytes!("../../../../schemas/exchange/v1/location-list.schema.json")),
-    file("location-ref", include_bytes!("../../../../schemas/exchange/v1/location-ref.schema.json")),
-    file("material-kind", include_bytes!("../../../../schemas/exchange/v1/material-kind.schema.json")),
-    file("org-demand", include_bytes!("../../../../schemas/exchange/v1/org-demand.schema.json")),
-    file("org-stock-entry", include_bytes!("../../../../schemas/exchange/v1/org-stock-entry.schema.json")),
-    file("org-stock-lot", include_bytes!("../../../../schemas/exchange/v1/org-stock-lot.schema.json")),
-    file(
+    contract_file("blueprint", include_bytes!("../../../../schemas/exchange/v1/blueprint.schema.json")),
+    contract_file(
+        "blueprint-draft",
+        include_bytes!("../../../../schemas/exchange/v1/blueprint-draft.schema.json"),
+    ),
+    contract_file(
+        "change-result",
+        include_bytes!("../../../../schemas/exchange/v1/change-result.schema.json"),
+    ),
+    contract_file("change-set", include_bytes!("../../../../schemas/exchange/v1/change-set.schema.json")),
+    contract_file("draft-result", include_bytes!("../../../../schemas/exchange/v1/draft-result.schema.json")),
+    contract_file("envelope", include_bytes!("../../../../schemas/exchange/v1/envelope.schema.json")),
+    contract_file("extensions", include_bytes!("../../../../schemas/exchange/v1/extensions.schema.json")),
+    contract_file("installation", include_bytes!("../../../../schemas/exchange/v1/installation.schema.json")),
+    contract_file("item-ref", include_bytes!("../../../../schemas/exchange/v1/item-ref.schema.json")),
+    contract_file("location", include_bytes!("../../../../schemas/exchange/v1/location.schema.json")),
+    contract_file(
+        "location-list",
+        include_bytes!("../../../../schemas/exchange/v1/location-list.schema.json"),
+    ),
+    contract_file("location-ref", include_bytes!("../../../../schemas/exchange/v1/location-ref.schema.json")),
+    contract_file(
+        "material-kind",
+        include_bytes!("../../../../schemas/exchange/v1/material-kind.schema.json"),
+    ),
+    contract_file("org-demand", include_bytes!("../../../../schemas/exchange/v1/org-demand.schema.json")),
+    contract_file(
+        "org-stock-entry",
+        include_bytes!("../../../../schemas/exchange/v1/org-stock-entry.schema.json"),
+    ),
+    contract_file(
+        "org-stock-lot",
+        include_bytes!("../../../../schemas/exchange/v1/org-stock-lot.schema.json"),
+    ),
+    contract_file(
         "org-stock-members",
         include_bytes!("../../../../schemas/exchange/v1/org-stock-members.schema.json"),
     ),
-    file("org-unit", include_bytes!("../../../../schemas/exchange/v1/org-unit.schema.json")),
-    file("org-unit-list", include_bytes!("../../../../schemas/exchange/v1/org-unit-list.schema.json")),
-    file("page", include_bytes!("../../../../schemas/exchange/v1/page.schema.json")),
-    file("problem", include_bytes!("../../../../schemas/exchange/v1/problem.schema.json")),
-    file("provenance", include_bytes!("../../../../schemas/exchange/v1/provenance.schema.json")),
-    file("quality", include_bytes!("../../../../schemas/exchange/v1/quality.schema.json")),
-    file("quantity", include_bytes!("../../../../schemas/exchange/v1/quantity.schema.json")),
-    file("refinery-draft", include_bytes!("../../../../schemas/exchange/v1/refinery-draft.schema.json")),
-    file("resolve-request", include_bytes!("../../../../schemas/exchange/v1/resolve-request.schema.json")),
-    file("resolve-response", include_bytes!("../../../../schemas/exchange/v1/resolve-response.schema.json")),
-    file("service-document", include_bytes!("../../../../schemas/exchange/v1/service-document.schema.json")),
-    file("ship", include_bytes!("../../../../schemas/exchange/v1/ship.schema.json")),
-    file("stock-lot", include_bytes!("../../../../schemas/exchange/v1/stock-lot.schema.json")),
-    file("tombstone", include_bytes!("../../../../schemas/exchange/v1/tombstone.schema.json")),
+    contract_file("org-unit", include_bytes!("../../../../schemas/exchange/v1/org-unit.schema.json")),
+    contract_file(
+        "org-unit-list",
+        include_bytes!("../../../../schemas/exchange/v1/org-unit-list.schema.json"),
+    ),
+    contract_file("page", include_bytes!("../../../../schemas/exchange/v1/page.schema.json")),
+    contract_file("problem", include_bytes!("../../../../schemas/exchange/v1/problem.schema.json")),
+    contract_file("provenance", include_bytes!("../../../../schemas/exchange/v1/provenance.schema.json")),
+    contract_file("quality", include_bytes!("../../../../schemas/exchange/v1/quality.schema.json")),
+    contract_file("quantity", include_bytes!("../../../../schemas/exchange/v1/quantity.schema.json")),
+    contract_file(
+        "refinery-draft",
+        include_bytes!("../../../../schemas/exchange/v1/refinery-draft.schema.json"),
+    ),
+    contract_file(
+        "resolve-request",
+        include_bytes!("../../../../schemas/exchange/v1/resolve-request.schema.json"),
+    ),
+    contract_file(
+        "resolve-response",
+        include_bytes!("../../../../schemas/exchange/v1/resolve-response.schema.json"),
+    ),
+    contract_file(
+        "service-document",
+        include_bytes!("../../../../schemas/exchange/v1/service-document.schema.json"),
+    ),
+    contract_file("ship", include_bytes!("../../../../schemas/exchange/v1/ship.schema.json")),
+    contract_file("stock-lot", include_bytes!("../../../../schemas/exchange/v1/stock-lot.schema.json")),
+    contract_file("tombstone", include_bytes!("../../../../schemas/exchange/v1/tombstone.schema.json")),
 ];
 
-/// What is answered without a token: the contract's files, and `OPTIONS`; `None` for everything else.
-pub(super) fn anonymous(facts: &Facts) -> Option<Result<Answer, Ending>> {
+/// Responds to requests that need no token: the contract's files and `OPTIONS`. Returns `None` for all others.
+pub(super) fn serve_anonymous(facts: &RequestFacts) -> Option<Result<EncodedResponse, EarlyResponse>> {
     if facts.head.method == Method::OPTIONS {
-        return Some(options(facts));
+        return Some(list_methods(facts));
     }
     let operation = facts.operation.filter(|operation| operation.anonymous)?;
-    Some(match OperationId::of(operation)? {
+    Some(match OperationId::from_operation(operation)? {
         OperationId::ContractOpenapi => {
-            Ok(serve(&OPENAPI, openapi_tag(), HeaderValue::from_static("application/json"), facts))
+            Ok(serve_file(&OPENAPI, openapi_tag(), HeaderValue::from_static("application/json"), facts))
         }
         _ => {
             let name = operation.path_value(facts.path(), "name").unwrap_or_default();
             match SCHEMAS.binary_search_by(|file| file.name.cmp(name)) {
                 Ok(at) => {
                     let json = HeaderValue::from_static("application/schema+json");
-                    Ok(serve(&SCHEMAS[at], schema_tag(at), json, facts))
+                    Ok(serve_file(&SCHEMAS[at], schema_tag(at), json, facts))
                 }
-                Err(_) => Err(Refused::plain(PlainCode::NotFound).into()),
+                Err(_) => Err(StageRefusal::from_code(PlainCode::NotFound).into()),
             }
         }
     })
 }
 
-/// The methods of a path, without a token.
-fn options(facts: &Facts) -> Result<Answer, Ending> {
+/// Lists the methods of a path in `Allow`.
+fn list_methods(facts: &RequestFacts) -> Result<EncodedResponse, EarlyResponse> {
     let allowed: Vec<&str> = match TABLE.find("OPTIONS", facts.path()) {
-        Lookup::WrongMethod(allowed) => allowed.methods().chain(["OPTIONS"]).collect(),
-        _ => return Err(Refused::plain(PlainCode::NotFound).into()),
+        OperationLookup::MethodNotAllowed(allowed) => allowed.methods().chain(["OPTIONS"]).collect(),
+        _ => return Err(StageRefusal::from_code(PlainCode::NotFound).into()),
     };
     let mut headers = HeaderMap::new();
     if let Ok(allowed) = HeaderValue::from_str(&allowed.join(", ")) {
         headers.insert(header::ALLOW, allowed);
     }
-    Ok(Answer { status: StatusCode::NO_CONTENT, headers, body: Bytes::new() })
+    Ok(EncodedResponse { status: StatusCode::NO_CONTENT, headers, body: Bytes::new() })
 }
 
-fn serve(file: &File, tag: &HeaderValue, media_type: HeaderValue, facts: &Facts) -> Answer {
+fn serve_file(
+    file: &ContractFile,
+    tag: &HeaderValue,
+    media_type: HeaderValue,
+    facts: &RequestFacts,
+) -> EncodedResponse {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag.clone());
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
-    if is_known(facts, tag) {
-        return Answer { status: StatusCode::NOT_MODIFIED, headers, body: Bytes::new() };
+    if matches_etag(facts, tag) {
+        return EncodedResponse { status: StatusCode::NOT_MODIFIED, headers, body: Bytes::new() };
     }
     headers.insert(header::CONTENT_TYPE, media_type);
-    Answer { status: StatusCode::OK, headers, body: Bytes::from_static(file.bytes) }
+    EncodedResponse { status: StatusCode::OK, headers, body: Bytes::from_static(file.bytes) }
 }
 
-/// RFC 9110, 13.1.2: weak comparison, in a list, over several lines.
-fn is_known(facts: &Facts, tag: &HeaderValue) -> bool {
+/// Compares the tag with `If-None-Match`: weak comparison over a list and repeated lines (RFC 9110, 13.1.2).
+fn matches_etag(facts: &RequestFacts, tag: &HeaderValue) -> bool {
     let lines = facts.head.headers.get_all(header::IF_NONE_MATCH).iter();
     let mut tags = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
     tags.any(|own| {
@@ -135,18 +174,18 @@ fn is_known(facts: &Facts, tag: &HeaderValue) -> bool {
 }
 
 fn openapi_tag() -> &'static HeaderValue {
-    static TAG: LazyLock<HeaderValue> = LazyLock::new(|| tag(&OPENAPI));
+    static TAG: LazyLock<HeaderValue> = LazyLock::new(|| compute_etag(&OPENAPI));
     &TAG
 }
 
 fn schema_tag(at: usize) -> &'static HeaderValue {
-    static TAGS: LazyLock<Vec<HeaderValue>> = LazyLock::new(|| SCHEMAS.iter().map(tag).collect());
+    static TAGS: LazyLock<Vec<HeaderValue>> = LazyLock::new(|| SCHEMAS.iter().map(compute_etag).collect());
     &TAGS[at]
 }
 
-/// The first half of the file's SHA-256.
-fn tag(file: &File) -> HeaderValue {
-    let half = secrets::hex(&secrets::head::<16>(&secrets::hash(file.bytes)));
+/// Computes an entity tag: the first 128 bits of the file's SHA-256.
+fn compute_etag(file: &ContractFile) -> HeaderValue {
+    let half = secrets::encode_hex(&secrets::hash_prefix::<16>(&secrets::sha256(file.bytes)));
     HeaderValue::from_str(&format!("\"{half}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
@@ -156,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// CON-03: what is embedded is what lies in the folder, every file of it, in the order that is searched.
+    /// CON-03: the embedded files are exactly those of the folder, sorted for binary search.
     #[test]
     fn every_schema_file_is_embedded() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/exchange/v1");
@@ -176,7 +215,7 @@ mod tests {
     /// CON-05: different bytes have different tags.
     #[test]
     fn tags_tell_files_apart() {
-        let mut tags: Vec<_> = SCHEMAS.iter().map(tag).chain([tag(&OPENAPI)]).collect();
+        let mut tags: Vec<_> = SCHEMAS.iter().map(compute_etag).chain([compute_etag(&OPENAPI)]).collect();
         let all = tags.len();
         tags.sort_by(|one, other| one.as_bytes().cmp(other.as_bytes()));
         tags.dedup();

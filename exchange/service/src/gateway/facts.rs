@@ -1,6 +1,6 @@
-//! What was found out about one request so far.
+//! [`RequestFacts`]: everything that the stages gathered about one request.
 //!
-//! Stages fill it in their order; a decision looks at nothing else.
+//! Each stage adds its facts in order. A decision reads nothing else.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,255 +8,258 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use contract_runtime::operation::Operation;
-use contract_runtime::server::{Context, Rejection};
-use dpop_bound::Refusal as ProofRefusal;
+use contract_runtime::server::{Rejection, RequestContext};
+use dpop_bound::VerificationError as ProofRefusal;
 use exchange_api::codes::Code;
-use exchange_api::server::Incoming;
+use exchange_api::server::AnyCall;
 use exchange_api::types::CorrelationId;
 use http::Request;
 use http::request::Parts;
 
-use super::body::Held;
+use super::body::BodyPermit;
 use crate::Environment;
-use crate::caller::{Caller, Claim};
+use crate::caller::{Caller, KeyClaim};
 use crate::correlation::correlation_id;
-use crate::idempotency::Found;
-use crate::idp::tokens::{TokenClaims, TokenRefusal};
+use crate::idempotency::ClaimOutcome;
+use crate::idp::tokens::{TokenClaims, TokenError};
 use crate::ids::InstallationId;
-use crate::peer::Peer;
-use crate::registry::{Client, Registry};
-use crate::shared::Unavailable;
-use crate::shared::rate::Taken;
+use crate::peer::PeerAddr;
+use crate::registry::{RegisteredClient, Registry};
+use crate::shared::SharedStateError;
+use crate::shared::rate::DrawOutcome;
 use crate::time::Moment;
 
-/// What is known of a request. What no stage asked about yet is `None`.
+/// Facts about one request. A field is `None` until its stage has run.
 #[derive(Debug)]
-pub struct Facts {
-    /// The moment at which the current stage asks.
+pub struct RequestFacts {
+    /// The time at which the current stage gathers its facts.
     pub now: Moment,
-    /// When the request came.
-    pub came: Moment,
-    /// Its head.
+    /// The time at which the request was received.
+    pub received_at: Moment,
+    /// Method, URI, headers and extensions.
     pub head: Arc<Parts>,
-    /// Where it comes from.
-    pub peer: Peer,
-    /// Under which id it is known (GW-13).
+    /// The source address.
+    pub peer: PeerAddr,
+    /// The id of the request in responses and logs (GW-13).
     pub correlation_id: CorrelationId,
-    /// The operation that its method and path name.
+    /// The operation that method and path select.
     pub operation: Option<&'static Operation>,
-    /// What its source address has left.
-    pub address: Option<Result<Taken, Unavailable>>,
-    /// Its body, whole.
-    pub body: Option<Result<Bytes, Unread>>,
-    /// Who calls, with which key.
-    pub proven: Option<Result<Proven, Unproven>>,
-    /// The registry.
-    pub registry: Option<Result<Arc<Registry>, Unavailable>>,
-    /// What was disconnected, and which installation it is.
-    pub standing: Option<Result<Standing, Unavailable>>,
-    /// Whether the limits let it pass.
-    pub limited: Option<Limited>,
-    /// What is left of the member's limit, once it was asked.
-    pub rate: Option<Rate>,
-    /// Writes that were counted, and on which day.
-    pub counted: Option<(i64, u32)>,
-    /// The day's writes do not allow the ops of this set (A3).
-    pub over_quota: Option<OverQuota>,
-    /// What it asks, read once.
-    pub read: Option<Result<Incoming, Rejection>>,
-    /// What there is for its key.
-    pub key: Option<Result<Found, Unavailable>>,
-    /// Whether its head is without token and proof by now.
-    sealed: bool,
-    /// What is still to be read of it; a body cannot be shared, so a lock that nobody waits for is around it.
-    pub(super) unread: Mutex<Option<Body>>,
-    /// The room that its body takes.
-    pub(super) held: Option<Held>,
-    /// The code of the refusal, for logs and counters.
-    pub(super) ended: Option<(Code, &'static str)>,
+    /// The outcome of the per-address rate limit.
+    pub address_limit: Option<Result<DrawOutcome, SharedStateError>>,
+    /// The complete body.
+    pub body: Option<Result<Bytes, BodyReadError>>,
+    /// The verified access token and proof key.
+    pub credentials: Option<Result<VerifiedCredentials, CredentialsError>>,
+    /// The client registry.
+    pub registry: Option<Result<Arc<Registry>, SharedStateError>>,
+    /// Revocations, and the installation of the proof key.
+    pub installation_status: Option<Result<InstallationStatus, SharedStateError>>,
+    /// The outcome of the client's and member's limits.
+    pub limit_outcome: Option<LimitOutcome>,
+    /// State of the member's rate limit, for the response headers.
+    pub rate_status: Option<RateStatus>,
+    /// UTC day and number of the writes counted against the quota.
+    pub counted_writes: Option<(i64, u32)>,
+    /// Set if the daily quota does not allow the ops of this change set (A3).
+    pub ops_quota_error: Option<OpsQuotaError>,
+    /// The request, parsed and validated by the contract.
+    pub incoming: Option<Result<AnyCall, Rejection>>,
+    /// The outcome of claiming the idempotency key.
+    pub key_claim: Option<Result<ClaimOutcome, SharedStateError>>,
+    /// True once token and proof were removed from the head.
+    credentials_removed: bool,
+    /// The body before it is read. A `Body` is not `Sync`, hence the lock, which is never contended.
+    pub(super) unread_body: Mutex<Option<Body>>,
+    /// The share of the body budget that the body occupies.
+    pub(super) body_permit: Option<BodyPermit>,
+    /// Code and reason of the refusal, for logs and counters.
+    pub(super) refusal: Option<(Code, &'static str)>,
 }
 
-/// Why a body could not be read.
+/// The reason a body could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unread {
-    /// Larger than allowed.
+pub enum BodyReadError {
+    /// The body exceeds the size limit.
     TooLarge,
-    /// It ended early, or was malformed.
+    /// The body ended early or is malformed.
     Incomplete,
-    /// It took too long.
+    /// The body exceeded its timeout.
     TooSlow,
-    /// There are too many at once.
-    NoRoom,
+    /// The body budget is exhausted.
+    Overloaded,
 }
 
-/// A token, and a proof that whoever sent it has its key.
+/// A verified access token and the key of the verified proof.
 #[derive(Clone, Debug)]
-pub struct Proven {
-    /// What the token says.
+pub struct VerifiedCredentials {
+    /// The claims of the token.
     pub token: Arc<TokenClaims>,
-    /// The key's thumbprint, as text.
+    /// The RFC 7638 thumbprint of the proof's key, as a string.
     pub jkt: String,
 }
 
-/// Why there is none.
+/// The reason credentials were refused.
 #[derive(Clone, Copy, Debug)]
-pub enum Unproven {
-    /// The token is not taken.
-    Token(TokenRefusal),
-    /// The proof is not taken.
+pub enum CredentialsError {
+    /// The token was refused.
+    Token(TokenError),
+    /// The proof was refused.
     Proof(ProofRefusal),
-    /// Neither was looked at: too many have proven nothing yet, and are to come again after this.
-    Crowded(Duration),
+    /// Neither was verified because too many unverified sources are waiting; the client may retry after this time.
+    Overloaded(Duration),
 }
 
-/// Where an installation stands.
+/// Revocation state of a key and client, and the known installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// Whether its key was disconnected (ERR-13).
+pub struct InstallationStatus {
+    /// True if the key was disconnected (ERR-13).
     pub key_revoked: bool,
-    /// Whether the member disconnected the client after this sign-in (ERR-12).
+    /// True if the member disconnected the client after this sign-in (ERR-12).
     pub client_revoked: bool,
-    /// The installation, when it called before, and when it did last.
+    /// The installation and the time of its last recorded call; `None` before its first call.
     pub installation: Option<(InstallationId, Moment)>,
 }
 
-/// What the limits say.
+/// The outcome of the limits of stage 11.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limited {
-    /// It may go on.
-    Passes,
-    /// Too many requests: of the member's client, of the client, or account checks.
-    Rate(Duration),
-    /// The day's writes are used up.
-    Quota,
-    /// The limits cannot be asked.
-    RatesUnknown,
-    /// Writes cannot be counted.
-    QuotaUnknown,
+pub enum LimitOutcome {
+    /// The request is within all limits.
+    Allowed,
+    /// A rate limit is exceeded: of the member's client, of the client, or of account checks.
+    RateLimited(Duration),
+    /// The daily write quota is used up.
+    QuotaExceeded,
+    /// The rate limiter is unavailable.
+    RatesUnavailable,
+    /// The write quota is unavailable.
+    QuotaUnavailable,
 }
 
-/// Why the ops of a set do not count.
+/// The reason the ops of a change set could not be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverQuota {
-    /// They would exceed the day's writes.
+pub enum OpsQuotaError {
+    /// The ops would exceed the daily quota.
     Exceeded,
-    /// Nobody can count them.
-    Unknown,
+    /// The quota counter is unavailable.
+    Unavailable,
 }
 
-/// What is told in the headers of the limit (GW-08).
+/// Rate limit state for the `RateLimit` headers (GW-08).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
-    /// Requests per minute.
+pub struct RateStatus {
+    /// Requests per 60 seconds.
     pub limit: u32,
-    /// How many more may come at once.
+    /// The number of requests that may still be sent at once.
     pub remaining: u32,
-    /// How long until all of them may.
+    /// The time until the bucket is full again.
     pub full_in: Duration,
 }
 
-impl Facts {
-    /// What a request says by itself.
+impl RequestFacts {
+    /// Creates the facts that follow from the request itself.
     #[must_use]
-    pub fn of(request: Request<Body>, environment: &Environment) -> Self {
+    pub fn from_request(request: Request<Body>, environment: &Environment) -> Self {
         let (head, body) = request.into_parts();
         let now = environment.now();
         Self {
             now,
-            came: now,
-            peer: Peer::of(&head.extensions),
+            received_at: now,
+            peer: PeerAddr::from_extensions(&head.extensions),
             correlation_id: correlation_id(&head, environment),
-            operation: super::operation(&head.method, head.uri.path()),
+            operation: super::find_operation(&head.method, head.uri.path()),
             head: Arc::new(head),
-            address: None,
+            address_limit: None,
             body: None,
-            proven: None,
+            credentials: None,
             registry: None,
-            standing: None,
-            limited: None,
-            rate: None,
-            counted: None,
-            over_quota: None,
-            read: None,
-            key: None,
-            sealed: false,
-            unread: Mutex::new(Some(body)),
-            held: None,
-            ended: None,
+            installation_status: None,
+            limit_outcome: None,
+            rate_status: None,
+            counted_writes: None,
+            ops_quota_error: None,
+            incoming: None,
+            key_claim: None,
+            credentials_removed: false,
+            unread_body: Mutex::new(Some(body)),
+            body_permit: None,
+            refusal: None,
         }
     }
 
-    /// Its path, as it was sent.
+    /// The request path as sent, percent-encoding included.
     #[must_use]
     pub fn path(&self) -> &str {
         self.head.uri.path()
     }
 
-    /// The body, as far as it was read.
+    /// Returns the body, or empty bytes if it was not read.
     #[must_use]
-    pub fn bytes(&self) -> Bytes {
+    pub fn body_bytes(&self) -> Bytes {
         self.body.as_ref().and_then(|body| body.as_ref().ok()).cloned().unwrap_or_default()
     }
 
-    /// What the token says, once it is proven.
+    /// Returns the credentials once they are verified.
     #[must_use]
-    pub fn proven(&self) -> Option<&Proven> {
-        self.proven.as_ref()?.as_ref().ok()
+    pub fn credentials(&self) -> Option<&VerifiedCredentials> {
+        self.credentials.as_ref()?.as_ref().ok()
     }
 
-    /// The client's entry in the registry, once it was admitted.
+    /// Returns the client's registry entry once the client is admitted.
     #[must_use]
-    pub fn client(&self) -> Option<&Client> {
+    pub fn client(&self) -> Option<&RegisteredClient> {
         let registry = self.registry.as_ref()?.as_ref().ok()?;
-        registry.clients.get(&self.proven()?.token.client)
+        registry.clients.get(&self.credentials()?.token.client)
     }
 
-    /// The claim on the request's key, while it is this request's.
+    /// Returns this request's claim on its idempotency key.
     #[must_use]
-    pub fn claim(&self) -> Option<&Claim> {
-        match self.key.as_ref()? {
-            Ok(Found::Claimed(claim)) => Some(claim),
+    pub fn key_claim(&self) -> Option<&KeyClaim> {
+        match self.key_claim.as_ref()? {
+            Ok(ClaimOutcome::Claimed(claim)) => Some(claim),
             _ => None,
         }
     }
 
-    /// The request's value of a header that must not repeat.
+    /// Returns a header's value if the header occurs exactly once and is valid ASCII.
     #[must_use]
-    pub fn only(&self, name: &str) -> Option<&str> {
+    pub fn single_header(&self, name: &str) -> Option<&str> {
         let mut lines = self.head.headers.get_all(name).iter();
         lines.next().filter(|_| lines.next().is_none())?.to_str().ok()
     }
 
-    /// For what reads requests by the contract: without token and proof, which nobody behind the gateway
-    /// needs.
+    /// Returns the request as a contract context, without token and proof.
     #[must_use]
-    pub fn context(&self) -> Context {
-        let head = if self.sealed { Arc::clone(&self.head) } else { Arc::new(without_secrets(&self.head)) };
-        Context::new(head, self.operation, self.bytes())
+    pub fn context(&self) -> RequestContext {
+        let head = if self.credentials_removed {
+            Arc::clone(&self.head)
+        } else {
+            Arc::new(without_credentials(&self.head))
+        };
+        RequestContext::new(head, self.operation, self.body_bytes())
     }
 
-    /// The same, with who calls: for the backend.
+    /// Returns the request as a contract context with the caller as an extension, for the backend.
     #[must_use]
-    pub fn context_of(&mut self, caller: Caller) -> Context {
-        self.seal();
+    pub fn backend_context(&mut self, caller: Caller) -> RequestContext {
+        self.remove_credentials();
         Arc::make_mut(&mut self.head).extensions.insert(caller);
         self.context()
     }
 
-    /// Forgets token and proof, which nobody asks for once they are proven: so the head need not be copied for whoever
-    /// reads it by the contract.
-    pub(super) fn seal(&mut self) {
-        if !self.sealed {
-            strip(Arc::make_mut(&mut self.head));
-            self.sealed = true;
+    /// Removes token and proof from the head, which later stages do not need. Later calls of [`Self::context`] then
+    /// share the head instead of copying it.
+    pub(super) fn remove_credentials(&mut self) {
+        if !self.credentials_removed {
+            strip_credentials(Arc::make_mut(&mut self.head));
+            self.credentials_removed = true;
         }
     }
 
-    /// Who calls, for the backend. `None` before the request is proven.
+    /// Returns the authenticated caller, or `None` before the credentials are verified.
     #[must_use]
     pub fn caller(&self) -> Option<Caller> {
-        let Proven { token, jkt } = self.proven()?;
-        let standing = self.standing.as_ref().and_then(|standing| standing.as_ref().ok());
+        let VerifiedCredentials { token, jkt } = self.credentials()?;
+        let standing = self.installation_status.as_ref().and_then(|standing| standing.as_ref().ok());
         Some(Caller {
             member: token.member.clone(),
             client: token.client.clone(),
@@ -265,19 +268,19 @@ impl Facts {
             scopes: token.scopes.clone(),
             auth_time: token.auth_time,
             correlation_id: self.correlation_id.as_str().to_owned(),
-            claim: self.claim().cloned(),
+            claim: self.key_claim().cloned(),
         })
     }
 }
 
-fn without_secrets(head: &Parts) -> Parts {
+fn without_credentials(head: &Parts) -> Parts {
     let mut head = head.clone();
-    strip(&mut head);
+    strip_credentials(&mut head);
     head
 }
 
-/// Leaves of a head what the contract and the backend know of.
-fn strip(head: &mut Parts) {
+/// Removes credentials and cookies, and all extensions.
+fn strip_credentials(head: &mut Parts) {
     for secret in [http::header::AUTHORIZATION.as_str(), "dpop", "cookie"] {
         head.headers.remove(secret);
     }

@@ -1,113 +1,114 @@
-//! Installations: known by their key, made at the first call that passed all before (GW-05, A32).
+//! Installations, identified by their key and created at the first call that passes stage 8 (GW-05, A32).
 
 use std::time::Duration;
 
-use dpop_bound::Pending;
+use dpop_bound::MaybeReady;
 use rusqlite::{Connection, params};
 
-use super::facts::Standing;
+use super::facts::InstallationStatus;
 use crate::Environment;
 use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::records;
 use crate::registry;
-use crate::shared::Unavailable;
+use crate::shared::SharedStateError;
 use crate::store::{Store, StoreError};
 use crate::time::Moment;
 
-/// `lastSeenAt` moves at most this often (LIM-27).
-pub(super) const STEP: Duration = Duration::from_secs(300);
+/// The minimum time between two updates of `lastSeenAt` (LIM-27).
+pub(super) const LAST_SEEN_STEP: Duration = Duration::from_secs(300);
 
-/// What is counted for the alert (GW-05).
+/// The period over which new installations are counted (GW-05).
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Whose installation is meant.
+/// The client, member and key that identify an installation.
 #[derive(Clone, Debug)]
-pub struct Of {
+pub struct InstallationKey {
     /// The client.
     pub client: ClientId,
     /// The member.
     pub member: MemberId,
-    /// The key's thumbprint, as text.
+    /// The RFC 7638 thumbprint of the key, as a string.
     pub jkt: String,
-    /// When the member signed in for the token.
+    /// The time of the member's sign-in for the token.
     pub auth_time: Moment,
 }
 
-/// What a call was to its installation.
+/// A call that was recorded for an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct RecordedCall {
     /// The installation.
     pub id: InstallationId,
-    /// When it is new: how many of the member's are, in the last 24 hours.
-    pub new: Option<u32>,
+    /// For a new installation: the number of the member's new installations in the last 24 hours.
+    pub new_in_day: Option<u32>,
 }
 
-/// Where installations are kept.
-pub trait Installations: Send + Sync {
-    /// What was disconnected, and which installation it is, if it called before.
-    fn standing(&self, of: Of) -> Pending<'_, Result<Standing, Unavailable>>;
+/// A store of installations.
+pub trait InstallationStore: Send + Sync {
+    /// Returns revocations and, if it called before, the installation.
+    fn status(&self, of: InstallationKey) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>>;
 
-    /// Makes the installation when it is not there, and tells the member; moves `lastSeenAt` when it is.
-    fn seen<'a>(
+    /// Creates the installation and notifies the member, or updates `lastSeenAt`. Returns `None` if key or client were
+    /// revoked.
+    fn record_call<'a>(
         &'a self,
-        of: Of,
+        of: InstallationKey,
         environment: &'a Environment,
-    ) -> Pending<'a, Result<Option<Seen>, Unavailable>>;
+    ) -> MaybeReady<'a, Result<Option<RecordedCall>, SharedStateError>>;
 }
 
-impl Installations for Store {
-    fn standing(&self, of: Of) -> Pending<'_, Result<Standing, Unavailable>> {
-        Pending::later(async move {
-            let read = self.ask(move |connection| standing(connection, &of)).await;
-            read.map_err(|error: StoreError| Unavailable::because(&error))
+impl InstallationStore for Store {
+    fn status(&self, of: InstallationKey) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>> {
+        MaybeReady::boxed(async move {
+            let read = self.query_inline(move |connection| find_status(connection, &of)).await;
+            read.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }
 
-    fn seen<'a>(
+    fn record_call<'a>(
         &'a self,
-        of: Of,
+        of: InstallationKey,
         environment: &'a Environment,
-    ) -> Pending<'a, Result<Option<Seen>, Unavailable>> {
-        Pending::later(async move {
-            let (now, id) = (environment.now(), environment.token::<16>());
-            let id = InstallationId::new(id.map_err(|error| Unavailable::because(&error))?);
-            let seen = self.write(move |connection| seen(connection, &of, id, now)).await;
-            seen.map_err(|error: StoreError| Unavailable::because(&error))
+    ) -> MaybeReady<'a, Result<Option<RecordedCall>, SharedStateError>> {
+        MaybeReady::boxed(async move {
+            let (now, id) = (environment.now(), environment.random_token::<16>());
+            let id = InstallationId::new(id.map_err(|error| SharedStateError::from_error(&error))?);
+            let seen = self.write(move |connection| record_call(connection, &of, id, now)).await;
+            seen.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }
 }
 
-fn standing(connection: &Connection, of: &Of) -> Result<Standing, StoreError> {
-    let standing = registry::standing(connection, &of.client, &of.member, &of.jkt)?;
-    Ok(Standing {
+fn find_status(connection: &Connection, of: &InstallationKey) -> Result<InstallationStatus, StoreError> {
+    let standing = registry::find_key_status(connection, &of.client, &of.member, &of.jkt)?;
+    Ok(InstallationStatus {
         key_revoked: standing.key_revoked,
         client_revoked: standing.client_is_revoked(of.auth_time),
         installation: standing.installation,
     })
 }
 
-fn seen(
+fn record_call(
     connection: &Connection,
-    of: &Of,
+    of: &InstallationKey,
     id: InstallationId,
     now: Moment,
-) -> Result<Option<Seen>, StoreError> {
-    let standing = standing(connection, of)?;
-    // Whatever was disconnected since the check is not made again.
+) -> Result<Option<RecordedCall>, StoreError> {
+    let standing = find_status(connection, of)?;
+    // Key or client may have been revoked since the check.
     if standing.key_revoked || standing.client_revoked {
         return Ok(None);
     }
     if let Some((id, _)) = standing.installation {
         let sql = "UPDATE installation SET last_seen = max(last_seen, ?2) WHERE id = ?1";
-        connection.prepare_cached(sql)?.execute(params![id, now.millis()])?;
-        return Ok(Some(Seen { id, new: None }));
+        connection.prepare_cached(sql)?.execute(params![id, now.as_millis()])?;
+        return Ok(Some(RecordedCall { id, new_in_day: None }));
     }
     let sql = "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?5)";
-    connection.prepare_cached(sql)?.execute(params![id, of.client, of.member, of.jkt, now.millis()])?;
-    records::notice(connection, now, &of.member, "new-installation", id.as_str())?;
+    connection.prepare_cached(sql)?.execute(params![id, of.client, of.member, of.jkt, now.as_millis()])?;
+    records::notify_member(connection, now, &of.member, "new-installation", id.as_str())?;
     let sql = "SELECT count(*) FROM installation WHERE member = ?1 AND first_seen > ?2";
-    let since = now.minus(DAY).millis();
+    let since = now.minus(DAY).as_millis();
     let new = connection.prepare_cached(sql)?.query_row(params![of.member, since], |row| row.get(0))?;
-    Ok(Some(Seen { id, new: Some(new) }))
+    Ok(Some(RecordedCall { id, new_in_day: Some(new) }))
 }

@@ -1,68 +1,78 @@
-//! Idempotency keys, as the gateway asks for them: each in a short write of its own.
+//! Idempotency keys as the gateway uses them. Each access is a short write transaction of its own.
 
-use contract_runtime::server::Answer;
-use dpop_bound::Pending;
+use contract_runtime::server::EncodedResponse;
+use dpop_bound::MaybeReady;
 
 use crate::Caller;
-use crate::idempotency::{self, Claiming, Completion, Found, Terms};
+use crate::idempotency::{self, ClaimOutcome, ClaimRequest, Completion, KeyRetention};
 use crate::ids::{ClientId, MemberId};
-use crate::shared::Unavailable;
+use crate::shared::SharedStateError;
 use crate::store::{Store, StoreError};
 use crate::time::Moment;
 
-/// A key that a request brings.
+/// A request to claim an idempotency key.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct KeyRequest {
     /// The client.
     pub client: ClientId,
     /// The member.
     pub member: MemberId,
-    /// The key.
+    /// The client's key, as sent.
     pub key: String,
-    /// What it stands for ([`idempotency::request_hash`]).
+    /// The request hash ([`idempotency::request_hash`]).
     pub request: [u8; 32],
-    /// The number of the claim.
+    /// The fencing token of the claim.
     pub fence: i64,
 }
 
-/// Where keys are kept.
-pub trait Keys: Send + Sync {
-    /// Looks for a key, and claims it when nobody has it.
-    fn claim(&self, asked: Asked, terms: Terms, now: Moment) -> Pending<'_, Result<Found, Unavailable>>;
+/// A store of idempotency keys.
+pub trait KeyStore: Send + Sync {
+    /// Finds the key, and claims it if it is free.
+    fn claim(
+        &self,
+        key_request: KeyRequest,
+        terms: KeyRetention,
+        now: Moment,
+    ) -> MaybeReady<'_, Result<ClaimOutcome, SharedStateError>>;
 
-    /// Keeps a refusal, or gives the claim back when it is one that is never kept; a claim that has its answer stays
-    /// as it is.
-    fn settle(
+    /// Stores a refusal, or releases the claim if the refusal is never stored. Does nothing if the claim has
+    /// a response.
+    fn complete(
         &self,
         caller: Caller,
-        answer: Answer,
+        answer: EncodedResponse,
         now: Moment,
-    ) -> Pending<'_, Result<Completion, Unavailable>>;
+    ) -> MaybeReady<'_, Result<Completion, SharedStateError>>;
 }
 
-impl Keys for Store {
-    fn claim(&self, asked: Asked, terms: Terms, now: Moment) -> Pending<'_, Result<Found, Unavailable>> {
-        Pending::later(async move {
-            // A claim means nothing without the write that completes it.
+impl KeyStore for Store {
+    fn claim(
+        &self,
+        key_request: KeyRequest,
+        terms: KeyRetention,
+        now: Moment,
+    ) -> MaybeReady<'_, Result<ClaimOutcome, SharedStateError>> {
+        MaybeReady::boxed(async move {
+            // The claim needs no durable write of its own; the write that completes it makes both durable.
             let found = self.write_ahead(move |connection| {
-                let Asked { client, member, key, request, fence } = &asked;
-                let asked = Claiming { client, member, key, request: *request, fence: *fence };
-                idempotency::claim(connection, &asked, &terms, now)
+                let KeyRequest { client, member, key, request, fence } = &key_request;
+                let key_request = ClaimRequest { client, member, key, request: *request, fence: *fence };
+                idempotency::claim_key(connection, &key_request, &terms, now)
             });
-            found.await.map_err(|error: StoreError| Unavailable::because(&error))
+            found.await.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }
 
-    fn settle(
+    fn complete(
         &self,
         caller: Caller,
-        answer: Answer,
+        answer: EncodedResponse,
         now: Moment,
-    ) -> Pending<'_, Result<Completion, Unavailable>> {
-        Pending::later(async move {
+    ) -> MaybeReady<'_, Result<Completion, SharedStateError>> {
+        MaybeReady::boxed(async move {
             let settled =
-                self.write(move |connection| idempotency::complete(connection, &caller, &answer, now));
-            settled.await.map_err(|error: StoreError| Unavailable::because(&error))
+                self.write(move |connection| idempotency::complete_claim(connection, &caller, &answer, now));
+            settled.await.map_err(|error: StoreError| SharedStateError::from_error(&error))
         })
     }
 }

@@ -1,9 +1,9 @@
-//! Sources whose requests were proven lately, and how many of all others are looked at.
+//! A limit on verifications for sources that have not proven anything recently.
 //!
-//! To verify a token and a proof is what a request costs most, and anybody can ask for it. The limit of an address
-//! bounds one that does so often; from thousands of addresses it bounds nothing. So sources that have proven
-//! something lately go on as ever, and all others share so many verifications a second: under a flood they wait
-//! for each other, and nobody else for them.
+//! Verifying a token and a proof is the most expensive part of a request, and unauthenticated callers can trigger it.
+//! The limit per address does not bound a flood from thousands of addresses. Sources with a recent valid proof are
+//! therefore exempt, and all other sources share a number of verifications per second. Under a flood, newcomers wait
+//! for each other, and known sources are not affected.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,67 +12,71 @@ use std::time::Duration;
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
-use super::ports::Ports;
-use crate::peer::Peer;
-use crate::shared::rate::{Bucket, Policy, Taken};
+use super::ports::GatewayPorts;
+use crate::peer::PeerAddr;
+use crate::shared::rate::{DrawOutcome, RateBucket, RatePolicy};
 use crate::time::Moment;
 
-/// How long a source is known after it has proven something.
-const LATELY: Duration = Duration::from_secs(600);
-/// How old what is known may get before it is written anew.
-const STEP: Duration = Duration::from_secs(60);
-/// How long a source waits at least: some clients wait by whole seconds, and all of them would come at once.
-const WAIT: Duration = Duration::from_secs(1);
+/// How long a source stays exempt after a valid proof.
+const TRUST_DURATION: Duration = Duration::from_secs(600);
+/// The minimum age of an entry before it is refreshed.
+const REFRESH_STEP: Duration = Duration::from_secs(60);
+/// The minimum wait of a refused source. Clients that wait for whole seconds would otherwise all retry at once.
+const MIN_WAIT: Duration = Duration::from_secs(1);
 
-/// Sources, and when they last proved something.
-pub(super) struct Known {
+/// Recently proven sources, and the time of their last valid proof.
+pub(super) struct RecentSources {
     proven: Cache<IpAddr, Moment>,
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for RecentSources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Known").finish_non_exhaustive()
+        f.debug_struct("RecentSources").finish_non_exhaustive()
     }
 }
 
-impl Known {
-    /// At most so many; those that were not seen for longest are forgotten first.
+impl RecentSources {
+    /// Creates a cache of at most `most` sources, which evicts the least recently used.
     pub(super) fn new(most: usize) -> Self {
         let proven = Cache::builder().max_capacity(most.max(1) as u64);
-        // Who is new would have to come often, where the usual policy decides who stays.
+        // LRU: the default policy admits a new entry only if it is requested often.
         Self { proven: proven.eviction_policy(EvictionPolicy::lru()).build() }
     }
 
-    /// When the source last proved something, as far as it is known.
-    pub(super) fn last(&self, source: Peer) -> Option<Moment> {
+    /// Returns the time of the source's last valid proof, if cached.
+    pub(super) fn last_proven(&self, source: PeerAddr) -> Option<Moment> {
         self.proven.get(&source.network())
     }
 
-    /// A request of the source was proven, which had proven something before at this moment.
-    pub(super) fn note(&self, source: Peer, last: Option<Moment>, now: Moment) {
-        if last.is_none_or(|last| now.since(last) >= STEP) {
+    /// Records a valid proof. `last` is the result of [`Self::last_proven`] before the verification.
+    pub(super) fn record_proof(&self, source: PeerAddr, last: Option<Moment>, now: Moment) {
+        if last.is_none_or(|last| now.since(last) >= REFRESH_STEP) {
             self.proven.insert(source.network(), now);
         }
     }
 
-    /// A request of the source was forged.
-    pub(super) fn forget(&self, source: Peer) {
+    /// Removes a source that sent forged credentials.
+    pub(super) fn forget(&self, source: PeerAddr) {
         self.proven.invalidate(&source.network());
     }
 }
 
-/// Takes a place among the newcomers, unless the source proved something lately.
+/// Takes one verification from the newcomers' limit, unless the source is exempt.
 ///
 /// # Errors
-/// How long to wait, when there are too many of them now.
-pub(super) async fn admit(ports: &Ports, last: Option<Moment>, now: Moment) -> Result<(), Duration> {
-    if last.is_some_and(|last| now.since(last) < LATELY) {
+/// The time to wait if the limit is exhausted.
+pub(super) async fn admit_newcomer(
+    ports: &GatewayPorts,
+    last: Option<Moment>,
+    now: Moment,
+) -> Result<(), Duration> {
+    if last.is_some_and(|last| now.since(last) < TRUST_DURATION) {
         return Ok(());
     }
-    let policy = Policy::per_second(ports.config.limits.newcomers_per_second);
-    match ports.rates.take(&Bucket::Newcomers, policy, now).await {
-        Ok(Taken::Refused { wait }) => Err(wait.max(WAIT)),
-        // Where nobody can count, the limits behind the token say so.
-        Ok(Taken::Allowed { .. }) | Err(_) => Ok(()),
+    let policy = RatePolicy::per_second(ports.config.limits.newcomers_per_second);
+    match ports.rates.take_request(&RateBucket::Newcomers, policy, now).await {
+        Ok(DrawOutcome::Refused { wait }) => Err(wait.max(MIN_WAIT)),
+        // If the limiter is unavailable, the limits after the token refuse the request.
+        Ok(DrawOutcome::Allowed { .. }) | Err(_) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Whom the stages ask.
+//! The collaborators of the stages: [`GatewayParts`] to build a gateway, [`GatewayPorts`] as it uses them.
 
 use std::fmt;
 use std::sync::atomic::AtomicU32;
@@ -6,80 +6,80 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use dpop_bound::live::Caps;
 use dpop_bound::nonce::{NonceIssuer, NonceKey};
 use dpop_bound::random::RandomError;
-use dpop_bound::target::UrlRefusal;
-use dpop_bound::{LiveProofs, Origin, ReplayStore, Window};
+use dpop_bound::replay::ReplayLimits;
+use dpop_bound::target::UrlError;
+use dpop_bound::{Origin, ProofWindow, ReplayCache, ReplayStore};
 
-use super::answering::Second;
-use super::body::Room;
-pub use super::installations::{Installations, Of, Seen};
-pub use super::keys::{Asked, Keys};
-use super::newcomers::Known;
-use super::tokens::Tokens;
+use super::body::BodyBudget;
+pub use super::installations::{InstallationKey, InstallationStore, RecordedCall};
+pub use super::keys::{KeyRequest, KeyStore};
+use super::newcomers::RecentSources;
+use super::response_headers::SecondHeaders;
+use super::tokens::TokenCache;
 use crate::Environment;
 use crate::config::Config;
-use crate::idempotency::Terms;
-use crate::idp::tokens::Verifier;
+use crate::idempotency::KeyRetention;
+use crate::idp::tokens::TokenVerifier;
 use crate::relay::Relay;
 use crate::shared::bulkhead::{Bulkhead, MemoryBulkhead};
 use crate::shared::quota::QuotaCounter;
-use crate::shared::rate::{MemoryRates, RateLimiter};
+use crate::shared::rate::{MemoryRateLimiter, RateLimiter};
 use crate::shared::registry::{CachedRegistry, RegistryView};
 use crate::store::Store;
 
-/// What a gateway is made of; what is not said is as one process has it ([`Parts::of`]).
-pub struct Parts {
+/// The parts of a gateway. [`GatewayParts::in_process`] fills in the defaults for one process.
+pub struct GatewayParts {
     /// Clock and randomness.
     pub environment: Environment,
-    /// Its numbers.
+    /// The configuration.
     pub config: Arc<Config>,
-    /// Who judges access tokens.
-    pub verifier: Arc<dyn Verifier>,
-    /// Where live proofs are remembered.
+    /// The verifier of access tokens.
+    pub verifier: Arc<dyn TokenVerifier>,
+    /// The store of used proofs.
     pub proofs: Arc<dyn ReplayStore>,
-    /// The key of its nonces: shared by whoever shares the live proofs.
+    /// The key of nonces. Gateways that share used proofs share this key.
     pub nonce_key: NonceKey,
     /// The registry.
     pub registry: Arc<dyn RegistryView>,
-    /// Installations and what was disconnected.
-    pub installations: Arc<dyn Installations>,
+    /// Installations and revocations.
+    pub installations: Arc<dyn InstallationStore>,
     /// Limits per minute and hour.
     pub rates: Arc<dyn RateLimiter>,
     /// The daily write quota.
     pub quota: Arc<dyn QuotaCounter>,
-    /// Places for large sets.
+    /// Permits for large change sets.
     pub bulkhead: Arc<dyn Bulkhead>,
     /// Idempotency keys.
-    pub keys: Arc<dyn Keys>,
+    pub keys: Arc<dyn KeyStore>,
     /// The backend.
     pub relay: Arc<dyn Relay>,
 }
 
-impl fmt::Debug for Parts {
+impl fmt::Debug for GatewayParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").finish_non_exhaustive()
+        f.debug_struct("GatewayParts").finish_non_exhaustive()
     }
 }
 
-/// How far a proof's `iat` may be from the gateway's time (LIM-10).
-const WINDOW: Window = Window::seconds(30, 30);
+/// The accepted deviation of a proof's `iat` from the gateway's time (LIM-10).
+const WINDOW: ProofWindow = ProofWindow::from_secs(30, 30);
 
-impl Parts {
-    /// Everything in this process and its store. Nonces end with the process (LIM-12), as the live proofs do.
+impl GatewayParts {
+    /// Creates parts that use this process and its store. Nonces (LIM-12) and used proofs end with the process.
     ///
     /// # Errors
-    /// When there are no random numbers for the key of the nonces.
-    pub fn of(
+    /// [`RandomError`] if no random numbers are available for the nonce key.
+    pub fn in_process(
         store: &Store,
         environment: &Environment,
         config: &Arc<Config>,
-        verifier: Arc<dyn Verifier>,
+        verifier: Arc<dyn TokenVerifier>,
         relay: Arc<dyn Relay>,
     ) -> Result<Self, RandomError> {
         let limits = &config.limits;
-        let caps = Caps {
+        let caps = ReplayLimits {
             per_account: limits.live_proofs_of_member,
             per_source: limits.live_proofs_of_member,
             total: limits.live_proofs,
@@ -88,36 +88,36 @@ impl Parts {
             environment: environment.clone(),
             config: Arc::clone(config),
             verifier,
-            proofs: Arc::new(Mutex::new(LiveProofs::new(WINDOW, caps))),
+            proofs: Arc::new(Mutex::new(ReplayCache::new(WINDOW, caps))),
             nonce_key: NonceKey::generate(&environment.random())?,
             registry: Arc::new(CachedRegistry::new(store.clone())),
             installations: Arc::new(store.clone()),
-            rates: Arc::new(MemoryRates::new(limits.counted)),
+            rates: Arc::new(MemoryRateLimiter::new(limits.counted)),
             quota: Arc::new(store.clone()),
             bulkhead: Arc::new(MemoryBulkhead::new(
                 limits.large_sets,
-                limits.relay_wait().saturating_add(Duration::from_secs(1)),
+                limits.relay_timeout().saturating_add(Duration::from_secs(1)),
             )),
             keys: Arc::new(store.clone()),
             relay,
         })
     }
 
-    /// Ready to be asked.
+    /// Prepares the parts for use by the stages.
     ///
     /// # Errors
-    /// When the configured origin is none.
-    pub fn into_ports(self) -> Result<Ports, UrlRefusal> {
+    /// [`UrlError`] if the configured origin is invalid.
+    pub fn into_ports(self) -> Result<GatewayPorts, UrlError> {
         let limits = &self.config.limits;
-        Ok(Ports {
-            origin: Origin::of(&self.config.gateway_origin)?,
-            tokens: Tokens::new(self.verifier, limits.known_tokens),
+        Ok(GatewayPorts {
+            origin: Origin::from_url(&self.config.gateway_origin)?,
+            tokens: TokenCache::new(self.verifier, limits.known_tokens),
             nonces: NonceIssuer::new(&self.nonce_key, "gateway"),
-            terms: Terms::of(limits),
-            known: Known::new(limits.counted),
-            held: Room::new(limits.held_bytes, limits.body_bytes),
-            checked: AtomicU32::new(0),
-            second: ArcSwapOption::empty(),
+            terms: KeyRetention::from_config(limits),
+            recent_sources: RecentSources::new(limits.counted),
+            body_budget: BodyBudget::new(limits.held_bytes, limits.body_bytes),
+            answers_since_check: AtomicU32::new(0),
+            second_headers: ArcSwapOption::empty(),
             environment: self.environment,
             config: self.config,
             proofs: self.proofs,
@@ -132,34 +132,32 @@ impl Parts {
     }
 }
 
-/// The same, with what is worked out once.
-pub struct Ports {
+/// The parts of a gateway and the state derived from them.
+pub struct GatewayPorts {
     pub(super) environment: Environment,
     pub(super) config: Arc<Config>,
     pub(super) origin: Origin,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: TokenCache,
     pub(super) nonces: NonceIssuer,
-    pub(super) terms: Terms,
+    pub(super) terms: KeyRetention,
     pub(super) proofs: Arc<dyn ReplayStore>,
     pub(super) registry: Arc<dyn RegistryView>,
-    pub(super) installations: Arc<dyn Installations>,
+    pub(super) installations: Arc<dyn InstallationStore>,
     pub(super) rates: Arc<dyn RateLimiter>,
     pub(super) quota: Arc<dyn QuotaCounter>,
     pub(super) bulkhead: Arc<dyn Bulkhead>,
-    pub(super) keys: Arc<dyn Keys>,
+    pub(super) keys: Arc<dyn KeyStore>,
     pub(super) relay: Arc<dyn Relay>,
-    /// Who has proven something lately.
-    pub(super) known: Known,
-    /// Room for bodies.
-    pub(super) held: Room,
-    /// Answers since one was checked.
-    pub(super) checked: AtomicU32,
-    /// What answers of this second carry.
-    pub(super) second: ArcSwapOption<Second>,
+    pub(super) recent_sources: RecentSources,
+    pub(super) body_budget: BodyBudget,
+    /// The number of responses since the last contract check.
+    pub(super) answers_since_check: AtomicU32,
+    /// Headers shared by all responses of the current second.
+    pub(super) second_headers: ArcSwapOption<SecondHeaders>,
 }
 
-impl fmt::Debug for Ports {
+impl fmt::Debug for GatewayPorts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ports").finish_non_exhaustive()
+        f.debug_struct("GatewayPorts").finish_non_exhaustive()
     }
 }

@@ -1,105 +1,102 @@
 //! The order of checks (GW-01), as data.
 //!
-//! Each [`Stage`] says which codes it may refuse with and what a request that it refuses has cost and
-//! carries. The driver goes by what is declared here; the tests take every pair of stages and hold both
-//! to it.
+//! Each [`Stage`] declares the codes that it may refuse with, and what a refused request has consumed and which headers
+//! its response carries. The driver follows these declarations. The tests check both against every pair of stages.
 
-mod key;
-pub(super) use key::ops;
+mod idempotency_key;
+pub(super) use idempotency_key::change_set_size;
+mod admission;
 mod limits;
-mod line;
 mod proof;
+mod request_line;
 mod schema;
 mod source;
-mod standing;
 
 use std::future::Future;
 use std::pin::Pin;
 
 use exchange_api::codes::Code;
 
-use super::ending::Ending;
-use super::facts::Facts;
-use super::ports::Ports;
+use super::early_response::EarlyResponse;
+use super::facts::RequestFacts;
+use super::ports::GatewayPorts;
 use crate::config::Config;
 
-/// One check, or a few that the contract names together.
+/// One check, or several that the contract lists together.
 #[derive(Debug)]
 pub struct Stage {
-    /// Its name in the contract's order.
+    /// The stage's name in the contract.
     pub name: &'static str,
-    /// The codes that it refuses with, in its own order.
+    /// The codes that the stage refuses with, in order of precedence.
     pub codes: &'static [Code],
-    /// What a request that is refused here carries and has cost.
-    pub effects: Effects,
-    /// Finds out what the decision needs: the only part that waits, or changes anything.
-    pub(super) ask: Option<Ask>,
-    /// Whether the request goes on: pure.
-    pub(super) decide: fn(&Facts, &Config) -> Result<(), Ending>,
-    /// What happens because it goes on.
-    pub(super) then: Option<Ask>,
+    /// The effects of a refusal at this stage.
+    pub effects: StageEffects,
+    /// Gathers the facts for the decision. The only step that waits or has effects.
+    pub(super) gather: Option<StageAction>,
+    /// Decides whether the request continues. A pure function.
+    pub(super) decide: fn(&RequestFacts, &Config) -> Result<(), EarlyResponse>,
+    pub(super) on_pass: Option<StageAction>,
 }
 
-/// What a refusal of a stage carries, and what the request has cost by then.
+/// Headers of a refusal at a stage, and resources that the request has consumed by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effects {
+pub struct StageEffects {
     /// `DPoP-Nonce` (DPP-11).
-    pub nonce: Given,
+    pub nonce: EffectFrequency,
     /// `RateLimit` and `RateLimit-Policy` (GW-08).
-    pub rate: Given,
-    /// Whether the proof has taken room (DPP-19).
-    pub proof: Given,
-    /// Whether the key's installation was made or seen (A32).
-    pub installation: Given,
-    /// Whether a write is counted against the day's quota (GW-07); org stock counts its ops later.
-    pub quota: Given,
+    pub rate: EffectFrequency,
+    /// Whether the proof is recorded as used (DPP-19).
+    pub proof: EffectFrequency,
+    /// Whether the installation is created or updated (A32).
+    pub installation: EffectFrequency,
+    /// Whether a write is counted against the daily quota (GW-07). Org stock counts its ops later.
+    pub quota: EffectFrequency,
 }
 
-/// Whether something is given, or taken, at a stage.
+/// How often an effect applies to the refusals of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given {
-    /// By none of its refusals.
+pub enum EffectFrequency {
+    /// To no refusal.
     Never,
-    /// By some: the refusal says which.
+    /// To some refusals, depending on the code.
     Sometimes,
-    /// By all.
+    /// To every refusal.
     Always,
 }
 
-/// What a stage finds out.
-pub(super) type Ask = for<'a> fn(&'a Ports, &'a mut Facts) -> Asking<'a>;
+/// A function that gathers facts for a stage.
+pub(super) type StageAction = for<'a> fn(&'a GatewayPorts, &'a mut RequestFacts) -> StageFuture<'a>;
 
-/// It is on its way.
-pub(super) type Asking<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+pub(super) type StageFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-use Given::{Always, Never, Sometimes};
+use EffectFrequency::{Always, Never, Sometimes};
 
-const UNREAD: Effects =
-    Effects { nonce: Never, rate: Never, proof: Never, installation: Never, quota: Never };
-const READ: Effects = Effects { nonce: Always, proof: Always, ..UNREAD };
-const KNOWN: Effects = Effects { installation: Always, ..READ };
-const COUNTED: Effects = Effects { rate: Always, quota: Always, ..KNOWN };
+const BEFORE_TOKEN: StageEffects =
+    StageEffects { nonce: Never, rate: Never, proof: Never, installation: Never, quota: Never };
+const AFTER_TOKEN: StageEffects = StageEffects { nonce: Always, proof: Always, ..BEFORE_TOKEN };
+const AFTER_INSTALLATION: StageEffects = StageEffects { installation: Always, ..AFTER_TOKEN };
+const AFTER_QUOTA: StageEffects = StageEffects { rate: Always, quota: Always, ..AFTER_INSTALLATION };
 
-/// Behind so many stages the anonymous routes are answered.
+/// The number of stages that also apply to anonymous routes.
 pub(super) const ANONYMOUS_AFTER: usize = 2;
 
-/// GW-01, with the places that A38 adds. What the backend checks comes after all of them (GW-02).
+/// The stages of GW-01, with the additions of A38. Checks of the backend follow after all of them (GW-02).
 pub static STAGES: [Stage; 14] = [
     Stage {
         name: "method, path and query",
         codes: &[Code::NotFound, Code::SchemaInvalid],
-        effects: UNREAD,
-        ask: None,
-        decide: line::decide,
-        then: None,
+        effects: BEFORE_TOKEN,
+        gather: None,
+        decide: request_line::decide_request_line,
+        on_pass: None,
     },
     Stage {
         name: "per-IP limit and body size",
         codes: &[Code::RateLimited, Code::PayloadTooLarge, Code::SchemaInvalid, Code::ServiceUnavailable],
-        effects: UNREAD,
-        ask: Some(source::ask),
-        decide: source::decide,
-        then: None,
+        effects: BEFORE_TOKEN,
+        gather: Some(source::read_source),
+        decide: source::decide_source,
+        on_pass: None,
     },
     Stage {
         name: "token and proof",
@@ -110,27 +107,27 @@ pub static STAGES: [Stage; 14] = [
             Code::DpopProofLimit,
             Code::ServiceUnavailable,
         ],
-        // A provider that cannot be reached is answered before the token is read (DPP-11).
-        effects: Effects { nonce: Sometimes, ..UNREAD },
-        ask: Some(proof::ask),
-        decide: proof::decide,
-        then: None,
+        // If the provider is unreachable the token is not read, so the refusal carries no nonce (DPP-11).
+        effects: StageEffects { nonce: Sometimes, ..BEFORE_TOKEN },
+        gather: Some(proof::verify_credentials),
+        decide: proof::decide_credentials,
+        on_pass: None,
     },
     Stage {
         name: "token audience",
         codes: &[Code::Unauthenticated],
-        effects: READ,
-        ask: None,
+        effects: AFTER_TOKEN,
+        gather: None,
         decide: proof::decide_audience,
-        then: None,
+        on_pass: None,
     },
     Stage {
         name: "route",
         codes: &[Code::NotFound],
-        effects: READ,
-        ask: None,
-        decide: standing::decide_route,
-        then: None,
+        effects: AFTER_TOKEN,
+        gather: None,
+        decide: admission::decide_route,
+        on_pass: None,
     },
     Stage {
         name: "exchange switch and registry",
@@ -140,60 +137,60 @@ pub static STAGES: [Stage; 14] = [
             Code::ClientNotAllowed,
             Code::ClientSuspended,
         ],
-        effects: READ,
-        ask: Some(standing::ask_registry),
-        decide: standing::decide_registry,
-        then: None,
+        effects: AFTER_TOKEN,
+        gather: Some(admission::load_registry),
+        decide: admission::decide_registry,
+        on_pass: None,
     },
     Stage {
         name: "installation key",
         codes: &[Code::ServiceUnavailable, Code::InstallationRevoked],
-        effects: READ,
-        ask: Some(standing::ask_standing),
-        decide: standing::decide_key,
-        then: None,
+        effects: AFTER_TOKEN,
+        gather: Some(admission::load_installation_status),
+        decide: admission::decide_key,
+        on_pass: None,
     },
     Stage {
         name: "client revocation",
         codes: &[Code::ClientRevoked],
-        effects: READ,
-        ask: None,
-        decide: standing::decide_client,
-        // A32: whoever came so far is an installation.
-        then: Some(standing::see),
+        effects: AFTER_TOKEN,
+        gather: None,
+        decide: admission::decide_client,
+        // A32: a caller that passes this stage gets an installation.
+        on_pass: Some(admission::record_installation),
     },
     Stage {
         name: "route scope",
         codes: &[Code::ScopeMissing],
-        effects: KNOWN,
-        ask: None,
-        decide: standing::decide_scope,
-        then: None,
+        effects: AFTER_INSTALLATION,
+        gather: None,
+        decide: admission::decide_scope,
+        on_pass: None,
     },
     Stage {
         name: "minimum version",
         codes: &[Code::ClientVersionUnsupported],
-        effects: KNOWN,
-        ask: None,
-        decide: standing::decide_version,
-        then: None,
+        effects: AFTER_INSTALLATION,
+        gather: None,
+        decide: admission::decide_version,
+        on_pass: None,
     },
     Stage {
         name: "limits and quota",
         codes: &[Code::ServiceUnavailable, Code::RateLimited, Code::QuotaExceeded],
-        // Only what is refused for the quota has passed the limit.
-        effects: Effects { rate: Sometimes, ..KNOWN },
-        ask: Some(limits::ask),
-        decide: limits::decide,
-        then: None,
+        // Only quota refusals have passed the rate limit.
+        effects: StageEffects { rate: Sometimes, ..AFTER_INSTALLATION },
+        gather: Some(limits::apply_limits),
+        decide: limits::decide_limits,
+        on_pass: None,
     },
     Stage {
         name: "media type",
         codes: &[Code::UnsupportedMediaType],
-        effects: COUNTED,
-        ask: None,
-        decide: key::decide_media,
-        then: None,
+        effects: AFTER_QUOTA,
+        gather: None,
+        decide: idempotency_key::decide_media,
+        on_pass: None,
     },
     Stage {
         name: "Idempotency-Key",
@@ -206,11 +203,11 @@ pub static STAGES: [Stage; 14] = [
             Code::ExchangeBudgetExhausted,
             Code::QuotaExceeded,
         ],
-        // Without room for its answer a write costs nothing (ERR-35).
-        effects: Effects { quota: Sometimes, ..COUNTED },
-        ask: Some(key::ask),
-        decide: key::decide,
-        then: None,
+        // If the response budget is exhausted the write does not consume quota (ERR-35).
+        effects: StageEffects { quota: Sometimes, ..AFTER_QUOTA },
+        gather: Some(idempotency_key::claim_key),
+        decide: idempotency_key::decide_idempotency,
+        on_pass: None,
     },
     Stage {
         name: "schema of the body",
@@ -221,9 +218,9 @@ pub static STAGES: [Stage; 14] = [
             Code::QuotaExceeded,
             Code::ServiceUnavailable,
         ],
-        effects: COUNTED,
-        ask: Some(schema::ask),
-        decide: schema::decide,
-        then: None,
+        effects: AFTER_QUOTA,
+        gather: Some(schema::check_ops_quota),
+        decide: schema::decide_schema,
+        on_pass: None,
     },
 ];

@@ -1,41 +1,41 @@
-//! Verified access tokens, remembered by their hash until they end: a signature is verified once.
+//! A cache of verified access tokens by their hash, so that each signature is verified once.
 
 use std::sync::Arc;
 
 use dpop_bound::TokenHash;
 use moka::sync::Cache;
 
-use crate::idp::tokens::{TokenClaims, TokenRefusal, Verifier};
+use crate::idp::tokens::{TokenClaims, TokenError, TokenVerifier};
 use crate::time::Moment;
 
-/// A verifier behind a bounded memory. What was revoked since is asked per request, elsewhere.
-pub(super) struct Tokens {
-    verifier: Arc<dyn Verifier>,
-    known: Cache<TokenHash, Arc<TokenClaims>>,
+/// A token verifier with a bounded cache. Revocations are checked per request, in other stages.
+pub(super) struct TokenCache {
+    verifier: Arc<dyn TokenVerifier>,
+    verified: Cache<TokenHash, Arc<TokenClaims>>,
 }
 
-impl Tokens {
-    /// Remembers at most so many.
-    pub(super) fn new(verifier: Arc<dyn Verifier>, most: u64) -> Self {
-        Self { verifier, known: Cache::new(most) }
+impl TokenCache {
+    /// Creates a cache of at most `most` tokens.
+    pub(super) fn new(verifier: Arc<dyn TokenVerifier>, most: u64) -> Self {
+        Self { verifier, verified: Cache::new(most) }
     }
 
-    /// What the token of this hash says, when it is good.
-    pub(super) async fn verify(
+    /// Returns the claims of a token, from the cache or after verifying it.
+    pub(super) async fn verify_token(
         &self,
         token: &str,
         hash: &TokenHash,
         now: Moment,
-    ) -> Result<Arc<TokenClaims>, TokenRefusal> {
-        if let Some(claims) = self.known.get(hash) {
+    ) -> Result<Arc<TokenClaims>, TokenError> {
+        if let Some(claims) = self.verified.get(hash) {
             if now < claims.expires_at {
                 return Ok(claims);
             }
-            self.known.invalidate(hash);
-            return Err(TokenRefusal::Expired);
+            self.verified.invalidate(hash);
+            return Err(TokenError::Expired);
         }
-        let claims = Arc::new(self.verifier.verify(token, now).await?);
-        self.known.insert(*hash, Arc::clone(&claims));
+        let claims = Arc::new(self.verifier.verify_token(token, now).await?);
+        self.verified.insert(*hash, Arc::clone(&claims));
         Ok(claims)
     }
 }

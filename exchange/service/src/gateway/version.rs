@@ -1,15 +1,15 @@
-//! The version of a client, as its `User-Agent` has it (ERR-16, CLI-01).
+//! The client version in `User-Agent` (ERR-16, CLI-01).
 
 use semver::Version;
 
-/// Whether a `User-Agent` is at least a version; one that is missing or unreadable is older than any.
+/// Returns true if the `User-Agent` version is at least `oldest`. A missing or invalid version is older than any.
 pub(super) fn is_at_least(user_agent: Option<&str>, oldest: &Version) -> bool {
-    let read = user_agent.and_then(version);
+    let read = user_agent.and_then(parse_product_version);
     read.is_some_and(|own| own.cmp_precedence(oldest).is_ge())
 }
 
-/// `<name>/<semver>`, whatever follows after a space.
-fn version(user_agent: &str) -> Option<Version> {
+/// Parses `<name>/<semver>`, and ignores everything after a space.
+fn parse_product_version(user_agent: &str) -> Option<Version> {
     let product = user_agent.split([' ', '\t']).next()?;
     let (name, version) = product.split_once('/')?;
     if name.is_empty() { None } else { Version::parse(version).ok() }
@@ -19,7 +19,7 @@ fn version(user_agent: &str) -> Option<Version> {
 mod tests {
     use super::*;
 
-    /// ERR-16: pre-releases are below their release, build metadata does not count.
+    /// ERR-16: a pre-release precedes its release; build metadata is ignored.
     #[test]
     fn versions_of_user_agents() {
         let oldest = Version::parse("1.4.0").unwrap();

@@ -1,92 +1,92 @@
-//! Claims on keys: taken, completed, given back, lost.
+//! Claims on idempotency keys: claiming, completing, releasing, expiring.
 
 use std::time::Duration;
 
-use contract_runtime::server::Answer;
+use contract_runtime::server::EncodedResponse;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::answers::{headers_to_text, is_kept, read};
-use super::budget::{self, Terms};
-use crate::caller::{Caller, Claim};
-use crate::config::Limits;
+use super::budget::{self, KeyRetention};
+use super::kept_answers::{encode_headers, is_kept, parse_answer};
+use crate::caller::{Caller, KeyClaim};
+use crate::config::LimitsConfig;
 use crate::ids::{ClientId, MemberId};
 use crate::secrets;
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// Who asks for which key, and for what.
+/// A request to claim a key.
 #[derive(Clone, Copy, Debug)]
-pub struct Claiming<'a> {
-    /// The client; another client's keys are other keys.
+pub struct ClaimRequest<'a> {
+    /// The client. Keys of different clients are distinct.
     pub client: &'a ClientId,
-    /// The member; another member's keys are other keys.
+    /// The member. Keys of different members are distinct.
     pub member: &'a MemberId,
-    /// The key, as it was sent.
+    /// The client's key, as sent.
     pub key: &'a str,
-    /// What it is for ([`request_hash`]).
+    /// The hash of the request ([`request_hash`]).
     pub request: [u8; 32],
-    /// The number of the claim, should it be taken: random, so that no two are alike.
+    /// The fencing token of the new claim: random, so that no two claims share one.
     pub fence: i64,
 }
 
-/// What is there for a key.
+/// The outcome of claiming a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// Nothing: the request goes on, with this claim.
-    Claimed(Claim),
-    /// The answer to the same request.
-    Answered(Answer),
-    /// Another request's (ERR-24).
+pub enum ClaimOutcome {
+    /// The key was free; the request now holds this claim.
+    Claimed(KeyClaim),
+    /// The stored response to the same request.
+    Answered(EncodedResponse),
+    /// The key belongs to another request (ERR-24).
     Reused,
-    /// The same request, on its way (ERR-25).
+    /// The same request is still running (ERR-25).
     InProgress,
-    /// Nothing, and there is no room for an answer before so long (ERR-35).
-    NoRoom(Duration),
+    /// The key is free but a response budget is full; it has room after this time (ERR-35).
+    BudgetExhausted(Duration),
 }
 
-/// What became of an answer.
+/// The outcome of completing a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// It is kept, and given again to whoever repeats the request.
+    /// The response is stored and replayed to repetitions of the request.
     Stored,
-    /// It is of those that are never kept, or too large; the key is free again.
+    /// The response is too large or of a kind that is never stored. The key is free again.
     NotStored,
-    /// The claim's lease is over, and its key free or another attempt's: this write must be undone.
+    /// The lease has expired and another attempt may hold the key. This write must be rolled back.
     Lost,
 }
 
-/// What a key stands for: the route and the body, byte by byte (GW-10).
+/// Returns the hash that identifies a request: operation and body, byte by byte (GW-10).
 #[must_use]
 pub fn request_hash(operation: &str, body: &[u8]) -> [u8; 32] {
-    secrets::hash_of(&[operation.as_bytes(), &[0], body])
+    secrets::sha256_parts(&[operation.as_bytes(), &[0], body])
 }
 
-/// Looks for the key, and claims it when nobody has it.
+/// Finds the key, and claims it if it is free.
 ///
 /// # Errors
-/// What the database says.
-pub fn claim(
+/// [`StoreError`] if the database fails.
+pub fn claim_key(
     connection: &Connection,
-    asked: &Claiming<'_>,
-    terms: &Terms,
+    claim_request: &ClaimRequest<'_>,
+    terms: &KeyRetention,
     now: Moment,
-) -> Result<Found, StoreError> {
-    let Claiming { client, member, key, request, fence } = *asked;
-    let claim = Claim { key_hash: secrets::hex(&secrets::hash(key)), fence };
-    expire(connection, terms, now, EXPIRED_AT_ONCE)?;
-    if let Some(row) = row(connection, client, member, &claim.key_hash)? {
-        if now >= row.ends(terms) {
-            forget(connection, client, member, &claim.key_hash)?;
+) -> Result<ClaimOutcome, StoreError> {
+    let ClaimRequest { client, member, key, request, fence } = *claim_request;
+    let claim = KeyClaim { key_hash: secrets::encode_hex(&secrets::sha256(key)), fence };
+    expire_keys(connection, terms, now, MAX_EXPIRED_PER_CLAIM)?;
+    if let Some(row) = find_row(connection, client, member, &claim.key_hash)? {
+        if now >= row.expires_at(terms) {
+            delete_row(connection, client, member, &claim.key_hash)?;
         } else if row.request != request {
-            return Ok(Found::Reused);
+            return Ok(ClaimOutcome::Reused);
         } else {
-            return Ok(row.answer.map_or(Found::InProgress, Found::Answered));
+            return Ok(row.answer.map_or(ClaimOutcome::InProgress, ClaimOutcome::Answered));
         }
     }
-    if let Err(wait) = budget::room(connection, client, member, terms, now)? {
-        return Ok(Found::NoRoom(wait));
+    if let Err(wait) = budget::check_room(connection, client, member, terms, now)? {
+        return Ok(ClaimOutcome::BudgetExhausted(wait));
     }
-    let reserve = signed(terms.reserve);
+    let reserve = to_i64(terms.reserved_bytes);
     let sql = "INSERT INTO idempotency \
                (client, member, key_hash, request_hash, fence, lease_until, size, created_at) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -96,33 +96,32 @@ pub fn claim(
         claim.key_hash,
         request,
         fence,
-        now.plus(terms.lease).millis(),
+        now.plus(terms.lease).as_millis(),
         reserve,
-        now.millis()
+        now.as_millis()
     ])?;
-    budget::add(connection, client, member, reserve)?;
-    Ok(Found::Claimed(claim))
+    budget::add_bytes(connection, client, member, reserve)?;
+    Ok(ClaimOutcome::Claimed(claim))
 }
 
-/// Keeps the answer of a write, in the write's own transaction.
+/// Stores the response to a write, in the transaction of the write.
 ///
-/// A caller without a claim (a batch that the member confirmed on the web) has nothing to keep it for:
-/// [`Completion::NotStored`].
+/// Returns [`Completion::NotStored`] for a caller without a claim, such as a batch that the member confirmed on a page.
 ///
 /// # Errors
-/// What the database says.
-pub fn complete(
+/// [`StoreError`] if the database fails.
+pub fn complete_claim(
     connection: &Connection,
     caller: &Caller,
-    answer: &Answer,
+    answer: &EncodedResponse,
     now: Moment,
 ) -> Result<Completion, StoreError> {
     let Some(claim) = &caller.claim else { return Ok(Completion::NotStored) };
-    let Some(reserved) = open_size(connection, caller, claim)? else { return Ok(Completion::Lost) };
-    let headers = headers_to_text(&answer.headers);
-    let size = Limits::ANSWER_OVERHEAD + headers.len() as u64 + answer.body.len() as u64;
-    if !is_kept(answer) || signed(size) > reserved {
-        forget(connection, &caller.client, &caller.member, &claim.key_hash)?;
+    let Some(reserved) = reserved_size(connection, caller, claim)? else { return Ok(Completion::Lost) };
+    let headers = encode_headers(&answer.headers);
+    let size = LimitsConfig::ANSWER_OVERHEAD_BYTES + headers.len() as u64 + answer.body.len() as u64;
+    if !is_kept(answer) || to_i64(size) > reserved {
+        delete_row(connection, &caller.client, &caller.member, &claim.key_hash)?;
         return Ok(Completion::NotStored);
     }
     let sql = "UPDATE idempotency SET status = ?4, headers = ?5, body = ?6, size = ?7, created_at = ?8 \
@@ -134,75 +133,84 @@ pub fn complete(
         answer.status.as_u16(),
         headers,
         &answer.body[..],
-        signed(size),
-        now.millis()
+        to_i64(size),
+        now.as_millis()
     ])?;
-    budget::add(connection, &caller.client, &caller.member, signed(size) - reserved)?;
+    budget::add_bytes(connection, &caller.client, &caller.member, to_i64(size) - reserved)?;
     Ok(Completion::Stored)
 }
 
-/// Forgets claims whose lease is over, and answers that are older than the window, at most so many; says how many.
+/// Deletes at most `most` expired claims and stored responses, and returns the number deleted.
 ///
 /// # Errors
-/// What the database says.
-pub fn expire(connection: &Connection, terms: &Terms, now: Moment, most: usize) -> Result<usize, StoreError> {
+/// [`StoreError`] if the database fails.
+pub fn expire_keys(
+    connection: &Connection,
+    terms: &KeyRetention,
+    now: Moment,
+    most: usize,
+) -> Result<usize, StoreError> {
     let sql = "SELECT client, member, key_hash FROM idempotency WHERE status IS NULL AND lease_until <= ?1 \
                UNION ALL \
                SELECT client, member, key_hash FROM idempotency WHERE status IS NOT NULL AND created_at <= ?2 \
                LIMIT ?3";
-    let terms = params![now.millis(), now.minus(terms.window).millis(), limit(most)];
+    let terms = params![now.as_millis(), now.minus(terms.window).as_millis(), sql_limit(most)];
     let over: Vec<(ClientId, MemberId, String)> = connection
         .prepare_cached(sql)?
         .query_map(terms, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
     for (client, member, key_hash) in &over {
-        forget(connection, client, member, key_hash)?;
+        delete_row(connection, client, member, key_hash)?;
     }
     Ok(over.len())
 }
 
-/// How many a claim forgets on its way: more than the one row that it may add.
-const EXPIRED_AT_ONCE: usize = 8;
+/// The number of expired keys that a claim deletes. More than the one row that a claim adds, so rows cannot pile up.
+const MAX_EXPIRED_PER_CLAIM: usize = 8;
 
-struct Row {
+struct KeyRow {
     request: [u8; 32],
     lease_until: Moment,
     created_at: Moment,
-    answer: Option<Answer>,
+    answer: Option<EncodedResponse>,
 }
 
-impl Row {
-    /// From when on it is as if it had never been: a claim holds for its lease, an answer for the window.
-    fn ends(&self, terms: &Terms) -> Moment {
+impl KeyRow {
+    /// The time from which the key is free: the end of the lease, or of the storage window.
+    fn expires_at(&self, terms: &KeyRetention) -> Moment {
         if self.answer.is_some() { self.created_at.plus(terms.window) } else { self.lease_until }
     }
 }
 
-fn row(
+fn find_row(
     connection: &Connection,
     client: &ClientId,
     member: &MemberId,
     key_hash: &str,
-) -> Result<Option<Row>, StoreError> {
+) -> Result<Option<KeyRow>, StoreError> {
     let sql = "SELECT request_hash, lease_until, created_at, status, headers, body FROM idempotency \
                WHERE client = ?1 AND member = ?2 AND key_hash = ?3";
     let mut rows = connection.prepare_cached(sql)?;
     let mut rows = rows.query(params![client, member, key_hash])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let answer = match row.get::<_, Option<u16>>(3)? {
-        Some(status) => Some(read(status, &row.get::<_, String>(4)?, row.get(5)?)?),
+        Some(status) => Some(parse_answer(status, &row.get::<_, String>(4)?, row.get(5)?)?),
         None => None,
     };
-    Ok(Some(Row {
-        request: bytes_of(&row.get::<_, Vec<u8>>(0)?),
+    Ok(Some(KeyRow {
+        request: to_hash(&row.get::<_, Vec<u8>>(0)?),
         lease_until: Moment::from_millis(row.get(1)?),
         created_at: Moment::from_millis(row.get(2)?),
         answer,
     }))
 }
 
-/// What a claim has reserved, as long as it is the caller's and has no answer.
-fn open_size(connection: &Connection, caller: &Caller, claim: &Claim) -> Result<Option<i64>, StoreError> {
+/// Returns the bytes that an open claim of the caller has reserved; `None` if the claim is lost or completed.
+fn reserved_size(
+    connection: &Connection,
+    caller: &Caller,
+    claim: &KeyClaim,
+) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT size FROM idempotency \
                WHERE client = ?1 AND member = ?2 AND key_hash = ?3 AND fence = ?4 AND status IS NULL";
     Ok(connection
@@ -211,7 +219,7 @@ fn open_size(connection: &Connection, caller: &Caller, claim: &Claim) -> Result<
         .optional()?)
 }
 
-fn forget(
+fn delete_row(
     connection: &Connection,
     client: &ClientId,
     member: &MemberId,
@@ -223,15 +231,15 @@ fn forget(
         .query_row(params![client, member, key_hash], |row| row.get(0))
         .optional()?;
     match size {
-        Some(size) => budget::add(connection, client, member, -size),
+        Some(size) => budget::add_bytes(connection, client, member, -size),
         None => Ok(()),
     }
 }
 
-fn signed(bytes: u64) -> i64 {
+fn to_i64(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-fn bytes_of(slice: &[u8]) -> [u8; 32] {
+fn to_hash(slice: &[u8]) -> [u8; 32] {
     slice.try_into().unwrap_or_default()
 }

@@ -1,16 +1,16 @@
-//! Claims, from the first to the last, over a store.
+//! Tests of the life cycle of claims, over a store.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use contract_runtime::server::{Answer, HeaderMap, StatusCode};
+use contract_runtime::server::{EncodedResponse, HeaderMap, StatusCode};
 
 use super::*;
 use crate::Caller;
-use crate::caller::{Claim, TokenScopes};
-use crate::config::Limits;
+use crate::caller::{KeyClaim, TokenScopes};
+use crate::config::LimitsConfig;
 use crate::ids::{ClientId, MemberId};
-use crate::store::{Options, Place, Store, StoreError};
+use crate::store::{Store, StoreError, StoreLocation, StoreOptions};
 use crate::time::Moment;
 
 const NOW: Moment = Moment::from_secs(1_790_000_000);
@@ -20,20 +20,24 @@ fn after(seconds: u64) -> Moment {
 }
 
 fn store() -> Store {
-    Store::open(&Options::new(Place::Memory)).unwrap()
+    Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap()
 }
 
-fn terms() -> Terms {
-    Terms::of(&Limits::default())
+fn terms() -> KeyRetention {
+    KeyRetention::from_config(&LimitsConfig::default())
 }
 
-fn answer(status: u16, body: &str) -> Answer {
+fn answer(status: u16, body: &str) -> EncodedResponse {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "application/json".parse().unwrap());
-    Answer { status: StatusCode::from_u16(status).unwrap(), headers, body: Bytes::from(body.to_owned()) }
+    EncodedResponse {
+        status: StatusCode::from_u16(status).unwrap(),
+        headers,
+        body: Bytes::from(body.to_owned()),
+    }
 }
 
-fn caller(member: &str, claim: &Claim) -> Caller {
+fn caller(member: &str, claim: &KeyClaim) -> Caller {
     Caller {
         member: MemberId::from(member),
         client: ClientId::from("c"),
@@ -46,8 +50,13 @@ fn caller(member: &str, claim: &Claim) -> Caller {
     }
 }
 
-/// Whoever asks, for whom, with which body, under which number.
-async fn ask(store: &Store, (member, key, body): (&str, &str, &str), fence: i64, now: Moment) -> Found {
+/// Claims a key as a member, for a request body, with a fencing token.
+async fn ask(
+    store: &Store,
+    (member, key, body): (&str, &str, &str),
+    fence: i64,
+    now: Moment,
+) -> ClaimOutcome {
     ask_within(store, (member, key, body), fence, now, terms()).await
 }
 
@@ -56,28 +65,28 @@ async fn ask_within(
     (member, key, body): (&str, &str, &str),
     fence: i64,
     now: Moment,
-    terms: Terms,
-) -> Found {
+    terms: KeyRetention,
+) -> ClaimOutcome {
     let (member, key) = (MemberId::from(member), key.to_owned());
     let request = request_hash("blueprints_write", body.as_bytes());
-    let asked = store.write(move |connection| {
+    let claimed = store.write(move |connection| {
         let client = ClientId::from("c");
-        let asked = Claiming { client: &client, member: &member, key: &key, request, fence };
-        claim(connection, &asked, &terms, now)
+        let claim_request = ClaimRequest { client: &client, member: &member, key: &key, request, fence };
+        claim_key(connection, &claim_request, &terms, now)
     });
-    asked.await.unwrap()
+    claimed.await.unwrap()
 }
 
-async fn claimed(store: &Store, key: &str, fence: i64, now: Moment) -> Claim {
+async fn claimed(store: &Store, key: &str, fence: i64, now: Moment) -> KeyClaim {
     match ask(store, ("m", key, "{}"), fence, now).await {
-        Found::Claimed(claim) => claim,
+        ClaimOutcome::Claimed(claim) => claim,
         other => panic!("{other:?}"),
     }
 }
 
-async fn completed(store: &Store, claim: &Claim, given: Answer, now: Moment) -> Completion {
+async fn completed(store: &Store, claim: &KeyClaim, given: EncodedResponse, now: Moment) -> Completion {
     let caller = caller("m", claim);
-    store.write(move |connection| complete(connection, &caller, &given, now)).await.unwrap()
+    store.write(move |connection| complete_claim(connection, &caller, &given, now)).await.unwrap()
 }
 
 async fn kept(store: &Store) -> (i64, i64) {
@@ -89,42 +98,42 @@ async fn kept(store: &Store) -> (i64, i64) {
     read.await.unwrap()
 }
 
-/// GW-10: a retry under the same key gets the first answer, byte for byte.
+/// GW-10: a retry under the same key gets the first response, byte for byte.
 #[tokio::test]
 async fn the_first_answer_is_given_again() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
-    assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, NOW).await, Found::InProgress);
+    assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, NOW).await, ClaimOutcome::InProgress);
     let first = answer(200, r#"{ "applied" : 1 }"#);
     assert_eq!(completed(&store, &claim, first.clone(), NOW).await, Completion::Stored);
     for seconds in [0, 3600, 86_399] {
         assert_eq!(
             ask(&store, ("m", "key-0001", "{}"), 3, after(seconds)).await,
-            Found::Answered(first.clone())
+            ClaimOutcome::Answered(first.clone())
         );
     }
 }
 
-/// GW-10, ERR-24: with another body or another route the key is another request's, also while that one runs.
+/// GW-10, ERR-24: with another body or route the key belongs to another request, also while that one runs.
 #[tokio::test]
 async fn a_key_stands_for_one_request() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
-    assert_eq!(ask(&store, ("m", "key-0001", "{ }"), 2, NOW).await, Found::Reused);
+    assert_eq!(ask(&store, ("m", "key-0001", "{ }"), 2, NOW).await, ClaimOutcome::Reused);
     completed(&store, &claim, answer(200, "{}"), NOW).await;
-    assert_eq!(ask(&store, ("m", "key-0001", "{ }"), 2, NOW).await, Found::Reused);
+    assert_eq!(ask(&store, ("m", "key-0001", "{ }"), 2, NOW).await, ClaimOutcome::Reused);
     assert_ne!(request_hash("a", b"bc"), request_hash("ab", b"c"));
 }
 
-/// GW-10: the same key of another member is another key.
+/// GW-10: keys of different members are distinct.
 #[tokio::test]
 async fn keys_belong_to_members() {
     let store = store();
     claimed(&store, "key-0001", 1, NOW).await;
-    assert!(matches!(ask(&store, ("n", "key-0001", "[]"), 2, NOW).await, Found::Claimed(_)));
+    assert!(matches!(ask(&store, ("n", "key-0001", "[]"), 2, NOW).await, ClaimOutcome::Claimed(_)));
 }
 
-/// GW-11: what is never kept leaves the key free.
+/// GW-11: a response that is never stored leaves the key free.
 #[tokio::test]
 async fn a_refusal_that_passes_frees_the_key() {
     let store = store();
@@ -144,23 +153,23 @@ async fn a_refusal_that_passes_frees_the_key() {
     assert_eq!(kept(&store).await, (0, 0));
 }
 
-/// LIM-22: after its window an answer is forgotten, and the key is free.
+/// LIM-22: after its window a response is deleted, and the key is free.
 #[tokio::test]
 async fn answers_are_forgotten() {
     let store = store();
     let claim = claimed(&store, "key-0001", 1, NOW).await;
     completed(&store, &claim, answer(200, "{}"), NOW).await;
     let found = ask(&store, ("m", "key-0001", "[1]"), 2, after(86_400)).await;
-    assert!(matches!(found, Found::Claimed(_)), "{found:?}");
+    assert!(matches!(found, ClaimOutcome::Claimed(_)), "{found:?}");
 }
 
-/// ERR-25, GW-10: a process dies with its claim; when the lease is over a retry takes it over, and the first
-/// attempt, late, loses, whatever it comes to.
+/// ERR-25, GW-10: a process dies with its claim. After the lease a retry takes it over, and the first attempt loses the
+/// claim, regardless of its response.
 #[tokio::test]
 async fn a_claim_that_was_taken_over_is_lost() {
     let store = store();
     let first = claimed(&store, "key-0001", 1, NOW).await;
-    assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, after(59)).await, Found::InProgress);
+    assert_eq!(ask(&store, ("m", "key-0001", "{}"), 2, after(59)).await, ClaimOutcome::InProgress);
     let second = claimed(&store, "key-0001", 2, after(60)).await;
     assert_eq!(completed(&store, &first, answer(200, "late"), after(61)).await, Completion::Lost);
     let passing = answer(429, r#"{"code":"RELAY_BUSY"}"#);
@@ -168,32 +177,33 @@ async fn a_claim_that_was_taken_over_is_lost() {
     assert_eq!(completed(&store, &second, answer(200, "taken over"), after(62)).await, Completion::Stored);
     assert_eq!(completed(&store, &first, answer(200, "late"), after(63)).await, Completion::Lost);
     let found = ask(&store, ("m", "key-0001", "{}"), 3, after(64)).await;
-    assert_eq!(found, Found::Answered(answer(200, "taken over")));
+    assert_eq!(found, ClaimOutcome::Answered(answer(200, "taken over")));
 }
 
-/// LIM-20: a claim that nobody completes takes room for its lease, and not for the day that its answer would be kept;
-/// who is overtaken by that loses.
+/// LIM-20: an abandoned claim occupies its bytes for its lease, not for the storage window. An attempt that is
+/// overtaken this way loses its claim.
 #[tokio::test]
 async fn claims_that_nobody_completes_leave_their_room() {
     let store = store();
-    let terms = Terms { answer: 1000, reserve: 1512, of_member: 4000, ..terms() };
+    let terms =
+        KeyRetention { max_answer_bytes: 1000, reserved_bytes: 1512, bytes_per_member: 4000, ..terms() };
     let ask = async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, after(seconds), terms).await;
-    let Found::Claimed(abandoned) = ask("key-0000", 0).await else { panic!("there is room") };
-    assert!(matches!(ask("key-0001", 30).await, Found::Claimed(_)));
+    let ClaimOutcome::Claimed(abandoned) = ask("key-0000", 0).await else { panic!("there is room") };
+    assert!(matches!(ask("key-0001", 30).await, ClaimOutcome::Claimed(_)));
     // As long as the first of them holds, and no longer.
-    assert_eq!(ask("key-0002", 30).await, Found::NoRoom(Duration::from_secs(30)));
-    assert_eq!(ask("key-0002", 59).await, Found::NoRoom(Duration::from_secs(1)));
-    assert!(matches!(ask("key-0002", 60).await, Found::Claimed(_)));
+    assert_eq!(ask("key-0002", 30).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(30)));
+    assert_eq!(ask("key-0002", 59).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(1)));
+    assert!(matches!(ask("key-0002", 60).await, ClaimOutcome::Claimed(_)));
     assert_eq!(kept(&store).await, (3024, 3024));
     assert_eq!(completed(&store, &abandoned, answer(200, "{}"), after(61)).await, Completion::Lost);
-    // With nobody asking, upkeep does it.
-    let gone = store.write(move |connection| expire(connection, &terms, after(120), 1));
+    // Without further requests, upkeep deletes them.
+    let gone = store.write(move |connection| expire_keys(connection, &terms, after(120), 1));
     assert_eq!((gone.await.unwrap(), kept(&store).await), (1, (1512, 1512)));
-    let gone = store.write(move |connection| expire(connection, &terms, after(120), 9));
+    let gone = store.write(move |connection| expire_keys(connection, &terms, after(120), 9));
     assert_eq!((gone.await.unwrap(), kept(&store).await), (1, (0, 0)));
 }
 
-/// A slow attempt whose lease is over but whom nobody overtook still completes.
+/// A slow attempt whose lease has expired still completes if no other attempt took the claim over.
 #[tokio::test]
 async fn a_lease_that_nobody_took_over_still_counts() {
     let store = store();
@@ -201,39 +211,40 @@ async fn a_lease_that_nobody_took_over_still_counts() {
     assert_eq!(completed(&store, &claim, answer(200, "{}"), after(600)).await, Completion::Stored);
 }
 
-/// LIM-20, ERR-35: room is reserved by claims and settled by answers; without any the client is told how long
-/// until enough is free again, at most an hour.
+/// LIM-20, ERR-35: claims reserve bytes and responses replace the reservation. If none are left the client gets the
+/// time until enough are released, at most an hour.
 #[tokio::test]
 async fn room_is_bounded() {
     let store = store();
-    let terms = Terms { answer: 1000, reserve: 1512, of_member: 4000, ..terms() };
+    let terms =
+        KeyRetention { max_answer_bytes: 1000, reserved_bytes: 1512, bytes_per_member: 4000, ..terms() };
     let ask = async |key: &str, seconds| ask_within(&store, ("m", key, "{}"), 1, after(seconds), terms).await;
     let mut claims = Vec::new();
     for at in 0..2 {
-        let Found::Claimed(claim) = ask(&format!("key-000{at}"), 0).await else { panic!("{at}") };
+        let ClaimOutcome::Claimed(claim) = ask(&format!("key-000{at}"), 0).await else { panic!("{at}") };
         claims.push(claim);
     }
     assert_eq!(kept(&store).await, (3024, 3024));
-    // What is on its way takes no more room than its lease lasts.
-    assert_eq!(ask("key-0002", 0).await, Found::NoRoom(Duration::from_secs(60)));
+    // A running request occupies its bytes no longer than its lease.
+    assert_eq!(ask("key-0002", 0).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(60)));
     for claim in &claims {
         assert_eq!(completed(&store, claim, answer(200, "{}"), NOW).await, Completion::Stored);
     }
     let (total, rows) = kept(&store).await;
     assert_eq!(total, rows);
     assert!(total < 1200, "{total}");
-    let Found::Claimed(claim) = ask("key-0002", 0).await else { panic!("there is room again") };
+    let ClaimOutcome::Claimed(claim) = ask("key-0002", 0).await else { panic!("there is room again") };
     assert_eq!(completed(&store, &claim, answer(200, &"x".repeat(900)), NOW).await, Completion::Stored);
-    assert_eq!(ask("key-0003", 0).await, Found::NoRoom(Duration::from_secs(3600)));
-    // Another member has room of its own.
+    assert_eq!(ask("key-0003", 0).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(3600)));
+    // Another member has its own budget.
     let other = ask_within(&store, ("n", "key-0001", "{}"), 1, NOW, terms).await;
-    assert!(matches!(other, Found::Claimed(_)));
-    // Close to the end of the window the wait is exact.
-    assert_eq!(ask("key-0003", 86_400 - 90).await, Found::NoRoom(Duration::from_secs(90)));
-    assert!(matches!(ask("key-0003", 86_400).await, Found::Claimed(_)));
+    assert!(matches!(other, ClaimOutcome::Claimed(_)));
+    // Near the end of the window the wait is exact.
+    assert_eq!(ask("key-0003", 86_400 - 90).await, ClaimOutcome::BudgetExhausted(Duration::from_secs(90)));
+    assert!(matches!(ask("key-0003", 86_400).await, ClaimOutcome::Claimed(_)));
 }
 
-/// What is given back leaves nothing, and no bytes.
+/// A released claim leaves no row and no bytes.
 #[tokio::test]
 async fn a_claim_is_given_back() {
     let store = store();
@@ -246,10 +257,9 @@ async fn a_claim_is_given_back() {
         Ok::<i64, StoreError>(connection.query_row(sql, [], |row| row.get(0))?)
     });
     assert_eq!(rows.await.unwrap(), 0, "no row of a member who keeps nothing");
-    assert!(matches!(ask(&store, ("m", "key-0001", "[]"), 2, NOW).await, Found::Claimed(_)));
+    assert!(matches!(ask(&store, ("m", "key-0001", "[]"), 2, NOW).await, ClaimOutcome::Claimed(_)));
 }
 
-/// A key is stored nowhere.
 #[tokio::test]
 async fn keys_are_stored_as_hashes() {
     let store = store();

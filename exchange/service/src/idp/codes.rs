@@ -1,7 +1,7 @@
-//! User codes: short enough to type, hard to mistake (RFC 8628, 6.1).
+//! User codes: short enough to type, hard to misread (RFC 8628, 6.1).
 //!
-//! Eight of nineteen consonants: no vowels, so no words; no `Q`, which looks like `O`. That is 34 bits,
-//! which ten minutes and the limits on guessing make enough (RFC 8628, 5.1).
+//! A code has eight of nineteen consonants: no vowels, so no words, and no `Q`, which resembles `O`. Its 34 bits
+//! suffice for ten minutes with the limits on guessing (RFC 8628, 5.1).
 
 use std::fmt;
 
@@ -10,13 +10,13 @@ use dpop_bound::random::RandomError;
 use crate::environment::Environment;
 
 const ALPHABET: &[u8; 19] = b"BCDFGHJKLMNPRSTVWXZ";
-const LENGTH: usize = 8;
+const CODE_LENGTH: usize = 8;
 
-/// A user code in its one spelling: eight letters, without a dash.
+/// A user code in normalized form: eight letters, without a dash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserCode(String);
 
-/// Shows nothing of it: for its ten minutes it is a secret between a device and its member.
+/// Omits the code, which is a secret between a device and its member.
 impl fmt::Debug for UserCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("UserCode(…)")
@@ -24,16 +24,16 @@ impl fmt::Debug for UserCode {
 }
 
 impl UserCode {
-    /// A new one.
+    /// Generates a random code.
     ///
     /// # Errors
-    /// When there are no random numbers to be had.
+    /// [`RandomError`] if no random numbers are available.
     pub fn generate(environment: &Environment) -> Result<Self, RandomError> {
-        let mut text = String::with_capacity(LENGTH);
-        while text.len() < LENGTH {
-            for byte in environment.bytes::<16>()? {
-                // Every letter 13 times among the bytes below 247, so none is likelier than another.
-                if text.len() < LENGTH && byte < 247 {
+        let mut text = String::with_capacity(CODE_LENGTH);
+        while text.len() < CODE_LENGTH {
+            for byte in environment.random_bytes::<16>()? {
+                // Each letter occurs 13 times among the bytes below 247, so all are equally likely.
+                if text.len() < CODE_LENGTH && byte < 247 {
                     text.push(char::from(ALPHABET[usize::from(byte) % ALPHABET.len()]));
                 }
             }
@@ -41,14 +41,14 @@ impl UserCode {
         Ok(Self(text))
     }
 
-    /// What somebody typed: in any case, with dashes and blanks or without, and with what looks like one
-    /// of the letters. None when it cannot be a code.
+    /// Parses a typed code: in any case, with or without dashes and spaces, with similar characters corrected. Returns
+    /// `None` if it cannot be a code.
     #[must_use]
-    pub fn typed(text: &str) -> Option<Self> {
+    pub fn from_input(text: &str) -> Option<Self> {
         if text.len() > 64 {
             return None;
         }
-        let mut code = String::with_capacity(LENGTH);
+        let mut code = String::with_capacity(CODE_LENGTH);
         for character in text.chars() {
             if is_filler(character) {
                 continue;
@@ -68,24 +68,24 @@ impl UserCode {
             }
             code.push(letter);
         }
-        (code.len() == LENGTH).then_some(Self(code))
+        (code.len() == CODE_LENGTH).then_some(Self(code))
     }
 
-    /// The letters.
+    /// The eight letters, without a dash.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// As a person reads it: two groups of four.
+    /// Formats the code for people: two groups of four letters.
     #[must_use]
-    pub fn shown(&self) -> String {
-        let (first, second) = self.0.split_at(LENGTH / 2);
+    pub fn to_display(&self) -> String {
+        let (first, second) = self.0.split_at(CODE_LENGTH / 2);
         format!("{first}-{second}")
     }
 }
 
-/// What people put between letters: blanks, and dashes of every length.
+/// Returns true for characters that people type between letters: whitespace and dashes of every length.
 fn is_filler(character: char) -> bool {
     character.is_whitespace()
         || matches!(character, '-' | '_' | '.' | '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}')
@@ -97,11 +97,11 @@ mod tests {
 
     use super::*;
 
-    /// List F: normalisation (`wdjb-mjht`).
+    /// List F: normalization (`wdjb-mjht`).
     #[test]
     fn what_people_type() {
         let check = |typed: &str, expect: Option<&str>| {
-            assert_eq!(UserCode::typed(typed).as_ref().map(UserCode::as_str), expect, "{typed:?}");
+            assert_eq!(UserCode::from_input(typed).as_ref().map(UserCode::as_str), expect, "{typed:?}");
         };
         check("WDJB-MJHT", Some("WDJBMJHT"));
         check("wdjb-mjht", Some("WDJBMJHT"));
@@ -117,15 +117,16 @@ mod tests {
         check(&"-".repeat(100), None);
     }
 
-    /// IDP-10: what a device shows is what the page takes, and no code is made of what looks alike.
+    /// IDP-10: the page accepts every code that a device shows, and codes contain no characters that are easily
+    /// confused.
     #[test]
     fn what_is_shown_can_be_typed() {
         let environment = Environment::system();
         let mut seen = BTreeSet::new();
         for _ in 0..400 {
             let code = UserCode::generate(&environment).unwrap();
-            assert_eq!(UserCode::typed(&code.shown().to_lowercase()).unwrap(), code);
-            assert_eq!(code.shown().len(), LENGTH + 1);
+            assert_eq!(UserCode::from_input(&code.to_display().to_lowercase()).unwrap(), code);
+            assert_eq!(code.to_display().len(), CODE_LENGTH + 1);
             seen.extend(code.as_str().bytes());
         }
         assert_eq!(seen, ALPHABET.iter().copied().collect());
@@ -134,6 +135,6 @@ mod tests {
 
     #[test]
     fn nothing_prints_a_code() {
-        assert_eq!(format!("{:?}", UserCode::typed("wdjb-mjht")), "Some(UserCode(…))");
+        assert_eq!(format!("{:?}", UserCode::from_input("wdjb-mjht")), "Some(UserCode(…))");
     }
 }

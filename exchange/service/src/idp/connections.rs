@@ -1,81 +1,80 @@
-//! Connections: a member's client, by one key, for as long as its refresh tokens are renewed (IDP-21).
+//! Connections: a member's client with one key, for as long as its refresh tokens are renewed (IDP-21).
 //!
-//! A refresh token is `<id of the connection>.<secret>`; the store has the hash of the current one and of
-//! its predecessor. The successor of a token is computed from the token and a key of the service, so
-//! that whoever repeats a refresh, because the answer was lost or because two threads asked at once, gets
-//! the same successor again. Once the successor was used, the predecessor is over, and whoever still comes
-//! with it, or with one before it, ends the connection: two hold what one should. So does whoever was given a successor
-//! of which a restored store knows nothing, which is nobody's fault.
+//! A refresh token is `<connection id>.<secret>`. The store has the hashes of the current token and of its predecessor.
+//! The successor of a token is derived from the token and a key of the service. A client that repeats a refresh,
+//! because the response was lost or two threads refreshed at once, therefore gets the same successor.
+//!
+//! Once the successor is used, the predecessor is invalid. If it, or an older token, is used again, the token has
+//! leaked and the connection ends. The connection also ends if the token was issued after the backup from which the
+//! store was restored; this is reported as [`EndReason::Restored`], not as reuse.
 
 use std::time::Duration;
 
 use rusqlite::{Connection as Database, OptionalExtension as _, Row, params};
 
-use super::refusal::Refusal;
-use super::scopes::Scopes;
+use super::refusal::OauthRefusal;
+use super::scopes::ScopeSet;
 use super::sessions;
-use crate::config::Idp;
+use crate::config::IdpConfig;
 use crate::ids::{ClientId, MemberId};
-use crate::members::State;
-use crate::records::{self, Actor, Deed};
+use crate::members::RegistrationState;
+use crate::records::{self, Actor, AuditEntry};
 use crate::registry;
-use crate::secrets::{Hash, same};
-use crate::store::{StoreError, limit, restored_at};
+use crate::secrets::{Sha256Hash, constant_time_eq};
+use crate::store::{StoreError, restored_at, sql_limit};
 use crate::time::Moment;
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// How many days a connection is kept after its end.
-const KEPT: u32 = 90;
+/// The number of days for which an ended connection is kept.
+const KEPT_DAYS: u32 = 90;
 
-/// A connection as it is stored.
 #[derive(Clone, Debug)]
-pub(super) struct Connection {
+pub(super) struct ClientConnection {
     pub(super) id: String,
     pub(super) client: ClientId,
     pub(super) member: MemberId,
     pub(super) jkt: String,
-    pub(super) scopes: Scopes,
+    pub(super) scopes: ScopeSet,
     pub(super) auth_time: Moment,
-    /// The browser session that it ends with (IDP-08).
-    pub(super) session: Option<Hash>,
-    pub(super) current: Hash,
-    pub(super) previous: Option<Hash>,
+    /// The browser session with which the connection ends (IDP-08).
+    pub(super) session: Option<Sha256Hash>,
+    pub(super) current: Sha256Hash,
+    pub(super) previous: Option<Sha256Hash>,
     pub(super) created_at: Moment,
     pub(super) used_at: Moment,
     pub(super) ended: bool,
 }
 
-/// Why a connection is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// Its client revoked it (IDP-23).
+pub(super) enum EndReason {
+    /// The client revoked it (IDP-23).
     Revoked,
-    /// A refresh token came back whose successor was used already.
+    /// A refresh token was reused after its successor had been used.
     Reused,
-    /// A refresh token came that nobody knows, since the store was restored from a backup that is older than it.
+    /// The refresh token is unknown because the store was restored from an older backup.
     Restored,
-    /// Nobody used it for so long (LIM-08).
+    /// The connection was not used for the configured time (LIM-08).
     Unused,
-    /// It has lasted as long as any may (LIM-08).
-    Longest,
-    /// Its browser session is over (IDP-08).
+    /// The connection reached its maximum age (LIM-08).
+    MaxAge,
+    /// Its browser session has ended (IDP-08).
     SignedOut,
-    /// Its member is gone, or switched off.
+    /// Its member has left or was disabled.
     Member,
     /// Its installation or its client was disconnected.
     Disconnected,
-    /// The same key connected anew.
+    /// The same key started a new connection.
     Replaced,
 }
 
-impl End {
+impl EndReason {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Revoked => "revoked",
             Self::Reused => "reused",
             Self::Restored => "restored",
             Self::Unused => "unused",
-            Self::Longest => "longest",
+            Self::MaxAge => "longest",
             Self::SignedOut => "signed-out",
             Self::Member => "member",
             Self::Disconnected => "disconnected",
@@ -84,68 +83,67 @@ impl End {
     }
 }
 
-/// What else there is to know about a connection when it is used.
+/// State outside the connection that decides whether it can be used.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around {
-    /// Whether its member may act.
-    pub(super) member: bool,
-    /// Whether its key, or its client after the sign-in, was disconnected.
+pub(super) struct ConnectionContext {
+    pub(super) member_may_act: bool,
+    /// True if the key, or the client after the sign-in, was disconnected.
     pub(super) disconnected: bool,
-    /// When it ends at the latest; the past when its browser session is over.
+    /// When the connection ends at the latest. The epoch if its browser session has ended.
     pub(super) ends_at: Moment,
-    /// Whether that is the session's end.
-    pub(super) by_session: bool,
-    /// When the store was restored from a backup, if ever.
+    /// True if [`Self::ends_at`] is the end of the browser session.
+    pub(super) limited_by_session: bool,
+    /// The time of the last restore from a backup.
     pub(super) restored_at: Option<Moment>,
 }
 
-/// What comes of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refresh {
-    /// The token has its successor from now on.
+pub(super) enum RefreshDecision {
     Rotate,
-    /// It has one already, which nobody has used: the same again.
     Repeat,
-    /// Nothing; the connection stays as it is.
     Refuse(&'static str),
-    /// The connection is over from now on.
-    End(End),
+    End(EndReason),
 }
 
-/// Decides about a refresh with the token of this hash, by a client with a key.
-pub(super) fn decide(
-    connection: &Connection,
-    around: &Around,
-    token: &Hash,
+/// Decides about a refresh with the token of this hash, for a client with a key.
+pub(super) fn decide_refresh(
+    connection: &ClientConnection,
+    around: &ConnectionContext,
+    token: &Sha256Hash,
     (client, jkt): (&str, &str),
     now: Moment,
-    config: &Idp,
-) -> Refresh {
-    if let Some(refused) = not_theirs(connection, client, jkt) {
-        return Refresh::Refuse(refused);
+    config: &IdpConfig,
+) -> RefreshDecision {
+    if let Some(refused) = foreign_token_reason(connection, client, jkt) {
+        return RefreshDecision::Refuse(refused);
     }
     if connection.ended {
-        return Refresh::Refuse("the connection is over");
+        return RefreshDecision::Refuse("the connection has ended");
     }
-    if let Some(end) = over(connection, around, now, config) {
-        return Refresh::End(end);
+    if let Some(end) = find_end_reason(connection, around, now, config) {
+        return RefreshDecision::End(end);
     }
-    if same(token, &connection.current) {
-        Refresh::Rotate
-    } else if connection.previous.is_some_and(|previous| same(token, &previous)) {
-        Refresh::Repeat
+    if constant_time_eq(token, &connection.current) {
+        RefreshDecision::Rotate
+    } else if connection.previous.is_some_and(|previous| constant_time_eq(token, &previous)) {
+        RefreshDecision::Repeat
     } else if around.restored_at.is_some_and(|at| connection.used_at < at) {
-        // What it was renewed to after the backup went with the restore: nobody can tell its successors from used ones.
-        Refresh::End(End::Restored)
+        // Renewals after the backup are lost, so unused and used successors cannot be distinguished.
+        RefreshDecision::End(EndReason::Restored)
     } else {
-        Refresh::End(End::Reused)
+        RefreshDecision::End(EndReason::Reused)
     }
 }
 
-/// Whether somebody else comes with its token: who has it and not the key neither uses nor ends it.
-pub(super) fn not_theirs(connection: &Connection, client: &str, jkt: &str) -> Option<&'static str> {
+/// Returns a reason to refuse if another client or key presents the token. Such a request neither uses nor ends the
+/// connection.
+pub(super) fn foreign_token_reason(
+    connection: &ClientConnection,
+    client: &str,
+    jkt: &str,
+) -> Option<&'static str> {
     if connection.client.as_str() != client {
-        Some("the refresh token is another client's")
+        Some("the refresh token belongs to another client")
     } else if connection.jkt != jkt {
         Some("the refresh token is bound to another key")
     } else {
@@ -153,37 +151,41 @@ pub(super) fn not_theirs(connection: &Connection, client: &str, jkt: &str) -> Op
     }
 }
 
-fn over(connection: &Connection, around: &Around, now: Moment, config: &Idp) -> Option<End> {
-    if !around.member {
-        Some(End::Member)
+fn find_end_reason(
+    connection: &ClientConnection,
+    around: &ConnectionContext,
+    now: Moment,
+    config: &IdpConfig,
+) -> Option<EndReason> {
+    if !around.member_may_act {
+        Some(EndReason::Member)
     } else if around.disconnected {
-        Some(End::Disconnected)
+        Some(EndReason::Disconnected)
     } else if now >= around.ends_at {
-        Some(if around.by_session { End::SignedOut } else { End::Longest })
+        Some(if around.limited_by_session { EndReason::SignedOut } else { EndReason::MaxAge })
     } else if now.since(connection.used_at) >= DAY.saturating_mul(config.unused_days) {
-        Some(End::Unused)
+        Some(EndReason::Unused)
     } else {
         None
     }
 }
 
-/// Looks around.
-pub(super) fn around(
+pub(super) fn load_context(
     database: &Database,
-    connection: &Connection,
+    connection: &ClientConnection,
     now: Moment,
-    config: &Idp,
-) -> Result<Around, StoreError> {
+    config: &IdpConfig,
+) -> Result<ConnectionContext, StoreError> {
     let longest = connection.created_at.plus(DAY.saturating_mul(config.longest_days));
     let session_end = match connection.session {
         None => None,
         Some(hash) => {
-            let session = sessions::of_hash(database, hash, now)?;
+            let session = sessions::find_by_hash(database, hash, now)?;
             Some(session.map_or(Moment::default(), |session| session.expires_at))
         }
     };
     let ends_at = session_end.map_or(longest, |end| end.min(longest));
-    // The sign-in of a browser session may lie before a disconnect: then the gateway refuses (IDP-08).
+    // A browser session may have begun before a disconnect; then the gateway refuses its tokens (IDP-08).
     let client_revoked = connection.session.is_none()
         && registry::client_is_revoked(
             database,
@@ -191,38 +193,38 @@ pub(super) fn around(
             &connection.member,
             connection.auth_time,
         )?;
-    Ok(Around {
-        member: may_act(database, &connection.member)?,
+    Ok(ConnectionContext {
+        member_may_act: may_act(database, &connection.member)?,
         disconnected: client_revoked || registry::key_is_revoked(database, &connection.jkt)?,
         ends_at,
-        by_session: session_end.is_some_and(|end| end < longest),
+        limited_by_session: session_end.is_some_and(|end| end < longest),
         restored_at: restored_at(database)?,
     })
 }
 
-/// Whether a member may sign in and stay connected. What else the exchange asks of members, it asks itself
+/// Returns true if the member may sign in and stay connected. The exchange checks its further requirements itself
 /// (A19).
 pub(super) fn may_act(database: &Database, member: &MemberId) -> Result<bool, StoreError> {
-    let member = crate::members::find(database, member)?;
-    Ok(member.is_some_and(|member| matches!(member.state, State::Active | State::Pending)))
+    let member = crate::members::find_member(database, member)?;
+    Ok(member
+        .is_some_and(|member| matches!(member.state, RegistrationState::Active | RegistrationState::Pending)))
 }
 
-/// The connection of this id.
-pub(super) fn find(database: &Database, id: &str) -> Result<Option<Connection>, StoreError> {
+pub(super) fn find_connection(database: &Database, id: &str) -> Result<Option<ClientConnection>, StoreError> {
     let sql = "SELECT id, client, member, jkt, scopes, auth_time, session, current_hash, previous_hash, \
                created_at, used_at, ended_at FROM connection WHERE id = ?1";
-    Ok(database.prepare_cached(sql)?.query_row([id], read).optional()?)
+    Ok(database.prepare_cached(sql)?.query_row([id], read_connection).optional()?)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Connection> {
+fn read_connection(row: &Row<'_>) -> rusqlite::Result<ClientConnection> {
     let scopes: String = row.get(4)?;
     let ended: Option<i64> = row.get(11)?;
-    Ok(Connection {
+    Ok(ClientConnection {
         id: row.get(0)?,
         client: row.get(1)?,
         member: row.get(2)?,
         jkt: row.get(3)?,
-        scopes: Scopes::read(&scopes),
+        scopes: ScopeSet::from_stored(&scopes),
         auth_time: Moment::from_millis(row.get(5)?),
         session: row.get(6)?,
         current: row.get(7)?,
@@ -233,14 +235,14 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Connection> {
     })
 }
 
-/// Begins a connection, in place of those that the same key had, and tells its member (WEB-04).
-pub(super) fn begin(database: &Database, connection: &Connection) -> Result<(), StoreError> {
-    let Connection { id, client, member, jkt, created_at, .. } = connection;
+/// Creates a connection, replaces those of the same key, and notifies the member (WEB-04).
+pub(super) fn begin_connection(database: &Database, connection: &ClientConnection) -> Result<(), StoreError> {
+    let ClientConnection { id, client, member, jkt, created_at, .. } = connection;
     let replaced =
-        ids_where(database, "client = ?1 AND member = ?2 AND jkt = ?3", params![client, member, jkt])?;
+        list_ids_where(database, "client = ?1 AND member = ?2 AND jkt = ?3", params![client, member, jkt])?;
     for id in replaced {
-        if let Some(replaced) = find(database, &id)? {
-            end(database, &replaced, End::Replaced, Actor::Member(member), *created_at)?;
+        if let Some(replaced) = find_connection(database, &id)? {
+            end_connection(database, &replaced, EndReason::Replaced, Actor::Member(member), *created_at)?;
         }
     }
     database
@@ -253,107 +255,114 @@ pub(super) fn begin(database: &Database, connection: &Connection) -> Result<(), 
             client,
             member,
             jkt,
-            connection.scopes.text(),
-            connection.auth_time.millis(),
+            connection.scopes.to_scope_string(),
+            connection.auth_time.as_millis(),
             connection.session,
             connection.current,
-            created_at.millis(),
+            created_at.as_millis(),
         ])?;
-    records::notice(database, *created_at, member, "connected", client.as_str())?;
-    let scopes = connection.scopes.text();
-    let deed = Deed { client: Some(client), action: "connect", subject: id, detail: &scopes };
-    records::audit(database, *created_at, Actor::Member(member), deed)
+    records::notify_member(database, *created_at, member, "connected", client.as_str())?;
+    let scopes = connection.scopes.to_scope_string();
+    let deed = AuditEntry { client: Some(client), action: "connect", subject: id, detail: &scopes };
+    records::record_audit(database, *created_at, Actor::Member(member), deed)
 }
 
-/// Gives a token its successor; the same again changes nothing but the time.
-pub(super) fn renew(
+/// Stores a token's successor. A repetition only updates the time of use.
+pub(super) fn renew_token(
     database: &Database,
     id: &str,
-    token: &Hash,
-    successor: &Hash,
+    token: &Sha256Hash,
+    successor: &Sha256Hash,
     now: Moment,
-) -> Result<(), Refusal> {
+) -> Result<(), OauthRefusal> {
     let sql = "UPDATE connection SET previous_hash = ?2, \
                current_hash = ?3, used_at = ?4 WHERE id = ?1";
-    database.prepare_cached(sql)?.execute(params![id, token, successor, now.millis()])?;
+    database.prepare_cached(sql)?.execute(params![id, token, successor, now.as_millis()])?;
     Ok(())
 }
 
-/// Ends a connection.
-pub(super) fn end(
+/// Ends a connection, and notifies the member of a reused token.
+pub(super) fn end_connection(
     database: &Database,
-    connection: &Connection,
-    end: End,
+    connection: &ClientConnection,
+    end: EndReason,
     actor: Actor<'_>,
     now: Moment,
 ) -> Result<(), StoreError> {
     let sql = "UPDATE connection SET ended_at = ?2, end_reason = ?3 WHERE id = ?1 AND ended_at IS NULL";
-    database.prepare_cached(sql)?.execute(params![connection.id, now.millis(), end.as_str()])?;
-    if end == End::Reused {
-        records::notice(database, now, &connection.member, "connection-reused", connection.client.as_str())?;
+    database.prepare_cached(sql)?.execute(params![connection.id, now.as_millis(), end.as_str()])?;
+    if end == EndReason::Reused {
+        records::notify_member(
+            database,
+            now,
+            &connection.member,
+            "connection-reused",
+            connection.client.as_str(),
+        )?;
     }
-    let Connection { id, client, .. } = connection;
-    let deed = Deed { client: Some(client), action: "end-connection", subject: id, detail: end.as_str() };
-    records::audit(database, now, actor, deed)
+    let ClientConnection { id, client, .. } = connection;
+    let deed =
+        AuditEntry { client: Some(client), action: "end-connection", subject: id, detail: end.as_str() };
+    records::record_audit(database, now, actor, deed)
 }
 
-/// Ends at most so many connections whose time is over and for which nobody came (LIM-08); says how many.
+/// Ends at most `most` connections that exceed a time limit (LIM-08), and returns the number ended.
 ///
 /// # Errors
-/// What the database says.
-pub(crate) fn end_over(
+/// [`StoreError`] if the database fails.
+pub(crate) fn end_expired(
     database: &Database,
-    config: &Idp,
+    config: &IdpConfig,
     now: Moment,
     most: usize,
 ) -> Result<usize, StoreError> {
-    let unused = now.minus(DAY.saturating_mul(config.unused_days)).millis();
-    let longest = now.minus(DAY.saturating_mul(config.longest_days)).millis();
+    let unused = now.minus(DAY.saturating_mul(config.unused_days)).as_millis();
+    let longest = now.minus(DAY.saturating_mul(config.longest_days)).as_millis();
     let sql = "SELECT id FROM connection WHERE ended_at IS NULL AND used_at <= ?1 \
                UNION SELECT id FROM connection WHERE ended_at IS NULL AND created_at <= ?2 LIMIT ?3";
     let ids: Vec<String> = database
         .prepare_cached(sql)?
-        .query_map(params![unused, longest, limit(most)], |row| row.get(0))?
+        .query_map(params![unused, longest, sql_limit(most)], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     for id in &ids {
-        if let Some(connection) = find(database, id)? {
-            let around = around(database, &connection, now, config)?;
-            let reason = over(&connection, &around, now, config).unwrap_or(End::Unused);
-            end(database, &connection, reason, Actor::Service, now)?;
+        if let Some(connection) = find_connection(database, id)? {
+            let around = load_context(database, &connection, now, config)?;
+            let reason = find_end_reason(&connection, &around, now, config).unwrap_or(EndReason::Unused);
+            end_connection(database, &connection, reason, Actor::Service, now)?;
         }
     }
     Ok(ids.len())
 }
 
-/// Forgets at most so many connections that ended 90 days ago or before; says how many.
+/// Deletes at most `most` connections that ended at least 90 days ago, and returns the number deleted.
 ///
 /// # Errors
-/// What the database says.
-pub(crate) fn prune(database: &Database, now: Moment, most: usize) -> Result<usize, StoreError> {
-    let before = now.minus(DAY.saturating_mul(KEPT)).millis();
+/// [`StoreError`] if the database fails.
+pub(crate) fn prune_ended(database: &Database, now: Moment, most: usize) -> Result<usize, StoreError> {
+    let before = now.minus(DAY.saturating_mul(KEPT_DAYS)).as_millis();
     let sql = "DELETE FROM connection WHERE id IN (SELECT id FROM connection WHERE ended_at <= ?1 LIMIT ?2)";
-    Ok(database.prepare_cached(sql)?.execute(params![before, limit(most)])?)
+    Ok(database.prepare_cached(sql)?.execute(params![before, sql_limit(most)])?)
 }
 
-/// Ends the connections that were to last no longer than a browser session.
-pub(super) fn end_of_session(
+/// Ends the connections that are bound to a browser session.
+pub(super) fn end_for_session(
     database: &Database,
-    session: Hash,
-    reason: End,
+    session: Sha256Hash,
+    reason: EndReason,
     actor: Actor<'_>,
     now: Moment,
 ) -> Result<(), StoreError> {
-    let ids = ids_where(database, "session = ?1", params![session])?;
+    let ids = list_ids_where(database, "session = ?1", params![session])?;
     for id in ids {
-        if let Some(connection) = find(database, &id)? {
-            end(database, &connection, reason, actor, now)?;
+        if let Some(connection) = find_connection(database, &id)? {
+            end_connection(database, &connection, reason, actor, now)?;
         }
     }
     Ok(())
 }
 
-/// The ids of the connections that go on and answer a condition.
-pub(super) fn ids_where(
+/// Lists the ids of active connections that match an SQL condition.
+pub(super) fn list_ids_where(
     database: &Database,
     condition: &str,
     parameters: &[&dyn rusqlite::ToSql],

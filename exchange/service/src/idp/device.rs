@@ -1,52 +1,51 @@
 //! Device logins (RFC 8628): pending, then approved or declined by a member, then consumed by one poll.
 //!
-//! Rows and decisions; who asks, with which proof, is not known here.
+//! This module has the rows and the decisions. It does not verify proofs.
 
 use std::time::Duration;
 
 use rusqlite::{Connection as Database, OptionalExtension as _, Row, params};
 
 use super::codes::UserCode;
-use super::scopes::Scopes;
+use super::scopes::ScopeSet;
 use crate::ids::{ClientId, MemberId};
-use crate::secrets::{self, Hash};
-use crate::store::{StoreError, limit};
+use crate::secrets::{self, Sha256Hash};
+use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// What a poll that comes too early adds to the interval, for good (ERR-44).
-const SLOWER: i64 = 5;
-/// How much earlier than its interval a poll may come: the way here takes now longer, now shorter.
-const JITTER: Duration = Duration::from_secs(1);
-/// How long a login is known after its end, so that it is told apart from one that never was.
-const KEPT: Duration = Duration::from_secs(86_400);
+/// The number of seconds by which an early poll increases the interval permanently (ERR-44).
+const SLOW_DOWN_SECS: i64 = 5;
+/// How much earlier than its interval a poll may arrive, because network latency varies.
+const POLL_TOLERANCE: Duration = Duration::from_secs(1);
+/// How long a login is kept after its end, so that an expired code differs from an unknown one.
+const KEPT_AFTER_END: Duration = Duration::from_secs(86_400);
 
-/// A device login as it is stored.
 #[derive(Clone, Debug)]
-pub(super) struct Login {
+pub(super) struct DeviceLogin {
     pub(super) client: ClientId,
-    pub(super) scopes: Scopes,
+    pub(super) scopes: ScopeSet,
     pub(super) expires_at: Moment,
     pub(super) interval: Duration,
     pub(super) polled_at: Option<Moment>,
-    pub(super) state: State,
-    pub(super) approval: Option<Approval>,
+    pub(super) state: LoginState,
+    pub(super) approval: Option<LoginApproval>,
 }
 
-/// Where a login stands (IDP-15).
+/// The state of a device login (IDP-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Nobody has decided.
+pub enum LoginState {
+    /// Not decided yet.
     Pending,
-    /// A member said yes.
+    /// A member approved it.
     Approved,
-    /// A member said no.
+    /// A member declined it.
     Declined,
-    /// Its tokens were handed out.
+    /// Its tokens were issued.
     Consumed,
 }
 
-impl State {
-    fn of(text: &str) -> Self {
+impl LoginState {
+    fn from_stored(text: &str) -> Self {
         match text {
             "pending" => Self::Pending,
             "approved" => Self::Approved,
@@ -56,61 +55,57 @@ impl State {
     }
 }
 
-/// Who approved it.
 #[derive(Clone, Debug)]
-pub(super) struct Approval {
+pub(super) struct LoginApproval {
     pub(super) member: MemberId,
-    /// The browser session that the connection ends with (IDP-08).
-    pub(super) session: Option<Hash>,
+    /// The browser session with which the connection ends (IDP-08).
+    pub(super) session: Option<Sha256Hash>,
     pub(super) auth_time: Moment,
 }
 
-/// What a poll comes to.
 #[derive(Clone, Debug)]
-pub(super) enum Poll {
-    /// No such code, or another client's, or one that was used.
+pub(super) enum PollOutcome {
+    /// The code is unknown, belongs to another client, or was used.
     Unknown,
-    /// Nobody has decided.
     Pending,
-    /// Nobody has decided, and it was asked too early.
+    /// The member has not decided yet, and the poll was too early.
     TooFast,
-    /// The member said no.
     Declined,
-    /// Nobody decided in time, or nobody came for it.
+    /// The login expired before it was decided or consumed.
     Expired,
-    /// Yes.
-    Approved(Approval),
+    Approved(LoginApproval),
 }
 
-/// Decides about a poll.
-pub(super) fn decide(login: Option<&Login>, client: &str, now: Moment) -> Poll {
-    let Some(login) = login.filter(|login| login.client.as_str() == client) else { return Poll::Unknown };
+pub(super) fn decide_poll(login: Option<&DeviceLogin>, client: &str, now: Moment) -> PollOutcome {
+    let Some(login) = login.filter(|login| login.client.as_str() == client) else {
+        return PollOutcome::Unknown;
+    };
     match (login.state, &login.approval) {
-        (State::Consumed, _) => Poll::Unknown,
-        (State::Declined, _) => Poll::Declined,
-        _ if now >= login.expires_at => Poll::Expired,
-        (State::Approved, Some(approval)) => Poll::Approved(approval.clone()),
-        (State::Approved, None) => Poll::Declined,
-        (State::Pending, _) => {
-            let due = login.polled_at.map(|at| at.plus(login.interval.saturating_sub(JITTER)));
-            if due.is_some_and(|due| now < due) { Poll::TooFast } else { Poll::Pending }
+        (LoginState::Consumed, _) => PollOutcome::Unknown,
+        (LoginState::Declined, _) => PollOutcome::Declined,
+        _ if now >= login.expires_at => PollOutcome::Expired,
+        (LoginState::Approved, Some(approval)) => PollOutcome::Approved(approval.clone()),
+        (LoginState::Approved, None) => PollOutcome::Declined,
+        (LoginState::Pending, _) => {
+            let due = login.polled_at.map(|at| at.plus(login.interval.saturating_sub(POLL_TOLERANCE)));
+            if due.is_some_and(|due| now < due) { PollOutcome::TooFast } else { PollOutcome::Pending }
         }
     }
 }
 
-/// Stores a new login; false when its user code is somebody else's just now.
-pub(super) fn begin(
+/// Stores a new login. Returns false if its user code is in use.
+pub(super) fn insert_login(
     database: &Database,
-    device: &Hash,
+    device: &Sha256Hash,
     code: &UserCode,
-    login: &Login,
+    login: &DeviceLogin,
     now: Moment,
 ) -> Result<bool, StoreError> {
-    let code = secrets::hash(code.as_str());
-    // A code that has ended is free again, however long its login is still known.
+    let code = secrets::sha256(code.as_str());
+    // The code of an expired login is free again, although the login is still kept.
     database
         .prepare_cached("DELETE FROM device_login WHERE user_code_hash = ?1 AND expires_at <= ?2")?
-        .execute(params![code, now.millis()])?;
+        .execute(params![code, now.as_millis()])?;
     let made = database
         .prepare_cached(
             "INSERT INTO device_login (device_hash, user_code_hash, client, scopes, created_at, expires_at, \
@@ -121,57 +116,66 @@ pub(super) fn begin(
             device,
             code,
             login.client,
-            login.scopes.text(),
-            now.millis(),
-            login.expires_at.millis(),
+            login.scopes.to_scope_string(),
+            now.as_millis(),
+            login.expires_at.as_millis(),
             login.interval.as_secs() as i64,
         ])?;
     Ok(made == 1)
 }
 
-/// Forgets at most so many logins that ended a day ago or before; says how many.
-pub(crate) fn prune(database: &Database, now: Moment, most: usize) -> Result<usize, StoreError> {
+/// Deletes at most `most` logins that expired at least a day ago, and returns the number deleted.
+pub(crate) fn prune_expired(database: &Database, now: Moment, most: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM device_login WHERE device_hash IN \
                (SELECT device_hash FROM device_login WHERE expires_at <= ?1 LIMIT ?2)";
-    Ok(database.prepare_cached(sql)?.execute(params![now.minus(KEPT).millis(), limit(most)])?)
+    Ok(database
+        .prepare_cached(sql)?
+        .execute(params![now.minus(KEPT_AFTER_END).as_millis(), sql_limit(most)])?)
 }
 
-/// The login of a device code.
-pub(super) fn of_device(database: &Database, device: &Hash) -> Result<Option<Login>, StoreError> {
-    find(database, "device_hash", device)
+/// Finds a login by its device code.
+pub(super) fn find_by_device_code(
+    database: &Database,
+    device: &Sha256Hash,
+) -> Result<Option<DeviceLogin>, StoreError> {
+    find_login(database, "device_hash", device)
 }
 
-/// The login of a user code, as long as it can be decided on or says what became of it.
-pub(super) fn of_code(
+/// Finds a login by its user code, unless it has expired.
+pub(super) fn find_by_user_code(
     database: &Database,
     code: &UserCode,
     now: Moment,
-) -> Result<Option<Login>, StoreError> {
-    let login = find(database, "user_code_hash", &secrets::hash(code.as_str()))?;
+) -> Result<Option<DeviceLogin>, StoreError> {
+    let login = find_login(database, "user_code_hash", &secrets::sha256(code.as_str()))?;
     Ok(login.filter(|login| now < login.expires_at))
 }
 
-fn find(database: &Database, column: &str, hash: &Hash) -> Result<Option<Login>, StoreError> {
+fn find_login(
+    database: &Database,
+    column: &str,
+    hash: &Sha256Hash,
+) -> Result<Option<DeviceLogin>, StoreError> {
     let sql = format!(
         "SELECT client, scopes, expires_at, interval_s, polled_at, state, member, session, auth_time \
          FROM device_login WHERE {column} = ?1"
     );
-    Ok(database.prepare_cached(&sql)?.query_row([hash], read).optional()?)
+    Ok(database.prepare_cached(&sql)?.query_row([hash], read_login).optional()?)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Login> {
+fn read_login(row: &Row<'_>) -> rusqlite::Result<DeviceLogin> {
     let (scopes, state): (String, String) = (row.get(1)?, row.get(5)?);
     let (interval, polled_at): (i64, Option<i64>) = (row.get(3)?, row.get(4)?);
     let (member, auth_time): (Option<MemberId>, Option<i64>) = (row.get(6)?, row.get(8)?);
     let session = row.get(7)?;
-    Ok(Login {
+    Ok(DeviceLogin {
         client: row.get(0)?,
-        scopes: Scopes::read(&scopes),
+        scopes: ScopeSet::from_stored(&scopes),
         expires_at: Moment::from_millis(row.get(2)?),
         interval: Duration::from_secs(u64::try_from(interval).unwrap_or_default()),
         polled_at: polled_at.map(Moment::from_millis),
-        state: State::of(&state),
-        approval: member.zip(auth_time).map(|(member, auth_time)| Approval {
+        state: LoginState::from_stored(&state),
+        approval: member.zip(auth_time).map(|(member, auth_time)| LoginApproval {
             member,
             session,
             auth_time: Moment::from_millis(auth_time),
@@ -179,27 +183,27 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Login> {
     })
 }
 
-/// Notes a poll, and that it came too early.
-pub(super) fn polled(
+/// Records a poll, and increases the interval if it was too early.
+pub(super) fn record_poll(
     database: &Database,
-    device: &Hash,
+    device: &Sha256Hash,
     too_fast: bool,
     now: Moment,
 ) -> Result<(), StoreError> {
-    let slower = if too_fast { SLOWER } else { 0 };
+    let slower = if too_fast { SLOW_DOWN_SECS } else { 0 };
     database
         .prepare_cached(
             "UPDATE device_login SET polled_at = ?2, interval_s = interval_s + ?3 WHERE device_hash = ?1",
         )?
-        .execute(params![device, now.millis(), slower])?;
+        .execute(params![device, now.as_millis(), slower])?;
     Ok(())
 }
 
-/// Writes the member's decision, if there is none yet.
-pub(super) fn decided(
+/// Stores the member's decision. Returns false if the login was decided already.
+pub(super) fn record_decision(
     database: &Database,
     code: &UserCode,
-    approval: Option<&Approval>,
+    approval: Option<&LoginApproval>,
 ) -> Result<bool, StoreError> {
     let state = if approval.is_some() { "approved" } else { "declined" };
     let changed = database
@@ -208,17 +212,17 @@ pub(super) fn decided(
              WHERE user_code_hash = ?1 AND state = 'pending'",
         )?
         .execute(params![
-            secrets::hash(code.as_str()),
+            secrets::sha256(code.as_str()),
             state,
             approval.map(|approval| &approval.member),
             approval.and_then(|approval| approval.session),
-            approval.map(|approval| approval.auth_time.millis()),
+            approval.map(|approval| approval.auth_time.as_millis()),
         ])?;
     Ok(changed == 1)
 }
 
-/// Hands the login to one poll: true once, false ever after.
-pub(super) fn consume(database: &Database, device: &Hash) -> Result<bool, StoreError> {
+/// Marks an approved login as consumed. Returns true only for the first caller.
+pub(super) fn consume_login(database: &Database, device: &Sha256Hash) -> Result<bool, StoreError> {
     let changed = database
         .prepare_cached(
             "UPDATE device_login SET state = 'consumed' WHERE device_hash = ?1 AND state = 'approved'",
@@ -227,7 +231,7 @@ pub(super) fn consume(database: &Database, device: &Hash) -> Result<bool, StoreE
     Ok(changed == 1)
 }
 
-/// Takes back what a member approved and nobody has come for yet.
+/// Declines approved logins of a client that were not consumed yet.
 pub(super) fn decline_approved(
     database: &Database,
     client: &ClientId,

@@ -1,4 +1,4 @@
-//! The provider's endpoints over HTTP: discovery, keys, device logins, tokens, revocation.
+//! The provider's HTTP endpoints: discovery, keys, device authorization, tokens, revocation.
 
 use axum::Router;
 use axum::extract::rejection::FormRejection;
@@ -11,57 +11,56 @@ use http::header::CACHE_CONTROL;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-use super::form::Fields;
-use super::provider::{DEVICE_GRANT, Provider, REFRESH_GRANT};
-use super::refusal::{Refusal, json as uncached};
+use super::form::FormFields;
+use super::provider::{DEVICE_GRANT, IdentityProvider, REFRESH_GRANT};
+use super::refusal::{OauthRefusal, json_response as uncached};
 use super::scopes::OFFLINE_ACCESS;
-use crate::observed::observed;
-use crate::peer::Peer;
+use crate::peer::PeerAddr;
+use crate::telemetry::with_telemetry;
 
-/// The largest form, in bytes.
-const FORM: usize = 16 << 10;
+const MAX_FORM_BYTES: usize = 16 << 10;
 
-/// All of them, at the paths that the issuer's address gives them.
-pub fn router(provider: Provider) -> Router {
+/// Returns a router with all endpoints, below the path of the issuer.
+pub fn router(provider: IdentityProvider) -> Router {
     let path = provider.config().issuer_path().to_owned();
     let at = |endpoint: &str| format!("{path}/{endpoint}");
     let endpoints = Router::new()
-        // OpenID Connect Discovery 1.0, 4, and RFC 8414, 3: the same document, behind the path or before it.
-        .route(&at(".well-known/openid-configuration"), get(discovery))
-        .route(&format!("/.well-known/oauth-authorization-server{path}"), get(discovery))
-        .route(&at("jwks"), get(keys))
-        .route(&at("device_authorization"), post(begin))
-        .route(&at("token"), post(token))
-        .route(&at("revoke"), post(revoke))
-        .layer(DefaultBodyLimit::max(FORM));
-    observed(endpoints, provider.environment(), &provider.config().issuer).with_state(provider)
+        // The same document for OpenID Connect Discovery 1.0, 4 (below the path) and RFC 8414, 3 (before it).
+        .route(&at(".well-known/openid-configuration"), get(serve_discovery))
+        .route(&format!("/.well-known/oauth-authorization-server{path}"), get(serve_discovery))
+        .route(&at("jwks"), get(serve_keys))
+        .route(&at("device_authorization"), post(start_device_login))
+        .route(&at("token"), post(issue_token))
+        .route(&at("revoke"), post(revoke_token))
+        .layer(DefaultBodyLimit::max(MAX_FORM_BYTES));
+    with_telemetry(endpoints, provider.environment(), &provider.config().issuer).with_state(provider)
 }
 
-type Body = Result<Form<Vec<(String, String)>>, FormRejection>;
+type FormBody = Result<Form<Vec<(String, String)>>, FormRejection>;
 
-fn fields(body: Body) -> Result<Fields, Refusal> {
+fn parse_fields(body: FormBody) -> Result<FormFields, OauthRefusal> {
     match body {
-        Ok(Form(fields)) => Fields::new(fields),
+        Ok(Form(fields)) => FormFields::new(fields),
         Err(error) => {
-            let said = match error.status() {
+            let description = match error.status() {
                 StatusCode::PAYLOAD_TOO_LARGE => "the form is too large",
-                _ => "the body is no form (application/x-www-form-urlencoded), or did not come in time",
+                _ => "the body is not a form (application/x-www-form-urlencoded), or timed out",
             };
-            Err(Refusal::new(OauthError::InvalidRequest, said))
+            Err(OauthRefusal::new(OauthError::InvalidRequest, description))
         }
     }
 }
 
-/// IDP-01
-async fn discovery(State(provider): State<Provider>) -> Response {
+/// Serves the discovery document (IDP-01).
+async fn serve_discovery(State(provider): State<IdentityProvider>) -> Response {
     let config = provider.config();
     let scopes: Vec<_> = Scope::ALL.iter().map(Scope::as_str).chain([OFFLINE_ACCESS]).collect();
-    public(&json!({
+    cacheable_response(&json!({
         "issuer": config.issuer,
-        "device_authorization_endpoint": config.endpoint("device_authorization"),
-        "token_endpoint": config.endpoint("token"),
-        "revocation_endpoint": config.endpoint("revoke"),
-        "jwks_uri": config.endpoint("jwks"),
+        "device_authorization_endpoint": config.endpoint_url("device_authorization"),
+        "token_endpoint": config.endpoint_url("token"),
+        "revocation_endpoint": config.endpoint_url("revoke"),
+        "jwks_uri": config.endpoint_url("jwks"),
         "scopes_supported": scopes,
         "response_types_supported": [],
         "grant_types_supported": [DEVICE_GRANT, REFRESH_GRANT],
@@ -73,46 +72,60 @@ async fn discovery(State(provider): State<Provider>) -> Response {
     }))
 }
 
-async fn keys(State(provider): State<Provider>) -> Response {
+async fn serve_keys(State(provider): State<IdentityProvider>) -> Response {
     match provider.published_keys().await {
-        Ok(keys) => public(&keys),
-        Err(error) => Refusal::Store(error).into_response(),
+        Ok(keys) => cacheable_response(&keys),
+        Err(error) => OauthRefusal::Store(error).into_response(),
     }
 }
 
-async fn begin(State(provider): State<Provider>, peer: Peer, body: Body) -> Response {
-    let answer = async { provider.begin(&fields(body)?, peer).await };
-    answered(answer.await)
+async fn start_device_login(
+    State(provider): State<IdentityProvider>,
+    peer: PeerAddr,
+    body: FormBody,
+) -> Response {
+    let answer = async { provider.begin_device_login(&parse_fields(body)?, peer).await };
+    render_answer(answer.await)
 }
 
-async fn token(State(provider): State<Provider>, peer: Peer, headers: HeaderMap, body: Body) -> Response {
-    let answer = async { provider.token(&fields(body)?, &headers, peer).await };
-    with_nonce(&provider, answered(answer.await))
+async fn issue_token(
+    State(provider): State<IdentityProvider>,
+    peer: PeerAddr,
+    headers: HeaderMap,
+    body: FormBody,
+) -> Response {
+    let answer = async { provider.exchange_token(&parse_fields(body)?, &headers, peer).await };
+    with_nonce(&provider, render_answer(answer.await))
 }
 
-async fn revoke(State(provider): State<Provider>, peer: Peer, headers: HeaderMap, body: Body) -> Response {
-    let answer = async { provider.revoke(&fields(body)?, &headers, peer).await };
+async fn revoke_token(
+    State(provider): State<IdentityProvider>,
+    peer: PeerAddr,
+    headers: HeaderMap,
+    body: FormBody,
+) -> Response {
+    let answer = async { provider.revoke_token(&parse_fields(body)?, &headers, peer).await };
     let answer = answer.await.map(|()| json!({}));
-    with_nonce(&provider, answered(answer))
+    with_nonce(&provider, render_answer(answer))
 }
 
-fn answered(answer: Result<Value, Refusal>) -> Response {
+fn render_answer(answer: Result<Value, OauthRefusal>) -> Response {
     match answer {
         Ok(body) => uncached(StatusCode::OK, &body),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-/// RFC 9449, 8.2: every answer brings the next proof's nonce.
-fn with_nonce(provider: &Provider, mut answer: Response) -> Response {
+/// Adds the nonce for the next proof to a response (RFC 9449, 8.2).
+fn with_nonce(provider: &IdentityProvider, mut answer: Response) -> Response {
     if let Some(nonce) = provider.nonce() {
         answer.headers_mut().insert(dpop_bound::http::DPOP_NONCE, (&nonce).into());
     }
     answer
 }
 
-/// What anybody may keep for a minute.
-fn public(body: &Value) -> Response {
+/// Creates a response that caches may keep for a minute.
+fn cacheable_response(body: &Value) -> Response {
     let mut answer = uncached(StatusCode::OK, body);
     answer.headers_mut().remove(http::header::PRAGMA);
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=60"));

@@ -1,46 +1,45 @@
-//! Documents of an external provider, over the network.
+//! Fetches documents of an external provider by HTTP.
 
 use std::time::Duration;
 
-use dpop_bound::Pending;
+use dpop_bound::MaybeReady;
 
-use super::external::{Fetch, FetchError, Fetching};
-use crate::logging::causes;
+use super::external::{DocumentFetcher, FetchError, FetchFuture};
+use crate::logging::error_chain;
 
-/// The largest document that is taken, in bytes.
-const LARGEST: usize = 256 << 10;
+const MAX_DOCUMENT_BYTES: usize = 256 << 10;
 
-/// Gets documents by HTTP.
+/// An HTTP client for documents of an external provider.
 #[derive(Clone, Debug)]
-pub struct Network(reqwest::Client);
+pub struct HttpFetcher(reqwest::Client);
 
-impl Network {
-    /// With a bound on how long one document may take.
+impl HttpFetcher {
+    /// Creates a client with a timeout per document.
     ///
     /// # Errors
-    /// When there are no certificates to trust.
+    /// [`FetchError`] if the system has no certificates to trust.
     pub fn new(wait: Duration) -> Result<Self, FetchError> {
         let client = reqwest::Client::builder()
             .timeout(wait)
-            // A redirect would make what is pinned depend on what it answers.
+            // With redirects, a response could replace the pinned address.
             .redirect(reqwest::redirect::Policy::none())
             .build();
-        client.map(Self).map_err(|error| FetchError(causes(&error)))
+        client.map(Self).map_err(|error| FetchError(error_chain(&error)))
     }
 }
 
-impl Fetch for Network {
-    fn fetch<'a>(&'a self, url: &'a str) -> Fetching<'a> {
-        Pending::later(async move {
-            let failed = |error: reqwest::Error| FetchError(causes(&error));
+impl DocumentFetcher for HttpFetcher {
+    fn fetch_document<'a>(&'a self, url: &'a str) -> FetchFuture<'a> {
+        MaybeReady::boxed(async move {
+            let failed = |error: reqwest::Error| FetchError(error_chain(&error));
             let mut answer = self.0.get(url).send().await.map_err(failed)?;
             if answer.status() != reqwest::StatusCode::OK {
-                return Err(FetchError(format!("{url} answers {}", answer.status())));
+                return Err(FetchError(format!("{url} responded with {}", answer.status())));
             }
             let mut document = Vec::new();
             while let Some(chunk) = answer.chunk().await.map_err(failed)? {
-                if document.len() + chunk.len() > LARGEST {
-                    return Err(FetchError(format!("{url} answers more than {LARGEST} bytes")));
+                if document.len() + chunk.len() > MAX_DOCUMENT_BYTES {
+                    return Err(FetchError(format!("response of {url} exceeds {MAX_DOCUMENT_BYTES} bytes")));
                 }
                 document.extend_from_slice(&chunk);
             }

@@ -1,74 +1,74 @@
-//! Limits on guessing: user codes, passwords, proofs, and how many logins somebody starts.
+//! Limits on guessing (user codes, passwords), on requests without a valid proof, and on new device logins.
 //!
-//! A narrow seam: one process counts in memory ([`InMemory`]), several would count together. Every attempt
-//! is paid for before it is made, so that many at once are no way around; a right one is given back,
-//! and nothing else is, so that a success in between never makes room for more guesses.
+//! Every attempt is counted before it is made, so concurrent attempts do not evade a limit. A correct attempt is
+//! returned, but does not reset the count, so a success makes no room for more guesses. [`MemoryAttemptLimiter`] counts
+//! for one process; several processes would need another implementation of [`AttemptLimiter`].
 
 use std::fmt;
 use std::time::Duration;
 
-use dpop_bound::Pending;
+use dpop_bound::MaybeReady;
 
 use crate::secrets;
-use crate::shared::buckets::{Buckets, Policy, Taken};
+use crate::shared::buckets::{DrawOutcome, RatePolicy, TokenBuckets};
 use crate::time::Moment;
 
-/// What is counted, each with a limit of its own.
+/// The kinds of attempts, each with its own limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Attempt {
-    /// A user code, by the address it is typed at.
-    CodeAt,
-    /// One user code, by whomever.
+pub enum GuessAttempt {
+    /// A user code, by the source address.
+    CodeFromAddress,
+    /// One user code, from any address.
     Code,
-    /// A password, by the address it is typed at.
-    PasswordAt,
-    /// A password of one account, by the address it is typed at.
-    PasswordOf,
-    /// A password of one account, wherever it is typed: loosely, since strangers count for its owner, too.
-    PasswordAnywhere,
-    /// A device login, by the address that starts it: codes that nobody needs make guessing easier.
-    LoginAt,
-    /// A request that proves nothing, by the address that sends it: each costs a look into the store and the check of a
-    /// signature. Many members may stand behind one address, and a proof may have to be signed anew with a nonce.
-    ProofAt,
+    /// A password, by the source address.
+    PasswordFromAddress,
+    /// A password of one account, by the source address.
+    AccountPasswordFromAddress,
+    /// A password of one account, from any address. The limit is loose, because attackers also count against the owner.
+    AccountPassword,
+    /// A device login, by the source address, because many live codes make guessing easier.
+    LoginFromAddress,
+    /// A request without a valid proof, by the source address. Each costs a read and a signature check. The limit
+    /// allows for many members behind one address, and for proofs that are repeated with a nonce.
+    ProofFromAddress,
 }
 
-impl Attempt {
-    /// How many there may be.
+impl GuessAttempt {
+    /// The rate limit of this kind.
     #[must_use]
-    pub const fn policy(self) -> Policy {
+    pub const fn rate_policy(self) -> RatePolicy {
         let (at_once, one_more_in) = match self {
-            Self::CodeAt => (10, Duration::from_secs(60)),
+            Self::CodeFromAddress => (10, Duration::from_secs(60)),
             Self::Code => (10, Duration::from_secs(120)),
-            Self::PasswordAt => (20, Duration::from_secs(30)),
-            Self::PasswordOf => (10, Duration::from_secs(60)),
-            Self::PasswordAnywhere => (100, Duration::from_secs(10)),
-            Self::LoginAt => (60, Duration::from_secs(10)),
-            Self::ProofAt => (600, Duration::from_millis(100)),
+            Self::PasswordFromAddress => (20, Duration::from_secs(30)),
+            Self::AccountPasswordFromAddress => (10, Duration::from_secs(60)),
+            Self::AccountPassword => (100, Duration::from_secs(10)),
+            Self::LoginFromAddress => (60, Duration::from_secs(10)),
+            Self::ProofFromAddress => (600, Duration::from_millis(100)),
         };
-        Policy { requests: at_once, period: one_more_in.saturating_mul(at_once) }
+        RatePolicy { requests: at_once, period: one_more_in.saturating_mul(at_once) }
     }
 }
 
-/// Why an attempt may not be made.
+/// The reason an attempt is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TooMany {
-    /// There were too many; after this long one more may be made.
+pub enum AttemptError {
+    /// There were too many attempts; the next one is allowed after this time.
     #[error("too many attempts")]
     Wait(Duration),
-    /// Nobody can tell, so none may be made.
+    /// The counter is unavailable, so no attempt is allowed.
     #[error("attempts cannot be counted")]
     Unavailable,
 }
 
-/// Takes one attempt of each of these, or of none of them.
+/// Takes one attempt of each entry, or none of them.
 pub(crate) async fn take_all(
-    guesses: &dyn Guesses,
-    attempts: &[(Attempt, String)],
+    guesses: &dyn AttemptLimiter,
+    attempts: &[(GuessAttempt, String)],
     now: Moment,
-) -> Result<(), TooMany> {
+) -> Result<(), AttemptError> {
     for (at, (attempt, name)) in attempts.iter().enumerate() {
-        if let Err(refusal) = guesses.take(*attempt, name, now).await {
+        if let Err(refusal) = guesses.take_attempt(*attempt, name, now).await {
             give_back(guesses, &attempts[..at]).await;
             return Err(refusal);
         }
@@ -76,142 +76,149 @@ pub(crate) async fn take_all(
     Ok(())
 }
 
-/// Gives one attempt of each of these back. That nobody can count them now is no reason to refuse what was decided.
-pub(crate) async fn give_back(guesses: &dyn Guesses, attempts: &[(Attempt, String)]) {
+/// Returns one attempt of each entry. A failure of the counter does not change the outcome of the request.
+pub(crate) async fn give_back(guesses: &dyn AttemptLimiter, attempts: &[(GuessAttempt, String)]) {
     for (attempt, name) in attempts {
-        // One attempt fewer for a while is nothing that anybody is refused for now.
+        // The limit is stricter for a while, which is acceptable.
         let _ = guesses.give_back(*attempt, name).await;
     }
 }
 
-/// Whether an attempt may be made.
-pub type Counting<'a> = Pending<'a, Result<(), TooMany>>;
+/// The future of an attempt.
+pub type AttemptFuture<'a> = MaybeReady<'a, Result<(), AttemptError>>;
 
-/// Where attempts are counted.
-pub trait Guesses: Send + Sync + fmt::Debug {
-    /// Takes one attempt by this name, or says how long to wait; what is refused is not counted.
-    fn take<'a>(&'a self, attempt: Attempt, name: &'a str, now: Moment) -> Counting<'a>;
+/// A counter of attempts.
+pub trait AttemptLimiter: Send + Sync + fmt::Debug {
+    /// Takes one attempt for a name. A refused attempt is not counted.
+    fn take_attempt<'a>(&'a self, attempt: GuessAttempt, name: &'a str, now: Moment) -> AttemptFuture<'a>;
 
-    /// Gives one attempt back: it was no guess.
-    fn give_back<'a>(&'a self, attempt: Attempt, name: &'a str) -> Counting<'a>;
+    /// Returns one attempt that was not a guess.
+    fn give_back<'a>(&'a self, attempt: GuessAttempt, name: &'a str) -> AttemptFuture<'a>;
 }
 
-type Name = [u8; 16];
+type NameHash = [u8; 16];
 
-/// Counts in the memory of one process, with room for so many names.
+/// Counts attempts in the memory of one process, for a bounded number of names.
 #[derive(Debug)]
-pub struct InMemory(Buckets<Name>);
+pub struct MemoryAttemptLimiter(TokenBuckets<NameHash>);
 
-impl Default for InMemory {
-    /// Room for 65,536 names: some three megabytes.
+impl Default for MemoryAttemptLimiter {
+    /// Creates a limiter for 65,536 names, which takes about three megabytes.
     fn default() -> Self {
-        Self::with_room(1 << 16)
+        Self::with_capacity(1 << 16)
     }
 }
 
-impl InMemory {
-    /// With room for so many names. When it is used up, those who have to wait least are forgotten.
+impl MemoryAttemptLimiter {
+    /// Creates a limiter for this number of names. When it is full, the names with the shortest wait are dropped.
     #[must_use]
-    pub fn with_room(room: usize) -> Self {
-        Self(Buckets::new(room))
+    pub fn with_capacity(room: usize) -> Self {
+        Self(TokenBuckets::new(room))
     }
 }
 
-impl Guesses for InMemory {
-    fn take<'a>(&'a self, attempt: Attempt, name: &'a str, now: Moment) -> Counting<'a> {
-        Pending::ready(match self.0.draw(&key(attempt, name), attempt.policy(), now) {
-            Taken::Allowed { .. } => Ok(()),
-            Taken::Refused { wait } => Err(TooMany::Wait(wait)),
+impl AttemptLimiter for MemoryAttemptLimiter {
+    fn take_attempt<'a>(&'a self, attempt: GuessAttempt, name: &'a str, now: Moment) -> AttemptFuture<'a> {
+        MaybeReady::ready(match self.0.draw_token(&name_key(attempt, name), attempt.rate_policy(), now) {
+            DrawOutcome::Allowed { .. } => Ok(()),
+            DrawOutcome::Refused { wait } => Err(AttemptError::Wait(wait)),
         })
     }
 
-    fn give_back<'a>(&'a self, attempt: Attempt, name: &'a str) -> Counting<'a> {
-        self.0.give_back(&key(attempt, name), attempt.policy());
-        Pending::ready(Ok(()))
+    fn give_back<'a>(&'a self, attempt: GuessAttempt, name: &'a str) -> AttemptFuture<'a> {
+        self.0.give_back(&name_key(attempt, name), attempt.rate_policy());
+        MaybeReady::ready(Ok(()))
     }
 }
 
-fn key(attempt: Attempt, name: &str) -> Name {
-    secrets::head(&secrets::hash_of(&[&[attempt as u8], name.as_bytes()]))
+fn name_key(attempt: GuessAttempt, name: &str) -> NameHash {
+    secrets::hash_prefix(&secrets::sha256_parts(&[&[attempt as u8], name.as_bytes()]))
 }
 
-/// The rules of every count, as tests.
+/// Tests that every limiter must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use super::*;
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// All of them.
-    pub(crate) async fn every_rule<G: Guesses>(empty: impl AsyncFn() -> G) {
+    pub(crate) async fn every_rule<G: AttemptLimiter>(empty: impl AsyncFn() -> G) {
         names_and_kinds_have_limits_of_their_own(&empty().await).await;
         a_success_resets_nothing(&empty().await).await;
         all_or_none_are_taken(&empty().await).await;
         a_clock_that_was_ahead_locks_nobody_out(&empty().await).await;
     }
 
-    pub(super) async fn burst(guesses: &impl Guesses, attempt: Attempt, name: &str, now: Moment) -> u32 {
+    pub(super) async fn burst(
+        guesses: &impl AttemptLimiter,
+        attempt: GuessAttempt,
+        name: &str,
+        now: Moment,
+    ) -> u32 {
         let mut made = 0;
-        while guesses.take(attempt, name, now).await.is_ok() {
+        while guesses.take_attempt(attempt, name, now).await.is_ok() {
             made += 1;
         }
         made
     }
 
-    /// List F: guessing per address and per code, each for itself.
-    async fn names_and_kinds_have_limits_of_their_own(guesses: &impl Guesses) {
+    /// List F: each address and each code has its own limit.
+    async fn names_and_kinds_have_limits_of_their_own(guesses: &impl AttemptLimiter) {
         let all = [
-            Attempt::CodeAt,
-            Attempt::Code,
-            Attempt::PasswordAt,
-            Attempt::PasswordOf,
-            Attempt::PasswordAnywhere,
-            Attempt::LoginAt,
-            Attempt::ProofAt,
+            GuessAttempt::CodeFromAddress,
+            GuessAttempt::Code,
+            GuessAttempt::PasswordFromAddress,
+            GuessAttempt::AccountPasswordFromAddress,
+            GuessAttempt::AccountPassword,
+            GuessAttempt::LoginFromAddress,
+            GuessAttempt::ProofFromAddress,
         ];
         for attempt in all {
-            let Policy { requests: most, period } = attempt.policy();
+            let RatePolicy { requests: most, period } = attempt.rate_policy();
             let every = period / most;
             for name in ["a", "b"] {
                 assert_eq!(burst(guesses, attempt, name, NOW).await, most, "{attempt:?} {name}");
             }
-            assert_eq!(guesses.take(attempt, "a", NOW).await, Err(TooMany::Wait(every)));
+            assert_eq!(guesses.take_attempt(attempt, "a", NOW).await, Err(AttemptError::Wait(every)));
             let early = NOW.plus(every).minus(Duration::from_millis(1));
-            assert_eq!(guesses.take(attempt, "a", early).await, Err(TooMany::Wait(Duration::from_millis(1))));
+            assert_eq!(
+                guesses.take_attempt(attempt, "a", early).await,
+                Err(AttemptError::Wait(Duration::from_millis(1)))
+            );
             assert_eq!(burst(guesses, attempt, "a", NOW.plus(every)).await, 1);
         }
     }
 
-    /// List F: a success gives back its own attempt, and does not reset the others.
-    async fn a_success_resets_nothing(guesses: &impl Guesses) {
+    /// List F: a success returns its own attempt, and does not reset others.
+    async fn a_success_resets_nothing(guesses: &impl AttemptLimiter) {
         for _ in 0..10 {
-            guesses.take(Attempt::CodeAt, "a", NOW).await.unwrap();
+            guesses.take_attempt(GuessAttempt::CodeFromAddress, "a", NOW).await.unwrap();
         }
-        guesses.give_back(Attempt::CodeAt, "a").await.unwrap();
-        assert_eq!(burst(guesses, Attempt::CodeAt, "a", NOW).await, 1);
-        guesses.give_back(Attempt::CodeAt, "nobody").await.unwrap();
-        assert_eq!(burst(guesses, Attempt::CodeAt, "nobody", NOW).await, 10);
+        guesses.give_back(GuessAttempt::CodeFromAddress, "a").await.unwrap();
+        assert_eq!(burst(guesses, GuessAttempt::CodeFromAddress, "a", NOW).await, 1);
+        guesses.give_back(GuessAttempt::CodeFromAddress, "nobody").await.unwrap();
+        assert_eq!(burst(guesses, GuessAttempt::CodeFromAddress, "nobody", NOW).await, 10);
     }
 
-    /// What is refused takes nothing, not even of the names that had something left.
-    async fn all_or_none_are_taken(guesses: &impl Guesses) {
-        burst(guesses, Attempt::Code, "code", NOW).await;
-        let both = [(Attempt::CodeAt, "a".to_owned()), (Attempt::Code, "code".to_owned())];
+    /// A refused set takes nothing, also from names with attempts left.
+    async fn all_or_none_are_taken(guesses: &impl AttemptLimiter) {
+        burst(guesses, GuessAttempt::Code, "code", NOW).await;
+        let both = [(GuessAttempt::CodeFromAddress, "a".to_owned()), (GuessAttempt::Code, "code".to_owned())];
         for _ in 0..20 {
             assert!(take_all(guesses, &both, NOW).await.is_err());
         }
-        assert_eq!(burst(guesses, Attempt::CodeAt, "a", NOW).await, 10);
+        assert_eq!(burst(guesses, GuessAttempt::CodeFromAddress, "a", NOW).await, 10);
         give_back(guesses, &both).await;
         assert_eq!(take_all(guesses, &both, NOW).await, Ok(()));
     }
 
-    async fn a_clock_that_was_ahead_locks_nobody_out(guesses: &impl Guesses) {
+    async fn a_clock_that_was_ahead_locks_nobody_out(guesses: &impl AttemptLimiter) {
         let year = Duration::from_secs(365 * 86_400);
-        burst(guesses, Attempt::Code, "a", NOW.plus(year)).await;
-        // One is left, and no more than one.
-        assert_eq!(guesses.take(Attempt::Code, "a", NOW).await, Ok(()));
-        let wait = guesses.take(Attempt::Code, "a", NOW).await;
-        assert_eq!(wait, Err(TooMany::Wait(Duration::from_secs(120))));
+        burst(guesses, GuessAttempt::Code, "a", NOW.plus(year)).await;
+        // Exactly one is left.
+        assert_eq!(guesses.take_attempt(GuessAttempt::Code, "a", NOW).await, Ok(()));
+        let wait = guesses.take_attempt(GuessAttempt::Code, "a", NOW).await;
+        assert_eq!(wait, Err(AttemptError::Wait(Duration::from_secs(120))));
     }
 }
 
@@ -225,19 +232,21 @@ mod tests {
     /// List F
     #[tokio::test]
     async fn memory_keeps_the_rules() {
-        contract::every_rule(async || InMemory::default()).await;
+        contract::every_rule(async || MemoryAttemptLimiter::default()).await;
     }
 
-    /// However many names there are, there are never more than there is room for, and the one that has to
-    /// wait longest is not forgotten.
+    /// The number of names is bounded, and the name with the longest wait is kept.
     #[tokio::test]
     async fn its_memory_is_bounded() {
-        let guesses = InMemory::with_room(64);
-        burst(&guesses, Attempt::PasswordOf, "ada", NOW).await;
+        let guesses = MemoryAttemptLimiter::with_capacity(64);
+        burst(&guesses, GuessAttempt::AccountPasswordFromAddress, "ada", NOW).await;
         for number in 0..1000 {
-            guesses.take(Attempt::PasswordOf, &number.to_string(), NOW).await.unwrap();
+            guesses
+                .take_attempt(GuessAttempt::AccountPasswordFromAddress, &number.to_string(), NOW)
+                .await
+                .unwrap();
             assert!(guesses.0.len() <= 64);
         }
-        assert!(guesses.take(Attempt::PasswordOf, "ada", NOW).await.is_err());
+        assert!(guesses.take_attempt(GuessAttempt::AccountPasswordFromAddress, "ada", NOW).await.is_err());
     }
 }

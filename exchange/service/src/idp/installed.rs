@@ -1,5 +1,4 @@
-//! A member's connected applications: each client with its installations, what of them is new, and what was seen of it
-//! (WEB-04, WEB-05).
+//! A member's connected applications: each client with its installations, and which of them are new (WEB-04, WEB-05).
 
 use rusqlite::{Connection, params};
 
@@ -9,40 +8,42 @@ use crate::time::Moment;
 
 /// A client that may call for the member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Application {
+pub struct ConnectedApplication {
     /// The client.
     pub client: ClientId,
-    /// As it is registered.
+    /// The registered name.
     pub name: String,
-    /// Its installations, the ones seen last first; none before it calls.
-    pub installations: Vec<Installed>,
-    /// Whether it is connected on a device, too, on which it has not called yet.
+    /// The installations, last seen first. Empty before the first call.
+    pub installations: Vec<ConnectedInstallation>,
+    /// True if the client is also connected on a device from which it has not called yet.
     pub is_awaited: bool,
 }
 
-/// A client on one device.
+/// An installation: a client on one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Installed {
+pub struct ConnectedInstallation {
     /// The installation.
     pub id: InstallationId,
-    /// What the client calls it (SVC-10).
+    /// The client's label of the installation (SVC-10).
     pub label: Option<String>,
-    /// When it called first.
+    /// The time of its first call.
     pub first_seen: Moment,
-    /// When it called last, to some minutes.
+    /// The time of its last call, to within a few minutes.
     pub last_seen: Moment,
-    /// Whether the member has not acknowledged it yet.
+    /// True if the member has not acknowledged it.
     pub is_new: bool,
-    /// Whether it has a connection of this provider, by which it can go on calling.
+    /// True if it has an active connection at this provider.
     pub is_connected: bool,
 }
 
-/// What is not disconnected, by the clients' names. A client that was disconnected is shown again once it is connected
-/// anew.
+/// Lists connected clients by name. A disconnected client reappears once it is connected again.
 ///
 /// # Errors
-/// What the database says.
-pub fn applications(connection: &Connection, member: &MemberId) -> Result<Vec<Application>, StoreError> {
+/// [`StoreError`] if the database fails.
+pub fn list_applications(
+    connection: &Connection,
+    member: &MemberId,
+) -> Result<Vec<ConnectedApplication>, StoreError> {
     let mut rows = connection.prepare_cached(
         "SELECT i.client, coalesce(c.name, i.client), i.id, i.label, i.first_seen, i.last_seen, \
            i.acknowledged_at IS NULL, EXISTS \
@@ -60,19 +61,19 @@ pub fn applications(connection: &Connection, member: &MemberId) -> Result<Vec<Ap
          ORDER BY 2, 1, 6 DESC, 3",
     )?;
     let mut rows = rows.query([member])?;
-    let mut all: Vec<Application> = Vec::new();
+    let mut all: Vec<ConnectedApplication> = Vec::new();
     while let Some(row) = rows.next()? {
         let client: ClientId = row.get(0)?;
         if all.last().is_none_or(|last| last.client != client) {
             let (name, installations) = (row.get(1)?, Vec::new());
-            all.push(Application { client, name, installations, is_awaited: false });
+            all.push(ConnectedApplication { client, name, installations, is_awaited: false });
         }
         let Some(last) = all.last_mut() else { continue };
         let Some(id) = row.get(2)? else {
             last.is_awaited = true;
             continue;
         };
-        last.installations.push(Installed {
+        last.installations.push(ConnectedInstallation {
             id,
             label: row.get(3)?,
             first_seen: Moment::from_millis(row.get(4)?),
@@ -84,11 +85,11 @@ pub fn applications(connection: &Connection, member: &MemberId) -> Result<Vec<Ap
     Ok(all)
 }
 
-/// The member has seen what is new up to a moment: what came after it stays new.
+/// Acknowledges installations first seen, and connections made, up to a moment. Later ones stay new.
 ///
 /// # Errors
-/// What the database says.
-pub fn acknowledge(
+/// [`StoreError`] if the database fails.
+pub fn acknowledge_installations(
     connection: &Connection,
     member: &MemberId,
     until: Moment,
@@ -96,9 +97,9 @@ pub fn acknowledge(
 ) -> Result<(), StoreError> {
     let sql = "UPDATE installation SET acknowledged_at = ?3 \
                WHERE member = ?1 AND first_seen <= ?2 AND acknowledged_at IS NULL";
-    connection.prepare_cached(sql)?.execute(params![member, until.millis(), now.millis()])?;
+    connection.prepare_cached(sql)?.execute(params![member, until.as_millis(), now.as_millis()])?;
     let sql = "UPDATE notice SET acknowledged_at = ?3 WHERE member = ?1 AND at <= ?2 \
                AND kind IN ('connected', 'new-installation') AND acknowledged_at IS NULL";
-    connection.prepare_cached(sql)?.execute(params![member, until.millis(), now.millis()])?;
+    connection.prepare_cached(sql)?.execute(params![member, until.as_millis(), now.as_millis()])?;
     Ok(())
 }

@@ -1,8 +1,7 @@
-//! The keys that access tokens are signed with: one that signs, and those before it whose tokens have not
-//! ended.
+//! Signing keys of access tokens: the current one, and retired ones whose tokens have not expired.
 //!
-//! They lie in the store. A process reads them again every few seconds and whenever a token names one that
-//! it does not know, so that a [`rotate`] by whomever needs no restart.
+//! Keys are in the store. A process reloads them every few seconds, and when a token names an unknown key, so that
+//! [`rotate_signing_key`] by another process needs no restart.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,57 +14,61 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::store::{Store, StoreError, limit};
+use crate::store::{Store, StoreError, sql_limit};
 use crate::time::Moment;
 
 /// The `typ` of access tokens (RFC 9068, 2.1).
-pub(super) const TYPE: &str = "at+jwt";
-/// How long the keys are taken as they were read.
-const FRESH: Duration = Duration::from_secs(5);
-/// How long, when a token names one that is not among them.
-const SETTLED: Duration = Duration::from_secs(1);
+pub(super) const TOKEN_TYPE: &str = "at+jwt";
+const CACHE_AGE: Duration = Duration::from_secs(5);
+/// How long loaded keys are used if a token names an unknown key.
+const MISS_CACHE_AGE: Duration = Duration::from_secs(1);
 
-/// How long a retired key stays in the store.
-const KEPT: Duration = Duration::from_secs(30 * 86_400);
+/// How long a retired key is kept in the store.
+const RETIRED_KEY_AGE: Duration = Duration::from_secs(30 * 86_400);
 
-/// Puts a new key in the place of the one that signs, which stays published until its tokens have ended.
+/// Replaces the signing key. The old key stays published until its tokens have expired.
 ///
 /// # Errors
-/// What the database says, or that no key could be made.
-pub fn rotate(connection: &Connection, now: Moment) -> Result<(), StoreError> {
+/// [`StoreError`] if the database fails or no key can be generated.
+pub fn rotate_signing_key(connection: &Connection, now: Moment) -> Result<(), StoreError> {
     let pair = KeyPair::generate().map_err(|_| StoreError::Random)?;
     let pkcs8 = pair.to_pkcs8().map_err(|_| StoreError::Random)?;
     connection
         .prepare_cached("UPDATE signing_key SET retired_at = ?1 WHERE retired_at IS NULL")?
-        .execute([now.millis()])?;
+        .execute([now.as_millis()])?;
     connection
         .prepare_cached("INSERT INTO signing_key (kid, pkcs8, created_at) VALUES (?1, ?2, ?3)")?
-        .execute(params![pair.public_key().thumbprint().to_string(), &pkcs8[..], now.millis()])?;
+        .execute(params![pair.public_key().thumbprint().to_string(), &pkcs8[..], now.as_millis()])?;
     Ok(())
 }
 
-/// Removes at most so many keys that retired a month ago or before; says how many.
+/// Deletes at most `most` keys that retired at least a month ago, and returns the number deleted.
 ///
 /// # Errors
-/// What the database says.
-pub(crate) fn prune(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+/// [`StoreError`] if the database fails.
+pub(crate) fn prune_retired(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM signing_key WHERE kid IN \
                (SELECT kid FROM signing_key WHERE retired_at <= ?1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![now.minus(KEPT).millis(), limit(most)])?)
+    Ok(connection
+        .prepare_cached(sql)?
+        .execute(params![now.minus(RETIRED_KEY_AGE).as_millis(), sql_limit(most)])?)
 }
 
-/// Makes the first key where there is none.
-pub(super) fn settle(connection: &Connection, now: Moment) -> Result<(), StoreError> {
+/// Creates a signing key if there is none.
+pub(super) fn ensure_signing_key(connection: &Connection, now: Moment) -> Result<(), StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM signing_key WHERE retired_at IS NULL)";
-    if connection.query_row(sql, [], |row| row.get(0))? { Ok(()) } else { rotate(connection, now) }
+    if connection.query_row(sql, [], |row| row.get(0))? {
+        Ok(())
+    } else {
+        rotate_signing_key(connection, now)
+    }
 }
 
-/// The keys as one process knows them.
 pub(super) struct KeyRing {
     store: Store,
-    /// How long a token of a retired key may still hold.
+    /// The lifetime of tokens, for which retired keys stay valid.
     token_life: Duration,
-    keys: ArcSwap<Keys>,
+    keys: ArcSwap<LoadedKeys>,
 }
 
 impl fmt::Debug for KeyRing {
@@ -74,14 +77,13 @@ impl fmt::Debug for KeyRing {
     }
 }
 
-struct Keys {
+struct LoadedKeys {
     read_at: Moment,
     signing: (String, EncodingKey),
-    all: Vec<Published>,
+    all: Vec<VerificationKey>,
 }
 
-/// A key that tokens are verified with.
-struct Published {
+struct VerificationKey {
     kid: String,
     jwk: Value,
     key: DecodingKey,
@@ -89,76 +91,72 @@ struct Published {
 }
 
 impl KeyRing {
-    /// Reads the keys for the first time.
-    pub(super) async fn open(store: Store, token_life: Duration, now: Moment) -> Result<Self, StoreError> {
-        let keys = read(&store, token_life, now).await?;
+    pub(super) async fn load(store: Store, token_life: Duration, now: Moment) -> Result<Self, StoreError> {
+        let keys = read_keys(&store, token_life, now).await?;
         Ok(Self { store, token_life, keys: ArcSwap::from_pointee(keys) })
     }
 
-    /// What signs now: at hand before anything is written that a signature has to follow.
-    pub(super) async fn signer(&self, now: Moment) -> Result<Signer, StoreError> {
-        Ok(Signer(self.younger_than(FRESH, now).await?))
+    /// Returns the current signer. Call this before writes that a signature must follow, because it may fail.
+    pub(super) async fn current_signer(&self, now: Moment) -> Result<TokenSigner, StoreError> {
+        Ok(TokenSigner(self.load_younger_than(CACHE_AGE, now).await?))
     }
 
-    /// The key of this id, while tokens that it signed may hold.
-    pub(super) async fn find(&self, kid: &str, now: Moment) -> Result<Option<DecodingKey>, StoreError> {
-        let keys = self.younger_than(FRESH, now).await?;
-        if let Some(key) = keys.find(kid, now) {
+    /// Finds a key by its id, while its tokens may be valid.
+    pub(super) async fn find_key(&self, kid: &str, now: Moment) -> Result<Option<DecodingKey>, StoreError> {
+        let keys = self.load_younger_than(CACHE_AGE, now).await?;
+        if let Some(key) = keys.find_key(kid, now) {
             return Ok(Some(key));
         }
-        Ok(self.younger_than(SETTLED, now).await?.find(kid, now))
+        Ok(self.load_younger_than(MISS_CACHE_AGE, now).await?.find_key(kid, now))
     }
 
-    /// The published keys (RFC 7517, 5).
-    pub(super) async fn published(&self, now: Moment) -> Result<Value, StoreError> {
-        let keys = self.younger_than(FRESH, now).await?;
-        let all: Vec<_> = keys.all.iter().filter(|key| key.holds(now)).map(|key| &key.jwk).collect();
+    /// Returns the published key set (RFC 7517, 5).
+    pub(super) async fn published_jwks(&self, now: Moment) -> Result<Value, StoreError> {
+        let keys = self.load_younger_than(CACHE_AGE, now).await?;
+        let all: Vec<_> = keys.all.iter().filter(|key| key.is_valid(now)).map(|key| &key.jwk).collect();
         Ok(json!({ "keys": all }))
     }
 
-    async fn younger_than(&self, age: Duration, now: Moment) -> Result<Arc<Keys>, StoreError> {
+    async fn load_younger_than(&self, age: Duration, now: Moment) -> Result<Arc<LoadedKeys>, StoreError> {
         let keys = self.keys.load_full();
-        // A clock that was set back makes them look as if they came from the future.
+        // If the clock was set back, the keys seem to be from the future and are reloaded.
         if keys.read_at <= now && now.since(keys.read_at) < age {
             return Ok(keys);
         }
-        let keys = Arc::new(read(&self.store, self.token_life, now).await?);
+        let keys = Arc::new(read_keys(&self.store, self.token_life, now).await?);
         self.keys.store(Arc::clone(&keys));
         Ok(keys)
     }
 }
 
-/// The key that signs.
-pub(super) struct Signer(Arc<Keys>);
+pub(super) struct TokenSigner(Arc<LoadedKeys>);
 
-impl Signer {
-    /// Signs claims.
-    pub(super) fn sign(&self, claims: &impl Serialize) -> Result<String, StoreError> {
+impl TokenSigner {
+    pub(super) fn sign_claims(&self, claims: &impl Serialize) -> Result<String, StoreError> {
         let (kid, key) = &self.0.signing;
         let mut header = Header::new(Algorithm::ES256);
-        header.typ = Some(TYPE.to_owned());
+        header.typ = Some(TOKEN_TYPE.to_owned());
         header.kid = Some(kid.clone());
-        jsonwebtoken::encode(&header, claims, key)
-            .map_err(|_| StoreError::Corrupt("a signing key does not sign"))
+        jsonwebtoken::encode(&header, claims, key).map_err(|_| StoreError::Corrupt("unusable signing key"))
     }
 }
 
-impl Keys {
-    fn find(&self, kid: &str, now: Moment) -> Option<DecodingKey> {
-        self.all.iter().find(|key| key.kid == kid && key.holds(now)).map(|key| key.key.clone())
+impl LoadedKeys {
+    fn find_key(&self, kid: &str, now: Moment) -> Option<DecodingKey> {
+        self.all.iter().find(|key| key.kid == kid && key.is_valid(now)).map(|key| key.key.clone())
     }
 }
 
-impl Published {
-    fn holds(&self, now: Moment) -> bool {
+impl VerificationKey {
+    fn is_valid(&self, now: Moment) -> bool {
         self.until.is_none_or(|until| now < until)
     }
 }
 
-async fn read(store: &Store, token_life: Duration, now: Moment) -> Result<Keys, StoreError> {
-    // Another process may have signed with it for as long as it took it for the one that signs.
-    let life = token_life.saturating_add(FRESH);
-    let since = now.minus(life).millis();
+async fn read_keys(store: &Store, token_life: Duration, now: Moment) -> Result<LoadedKeys, StoreError> {
+    // Another process may sign with a retired key until its cache expires.
+    let life = token_life.saturating_add(CACHE_AGE);
+    let since = now.minus(life).as_millis();
     let rows: Vec<(String, Vec<u8>, Option<i64>)> = store
         .read(move |connection| {
             let sql = "SELECT kid, pkcs8, retired_at FROM signing_key \
@@ -171,20 +169,20 @@ async fn read(store: &Store, token_life: Duration, now: Moment) -> Result<Keys, 
     let mut signing = None;
     let mut all = Vec::with_capacity(rows.len());
     for (kid, pkcs8, retired_at) in rows {
-        let pair = KeyPair::from_pkcs8(&pkcs8).map_err(|_| StoreError::Corrupt("a signing key is none"))?;
-        let (jwk, key) = published(&kid, pair.public_key())?;
+        let pair = KeyPair::from_pkcs8(&pkcs8).map_err(|_| StoreError::Corrupt("invalid signing key"))?;
+        let (jwk, key) = to_jwk(&kid, pair.public_key())?;
         let until = retired_at.map(|at| Moment::from_millis(at).plus(life));
         if until.is_none() && signing.is_none() {
             signing = Some((kid.clone(), EncodingKey::from_ec_der(&pkcs8)));
         }
-        all.push(Published { kid, jwk, key, until });
+        all.push(VerificationKey { kid, jwk, key, until });
     }
-    let signing = signing.ok_or(StoreError::Corrupt("there is no signing key"))?;
-    Ok(Keys { read_at: now, signing, all })
+    let signing = signing.ok_or(StoreError::Corrupt("no signing key"))?;
+    Ok(LoadedKeys { read_at: now, signing, all })
 }
 
-fn published(kid: &str, key: &PublicKey) -> Result<(Value, DecodingKey), StoreError> {
-    let corrupt = || StoreError::Corrupt("a signing key is none");
+fn to_jwk(kid: &str, key: &PublicKey) -> Result<(Value, DecodingKey), StoreError> {
+    let corrupt = || StoreError::Corrupt("invalid signing key");
     let mut jwk: Value = serde_json::from_str(&key.to_jwk()).map_err(|_| corrupt())?;
     jwk["kid"] = kid.into();
     jwk["use"] = "sig".into();

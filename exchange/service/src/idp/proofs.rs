@@ -1,111 +1,117 @@
-//! Proofs at the token and the revocation endpoint: checked before the grant is looked at (IDP-22).
+//! Checks of DPoP proofs at the token and revocation endpoints, before the grant is read (IDP-22).
 
 use std::sync::Arc;
 
-use dpop_bound::claims::ClaimRefusal;
-use dpop_bound::live::LiveRefusal;
+use dpop_bound::claims::ClaimError;
 use dpop_bound::nonce::{Nonce, NonceKey};
+use dpop_bound::replay::ReplayError;
 use dpop_bound::{
-    Binding, Es256, Expected, Holder, Htu, NonceIssuer, ReplayStore, SignedProof, Target, Thumbprint,
+    Es256, ExpectedRequest, Htu, KeyBinding, NonceIssuer, ProofHolder, ReplayStore, RequestTarget,
+    SignedProof, Thumbprint,
 };
 use exchange_api::oauth_errors::OauthError;
 use http::HeaderMap;
 
-use super::refusal::Refusal;
-use crate::config::Profile;
-use crate::peer::Peer;
+use super::refusal::OauthRefusal;
+use crate::config::ProofProfile;
+use crate::peer::PeerAddr;
 use crate::time::Moment;
 
-/// What checks them.
-pub(super) struct Proofs {
-    profile: Profile,
+/// Checks the proofs of the provider's endpoints.
+pub(super) struct ProofChecker {
+    profile: ProofProfile,
     live: Arc<dyn ReplayStore>,
     nonces: NonceIssuer,
 }
 
-/// Where a request came to, and from whom.
+/// The endpoint and the sender of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'a> {
-    /// The endpoint's address, which `htu` has to be (DPP-08).
+pub(super) struct ProofContext<'a> {
+    /// The URL of the endpoint, which `htu` must equal (DPP-08).
     pub(super) endpoint: &'a Htu,
-    /// The source.
-    pub(super) peer: Peer,
-    /// The client, which is known: one that a request only claims is no bound on anything.
+    pub(super) peer: PeerAddr,
+    /// The client's id, already verified: an unverified one would not bound the number of proofs.
     pub(super) client: &'a str,
 }
 
-impl Proofs {
-    /// With the key of nonces of all who share the proofs.
-    pub(super) fn new(profile: Profile, live: Arc<dyn ReplayStore>, key: &NonceKey) -> Self {
+impl ProofChecker {
+    /// Creates a checker. Processes that share used proofs share the key of nonces.
+    pub(super) fn new(profile: ProofProfile, live: Arc<dyn ReplayStore>, key: &NonceKey) -> Self {
         Self { profile, live, nonces: NonceIssuer::new(key, "idp") }
     }
 
-    /// The nonce that an answer carries, where the profile has nonces.
-    pub(super) fn nonce(&self, now: Moment) -> Option<Nonce> {
+    /// Issues a nonce for a response, if the profile uses nonces.
+    pub(super) fn issue_nonce(&self, now: Moment) -> Option<Nonce> {
         match self.profile {
-            Profile::Keycloak => None,
-            Profile::Rfc9449 => Some(self.nonces.issue(now.unix())),
+            ProofProfile::Keycloak => None,
+            ProofProfile::Rfc9449 => Some(self.nonces.issue(now.to_unix_time())),
         }
     }
 
-    /// The key of the request's proof, once the proof is checked and remembered.
-    pub(super) async fn check(
+    /// Verifies a request's proof, records it as used, and returns its key.
+    pub(super) async fn check_proof(
         &self,
         headers: &HeaderMap,
-        asked: Asked<'_>,
+        context: ProofContext<'_>,
         now: Moment,
-    ) -> Result<Thumbprint, Refusal> {
-        let checked = self.read(headers, asked.endpoint, now).map_err(|refusal| self.refuse(refusal))?;
-        let holder = Holder::Source { address: asked.peer.0, client: asked.client };
-        let admitted = self.live.admit(&checked.candidate(holder), now.unix()).await;
-        admitted.map_err(|refusal| self.refuse(refusal.into()))?;
+    ) -> Result<Thumbprint, OauthRefusal> {
+        let checked = self
+            .verify_proof(headers, context.endpoint, now)
+            .map_err(|refusal| self.to_oauth_refusal(refusal))?;
+        let holder = ProofHolder::Source { address: context.peer.0, client: context.client };
+        let admitted = self.live.admit(&checked.replay_candidate(holder), now.to_unix_time()).await;
+        admitted.map_err(|refusal| self.to_oauth_refusal(refusal.into()))?;
         Ok(*checked.thumbprint())
     }
 
-    fn read(
+    fn verify_proof(
         &self,
         headers: &HeaderMap,
         endpoint: &Htu,
         now: Moment,
-    ) -> Result<dpop_bound::claims::CheckedProof, dpop_bound::Refusal> {
-        let signed = SignedProof::read(dpop_bound::http::proof(headers)?, &Es256)?;
-        if self.profile == Profile::Rfc9449 {
-            self.nonces.check(signed.nonce(), now.unix())?;
+    ) -> Result<dpop_bound::claims::CheckedProof, dpop_bound::VerificationError> {
+        let signed = SignedProof::verify_signature(dpop_bound::http::parse_proof_header(headers)?, &Es256)?;
+        if self.profile == ProofProfile::Rfc9449 {
+            self.nonces.check_nonce(signed.nonce(), now.to_unix_time())?;
         }
-        Ok(signed.check(&Expected {
+        Ok(signed.check_claims(&ExpectedRequest {
             method: "POST",
-            target: Target::Url(endpoint),
-            now: now.unix(),
+            target: RequestTarget::Url(endpoint),
+            now: now.to_unix_time(),
             window: self.live.window(),
-            binding: Binding::AnyKey,
+            binding: KeyBinding::AnyKey,
         })?)
     }
 
-    /// The refusal in the words of the profile.
-    fn refuse(&self, refusal: dpop_bound::Refusal) -> Refusal {
-        if let dpop_bound::Refusal::Live(live) = refusal {
+    /// Converts a refusal to the error of the profile.
+    fn to_oauth_refusal(&self, refusal: dpop_bound::VerificationError) -> OauthRefusal {
+        if let dpop_bound::VerificationError::Replay(live) = refusal {
             match live {
-                LiveRefusal::AccountFull { wait } | LiveRefusal::SourceFull { wait } => {
-                    return Refusal::Wait(wait);
+                ReplayError::AccountFull { wait } | ReplayError::SourceFull { wait } => {
+                    return OauthRefusal::Wait(wait);
                 }
-                LiveRefusal::Full { wait } => return Refusal::Unavailable(wait),
-                LiveRefusal::Unavailable => return Refusal::Unavailable(std::time::Duration::from_secs(60)),
+                ReplayError::Full { wait } => return OauthRefusal::Unavailable(wait),
+                ReplayError::Unavailable => {
+                    return OauthRefusal::Unavailable(std::time::Duration::from_secs(60));
+                }
                 _ => {}
             }
         }
         let error = match refusal {
-            dpop_bound::Refusal::Nonce(_) => OauthError::UseDpopNonce,
-            _ if self.profile == Profile::Keycloak && is_about_time(&refusal) => OauthError::InvalidRequest,
+            dpop_bound::VerificationError::Nonce(_) => OauthError::UseDpopNonce,
+            _ if self.profile == ProofProfile::Keycloak && is_about_time(&refusal) => {
+                OauthError::InvalidRequest
+            }
             _ => OauthError::InvalidDpopProof,
         };
-        Refusal::new(error, format!("DPoP: {refusal}"))
+        OauthRefusal::new(error, format!("DPoP: {refusal}"))
     }
 }
 
-const fn is_about_time(refusal: &dpop_bound::Refusal) -> bool {
+const fn is_about_time(refusal: &dpop_bound::VerificationError) -> bool {
     matches!(
         refusal,
-        dpop_bound::Refusal::Claim(ClaimRefusal::Old | ClaimRefusal::Early)
-            | dpop_bound::Refusal::Live(LiveRefusal::Expired | LiveRefusal::TooFarAhead)
+        dpop_bound::VerificationError::Claim(ClaimError::Old | ClaimError::Early)
+            | dpop_bound::VerificationError::Replay(ReplayError::Expired | ReplayError::TooFarAhead)
     )
 }

@@ -1,39 +1,40 @@
-//! The provider itself: what its endpoints and its pages ask of it.
+//! The identity provider itself: the operations behind its endpoints and pages.
 //!
-//! Every grant is decided by a plain function over what one write read, and applied in that same write.
+//! A pure function decides about each grant from rows that one transaction read. The decision is applied in the same
+//! transaction.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
-use dpop_bound::live::Caps;
 use dpop_bound::nonce::{Nonce, NonceKey};
 use dpop_bound::random::RandomError;
-use dpop_bound::{Htu, LiveProofs, Pending, ReplayStore, Thumbprint, Window};
+use dpop_bound::replay::ReplayLimits;
+use dpop_bound::{Htu, MaybeReady, ProofWindow, ReplayCache, ReplayStore, Thumbprint};
 use exchange_api::oauth_errors::OauthError;
 use http::HeaderMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::connections::{self, Connection, End, Refresh};
+use super::connections::{self, ClientConnection, EndReason, RefreshDecision};
 use super::device;
-use super::form::Fields;
-use super::guesses::{self, Attempt, Guesses, InMemory, TooMany};
-use super::jwt::Unverified;
-use super::keys::{self, KeyRing, Signer};
-use super::proofs::{Asked, Proofs};
-use super::refusal::Refusal;
-use super::scopes::Scopes;
-use super::tokens::{TokenRefusal, Verifier, Verifying};
+use super::form::FormFields;
+use super::guesses::{self, AttemptError, AttemptLimiter, GuessAttempt, MemoryAttemptLimiter};
+use super::jwt::UnverifiedToken;
+use super::keys::{self, KeyRing, TokenSigner};
+use super::proofs::{ProofChecker, ProofContext};
+use super::refusal::OauthRefusal;
+use super::scopes::ScopeSet;
+use super::tokens::{TokenError, TokenVerifier, VerificationFuture};
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::ids::{ClientId, MemberId};
-use crate::peer::Peer;
-use crate::records::{Actor, Deed};
-use crate::registry::{self, Client};
+use crate::peer::PeerAddr;
+use crate::records::{Actor, AuditEntry};
+use crate::registry::{self, RegisteredClient};
 use crate::secrets;
-use crate::store::{Store, StoreError, own_key};
+use crate::store::{Store, StoreError, ensure_key};
 use crate::time::Moment;
 
 /// The grant of RFC 8628, 3.4.
@@ -41,162 +42,161 @@ pub const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// The grant of RFC 6749, 6.
 pub const REFRESH_GRANT: &str = "refresh_token";
 
-/// Why there is no provider.
+/// The reason the provider could not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProviderError {
-    /// The issuer in the configuration is no `http` or `https` URL.
-    #[error("`issuer` is no URL: {0}")]
-    Issuer(#[from] dpop_bound::target::UrlRefusal),
-    /// The issuer's path cannot be served.
-    #[error("`issuer` has a path with other characters than letters, digits and `-._~`")]
+    /// The issuer in the configuration is not an `http` or `https` URL.
+    #[error("`issuer` is not a URL: {0}")]
+    Issuer(#[from] dpop_bound::target::UrlError),
+    /// The issuer's path cannot be routed unambiguously.
+    #[error("the path of `issuer` has an empty segment or characters other than letters, digits and `-._~`")]
     Path,
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What a provider shares with others that serve the same issuer.
+/// State that a provider shares with others of the same issuer.
 #[derive(Clone)]
-pub struct Shared {
-    /// The proofs that were accepted at its endpoints.
+pub struct SharedProviderState {
+    /// The used proofs.
     pub proofs: Arc<dyn ReplayStore>,
-    /// Attempts at guessing.
-    pub guesses: Arc<dyn Guesses>,
-    /// The key of their nonces.
+    /// The limits on guessing.
+    pub guesses: Arc<dyn AttemptLimiter>,
+    /// The key of nonces.
     pub nonce_key: NonceKey,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedProviderState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("guesses", &self.guesses).finish_non_exhaustive()
+        f.debug_struct("SharedProviderState").field("guesses", &self.guesses).finish_non_exhaustive()
     }
 }
 
-impl Shared {
-    /// In the memory of one process; nonces end with it.
+impl SharedProviderState {
+    /// Creates state in the memory of one process. Nonces end with the process.
     ///
     /// # Errors
-    /// When there are no random numbers for the key of the nonces.
+    /// [`RandomError`] if no random numbers are available for the nonce key.
     pub fn in_memory(config: &Config, environment: &Environment) -> Result<Self, RandomError> {
-        let window = Window::seconds(config.idp.proof_past_seconds, config.idp.proof_future_seconds);
+        let window = ProofWindow::from_secs(config.idp.proof_past_seconds, config.idp.proof_future_seconds);
         Ok(Self {
-            proofs: Arc::new(Mutex::new(LiveProofs::new(window, Caps::default()))),
-            guesses: Arc::new(InMemory::default()),
-            nonce_key: NonceKey::from_bytes(environment.bytes()?),
+            proofs: Arc::new(Mutex::new(ReplayCache::new(window, ReplayLimits::default()))),
+            guesses: Arc::new(MemoryAttemptLimiter::default()),
+            nonce_key: NonceKey::from_bytes(environment.random_bytes()?),
         })
     }
 }
 
-/// The identity provider. A handle: clones are the same provider.
+/// The built-in identity provider. Clones share all state.
 #[derive(Clone)]
-pub struct Provider(Arc<Inner>);
+pub struct IdentityProvider(Arc<ProviderInner>);
 
-struct Inner {
+struct ProviderInner {
     store: Store,
     environment: Environment,
     config: Config,
     keys: KeyRing,
-    proofs: Proofs,
-    guesses: Arc<dyn Guesses>,
-    /// What the successors of refresh tokens are computed with.
+    proofs: ProofChecker,
+    guesses: Arc<dyn AttemptLimiter>,
+    /// The key from which the successors of refresh tokens are derived.
     successors: hmac::Key,
     token_endpoint: Htu,
     revocation_endpoint: Htu,
 }
 
-impl fmt::Debug for Provider {
+impl fmt::Debug for IdentityProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Provider").field("issuer", &self.0.config.issuer).finish_non_exhaustive()
+        f.debug_struct("IdentityProvider").field("issuer", &self.0.config.issuer).finish_non_exhaustive()
     }
 }
 
-/// What a device login asks of a member: what the consent page shows (WEB-03).
+/// A pending device login, as the consent page shows it (WEB-03).
 #[derive(Clone, Debug)]
-pub struct Waiting {
-    /// The registered client.
+pub struct PendingLogin {
+    /// The registered client's id.
     pub client: ClientId,
-    /// Its name.
+    /// The client's name.
     pub name: String,
-    /// What it asks for.
-    pub scopes: Scopes,
+    /// The requested scopes.
+    pub scopes: ScopeSet,
 }
 
 /// A member's decision about a device login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// Yes.
+pub enum LoginDecision {
+    /// Connect the client.
     Approve,
-    /// No.
+    /// Refuse the client.
     Decline,
 }
 
-/// Why a device login could not be shown or decided on.
+/// The reason a device login could not be shown or decided.
 #[derive(Debug, thiserror::Error)]
-pub enum Undecided {
-    /// There is no such code, or its time is over.
-    #[error("there is no such code")]
+pub enum DecisionError {
+    /// The code is unknown or has expired.
+    #[error("unknown or expired code")]
     NotFound,
-    /// Somebody decided before.
-    #[error("the code was decided on before")]
-    Decided(device::State),
-    /// The browser session is over.
-    #[error("the session is over")]
+    /// The login was decided before.
+    #[error("the code has been approved or declined already")]
+    AlreadyDecided(device::LoginState),
+    /// The browser session has ended.
+    #[error("the browser session has ended")]
     SignedOut,
     /// Too many codes were tried.
     #[error("too many codes were tried")]
     Wait(Duration),
-    /// Nobody can tell.
-    #[error("the provider cannot tell now")]
+    /// The limits on guessing are unavailable.
+    #[error("the provider is unavailable")]
     Unavailable,
     /// The store cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-impl From<TooMany> for Undecided {
-    fn from(refusal: TooMany) -> Self {
+impl From<AttemptError> for DecisionError {
+    fn from(refusal: AttemptError) -> Self {
         match refusal {
-            TooMany::Wait(wait) => Self::Wait(wait),
-            TooMany::Unavailable => Self::Unavailable,
+            AttemptError::Wait(wait) => Self::Wait(wait),
+            AttemptError::Unavailable => Self::Unavailable,
         }
     }
 }
 
-/// What a token answer is made of.
-struct Granted {
+struct TokenGrant {
     client: ClientId,
     member: MemberId,
     jkt: String,
-    scopes: Scopes,
+    scopes: ScopeSet,
     auth_time: Moment,
     ends_at: Moment,
     refresh_token: String,
 }
 
-impl Provider {
-    /// Opens it, alone in its process.
+impl IdentityProvider {
+    /// Opens a provider that shares no state with other processes.
     ///
     /// # Errors
     /// See [`ProviderError`].
     pub async fn new(store: Store, environment: Environment, config: &Config) -> Result<Self, ProviderError> {
-        let shared = Shared::in_memory(config, &environment).map_err(StoreError::from)?;
-        Self::with(store, environment, config, shared).await
+        let shared = SharedProviderState::in_memory(config, &environment).map_err(StoreError::from)?;
+        Self::with_shared(store, environment, config, shared).await
     }
 
-    /// Opens it with what it shares; makes its first key and its secrets where there are none.
+    /// Opens a provider with shared state. Creates its first signing key and its secrets if they do not exist.
     ///
     /// # Errors
     /// See [`ProviderError`].
-    pub async fn with(
+    pub async fn with_shared(
         store: Store,
         environment: Environment,
         config: &Config,
-        shared: Shared,
+        shared: SharedProviderState,
     ) -> Result<Self, ProviderError> {
-        let token_endpoint = Htu::of(&config.endpoint("token"))?;
-        let revocation_endpoint = Htu::of(&config.endpoint("revoke"))?;
-        // Elsewhere it is somebody else's to serve.
+        let token_endpoint = Htu::from_url(&config.endpoint_url("token"))?;
+        let revocation_endpoint = Htu::from_url(&config.endpoint_url("revoke"))?;
+        // An external provider serves its own paths.
         if !config.is_external() && !config.has_plain_path() {
             return Err(ProviderError::Path);
         }
@@ -204,14 +204,14 @@ impl Provider {
         let inside = environment.clone();
         let successors = store
             .write(move |database| {
-                keys::settle(database, now)?;
-                own_key(database, inside.random(), "refresh-successor")
+                keys::ensure_signing_key(database, now)?;
+                ensure_key(database, inside.random(), "refresh-successor")
             })
             .await?;
         let token_life = Duration::from_secs(config.idp.access_token_seconds);
-        let keys = KeyRing::open(store.clone(), token_life, now).await?;
-        let proofs = Proofs::new(config.idp.profile, shared.proofs, &shared.nonce_key);
-        Ok(Self(Arc::new(Inner {
+        let keys = KeyRing::load(store.clone(), token_life, now).await?;
+        let proofs = ProofChecker::new(config.idp.profile, shared.proofs, &shared.nonce_key);
+        Ok(Self(Arc::new(ProviderInner {
             store,
             environment,
             config: config.clone(),
@@ -224,269 +224,282 @@ impl Provider {
         })))
     }
 
-    /// Its configuration.
+    /// The configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.0.config
     }
 
-    /// Its store.
+    /// The store.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.0.store
     }
 
-    /// Its clock and its source of randomness.
+    /// The clock and the source of randomness.
     #[must_use]
     pub fn environment(&self) -> &Environment {
         &self.0.environment
     }
 
-    pub(crate) fn guesses(&self) -> &dyn Guesses {
+    pub(crate) fn guesses(&self) -> &dyn AttemptLimiter {
         &*self.0.guesses
     }
 
-    /// The nonce that answers carry now, where the profile has nonces.
+    /// Issues the nonce for a response, if the profile uses nonces.
     pub(super) fn nonce(&self) -> Option<Nonce> {
-        self.0.proofs.nonce(self.0.environment.now())
+        self.0.proofs.issue_nonce(self.0.environment.now())
     }
 
-    /// The published keys (RFC 7517, 5).
+    /// Returns the published keys (RFC 7517, 5).
     pub(super) async fn published_keys(&self) -> Result<Value, StoreError> {
-        self.0.keys.published(self.0.environment.now()).await
+        self.0.keys.published_jwks(self.0.environment.now()).await
     }
 
-    /// A new device login (RFC 8628, 3.1 and 3.2).
-    pub(super) async fn begin(&self, fields: &Fields, peer: Peer) -> Result<Value, Refusal> {
+    /// Starts a device login (RFC 8628, 3.1 and 3.2).
+    pub(super) async fn begin_device_login(
+        &self,
+        fields: &FormFields,
+        peer: PeerAddr,
+    ) -> Result<Value, OauthRefusal> {
         let (environment, config) = (self.0.environment.clone(), &self.0.config);
-        let client = ClientId::new(fields.need("client_id")?);
-        let scope = fields.find("scope").unwrap_or_default().to_owned();
+        let client = ClientId::new(fields.require_field("client_id")?);
+        let scope = fields.find_field("scope").unwrap_or_default().to_owned();
         let now = environment.now();
         let source = peer.network().to_string();
-        self.0.guesses.take(Attempt::LoginAt, &source, now).await?;
-        let device_code = environment.token::<32>().map_err(StoreError::from)?;
-        let device = secrets::hash(&device_code);
+        self.0.guesses.take_attempt(GuessAttempt::LoginFromAddress, &source, now).await?;
+        let device_code = environment.random_token::<32>().map_err(StoreError::from)?;
+        let device = secrets::sha256(&device_code);
         let life = Duration::from_secs(config.idp.device_code_seconds);
         let interval = Duration::from_secs(config.idp.interval_seconds);
         let code = self
             .0
             .store
             .write(move |database| {
-                let registered = registered(database, &client)?;
-                let login = device::Login {
-                    scopes: Scopes::asked(&scope, &registered)?,
+                let registered = find_registered(database, &client)?;
+                let login = device::DeviceLogin {
+                    scopes: ScopeSet::parse_requested(&scope, &registered)?,
                     client,
                     expires_at: now.plus(life),
                     interval,
                     polled_at: None,
-                    state: device::State::Pending,
+                    state: device::LoginState::Pending,
                     approval: None,
                 };
-                // Among a million logins one code in 17,000 is somebody else's just now.
+                // With a million live logins, one code in 17,000 is in use.
                 for _ in 0..8 {
                     let code = super::UserCode::generate(&environment).map_err(StoreError::from)?;
-                    if device::begin(database, &device, &code, &login, now)? {
+                    if device::insert_login(database, &device, &code, &login, now)? {
                         return Ok(code);
                     }
                 }
-                Err(Refusal::Unavailable(Duration::from_secs(60)))
+                Err(OauthRefusal::Unavailable(Duration::from_secs(60)))
             })
             .await?;
         let page = format!("{}/device", config.web_origin());
         Ok(json!({
             "device_code": device_code,
-            "user_code": code.shown(),
+            "user_code": code.to_display(),
             "verification_uri": page,
-            "verification_uri_complete": format!("{page}?user_code={}", code.shown()),
+            "verification_uri_complete": format!("{page}?user_code={}", code.to_display()),
             "expires_in": config.idp.device_code_seconds,
             "interval": config.idp.interval_seconds,
         }))
     }
 
-    /// Tokens for a grant: the client, then the proof, then the grant (IDP-22).
-    pub(super) async fn token(
+    /// Exchanges a grant for tokens: checks the client, then the proof, then the grant (IDP-22).
+    pub(super) async fn exchange_token(
         &self,
-        fields: &Fields,
+        fields: &FormFields,
         headers: &HeaderMap,
-        peer: Peer,
-    ) -> Result<Value, Refusal> {
+        peer: PeerAddr,
+    ) -> Result<Value, OauthRefusal> {
         let now = self.0.environment.now();
-        let grant = fields.need("grant_type")?;
-        let asks = async {
-            let client = self.client(fields.need("client_id")?).await?;
+        let grant = fields.require_field("grant_type")?;
+        let verification = async {
+            let client = self.find_client(fields.require_field("client_id")?).await?;
             let secret = match grant {
-                DEVICE_GRANT => fields.need("device_code")?,
-                REFRESH_GRANT => fields.need("refresh_token")?,
-                _ => return Err(Refusal::new(OauthError::UnsupportedGrantType, "there is no such grant")),
+                DEVICE_GRANT => fields.require_field("device_code")?,
+                REFRESH_GRANT => fields.require_field("refresh_token")?,
+                _ => return Err(OauthRefusal::new(OauthError::UnsupportedGrantType, "unknown grant type")),
             };
-            let asked = Asked { endpoint: &self.0.token_endpoint, peer, client: client.as_str() };
-            let key = self.0.proofs.check(headers, asked, now).await?;
+            let context = ProofContext { endpoint: &self.0.token_endpoint, peer, client: client.as_str() };
+            let key = self.0.proofs.check_proof(headers, context, now).await?;
             Ok((client, secret, key))
         };
-        let (client, secret, key) = self.counted(asks, peer, now).await?;
-        // Whatever can fail comes before the grant is spent.
-        let signer = self.0.keys.signer(now).await?;
-        let id = self.0.environment.token::<16>().map_err(StoreError::from)?;
+        let (client, secret, key) = self.count_unproven(verification, peer, now).await?;
+        // Everything that can fail is done before the grant is consumed.
+        let signer = self.0.keys.current_signer(now).await?;
+        let id = self.0.environment.random_token::<16>().map_err(StoreError::from)?;
         let granted = if grant == DEVICE_GRANT {
-            self.poll(secret, client, &key, now).await?
+            self.poll_device(secret, client, &key, now).await?
         } else {
-            let scope = fields.find("scope").map(str::to_owned);
-            self.refresh(secret.to_owned(), client, &key, scope, now).await?
+            let scope = fields.find_field("scope").map(str::to_owned);
+            self.refresh_tokens(secret.to_owned(), client, &key, scope, now).await?
         };
-        self.issue(&signer, &id, &granted, now)
+        self.issue_tokens(&signer, &id, &granted, now)
     }
 
-    /// What a request proves. Of those that are refused for what stands in them an address may send only so many; one that
-    /// proves something costs nothing, and neither does one that nobody could look at.
-    async fn counted<T>(
+    /// Counts requests that prove nothing. An address may send only so many that are refused for their contents. A
+    /// request with a valid proof, or one that could not be checked, does not count.
+    async fn count_unproven<T>(
         &self,
-        proven: impl Future<Output = Result<T, Refusal>>,
-        peer: Peer,
+        proven: impl Future<Output = Result<T, OauthRefusal>>,
+        peer: PeerAddr,
         now: Moment,
-    ) -> Result<T, Refusal> {
-        let attempt = [(Attempt::ProofAt, peer.network().to_string())];
+    ) -> Result<T, OauthRefusal> {
+        let attempt = [(GuessAttempt::ProofFromAddress, peer.network().to_string())];
         guesses::take_all(self.guesses(), &attempt, now).await?;
         let proven = proven.await;
-        if !matches!(proven, Err(Refusal::Error { .. })) {
+        if !matches!(proven, Err(OauthRefusal::Error { .. })) {
             guesses::give_back(self.guesses(), &attempt).await;
         }
         proven
     }
 
-    async fn client(&self, id: &str) -> Result<ClientId, Refusal> {
+    async fn find_client(&self, id: &str) -> Result<ClientId, OauthRefusal> {
         let id = ClientId::new(id);
-        self.0.store.read(move |database| registered(database, &id).map(|_| id)).await
+        self.0.store.read(move |database| find_registered(database, &id).map(|_| id)).await
     }
 
-    async fn poll(
+    async fn poll_device(
         &self,
         device_code: &str,
         client: ClientId,
         key: &Thumbprint,
         now: Moment,
-    ) -> Result<Granted, Refusal> {
-        let device = secrets::hash(device_code);
-        let id = self.0.environment.token::<16>().map_err(StoreError::from)?;
-        let secret = self.0.environment.token::<32>().map_err(StoreError::from)?;
+    ) -> Result<TokenGrant, OauthRefusal> {
+        let device = secrets::sha256(device_code);
+        let id = self.0.environment.random_token::<16>().map_err(StoreError::from)?;
+        let secret = self.0.environment.random_token::<32>().map_err(StoreError::from)?;
         let (jkt, config) = (key.to_string(), self.0.config.idp.clone());
-        let work = move |database: &rusqlite::Connection| -> Result<Result<Granted, Refusal>, Refusal> {
-            let login = device::of_device(database, &device)?;
-            let decided = device::decide(login.as_ref(), client.as_str(), now);
-            let (device::Poll::Approved(approval), Some(login)) = (&decided, login) else {
-                if let device::Poll::Pending | device::Poll::TooFast = decided {
-                    let too_fast = matches!(decided, device::Poll::TooFast);
-                    device::polled(database, &device, too_fast, now)?;
+        let work =
+            move |database: &rusqlite::Connection| -> Result<Result<TokenGrant, OauthRefusal>, OauthRefusal> {
+                let login = device::find_by_device_code(database, &device)?;
+                let decided = device::decide_poll(login.as_ref(), client.as_str(), now);
+                let (device::PollOutcome::Approved(approval), Some(login)) = (&decided, login) else {
+                    if let device::PollOutcome::Pending | device::PollOutcome::TooFast = decided {
+                        let too_fast = matches!(decided, device::PollOutcome::TooFast);
+                        device::record_poll(database, &device, too_fast, now)?;
+                    }
+                    return Ok(Err(poll_refusal(&decided)));
+                };
+                if !device::consume_login(database, &device)? {
+                    return Ok(Err(poll_refusal(&device::PollOutcome::Unknown)));
                 }
-                return Ok(Err(not_yet(&decided)));
+                let refresh_token = format!("{id}.{secret}");
+                let connection = ClientConnection {
+                    id,
+                    client,
+                    member: approval.member.clone(),
+                    jkt,
+                    scopes: login.scopes,
+                    auth_time: approval.auth_time,
+                    session: approval.session,
+                    current: secrets::sha256(&refresh_token),
+                    previous: None,
+                    created_at: now,
+                    used_at: now,
+                    ended: false,
+                };
+                let around = connections::load_context(database, &connection, now, &config)?;
+                if !around.member_may_act || now >= around.ends_at {
+                    return Ok(Err(OauthRefusal::new(
+                        OauthError::AccessDenied,
+                        "the member who approved is no longer signed in",
+                    )));
+                }
+                // The client may have been removed since the proof was checked.
+                find_registered(database, &connection.client)?;
+                connections::begin_connection(database, &connection)?;
+                Ok(Ok(build_grant(connection, around.ends_at, refresh_token)))
             };
-            if !device::consume(database, &device)? {
-                return Ok(Err(not_yet(&device::Poll::Unknown)));
-            }
-            let refresh_token = format!("{id}.{secret}");
-            let connection = Connection {
-                id,
-                client,
-                member: approval.member.clone(),
-                jkt,
-                scopes: login.scopes,
-                auth_time: approval.auth_time,
-                session: approval.session,
-                current: secrets::hash(&refresh_token),
-                previous: None,
-                created_at: now,
-                used_at: now,
-                ended: false,
-            };
-            let around = connections::around(database, &connection, now, &config)?;
-            if !around.member || now >= around.ends_at {
-                return Ok(Err(Refusal::new(
-                    OauthError::AccessDenied,
-                    "the member who approved is no longer signed in",
-                )));
-            }
-            // It may have been removed since the proof was checked.
-            registered(database, &connection.client)?;
-            connections::begin(database, &connection)?;
-            Ok(Ok(granted(connection, around.ends_at, refresh_token)))
-        };
         self.0.store.write(work).await?
     }
 
-    async fn refresh(
+    async fn refresh_tokens(
         &self,
         token: String,
         client: ClientId,
         key: &Thumbprint,
         scope: Option<String>,
         now: Moment,
-    ) -> Result<Granted, Refusal> {
+    ) -> Result<TokenGrant, OauthRefusal> {
         let (jkt, inner) = (key.to_string(), Arc::clone(&self.0));
-        let work = move |database: &rusqlite::Connection| -> Result<Result<Granted, Refusal>, Refusal> {
-            let Some(mut connection) = of_token(database, &token)? else {
-                return Ok(Err(Refusal::grant("there is no such refresh token")));
-            };
-            let config = &inner.config.idp;
-            let around = connections::around(database, &connection, now, config)?;
-            let hash = secrets::hash(&token);
-            let caller = (client.as_str(), jkt.as_str());
-            match connections::decide(&connection, &around, &hash, caller, now, config) {
-                Refresh::Refuse(why) => return Ok(Err(Refusal::grant(why))),
-                Refresh::End(end) => {
-                    connections::end(database, &connection, end, Actor::Service, now)?;
-                    return Ok(Err(Refusal::grant("the connection is over")));
+        let work =
+            move |database: &rusqlite::Connection| -> Result<Result<TokenGrant, OauthRefusal>, OauthRefusal> {
+                let Some(mut connection) = find_by_refresh_token(database, &token)? else {
+                    return Ok(Err(OauthRefusal::invalid_grant("unknown refresh token")));
+                };
+                let config = &inner.config.idp;
+                let around = connections::load_context(database, &connection, now, config)?;
+                let hash = secrets::sha256(&token);
+                let caller = (client.as_str(), jkt.as_str());
+                match connections::decide_refresh(&connection, &around, &hash, caller, now, config) {
+                    RefreshDecision::Refuse(why) => return Ok(Err(OauthRefusal::invalid_grant(why))),
+                    RefreshDecision::End(end) => {
+                        connections::end_connection(database, &connection, end, Actor::Service, now)?;
+                        return Ok(Err(OauthRefusal::invalid_grant("the connection has ended")));
+                    }
+                    RefreshDecision::Rotate | RefreshDecision::Repeat => {}
                 }
-                Refresh::Rotate | Refresh::Repeat => {}
-            }
-            // Asked for more: nothing is spent.
-            connection.scopes = connection.scopes.narrowed(scope.as_deref())?;
-            let secret = secrets::mac(&inner.successors, &[&connection.id, &token]);
-            let successor = format!("{}.{secret}", connection.id);
-            connections::renew(database, &connection.id, &hash, &secrets::hash(&successor), now)?;
-            Ok(Ok(granted(connection, around.ends_at, successor)))
-        };
+                // Wider scopes are refused before the token is spent.
+                connection.scopes = connection.scopes.narrow_to(scope.as_deref())?;
+                let secret = secrets::hmac_base64(&inner.successors, &[&connection.id, &token]);
+                let successor = format!("{}.{secret}", connection.id);
+                connections::renew_token(database, &connection.id, &hash, &secrets::sha256(&successor), now)?;
+                Ok(Ok(build_grant(connection, around.ends_at, successor)))
+            };
         self.0.store.write(work).await?
     }
 
     /// Ends the connection of a refresh token (RFC 7009, IDP-23).
-    pub(super) async fn revoke(
+    pub(super) async fn revoke_token(
         &self,
-        fields: &Fields,
+        fields: &FormFields,
         headers: &HeaderMap,
-        peer: Peer,
-    ) -> Result<(), Refusal> {
+        peer: PeerAddr,
+    ) -> Result<(), OauthRefusal> {
         let now = self.0.environment.now();
-        let asks = async {
-            let client = self.client(fields.need("client_id")?).await?;
-            let token = fields.need("token")?.to_owned();
-            let asked = Asked { endpoint: &self.0.revocation_endpoint, peer, client: client.as_str() };
-            let jkt = self.0.proofs.check(headers, asked, now).await?.to_string();
+        let verification = async {
+            let client = self.find_client(fields.require_field("client_id")?).await?;
+            let token = fields.require_field("token")?.to_owned();
+            let context =
+                ProofContext { endpoint: &self.0.revocation_endpoint, peer, client: client.as_str() };
+            let jkt = self.0.proofs.check_proof(headers, context, now).await?.to_string();
             Ok((client, token, jkt))
         };
-        let (client, token, jkt) = self.counted(asks, peer, now).await?;
+        let (client, token, jkt) = self.count_unproven(verification, peer, now).await?;
         if token.split('.').count() == 3 {
-            return Err(Refusal::TokenType);
+            return Err(OauthRefusal::TokenType);
         }
-        let work = move |database: &rusqlite::Connection| -> Result<(), Refusal> {
-            // RFC 7009, 2.2: a token that is none is none any more.
-            let Some(connection) = of_token(database, &token)? else { return Ok(()) };
-            if let Some(why) = connections::not_theirs(&connection, client.as_str(), &jkt) {
-                return Err(Refusal::grant(why));
+        let work = move |database: &rusqlite::Connection| -> Result<(), OauthRefusal> {
+            // RFC 7009, 2.2: revoking an unknown token succeeds.
+            let Some(connection) = find_by_refresh_token(database, &token)? else { return Ok(()) };
+            if let Some(why) = connections::foreign_token_reason(&connection, client.as_str(), &jkt) {
+                return Err(OauthRefusal::invalid_grant(why));
             }
             if !connection.ended {
                 let actor = Actor::Member(&connection.member);
-                connections::end(database, &connection, End::Revoked, actor, now)?;
+                connections::end_connection(database, &connection, EndReason::Revoked, actor, now)?;
             }
             Ok(())
         };
         self.0.store.write(work).await
     }
 
-    fn issue(&self, signer: &Signer, id: &str, granted: &Granted, now: Moment) -> Result<Value, Refusal> {
+    fn issue_tokens(
+        &self,
+        signer: &TokenSigner,
+        id: &str,
+        granted: &TokenGrant,
+        now: Moment,
+    ) -> Result<Value, OauthRefusal> {
         let config = &self.0.config;
         let life = Duration::from_secs(config.idp.access_token_seconds);
-        // No token outlives its connection; one second is left, whatever of it is over.
-        let expires = now.plus(life).min(granted.ends_at).secs().max(now.secs() + 1);
-        let scope = granted.scopes.text();
+        // No token outlives its connection, but each is valid for at least one second.
+        let expires = now.plus(life).min(granted.ends_at).as_secs().max(now.as_secs() + 1);
+        let scope = granted.scopes.to_scope_string();
         let is_for_gateway = granted.scopes.capabilities().next().is_some();
         let claims = AccessClaims {
             iss: &config.issuer,
@@ -494,85 +507,93 @@ impl Provider {
             sub: granted.member.as_str(),
             client_id: granted.client.as_str(),
             scope: &scope,
-            iat: now.secs(),
+            iat: now.as_secs(),
             exp: expires,
             jti: id,
-            auth_time: granted.auth_time.secs(),
-            cnf: Confirmation { jkt: &granted.jkt },
+            auth_time: granted.auth_time.as_secs(),
+            cnf: KeyConfirmation { jkt: &granted.jkt },
         };
-        let access_token = signer.sign(&claims)?;
+        let access_token = signer.sign_claims(&claims)?;
         Ok(json!({
             "access_token": access_token,
             "token_type": "DPoP",
-            "expires_in": expires - now.secs(),
+            "expires_in": expires - now.as_secs(),
             "refresh_token": granted.refresh_token,
             "scope": scope,
         }))
     }
 
-    /// The device login of a code, for the member to decide on.
+    /// Finds the pending login of a code, for the member to decide.
     ///
     /// # Errors
-    /// See [`Undecided`].
-    pub async fn waiting(&self, code: &super::UserCode, peer: Peer) -> Result<Waiting, Undecided> {
+    /// See [`DecisionError`].
+    pub async fn find_pending_login(
+        &self,
+        code: &super::UserCode,
+        peer: PeerAddr,
+    ) -> Result<PendingLogin, DecisionError> {
         let now = self.count_guess(code, peer).await?;
-        let asked = code.clone();
-        let found = self.0.store.read(move |database| waiting(database, &asked, now)).await;
-        self.not_a_guess(&found, peer).await;
+        let own_code = code.clone();
+        let found = self.0.store.read(move |database| pending_login(database, &own_code, now)).await;
+        self.return_guess(&found, peer).await;
         found
     }
 
-    /// Writes a member's decision about the device login of a code.
+    /// Stores a member's decision about the device login of a code.
     ///
     /// # Errors
-    /// See [`Undecided`]; then nothing is decided.
-    pub async fn decide(
+    /// See [`DecisionError`]. Nothing is decided in these cases.
+    pub async fn decide_login(
         &self,
         code: &super::UserCode,
-        peer: Peer,
-        session: &super::Session,
-        decision: Decision,
-    ) -> Result<Waiting, Undecided> {
+        peer: PeerAddr,
+        session: &super::BrowserSession,
+        decision: LoginDecision,
+    ) -> Result<PendingLogin, DecisionError> {
         let now = self.count_guess(code, peer).await?;
-        let (asked, session) = (code.clone(), session.clone());
-        let decided =
-            self.0.store.write(move |database| decide(database, &asked, &session, decision, now)).await;
-        self.not_a_guess(&decided, peer).await;
+        let (own_code, session) = (code.clone(), session.clone());
+        let decided = self
+            .0
+            .store
+            .write(move |database| record_decision(database, &own_code, &session, decision, now))
+            .await;
+        self.return_guess(&decided, peer).await;
         decided
     }
 
-    /// Every look at a code may be a guess, until it turns out that there is such a code.
-    async fn count_guess(&self, code: &super::UserCode, peer: Peer) -> Result<Moment, Undecided> {
+    /// Counts a lookup as a guess; [`Self::return_guess`] returns it if the code exists.
+    async fn count_guess(&self, code: &super::UserCode, peer: PeerAddr) -> Result<Moment, DecisionError> {
         let now = self.0.environment.now();
-        let attempts =
-            [(Attempt::CodeAt, peer.network().to_string()), (Attempt::Code, code.as_str().to_owned())];
+        let attempts = [
+            (GuessAttempt::CodeFromAddress, peer.network().to_string()),
+            (GuessAttempt::Code, code.as_str().to_owned()),
+        ];
         guesses::take_all(self.guesses(), &attempts, now).await?;
         Ok(now)
     }
 
-    async fn not_a_guess(&self, found: &Result<Waiting, Undecided>, peer: Peer) {
-        if !matches!(found, Err(Undecided::NotFound)) {
-            let attempt = (Attempt::CodeAt, peer.network().to_string());
+    async fn return_guess(&self, found: &Result<PendingLogin, DecisionError>, peer: PeerAddr) {
+        if !matches!(found, Err(DecisionError::NotFound)) {
+            let attempt = (GuessAttempt::CodeFromAddress, peer.network().to_string());
             guesses::give_back(self.guesses(), &[attempt]).await;
         }
     }
 }
 
-/// Judges the tokens that this provider issued.
-impl Verifier for Provider {
-    fn verify<'a>(&'a self, token: &'a str, now: Moment) -> Verifying<'a> {
-        Pending::later(async move {
+impl TokenVerifier for IdentityProvider {
+    fn verify_token<'a>(&'a self, token: &'a str, now: Moment) -> VerificationFuture<'a> {
+        MaybeReady::boxed(async move {
             use jsonwebtoken::Algorithm;
-            let unverified = Unverified::read(token, &[keys::TYPE])?;
-            let kid = unverified.kid().ok_or(TokenRefusal::Key)?;
-            let key = self.0.keys.find(kid, now).await.map_err(|_| TokenRefusal::Unavailable)?;
-            let key = key.ok_or(TokenRefusal::Key)?;
-            unverified.judge(&key, &[Algorithm::ES256], &self.0.config.issuer, now)
+            let unverified = UnverifiedToken::parse_header(token, &[keys::TOKEN_TYPE])?;
+            let kid = unverified.key_id().ok_or(TokenError::Key)?;
+            let key = self.0.keys.find_key(kid, now).await.map_err(|_| TokenError::Unavailable)?;
+            let key = key.ok_or(TokenError::Key)?;
+            unverified.verify_claims(&key, &[Algorithm::ES256], &self.0.config.issuer, now)
         })
     }
 }
 
-/// The claims of an access token: RFC 9068, 2.2; RFC 9449, 6.1.
+/// The claims of an access token (RFC 9068, 2.2; RFC 9449, 6.1).
 #[derive(Serialize)]
 struct AccessClaims<'a> {
     iss: &'a str,
@@ -584,110 +605,116 @@ struct AccessClaims<'a> {
     exp: i64,
     jti: &'a str,
     auth_time: i64,
-    cnf: Confirmation<'a>,
+    cnf: KeyConfirmation<'a>,
 }
 
 #[derive(Serialize)]
-struct Confirmation<'a> {
+struct KeyConfirmation<'a> {
     jkt: &'a str,
 }
 
-fn granted(connection: Connection, ends_at: Moment, refresh_token: String) -> Granted {
-    let Connection { client, member, jkt, scopes, auth_time, .. } = connection;
-    Granted { client, member, jkt, scopes, auth_time, ends_at, refresh_token }
+fn build_grant(connection: ClientConnection, ends_at: Moment, refresh_token: String) -> TokenGrant {
+    let ClientConnection { client, member, jkt, scopes, auth_time, .. } = connection;
+    TokenGrant { client, member, jkt, scopes, auth_time, ends_at, refresh_token }
 }
 
-fn registered(database: &rusqlite::Connection, client: &ClientId) -> Result<Client, Refusal> {
-    let unknown = || Refusal::new(OauthError::InvalidClient, "there is no such client");
-    registry::client(database, client)?.ok_or_else(unknown)
+fn find_registered(
+    database: &rusqlite::Connection,
+    client: &ClientId,
+) -> Result<RegisteredClient, OauthRefusal> {
+    let unknown = || OauthRefusal::new(OauthError::InvalidClient, "unknown client");
+    registry::find_client(database, client)?.ok_or_else(unknown)
 }
 
-/// The connection that a refresh token names; whether the token is one of its own, nobody has looked yet.
-fn of_token(database: &rusqlite::Connection, token: &str) -> Result<Option<Connection>, StoreError> {
+/// Finds the connection that a refresh token names. The token itself is not verified yet.
+fn find_by_refresh_token(
+    database: &rusqlite::Connection,
+    token: &str,
+) -> Result<Option<ClientConnection>, StoreError> {
     match token.split_once('.') {
-        Some((id, secret)) if !secret.is_empty() => connections::find(database, id),
+        Some((id, secret)) if !secret.is_empty() => connections::find_connection(database, id),
         _ => Ok(None),
     }
 }
 
-fn not_yet(poll: &device::Poll) -> Refusal {
-    let (error, said) = match poll {
-        device::Poll::Pending => (OauthError::AuthorizationPending, "the member has not decided yet"),
-        device::Poll::TooFast => {
+fn poll_refusal(poll: &device::PollOutcome) -> OauthRefusal {
+    let (error, description) = match poll {
+        device::PollOutcome::Pending => (OauthError::AuthorizationPending, "the member has not decided yet"),
+        device::PollOutcome::TooFast => {
             (OauthError::SlowDown, "polled too early; wait five seconds longer each time")
         }
-        device::Poll::Declined => (OauthError::AccessDenied, "the member declined"),
-        device::Poll::Expired => (OauthError::ExpiredToken, "the device code has expired"),
-        device::Poll::Unknown | device::Poll::Approved(_) => {
-            (OauthError::InvalidGrant, "there is no such device code, or it was used")
+        device::PollOutcome::Declined => (OauthError::AccessDenied, "the member declined"),
+        device::PollOutcome::Expired => (OauthError::ExpiredToken, "the device code has expired"),
+        device::PollOutcome::Unknown | device::PollOutcome::Approved(_) => {
+            (OauthError::InvalidGrant, "unknown device code, or it has been used")
         }
     };
-    Refusal::new(error, said)
+    OauthRefusal::new(error, description)
 }
 
-fn waiting(
+fn pending_login(
     database: &rusqlite::Connection,
     code: &super::UserCode,
     now: Moment,
-) -> Result<Waiting, Undecided> {
-    let login = device::of_code(database, code, now)?.ok_or(Undecided::NotFound)?;
-    if login.state != device::State::Pending {
-        return Err(Undecided::Decided(login.state));
+) -> Result<PendingLogin, DecisionError> {
+    let login = device::find_by_user_code(database, code, now)?.ok_or(DecisionError::NotFound)?;
+    if login.state != device::LoginState::Pending {
+        return Err(DecisionError::AlreadyDecided(login.state));
     }
-    let client = registry::client(database, &login.client)?.ok_or(Undecided::NotFound)?;
-    Ok(Waiting { client: login.client, name: client.name, scopes: login.scopes })
+    let client = registry::find_client(database, &login.client)?.ok_or(DecisionError::NotFound)?;
+    Ok(PendingLogin { client: login.client, name: client.name, scopes: login.scopes })
 }
 
-fn decide(
+fn record_decision(
     database: &rusqlite::Connection,
     code: &super::UserCode,
-    session: &super::Session,
-    decision: Decision,
+    session: &super::BrowserSession,
+    decision: LoginDecision,
     now: Moment,
-) -> Result<Waiting, Undecided> {
-    let waiting = waiting(database, code, now)?;
-    let alive = super::sessions::of_hash(database, session.hash, now)?;
+) -> Result<PendingLogin, DecisionError> {
+    let waiting = pending_login(database, code, now)?;
+    let alive = super::sessions::find_by_hash(database, session.hash, now)?;
     if alive.is_none() || !connections::may_act(database, &session.member)? {
-        return Err(Undecided::SignedOut);
+        return Err(DecisionError::SignedOut);
     }
     let approval = match decision {
-        Decision::Decline => None,
-        Decision::Approve => {
+        LoginDecision::Decline => None,
+        LoginDecision::Approve => {
             let revoked = registry::client_revoked_at(database, &waiting.client, &session.member)?;
             let offline = waiting.scopes.is_offline();
-            Some(device::Approval {
+            Some(device::LoginApproval {
                 member: session.member.clone(),
                 session: (!offline).then_some(session.hash),
                 auth_time: if offline {
-                    told(now, revoked, true)
+                    encode_auth_time(now, revoked, true)
                 } else {
                     let later = revoked.is_none_or(|revoked| session.auth_time > revoked);
-                    told(session.auth_time, revoked, later)
+                    encode_auth_time(session.auth_time, revoked, later)
                 },
             })
         }
     };
-    if !device::decided(database, code, approval.as_ref())? {
-        return Err(Undecided::Decided(device::State::Declined));
+    if !device::record_decision(database, code, approval.as_ref())? {
+        return Err(DecisionError::AlreadyDecided(device::LoginState::Declined));
     }
     let action = match decision {
-        Decision::Approve => "approve-login",
-        Decision::Decline => "decline-login",
+        LoginDecision::Approve => "approve-login",
+        LoginDecision::Decline => "decline-login",
     };
     let actor = Actor::Member(&session.member);
-    let scopes = waiting.scopes.text();
+    let scopes = waiting.scopes.to_scope_string();
     let subject = session.member.as_str();
-    let deed = Deed { client: Some(&waiting.client), action, subject, detail: &scopes };
-    crate::records::audit(database, now, actor, deed)?;
+    let deed = AuditEntry { client: Some(&waiting.client), action, subject, detail: &scopes };
+    crate::records::record_audit(database, now, actor, deed)?;
     Ok(waiting)
 }
 
-/// A sign-in as tokens tell it, in whole seconds. One that came after a disconnect says so, even when both
-/// lie in the same second: what is revoked is every sign-in up to that moment (ERR-12).
-fn told(signed_in: Moment, revoked: Option<Moment>, later: bool) -> Moment {
-    let second = Moment::from_secs(signed_in.secs());
+/// Rounds a sign-in to the whole seconds of `auth_time`. A sign-in after a disconnect in the same second gets the next
+/// second, because every sign-in up to the disconnect is revoked (ERR-12).
+fn encode_auth_time(signed_in: Moment, revoked: Option<Moment>, later: bool) -> Moment {
+    let second = Moment::from_secs(signed_in.as_secs());
     match revoked {
-        Some(revoked) if later => second.max(Moment::from_secs(revoked.secs() + 1)),
+        Some(revoked) if later => second.max(Moment::from_secs(revoked.as_secs() + 1)),
         _ => second,
     }
 }

@@ -1,4 +1,4 @@
-//! What the provider answers when it refuses: OAuth error bodies, never problems (ERR-42).
+//! Error responses of the provider: OAuth error bodies, not problem documents (ERR-42).
 
 use std::time::Duration;
 
@@ -7,68 +7,67 @@ use exchange_api::oauth_errors::OauthError;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 
-use super::guesses::TooMany;
-use crate::observed::Told;
+use super::guesses::AttemptError;
 use crate::store::StoreError;
+use crate::telemetry::ErrorLabel;
 use crate::time::retry_after;
 
 /// A refused request to one of the provider's endpoints.
 #[derive(Debug)]
-pub enum Refusal {
-    /// An error of OAuth.
+pub enum OauthRefusal {
+    /// An OAuth error.
     Error {
-        /// Which.
+        /// The OAuth error code.
         error: OauthError,
-        /// The same for people: which rule was broken, nothing of what broke it.
+        /// A description for people: the violated rule, without the values that violated it.
         description: String,
     },
-    /// A token of this kind is not revoked here (RFC 7009, 2.2.1).
+    /// The token type cannot be revoked (RFC 7009, 2.2.1).
     TokenType,
-    /// More than the limits allow: 429.
+    /// A limit is exceeded: 429.
     Wait(Duration),
-    /// There is no room, or nobody knows: 503.
+    /// A capacity is used up or state is unavailable: 503.
     Unavailable(Duration),
-    /// The store, or what signs: 503.
+    /// The store or a signing key failed: 503.
     Store(StoreError),
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for OauthRefusal {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<rusqlite::Error> for Refusal {
+impl From<rusqlite::Error> for OauthRefusal {
     fn from(error: rusqlite::Error) -> Self {
         Self::Store(error.into())
     }
 }
 
-impl From<TooMany> for Refusal {
-    fn from(refusal: TooMany) -> Self {
+impl From<AttemptError> for OauthRefusal {
+    fn from(refusal: AttemptError) -> Self {
         match refusal {
-            TooMany::Wait(wait) => Self::Wait(wait),
-            TooMany::Unavailable => Self::Unavailable(Duration::from_secs(60)),
+            AttemptError::Wait(wait) => Self::Wait(wait),
+            AttemptError::Unavailable => Self::Unavailable(Duration::from_secs(60)),
         }
     }
 }
 
-impl Refusal {
-    /// An error with its sentence.
+impl OauthRefusal {
+    /// Creates an OAuth error with a description.
     pub(super) fn new(error: OauthError, description: impl Into<String>) -> Self {
         Self::Error { error, description: description.into() }
     }
 
-    /// The grant is not, or is no longer, one.
-    pub(super) fn grant(description: &'static str) -> Self {
+    pub(super) fn invalid_grant(description: &'static str) -> Self {
         Self::new(OauthError::InvalidGrant, description)
     }
 
-    /// The error as it stands in the body.
+    /// The error code of the response body.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub fn error_code(&self) -> &'static str {
         match self {
-            // One of the contract's, since this service makes up none.
+            // Only codes of the contract.
             Self::Error { error, .. } => {
                 OauthError::ALL.iter().find(|known| *known == error).map_or("unknown", OauthError::as_str)
             }
@@ -80,13 +79,13 @@ impl Refusal {
     fn description(&self) -> &str {
         match self {
             Self::Error { description, .. } => description,
-            Self::TokenType => "access tokens end by themselves; revoke the refresh token",
-            Self::Wait(_) => "too many requests; come back later",
-            Self::Unavailable(_) | Self::Store(_) => "the provider cannot answer now; come back later",
+            Self::TokenType => "access tokens cannot be revoked; revoke the refresh token",
+            Self::Wait(_) => "too many requests; try again later",
+            Self::Unavailable(_) | Self::Store(_) => "the provider is unavailable; try again later",
         }
     }
 
-    fn status(&self) -> StatusCode {
+    fn status_code(&self) -> StatusCode {
         match self {
             Self::Error { error, .. } => error
                 .status()
@@ -102,20 +101,20 @@ impl Refusal {
         match self {
             Self::Error { .. } | Self::TokenType => None,
             Self::Wait(wait) | Self::Unavailable(wait) => Some(retry_after(*wait)),
-            // As every other answer that a store keeps from being given (A9).
+            // As for all other responses if the store is unavailable (A9).
             Self::Store(_) => Some(60),
         }
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for OauthRefusal {
     fn into_response(self) -> Response {
         if let Self::Store(error) = &self {
-            tracing::error!(%error, "the provider could not read or write");
+            tracing::error!(%error, "identity provider store error");
         }
-        let body = serde_json::json!({ "error": self.code(), "error_description": self.description() });
-        let mut answer = json(self.status(), &body);
-        answer.extensions_mut().insert(Told(self.code()));
+        let body = serde_json::json!({ "error": self.error_code(), "error_description": self.description() });
+        let mut answer = json_response(self.status_code(), &body);
+        answer.extensions_mut().insert(ErrorLabel(self.error_code()));
         if let Some(seconds) = self.retry_after() {
             answer.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
@@ -123,8 +122,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// An answer that nobody keeps (RFC 6749, 5.1).
-pub(super) fn json(status: StatusCode, body: &serde_json::Value) -> Response {
+/// Creates a JSON response that must not be cached (RFC 6749, 5.1).
+pub(super) fn json_response(status: StatusCode, body: &serde_json::Value) -> Response {
     let mut answer = Response::new(body.to_string().into());
     *answer.status_mut() = status;
     let headers = answer.headers_mut();

@@ -1,31 +1,31 @@
-//! Scopes of a request: which of them exist, and which a client may ask for (IDP-05, IDP-06).
+//! Sets of OAuth scopes, and which scopes a client may request (IDP-05, IDP-06).
 
 use std::collections::BTreeSet;
 
 use exchange_api::oauth_errors::OauthError;
 use exchange_api::scopes::Scope;
 
-use super::refusal::Refusal;
-use crate::registry::Client;
+use super::refusal::OauthRefusal;
+use crate::registry::RegisteredClient;
 
-/// Keeps a connection when its member signs out of the browser (IDP-08).
+/// The scope that keeps a connection when its member signs out of the browser (IDP-08).
 pub const OFFLINE_ACCESS: &str = "offline_access";
 
-/// Scopes that a client asks for, or was granted.
+/// A set of scopes that a client requests or was granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scopes(BTreeSet<String>);
+pub struct ScopeSet(BTreeSet<String>);
 
-impl Scopes {
-    /// Reads a list of scopes separated by blanks, and checks each (RFC 6749, 3.3).
+impl ScopeSet {
+    /// Parses a space-separated list of scopes, and checks each (RFC 6749, 3.3).
     ///
     /// # Errors
-    /// `invalid_scope` when there is none, or one that does not exist or that the client is not
-    /// registered for. `openid`, `profile` and `email` do not exist: no client learns who its member is
-    /// (IDP-06).
-    pub(super) fn asked(text: &str, client: &Client) -> Result<Self, Refusal> {
-        let scopes = Self::read(text);
+    /// `invalid_scope` if the list is empty, or has a scope that does not exist or that the client is not registered
+    /// for.
+    /// `openid`, `profile` and `email` do not exist, because clients must not learn the member's identity (IDP-06).
+    pub(super) fn parse_requested(text: &str, client: &RegisteredClient) -> Result<Self, OauthRefusal> {
+        let scopes = Self::from_stored(text);
         if scopes.0.is_empty() {
-            return Err(Refusal::new(OauthError::InvalidScope, "no scope is asked for"));
+            return Err(OauthRefusal::new(OauthError::InvalidScope, "no scope was requested"));
         }
         let allowed = |scope: &String| {
             scope == OFFLINE_ACCESS || Scope::from(scope.as_str()).is_known() && client.scopes.contains(scope)
@@ -33,44 +33,43 @@ impl Scopes {
         if scopes.0.iter().all(allowed) {
             Ok(scopes)
         } else {
-            let said = "a scope does not exist, or the client is not registered for it";
-            Err(Refusal::new(OauthError::InvalidScope, said))
+            let description = "unknown scope, or the client is not registered for it";
+            Err(OauthRefusal::new(OauthError::InvalidScope, description))
         }
     }
 
-    /// Scopes that were checked before, as they are stored.
-    pub(super) fn read(text: &str) -> Self {
+    /// Parses stored scopes, which were checked before.
+    pub(super) fn from_stored(text: &str) -> Self {
         Self(text.split(' ').filter(|scope| !scope.is_empty()).map(str::to_owned).collect())
     }
 
-    /// The part of them that a refresh asks for (RFC 6749, 6).
+    /// Narrows the set to the scopes that a refresh requests (RFC 6749, 6).
     ///
     /// # Errors
-    /// `invalid_scope` when it asks for more, or for nothing.
-    pub(super) fn narrowed(&self, asked: Option<&str>) -> Result<Self, Refusal> {
-        let Some(asked) = asked else { return Ok(self.clone()) };
-        let asked = Self::read(asked);
-        if !asked.0.is_empty() && asked.0.is_subset(&self.0) {
-            Ok(asked)
+    /// `invalid_scope` if the request is empty or exceeds the set.
+    pub(super) fn narrow_to(&self, requested: Option<&str>) -> Result<Self, OauthRefusal> {
+        let Some(requested) = requested else { return Ok(self.clone()) };
+        let requested = Self::from_stored(requested);
+        if !requested.0.is_empty() && requested.0.is_subset(&self.0) {
+            Ok(requested)
         } else {
-            Err(Refusal::new(OauthError::InvalidScope, "more is asked for than was granted"))
+            Err(OauthRefusal::new(OauthError::InvalidScope, "the requested scopes exceed the granted ones"))
         }
     }
 
-    /// As they are stored and answered.
+    /// Formats the set as in the store and in responses: separated by spaces.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn to_scope_string(&self) -> String {
         self.0.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether the connection outlives the browser session (IDP-08).
+    /// Returns true if the connection outlives the browser session (IDP-08).
     #[must_use]
     pub fn is_offline(&self) -> bool {
         self.0.contains(OFFLINE_ACCESS)
     }
 
-    /// The scopes of the exchange among them, in the contract's order: one line of the consent page each
-    /// (WEB-03).
+    /// Returns the exchange's scopes in the contract's order, one per line of the consent page (WEB-03).
     pub fn capabilities(&self) -> impl Iterator<Item = &'static Scope> {
         Scope::ALL.iter().filter(|scope| self.0.contains(scope.as_str()))
     }
@@ -80,9 +79,9 @@ impl Scopes {
 mod tests {
     use super::*;
 
-    fn client() -> Client {
+    fn client() -> RegisteredClient {
         let scopes = ["exchange.connect", "exchange.stock.read", "exchange.future"];
-        Client {
+        RegisteredClient {
             name: "A client".to_owned(),
             suspended: false,
             scopes: scopes.map(str::to_owned).into(),
@@ -92,14 +91,14 @@ mod tests {
         }
     }
 
-    /// IDP-05, IDP-06: a client gets what it is registered for and nothing that tells who its member is.
+    /// IDP-05, IDP-06: a client gets only scopes that it is registered for, and none that identify the member.
     #[test]
     fn what_may_be_asked_for() {
         let check = |text: &str, expect: Option<&str>| {
-            let asked = Scopes::asked(text, &client());
-            let code = asked.as_ref().map_err(Refusal::code);
+            let asked = ScopeSet::parse_requested(text, &client());
+            let code = asked.as_ref().map_err(OauthRefusal::error_code);
             match expect {
-                Some(expect) => assert_eq!(code.unwrap().text(), expect, "{text}"),
+                Some(expect) => assert_eq!(code.unwrap().to_scope_string(), expect, "{text}"),
                 None => assert_eq!(code.unwrap_err(), "invalid_scope", "{text}"),
             }
         };
@@ -119,9 +118,12 @@ mod tests {
     /// List G: scope widening.
     #[test]
     fn a_refresh_never_widens() {
-        let granted = Scopes::read("exchange.connect exchange.stock.read");
+        let granted = ScopeSet::from_stored("exchange.connect exchange.stock.read");
         let check = |asked: Option<&str>, expect: Option<&str>| {
-            assert_eq!(granted.narrowed(asked).ok().map(|scopes| scopes.text()).as_deref(), expect);
+            assert_eq!(
+                granted.narrow_to(asked).ok().map(|scopes| scopes.to_scope_string()).as_deref(),
+                expect
+            );
         };
         check(None, Some("exchange.connect exchange.stock.read"));
         check(Some("exchange.connect"), Some("exchange.connect"));
@@ -133,7 +135,7 @@ mod tests {
     /// WEB-03
     #[test]
     fn capabilities_stand_in_the_contracts_order() {
-        let scopes = Scopes::read("offline_access exchange.stock.read exchange.connect");
+        let scopes = ScopeSet::from_stored("offline_access exchange.stock.read exchange.connect");
         let lines: Vec<_> = scopes.capabilities().filter_map(Scope::consent).collect();
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[1], "See your warehouse stock");

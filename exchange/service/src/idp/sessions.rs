@@ -5,87 +5,98 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::connections::{self, End};
+use super::connections::{self, EndReason};
 use crate::environment::Environment;
 use crate::ids::MemberId;
 use crate::records::Actor;
-use crate::secrets::{self, Hash};
-use crate::store::{StoreError, limit};
+use crate::secrets::{self, Sha256Hash};
+use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// How long a session is kept after its end.
-const KEPT: Duration = Duration::from_secs(86_400);
+/// How long a session is kept after it has expired.
+const KEPT_AFTER_END: Duration = Duration::from_secs(86_400);
 
-/// A session that goes on.
+/// An active browser session.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Session {
-    pub(super) hash: Hash,
-    /// Who signed in.
+pub struct BrowserSession {
+    pub(super) hash: Sha256Hash,
+    /// The member who signed in.
     pub member: MemberId,
-    /// When.
+    /// The time of the sign-in.
     pub auth_time: Moment,
-    /// When it ends by itself.
+    /// The time at which the session expires.
     pub expires_at: Moment,
 }
 
-/// Shows whose it is.
-impl fmt::Debug for Session {
+/// Shows the member, and omits the hash.
+impl fmt::Debug for BrowserSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("member", &self.member).finish_non_exhaustive()
+        f.debug_struct("BrowserSession").field("member", &self.member).finish_non_exhaustive()
     }
 }
 
-/// Begins a session; its secret, which goes into the cookie and nowhere else, comes with it.
+/// Begins a session. Returns it with its secret, which must be stored only in the cookie.
 ///
 /// # Errors
-/// What the database says, or that there are no random numbers.
-pub fn begin(
+/// [`StoreError`] if the database fails or no random numbers are available.
+pub fn begin_session(
     connection: &Connection,
     environment: &Environment,
     member: &MemberId,
     life: Duration,
-) -> Result<(String, Session), StoreError> {
-    let (secret, now) = (environment.token::<32>()?, environment.now());
-    let session = Session {
-        hash: secrets::hash(&secret),
+) -> Result<(String, BrowserSession), StoreError> {
+    let (secret, now) = (environment.random_token::<32>()?, environment.now());
+    let session = BrowserSession {
+        hash: secrets::sha256(&secret),
         member: member.clone(),
         auth_time: now,
         expires_at: now.plus(life),
     };
     connection
         .prepare_cached("INSERT INTO session (hash, member, auth_time, expires_at) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![session.hash, member, session.auth_time.millis(), session.expires_at.millis()])?;
+        .execute(params![
+            session.hash,
+            member,
+            session.auth_time.as_millis(),
+            session.expires_at.as_millis()
+        ])?;
     Ok((secret, session))
 }
 
-/// Forgets at most so many sessions that ended by themselves a day ago or before; says how many.
+/// Deletes at most `most` sessions that expired at least a day ago, and returns the number deleted.
 ///
 /// # Errors
-/// What the database says.
-pub(crate) fn prune(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+/// [`StoreError`] if the database fails.
+pub(crate) fn prune_expired(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM session WHERE hash IN (SELECT hash FROM session WHERE expires_at <= ?1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![now.minus(KEPT).millis(), limit(most)])?)
+    Ok(connection
+        .prepare_cached(sql)?
+        .execute(params![now.minus(KEPT_AFTER_END).as_millis(), sql_limit(most)])?)
 }
 
-/// The session of a cookie's secret, while it goes on.
+/// Finds the active session of a cookie's secret.
 ///
 /// # Errors
-/// What the database says.
-pub fn find(connection: &Connection, secret: &str, now: Moment) -> Result<Option<Session>, StoreError> {
-    of_hash(connection, secrets::hash(secret), now)
+/// [`StoreError`] if the database fails.
+pub fn find_session(
+    connection: &Connection,
+    secret: &str,
+    now: Moment,
+) -> Result<Option<BrowserSession>, StoreError> {
+    find_by_hash(connection, secrets::sha256(secret), now)
 }
 
-pub(super) fn of_hash(
+pub(super) fn find_by_hash(
     connection: &Connection,
-    hash: Hash,
+    hash: Sha256Hash,
     now: Moment,
-) -> Result<Option<Session>, StoreError> {
+) -> Result<Option<BrowserSession>, StoreError> {
     let sql = "SELECT member, auth_time, expires_at FROM session \
                WHERE hash = ?1 AND ended_at IS NULL AND expires_at > ?2";
     let session = connection
         .prepare_cached(sql)?
-        .query_row(params![hash, now.millis()], |row| {
-            Ok(Session {
+        .query_row(params![hash, now.as_millis()], |row| {
+            Ok(BrowserSession {
                 hash,
                 member: row.get(0)?,
                 auth_time: Moment::from_millis(row.get(1)?),
@@ -96,27 +107,27 @@ pub(super) fn of_hash(
     Ok(session)
 }
 
-/// Ends a session, and the connections that were to last no longer (IDP-08); the audit has who did it.
+/// Ends a session, and the connections that are bound to it (IDP-08), and records the actor in the audit.
 ///
 /// # Errors
-/// What the database says.
-pub fn end(
+/// [`StoreError`] if the database fails.
+pub fn end_session(
     connection: &Connection,
-    session: &Session,
+    session: &BrowserSession,
     actor: Actor<'_>,
     now: Moment,
 ) -> Result<(), StoreError> {
     connection
         .prepare_cached("UPDATE session SET ended_at = ?2 WHERE hash = ?1 AND ended_at IS NULL")?
-        .execute(params![session.hash, now.millis()])?;
-    connections::end_of_session(connection, session.hash, End::SignedOut, actor, now)
+        .execute(params![session.hash, now.as_millis()])?;
+    connections::end_for_session(connection, session.hash, EndReason::SignedOut, actor, now)
 }
 
-/// Ends all sessions of a member, and the connections that were to last no longer than one of them.
+/// Ends all sessions of a member, and the connections that are bound to them.
 ///
 /// # Errors
-/// What the database says.
-pub fn end_all(
+/// [`StoreError`] if the database fails.
+pub fn end_all_sessions(
     connection: &Connection,
     member: &MemberId,
     actor: Actor<'_>,
@@ -124,11 +135,11 @@ pub fn end_all(
 ) -> Result<(), StoreError> {
     let sql = "SELECT hash FROM session WHERE member = ?1 AND ended_at IS NULL AND expires_at > ?2";
     let mut rows = connection.prepare_cached(sql)?;
-    let hashes: Vec<Hash> =
-        rows.query_map(params![member, now.millis()], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let hashes: Vec<Sha256Hash> =
+        rows.query_map(params![member, now.as_millis()], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for hash in hashes {
-        if let Some(session) = of_hash(connection, hash, now)? {
-            end(connection, &session, actor, now)?;
+        if let Some(session) = find_by_hash(connection, hash, now)? {
+            end_session(connection, &session, actor, now)?;
         }
     }
     Ok(())

@@ -1,100 +1,99 @@
-//! Access tokens as the gateway sees them: who is behind one, and what it allows.
+//! Access tokens as the gateway reads them: the interface between verifiers and the stages.
 //!
-//! A [`Verifier`] says whether a token was issued and still holds. Whether it is for the gateway, is
-//! bound to the proof's key, or was revoked are questions of their own, each with its place in the order
-//! of checks (GW-01); so the answers to them are in the claims and decide nothing here.
+//! A [`TokenVerifier`] decides whether a token was issued and has not expired. Whether it is for the gateway, bound to
+//! the proof's key, or revoked is checked by later stages in the order of GW-01, from the claims.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use dpop_bound::Pending;
+use dpop_bound::MaybeReady;
 
 use crate::caller::TokenScopes;
 use crate::ids::{ClientId, MemberId};
 use crate::time::Moment;
 
-/// What an access token says, once it is known to be an issuer's own and in its time.
+/// The claims of a token that its issuer signed and that has not expired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenClaims {
-    /// The client that it was issued to.
+    /// The client that the token was issued to.
     pub client: ClientId,
-    /// The member that it acts for.
+    /// The member on whose behalf the client acts.
     pub member: MemberId,
-    /// The scopes that were granted.
+    /// The granted scopes.
     pub scopes: TokenScopes,
-    /// The thumbprint of the key that it is bound to, as text; none is a bearer's token (ERR-06).
+    /// The RFC 7638 thumbprint of the key that the token is bound to; `None` for a bearer token (ERR-06).
     pub jkt: Option<String>,
-    /// Whom it is for (IDP-07).
+    /// The audiences (IDP-07).
     pub audiences: BTreeSet<String>,
-    /// When the member signed in for it: a disconnect at or after it revokes the token (ERR-12).
+    /// The time of the member's sign-in. A disconnect at or after it revokes the token (ERR-12).
     pub auth_time: Moment,
-    /// From when on it no longer holds.
+    /// The time at which the token expires.
     pub expires_at: Moment,
 }
 
 impl TokenClaims {
-    /// Whether it was issued for this audience (IDP-07).
+    /// Returns true if the token was issued for this audience (IDP-07).
     #[must_use]
     pub fn is_for(&self, audience: &str) -> bool {
         self.audiences.contains(audience)
     }
 }
 
-/// Why a token says nothing: `UNAUTHENTICATED`, but for [`Unavailable`](Self::Unavailable).
+/// The reason a token is refused: `UNAUTHENTICATED`, except for [`Unavailable`](Self::Unavailable).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum TokenRefusal {
-    /// Not a signed JWT, or its claims are not those of an access token.
-    #[error("the token is no access token")]
+pub enum TokenError {
+    /// Not a signed JWT, or without the claims of an access token.
+    #[error("the token is not an access token")]
     Malformed,
     /// Another kind of JWT, such as an id token (RFC 9068, 4).
     #[error("the token's type is not that of an access token")]
-    Type,
-    /// An algorithm that is not taken, or not the key's.
-    #[error("the token's algorithm is not taken")]
+    WrongType,
+    /// The algorithm is not accepted, or does not match the key.
+    #[error("the token's algorithm is not accepted")]
     Algorithm,
-    /// A key that the issuer does not have, or no longer.
+    /// The key is unknown or has expired.
     #[error("the token's key is unknown")]
     Key,
-    /// The signature is not the key's.
-    #[error("the token's signature is wrong")]
+    /// The signature does not match the key.
+    #[error("the token's signature is invalid")]
     Signature,
-    /// Another issuer's.
-    #[error("the token is another issuer's")]
+    /// The token has another issuer.
+    #[error("the token was issued by another issuer")]
     Issuer,
-    /// Its time is over.
+    /// The token has expired.
     #[error("the token has expired")]
     Expired,
-    /// Its time has not come.
+    /// The token is not valid yet.
     #[error("the token is not valid yet")]
-    Early,
-    /// Nobody can tell, since the issuer cannot be reached: `SERVICE_UNAVAILABLE`, `Retry-After: 5` (A9).
+    NotYetValid,
+    /// The issuer is unreachable: `SERVICE_UNAVAILABLE`, `Retry-After: 5` (A9).
     #[error("the identity provider cannot be reached")]
     Unavailable,
 }
 
-impl TokenRefusal {
-    /// A word for each, for logs and counters: it never changes.
+impl TokenError {
+    /// A stable keyword for logs and counters.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Malformed => "token-malformed",
-            Self::Type => "token-type",
+            Self::WrongType => "token-type",
             Self::Algorithm => "token-algorithm",
             Self::Key => "token-key",
             Self::Signature => "token-signature",
             Self::Issuer => "token-issuer",
             Self::Expired => "token-expired",
-            Self::Early => "token-early",
+            Self::NotYetValid => "token-early",
             Self::Unavailable => "provider-unavailable",
         }
     }
 }
 
-/// A verdict that is there, or on its way.
-pub type Verifying<'a> = Pending<'a, Result<TokenClaims, TokenRefusal>>;
+/// The future of a verification.
+pub type VerificationFuture<'a> = MaybeReady<'a, Result<TokenClaims, TokenError>>;
 
-/// Who can tell whether a token was issued and still holds: the provider in this process, or one elsewhere.
-pub trait Verifier: Send + Sync + fmt::Debug {
-    /// Judges a token at a moment.
-    fn verify<'a>(&'a self, token: &'a str, now: Moment) -> Verifying<'a>;
+/// Verifies access tokens: the provider in this process, or an external one.
+pub trait TokenVerifier: Send + Sync + fmt::Debug {
+    /// Verifies a token at a moment, and returns its claims.
+    fn verify_token<'a>(&'a self, token: &'a str, now: Moment) -> VerificationFuture<'a>;
 }

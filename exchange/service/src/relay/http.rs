@@ -1,23 +1,23 @@
-//! A backend that is elsewhere, over HTTP.
+//! A relay to a backend in another process, over HTTP.
 
 use std::fmt;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use contract_runtime::server::{Answer, HeaderMap, HeaderName};
+use contract_runtime::server::{EncodedResponse, HeaderMap, HeaderName};
 
-use super::signed::{self, RelayKey};
-use super::{Relay, RelayFailure, Relayed, Relaying};
+use super::signature::{self, RelayKey};
+use super::{Relay, RelayError, RelayFuture, RelayedRequest};
 use crate::Environment;
 
-/// The largest answer that is taken: pages of 1000 entries stay far below.
-const LARGEST: usize = 16 << 20;
+/// The largest accepted response, in bytes. Pages of 1000 entries are far smaller.
+const MAX_ANSWER_BYTES: usize = 16 << 20;
 
-/// What the backend needs of a request's head, and the client of an answer's.
-const ASKED: [&str; 3] = ["content-type", "idempotency-key", "user-agent"];
-const ANSWERED: [&str; 3] = ["content-type", "retry-after", "x-correlation-id"];
+/// The request headers that the backend needs, and the response headers that are returned to the client.
+const REQUEST_HEADERS: [&str; 3] = ["content-type", "idempotency-key", "user-agent"];
+const RESPONSE_HEADERS: [&str; 3] = ["content-type", "retry-after", "x-correlation-id"];
 
-/// Takes requests to a backend at a base address, signed.
+/// Sends signed requests to a backend at a base address.
 pub struct HttpRelay {
     client: reqwest::Client,
     base: String,
@@ -31,22 +31,22 @@ impl fmt::Debug for HttpRelay {
     }
 }
 
-/// No client can be made for the backend's address.
+/// The error if the HTTP client cannot be created.
 #[derive(Debug, thiserror::Error)]
-#[error("the backend cannot be called: {0}")]
-pub struct UnusableBackend(#[from] reqwest::Error);
+#[error("cannot create the HTTP client for the backend: {0}")]
+pub struct BackendClientError(#[from] reqwest::Error);
 
 impl HttpRelay {
-    /// A backend at `base`, such as `http://backend.internal:8081`, that is waited for so long.
+    /// Creates a relay to a backend at `base`, such as `http://backend.internal:8081`, with a timeout for each call.
     ///
     /// # Errors
-    /// When the system offers no client.
+    /// [`BackendClientError`] if the system's HTTP client cannot be created.
     pub fn new(
         base: &str,
         key: RelayKey,
         environment: Environment,
         wait: Duration,
-    ) -> Result<Self, UnusableBackend> {
+    ) -> Result<Self, BackendClientError> {
         let client = reqwest::Client::builder()
             .timeout(wait)
             .connect_timeout(wait.min(Duration::from_secs(5)))
@@ -56,16 +56,17 @@ impl HttpRelay {
         Ok(Self { client, base: base.trim_end_matches('/').to_owned(), key, environment })
     }
 
-    async fn send(&self, request: Relayed) -> Result<Answer, RelayFailure> {
+    async fn forward_request(&self, request: RelayedRequest) -> Result<EncodedResponse, RelayError> {
         let context = request.call.context();
         let (method, uri, body) = (context.method(), context.uri(), context.body());
-        // The answer to `HEAD` is that to `GET`, without its body, which the gateway leaves out.
+        // The response to `HEAD` is that to `GET` without its body. The gateway removes the body.
         let method = if method == http::Method::HEAD { &http::Method::GET } else { method };
-        let said = signed::sign(&self.key, &request.caller, (method, uri, body), self.environment.now())
-            .map_err(|_| RelayFailure::Unreachable)?;
+        let signature_value =
+            signature::sign_request(&self.key, &request.caller, (method, uri, body), self.environment.now())
+                .map_err(|_| RelayError::Unreachable)?;
         let target = uri.path_and_query().map_or("/", |target| target.as_str());
-        let mut headers = some_of(context.headers(), &ASKED);
-        headers.insert(signed::HEADER, said);
+        let mut headers = select_headers(context.headers(), &REQUEST_HEADERS);
+        headers.insert(signature::HEADER, signature_value);
         let sent = self
             .client
             .request(method.clone(), format!("{}{target}", self.base))
@@ -73,52 +74,52 @@ impl HttpRelay {
             .body(body.clone())
             .send()
             .await
-            .map_err(failure)?;
-        let (status, headers) = (sent.status(), some_of(sent.headers(), &ANSWERED));
-        let body = whole(sent).await?;
-        let answer = Answer { status, headers, body: body.freeze() };
-        // Whoever answers at the address: only what the contract describes is passed on, or kept for a key.
-        match answer.check(request.call.operation()) {
+            .map_err(relay_error)?;
+        let (status, headers) = (sent.status(), select_headers(sent.headers(), &RESPONSE_HEADERS));
+        let body = read_whole_body(sent).await?;
+        let answer = EncodedResponse { status, headers, body: body.freeze() };
+        // Responses are not trusted: only valid ones are returned or stored for a key.
+        match answer.check_contract(request.call.operation()) {
             Ok(()) => Ok(answer),
             Err(broken) => {
                 let advice = "compare the stores, clocks and versions of gateway and backend";
-                tracing::error!(%status, %broken, advice, "the backend's answer is none of the contract");
-                Err(RelayFailure::Unreachable)
+                tracing::error!(%status, %broken, advice, "backend response violates the contract");
+                Err(RelayError::Unreachable)
             }
         }
     }
 }
 
 impl Relay for HttpRelay {
-    fn relay(&self, request: Relayed) -> Relaying<'_> {
-        Box::pin(self.send(request))
+    fn send_request(&self, request: RelayedRequest) -> RelayFuture<'_> {
+        Box::pin(self.forward_request(request))
     }
 
-    fn checks(&self) -> bool {
+    fn validates_answers(&self) -> bool {
         true
     }
 }
 
-async fn whole(mut sent: reqwest::Response) -> Result<BytesMut, RelayFailure> {
-    let mut whole = BytesMut::new();
-    while let Some(chunk) = sent.chunk().await.map_err(failure)? {
-        if chunk.len() > LARGEST - whole.len() {
-            tracing::warn!(most = LARGEST, "the backend's answer is too large");
-            return Err(RelayFailure::Unreachable);
+async fn read_whole_body(mut sent: reqwest::Response) -> Result<BytesMut, RelayError> {
+    let mut buffer = BytesMut::new();
+    while let Some(chunk) = sent.chunk().await.map_err(relay_error)? {
+        if chunk.len() > MAX_ANSWER_BYTES - buffer.len() {
+            tracing::warn!(most = MAX_ANSWER_BYTES, "backend response too large");
+            return Err(RelayError::Unreachable);
         }
-        whole.extend_from_slice(&chunk);
+        buffer.extend_from_slice(&chunk);
     }
-    Ok(whole)
+    Ok(buffer)
 }
 
-fn failure(error: reqwest::Error) -> RelayFailure {
-    // The address is the configuration's; path and query are a member's.
+fn relay_error(error: reqwest::Error) -> RelayError {
+    // The base address is configuration; path and query belong to a member and must not be logged.
     let error = error.without_url();
-    tracing::warn!(error = %crate::logging::causes(&error), "the backend was called in vain");
-    if error.is_timeout() { RelayFailure::TooLate } else { RelayFailure::Unreachable }
+    tracing::warn!(error = %crate::logging::error_chain(&error), "backend call failed");
+    if error.is_timeout() { RelayError::TimedOut } else { RelayError::Unreachable }
 }
 
-fn some_of(headers: &HeaderMap, names: &[&'static str]) -> HeaderMap {
+fn select_headers(headers: &HeaderMap, names: &[&'static str]) -> HeaderMap {
     let names = names.iter().map(|name| HeaderName::from_static(name));
     names.filter_map(|name| headers.get(&name).map(|value| (name.clone(), value.clone()))).collect()
 }

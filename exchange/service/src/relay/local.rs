@@ -1,73 +1,78 @@
-//! The backend in this process.
+//! A relay to the backend in the same process.
 
 use std::sync::Arc;
 
 use contract_runtime::server::{
-    Answer, CheckAnswers, Context, Endpoints, Event, Hook, Rejection, RouterOptions,
+    EncodedResponse, Endpoints, EventHook, Rejection, RequestContext, ResponseChecks, RouterOptions,
+    ServerEvent,
 };
 use exchange_api::server::{Service, endpoints};
 use http_body_util::BodyExt as _;
 
-use super::{Relay, RelayFailure, Relayed, Relaying};
+use super::{Relay, RelayError, RelayFuture, RelayedRequest};
 use crate::caller::Caller;
 
-/// Calls the backend's methods. A method that panics is an `INTERNAL_ERROR`, and a line in the log.
-pub struct Local<S> {
+/// Calls the backend's methods. A panic in a method becomes `INTERNAL_ERROR` and is logged.
+pub struct LocalRelay<S> {
     endpoints: Endpoints<S>,
 }
 
-impl<S> std::fmt::Debug for Local<S> {
+impl<S> std::fmt::Debug for LocalRelay<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Local").finish_non_exhaustive()
+        f.debug_struct("LocalRelay").finish_non_exhaustive()
     }
 }
 
-impl<S: Service> Local<S> {
-    /// The methods of this service.
+impl<S: Service> LocalRelay<S> {
+    /// Creates a relay to the methods of a service.
     #[must_use]
     pub fn new(service: Arc<S>) -> Self {
-        Self { endpoints: endpoints(service, options()) }
+        Self { endpoints: endpoints(service, router_options()) }
     }
 
-    /// Answers a call whose request was read.
-    pub(super) async fn answer(&self, request: Relayed) -> Result<Answer, RelayFailure> {
-        let Relayed { call, incoming, .. } = request;
+    /// Calls the method of a parsed request.
+    pub(super) async fn answer_call(&self, request: RelayedRequest) -> Result<EncodedResponse, RelayError> {
+        let RelayedRequest { call, incoming, .. } = request;
         let context = call.context();
-        let handling = incoming.answer(self.endpoints.service(), &call);
-        match self.endpoints.answer(&context, Some(handling)).await {
+        let handling = incoming.dispatch(self.endpoints.service(), &call);
+        match self.endpoints.finish_handler(&context, Some(handling)).await {
             Ok(answer) => Ok(answer),
-            Err(rejection) => self.rejected(&context, rejection).await,
+            Err(rejection) => self.answer_rejection(&context, rejection).await,
         }
     }
 
-    /// What the service says of what failed before or beside its methods.
-    pub(super) async fn rejected(
+    /// Returns the service's response to a request that was rejected before or outside its methods.
+    pub(super) async fn answer_rejection(
         &self,
-        context: &Context,
+        context: &RequestContext,
         rejection: Rejection,
-    ) -> Result<Answer, RelayFailure> {
-        let (parts, body) = self.endpoints.rejected(context, rejection).into_parts();
-        let body = body.collect().await.map_err(|_| RelayFailure::Unreachable)?.to_bytes();
-        Ok(Answer { status: parts.status, headers: parts.headers, body })
+    ) -> Result<EncodedResponse, RelayError> {
+        let (parts, body) = self.endpoints.reject_request(context, rejection).into_parts();
+        let body = body.collect().await.map_err(|_| RelayError::Unreachable)?.to_bytes();
+        Ok(EncodedResponse { status: parts.status, headers: parts.headers, body })
     }
 }
 
-impl<S: Service> Relay for Local<S> {
-    fn relay(&self, request: Relayed) -> Relaying<'_> {
-        Box::pin(self.answer(request))
+impl<S: Service> Relay for LocalRelay<S> {
+    fn send_request(&self, request: RelayedRequest) -> RelayFuture<'_> {
+        Box::pin(self.answer_call(request))
     }
 }
 
-/// Answers are checked by whoever relays, since those from elsewhere need it too.
-fn options() -> RouterOptions {
-    let on_event: Hook = Arc::new(|context: &Context, event: Event<'_>| {
+/// Responses are validated by the caller of the relay, which also covers remote backends.
+fn router_options() -> RouterOptions {
+    let on_event: EventHook = Arc::new(|context: &RequestContext, event: ServerEvent<'_>| {
         let operation = context.operation().map_or("none", |operation| operation.id);
-        if matches!(event, Event::Panicked) {
-            // The one that stands in what the client is answered.
+        if matches!(event, ServerEvent::Panicked) {
+            // The id in the client's response.
             let caller = context.extensions().get::<Caller>();
             let correlation_id = caller.map_or("none", |caller| &*caller.correlation_id);
-            tracing::error!(correlation_id, operation, "a method panicked");
+            tracing::error!(correlation_id, operation, "backend method panicked");
         }
     });
-    RouterOptions { check_answers: CheckAnswers::None, on_event: Some(on_event), ..RouterOptions::default() }
+    RouterOptions {
+        response_checks: ResponseChecks::None,
+        on_event: Some(on_event),
+        ..RouterOptions::default()
+    }
 }

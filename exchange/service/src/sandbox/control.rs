@@ -1,7 +1,6 @@
-//! The control interface under `/_sandbox`: what a person would do elsewhere, for scripts.
+//! The control interface under `/_sandbox`, through which scripts perform the actions of people.
 //!
-//! Only requests that name this machine's loopback interface are served, and nothing that a page in a browser sends is
-//! carried out.
+//! It serves only requests to the loopback interface, and none that a page in a browser sends.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -23,211 +22,209 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::json;
 
-use super::{Directory, Inner, SandboxError};
-use crate::admin::{self, AdminError, By, Standing};
-use crate::backend::undo::{Mode, Report, UndoArea, UndoError, Writes};
-use crate::backend::{Keeping, Purpose};
-use crate::feed::Author;
-use crate::idp::{Decision, Undecided, disconnect_client};
+use super::{SandboxDirectory, SandboxError, SandboxInner};
+use crate::admin::{self, AdminContext, AdminError, ClientState};
+use crate::backend::undo::{UndoArea, UndoError, UndoMode, UndoReport, UndoSelection};
+use crate::backend::{EarmarkPurpose, StockOwnership};
+use crate::feed::ChangeAuthor;
+use crate::idp::{DecisionError, LoginDecision, disconnect_client};
 use crate::ids::MemberId;
-use crate::members::Role;
-use crate::names::Name;
+use crate::members::UnitRole;
+use crate::names::DisplayName;
 use crate::records::Actor;
 use crate::store::StoreError;
 use crate::time::Moment;
-use crate::web::is_from_elsewhere;
+use crate::web::is_cross_site;
 
-/// The longest step of the clock: ten years.
-const LONGEST_STEP: u64 = 10 * 366 * 86_400;
+/// Maximum step of the clock, in seconds: ten years.
+const MAX_STEP_SECONDS: u64 = 10 * 366 * 86_400;
 
-/// The states of a job order.
+/// The valid states of a job order.
 const JOB_ORDER_STATES: [&str; 4] = ["open", "in-progress", "completed", "cancelled"];
 
-/// What is done as somebody else.
+/// An action of a member on the web, or of an administrator.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "act", rename_all = "kebab-case", rename_all_fields = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
-pub enum Act {
-    /// The member changes their blueprints on the web; products are named by their keys.
+pub enum SandboxAction {
+    /// The member changes their blueprints on the web. Products are identified by key.
     Blueprints {
-        /// Products to add.
+        /// Keys of products to add.
         #[serde(default)]
         add: Vec<String>,
-        /// Products to remove.
+        /// Keys of products to remove.
         #[serde(default)]
         remove: Vec<String>,
     },
-    /// The member changes their stock on the web; the ops are those of the contract.
+    /// The member changes their stock on the web, with ops of the contract.
     Stock {
-        /// The ops.
+        /// The ops as JSON, in the contract's form.
         ops: Vec<serde_json::Value>,
     },
-    /// The member changes their ships on the web; the ops are those of the contract.
+    /// The member changes their ships on the web, with ops of the contract.
     Ships {
-        /// The ops.
+        /// The ops as JSON, in the contract's form.
         ops: Vec<serde_json::Value>,
     },
-    /// The member gives a lot's stock to another member, but for what is reserved.
+    /// The member transfers a lot's unreserved stock to another member.
     GiveStock {
-        /// The lot's key.
+        /// The key of the lot.
         lot: String,
-        /// The other member's account.
+        /// The account of the other member.
         to: String,
     },
-    /// The member books a lot's stock into a unit's pool, or makes it personal again.
+    /// The member moves a lot's stock to a unit's pool, or makes it personal again.
     ShareStock {
-        /// The lot's key.
+        /// The key of the lot.
         lot: String,
-        /// The unit.
+        /// The id of the unit; without it, the stock becomes personal.
         unit: Option<String>,
     },
-    /// The member gives a ship to another member.
+    /// The member transfers a ship to another member.
     GiveShip {
-        /// The ship.
+        /// The id of the ship.
         ship: String,
-        /// The other member's account.
+        /// The account of the other member.
         to: String,
     },
-    /// An administrator gives a unit another name and shorthand.
+    /// An administrator changes a unit's name and shorthand.
     RenameUnit {
-        /// The unit.
+        /// The id of the unit.
         unit: String,
-        /// Its name.
+        /// The new name of the unit.
         name: String,
-        /// Its shorthand.
+        /// The new shorthand of the unit.
         shorthand: String,
     },
-    /// The member changes pools on the web; the ops are those of the contract, but that holders are named by their
-    /// members' ids.
+    /// The member changes pools on the web, with ops of the contract in which member ids are the holder
+    /// references.
     OrgStock {
-        /// The ops.
+        /// The ops as JSON, in the contract's form.
         ops: Vec<serde_json::Value>,
     },
-    /// The member earmarks so much of an entry of a pool, in the place of what it was earmarked to the target
-    /// before.
+    /// The member sets the amount of a pool entry that is earmarked to a target.
     EarmarkStock {
-        /// The entry.
+        /// The id of the entry.
         entry: String,
-        /// For what.
-        purpose: Purpose,
-        /// To which job order, mission or donation.
+        /// The purpose of the earmark.
+        purpose: EarmarkPurpose,
+        /// The id of the job order, mission or donation.
         target: String,
-        /// How much: thousandths of SCU, or pieces; 0 ends it.
+        /// The amount in thousandths of SCU or in pieces; 0 removes the earmark.
         amount: i64,
     },
-    /// The member joins a unit, has another role in it, or, without one, leaves it.
+    /// The member joins a unit, changes the role in it, or leaves it.
     Role {
-        /// The unit.
+        /// The id of the unit.
         unit: String,
-        /// The role.
-        role: Option<Role>,
+        /// The new role; without it, the member leaves.
+        role: Option<UnitRole>,
     },
-    /// The member keeps the name from connected applications, or shows it again.
+    /// The member hides the name from connected applications, or shows it again.
     WithholdName {
-        /// Whether it is kept back.
+        /// Whether the name is hidden.
         withholds: bool,
     },
-    /// The member has another name from now on.
+    /// The member changes the name.
     RenameMember {
-        /// The name.
+        /// The new name of the member.
         name: String,
     },
-    /// Somebody gives a mission another name.
+    /// An administrator changes a mission's name.
     RenameMission {
-        /// The mission.
+        /// The id of the mission.
         mission: String,
-        /// Its name.
+        /// The new name of the mission.
         name: String,
     },
-    /// Somebody sets the state of a job order: `open`, `in-progress`, `completed` or `cancelled`.
+    /// An administrator sets the state of a job order: `open`, `in-progress`, `completed` or `cancelled`.
     JobOrder {
-        /// The order.
+        /// The id of the order.
         order: String,
-        /// Its state.
+        /// The new state of the order.
         state: String,
     },
-    /// The member takes back what a client wrote for them; what became of each entry is told.
+    /// The member undoes a client's writes. The response reports the outcome of each entry.
     Undo {
-        /// The client.
+        /// The id of the client.
         client: String,
-        /// What it wrote from this moment on.
-        #[serde(deserialize_with = "typed")]
+        /// The start of the time span to undo.
+        #[serde(deserialize_with = "parse_string")]
         from: Moment,
-        /// What it wrote up to this moment.
-        #[serde(deserialize_with = "typed")]
+        /// The end of the span, inclusive.
+        #[serde(deserialize_with = "parse_string")]
         to: Moment,
-        /// `blueprints`, `stock`, `ships` or `org-stock`; all of them where none is named.
-        #[serde(default, deserialize_with = "all_typed")]
+        /// `blueprints`, `stock`, `ships` or `org-stock`; all areas if the list is empty.
+        #[serde(default, deserialize_with = "parse_strings")]
         areas: Vec<UndoArea>,
     },
     /// The member disconnects a client.
     Disconnect {
-        /// The client.
+        /// The id of the client.
         client: String,
     },
-    /// The member stores another handle in the profile, or none.
+    /// The member stores another handle in the profile, or removes it.
     Handle {
-        /// The handle.
+        /// The new game-account handle; without it, the handle is removed.
         handle: Option<String>,
     },
     /// An administrator switches the exchange on or off.
     Switch {
-        /// Whether it is on.
+        /// Whether the exchange is on afterwards.
         on: bool,
     },
-    /// An administrator suspends a client, or lets it go on.
+    /// An administrator suspends a client, or lifts the suspension.
     Suspend {
-        /// The client.
+        /// The id of the client.
         client: String,
-        /// Whether it is suspended.
+        /// Whether the client is suspended.
         suspended: bool,
     },
 }
 
-/// What came of an act.
+/// The result of an action that the sandbox performed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Acted {
-    /// It was done.
+pub enum ActionOutcome {
+    /// The action was performed and has no report.
     Done,
-    /// What a client wrote was taken back, but for what is told to stay.
-    Undone(Report),
+    /// A client's writes were undone; the report lists conflicts.
+    Undone(UndoReport),
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Decide {
+struct DecideRequest {
     user_code: String,
     account: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Step {
+struct AdvanceRequest {
     advance_seconds: u64,
 }
 
 #[derive(Deserialize)]
-struct Acting {
+struct ActionRequest {
     account: String,
     #[serde(flatten)]
-    act: Act,
+    act: SandboxAction,
 }
 
-pub(super) fn routes(inner: Arc<Inner>) -> Router {
+pub(super) fn control_routes(inner: Arc<SandboxInner>) -> Router {
     Router::new()
-        .route("/", get(directory))
-        .route("/approve", post(approve))
-        .route("/decline", post(decline))
-        .route("/clock", get(clock).post(step))
-        .route("/act", post(act))
-        .route("/reset", post(reset))
-        .layer(from_fn(loopback))
+        .route("/", get(get_directory))
+        .route("/approve", post(post_approve))
+        .route("/decline", post(post_decline))
+        .route("/clock", get(get_clock).post(post_clock))
+        .route("/act", post(post_action))
+        .route("/reset", post(post_reset))
+        .layer(from_fn(require_loopback))
         .with_state(inner)
 }
 
-/// A text as people type it.
-fn typed<'de, T, D>(text: D) -> Result<T, D::Error>
+fn parse_string<'de, T, D>(text: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: Display>,
     D: Deserializer<'de>,
@@ -235,8 +232,8 @@ where
     String::deserialize(text)?.parse().map_err(D::Error::custom)
 }
 
-/// Several of them.
-fn all_typed<'de, T, D>(texts: D) -> Result<Vec<T>, D::Error>
+/// Deserializes a list of strings and parses each.
+fn parse_strings<'de, T, D>(texts: D) -> Result<Vec<T>, D::Error>
 where
     T: FromStr<Err: Display>,
     D: Deserializer<'de>,
@@ -245,194 +242,216 @@ where
     texts.iter().map(|text| text.parse().map_err(D::Error::custom)).collect()
 }
 
-type Sent<T> = Result<Json<T>, JsonRejection>;
+type JsonBody<T> = Result<Json<T>, JsonRejection>;
 
-/// A name that points here by somebody else's DNS is not served, and no page in a browser.
-async fn loopback(request: Request, next: Next) -> Response {
+/// Refuses requests for other hosts, which DNS rebinding can direct here, and requests from pages in a
+/// browser.
+async fn require_loopback(request: Request, next: Next) -> Response {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     if !matches!(name, "127.0.0.1" | "localhost" | "[::1]") {
-        return refused(StatusCode::FORBIDDEN, "only 127.0.0.1 and localhost are served here");
+        return error_response(StatusCode::FORBIDDEN, "the host must be 127.0.0.1 or localhost");
     }
-    // A form or a script of some page needs nobody's leave to send what it cannot read the answer to.
-    if request.headers().contains_key(ORIGIN) || is_from_elsewhere(request.method(), request.headers()) {
-        return refused(StatusCode::FORBIDDEN, "no page in a browser is served here");
+    // A page's form or script can send requests even if it cannot read the response.
+    if request.headers().contains_key(ORIGIN) || is_cross_site(request.method(), request.headers()) {
+        return error_response(StatusCode::FORBIDDEN, "requests from a browser's page are not allowed");
     }
     let mut response = next.run(request).await;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
-async fn directory(State(inner): State<Arc<Inner>>) -> Json<Directory> {
+async fn get_directory(State(inner): State<Arc<SandboxInner>>) -> Json<SandboxDirectory> {
     Json(inner.directory())
 }
 
-async fn approve(State(inner): State<Arc<Inner>>, body: Sent<Decide>) -> Response {
-    decided(&inner, body, Decision::Approve).await
+async fn post_approve(State(inner): State<Arc<SandboxInner>>, body: JsonBody<DecideRequest>) -> Response {
+    handle_decision(&inner, body, LoginDecision::Approve).await
 }
 
-async fn decline(State(inner): State<Arc<Inner>>, body: Sent<Decide>) -> Response {
-    decided(&inner, body, Decision::Decline).await
+async fn post_decline(State(inner): State<Arc<SandboxInner>>, body: JsonBody<DecideRequest>) -> Response {
+    handle_decision(&inner, body, LoginDecision::Decline).await
 }
 
-async fn decided(inner: &Inner, body: Sent<Decide>, decision: Decision) -> Response {
+async fn handle_decision(
+    inner: &SandboxInner,
+    body: JsonBody<DecideRequest>,
+    decision: LoginDecision,
+) -> Response {
     match body {
-        Ok(Json(Decide { user_code, account })) => done(inner.decide(&user_code, &account, decision).await),
-        Err(error) => unread(&error),
+        Ok(Json(DecideRequest { user_code, account })) => {
+            outcome_response(inner.decide_login(&user_code, &account, decision).await)
+        }
+        Err(error) => invalid_body_response(&error),
     }
 }
 
-async fn clock(State(inner): State<Arc<Inner>>) -> Response {
+async fn get_clock(State(inner): State<Arc<SandboxInner>>) -> Response {
     Json(json!({ "now": inner.environment.now().to_string() })).into_response()
 }
 
-async fn step(State(inner): State<Arc<Inner>>, body: Sent<Step>) -> Response {
+async fn post_clock(State(inner): State<Arc<SandboxInner>>, body: JsonBody<AdvanceRequest>) -> Response {
     match body {
-        Ok(Json(Step { advance_seconds })) if advance_seconds <= LONGEST_STEP => {
+        Ok(Json(AdvanceRequest { advance_seconds })) if advance_seconds <= MAX_STEP_SECONDS => {
             inner.clock.advance(Duration::from_secs(advance_seconds));
-            clock(State(inner)).await
+            get_clock(State(inner)).await
         }
-        Ok(_) => refused(StatusCode::BAD_REQUEST, "advanceSeconds is at most ten years"),
-        Err(error) => unread(&error),
+        Ok(_) => error_response(StatusCode::BAD_REQUEST, "advanceSeconds is at most ten years"),
+        Err(error) => invalid_body_response(&error),
     }
 }
 
-async fn act(State(inner): State<Arc<Inner>>, body: Sent<Acting>) -> Response {
+async fn post_action(State(inner): State<Arc<SandboxInner>>, body: JsonBody<ActionRequest>) -> Response {
     match body {
-        Ok(Json(Acting { account, act })) => match inner.act(&account, act).await {
-            Ok(Acted::Undone(report)) => Json(report.to_json()).into_response(),
-            acted => done(acted.map(drop)),
+        Ok(Json(ActionRequest { account, act })) => match inner.perform_action(&account, act).await {
+            Ok(ActionOutcome::Undone(report)) => Json(report.to_json()).into_response(),
+            acted => outcome_response(acted.map(drop)),
         },
-        Err(error) => unread(&error),
+        Err(error) => invalid_body_response(&error),
     }
 }
 
-async fn reset(State(inner): State<Arc<Inner>>) -> Response {
-    done(inner.reset().await)
+async fn post_reset(State(inner): State<Arc<SandboxInner>>) -> Response {
+    outcome_response(inner.reset_store().await)
 }
 
-fn done(outcome: Result<(), SandboxError>) -> Response {
+fn outcome_response(outcome: Result<(), SandboxError>) -> Response {
     let error = match outcome {
         Ok(()) => return StatusCode::NO_CONTENT.into_response(),
         Err(error) => error,
     };
     let status = match &error {
-        SandboxError::Account | SandboxError::Undecided(Undecided::NotFound) => StatusCode::NOT_FOUND,
-        SandboxError::Code
-        | SandboxError::Refused(_)
-        | SandboxError::Name { .. }
-        | SandboxError::Broken(_)
-        | SandboxError::Undo(UndoError::Forgotten(_))
-        | SandboxError::NotApplied { .. } => StatusCode::BAD_REQUEST,
-        SandboxError::Undecided(Undecided::Decided(_)) | SandboxError::Undo(UndoError::UnderWay) => {
-            StatusCode::CONFLICT
+        SandboxError::UnknownAccount | SandboxError::Undecided(DecisionError::NotFound) => {
+            StatusCode::NOT_FOUND
         }
-        SandboxError::Undecided(Undecided::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
+        SandboxError::InvalidUserCode
+        | SandboxError::Refused(_)
+        | SandboxError::InvalidName { .. }
+        | SandboxError::InvalidChangeSet(_)
+        | SandboxError::Undo(UndoError::JournalTruncated(_))
+        | SandboxError::NotApplied { .. } => StatusCode::BAD_REQUEST,
+        SandboxError::Undecided(DecisionError::AlreadyDecided(_))
+        | SandboxError::Undo(UndoError::InProgress) => StatusCode::CONFLICT,
+        SandboxError::Undecided(DecisionError::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    refused(status, &error.to_string())
+    error_response(status, &error.to_string())
 }
 
-fn unread(error: &JsonRejection) -> Response {
-    refused(error.status(), &error.body_text())
+fn invalid_body_response(error: &JsonRejection) -> Response {
+    error_response(error.status(), &error.body_text())
 }
 
-fn refused(status: StatusCode, error: &str) -> Response {
+fn error_response(status: StatusCode, error: &str) -> Response {
     (status, Json(json!({ "error": error }))).into_response()
 }
 
-impl Inner {
-    pub(super) async fn act(&self, account: &str, act: Act) -> Result<Acted, SandboxError> {
-        let member = MemberId::new(self.account(account)?.member.clone());
+impl SandboxInner {
+    pub(super) async fn perform_action(
+        &self,
+        account: &str,
+        act: SandboxAction,
+    ) -> Result<ActionOutcome, SandboxError> {
+        let member = MemberId::new(self.find_account(account)?.member.clone());
         let now = self.environment.now();
         let app = self.app.load_full();
         let backend = app.backend();
         let done: Result<(), SandboxError> = match act {
-            Act::Blueprints { add, remove } => {
-                let ops = ops(add, remove).ok_or(SandboxError::Refused("a product's key cannot be read"))?;
-                let result = backend.change_blueprints(&member, Author::Web, ops).await?;
+            SandboxAction::Blueprints { add, remove } => {
+                let ops = blueprint_ops(add, remove).ok_or(SandboxError::Refused("invalid product key"))?;
+                let result = backend.change_blueprints(&member, ChangeAuthor::Web, ops).await?;
                 if result.not_applied > 0 {
-                    return Err(SandboxError::Refused("there is no such product, or it cannot be removed"));
+                    return Err(SandboxError::Refused("a product is unknown or cannot be removed"));
                 }
                 Ok(())
             }
-            Act::Stock { ops } => all(backend.change_stock(&member, Author::Web, change_set(ops)?).await?),
-            Act::Ships { ops } => all(backend.change_ships(&member, Author::Web, change_set(ops)?).await?),
-            Act::GiveStock { lot, to } => {
-                let to = MemberId::new(self.account(&to)?.member.clone());
-                there(backend.give_stock(&member, Author::Web, &lot, &to).await?)
+            SandboxAction::Stock { ops } => {
+                require_all_applied(backend.change_stock(&member, ChangeAuthor::Web, change_set(ops)?).await?)
             }
-            Act::ShareStock { lot, unit } => {
-                let keeping = unit.map_or(Keeping::Personal, |unit| Keeping::Pool(unit.into()));
-                there(backend.rebook_stock(&member, Author::Web, &lot, keeping).await?)
+            SandboxAction::Ships { ops } => {
+                require_all_applied(backend.change_ships(&member, ChangeAuthor::Web, change_set(ops)?).await?)
             }
-            Act::GiveShip { ship, to } => {
-                let to = MemberId::new(self.account(&to)?.member.clone());
-                there(backend.give_ship(&member, Author::Web, &ship, &to).await?)
+            SandboxAction::GiveStock { lot, to } => {
+                let to = MemberId::new(self.find_account(&to)?.member.clone());
+                require_found(backend.give_stock(&member, ChangeAuthor::Web, &lot, &to).await?)
             }
-            Act::RenameUnit { unit, name, shorthand } => {
-                let (name, shorthand) = (named("name", &name)?, named("shorthand", &shorthand)?);
-                there(backend.rename_unit(&unit.into(), name, shorthand).await?)
+            SandboxAction::ShareStock { lot, unit } => {
+                let keeping = unit.map_or(StockOwnership::Personal, |unit| StockOwnership::Pool(unit.into()));
+                require_found(backend.rebook_stock(&member, ChangeAuthor::Web, &lot, keeping).await?)
             }
-            Act::OrgStock { ops } => {
-                all(backend.change_org_stock(&member, Author::Web, change_set(ops)?).await?)
+            SandboxAction::GiveShip { ship, to } => {
+                let to = MemberId::new(self.find_account(&to)?.member.clone());
+                require_found(backend.give_ship(&member, ChangeAuthor::Web, &ship, &to).await?)
             }
-            Act::EarmarkStock { entry, purpose, target, amount } => {
+            SandboxAction::RenameUnit { unit, name, shorthand } => {
+                let (name, shorthand) = (parse_name("name", &name)?, parse_name("shorthand", &shorthand)?);
+                require_found(backend.rename_unit(&unit.into(), name, shorthand).await?)
+            }
+            SandboxAction::OrgStock { ops } => require_all_applied(
+                backend.change_org_stock(&member, ChangeAuthor::Web, change_set(ops)?).await?,
+            ),
+            SandboxAction::EarmarkStock { entry, purpose, target, amount } => {
                 let of = (purpose, &*target);
-                there(backend.earmark_stock(&member, Author::Web, &entry, of, amount).await?)
+                require_found(backend.earmark_stock(&member, ChangeAuthor::Web, &entry, of, amount).await?)
             }
-            Act::Role { unit, role } => there(backend.set_role(&member, &unit.into(), role).await?),
-            // Of an account there is always a member; as it was is as it should be.
-            Act::WithholdName { withholds } => {
+            SandboxAction::Role { unit, role } => {
+                require_found(backend.set_role(&member, &unit.into(), role).await?)
+            }
+            // An account always has a member, so a result of false means that nothing had to change.
+            SandboxAction::WithholdName { withholds } => {
                 backend.withhold_name(&member, withholds).await?;
                 Ok(())
             }
-            Act::RenameMember { name } => {
-                backend.rename_member(&member, named("name", &name)?).await?;
+            SandboxAction::RenameMember { name } => {
+                backend.rename_member(&member, parse_name("name", &name)?).await?;
                 Ok(())
             }
-            Act::RenameMission { mission, name } => {
-                there(backend.rename_mission(&mission, named("name", &name)?).await?)
+            SandboxAction::RenameMission { mission, name } => {
+                require_found(backend.rename_mission(&mission, parse_name("name", &name)?).await?)
             }
-            Act::JobOrder { order, state } => {
+            SandboxAction::JobOrder { order, state } => {
                 if !JOB_ORDER_STATES.contains(&state.as_str()) {
-                    return Err(SandboxError::Refused("a job order has no such state"));
+                    return Err(SandboxError::Refused("unknown state of a job order"));
                 }
-                self.set("UPDATE job_order SET state = ?1 WHERE id = ?2", state, order).await
+                self.update_row("UPDATE job_order SET state = ?1 WHERE id = ?2", state, order).await
             }
-            Act::Undo { client, from, to, areas } => {
+            SandboxAction::Undo { client, from, to, areas } => {
                 let areas = if areas.is_empty() { UndoArea::ALL.to_vec() } else { areas };
-                let writes = Writes { client: client.into(), member, from, to };
-                let (client, mode) = (writes.client.clone(), Mode::Apply);
-                let outcomes = backend.undo(writes, &areas, mode).await?;
-                return Ok(Acted::Undone(Report { client, mode, outcomes }));
+                let writes = UndoSelection { client: client.into(), member, from, to };
+                let (client, mode) = (writes.client.clone(), UndoMode::Apply);
+                let outcomes = backend.undo_writes(writes, &areas, mode).await?;
+                return Ok(ActionOutcome::Undone(UndoReport { client, mode, outcomes }));
             }
-            Act::Disconnect { client } => {
+            SandboxAction::Disconnect { client } => {
                 let write = self.store.write(move |connection| {
                     disconnect_client(connection, Actor::Member(&member), &client.into(), &member, now)
                 });
                 write.await?;
                 Ok(())
             }
-            Act::Handle { handle } => {
-                self.set("UPDATE member SET handle = ?1 WHERE id = ?2", handle, member.to_string()).await
+            SandboxAction::Handle { handle } => {
+                self.update_row("UPDATE member SET handle = ?1 WHERE id = ?2", handle, member.to_string())
+                    .await
             }
-            Act::Switch { on } => {
-                self.administer(account, now, move |database, by| admin::switch(database, by, on)).await
+            SandboxAction::Switch { on } => {
+                self.run_as_administrator(account, now, move |database, by| {
+                    admin::set_switch(database, by, on)
+                })
+                .await
             }
-            Act::Suspend { client, suspended } => {
-                let standing = if suspended { Standing::Suspended } else { Standing::Active };
+            SandboxAction::Suspend { client, suspended } => {
+                let standing = if suspended { ClientState::Suspended } else { ClientState::Active };
                 let client = client.into();
-                let act = move |database: &rusqlite::Connection, by: &By<'_>| {
-                    admin::set_standing(database, by, &client, standing)
+                let act = move |database: &rusqlite::Connection, by: &AdminContext<'_>| {
+                    admin::set_client_state(database, by, &client, standing)
                 };
-                self.administer(account, now, act).await
+                self.run_as_administrator(account, now, act).await
             }
         };
-        done.map(|()| Acted::Done)
+        done.map(|()| ActionOutcome::Done)
     }
 
-    async fn set(
+    async fn update_row(
         &self,
         sql: &'static str,
         value: impl rusqlite::ToSql + Send + 'static,
@@ -441,48 +460,48 @@ impl Inner {
         let write = self
             .store
             .write(move |connection| Ok::<_, StoreError>(connection.execute(sql, params![value, of])?));
-        there(write.await? > 0)
+        require_found(write.await? > 0)
     }
 
-    /// Does what an administrator does by a command, under the account's name.
-    async fn administer(
+    /// Runs an administrator's command under the account's name.
+    async fn run_as_administrator(
         &self,
         account: &str,
         now: Moment,
-        act: impl FnOnce(&rusqlite::Connection, &By<'_>) -> Result<(), AdminError> + Send + 'static,
+        act: impl FnOnce(&rusqlite::Connection, &AdminContext<'_>) -> Result<(), AdminError> + Send + 'static,
     ) -> Result<(), SandboxError> {
         let name = account.to_owned();
-        let done = self.store.write(move |connection| act(connection, &By::new(&name, now)?)).await;
+        let done = self.store.write(move |connection| act(connection, &AdminContext::new(&name, now)?)).await;
         done.map_err(|error| match error {
             AdminError::Store(error) => SandboxError::Store(error),
-            _ => SandboxError::Refused("there is no such thing"),
+            _ => SandboxError::Refused("not found"),
         })
     }
 }
 
-/// Whether what was named is there.
-fn there(is: bool) -> Result<(), SandboxError> {
-    if is { Ok(()) } else { Err(SandboxError::Refused("there is no such thing")) }
+/// Returns an error unless the named object exists.
+fn require_found(is: bool) -> Result<(), SandboxError> {
+    if is { Ok(()) } else { Err(SandboxError::Refused("not found")) }
 }
 
-/// Whether every op was applied or found what it asked for.
-fn all(result: ChangeResult) -> Result<(), SandboxError> {
+/// Returns an error if any op was refused.
+fn require_all_applied(result: ChangeResult) -> Result<(), SandboxError> {
     let refused = result.results.iter().find_map(|op| Some((op.index, op.reason.as_ref()?)));
     refused.map_or(Ok(()), |(op, reason)| Err(SandboxError::NotApplied { op, reason: reason.to_string() }))
 }
 
-/// A text as a name, or which of those that were given is none.
-fn named<const MOST: usize>(what: &'static str, text: &str) -> Result<Name<MOST>, SandboxError> {
-    text.try_into().map_err(|why| SandboxError::Name { what, why })
+/// Parses a name; the error names the field.
+fn parse_name<const MOST: usize>(what: &'static str, text: &str) -> Result<DisplayName<MOST>, SandboxError> {
+    text.try_into().map_err(|why| SandboxError::InvalidName { what, why })
 }
 
-/// A change set of the contract.
+/// Parses a change set of the contract from its ops.
 fn change_set<T: Contract>(ops: Vec<serde_json::Value>) -> Result<T, SandboxError> {
     let body = json!({ "ops": ops }).to_string();
     Ok(T::parse_valid(body.as_bytes())?)
 }
 
-fn ops(add: Vec<String>, remove: Vec<String>) -> Option<BlueprintChangeSet> {
+fn blueprint_ops(add: Vec<String>, remove: Vec<String>) -> Option<BlueprintChangeSet> {
     use exchange_api::types::{AddBlueprint, BlueprintKey, RemoveBlueprint};
     let added = add.into_iter().map(|key| {
         let reference = ItemRef::by_key(key).ok()?;

@@ -1,15 +1,16 @@
-//! Random numbers that a seed repeats, for runs that have to come out the same.
+//! A seeded random number generator, for reproducible runs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dpop_bound::Random;
+use dpop_bound::RandomSource;
 use dpop_bound::random::RandomError;
 
 use crate::secrets;
 
-/// SHA-256 over a seed and a count: the same seed gives the same numbers, in the order of the calls.
+/// A generator that hashes a seed and a counter with SHA-256: the same seed produces the same numbers in the
+/// order of the calls.
 ///
-/// Whoever knows the seed knows all secrets made of it: for the sandbox alone.
+/// For the sandbox only: all secrets can be derived from the seed.
 #[derive(Debug)]
 pub struct SeededRandom {
     seed: u64,
@@ -17,18 +18,18 @@ pub struct SeededRandom {
 }
 
 impl SeededRandom {
-    /// Begins where every run of this seed begins.
+    /// Creates a generator at the start of the seed's sequence.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { seed, count: AtomicU64::new(0) }
     }
 }
 
-impl Random for SeededRandom {
+impl RandomSource for SeededRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         for chunk in bytes.chunks_mut(32) {
             let count = self.count.fetch_add(1, Ordering::Relaxed);
-            let hash = secrets::hash_of(&[&self.seed.to_be_bytes(), &count.to_be_bytes()]);
+            let hash = secrets::sha256_parts(&[&self.seed.to_be_bytes(), &count.to_be_bytes()]);
             chunk.copy_from_slice(&hash[..chunk.len()]);
         }
         Ok(())

@@ -1,8 +1,8 @@
-//! What a sandbox begins with: members, units, clients, catalogue, blueprints, goods, missions,
-//! job orders.
+//! The initial data of a sandbox: members, units, clients, catalogue, blueprints, goods, missions, job
+//! orders.
 //!
-//! The same as on the platform's own sandbox, so that scripts written for that one find what they expect.
-//! Everything stands in `seed.json`; the same seed gives the same ids in every run.
+//! It equals that of the platform's own sandbox, so that scripts work with both. All data is in `seed.json`;
+//! ids are the same in every run.
 
 mod goods;
 mod orders;
@@ -11,62 +11,62 @@ use exchange_api::scopes::Scope;
 use rusqlite::{Connection, params};
 use serde::Deserialize;
 
-use crate::catalogue::contents::{self, Contents};
+use crate::catalogue::contents::{self, CatalogueContents};
 use crate::environment::Environment;
 use crate::idp::accounts;
 use crate::ids::{MemberId, UnitId};
-use crate::members::{self, Role};
+use crate::members::{self, UnitRole};
 use crate::records::Actor;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-use goods::{Mission, Ship, Stock};
-use orders::Order;
+use goods::{SeedMission, SeedShip, SeedStock};
+use orders::SeedOrder;
 
 const SEED: &str = include_str!("seed.json");
 
-/// An account of the sandbox; its password is public, and works nowhere else.
+/// An account of the sandbox. Its password is public and is valid nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxAccount {
-    /// The name to sign in with.
+    /// The user name for signing in.
     pub username: String,
-    /// The password to sign in with.
+    /// The password for signing in.
     pub password: String,
-    /// The member's id, which no client ever sees.
+    /// The member's id, which clients never see.
     pub member: String,
 }
 
-/// What stands in `seed.json`, and the members for load tests.
+/// The content of `seed.json`, with additional members for load tests.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Seed {
+pub(super) struct SandboxSeed {
     terms: String,
-    units: Vec<Unit>,
-    members: Vec<Member>,
-    missions: Vec<Mission>,
-    job_orders: Vec<Order>,
-    load: Load,
-    clients: Vec<Client>,
+    units: Vec<SeedUnit>,
+    members: Vec<SeedMember>,
+    missions: Vec<SeedMission>,
+    job_orders: Vec<SeedOrder>,
+    load: LoadMembers,
+    clients: Vec<SeedClient>,
     defaults: Vec<String>,
-    catalogue: Contents,
+    catalogue: CatalogueContents,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Unit {
+struct SeedUnit {
     id: String,
     name: String,
     shorthand: String,
     kind: String,
     profit_sharing: bool,
-    /// The unit that it stands below.
+    /// The parent unit.
     above: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Member {
+struct SeedMember {
     id: String,
     account: String,
     name: String,
@@ -74,28 +74,28 @@ struct Member {
     #[serde(default)]
     admin: bool,
     #[serde(default)]
-    units: Vec<Membership>,
+    units: Vec<SeedMembership>,
     #[serde(default)]
-    blueprints: Vec<Blueprint>,
+    blueprints: Vec<SeedBlueprint>,
     #[serde(default)]
-    stock: Vec<Stock>,
+    stock: Vec<SeedStock>,
     #[serde(default)]
-    ships: Vec<Ship>,
+    ships: Vec<SeedShip>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Membership {
+struct SeedMembership {
     unit: UnitId,
     #[serde(default)]
-    role: Role,
+    role: UnitRole,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Blueprint {
+struct SeedBlueprint {
     product: String,
-    /// Milliseconds since the epoch.
+    /// Milliseconds since the Unix epoch.
     acquired_at: Option<i64>,
     source: String,
     note: Option<String>,
@@ -103,36 +103,36 @@ struct Blueprint {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Load {
+struct LoadMembers {
     count: u32,
     unit: String,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Client {
+struct SeedClient {
     id: String,
     name: String,
     suspended: bool,
 }
 
-impl Seed {
-    /// Reads it.
+impl SandboxSeed {
+    /// Parses the embedded `seed.json`.
     ///
     /// # Errors
-    /// When what is compiled in is no seed.
-    pub(super) fn read() -> Result<Self, StoreError> {
+    /// [`StoreError::Corrupt`] if the embedded file is invalid.
+    pub(super) fn parse_embedded() -> Result<Self, StoreError> {
         let mut seed: Self =
-            serde_json::from_str(SEED).map_err(|_| StoreError::Corrupt("the seed that is compiled in"))?;
+            serde_json::from_str(SEED).map_err(|_| StoreError::Corrupt("the embedded seed is invalid"))?;
         for number in 1..=seed.load.count {
-            seed.members.push(Member::of_load(number, &seed.load.unit));
+            seed.members.push(SeedMember::for_load_test(number, &seed.load.unit));
         }
         Ok(seed)
     }
 
-    /// The accounts, in the order of their members.
+    /// Returns the accounts, in the order of their members.
     pub(super) fn accounts(&self) -> Vec<SandboxAccount> {
-        let account = |member: &Member| SandboxAccount {
+        let account = |member: &SeedMember| SandboxAccount {
             username: member.account.clone(),
             password: format!("{}-pw-do-not-use-in-prod", member.account),
             member: member.id.clone(),
@@ -140,63 +140,62 @@ impl Seed {
         self.members.iter().map(account).collect()
     }
 
-    /// The ids of the clients.
     pub(super) fn clients(&self) -> Vec<String> {
         self.clients.iter().map(|client| client.id.clone()).collect()
     }
 
-    /// Writes it into a store that has none of it; the hashes are those of the passwords of
-    /// [`accounts`](Self::accounts), in their order.
+    /// Writes the seed into an empty store. `hashes` are the password hashes of [`accounts`](Self::accounts),
+    /// in the same order.
     ///
     /// # Errors
-    /// What the database says, or that there are no random numbers.
-    pub(super) fn plant(
+    /// Returns the database's error, or [`StoreError::Random`].
+    pub(super) fn plant_all(
         &self,
         connection: &Connection,
         environment: &Environment,
         hashes: &[String],
     ) -> Result<(), StoreError> {
         let now = environment.now();
-        settings(connection, self)?;
+        plant_settings(connection, self)?;
         plant_clients(connection, self, now)?;
-        contents::replace(connection, environment.random(), &self.catalogue)?;
+        contents::replace_contents(connection, environment.random(), &self.catalogue)?;
         for product in &self.defaults {
             connection.execute("INSERT INTO default_blueprint (product) VALUES (?1)", [product])?;
         }
         for (member, hash) in self.members.iter().zip(hashes) {
             plant_member(connection, member, &self.terms, hash, now)?;
-            goods::plant(connection, member, &self.catalogue, now)?;
+            goods::plant_goods(connection, member, &self.catalogue, now)?;
         }
-        self.missions.iter().try_for_each(|mission| mission.plant(connection))?;
-        self.job_orders.iter().try_for_each(|order| order.plant(connection))
+        self.missions.iter().try_for_each(|mission| mission.plant_mission(connection))?;
+        self.job_orders.iter().try_for_each(|order| order.plant_order(connection))
     }
 }
 
-impl Seed {
-    /// The same in the place of everything that a sandbox's store has.
+impl SandboxSeed {
+    /// Replaces all data of a sandbox's store by the seed.
     ///
     /// # Errors
-    /// As of [`plant`](Self::plant).
-    pub(super) fn plant_anew(
+    /// As [`plant_all`](Self::plant_all).
+    pub(super) fn replace_all(
         &self,
         connection: &Connection,
         environment: &Environment,
         hashes: &[String],
     ) -> Result<(), StoreError> {
-        clear(connection)?;
-        self.plant(connection, environment, hashes)
+        clear_tables(connection)?;
+        self.plant_all(connection, environment, hashes)
     }
 }
 
-impl Member {
-    fn of_load(number: u32, unit: &str) -> Self {
+impl SeedMember {
+    fn for_load_test(number: u32, unit: &str) -> Self {
         Self {
             id: format!("member-load-{number:02}"),
             account: format!("sandbox-load-{number:02}"),
             name: format!("Sandbox Load {number:02}"),
             handle: None,
             admin: false,
-            units: vec![Membership { unit: unit.into(), role: Role::Member }],
+            units: vec![SeedMembership { unit: unit.into(), role: UnitRole::Member }],
             blueprints: Vec::new(),
             stock: Vec::new(),
             ships: Vec::new(),
@@ -204,42 +203,42 @@ impl Member {
     }
 }
 
-/// The setting that only a sandbox's store has.
+/// A setting that exists only in a sandbox's store.
 const MARK: &str = "sandbox";
 
-/// Whose a store is.
+/// The kind of installation that a store belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// Nobody's yet.
-    Nobody,
-    /// A sandbox's: it has the seed.
+pub(super) enum StoreOwner {
+    /// The store has no owner yet.
+    Unclaimed,
+    /// A sandbox, with the seed.
     Sandbox,
-    /// A service's, with members, accounts or clients of its own.
+    /// A service with its own members, accounts or clients.
     Service,
 }
 
-/// Whose a store is.
+/// Determines the owner of a store.
 ///
 /// # Errors
-/// What the database says.
-pub(super) fn owner(connection: &Connection) -> Result<Owner, StoreError> {
+/// Returns the database's error.
+pub(super) fn find_owner(connection: &Connection) -> Result<StoreOwner, StoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM setting WHERE name = ?1), \
                EXISTS (SELECT 1 FROM member) OR EXISTS (SELECT 1 FROM account) \
                  OR EXISTS (SELECT 1 FROM client)";
     Ok(connection.query_row(sql, [MARK], |row| {
         Ok(match (row.get(0)?, row.get(1)?) {
-            (true, _) => Owner::Sandbox,
-            (false, true) => Owner::Service,
-            (false, false) => Owner::Nobody,
+            (true, _) => StoreOwner::Sandbox,
+            (false, true) => StoreOwner::Service,
+            (false, false) => StoreOwner::Unclaimed,
         })
     })?)
 }
 
-/// Empties every table but that of the migrations.
+/// Empties every table except that of the migrations.
 ///
 /// # Errors
-/// What the database says.
-fn clear(connection: &Connection) -> Result<(), StoreError> {
+/// Returns the database's error.
+fn clear_tables(connection: &Connection) -> Result<(), StoreError> {
     connection.execute_batch("PRAGMA defer_foreign_keys = ON")?;
     let mut tables = connection.prepare(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'migration' \
@@ -252,13 +251,13 @@ fn clear(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn settings(connection: &Connection, seed: &Seed) -> Result<(), StoreError> {
+fn plant_settings(connection: &Connection, seed: &SandboxSeed) -> Result<(), StoreError> {
     let sql = "INSERT INTO setting (name, value) VALUES (?1, ?2)";
     for (name, value) in [("exchange", "on"), ("terms", &seed.terms), ("stolen-marking", "on"), (MARK, "yes")]
     {
         connection.execute(sql, params![name, value])?;
     }
-    for Unit { id, name, shorthand, kind, profit_sharing, above } in &seed.units {
+    for SeedUnit { id, name, shorthand, kind, profit_sharing, above } in &seed.units {
         connection.execute(
             "INSERT INTO unit (id, name, shorthand, kind, profit_sharing, above) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -268,12 +267,12 @@ fn settings(connection: &Connection, seed: &Seed) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn plant_clients(connection: &Connection, seed: &Seed, now: Moment) -> Result<(), StoreError> {
-    for Client { id, name, suspended } in &seed.clients {
+fn plant_clients(connection: &Connection, seed: &SandboxSeed, now: Moment) -> Result<(), StoreError> {
+    for SeedClient { id, name, suspended } in &seed.clients {
         let state = if *suspended { "suspended" } else { "active" };
         connection.execute(
             "INSERT INTO client (id, name, state, created_at) VALUES (?1, ?2, ?3, ?4)",
-            params![id, name, state, now.millis()],
+            params![id, name, state, now.as_millis()],
         )?;
         for scope in Scope::ALL {
             connection.execute(
@@ -287,25 +286,25 @@ fn plant_clients(connection: &Connection, seed: &Seed, now: Moment) -> Result<()
 
 fn plant_member(
     connection: &Connection,
-    member: &Member,
+    member: &SeedMember,
     terms: &str,
     password: &str,
     now: Moment,
 ) -> Result<(), StoreError> {
-    let Member { id, account, name, handle, admin, units, blueprints, .. } = member;
+    let SeedMember { id, account, name, handle, admin, units, blueprints, .. } = member;
     connection.execute(
         "INSERT INTO member (id, name, handle, state, is_admin, terms, created_at) \
          VALUES (?1, ?2, ?3, 'active', ?4, ?5, ?6)",
-        params![id, name, handle, admin, terms, now.millis()],
+        params![id, name, handle, admin, terms, now.as_millis()],
     )?;
     let own = MemberId::from(id.as_str());
-    accounts::set(connection, &own, account, password)?;
-    for Membership { unit, role } in units {
+    accounts::set_account(connection, &own, account, password)?;
+    for SeedMembership { unit, role } in units {
         if !members::set_role(connection, (Actor::Service, now), &own, unit, Some(*role))? {
-            return Err(StoreError::Corrupt("a membership of the seed"));
+            return Err(StoreError::Corrupt("a seeded membership refers to an unknown unit"));
         }
     }
-    for Blueprint { product, acquired_at, source, note } in blueprints {
+    for SeedBlueprint { product, acquired_at, source, note } in blueprints {
         connection.execute(
             "INSERT INTO blueprint (member, product, acquired_at, source, note) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![id, product, acquired_at, source, note],

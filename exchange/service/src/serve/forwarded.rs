@@ -1,4 +1,4 @@
-//! Where a request comes from, when proxies stand in front (LIM-04).
+//! The client's address when trusted proxies forward requests (LIM-04).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,19 +6,19 @@ use http::HeaderMap;
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The source of a request: of `X-Forwarded-For`, the entry that the outermost trusted proxy wrote, counted from
-/// the end, since everything before it is whatever the client liked to send. Without trusted proxies the
-/// header is not read; where they wrote no address, the peer it is.
-pub(super) fn source(headers: &HeaderMap, peer: IpAddr, trusted_hops: u8) -> IpAddr {
+/// Returns the source address of a request. With trusted proxies it is the entry of `X-Forwarded-For` that the
+/// outermost trusted proxy added, counted from the end, because clients can forge all entries before it. Without
+/// trusted proxies, or if the entry is not an address, it is the peer.
+pub(super) fn client_address(headers: &HeaderMap, peer: IpAddr, trusted_hops: u8) -> IpAddr {
     let Some(back) = usize::from(trusted_hops).checked_sub(1) else { return peer };
     let lines: Vec<&str> =
         headers.get_all(FORWARDED_FOR).iter().map(|line| line.to_str().unwrap_or("")).collect();
     let entry = lines.iter().rev().flat_map(|line| line.rsplit(',')).nth(back);
-    entry.and_then(address).unwrap_or(peer)
+    entry.and_then(parse_address).unwrap_or(peer)
 }
 
-/// `192.0.2.1`, `2001:db8::1`, `[2001:db8::1]`, each with a port or without.
-fn address(entry: &str) -> Option<IpAddr> {
+/// Parses `192.0.2.1`, `2001:db8::1` or `[2001:db8::1]`, with or without a port.
+fn parse_address(entry: &str) -> Option<IpAddr> {
     let entry = entry.trim();
     let bare = entry.strip_prefix('[').and_then(|entry| entry.strip_suffix(']')).unwrap_or(entry);
     bare.parse().ok().or_else(|| entry.parse::<SocketAddr>().ok().map(|with_port| with_port.ip()))
@@ -33,11 +33,11 @@ mod tests {
         for line in lines {
             headers.append(FORWARDED_FOR, line.parse().unwrap());
         }
-        let source = source(&headers, "10.0.0.1".parse().unwrap(), trusted_hops);
+        let source = client_address(&headers, "10.0.0.1".parse().unwrap(), trusted_hops);
         assert_eq!(source.to_string(), expect, "{lines:?} {trusted_hops}");
     }
 
-    /// LIM-04: nobody chooses its own address.
+    /// LIM-04: a client cannot choose its own address.
     #[test]
     fn only_what_trusted_proxies_wrote_counts() {
         check(&["192.0.2.9"], 0, "10.0.0.1");

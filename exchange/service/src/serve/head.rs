@@ -1,19 +1,19 @@
-//! What of a request's head is refused before any part of the exchange looks at it, and what may follow it.
+//! Checks of a request head before any handler runs, and whether its connection can be reused.
 //!
-//! A little more than the configured size is read, so that a head that is too large is told so in a problem; of a
-//! larger one, of more than a hundred headers, and of framing that two servers could read differently, hyper itself answers
-//! a bare `431` or `400` and closes: it has no request to hand on then.
+//! The server reads somewhat more than the configured size, so that a head slightly above the limit gets a problem
+//! document. For a larger head, more than a hundred headers, or ambiguous framing, hyper itself responds with a bare
+//! `431` or `400` and closes the connection.
 
 use exchange_api::refusals::PlainCode;
 use http::request::Parts;
 use http::{Version, header};
 
-/// How much larger a head may be than allowed before nobody reads it.
-pub(super) const SLACK: usize = 16 << 10;
+/// How many bytes above the limit a head may have and still get a problem document.
+pub(super) const OVERSIZE_SLACK: usize = 16 << 10;
 
-/// Why this head goes no further: it is too large (LIM-23), or does not name one host (RFC 9112, 3.2).
-pub(super) fn refusal(head: &Parts, most: usize) -> Option<PlainCode> {
-    // `GET / HTTP/1.1`, then `name: value` and a line's end for each.
+/// Returns the code to refuse a head with: it is too large (LIM-23), or does not name exactly one host (RFC 9112, 3.2).
+pub(super) fn check_head(head: &Parts, most: usize) -> Option<PlainCode> {
+    // `GET / HTTP/1.1`, then `name: value` and CRLF per header.
     let target = head.uri.path_and_query().map_or(1, |target| target.as_str().len());
     let line = head.method.as_str().len() + target + " HTTP/1.1\r\n".len() + 1;
     let headers: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -25,9 +25,9 @@ pub(super) fn refusal(head: &Parts, most: usize) -> Option<PlainCode> {
     (!is_named).then_some(PlainCode::SchemaInvalid)
 }
 
-/// Whether nothing behind this request is read on its connection. Of a body in chunks hyper does not say whether a
-/// length was announced, too, which whoever stands in front may have gone by (RFC 9112, 6.1).
-pub(super) fn is_last(head: &Parts) -> bool {
+/// Returns true if the connection must close after this request. For a chunked body hyper does not report whether a
+/// length was announced as well, which a proxy in front may have used (RFC 9112, 6.1).
+pub(super) fn must_close(head: &Parts) -> bool {
     head.headers.contains_key(header::TRANSFER_ENCODING)
 }
 
@@ -41,10 +41,10 @@ mod tests {
             request = request.header(*name, *value);
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
-        assert_eq!(refusal(&head, 64), expect, "{headers:?}");
+        assert_eq!(check_head(&head, 64), expect, "{headers:?}");
     }
 
-    /// LIM-23, list H: `Host` once; older clients need none, and nobody two.
+    /// LIM-23, list H: exactly one `Host`; HTTP/1.0 clients may omit it.
     #[test]
     fn what_no_part_looks_at() {
         let (new, old) = (Version::HTTP_11, Version::HTTP_10);
@@ -54,7 +54,7 @@ mod tests {
         for version in [new, old] {
             check(version, &[("host", "x"), ("host", "x")], Some(PlainCode::SchemaInvalid));
         }
-        // 17 for the line, 9 for the host, so 38 are left: four of them for the colon, the blank and the line's end.
+        // 17 for the line, 9 for the host, so 38 are left: four of them for the colon, the space and CRLF.
         check(new, &[("host", "x"), ("x", &"y".repeat(33))], None);
         check(new, &[("host", "x"), ("x", &"y".repeat(34))], Some(PlainCode::PayloadTooLarge));
     }

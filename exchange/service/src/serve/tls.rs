@@ -1,4 +1,4 @@
-//! TLS without a proxy in front: a certificate chain and its key, from PEM files.
+//! TLS without a proxy in front: the certificate chain and its key, from PEM files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::ServeError;
 
-/// TLS 1.2 and 1.3 by this certificate; `None` when none is configured.
-pub(super) fn acceptor(
+/// Builds a TLS 1.2 and 1.3 acceptor; `None` if no certificate is configured.
+pub(super) fn build_acceptor(
     certificate: Option<&Path>,
     private_key: Option<&Path>,
 ) -> Result<Option<TlsAcceptor>, ServeError> {
     let (certificate, private_key) = match (certificate, private_key) {
         (None, None) => return Ok(None),
         (Some(certificate), Some(private_key)) => (certificate, private_key),
-        _ => return Err(ServeError::Half),
+        _ => return Err(ServeError::IncompleteTls),
     };
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| unusable(certificate, error.to_string()))?;
+        .map_err(|error| file_error(certificate, error.to_string()))?;
     if chain.is_empty() {
-        return Err(unusable(certificate, "it holds no certificate".to_owned()));
+        return Err(file_error(certificate, "the file contains no certificate".to_owned()));
     }
     let key = PrivateKeyDer::from_pem_file(private_key)
-        .map_err(|error| unusable(private_key, error.to_string()))?;
+        .map_err(|error| file_error(private_key, error.to_string()))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
@@ -37,6 +37,6 @@ pub(super) fn acceptor(
     Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
-fn unusable(path: &Path, reason: String) -> ServeError {
+fn file_error(path: &Path, reason: String) -> ServeError {
     ServeError::File { path: path.to_owned(), reason }
 }

@@ -1,6 +1,6 @@
-//! Buckets that refill steadily (GCRA), in memory and bounded: one algorithm for whatever is counted.
+//! Token buckets (GCRA), in memory and bounded: one algorithm for all rate limits.
 //!
-//! Not `governor`: its map of keys has no bound, and what was taken out of a bucket cannot be given back.
+//! The crate `governor` is not used because its map of keys is unbounded, and tokens cannot be returned to a bucket.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,138 +10,139 @@ use std::time::Duration;
 
 use crate::time::Moment;
 
-/// How fast.
+/// The size and refill rate of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// So many at once, and in each [`Policy::period`]. Zero counts as one.
+pub struct RatePolicy {
+    /// The number of requests that a full bucket allows, and that each [`RatePolicy::period`] refills. Zero counts as
+    /// one.
     pub requests: u32,
-    /// The period over which an empty bucket is full again.
+    /// The time in which an empty bucket becomes full.
     pub period: Duration,
 }
 
-impl Policy {
-    /// So many a second.
+impl RatePolicy {
+    /// Allows this many requests per second.
     #[must_use]
     pub const fn per_second(requests: u32) -> Self {
         Self { requests, period: Duration::from_secs(1) }
     }
 
-    /// So many a minute.
+    /// Allows this many requests per minute.
     #[must_use]
     pub const fn per_minute(requests: u32) -> Self {
         Self { requests, period: Duration::from_secs(60) }
     }
 
-    /// So many an hour.
+    /// Allows this many requests per hour.
     #[must_use]
     pub const fn per_hour(requests: u32) -> Self {
         Self { requests, period: Duration::from_secs(3600) }
     }
 
-    /// In microseconds, so that nothing is lost to rounding: how long one request takes to refill.
-    fn step(&self) -> i64 {
-        self.span() / i64::from(self.requests.max(1))
+    /// The time in which one request is refilled, in microseconds to avoid rounding errors.
+    fn micros_per_request(&self) -> i64 {
+        self.period_micros() / i64::from(self.requests.max(1))
     }
 
-    fn span(&self) -> i64 {
+    fn period_micros(&self) -> i64 {
         i64::try_from(self.period.as_micros()).unwrap_or(i64::MAX)
     }
 }
 
-/// What a request found.
+/// The outcome of drawing from a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// It may go on.
+pub enum DrawOutcome {
+    /// The request is allowed.
     Allowed {
-        /// How many more may come at once.
+        /// The number of requests that may still be sent at once.
         remaining: u32,
-        /// How long until the bucket is full again.
+        /// The time until the bucket is full again.
         full_in: Duration,
     },
-    /// The bucket is empty; nothing was taken.
+    /// The bucket is empty. Nothing was drawn.
     Refused {
-        /// How long until one request is free.
+        /// The time until one request is allowed.
         wait: Duration,
     },
 }
 
-/// Buckets by whoever has them. When there are as many as allowed, full ones are dropped, which are as if they had
-/// never been; then those that are nearest to it.
-pub struct Buckets<K> {
-    most: usize,
-    /// When each will be full, in microseconds since the epoch.
+/// Token buckets by key. At the capacity, full buckets are dropped first, because they equal absent ones, then those
+/// that are nearest to full.
+pub struct TokenBuckets<K> {
+    capacity: usize,
+    /// The time at which each bucket is full, in microseconds since the Unix epoch.
     full_at: Mutex<HashMap<K, i64>>,
 }
 
-impl<K> fmt::Debug for Buckets<K> {
+impl<K> fmt::Debug for TokenBuckets<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Buckets").field("most", &self.most).finish_non_exhaustive()
+        f.debug_struct("TokenBuckets").field("capacity", &self.capacity).finish_non_exhaustive()
     }
 }
 
-impl<K: Clone + Eq + Hash> Buckets<K> {
-    /// At most so many.
+impl<K: Clone + Eq + Hash> TokenBuckets<K> {
+    /// Creates a map of at most `most` buckets.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { most: most.max(1), full_at: Mutex::default() }
+        Self { capacity: most.max(1), full_at: Mutex::default() }
     }
 
-    /// How many there are.
+    /// Returns the number of buckets.
     #[must_use]
     pub fn len(&self) -> usize {
         self.full_at.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no buckets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes one out of a bucket, if there is one.
-    pub fn draw(&self, key: &K, policy: Policy, now: Moment) -> Taken {
-        // Each entry is written in one assignment, so a lock that is poisoned holds nothing half done.
+    /// Draws one request from a bucket, unless it is empty.
+    pub fn draw_token(&self, key: &K, policy: RatePolicy, now: Moment) -> DrawOutcome {
+        // Each entry is written in one assignment, so a poisoned lock holds no partial state.
         let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = now.millis().saturating_mul(1000);
+        let now = now.as_millis().saturating_mul(1000);
         if let Some(own) = all.get_mut(key) {
-            let (taken, full_at) = decide(*own, policy, now);
+            let (taken, full_at) = evaluate_bucket(*own, policy, now);
             *own = full_at;
             return taken;
         }
-        let (taken, full_at) = decide(now, policy, now);
-        if all.len() >= self.most {
-            make_room(&mut all, self.most, now);
+        let (taken, full_at) = evaluate_bucket(now, policy, now);
+        if all.len() >= self.capacity {
+            make_room(&mut all, self.capacity, now);
         }
         all.insert(key.clone(), full_at);
         taken
     }
 
-    /// Gives one back that was taken by this policy.
-    pub fn give_back(&self, key: &K, policy: Policy) {
+    /// Returns one request to a bucket that was drawn with this policy.
+    pub fn give_back(&self, key: &K, policy: RatePolicy) {
         let mut all = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = all.get_mut(key) {
-            *own = own.saturating_sub(policy.step());
+            *own = own.saturating_sub(policy.micros_per_request());
         }
     }
 }
 
-/// What a request finds in a bucket that is full at some time, and when it is full after it.
-fn decide(full_at: i64, policy: Policy, now: i64) -> (Taken, i64) {
-    let (step, span) = (policy.step(), policy.span());
-    // No bucket takes longer than that to fill. Where it seems to, the clock was stepped back, and nobody knows what has
-    // been taken since: one is left in it, so that nobody is locked out, and nobody has all of it again.
-    let longest = now.saturating_add(span);
-    let full_at = if full_at > longest { longest.saturating_sub(step) } else { full_at.max(now) };
+/// Draws from a bucket that is full at `full_at`. Returns the outcome and the new time at which it is full.
+fn evaluate_bucket(full_at: i64, policy: RatePolicy, now: i64) -> (DrawOutcome, i64) {
+    let (step, span) = (policy.micros_per_request(), policy.period_micros());
+    // No bucket takes longer than `span` to fill. If this one seems to, the clock was stepped back and the true level
+    // is unknown. Then one request is left: the key is not locked out, and does not get a full bucket either.
+    let latest = now.saturating_add(span);
+    let full_at = if full_at > latest { latest.saturating_sub(step) } else { full_at.max(now) };
     let after = full_at.saturating_add(step);
     let over = after.saturating_sub(now).saturating_sub(span);
     if over > 0 {
-        return (Taken::Refused { wait: micros(over) }, full_at);
+        return (DrawOutcome::Refused { wait: duration_from_micros(over) }, full_at);
     }
     let remaining = u32::try_from(-over / step.max(1)).unwrap_or(u32::MAX);
-    (Taken::Allowed { remaining, full_in: micros(after - now) }, after)
+    (DrawOutcome::Allowed { remaining, full_in: duration_from_micros(after - now) }, after)
 }
 
-/// Drops at least an eighth of the buckets, so that it is seldom done.
+/// Drops at least an eighth of the buckets, so that this runs rarely.
 fn make_room<K: Eq + Hash>(all: &mut HashMap<K, i64>, most: usize, now: i64) {
     let keep = most - (most / 8).max(1);
     all.retain(|_, full_at| *full_at > now);
@@ -159,7 +160,7 @@ fn make_room<K: Eq + Hash>(all: &mut HashMap<K, i64>, most: usize, now: i64) {
     }
 }
 
-fn micros(micros: i64) -> Duration {
+fn duration_from_micros(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }
 
@@ -169,11 +170,11 @@ mod tests {
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// What is given back can be taken again, and never more than was there.
+    /// A returned request can be drawn again, and the bucket never exceeds its size.
     #[test]
     fn one_is_given_back() {
-        let (buckets, policy) = (Buckets::new(8), Policy::per_minute(2));
-        let allowed = |at| matches!(buckets.draw(&"a", policy, at), Taken::Allowed { .. });
+        let (buckets, policy) = (TokenBuckets::new(8), RatePolicy::per_minute(2));
+        let allowed = |at| matches!(buckets.draw_token(&"a", policy, at), DrawOutcome::Allowed { .. });
         assert!(allowed(NOW) && allowed(NOW) && !allowed(NOW));
         buckets.give_back(&"a", policy);
         assert!(allowed(NOW) && !allowed(NOW));
@@ -184,18 +185,18 @@ mod tests {
         assert!(allowed(NOW) && allowed(NOW) && !allowed(NOW));
     }
 
-    /// However many there are: memory is bounded, and whoever has asked most stays counted.
+    /// Memory is bounded for any number of keys, and the emptiest bucket is kept.
     #[test]
     fn buckets_are_bounded() {
-        let (buckets, policy) = (Buckets::new(64), Policy::per_minute(2));
+        let (buckets, policy) = (TokenBuckets::new(64), RatePolicy::per_minute(2));
         for _ in 0..2 {
-            buckets.draw(&u32::MAX, policy, NOW);
+            buckets.draw_token(&u32::MAX, policy, NOW);
         }
         for other in 0..10_000_u32 {
-            buckets.draw(&other, policy, NOW);
+            buckets.draw_token(&other, policy, NOW);
             assert!(buckets.len() <= 64, "{}", buckets.len());
         }
-        let taken = buckets.draw(&u32::MAX, policy, NOW);
-        assert!(matches!(taken, Taken::Refused { .. }), "{taken:?}");
+        let taken = buckets.draw_token(&u32::MAX, policy, NOW);
+        assert!(matches!(taken, DrawOutcome::Refused { .. }), "{taken:?}");
     }
 }

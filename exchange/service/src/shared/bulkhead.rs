@@ -1,26 +1,26 @@
-//! How many large change sets run at once (LIM-02).
+//! A bulkhead: a limit on large change sets that run at once (LIM-02).
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use dpop_bound::Pending;
+use dpop_bound::MaybeReady;
 
-use super::Unavailable;
+use super::SharedStateError;
 use crate::time::Moment;
 
-/// A place; dropping it gives it back.
-pub struct Place(Option<Box<dyn FnOnce() + Send>>);
+/// A permit, returned on drop.
+pub struct BulkheadPermit(Option<Box<dyn FnOnce() + Send>>);
 
-impl Place {
-    /// A place that is given back by this.
+impl BulkheadPermit {
+    /// Creates a permit that calls `leave` on drop.
     #[must_use]
     pub fn new(leave: impl FnOnce() + Send + 'static) -> Self {
         Self(Some(Box::new(leave)))
     }
 }
 
-impl Drop for Place {
+impl Drop for BulkheadPermit {
     fn drop(&mut self) {
         if let Some(leave) = self.0.take() {
             leave();
@@ -28,36 +28,36 @@ impl Drop for Place {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for BulkheadPermit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Place")
+        f.write_str("BulkheadPermit")
     }
 }
 
-/// A number of places.
+/// A fixed number of permits.
 pub trait Bulkhead: Send + Sync {
-    /// Takes a place, when one is free. It is free again when it is dropped, and at the latest when its lease is
-    /// over: whoever holds it may have died.
-    fn enter(&self, now: Moment) -> Pending<'_, Result<Option<Place>, Unavailable>>;
+    /// Acquires a permit if one is free. It becomes free again on drop, or when its lease expires, because the holder
+    /// may have crashed.
+    fn try_enter(&self, now: Moment) -> MaybeReady<'_, Result<Option<BulkheadPermit>, SharedStateError>>;
 }
 
-/// In memory.
+/// A bulkhead in memory. Clones share the permits.
 #[derive(Clone, Debug)]
 pub struct MemoryBulkhead {
     places: usize,
     lease: Duration,
-    taken: Arc<Mutex<Taken>>,
+    taken: Arc<Mutex<LeaseTable>>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
-    next: u64,
-    /// Number and end of each.
+struct LeaseTable {
+    next_number: u64,
+    /// Number and expiry of each lease.
     leases: Vec<(u64, Moment)>,
 }
 
 impl MemoryBulkhead {
-    /// So many places, each for at most so long.
+    /// Creates a bulkhead with this number of permits, each with this lease.
     #[must_use]
     pub fn new(places: usize, lease: Duration) -> Self {
         Self { places, lease, taken: Arc::default() }
@@ -65,35 +65,35 @@ impl MemoryBulkhead {
 }
 
 impl Bulkhead for MemoryBulkhead {
-    fn enter(&self, now: Moment) -> Pending<'_, Result<Option<Place>, Unavailable>> {
+    fn try_enter(&self, now: Moment) -> MaybeReady<'_, Result<Option<BulkheadPermit>, SharedStateError>> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.leases.retain(|(_, end)| *end > now);
         if taken.leases.len() >= self.places {
-            return Pending::ready(Ok(None));
+            return MaybeReady::ready(Ok(None));
         }
-        let number = taken.next;
-        taken.next += 1;
+        let number = taken.next_number;
+        taken.next_number += 1;
         taken.leases.push((number, now.plus(self.lease)));
         let all = Arc::clone(&self.taken);
-        Pending::ready(Ok(Some(Place::new(move || {
+        MaybeReady::ready(Ok(Some(BulkheadPermit::new(move || {
             let mut taken = all.lock().unwrap_or_else(PoisonError::into_inner);
             taken.leases.retain(|(own, _)| *own != number);
         }))))
     }
 }
 
-/// The rules of every bulkhead, as tests.
+/// Tests that every bulkhead must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use super::*;
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// All of them, of bulkheads with these places and leases.
+    /// Runs all tests on bulkheads with these permits and leases.
     pub(crate) async fn every_rule<B: Bulkhead>(empty: impl AsyncFn(usize, Duration) -> B) {
         let minute = Duration::from_secs(60);
         let bulkhead = empty(2, minute).await;
-        let enter = async |at: Moment| bulkhead.enter(at).await.unwrap();
+        let enter = async |at: Moment| bulkhead.try_enter(at).await.unwrap();
         let (first, second) = (enter(NOW).await, enter(NOW).await);
         assert!(first.is_some() && second.is_some());
         assert!(enter(NOW).await.is_none(), "both are taken");

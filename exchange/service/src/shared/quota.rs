@@ -1,46 +1,45 @@
-//! How much a client may write in a day for a member (GW-07).
+//! The daily write quota of a client for a member (GW-07).
 
-use dpop_bound::Pending;
+use dpop_bound::MaybeReady;
 
-use super::Unavailable;
+use super::SharedStateError;
 use crate::ids::{ClientId, MemberId};
 
-/// Writes to be counted.
+/// Writes to count against a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Writes {
-    /// How many.
+pub struct WriteCount {
+    /// The number of writes.
     pub count: u32,
-    /// How many the day allows.
+    /// The daily limit.
     pub limit: u32,
 }
 
-/// Counts writes per client, member and UTC day. It outlives the process.
+/// A persistent counter of writes per client, member and UTC day.
 pub trait QuotaCounter: Send + Sync {
-    /// Counts them when the day allows all of them; otherwise counts none and says no. One step.
-    fn take<'a>(
+    /// Counts the writes if the limit allows all of them; otherwise counts none and returns false. Atomic.
+    fn take_writes<'a>(
         &'a self,
         client: &'a ClientId,
         member: &'a MemberId,
         day: i64,
-        writes: Writes,
-    ) -> Pending<'a, Result<bool, Unavailable>>;
+        writes: WriteCount,
+    ) -> MaybeReady<'a, Result<bool, SharedStateError>>;
 
-    /// Gives so many back that were counted on that day.
+    /// Returns writes that were counted on that day.
     fn give_back<'a>(
         &'a self,
         client: &'a ClientId,
         member: &'a MemberId,
         day: i64,
         count: u32,
-    ) -> Pending<'a, Result<(), Unavailable>>;
+    ) -> MaybeReady<'a, Result<(), SharedStateError>>;
 }
 
-/// The rules of every counter, as tests.
+/// Tests that every counter must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use super::*;
 
-    /// All of them.
     pub(crate) async fn every_rule<Q: QuotaCounter>(empty: impl AsyncFn() -> Q) {
         counts_up_to_the_limit(&empty().await).await;
         takes_all_or_none(&empty().await).await;
@@ -51,7 +50,7 @@ pub(crate) mod contract {
 
     async fn take(quota: &impl QuotaCounter, who: (&str, &str, i64), count: u32, limit: u32) -> bool {
         let (client, member) = (ClientId::from(who.0), MemberId::from(who.1));
-        quota.take(&client, &member, who.2, Writes { count, limit }).await.unwrap()
+        quota.take_writes(&client, &member, who.2, WriteCount { count, limit }).await.unwrap()
     }
 
     async fn counts_up_to_the_limit(quota: &impl QuotaCounter) {

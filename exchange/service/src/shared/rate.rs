@@ -1,22 +1,22 @@
-//! How fast somebody may ask: a bucket for each who asks.
+//! Rate limits: one bucket per source, client or member.
 
 use std::net::IpAddr;
 
-use dpop_bound::Pending;
+use dpop_bound::MaybeReady;
 
-use super::Unavailable;
-use super::buckets::Buckets;
-pub use super::buckets::{Policy, Taken};
+use super::SharedStateError;
+use super::buckets::TokenBuckets;
+pub use super::buckets::{DrawOutcome, RatePolicy};
 use crate::ids::{ClientId, MemberId};
-use crate::peer::Peer;
+use crate::peer::PeerAddr;
 use crate::time::Moment;
 
-/// Who is counted, and for what.
+/// The key of a bucket: the caller and the kind of request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Bucket {
-    /// All requests of a source (LIM-04), by what limits count by ([`Peer::network`]).
+pub enum RateBucket {
+    /// All requests of a source (LIM-04), by [`PeerAddr::network`].
     Address(IpAddr),
-    /// Requests of all sources that have proven nothing lately.
+    /// Verifications for all sources without a recent valid proof.
     Newcomers,
     /// All requests of a client for a member (LIM-18).
     Member(ClientId, MemberId),
@@ -26,40 +26,40 @@ pub enum Bucket {
     AccountCheck(ClientId, MemberId),
 }
 
-impl Bucket {
-    /// The bucket of a source.
+impl RateBucket {
+    /// Returns the bucket of a source.
     #[must_use]
-    pub fn of(peer: Peer) -> Self {
+    pub fn for_peer(peer: PeerAddr) -> Self {
         Self::Address(peer.network())
     }
 }
 
-/// Counts requests.
+/// A rate limiter.
 pub trait RateLimiter: Send + Sync {
-    /// Takes one request out of a bucket. One step.
-    fn take<'a>(
+    /// Draws one request from a bucket. Atomic.
+    fn take_request<'a>(
         &'a self,
-        bucket: &'a Bucket,
-        policy: Policy,
+        bucket: &'a RateBucket,
+        policy: RatePolicy,
         now: Moment,
-    ) -> Pending<'a, Result<Taken, Unavailable>>;
+    ) -> MaybeReady<'a, Result<DrawOutcome, SharedStateError>>;
 }
 
-/// In memory.
-pub type MemoryRates = Buckets<Bucket>;
+/// A rate limiter in memory.
+pub type MemoryRateLimiter = TokenBuckets<RateBucket>;
 
-impl RateLimiter for MemoryRates {
-    fn take<'a>(
+impl RateLimiter for MemoryRateLimiter {
+    fn take_request<'a>(
         &'a self,
-        bucket: &'a Bucket,
-        policy: Policy,
+        bucket: &'a RateBucket,
+        policy: RatePolicy,
         now: Moment,
-    ) -> Pending<'a, Result<Taken, Unavailable>> {
-        Pending::ready(Ok(self.draw(bucket, policy, now)))
+    ) -> MaybeReady<'a, Result<DrawOutcome, SharedStateError>> {
+        MaybeReady::ready(Ok(self.draw_token(bucket, policy, now)))
     }
 }
 
-/// The rules of every limiter, as tests.
+/// Tests that every limiter must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use std::time::Duration;
@@ -68,7 +68,6 @@ pub(crate) mod contract {
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// All of them.
     pub(crate) async fn every_rule<R: RateLimiter>(empty: impl AsyncFn() -> R) {
         a_full_bucket_gives_what_the_policy_says(&empty().await).await;
         it_refills_steadily(&empty().await).await;
@@ -78,38 +77,48 @@ pub(crate) mod contract {
         one_wait_is_enough(&empty().await).await;
     }
 
-    fn address(text: &str) -> Bucket {
-        Bucket::of(Peer(text.parse().unwrap()))
+    fn address(text: &str) -> RateBucket {
+        RateBucket::for_peer(PeerAddr(text.parse().unwrap()))
     }
 
-    fn member(name: &str) -> Bucket {
-        Bucket::Member(ClientId::from("c"), MemberId::from(name))
+    fn member(name: &str) -> RateBucket {
+        RateBucket::Member(ClientId::from("c"), MemberId::from(name))
     }
 
-    async fn take(rates: &impl RateLimiter, bucket: &Bucket, policy: Policy, now: Moment) -> Taken {
-        rates.take(bucket, policy, now).await.unwrap()
+    async fn take(
+        rates: &impl RateLimiter,
+        bucket: &RateBucket,
+        policy: RatePolicy,
+        now: Moment,
+    ) -> DrawOutcome {
+        rates.take_request(bucket, policy, now).await.unwrap()
     }
 
-    async fn is_allowed(rates: &impl RateLimiter, bucket: &Bucket, policy: Policy, now: Moment) -> bool {
-        matches!(take(rates, bucket, policy, now).await, Taken::Allowed { .. })
+    async fn is_allowed(
+        rates: &impl RateLimiter,
+        bucket: &RateBucket,
+        policy: RatePolicy,
+        now: Moment,
+    ) -> bool {
+        matches!(take(rates, bucket, policy, now).await, DrawOutcome::Allowed { .. })
     }
 
     async fn a_full_bucket_gives_what_the_policy_says(rates: &impl RateLimiter) {
         for left in (0..120).rev() {
             let full_in = Duration::from_millis(500) * (120 - left);
-            let expected = Taken::Allowed { remaining: left, full_in };
-            assert_eq!(take(rates, &member("m"), Policy::per_minute(120), NOW).await, expected);
+            let expected = DrawOutcome::Allowed { remaining: left, full_in };
+            assert_eq!(take(rates, &member("m"), RatePolicy::per_minute(120), NOW).await, expected);
         }
-        let expected = Taken::Refused { wait: Duration::from_millis(500) };
-        assert_eq!(take(rates, &member("m"), Policy::per_minute(120), NOW).await, expected);
+        let expected = DrawOutcome::Refused { wait: Duration::from_millis(500) };
+        assert_eq!(take(rates, &member("m"), RatePolicy::per_minute(120), NOW).await, expected);
     }
 
     async fn it_refills_steadily(rates: &impl RateLimiter) {
-        let policy = Policy::per_minute(2);
+        let policy = RatePolicy::per_minute(2);
         assert!(is_allowed(rates, &member("m"), policy, NOW).await);
         assert!(is_allowed(rates, &member("m"), policy, NOW).await);
         let late = NOW.plus(Duration::from_millis(29_999));
-        let expected = Taken::Refused { wait: Duration::from_millis(1) };
+        let expected = DrawOutcome::Refused { wait: Duration::from_millis(1) };
         assert_eq!(take(rates, &member("m"), policy, late).await, expected);
         let later = NOW.plus(Duration::from_secs(30));
         assert!(is_allowed(rates, &member("m"), policy, later).await);
@@ -117,7 +126,7 @@ pub(crate) mod contract {
     }
 
     async fn a_refusal_takes_nothing(rates: &impl RateLimiter) {
-        let policy = Policy::per_minute(1);
+        let policy = RatePolicy::per_minute(1);
         assert!(is_allowed(rates, &member("m"), policy, NOW).await);
         for _ in 0..10 {
             assert!(!is_allowed(rates, &member("m"), policy, NOW).await);
@@ -126,16 +135,16 @@ pub(crate) mod contract {
     }
 
     async fn buckets_are_apart(rates: &impl RateLimiter) {
-        let policy = Policy::per_minute(1);
+        let policy = RatePolicy::per_minute(1);
         let (client, other) = (ClientId::from("c"), ClientId::from("d"));
         let all = [
             member("m"),
             member("n"),
-            Bucket::Member(other.clone(), MemberId::from("m")),
-            Bucket::AccountCheck(client.clone(), MemberId::from("m")),
-            Bucket::Client(client),
-            Bucket::Client(other),
-            Bucket::Newcomers,
+            RateBucket::Member(other.clone(), MemberId::from("m")),
+            RateBucket::AccountCheck(client.clone(), MemberId::from("m")),
+            RateBucket::Client(client),
+            RateBucket::Client(other),
+            RateBucket::Newcomers,
             address("192.0.2.1"),
             address("2001:db8::1"),
             address("2001:db8:0:1::1"),
@@ -149,11 +158,11 @@ pub(crate) mod contract {
     }
 
     async fn a_clock_that_steps_back_locks_nobody_out(rates: &impl RateLimiter) {
-        let policy = Policy::per_minute(2);
+        let policy = RatePolicy::per_minute(2);
         assert!(is_allowed(rates, &member("m"), policy, NOW.plus(Duration::from_secs(86_400))).await);
-        // One is left, whatever was taken by the other time.
+        // One request is left, regardless of how many were drawn at the later time.
         assert!(is_allowed(rates, &member("m"), policy, NOW).await);
-        let expected = Taken::Refused { wait: Duration::from_secs(30) };
+        let expected = DrawOutcome::Refused { wait: Duration::from_secs(30) };
         assert_eq!(take(rates, &member("m"), policy, NOW).await, expected);
         let later = NOW.plus(Duration::from_secs(30));
         assert!(is_allowed(rates, &member("m"), policy, later).await);
@@ -162,14 +171,14 @@ pub(crate) mod contract {
 
     async fn one_wait_is_enough(rates: &impl RateLimiter) {
         for requests in [1, 7, 120, 1200] {
-            let policy = Policy::per_minute(requests);
+            let policy = RatePolicy::per_minute(requests);
             let bucket = member(&requests.to_string());
             let mut now = NOW;
             let mut refused = 0;
             for _ in 0..requests * 2 {
                 match take(rates, &bucket, policy, now).await {
-                    Taken::Allowed { .. } => {}
-                    Taken::Refused { wait } => {
+                    DrawOutcome::Allowed { .. } => {}
+                    DrawOutcome::Refused { wait } => {
                         refused += 1;
                         now = now.plus(wait).plus(Duration::from_millis(1));
                         assert!(is_allowed(rates, &bucket, policy, now).await, "{requests}");
@@ -188,6 +197,6 @@ mod tests {
     /// LIM-04, LIM-05, LIM-18
     #[tokio::test]
     async fn memory_keeps_the_rules() {
-        contract::every_rule(async || MemoryRates::new(1000)).await;
+        contract::every_rule(async || MemoryRateLimiter::new(1000)).await;
     }
 }

@@ -1,36 +1,36 @@
-//! The registry as a gateway sees it: at most a few seconds old (GW-02, LIM-27).
+//! The registry as a gateway reads it: at most five seconds old (GW-02, LIM-27).
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use dpop_bound::Pending;
+use dpop_bound::MaybeReady;
 use tokio::sync::Mutex;
 
-use super::Unavailable;
+use super::SharedStateError;
 use crate::registry::Registry;
 use crate::store::Store;
 use crate::time::Moment;
 
-/// The registry, from wherever it can be had fast enough for every request.
+/// A view of the registry that is fast enough for every request.
 pub trait RegistryView: Send + Sync {
-    /// What it says, as of at most five seconds before `now`.
-    fn view(&self, now: Moment) -> Pending<'_, Result<Arc<Registry>, Unavailable>>;
+    /// Returns the registry as of at most five seconds before `now`.
+    fn view(&self, now: Moment) -> MaybeReady<'_, Result<Arc<Registry>, SharedStateError>>;
 }
 
-/// How old what is seen may be (LIM-27).
-pub const LONGEST: Duration = Duration::from_secs(5);
+/// The maximum age of the cached registry (LIM-27).
+pub const MAX_AGE: Duration = Duration::from_secs(5);
 
-/// Reads the store, and again when what it read is too old; one request reads for all that wait.
+/// Caches the registry of the store. When it is too old, one request reloads it for all that wait.
 pub struct CachedRegistry {
     store: Store,
-    seen: ArcSwapOption<Seen>,
+    snapshot: ArcSwapOption<RegistrySnapshot>,
     reading: Mutex<()>,
 }
 
-struct Seen {
-    at: Moment,
+struct RegistrySnapshot {
+    read_at: Moment,
     registry: Arc<Registry>,
 }
 
@@ -41,48 +41,50 @@ impl fmt::Debug for CachedRegistry {
 }
 
 impl CachedRegistry {
-    /// Nothing was read yet.
+    /// Creates an empty cache.
     #[must_use]
     pub fn new(store: Store) -> Self {
-        Self { store, seen: ArcSwapOption::empty(), reading: Mutex::default() }
+        Self { store, snapshot: ArcSwapOption::empty(), reading: Mutex::default() }
     }
 
-    fn fresh(&self, now: Moment) -> Option<Arc<Registry>> {
-        let seen = self.seen.load();
-        // A clock that stepped back makes it look newer than it is; then nobody knows how old it is.
-        let fresh = seen.as_ref().filter(|seen| now >= seen.at && now.since(seen.at) < LONGEST)?;
+    fn fresh_registry(&self, now: Moment) -> Option<Arc<Registry>> {
+        let seen = self.snapshot.load();
+        // If the clock was stepped back the age is unknown, and the cache counts as stale.
+        let fresh = seen.as_ref().filter(|seen| now >= seen.read_at && now.since(seen.read_at) < MAX_AGE)?;
         Some(Arc::clone(&fresh.registry))
     }
 
-    async fn read(&self, now: Moment) -> Result<Arc<Registry>, Unavailable> {
+    async fn refresh_registry(&self, now: Moment) -> Result<Arc<Registry>, SharedStateError> {
         let _reading = self.reading.lock().await;
-        if let Some(registry) = self.fresh(now) {
+        if let Some(registry) = self.fresh_registry(now) {
             return Ok(registry);
         }
-        let registry = self.store.read(Registry::read).await.map_err(|error| Unavailable::because(&error))?;
+        let registry =
+            self.store.read(Registry::load).await.map_err(|error| SharedStateError::from_error(&error))?;
         let registry = Arc::new(registry);
-        self.seen.store(Some(Arc::new(Seen { at: now, registry: Arc::clone(&registry) })));
+        self.snapshot
+            .store(Some(Arc::new(RegistrySnapshot { read_at: now, registry: Arc::clone(&registry) })));
         Ok(registry)
     }
 }
 
 impl RegistryView for CachedRegistry {
-    fn view(&self, now: Moment) -> Pending<'_, Result<Arc<Registry>, Unavailable>> {
-        match self.fresh(now) {
-            Some(registry) => Pending::ready(Ok(registry)),
-            None => Pending::later(self.read(now)),
+    fn view(&self, now: Moment) -> MaybeReady<'_, Result<Arc<Registry>, SharedStateError>> {
+        match self.fresh_registry(now) {
+            Some(registry) => MaybeReady::ready(Ok(registry)),
+            None => MaybeReady::boxed(self.refresh_registry(now)),
         }
     }
 }
 
-/// The rules of every view, as tests.
+/// Tests that every view must pass.
 #[cfg(test)]
 pub(crate) mod contract {
     use super::*;
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
-    /// All of them; `set` switches the exchange on or off at the source.
+    /// Runs all tests; `set` switches the exchange on or off at the source.
     pub(crate) async fn every_rule<V: RegistryView>(view: &V, set: impl AsyncFn(bool)) {
         let sees =
             async |millis| view.view(NOW.plus(Duration::from_millis(millis))).await.unwrap().switched_on;
@@ -98,7 +100,7 @@ pub(crate) mod contract {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Options, Place, StoreError};
+    use crate::store::{StoreError, StoreLocation, StoreOptions};
 
     const NOW: Moment = Moment::from_secs(1_790_000_000);
 
@@ -113,15 +115,15 @@ mod tests {
     /// LIM-27, GW-02
     #[tokio::test]
     async fn the_cache_keeps_the_rules() {
-        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         contract::every_rule(&CachedRegistry::new(store.clone()), async |on| set(&store, on).await).await;
     }
 
-    /// LIM-27: within five seconds nobody asks the store, after them one does; a clock that steps back makes
-    /// nothing fresh.
+    /// LIM-27: within five seconds the store is not read, after them once. A clock that was stepped back makes the
+    /// cache stale.
     #[tokio::test]
     async fn it_is_read_once_in_five_seconds() {
-        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let cached = CachedRegistry::new(store.clone());
         let sees = async |at: Moment| cached.view(at).await.unwrap().switched_on;
         assert!(!sees(NOW).await);

@@ -1,41 +1,41 @@
-//! Backup and restore: one file each way, beside a running service or without one.
+//! Backup of a store into one file, and restore from it. Both work while a service runs.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dpop_bound::Random;
+use dpop_bound::RandomSource;
 use rusqlite::{Connection, OpenFlags, params};
 
-use super::{OpenError, StoreError, migrate, private, setting};
+use super::{OpenError, StoreError, migrate, private, read_setting};
 use crate::time::Moment;
 
-/// The database's file in a store's folder.
-pub(super) const FILE: &str = "exchange.db";
-/// What SQLite keeps beside it: the log, its index, and the journal of a database that has no log.
-const BESIDE: [&str; 3] = ["exchange.db-wal", "exchange.db-shm", "exchange.db-journal"];
-/// The setting that says when.
+/// The name of the database file in a store's folder.
+pub(super) const DATABASE_FILE: &str = "exchange.db";
+/// The files that SQLite keeps beside a database: log, index of the log, rollback journal.
+const SIDECAR_FILES: [&str; 3] = ["exchange.db-wal", "exchange.db-shm", "exchange.db-journal"];
+/// The setting with the time of the last restore.
 const RESTORED_AT: &str = "restored-at";
 
-/// Why a backup cannot be made, or not be taken back.
+/// The error of a backup or a restore.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
-    /// There is no store to back up.
-    #[error("there is no store in {0}: name the folder of `serve.data`")]
+    /// The folder does not contain a store.
+    #[error("there is no store in {0}: pass the folder of `serve.data`")]
     Missing(PathBuf),
-    /// There is something at the place already; nothing is overwritten.
-    #[error("{0} is there already: name a place where nothing is")]
+    /// The target exists already; nothing is overwritten.
+    #[error("{0} exists already: pass a path that does not exist")]
     Exists(PathBuf),
-    /// The file is no store, no backup of one, or a damaged one.
-    #[error("{path} is no whole store, or backup of one: {reason}")]
+    /// The file is not a store or a backup, or it is damaged.
+    #[error("{path} is not an intact store or backup: {reason}")]
     Damaged {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the database says of it.
+        /// The error that the database reports.
         reason: String,
     },
-    /// The backup is of a version that this service does not know.
+    /// The backup has a version that this service does not support.
     #[error(transparent)]
     Version(#[from] OpenError),
     /// The store could not be read.
@@ -44,14 +44,14 @@ pub enum BackupError {
     /// The file could not be written.
     #[error("cannot write {path}: {error}")]
     Io {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
 
-fn failed(path: &Path) -> impl Fn(io::Error) -> BackupError {
+fn map_io_error(path: &Path) -> impl Fn(io::Error) -> BackupError {
     let path = path.to_owned();
     move |error| match error.kind() {
         io::ErrorKind::AlreadyExists => BackupError::Exists(path.clone()),
@@ -59,14 +59,15 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> BackupError {
     }
 }
 
-/// Writes all of the store in a folder, as it is at one moment, into a file that is not there yet.
+/// Writes a consistent copy of the store in a folder to a file that does not exist yet.
 ///
-/// The store is only read: a service that runs over it goes on, and one of another version finds it as it was.
+/// The store is opened read-only: a running service continues, and a store of another version is not
+/// migrated.
 ///
 /// # Errors
-/// See [`BackupError`]; a file that was begun is removed.
-pub fn backup(folder: &Path, to: &Path) -> Result<(), BackupError> {
-    let from = folder.join(FILE);
+/// See [`BackupError`]; an incomplete file is deleted.
+pub fn write_backup(folder: &Path, to: &Path) -> Result<(), BackupError> {
+    let from = folder.join(DATABASE_FILE);
     if !from.is_file() {
         return Err(BackupError::Missing(folder.to_owned()));
     }
@@ -76,73 +77,80 @@ pub fn backup(folder: &Path, to: &Path) -> Result<(), BackupError> {
     connection
         .query_row("SELECT count(*) FROM migration", [], |row| row.get::<_, i64>(0))
         .map_err(damaged)?;
-    copy(&connection, to, || Ok(()))
+    copy_database(&connection, to, || Ok(()))
 }
 
-/// Writes all of a database, its log included, into a file that is not there yet, and does the rest with it; a file
-/// that was begun is removed when anything of it fails.
-fn copy(
+/// Copies a database including its log into a file that does not exist yet, then runs `rest`. Deletes the
+/// file if any step fails.
+fn copy_database(
     from: &Connection,
     to: &Path,
     rest: impl FnOnce() -> Result<(), BackupError>,
 ) -> Result<(), BackupError> {
-    // The database is told the place as text.
-    let unnamed = || io::Error::new(io::ErrorKind::InvalidInput, "the name is no UTF-8");
-    let target = to.to_str().ok_or_else(|| failed(to)(unnamed()))?;
-    // An empty file is written over; from here on it is ours, and nobody else may read it.
-    let begun = private::file(to).map_err(failed(to))?;
+    // `VACUUM INTO` takes the path as a string.
+    let unnamed = || io::Error::new(io::ErrorKind::InvalidInput, "the path is not valid UTF-8");
+    let target = to.to_str().ok_or_else(|| map_io_error(to)(unnamed()))?;
+    // `VACUUM INTO` accepts an empty file. Creating it first restricts its permissions to the owner.
+    let begun = private::create_file(to).map_err(map_io_error(to))?;
     let copied = from.execute("VACUUM INTO ?1", [target]).map_err(StoreError::from);
     let kept = copied
         .map_err(BackupError::from)
         .and_then(|_| rest())
-        .and_then(|()| begun.sync_all().map_err(failed(to)));
+        .and_then(|()| begun.sync_all().map_err(map_io_error(to)));
     if kept.is_err() {
         let _ = fs::remove_file(to);
     }
     kept
 }
 
-/// Puts a backup into a folder that has no store, with an epoch of its own: every cursor that was
-/// issued before is answered `410 CURSOR_EXPIRED`, since what came after the backup is not in it. The store remembers when
-/// that was (`restored_at`).
+/// Restores a backup into a folder without a store, with a new epoch. All earlier cursors are answered `410
+/// CURSOR_EXPIRED` because later changes are not in the backup. The store records the time of the restore
+/// (`restored_at`).
 ///
 /// # Errors
 /// See [`BackupError`]; the folder has no store then.
-pub fn restore(from: &Path, folder: &Path, random: &dyn Random, now: Moment) -> Result<(), BackupError> {
-    let place = folder.join(FILE);
-    // Whatever lies beside a database is taken for a part of it: a log that another one left is played into it.
-    let parts = std::iter::once(place.clone()).chain(BESIDE.map(|name| folder.join(name)));
+pub fn restore_backup(
+    from: &Path,
+    folder: &Path,
+    random: &dyn RandomSource,
+    now: Moment,
+) -> Result<(), BackupError> {
+    let place = folder.join(DATABASE_FILE);
+    // SQLite would apply a log of another database that lies beside the file.
+    let parts = std::iter::once(place.clone()).chain(SIDECAR_FILES.map(|name| folder.join(name)));
     for part in parts {
-        // Asked without following links: what cannot be asked is not overwritten, either.
+        // Does not follow links. A path that cannot be checked is not overwritten, either.
         match fs::symlink_metadata(&part) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Ok(_) => return Err(BackupError::Exists(part)),
-            Err(error) => return Err(failed(&part)(error)),
+            Err(error) => return Err(map_io_error(&part)(error)),
         }
     }
     let damaged = |reason: String| BackupError::Damaged { path: from.to_owned(), reason };
-    let whole = whole(from).map_err(|error| damaged(error.to_string()))?.map_err(damaged)?;
-    private::folder(folder).map_err(failed(folder))?;
+    let whole = open_intact(from).map_err(|error| damaged(error.to_string()))?.map_err(damaged)?;
+    private::create_folder(folder).map_err(map_io_error(folder))?;
     let begun = folder.join("exchange.db.restoring");
-    copy(&whole, &begun, || settle(&begun, random, now))?;
+    copy_database(&whole, &begun, || finish_restore(&begun, random, now))?;
     fs::rename(&begun, &place).map_err(|error| {
         let _ = fs::remove_file(&begun);
-        failed(&place)(error)
+        map_io_error(&place)(error)
     })
 }
 
-/// When the store was restored last, if ever: of what happened between the backup and that moment it knows nothing.
+/// Returns the time of the last restore; `None` if the store was never restored. Changes between the backup
+/// and this time are lost.
 ///
 /// # Errors
-/// What the database says.
+/// Returns the database's error.
 pub(crate) fn restored_at(connection: &Connection) -> Result<Option<Moment>, StoreError> {
-    let Some(at) = setting(connection, RESTORED_AT)? else { return Ok(None) };
-    let at = at.parse().map_err(|_| StoreError::Corrupt("the moment of the restore"))?;
+    let Some(at) = read_setting(connection, RESTORED_AT)? else { return Ok(None) };
+    let at = at.parse().map_err(|_| StoreError::Corrupt("invalid time of the last restore"))?;
     Ok(Some(Moment::from_millis(at)))
 }
 
-/// A database that is whole. The outer error is the database's, the inner one what its own check found.
-fn whole(file: &Path) -> rusqlite::Result<Result<Connection, String>> {
+/// Opens a database that passes the integrity check. The outer error is SQLite's, the inner one the check's
+/// finding.
+fn open_intact(file: &Path) -> rusqlite::Result<Result<Connection, String>> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
     if found != "ok" {
@@ -152,13 +160,13 @@ fn whole(file: &Path) -> rusqlite::Result<Result<Connection, String>> {
     Ok(Ok(connection))
 }
 
-fn settle(file: &Path, random: &dyn Random, now: Moment) -> Result<(), BackupError> {
+fn finish_restore(file: &Path, random: &dyn RandomSource, now: Moment) -> Result<(), BackupError> {
     let mut connection = Connection::open(file).map_err(OpenError::from)?;
-    migrate::migrate(&mut connection)?;
-    super::epoch::renew(&connection, random)?;
+    migrate::run_migrations(&mut connection)?;
+    super::epoch::renew_epoch(&connection, random)?;
     let sql = "INSERT INTO setting (name, value) VALUES (?1, ?2) \
                ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-    connection.execute(sql, params![RESTORED_AT, now.millis().to_string()]).map_err(StoreError::from)?;
+    connection.execute(sql, params![RESTORED_AT, now.as_millis().to_string()]).map_err(StoreError::from)?;
     connection.close().map_err(|(_, error)| StoreError::from(error))?;
     Ok(())
 }

@@ -1,44 +1,44 @@
-//! The epoch of a store: which history its numbers belong to.
+//! The epoch of a store, which identifies its history.
 //!
-//! Every cursor carries it. A store that was restored or reset has another one, so that no cursor of
-//! the former history is taken for one of this (FED-08).
+//! Every cursor is bound to it. A restored or reset store has a new epoch, so that cursors of the former
+//! history are invalid (FED-08).
 
-use dpop_bound::Random;
+use dpop_bound::RandomSource;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::StoreError;
 
-/// An epoch: random bytes.
-pub type Epoch = [u8; 8];
+/// An epoch as random bytes.
+pub type StoreEpoch = [u8; 8];
 
 const NAME: &str = "epoch";
 
-/// The epoch of the store, made when there is none yet.
+/// Returns the epoch of the store, and creates it if there is none.
 ///
 /// # Errors
-/// What the database says, or that there are no random numbers.
-pub fn settle(connection: &Connection, random: &dyn Random) -> Result<Epoch, StoreError> {
-    match find(connection)? {
+/// Returns the database's error, or [`StoreError::RandomSource`].
+pub fn ensure_epoch(connection: &Connection, random: &dyn RandomSource) -> Result<StoreEpoch, StoreError> {
+    match find_epoch(connection)? {
         Some(epoch) => Ok(epoch),
-        None => renew(connection, random),
+        None => renew_epoch(connection, random),
     }
 }
 
-/// The epoch of the store, when it has one.
+/// Returns the epoch of the store; `None` if there is none.
 ///
 /// # Errors
-/// What the database says.
-pub fn find(connection: &Connection) -> Result<Option<Epoch>, StoreError> {
+/// Returns the database's error.
+pub fn find_epoch(connection: &Connection) -> Result<Option<StoreEpoch>, StoreError> {
     let sql = "SELECT value FROM secret WHERE name = ?1";
     Ok(connection.prepare_cached(sql)?.query_row([NAME], |row| row.get(0)).optional()?)
 }
 
-/// Begins another one.
+/// Replaces the epoch of the store by a new one.
 ///
 /// # Errors
-/// What the database says, or that there are no random numbers.
-pub fn renew(connection: &Connection, random: &dyn Random) -> Result<Epoch, StoreError> {
-    let mut epoch = Epoch::default();
+/// Returns the database's error, or [`StoreError::RandomSource`].
+pub fn renew_epoch(connection: &Connection, random: &dyn RandomSource) -> Result<StoreEpoch, StoreError> {
+    let mut epoch = StoreEpoch::default();
     random.fill(&mut epoch)?;
     let sql = "INSERT INTO secret (name, value) VALUES (?1, ?2) \
                ON CONFLICT (name) DO UPDATE SET value = excluded.value";

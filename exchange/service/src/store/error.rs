@@ -1,34 +1,34 @@
-//! What can go wrong between the service and its data.
+//! The errors of opening, reading and writing the store.
 
 use std::path::PathBuf;
 
-/// Why a read or a write did not happen.
+/// The error of a read or a write.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// More is waiting than the queue takes; ask again later.
-    #[error("the store has more to do than it can take on")]
+    /// The queue is full; retry later.
+    #[error("the store is busy: its queue is full")]
     Busy,
-    /// There is no room to write; reads go on.
+    /// The disk has no space for writes; reads continue.
     #[error("the disk is full")]
     Full,
-    /// The store is being closed.
+    /// The store is closing or closed.
     #[error("the store is closed")]
     Closed,
-    /// The database says so.
+    /// SQLite reported an error other than a full disk.
     #[error("the database failed: {0}")]
     Database(rusqlite::Error),
-    /// Somebody wrote what this version cannot read.
-    #[error("the database holds what cannot be: {0}")]
+    /// The database contains a value that this version cannot read.
+    #[error("corrupt database: {0}")]
     Corrupt(&'static str),
-    /// What ran in the same transaction made the database undo all of it.
-    #[error("the database undid the transaction")]
-    Undone,
-    /// The closure panicked; what it did is undone.
+    /// SQLite rolled back the whole transaction because of another write in it.
+    #[error("the database rolled the transaction back")]
+    RolledBack,
+    /// The closure panicked; its changes are rolled back.
     #[error("a read or write of the store panicked")]
     Panicked,
-    /// There are no random numbers to be had.
-    #[error("no random numbers")]
+    /// The random number generator failed.
+    #[error("no random numbers are available")]
     Random,
 }
 
@@ -42,8 +42,8 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl StoreError {
-    /// The same once more, for everybody whom it hit.
-    pub(super) fn again(&self) -> Self {
+    /// Returns an equivalent error, for the other writes of the failed transaction.
+    pub(super) fn duplicate(&self) -> Self {
         match self {
             Self::Busy => Self::Busy,
             Self::Full => Self::Full,
@@ -54,7 +54,7 @@ impl StoreError {
             Self::Database(rusqlite::Error::SqliteFailure(code, text)) => {
                 Self::Database(rusqlite::Error::SqliteFailure(*code, text.clone()))
             }
-            Self::Undone | Self::Database(_) => Self::Undone,
+            Self::RolledBack | Self::Database(_) => Self::RolledBack,
         }
     }
 }
@@ -65,55 +65,55 @@ impl From<dpop_bound::random::RandomError> for StoreError {
     }
 }
 
-/// Why a store cannot be opened.
+/// The error of opening or migrating a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The folder cannot be made or written.
+    /// The folder cannot be created or written.
     #[error("cannot use the folder {path}: {error}")]
     Folder {
-        /// The folder.
+        /// The path of the folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
-    /// The database was written by a newer version.
+    /// A newer version of the service wrote the database.
     #[error(
-        "the store has version {found}, this service knows up to {known}: start a service at least as new"
+        "the store has version {found}, this service supports up to {known}: start a service at least as new"
     )]
     Newer {
-        /// The version of the store.
+        /// The version that the store has.
         found: u32,
-        /// The newest that this service knows.
+        /// The newest version that this service supports.
         known: u32,
     },
-    /// The database was written by an older version, and is not migrated here.
+    /// An older version of the service wrote the database, and the operation does not migrate it.
     #[error(
-        "the store has version {found}, this command {known}: use the build that serves it, or start the \
-         service of this one"
+        "the store has version {found}, this command needs {known}: use the build that serves the store, or start \
+         the service of this build"
     )]
     Older {
-        /// The version of the store.
+        /// The version that the store has.
         found: u32,
-        /// The one of this service.
+        /// The version of this service.
         known: u32,
     },
-    /// A migration that ran here is not the one that this service has.
+    /// A migration of the store differs from this service's one.
     #[error(
-        "migration {number} of the store differs from this service's: it was written by another build; use that \
-         one, or begin with an empty folder"
+        "migration {number} of the store differs from this service's: another build wrote the store; use that build, \
+         or start with an empty folder"
     )]
     Altered {
-        /// The migration.
+        /// The number of the migration.
         number: u32,
     },
-    /// The database says so.
+    /// SQLite reported an error other than a full disk.
     #[error("the database cannot be opened: {0}")]
     Database(#[from] rusqlite::Error),
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
-    /// There are no random numbers to be had.
-    #[error("no random numbers")]
+    /// The random number generator failed.
+    #[error("no random numbers are available")]
     Random(#[from] dpop_bound::random::RandomError),
 }

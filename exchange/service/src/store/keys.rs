@@ -1,35 +1,35 @@
-//! Keys that the service keeps for itself, in the table `secret`.
+//! The service's own keys, in the table `secret`.
 
 use aws_lc_rs::hmac;
-use dpop_bound::Random;
+use dpop_bound::RandomSource;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::StoreError;
 
-/// A key of the service's own, made when it is asked for the first time.
+/// Returns a key of the service by name, and creates it if there is none.
 ///
 /// # Errors
-/// What the database says, or that there are no random numbers.
-pub(crate) fn own_key(
+/// Returns the database's error, or [`StoreError::RandomSource`].
+pub(crate) fn ensure_key(
     connection: &Connection,
-    random: &dyn Random,
+    random: &dyn RandomSource,
     name: &str,
 ) -> Result<hmac::Key, StoreError> {
     let mut made = [0_u8; 32];
     random.fill(&mut made)?;
     let sql = "INSERT INTO secret (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
     connection.prepare_cached(sql)?.execute(params![name, made])?;
-    kept_key(connection, name)
+    load_key(connection, name)
 }
 
-/// The same, once it is made.
+/// Returns an existing key of the service by name.
 ///
 /// # Errors
-/// What the database says, or that there is none.
-pub(crate) fn kept_key(connection: &Connection, name: &str) -> Result<hmac::Key, StoreError> {
+/// Returns the database's error, or [`StoreError::Corrupt`] if the key is missing.
+pub(crate) fn load_key(connection: &Connection, name: &str) -> Result<hmac::Key, StoreError> {
     let sql = "SELECT value FROM secret WHERE name = ?1";
     let kept: Option<Vec<u8>> =
         connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()?;
-    let kept = kept.ok_or(StoreError::Corrupt("a key of the service's own is missing"))?;
+    let kept = kept.ok_or(StoreError::Corrupt("a key of the service is missing"))?;
     Ok(hmac::Key::new(hmac::HMAC_SHA256, &kept))
 }

@@ -1,4 +1,4 @@
-//! Migrations, in the binary, each remembered with its checksum.
+//! Migrations, which are compiled into the binary. The store records each one with its checksum.
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
@@ -13,59 +13,59 @@ const MIGRATIONS: [&str; 5] = [
     include_str!("migrations/0005.sql"),
 ];
 
-/// Brings the database to this service's version.
+/// Migrates the database to this service's version.
 ///
 /// # Errors
-/// [`OpenError::Newer`] or [`OpenError::Altered`], with nothing changed; or what the database says.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
+/// [`OpenError::Newer`] or [`OpenError::Altered`], with nothing changed, or the database's error.
+pub(super) fn run_migrations(connection: &mut Connection) -> Result<(), OpenError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(
         "CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, checksum BLOB NOT NULL) STRICT",
     )?;
-    let ran = ran(&transaction)?;
+    let ran = applied_version(&transaction)?;
     for (number, sql) in (1_u32..).zip(MIGRATIONS).filter(|(number, _)| *number > ran) {
         transaction.execute_batch(sql)?;
         transaction.execute(
             "INSERT INTO migration (number, checksum) VALUES (?1, ?2)",
-            params![number, secrets::hash(sql)],
+            params![number, secrets::sha256(sql)],
         )?;
     }
     transaction.commit()?;
-    if (1..known()).contains(&ran) {
-        // What was written anew fills the log; nobody who writes then has to wait for it.
+    if (1..latest_version()).contains(&ran) {
+        // A migration fills the log; written back here, it does not delay the first writes.
         connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")?;
     }
     Ok(())
 }
 
-/// Asks whether the database has this service's version, and changes nothing.
+/// Checks that the database has this service's version, without changing it.
 ///
 /// # Errors
-/// [`OpenError::Newer`], [`OpenError::Older`] or [`OpenError::Altered`]; or what the database says.
-pub(super) fn check(connection: &Connection) -> Result<(), OpenError> {
-    match ran(connection)? {
-        found if found < known() => Err(OpenError::Older { found, known: known() }),
+/// [`OpenError::Newer`], [`OpenError::Older`] or [`OpenError::Altered`], or the database's error.
+pub(super) fn check_version(connection: &Connection) -> Result<(), OpenError> {
+    match applied_version(connection)? {
+        found if found < latest_version() => Err(OpenError::Older { found, known: latest_version() }),
         _ => Ok(()),
     }
 }
 
-fn known() -> u32 {
+fn latest_version() -> u32 {
     u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
 
-/// The last migration that ran: one that this service has, as are those before it.
-fn ran(connection: &Connection) -> Result<u32, OpenError> {
+/// Returns the number of the last applied migration, after comparing the checksums of all applied ones.
+fn applied_version(connection: &Connection) -> Result<u32, OpenError> {
     let found: Option<u32> =
         connection.query_row("SELECT max(number) FROM migration", [], |row| row.get(0))?;
     let found = found.unwrap_or_default();
-    if found > known() {
-        return Err(OpenError::Newer { found, known: known() });
+    if found > latest_version() {
+        return Err(OpenError::Newer { found, known: latest_version() });
     }
     for (number, sql) in (1..=found).zip(MIGRATIONS) {
         let checksum: Option<Vec<u8>> = connection
             .query_row("SELECT checksum FROM migration WHERE number = ?1", [number], |row| row.get(0))
             .optional()?;
-        if checksum.is_none_or(|checksum| checksum != secrets::hash(sql)) {
+        if checksum.is_none_or(|checksum| checksum != secrets::sha256(sql)) {
             return Err(OpenError::Altered { number });
         }
     }
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// A store as a service left it that knew only so many migrations.
+    /// Creates a store with the first `count` migrations applied.
     fn left_by(count: usize) -> Connection {
         leave(Connection::open_in_memory().unwrap(), count)
     }
@@ -92,7 +92,7 @@ mod tests {
             .unwrap();
         for (number, sql) in (1..).zip(MIGRATIONS.iter().take(count)) {
             connection.execute_batch(sql).unwrap();
-            let ran = params![number, secrets::hash(sql)];
+            let ran = params![number, secrets::sha256(sql)];
             connection.execute("INSERT INTO migration (number, checksum) VALUES (?1, ?2)", ran).unwrap();
         }
         connection
@@ -107,7 +107,7 @@ mod tests {
         rows.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// WRT-03: the journal is what it was, by whatever it was written; sets are those that follow each other.
+    /// WRT-03: a migration preserves the journal; consecutive entries of one change set form a set.
     #[test]
     fn the_journal_of_an_older_store_is_read() {
         let mut connection = left_by(1);
@@ -124,7 +124,7 @@ mod tests {
         );
         connection.execute_batch(&journal).unwrap();
         let before = rows(&connection, "SELECT * FROM journal ORDER BY id");
-        migrate(&mut connection).unwrap();
+        run_migrations(&mut connection).unwrap();
         assert_eq!(rows(&connection, "SELECT * FROM journal ORDER BY id"), before);
         assert_eq!(before.len(), 5);
         let sets = rows(&connection, "SELECT first, last, removals FROM journal_set ORDER BY first");
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(rows(&connection, &lots), ["Integer(4) Integer(1) ", "Integer(7) Integer(1) "]);
     }
 
-    /// Nothing is sorted on the way: all that is to be sorted would be in memory at once.
+    /// A migration never sorts, since sorting would hold all rows in memory.
     #[test]
     fn a_migration_takes_no_more_memory_for_a_longer_journal() {
         let connection = Connection::open_in_memory().unwrap();
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(copies, 3);
     }
 
-    /// What a migration wrote does not stay in the log until somebody writes.
+    /// The log of a migration is written back without waiting for a write.
     #[test]
     fn the_log_of_a_migration_is_written_back() {
         let folder = tempfile::tempdir().unwrap();
@@ -169,11 +169,11 @@ mod tests {
         let mut connection = leave(connection, 1);
         let log = || std::fs::metadata(folder.path().join("store.db-wal")).unwrap().len();
         assert!(log() > 0);
-        migrate(&mut connection).unwrap();
-        assert_eq!((log(), ran(&connection).unwrap()), (0, known()));
+        run_migrations(&mut connection).unwrap();
+        assert_eq!((log(), applied_version(&connection).unwrap()), (0, latest_version()));
     }
 
-    /// GW-05: what a member was told before notices named ids is still about the same installation.
+    /// GW-05: notices from before ids were recorded still refer to the same installation.
     #[test]
     fn what_a_member_was_told_of_is_found() {
         let mut connection = left_by(4);
@@ -186,18 +186,18 @@ mod tests {
              ('m', 30, 'installation-disconnected', 'i-4'), ('m', 40, 'installation-disconnected', 'Bridge'),
              ('m', 50, 'connected', 'Bridge')";
         connection.execute_batch(written).unwrap();
-        migrate(&mut connection).unwrap();
+        run_migrations(&mut connection).unwrap();
         let ids = "SELECT group_concat(subject) = 'i-1,i-2,i-4,Bridge,Bridge' FROM \
                    (SELECT subject FROM notice ORDER BY id)";
         assert_eq!(rows(&connection, ids), ["Integer(1) "]);
     }
 
-    /// What was migrated before is left as it is.
+    /// A migration that was applied is not repeated.
     #[test]
     fn a_store_is_migrated_once() {
         let mut connection = left_by(MIGRATIONS.len());
-        migrate(&mut connection).unwrap();
-        check(&connection).unwrap();
-        assert_eq!(ran(&connection).unwrap(), known());
+        run_migrations(&mut connection).unwrap();
+        check_version(&connection).unwrap();
+        assert_eq!(applied_version(&connection).unwrap(), latest_version());
     }
 }

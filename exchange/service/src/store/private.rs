@@ -1,11 +1,12 @@
-//! Folders and files that nobody but their owner reads: what is in a store signs tokens.
+//! Creates folders and files that only their owner can read: a store contains token-signing keys.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Makes a folder, and those above it that are missing, for the owner alone; one that is there stays as it is.
-pub(super) fn folder(path: &Path) -> io::Result<()> {
+/// Creates a folder and its missing parents with access for the owner only. An existing folder stays
+/// unchanged.
+pub(super) fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -13,11 +14,11 @@ pub(super) fn folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Makes an empty file for the owner alone.
+/// Creates an empty file with access for the owner only.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] when something is there: nothing is overwritten, and no link is followed.
-pub(super) fn file(path: &Path) -> io::Result<File> {
+/// [`io::ErrorKind::AlreadyExists`] if the path exists; nothing is overwritten, and no link is followed.
+pub(super) fn create_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -25,9 +26,8 @@ pub(super) fn file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes the file when it is not there.
-pub(super) fn file_at_hand(path: &Path) -> io::Result<()> {
-    match file(path) {
+pub(super) fn ensure_file(path: &Path) -> io::Result<()> {
+    match create_file(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }

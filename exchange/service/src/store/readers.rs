@@ -1,5 +1,5 @@
-//! Readers: a few connections, each on a thread of its own, and some at hand for reads in place; one snapshot
-//! per read.
+//! Readers: a few threads with one connection each, and a pool of connections for reads on the caller's
+//! thread. Each read sees one snapshot.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,96 +8,97 @@ use std::thread::JoinHandle;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::{OpenError, StoreError, plan_once, step};
+use super::{OpenError, StoreError, plan_once, run_statement};
 
-/// One read; never panics.
-pub(super) type Read = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
+/// A queued read. Must not panic.
+pub(super) type ReadJob = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
-/// Starts them; they end with the queue.
+/// Starts the reader threads; they end when the queue is closed.
 ///
 /// # Errors
-/// When a connection or a thread cannot be had.
-pub(super) fn start(
+/// Returns an error if a connection or a thread cannot be created.
+pub(super) fn start_readers(
     path: &Path,
     count: usize,
     room: usize,
-) -> Result<(Sender<Read>, Vec<JoinHandle<()>>), OpenError> {
+) -> Result<(Sender<ReadJob>, Vec<JoinHandle<()>>), OpenError> {
     let (sender, receiver) = channel(room);
     let receiver = Arc::new(Mutex::new(receiver));
     let mut threads = Vec::with_capacity(count);
     for number in 0..count {
-        let connection = open(path)?;
+        let connection = open_reader(path)?;
         let receiver = Arc::clone(&receiver);
         let thread = std::thread::Builder::new()
             .name(format!("reader-{number}"))
-            .spawn(move || run(&connection, &receiver))
+            .spawn(move || run_reader(&connection, &receiver))
             .map_err(OpenError::Thread)?;
         threads.push(thread);
     }
     Ok((sender, threads))
 }
 
-fn run(connection: &Connection, queue: &Mutex<Receiver<Read>>) {
+fn run_reader(connection: &Connection, queue: &Mutex<Receiver<ReadJob>>) {
     loop {
         let next = match queue.lock() {
             Ok(mut queue) => queue.blocking_recv(),
             Err(_) => return,
         };
         let Some(read) = next else { return };
-        snapshot(connection, read);
+        with_snapshot(connection, read);
     }
 }
 
-/// Connections for whoever reads in place: as many as ever did so at once.
-pub(super) struct AtHand {
+/// A pool of connections for reads on the caller's thread. It grows to the largest number of concurrent
+/// reads.
+pub(super) struct InlineReaders {
     path: PathBuf,
-    connections: Mutex<Connections>,
+    connections: Mutex<ConnectionPool>,
     returned: Condvar,
 }
 
 #[derive(Default)]
-struct Connections {
+struct ConnectionPool {
     idle: Vec<Connection>,
-    /// How many are being read with.
+    /// The number of connections in use.
     lent: usize,
     is_closed: bool,
 }
 
-impl AtHand {
-    /// Of a database that is there.
+impl InlineReaders {
+    /// Creates an empty pool for an existing database.
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, connections: Mutex::default(), returned: Condvar::new() }
     }
 
-    /// Reads over one snapshot, on the caller's thread. What reads never panics.
-    pub(super) fn read<T>(&self, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
-        self.with(|connection| match connection {
-            Ok(connection) => snapshot(connection, read),
+    /// Runs a closure over one snapshot, on the caller's thread. The closure must not panic.
+    pub(super) fn read_snapshot<T>(&self, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
+        self.with_connection(|connection| match connection {
+            Ok(connection) => with_snapshot(connection, read),
             Err(error) => read(Err(error)),
         })
     }
 
-    /// The same with a snapshot for each statement.
-    pub(super) fn with<T>(&self, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
-        let idle = match self.lend() {
+    /// Runs a closure with a connection, on the caller's thread; each statement is its own snapshot.
+    pub(super) fn with_connection<T>(&self, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
+        let idle = match self.check_out() {
             Ok(idle) => idle,
             Err(closed) => return read(Err(closed)),
         };
-        let connection = match idle.map_or_else(|| open(&self.path), Ok) {
+        let connection = match idle.map_or_else(|| open_reader(&self.path), Ok) {
             Ok(connection) => connection,
             Err(error) => {
-                self.take_back(None);
+                self.check_in(None);
                 return read(Err(error.into()));
             }
         };
         let found = read(Ok(&connection));
-        self.take_back(Some(connection));
+        self.check_in(Some(connection));
         found
     }
 
-    /// Lends nobody a connection any more, and waits until all are back and closed.
+    /// Closes the pool, and waits until all connections are returned and closed.
     pub(super) fn close(&self) {
-        let mut own = self.own();
+        let mut own = self.lock_pool();
         own.is_closed = true;
         own.idle.clear();
         while own.lent > 0 {
@@ -105,9 +106,9 @@ impl AtHand {
         }
     }
 
-    /// One that rests; none when a new one is to be opened.
-    fn lend(&self) -> Result<Option<Connection>, StoreError> {
-        let mut own = self.own();
+    /// Takes an idle connection; `Ok(None)` if the caller has to open a new one.
+    fn check_out(&self) -> Result<Option<Connection>, StoreError> {
+        let mut own = self.lock_pool();
         if own.is_closed {
             return Err(StoreError::Closed);
         }
@@ -115,11 +116,11 @@ impl AtHand {
         Ok(own.idle.pop())
     }
 
-    fn take_back(&self, connection: Option<Connection>) {
-        let mut own = self.own();
+    fn check_in(&self, connection: Option<Connection>) {
+        let mut own = self.lock_pool();
         own.lent -= 1;
         if own.is_closed {
-            // Closed before anybody hears that it is back.
+            // The connection is closed before `close` is notified.
             drop(connection);
             self.returned.notify_all();
         } else {
@@ -127,12 +128,12 @@ impl AtHand {
         }
     }
 
-    fn own(&self) -> MutexGuard<'_, Connections> {
+    fn lock_pool(&self) -> MutexGuard<'_, ConnectionPool> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn open(path: &Path) -> rusqlite::Result<Connection> {
+fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA busy_timeout = 5000;")?;
@@ -141,14 +142,14 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Several statements of one read see the same moment.
-fn snapshot<T>(connection: &Connection, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
-    let found = match step(connection, "BEGIN") {
+/// Runs a closure in a transaction, so that all of its statements see one snapshot.
+fn with_snapshot<T>(connection: &Connection, read: impl FnOnce(Result<&Connection, StoreError>) -> T) -> T {
+    let found = match run_statement(connection, "BEGIN") {
         Ok(()) => read(Ok(connection)),
         Err(error) => read(Err(error.into())),
     };
     if !connection.is_autocommit() {
-        let _ = step(connection, "ROLLBACK");
+        let _ = run_statement(connection, "ROLLBACK");
     }
     found
 }

@@ -1,110 +1,115 @@
-//! The writer's thread: takes what waits, runs it in one transaction, commits once, then answers.
+//! The writer's thread: runs queued jobs in one transaction, commits once, then reports the results.
 
 use rusqlite::Connection;
 use tokio::sync::mpsc::Receiver;
 
 use super::StoreError;
-use super::checkpoint::Checkpoints;
-use super::step;
+use super::checkpoint::CheckpointControl;
+use super::run_statement;
 
-/// What a commit waits for.
+/// The durability that a commit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wait {
-    /// The log is on the disk: no loss of power undoes it.
-    ForDisk,
-    /// The system has the log: the end of the process does not undo it.
-    ForSystem,
+pub(super) enum Durability {
+    /// The log is synced to disk and survives a power failure.
+    Disk,
+    /// The operating system has the log, which survives a crash of the process.
+    System,
 }
 
-/// One write, or one read that takes its turn here.
-pub(super) trait Job: Send {
-    /// What its commit waits for; that of a group waits for whatever one of them does.
-    fn wait(&self) -> Wait;
+/// A queued write, or a read of a store in memory.
+pub(super) trait WriterJob: Send {
+    /// Returns the durability that the job needs; a group uses the highest of its jobs.
+    fn durability(&self) -> Durability;
 
-    /// Runs inside a transaction of its own, or inside its own savepoint where others share one, and never panics; says
-    /// whether what it did is to be kept.
+    /// Runs inside its own transaction or savepoint. Must not panic. Returns false to roll the changes back.
     fn run(&mut self, connection: &Connection) -> bool;
 
-    /// Told once the transaction is committed, or why it is not.
+    /// Reports the result after the commit of the transaction, or the error that prevented it.
     fn finish(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-impl Wait {
-    /// In a log that is written ahead, `NORMAL` forces it to the disk before a checkpoint alone, and frames
-    /// are read back in their order: what a later commit forced, those before it are part of.
+impl Durability {
+    /// Returns the pragma. With a write-ahead log, `NORMAL` syncs only before a checkpoint. Frames are
+    /// recovered in order, so a later synced commit makes all earlier ones durable.
     const fn pragma(self) -> &'static str {
         match self {
-            Self::ForDisk => "PRAGMA synchronous = FULL",
-            Self::ForSystem => "PRAGMA synchronous = NORMAL",
+            Self::Disk => "PRAGMA synchronous = FULL",
+            Self::System => "PRAGMA synchronous = NORMAL",
         }
     }
 }
 
-/// How many jobs share one commit at most: more would only make the first one wait.
-const GROUP: usize = 64;
+/// Maximum number of jobs in one commit; more would only delay the first one.
+const MAX_GROUP: usize = 64;
 
-/// Works until the queue is closed and empty, and leaves nothing in the log.
-pub(super) fn work(connection: &Connection, mut queue: Receiver<Box<dyn Job>>, checkpoints: Checkpoints) {
-    let mut group: Vec<Box<dyn Job>> = Vec::with_capacity(GROUP);
-    // As the connection was opened.
-    let mut waits = Wait::ForDisk;
+/// Runs jobs until the queue is closed and empty, then stops the checkpoints.
+pub(super) fn run_writer(
+    connection: &Connection,
+    mut queue: Receiver<Box<dyn WriterJob>>,
+    checkpoints: CheckpointControl,
+) {
+    let mut group: Vec<Box<dyn WriterJob>> = Vec::with_capacity(MAX_GROUP);
+    // The setting with which the connection was opened.
+    let mut waits = Durability::Disk;
     while let Some(first) = queue.blocking_recv() {
         group.push(first);
-        while group.len() < GROUP {
+        while group.len() < MAX_GROUP {
             let Ok(next) = queue.try_recv() else { break };
             group.push(next);
         }
-        commit(connection, &mut group, &mut waits);
-        checkpoints.committed(connection);
+        commit_group(connection, &mut group, &mut waits);
+        checkpoints.after_commit(connection);
     }
-    checkpoints.end(connection);
+    checkpoints.stop_thread(connection);
 }
 
-fn commit(connection: &Connection, group: &mut Vec<Box<dyn Job>>, waits: &mut Wait) {
+fn commit_group(connection: &Connection, group: &mut Vec<Box<dyn WriterJob>>, waits: &mut Durability) {
     let outcome = in_one_transaction(connection, group, waits);
     if outcome.is_err() && !connection.is_autocommit() {
-        // What the commit could not write is undone before anybody is told; if even that fails, the
-        // next `BEGIN` does.
+        // Rolled back before results are reported. If that fails, the next `BEGIN` fails, too.
         let _ = connection.execute_batch("ROLLBACK");
     }
     let failure = outcome.err();
     for job in group.drain(..) {
-        job.finish(failure.as_ref().map_or(Ok(()), |error| Err(error.again())));
+        job.finish(failure.as_ref().map_or(Ok(()), |error| Err(error.duplicate())));
     }
 }
 
 fn in_one_transaction(
     connection: &Connection,
-    group: &mut [Box<dyn Job>],
-    waits: &mut Wait,
+    group: &mut [Box<dyn WriterJob>],
+    waits: &mut Durability,
 ) -> Result<(), StoreError> {
-    let for_disk = group.iter().any(|job| job.wait() == Wait::ForDisk);
-    let wait = if for_disk { Wait::ForDisk } else { Wait::ForSystem };
+    let for_disk = group.iter().any(|job| job.durability() == Durability::Disk);
+    let wait = if for_disk { Durability::Disk } else { Durability::System };
     if *waits != wait {
         connection.execute_batch(wait.pragma())?;
         *waits = wait;
     }
-    step(connection, "BEGIN IMMEDIATE")?;
+    run_statement(connection, "BEGIN IMMEDIATE")?;
     if let [alone] = group {
-        // A savepoint keeps a copy of every page that is written: the transaction is all that there is to undo.
-        let keep = run(&mut **alone, connection)?;
-        step(connection, if keep { "COMMIT" } else { "ROLLBACK" })?;
+        // A single job needs no savepoint, which would copy every page that it changes.
+        let keep = run_job(&mut **alone, connection)?;
+        run_statement(connection, if keep { "COMMIT" } else { "ROLLBACK" })?;
         return Ok(());
     }
     for job in group {
-        step(connection, "SAVEPOINT job")?;
-        if !run(&mut **job, connection)? {
-            step(connection, "ROLLBACK TO job")?;
+        run_statement(connection, "SAVEPOINT job")?;
+        if !run_job(&mut **job, connection)? {
+            run_statement(connection, "ROLLBACK TO job")?;
         }
-        step(connection, "RELEASE job")?;
+        run_statement(connection, "RELEASE job")?;
     }
-    step(connection, "COMMIT")?;
+    run_statement(connection, "COMMIT")?;
     Ok(())
 }
 
-/// Says whether what it did is to be kept.
-fn run(job: &mut dyn Job, connection: &Connection) -> Result<bool, StoreError> {
+/// Runs a job. Returns whether its changes are to be kept.
+///
+/// # Errors
+/// [`StoreError::RolledBack`] if SQLite ended the whole transaction.
+fn run_job(job: &mut dyn WriterJob, connection: &Connection) -> Result<bool, StoreError> {
     let keep = job.run(connection);
-    // A full disk and a failing one end the whole transaction, whatever its savepoints.
-    if connection.is_autocommit() { Err(StoreError::Undone) } else { Ok(keep) }
+    // SQLite ends the whole transaction on a full or failing disk, regardless of savepoints.
+    if connection.is_autocommit() { Err(StoreError::RolledBack) } else { Ok(keep) }
 }

@@ -1,4 +1,4 @@
-//! Connected applications: what may call for the member, what of it is new, and how it is disconnected
+//! The page of connected applications: which clients may call for the member, which are new, and disconnecting them
 //! (WEB-04 to WEB-06).
 
 use axum::Router;
@@ -10,51 +10,51 @@ use maud::{Markup, html};
 use rusqlite::Connection;
 use serde::Deserialize;
 
-use super::session::{self, SignedIn};
-use super::{Web, page, undo};
-use crate::idp::installed::{Application, Installed, acknowledge, applications};
+use super::session::{self, SignedInMember};
+use super::{WebState, render_page, undo};
+use crate::idp::installed::{
+    ConnectedApplication, ConnectedInstallation, acknowledge_installations, list_applications,
+};
 use crate::idp::{disconnect_client, disconnect_installation};
 use crate::ids::{ClientId, InstallationId, MemberId};
 use crate::records::Actor;
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// Where the page is.
 pub(super) const PATH: &str = "/applications";
 
-/// The page.
-pub(super) fn routes() -> Router<Web> {
-    Router::new().route(PATH, get(show).post(decide))
+pub(super) fn routes() -> Router<WebState> {
+    Router::new().route(PATH, get(show_applications).post(submit_form))
 }
 
-/// Of its buttons the one that was pressed brings its field.
+/// The fields of the form. Each button sends one of the optional fields.
 #[derive(Deserialize)]
-struct Given {
+struct ApplicationsForm {
     #[serde(default)]
     csrf: String,
-    /// What was new by then is not new any more.
+    /// Acknowledges installations first seen up to this time, in milliseconds.
     seen: Option<i64>,
     installation: Option<String>,
     client: Option<String>,
 }
 
-async fn show(State(web): State<Web>, member: SignedIn) -> Response {
+async fn show_applications(State(web): State<WebState>, member: SignedInMember) -> Response {
     let id = member.member().clone();
-    let found = web.provider().store().read(move |database| applications(database, &id)).await;
-    // What connects to a provider elsewhere, only that one knows.
+    let found = web.provider().store().read(move |database| list_applications(database, &id)).await;
+    // Only an external provider knows its own connections.
     let is_known = !web.provider().config().is_external();
     match found {
-        Ok(found) => page(
+        Ok(found) => render_page(
             StatusCode::OK,
             "Connected applications",
             Some(&member),
-            &list(&found, is_known, &member.csrf().field()),
+            &render_list(&found, is_known, &member.csrf().hidden_field()),
         ),
-        Err(error) => session::failed(&error),
+        Err(error) => session::error_page(&error),
     }
 }
 
-fn list(found: &[Application], is_known: bool, csrf: &Markup) -> Markup {
+fn render_list(found: &[ConnectedApplication], is_known: bool, csrf: &Markup) -> Markup {
     let all = || found.iter().flat_map(|application| &application.installations);
     let newest = all().filter(|installed| installed.is_new).map(|installed| installed.first_seen).max();
     html! {
@@ -64,27 +64,27 @@ fn list(found: &[Application], is_known: bool, csrf: &Markup) -> Markup {
         @if let Some(newest) = newest {
             form .warning method="post" action=(PATH) {
                 (csrf)
-                p { "Something called for you for the first time. Disconnect what you do not know." }
-                p .actions { button type="submit" name="seen" value=(newest.millis()) { "I know all of these" } }
+                p { "An application used your account from a new device. Disconnect it if you do not recognize it." }
+                p .actions { button type="submit" name="seen" value=(newest.as_millis()) { "Confirm these devices" } }
             }
         }
         @for application in found {
-            section { (one(application, is_known, csrf)) }
+            section { (render_application(application, is_known, csrf)) }
         }
     }
 }
 
-fn one(application: &Application, is_known: bool, csrf: &Markup) -> Markup {
-    let Application { client, name, installations, is_awaited } = application;
+fn render_application(application: &ConnectedApplication, is_known: bool, csrf: &Markup) -> Markup {
+    let ConnectedApplication { client, name, installations, is_awaited } = application;
     html! {
         h2 { (name) }
         @if *is_awaited {
-            p .hint { strong .new { "new" } " Connected on a device on which it has not called yet." }
+            p .hint { strong .new { "new" } " Connected on a device that has not used it yet." }
         }
         @if !installations.is_empty() {
             ul {
                 @for installed in installations {
-                    li { (device(name, installed, is_known, csrf)) }
+                    li { (render_installation(name, installed, is_known, csrf)) }
                 }
             }
         }
@@ -94,14 +94,19 @@ fn one(application: &Application, is_known: bool, csrf: &Markup) -> Markup {
                 button .plain type="submit" name="client" value=(client) { "Disconnect " (name) " on all devices" }
             }
         }
-        p { a href={ (undo::PATH) "?client=" (client) } { "Take back what " (name) " wrote" } }
+        p { a href={ (undo::PATH) "?client=" (client) } { "Undo changes by " (name) } }
     }
 }
 
-/// The client's registered name, followed by the installation's label: a label alone could claim to be another client.
-/// It stands in quotes, since nothing else on the page is of the client's choosing.
-fn device(name: &str, installed: &Installed, is_known: bool, csrf: &Markup) -> Markup {
-    let Installed { id, label, first_seen, last_seen, is_new, is_connected } = installed;
+/// Renders an installation: the client's registered name, then the installation's label, since a label could imitate
+/// another client's name. The label is quoted because the client chose it.
+fn render_installation(
+    name: &str,
+    installed: &ConnectedInstallation,
+    is_known: bool,
+    csrf: &Markup,
+) -> Markup {
+    let ConnectedInstallation { id, label, first_seen, last_seen, is_new, is_connected } = installed;
     let time = |at: &Moment| html! { time datetime=(at) { (at.to_the_minute()) } };
     let label = label.as_ref().map_or_else(|| "without a label".to_owned(), |label| format!("“{label}”"));
     html! {
@@ -113,7 +118,7 @@ fn device(name: &str, installed: &Installed, is_known: bool, csrf: &Markup) -> M
             }
             p .hint { "First seen " (time(first_seen)) ", last seen " (time(last_seen)) "." }
             @if is_known && !is_connected {
-                p .hint { "Its connection has ended: it has to be connected anew before it can go on." }
+                p .hint { "Its connection has ended. Connect it again to keep using it." }
             }
             p .actions {
                 button .plain type="submit" name="installation" value=(id)
@@ -123,25 +128,36 @@ fn device(name: &str, installed: &Installed, is_known: bool, csrf: &Markup) -> M
     }
 }
 
-async fn decide(State(web): State<Web>, member: SignedIn, Form(given): Form<Given>) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+async fn submit_form(
+    State(web): State<WebState>,
+    member: SignedInMember,
+    Form(form): Form<ApplicationsForm>,
+) -> Response {
+    if let Err(answer) = member.check_csrf(&form.csrf) {
         return *answer;
     }
     let (id, now) = (member.member().clone(), web.provider().environment().now());
-    let work = move |database: &Connection| decided(database, &id, given, now);
+    let work = move |database: &Connection| apply_button(database, &id, form, now);
     match web.provider().store().write(work).await {
-        // What was disconnected before, or was never the member's, is not on the page that follows.
+        // An installation of another member, or one that was disconnected before, is not listed on the next page.
         Ok(true) => Redirect::to(PATH).into_response(),
-        Ok(false) => session::forged(Some(&member)),
-        Err(error) => session::failed(&error),
+        Ok(false) => session::forged_form_page(Some(&member)),
+        Err(error) => session::error_page(&error),
     }
 }
 
-/// Does what one of the buttons says; false when there is no such button.
-fn decided(database: &Connection, member: &MemberId, given: Given, now: Moment) -> Result<bool, StoreError> {
+/// Applies the button that was pressed. Returns false for an invalid combination of fields.
+fn apply_button(
+    database: &Connection,
+    member: &MemberId,
+    form: ApplicationsForm,
+    now: Moment,
+) -> Result<bool, StoreError> {
     let actor = Actor::Member(member);
-    match (given.seen, given.installation, given.client) {
-        (Some(seen), None, None) => acknowledge(database, member, Moment::from_millis(seen), now)?,
+    match (form.seen, form.installation, form.client) {
+        (Some(seen), None, None) => {
+            acknowledge_installations(database, member, Moment::from_millis(seen), now)?
+        }
         (None, Some(installation), None) => {
             disconnect_installation(database, actor, &InstallationId::new(installation), now)?;
         }

@@ -1,7 +1,7 @@
-//! Registered clients, for members who administer the service (IDP-04, GW-05): registered, suspended, let call again.
+//! The page of registered clients for members who administer the service: register, suspend, resume (IDP-04, GW-05).
 //!
-//! To everybody else there is no such page. The `admin` commands do the same and more; what is done here is audited
-//! as the member's (`member:ID`), not as that of an administrator at a command line.
+//! For all other members the page does not exist. The `admin` commands offer the same and more. Changes on this page
+//! are audited under the member's id (`member:ID`), unlike those at a command line.
 
 use std::collections::BTreeSet;
 
@@ -14,22 +14,20 @@ use http::StatusCode;
 use maud::{Markup, html};
 use rusqlite::Connection;
 
-use super::session::{self, SignedIn};
-use super::{Web, absent, page};
-use crate::admin::{self, AdminError, By, ListedClient, NewClient, Standing};
+use super::session::{self, SignedInMember};
+use super::{WebState, not_found_page, render_page};
+use crate::admin::{self, AdminContext, AdminError, ClientState, ListedClient, NewClient};
 use crate::ids::ClientId;
 
-/// Where the page is.
 pub(super) const PATH: &str = "/clients";
 
-/// The page.
-pub(super) fn routes() -> Router<Web> {
-    Router::new().route(PATH, get(show).post(decide))
+pub(super) fn routes() -> Router<WebState> {
+    Router::new().route(PATH, get(show_clients).post(submit_form))
 }
 
-/// What the form of a new client brings back; with what was wrong with it, when it is shown again.
+/// The fields of the registration form, with the error if it is rendered again.
 #[derive(Clone, Debug, Default)]
-struct Filled {
+struct ClientForm {
     id: String,
     name: String,
     min_version: String,
@@ -37,16 +35,16 @@ struct Filled {
     wrong: Option<String>,
 }
 
-/// What one of the buttons asks for.
-enum Asked {
-    Register(Filled),
-    Stand(ClientId, Standing),
+/// The action of the button that was pressed.
+enum ClientAction {
+    Register(ClientForm),
+    SetState(ClientId, ClientState),
 }
 
-impl Asked {
-    /// Of its fields each of which but `scope` stands there once; none when no button was pressed, or several.
-    fn read(fields: Vec<(String, String)>) -> Option<Self> {
-        let (mut filled, mut pressed) = (Filled::default(), None);
+impl ClientAction {
+    /// Parses the form's fields. Returns `None` unless exactly one button was pressed and no field but `scope` repeats.
+    fn parse_fields(fields: Vec<(String, String)>) -> Option<Self> {
+        let (mut filled, mut pressed) = (ClientForm::default(), None);
         for (name, value) in fields {
             let ours = match &*name {
                 "id" => &mut filled.id,
@@ -71,14 +69,14 @@ impl Asked {
         let (button, client) = pressed?;
         match &*button {
             "register" => Some(Self::Register(filled)),
-            "suspend" => Some(Self::Stand(client.into(), Standing::Suspended)),
-            _ => Some(Self::Stand(client.into(), Standing::Active)),
+            "suspend" => Some(Self::SetState(client.into(), ClientState::Suspended)),
+            _ => Some(Self::SetState(client.into(), ClientState::Active)),
         }
     }
 
-    fn apply(&self, database: &Connection, by: &By<'_>) -> Result<(), AdminError> {
+    fn apply(&self, database: &Connection, by: &AdminContext<'_>) -> Result<(), AdminError> {
         match self {
-            Self::Register(Filled { id, name, min_version, scopes, .. }) => {
+            Self::Register(ClientForm { id, name, min_version, scopes, .. }) => {
                 let min_version = Some(min_version.clone()).filter(|version| !version.is_empty());
                 let client = NewClient {
                     id: id.as_str().into(),
@@ -88,56 +86,61 @@ impl Asked {
                 };
                 admin::add_client(database, by, &client)
             }
-            // Whom the command line took out is none that this page lets call again.
-            Self::Stand(client, standing) => match admin::standing_of(database, client)? {
-                Standing::Disabled => Err(AdminError::Unknown { what: "client", id: client.to_string() }),
-                Standing::Active | Standing::Suspended => {
-                    admin::set_standing(database, by, client, *standing)
+            // This page cannot resume a client that was removed at a command line.
+            Self::SetState(client, standing) => match admin::client_state(database, client)? {
+                ClientState::Disabled => Err(AdminError::NotFound { what: "client", id: client.to_string() }),
+                ClientState::Active | ClientState::Suspended => {
+                    admin::set_client_state(database, by, client, *standing)
                 }
             },
         }
     }
 }
 
-async fn show(State(web): State<Web>, member: SignedIn) -> Response {
+async fn show_clients(State(web): State<WebState>, member: SignedInMember) -> Response {
     if !member.administers() {
-        return absent(Some(&member));
+        return not_found_page(Some(&member));
     }
-    shown(&web, &member, &Filled::default(), StatusCode::OK).await
+    render_clients_page(&web, &member, &ClientForm::default(), StatusCode::OK).await
 }
 
-async fn shown(web: &Web, member: &SignedIn, filled: &Filled, status: StatusCode) -> Response {
+async fn render_clients_page(
+    web: &WebState,
+    member: &SignedInMember,
+    filled: &ClientForm,
+    status: StatusCode,
+) -> Response {
     match web.provider().store().read(admin::list_clients).await {
         Ok(clients) => {
-            let csrf = member.csrf().field();
-            let (list, form) = (list(&clients, &csrf), form(filled, &csrf));
-            // What is wrong is seen at once, however many there are.
+            let csrf = member.csrf().hidden_field();
+            let (list, form) = (render_clients(&clients, &csrf), render_form(filled, &csrf));
+            // An error is shown first, however long the list is.
             let body = if filled.wrong.is_some() {
                 html! { (form) (list) }
             } else {
                 html! { (list) (form) }
             };
-            page(status, "Registered clients", Some(member), &body)
+            render_page(status, "Registered clients", Some(member), &body)
         }
-        Err(error) => session::failed(&error),
+        Err(error) => session::error_page(&error),
     }
 }
 
-fn list(clients: &[ListedClient], csrf: &Markup) -> Markup {
+fn render_clients(clients: &[ListedClient], csrf: &Markup) -> Markup {
     html! {
         @if clients.is_empty() { p { "No client is registered." } }
         ul .rows {
             @for ListedClient { id, name, state, scopes, .. } in clients {
                 li {
-                    p { strong { (name) } " " span .soft { (id) } @if *state == Standing::Suspended { " " strong .new { "suspended" } } }
+                    p { strong { (name) } " " span .soft { (id) } @if *state == ClientState::Suspended { " " strong .new { "suspended" } } }
                     details .hint {
-                        summary { "May ask members for " (scopes.len()) " scopes" }
+                        summary { "May request " (scopes.len()) " scopes" }
                         (scopes.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
                     }
                     @match state {
-                        Standing::Active => (button("suspend", "Suspend", id, name, csrf)),
-                        Standing::Suspended => (button("resume", "Let it call again", id, name, csrf)),
-                        Standing::Disabled => p .hint { "It is not registered any more." },
+                        ClientState::Active => (render_button("suspend", "Suspend", id, name, csrf)),
+                        ClientState::Suspended => (render_button("resume", "Resume", id, name, csrf)),
+                        ClientState::Disabled => p .hint { "No longer registered." },
                     }
                 }
             }
@@ -145,38 +148,38 @@ fn list(clients: &[ListedClient], csrf: &Markup) -> Markup {
     }
 }
 
-fn button(field: &str, says: &str, id: &ClientId, name: &str, csrf: &Markup) -> Markup {
+fn render_button(field: &str, label: &str, id: &ClientId, name: &str, csrf: &Markup) -> Markup {
     html! {
         form method="post" action=(PATH) {
             (csrf)
             p .actions {
-                button .plain type="submit" name=(field) value=(id) aria-label={ (says) ": " (name) } { (says) }
+                button .plain type="submit" name=(field) value=(id) aria-label={ (label) ": " (name) } { (label) }
             }
         }
     }
 }
 
-fn form(filled: &Filled, csrf: &Markup) -> Markup {
-    let Filled { id, name, min_version, scopes, wrong } = filled;
+fn render_form(filled: &ClientForm, csrf: &Markup) -> Markup {
+    let ClientForm { id, name, min_version, scopes, wrong } = filled;
     html! {
         h2 { "Register a client" }
         form method="post" action=(PATH) {
             (csrf)
-            @if let Some(wrong) = wrong { p .error role="alert" { "It was not registered: " (wrong) "." } }
+            @if let Some(wrong) = wrong { p .error role="alert" { "The client was not registered: " (wrong) "." } }
             label for="id" { "Id" }
             input #id type="text" name="id" value=(id) required maxlength="64" autocomplete="off" autocapitalize="none"
                 spellcheck="false" aria-describedby="id-hint";
-            p #id-hint .hint { "Letters, digits, “-”, “.”, “_” and “~”. It never changes, and is no secret." }
+            p #id-hint .hint { "Letters, digits, “-”, “.”, “_” and “~”. The id cannot be changed later, and is not secret." }
             label for="name" { "Name" }
             input #name type="text" name="name" value=(name) required maxlength="100" autocomplete="off"
                 aria-describedby="name-hint";
-            p #name-hint .hint { "What members see when they connect it." }
-            label for="min-version" { "Oldest version that is served" }
+            p #name-hint .hint { "Shown to members when they connect the client." }
+            label for="min-version" { "Oldest supported version" }
             input #min-version type="text" name="min-version" value=(min_version) maxlength="64" autocomplete="off"
                 spellcheck="false" placeholder="2.1.0" aria-describedby="min-version-hint";
-            p #min-version-hint .hint { "Left empty, every version is." }
+            p #min-version-hint .hint { "Leave empty to support every version." }
             fieldset {
-                legend { "What it may ask members for" }
+                legend { "Permissions that it may request" }
                 @for scope in Scope::ALL {
                     label .check {
                         input type="checkbox" name="scope" value=(scope.as_str())
@@ -190,33 +193,35 @@ fn form(filled: &Filled, csrf: &Markup) -> Markup {
     }
 }
 
-async fn decide(
-    State(web): State<Web>,
-    member: SignedIn,
+async fn submit_form(
+    State(web): State<WebState>,
+    member: SignedInMember,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Response {
     let csrf = fields.iter().find(|(name, _)| name == "csrf").map_or("", |(_, value)| value);
-    if let Err(answer) = member.check(csrf) {
+    if let Err(answer) = member.check_csrf(csrf) {
         return *answer;
     }
     if !member.administers() {
-        return absent(Some(&member));
+        return not_found_page(Some(&member));
     }
-    let Some(asked) = Asked::read(fields) else { return session::forged(Some(&member)) };
-    let filled = match &asked {
-        Asked::Register(filled) => filled.clone(),
-        Asked::Stand(..) => Filled::default(),
+    let Some(action) = ClientAction::parse_fields(fields) else {
+        return session::forged_form_page(Some(&member));
+    };
+    let filled = match &action {
+        ClientAction::Register(filled) => filled.clone(),
+        ClientAction::SetState(..) => ClientForm::default(),
     };
     let (id, now) = (member.member().clone(), web.provider().environment().now());
-    let work = move |database: &Connection| asked.apply(database, &By::member(&id, now));
+    let work = move |database: &Connection| action.apply(database, &AdminContext::for_member(&id, now));
     match web.provider().store().write(work).await {
         Ok(()) => Redirect::to(PATH).into_response(),
-        Err(error @ (AdminError::Wrong(_) | AdminError::Exists { .. })) => {
-            let filled = Filled { wrong: Some(error.to_string()), ..filled };
-            shown(&web, &member, &filled, StatusCode::UNPROCESSABLE_ENTITY).await
+        Err(error @ (AdminError::Invalid(_) | AdminError::AlreadyExists { .. })) => {
+            let filled = ClientForm { wrong: Some(error.to_string()), ..filled };
+            render_clients_page(&web, &member, &filled, StatusCode::UNPROCESSABLE_ENTITY).await
         }
-        // What another administrator removed meanwhile is not on the page that follows.
-        Err(AdminError::Unknown { .. }) => Redirect::to(PATH).into_response(),
-        Err(error) => session::failed(&error),
+        // A client that another administrator has removed is not listed on the next page.
+        Err(AdminError::NotFound { .. }) => Redirect::to(PATH).into_response(),
+        Err(error) => session::error_page(&error),
     }
 }

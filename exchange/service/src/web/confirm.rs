@@ -1,8 +1,7 @@
 //! The page on which a member confirms a held batch (WEB-08, WRT-13).
 //!
-//! Whoever opens it sees what would happen, and nothing happens; one of its two buttons applies the batch
-//! once, the other drops it. The address is a secret: it stands in no log and in no page but the sign-in page that
-//! leads back to it.
+//! Opening the page only shows a preview. One button applies the batch once, the other discards it. The address is a
+//! secret, so it appears in no log and on no page except the sign-in page that leads back to it.
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Form, Path, State};
@@ -14,67 +13,80 @@ use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::session::{self, SignedIn};
-use super::{Backed, Web, message, page};
-use crate::backend::confirm::Handoff;
-use crate::backend::{Backend, Confirmed, Preview};
+use super::session::{self, SignedInMember};
+use super::{BackendState, WebState, render_message, render_page};
+use crate::backend::confirm::HandoffToken;
+use crate::backend::{Backend, BatchPreview, ConfirmOutcome};
 
-/// The page, to be merged with the others.
-pub fn confirmations(web: Web, backend: Backend) -> Router {
+/// Returns the page's route, to be merged with the others.
+pub fn confirmation_routes(web: WebState, backend: Backend) -> Router {
     let pages = Router::new()
-        .route("/confirm/{handoff}", get(show).post(decide))
+        .route("/confirm/{handoff}", get(show_confirmation).post(submit_confirmation))
         .layer(DefaultBodyLimit::max(16 << 10));
-    super::framed(pages, &web).with_state(Backed { web, backend })
+    super::with_page_layers(pages, &web).with_state(BackendState { web, backend })
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct ConfirmationForm {
     #[serde(default)]
     csrf: String,
     #[serde(default)]
     decision: String,
 }
 
-async fn show(State(pages): State<Backed>, member: SignedIn, Path(handoff): Path<String>) -> Response {
-    match pages.backend.preview(member.member(), &Handoff::new(handoff)).await {
+async fn show_confirmation(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
+    Path(handoff): Path<String>,
+) -> Response {
+    match pages.backend.preview_batch(member.member(), &HandoffToken::new(handoff)).await {
         Ok(Some(preview)) => {
             let title = format!("Let {} remove this?", preview.client);
-            page(StatusCode::OK, &title, Some(&member), &shown(&preview, &member.csrf().field()))
+            render_page(
+                StatusCode::OK,
+                &title,
+                Some(&member),
+                &render_preview(&preview, &member.csrf().hidden_field()),
+            )
         }
-        Ok(None) => gone(&member),
-        Err(error) => session::failed(&error),
+        Ok(None) => gone_page(&member),
+        Err(error) => session::error_page(&error),
     }
 }
 
-async fn decide(
-    State(pages): State<Backed>,
-    member: SignedIn,
+async fn submit_confirmation(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
     Path(handoff): Path<String>,
-    Form(given): Form<Given>,
+    Form(form): Form<ConfirmationForm>,
 ) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+    if let Err(answer) = member.check_csrf(&form.csrf) {
         return *answer;
     }
-    let handoff = Handoff::new(handoff);
-    let said = |status, title, text: &str| message(status, title, Some(&member), text, None);
-    match given.decision.as_str() {
-        "confirm" => match pages.backend.confirm(member.member(), &handoff).await {
-            Ok(Confirmed::Applied(result)) => said(StatusCode::OK, "Done", &told(&result)),
-            Ok(Confirmed::Refused(code)) => said(StatusCode::FORBIDDEN, "Not applied", refused(code)),
-            Ok(Confirmed::Gone) => gone(&member),
-            Err(error) => session::failed(&error),
+    let handoff = HandoffToken::new(handoff);
+    let respond = |status, title, text: &str| render_message(status, title, Some(&member), text, None);
+    match form.decision.as_str() {
+        "confirm" => match pages.backend.confirm_batch(member.member(), &handoff).await {
+            Ok(ConfirmOutcome::Applied(result)) => respond(StatusCode::OK, "Done", &describe_result(&result)),
+            Ok(ConfirmOutcome::Refused(code)) => {
+                respond(StatusCode::FORBIDDEN, "Not applied", describe_refusal(code))
+            }
+            Ok(ConfirmOutcome::NotFound) => gone_page(&member),
+            Err(error) => session::error_page(&error),
         },
-        "discard" => match pages.backend.discard(member.member(), &handoff).await {
-            Ok(true) => said(StatusCode::OK, "Discarded", "The request was dropped. Nothing was changed."),
-            Ok(false) => gone(&member),
-            Err(error) => session::failed(&error),
+        "discard" => match pages.backend.discard_batch(member.member(), &handoff).await {
+            Ok(true) => {
+                respond(StatusCode::OK, "Discarded", "The request was discarded. Nothing was changed.")
+            }
+            Ok(false) => gone_page(&member),
+            Err(error) => session::error_page(&error),
         },
-        _ => session::forged(Some(&member)),
+        _ => session::forged_form_page(Some(&member)),
     }
 }
 
-fn shown(preview: &Preview, csrf: &Markup) -> Markup {
-    let Preview { client, area, removed, more_removed, written, result, expires_at } = preview;
+fn render_preview(preview: &BatchPreview, csrf: &Markup) -> Markup {
+    let BatchPreview { client, area, removed, more_removed, written, result, expires_at } = preview;
     html! {
         div .warning role="note" {
             p { strong { (client) } " wants to remove more of your " (area) " than usual. Nothing has been changed yet." }
@@ -95,48 +107,48 @@ fn shown(preview: &Preview, csrf: &Markup) -> Markup {
                 @if *more_removed > 0 { li { "and " (more_removed) " more" } }
             }
         }
-        p .hint { "The request waits until " time datetime=(expires_at) { (expires_at.to_the_minute()) } "." }
+        p .hint { "The request expires at " time datetime=(expires_at) { (expires_at.to_the_minute()) } "." }
         form method="post" {
             (csrf)
             p .actions {
                 button type="submit" name="decision" value="confirm" { "Apply these changes" }
-                button .plain type="submit" name="decision" value="discard" { "Discard them" }
+                button .plain type="submit" name="decision" value="discard" { "Discard these changes" }
             }
         }
     }
 }
 
-fn told(result: &ChangeResult) -> String {
+fn describe_result(result: &ChangeResult) -> String {
     let ChangeResult { applied, unchanged, not_applied, .. } = result;
-    let mut said = match applied {
+    let mut message = match applied {
         1 => "1 change was applied.".to_owned(),
         applied => format!("{applied} changes were applied."),
     };
     if *unchanged > 0 {
-        said.push_str(&format!(" Of {unchanged} more, everything was so already."));
+        message.push_str(&format!(" {unchanged} needed no change."));
     }
     if *not_applied > 0 {
-        said.push_str(&format!(" {not_applied} could not be applied."));
+        message.push_str(&format!(" {not_applied} could not be applied."));
     }
-    said
+    message
 }
 
-pub(super) fn refused(code: PlainCode) -> &'static str {
+pub(super) fn describe_refusal(code: PlainCode) -> &'static str {
     match code {
-        PlainCode::ExchangeDisabled => "The exchange is switched off. Try again when it is back.",
-        PlainCode::RegistryUnavailable => "The service cannot tell right now. Try again in a minute.",
+        PlainCode::ExchangeDisabled => "The exchange is switched off. Try again later.",
+        PlainCode::RegistryUnavailable => "The service is temporarily unavailable. Try again in a minute.",
         PlainCode::TermsNotAccepted => {
             "The terms have changed since you accepted them. Accept them in the web application, then try again."
         }
         PlainCode::PendingApproval => "Your registration awaits approval. Try again when it is approved.",
-        PlainCode::NoRole => "You hold no role in the organisation any more. Nothing was changed.",
-        PlainCode::ActingMemberRefused => "Your account may not change anything any more.",
-        _ => "The application that sent this may not do it any more. Nothing was changed.",
+        PlainCode::NoRole => "You no longer hold a role in the organization. Nothing was changed.",
+        PlainCode::ActingMemberRefused => "Your account may no longer change anything.",
+        _ => "The application that sent this request no longer has permission. Nothing was changed.",
     }
 }
 
-fn gone(member: &SignedIn) -> Response {
-    let text = "There is nothing to confirm here: the request was confirmed or discarded before, replaced by a \
-                newer one, or it waited for too long.";
-    message(StatusCode::NOT_FOUND, "Nothing to confirm", Some(member), text, None)
+fn gone_page(member: &SignedInMember) -> Response {
+    let text = "There is nothing to confirm here: the request was already confirmed or discarded, replaced by a \
+                newer one, or has expired.";
+    render_message(StatusCode::NOT_FOUND, "Nothing to confirm", Some(member), text, None)
 }

@@ -1,5 +1,4 @@
-//! Tokens against forged forms: computed from the session's own secret, so that each session has another
-//! and nothing is stored.
+//! Tokens against cross-site request forgery, derived from the session's secret, so that they need no storage.
 
 use std::fmt;
 
@@ -8,37 +7,37 @@ use maud::{Markup, html};
 
 use crate::secrets;
 
-/// The name of the field that carries it.
-const FIELD: &str = "csrf";
+/// The name of the form field with the token.
+const FIELD_NAME: &str = "csrf";
 
-/// What a form has to bring back.
+/// The token that a form of a session must contain.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Csrf(String);
+pub struct CsrfToken(String);
 
-/// Shows nothing of it.
-impl fmt::Debug for Csrf {
+/// Omits the token.
+impl fmt::Debug for CsrfToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Csrf(…)")
+        f.write_str("CsrfToken(…)")
     }
 }
 
-impl Csrf {
-    /// The one that goes with a cookie's secret. It does not tell the secret.
-    pub(super) fn of(secret: &str) -> Self {
+impl CsrfToken {
+    /// Derives the token from the secret of a cookie. The secret cannot be computed from it.
+    pub(super) fn from_secret(secret: &str) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-        Self(secrets::mac(&key, &["csrf"]))
+        Self(secrets::hmac_base64(&key, &["csrf"]))
     }
 
-    /// Whether a form brought it back.
+    /// Returns true if a form contains the token. Compares in constant time.
     #[must_use]
-    pub fn is(&self, given: &str) -> bool {
-        secrets::same(self.0.as_bytes(), given.as_bytes())
+    pub fn matches(&self, token: &str) -> bool {
+        secrets::constant_time_eq(self.0.as_bytes(), token.as_bytes())
     }
 
-    /// The hidden field for a form; what comes back is the form's `csrf`.
+    /// Renders the hidden field for a form.
     #[must_use]
-    pub fn field(&self) -> Markup {
-        html! { input type="hidden" name=(FIELD) value=(self.0); }
+    pub fn hidden_field(&self) -> Markup {
+        html! { input type="hidden" name=(FIELD_NAME) value=(self.0); }
     }
 }
 
@@ -48,9 +47,9 @@ mod tests {
 
     #[test]
     fn each_session_has_another() {
-        let (one, other) = (Csrf::of("one"), Csrf::of("other"));
-        assert!(one.is(&Csrf::of("one").0) && !one.is(&other.0) && !one.is(""));
-        assert!(one.field().into_string().contains(&one.0));
-        assert_eq!(format!("{one:?}"), "Csrf(…)");
+        let (one, other) = (CsrfToken::from_secret("one"), CsrfToken::from_secret("other"));
+        assert!(one.matches(&CsrfToken::from_secret("one").0) && !one.matches(&other.0) && !one.matches(""));
+        assert!(one.hidden_field().into_string().contains(&one.0));
+        assert_eq!(format!("{one:?}"), "CsrfToken(…)");
     }
 }

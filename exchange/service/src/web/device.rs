@@ -1,4 +1,4 @@
-//! The device page (WEB-01 to WEB-03): the code, then what the client asks for, then yes or no.
+//! The device page (WEB-01 to WEB-03): enter the code, review the requested scopes, approve or decline.
 
 use axum::Router;
 use axum::extract::{Form, Query, State};
@@ -9,26 +9,28 @@ use http::header::RETRY_AFTER;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::session::{self, SignedIn};
-use super::{Web, message, page};
-use crate::idp::{Decision, LoginState, Undecided, UserCode, Waiting};
-use crate::peer::Peer;
+use super::session::{self, SignedInMember};
+use super::{WebState, render_message, render_page};
+use crate::idp::{DecisionError, LoginDecision, LoginState, PendingLogin, UserCode};
+use crate::peer::PeerAddr;
 use crate::time::retry_after;
 
-pub(super) fn routes() -> Router<Web> {
-    // Whoever had to sign in again before a decision comes back to its address, and begins anew.
+pub(super) fn routes() -> Router<WebState> {
+    // A member who had to sign in again before a decision returns to its address, and starts over.
     let again = get(async || Redirect::to("/device"));
-    Router::new().route("/device", get(form).post(look_up)).route("/device/decision", again.post(decide))
+    Router::new()
+        .route("/device", get(show_form).post(look_up))
+        .route("/device/decision", again.post(submit_decision))
 }
 
 #[derive(Deserialize)]
-struct Prefilled {
+struct PrefilledCode {
     #[serde(default)]
     user_code: String,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct DeviceForm {
     #[serde(default)]
     csrf: String,
     #[serde(default)]
@@ -37,31 +39,31 @@ struct Given {
     decision: String,
 }
 
-/// A code that comes with the address is filled in and no more: the member still sees the warning, presses
-/// the button and consents (WEB-02).
-async fn form(member: SignedIn, Query(prefilled): Query<Prefilled>) -> Response {
-    let shown = UserCode::typed(&prefilled.user_code).map(|code| code.shown()).unwrap_or_default();
-    ask(&member, &shown, None, StatusCode::OK)
+/// Renders the code form. A code in the address is only filled in: the member still sees the warning, submits the form
+/// and consents (WEB-02).
+async fn show_form(member: SignedInMember, Query(prefilled): Query<PrefilledCode>) -> Response {
+    let shown = UserCode::from_input(&prefilled.user_code).map(|code| code.to_display()).unwrap_or_default();
+    render_form(&member, &shown, None, StatusCode::OK)
 }
 
-fn warning() -> Markup {
+fn render_warning() -> Markup {
     html! {
         div .warning role="note" {
-            p { strong { "Go on only with a code that your own device shows you now." } }
+            p { strong { "Continue only with a code that your own device shows right now." } }
             p {
-                "Did somebody send you this code or a link to this page? Then stop: whoever sent it would "
+                "If someone sent you the code or a link to this page, stop: they would be able to "
                 "act in your name."
             }
         }
     }
 }
 
-/// The form. `code` is what stands in it already: what came with the address, or was typed before.
-fn ask(member: &SignedIn, code: &str, error: Option<&str>, status: StatusCode) -> Response {
+/// Renders the code form with `code` filled in.
+fn render_form(member: &SignedInMember, code: &str, error: Option<&str>, status: StatusCode) -> Response {
     let body = html! {
-        (warning())
+        (render_warning())
         form method="post" action="/device" {
-            (member.csrf().field())
+            (member.csrf().hidden_field())
             @if let Some(error) = error {
                 p #error .error role="alert" { (error) }
             }
@@ -74,30 +76,35 @@ fn ask(member: &SignedIn, code: &str, error: Option<&str>, status: StatusCode) -
             p .actions { button type="submit" { "Next" } }
         }
     };
-    page(status, "Connect a device", Some(member), &body)
+    render_page(status, "Connect a device", Some(member), &body)
 }
 
-async fn look_up(State(web): State<Web>, peer: Peer, member: SignedIn, Form(given): Form<Given>) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+async fn look_up(
+    State(web): State<WebState>,
+    peer: PeerAddr,
+    member: SignedInMember,
+    Form(submitted): Form<DeviceForm>,
+) -> Response {
+    if let Err(answer) = member.check_csrf(&submitted.csrf) {
         return *answer;
     }
-    let Some(code) = UserCode::typed(&given.user_code) else {
-        return no_such_code(&member, &given.user_code);
+    let Some(code) = UserCode::from_input(&submitted.user_code) else {
+        return no_such_code(&member, &submitted.user_code);
     };
-    match web.provider().waiting(&code, peer).await {
-        Ok(waiting) => consent(&member, &code, &waiting, web.provider().config().idp.longest_days),
-        Err(error) => undecided(&member, &given.user_code, &error),
+    match web.provider().find_pending_login(&code, peer).await {
+        Ok(waiting) => render_consent(&member, &code, &waiting, web.provider().config().idp.longest_days),
+        Err(error) => decision_error_page(&member, &submitted.user_code, &error),
     }
 }
 
-/// WEB-03: one line per capability, on every login.
-fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting, days: u32) -> Response {
+/// Renders the consent page with one line per scope, at every login (WEB-03).
+fn render_consent(member: &SignedInMember, code: &UserCode, waiting: &PendingLogin, days: u32) -> Response {
     let title = format!("Connect {}?", waiting.name);
     let body = html! {
-        (warning())
+        (render_warning())
         p { "Does your device show this code?" }
-        p .code { (code.shown()) }
-        h2 { (waiting.name) " asks to:" }
+        p .code { (code.to_display()) }
+        h2 { (waiting.name) " requests permission to:" }
         ul {
             @for scope in waiting.scopes.capabilities() {
                 @if let Some(line) = scope.consent() {
@@ -115,74 +122,85 @@ fn consent(member: &SignedIn, code: &UserCode, waiting: &Waiting, days: u32) -> 
             }
         }
         form method="post" action="/device/decision" {
-            (member.csrf().field())
-            input type="hidden" name="user_code" value=(code.shown());
+            (member.csrf().hidden_field())
+            input type="hidden" name="user_code" value=(code.to_display());
             p .actions {
                 button type="submit" name="decision" value="approve" { "Connect" }
                 button .plain type="submit" name="decision" value="decline" { "Decline" }
             }
         }
     };
-    page(StatusCode::OK, &title, Some(member), &body)
+    render_page(StatusCode::OK, &title, Some(member), &body)
 }
 
-async fn decide(State(web): State<Web>, peer: Peer, member: SignedIn, Form(given): Form<Given>) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+async fn submit_decision(
+    State(web): State<WebState>,
+    peer: PeerAddr,
+    member: SignedInMember,
+    Form(submitted): Form<DeviceForm>,
+) -> Response {
+    if let Err(answer) = member.check_csrf(&submitted.csrf) {
         return *answer;
     }
-    let decision = match given.decision.as_str() {
-        "approve" => Decision::Approve,
-        "decline" => Decision::Decline,
-        _ => return session::forged(Some(&member)),
+    let decision = match submitted.decision.as_str() {
+        "approve" => LoginDecision::Approve,
+        "decline" => LoginDecision::Decline,
+        _ => return session::forged_form_page(Some(&member)),
     };
-    let Some(code) = UserCode::typed(&given.user_code) else {
-        return no_such_code(&member, &given.user_code);
+    let Some(code) = UserCode::from_input(&submitted.user_code) else {
+        return no_such_code(&member, &submitted.user_code);
     };
-    match (web.provider().decide(&code, peer, member.session(), decision).await, decision) {
-        (Ok(waiting), Decision::Approve) => {
-            let text = format!("You can go back to {} on your device now.", waiting.name);
-            message(StatusCode::OK, "Connected", Some(&member), &text, None)
+    match (web.provider().decide_login(&code, peer, member.session(), decision).await, decision) {
+        (Ok(waiting), LoginDecision::Approve) => {
+            let text = format!("You can return to {} on your device.", waiting.name);
+            render_message(StatusCode::OK, "Connected", Some(&member), &text, None)
         }
-        (Ok(waiting), Decision::Decline) => {
+        (Ok(waiting), LoginDecision::Decline) => {
             let text = format!("{} was not connected.", waiting.name);
-            message(StatusCode::OK, "Declined", Some(&member), &text, None)
+            render_message(StatusCode::OK, "Declined", Some(&member), &text, None)
         }
-        (Err(error), _) => undecided(&member, &given.user_code, &error),
+        (Err(error), _) => decision_error_page(&member, &submitted.user_code, &error),
     }
 }
 
-/// What was typed stays, to be compared with the device.
-fn no_such_code(member: &SignedIn, typed: &str) -> Response {
-    let text = "There is no such code, or its time is over. Compare it with your device.";
-    ask(member, typed, Some(text), StatusCode::NOT_FOUND)
+/// Renders the form with the typed code, so that the member can compare it with the device.
+fn no_such_code(member: &SignedInMember, typed: &str) -> Response {
+    let text = "The code is unknown or has expired. Compare it with the one on your device.";
+    render_form(member, typed, Some(text), StatusCode::NOT_FOUND)
 }
 
-fn undecided(member: &SignedIn, typed: &str, error: &Undecided) -> Response {
+fn decision_error_page(member: &SignedInMember, typed: &str, error: &DecisionError) -> Response {
     match error {
-        Undecided::NotFound => no_such_code(member, typed),
-        Undecided::Decided(state) => {
+        DecisionError::NotFound => no_such_code(member, typed),
+        DecisionError::AlreadyDecided(state) => {
             let text = match state {
-                LoginState::Approved | LoginState::Consumed => "This code was approved before.",
-                LoginState::Declined | LoginState::Pending => "This code was declined before.",
+                LoginState::Approved | LoginState::Consumed => "This code has already been approved.",
+                LoginState::Declined | LoginState::Pending => "This code has already been declined.",
             };
-            message(StatusCode::CONFLICT, "Already decided", Some(member), text, None)
+            render_message(StatusCode::CONFLICT, "Already decided", Some(member), text, None)
         }
-        Undecided::SignedOut => {
+        DecisionError::SignedOut => {
             let next = Some(("/sign-in?next=%2Fdevice", "Sign in"));
-            let text = "Your session is over. Nothing was changed.";
-            message(StatusCode::UNAUTHORIZED, "Please sign in again", None, text, next)
+            let text = "Your session has ended. Nothing was changed.";
+            render_message(StatusCode::UNAUTHORIZED, "Please sign in again", None, text, next)
         }
-        Undecided::Wait(wait) => {
+        DecisionError::Wait(wait) => {
             let seconds = retry_after(*wait);
             let text = format!("Too many codes were tried. Try again in {seconds} seconds.");
-            let mut answer = ask(member, typed, Some(&text), StatusCode::TOO_MANY_REQUESTS);
+            let mut answer = render_form(member, typed, Some(&text), StatusCode::TOO_MANY_REQUESTS);
             answer.headers_mut().insert(RETRY_AFTER, seconds.into());
             answer
         }
-        Undecided::Unavailable => {
-            let text = "The service cannot answer right now. Nothing was changed. Try again in a minute.";
-            message(StatusCode::SERVICE_UNAVAILABLE, "Out of order", Some(member), text, None)
+        DecisionError::Unavailable => {
+            let text = "The service is temporarily unavailable. Nothing was changed. Try again in a minute.";
+            render_message(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Temporarily unavailable",
+                Some(member),
+                text,
+                None,
+            )
         }
-        Undecided::Store(error) => session::failed(error),
+        DecisionError::Store(error) => session::error_page(error),
     }
 }

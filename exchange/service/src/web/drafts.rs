@@ -1,8 +1,8 @@
-//! The pages on which a member reviews what a client prepared for them, or a file of their own, and takes it over
-//! (WEB-09 to WEB-11, DRF-04, DRF-14).
+//! The pages on which a member reviews and accepts a draft that a client prepared, or a file (WEB-09 to WEB-11, DRF-04,
+//! DRF-14).
 //!
-//! The address of a draft is a secret and works once: whoever opens it is sent on to the review, which is
-//! theirs from then on and can be left and opened again until it is taken over or discarded.
+//! The address of a draft is a secret and works once. Opening it creates a review of the member, which can be left and
+//! opened again until it is accepted or discarded.
 
 mod blueprints;
 pub(super) mod import;
@@ -17,80 +17,84 @@ use axum::routing::get;
 use http::{HeaderMap, Method, StatusCode};
 use maud::{Markup, html};
 
-use super::confirm::refused;
-use super::session::{self, SignedIn};
-use super::{Backed, Web, message, page};
+use super::confirm::describe_refusal;
+use super::session::{self, SignedInMember};
+use super::{BackendState, WebState, render_message, render_page};
 use crate::backend::Backend;
-use crate::backend::confirm::Handoff;
-use crate::backend::drafts::{Choice, Review, Reviewed, TakenOver};
+use crate::backend::confirm::HandoffToken;
+use crate::backend::drafts::{AcceptOutcome, BlueprintChoice, DraftReview, ReviewContent};
 
-/// The largest form of a review: 2000 rows with a name picked for each.
-const LARGEST_FORM: usize = 2 << 20;
+/// The largest form of a review, in bytes: 2000 rows with a picked name each.
+const MAX_FORM_BYTES: usize = 2 << 20;
 
-/// What a review's form brings back: names may repeat.
-type Fields = Vec<(String, String)>;
+/// The fields of a review's form. Names may repeat.
+type ReviewFields = Vec<(String, String)>;
 
-/// The pages, to be merged with the others.
-pub fn drafts(web: Web, backend: Backend) -> Router {
+/// Returns the routes of drafts, to be merged with the others.
+pub fn draft_routes(web: WebState, backend: Backend) -> Router {
     let pages = Router::new()
-        .route("/draft/{handoff}", get(open))
-        .route("/review/{id}", get(show).post(decide))
-        .layer(DefaultBodyLimit::max(LARGEST_FORM))
+        .route("/draft/{handoff}", get(open_draft))
+        .route("/review/{id}", get(show_review).post(submit_review))
+        .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
         .merge(refinery::routes())
         .merge(import::routes());
-    super::framed(pages, &web).with_state(Backed { web, backend })
+    super::with_page_layers(pages, &web).with_state(BackendState { web, backend })
 }
 
-async fn open(
-    State(pages): State<Backed>,
-    member: SignedIn,
+async fn open_draft(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
     method: Method,
     headers: HeaderMap,
     Path(handoff): Path<String>,
 ) -> Response {
-    // A browser that looks ahead has opened nothing.
+    // A browser's prefetch must not open the draft.
     let looks_ahead = ["sec-purpose", "purpose"].iter().any(|name| headers.contains_key(*name));
     if method == Method::HEAD || looks_ahead {
         return StatusCode::NO_CONTENT.into_response();
     }
-    match pages.backend.open_draft(member.member(), &Handoff::new(handoff)).await {
-        Ok(Some(review)) => Redirect::to(&address(&review)).into_response(),
-        Ok(None) => gone(&member),
-        Err(error) => session::failed(&error),
+    match pages.backend.open_draft(member.member(), &HandoffToken::new(handoff)).await {
+        Ok(Some(review)) => Redirect::to(&review_path(&review)).into_response(),
+        Ok(None) => gone_page(&member),
+        Err(error) => session::error_page(&error),
     }
 }
 
-fn address(review: &str) -> String {
+fn review_path(review: &str) -> String {
     format!("/review/{review}")
 }
 
-async fn show(State(pages): State<Backed>, member: SignedIn, Path(id): Path<String>) -> Response {
-    match pages.backend.review(member.member(), &id).await {
+async fn show_review(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
+    Path(id): Path<String>,
+) -> Response {
+    match pages.backend.load_review(member.member(), &id).await {
         Ok(Some(review)) => {
-            let form = shown(&review, &member, &Filled::default());
-            page(StatusCode::OK, title(&review.reviewed), Some(&member), &form)
+            let form = render_review(&review, &member, &ReviewFormState::default());
+            render_page(StatusCode::OK, review_title(&review.content), Some(&member), &form)
         }
-        Ok(None) => gone(&member),
-        Err(error) => session::failed(&error),
+        Ok(None) => gone_page(&member),
+        Err(error) => session::error_page(&error),
     }
 }
 
-/// What is told about a form that was sent before, and how it was filled in.
+/// Errors and previous input of a form that is rendered again.
 #[derive(Default)]
-struct Filled<'a> {
+struct ReviewFormState<'a> {
     errors: &'a [String],
-    choice: Option<&'a Choice>,
+    choice: Option<&'a BlueprintChoice>,
 }
 
-const fn title(reviewed: &Reviewed) -> &'static str {
+const fn review_title(reviewed: &ReviewContent) -> &'static str {
     match reviewed {
-        Reviewed::Blueprints { .. } => "Add these blueprints?",
-        Reviewed::Refinery { .. } => "Keep this refinery order?",
+        ReviewContent::Blueprints { .. } => "Add these blueprints?",
+        ReviewContent::Refinery { .. } => "Save this refinery order?",
     }
 }
 
-fn shown(review: &Review, member: &SignedIn, filled: &Filled<'_>) -> Markup {
-    let Review { from, reviewed, expires_at } = review;
+fn render_review(review: &DraftReview, member: &SignedInMember, filled: &ReviewFormState<'_>) -> Markup {
+    let DraftReview { from, content: reviewed, expires_at } = review;
     html! {
         p {
             @match from {
@@ -105,120 +109,126 @@ fn shown(review: &Review, member: &SignedIn, filled: &Filled<'_>) -> Markup {
             }
         }
         form method="post" {
-            (member.csrf().field())
+            (member.csrf().hidden_field())
             @match reviewed {
-                Reviewed::Blueprints { new, held, unmatched, products } => {
-                    (blueprints::rows(new, held, unmatched, products, filled.choice))
+                ReviewContent::Blueprints { new, held, unmatched, products } => {
+                    (blueprints::render_rows(new, held, unmatched, products, filled.choice))
                 }
-                Reviewed::Refinery { panel, materials, places } => {
-                    (refinery::fields(panel, materials, places))
+                ReviewContent::Refinery { panel, materials, places } => {
+                    (refinery::render_fields(panel, materials, places))
                 }
             }
-            p .hint { "This waits for you until " time datetime=(expires_at) { (expires_at.to_the_minute()) } "." }
+            p .hint { "Available until " time datetime=(expires_at) { (expires_at.to_the_minute()) } "." }
             p .actions {
-                @if is_of_use(reviewed) {
-                    button type="submit" name="decision" value="take" { (button(reviewed)) }
+                @if has_content(reviewed) {
+                    button type="submit" name="decision" value="take" { (accept_label(reviewed)) }
                 }
-                button .plain type="submit" name="decision" value="discard" formnovalidate { "Discard it" }
+                button .plain type="submit" name="decision" value="discard" formnovalidate { "Discard" }
             }
         }
     }
 }
 
-const fn button(reviewed: &Reviewed) -> &'static str {
+const fn accept_label(reviewed: &ReviewContent) -> &'static str {
     match reviewed {
-        Reviewed::Blueprints { .. } => "Add to my blueprints",
-        Reviewed::Refinery { .. } => "Keep this order",
+        ReviewContent::Blueprints { .. } => "Add to my blueprints",
+        ReviewContent::Refinery { .. } => "Save this order",
     }
 }
 
-/// Whether there is anything to take over.
-fn is_of_use(reviewed: &Reviewed) -> bool {
+/// Returns true if the review has anything to accept.
+fn has_content(reviewed: &ReviewContent) -> bool {
     match reviewed {
-        Reviewed::Blueprints { new, unmatched, .. } => !new.is_empty() || !unmatched.is_empty(),
-        Reviewed::Refinery { .. } => true,
+        ReviewContent::Blueprints { new, unmatched, .. } => !new.is_empty() || !unmatched.is_empty(),
+        ReviewContent::Refinery { .. } => true,
     }
 }
 
-async fn decide(
-    State(pages): State<Backed>,
-    member: SignedIn,
+async fn submit_review(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
     Path(id): Path<String>,
-    Form(fields): Form<Fields>,
+    Form(fields): Form<ReviewFields>,
 ) -> Response {
     let field = |name: &str| {
         fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str()).unwrap_or_default()
     };
-    if let Err(answer) = member.check(field("csrf")) {
+    if let Err(answer) = member.check_csrf(field("csrf")) {
         return *answer;
     }
     let backend = &pages.backend;
     match field("decision") {
         "discard" => match backend.discard_review(member.member(), &id).await {
-            Ok(true) => message(
+            Ok(true) => render_message(
                 StatusCode::OK,
                 "Discarded",
                 Some(&member),
-                "It was dropped. Nothing was changed.",
+                "The draft was discarded. Nothing was changed.",
                 None,
             ),
-            Ok(false) => gone(&member),
-            Err(error) => session::failed(&error),
+            Ok(false) => gone_page(&member),
+            Err(error) => session::error_page(&error),
         },
-        "take" => match backend.review(member.member(), &id).await {
-            Ok(Some(review)) => take(backend, &member, &id, review, &fields).await,
-            Ok(None) => gone(&member),
-            Err(error) => session::failed(&error),
+        "take" => match backend.load_review(member.member(), &id).await {
+            Ok(Some(review)) => take_over(backend, &member, &id, review, &fields).await,
+            Ok(None) => gone_page(&member),
+            Err(error) => session::error_page(&error),
         },
-        _ => session::forged(Some(&member)),
+        _ => session::forged_form_page(Some(&member)),
     }
 }
 
-async fn take(backend: &Backend, member: &SignedIn, id: &str, review: Review, fields: &Fields) -> Response {
-    let choice = choice(fields);
-    let taken = match &review.reviewed {
-        Reviewed::Blueprints { .. } => backend.take_blueprints(member.member(), id, &choice).await,
-        Reviewed::Refinery { .. } => {
-            backend.take_refinery_order(member.member(), id, refinery::panel(fields)).await
+async fn take_over(
+    backend: &Backend,
+    member: &SignedInMember,
+    id: &str,
+    review: DraftReview,
+    fields: &ReviewFields,
+) -> Response {
+    let choice = parse_choice(fields);
+    let taken = match &review.content {
+        ReviewContent::Blueprints { .. } => backend.accept_blueprints(member.member(), id, &choice).await,
+        ReviewContent::Refinery { .. } => {
+            backend.accept_refinery_order(member.member(), id, refinery::parse_panel(fields)).await
         }
     };
-    let again = |reviewed: Reviewed, errors: &[String]| {
-        let review = Review { reviewed, ..review.clone() };
-        let form = shown(&review, member, &Filled { errors, choice: Some(&choice) });
-        page(StatusCode::UNPROCESSABLE_ENTITY, title(&review.reviewed), Some(member), &form)
+    let again = |reviewed: ReviewContent, errors: &[String]| {
+        let review = DraftReview { content: reviewed, ..review.clone() };
+        let form = render_review(&review, member, &ReviewFormState { errors, choice: Some(&choice) });
+        render_page(StatusCode::UNPROCESSABLE_ENTITY, review_title(&review.content), Some(member), &form)
     };
     match taken {
-        Ok(TakenOver::Blueprints(result)) => {
-            message(StatusCode::OK, "Done", Some(member), &blueprints::told(&result), None)
+        Ok(AcceptOutcome::Blueprints(result)) => {
+            render_message(StatusCode::OK, "Done", Some(member), &blueprints::describe_result(&result), None)
         }
-        Ok(TakenOver::Refinery) => {
+        Ok(AcceptOutcome::Refinery) => {
             let next = Some((refinery::PATH, "See my refinery orders"));
-            message(StatusCode::OK, "Done", Some(member), "The refinery order is kept.", next)
+            render_message(StatusCode::OK, "Done", Some(member), "The refinery order is saved.", next)
         }
-        Ok(TakenOver::Nothing) => {
-            again(review.reviewed.clone(), &["Nothing is chosen yet. Choose at least one row.".to_owned()])
+        Ok(AcceptOutcome::NothingChosen) => {
+            again(review.content.clone(), &["Nothing is selected. Select at least one row.".to_owned()])
         }
-        Ok(TakenOver::Unknown(names)) => {
-            let error = |name: &String| format!("What you wrote for “{name}” is no blueprint.");
-            again(review.reviewed.clone(), &names.iter().map(error).collect::<Vec<_>>())
+        Ok(AcceptOutcome::UnknownPicks(names)) => {
+            let error = |name: &String| format!("The name that you entered for “{name}” is not a blueprint.");
+            again(review.content.clone(), &names.iter().map(error).collect::<Vec<_>>())
         }
-        Ok(TakenOver::Wrong(errors, reviewed)) => again(*reviewed, &errors),
-        Ok(TakenOver::Full) => {
-            let text = "You have as many refinery orders as can be kept. Delete one that you do not need any \
-                        more, then keep this one.";
+        Ok(AcceptOutcome::InvalidForm(errors, reviewed)) => again(*reviewed, &errors),
+        Ok(AcceptOutcome::Full) => {
+            let text = "You have reached the maximum number of refinery orders. Delete one that you no longer \
+                        need, then save this one.";
             let next = Some((refinery::PATH, "See my refinery orders"));
-            message(StatusCode::CONFLICT, "No room for this order", Some(member), text, next)
+            render_message(StatusCode::CONFLICT, "Too many refinery orders", Some(member), text, next)
         }
-        Ok(TakenOver::Refused(code)) => {
-            message(StatusCode::FORBIDDEN, "Not taken over", Some(member), refused(code), None)
+        Ok(AcceptOutcome::Refused(code)) => {
+            render_message(StatusCode::FORBIDDEN, "Not saved", Some(member), describe_refusal(code), None)
         }
-        Ok(TakenOver::Gone) => gone(member),
-        Err(error) => session::failed(&error),
+        Ok(AcceptOutcome::NotFound) => gone_page(member),
+        Err(error) => session::error_page(&error),
     }
 }
 
-/// What was chosen in the form of blueprints.
-fn choice(fields: &Fields) -> Choice {
+/// Parses the selected rows and picked names of a blueprint form.
+fn parse_choice(fields: &ReviewFields) -> BlueprintChoice {
     let numbered = |name: &str, prefix: &str| name.strip_prefix(prefix)?.parse().ok();
     let take: BTreeSet<usize> = fields
         .iter()
@@ -227,11 +237,11 @@ fn choice(fields: &Fields) -> Choice {
         .collect();
     let picks: BTreeMap<usize, String> =
         fields.iter().filter_map(|(name, value)| Some((numbered(name, "pick-")?, value.clone()))).collect();
-    Choice { take, picks }
+    BlueprintChoice { take, picks }
 }
 
-fn gone(member: &SignedIn) -> Response {
-    let text = "There is nothing to review here: it was opened, taken over or discarded before, replaced by newer \
-                ones, or it waited for too long. Let the application send it again.";
-    message(StatusCode::NOT_FOUND, "Nothing to review", Some(member), text, None)
+fn gone_page(member: &SignedInMember) -> Response {
+    let text = "There is nothing to review here: the draft was already opened, accepted or discarded, replaced by a newer \
+                one, or has expired. Send it again from the application.";
+    render_message(StatusCode::NOT_FOUND, "Nothing to review", Some(member), text, None)
 }

@@ -1,4 +1,4 @@
-//! How a page looks, and the headers that every page has.
+//! The layout and the headers of all pages.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{
@@ -9,18 +9,23 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 
 use super::notices;
-use super::session::SignedIn;
-use crate::records::MOST_COUNTED;
+use super::session::SignedInMember;
+use crate::records::MAX_COUNTED;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing but our own style, forms to us, and nobody's frame around it.
-const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; \
+/// Allows only the service's own style sheet, forms to the service, and no framing.
+const CONTENT_POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; \
                       base-uri 'none'";
 
-/// A page with a title and what stands on it. `member` is who sees it, when somebody is signed in.
+/// Renders a page with a title and a body. `member` is the signed-in member, for the navigation.
 #[must_use]
-pub fn page(status: StatusCode, title: &str, member: Option<&SignedIn>, body: &Markup) -> Response {
+pub fn render_page(
+    status: StatusCode,
+    title: &str,
+    member: Option<&SignedInMember>,
+    body: &Markup,
+) -> Response {
     let document = html! {
         (DOCTYPE)
         html lang="en" {
@@ -39,15 +44,15 @@ pub fn page(status: StatusCode, title: &str, member: Option<&SignedIn>, body: &M
                             @for (address, name) in member.pages() {
                                 a href=(address) {
                                     (name)
-                                    @if address == notices::PATH && member.unread() > 0 {
-                                        " " span .new { (unread(member)) }
+                                    @if address == notices::PATH && member.unread_count() > 0 {
+                                        " " span .new { (render_unread_count(member)) }
                                     }
                                 }
                                 " "
                             }
                         }
                         form method="post" action="/sign-out" {
-                            (member.csrf().field())
+                            (member.csrf().hidden_field())
                             span { "Signed in as " strong { (member.name()) } }
                             button .quiet type="submit" { "Sign out" }
                         }
@@ -64,7 +69,7 @@ pub fn page(status: StatusCode, title: &str, member: Option<&SignedIn>, body: &M
     let headers = answer.headers_mut();
     let fixed = |text| HeaderValue::from_static(text);
     headers.insert(CONTENT_TYPE, fixed("text/html; charset=utf-8"));
-    headers.insert(CONTENT_SECURITY_POLICY, fixed(POLICY));
+    headers.insert(CONTENT_SECURITY_POLICY, fixed(CONTENT_POLICY));
     headers.insert(X_FRAME_OPTIONS, fixed("DENY"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, fixed("nosniff"));
     headers.insert(REFERRER_POLICY, fixed("no-referrer"));
@@ -78,15 +83,14 @@ pub fn page(status: StatusCode, title: &str, member: Option<&SignedIn>, body: &M
     answer
 }
 
-/// How many notices the member has not read; more than are counted are so many and more.
-fn unread(member: &SignedIn) -> Markup {
-    let (number, most) = (member.unread(), MOST_COUNTED as u64);
+/// Renders the number of unread notices, with a plus sign if there are more than are counted.
+fn render_unread_count(member: &SignedInMember) -> Markup {
+    let (number, most) = (member.unread_count(), MAX_COUNTED as u64);
     html! { @if number < most { (number) } @else { (most - 1) "+" } }
 }
 
-/// What is no page, such as a redirect or the refusal of a broken form, is kept by nobody and read as
-/// nothing else, either.
-pub(super) async fn guarded(mut answer: Response) -> Response {
+/// Adds security headers to responses that are not pages, such as redirects and refusals of malformed forms.
+pub(super) async fn add_default_headers(mut answer: Response) -> Response {
     for (name, value) in
         [(CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer"), (X_CONTENT_TYPE_OPTIONS, "nosniff")]
     {
@@ -95,12 +99,12 @@ pub(super) async fn guarded(mut answer: Response) -> Response {
     answer
 }
 
-/// A page that says one thing, and where to go on.
+/// Renders a page with one message, and an optional link to continue.
 #[must_use]
-pub fn message(
+pub fn render_message(
     status: StatusCode,
     title: &str,
-    member: Option<&SignedIn>,
+    member: Option<&SignedInMember>,
     text: &str,
     next: Option<(&str, &str)>,
 ) -> Response {
@@ -110,11 +114,11 @@ pub fn message(
             p { a .button href=(address) { (name) } }
         }
     };
-    page(status, title, member, &body)
+    render_page(status, title, member, &body)
 }
 
-/// The style of all pages.
-pub(super) fn style() -> impl IntoResponse {
+/// Returns the style sheet of all pages.
+pub(super) fn style_response() -> impl IntoResponse {
     (
         [
             (CONTENT_TYPE, "text/css; charset=utf-8"),

@@ -1,5 +1,5 @@
-//! What the member was told: connections and devices that are new or ended, what waits for the member's word, and what
-//! others did to the member's stock (WEB-04, GW-05, OST-19).
+//! The page of unread notices: new and ended connections, held batches, and changes of the member's stock by others
+//! (WEB-04, GW-05, OST-19).
 
 use axum::Router;
 use axum::extract::{Form, State};
@@ -10,66 +10,69 @@ use maud::{Markup, html};
 use rusqlite::Connection;
 use serde::Deserialize;
 
-use super::session::{self, SignedIn};
-use super::{Web, applications, page};
-use crate::records::{About, Notice, Who, acknowledge, unread};
+use super::session::{self, SignedInMember};
+use super::{WebState, applications, render_page};
+use crate::records::{NoticeActor, NoticeSubject, UnreadNotice, acknowledge_notices, list_unread};
 
-/// Where the page is.
 pub(super) const PATH: &str = "/notices";
 
-/// How many are shown at once.
-const MOST: usize = 50;
+/// The number of notices that are shown at once.
+const MAX_SHOWN: usize = 50;
 
-/// The page.
-pub(super) fn routes() -> Router<Web> {
-    Router::new().route(PATH, get(show).post(decide))
+pub(super) fn routes() -> Router<WebState> {
+    Router::new().route(PATH, get(show_notices).post(acknowledge_shown))
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct NoticesForm {
     #[serde(default)]
     csrf: String,
-    /// The numbers of the first and the last that were shown.
+    /// The sequence numbers of the oldest and the newest notice shown.
     first: i64,
     last: i64,
 }
 
-async fn show(State(web): State<Web>, member: SignedIn) -> Response {
+async fn show_notices(State(web): State<WebState>, member: SignedInMember) -> Response {
     let id = member.member().clone();
-    let found = web.provider().store().read(move |database| unread(database, &id, MOST)).await;
+    let found = web.provider().store().read(move |database| list_unread(database, &id, MAX_SHOWN)).await;
     match found {
-        Ok(found) => page(StatusCode::OK, "Notices", Some(&member), &list(&found, &member.csrf().field())),
-        Err(error) => session::failed(&error),
+        Ok(found) => render_page(
+            StatusCode::OK,
+            "Notices",
+            Some(&member),
+            &render_list(&found, &member.csrf().hidden_field()),
+        ),
+        Err(error) => session::error_page(&error),
     }
 }
 
-fn list(found: &[Notice], csrf: &Markup) -> Markup {
+fn render_list(found: &[UnreadNotice], csrf: &Markup) -> Markup {
     let ([latest, ..], [.., first]) = (found, found) else {
-        return html! { p { "There is nothing that you have not read." } };
+        return html! { p { "You have no unread notices." } };
     };
     html! {
         ul .rows {
-            @for Notice { at, kind, about, .. } in found {
+            @for UnreadNotice { at, kind, about, .. } in found {
                 li {
-                    (words(kind, about))
+                    (render_notice(kind, about))
                     p .hint { time datetime=(at) { (at.to_the_minute()) } }
                 }
             }
         }
-        @if found.len() >= MOST {
-            p .hint { "No more than " (MOST) " are shown: those before them follow once you have read these." }
+        @if found.len() >= MAX_SHOWN {
+            p .hint { "Only the latest " (MAX_SHOWN) " are shown. Older ones appear once you mark these as read." }
         }
         form method="post" action=(PATH) {
             (csrf)
             input type="hidden" name="first" value=(first.number);
             input type="hidden" name="last" value=(latest.number);
-            p .actions { button type="submit" { "I have read this" } }
+            p .actions { button type="submit" { "Mark as read" } }
         }
     }
 }
 
-/// What happened. What a client calls an installation stands in quotes, since it is of the client's choosing.
-fn words(kind: &str, about: &About) -> Markup {
+/// Renders the text of a notice. The label of an installation is quoted because the client chose it.
+fn render_notice(kind: &str, about: &NoticeSubject) -> Markup {
     let client = html! { strong { (about.client.as_deref().unwrap_or("An application")) } };
     let device = html! {
         @if let Some(label) = &about.label { span .label { "“" (label) "”" } } @else { "a device without a label" }
@@ -80,64 +83,70 @@ fn words(kind: &str, about: &About) -> Markup {
             html! { p { (client) " was connected to your account. You find it under " (look) "." } }
         }
         "new-installation" => html! {
-            p { (client) " called for you for the first time from " (device) ". If you do not know it, disconnect it under " (look) "." }
+            p { (client) " used your account for the first time from " (device) ". If you do not recognize it, disconnect it under " (look) "." }
         },
         "connection-reused" => html! {
             p {
-                (client) " was disconnected on one of your devices: somebody used what that device had used before. \
-                 If nothing was restored or copied there, disconnect it on all devices under " (look) "."
+                (client) " was disconnected on one of your devices, because a sign-in of that device was used twice. \
+                 Unless you restored or copied its data, disconnect it on all devices under " (look) "."
             }
         },
         "client-disconnected" => html! { p { (client) " was disconnected on all devices." } },
         "installation-disconnected" => {
-            html! { p { (client) " was disconnected on " (device) ", for good." } }
+            html! { p { (client) " was disconnected on " (device) ", permanently." } }
         }
         "held-batch" => html! {
-            p { (client) " wants to remove much at once. Nothing of it is done until you open the link that it shows, and confirm." }
+            p { (client) " wants to remove many entries at once. Nothing is removed until you open the link in the application and confirm." }
         },
         "writes-undone" => {
-            html! { p { "An administrator took back what " (client) " had written for you." } }
+            html! { p { "An administrator undid changes that " (client) " made for you." } }
         }
-        "org-stock.book-out" => by(about, "booked out stock that you hold for a unit."),
-        "org-stock.sale" => by(about, "sold stock that you hold for a unit."),
-        "org-stock.move" => by(about, "moved stock that you hold for a unit, or that you held until then."),
+        "org-stock.book-out" => render_holder_notice(about, "booked out stock that you hold for a unit."),
+        "org-stock.sale" => render_holder_notice(about, "sold stock that you hold for a unit."),
+        "org-stock.move" => {
+            render_holder_notice(about, "moved stock that you hold for a unit, or held until then.")
+        }
         "org-stock.undo" => html! {
             p {
-                (who(about)) " took back what " strong { (about.client.as_deref().unwrap_or("an application")) }
-                " had changed of stock that you hold for a unit, or held."
+                (render_actor(about)) " undid changes by " strong { (about.client.as_deref().unwrap_or("an application")) }
+                " to stock that you hold for a unit, or held."
             }
         },
-        other => html! { p { "Something happened that this page has no words for (" (other) ")." } },
+        other => html! { p { "Event of an unknown kind (" (other) ")." } },
     }
 }
 
-fn by(about: &About, did: &str) -> Markup {
+fn render_holder_notice(about: &NoticeSubject, did: &str) -> Markup {
     html! {
         p {
-            (who(about))
+            (render_actor(about))
             @if let Some(client) = &about.client { ", through " (client) "," }
             " " (did)
         }
     }
 }
 
-fn who(about: &About) -> Markup {
+fn render_actor(about: &NoticeSubject) -> Markup {
     match &about.by {
-        Some(Who::Member(name)) => html! { strong { (name) } },
-        Some(Who::Administrator) => html! { "An administrator" },
-        None => html! { strong { "Somebody" } },
+        Some(NoticeActor::Member(name)) => html! { strong { (name) } },
+        Some(NoticeActor::Administrator) => html! { "An administrator" },
+        None => html! { strong { "Someone" } },
     }
 }
 
-async fn decide(State(web): State<Web>, member: SignedIn, Form(given): Form<Given>) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+async fn acknowledge_shown(
+    State(web): State<WebState>,
+    member: SignedInMember,
+    Form(form): Form<NoticesForm>,
+) -> Response {
+    if let Err(answer) = member.check_csrf(&form.csrf) {
         return *answer;
     }
     let (id, now) = (member.member().clone(), web.provider().environment().now());
-    let shown = (given.first, given.last);
-    let work = move |database: &Connection| acknowledge(database, &id, shown, now);
+    let shown = (form.first, form.last);
+    let work = move |database: &Connection| acknowledge_notices(database, &id, shown, now);
     match web.provider().store().write(work).await {
         Ok(()) => Redirect::to(PATH).into_response(),
-        Err(error) => session::failed(&error),
+        Err(error) => session::error_page(&error),
     }
 }

@@ -1,5 +1,5 @@
-//! The member's profile, as far as the exchange goes by it: the terms, the game-account handle, and whether
-//! applications are told the name (WEB-07, WEB-12).
+//! The member's profile, as far as the exchange uses it: the terms, the game account's handle, and whether applications
+//! see the name (WEB-07, WEB-12).
 
 use axum::Router;
 use axum::extract::{Form, State};
@@ -10,45 +10,51 @@ use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::session::{self, SignedIn};
-use super::{Backed, page};
-use crate::backend::Profile;
+use super::session::{self, SignedInMember};
+use super::{BackendState, render_page};
+use crate::backend::MemberProfile;
 
-/// Where the page is.
 pub(super) const PATH: &str = "/profile";
 
-/// The page.
-pub(super) fn routes() -> Router<Backed> {
-    Router::new().route(PATH, get(show).post(decide))
+pub(super) fn routes() -> Router<BackendState> {
+    Router::new().route(PATH, get(show_profile).post(submit_profile))
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct ProfileForm {
     #[serde(default)]
     csrf: String,
-    /// The version of the terms that is accepted: the one that was shown.
+    /// The version of the terms that the member accepts: the one that was shown.
     terms: Option<String>,
-    /// Sent with `handle` alone.
+    /// The handle. Exactly one of the optional fields is sent.
     handle: Option<String>,
-    /// `withhold`, or `show`.
+    /// `withhold` or `show`.
     name: Option<String>,
 }
 
-async fn show(State(pages): State<Backed>, member: SignedIn) -> Response {
-    shown(&pages, &member, None, StatusCode::OK).await
+async fn show_profile(State(pages): State<BackendState>, member: SignedInMember) -> Response {
+    render_profile(&pages, &member, None, StatusCode::OK).await
 }
 
-async fn shown(pages: &Backed, member: &SignedIn, typed: Option<&str>, status: StatusCode) -> Response {
-    match pages.backend.profile(member.member()).await {
-        Ok(profile) => {
-            page(status, "Your profile", Some(member), &fields(&profile, typed, &member.csrf().field()))
-        }
-        Err(error) => session::failed(&error),
+async fn render_profile(
+    pages: &BackendState,
+    member: &SignedInMember,
+    typed: Option<&str>,
+    status: StatusCode,
+) -> Response {
+    match pages.backend.load_profile(member.member()).await {
+        Ok(profile) => render_page(
+            status,
+            "Your profile",
+            Some(member),
+            &render_fields(&profile, typed, &member.csrf().hidden_field()),
+        ),
+        Err(error) => session::error_page(&error),
     }
 }
 
-fn fields(profile: &Profile, typed: Option<&str>, csrf: &Markup) -> Markup {
-    let Profile { handle, accepted, terms, withholds_name } = profile;
+fn render_fields(profile: &MemberProfile, typed: Option<&str>, csrf: &Markup) -> Markup {
+    let MemberProfile { handle, accepted, terms, withholds_name } = profile;
     html! {
         @if let Some(terms) = terms {
             h2 { "Terms" }
@@ -58,7 +64,7 @@ fn fields(profile: &Profile, typed: Option<&str>, csrf: &Markup) -> Markup {
                 form method="post" action=(PATH) {
                     (csrf)
                     p {
-                        "Version " strong { (terms) } " holds now. Until you accept it, applications can do nothing for you."
+                        "Version " strong { (terms) } " is in force. Applications cannot act for you until you accept it."
                     }
                     p .actions { button type="submit" name="terms" value=(terms) { "Accept version " (terms) } }
                 }
@@ -68,14 +74,14 @@ fn fields(profile: &Profile, typed: Option<&str>, csrf: &Markup) -> Markup {
         form method="post" action=(PATH) {
             (csrf)
             @if typed.is_some() {
-                p #error .error role="alert" { "This is no handle: it has 3 to 60 letters, digits, “-” and “_”." }
+                p #error .error role="alert" { "This is not a handle: a handle has 3 to 60 letters, digits, “-” and “_”." }
             }
             label for="handle" { "Handle" }
             input #handle type="text" name="handle" value=(typed.or(handle.as_deref()).unwrap_or_default()) required
                 autocomplete="off" spellcheck="false" maxlength="60" aria-invalid=[typed.map(|_| "true")]
                 aria-describedby=(if typed.is_some() { "error hint" } else { "hint" });
             p #hint .hint {
-                "Applications ask whether the account that they see is yours, and are never told which it is."
+                "Applications can check whether an account is yours. They never see your handle."
             }
             p .actions { button type="submit" { @if handle.is_some() { "Confirm" } @else { "Save" } } }
         }
@@ -83,34 +89,40 @@ fn fields(profile: &Profile, typed: Option<&str>, csrf: &Markup) -> Markup {
         form method="post" action=(PATH) {
             (csrf)
             @if *withholds_name {
-                p { "Applications are not told your name where you hold stock of a unit." }
-                p .actions { button .plain type="submit" name="name" value="show" { "Let them be told" } }
+                p { "Applications do not see your name where you hold stock of a unit." }
+                p .actions { button .plain type="submit" name="name" value="show" { "Show my name" } }
             } @else {
-                p { "Applications are told your name where you hold stock of a unit." }
-                p .actions { button .plain type="submit" name="name" value="withhold" { "Keep it from them" } }
+                p { "Applications see your name where you hold stock of a unit." }
+                p .actions { button .plain type="submit" name="name" value="withhold" { "Hide my name" } }
             }
         }
     }
 }
 
-async fn decide(State(pages): State<Backed>, member: SignedIn, Form(given): Form<Given>) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+async fn submit_profile(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
+    Form(form): Form<ProfileForm>,
+) -> Response {
+    if let Err(answer) = member.check_csrf(&form.csrf) {
         return *answer;
     }
     let (backend, id) = (&pages.backend, member.member());
-    let done = match (given.terms, given.handle, given.name.as_deref()) {
-        // Of terms that changed meanwhile the page that follows says so.
+    let done = match (form.terms, form.handle, form.name.as_deref()) {
+        // If the terms have changed meanwhile, the next page shows the new version.
         (Some(terms), None, None) => backend.accept_terms(id, &terms).await.map(drop),
         (None, Some(typed), None) => match typed.trim().parse::<AccountHandle>() {
             Ok(handle) => backend.set_handle(id, &handle).await,
-            Err(_) => return shown(&pages, &member, Some(&typed), StatusCode::UNPROCESSABLE_ENTITY).await,
+            Err(_) => {
+                return render_profile(&pages, &member, Some(&typed), StatusCode::UNPROCESSABLE_ENTITY).await;
+            }
         },
         (None, None, Some("withhold")) => backend.withhold_name(id, true).await.map(drop),
         (None, None, Some("show")) => backend.withhold_name(id, false).await.map(drop),
-        _ => return session::forged(Some(&member)),
+        _ => return session::forged_form_page(Some(&member)),
     };
     match done {
         Ok(()) => Redirect::to(PATH).into_response(),
-        Err(error) => session::failed(&error),
+        Err(error) => session::error_page(&error),
     }
 }

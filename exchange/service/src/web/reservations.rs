@@ -1,4 +1,4 @@
-//! What is reserved of the member's stock, and how it is released (WEB-12, STK-13).
+//! The page of reserved stock, and releasing reservations (WEB-12, STK-13).
 
 use axum::Router;
 use axum::extract::{Form, State};
@@ -8,74 +8,81 @@ use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::session::{self, SignedIn};
-use super::{Backed, page};
-use crate::backend::{Purpose, Reservation};
+use super::session::{self, SignedInMember};
+use super::{BackendState, render_page};
+use crate::backend::{EarmarkPurpose, StockReservation};
 
-/// Where the page is.
 pub(super) const PATH: &str = "/reservations";
 
-/// The page.
-pub(super) fn routes() -> Router<Backed> {
-    Router::new().route(PATH, get(show).post(release))
+pub(super) fn routes() -> Router<BackendState> {
+    Router::new().route(PATH, get(show_reservations).post(release_stock))
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct ReleaseForm {
     #[serde(default)]
     csrf: String,
     #[serde(default)]
     row: String,
-    purpose: Option<Purpose>,
+    purpose: Option<EarmarkPurpose>,
     #[serde(default)]
     target: String,
 }
 
-async fn show(State(pages): State<Backed>, member: SignedIn) -> Response {
-    match pages.backend.reservations(member.member()).await {
-        Ok(all) => page(StatusCode::OK, "Reserved stock", Some(&member), &list(&all, &member.csrf().field())),
-        Err(error) => session::failed(&error),
+async fn show_reservations(State(pages): State<BackendState>, member: SignedInMember) -> Response {
+    match pages.backend.list_reservations(member.member()).await {
+        Ok(all) => render_page(
+            StatusCode::OK,
+            "Reserved stock",
+            Some(&member),
+            &render_list(&all, &member.csrf().hidden_field()),
+        ),
+        Err(error) => session::error_page(&error),
     }
 }
 
-fn list(all: &[Reservation], csrf: &Markup) -> Markup {
+fn render_list(all: &[StockReservation], csrf: &Markup) -> Markup {
     html! {
         @if all.is_empty() {
-            p { "Nothing of your stock is reserved." }
+            p { "None of your stock is reserved." }
         } @else {
-            p { "Applications take nothing of what is reserved. What you release is free for anything else." }
+            p { "Applications cannot use reserved stock. Released stock can be used for anything." }
             ul {
-                @for Reservation { row, what, amount, purpose, target, called } in all {
+                @for StockReservation { row, stock_name, amount, purpose, target, target_name } in all {
                     li {
                         form method="post" action=(PATH) {
                             (csrf)
-                            p { strong { (amount) } " of " (what) ", for " (called) }
+                            p { strong { (amount) } " of " (stock_name) ", for " (target_name) }
                             input type="hidden" name="row" value=(row);
                             input type="hidden" name="purpose" value=(purpose.as_str());
                             input type="hidden" name="target" value=(target);
                             p .actions {
                                 button .plain type="submit"
-                                    aria-label={ "Release " (amount) " of " (what) ", for " (called) } { "Release" }
+                                    aria-label={ "Release " (amount) " of " (stock_name) ", for " (target_name) } { "Release" }
                             }
                         }
                     }
                 }
             }
-            @if all.len() >= Reservation::MOST {
-                p .hint { "No more than " (Reservation::MOST) " are shown: release some to see others." }
+            @if all.len() >= StockReservation::MAX_LISTED {
+                p .hint { "No more than " (StockReservation::MAX_LISTED) " are shown. Release some to see others." }
             }
         }
     }
 }
 
-async fn release(State(pages): State<Backed>, member: SignedIn, Form(given): Form<Given>) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+async fn release_stock(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
+    Form(form): Form<ReleaseForm>,
+) -> Response {
+    if let Err(answer) = member.check_csrf(&form.csrf) {
         return *answer;
     }
-    let Some(purpose) = given.purpose else { return session::forged(Some(&member)) };
-    match pages.backend.release_stock(member.member(), &given.row, (purpose, &given.target)).await {
-        // What was released before is not on the page that follows.
+    let Some(purpose) = form.purpose else { return session::forged_form_page(Some(&member)) };
+    match pages.backend.release_stock(member.member(), &form.row, (purpose, &form.target)).await {
+        // A reservation that was released before is not listed on the next page.
         Ok(_) => Redirect::to(PATH).into_response(),
-        Err(error) => session::failed(&error),
+        Err(error) => session::error_page(&error),
     }
 }

@@ -1,4 +1,4 @@
-//! Who is behind a request: the cookie of a browser session, and the member whose it is.
+//! The session of a request: its cookies, and the extractor of the signed-in member.
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -8,114 +8,114 @@ use http::header::{COOKIE, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
-use super::csrf::Csrf;
-use super::{ADMINISTRATORS, PAGES, Web, message};
+use super::csrf::CsrfToken;
+use super::{ADMIN_PAGES, MEMBER_PAGES, WebState, render_message};
 use crate::config::Config;
-use crate::idp::{Session, sessions};
+use crate::idp::{BrowserSession, sessions};
 use crate::ids::MemberId;
-use crate::logging::causes;
-use crate::members::{self, State};
+use crate::logging::error_chain;
+use crate::members::{self, RegistrationState};
 use crate::records;
 use crate::store::StoreError;
 
-/// A member who is signed in.
+/// A signed-in member.
 ///
-/// As an extractor it sends others to the sign-in page, and refuses forms that another site sent.
+/// As an extractor it redirects to the sign-in page without a session, and refuses cross-site form submissions.
 #[derive(Clone, Debug)]
-pub struct SignedIn {
-    session: Session,
+pub struct SignedInMember {
+    session: BrowserSession,
     name: String,
-    csrf: Csrf,
+    csrf: CsrfToken,
     unread: u64,
     administers: bool,
 }
 
-impl SignedIn {
-    /// The member.
+impl SignedInMember {
+    /// The member's id.
     #[must_use]
     pub const fn member(&self) -> &MemberId {
         &self.session.member
     }
 
-    /// The name that others see.
+    /// The name that other members see.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many notices there are that the member has not read.
+    /// The number of unread notices, up to a maximum.
     #[must_use]
-    pub(super) const fn unread(&self) -> u64 {
+    pub(super) const fn unread_count(&self) -> u64 {
         self.unread
     }
 
-    /// Whether the member administers the service.
+    /// Returns true if the member administers the service.
     #[must_use]
     pub(super) const fn administers(&self) -> bool {
         self.administers
     }
 
-    /// The pages that lie open to the member, by their addresses and names.
+    /// Returns the paths and names of the pages in the member's navigation.
     pub(super) fn pages(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        PAGES.into_iter().chain(ADMINISTRATORS.into_iter().filter(|_| self.administers))
+        MEMBER_PAGES.into_iter().chain(ADMIN_PAGES.into_iter().filter(|_| self.administers))
     }
 
-    /// The session.
+    /// The browser session.
     #[must_use]
-    pub const fn session(&self) -> &Session {
+    pub const fn session(&self) -> &BrowserSession {
         &self.session
     }
 
-    /// What forms of this session bring back.
+    /// The token for forms of this session.
     #[must_use]
-    pub const fn csrf(&self) -> &Csrf {
+    pub const fn csrf(&self) -> &CsrfToken {
         &self.csrf
     }
 
-    /// Checks what a form brought back, before anything else is done with it.
+    /// Checks the token of a form. Handlers must call this before they process the form.
     ///
     /// # Errors
-    /// The page to answer with.
-    pub fn check(&self, csrf: &str) -> Result<(), Box<Response>> {
-        if self.csrf.is(csrf) {
+    /// The response to return if the token is wrong.
+    pub fn check_csrf(&self, csrf: &str) -> Result<(), Box<Response>> {
+        if self.csrf.matches(csrf) {
             return Ok(());
         }
-        Err(Box::new(forged(Some(self))))
+        Err(Box::new(forged_form_page(Some(self))))
     }
 }
 
-impl<S> FromRequestParts<S> for SignedIn
+impl<S> FromRequestParts<S> for SignedInMember
 where
-    Web: FromRef<S>,
+    WebState: FromRef<S>,
     S: Send + Sync,
 {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
-        let web = Web::from_ref(state);
-        if is_from_elsewhere(&parts.method, &parts.headers) {
-            return Err(forged(None));
+        let web = WebState::from_ref(state);
+        if is_cross_site(&parts.method, &parts.headers) {
+            return Err(forged_form_page(None));
         }
-        match of_cookie(&web, &parts.headers).await {
+        match find_signed_in(&web, &parts.headers).await {
             Ok(Some(signed_in)) => Ok(signed_in),
             Ok(None) => {
                 let next = match parts.method {
                     Method::GET | Method::HEAD => {
                         parts.uri.path_and_query().map_or("/", |path| path.as_str())
                     }
-                    // A form is lost; its page asks for it again.
+                    // The submitted form is lost; its page is shown after the sign-in.
                     _ => parts.uri.path(),
                 };
                 Err(to_sign_in(next))
             }
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(error_page(&error)),
         }
     }
 }
 
-/// To the sign-in page, and from there on to `next`.
+/// Redirects to the sign-in page, and from there to `next`.
 fn to_sign_in(next: &str) -> Response {
-    // What stands in a URL's query and is no letter or digit is encoded.
+    // Everything but letters and digits is percent-encoded.
     let encoded: String =
         next.bytes()
             .map(|byte| {
@@ -129,57 +129,59 @@ fn to_sign_in(next: &str) -> Response {
     Redirect::to(&format!("/sign-in?next={encoded}")).into_response()
 }
 
-/// The member of a request's cookie.
-pub(super) async fn of_cookie(web: &Web, headers: &HeaderMap) -> Result<Option<SignedIn>, StoreError> {
-    let Some(secret) = Cookie::Session.find(web, headers) else { return Ok(None) };
-    let (csrf, now) = (Csrf::of(&secret), web.provider().environment().now());
+/// Finds the signed-in member by the session cookie.
+pub(super) async fn find_signed_in(
+    web: &WebState,
+    headers: &HeaderMap,
+) -> Result<Option<SignedInMember>, StoreError> {
+    let Some(secret) = CookieKind::Session.read_value(web, headers) else { return Ok(None) };
+    let (csrf, now) = (CsrfToken::from_secret(&secret), web.provider().environment().now());
     let work = move |database: &rusqlite::Connection| {
-        let Some(session) = sessions::find(database, &secret, now)? else { return Ok(None) };
-        let member = members::find(database, &session.member)?;
-        let member = member.filter(|member| matches!(member.state, State::Active | State::Pending));
+        let Some(session) = sessions::find_session(database, &secret, now)? else { return Ok(None) };
+        let member = members::find_member(database, &session.member)?;
+        let member = member
+            .filter(|member| matches!(member.state, RegistrationState::Active | RegistrationState::Pending));
         let Some(member) = member else { return Ok(None) };
         let unread = records::count_unread(database, &member.id)?;
-        let administers = member.is_admin && member.state == State::Active;
-        Ok::<_, StoreError>(Some(SignedIn { session, name: member.name, csrf, unread, administers }))
+        let administers = member.is_admin && member.state == RegistrationState::Active;
+        Ok::<_, StoreError>(Some(SignedInMember { session, name: member.name, csrf, unread, administers }))
     };
     web.provider().store().read(work).await
 }
 
-/// Whether a browser says that another site sent this form. `Origin` is of no use here: without a
-/// referrer browsers write `null` for our own pages, too.
-pub(crate) fn is_from_elsewhere(method: &Method, headers: &HeaderMap) -> bool {
+/// Returns true if the browser reports a cross-site form submission. `Origin` is not used, because browsers without a
+/// referrer send `null` for the service's own pages, too.
+pub(crate) fn is_cross_site(method: &Method, headers: &HeaderMap) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
         && headers
             .get("sec-fetch-site")
             .is_some_and(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"))
 }
 
-/// The page for a form that is not ours, or no longer.
-pub(super) fn forged(member: Option<&SignedIn>) -> Response {
+/// Renders the page for a form with a missing, wrong or expired token.
+pub(super) fn forged_form_page(member: Option<&SignedInMember>) -> Response {
     let text = "This form was not sent from its own page, or the page was open for too long. \
                 Nothing was changed. Open the page again.";
-    message(StatusCode::FORBIDDEN, "Please try again", member, text, Some(("/", "Go on")))
+    render_message(StatusCode::FORBIDDEN, "Please try again", member, text, Some(("/", "Continue")))
 }
 
-/// The page for when nobody can tell: the store cannot be asked, or a password not be checked.
-pub(super) fn failed(error: &(dyn std::error::Error + 'static)) -> Response {
-    tracing::error!(error = %causes(error), "a page could not be made");
-    let text = "The service cannot answer right now. Nothing was changed. Try again in a minute.";
-    message(StatusCode::SERVICE_UNAVAILABLE, "Out of order", None, text, None)
+/// Logs an error, and renders the page for a temporary failure.
+pub(super) fn error_page(error: &(dyn std::error::Error + 'static)) -> Response {
+    tracing::error!(error = %error_chain(error), "page failed");
+    let text = "The service is temporarily unavailable. Nothing was changed. Try again in a minute.";
+    render_message(StatusCode::SERVICE_UNAVAILABLE, "Temporarily unavailable", None, text, None)
 }
 
-/// Our cookies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cookie {
-    /// The session's secret.
+pub(super) enum CookieKind {
     Session,
-    /// The secret behind the form of the sign-in page, before there is a session.
+    /// The secret of the sign-in form, before there is a session.
     Form,
 }
 
-impl Cookie {
-    /// Its name. With `__Host-` browsers take it over TLS only, from this host only, for all paths.
-    fn name(self, secure: bool) -> &'static str {
+impl CookieKind {
+    /// The name. With the prefix `__Host-` browsers require TLS, this host and the path `/`.
+    fn cookie_name(self, secure: bool) -> &'static str {
         match (self, secure) {
             (Self::Session, true) => "__Host-session",
             (Self::Session, false) => "session",
@@ -188,9 +190,9 @@ impl Cookie {
         }
     }
 
-    /// Its value in a request, when there is exactly one of it and it is a secret of ours.
-    pub(super) fn find(self, web: &Web, headers: &HeaderMap) -> Option<String> {
-        let name = self.name(is_secure(web.provider().config()));
+    /// Returns the cookie's value if it occurs exactly once and has the form of a secret.
+    pub(super) fn read_value(self, web: &WebState, headers: &HeaderMap) -> Option<String> {
+        let name = self.cookie_name(is_secure(web.provider().config()));
         let mut values = headers
             .get_all(COOKIE)
             .into_iter()
@@ -205,13 +207,13 @@ impl Cookie {
         }
     }
 
-    /// Sets it; without a value it is taken away.
-    pub(super) fn set(self, web: &Web, value: Option<&str>, headers: &mut HeaderMap) {
+    /// Sets the cookie, or removes it without a value.
+    pub(super) fn write_value(self, web: &WebState, value: Option<&str>, headers: &mut HeaderMap) {
         let secure = is_secure(web.provider().config());
         let attributes = "Path=/; HttpOnly; SameSite=Lax";
         let mut text = match value {
-            Some(value) => format!("{}={value}; {attributes}", self.name(secure)),
-            None => format!("{}=; {attributes}; Max-Age=0", self.name(secure)),
+            Some(value) => format!("{}={value}; {attributes}", self.cookie_name(secure)),
+            None => format!("{}=; {attributes}; Max-Age=0", self.cookie_name(secure)),
         };
         if secure {
             text.push_str("; Secure");
@@ -227,7 +229,7 @@ fn is_secret(value: &str) -> bool {
     URL_SAFE_NO_PAD.decode(value).is_ok_and(|bytes| bytes.len() == 32)
 }
 
-/// Whether cookies are for TLS only: always, but for a service on this machine.
+/// Returns true if cookies require TLS: always, except for a service on a loopback address.
 fn is_secure(config: &Config) -> bool {
     let Some(host) = config.web_origin().strip_prefix("http://") else { return true };
     let host = match host.rsplit_once(':') {

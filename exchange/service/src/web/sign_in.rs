@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! The sign-in page, and signing out.
 
 use axum::Router;
 use axum::extract::{Form, Query, State};
@@ -10,32 +10,32 @@ use maud::html;
 use serde::Deserialize;
 use std::time::Duration;
 
-use super::csrf::Csrf;
-use super::session::{self, Cookie, SignedIn};
-use super::{Web, page};
+use super::csrf::CsrfToken;
+use super::session::{self, CookieKind, SignedInMember};
+use super::{WebState, render_page};
 use crate::idp::accounts::{self, PasswordError};
-use crate::idp::guesses::{Attempt, TooMany, give_back, take_all};
+use crate::idp::guesses::{AttemptError, GuessAttempt, give_back, take_all};
 use crate::idp::sessions;
-use crate::members::{self, State as Registration};
-use crate::peer::Peer;
+use crate::members::{self, RegistrationState as Registration};
+use crate::peer::PeerAddr;
 use crate::records::Actor;
 use crate::store::StoreError;
 use crate::time::retry_after;
 
-pub(super) fn routes() -> Router<Web> {
-    // Whoever was signed out already is asked to sign in, and then comes back to this address.
+pub(super) fn routes() -> Router<WebState> {
+    // A browser that was signed out already is redirected to sign in, and then returns to this address by `GET`.
     let again = get(async || Redirect::to("/"));
-    Router::new().route("/sign-in", get(form).post(sign_in)).route("/sign-out", again.post(sign_out))
+    Router::new().route("/sign-in", get(show_sign_in).post(sign_in)).route("/sign-out", again.post(sign_out))
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct SignInQuery {
     #[serde(default)]
     next: String,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct SignInForm {
     #[serde(default)]
     csrf: String,
     #[serde(default)]
@@ -46,35 +46,40 @@ struct Given {
     next: String,
 }
 
-async fn form(State(web): State<Web>, headers: HeaderMap, Query(target): Query<Target>) -> Response {
-    match session::of_cookie(&web, &headers).await {
-        Ok(Some(_)) => Redirect::to(here(&target.next)).into_response(),
-        Ok(None) => show(&web, &headers, &target.next, "", None, StatusCode::OK),
-        Err(error) => session::failed(&error),
+async fn show_sign_in(
+    State(web): State<WebState>,
+    headers: HeaderMap,
+    Query(target): Query<SignInQuery>,
+) -> Response {
+    match session::find_signed_in(&web, &headers).await {
+        Ok(Some(_)) => Redirect::to(local_path(&target.next)).into_response(),
+        Ok(None) => render_sign_in(&web, &headers, &target.next, "", None, StatusCode::OK),
+        Err(error) => session::error_page(&error),
     }
 }
 
-/// The sign-in page. The secret behind its form is the browser's own, so that nobody else can sign it in.
-fn show(
-    web: &Web,
+/// Renders the sign-in page. Its form is bound to a secret in the browser's cookie, so that another site cannot sign
+/// the browser in.
+fn render_sign_in(
+    web: &WebState,
     headers: &HeaderMap,
     next: &str,
     username: &str,
     error: Option<&str>,
     status: StatusCode,
 ) -> Response {
-    let found = Cookie::Form.find(web, headers);
-    let secret = match found.clone().map_or_else(|| web.provider().environment().token::<32>(), Ok) {
+    let found = CookieKind::Form.read_value(web, headers);
+    let secret = match found.clone().map_or_else(|| web.provider().environment().random_token::<32>(), Ok) {
         Ok(secret) => secret,
-        Err(error) => return session::failed(&error),
+        Err(error) => return session::error_page(&error),
     };
     let body = html! {
         @if let Some(error) = error {
             p .error role="alert" { (error) }
         }
         form method="post" action="/sign-in" {
-            (Csrf::of(&secret).field())
-            input type="hidden" name="next" value=(here(next));
+            (CsrfToken::from_secret(&secret).hidden_field())
+            input type="hidden" name="next" value=(local_path(next));
             label for="username" { "User name" }
             input #username type="text" name="username" value=(username) required
                 autofocus[username.is_empty()] autocomplete="username" autocapitalize="none" spellcheck="false"
@@ -85,159 +90,171 @@ fn show(
             p .actions { button type="submit" { "Sign in" } }
         }
     };
-    let mut answer = page(status, "Sign in", None, &body);
+    let mut answer = render_page(status, "Sign in", None, &body);
     if found.is_none() {
-        Cookie::Form.set(web, Some(&secret), answer.headers_mut());
+        CookieKind::Form.write_value(web, Some(&secret), answer.headers_mut());
     }
     answer
 }
 
 async fn sign_in(
-    State(web): State<Web>,
-    peer: Peer,
+    State(web): State<WebState>,
+    peer: PeerAddr,
     method: Method,
     headers: HeaderMap,
-    Form(given): Form<Given>,
+    Form(submitted): Form<SignInForm>,
 ) -> Response {
-    let is_ours = Cookie::Form.find(&web, &headers).is_some_and(|secret| Csrf::of(&secret).is(&given.csrf));
-    if !is_ours || session::is_from_elsewhere(&method, &headers) {
+    let is_ours = CookieKind::Form
+        .read_value(&web, &headers)
+        .is_some_and(|secret| CsrfToken::from_secret(&secret).matches(&submitted.csrf));
+    if !is_ours || session::is_cross_site(&method, &headers) {
         let text = "The page was open for too long. Please sign in again.";
-        return show(&web, &headers, &given.next, "", Some(text), StatusCode::FORBIDDEN);
+        return render_sign_in(&web, &headers, &submitted.next, "", Some(text), StatusCode::FORBIDDEN);
     }
-    let again = |text: &str, status| show(&web, &headers, &given.next, &given.username, Some(text), status);
-    let before = Cookie::Session.find(&web, &headers);
-    match check(&web, peer, &given, before).await {
+    let again = |text: &str, status| {
+        render_sign_in(&web, &headers, &submitted.next, &submitted.username, Some(text), status)
+    };
+    let before = CookieKind::Session.read_value(&web, &headers);
+    match check_sign_in(&web, peer, &submitted, before).await {
         Ok(secret) => {
-            let mut answer = Redirect::to(here(&given.next)).into_response();
-            // A new secret for a new session: whoever knew one before knows nothing of it.
-            Cookie::Session.set(&web, Some(&secret), answer.headers_mut());
-            Cookie::Form.set(&web, None, answer.headers_mut());
+            let mut answer = Redirect::to(local_path(&submitted.next)).into_response();
+            // The new session has a new secret, so a leaked former one is useless.
+            CookieKind::Session.write_value(&web, Some(&secret), answer.headers_mut());
+            CookieKind::Form.write_value(&web, None, answer.headers_mut());
             answer
         }
-        Err(Refused::Wrong) => {
+        Err(SignInError::WrongCredentials) => {
             again("The user name or the password is wrong.", StatusCode::UNPROCESSABLE_ENTITY)
         }
-        Err(Refused::Wait(wait)) => {
+        Err(SignInError::Wait(wait)) => {
             let seconds = retry_after(wait);
             let text = format!("Too many attempts. Try again in {seconds} seconds.");
             let mut answer = again(&text, StatusCode::TOO_MANY_REQUESTS);
             answer.headers_mut().insert(RETRY_AFTER, seconds.into());
             answer
         }
-        Err(Refused::Unknown(why)) => session::failed(&*why),
+        Err(SignInError::Internal(why)) => session::error_page(&*why),
     }
 }
 
-enum Refused {
-    Wrong,
+enum SignInError {
+    WrongCredentials,
     Wait(Duration),
-    /// Nobody can tell.
-    Unknown(Box<dyn std::error::Error + Send + Sync>),
+    Internal(Box<dyn std::error::Error + Send + Sync>),
 }
 
-impl From<TooMany> for Refused {
-    fn from(refusal: TooMany) -> Self {
+impl From<AttemptError> for SignInError {
+    fn from(refusal: AttemptError) -> Self {
         match refusal {
-            TooMany::Wait(wait) => Self::Wait(wait),
-            TooMany::Unavailable => Self::Unknown(refusal.into()),
+            AttemptError::Wait(wait) => Self::Wait(wait),
+            AttemptError::Unavailable => Self::Internal(refusal.into()),
         }
     }
 }
 
-impl From<StoreError> for Refused {
+impl From<StoreError> for SignInError {
     fn from(error: StoreError) -> Self {
-        Self::Unknown(error.into())
+        Self::Internal(error.into())
     }
 }
 
-impl From<PasswordError> for Refused {
+impl From<PasswordError> for SignInError {
     fn from(error: PasswordError) -> Self {
         match error {
             PasswordError::Busy(wait) => Self::Wait(wait),
-            PasswordError::Failed => Self::Unknown(error.into()),
+            PasswordError::Failed => Self::Internal(error.into()),
         }
     }
 }
 
-/// Counts the attempt, then checks name and password and begins a session in the place of the browser's former
-/// one. The secret of the new one comes back.
+/// Counts the attempt, checks user name and password, and replaces the browser's former session. Returns the secret of
+/// the new session.
 ///
-/// Whatever turns out to be no wrong guess gives its own attempt back, and nothing else: a success in between
-/// makes no room for more guesses.
-async fn check(web: &Web, peer: Peer, given: &Given, before: Option<String>) -> Result<String, Refused> {
+/// An attempt that was not a wrong guess is returned to the limits. It does not reset them, so a success makes no room
+/// for more guesses.
+async fn check_sign_in(
+    web: &WebState,
+    peer: PeerAddr,
+    submitted: &SignInForm,
+    before: Option<String>,
+) -> Result<String, SignInError> {
     let (guesses, now) = (web.provider().guesses(), web.provider().environment().now());
-    let (address, username) = (peer.network().to_string(), accounts::normal(&given.username));
+    let (address, username) = (peer.network().to_string(), accounts::normalize_username(&submitted.username));
     let attempts = [
-        (Attempt::PasswordAt, address.clone()),
-        // A stranger elsewhere does not use up what its owner may try.
-        (Attempt::PasswordOf, format!("{address} {username}")),
-        (Attempt::PasswordAnywhere, username.clone()),
+        (GuessAttempt::PasswordFromAddress, address.clone()),
+        // By address and account, so that an attacker elsewhere does not use up the owner's attempts.
+        (GuessAttempt::AccountPasswordFromAddress, format!("{address} {username}")),
+        (GuessAttempt::AccountPassword, username.clone()),
     ];
     take_all(guesses, &attempts, now).await?;
-    let checked = begin(web, &username, given.password.clone(), before).await;
-    if !matches!(checked, Err(Refused::Wrong)) {
+    let checked = begin_session(web, &username, submitted.password.clone(), before).await;
+    if !matches!(checked, Err(SignInError::WrongCredentials)) {
         give_back(guesses, &attempts).await;
     }
     checked
 }
 
-async fn begin(
-    web: &Web,
+async fn begin_session(
+    web: &WebState,
     username: &str,
     password: String,
     before: Option<String>,
-) -> Result<String, Refused> {
+) -> Result<String, SignInError> {
     let (provider, environment) = (web.provider(), web.provider().environment().clone());
     let name = username.to_owned();
-    let account = provider.store().read(move |database| accounts::find(database, &name)).await?;
+    let account = provider.store().read(move |database| accounts::find_account(database, &name)).await?;
     let (member, hash) = account.unzip();
-    let right = web.passwords().check(password, hash).await?;
-    let Some(member) = member.filter(|_| right) else { return Err(Refused::Wrong) };
+    let right = web.passwords().verify_password(password, hash).await?;
+    let Some(member) = member.filter(|_| right) else { return Err(SignInError::WrongCredentials) };
     let life = Duration::from_secs(provider.config().idp.session_seconds);
     let work = move |database: &rusqlite::Connection| {
-        let found = members::find(database, &member)?;
-        // Who is switched off or gone is told nothing else than who has a wrong password.
+        let found = members::find_member(database, &member)?;
+        // A disabled or deleted member gets the same response as for a wrong password.
         let Some(Registration::Active | Registration::Pending) = found.map(|found| found.state) else {
             return Ok::<_, StoreError>(None);
         };
-        // The browser forgets the former session's secret, so nobody could sign out of it any more (IDP-08).
+        // The browser loses the former session's secret, so that session could not be ended later (IDP-08).
         if let Some(before) = before
-            && let Some(session) = sessions::find(database, &before, environment.now())?
+            && let Some(session) = sessions::find_session(database, &before, environment.now())?
         {
-            sessions::end(database, &session, Actor::Member(&session.member), environment.now())?;
+            sessions::end_session(database, &session, Actor::Member(&session.member), environment.now())?;
         }
-        Ok(Some(sessions::begin(database, &environment, &member, life)?.0))
+        Ok(Some(sessions::begin_session(database, &environment, &member, life)?.0))
     };
-    provider.store().write(work).await?.ok_or(Refused::Wrong)
+    provider.store().write(work).await?.ok_or(SignInError::WrongCredentials)
 }
 
 #[derive(Deserialize)]
-struct Confirmed {
+struct SignOutForm {
     #[serde(default)]
     csrf: String,
 }
 
-async fn sign_out(State(web): State<Web>, member: SignedIn, Form(given): Form<Confirmed>) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+async fn sign_out(
+    State(web): State<WebState>,
+    member: SignedInMember,
+    Form(submitted): Form<SignOutForm>,
+) -> Response {
+    if let Err(answer) = member.check_csrf(&submitted.csrf) {
         return *answer;
     }
     let (session, now) = (member.session().clone(), web.provider().environment().now());
     let end = move |database: &rusqlite::Connection| {
-        sessions::end(database, &session, Actor::Member(&session.member), now)
+        sessions::end_session(database, &session, Actor::Member(&session.member), now)
     };
     let ended = web.provider().store().write(end).await;
     if let Err(error) = ended {
-        return session::failed(&error);
+        return session::error_page(&error);
     }
-    let text = "Clients that were to stay connected only until you sign out are disconnected, too.";
+    let text = "Clients that were connected only until you sign out are disconnected, too.";
     let next = Some(("/sign-in", "Sign in again"));
-    let mut answer = super::message(StatusCode::OK, "You are signed out", None, text, next);
-    Cookie::Session.set(&web, None, answer.headers_mut());
+    let mut answer = super::render_message(StatusCode::OK, "You are signed out", None, text, next);
+    CookieKind::Session.write_value(&web, None, answer.headers_mut());
     answer
 }
 
-/// Where to go on: a path of ours, whatever a link says.
-fn here(next: &str) -> &str {
+/// Returns `next` if it is a path on this origin, and `/` otherwise.
+fn local_path(next: &str) -> &str {
     let is_path = next.starts_with('/')
         && !next.starts_with("//")
         && next.len() <= 512
@@ -247,17 +264,17 @@ fn here(next: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::here;
+    use super::local_path;
 
     #[test]
     fn nobody_is_sent_elsewhere() {
         for path in ["/device", "/device?user_code=WDJB-MJHT", "/confirm/a"] {
-            assert_eq!(here(path), path);
+            assert_eq!(local_path(path), path);
         }
         let elsewhere =
             ["", "https://other.example", "//other.example", "/\\other.example", "device", "/a\r\nb", "/ä"];
         for other in elsewhere {
-            assert_eq!(here(other), "/", "{other:?}");
+            assert_eq!(local_path(other), "/", "{other:?}");
         }
     }
 }

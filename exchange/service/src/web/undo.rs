@@ -1,5 +1,5 @@
-//! What an application wrote for the member, taken back on the member's own word: of which application and of when, then
-//! what that would come to, and after the member's yes what came of it.
+//! The page on which a member undoes an application's writes: select the application and a span, review the preview,
+//! then see the result.
 
 use std::time::Duration;
 
@@ -11,85 +11,103 @@ use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::confirm::refused;
-use super::session::{self, SignedIn};
-use super::{Backed, message, page};
-use crate::backend::undo::{Became, Hindrance, Mode, Outcome, UndoArea, UndoError, Writes, Wrote};
-use crate::feed::Author;
+use super::confirm::describe_refusal;
+use super::session::{self, SignedInMember};
+use super::{BackendState, render_message, render_page};
+use crate::backend::undo::{
+    RevertEffect, UndoArea, UndoConflict, UndoError, UndoMode, UndoOutcome, UndoSelection, WritingClient,
+};
+use crate::feed::ChangeAuthor;
 use crate::ids::ClientId;
 use crate::members;
 use crate::time::Moment;
 
-/// Where the page is.
 pub(super) const PATH: &str = "/take-back";
 
-/// How many entries are named at once.
-const MOST: usize = 500;
+/// The number of entries that are listed at once.
+const MAX_LISTED: usize = 500;
 
-/// How far back the form begins.
 const DAY: Duration = Duration::from_secs(86_400);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The page.
-pub(super) fn routes() -> Router<Backed> {
-    Router::new().route(PATH, get(show).post(decide))
+pub(super) fn routes() -> Router<BackendState> {
+    Router::new().route(PATH, get(show_undo).post(submit_undo))
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct UndoQuery {
     client: Option<String>,
 }
 
-/// The fields of the form, as they were typed.
+/// The fields of the form as typed.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Given {
+struct UndoForm {
     csrf: String,
-    /// `look`, or `undo`.
+    /// `look` or `undo`.
     decision: String,
     client: String,
     from: String,
     to: String,
 }
 
-async fn show(State(pages): State<Backed>, member: SignedIn, Query(asked): Query<Asked>) -> Response {
+async fn show_undo(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
+    Query(query): Query<UndoQuery>,
+) -> Response {
     let now = pages.web.provider().environment().now();
-    let given = Given {
-        client: asked.client.unwrap_or_default(),
-        from: typed(now.minus(DAY)),
-        to: typed(now),
-        ..Given::default()
+    let submitted = UndoForm {
+        client: query.client.unwrap_or_default(),
+        from: format_moment(now.minus(DAY)),
+        to: format_moment(now),
+        ..UndoForm::default()
     };
-    form(&pages, &member, &given, None).await
+    render_form(&pages, &member, &submitted, None).await
 }
 
-/// The form, filled in, with what is wrong in it.
-async fn form(pages: &Backed, member: &SignedIn, given: &Given, wrong: Option<&str>) -> Response {
-    let clients = match pages.backend.wrote_for(member.member()).await {
+/// Renders the form with its current values and an optional error.
+async fn render_form(
+    pages: &BackendState,
+    member: &SignedInMember,
+    submitted: &UndoForm,
+    wrong: Option<&str>,
+) -> Response {
+    let clients = match pages.backend.list_writing_clients(member.member()).await {
         Ok(clients) => clients,
-        Err(error) => return session::failed(&error),
+        Err(error) => return session::error_page(&error),
     };
     if clients.is_empty() {
-        let text = "No application has written anything for you as far back as is remembered.";
-        return message(StatusCode::OK, TITLE, Some(member), text, None);
+        let text = "No application has made changes for you in the recorded period.";
+        return render_message(StatusCode::OK, TITLE, Some(member), text, None);
     }
-    if !given.client.is_empty() && named(&clients, &given.client).is_none() {
-        let text = "This application has not written anything for you as far back as is remembered.";
-        return message(StatusCode::OK, TITLE, Some(member), text, Some((PATH, "Choose another one")));
+    if !submitted.client.is_empty() && client_name(&clients, &submitted.client).is_none() {
+        let text = "This application has made no changes for you in the recorded period.";
+        return render_message(StatusCode::OK, TITLE, Some(member), text, Some((PATH, "Select another one")));
     }
     let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-    page(status, TITLE, Some(member), &fields(&clients, given, wrong, &member.csrf().field()))
+    render_page(
+        status,
+        TITLE,
+        Some(member),
+        &render_fields(&clients, submitted, wrong, &member.csrf().hidden_field()),
+    )
 }
 
-/// What an application is called that wrote something.
-fn named<'c>(clients: &'c [Wrote], chosen: &str) -> Option<&'c str> {
+/// Returns the name of a client that wrote something.
+fn client_name<'c>(clients: &'c [WritingClient], chosen: &str) -> Option<&'c str> {
     clients.iter().find(|wrote| wrote.client.as_str() == chosen).map(|wrote| &*wrote.name)
 }
 
-const TITLE: &str = "Take back what an application wrote";
+const TITLE: &str = "Undo an application's changes";
 
-fn fields(clients: &[Wrote], given: &Given, wrong: Option<&str>, csrf: &Markup) -> Markup {
-    let Given { client: chosen, from, to, .. } = given;
+fn render_fields(
+    clients: &[WritingClient],
+    submitted: &UndoForm,
+    wrong: Option<&str>,
+    csrf: &Markup,
+) -> Markup {
+    let UndoForm { client: chosen, from, to, .. } = submitted;
     let moment = |name: &str, label: &str, value: &str| {
         html! {
             label for=(name) { (label) }
@@ -105,7 +123,7 @@ fn fields(clients: &[Wrote], given: &Given, wrong: Option<&str>, csrf: &Markup) 
             }
             label for="client" { "Application" }
             select #client name="client" {
-                @for Wrote { client, name } in clients {
+                @for WritingClient { client, name } in clients {
                     option value=(client) selected[client.as_str() == chosen] { (name) }
                 }
             }
@@ -113,110 +131,122 @@ fn fields(clients: &[Wrote], given: &Given, wrong: Option<&str>, csrf: &Markup) 
             (moment("to", "Up to", to))
             p #hint .hint { "A day such as 2026-11-22, or a minute of it such as 2026-11-22 09:30, in UTC." }
             p .hint {
-                "Everything becomes again what it was before. What you or others changed since stays as it is. You see \
-                 first what that comes to."
+                "Entries are restored to their state before the changes. Entries that you or others changed since stay \
+                 unchanged. You see a preview first."
             }
-            p .actions { button type="submit" name="decision" value="look" { "See what would be taken back" } }
+            p .actions { button type="submit" name="decision" value="look" { "Preview" } }
         }
     }
 }
 
-async fn decide(State(pages): State<Backed>, member: SignedIn, Form(given): Form<Given>) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+async fn submit_undo(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
+    Form(submitted): Form<UndoForm>,
+) -> Response {
+    if let Err(answer) = member.check_csrf(&submitted.csrf) {
         return *answer;
     }
-    let mode = match given.decision.as_str() {
-        "look" => Mode::Preview,
-        "undo" => Mode::Apply,
-        _ => return session::forged(Some(&member)),
+    let mode = match submitted.decision.as_str() {
+        "look" => UndoMode::Preview,
+        "undo" => UndoMode::Apply,
+        _ => return session::forged_form_page(Some(&member)),
     };
-    let (Some(from), Some(to)) = (read(&given.from, Edge::Begin), read(&given.to, Edge::End)) else {
-        let said = "One of the moments cannot be read: write it like 2026-11-22, or 2026-11-22 09:30.";
-        return form(&pages, &member, &given, Some(said)).await;
+    let (Some(from), Some(to)) =
+        (parse_moment(&submitted.from, SpanEdge::Begin), parse_moment(&submitted.to, SpanEdge::End))
+    else {
+        let message = "Invalid time: write it like 2026-11-22 or 2026-11-22 09:30.";
+        return render_form(&pages, &member, &submitted, Some(message)).await;
     };
     if from > to {
-        return form(&pages, &member, &given, Some("It ends before it begins.")).await;
+        return render_form(&pages, &member, &submitted, Some("The end is before the beginning.")).await;
     }
-    // What the application writes while the member looks is not in what they saw.
+    // Writes that happen after the preview are not undone.
     let to = to.min(pages.web.provider().environment().now());
-    // The same as for a client of theirs: who may not act does not.
+    // The same conditions as for calls of a client: a member who may not act cannot undo.
     let id = member.member().clone();
-    match pages.web.provider().store().read(move |database| members::acting(database, &id)).await {
+    match pages.web.provider().store().read(move |database| members::find_acting_member(database, &id)).await
+    {
         Ok(Ok(_)) => {}
         Ok(Err(code)) => {
-            let text = refused(code);
-            return message(StatusCode::FORBIDDEN, "Not taken back", Some(&member), text, None);
+            let text = describe_refusal(code);
+            return render_message(StatusCode::FORBIDDEN, "Not undone", Some(&member), text, None);
         }
-        Err(error) => return session::failed(&error),
+        Err(error) => return session::error_page(&error),
     }
-    let clients = match pages.backend.wrote_for(member.member()).await {
+    let clients = match pages.backend.list_writing_clients(member.member()).await {
         Ok(clients) => clients,
-        Err(error) => return session::failed(&error),
+        Err(error) => return session::error_page(&error),
     };
-    let Some(name) = named(&clients, &given.client) else {
-        return form(&pages, &member, &given, None).await;
+    let Some(name) = client_name(&clients, &submitted.client) else {
+        return render_form(&pages, &member, &submitted, None).await;
     };
-    let client = ClientId::new(given.client.as_str());
-    let writes = Writes { client, member: member.member().clone(), from, to };
-    let span = Span { name, clients: &clients, client: &given.client, from, to };
-    let again = format!("{PATH}?client={}", given.client);
-    match pages.backend.undo(writes, &UndoArea::ALL, mode).await {
+    let client = ClientId::new(submitted.client.as_str());
+    let writes = UndoSelection { client, member: member.member().clone(), from, to };
+    let span = UndoSpan { name, clients: &clients, client: &submitted.client, from, to };
+    let again = format!("{PATH}?client={}", submitted.client);
+    match pages.backend.undo_writes(writes, &UndoArea::ALL, mode).await {
         Ok(outcomes) => {
-            let title = if mode == Mode::Preview { "Take this back?" } else { "Taken back" };
-            page(StatusCode::OK, title, Some(&member), &told(&outcomes, mode, &span, &member.csrf().field()))
+            let title = if mode == UndoMode::Preview { "Undo these changes?" } else { "Undone" };
+            render_page(
+                StatusCode::OK,
+                title,
+                Some(&member),
+                &render_outcomes(&outcomes, mode, &span, &member.csrf().hidden_field()),
+            )
         }
-        Err(UndoError::UnderWay) => {
-            let text = "This is being looked at, or taken back, for you already, in another window perhaps. Wait a little, \
+        Err(UndoError::InProgress) => {
+            let text = "A preview or undo is already running for you, perhaps in another window. Wait a moment, \
                         then try again.";
             let status = StatusCode::TOO_MANY_REQUESTS;
-            message(status, "Please wait", Some(&member), text, Some((&again, "Try again")))
+            render_message(status, "Please wait", Some(&member), text, Some((&again, "Try again")))
         }
-        Err(UndoError::CutOff(error)) => {
-            tracing::error!(%error, "an undo was cut off");
-            let text = "It was cut off: part of it is taken back already. Look again, and go on.";
+        Err(UndoError::Interrupted(error)) => {
+            tracing::error!(%error, "undo interrupted");
+            let text =
+                "The undo was interrupted: some changes are undone already. Preview again to continue.";
             let status = StatusCode::SERVICE_UNAVAILABLE;
-            message(status, "Not finished", Some(&member), text, Some((&again, "Look again")))
+            render_message(status, "Not finished", Some(&member), text, Some((&again, "Preview again")))
         }
-        Err(UndoError::Forgotten(floor)) => {
-            let whole = floor.plus(MINUTE - Duration::from_millis(1)).to_the_minute();
-            let begin = format!("What was before {whole} is not remembered: begin then, or later.");
-            let said = if mode == Mode::Apply { format!("Nothing was taken back. {begin}") } else { begin };
-            form(&pages, &member, &given, Some(&said)).await
+        Err(UndoError::JournalTruncated(floor)) => {
+            let earliest = floor.plus(MINUTE - Duration::from_millis(1)).to_the_minute();
+            let begin = format!("Changes before {earliest} are no longer recorded: begin then, or later.");
+            let message =
+                if mode == UndoMode::Apply { format!("Nothing was undone. {begin}") } else { begin };
+            render_form(&pages, &member, &submitted, Some(&message)).await
         }
-        Err(UndoError::Store(error)) => session::failed(&error),
+        Err(UndoError::Store(error)) => session::error_page(&error),
     }
 }
 
-/// What is taken back.
-struct Span<'a> {
-    /// What the application is called.
+struct UndoSpan<'a> {
     name: &'a str,
-    /// All that wrote for the member.
-    clients: &'a [Wrote],
+    /// All applications that wrote for the member.
+    clients: &'a [WritingClient],
     client: &'a str,
     from: Moment,
     to: Moment,
 }
 
-fn told(outcomes: &[Outcome], mode: Mode, span: &Span<'_>, csrf: &Markup) -> Markup {
-    let Span { name, clients, client, from, to } = span;
-    let (done, stays): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.end.is_ok());
-    let is_preview = mode == Mode::Preview;
+fn render_outcomes(outcomes: &[UndoOutcome], mode: UndoMode, span: &UndoSpan<'_>, csrf: &Markup) -> Markup {
+    let UndoSpan { name, clients, client, from, to } = span;
+    let (done, stays): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| outcome.result.is_ok());
+    let is_preview = mode == UndoMode::Preview;
     html! {
         p {
-            "What " strong { (name) } " wrote for you from " time datetime=(from) { (from.to_the_minute()) } " to "
+            "Changes that " strong { (name) } " made for you from " time datetime=(from) { (from.to_the_minute()) } " to "
             time datetime=(to) { (to.to_the_minute()) } "."
         }
         @if outcomes.is_empty() {
-            p { "There is nothing to take back." }
+            p { "There is nothing to undo." }
         }
         @if !done.is_empty() {
-            h2 { @if is_preview { "Would be taken back" } @else { "Taken back" } " (" (done.len()) ")" }
-            (list(&done, clients))
+            h2 { @if is_preview { "Would be undone" } @else { "Undone" } " (" (done.len()) ")" }
+            (render_outcome_list(&done, clients))
         }
         @if !stays.is_empty() {
-            h2 { @if is_preview { "Would stay as it is" } @else { "Stays as it is" } " (" (stays.len()) ")" }
-            (list(&stays, clients))
+            h2 { @if is_preview { "Would stay unchanged" } @else { "Unchanged" } " (" (stays.len()) ")" }
+            (render_outcome_list(&stays, clients))
         }
         @if is_preview && !done.is_empty() {
             form method="post" action=(PATH) {
@@ -224,25 +254,25 @@ fn told(outcomes: &[Outcome], mode: Mode, span: &Span<'_>, csrf: &Markup) -> Mar
                 input type="hidden" name="client" value=(client);
                 input type="hidden" name="from" value=(from);
                 input type="hidden" name="to" value=(to);
-                p .actions { button type="submit" name="decision" value="undo" { "Take it back" } }
+                p .actions { button type="submit" name="decision" value="undo" { "Undo" } }
             }
         }
-        p { a href={ (PATH) "?client=" (client) } { "Choose another span" } }
+        p { a href={ (PATH) "?client=" (client) } { "Select another period" } }
     }
 }
 
-fn list(outcomes: &[&Outcome], clients: &[Wrote]) -> Markup {
+fn render_outcome_list(outcomes: &[&UndoOutcome], clients: &[WritingClient]) -> Markup {
     html! {
         ul {
-            @for Outcome { area, name, end, .. } in outcomes.iter().take(MOST) {
-                li { strong { (name) } ", " (called(*area)) ": " (came(end, clients)) }
+            @for UndoOutcome { area, name, result, .. } in outcomes.iter().take(MAX_LISTED) {
+                li { strong { (name) } ", " (area_label(*area)) ": " (describe_end(result, clients)) }
             }
-            @if outcomes.len() > MOST { li { "and " (outcomes.len() - MOST) " more" } }
+            @if outcomes.len() > MAX_LISTED { li { "and " (outcomes.len() - MAX_LISTED) " more" } }
         }
     }
 }
 
-const fn called(area: UndoArea) -> &'static str {
+const fn area_label(area: UndoArea) -> &'static str {
     match area {
         UndoArea::Blueprints => "your blueprints",
         UndoArea::Stock => "your stock",
@@ -251,40 +281,42 @@ const fn called(area: UndoArea) -> &'static str {
     }
 }
 
-fn came(end: &Result<Became, Hindrance>, clients: &[Wrote]) -> String {
+fn describe_end(end: &Result<RevertEffect, UndoConflict>, clients: &[WritingClient]) -> String {
     match end {
-        Ok(Became::PutBack) => "there again".to_owned(),
-        Ok(Became::Removed) => "gone".to_owned(),
-        Ok(Became::Changed) => "as it was before".to_owned(),
-        Err(Hindrance::ChangedSince(Some(by))) => format!("changed since by {}", whom(by, clients)),
+        Ok(RevertEffect::Restored) => "restored".to_owned(),
+        Ok(RevertEffect::Removed) => "removed".to_owned(),
+        Ok(RevertEffect::Changed) => "back to its earlier state".to_owned(),
+        Err(UndoConflict::ChangedSince(Some(by))) => format!("changed since by {}", author_name(by, clients)),
         Err(hindrance) => hindrance.to_string(),
     }
 }
 
-/// Who changed something of the member's, as the member knows them.
-fn whom<'c>(by: &'c Author, clients: &'c [Wrote]) -> &'c str {
+/// Returns the name of a change's author, as the member knows them.
+fn author_name<'c>(by: &'c ChangeAuthor, clients: &'c [WritingClient]) -> &'c str {
     match by {
-        Author::Client { client, .. } => named(clients, client.as_str()).unwrap_or(client.as_str()),
-        Author::Web => "you on a page",
-        Author::App => "you in the mobile application",
-        Author::System => "an administrator",
+        ChangeAuthor::Client { client, .. } => {
+            client_name(clients, client.as_str()).unwrap_or(client.as_str())
+        }
+        ChangeAuthor::Web => "you on a page",
+        ChangeAuthor::App => "you in the mobile application",
+        ChangeAuthor::System => "an administrator",
     }
 }
 
-/// Which end of a day or a minute is meant.
+/// Which end of a day or a minute a typed time means.
 #[derive(Clone, Copy)]
-enum Edge {
+enum SpanEdge {
     Begin,
     End,
 }
 
-/// A moment as the form has it.
-fn typed(at: Moment) -> String {
+/// Formats a moment as in the form.
+fn format_moment(at: Moment) -> String {
     at.to_the_minute().trim_end_matches(" UTC").to_owned()
 }
 
-/// A day or a minute of it as people type it, or a moment as machines write it.
-fn read(text: &str, edge: Edge) -> Option<Moment> {
+/// Parses a day, a minute of a day, or an RFC 3339 timestamp.
+fn parse_moment(text: &str, edge: SpanEdge) -> Option<Moment> {
     let text = text.trim();
     let (moment, length) = match text.len() {
         10 => (text.parse(), DAY),
@@ -293,8 +325,8 @@ fn read(text: &str, edge: Edge) -> Option<Moment> {
     };
     let begin: Moment = moment.ok()?;
     Some(match edge {
-        Edge::Begin => begin,
-        Edge::End => begin.plus(length - Duration::from_millis(1)),
+        SpanEdge::Begin => begin,
+        SpanEdge::End => begin.plus(length - Duration::from_millis(1)),
     })
 }
 
@@ -302,20 +334,20 @@ fn read(text: &str, edge: Edge) -> Option<Moment> {
 mod tests {
     use super::*;
 
-    /// WRT-03: whoever changed something is named as the member knows them.
+    /// WRT-03: the author of a later change is named as the member knows them.
     #[test]
     fn who_changed_it_since_is_named_as_people_know_them() {
-        let clients = [Wrote { client: "c-2".into(), name: "Second client".to_owned() }];
-        let client = |id: &str| Author::Client { client: id.into(), installation: "i-3".into() };
+        let clients = [WritingClient { client: "c-2".into(), name: "Second client".to_owned() }];
+        let client = |id: &str| ChangeAuthor::Client { client: id.into(), installation: "i-3".into() };
         for (by, expect) in [
             (Some(client("c-2")), "changed since by Second client"),
             (Some(client("c-gone")), "changed since by c-gone"),
-            (Some(Author::Web), "changed since by you on a page"),
-            (Some(Author::App), "changed since by you in the mobile application"),
-            (Some(Author::System), "changed since by an administrator"),
+            (Some(ChangeAuthor::Web), "changed since by you on a page"),
+            (Some(ChangeAuthor::App), "changed since by you in the mobile application"),
+            (Some(ChangeAuthor::System), "changed since by an administrator"),
             (None, "changed since"),
         ] {
-            assert_eq!(came(&Err(Hindrance::ChangedSince(by)), &clients), expect);
+            assert_eq!(describe_end(&Err(UndoConflict::ChangedSince(by)), &clients), expect);
         }
     }
 
@@ -328,12 +360,16 @@ mod tests {
             ("2026-11-22T09:30:01Z", "2026-11-22T09:30:01Z", "2026-11-22T09:30:01Z"),
         ] {
             let expect = [begin, end].map(|text| text.parse::<Moment>().ok());
-            assert_eq!([read(text, Edge::Begin), read(text, Edge::End)], expect, "{text}");
+            assert_eq!(
+                [parse_moment(text, SpanEdge::Begin), parse_moment(text, SpanEdge::End)],
+                expect,
+                "{text}"
+            );
         }
         for text in ["", "soon", "2026-13-01", "2026-11-22 9:30", "22.11.2026 09:30"] {
-            assert_eq!(read(text, Edge::Begin), None, "{text}");
+            assert_eq!(parse_moment(text, SpanEdge::Begin), None, "{text}");
         }
         let at: Moment = "2026-11-22T09:30:01Z".parse().expect("a moment");
-        assert_eq!(read(&typed(at), Edge::Begin), "2026-11-22T09:30:00Z".parse().ok());
+        assert_eq!(parse_moment(&format_moment(at), SpanEdge::Begin), "2026-11-22T09:30:00Z".parse().ok());
     }
 }

@@ -1,4 +1,5 @@
-//! The backend behind the generated trait, without a gateway: callers are put into the context.
+//! Tests of the backend behind the generated trait, without a gateway: each test puts a caller into the
+//! context.
 
 mod blueprints;
 mod bounds;
@@ -45,14 +46,16 @@ use exchange_api::server::endpoints;
 use exchange_api::types::ChangeResult;
 use exchange_service::backend::{Backend, set_defaults};
 use exchange_service::caller::Caller;
-use exchange_service::catalogue::contents::{Alias, Contents, Kind, NewEntry, NewLocation, replace};
+use exchange_service::catalogue::contents::{
+    CatalogueContents, EntryAlias, EntryKind, NewEntry, NewLocation, replace_contents,
+};
 use exchange_service::config::Config;
 use exchange_service::environment::Environment;
 use exchange_service::feed::retention;
 use exchange_service::ids::{InstallationId, MemberId};
-use exchange_service::names::Name;
-use exchange_service::store::{Options, Place, Store, StoreError};
-use exchange_service::time::{Clock as _, Moment, MovedClock};
+use exchange_service::names::DisplayName;
+use exchange_service::store::{Store, StoreError, StoreLocation, StoreOptions};
+use exchange_service::time::{Clock as _, ManualClock, Moment};
 use exchange_service::upkeep::Upkeep;
 use serde_json::{Value, json};
 
@@ -62,16 +65,16 @@ const DAY: Duration = Duration::from_secs(86_400);
 const WRITE: &str = "/exchange/v1/me/blueprints/changes";
 const READ: &str = "/exchange/v1/me/blueprints";
 
-/// A backend over a small world: member `m-1` of unit `u-1`, with two installations of client `c-1` and one
-/// of `c-2`, member `m-2` of two units, and some who may not call.
+/// A backend with a small data set: member `m-1` of unit `u-1` with two installations of client `c-1` and one
+/// of `c-2`, member `m-2` of two units, and some members who are not permitted to call.
 struct Bench {
     endpoints: Endpoints<Backend>,
     store: Store,
-    clock: MovedClock,
+    clock: ManualClock,
     upkeep: Upkeep,
 }
 
-/// What came back.
+/// A received response.
 #[derive(Debug)]
 struct Answered {
     status: u16,
@@ -81,7 +84,7 @@ struct Answered {
 }
 
 impl Answered {
-    /// The result of what was done on the web, like an answer.
+    /// Converts the result of a change on the web into a response.
     fn of(result: &ChangeResult) -> Self {
         let body = serde_json::to_value(result).expect("JSON");
         Self { status: 200, headers: HeaderMap::new(), bytes: Vec::new(), body }
@@ -91,7 +94,7 @@ impl Answered {
         self.body["code"].as_str().unwrap_or_else(|| panic!("no refusal: {}", self.body))
     }
 
-    /// `result` and `reason` of each op that was not applied, by its index.
+    /// Returns `result` and `reason` of each op that was not applied, by index.
     fn outcomes(&self) -> Vec<(u64, String)> {
         let list = self.body["results"].as_array().unwrap_or_else(|| panic!("no result: {}", self.body));
         let one = |one: &Value| {
@@ -113,16 +116,16 @@ fn products() -> Vec<&'static str> {
 }
 
 fn material(id: &str, name: &str, facts: Value) -> NewEntry {
-    NewEntry { facts, ..NewEntry::new(Kind::Material, id, name) }
+    NewEntry { facts, ..NewEntry::new(EntryKind::Material, id, name) }
 }
 
-fn contents() -> Contents {
+fn contents() -> CatalogueContents {
     let product =
-        |id: &str| NewEntry::new(Kind::Blueprint, id, format!("Sandbox {}", &id[3..].to_lowercase()));
+        |id: &str| NewEntry::new(EntryKind::Blueprint, id, format!("Sandbox {}", &id[3..].to_lowercase()));
     let mut entries: Vec<NewEntry> = products().into_iter().map(product).collect();
-    entries.push(NewEntry::new(Kind::Blueprint, format!("BP_{}", "LONG_".repeat(40)), "n".repeat(300)));
+    entries.push(NewEntry::new(EntryKind::Blueprint, format!("BP_{}", "LONG_".repeat(40)), "n".repeat(300)));
     entries.extend((0..600).map(|number| {
-        NewEntry::new(Kind::Blueprint, format!("BP_MANY_{number:03}"), format!("Many {number:03}"))
+        NewEntry::new(EntryKind::Blueprint, format!("BP_MANY_{number:03}"), format!("Many {number:03}"))
     }));
     entries.extend([
         material(
@@ -135,12 +138,12 @@ fn contents() -> Contents {
         material("parts", "Spare Parts", json!({ "unit": "PIECE", "type": "NO_REFINE", "commodity": false })),
         material("twin-1", "Same Stuff", json!({ "unit": "SCU" })),
         material("twin-2", "Same Stuff", json!({ "unit": "SCU" })),
-        NewEntry::new(Kind::Item, "gun", "Quanta Cannon"),
-        NewEntry::new(Kind::Item, "ores", "Quanta Ores"),
-        NewEntry::new(Kind::ShipType, "hauler", "Big Hauler"),
-        NewEntry::new(Kind::ShipType, "miner", "Rock Miner"),
-        NewEntry::new(Kind::ShipType, "same-1", "Same Ship"),
-        NewEntry::new(Kind::ShipType, "same-2", "Same Ship"),
+        NewEntry::new(EntryKind::Item, "gun", "Quanta Cannon"),
+        NewEntry::new(EntryKind::Item, "ores", "Quanta Ores"),
+        NewEntry::new(EntryKind::ShipType, "hauler", "Big Hauler"),
+        NewEntry::new(EntryKind::ShipType, "miner", "Rock Miner"),
+        NewEntry::new(EntryKind::ShipType, "same-1", "Same Ship"),
+        NewEntry::new(EntryKind::ShipType, "same-2", "Same Ship"),
     ]);
     let locations = vec![
         NewLocation { id: "l-2".into(), name: "Station".into(), city: None, station: Some(7), hidden: false },
@@ -148,8 +151,8 @@ fn contents() -> Contents {
         NewLocation { id: "l-3".into(), name: "Cellar".into(), city: Some(9), station: None, hidden: true },
         NewLocation { id: "l-4".into(), name: "Meadow".into(), city: None, station: None, hidden: false },
     ];
-    let alias = Alias { kind: Kind::Blueprint, alias: "The Gun".into(), id: "BP_RIFLE".into() };
-    Contents { entries, aliases: vec![alias], locations }
+    let alias = EntryAlias { kind: EntryKind::Blueprint, alias: "The Gun".into(), id: "BP_RIFLE".into() };
+    CatalogueContents { entries, aliases: vec![alias], locations }
 }
 
 const SEED: &str = "
@@ -174,17 +177,17 @@ impl Bench {
         Self::with(Config::default(), |backend| backend).await
     }
 
-    /// With a guard that never holds anything.
+    /// Creates a backend with a guard that never holds a batch.
     async fn unguarded() -> Self {
         Self::with(unguarded(), |backend| backend).await
     }
 
     async fn with(config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
-        Self::at(Place::Memory, config, change).await
+        Self::at(StoreLocation::Memory, config, change).await
     }
 
-    async fn at(place: Place, config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
-        let clock = MovedClock::standing(Moment::from_secs(1_790_000_000));
+    async fn at(place: StoreLocation, config: Config, change: impl FnOnce(Backend) -> Backend) -> Self {
+        let clock = ManualClock::fixed_at(Moment::from_secs(1_790_000_000));
         let bench = Self::again(place, clock, config, change).await;
         let now = bench.clock.now();
         bench
@@ -197,7 +200,7 @@ impl Bench {
                         connection.execute(sql, [client, scope.as_str()])?;
                     }
                 }
-                replace(connection, &SystemRandom, &contents())?;
+                replace_contents(connection, &SystemRandom, &contents())?;
                 set_defaults(connection, ["BP_CORE", "BP_LAMP"], now)
             })
             .await
@@ -205,14 +208,14 @@ impl Bench {
         bench
     }
 
-    /// Over a store that has its world.
+    /// Creates a backend over a store that contains the data set.
     async fn again(
-        place: Place,
-        clock: MovedClock,
+        place: StoreLocation,
+        clock: ManualClock,
         config: Config,
         change: impl FnOnce(Backend) -> Backend,
     ) -> Self {
-        let store = Store::open(&Options::new(place)).expect("a store");
+        let store = Store::open(&StoreOptions::new(place)).expect("a store");
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let config = Arc::new(config);
         let upkeep = Upkeep::new(store.clone(), environment.clone(), Arc::clone(&config));
@@ -237,7 +240,7 @@ impl Bench {
         let path = uri.split('?').next().expect("a path");
         let operation = TABLE.all().iter().find(|one| one.method == method && one.path == path);
         let id = operation.expect("an operation").id;
-        let response = self.endpoints.serve(request).await;
+        let response = self.endpoints.serve_request(request).await;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body").to_vec();
         let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
@@ -248,8 +251,8 @@ impl Bench {
         Answered { status, headers, bytes, body: answer }
     }
 
-    /// Sends what may be no request of the contract at all: status and body of the answer, which
-    /// is judged, and the request when it was taken.
+    /// Sends a body that may violate the contract. Returns status and body; both are judged, and so is the
+    /// request if it was accepted.
     async fn send_raw(&self, caller: &Caller, uri: &str, body: String) -> (u16, Value) {
         let sent = serde_json::from_str(&body).ok();
         let request = http::Request::post(uri)
@@ -258,7 +261,7 @@ impl Bench {
             .header("Idempotency-Key", "key-0001")
             .body(Body::from(body))
             .expect("a request");
-        let response = self.endpoints.serve(request).await;
+        let response = self.endpoints.serve_request(request).await;
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
         let answer: Value = serde_json::from_slice(&bytes).expect("JSON");
@@ -274,20 +277,20 @@ impl Bench {
         self.send(caller, "POST", uri, Some(&body)).await
     }
 
-    /// Takes at most so many old tombstones away.
+    /// Deletes up to `most` old tombstones.
     async fn retain(&self, most: usize) -> usize {
         let now = self.clock.now();
-        let taken = self.store.write(move |connection| retention::tombstones(connection, now, most));
+        let taken = self.store.write(move |connection| retention::prune_tombstones(connection, now, most));
         taken.await.expect("a write")
     }
 
-    /// Does the upkeep that is due; what went of one task.
+    /// Runs the due upkeep, and returns the number of rows that one task deleted.
     async fn kept_up(&self, task: &str) -> usize {
-        let done = self.upkeep.turn().await;
+        let done = self.upkeep.run_due_tasks().await;
         done.iter().find(|done| done.task == task).expect("a task that is due").removed
     }
 
-    /// Sends ops, and compares what was not applied with `<index> <result> <reason>`.
+    /// Sends ops, and compares those that were not applied with `<index> <result> <reason>`.
     async fn check(&self, caller: &Caller, uri: &str, ops: Vec<Value>, expected: &[&str]) -> Answered {
         let (shown, count) = (format!("{ops:?}"), ops.len() as u64);
         let answered = self.post(caller, uri, json!({ "ops": ops })).await;
@@ -300,7 +303,7 @@ impl Bench {
         answered
     }
 
-    /// The next page of a collection that fits on one, and where it goes on.
+    /// Reads the next page of a collection that fits on one page. Returns its items and the next cursor.
     async fn page(&self, caller: &Caller, uri: &str, cursor: &mut String) -> (Vec<Value>, Vec<Value>) {
         let uri = if cursor.is_empty() { uri.to_owned() } else { format!("{uri}?cursor={cursor}") };
         let page = self.get(caller, &uri).await.body;
@@ -310,12 +313,12 @@ impl Bench {
         (list("items"), list("removed"))
     }
 
-    /// A change set of blueprints.
+    /// Builds a change set of blueprints.
     async fn change(&self, caller: &Caller, ops: Vec<Value>) -> Answered {
         self.post(caller, WRITE, json!({ "ops": ops })).await
     }
 
-    /// The key of every blueprint, and whether it is default, from a snapshot.
+    /// Reads the key of every blueprint, and whether it is a default grant, from a snapshot.
     async fn held(&self, caller: &Caller) -> Vec<(String, bool)> {
         let page = self.get(caller, &format!("{READ}?limit=1000")).await;
         let one = |item: &Value| {
@@ -337,7 +340,7 @@ impl Bench {
         self.store.write(move |connection| set_defaults(connection, products, now)).await.expect("defaults");
     }
 
-    /// One text of every row that the query gives.
+    /// Returns the first column of every row of a query.
     async fn rows(&self, sql: impl Into<String>) -> Vec<String> {
         let sql = sql.into();
         let read = self.store.read(move |connection| {
@@ -353,7 +356,7 @@ impl Bench {
         read.await.expect("a read")
     }
 
-    /// Everything that is stored.
+    /// Dumps all stored data.
     async fn everything(&self) -> Vec<String> {
         let mut all = Vec::new();
         for table in self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").await {
@@ -364,7 +367,7 @@ impl Bench {
     }
 }
 
-/// A guard that never holds anything.
+/// A guard that never holds a batch.
 fn unguarded() -> Config {
     let mut config = Config::default();
     config.guard.removals = u32::MAX;
@@ -385,31 +388,31 @@ fn caller(client: &str, member: &str, installation: &str, jkt: &str) -> Caller {
     }
 }
 
-/// Member one's first installation.
+/// The caller of member one's first installation.
 fn first() -> Caller {
     caller("c-1", "m-1", "i-1", "jkt-1")
 }
 
-/// Another installation of the same client.
+/// The caller of another installation of the same client.
 fn second() -> Caller {
     caller("c-1", "m-1", "i-2", "jkt-2")
 }
 
-/// Another client of the same member.
+/// The caller of another client of the same member.
 fn other_client() -> Caller {
     caller("c-2", "m-1", "i-3", "jkt-3")
 }
 
-/// Another member.
+/// The caller of another member.
 fn other_member() -> Caller {
     caller("c-1", "m-2", "i-4", "jkt-4")
 }
 
-/// The members of models.
+/// The members of the model tests.
 const MEMBERS: [&str; 2] = ["m-1", "m-2"];
 
-/// Who writes in models: three installations of member one, one of member two, and both on the web; the caller, and
-/// which member that is.
+/// The writers of the model tests: three installations of member one, one of member two, and both members on
+/// the web; each with its member.
 fn writers() -> [(Option<Caller>, usize); 6] {
     [
         (Some(first()), 0),
@@ -421,12 +424,12 @@ fn writers() -> [(Option<Caller>, usize); 6] {
     ]
 }
 
-/// Which of the [`writers`] is this member on the web.
+/// Returns the index of the writer in [`writers`] that is this member on the web.
 fn web_of(member: usize) -> usize {
     4 + member
 }
 
-/// Who reads in models, one of each client and member: the caller, and which member that is.
+/// The readers of the model tests, one per client and member; each with its member.
 fn readers() -> [(Caller, usize); 3] {
     [(first(), 0), (other_client(), 0), (other_member(), 1)]
 }
@@ -443,7 +446,7 @@ fn remove(key: &str) -> Value {
     json!({ "op": "remove", "key": key })
 }
 
-/// A name that is one.
-fn named<const MOST: usize>(text: &str) -> Name<MOST> {
+/// Parses a name that is valid.
+fn named<const MOST: usize>(text: &str) -> DisplayName<MOST> {
     text.try_into().expect("a name")
 }

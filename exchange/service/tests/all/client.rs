@@ -1,5 +1,4 @@
-//! A client as somebody would write one, over real sockets, with nothing of the service in it; and a browser that
-//! can do just enough.
+//! A client over real sockets that shares no code with the service, and a minimal browser.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -18,9 +17,9 @@ const SCOPES: &str = "exchange.connect offline_access exchange.blueprints.read e
 
 /// The client `sandbox-client`.
 pub(crate) struct Client {
-    /// The gateway's public origin, and where it is really reached.
+    /// The gateway's public origin, and its actual address.
     gateway: (String, String),
-    /// The same of the issuer.
+    /// The issuer's public origin, and its actual address.
     issuer: (String, String),
     clock: Arc<dyn Clock>,
     http: reqwest::Client,
@@ -28,7 +27,7 @@ pub(crate) struct Client {
     nonce: Option<String>,
     pub(crate) token: String,
     pub(crate) refresh: String,
-    /// The id that it is registered by.
+    /// The registered client id.
     id: &'static str,
 }
 
@@ -54,7 +53,7 @@ impl Answered {
         Ok(Self { status, headers, bytes, body })
     }
 
-    /// Holds it, and what it was given to, against the original files.
+    /// Checks an error response against the original files of the contract.
     fn judge(&self, method: &str, path: &str, sent: Option<&Value>) {
         JUDGE.exchanged((method, path), sent, (self.status.as_u16(), &self.body));
     }
@@ -63,7 +62,7 @@ impl Answered {
         self.body["code"].as_str().unwrap_or_default()
     }
 
-    /// The `error` of its challenge.
+    /// The `error` of the challenge.
     pub(crate) fn challenge(&self) -> &str {
         let challenge = self.headers.get("www-authenticate").map(|value| value.to_str().unwrap());
         let error = challenge.and_then(|challenge| challenge.split("error=\"").nth(1)?.split('"').next());
@@ -86,24 +85,24 @@ impl Client {
         }
     }
 
-    /// Registered by another id.
+    /// Uses another client id.
     pub(crate) fn named(mut self, id: &'static str) -> Self {
         self.id = id;
         self
     }
 
-    /// Behind a public address that is reached elsewhere.
+    /// Uses a public address with another actual address.
     pub(crate) fn reached_at(mut self, gateway: &str, issuer: &str) -> Self {
         self.go(gateway, issuer);
         self
     }
 
-    /// Sends its requests there from now on.
+    /// Sends further requests to another address.
     pub(crate) fn go(&mut self, gateway: &str, issuer: &str) {
         (self.gateway.1, self.issuer.1) = (gateway.to_owned(), issuer.to_owned());
     }
 
-    /// The same installation, once more: another thread of it.
+    /// A second thread of the same installation.
     pub(crate) fn twin(&self) -> Self {
         Self {
             gateway: self.gateway.clone(),
@@ -127,8 +126,8 @@ impl Client {
         let nonce = self.nonce.as_deref().filter(|_| with_token).map(|nonce| Nonce::new(nonce).unwrap());
         let request = ProofRequest {
             method,
-            htu: &Htu::of(url).unwrap(),
-            iat: self.clock.now().unix(),
+            htu: &Htu::from_url(url).unwrap(),
+            iat: self.clock.now().to_unix_time(),
             nonce: nonce.as_ref(),
             token: token.as_ref().map(AccessToken::hash),
         };
@@ -155,12 +154,12 @@ impl Client {
         Ok((answer.status(), answer.text().await?.parse().unwrap_or_default()))
     }
 
-    /// Asks for a code.
+    /// Requests a user code.
     pub(crate) async fn begin(&self) -> Login {
         self.begin_for(SCOPES).await
     }
 
-    /// Asks for a code, for these scopes.
+    /// Requests a user code for these scopes.
     pub(crate) async fn begin_for(&self, scopes: &str) -> Login {
         let asked = [("client_id", self.id), ("scope", scopes)];
         let (status, login) = self.form("device_authorization", &asked, false).await.unwrap();
@@ -169,7 +168,7 @@ impl Client {
         Login { user_code: text("user_code"), device_code: text("device_code") }
     }
 
-    /// Asks for the tokens of a login, once.
+    /// Requests the tokens of a login once.
     pub(crate) async fn poll(&self, login: &Login) -> (StatusCode, Value) {
         let asked = [
             ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
@@ -179,7 +178,7 @@ impl Client {
         self.form("token", &asked, true).await.unwrap()
     }
 
-    /// Gets the tokens of a login that a member approved.
+    /// Gets the tokens of an approved login.
     pub(crate) async fn finish(&mut self, login: &Login) {
         let (status, granted) = self.poll(login).await;
         assert_eq!(status, 200, "{granted}");
@@ -190,7 +189,7 @@ impl Client {
         self.try_renew().await.unwrap()
     }
 
-    /// The same where the answer may be lost.
+    /// As [`tokens`](Self::tokens), for a response that may be lost.
     pub(crate) async fn try_renew(&mut self) -> reqwest::Result<(StatusCode, Value)> {
         let refresh = self.refresh.clone();
         let asked = [("grant_type", "refresh_token"), ("refresh_token", &*refresh), ("client_id", self.id)];
@@ -201,7 +200,7 @@ impl Client {
         Ok((status, granted))
     }
 
-    /// Ends the connection.
+    /// Revokes the connection.
     pub(crate) async fn revoke(&self) -> (StatusCode, Value) {
         let asked = [("token", &*self.refresh), ("token_type_hint", "refresh_token"), ("client_id", self.id)];
         self.form("revoke", &asked, true).await.unwrap()
@@ -213,7 +212,7 @@ impl Client {
         self.refresh = granted["refresh_token"].as_str().unwrap().to_owned();
     }
 
-    /// Once, and once more when the gateway asks for its nonce; request and answer are judged.
+    /// Sends a request, again if the gateway returns a nonce; request and response are judged.
     pub(crate) async fn call(
         &mut self,
         operation: &str,
@@ -224,7 +223,7 @@ impl Client {
         self.try_call(operation, path, body, key).await.unwrap()
     }
 
-    /// The same where the answer may be lost.
+    /// As [`call`](Self::call), for a response that may be lost.
     pub(crate) async fn try_call(
         &mut self,
         operation: &str,
@@ -237,12 +236,12 @@ impl Client {
         }
         let text = body.map(|body| body.to_string());
         let answered = self.try_text(path, text.as_deref(), key).await?;
-        // Every answer was judged by its path; this is the operation that was meant.
+        // Every response was judged by its path; this checks the operation.
         JUDGE.answer(operation, answered.status.as_u16(), &answered.body);
         Ok(answered)
     }
 
-    /// The same with a body that may break the contract.
+    /// Sends a body that may violate the contract.
     pub(crate) async fn send_text(&mut self, path: &str, body: &str, key: &str) -> Answered {
         self.try_text(path, Some(body), key).await.unwrap()
     }
@@ -255,19 +254,19 @@ impl Client {
         }
     }
 
-    /// Once, whatever it is answered; the answer is judged, and the request when it is taken.
+    /// Sends a request once; the response is judged, and so is an accepted request.
     pub(crate) async fn once(&mut self, path: &str, body: Option<&Value>, key: &str) -> Answered {
         let text = body.map(Value::to_string);
         self.try_once(path, text.as_deref(), key).await.unwrap()
     }
 
-    /// A proof for a call, with the latest nonce.
+    /// Creates a proof for a call, with the latest nonce.
     pub(crate) fn proof_of(&self, method: &str, path: &str) -> String {
         let (public, _) = &self.gateway;
         self.proof(method, &format!("{public}{}", path.split('?').next().unwrap_or_default()), true)
     }
 
-    /// Reads with a proof that was made before, wherever that is; the nonce of the answer is not kept.
+    /// Reads with an existing proof at any address; the nonce of the response is ignored.
     pub(crate) async fn send_proof(&self, base: &str, path: &str, proof: &str) -> Answered {
         let request = self.http.get(format!("{base}{path}")).header("dpop", proof);
         let request = request.header("authorization", format!("DPoP {}", self.token));
@@ -312,12 +311,12 @@ impl Client {
     }
 }
 
-/// The keys of entries or tombstones.
+/// Returns the keys of entries or tombstones.
 pub(crate) fn keys(entries: &Value) -> Vec<&str> {
     entries.as_array().unwrap().iter().map(|entry| entry["key"].as_str().unwrap()).collect()
 }
 
-/// Signs in on the pages of a service and approves a code there.
+/// Signs in on the pages of a service and approves a user code.
 pub(crate) async fn approve_on_pages(base: &str, username: &str, password: &str, user_code: &str) {
     let session = sign_in_on_pages(base, username, password).await;
     let page = open_page(base, "/device", &session).await.text().await.unwrap();
@@ -326,7 +325,7 @@ pub(crate) async fn approve_on_pages(base: &str, username: &str, password: &str,
     assert_eq!(approved.status(), 200);
 }
 
-/// Signs in on the pages of a service; the cookie that says so.
+/// Signs in on the pages of a service, and returns the session cookie.
 pub(crate) async fn sign_in_on_pages(base: &str, username: &str, password: &str) -> String {
     let cookie = |answer: &reqwest::Response| {
         let set = answer.headers().get(SET_COOKIE).unwrap().to_str().unwrap();
@@ -341,7 +340,7 @@ pub(crate) async fn sign_in_on_pages(base: &str, username: &str, password: &str)
     cookie(&signed_in)
 }
 
-/// Opens a page with a cookie, and follows nothing.
+/// Requests a page with a cookie, without following redirects.
 pub(crate) async fn open_page(base: &str, path: &str, cookie: &str) -> reqwest::Response {
     browser().get(format!("{base}{path}")).header(COOKIE, cookie).send().await.unwrap()
 }
@@ -356,7 +355,7 @@ fn browser() -> reqwest::Client {
     reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }
 
-/// The token of a page's form.
+/// Returns the token of a page's form.
 fn token(page: &str) -> String {
     let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap_or_else(|| panic!("no form: {page}"));
     rest.split('"').next().unwrap().to_owned()

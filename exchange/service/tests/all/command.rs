@@ -1,4 +1,4 @@
-//! The command line: what it prints, what it refuses, and with which exit code.
+//! The command line: output, errors, and exit codes.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use exchange_service::config::Config;
-use exchange_service::store::{Options, Place, Store};
+use exchange_service::store::{Store, StoreLocation, StoreOptions};
 use serde_json::Value;
 
 use super::kit::{JUDGE, command};
@@ -21,7 +21,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Defaults, then the file, then the environment; what is printed can be read again and means the same.
+/// Defaults, then the file, then the environment; the printed configuration can be read again with the same
+/// meaning.
 #[test]
 fn the_configuration_is_put_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -33,7 +34,7 @@ fn the_configuration_is_put_together() {
         ("EXCHANGE_LIMITS__PER_MEMBER", "9"),
         ("EXCHANGE_SERVE__LISTEN", "127.0.0.1:1234"),
         ("EXCHANGE_SERVE__DATA", "/some where"),
-        // Not of the configuration.
+        // Not part of the configuration.
         ("EXCHANGE_LOG", "debug"),
         ("EXCHANGE_SANDBOX", "http://127.0.0.1:1"),
     ];
@@ -45,14 +46,14 @@ fn the_configuration_is_put_together() {
     expect.serve.listen = "127.0.0.1:1234".parse().unwrap();
     expect.serve.data = "/some where".into();
     assert_eq!(config, expect);
-    // The file can be named by the environment, too; without one the defaults hold.
+    // The environment can name the file, too; without one the defaults hold.
     assert!(text(&run(&["config"], &[("EXCHANGE_CONFIG", file)]).stdout).contains("per-member = 7"));
     let defaults: Config = toml::from_str(&text(&run(&["config"], &[]).stdout)).unwrap();
     assert_eq!(defaults, Config::default());
 }
 
-/// A value that is wrong is exit code 2, and one line says where it stands, which key it is, what is wrong and what
-/// to do; `serve` refuses it alike, before it touches anything.
+/// An invalid value is exit code 2. One line names its place, its key, the error and the next step; `serve`
+/// refuses it, too, before it changes anything.
 #[test]
 fn a_wrong_configuration_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -87,7 +88,7 @@ fn a_wrong_configuration_is_named() {
         &["serve.backend", "a gateway needs its backend's address", "role"],
     );
     check("gateway-origin = 'exchange.example'", &[], &[path, "gateway-origin", "https://exchange.example"]);
-    check("[idp.external]", &[], &["pages-origin", "the issuer is elsewhere"]);
+    check("[idp.external]", &[], &["pages-origin", "the issuer is external"]);
     check("not toml", &[], &[path]);
     check("[idp]\npassword-kib = 4", &[], &[path, "idp.password-kib", "write at least 8"]);
     check("", &[("EXCHANGE_IDP__PASSWORD_PASSES", "0")], &["EXCHANGE_IDP__PASSWORD_PASSES", "at least 1"]);
@@ -99,7 +100,7 @@ fn a_wrong_configuration_is_named() {
     assert!(text(&unknown.stderr).contains("--config"), "the flag that was meant");
 }
 
-/// What is missing on a command line is asked for, and nothing that the environment names.
+/// A missing argument is reported by name; the environment is never mentioned.
 #[test]
 fn usage_asks_for_what_is_missing() {
     let said = |values| {
@@ -110,28 +111,29 @@ fn usage_asks_for_what_is_missing() {
     let usual = said(&[]);
     assert!(usual.contains("Usage: exchange-service admin client suspend <ID>"), "{usual}");
     assert_eq!(said(&[("EXCHANGE_CONFIG", "exchange.toml")]), usual);
-    // The flag is heard before the environment, and what names nothing is nothing.
+    // A flag precedes the environment, and an empty value counts as missing.
     let missing = run(&["config", "--config", "/nowhere/1.toml"], &[("EXCHANGE_CONFIG", "/nowhere/2.toml")]);
     assert!(text(&missing.stderr).contains("/nowhere/1.toml"), "{}", text(&missing.stderr));
     assert!(run(&["config"], &[("EXCHANGE_CONFIG", "")]).status.success());
 }
 
-/// A backup beside a store in use, and its way back; what cannot be done is exit code 1 and says why.
+/// A backup of a store in use, and its restore; errors are exit code 1 with a reason.
 #[test]
 fn backup_and_restore() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (data, file, other) = (path("data"), path("backup.db"), path("other"));
-    let _in_use = Store::open(&Options::new(Place::Folder(Path::new(&data).to_owned()))).unwrap();
+    let _in_use =
+        Store::open(&StoreOptions::new(StoreLocation::Folder(Path::new(&data).to_owned()))).unwrap();
     let done = run(&["backup", "--data", &data, "--to", &file], &[]);
     assert_eq!(text(&done.stdout), format!("backed up {data} to {file}\n"));
     let done = run(&["restore", "--from", &file, "--data", &other], &[]);
-    assert!(text(&done.stdout).starts_with(&format!("restored {file} into {other}; feed cursors of before")));
+    assert!(text(&done.stdout).starts_with(&format!("restored {file} into {other}; earlier feed cursors")));
     for (arguments, said) in [
-        (["backup", "--data", &data, "--to", &file], "is there already: name a place where nothing is"),
+        (["backup", "--data", &data, "--to", &file], "exists already: pass a path that does not exist"),
         (["backup", "--data", &path("nothing"), "--to", &path("b.db")], "there is no store in"),
-        (["restore", "--from", &file, "--data", &other], "is there already"),
-        (["restore", "--from", &path("none.db"), "--data", &path("d")], "is no whole store"),
+        (["restore", "--from", &file, "--data", &other], "exists already"),
+        (["restore", "--from", &path("none.db"), "--data", &path("d")], "is not an intact store"),
     ] {
         let refused = run(&arguments, &[]);
         assert_eq!(refused.status.code(), Some(1), "{arguments:?}");
@@ -139,7 +141,7 @@ fn backup_and_restore() {
     }
 }
 
-/// The store of a sandbox is served by nothing else, and a level of the log that is none is said to be so.
+/// Only `sandbox` serves the store of a sandbox, and an invalid log level is reported.
 #[test]
 fn what_is_not_served() {
     let folder = tempfile::tempdir().unwrap();
@@ -157,7 +159,7 @@ fn what_is_not_served() {
     let said = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(
-        said.contains(&format!("serve.data: {data} is a sandbox's")) && said.contains("\n  -> "),
+        said.contains(&format!("serve.data: {data} contains sandbox data")) && said.contains("\n  -> "),
         "{said}"
     );
     for verb in [&["serve"][..], &["sandbox", "--port", "0"]] {
@@ -168,7 +170,7 @@ fn what_is_not_served() {
     }
 }
 
-/// Every command says what it does, what each flag takes, and how it ends.
+/// The help of every command describes its purpose, its flags and its exit codes.
 #[test]
 fn help_teaches() {
     let all = text(&run(&["--help"], &[]).stdout);
@@ -178,7 +180,7 @@ fn help_teaches() {
         "config",
         "backup",
         "restore",
-        "Exit codes: 0 done, 1",
+        "Exit codes: 0 success, 1",
         "exchange-service sandbox",
     ] {
         assert!(all.contains(part), "{part}: {all}");
@@ -188,7 +190,7 @@ fn help_teaches() {
         ("serve", &["--config", "EXCHANGE_LIMITS__PER_MEMBER", "EXCHANGE_LOG", "role", "/readyz"]),
         ("config", &["--config", "EXCHANGE_CONFIG"]),
         ("backup", &["--data", "--to", "secrets"]),
-        ("restore", &["--from", "--data", "410 CURSOR_EXPIRED", "exchange.db-wal", "signs in anew"]),
+        ("restore", &["--from", "--data", "410 CURSOR_EXPIRED", "exchange.db-wal", "sign in again"]),
     ] {
         let help = run(&[verb, "--help"], &[]);
         let help = (help.status.success(), text(&help.stdout));
@@ -198,7 +200,7 @@ fn help_teaches() {
     }
 }
 
-/// The README shows what the sandbox prints, and the requests that it shows are answered as it says.
+/// The README shows the sandbox's real output, and its example requests get the shown responses.
 #[test]
 fn the_readme_shows_the_sandbox() {
     let mut child = command(&["sandbox", "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
@@ -240,7 +242,7 @@ fn ask(address: &str, method: &str, path: &str, body: &str) -> String {
     answer
 }
 
-/// `serve` answers until it is told to stop: then it says so to balancers while it goes on, and ends well.
+/// `serve` runs until a signal: then its health check fails while it still serves, and it exits cleanly.
 #[cfg(unix)]
 #[test]
 fn serve_stops_when_it_is_told() {
@@ -266,7 +268,7 @@ fn serve_stops_when_it_is_told() {
     };
     let address = until("listening")["address"].as_str().unwrap().to_owned();
     assert!(ask(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 200"));
-    // GW-13: what is nowhere is told of like everything else.
+    // GW-13: unknown paths are logged like all others.
     let nowhere = ask(&address, "GET", "/nothing", "").to_ascii_lowercase();
     assert!(nowhere.starts_with("http/1.1 404") && nowhere.contains("x-correlation-id: "), "{nowhere}");
     let tell = |name: &str| {
@@ -278,11 +280,11 @@ fn serve_stops_when_it_is_told() {
     assert!(ask(&address, "GET", "/readyz", "").starts_with("HTTP/1.1 503"), "balancers are told");
     assert!(ask(&address, "GET", "/healthz", "").starts_with("HTTP/1.1 200"), "and it goes on");
     assert!(ask(&address, "GET", "/exchange/v1/openapi.json", "").starts_with("HTTP/1.1 200"));
-    // Told again, it waits no longer.
+    // A second signal ends the wait.
     tell("-TERM");
     until("stopped");
     assert!(child.wait().unwrap().success());
-    // A copy of that one file is all of the store, and nothing lies beside it that a restored one would take for its own.
+    // A copy of the one file is the whole store, and no log lies beside it.
     let left = fs::read_dir(folder.path().join("data")).unwrap();
     let left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
     assert_eq!(left, ["exchange.db"]);

@@ -1,8 +1,8 @@
-//! `kill -9` of the real process under load: what it acknowledged is there afterwards, once; what it did not is
-//! there whole or not at all; cursors and connections go on.
+//! `kill -9` of the real process under load. Acknowledged writes exist once afterwards, others completely or
+//! not at all; cursors and connections stay valid.
 //!
-//! A few rounds with every run of the tests; `CRASHES=200` asks for more, `CRASH_SEED=7` for other moments. What
-//! happened is on stderr (`--no-capture`).
+//! Every test run has a few rounds. `CRASHES=200` sets the number, `CRASH_SEED=7` the moments. Progress is on
+//! stderr (`--no-capture`).
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use dpop_bound::Random as _;
-use exchange_service::sandbox::{Options, Sandbox, SeededRandom};
-use exchange_service::time::{MovedClock, SystemClock};
+use dpop_bound::RandomSource as _;
+use exchange_service::sandbox::{Sandbox, SandboxOptions, SeededRandom};
+use exchange_service::time::{ManualClock, SystemClock};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -27,11 +27,11 @@ use super::client::{Answered, Client};
 use super::kit::command;
 
 const WRITERS: usize = 8;
-/// Ops of a change set: what is written in part would show.
+/// Ops per change set, so that a partial write would be detected.
 const OPS: usize = 3;
-/// Change sets of a writer in a round.
+/// Change sets per writer and round.
 const SETS: usize = 8;
-/// Longer than the claim of a request that died is held (ERR-25).
+/// Longer than the claim of a crashed request (ERR-25).
 const LEASE: Duration = Duration::from_secs(61);
 
 /// `exchange-service sandbox` as a process.
@@ -39,7 +39,7 @@ struct Service(Child);
 
 impl Service {
     fn start(folder: &Path, port: u16) -> Self {
-        // Somebody else may have taken the port for a moment.
+        // Another process may have taken the port for a moment.
         for _ in 0..50 {
             let mut command = command(&["sandbox", "--json", "--port", &port.to_string(), "--data"]);
             command.arg(folder);
@@ -54,9 +54,9 @@ impl Service {
         panic!("exchange-service does not start");
     }
 
-    /// SIGKILL, where there are signals.
+    /// Sends SIGKILL on systems with signals.
     fn kill(&mut self) {
-        // It may be gone already, when a test ends badly.
+        // The process may have ended already if a test fails.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -75,7 +75,7 @@ async fn control(origin: &str, path: &str, body: Value) {
     assert!(answer.status().is_success(), "{path}: {}", answer.status());
 }
 
-/// Counts requests, and tells when it is time.
+/// Counts requests, and triggers the crash.
 #[derive(Default)]
 struct Load {
     sent: AtomicUsize,
@@ -93,7 +93,7 @@ impl Load {
     }
 }
 
-/// What happened to a change set whose answer never came.
+/// The result of a change set without a response.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     acknowledged: usize,
@@ -102,16 +102,16 @@ struct Tally {
     lost_refreshes: usize,
 }
 
-/// A client of a member, which writes, reads the feed and refreshes, one after the other.
+/// A member's client, which writes, reads the feed and refreshes in turn.
 struct Writer {
     member: String,
     client: Client,
     next: usize,
-    /// Sent, and not answered.
+    /// Sent, without a response.
     pending: Option<usize>,
-    /// Answered since the last crash.
+    /// Acknowledged since the last crash.
     answers: Vec<(usize, Bytes)>,
-    /// What was acknowledged.
+    /// All acknowledged state.
     truth: BTreeSet<String>,
     replica: BTreeSet<String>,
     cursor: String,
@@ -122,14 +122,14 @@ fn products(set: usize) -> impl Iterator<Item = String> {
     (set * OPS..(set + 1) * OPS).map(|number| format!("BP_CRASH_{number:06}"))
 }
 
-/// Whether a product is one of ours, and not the seed's.
+/// Reports whether a product belongs to the test and not to the seed.
 fn is_ours(key: &str) -> bool {
     key.starts_with("BP_CRASH_")
 }
 
 impl Writer {
-    /// Signs in.
-    async fn new(number: usize, origin: &str, clock: MovedClock) -> Self {
+    /// Signs the client in.
+    async fn new(number: usize, origin: &str, clock: ManualClock) -> Self {
         let mut client = Client::new(origin, &format!("{origin}/idp"), clock);
         let login = client.begin().await;
         let account = format!("sandbox-load-{number:02}");
@@ -162,7 +162,7 @@ impl Writer {
         Ok(answered)
     }
 
-    /// A change set that nobody has seen the answer of; whether it was applied before.
+    /// Repeats a change set without a known response; returns whether it was applied before.
     async fn finish(&mut self, set: usize) -> reqwest::Result<bool> {
         let answered = self.write(set).await?;
         self.answers.push((set, answered.bytes));
@@ -170,7 +170,7 @@ impl Writer {
         Ok(answered.headers.contains_key("idempotency-replayed"))
     }
 
-    /// Follows the feed to its end. A cursor of before a crash is as good as any (FED-08).
+    /// Follows the feed to its end, with a cursor from before the crash (FED-08).
     async fn read(&mut self) -> reqwest::Result<()> {
         loop {
             let cursor =
@@ -181,7 +181,7 @@ impl Writer {
             assert_eq!(page.body["removed"], json!([]));
             for item in page.body["items"].as_array().unwrap() {
                 let key = item["key"].as_str().unwrap();
-                // What is written once is told once.
+                // Each write is in the feed once.
                 assert!(!is_ours(key) || self.replica.insert(key.to_owned()), "{key} comes again");
             }
             page.body["nextCursor"].as_str().unwrap().clone_into(&mut self.cursor);
@@ -191,7 +191,7 @@ impl Writer {
         }
     }
 
-    /// Until the service dies.
+    /// Runs until the service crashes.
     async fn work(mut self, load: Arc<Load>) -> Self {
         let mut turn = 0;
         while load.goes_on() {
@@ -221,9 +221,9 @@ impl Writer {
         self
     }
 
-    /// After a crash: finds everything as it has to be, and ends what was cut off.
+    /// After a crash: checks all state, and completes the interrupted operation.
     async fn recover(mut self) -> Self {
-        // A refresh survives a lost answer (list G).
+        // A refresh survives a lost response (list G).
         let (status, body) = self.client.renew().await;
         assert_eq!(status, 200, "{body}");
         self.tally.acknowledged += self.answers.len();
@@ -237,7 +237,7 @@ impl Writer {
         }
         assert_eq!(self.replica, self.truth, "of {}, {pending:?} was cut off", self.member);
         if let Some(set) = pending {
-            // An answer is kept with the write, or neither is there (WRT-03).
+            // The response is stored with the write, or both are missing (WRT-03).
             assert_eq!(self.finish(set).await.unwrap(), is_there, "{set} of {}", self.member);
             self.tally.lost_and_there += usize::from(is_there);
             self.tally.lost_and_not_there += usize::from(!is_there);
@@ -253,10 +253,10 @@ impl Writer {
     }
 }
 
-/// Members, client and accounts of the sandbox, products for everybody, and room for their writes.
+/// Plants the sandbox's members, client and accounts, default products, and higher quotas.
 async fn planted(folder: &Path, products: usize) {
-    let options = Options { data: Some(folder.to_owned()), ..Options::default() };
-    Sandbox::with(options).await.unwrap().stop().await;
+    let options = SandboxOptions { data: Some(folder.to_owned()), ..SandboxOptions::default() };
+    Sandbox::with_options(options).await.unwrap().stop().await;
     let database = open(folder);
     let insert = format!(
         "WITH RECURSIVE number (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n < {products}) \
@@ -273,7 +273,7 @@ fn open(folder: &Path) -> rusqlite::Connection {
     database
 }
 
-/// What only the tables tell: nothing was done twice, and nothing was left half done.
+/// Checks the tables: nothing was applied twice or partially.
 fn inspect(folder: &Path, writers: &[Writer]) {
     let database = open(folder);
     let number = |sql: &str, member: &str| -> usize {
@@ -308,7 +308,7 @@ async fn each<F: Future<Output = Writer> + Send + 'static>(
     tasks.join_all().await
 }
 
-/// WRT-03, GW-10, FED-08, LIM-12, list G: see the head of this file.
+/// WRT-03, GW-10, FED-08, LIM-12, list G: see the module documentation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_survives_kill_9() {
     let setting = |name: &str, usual| std::env::var(name).map_or(usual, |text| text.parse().unwrap());
@@ -323,7 +323,7 @@ async fn what_was_acknowledged_survives_kill_9() {
     planted(folder.path(), (usize::try_from(rounds).unwrap() + 1) * SETS * OPS).await;
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let origin = format!("http://127.0.0.1:{port}");
-    let clock = MovedClock::over(Arc::new(SystemClock));
+    let clock = ManualClock::offset_from(Arc::new(SystemClock));
     let (began, mut ahead) = (Instant::now(), Duration::ZERO);
 
     let mut service = Service::start(folder.path(), port);
@@ -337,7 +337,7 @@ async fn what_was_acknowledged_survives_kill_9() {
         let working = each(writers, |writer| writer.work(Arc::clone(&load)));
         let killing = async {
             load.reached.notified().await;
-            // No wait for anything: the moment is to be any.
+            // No synchronization: the crash happens at a random moment.
             tokio::time::sleep(Duration::from_micros(below(5000))).await;
             service.kill();
             load.over.store(true, Ordering::SeqCst);
@@ -345,7 +345,7 @@ async fn what_was_acknowledged_survives_kill_9() {
         writers = tokio::join!(working, killing).0;
 
         service = Service::start(folder.path(), port);
-        // Time is moved: claims of the dead are over, tokens as well.
+        // The clock moves: claims of crashed requests and tokens expire.
         ahead += LEASE;
         clock.advance(LEASE);
         control(&origin, "clock", json!({ "advanceSeconds": ahead.as_secs() })).await;

@@ -1,4 +1,4 @@
-//! The contract's own fixtures of bodies, by route: their texts, and what the invalid ones come to.
+//! The contract's own fixtures of bodies by route, with the expected errors of the invalid ones.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -22,24 +22,24 @@ pub(crate) const ROUTES: [(&str, &str); 9] = [
     ("/exchange/v1/me/drafts/refinery-orders", "refinery-draft"),
 ];
 
-/// A body.
+/// A fixture body.
 #[derive(Debug)]
 pub(crate) struct Fixture {
-    /// Its file.
+    /// The path of its file.
     pub(crate) path: PathBuf,
-    /// As it stands there.
+    /// The content of the file.
     pub(crate) text: String,
 }
 
-/// Pointer and keyword of each error.
+/// Pointer and keyword of each expected error.
 pub(crate) type Errors = BTreeSet<(String, String)>;
 
-/// Those that break nothing, in order of their names.
+/// Returns the valid fixtures, sorted by name.
 pub(crate) fn valid(folder: &str) -> Vec<Fixture> {
     files(&schemas().join("fixtures").join(folder).join("valid"))
 }
 
-/// Those that break their schema, each with the errors that it comes to.
+/// Returns the invalid fixtures with their expected errors.
 pub(crate) fn invalid(folder: &str) -> Vec<(Fixture, Errors)> {
     let bodies = files(&schemas().join("fixtures").join(folder).join("invalid")).into_iter();
     let with_errors = |fixture: Fixture| {
@@ -52,8 +52,8 @@ pub(crate) fn invalid(folder: &str) -> Vec<(Fixture, Errors)> {
     bodies.map(with_errors).collect()
 }
 
-/// Those of a problem; where a message stands in the keyword's place (ERR-02, DRF-06), the keyword that is expected
-/// there.
+/// Returns the errors of a problem. Where a message replaces the keyword (ERR-02, DRF-06), returns the
+/// expected keyword.
 pub(crate) fn errors(problem: &Value, expect: &Errors) -> Errors {
     let errors = problem["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
     let one = |error: &Value| {
@@ -71,19 +71,18 @@ pub(crate) fn errors(problem: &Value, expect: &Errors) -> Errors {
     errors.iter().map(one).collect()
 }
 
-/// Whether this is the body of a draft that is staged: what keeps the schema of refinery orders may be of another
-/// version or of another panel (DRF-11).
+/// Reports whether a draft is staged: a valid refinery order can have another version or panel type (DRF-11).
 pub(crate) fn is_staged(draft: &Value) -> bool {
     draft.get("orders").is_none()
         || (draft["schemaVersion"] == 1 && draft["orders"][0]["panelType"] == "SETUP")
 }
 
-/// The folder of the contract.
+/// Returns the folder of the contract.
 pub(crate) fn schemas() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas")
 }
 
-/// A file of JSON.
+/// Parses a JSON file.
 pub(crate) fn read(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -99,7 +98,7 @@ fn files(folder: &Path) -> Vec<Fixture> {
     paths.into_iter().map(fixture).collect()
 }
 
-/// CON-02: every request with a body has its fixtures.
+/// CON-02: every request with a body has fixtures.
 #[test]
 fn every_route_has_its_fixtures() {
     let with_a_body = TABLE.all().iter().filter(|operation| operation.body.is_some());

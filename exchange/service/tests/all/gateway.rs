@@ -1,4 +1,4 @@
-//! The gateway, with a store in memory and small stand-ins for the provider and the backend.
+//! The gateway with a store in memory, and stand-ins for provider and backend.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! The identity provider, over HTTP: what clients, members and forgers send, and what they get.
+//! The identity provider over HTTP: valid, invalid and forged requests.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod admin;

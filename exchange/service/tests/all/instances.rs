@@ -1,8 +1,8 @@
-//! Two services over one store: what they share, and what each has for itself.
+//! Two services over one store: shared and separate state.
 //!
-//! They share data: idempotency keys, feeds, connections, keys, revocations. Each has its own nonces and its own
-//! memory of live proofs, so that a proof is good at the one that gave its nonce, and nowhere else; unless a
-//! store of live proofs is shared, too.
+//! They share idempotency keys, feeds, connections, keys and revocations. Nonces and the memory of live
+//! proofs are per instance, so a proof is valid only at the instance of its nonce, unless the instances also
+//! share a store of live proofs.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -13,37 +13,37 @@ use exchange_service::Environment;
 use exchange_service::app::App;
 use exchange_service::backend::Backend;
 use exchange_service::config::Config;
-use exchange_service::gateway::{Gateway, Parts};
-use exchange_service::idp::Provider;
-use exchange_service::relay::{Local, Relay};
-use exchange_service::sandbox::{Options, Sandbox};
-use exchange_service::store::{self, Place, Store};
-use exchange_service::time::{MovedClock, SystemClock};
+use exchange_service::gateway::{Gateway, GatewayParts};
+use exchange_service::idp::IdentityProvider;
+use exchange_service::relay::{LocalRelay, Relay};
+use exchange_service::sandbox::{Sandbox, SandboxOptions};
+use exchange_service::store::{self, Store, StoreLocation};
+use exchange_service::time::{ManualClock, SystemClock};
 use serde_json::json;
 
 use super::client::{Client, approve_on_pages, keys};
 use super::kit::served;
 
-/// One of them: everything of its own but the files.
-async fn instance(folder: &Path, clock: &MovedClock) -> String {
+/// One instance, which shares only the files.
+async fn instance(folder: &Path, clock: &ManualClock) -> String {
     let environment = Environment::new(Arc::new(clock.clone()), Arc::new(dpop_bound::SystemRandom));
-    let store = Store::open(&store::Options::new(Place::Folder(folder.to_owned()))).unwrap();
+    let store = Store::open(&store::StoreOptions::new(StoreLocation::Folder(folder.to_owned()))).unwrap();
     let config = Arc::new(Config::default());
     let app = App::new(store, environment.clone(), Arc::clone(&config)).await.unwrap();
     served(app.router(), &config, &environment).await
 }
 
-/// Two gateways that also share live proofs and the key of nonces, as several do that have a store for them.
-async fn gateways_with_one_memory(folder: &Path, clock: &MovedClock) -> [String; 2] {
+/// Two gateways that also share live proofs and the nonce key, as with an external store.
+async fn gateways_with_one_memory(folder: &Path, clock: &ManualClock) -> [String; 2] {
     let environment = Environment::new(Arc::new(clock.clone()), Arc::new(dpop_bound::SystemRandom));
-    let store = Store::open(&store::Options::new(Place::Folder(folder.to_owned()))).unwrap();
+    let store = Store::open(&store::StoreOptions::new(StoreLocation::Folder(folder.to_owned()))).unwrap();
     let config = Arc::new(Config::default());
-    let provider = Provider::new(store.clone(), environment.clone(), &config).await.unwrap();
+    let provider = IdentityProvider::new(store.clone(), environment.clone(), &config).await.unwrap();
     let backend = Backend::new(store.clone(), environment.clone(), Arc::clone(&config)).await.unwrap();
-    let relay: Arc<dyn Relay> = Arc::new(Local::new(Arc::new(backend)));
+    let relay: Arc<dyn Relay> = Arc::new(LocalRelay::new(Arc::new(backend)));
     let parts = || {
         let verifier = Arc::new(provider.clone());
-        Parts::of(&store, &environment, &config, verifier, Arc::clone(&relay)).unwrap()
+        GatewayParts::in_process(&store, &environment, &config, verifier, Arc::clone(&relay)).unwrap()
     };
     let (one, mut other) = (parts(), parts());
     other.proofs = Arc::clone(&one.proofs);
@@ -52,10 +52,10 @@ async fn gateways_with_one_memory(folder: &Path, clock: &MovedClock) -> [String;
     [served(one, &config, &environment).await, served(other, &config, &environment).await]
 }
 
-/// Two instances behind one public address, and a client that is signed in.
+/// Two instances behind one public address, and a signed-in client.
 struct Pair {
     folder: tempfile::TempDir,
-    clock: MovedClock,
+    clock: ManualClock,
     bases: [String; 2],
     client: Client,
 }
@@ -63,15 +63,15 @@ struct Pair {
 impl Pair {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { data: Some(folder.path().to_owned()), ..Options::default() };
-        Sandbox::with(options).await.unwrap().stop().await;
-        let clock = MovedClock::over(Arc::new(SystemClock));
+        let options = SandboxOptions { data: Some(folder.path().to_owned()), ..SandboxOptions::default() };
+        Sandbox::with_options(options).await.unwrap().stop().await;
+        let clock = ManualClock::offset_from(Arc::new(SystemClock));
         let bases = [instance(folder.path(), &clock).await, instance(folder.path(), &clock).await];
         let config = Config::default();
         let client = Client::new(&config.gateway_origin, &config.issuer, clock.clone());
         let mut pair = Self { folder, clock, bases, client };
         pair.go(0);
-        // Begun at one, approved at the other, finished at the first.
+        // Started at one instance, approved at the other, completed at the first.
         let login = pair.client.begin().await;
         let password = "sandbox-member-pw-do-not-use-in-prod";
         approve_on_pages(&pair.bases[1], "sandbox-member", password, &login.user_code).await;
@@ -79,7 +79,7 @@ impl Pair {
         pair
     }
 
-    /// Sends the client's requests to one of them from now on.
+    /// Sends the client's further requests to one instance.
     fn go(&mut self, to: usize) {
         let base = &self.bases[to];
         self.client.go(base, &format!("{base}/idp"));
@@ -90,7 +90,8 @@ fn knife() -> serde_json::Value {
     json!([{ "op": "add", "ref": { "scRecord": "BP_CRAFT_SBXM_KNIFE_01" } }])
 }
 
-/// DPP-18, list D: of two identical proofs at once at two instances, the one whose nonce it has takes it, once.
+/// DPP-18, list D: of two identical concurrent proofs at two instances, only the instance of the nonce
+/// accepts one, once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_identical_proof_at_two_instances() {
     let mut pair = Pair::new().await;
@@ -112,8 +113,8 @@ async fn an_identical_proof_at_two_instances() {
     }
 }
 
-/// DPP-18, list D: of identical proofs at once at two gateways that share their memory one is accepted; a nonce of
-/// one is good at the other.
+/// DPP-18, list D: of identical concurrent proofs at two gateways with shared memory, one is accepted; a
+/// nonce of one is valid at the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_identical_proof_at_gateways_with_one_memory() {
     let mut pair = Pair::new().await;
@@ -134,7 +135,7 @@ async fn an_identical_proof_at_gateways_with_one_memory() {
     }
 }
 
-/// DPP-18, LIM-12, list D: what was accepted before a restart is not accepted after it.
+/// DPP-18, LIM-12, list D: a proof that was accepted before a restart is not accepted afterwards.
 #[tokio::test]
 async fn a_replay_after_a_restart_of_the_process() {
     let mut pair = Pair::new().await;
@@ -151,8 +152,8 @@ async fn a_replay_after_a_restart_of_the_process() {
     assert_eq!(pair.client.call("service_document", path, None, "").await.status, 200);
 }
 
-/// GW-10, FED-08: a write at one is repeated at the other with the same bytes, and its feed shows it
-/// from a cursor of the first.
+/// GW-10, FED-08: a write at one instance is repeated at the other with the same bytes, and is in its feed
+/// with a cursor of the first.
 #[tokio::test]
 async fn what_is_written_at_one_is_known_at_the_other() {
     let mut pair = Pair::new().await;
@@ -166,14 +167,14 @@ async fn what_is_written_at_one_is_known_at_the_other() {
     assert_eq!(keys(&page.body["items"]), ["bp-sandbox-knife"]);
 }
 
-/// GW-10, ERR-25, WRT-03: one key at two instances at once: it is applied once, whoever is first.
+/// GW-10, ERR-25, WRT-03: one idempotency key at two instances concurrently is applied once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_key_at_two_instances_at_once() {
     let mut pair = Pair::new().await;
     let (mut clients, bases) = ([pair.client.twin(), pair.client.twin()], pair.bases.clone());
     for (client, base) in clients.iter_mut().zip(&bases) {
         client.go(base, &format!("{base}/idp"));
-        // Each its nonce.
+        // Each has its own nonce.
         assert_eq!(client.call("service_document", "/exchange/v1", None, "").await.status, 200);
     }
     let snapshot = pair.client.read(None).await;
@@ -198,7 +199,7 @@ async fn one_key_at_two_instances_at_once() {
     assert_eq!(keys(&page.body["removed"]), ["bp-sandbox-knife"]);
 }
 
-/// List G: two refreshes of one token at once, one at each, come to the same successor.
+/// List G: two concurrent refreshes of one token, one per instance, return the same successor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_refresh_token_at_two_instances_at_once() {
     let mut pair = Pair::new().await;
@@ -216,7 +217,7 @@ async fn one_refresh_token_at_two_instances_at_once() {
     }
 }
 
-/// List F: two polls of one approved code at once, one at each: one of them gets the tokens.
+/// List F: of two concurrent polls of one approved code, one per instance, one gets the tokens.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_device_code_at_two_instances_at_once() {
     let pair = Pair::new().await;
@@ -236,7 +237,7 @@ async fn one_device_code_at_two_instances_at_once() {
     assert_eq!(refused["error"], "invalid_grant");
 }
 
-/// IDP-23, IDP-25: a connection that ends at one has ended at the other.
+/// IDP-23, IDP-25: a connection that ends at one instance has ended at the other.
 #[tokio::test]
 async fn a_revocation_at_one_holds_at_the_other() {
     let mut pair = Pair::new().await;

@@ -1,5 +1,5 @@
-//! What the tests of several parts need: an independent judge of requests and answers, the log, the binary as a
-//! command, a router on a port, how often a model is asked, and how large a set of a model's is.
+//! Shared test tools: an independent judge of requests and responses, the log, the binary as a command, a
+//! router on a port, the number and size of model cases.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use axum::Router;
-use contract_runtime::operation::Lookup;
+use contract_runtime::operation::OperationLookup;
 use exchange_api::operations::TABLE;
 use exchange_service::Environment;
 use exchange_service::config::Config;
@@ -22,15 +22,15 @@ use tokio::net::TcpListener;
 
 use super::fixtures::{read, schemas};
 
-/// Judges bodies by the original files in `schemas/`, with somebody else's validator: service and
-/// generated checks would share their mistakes.
+/// Validates bodies against the original files in `schemas/` with an independent validator, so that it does
+/// not share mistakes with the generated checks.
 pub(crate) struct Judge {
     requests: HashMap<String, Validator>,
-    /// By operation and status; `default` among them.
+    /// Validators by operation and status, including `default`.
     answers: HashMap<(String, String), Option<Validator>>,
 }
 
-/// The judge, made once.
+/// Returns the judge, which is created once.
 pub(crate) static JUDGE: LazyLock<Judge> = LazyLock::new(Judge::read);
 
 impl Judge {
@@ -66,13 +66,13 @@ impl Judge {
         judge
     }
 
-    /// Fails for a request that breaks its schema.
+    /// Panics if a request violates its schema.
     pub(crate) fn request(&self, operation: &str, body: &Value) {
         let validator = self.requests.get(operation).unwrap_or_else(|| panic!("{operation} reads no body"));
         assert_valid(validator, operation, body);
     }
 
-    /// Fails for an answer that breaks its schema, or that the operation does not have.
+    /// Panics if a response violates its schema, or if the operation does not have it.
     pub(crate) fn answer(&self, operation: &str, status: u16, body: &Value) {
         match self.validator(operation, status) {
             Some(validator) => assert_valid(validator, &format!("{operation} {status}"), body),
@@ -80,13 +80,13 @@ impl Judge {
         }
     }
 
-    /// Whether an answer keeps its schema.
+    /// Reports whether a response matches its schema.
     pub(crate) fn would_take(&self, operation: &str, status: u16, body: &Value) -> bool {
         self.validator(operation, status).is_some_and(|validator| validator.is_valid(body))
     }
 
-    /// Fails for an answer that breaks the contract, and for a request that was taken though it does: both are held
-    /// against the operation that method and target name. What names none is refused as any operation refuses.
+    /// Panics if a response violates the contract, or if an accepted request does. Method and target
+    /// determine the operation; an unknown target has the error response of any operation.
     pub(crate) fn exchanged(
         &self,
         (method, target): (&str, &str),
@@ -94,7 +94,7 @@ impl Judge {
         (status, body): (u16, &Value),
     ) {
         let path = target.split('?').next().unwrap_or_default();
-        let Lookup::Found(operation) = TABLE.find(method, path) else {
+        let OperationLookup::Found(operation) = TABLE.find(method, path) else {
             return self.answer("service_document", status, body);
         };
         self.answer(operation.id, status, body);
@@ -103,7 +103,7 @@ impl Judge {
         }
     }
 
-    /// What judges such an answer; none for one without a body.
+    /// Returns the validator of a response; `None` for one without a body.
     fn validator(&self, operation: &str, status: u16) -> Option<&Validator> {
         let find = |status: String| self.answers.get(&(operation.to_owned(), status));
         let answer = find(status.to_string()).or_else(|| find("default".to_owned()));
@@ -117,8 +117,8 @@ fn assert_valid(validator: &Validator, what: &str, body: &Value) {
     assert!(errors.is_empty(), "{what}: {errors:#?}\n{body:#}");
 }
 
-/// The binary with these arguments, nothing on its standard input, and nothing of what whoever runs the tests has
-/// set for a service of theirs.
+/// Runs the binary with arguments, empty standard input, and without the developer's environment variables
+/// for the service.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_exchange-service"));
     for (name, _) in std::env::vars_os() {
@@ -130,31 +130,31 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Serves a router on a port that the system chooses, for as long as the test runs; its origin.
+/// Serves a router on a free port while the test runs, and returns its origin.
 pub(crate) async fn served(router: Router, config: &Config, environment: &Environment) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let server = Server::new(router, config, environment).expect("a server");
-    tokio::spawn(server.run(listener, std::future::pending()));
+    tokio::spawn(server.serve_until(listener, std::future::pending()));
     format!("http://{address}")
 }
 
-/// For how many cases a model is run: as many as `MODEL_CASES` says.
+/// Returns the number of model cases, from `MODEL_CASES`.
 pub(crate) fn cases(usual: u32) -> ModelConfig {
     let asked = std::env::var("MODEL_CASES").ok();
     let asked = asked.map(|cases| cases.parse().expect("MODEL_CASES is a number"));
     ModelConfig { cases: asked.unwrap_or(usual), ..ModelConfig::default() }
 }
 
-/// The ops of a set: mostly a few, seldom as many as a set may have (LIM-01).
+/// Returns the size of a generated change set: mostly small, sometimes up to the limit (LIM-01).
 pub(crate) fn ops<S: Strategy>(op: impl Fn() -> S) -> impl Strategy<Value = Vec<S::Value>> {
     prop_oneof![60 => vec(op(), 1..7), 1 => vec(op(), 100..=500)]
 }
 
-/// Everything that is logged in this process from now on, whichever thread and whichever test it comes from.
+/// Captures everything that this process logs from now on, from any thread and test.
 pub(crate) struct Log(Mutex<Vec<u8>>);
 
-/// The log, which takes lines as soon as somebody looks at it.
+/// The captured log.
 pub(crate) fn log() -> &'static Log {
     static LOG: LazyLock<&'static Log> = LazyLock::new(|| {
         let log: &'static Log = Box::leak(Box::new(Log(Mutex::default())));
@@ -164,7 +164,8 @@ pub(crate) fn log() -> &'static Log {
             .with_ansi(false)
             .finish();
         tracing::subscriber::set_global_default(subscriber).expect("nobody else takes the log");
-        // Where another test's thread came to first while it was being taken, it was decided that nobody reads.
+        // Callsites that another thread reached before the subscriber was set are disabled until the cache is
+        // rebuilt.
         tracing::callsite::rebuild_interest_cache();
         log
     });
@@ -172,7 +173,7 @@ pub(crate) fn log() -> &'static Log {
 }
 
 impl Log {
-    /// What was logged so far.
+    /// Returns the log so far.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }

@@ -1,4 +1,4 @@
-//! The service as others see it, one module per part.
+//! Integration tests of the service, one module per part.
 
 mod backend;
 mod client;

@@ -1,4 +1,5 @@
-//! The parts of an exchange as processes run them: with a provider elsewhere, with a backend elsewhere.
+//! The parts of an exchange in separate processes: with an external identity provider, and with a separate
+//! backend.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -12,9 +13,9 @@ use axum::Router;
 use axum::routing::get;
 use exchange_service::Environment;
 use exchange_service::app::{self, App};
-use exchange_service::config::{Config, External};
-use exchange_service::sandbox::{Options, Sandbox};
-use exchange_service::store::{self, Place, Store, StoreError};
+use exchange_service::config::{Config, ExternalIdpConfig};
+use exchange_service::sandbox::{Sandbox, SandboxOptions};
+use exchange_service::store::{self, Store, StoreError, StoreLocation};
 use exchange_service::time::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
@@ -22,15 +23,15 @@ use super::client::{Client, approve_on_pages, keys};
 use super::idp::forge::{Key, jws};
 use super::kit::{command, served};
 
-/// Members, clients and blueprints of the sandbox, in a folder.
+/// Plants the sandbox's members, clients and blueprints in a folder.
 async fn seeded(folder: &Path) {
-    let options = Options { data: Some(folder.to_owned()), ..Options::default() };
-    Sandbox::with(options).await.unwrap().stop().await;
+    let options = SandboxOptions { data: Some(folder.to_owned()), ..SandboxOptions::default() };
+    Sandbox::with_options(options).await.unwrap().stop().await;
 }
 
-/// A token of a provider, for a client's key.
+/// Issues a provider's token for a client's key.
 fn token(issuer: &str, (key, kid): (&Key, &str), client: &Client) -> String {
-    let now = SystemClock.now().secs();
+    let now = SystemClock.now().as_secs();
     let claims = json!({
         "iss": issuer, "sub": "member-1", "aud": "exchange-gateway", "azp": "sandbox-client",
         "scope": "exchange.connect exchange.blueprints.read", "iat": now, "exp": now + 300,
@@ -41,8 +42,8 @@ fn token(issuer: &str, (key, kid): (&Key, &str), client: &Client) -> String {
     })
 }
 
-/// With a provider elsewhere its tokens are taken and nobody else's; of the provider here nothing is served, and
-/// the pages of the exchange keep a sign-in of their own (IDP-02, IDP-07, ERR-05).
+/// With an external provider, only its tokens are accepted. The built-in provider is not served, and the
+/// exchange's pages keep their own sign-in (IDP-02, IDP-07, ERR-05).
 #[tokio::test]
 async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
     let folder = tempfile::tempdir().unwrap();
@@ -58,10 +59,11 @@ async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
     let issuer = served(provider, &Config::default(), &Environment::system()).await;
     discovery.set(json!({ "issuer": issuer, "jwks_uri": format!("{issuer}/keys") }).to_string()).unwrap();
 
-    let store = Store::open(&store::Options::new(Place::Folder(folder.path().to_owned()))).unwrap();
+    let store =
+        Store::open(&store::StoreOptions::new(StoreLocation::Folder(folder.path().to_owned()))).unwrap();
     let mut config = Config { issuer: issuer.clone(), ..Config::default() };
     config.pages_origin = Some("http://127.0.0.1:8080".to_owned());
-    config.idp.external = Some(External::default());
+    config.idp.external = Some(ExternalIdpConfig::default());
     let app = App::new(store.clone(), Environment::system(), Arc::new(config.clone())).await.unwrap();
     let base = served(app.router(), &config, &Environment::system()).await;
 
@@ -72,7 +74,7 @@ async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
     assert_eq!(document.body["capabilities"], json!(["exchange.blueprints.read", "exchange.connect"]));
     assert_eq!(client.read(None).await.status, 200);
 
-    // What the provider here would have signed is nobody's.
+    // A token of the built-in provider is refused.
     let ours = store.read(|connection| {
         let sql = "SELECT kid, pkcs8 FROM signing_key";
         Ok::<(String, Vec<u8>), StoreError>(
@@ -97,7 +99,7 @@ async fn a_provider_elsewhere_takes_the_place_of_the_one_here() {
     }
 }
 
-/// A process of the service, killed when the test is over.
+/// A process of the service, which is killed when the test ends.
 struct Process {
     child: Child,
     log: Option<JoinHandle<String>>,
@@ -105,7 +107,7 @@ struct Process {
 }
 
 impl Process {
-    /// Starts `serve` over a folder, on a port that the system chooses, and waits until it listens.
+    /// Starts `serve` over a folder on a free port, and waits until it listens.
     fn serve(data: &Path, values: &[(&str, &str)]) -> Self {
         let mut command = command(&["serve"]);
         command.env("EXCHANGE_SERVE__DATA", data).env("EXCHANGE_SERVE__LISTEN", "127.0.0.1:0");
@@ -132,7 +134,7 @@ impl Process {
         Self { child, log: Some(log), base }
     }
 
-    /// Kills it, and says what it wrote.
+    /// Kills the process, and returns its output.
     fn kill(&mut self) -> String {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -146,8 +148,8 @@ impl Drop for Process {
     }
 }
 
-/// A gateway and its backend in two processes over one folder: a member signs in, a client writes, repeats and
-/// reads; nobody but the gateway is heard by the backend, and without it the answer is `502`
+/// A gateway and its backend in two processes over one folder: a member signs in; a client writes, repeats
+/// and reads. The backend accepts requests from the gateway only; without the backend, the response is `502`
 /// (GW-02, GW-10, ERR-37).
 #[tokio::test]
 async fn a_gateway_and_its_backend_in_two_processes() {
@@ -176,7 +178,7 @@ async fn a_gateway_and_its_backend_in_two_processes() {
         (&"true".parse().unwrap(), &added.body)
     );
     assert_eq!(keys(&client.read(Some(&cursor)).await.body["items"]), ["bp-sandbox-knife"]);
-    // A refusal of the backend comes through as it is.
+    // The backend's error response passes through unchanged.
     assert_eq!(client.read(Some("nobodys")).await.code(), "CURSOR_EXPIRED");
 
     let http = reqwest::Client::new();
@@ -187,17 +189,17 @@ async fn a_gateway_and_its_backend_in_two_processes() {
     }
 
     let log = backend.kill();
-    assert!(log.contains("a request that no gateway signed"), "{log}");
+    assert!(log.contains("request without a valid gateway signature"), "{log}");
     let refused = client.write(knife, "key-of-the-second-write").await;
     assert_eq!((refused.status.as_u16(), refused.code()), (502, "BACKEND_RELAY_FAILED"));
 }
 
-/// A gateway is not made without the address of its backend.
+/// A gateway needs the address of its backend.
 #[tokio::test]
 async fn a_gateway_needs_its_backends_address() {
-    let store = Store::open(&store::Options::new(Place::Memory)).unwrap();
+    let store = Store::open(&store::StoreOptions::new(StoreLocation::Memory)).unwrap();
     let mut config = Config::default();
-    config.serve.role = exchange_service::config::Role::Gateway;
-    let made = app::front(store, Environment::system(), Arc::new(config)).await;
+    config.serve.role = exchange_service::config::ProcessRole::Gateway;
+    let made = app::build_dispatcher(store, Environment::system(), Arc::new(config)).await;
     assert!(matches!(made, Err(app::AppError::NoBackend)));
 }

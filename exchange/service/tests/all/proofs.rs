@@ -1,4 +1,4 @@
-//! Proofs of every kind, also of those that no honest client makes, for whoever checks proofs.
+//! Builds DPoP proofs of every kind, including forged ones.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use dpop_bound::{KeyPair, SignNow as _, TokenHash};
+use dpop_bound::{KeyPair, SyncSigner as _, TokenHash};
 use serde_json::{Value, json};
 
 pub(crate) fn base64(bytes: impl AsRef<[u8]>) -> String {
@@ -19,7 +19,7 @@ pub(crate) fn unbase64(text: &str) -> Vec<u8> {
     URL_SAFE_NO_PAD.decode(text).unwrap()
 }
 
-/// A proof that is not signed yet.
+/// A proof before it is signed.
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) header: Value,
@@ -30,7 +30,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// One that is good for this request, without a token and without a nonce.
+    /// Creates a valid draft for a request, without token and nonce.
     pub(crate) fn new(key: &Arc<KeyPair>, method: &str, htu: &str, iat: i64) -> Self {
         let jwk: Value = key.public_key().to_jwk().parse().unwrap();
         Self {
@@ -47,12 +47,12 @@ impl Draft {
         }
     }
 
-    /// For a request with this token.
+    /// Binds it to a token.
     pub(crate) fn token(self, token: &str) -> Self {
-        self.claim("ath", TokenHash::of(token).to_string())
+        self.claim("ath", TokenHash::from_token(token).to_string())
     }
 
-    /// With a nonce.
+    /// Adds a nonce.
     pub(crate) fn nonce(self, nonce: &str) -> Self {
         self.claim("nonce", nonce)
     }
@@ -87,19 +87,19 @@ impl Draft {
         self
     }
 
-    /// With the header's JSON changed as a text.
+    /// Edits the header's JSON as text.
     pub(crate) fn header_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.header_text = Some(change(self.header.to_string()));
         self
     }
 
-    /// With the claims' JSON changed as a text.
+    /// Edits the claims' JSON as text.
     pub(crate) fn claims_text(mut self, change: impl FnOnce(String) -> String) -> Self {
         self.claims_text = Some(change(self.claims.to_string()));
         self
     }
 
-    /// Signed by this key, which stands in the header, too.
+    /// Signs it with a key, which the header contains, too.
     pub(crate) fn of(mut self, key: impl Into<Arc<KeyPair>>) -> Self {
         let key = key.into();
         self.header["jwk"] = key.public_key().to_jwk().parse().unwrap();
@@ -107,7 +107,7 @@ impl Draft {
         self
     }
 
-    /// Signed by this key, whatever the header says.
+    /// Signs it with a key, regardless of the header.
     pub(crate) fn signed_by(mut self, key: impl Into<Arc<KeyPair>>) -> Self {
         self.signer = key.into();
         self
@@ -119,19 +119,19 @@ impl Draft {
         self.encoded(base64(header), base64(claims))
     }
 
-    /// The proof.
+    /// Returns the serialized proof.
     pub(crate) fn proof(&self) -> String {
         self.parts().join(".")
     }
 
-    /// With parts that are spelt otherwise, and signed as they stand then.
+    /// Re-encodes the parts, and signs the result.
     pub(crate) fn spelt(&self, change: impl FnOnce(&mut String, &mut String)) -> String {
         let [mut header, mut claims, _] = self.parts();
         change(&mut header, &mut claims);
         self.encoded(header, claims).join(".")
     }
 
-    /// With another signature in place of its own: bytes in, bytes out.
+    /// Replaces the signature by a function of its bytes.
     pub(crate) fn signature(&self, change: impl FnOnce(Vec<u8>) -> Vec<u8>) -> String {
         let [header, claims, signature] = self.parts();
         [header, claims, base64(change(unbase64(&signature)))].join(".")
@@ -144,7 +144,7 @@ impl Draft {
 }
 
 fn random() -> [u8; 16] {
-    use dpop_bound::Random as _;
+    use dpop_bound::RandomSource as _;
     let mut bytes = [0; 16];
     dpop_bound::SystemRandom.fill(&mut bytes).unwrap();
     bytes

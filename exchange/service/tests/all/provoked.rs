@@ -1,6 +1,6 @@
-//! Every code, reason and OAuth error of the contract's registry is provoked by a request that a client could send:
-//! the tables say by which test, and are held to the registry and to the tests. Where no stand-in is needed to provoke
-//! it, none is there.
+//! Every code, reason and OAuth error of the contract's registry is provoked by a request that a client could
+//! send. The tables list the tests and are compared with the registry and with the tests' source. Stand-ins
+//! are used only where necessary.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// A code, the file of its test, the test.
+/// A code, the file of its test, and the test.
 type Provoked = (&'static str, &'static str, &'static str);
 
 const CODES: &[Provoked] = &[
@@ -83,7 +83,7 @@ const OAUTH_ERRORS: &[Provoked] = &[
     ("unsupported_grant_type", "idp/device.rs", "malformed_requests"),
 ];
 
-/// What the service never answers, why, and how its code would name it.
+/// Codes that the service never returns, with the reason and the name in the source code.
 const NEVER: &[(&str, &str, &str)] = &[
     ("LEGACY_ENDPOINT_GONE", "it is retired", "LegacyEndpointGone"),
     // ERR-26
@@ -99,7 +99,7 @@ fn package(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The names that the contract's registry has in a list.
+/// Returns the names in a list of the contract's registry.
 fn registered(list: &str, name: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(package("../../schemas/errors.json")).expect("the registry");
     let registry: Value = serde_json::from_str(&text).expect("JSON");
@@ -107,7 +107,7 @@ fn registered(list: &str, name: &str) -> BTreeSet<String> {
     names.map(|entry| entry[name].as_str().expect("a name").to_owned()).collect()
 }
 
-/// The text of a test, from its name to its end.
+/// Returns the source of a test, from its name to its end.
 fn test<'s>(source: &'s str, name: &str) -> Option<&'s str> {
     let at = source.find(&format!("fn {name}("))?;
     let (before, from) = source.split_at(at);
@@ -116,12 +116,12 @@ fn test<'s>(source: &'s str, name: &str) -> Option<&'s str> {
     is_test.then(|| from.split("\n}\n").next().unwrap_or(from))
 }
 
-/// The texts in a piece of source, which is what an answer is compared with: no comment, and no name, is one.
+/// Returns the string literals in source code, without comments and identifiers.
 fn texts(source: &str) -> String {
     let mut texts = String::new();
     for line in source.lines() {
         let mut parts = line.split('"');
-        // Outside of texts, and inside, in turn; `//` in an address is inside.
+        // Alternates between outside and inside of literals; `//` in a URL is inside.
         while let Some(outside) = parts.next() {
             if outside.contains("//") {
                 break;
@@ -133,7 +133,7 @@ fn texts(source: &str) -> String {
     texts
 }
 
-/// What is compared with an answer: a text, and nothing else.
+/// Returns string literals that are compared with a response.
 #[test]
 fn comments_provoke_nothing() {
     let source = "fn a() {\n    // ONE \"TWO\"\n    THREE(\"FOUR http://x\", b); // \"FIVE\"\n}";
@@ -150,7 +150,7 @@ fn holds(text: &str, word: &str) -> bool {
 fn check(list: &str, name: &str, table: &[Provoked]) {
     let registered = registered(list, name);
     let never = NEVER.iter().map(|(code, ..)| *code).filter(|code| registered.contains(*code));
-    // One that is a code of requests and a reason of ops is provoked as what the table has it for.
+    // A name that is both a code of requests and a reason of ops is tested as the kind in the table.
     let named: BTreeSet<String> =
         table.iter().map(|(code, ..)| *code).chain(never).map(str::to_owned).collect();
     assert_eq!(named, registered, "{list}: each has a test that provokes it; add it to the table");
@@ -161,7 +161,7 @@ fn check(list: &str, name: &str, table: &[Provoked]) {
     }
 }
 
-/// ERR-04: none is in the registry for nothing.
+/// ERR-04: every name in the registry is provoked.
 #[test]
 fn every_code_is_provoked_by_a_test() {
     check("codes", "code", CODES);
@@ -169,7 +169,7 @@ fn every_code_is_provoked_by_a_test() {
     check("oauthErrors", "error", OAUTH_ERRORS);
 }
 
-/// ERR-26: what no request can provoke is nowhere in the service's own code, so that it cannot be answered.
+/// ERR-26: a code that no request can provoke does not occur in the service's source.
 #[test]
 fn what_is_never_answered_is_nowhere() {
     let mut folders = vec![package("src")];

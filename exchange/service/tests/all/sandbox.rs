@@ -1,4 +1,4 @@
-//! The whole exchange over real sockets: what a connected client goes through, from its first request on.
+//! The whole exchange over real sockets, as a connected client uses it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -7,9 +7,9 @@ mod limits;
 
 use std::time::Duration;
 
-use exchange_service::backend::Purpose;
-use exchange_service::members::Role;
-use exchange_service::sandbox::{Act, Options, Sandbox};
+use exchange_service::backend::EarmarkPurpose;
+use exchange_service::members::UnitRole;
+use exchange_service::sandbox::{Sandbox, SandboxAction, SandboxOptions};
 use exchange_service::time::Clock as _;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use super::kit;
 
 const MEMBER: &str = "sandbox-member";
 
-/// A client of the sandbox, signed in by its own way.
+/// Returns a signed-in client of the sandbox.
 async fn signed_in(sandbox: &Sandbox) -> Client {
     let directory = sandbox.directory();
     let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone());
@@ -32,7 +32,7 @@ async fn sign_in(sandbox: &Sandbox, client: &mut Client) {
     client.finish(&login).await;
 }
 
-/// The same for capabilities of other areas.
+/// Returns a signed-in client with scopes of other areas.
 async fn signed_in_for(sandbox: &Sandbox, capabilities: &[&str]) -> Client {
     let directory = sandbox.directory();
     let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone());
@@ -47,8 +47,8 @@ fn knife() -> Value {
     json!([{ "op": "add", "ref": { "scRecord": "bp_craft_sbxm_knife_01" } }])
 }
 
-/// A client signs in, is challenged for its nonce, says what it is called, and reads what it may
-/// (IDP-15, IDP-16, DPP-13, SVC-01, SVC-11, CON-01, CON-14).
+/// A client signs in, gets a nonce, sets its label, and reads (IDP-15, IDP-16, DPP-13, SVC-01, SVC-11,
+/// CON-01, CON-14).
 #[tokio::test]
 async fn a_client_signs_in_and_reads_the_service_document() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -68,8 +68,8 @@ async fn a_client_signs_in_and_reads_the_service_document() {
     assert_eq!(labelled.body["installationId"], document.body["installationId"]);
 }
 
-/// A write is answered once, its effect follows in the feed, and so does what the member does on the web
-/// (BPR-05, BPR-06, FED-02, FED-04, GW-10, TYP-14, WRT-03).
+/// A write is applied once, and the feed contains it and the member's changes on the web (BPR-05, BPR-06,
+/// FED-02, FED-04, GW-10, TYP-14, WRT-03).
 #[tokio::test]
 async fn what_is_written_here_and_there_is_read_from_the_feed() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -87,7 +87,7 @@ async fn what_is_written_here_and_there_is_read_from_the_feed() {
     assert_eq!(keys(&page.body["items"]), ["bp-sandbox-knife"]);
     let cursor = page.body["nextCursor"].as_str().unwrap().to_owned();
 
-    let removal = Act::Blueprints { add: vec![], remove: vec!["bp-sandbox-knife".to_owned()] };
+    let removal = SandboxAction::Blueprints { add: vec![], remove: vec!["bp-sandbox-knife".to_owned()] };
     sandbox.act(MEMBER, removal).await.unwrap();
     let page = client.read(Some(&cursor)).await;
     assert_eq!(keys(&page.body["removed"]), ["bp-sandbox-knife"]);
@@ -96,8 +96,8 @@ async fn what_is_written_here_and_there_is_read_from_the_feed() {
     assert_eq!(refused.body["results"][0]["reason"], "REMOVED_ELSEWHERE", "{}", refused.body);
 }
 
-/// Stock and ships of the seed, through the gateway: a reservation that is kept, an offer that is lowered, a
-/// ship that leaves its mission, and what others do meanwhile (CON-13, SHP-05, SHP-10, STK-04, STK-13, STK-17).
+/// Stock and ships of the seed through the gateway: a reservation, a lowered offer, a ship that leaves its
+/// mission, and changes by others (CON-13, SHP-05, SHP-10, STK-04, STK-13, STK-17).
 #[tokio::test]
 async fn stock_and_ships_of_the_seed_are_read_and_written() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -130,7 +130,7 @@ async fn stock_and_ships_of_the_seed_are_read_and_written() {
     let (rifle, cursor) = (held("Sandbox Rifle"), lots.body["nextCursor"].as_str().unwrap().to_owned());
     let lot = rifle["key"].as_str().unwrap().to_owned();
     sandbox
-        .act(MEMBER, Act::GiveStock { lot: lot.clone(), to: "sandbox-member-2".to_owned() })
+        .act(MEMBER, SandboxAction::GiveStock { lot: lot.clone(), to: "sandbox-member-2".to_owned() })
         .await
         .unwrap();
     let page = client.call("stock_read", &format!("{stock}?cursor={cursor}"), None, "").await;
@@ -140,7 +140,7 @@ async fn stock_and_ships_of_the_seed_are_read_and_written() {
     let hauler = &fleet.body["items"][0];
     assert_eq!((&hauler["name"], &hauler["orgUnit"]["shorthand"]), (&json!("Long Haul"), &json!("SBX")));
     let cursor = fleet.body["nextCursor"].as_str().unwrap().to_owned();
-    let renaming = Act::RenameUnit {
+    let renaming = SandboxAction::RenameUnit {
         unit: "unit-squadron".to_owned(),
         name: "Renamed".to_owned(),
         shorthand: "REN".to_owned(),
@@ -154,13 +154,15 @@ async fn stock_and_ships_of_the_seed_are_read_and_written() {
         client.call("ships_write", "/exchange/v1/me/ships/changes", Some(ops), "key-of-the-ships").await;
     assert_eq!((&removed.body["applied"], &removed.body["detachedFromMissions"]), (&json!(1), &json!(1)));
     let again = json!([{ "op": "remove", "shipId": "ship-2", "version": 7 }]);
-    let refused =
-        sandbox.act(MEMBER, Act::Ships { ops: again.as_array().unwrap().clone() }).await.unwrap_err();
+    let refused = sandbox
+        .act(MEMBER, SandboxAction::Ships { ops: again.as_array().unwrap().clone() })
+        .await
+        .unwrap_err();
     assert_eq!(refused.to_string(), "op 0 was not applied: VERSION_CONFLICT");
 }
 
-/// The seed's job orders, through the gateway: of two units, for materials and items, with what the member can make;
-/// whatever an order's state becomes shows at the next request (CON-13, CON-14, DEM-01, DEM-03, DEM-04, DEM-05).
+/// The seed's job orders through the gateway: of two units, for materials and items, with the craftable ones.
+/// A changed state takes effect at the next request (CON-13, CON-14, DEM-01, DEM-03, DEM-04, DEM-05).
 #[tokio::test]
 async fn demand_of_the_seed_is_read() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -188,17 +190,17 @@ async fn demand_of_the_seed_is_read() {
     let items: Vec<String> = read.body["items"].as_array().unwrap().iter().map(item).collect();
     assert_eq!(items, ["Sandbox Helmet 3 true", "Sandbox Rifle Desert 8 true"], "a variant of their rifle");
     for order in ["job-order-rifles", "job-order-helmets"] {
-        let done = Act::JobOrder { order: order.to_owned(), state: "completed".to_owned() };
+        let done = SandboxAction::JobOrder { order: order.to_owned(), state: "completed".to_owned() };
         sandbox.act(MEMBER, done).await.unwrap();
     }
     let read = client.call("demand_read", demand, None, "").await;
     assert_eq!((lines(&read.body).len(), &read.body["items"]), (2, &json!([])));
-    let unknown = Act::JobOrder { order: "job-order-rifles".to_owned(), state: "lost".to_owned() };
-    assert_eq!(sandbox.act(MEMBER, unknown).await.unwrap_err().to_string(), "a job order has no such state");
+    let unknown = SandboxAction::JobOrder { order: "job-order-rifles".to_owned(), state: "lost".to_owned() };
+    assert_eq!(sandbox.act(MEMBER, unknown).await.unwrap_err().to_string(), "unknown state of a job order");
 }
 
-/// A draft through the gateway: counted as a write, answered again under its key also when its link is used, and its
-/// secrets in no line of the log (CON-14, DRF-05, DRF-13, DRF-15, GW-07, GW-10, WEB-11).
+/// A draft through the gateway: it counts as a write, is repeated under its key even after its link was used,
+/// and its secrets are not logged (CON-14, DRF-05, DRF-13, DRF-15, GW-07, GW-10, WEB-11).
 #[tokio::test]
 async fn a_draft_is_staged_opened_and_answered_again() {
     let log = kit::log();
@@ -249,9 +251,8 @@ async fn a_draft_is_staged_opened_and_answered_again() {
     }
 }
 
-/// Pools of the seed, through the gateway: entries with what they are earmarked to, a donation that is kept, a
-/// sale that pays a mission; and everything that others do, in the feed (CON-13, OST-05, OST-07, OST-09, OST-22,
-/// OST-35, WEB-07).
+/// Pools of the seed through the gateway: entries with earmarks, a donation, a sale with a mission's income,
+/// and all changes by others in the feed (CON-13, OST-05, OST-07, OST-09, OST-22, OST-35, WEB-07).
 #[tokio::test]
 async fn pools_of_the_seed_are_read_and_written() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -313,17 +314,20 @@ async fn pools_of_the_seed_are_read_and_written() {
     let rebooked = take("book-out", &json!({ "id": entry, "version": 4 }), 0.5);
     for (act, expected) in [
         (None, "Sandbox Member 2 2 Sandbox Relief"),
-        (Some((other, Act::RenameMember { name: text("Renamed") })), "Renamed 2 Sandbox Relief"),
+        (Some((other, SandboxAction::RenameMember { name: text("Renamed") })), "Renamed 2 Sandbox Relief"),
         (
-            Some((other, Act::RenameMission { mission: text("mission-relief"), name: text("Help") })),
+            Some((
+                other,
+                SandboxAction::RenameMission { mission: text("mission-relief"), name: text("Help") },
+            )),
             "Renamed 2 Help",
         ),
         (
             Some((
                 other,
-                Act::EarmarkStock {
+                SandboxAction::EarmarkStock {
                     entry: entry.clone(),
-                    purpose: Purpose::Mission,
+                    purpose: EarmarkPurpose::Mission,
                     target: text("mission-relief"),
                     amount: 0,
                 },
@@ -333,22 +337,25 @@ async fn pools_of_the_seed_are_read_and_written() {
         (
             Some((
                 other,
-                Act::EarmarkStock {
+                SandboxAction::EarmarkStock {
                     entry: entry.clone(),
-                    purpose: Purpose::Donation,
+                    purpose: EarmarkPurpose::Donation,
                     target: text("donation-relief"),
                     amount: 0,
                 },
             )),
             "Renamed 2 -",
         ),
-        (Some((other, Act::WithholdName { withholds: true })), "- 2 -"),
-        (Some((other, Act::OrgStock { ops: vec![rebooked] })), "- 1.5 -"),
+        (Some((other, SandboxAction::WithholdName { withholds: true })), "- 2 -"),
+        (Some((other, SandboxAction::OrgStock { ops: vec![rebooked] })), "- 1.5 -"),
         (
-            Some((MEMBER, Act::Role { unit: text("unit-squadron"), role: Some(Role::Member) })),
+            Some((MEMBER, SandboxAction::Role { unit: text("unit-squadron"), role: Some(UnitRole::Member) })),
             "without entries",
         ),
-        (Some((MEMBER, Act::Role { unit: text("unit-squadron"), role: Some(Role::Leader) })), "- 1.5 -"),
+        (
+            Some((MEMBER, SandboxAction::Role { unit: text("unit-squadron"), role: Some(UnitRole::Leader) })),
+            "- 1.5 -",
+        ),
     ] {
         if let Some((account, act)) = act {
             sandbox.act(account, act).await.unwrap();
@@ -367,15 +374,15 @@ async fn pools_of_the_seed_are_read_and_written() {
         );
         assert_eq!(told, expected);
     }
-    sandbox.act(MEMBER, Act::Role { unit: text("unit-squadron"), role: None }).await.unwrap();
+    sandbox.act(MEMBER, SandboxAction::Role { unit: text("unit-squadron"), role: None }).await.unwrap();
     let page = client.call("org_stock_read", &format!("{pools}?cursor={cursor}"), None, "").await.body;
     assert_eq!((page["units"].as_array().unwrap().len(), &page["items"]), (1, &json!([])));
     let roster = format!("{pools}/members?unit=unit-squadron");
     assert_eq!(client.call("org_stock_members", &roster, None, "").await.code(), "NOT_PERMITTED");
 }
 
-/// A token ends, is renewed, and ends for good when the member disconnects the client
-/// (IDP-25, LIM-07, ERR-05, ERR-12, ERR-47).
+/// A token expires, is refreshed, and ends when the member disconnects the client (IDP-25, LIM-07, ERR-05,
+/// ERR-12, ERR-47).
 #[tokio::test]
 async fn a_connection_is_renewed_until_the_member_ends_it() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -385,14 +392,14 @@ async fn a_connection_is_renewed_until_the_member_ends_it() {
     assert_eq!(client.read(None).await.code(), "UNAUTHENTICATED");
     assert_eq!(client.renew().await.0, 200);
     assert_eq!(client.read(None).await.status, 200);
-    sandbox.act(MEMBER, Act::Disconnect { client: "sandbox-client".to_owned() }).await.unwrap();
+    sandbox.act(MEMBER, SandboxAction::Disconnect { client: "sandbox-client".to_owned() }).await.unwrap();
     let refused = client.read(None).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (401, "CLIENT_REVOKED"));
     let (status, refused) = client.renew().await;
     assert_eq!((status.as_u16(), &refused["error"]), (400, &json!("invalid_grant")));
 }
 
-/// After a reset nothing of before holds: no token, and no cursor (FED-08).
+/// After a reset, earlier tokens and cursors are invalid (FED-08).
 #[tokio::test]
 async fn a_reset_begins_another_history() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -407,7 +414,7 @@ async fn a_reset_begins_another_history() {
     assert_eq!(client.read(None).await.body["items"].as_array().unwrap().len(), 10);
 }
 
-/// The first line of `--json` is read by scripts: each thing by its name.
+/// The first line of `--json` is an interface for scripts, with stable field names.
 #[tokio::test]
 async fn the_directory_is_for_scripts() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -421,12 +428,16 @@ async fn the_directory_is_for_scripts() {
     assert_eq!(accounts[0]["password"], "sandbox-member-pw-do-not-use-in-prod");
 }
 
-/// A sandbox that is started again over its folder plants nothing, and hashes no password again; what was written
-/// there is there.
+/// A sandbox that restarts over its folder plants nothing and hashes no passwords; its data is kept.
 #[tokio::test]
 async fn a_sandbox_in_a_folder_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || Sandbox::with(Options { data: Some(folder.path().to_owned()), ..Options::default() });
+    let open = || {
+        Sandbox::with_options(SandboxOptions {
+            data: Some(folder.path().to_owned()),
+            ..SandboxOptions::default()
+        })
+    };
     let hash = || {
         let database = rusqlite::Connection::open(folder.path().join("exchange.db")).unwrap();
         let sql = "SELECT password FROM account WHERE username = 'sandbox-member'";
@@ -434,7 +445,7 @@ async fn a_sandbox_in_a_folder_goes_on() {
     };
     let sandbox = open().await.unwrap();
     let first = hash();
-    let removal = Act::Blueprints { add: vec![], remove: vec!["bp-sandbox-rifle".to_owned()] };
+    let removal = SandboxAction::Blueprints { add: vec![], remove: vec!["bp-sandbox-rifle".to_owned()] };
     sandbox.act(MEMBER, removal).await.unwrap();
     sandbox.stop().await;
     let left = std::fs::read_dir(folder.path()).unwrap();
@@ -448,21 +459,22 @@ async fn a_sandbox_in_a_folder_goes_on() {
     assert_ne!(hash(), first, "anew");
 }
 
-/// What is as it was asked for is done; what there is not, and what breaks the contract, is told where it stands.
+/// An action without effect succeeds; unknown objects and contract violations are reported with their
+/// position.
 #[tokio::test]
 async fn acts_say_what_is_wrong_with_them() {
-    let sandbox = Sandbox::with(Options::default()).await.unwrap();
+    let sandbox = Sandbox::with_options(SandboxOptions::default()).await.unwrap();
     let text = str::to_owned;
     for _ in 0..2 {
-        sandbox.act(MEMBER, Act::RenameMember { name: text("Same") }).await.unwrap();
-        sandbox.act(MEMBER, Act::WithholdName { withholds: true }).await.unwrap();
-        let mission = Act::RenameMission { mission: text("mission-relief"), name: text("Same") };
+        sandbox.act(MEMBER, SandboxAction::RenameMember { name: text("Same") }).await.unwrap();
+        sandbox.act(MEMBER, SandboxAction::WithholdName { withholds: true }).await.unwrap();
+        let mission = SandboxAction::RenameMission { mission: text("mission-relief"), name: text("Same") };
         sandbox.act(MEMBER, mission).await.unwrap();
     }
-    let nowhere = Act::RenameMission { mission: text("mission-nowhere"), name: text("Same") };
-    assert_eq!(sandbox.act(MEMBER, nowhere).await.unwrap_err().to_string(), "there is no such thing");
-    // ORG-01, OST-07: no page could show it.
-    let unit = |name: &str, shorthand: &str| Act::RenameUnit {
+    let nowhere = SandboxAction::RenameMission { mission: text("mission-nowhere"), name: text("Same") };
+    assert_eq!(sandbox.act(MEMBER, nowhere).await.unwrap_err().to_string(), "not found");
+    // ORG-01, OST-07: the contract cannot represent it.
+    let unit = |name: &str, shorthand: &str| SandboxAction::RenameUnit {
         unit: text("unit-squadron"),
         name: text(name),
         shorthand: text(shorthand),
@@ -472,21 +484,25 @@ async fn acts_say_what_is_wrong_with_them() {
         (unit(&long, "U"), "name", 200),
         (unit("Unit", &long[..51]), "shorthand", 50),
         (unit("", "U"), "name", 200),
-        (Act::RenameMember { name: long.clone() }, "name", 200),
-        (Act::RenameMission { mission: text("mission-relief"), name: long.clone() }, "name", 200),
+        (SandboxAction::RenameMember { name: long.clone() }, "name", 200),
+        (SandboxAction::RenameMission { mission: text("mission-relief"), name: long.clone() }, "name", 200),
     ] {
         let refused = sandbox.act(MEMBER, act).await.unwrap_err().to_string();
-        assert!(refused.starts_with(&format!("{what}: a name is 1 to {most} characters")), "{refused}");
+        assert!(
+            refused.starts_with(&format!("{what}: a name must have 1 to {most} visible characters")),
+            "{refused}"
+        );
     }
     sandbox.act(MEMBER, unit(&long[..200], &long[..50])).await.unwrap();
-    let broken =
-        Act::Ships { ops: vec![serde_json::json!({ "op": "remove", "shipId": "s", "version": "1" })] };
+    let broken = SandboxAction::Ships {
+        ops: vec![serde_json::json!({ "op": "remove", "shipId": "s", "version": "1" })],
+    };
     let refused = sandbox.act(MEMBER, broken).await.unwrap_err().to_string();
     assert!(refused.contains("/ops/0/version: type"), "{refused}");
 }
 
-/// FED-04, WRT-14: the member takes back what a client wrote, in the areas that are named, as a change on the web; what
-/// somebody else changed since stays, and is told.
+/// FED-04, WRT-14: the member undoes a client's writes in the given areas, as a change on the web; entries
+/// that others changed are reported as conflicts.
 #[tokio::test]
 async fn a_member_takes_back_what_a_client_wrote() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -508,7 +524,7 @@ async fn a_member_takes_back_what_a_client_wrote() {
         (told.status().as_u16(), told.text().await.unwrap())
     };
     let (status, told) = undo(json!(["wallet"])).await;
-    assert!(status == 422 && told.contains("there are blueprints, stock, ships, org-stock"), "{told}");
+    assert!(status == 422 && told.contains("use one of blueprints, stock, ships, org-stock"), "{told}");
     let done = |undone: usize, conflicts: usize, entries: Value| {
         let told = json!({
             "done": "undo", "client": "sandbox-client", "dryRun": false,
@@ -538,24 +554,24 @@ async fn a_member_takes_back_what_a_client_wrote() {
 
     let removal = json!([{ "op": "remove", "key": "bp-sandbox-rifle" }]);
     assert_eq!(client.write(removal, "key-of-the-third-write").await.body["applied"], 1);
-    let back = Act::Blueprints { add: vec!["bp-sandbox-rifle".to_owned()], remove: vec![] };
+    let back = SandboxAction::Blueprints { add: vec!["bp-sandbox-rifle".to_owned()], remove: vec![] };
     sandbox.act(MEMBER, back).await.unwrap();
     let why = json!({ "code": "changed-since", "text": "changed since by web" });
     let stays = entry("bp-sandbox-rifle", "Sandbox Rifle", "conflict", why);
     assert_eq!(undo(json!(["blueprints"])).await, done(0, 1, json!([stays])));
 }
 
-/// What an administrator does is audited, by the account that does it.
+/// An administrator's action is audited with the account's name.
 #[tokio::test]
 async fn acts_of_administrators_are_audited() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { data: Some(folder.path().to_owned()), ..Options::default() };
-    let sandbox = Sandbox::with(options).await.unwrap();
-    let suspend = |client: &str| Act::Suspend { client: client.to_owned(), suspended: true };
+    let options = SandboxOptions { data: Some(folder.path().to_owned()), ..SandboxOptions::default() };
+    let sandbox = Sandbox::with_options(options).await.unwrap();
+    let suspend = |client: &str| SandboxAction::Suspend { client: client.to_owned(), suspended: true };
     sandbox.act("sandbox-admin", suspend("sandbox-client")).await.unwrap();
-    sandbox.act("sandbox-admin", Act::Switch { on: false }).await.unwrap();
+    sandbox.act("sandbox-admin", SandboxAction::Switch { on: false }).await.unwrap();
     let refused = sandbox.act("sandbox-admin", suspend("nobodys")).await.unwrap_err();
-    assert_eq!(refused.to_string(), "there is no such thing");
+    assert_eq!(refused.to_string(), "not found");
     sandbox.stop().await;
     let database = rusqlite::Connection::open(folder.path().join("exchange.db")).unwrap();
     let sql = "SELECT group_concat(actor || ' ' || action || ' ' || subject || ' ' || detail, '; ') FROM audit \
@@ -565,27 +581,33 @@ async fn acts_of_administrators_are_audited() {
     assert_eq!(audit, format!("{by} client.state sandbox-client suspended; {by} switch exchange off"));
 }
 
-/// Nobody finds public passwords in a store of members: a sandbox takes no store but its own.
+/// A sandbox refuses a store of a service, so that public passwords never protect real members.
 #[tokio::test]
 async fn a_sandbox_takes_no_store_of_a_service() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || Sandbox::with(Options { data: Some(folder.path().to_owned()), ..Options::default() });
+    let open = || {
+        Sandbox::with_options(SandboxOptions {
+            data: Some(folder.path().to_owned()),
+            ..SandboxOptions::default()
+        })
+    };
     let database = || rusqlite::Connection::open(folder.path().join("exchange.db")).unwrap();
     open().await.unwrap().stop().await;
-    // The same store without what says that it is a sandbox's.
+    // The same store without the sandbox's marker.
     database().execute("DELETE FROM setting WHERE name = 'sandbox'", []).unwrap();
     let refused = open().await.unwrap_err();
-    assert!(refused.to_string().contains("no sandbox's: name another folder"), "{refused}");
+    assert!(refused.to_string().contains("not of a sandbox: pass another folder"), "{refused}");
     for table in ["account", "client_scope", "client"] {
         database().execute_batch(&format!("PRAGMA foreign_keys = OFF; DELETE FROM {table}")).unwrap();
     }
     assert!(open().await.is_err(), "members are a service's, too");
 }
 
-/// The control interface says what is wrong, and serves nobody who came by another name.
+/// The control interface reports errors, and refuses other host names.
 #[tokio::test]
 async fn the_control_interface_is_for_scripts_on_this_machine() {
-    let sandbox = Sandbox::with(Options { seed: Some(7), ..Options::default() }).await.unwrap();
+    let sandbox =
+        Sandbox::with_options(SandboxOptions { seed: Some(7), ..SandboxOptions::default() }).await.unwrap();
     let (http, control) = (reqwest::Client::new(), sandbox.directory().control);
     let post = |path: &str, body: Value| {
         http.post(format!("{control}{path}"))
@@ -603,7 +625,7 @@ async fn the_control_interface_is_for_scripts_on_this_machine() {
     assert!(sandbox.clock().now().since(before) >= Duration::from_secs(3600));
     let elsewhere = http.get(&control).header("host", "evil.example").send().await.unwrap();
     assert_eq!(elsewhere.status(), 403);
-    // What any page may send without being asked whether it may: a form, or a script that reads no answer.
+    // Requests that a page can send without preflight: a form, or a script that ignores the response.
     for (name, value) in
         [("origin", "null"), ("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")]
     {

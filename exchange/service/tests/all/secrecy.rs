@@ -1,5 +1,5 @@
-//! What the whole service keeps to itself: secrets and names that are planted everywhere appear in no log, metric
-//! or refusal, in no answer to another member, and in none to another client of the member that has no part in them.
+//! Secrecy of the whole service: planted secrets and names appear in no log, metric or error, in no response
+//! to another member, and in none to a client without access to them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use exchange_api::scopes::Scope;
 use exchange_service::Environment;
-use exchange_service::admin::{self, AdminError, By, NewClient};
-use exchange_service::sandbox::{Options, Sandbox};
-use exchange_service::store::{StoreError, edit};
+use exchange_service::admin::{self, AdminContext, AdminError, NewClient};
+use exchange_service::sandbox::{Sandbox, SandboxOptions};
+use exchange_service::store::{StoreError, edit_store};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use super::kit;
 
 const MEMBER: &str = "sandbox-member";
 
-/// Every route that shows something of a member, with its operation.
+/// Every route that returns data of a member, with its operation.
 const READS: [(&str, &str); 8] = [
     ("service_document", "/exchange/v1"),
     ("blueprints_read", "/exchange/v1/me/blueprints"),
@@ -31,7 +31,7 @@ const READS: [(&str, &str); 8] = [
     ("demand_read", "/exchange/v1/me/org-demand"),
 ];
 
-/// Names and texts of the first member, by what another client of theirs may see of them.
+/// Names and strings of the first member, by visibility for the member's other clients.
 const UNSEEN: [&str; 6] = [
     "Planted Label 1",
     "planted-external-id-2",
@@ -41,14 +41,14 @@ const UNSEEN: [&str; 6] = [
     "planted note of a row 6",
 ];
 const SEEN: [&str; 2] = ["Planted Ship 7", "planted note of a blueprint 8"];
-/// Fellow members of their units may know it.
+/// Visible to fellow members of the units.
 const NAME: &str = "Planted Name 9";
 
 fn scopes() -> Vec<String> {
     Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect()
 }
 
-/// Signs a client in for everything; says the code that was typed, too.
+/// Signs a client in with all scopes; returns the user code, too.
 async fn signed_in(sandbox: &Sandbox, id: &'static str, account: &str) -> (Client, String) {
     let directory = sandbox.directory();
     let mut client = Client::new(&directory.gateway, &directory.issuer, sandbox.clock().clone()).named(id);
@@ -60,7 +60,7 @@ async fn signed_in(sandbox: &Sandbox, id: &'static str, account: &str) -> (Clien
 
 fn plant(folder: &Path) {
     let planted = |store: &rusqlite::Connection| {
-        let by = By::new("root", Environment::system().now()).unwrap();
+        let by = AdminContext::new("root", Environment::system().now()).unwrap();
         let scopes = scopes().into_iter().collect();
         let other =
             NewClient { id: "other-client".into(), name: "Other".to_owned(), scopes, min_version: None };
@@ -71,10 +71,10 @@ fn plant(folder: &Path) {
                    UPDATE blueprint SET note = 'planted note of a blueprint 8' WHERE product = 'bp-sandbox-helmet'";
         Ok::<_, AdminError>(store.execute_batch(sql).map_err(StoreError::from)?)
     };
-    edit(folder, planted).unwrap();
+    edit_store(folder, planted).unwrap();
 }
 
-/// Sets a lot to nothing.
+/// Empties a lot.
 fn emptied(item: &Value) -> Value {
     json!({
         "op": "set-quantity", "material": item["material"], "location": item["location"],
@@ -83,7 +83,7 @@ fn emptied(item: &Value) -> Value {
     })
 }
 
-/// All that a client is answered when it reads whatever it may.
+/// Returns all responses that a client gets for reads.
 async fn everything(client: &mut Client) -> String {
     let mut all = String::new();
     for (operation, path) in READS {
@@ -94,7 +94,7 @@ async fn everything(client: &mut Client) -> String {
     all
 }
 
-/// All that a member's browser is shown on these pages, and where it is led.
+/// Returns all pages and redirects that a member's browser gets.
 async fn shown(sandbox: &Sandbox, account: &str, paths: &[&str]) -> String {
     let base = sandbox.origin();
     let session = sign_in_on_pages(&base, account, &format!("{account}-pw-do-not-use-in-prod")).await;
@@ -108,7 +108,7 @@ async fn shown(sandbox: &Sandbox, account: &str, paths: &[&str]) -> String {
     all
 }
 
-/// The whole audit, as an administrator reads it.
+/// Returns the whole audit as an administrator reads it.
 fn audit(folder: &Path) -> String {
     let mut list = kit::command(&["admin", "audit", "list", "--limit", "1000", "--json"]);
     let listed = list.env("EXCHANGE_SERVE__DATA", folder).output().unwrap();
@@ -116,7 +116,7 @@ fn audit(folder: &Path) -> String {
     String::from_utf8(listed.stdout).unwrap()
 }
 
-/// What the service itself logged: the test's own requests are logged by its libraries, too.
+/// Returns the service's own log lines; the test's HTTP library logs, too.
 fn logged(log: &str) -> String {
     log.lines().filter(|line| line.contains(" exchange_service")).collect::<Vec<_>>().join("\n")
 }
@@ -129,16 +129,16 @@ fn assert_none(place: &str, text: &str, planted: &[&str]) {
     }
 }
 
-/// SVC-14, SHP-03, GW-13, WRT-11, DRF-08, IDP-19: more than twelve secrets and names, over all areas.
+/// SVC-14, SHP-03, GW-13, WRT-11, DRF-08, IDP-19: more than twelve secrets and names in all areas.
 #[tokio::test]
 async fn what_is_planted_grows_nowhere_else() {
     let log = kit::log();
     let metrics = PrometheusBuilder::new().install_recorder().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { data: Some(folder.path().to_owned()), ..Options::default() };
-    let sandbox = Sandbox::with(options).await.unwrap();
+    let options = SandboxOptions { data: Some(folder.path().to_owned()), ..SandboxOptions::default() };
+    let sandbox = Sandbox::with_options(options).await.unwrap();
     plant(folder.path());
-    // The registry is read again.
+    // The registry cache is refreshed.
     sandbox.advance(Duration::from_secs(6));
     let (mut one, user_code) = signed_in(&sandbox, "sandbox-client", MEMBER).await;
     let tokens = |client: &Client| [client.token.clone(), client.refresh.clone()];
@@ -171,7 +171,7 @@ async fn what_is_planted_grows_nowhere_else() {
     let confirmation = confirmation.rsplit(['/', '=']).next().unwrap().to_owned();
     assert_eq!(one.renew().await.0, 200);
 
-    // Refused in every way, with what was planted in the request.
+    // Refused in every way, with planted strings in the request.
     let mut refusals = String::new();
     let planted_path = "/exchange/v1/me/stock?cursor=planted-cursor-11";
     let wrong = json!({ "ops": [{ "op": "planted-op-12", "externalId": "planted-external-id-2" }] });
@@ -206,7 +206,7 @@ async fn what_is_planted_grows_nowhere_else() {
     let all: Vec<&str> = [&nobodys[..], &SEEN, &[NAME], &requests].concat();
     assert!(all.len() >= 12);
 
-    // The member sees what is theirs, so that it is there to be seen.
+    // The member sees their own data, which proves that it exists.
     let own = everything(&mut one).await;
     for seen in SEEN.iter().chain(&UNSEEN[1..2]) {
         assert!(own.contains(seen), "{seen}: {own}");
@@ -217,7 +217,7 @@ async fn what_is_planted_grows_nowhere_else() {
     let others = [&nobodys[..], &SEEN].concat();
     assert_none("another member", &everything(&mut other).await, &others);
 
-    // In a browser neither: what is listed for everybody, and what is the first member's to open.
+    // Nor does a browser: public lists, and pages of the first member.
     let listed = ["/applications", "/profile", "/reservations", "/refinery-orders", "/import"];
     let own = shown(&sandbox, MEMBER, &listed).await;
     for seen in ["Planted Label 1", "Planted_Own_Handle_5"] {

@@ -1,4 +1,4 @@
-//! Upkeep, over a store in memory and a clock that is moved by hand.
+//! Upkeep of a store in memory with a manual clock.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -8,27 +8,27 @@ use std::time::Duration;
 use dpop_bound::SystemRandom;
 use exchange_service::Environment;
 use exchange_service::config::Config;
-use exchange_service::store::{Options, Place, Store, StoreError};
-use exchange_service::time::{Moment, MovedClock};
-use exchange_service::upkeep::{Done, TASKS, Upkeep};
+use exchange_service::store::{Store, StoreError, StoreLocation, StoreOptions};
+use exchange_service::time::{ManualClock, Moment};
+use exchange_service::upkeep::{TASKS, TaskOutcome, Upkeep};
 
 const NOW: Moment = Moment::from_secs(1_790_000_000);
 const DAY: Duration = Duration::from_secs(86_400);
 
 struct World {
-    clock: MovedClock,
+    clock: ManualClock,
     store: Store,
     upkeep: Upkeep,
 }
 
 impl World {
     fn new() -> Self {
-        let clock = MovedClock::standing(NOW);
-        Self::over(Store::open(&Options::new(Place::Memory)).unwrap(), clock)
+        let clock = ManualClock::fixed_at(NOW);
+        Self::over(Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap(), clock)
     }
 
-    /// Over a store that others may have, too.
-    fn over(store: Store, clock: MovedClock) -> Self {
+    /// Creates an upkeep over a store that other instances may share.
+    fn over(store: Store, clock: ManualClock) -> Self {
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         let upkeep = Upkeep::new(store.clone(), environment, Arc::new(Config::default())).unwrap();
         Self { clock, store, upkeep }
@@ -48,14 +48,14 @@ impl World {
         self.store.read(work).await.unwrap()
     }
 
-    /// What one turn did of a task; none when it was not due.
-    async fn turn(&self, task: &str) -> Option<Done> {
-        self.upkeep.turn().await.into_iter().find(|done| done.task == task)
+    /// Returns the number of rows that one round deleted for a task; `None` if it was not due.
+    async fn turn(&self, task: &str) -> Option<TaskOutcome> {
+        self.upkeep.run_due_tasks().await.into_iter().find(|done| done.task == task)
     }
 }
 
-/// One row that has had its time for each task, and one beside it whose last moment it is: `:now` is now,
-/// in milliseconds.
+/// For each task, one expired row and one that expires a moment later. `:now` stands for the current time in
+/// milliseconds.
 const PAIRS: &[(&str, &str, &str)] = &[
     (
         "tombstones",
@@ -166,23 +166,23 @@ const PAIRS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// LIM-08, LIM-09, LIM-13, LIM-19, LIM-22, LIM-35, WRT-13: each task takes what has had its time, and nothing a moment
-/// earlier.
+/// LIM-08, LIM-09, LIM-13, LIM-19, LIM-22, LIM-35, WRT-13: each task deletes expired rows, and none a moment
+/// too early.
 #[tokio::test]
 async fn everything_that_has_had_its_time_goes() {
     let tested: Vec<_> = PAIRS.iter().map(|(task, _, _)| *task).collect();
     assert_eq!(tested, TASKS.each_ref().map(|task| task.name));
     for (task, rows, left) in PAIRS {
         let world = World::new();
-        world.sql(&rows.replace(":now", &NOW.millis().to_string())).await;
+        world.sql(&rows.replace(":now", &NOW.as_millis().to_string())).await;
         let removed = if matches!(*task, "connections-over" | "notices") { 2 } else { 1 };
         let done = world.turn(task).await;
-        assert_eq!(done, Some(Done { task, removed, more: false }), "{task}");
+        assert_eq!(done, Some(TaskOutcome { task, removed, more: false }), "{task}");
         assert_eq!(world.text(left).await, "kept", "{task}");
     }
 }
 
-/// A turn does a bounded piece, and the next one goes on where it ended, also in another process.
+/// A round deletes a bounded number of rows, and the next one continues, also in another process.
 #[tokio::test]
 async fn a_turn_is_bounded_and_the_next_one_goes_on() {
     let world = World::new();
@@ -197,22 +197,22 @@ async fn a_turn_is_bounded_and_the_next_one_goes_on() {
     assert_eq!(world.turn("sessions").await, None, "all is done");
 }
 
-/// A task is due again after its time, by the service's own clock; also when that stepped back.
+/// A task is due again after its interval by the service's clock, also after a step back.
 #[tokio::test]
 async fn tasks_are_due_by_the_injected_clock() {
     let world = World::new();
-    assert_eq!(world.upkeep.turn().await.len(), TASKS.len(), "all of them, at the beginning");
-    assert!(world.upkeep.turn().await.is_empty());
+    assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len(), "all of them, at the beginning");
+    assert!(world.upkeep.run_due_tasks().await.is_empty());
     world.clock.advance(Duration::from_secs(60));
-    let minutes: Vec<_> = world.upkeep.turn().await.iter().map(|done| done.task).collect();
+    let minutes: Vec<_> = world.upkeep.run_due_tasks().await.iter().map(|done| done.task).collect();
     assert_eq!(minutes, ["held-batches", "drafts", "idempotency-keys", "device-logins", "sessions"]);
     world.clock.advance(Duration::from_secs(3540));
-    assert_eq!(world.upkeep.turn().await.len(), TASKS.len());
+    assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len());
     world.clock.step_back(DAY);
-    assert_eq!(world.upkeep.turn().await.len(), TASKS.len());
+    assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len());
 }
 
-/// A task that fails is due again, holds up no other, and both is counted.
+/// A failed task is due again and does not affect others; successes and failures are counted.
 #[test]
 fn a_failure_is_counted_and_holds_up_nothing() {
     let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
@@ -223,7 +223,7 @@ fn a_failure_is_counted_and_holds_up_nothing() {
             let world = World::new();
             world.sql("INSERT INTO session VALUES (x'01', 'm', 0, 0, NULL)").await;
             world.sql("ALTER TABLE cursor_vector RENAME TO gone").await;
-            assert_eq!(world.upkeep.turn().await.len(), TASKS.len() - 1);
+            assert_eq!(world.upkeep.run_due_tasks().await.len(), TASKS.len() - 1);
             assert!(world.turn("cursors").await.is_none());
             world.sql("ALTER TABLE gone RENAME TO cursor_vector").await;
             assert!(world.turn("cursors").await.is_some());
@@ -239,8 +239,8 @@ fn a_failure_is_counted_and_holds_up_nothing() {
     }
 }
 
-/// The journal goes from its beginning on, and remembers up to when it may have lost something: an entry of a clock
-/// that stepped back waits for the one before it.
+/// The journal is deleted from its start with a floor; an entry with an earlier timestamp waits for the one
+/// before it.
 #[tokio::test]
 async fn the_journal_knows_from_when_on_it_is_whole() {
     let world = World::new();
@@ -249,7 +249,7 @@ async fn the_journal_knows_from_when_on_it_is_whole() {
     assert_eq!(world.text(floor).await, "-");
     let ages = [100, 95, 89, 99];
     for (number, age) in ages.into_iter().enumerate() {
-        let at = NOW.millis() - age * 86_400_000;
+        let at = NOW.as_millis() - age * 86_400_000;
         world
             .sql(&format!(
                 "INSERT INTO journal_set (first, last, at, member, area, change_set, channel) \
@@ -262,36 +262,36 @@ async fn the_journal_knows_from_when_on_it_is_whole() {
     for (days, left, oldest) in [(1, "k2,k3", 95), (1, "", 89)] {
         world.clock.advance(days * DAY);
         world.turn("journal").await.unwrap();
-        let at = NOW.millis() - oldest * 86_400_000;
+        let at = NOW.as_millis() - oldest * 86_400_000;
         assert_eq!((world.text(keys).await, world.text(floor).await), (left.to_owned(), at.to_string()));
     }
 }
 
-/// Of two processes over one store one does the upkeep, and the other takes over when that one has gone.
+/// Of two processes over one store, one runs the upkeep, and the other takes over when it ends.
 #[tokio::test]
 async fn one_process_of_a_pair_does_the_upkeep() {
     let one = World::new();
     let other = World::over(one.store.clone(), one.clock.clone());
-    assert_eq!(one.upkeep.turn().await.len(), TASKS.len());
-    assert!(other.upkeep.turn().await.is_empty(), "its tasks are due, and not its own");
-    // Each piece of work renews it.
+    assert_eq!(one.upkeep.run_due_tasks().await.len(), TASKS.len());
+    assert!(other.upkeep.run_due_tasks().await.is_empty(), "its tasks are due, and not its own");
+    // Each piece of work renews the lease.
     one.clock.advance(Duration::from_secs(59));
-    assert!(other.upkeep.turn().await.is_empty());
+    assert!(other.upkeep.run_due_tasks().await.is_empty());
     one.clock.advance(Duration::from_secs(1));
-    assert_eq!(one.upkeep.turn().await.len(), 5);
+    assert_eq!(one.upkeep.run_due_tasks().await.len(), 5);
     one.clock.advance(Duration::from_secs(59));
-    assert!(other.upkeep.turn().await.is_empty());
-    // It has gone.
+    assert!(other.upkeep.run_due_tasks().await.is_empty());
+    // The first process has ended.
     one.clock.advance(Duration::from_secs(1));
-    assert_eq!(other.upkeep.turn().await.len(), TASKS.len());
-    assert!(one.upkeep.turn().await.is_empty());
-    // What was taken by a clock that stepped back since holds nobody up.
+    assert_eq!(other.upkeep.run_due_tasks().await.len(), TASKS.len());
+    assert!(one.upkeep.run_due_tasks().await.is_empty());
+    // A lease from before a step back of the clock does not block.
     one.clock.step_back(DAY);
-    assert_eq!(one.upkeep.turn().await.len(), TASKS.len());
-    assert!(other.upkeep.turn().await.is_empty());
+    assert_eq!(one.upkeep.run_due_tasks().await.len(), TASKS.len());
+    assert!(other.upkeep.run_due_tasks().await.is_empty());
 }
 
-/// A process that lost the lease in the middle of a turn leaves the rest to the one that took it.
+/// A process that loses the lease during a round leaves the rest to the new holder.
 #[tokio::test]
 async fn whoever_lost_the_lease_does_no_more() {
     let world = World::new();
@@ -303,7 +303,7 @@ async fn whoever_lost_the_lease_does_no_more() {
              UPDATE lease SET holder = 'somebody else'; END",
         )
         .await;
-    let done: Vec<_> = world.upkeep.turn().await.iter().map(|done| done.task).collect();
+    let done: Vec<_> = world.upkeep.run_due_tasks().await.iter().map(|done| done.task).collect();
     assert_eq!(done, ["tombstones", "cursors"]);
     assert_eq!(world.text("SELECT count(*) || '' FROM session").await, "1");
     world.clock.advance(Duration::from_secs(60));

@@ -1,11 +1,11 @@
-"""A client of every area, written from the text of the contract alone with `httpx` and `cryptography`: each route
-is answered, each op of each change set applied, and wrong requests get the codes that the text names.
+"""A client of every area, written only from the text of the contract, with `httpx` and `cryptography`. It calls each
+route, applies each op of each change set, and expects the documented codes for invalid requests.
 
     PYTHONPATH=… python3 by_hand.py DIRECTORY
 
-DIRECTORY is the first line of `exchange-service sandbox --json`. For each step a line of JSON goes to stdout:
-`{name, ok, why}`; after one that failed there is no other. What the text leaves open (where the OpenAPI document is,
-the list of units, the fields of a refinery order) is read from docs/decisions.md.
+DIRECTORY is the first line of `exchange-service sandbox --json`. Prints a line of JSON for each step, `{name, ok, why}`,
+and stops after the first failure. What the text leaves open (the address of the OpenAPI document, the list of units,
+the fields of a refinery order) follows docs/decisions.md.
 `cargo xtask peers httpx` runs this.
 """
 
@@ -28,7 +28,7 @@ SCOPES = [
         "orgstock.read orgstock.write orgstock.details demand.read drafts.blueprints drafts.refinery"
     ).split()
 ]
-# Both documents' routes, and those of the contract itself.
+# The routes of both documents, and those of the contract files.
 ROUTES = {
     ("GET", V1),
     ("POST", f"{ME}/installation"),
@@ -67,7 +67,7 @@ def equal(left, right):
 
 
 def has(value, required, optional=""):
-    """The fields that an answer has: those that the text names, and no other."""
+    """Checks that a response has the documented fields, and no others."""
     required, optional = set(required.split()), set(optional.split())
     assert required <= set(value) <= required | optional, f"{sorted(value)} has not {sorted(required)} (+ {optional})"
     return value
@@ -78,12 +78,12 @@ def key():
 
 
 def sequence(ops):
-    """As ops are sent: one after the other, each with an id."""
+    """Builds ops, each with an id."""
     return [{"opId": f"op-{index}"} | op for index, op in enumerate(ops)]
 
 
 def outcomes(path, *ops, dry_run=None):
-    """What became of each op, `applied` where nothing is said; the counts agree with it."""
+    """Checks the outcome of each op, by default `applied`, and the counts."""
     said = API.change(path, *sequence(ops), dry_run=dry_run)
     extras = "detachedFromMissions offersReduced offersRemoved"
     has(said, "dryRun applied unchanged notApplied results warnings", extras)
@@ -105,7 +105,7 @@ def becomes(path, op, expect):
 
 
 def refused(response, status, code, *pointers):
-    """A problem as the contract has it, naming the places that are wrong and never what stands there."""
+    """Checks a problem of the contract, which names the invalid places and never their values."""
     assert response.headers["content-type"].startswith("application/problem+json"), response.headers
     problem = response.json()
     places = dict.fromkeys(error["pointer"] for error in problem.get("errors", []))
@@ -124,7 +124,7 @@ def oauth_refused(error, run):
 
 
 def page_of(path, fields, optional=""):
-    """A snapshot in small pages and in one is the same."""
+    """Checks that a snapshot in small pages equals one in a single page."""
     small, _, pages = API.snapshot(path, limit=2)
     entries, cursor, one = API.snapshot(path)
     equal((small, pages, one), (entries, max(1, -(-len(entries) // 2)), 1))
@@ -132,7 +132,7 @@ def page_of(path, fields, optional=""):
 
 
 def one(entries, **fields):
-    """The entry whose fields are these; a field is a name where it has one."""
+    """Finds the entry with these fields; a field with a name is compared by the name."""
     name = lambda value: value.get("name") if isinstance(value, dict) else value
     found = [entry for entry in entries if all(name(entry.get(field)) == fields[field] for field in fields)]
     assert len(found) == 1, f"{len(found)} of {len(entries)} entries are {fields}"
@@ -310,7 +310,7 @@ def _():
     other = canonical({"ops": [knife | {"opId": "x"}]})
     refused(API.call("POST", f"{BLUEPRINTS}/changes", content=other, key=same), 422, "IDEMPOTENCY_KEY_REUSED")
     (added,), _, cursor = API.feed(BLUEPRINTS, API.cursor)
-    # A default is the server's alone.
+    # Only the server sets a default.
     equal((added["ref"]["name"], added["provenance"]), ("Sandbox Knife", {"source": "other"}))
     becomes(BLUEPRINTS, knife, "unchanged")
     becomes(BLUEPRINTS, {"op": "remove", "key": added["key"]}, "applied")
@@ -353,7 +353,7 @@ def _():
     fields = "key material location quality stolen quantity"
     lots, API.stock_cursor = page_of(STOCK, fields, "materialKind")
     metal = one(lots, material="Sandbox Metal")
-    # Personal and shared are one lot.
+    # Personal and shared stock are one lot.
     equal((metal["quality"], metal["quantity"]), (700, {"amount": 50, "unit": "SCU"}))
     equal((metal["materialKind"]["type"], metal["materialKind"]["commodity"]), ("REFINED", True))
     assert "materialKind" not in one(lots, material="Sandbox Rifle")
@@ -365,7 +365,7 @@ def _():
     becomes(STOCK, rise, "applied")
     (lot,), _, cursor = API.feed(STOCK, API.stock_cursor)
     equal(lot["quantity"], {"amount": 3.142, "unit": "SCU"})
-    # Rounded as it was stored.
+    # Rounded when it was stored.
     becomes(STOCK, rise | {"expectedQuantity": {"amount": 3.1416, "unit": "SCU"}}, "unchanged")
     move = [stock_op(METAL, HANGAR, 0, 3.142, quality=500), stock_op(METAL, STORAGE, 3.142, 0, quality=500)]
     equal(outcomes(STOCK, *move)[0], ["applied", "applied"])
@@ -431,7 +431,7 @@ def _():
     both = known | {"orgUnit": unit, "orgUnitVersion": new["orgUnitVersion"]}
     becomes(SHIPS, upsert("ext-3", "Renamed", **both), "applied")
     (entry,), _, cursor = API.feed(SHIPS, cursor)
-    # Left out is cleared.
+    # An omitted field is cleared.
     equal((entry["name"], entry["orgUnit"]["id"], "location" in entry), ("Renamed", unit, False))
     becomes(SHIPS, {"op": "remove"} | known, "VERSION_CONFLICT")
     becomes(SHIPS, {"op": "remove", "shipId": "no-such-ship", "version": 0}, "UNMATCHED")
@@ -452,7 +452,7 @@ def _():
     problem = refused(response, 409, "MASS_CHANGE_CONFIRMATION_REQUIRED")
     assert problem["confirmationUrl"].startswith("http")
     equal(ships(), before)
-    # A trial does not ask.
+    # A dry run needs no confirmation.
     equal(set(outcomes(SHIPS, *removals, dry_run=True)[0]), {"applied"})
 
 
@@ -469,7 +469,7 @@ def pools():
 
 
 def entry_of(holder, **lot):
-    """The entry of one holder in the lot."""
+    """Returns the entry of one holder in the lot."""
     fields, optional = "id version holder quantity jobOrders missions free", "note"
     entries = [has(entry, fields, optional) for entry in one(pools(), **lot)["entries"]]
     found = [entry for entry in entries if entry["holder"].get("ref") == holder]
@@ -538,7 +538,7 @@ def _():
     becomes(ORG_STOCK, {"op": "book-out", "quantity": scu(29)} | at(taken), "STOCK_EARMARKED")
     becomes(ORG_STOCK, {"op": "book-out", "quantity": scu(99)} | at(taken), "INSUFFICIENT_STOCK")
     becomes(ORG_STOCK, {"op": "book-out", "quantity": scu(5), "fromJobOrders": orders(5)} | at(taken), "applied")
-    # Into the other pool, which the member has to look after as well.
+    # Into the other pool, of which the member must also be a Logistician.
     moved = {"op": "move-pool", "toUnit": API.units["IRI"]} | at(taken, 1)
     becomes(ORG_STOCK, moved, "NOT_PERMITTED")
     API.act("sandbox-member", "role", unit=API.units["IRI"], role="logistician")
@@ -598,7 +598,7 @@ def _():
         {"schemaVersion": 1, "orders": []},
         {"schemaVersion": 1, "orders": [order | {"panelType": "PROCESSING"}]},
     ):
-        # Of the content, not of the schema: no place is named.
+        # The content is invalid, not the schema: no place is named.
         refused(stage(body), 400, "SCHEMA_INVALID")
     many = {"schemaVersion": 1, "orders": [order] * 6}
     refused(stage(many), 400, "SCHEMA_INVALID", "/orders")
@@ -634,7 +634,7 @@ def _():
 
 @step("broken proofs: each is refused, and the next right one is answered")
 def _():
-    # By hand nothing waits for a limit.
+    # This client does not wait for a limit.
     API.wait(60)
     API.got(V1)
     wrong = {
@@ -659,7 +659,7 @@ def _():
         assert response.status_code == 401, name
         refused(response, 401, "DPOP_INVALID")
         assert 'error="invalid_dpop_proof"' in response.headers["www-authenticate"], name
-    # The challenge for a nonce comes before every claim, and after what cannot be read.
+    # The nonce challenge precedes all claims, and follows malformed proofs.
     for how, error in (({"ath": None}, "use_dpop_nonce"), ({"header": {"typ": "JWT"}}, "invalid_dpop_proof")):
         response = API.send("GET", V1, proof=API.proof("GET", V1, nonce="not-of-this-server", **how))
         assert f'error="{error}"' in response.headers["www-authenticate"], error
@@ -741,7 +741,7 @@ def _():
     equal(sorted(ROUTES - answered), [])
     equal(sorted({(path, op) for path, ops in OPS.items() for op in ops.split()} - APPLIED), [])
     equal({response.request.headers["user-agent"] for *_, response in API.seen}, {USER_AGENT})
-    # Whatever was read with a token brought a nonce, refusals included.
+    # Every response to a request with a token had a nonce, refusals included.
     early = {"PAYLOAD_TOO_LARGE", "SCHEMA_INVALID"}
     for method, path, response in API.seen:
         signed = "dpop" in response.request.headers

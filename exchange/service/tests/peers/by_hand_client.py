@@ -1,7 +1,7 @@
-"""A client of the exchange, written from the text of the contract alone: `httpx` sends, `cryptography` signs, and
-everything between is done here by hand, once for each rule.
+"""A client of the exchange, written only from the text of the contract: `httpx` sends, `cryptography` signs, and this
+module implements every other rule by hand.
 
-`by_hand.py` says with it what a client of every area says. It knows neither our OpenAPI document nor our code.
+`by_hand.py` uses it for all areas. It uses neither our OpenAPI document nor our code.
 """
 
 import base64
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 CLIENT_ID = "sandbox-client"
 USER_AGENT = "ByHand/1.0.0 (+https://client.example)"
 DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
-# What is corrected is a clock that is wrong, not the time that an answer takes.
+# Corrects a wrong clock, not network latency.
 CLOCK_SLACK = 2
 
 
@@ -32,7 +32,7 @@ def canonical(value):
 
 
 class Key:
-    """The key of an installation, and the proofs that it signs."""
+    """An installation's key, which signs its proofs."""
 
     def __init__(self):
         self.private = ec.generate_private_key(ec.SECP256R1())
@@ -44,18 +44,18 @@ class Key:
         header = {"typ": "dpop+jwt", "alg": "ES256", "jwk": self.jwk} | (header or {})
         signed = ".".join(base64url(canonical(part)) for part in (header, claims))
         r, s = decode_dss_signature(self.private.sign(signed.encode(), ec.ECDSA(SHA256())))
-        # Two halves, not DER.
+        # r and s concatenated, not DER.
         return f"{signed}.{base64url(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 
 
 class Server:
-    """What one server said last: its nonce, and how far its clock is from ours."""
+    """A server's latest nonce and clock offset."""
 
     def __init__(self):
         self.nonce, self.ahead = None, 0
 
     def heard(self, response):
-        """Keeps both; whether the clock was corrected."""
+        """Stores both. Returns true if the clock was corrected."""
         self.nonce = response.headers.get("dpop-nonce", self.nonce)
         there = parsedate_to_datetime(response.headers["date"]).timestamp()
         off = there - (time.time() + self.ahead)
@@ -70,12 +70,12 @@ class Server:
         if self.nonce is not None:
             claims["nonce"] = self.nonce
         claims |= more
-        # A claim that is sent as nothing is left out.
+        # A claim of `None` is omitted.
         return {name: value for name, value in claims.items() if value is not None}
 
 
 class OAuthError(Exception):
-    """What the identity provider refused."""
+    """A refusal of the identity provider."""
 
     def __init__(self, response):
         self.status, self.error = response.status_code, response.json()["error"]
@@ -90,11 +90,11 @@ class Installation:
         self.http = httpx.Client(headers={"User-Agent": USER_AGENT}, timeout=30, trust_env=False)
         self.key, self.provider, self.api = Key(), Server(), Server()
         self.access = self.refresh = self.scope = None
-        # Every answer of the gateway with its request, the client's own retries included.
+        # Every response of the gateway with its request, including retries.
         self.seen = []
         self.endpoints = self.discovered()
 
-    # The sandbox: what a member, time or somebody else would do.
+    # The sandbox: actions of the member, of other actors and of the clock.
 
     def sandbox(self, path, **body):
         response = self.http.post(f"{self.control}/{path}", json=body)
@@ -114,7 +114,7 @@ class Installation:
         return document
 
     def form(self, endpoint, **fields):
-        """A request that the provider wants a proof of, which has no `ath`; once more with its nonce."""
+        """Sends a request with a proof without `ath`, and repeats it with the nonce of a challenge."""
         url, left = self.endpoints[endpoint], {"nonce", "clock"}
         while True:
             proof = self.key.proof(self.provider.claims("POST", url))
@@ -131,7 +131,7 @@ class Installation:
                 raise error
 
     def login(self, scope):
-        """Begins a device login; without a proof."""
+        """Starts a device login, which needs no proof."""
         form = {"client_id": CLIENT_ID, "scope": f"{scope} offline_access"}
         response = self.http.post(self.endpoints["device_authorization_endpoint"], data=form)
         if not response.is_success:
@@ -142,7 +142,7 @@ class Installation:
         return self.form("token_endpoint", grant_type=DEVICE_CODE, device_code=login["device_code"]).json()
 
     def polled(self, login):
-        """Polls until the member decided, as slowly as it is asked to."""
+        """Polls at the requested interval until the member has decided."""
         interval, said = login["interval"], []
         while True:
             self.wait(interval)
@@ -184,12 +184,12 @@ class Installation:
         return (key or self.key).proof(claims, header)
 
     def send(self, method, path, *, headers=None, content=None, auth=True, proof=None):
-        """One request, as it is."""
+        """Sends one request."""
         headers = dict(headers or {})
         if auth:
             headers.setdefault("Authorization", f"DPoP {self.access}")
             headers.setdefault("DPoP", proof or self.proof(method, path))
-        # What is to be left out is set to nothing.
+        # A header of `None` is omitted.
         headers = {name: value for name, value in headers.items() if value is not None}
         response = self.http.request(method, self.gateway + path, headers=headers, content=content)
         self.seen.append((method, path.split("?")[0], response))
@@ -197,7 +197,7 @@ class Installation:
         return response
 
     def call(self, method, path, *, body=None, key=None, headers=None, content=None, patient=True):
-        """A request until there is an answer to it: each remedy once, a write always under its key."""
+        """Repeats a request until it is answered: each remedy once, and a write always with its key."""
         headers = dict(headers or {})
         if body is not None:
             content = canonical(body)
@@ -229,20 +229,20 @@ class Installation:
         return {"UNAUTHENTICATED": "token", "RATE_LIMITED": "rate", "DPOP_PROOF_LIMIT": "rate"}.get(code)
 
     def got(self, path, **more):
-        """What a read answers."""
+        """Returns the response of a read."""
         response = self.call("GET", path, **more)
         assert response.status_code == 200, f"GET {path}: {response.status_code} {response.text}"
         return response.json()
 
     def change(self, path, *ops, key=None, dry_run=None):
-        """What becomes of a change set."""
+        """Returns the result of a change set."""
         body = {"ops": list(ops)} | ({} if dry_run is None else {"dryRun": dry_run})
         response = self.call("POST", f"{path}/changes", body=body, key=key or secrets.token_urlsafe(16))
         assert response.status_code == 200, f"POST {path}/changes: {response.status_code} {response.text}"
         return response.json()
 
     def snapshot(self, path, limit=500):
-        """A collection whole: its entries, the position in its feed, how many pages it took."""
+        """Reads a whole collection: its entries, its feed position, the number of pages."""
         entries, pages, query = [], 0, f"limit={limit}"
         while True:
             page = self.got(f"{path}?{query}")
@@ -254,7 +254,7 @@ class Installation:
             query = f"limit={limit}&cursor={page['nextCursor']}"
 
     def feed(self, path, cursor):
-        """What changed since: entries, tombstones, the new position."""
+        """Reads the changes since a position: entries, tombstones, the new position."""
         entries, removed, more = [], [], True
         while more:
             page = self.got(f"{path}?cursor={cursor}")

@@ -1,13 +1,13 @@
-// `oauth4webapi` as what guards a gateway, for our client: token and proof of every call are judged by its code.
+// A gateway guarded by `oauth4webapi`, for our client: the library verifies token and proof of every call.
 //
 //   node oauth4webapi.mjs DIRECTORY      beside a `node_modules` that holds oauth4webapi
 //
-// DIRECTORY is the first line of oidc-provider.mjs, whose tokens are taken here. The first line on stdout is the same
-// with `gateway` and `peer`; it runs until it is ended. By `peer` a script says what comes next and asks what was:
-// `POST {peer}/nonce` forgets the nonce, `POST {peer}/token` refuses the next call's token, `GET {peer}/said` gives
-// `{tokens, keys, challenged, refused}`: how many tokens came, the idempotency keys of the last write, how many
-// calls were challenged for a nonce, and why others were refused.
-// Nonces and proofs that were sent before are judged here: `oauth4webapi` leaves them to whoever uses it.
+// DIRECTORY is the first line of oidc-provider.mjs, whose tokens are accepted here. Prints the same line with `gateway`
+// and `peer`, and runs until it is killed. A script controls it through `peer`:
+// `POST {peer}/nonce` forgets the nonce, `POST {peer}/token` refuses the next call's token, `GET {peer}/said` returns
+// `{tokens, keys, challenged, refused}`: the number of tokens, the idempotency keys of the last write, the number of
+// nonce challenges, and the reasons of other refusals.
+// Nonces and replays are checked here, because `oauth4webapi` leaves them to its user.
 // `cargo xtask peers oauth4webapi` runs this, oidc-provider.mjs, and our client against both.
 
 import { randomUUID } from "node:crypto";
@@ -38,7 +38,7 @@ const unsigned = (error, code, detail) =>
   problem(401, code, detail, { "www-authenticate": `DPoP algs="ES256", error="${error}"` });
 const claimsOf = (proof) => JSON.parse(Buffer.from(proof.split(".")[1], "base64url"));
 
-// What is wrong with token or proof, if anything.
+// Returns the error of token or proof, if any.
 async function refusal(request) {
   const { nonce: given, jti } = claimsOf(request.headers.get("dpop"));
   if (given !== nonce) {

@@ -3,11 +3,10 @@
 //
 //   node oidc-provider.mjs      beside a `node_modules` that holds oidc-provider
 //
-// The first line on stdout says where it is: `{issuer, control}`; it runs until it is ended. Members sign in by
-// its control interface, which is that of our sandbox: `POST {control}/approve {"userCode", "account"}`. Three more
-// are its own: `POST {control}/nonce {"required"}` has it ask for nonces or not, `POST {control}/disconnect` ends what
-// was granted last, `POST {control}/said` gives `{rotated, revoked}`: how many refresh tokens were replaced and how many
-// grants ended.
+// Prints its addresses as `{issuer, control}`, and runs until it is killed. Members sign in through its control
+// interface, which is that of our sandbox: `POST {control}/approve {"userCode", "account"}`. Three more are its own:
+// `POST {control}/nonce {"required"}` switches nonces on or off, `POST {control}/disconnect` ends the last grant, and
+// `POST {control}/said` returns `{rotated, revoked}`: the numbers of rotated refresh tokens and of ended grants.
 // `cargo xtask peers oidc-provider` runs this, a gateway beside it, and openid-client.mjs against both;
 // `cargo xtask peers oauth4webapi` runs it for our client.
 
@@ -16,7 +15,7 @@ import { createServer } from "node:http";
 import * as oidc from "oidc-provider";
 
 const SCOPES = "exchange.connect exchange.blueprints.read exchange.blueprints.write";
-// What the sandbox calls its members.
+// The names of the sandbox's members.
 const MEMBERS = { "sandbox-member": "member-1", "sandbox-member-2": "member-2" };
 
 const server = createServer();
@@ -24,10 +23,10 @@ await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const issuer = `http://127.0.0.1:${server.address().port}`;
 
 const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign"]);
-// What it is for here, `key_ops`, is not what others have it for.
+// Omits `key_ops`, which lists the operation of the private key only.
 const { key_ops: _, ...key } = await crypto.subtle.exportKey("jwk", pair.privateKey);
 
-// The library says on stdout what is not for production; stdout is for who started this.
+// Redirects the library's warnings, because stdout is for the script.
 console.log = console.info = console.warn = console.error;
 let nonceRequired = false;
 let granted;
@@ -69,7 +68,7 @@ const provider = new oidc.Provider(issuer, {
   },
 });
 
-// What its pages would do when the member signs in and agrees.
+// Does what the pages do when the member signs in and consents.
 async function approve({ userCode, account }) {
   const code = await provider.DeviceCode.findByUserCode(userCode.replace(/\W/g, ""));
   const accountId = MEMBERS[account];

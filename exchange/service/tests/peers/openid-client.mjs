@@ -1,11 +1,10 @@
-// A client as somebody writes one with `openid-client`: signs in by device code, calls the gateway, and meets
-// its refusals.
+// A typical client with `openid-client`: signs in by device code, calls the gateway, and handles its refusals.
 //
 //   node openid-client.mjs DIRECTORY      beside a `node_modules` that holds openid-client
 //
-// DIRECTORY is the first line of `exchange-service sandbox --json`, or the same of another issuer. For each step
-// a line of JSON goes to stdout: `{name, ok, why}`; after one that failed there is no other.
-// Proofs, nonces, polling and challenges are the library's business; what is signed here by hand is said so.
+// DIRECTORY is the first line of `exchange-service sandbox --json`, or the same of another issuer. Prints a line of JSON
+// for each step, `{name, ok, why}`, and stops after the first failure.
+// The library handles proofs, nonces, polling and challenges; proofs that are signed by hand are marked.
 // `cargo xtask peers openid-client` runs this.
 
 import assert from "node:assert/strict";
@@ -28,7 +27,7 @@ async function step(name, run) {
   }
 }
 
-// Everything that the library sends passes here, so that a step can say what went over the wire.
+// Records everything that the library sends, so that steps can check it.
 const exchanges = [];
 async function watched(url, options) {
   const response = await fetch(url, options);
@@ -37,7 +36,7 @@ async function watched(url, options) {
 }
 const statuses = (from) => exchanges.slice(from).map(({ response }) => response.status);
 
-// A proof by hand, for what the library does not do: at the revocation endpoint (IDP-23), or a wrong one.
+// A proof signed by hand, where the library sends none: at the revocation endpoint (IDP-23), or an invalid one.
 const keys = await client.randomDPoPKeyPair("ES256", { extractable: true });
 const base64 = (bytes) => Buffer.from(bytes).toString("base64url");
 async function proof(htm, htu, claims = {}) {
@@ -79,7 +78,7 @@ await step("a device login begins", async () => {
 await step("the client polls until the member approves", async () => {
   const from = exchanges.length;
   const granted = client.pollDeviceAuthorizationGrant(config, login, undefined, { DPoP: dpop });
-  // Not before the first answer, so that `authorization_pending` is one of those that the library meets.
+  // Not before the first response, so that the library gets `authorization_pending`.
   for (let polled = 0; polled === 0; polled = exchanges.length - from) {
     await Promise.race([granted, new Promise((resolve) => setTimeout(resolve, 50))]);
   }

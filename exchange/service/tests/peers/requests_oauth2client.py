@@ -1,17 +1,16 @@
-"""A client as somebody writes one with `requests_oauth2client`: signs in by device code, calls the gateway, and
-meets its refusals.
+"""A typical client with `requests_oauth2client`: signs in by device code, calls the gateway, and handles its refusals.
 
     PYTHONPATH=… python3 requests_oauth2client.py DIRECTORY
 
-DIRECTORY is the first line of `exchange-service sandbox --json`. For each step a line of JSON goes to stdout:
-`{name, ok, why}`; after one that failed there is no other. Proofs, nonces and polling are the library's business.
+DIRECTORY is the first line of `exchange-service sandbox --json`. Prints a line of JSON for each step,
+`{name, ok, why}`, and stops after the first failure. The library handles proofs, nonces and polling.
 `cargo xtask peers requests_oauth2client` runs this.
 """
 
 import json
 import sys
 
-# This file is called like the library, and Python looks beside a script first.
+# This file has the name of the library, and Python searches the script's folder first.
 del sys.path[0]
 
 import requests
@@ -32,7 +31,7 @@ KNIFE = {"ops": [{"op": "add", "ref": {"scRecord": "BP_CRAFT_SBXM_KNIFE_01"}}]}
 
 
 class Seen(requests.adapters.HTTPAdapter):
-    """What goes over the wire, the library's own retries included."""
+    """Records all requests and responses, including the library's retries."""
 
     def __init__(self):
         super().__init__()
@@ -46,7 +45,7 @@ class Seen(requests.adapters.HTTPAdapter):
 
 
 class Api:
-    """The gateway, called with a token, which signs each request."""
+    """Calls the gateway with a token, and signs each request."""
 
     def __init__(self):
         self.seen, self.session, self.token = Seen(), requests.Session(), None
@@ -89,7 +88,7 @@ def step(name):
 def _():
     issuer = DIRECTORY["issuer"]
     document = requests.get(f"{issuer}/.well-known/openid-configuration", timeout=10).json()
-    # The one endpoint that the library does not read from the document by itself.
+    # The library does not read this endpoint from the discovery document.
     device = document["device_authorization_endpoint"]
     API.client = OAuth2Client.from_discovery_document(
         document, issuer=issuer, client_id="sandbox-client", device_authorization_endpoint=device, testing=True
@@ -114,7 +113,7 @@ def _():
 def _():
     decision = {"userCode": API.login.user_code, "account": "sandbox-member"}
     equal(requests.post(f"{CONTROL}/approve", json=decision, timeout=10).status_code, 204)
-    # Five seconds longer than at first, as the provider said.
+    # Five seconds longer than at first, as the provider requested.
     job = DeviceAuthorizationPollingJob(
         API.client, API.login.device_code, interval=10, dpop=True, dpop_key=API.key
     )
@@ -204,7 +203,7 @@ def _():
 
 @step("a revoked connection is over")
 def _():
-    # The proof is what our provider asks for beyond RFC 7009 (IDP-23).
+    # Our provider requires a proof in addition to RFC 7009 (IDP-23).
     assert API.client.revoke_refresh_token(API.token, requests_kwargs={"dpop_key": API.key})
     refused(InvalidGrant, lambda: API.client.refresh_token(API.token))
 

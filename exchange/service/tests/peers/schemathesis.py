@@ -1,13 +1,13 @@
-"""`schemathesis` over the document that the gateway serves: whatever it makes of the contract gets an answer of
-the contract.
+"""Runs `schemathesis` on the document that the gateway serves: every generated request must get a response of the
+contract.
 
     PYTHONPATH=… python3 schemathesis.py DIRECTORY
 
-DIRECTORY is the first line of `exchange-service sandbox --json`. Requests are signed here, since `schemathesis`
-knows no DPoP; `schemathesis.toml` beside this file says what it has to be told of the exchange, each exception
-with its reason. For each phase a line of JSON goes to stdout, `{name, ok, why}`; what it found, with how to repeat
-it, is in `said.txt`, in the folder where it runs. `cargo xtask peers schemathesis` runs this;
-`SCHEMATHESIS_EXAMPLES=400` asks ten times as much of each operation, `SCHEMATHESIS_SEED=7` something else.
+DIRECTORY is the first line of `exchange-service sandbox --json`. This module signs the requests, since
+`schemathesis` does not support DPoP; `schemathesis.toml` beside this file has the exceptions with their reasons. Prints a
+line of JSON for each phase, `{name, ok, why}`; findings, with how to repeat them, are in `said.txt`, in the working
+folder. `cargo xtask peers schemathesis` runs this; `SCHEMATHESIS_EXAMPLES=400` generates ten times as many requests per
+operation, and `SCHEMATHESIS_SEED=7` selects another seed.
 """
 
 import json
@@ -17,7 +17,7 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-# This file is called like the library, and Python looks beside a script first.
+# This file has the name of the library, and Python searches the script's folder first.
 HERE = Path(sys.path.pop(0))
 
 import requests
@@ -30,16 +30,16 @@ from schemathesis.generation.meta import CoverageScenario
 DIRECTORY = json.loads(sys.argv[1])
 GATEWAY, CONTROL, ISSUER = (DIRECTORY[name] for name in ("gateway", "control", "issuer"))
 FIXTURES = HERE / "../../../../schemas/fixtures"
-# Where the contract says that it is served.
+# The path at which the contract is served.
 PUBLISHED = "https://exchange.example"
 SEED = os.environ.get("SCHEMATHESIS_SEED", "20")
 EXAMPLES = os.environ.get("SCHEMATHESIS_EXAMPLES", "40")
-# The limits are met on purpose elsewhere; here time passes before they are.
+# Limits are tested elsewhere; here the clock moves before they are reached.
 A_MINUTE_AFTER, A_DAY_AFTER = 80, 400
 
 
 class Member:
-    """Who the requests are of: a connection of the sandbox's client, at the sandbox's time."""
+    """The sender of the requests: a connection of the sandbox's client, at the sandbox's time."""
 
     def __init__(self):
         document = requests.get(f"{ISSUER}/.well-known/openid-configuration", timeout=10).json()
@@ -88,7 +88,7 @@ MEMBER = Member()
 
 
 def spoilt(case):
-    """The header that is wrong on purpose, `True` when it is not said which, or none."""
+    """Returns the deliberately invalid header, `True` if it is unknown which, or `None`."""
     if not case.meta or not case.meta.is_negative_at(ParameterLocation.HEADER):
         return None
     data = case.meta.phase.data
@@ -97,13 +97,13 @@ def spoilt(case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Signs a request; a proof that is missing or wrong on purpose stays so."""
+    """Signs a request, unless its proof is deliberately missing or invalid."""
     if not case.operation.definition.raw.get("security"):
         return
     wrong = spoilt(case)
     token = MEMBER.next()
     kwargs["auth"] = token if wrong not in (True, "DPoP") else TokenAlone(token)
-    # A client makes a key for each write.
+    # Clients create a key for each write.
     key = (case.headers or {}).get("Idempotency-Key")
     if key and wrong not in (True, "Idempotency-Key"):
         case.headers["Idempotency-Key"] = f"{key[:100]}.{MEMBER.sent}"
@@ -113,7 +113,7 @@ def before_call(context, case, kwargs):
 
 @schemathesis.check
 def undeclared_method(context, response, case):
-    """GW-03: what `unsupported_method` looks for, as the exchange answers it."""
+    """GW-03: replaces `unsupported_method` with the behavior of the exchange."""
     data = case.meta.phase.data if case.meta else None
     if getattr(data, "scenario", None) != CoverageScenario.UNSPECIFIED_HTTP_METHOD:
         return
@@ -122,7 +122,7 @@ def undeclared_method(context, response, case):
 
 
 def complete(body):
-    """Makes a valid body one that keeps the rules which a schema does not say, or the library does not read."""
+    """Adjusts a valid body to rules that the schema cannot express or the library does not support."""
     if isinstance(body, dict):
         # A27, in the schema by `dependentRequired`.
         if "nameLocale" in body:
@@ -130,7 +130,7 @@ def complete(body):
         # SHP-09, in the schema by `dependentRequired` too.
         if body.get("op") == "upsert" and "shipId" in body:
             body.setdefault("version", 1)
-        # CON-09: undeclared members may have a pointer of 200 characters, `~` and `/` counting twice.
+        # CON-09: pointers of undeclared properties have at most 200 characters, `~` and `/` counting twice.
         for name in [name for name in body if len(name) > 80]:
             del body[name]
         body = list(body.values())
@@ -146,7 +146,7 @@ def fetch(path):
 
 
 def fetch_contract(folder):
-    """The document and its schemas as they are served, each reference to a schema as a path of the folder."""
+    """Loads the served document and schemas, with references to schemas as paths of the folder."""
     (folder / "schemas").mkdir(parents=True, exist_ok=True)
     base = f"{PUBLISHED}/exchange/v1/schemas/"
     document = fetch("openapi.json").replace(base, "schemas/")
@@ -170,7 +170,7 @@ def referred(text):
 
 
 def teach(document):
-    """Adds what the phases `examples` and `stateful` begin with: valid bodies, a name, a way from page to page."""
+    """Adds the input of the phases `examples` and `stateful`: valid bodies, a name, links between pages."""
     document["components"]["parameters"]["SchemaName"]["example"] = "page"
     operations = [operation for path in document["paths"].values() for operation in path.values()]
     for operation in [operation for operation in operations if "requestBody" in operation]:
@@ -188,7 +188,7 @@ def teach(document):
 
 
 def run(folder):
-    """Runs the library; what it has to say goes into a file. The summary of its report."""
+    """Runs the library with its output in a file, and returns the summary of its report."""
     document = fetch_contract(folder / "contract")
     report = folder / "report.json"
     report.unlink(missing_ok=True)
@@ -202,7 +202,7 @@ def run(folder):
         try:
             command(args, standalone_mode=False)
         except SystemExit:
-            # Findings; the report has them.
+            # There are findings, which the report lists.
             pass
         finally:
             sys.stdout.flush()

@@ -1,5 +1,5 @@
-//! Tokens for a client's own credentials (RFC 6749, 4.4): fetched when they are needed, kept while
-//! they last, by one request at a time however many wait, who all have its answer.
+//! Tokens of the client credentials grant (RFC 6749, 4.4): fetched on demand and cached until shortly before
+//! they expire. Concurrent calls share one fetch and its result.
 
 use std::{
     fmt,
@@ -15,27 +15,27 @@ use http::{
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 
-use super::declined;
+use super::declined_error;
 use crate::{
     Json,
     format::base64,
-    operation::{Operation, Repeat},
-    parameters::write::encoded,
+    operation::{Operation, RepeatSafety},
+    parameters::encode::percent_encode,
     secret::Secret,
     transport::{Transport, TransportError},
 };
 
-/// How a client shows its secret to the token endpoint (RFC 6749, 2.3.1).
+/// How a client authenticates to the token endpoint (RFC 6749, 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ClientAuthentication {
-    /// `client_secret_basic`: by `Authorization: Basic`, which every server knows.
+    /// `client_secret_basic`: `Authorization: Basic`, which every server must support.
     #[default]
     Basic,
-    /// `client_secret_post`: in the body of the request.
+    /// `client_secret_post`: in the request body.
     Body,
 }
 
-/// What a client gets tokens for.
+/// An OAuth client and the settings with which its tokens are requested.
 #[derive(Clone)]
 pub struct ClientCredentials {
     id: String,
@@ -44,14 +44,16 @@ pub struct ClientCredentials {
     token_url: Option<String>,
     authentication: ClientAuthentication,
     parameters: Vec<(String, String)>,
-    early: Duration,
+    renew_early: Duration,
     now: Arc<dyn Fn() -> Instant + Send + Sync>,
 }
 
 impl ClientCredentials {
-    /// The id and the secret of a client. Tokens come from where the document says, with the scopes
-    /// that the server gives when none are asked for, and are replaced half a minute before they
-    /// expire.
+    /// Creates credentials from a client id and secret.
+    ///
+    /// Tokens are requested from the token endpoint of the document with the server's default scopes, and
+    /// renewed
+    /// 30 seconds before they expire.
     pub fn new(id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self {
             id: id.into(),
@@ -60,40 +62,40 @@ impl ClientCredentials {
             token_url: None,
             authentication: ClientAuthentication::default(),
             parameters: Vec::new(),
-            early: Duration::from_secs(30),
+            renew_early: Duration::from_secs(30),
             now: Arc::new(Instant::now),
         }
     }
 
-    /// Asks for these scopes.
+    /// Requests tokens with these scopes.
     #[must_use]
     pub fn with_scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.scopes = scopes.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Gets tokens here, whatever the document says.
+    /// Requests tokens from this endpoint instead of the one in the document.
     #[must_use]
     pub fn with_token_url(mut self, url: impl Into<String>) -> Self {
         self.token_url = Some(url.into());
         self
     }
 
-    /// Shows its secret in another way.
+    /// Selects how the client authenticates to the token endpoint.
     #[must_use]
     pub fn with_authentication(mut self, authentication: ClientAuthentication) -> Self {
         self.authentication = authentication;
         self
     }
 
-    /// Says something more to the token endpoint: `audience`, `resource` (RFC 8707).
+    /// Adds a parameter to token requests, such as `audience` or `resource` (RFC 8707).
     #[must_use]
     pub fn with_parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.parameters.push((name.into(), value.into()));
         self
     }
 
-    /// Reads another clock; for tests.
+    /// Replaces the clock, for tests.
     #[must_use]
     pub fn with_clock(mut self, now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
         self.now = Arc::new(now);
@@ -101,135 +103,138 @@ impl ClientCredentials {
     }
 }
 
-/// The id, which is no secret.
+/// Shows the id, which is not a secret.
 impl fmt::Debug for ClientCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientCredentials").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-/// A token was not to be had, and the call that needs it was not sent. Prints no secret.
+/// No token could be fetched, and the call that requires it was not sent. Prints no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoToken {
+pub struct TokenError {
     reason: String,
     is_client_refused: bool,
 }
 
-impl NoToken {
+impl TokenError {
     fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), is_client_refused: false }
     }
 
-    /// Whether the token endpoint does not take the client's id and secret (RFC 6749, 5.2).
+    /// Returns true if the token endpoint rejected the client id or secret (RFC 6749, 5.2).
     #[must_use]
     pub const fn is_client_refused(&self) -> bool {
         self.is_client_refused
     }
 }
 
-impl fmt::Display for NoToken {
+impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no token: {}", self.reason)
     }
 }
 
-impl std::error::Error for NoToken {}
+impl std::error::Error for TokenError {}
 
-/// What the token endpoint is called where a transport asks for an operation.
-static TOKEN: Operation = Operation {
+/// The operation under which token requests are passed to the transport.
+static TOKEN_OPERATION: Operation = Operation {
     id: "oauth2.token",
     method: "POST",
     path: "/",
     anonymous: true,
-    // Another token harms nobody.
-    repeat: Repeat::Idempotent,
-    ..Operation::NONE
+    // Requesting another token has no side effects.
+    repeat: RepeatSafety::Idempotent,
+    ..Operation::EMPTY
 };
 
-/// The tokens of a client.
-pub(super) struct Tokens {
+/// The cached token of a client, and the state of its renewal.
+pub(super) struct TokenCache {
     client: ClientCredentials,
     token_url: String,
-    state: Mutex<State>,
+    state: Mutex<TokenState>,
 }
 
 #[derive(Default)]
-struct State {
-    token: Option<Token>,
-    /// Somebody fetches one.
-    busy: bool,
-    /// Which fetch that is, or which was the last.
-    fetch: u64,
-    /// The last one that failed, and why.
-    failed: Option<(u64, NoToken)>,
-    waiting: Vec<Waker>,
+struct TokenState {
+    token: Option<AccessToken>,
+    is_fetching: bool,
+    /// Number of the current or the last fetch.
+    fetch_number: u64,
+    /// Number and error of the last fetch that failed.
+    last_failure: Option<(u64, TokenError)>,
+    wakers: Vec<Waker>,
 }
 
-struct Token {
+struct AccessToken {
     secret: Secret,
-    /// When it is replaced; never where the server does not say when it expires.
-    until: Option<Instant>,
+    /// The time of renewal; `None` if the server reports no lifetime.
+    renew_at: Option<Instant>,
 }
 
-/// The turn to fetch, which ends however the fetch does.
-struct Turn<'a>(&'a Tokens);
+/// Marks a fetch as running; ends it when dropped.
+struct FetchGuard<'a>(&'a TokenCache);
 
-impl Drop for Turn<'_> {
+impl Drop for FetchGuard<'_> {
     fn drop(&mut self) {
         let waiting = {
-            let mut state = self.0.state();
-            state.busy = false;
-            std::mem::take(&mut state.waiting)
+            let mut state = self.0.lock_state();
+            state.is_fetching = false;
+            std::mem::take(&mut state.wakers)
         };
         waiting.into_iter().for_each(Waker::wake);
     }
 }
 
-impl Tokens {
+impl TokenCache {
     pub(super) fn new(client: ClientCredentials, token_url: &str) -> Self {
         let token_url = client.token_url.clone().unwrap_or_else(|| token_url.to_owned());
         Self { client, token_url, state: Mutex::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, TokenState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One that lasts.
-    pub(super) async fn token<T: Transport + ?Sized>(&self, transport: &T) -> Result<Secret, TransportError> {
+    /// Returns a valid token, fetching one if necessary.
+    pub(super) async fn get_token<T: Transport + ?Sized>(
+        &self,
+        transport: &T,
+    ) -> Result<Secret, TransportError> {
         let mut awaited = None;
         let known = poll_fn(|context| {
             let now = (self.client.now)();
-            let mut state = self.state();
-            let lasts = |token: &&Token| token.until.is_none_or(|until| now < until);
+            let mut state = self.lock_state();
+            let lasts = |token: &&AccessToken| token.renew_at.is_none_or(|until| now < until);
             if let Some(token) = state.token.as_ref().filter(lasts) {
                 return Poll::Ready(Ok(Some(token.secret.clone())));
             }
-            // Whoever waited for a fetch has its answer: one after another they would wait in vain as
-            // long as all of them together.
-            if let (Some(awaited), Some((failed, reason))) = (awaited, &state.failed)
+            // Callers that waited for a failed fetch share its error. Otherwise each would fetch again and
+            // fail
+            // after the timeouts of all others.
+            if let (Some(awaited), Some((failed, reason))) = (awaited, &state.last_failure)
                 && *failed >= awaited
             {
-                return Poll::Ready(Err(declined().with_source(reason.clone())));
+                return Poll::Ready(Err(declined_error().with_source(reason.clone())));
             }
-            if state.busy {
-                awaited.get_or_insert(state.fetch);
-                // Who is asked often while it waits is woken once.
-                if !state.waiting.iter().any(|known| known.will_wake(context.waker())) {
-                    state.waiting.push(context.waker().clone());
+            if state.is_fetching {
+                awaited.get_or_insert(state.fetch_number);
+                // A task that polls repeatedly is registered once.
+                if !state.wakers.iter().any(|known| known.will_wake(context.waker())) {
+                    state.wakers.push(context.waker().clone());
                 }
                 return Poll::Pending;
             }
-            state.busy = true;
-            state.fetch += 1;
+            state.is_fetching = true;
+            state.fetch_number += 1;
             Poll::Ready(Ok(None))
         });
         if let Some(known) = known.await? {
             return Ok(known);
         }
-        let _turn = Turn(self);
-        let fetched = self.fetch(transport).await;
-        let mut state = self.state();
+        let _turn = FetchGuard(self);
+        let fetched = self.fetch_token(transport).await;
+        let mut state = self.lock_state();
         match fetched {
             Ok(token) => {
                 let secret = token.secret.clone();
@@ -237,69 +242,71 @@ impl Tokens {
                 Ok(secret)
             }
             Err(reason) => {
-                state.failed = Some((state.fetch, reason.clone()));
-                Err(declined().with_source(reason))
+                state.last_failure = Some((state.fetch_number, reason.clone()));
+                Err(declined_error().with_source(reason))
             }
         }
     }
 
-    /// A server does not take this one any more.
-    pub(super) fn refused(&self, token: &Secret) {
-        let mut state = self.state();
+    /// Removes a token that a server rejected.
+    pub(super) fn discard_token(&self, token: &Secret) {
+        let mut state = self.lock_state();
         if state.token.as_ref().is_some_and(|known| known.secret == *token) {
             state.token = None;
         }
     }
 
-    /// Another one, or why there is none.
-    async fn fetch<T: Transport + ?Sized>(&self, transport: &T) -> Result<Token, NoToken> {
-        let request = self.request()?;
-        // Before it is sent: nobody knows how long the answer was on its way.
+    /// Requests a token from the token endpoint.
+    async fn fetch_token<T: Transport + ?Sized>(&self, transport: &T) -> Result<AccessToken, TokenError> {
+        let request = self.token_request()?;
+        // Taken before sending, since the transit time of the response is unknown.
         let asked = (self.client.now)();
-        // Not of the operation that waits for it: that one was not sent.
-        let answer =
-            transport.send(&TOKEN, request).await.map_err(|error| NoToken::new(error.to_string()))?;
+        // The error of the token request, not of the operation: that one was not sent.
+        let answer = transport
+            .send(&TOKEN_OPERATION, request)
+            .await
+            .map_err(|error| TokenError::new(error.to_string()))?;
         let status = answer.status();
         let body = Json::parse(answer.body()).unwrap_or(Json::Null);
         let text = |pointer: &str| body.pointer(pointer).and_then(Json::as_str);
         let Some(token) = text("/access_token").filter(|_| status.is_success()) else {
-            // RFC 6749, 5.2: a word out of a list; whatever else stands there is not shown.
+            // RFC 6749, 5.2: a registered error code. Other contents of the response are not shown.
             let word =
                 text("/error").filter(|word| word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
             let is_client_refused = status == StatusCode::UNAUTHORIZED || word == Some("invalid_client");
             let word = word.map(|word| format!(" {word}")).unwrap_or_default();
-            let reason = format!("the token endpoint answered {status}{word}");
-            return Err(NoToken { reason, is_client_refused });
+            let reason = format!("the token endpoint returned {status}{word}");
+            return Err(TokenError { reason, is_client_refused });
         };
         let kind = text("/token_type").unwrap_or("bearer");
         if !kind.eq_ignore_ascii_case("bearer") {
-            return Err(NoToken::new("the token endpoint gives none of the type `bearer`"));
+            return Err(TokenError::new("the token endpoint returned a token that is not of type `bearer`"));
         }
-        // A number (RFC 6749, 5.1), which some servers write as text.
+        // A number (RFC 6749, 5.1), which some servers send as a string.
         let lifetime = body.pointer("/expires_in").and_then(|time| match time {
             Json::String(digits) => digits.parse().ok(),
             time => time.as_number().and_then(|n| n.as_u64()),
         });
         let until = lifetime.and_then(|seconds| {
             let lifetime = Duration::from_secs(seconds);
-            // One that lasts for less than that is used for half of its time.
-            asked.checked_add(lifetime.saturating_sub(self.client.early.min(lifetime / 2)))
+            // A token that lives shorter than twice that time is renewed after half of its lifetime.
+            asked.checked_add(lifetime.saturating_sub(self.client.renew_early.min(lifetime / 2)))
         });
-        Ok(Token { secret: Secret::from(token.to_owned()), until })
+        Ok(AccessToken { secret: Secret::from(token.to_owned()), renew_at: until })
     }
 
-    fn request(&self) -> Result<Request<Bytes>, NoToken> {
+    fn token_request(&self) -> Result<Request<Bytes>, TokenError> {
         if self.token_url.is_empty() {
-            let reason = "nobody says where one is to be had (`ClientCredentials::with_token_url`)";
-            return Err(NoToken::new(reason));
+            let reason = "no token endpoint is configured (`ClientCredentials::with_token_url`)";
+            return Err(TokenError::new(reason));
         }
         let ClientCredentials { id, secret, scopes, authentication, parameters, .. } = &self.client;
         let mut form = String::from("grant_type=client_credentials");
         let mut field = |name: &str, value: &str| {
             form.push('&');
-            form.push_str(&encoded(name, &[]));
+            form.push_str(&percent_encode(name, &[]));
             form.push('=');
-            form.push_str(&encoded(value, &[]));
+            form.push_str(&percent_encode(value, &[]));
         };
         if !scopes.is_empty() {
             field("scope", &scopes.join(" "));
@@ -311,16 +318,18 @@ impl Tokens {
         }
         let mut request = Request::new(Bytes::from(form));
         *request.method_mut() = Method::POST;
-        *request.uri_mut() =
-            self.token_url.parse().map_err(|_| NoToken::new("the address of the token endpoint is none"))?;
+        *request.uri_mut() = self
+            .token_url
+            .parse()
+            .map_err(|_| TokenError::new("the URL of the token endpoint is invalid"))?;
         let headers = request.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         if *authentication == ClientAuthentication::Basic {
             // RFC 6749, 2.3.1: both encoded as in a form before they are joined.
-            let pair = format!("{}:{}", encoded(id, &[]), encoded(secret.expose(), &[]));
+            let pair = format!("{}:{}", percent_encode(id, &[]), percent_encode(secret.expose(), &[]));
             let mut value = HeaderValue::try_from(format!("Basic {}", base64::encode(pair.as_bytes())))
-                .map_err(|_| NoToken::new("the client's id or secret cannot be sent"))?;
+                .map_err(|_| TokenError::new("the client's id or secret cannot be sent"))?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }

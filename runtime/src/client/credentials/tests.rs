@@ -1,4 +1,4 @@
-//! Credentials against a transport that checks them.
+//! Credentials with a transport that verifies them.
 
 use std::{
     sync::{
@@ -14,28 +14,28 @@ use http::{HeaderValue, Request, Response};
 use super::*;
 use crate::format::base64;
 
-const SCHEMES: &[Scheme] = &[
-    Scheme { name: "header", kind: SchemeKind::Header("X-Key") },
-    Scheme { name: "query", kind: SchemeKind::Query("a key") },
-    Scheme { name: "cookie", kind: SchemeKind::Cookie("sid") },
-    Scheme { name: "basic", kind: SchemeKind::Basic },
-    Scheme { name: "oauth", kind: SchemeKind::Bearer { token_url: "http://id.example/token" } },
-    Scheme { name: "tls", kind: SchemeKind::Connection },
-    Scheme { name: "hoba", kind: SchemeKind::Authorization("HOBA") },
-    Scheme { name: "person", kind: SchemeKind::Bearer { token_url: "" } },
+const SCHEMES: &[SecurityScheme] = &[
+    SecurityScheme { name: "header", kind: SchemeKind::Header("X-Key") },
+    SecurityScheme { name: "query", kind: SchemeKind::Query("a key") },
+    SecurityScheme { name: "cookie", kind: SchemeKind::Cookie("sid") },
+    SecurityScheme { name: "basic", kind: SchemeKind::Basic },
+    SecurityScheme { name: "oauth", kind: SchemeKind::Bearer { token_url: "http://id.example/token" } },
+    SecurityScheme { name: "tls", kind: SchemeKind::Connection },
+    SecurityScheme { name: "hoba", kind: SchemeKind::Authorization("HOBA") },
+    SecurityScheme { name: "person", kind: SchemeKind::Bearer { token_url: "" } },
 ];
 
-static OPEN: Operation = Operation { id: "open", ..Operation::NONE };
-static MAYBE: Operation = Operation { id: "maybe", ..Operation::NONE };
-static BOTH: Operation = Operation { id: "both", ..Operation::NONE };
-static EITHER: Operation = Operation { id: "either", ..Operation::NONE };
-static OAUTH: Operation = Operation { id: "oauth", ..Operation::NONE };
-static CLASH: Operation = Operation { id: "clash", ..Operation::NONE };
-static ALIKE: Operation = Operation { id: "alike", ..Operation::NONE };
-static SCOPED: Operation = Operation { id: "scoped", ..Operation::NONE };
-static HOBA: Operation = Operation { id: "hoba", ..Operation::NONE };
+static OPEN: Operation = Operation { id: "open", ..Operation::EMPTY };
+static MAYBE: Operation = Operation { id: "maybe", ..Operation::EMPTY };
+static BOTH: Operation = Operation { id: "both", ..Operation::EMPTY };
+static EITHER: Operation = Operation { id: "either", ..Operation::EMPTY };
+static OAUTH: Operation = Operation { id: "oauth", ..Operation::EMPTY };
+static CLASH: Operation = Operation { id: "clash", ..Operation::EMPTY };
+static ALIKE: Operation = Operation { id: "alike", ..Operation::EMPTY };
+static SCOPED: Operation = Operation { id: "scoped", ..Operation::EMPTY };
+static HOBA: Operation = Operation { id: "hoba", ..Operation::EMPTY };
 
-fn of(operation: &Operation) -> &'static [Requirement] {
+fn of(operation: &Operation) -> &'static [SecurityRequirement] {
     match operation.id {
         "maybe" => &[&[], &[0]],
         "both" => &[&[1, 2, 5]],
@@ -49,21 +49,21 @@ fn of(operation: &Operation) -> &'static [Requirement] {
     }
 }
 
-fn scopes(operation: &Operation) -> &'static [Scopes] {
+fn scopes(operation: &Operation) -> &'static [RequiredScopes] {
     match operation.id {
         "scoped" => &[
-            Scopes { alternative: 1, scheme: 4, names: &["read", "list"] },
-            Scopes { alternative: 2, scheme: 4, names: &["all"] },
+            RequiredScopes { alternative: 1, scheme: 4, names: &["read", "list"] },
+            RequiredScopes { alternative: 2, scheme: 4, names: &["all"] },
         ],
         _ => &[],
     }
 }
 
-const SECURITY: Security = Security { schemes: SCHEMES, of, scopes };
+const SECURITY: SecurityTable = SecurityTable { schemes: SCHEMES, requirements: of, scopes };
 
 type Answer = Arc<dyn Fn(&Request<Bytes>) -> (u16, String) + Send + Sync>;
 
-/// Keeps what was sent, answers as told.
+/// Records requests and returns scripted responses.
 #[derive(Clone)]
 struct Fake(Arc<Mutex<Vec<String>>>, Answer);
 
@@ -92,7 +92,7 @@ fn shown(request: &Request<Bytes>) -> String {
 }
 
 impl Transport for Fake {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         self.0.lock().unwrap().push(shown(&request));
         let (status, body) = (self.1)(&request);
         Box::pin(async move {
@@ -102,25 +102,25 @@ impl Transport for Fake {
     }
 
     #[cfg(feature = "stream")]
-    fn streams(&self) -> Option<&dyn crate::transport::StreamTransport> {
+    fn stream_transport(&self) -> Option<&dyn crate::transport::StreamTransport> {
         Some(self)
     }
 }
 
 #[cfg(feature = "stream")]
 impl crate::transport::StreamTransport for Fake {
-    fn open<'a>(
+    fn open_stream<'a>(
         &'a self,
         operation: &'static Operation,
         request: Request<crate::transport::RequestBody>,
-    ) -> crate::transport::Opening<'a> {
+    ) -> crate::transport::StreamResponseFuture<'a> {
         use crate::transport::{ByteStream, RequestBody};
 
         Box::pin(async move {
             let (parts, body) = request.into_parts();
             let body = match body {
-                RequestBody::Whole(bytes) => bytes,
-                RequestBody::Pieces(pieces) => pieces.collect(100).await?,
+                RequestBody::Buffered(bytes) => bytes,
+                RequestBody::Streaming(pieces) => pieces.collect(100).await?,
             };
             let answer = self.send(operation, Request::from_parts(parts, body)).await?;
             Ok(answer.map(ByteStream::from))
@@ -138,7 +138,7 @@ fn ok(_: &Request<Bytes>) -> (u16, String) {
 
 async fn sends(keyring: Keyring, operation: &'static Operation, uri: &str) -> Result<String, String> {
     let fake = Fake::new(ok);
-    let transport = keyring.over(fake.clone());
+    let transport = keyring.wrap(fake.clone());
     match transport.send(operation, request(uri)).await {
         Ok(_) => Ok(fake.sent().remove(0)),
         Err(error) => {
@@ -173,21 +173,21 @@ async fn each_kind_has_its_place() {
     let mut own = request("http://a/");
     own.headers_mut().insert("cookie", "own=1".parse().unwrap());
     let fake = Fake::new(ok);
-    all().over(fake.clone()).send(&BOTH, own).await.unwrap();
+    all().wrap(fake.clone()).send(&BOTH, own).await.unwrap();
     assert!(fake.sent()[0].ends_with("cookie=own=1; sid=k3"));
-    // A parameter of the call that has the name of the scheme's gives way, as in headers and queries.
+    // A parameter of the call with the name of the scheme is replaced, as in headers and queries.
     let mut own = request("http://a/");
     for line in ["sid=old; own=1;sid=older", "asid=2; odd"] {
         own.headers_mut().append("cookie", line.parse().unwrap());
     }
     let fake = Fake::new(ok);
-    all().over(fake.clone()).send(&BOTH, own).await.unwrap();
+    all().wrap(fake.clone()).send(&BOTH, own).await.unwrap();
     assert!(fake.sent()[0].ends_with("cookie=own=1; asid=2; odd; sid=k3"), "{:?}", fake.sent());
-    // RFC 9110, 5.5: what others put there may be no ASCII.
+    // RFC 9110, 5.5: other cookies may contain non-ASCII bytes.
     let mut own = request("http://a/");
     own.headers_mut().insert("cookie", HeaderValue::from_bytes(b"own=\xe9; sid=old").unwrap());
     let fake = Fake::new(ok);
-    all().over(fake.clone()).send(&BOTH, own).await.unwrap();
+    all().wrap(fake.clone()).send(&BOTH, own).await.unwrap();
     assert!(fake.sent()[0].ends_with("cookie=own=\u{fffd}; sid=k3"), "{:?}", fake.sent());
 }
 
@@ -199,7 +199,7 @@ async fn the_first_alternative_that_is_met_is_shown() {
     assert_eq!(sends(Keyring::new(SECURITY), &MAYBE, "http://a/").await.unwrap(), "GET http://a/");
 }
 
-/// Another alternative of the same operation may ask for others, or for none.
+/// Another alternative of the same operation may require other credentials, or none.
 #[test]
 fn scopes_are_those_of_the_alternative_that_is_shown() {
     let one = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b"));
@@ -216,38 +216,39 @@ async fn what_is_missing_is_named_and_nothing_is_sent() {
     let error = sends(keyring(), &EITHER, "http://a/").await.unwrap_err();
     assert_eq!(
         error,
-        "the request was not sent: `either` needs credentials that are not set: `cookie`, or `basic`"
+        "the request was not sent: `either` requires credentials that are not set: `cookie`, or `basic`"
     );
     let error = sends(keyring(), &BOTH, "http://a/").await.unwrap_err();
     assert!(error.ends_with("`query` and `cookie`"), "{error}");
-    // A name with a colon would give away a part of the password as the name.
+    // A name with a colon would disclose a part of the password as the name.
     let error = sends(keyring().basic(3, "a:b", "c"), &EITHER, "http://a/").await.unwrap_err();
     assert!(error.ends_with("not set: `cookie`, or `basic` (a name cannot have a colon)"), "{error}");
     let other = sends(keyring().secret(2, "k").basic(3, "a:b", "c"), &EITHER, "http://a/").await.unwrap();
     assert_eq!(other, "GET http://a/ x-key=secret-key cookie=sid=k");
     assert!(!format!("{:?}", keyring().basic(3, "a:b", "c")).contains("basic"));
-    // What a header cannot hold is not cut.
-    let transport = Keyring::new(SECURITY).secret(6, "bad\nkey").over(Fake::new(ok));
+    // A value that is invalid in a header is not truncated.
+    let transport = Keyring::new(SECURITY).secret(6, "bad\nkey").wrap(Fake::new(ok));
     let error = transport.send(&HOBA, request("http://a/")).await.unwrap_err();
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
     assert!(!format!("{error} {error:?}").contains("bad"), "{error:?}");
-    assert_eq!(error.cause(), Some(&Unfit::Characters("hoba")));
-    let said = "the credential of `hoba` has characters that its place cannot hold";
+    assert_eq!(error.downcast_source(), Some(&InvalidCredential::InvalidCharacters("hoba")));
+    let said = "the credential of `hoba` contains characters that cannot be sent";
     assert_eq!(error.to_string(), format!("the request cannot be sent: {said}"));
     let cookie = Keyring::new(SECURITY).secret(1, "k").secret(2, "a b");
-    let error = cookie.over(Fake::new(ok)).send(&BOTH, request("http://a/")).await.unwrap_err();
-    assert_eq!(error.cause(), Some(&Unfit::Characters("cookie")));
+    let error = cookie.wrap(Fake::new(ok)).send(&BOTH, request("http://a/")).await.unwrap_err();
+    assert_eq!(error.downcast_source(), Some(&InvalidCredential::InvalidCharacters("cookie")));
 }
 
-/// `Authorization` holds one: half of what is asked for would be refused, or worse, taken.
+/// `Authorization` holds one credential: sending half of the required ones would be rejected, or worse,
+/// accepted.
 #[tokio::test]
 async fn two_credentials_of_one_place_are_not_sent() {
     let refused = async |operation: &'static Operation, keyring: Keyring, other: &'static str| {
         let fake = Fake::new(ok);
-        let error = keyring.over(fake.clone()).send(operation, request("http://a/")).await.unwrap_err();
+        let error = keyring.wrap(fake.clone()).send(operation, request("http://a/")).await.unwrap_err();
         assert!(fake.sent().is_empty());
         assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::NotSent));
-        assert_eq!(error.cause(), Some(&Unfit::Clash("oauth", other)));
+        assert_eq!(error.downcast_source(), Some(&InvalidCredential::SameLocation("oauth", other)));
         let said = format!("the credentials of `oauth` and `{other}` have the same place in a request");
         assert!(error.to_string().ends_with(&said), "{error}");
     };
@@ -264,14 +265,14 @@ fn nothing_is_printed() {
         .secret(0, "hidden-key")
         .basic(3, "hidden", "hidden")
         .client(4, ClientCredentials::new("app", "hidden"));
-    let text = format!("{keyring:?} {:?}", keyring.clone().over(Fake::new(ok)));
+    let text = format!("{keyring:?} {:?}", keyring.clone().wrap(Fake::new(ok)));
     assert!(text.contains("header") && text.contains("oauth"), "{text}");
     assert!(!text.contains("hidden"), "{text}");
     let text = format!("{:?}", ClientCredentials::new("app", "hidden"));
     assert!(text.contains("app") && !text.contains("hidden"), "{text}");
 }
 
-/// Gives tokens `t7`, `t8` … and refuses those that end in `9`.
+/// Issues tokens `t7`, `t8` … and rejects those that end in `9`.
 fn server() -> impl Fn(&Request<Bytes>) -> (u16, String) + Send + Sync {
     let next = AtomicU64::new(7);
     move |request| {
@@ -287,7 +288,7 @@ fn server() -> impl Fn(&Request<Bytes>) -> (u16, String) + Send + Sync {
     }
 }
 
-/// RFC 6749, 4.4: one fetch for all who wait, another before the token expires or when it is refused.
+/// RFC 6749, 4.4: concurrent calls share one fetch; another one follows before expiry or after a rejection.
 #[tokio::test]
 async fn tokens_are_fetched_once_and_in_time() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
@@ -297,7 +298,7 @@ async fn tokens_are_fetched_once_and_in_time() {
         .with_parameter("audience", "x y")
         .with_clock(move || start + Duration::from_secs(clock.load(Ordering::SeqCst)));
     let fake = Fake::new(server());
-    let transport = Keyring::new(SECURITY).client(4, client).over(fake.clone());
+    let transport = Keyring::new(SECURITY).client(4, client).wrap(fake.clone());
     let call = || transport.send(&OAUTH, request("http://a/"));
     let (one, two, three) = tokio::join!(call(), call(), call());
     assert!([one, two, three].into_iter().all(|answer| answer.unwrap().status() == 200));
@@ -312,30 +313,30 @@ async fn tokens_are_fetched_once_and_in_time() {
     passed.store(70, Ordering::SeqCst);
     assert_eq!(call().await.unwrap().status(), 200);
     assert_eq!(fake.sent()[4..], [with("t7"), token.clone(), with("t8")]);
-    // The next one is refused, and the one behind it is not; one refusal is answered by one fetch.
+    // The next token is rejected and the one after it is not; one rejection causes one fetch.
     passed.store(200, Ordering::SeqCst);
     assert_eq!(call().await.unwrap().status(), 200);
     assert_eq!(fake.sent()[7..], [token.clone(), with("t9"), token, with("t10")]);
 }
 
-/// One after another they would ask a server in trouble, each after the time of all before it.
+/// Otherwise they would call a failing server one after another, each after the timeouts of all before.
 #[tokio::test]
 async fn a_fetch_that_failed_is_the_answer_of_all_who_wait_for_it() {
     let fake = Fake::new(|_| (503, String::new()));
-    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake.clone());
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).wrap(fake.clone());
     let call = || transport.send(&OAUTH, request("http://a/"));
     let (one, two, three) = tokio::join!(call(), call(), call());
     for came in [one, two, three] {
         let text = came.unwrap_err().to_string();
-        assert!(text.ends_with("no token: the token endpoint answered 503 Service Unavailable"), "{text}");
+        assert!(text.ends_with("no token: the token endpoint returned 503 Service Unavailable"), "{text}");
     }
     assert_eq!(fake.sent().len(), 1);
-    // Who comes later asks anew.
+    // A later call fetches again.
     call().await.unwrap_err();
     assert_eq!(fake.sent().len(), 2);
 }
 
-/// A task that waits for more than a token is polled for each of them.
+/// A task that waits for several tokens is polled for each of them.
 #[tokio::test]
 async fn who_is_polled_often_waits_once() {
     struct Task;
@@ -343,7 +344,7 @@ async fn who_is_polled_often_waits_once() {
         fn wake(self: Arc<Self>) {}
     }
     let fake = Fake::new(server());
-    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake);
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).wrap(fake);
     let task = Arc::new(Task);
     let waker = Waker::from(Arc::clone(&task));
     let mut context = Context::from_waker(&waker);
@@ -354,7 +355,7 @@ async fn who_is_polled_often_waits_once() {
     assert!(Arc::strong_count(&task) < 10);
 }
 
-/// By the clock of who asks: an answer that was long on its way gives a token that is as old.
+/// By the local clock at the time of the request: a token is as old as its request.
 #[tokio::test]
 async fn a_token_lasts_from_when_it_was_asked_for() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
@@ -368,7 +369,7 @@ async fn a_token_lasts_from_when_it_was_asked_for() {
         }
         answers(request)
     });
-    let transport = Keyring::new(SECURITY).client(4, client).over(fake.clone());
+    let transport = Keyring::new(SECURITY).client(4, client).wrap(fake.clone());
     transport.send(&OAUTH, request("http://a/")).await.unwrap();
     assert_eq!(fake.sent().len(), 2);
     passed.store(70, Ordering::SeqCst);
@@ -376,7 +377,7 @@ async fn a_token_lasts_from_when_it_was_asked_for() {
     assert_eq!(fake.sent().len(), 4);
 }
 
-/// Seconds are a number (RFC 6749, 5.1), and some servers write it as text.
+/// Seconds are a number (RFC 6749, 5.1), which some servers send as a string.
 #[tokio::test]
 async fn a_lifetime_may_be_text() {
     let (start, passed) = (Instant::now(), Arc::new(AtomicU64::new(0)));
@@ -385,7 +386,7 @@ async fn a_lifetime_may_be_text() {
         .with_clock(move || start + Duration::from_secs(clock.load(Ordering::SeqCst)));
     let fake =
         Fake::new(|_| (200, r#"{"access_token":"t","token_type":"Bearer","expires_in":"100"}"#.to_owned()));
-    let transport = Keyring::new(SECURITY).client(4, client).over(fake.clone());
+    let transport = Keyring::new(SECURITY).client(4, client).wrap(fake.clone());
     transport.send(&OAUTH, request("http://a/")).await.unwrap();
     passed.store(69, Ordering::SeqCst);
     transport.send(&OAUTH, request("http://a/")).await.unwrap();
@@ -395,7 +396,7 @@ async fn a_lifetime_may_be_text() {
     assert_eq!(fake.sent().len(), 5);
 }
 
-/// What was sent was sent, whatever the token endpoint says later.
+/// A response is returned even if no new token can be fetched.
 #[tokio::test]
 async fn a_refusal_without_another_token_is_the_answer() {
     let fetched = AtomicU64::new(0);
@@ -406,12 +407,12 @@ async fn a_refusal_without_another_token_is_the_answer() {
         let first = fetched.fetch_add(1, Ordering::SeqCst) == 0;
         (if first { 200 } else { 500 }, r#"{"access_token":"t","token_type":"Bearer"}"#.to_owned())
     });
-    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake.clone());
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).wrap(fake.clone());
     assert_eq!(transport.send(&OAUTH, request("http://a/")).await.unwrap().status(), 401);
     assert_eq!(fake.sent().len(), 3);
 }
 
-/// A body in pieces cannot be sent again; the next call has another token all the same.
+/// A streaming body cannot be sent again, but the next call has a new token.
 #[cfg(feature = "stream")]
 #[tokio::test]
 async fn a_token_that_an_upload_was_refused_with_is_replaced() {
@@ -425,11 +426,11 @@ async fn a_token_that_an_upload_was_refused_with_is_replaced() {
         }
         (if request.headers()["authorization"] == "Bearer t0" { 401 } else { 200 }, String::new())
     });
-    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake);
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).wrap(fake);
     let upload = async || {
-        let body = RequestBody::Pieces(ByteStream::from("piece"));
+        let body = RequestBody::Streaming(ByteStream::from("piece"));
         let request = Request::builder().uri("http://a/").body(body).unwrap();
-        transport.streams().unwrap().open(&OAUTH, request).await.unwrap().status().as_u16()
+        transport.stream_transport().unwrap().open_stream(&OAUTH, request).await.unwrap().status().as_u16()
     };
     assert_eq!([upload().await, upload().await], [401, 200]);
 }
@@ -437,7 +438,7 @@ async fn a_token_that_an_upload_was_refused_with_is_replaced() {
 #[tokio::test]
 async fn who_gives_up_leaves_the_turn_to_the_next() {
     let fake = Fake::new(server());
-    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).over(fake.clone());
+    let transport = Keyring::new(SECURITY).client(4, ClientCredentials::new("a", "b")).wrap(fake.clone());
     let mut first = transport.send(&OAUTH, request("http://a/"));
     let mut context = Context::from_waker(Waker::noop());
     assert!(first.as_mut().poll(&mut context).is_pending());
@@ -448,19 +449,19 @@ async fn who_gives_up_leaves_the_turn_to_the_next() {
 #[tokio::test]
 async fn without_a_token_nothing_is_sent() {
     let said = async |client: ClientCredentials, answer: fn(&Request<Bytes>) -> (u16, String)| {
-        let transport = Keyring::new(SECURITY).client(4, client).over(Fake::new(answer));
+        let transport = Keyring::new(SECURITY).client(4, client).wrap(Fake::new(answer));
         let error = transport.send(&OAUTH, request("http://a/")).await.unwrap_err();
         assert_eq!((error.fault(), error.delivery()), (TransportFault::Declined, Delivery::NotSent));
-        let is_client_refused = error.cause::<NoToken>().unwrap().is_client_refused();
+        let is_client_refused = error.downcast_source::<TokenError>().unwrap().is_client_refused();
         assert_eq!(is_client_refused, error.to_string().contains("invalid_client"));
         error.to_string()
     };
     let client = || ClientCredentials::new("a", "hidden");
-    // RFC 6749, 5.2: by either status.
+    // RFC 6749, 5.2: with either status.
     said(client(), |_| (400, r#"{"error":"invalid_client"}"#.into())).await;
     let text = said(client(), |_| (401, r#"{"error":"invalid_client"}"#.into())).await;
     assert!(
-        text.ends_with("no token: the token endpoint answered 401 Unauthorized invalid_client"),
+        text.ends_with("no token: the token endpoint returned 401 Unauthorized invalid_client"),
         "{text}"
     );
     let text = said(client(), |_| (200, r#"{"access_token":"hidden","token_type":"mac"}"#.into())).await;

@@ -1,43 +1,43 @@
-//! Why there is no next page.
+//! Errors of paginated calls.
 
 use std::{error::Error as StdError, fmt};
 
 use crate::client::Error;
 
-/// A page that did not come, or one behind which nobody can tell what comes. Prints no body, no
-/// address and no cursor.
+/// The request of a page failed, or the page does not define a valid next one. Prints no body, no address and
+/// no cursor.
 #[non_exhaustive]
 pub enum PageError<E> {
-    /// The call of the page failed, as every call may.
+    /// The request of the page failed.
     Call(Error<E>),
-    /// The page before it came, and does not say how to go on.
+    /// The previous page was returned, but names no valid next page.
     Page(PageFault),
 }
 
-/// What is wrong with how a page names the next one.
+/// The reason why the next page cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PageFault {
-    /// What names it is neither text nor a number.
-    Cursor,
-    /// The page says that there is more, and not where.
-    NoCursor,
-    /// It was given already: pages would never end.
-    Repeated,
-    /// Too many pages in a row without an item.
-    Empty,
-    /// A `Link` header that is none, or a target that is no address.
-    Link,
-    /// The target is of another origin, or another path of it, which is not allowed.
-    Elsewhere,
-    /// An offset, a page or a limit that is no whole number, or the next of which is too large.
-    Count,
+    /// The cursor is neither a string nor a number.
+    InvalidCursor,
+    /// The page reports more items but has no cursor.
+    MissingCursor,
+    /// The cursor occurred before, so that the pages would never end.
+    RepeatedPage,
+    /// More pages in a row without items than allowed.
+    TooManyEmpty,
+    /// The `Link` header or the URL in the body is malformed.
+    InvalidLink,
+    /// The target has another origin or path, which the [`LinkPolicy`](super::LinkPolicy) does not allow.
+    ForeignTarget,
+    /// An offset, page number or limit is not an integer, or the next one overflows.
+    InvalidCount,
 }
 
 impl<E> PageError<E> {
-    /// Why the call failed, if that is it.
+    /// Returns the error of the request, if that failed.
     #[must_use]
-    pub const fn call(&self) -> Option<&Error<E>> {
+    pub const fn call_error(&self) -> Option<&Error<E>> {
         match self {
             Self::Call(error) => Some(error),
             Self::Page(_) => None,
@@ -54,13 +54,13 @@ impl<E> From<Error<E>> for PageError<E> {
 impl fmt::Display for PageFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Cursor => "the cursor of the next page is neither text nor a number",
-            Self::NoCursor => "there are more pages, but no cursor of the next one",
-            Self::Repeated => "the next page is one that was given already",
-            Self::Empty => "too many pages in a row are empty",
-            Self::Link => "the link to the next page is no link",
-            Self::Elsewhere => "the link to the next page leads to another address",
-            Self::Count => "the next page cannot be counted",
+            Self::InvalidCursor => "the cursor of the next page is neither a string nor a number",
+            Self::MissingCursor => "there are more pages, but no cursor of the next one",
+            Self::RepeatedPage => "the next page repeats an earlier one",
+            Self::TooManyEmpty => "too many pages in a row are empty",
+            Self::InvalidLink => "the link to the next page is malformed",
+            Self::ForeignTarget => "the link to the next page leads to another address",
+            Self::InvalidCount => "the position of the next page is not a valid number",
         })
     }
 }
@@ -74,7 +74,7 @@ impl<E> fmt::Display for PageError<E> {
     }
 }
 
-/// The variant and the text of `Display`.
+/// Shows the variant and the `Display` output.
 impl<E> fmt::Debug for PageError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,7 +89,7 @@ impl StdError for PageFault {}
 impl<E> StdError for PageError<E> {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            // Its text is this error's text already.
+            // `Display` already includes this error, so its source comes next.
             Self::Call(error) => error.source(),
             Self::Page(_) => None,
         }

@@ -1,16 +1,16 @@
-//! `Link` headers (RFC 8288, 3), read as its appendix B.2 says.
+//! Parses `LinkParameters` headers (RFC 8288, 3) by the algorithm of its appendix B.2.
 
 use http::{HeaderMap, header::LINK};
 
 use super::PageFault;
 
-/// The target of the first link of a relation.
+/// Returns the target of the first link with this relation.
 ///
-/// A link with an `anchor` is none of this answer (3.2) and is passed over. What is no list of links
-/// is an error: nobody could tell the end of the pages from it.
-pub(super) fn target(headers: &HeaderMap, rel: &str) -> Result<Option<String>, PageFault> {
+/// A link with an `anchor` belongs to another context (3.2) and is skipped. A malformed header is an error:
+/// it must not be mistaken for the end of the list.
+pub(super) fn find_link_target(headers: &HeaderMap, rel: &str) -> Result<Option<String>, PageFault> {
     for line in headers.get_all(LINK) {
-        // Other characters than ASCII may stand in titles; in a target they are refused later.
+        // Titles may contain other characters than ASCII. A target that does is rejected later.
         let line = String::from_utf8_lossy(line.as_bytes());
         let mut rest = &*line;
         loop {
@@ -19,11 +19,11 @@ pub(super) fn target(headers: &HeaderMap, rel: &str) -> Result<Option<String>, P
                 break;
             }
             let (target, behind) =
-                rest.strip_prefix('<').and_then(|rest| rest.split_once('>')).ok_or(PageFault::Link)?;
-            let (link, behind) = parameters(behind)?;
+                rest.strip_prefix('<').and_then(|rest| rest.split_once('>')).ok_or(PageFault::InvalidLink)?;
+            let (link, behind) = parse_parameters(behind)?;
             rest = behind;
             let is = |word: &str| word.eq_ignore_ascii_case(rel);
-            if !link.elsewhere && link.rel.as_deref().is_some_and(|own| own.split_ascii_whitespace().any(is))
+            if !link.has_anchor && link.rel.as_deref().is_some_and(|own| own.split_ascii_whitespace().any(is))
             {
                 return Ok(Some(target.to_owned()));
             }
@@ -32,17 +32,17 @@ pub(super) fn target(headers: &HeaderMap, rel: &str) -> Result<Option<String>, P
     Ok(None)
 }
 
-/// What the parameters of a link say of it.
+/// The parameters of a link that matter here.
 #[derive(Default)]
-struct Link {
-    /// The first `rel`; others do not count (3.3).
+struct LinkParameters {
+    /// The first `rel`; further ones are ignored (3.3).
     rel: Option<String>,
-    elsewhere: bool,
+    has_anchor: bool,
 }
 
-/// The parameters up to the next link.
-fn parameters(mut rest: &str) -> Result<(Link, &str), PageFault> {
-    let mut link = Link::default();
+/// Parses the parameters of a link; returns them and the rest of the header.
+fn parse_parameters(mut rest: &str) -> Result<(LinkParameters, &str), PageFault> {
+    let mut link = LinkParameters::default();
     loop {
         rest = rest.trim_start_matches([' ', '\t']);
         let Some(behind) = rest.strip_prefix(';') else { break };
@@ -52,19 +52,19 @@ fn parameters(mut rest: &str) -> Result<(Link, &str), PageFault> {
         rest = behind.trim_start_matches([' ', '\t']);
         let mut value = String::new();
         if let Some(behind) = rest.strip_prefix('=') {
-            (value, rest) = read(behind.trim_start_matches([' ', '\t']))?;
+            (value, rest) = parse_value(behind.trim_start_matches([' ', '\t']))?;
         }
         if name.eq_ignore_ascii_case("anchor") {
-            link.elsewhere = true;
+            link.has_anchor = true;
         } else if name.eq_ignore_ascii_case("rel") {
             link.rel.get_or_insert(value);
         }
     }
-    if rest.is_empty() || rest.starts_with(',') { Ok((link, rest)) } else { Err(PageFault::Link) }
+    if rest.is_empty() || rest.starts_with(',') { Ok((link, rest)) } else { Err(PageFault::InvalidLink) }
 }
 
-/// A token, or a quoted text without its quotes and escapes.
-fn read(text: &str) -> Result<(String, &str), PageFault> {
+/// Parses a token or a quoted string without its quotes and escapes.
+fn parse_value(text: &str) -> Result<(String, &str), PageFault> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find([';', ',']).unwrap_or(text.len());
         let (token, rest) = text.split_at(end);
@@ -79,5 +79,5 @@ fn read(text: &str) -> Result<(String, &str), PageFault> {
             sign => value.push(sign),
         }
     }
-    Err(PageFault::Link)
+    Err(PageFault::InvalidLink)
 }

@@ -1,5 +1,4 @@
-//! Every way in which pages follow one another, every end and every error, over a transport that says
-//! what it was told to.
+//! Every kind of pagination, every end and every error, with a scripted transport.
 
 use std::{
     future::Future,
@@ -13,10 +12,12 @@ use http::{HeaderMap, HeaderValue};
 use super::*;
 use crate::{
     Json,
-    client::{Bytes, Request},
-    operation::{Content, Format, Operation, Outcome as Stands, Response as Row, Statuses},
-    parameters::{Parameter, Scalar, Shape},
-    transport::{Delivery, Sending as Carried, Transport, TransportError, TransportFault},
+    client::{Bytes, RequestBuilder},
+    operation::{
+        BodyFormat, ContentSpec, Operation, ResponseKind as Stands, ResponseSpec as Row, StatusRange,
+    },
+    parameters::{Parameter, ScalarType, ValueShape},
+    transport::{Delivery, ResponseFuture as Carried, Transport, TransportError, TransportFault},
 };
 
 static LIST: Operation = Operation {
@@ -25,21 +26,25 @@ static LIST: Operation = Operation {
     path: "/v1/list",
     parameters: &[
         Parameter { name: "from", ..Parameter::QUERY },
-        Parameter { name: "offset", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY },
-        Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY },
+        Parameter {
+            name: "offset",
+            shape: ValueShape::Scalar(ScalarType::Integer(None)),
+            ..Parameter::QUERY
+        },
+        Parameter { name: "limit", shape: ValueShape::Scalar(ScalarType::Integer(None)), ..Parameter::QUERY },
         Parameter { name: "from~ here", ..Parameter::QUERY },
     ],
     responses: &[Row {
-        statuses: Statuses::Code(200),
-        outcome: Stands::Success,
-        content: &[Content {
+        statuses: StatusRange::Code(200),
+        kind: Stands::Success,
+        content: &[ContentSpec {
             media_type: "application/json",
-            format: Format::Json,
+            format: BodyFormat::Json,
             schema: "",
             validator: None,
         }],
     }],
-    ..Operation::NONE
+    ..Operation::EMPTY
 };
 
 const CURSOR: usize = 0;
@@ -52,26 +57,26 @@ const ODD: usize = 6;
 const FULL: usize = 7;
 const FULL_PAGE: usize = 8;
 
-const LIMIT: Limit = Limit { argument: 2, default: 3 };
+const LIMIT: PageLimit = PageLimit { argument: 2, default: 3 };
 
-const WAYS: [Paging; 9] = [
-    Paging::Cursor { argument: 0 },
-    Paging::Link { rel: "next", targets: Targets::Path },
-    Paging::Url { targets: Targets::Origin },
-    Paging::Offset { argument: 1, first: 0, step: Step::Items { full: None } },
-    Paging::Offset { argument: 1, first: 0, step: Step::Limit(LIMIT) },
-    Paging::Page { argument: 1, first: 1, full: None },
-    Paging::Cursor { argument: 3 },
-    Paging::Offset { argument: 1, first: 1, step: Step::Items { full: Some(LIMIT) } },
-    Paging::Page { argument: 1, first: 0, full: Some(LIMIT) },
+const WAYS: [Pagination; 9] = [
+    Pagination::Cursor { argument: 0 },
+    Pagination::Link { rel: "next", targets: LinkPolicy::SamePath },
+    Pagination::Url { targets: LinkPolicy::SameOrigin },
+    Pagination::Offset { argument: 1, first: 0, step: OffsetStep::Items { full: None } },
+    Pagination::Offset { argument: 1, first: 0, step: OffsetStep::Limit(LIMIT) },
+    Pagination::Page { argument: 1, first: 1, full: None },
+    Pagination::Cursor { argument: 3 },
+    Pagination::Offset { argument: 1, first: 1, step: OffsetStep::Items { full: Some(LIMIT) } },
+    Pagination::Page { argument: 1, first: 0, full: Some(LIMIT) },
 ];
 
-/// The arguments that a caller gives, by row.
+/// The arguments of a call, by row.
 struct List<const WAY: usize>(Vec<(usize, Json)>);
 
 struct Page(Json);
 
-impl Paged for Page {
+impl ItemPage for Page {
     type Item = Json;
 
     fn items(&self) -> &[Json] {
@@ -86,38 +91,38 @@ impl Paged for Page {
 impl<const WAY: usize> Call for List<WAY> {
     const OPERATION: &'static Operation = &LIST;
     type Success = Option<Json>;
-    type Refusal = Json;
+    type ErrorBody = Json;
 
-    fn request(&self, core: &Core) -> Request {
+    fn build_request(&self, core: &ApiClient) -> RequestBuilder {
         let request = core.request(&LIST);
         self.0.iter().fold(request, |request, (index, value)| request.argument(*index, value))
     }
 
-    fn read(response: Response) -> Result<Answer<Option<Json>>, Error<Json>> {
+    fn parse_response(response: RawResponse) -> Result<Response<Option<Json>>, Error<Json>> {
         match response.status() {
-            200 => response.json().map(|answer: Answer<Json>| answer.map(Some)),
-            204 => response.nothing().map(|answer: Answer<()>| answer.map(|()| None)),
-            _ => response.refusal(),
+            200 => response.json().map(|answer: Response<Json>| answer.map(Some)),
+            204 => response.empty().map(|answer: Response<()>| answer.map(|()| None)),
+            _ => response.error_json(),
         }
     }
 }
 
 impl<const WAY: usize> PagedCall for List<WAY> {
     type Page = Page;
-    const PAGING: Paging = WAYS[WAY];
+    const PAGINATION: Pagination = WAYS[WAY];
 
-    fn page(answer: Option<Json>) -> Option<Page> {
+    fn into_page(answer: Option<Json>) -> Option<Page> {
         answer.map(Page)
     }
 
-    fn marks(page: &Page) -> Marks {
+    fn markers(page: &Page) -> PageMarkers {
         let at = |pointer: &str| page.0.pointer(pointer).cloned();
-        Marks::new().cursor(&at("/next")).more(&at("/more")).total(&at("/total"))
+        PageMarkers::new().with_cursor(&at("/next")).with_more(&at("/more")).with_total(&at("/total"))
     }
 }
 
-/// Answers each sending with the next of its lines: a body, `-` for none, `!` for no answer, a
-/// status before a refusal; `link |` before a body.
+/// Responds to each request with the next line: a body, `-` for none, `!` for no response, a status before an
+/// error; `link |` before a body.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<(Vec<String>, Vec<String>)>>);
 
@@ -127,7 +132,7 @@ impl Told {
         Self(Arc::new(Mutex::new((lines, Vec::new()))))
     }
 
-    /// The queries of what was sent.
+    /// The queries of the requests.
     fn sent(&self) -> Vec<String> {
         self.0.lock().unwrap().1.clone()
     }
@@ -141,7 +146,7 @@ impl Transport for Told {
         let line = told.0.pop().expect("nobody asks for more than there is");
         let mut waited = line.starts_with("wait ");
         Box::pin(async move {
-            // Once pending, so that a wait can be given up.
+            // Pending once, so that a wait can be dropped.
             poll_fn(|_| if std::mem::take(&mut waited) { Poll::Pending } else { Poll::Ready(()) }).await;
             let line = line.trim_start_matches("wait ");
             let (link, body) = line.split_once(" | ").unwrap_or(("", line));
@@ -161,15 +166,15 @@ impl Transport for Told {
     }
 }
 
-fn pages<const WAY: usize>(lines: &[&str], given: &[(usize, Json)]) -> (Pages<List<WAY>>, Told) {
+fn pages<const WAY: usize>(lines: &[&str], given: &[(usize, Json)]) -> (PageStream<List<WAY>>, Told) {
     let told = Told::new(lines);
-    let core = Core::new("https://api.example", told.clone());
-    (Pages::new(&core, List(given.to_vec())), told)
+    let core = ApiClient::new("https://api.example", told.clone());
+    (PageStream::new(&core, List(given.to_vec())), told)
 }
 
-/// Items as text, and the error that they end with.
-async fn all<const WAY: usize>(pages: Pages<List<WAY>>) -> (String, Option<String>) {
-    let (mut items, mut found) = (pages.items(), Vec::new());
+/// The items as strings, and the error at the end.
+async fn all<const WAY: usize>(pages: PageStream<List<WAY>>) -> (String, Option<String>) {
+    let (mut items, mut found) = (pages.into_items(), Vec::new());
     while let Some(item) = items.next().await {
         match item {
             Ok(item) => found.push(item.to_string()),
@@ -183,7 +188,7 @@ async fn all<const WAY: usize>(pages: Pages<List<WAY>>) -> (String, Option<Strin
     (found.join(" "), None)
 }
 
-/// What comes of the answers: items, the error, and the queries that were sent.
+/// The items, the error, and the queries that were sent.
 #[track_caller]
 fn check<const WAY: usize>(
     lines: &[&str],
@@ -209,7 +214,7 @@ fn a_cursor_is_asked_with_until_there_is_none() {
     for last in [r#"{"items": [3]}"#, r#"{"items": [3], "next": null}"#, r#"{"items": [3], "next": ""}"#] {
         check::<CURSOR>(&[first, last], &[], "1 2 3", None, &["", "from=a%26b"]);
     }
-    // What the caller says stays, but for the cursor.
+    // Other arguments of the caller are kept.
     let given = [(0, "start".into()), (2, number(2))];
     let sent = ["from=start&limit=2", "limit=2&from=a%26b"];
     check::<CURSOR>(&[first, r#"{"items": []}"#], &given, "1 2", None, &sent);
@@ -220,9 +225,9 @@ fn a_cursor_is_asked_with_until_there_is_none() {
         None,
         &["from~%20here=x", "from~%20here=a%26b", "from~%20here=c"],
     );
-    // A number is as good as a text.
+    // A number is a valid cursor.
     check::<CURSOR>(&[r#"{"items": [7], "next": 7}"#, "{}"], &[], "7", None, &["", "from=7"]);
-    // An answer without a body is the end.
+    // A response without a body is the end.
     check::<CURSOR>(&[first, "-"], &[], "1 2", None, &["", "from=a%26b"]);
 }
 
@@ -233,9 +238,9 @@ fn whether_there_is_more_goes_before_the_cursor() {
     check::<CURSOR>(&[&more("true"), "{}"], &[], "1", None, &["", "from=a"]);
     check::<CURSOR>(&[&more("null"), "{}"], &[], "1", None, &["", "from=a"]);
     let lost = r#"{"items": [1], "more": true}"#;
-    check::<CURSOR>(&[lost], &[], "1", Some(PageFault::NoCursor), &[""]);
+    check::<CURSOR>(&[lost], &[], "1", Some(PageFault::MissingCursor), &[""]);
     let list = r#"{"items": [1], "next": ["a"]}"#;
-    check::<CURSOR>(&[list], &[], "1", Some(PageFault::Cursor), &[""]);
+    check::<CURSOR>(&[list], &[], "1", Some(PageFault::InvalidCursor), &[""]);
 }
 
 #[test]
@@ -243,15 +248,15 @@ fn no_circle_is_followed() {
     let page = |next: &str| format!(r#"{{"items": [0], "next": "{next}"}}"#);
     let lines: Vec<String> = ["a", "a"].map(page).to_vec();
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    check::<CURSOR>(&lines, &[], "0 0", Some(PageFault::Repeated), &["", "from=a"]);
-    // A circle of any length is met before it was gone round three times.
+    check::<CURSOR>(&lines, &[], "0 0", Some(PageFault::RepeatedPage), &["", "from=a"]);
+    // A cycle of any length is detected before its third repetition.
     for length in 2..40usize {
         let lines: Vec<String> = (0..length * 4).map(|at| page(&format!("c{}", at % length))).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let (pages, told) = pages::<CURSOR>(&lines, &[]);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let (_, failed) = runtime.block_on(all(pages));
-        assert_eq!(failed, Some(PageFault::Repeated.to_string()));
+        assert_eq!(failed, Some(PageFault::RepeatedPage.to_string()));
         assert!(told.sent().len() <= length * 3 + 1, "{length}: {}", told.sent().len());
     }
 }
@@ -262,12 +267,15 @@ fn empty_pages_go_on_for_a_while() {
     let mut lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let (endless, told) = pages::<CURSOR>(&lines, &[]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    assert_eq!(runtime.block_on(all(endless)).1, Some(PageFault::Empty.to_string()));
+    assert_eq!(runtime.block_on(all(endless)).1, Some(PageFault::TooManyEmpty.to_string()));
     assert_eq!(told.sent().len(), 101);
     let (few, told) = pages::<CURSOR>(&lines, &[]);
-    assert_eq!(runtime.block_on(all(few.with_empty_pages(1))).1, Some(PageFault::Empty.to_string()));
+    assert_eq!(
+        runtime.block_on(all(few.with_max_empty_pages(1))).1,
+        Some(PageFault::TooManyEmpty.to_string())
+    );
     assert_eq!(told.sent().len(), 2);
-    // An item between them begins the count anew.
+    // A page with an item resets the count.
     lines.truncate(100);
     lines.push(r#"{"items": [1], "next": "x"}"#);
     lines.push(r#"{"items": [], "next": "y"}"#);
@@ -281,11 +289,11 @@ fn a_link_header_names_the_next_page() {
     let next = r#"</v1/list?page=2>; rel="next", </v1/list?page=9>; rel="last" | {"items": [1]}"#;
     check::<LINK>(&[next, r#"{"items": [2]}"#], &[(2, number(5))], "1 2", None, &["limit=5", "page=2"]);
     let elsewhere = r#"<https://evil.example/v1/list?page=2>; rel="next" | {"items": [1]}"#;
-    check::<LINK>(&[elsewhere], &[], "1", Some(PageFault::Elsewhere), &[""]);
+    check::<LINK>(&[elsewhere], &[], "1", Some(PageFault::ForeignTarget), &[""]);
     let other = r#"</v1/others?page=2>; rel="next" | {"items": [1]}"#;
-    check::<LINK>(&[other], &[], "1", Some(PageFault::Elsewhere), &[""]);
-    check::<LINK>(&[r#"/v1/list?page=2 | {"items": [1]}"#], &[], "1", Some(PageFault::Link), &[""]);
-    check::<LINK>(&[next, next], &[], "1 1", Some(PageFault::Repeated), &["", "page=2"]);
+    check::<LINK>(&[other], &[], "1", Some(PageFault::ForeignTarget), &[""]);
+    check::<LINK>(&[r#"/v1/list?page=2 | {"items": [1]}"#], &[], "1", Some(PageFault::InvalidLink), &[""]);
+    check::<LINK>(&[next, next], &[], "1 1", Some(PageFault::RepeatedPage), &["", "page=2"]);
 }
 
 /// RFC 8288, 3 and appendix B.2.
@@ -296,7 +304,11 @@ fn link_headers_are_read_as_the_rfc_says() {
         for line in lines {
             headers.append("link", HeaderValue::from_str(line).unwrap());
         }
-        assert_eq!(link::target(&headers, "next"), expect.map(|text| text.map(str::to_owned)), "{lines:?}");
+        assert_eq!(
+            link::find_link_target(&headers, "next"),
+            expect.map(|text| text.map(str::to_owned)),
+            "{lines:?}"
+        );
     };
     check(&[], Ok(None));
     check(&["", " , "], Ok(None));
@@ -304,17 +316,17 @@ fn link_headers_are_read_as_the_rfc_says() {
     check(&["</a>;rel=\"prev\"", "</b> ; REL = \"last Next\""], Ok(Some("/b")));
     check(&["</a,b;c>; title=\"a \\\", <x>; rel=next\"; rel=\"next\""], Ok(Some("/a,b;c")));
     check(&["</a>; rel=prev, ,</b>; title; rel=next ; x=\"y\""], Ok(Some("/b")));
-    // The first `rel` counts; an anchor makes it the link of something else.
+    // The first `rel` counts; a link with an anchor belongs to another context.
     check(&["</a>; rel=prev; rel=next"], Ok(None));
     check(&["</a>; anchor=\"/x\"; rel=next, </b>; rel=next"], Ok(Some("/b")));
     check(&["</a>; rel=nextish, </b>; rel=\"next\""], Ok(Some("/b")));
     for broken in ["/a", "</a", "</a>; rel=\"next", "</a> x; rel=next", "</a>; rel=\"prev\" </b>; rel=next"] {
-        check(&[broken], Err(PageFault::Link));
+        check(&[broken], Err(PageFault::InvalidLink));
     }
-    // What is no ASCII may stand beside a target.
+    // A title may contain non-ASCII characters.
     let mut headers = HeaderMap::new();
     headers.append("link", HeaderValue::from_bytes(b"</a>; title=\"\xe9\"; rel=next").unwrap());
-    assert_eq!(link::target(&headers, "next"), Ok(Some("/a".to_owned())));
+    assert_eq!(link::find_link_target(&headers, "next"), Ok(Some("/a".to_owned())));
 }
 
 #[test]
@@ -322,7 +334,7 @@ fn a_url_in_the_body_names_the_next_page() {
     let next = r#"{"items": [1], "next": "https://api.example/other/path?page=2"}"#;
     check::<URL>(&[next, r#"{"items": [2], "next": null}"#], &[], "1 2", None, &["", "page=2"]);
     let elsewhere = r#"{"items": [1], "next": "https://evil.example/v1/list?page=2"}"#;
-    check::<URL>(&[elsewhere], &[], "1", Some(PageFault::Elsewhere), &[""]);
+    check::<URL>(&[elsewhere], &[], "1", Some(PageFault::ForeignTarget), &[""]);
 }
 
 #[test]
@@ -332,12 +344,12 @@ fn an_offset_grows_by_the_items() {
     check::<OFFSET>(&[two, "{}"], &[(1, number(10))], "1 2", None, &["offset=10", "offset=12"]);
     let of_four = r#"{"items": [1, 2], "total": 4}"#;
     check::<OFFSET>(&[of_four, of_four], &[], "1 2 1 2", None, &["", "offset=2"]);
-    // What was counted is gone.
+    // A row of empty pages restarts the count.
     check::<OFFSET>(&[r#"{"items": [], "total": 4}"#], &[], "", None, &[""]);
     let last = i64::MAX;
     let (over, _) = pages::<OFFSET>(&[], &[(1, "x".into())]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    assert_eq!(runtime.block_on(all(over)).1, Some(PageFault::Count.to_string()));
+    assert_eq!(runtime.block_on(all(over)).1, Some(PageFault::InvalidCount.to_string()));
     let (far, _) = pages::<OFFSET>(&[two, "{}"], &[(1, number(last))]);
     assert_eq!(runtime.block_on(all(far)), ("1 2".to_owned(), None));
 }
@@ -350,13 +362,13 @@ fn an_offset_grows_by_the_limit_where_pages_have_gaps() {
     check::<GAPS>(&lines, &[], "1 2", None, &["", "offset=3", "offset=6"]);
     check::<GAPS>(&lines[..2], &[(2, number(5))], "1", None, &["limit=5", "limit=5&offset=5"]);
     check::<GAPS>(&[r#"{"items": [1]}"#, "{}"], &[], "1", None, &["", "offset=3"]);
-    // It would stay where it is.
+    // The position would not change.
     let stays = [(1, number(4)), (2, number(0))];
     check::<GAPS>(
         &[r#"{"items": [1]}"#, r#"{"items": [1]}"#],
         &stays,
         "1 1",
-        Some(PageFault::Repeated),
+        Some(PageFault::RepeatedPage),
         &["offset=4&limit=0", "limit=0&offset=4"],
     );
 }
@@ -370,23 +382,23 @@ fn pages_are_counted() {
     check::<PAGE>(&[of_two], &[(1, number(2))], "1", None, &["offset=2"]);
 }
 
-/// One request less, where the contract's owner says that a page with fewer items is the last.
+/// Configuration that a short page is the last saves one request.
 #[test]
 fn a_short_page_is_the_last() {
     let (full, short) = (r#"{"items": [1, 2, 3]}"#, r#"{"items": [4]}"#);
     check::<FULL>(&[full, short], &[], "1 2 3 4", None, &["", "offset=4"]);
     check::<FULL>(&[full, "{}"], &[], "1 2 3", None, &["", "offset=4"]);
     check::<FULL>(&[short, "{}"], &[(2, number(1))], "4", None, &["limit=1", "limit=1&offset=2"]);
-    // An offset that begins with one: so many items came all the same.
+    // An offset that begins with 1 still counts the items.
     let of_three = r#"{"items": [1, 2, 3], "total": 3}"#;
     check::<FULL>(&[of_three], &[], "1 2 3", None, &[""]);
     check::<FULL_PAGE>(&[full, short], &[], "1 2 3 4", None, &["", "offset=1"]);
     check::<FULL_PAGE>(&[full, "{}"], &[], "1 2 3", None, &["", "offset=1"]);
     let broken = [(2, "many".into())];
-    check::<FULL>(&[], &broken, "", Some(PageFault::Count), &[]);
+    check::<FULL>(&[], &broken, "", Some(PageFault::InvalidCount), &[]);
 }
 
-/// Servers write `-1` for what they have not counted.
+/// Servers send `-1` for an unknown total.
 #[test]
 fn a_total_that_counts_nothing_says_nothing() {
     for total in ["-1", "null", "\"many\"", "[]", "1.5"] {
@@ -399,12 +411,12 @@ fn a_total_that_counts_nothing_says_nothing() {
     }
 }
 
-/// No more is asked for than somebody wants, and what is left can be told.
+/// Only required pages are requested, and the rest can be resumed.
 #[tokio::test]
 async fn limits_end_a_list_early() {
     let lines = [r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3], "next": "b"}"#];
     let (some, told) = pages::<CURSOR>(&lines, &[]);
-    let mut some = some.at_most(2);
+    let mut some = some.with_max_pages(2);
     assert!(some.next().await.is_some() && some.next().await.is_some());
     assert!(some.next().await.is_none() && some.next().await.is_none());
     assert!(!some.is_complete());
@@ -415,7 +427,7 @@ async fn limits_end_a_list_early() {
         [(0, "", 0, false), (1, "1", 1, false), (2, "1 2", 1, false), (3, "1 2 3", 2, true)]
     {
         let (some, told) = pages::<CURSOR>(&[lines[0], r#"{"items": [3]}"#], &[]);
-        let (mut some, mut found) = (some.items().at_most(most), Vec::new());
+        let (mut some, mut found) = (some.into_items().with_max_items(most), Vec::new());
         while let Some(item) = some.next().await {
             found.push(item.unwrap().to_string());
         }
@@ -423,14 +435,14 @@ async fn limits_end_a_list_early() {
         assert_eq!(some.is_complete(), complete, "{most}");
     }
     let (few, told) = pages::<CURSOR>(&lines, &[]);
-    let mut few = few.at_most(1).items();
+    let mut few = few.with_max_pages(1).into_items();
     while let Some(item) = few.next().await {
         item.unwrap();
     }
     assert_eq!((few.is_complete(), told.sent().len()), (false, 1));
 }
 
-/// What was read is gone, what was not is asked for.
+/// Consumed items are gone, the others are requested.
 #[tokio::test]
 async fn pages_go_on_where_they_were_left() {
     let lines = [r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3], "next": "b", "more": false}"#];
@@ -444,14 +456,14 @@ async fn pages_go_on_where_they_were_left() {
     assert_eq!(rest.next().await.unwrap().unwrap().into_items(), [number(3)]);
     assert!(rest.next().await.is_none() && rest.is_complete());
     assert_eq!(told.sent(), ["from=a"]);
-    // Where more may come later.
+    // The position for later additions.
     assert_eq!(rest.cursor().unwrap().as_str(), "b");
 
     let (items, _) = pages::<CURSOR>(&lines, &[]);
-    let mut items = items.items();
+    let mut items = items.into_items();
     let mut places = Vec::new();
     loop {
-        places.push((items.cursor().map(|cursor| cursor.as_str().to_owned()), items.given()));
+        places.push((items.cursor().map(|cursor| cursor.as_str().to_owned()), items.consumed_items()));
         if items.next().await.is_none() {
             break;
         }
@@ -459,7 +471,7 @@ async fn pages_go_on_where_they_were_left() {
     let at = |cursor: &str| Some(cursor.to_owned());
     assert_eq!(places, [(None, 0), (None, 1), (at("a"), 0), (at("b"), 0)]);
     let (skipped, told) = pages::<CURSOR>(&["{}"], &[]);
-    assert!(skipped.items().resume_from("a").next().await.is_none());
+    assert!(skipped.into_items().resume_from("a").next().await.is_none());
     assert_eq!(told.sent(), ["from=a"]);
 
     let (linked, told) = pages::<LINK>(&["{}", "{}"], &[(2, number(5))]);
@@ -475,26 +487,26 @@ async fn a_page_that_failed_is_asked_for_again() {
         pages::<CURSOR>(&[r#"{"items": [1], "next": "a"}"#, "!", "refused", r#"{"items": [2]}"#], &[]);
     pages.next().await.unwrap().unwrap();
     let error = pages.next().await.unwrap().unwrap_err();
-    assert!(matches!(error.call(), Some(Error::Transport(_))), "{error:?}");
+    assert!(matches!(error.call_error(), Some(Error::Transport(_))), "{error:?}");
     assert!(pages.next().await.is_none() && !pages.is_complete());
-    pages.again();
+    pages.retry_failed();
     let error = pages.next().await.unwrap().unwrap_err();
-    assert_eq!(error.call().and_then(Error::status).map(|status| status.as_u16()), Some(403));
-    assert_eq!(format!("{error:?}"), "Call(the server answered 403 Forbidden)");
-    pages.again();
+    assert_eq!(error.call_error().and_then(Error::status).map(|status| status.as_u16()), Some(403));
+    assert_eq!(format!("{error:?}"), "Call(the server returned 403 Forbidden)");
+    pages.retry_failed();
     assert_eq!(pages.next().await.unwrap().unwrap().into_items(), [number(2)]);
     assert!(pages.next().await.is_none());
-    // Behind the end there is nothing to ask for.
-    pages.again();
+    // After the end nothing is requested.
+    pages.retry_failed();
     assert!(pages.next().await.is_none());
     assert_eq!(told.sent(), ["", "from=a", "from=a", "from=a"]);
 }
 
-/// Who gives up waiting has given up no page.
+/// Dropping a pending poll loses no page.
 #[tokio::test]
 async fn a_wait_that_is_dropped_loses_nothing() {
     let (pages, told) = pages::<CURSOR>(&[r#"wait {"items": [1, 2]}"#], &[]);
-    let mut items = pages.items();
+    let mut items = pages.into_items();
     {
         let mut waiting = pin!(items.next());
         let mut context = Context::from_waker(Waker::noop());
@@ -506,17 +518,17 @@ async fn a_wait_that_is_dropped_loses_nothing() {
     assert_eq!(told.sent(), [""]);
 }
 
-/// Written once, over calls and over pages.
+/// Generic code over calls and pages.
 #[tokio::test]
 async fn code_for_all_lists_is_written_once() {
-    async fn count<C: PagedCall + 'static>(mut pages: Pages<C>) -> usize {
+    async fn count<C: PagedCall + 'static>(mut pages: PageStream<C>) -> usize {
         let mut count = 0;
         while let Some(Ok(page)) = pages.next().await {
-            count += length(page.body);
+            count += length(page.into_body());
         }
         count
     }
-    fn length(page: impl Paged) -> usize {
+    fn length(page: impl ItemPage) -> usize {
         page.into_items().len()
     }
     let (pages, _) = pages::<CURSOR>(&[r#"{"items": [1, 2], "next": "a"}"#, r#"{"items": [3]}"#], &[]);
@@ -527,7 +539,7 @@ async fn code_for_all_lists_is_written_once() {
     assert_eq!(crate::Nullable::Value(vec![1]).items(), [1]);
 }
 
-/// What a transport is given with each request, and that streams can go to another thread.
+/// Extensions of each request; streams are `Send`.
 #[tokio::test]
 async fn extensions_are_given_with_each_request() {
     struct Tagged(Arc<Mutex<Vec<Option<u8>>>>);
@@ -541,14 +553,14 @@ async fn extensions_are_given_with_each_request() {
     }
     fn is_send(_: &(impl Stream + Send + Unpin)) {}
     let seen = Arc::<Mutex<Vec<_>>>::default();
-    let core = Core::new("https://api.example", Tagged(Arc::clone(&seen)));
-    let pages = Pages::new(&core, List::<CURSOR>(Vec::new())).with(7u8);
+    let core = ApiClient::new("https://api.example", Tagged(Arc::clone(&seen)));
+    let pages = PageStream::new(&core, List::<CURSOR>(Vec::new())).with_extension(7u8);
     is_send(&pages);
     assert_eq!(
-        format!("{pages:?} {:?} {:?}", Cursor::new("x"), Marks::new().cursor(&"x")),
-        "Pages { operation: \"list\", .. } Cursor { .. } Marks { .. }"
+        format!("{pages:?} {:?} {:?}", PageCursor::new("x"), PageMarkers::new().with_cursor(&"x")),
+        "PageStream { operation: \"list\", .. } PageCursor { .. } PageMarkers { .. }"
     );
-    let mut items = pages.items();
+    let mut items = pages.into_items();
     is_send(&items);
     assert_eq!(items.next().await.unwrap().unwrap(), number(1));
     assert!(items.next().await.is_none());

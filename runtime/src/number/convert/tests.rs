@@ -1,10 +1,11 @@
-//! Texts of all kinds, some thousand of them, through both types and back.
+//! Round trips of some thousand numbers of all kinds through both decimal types.
 
 use std::str::FromStr;
 
 use super::*;
 
-/// Numbers with signs, long digits, points, zeros at both ends and exponents; the same in every run.
+/// Returns numbers with signs, many digits, points, leading and trailing zeros and exponents; the same in
+/// every run.
 fn texts() -> impl Iterator<Item = String> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut below = move |end: u64| {
@@ -53,7 +54,7 @@ mod fixed {
                 Ok(decimal) => {
                     held += 1;
                     assert_eq!(Number::from(decimal), number, "{text}");
-                    // Decimals are kept; only exponents are written out.
+                    // Decimals are preserved; only exponents are expanded.
                     if !text.contains(['e', 'E']) && Decimal::from_str_exact(&text).is_ok() {
                         assert_eq!(
                             decimal.scale() as usize,
@@ -64,7 +65,7 @@ mod fixed {
                 Err(error) => {
                     refused += 1;
                     assert_eq!(error, NumberError::Inexact);
-                    // The other library finds no exact value either.
+                    // The decimal library has no exact value either.
                     assert!(Decimal::from_str_exact(&text).is_err(), "{text}");
                 }
             }
@@ -106,9 +107,9 @@ mod big {
             assert_eq!(decimal, BigDecimal::from_str(&text).unwrap(), "{text}");
             let back = Number::from(&decimal);
             assert_eq!(back, number, "{text}");
-            // `-0` is what a decimal has no sign for.
-            let is_plain = !text.contains(['e', 'E']) && number != Number::int(0);
-            assert!(!is_plain || back.text() == text, "{text}");
+            // A decimal cannot represent the sign of `-0`.
+            let is_plain = !text.contains(['e', 'E']) && number != Number::from_i64(0);
+            assert!(!is_plain || back.to_json_text() == text, "{text}");
         }
     }
 
@@ -116,7 +117,7 @@ mod big {
     fn exponents_stay_exponents() {
         let check = |text: &str, expected: &str| {
             let decimal = BigDecimal::try_from(Number::parse(text).unwrap()).unwrap();
-            assert_eq!(Number::from(decimal).text(), expected);
+            assert_eq!(Number::from(decimal).to_json_text(), expected);
         };
         check("1e1000000000", "1e1000000000");
         check("1.50e-1000000000", "150e-1000000002");

@@ -1,34 +1,34 @@
-//! A compiler for the few patterns that tests of this crate use: literals, `.`,
-//! classes, `\d \w \s \b \B \p{Letter}`, groups, `|`, `* + ? {n,m}`, `^ $`.
+//! A compiler for the patterns in the tests of this crate: literals, `.`, classes, `\d \w \s \b \B
+//! \p{Letter}`, groups, `|`, `* + ? {n,m}`, `^ $`.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-use crate::pattern::Class;
-use crate::pattern::Instruction;
-use crate::pattern::Look;
+use crate::pattern::CharClass;
+use crate::pattern::LookAround;
 use crate::pattern::Nfa;
+use crate::pattern::NfaInstruction;
 use crate::pattern::Pattern;
-use crate::pattern::Program;
+use crate::pattern::PatternProgram;
 
 enum Node {
     Set(Vec<(char, char)>),
-    Look(Look),
+    Look(LookAround),
     All(Vec<Node>),
     Any(Vec<Node>),
     Repeat(Box<Node>, u32, Option<u32>),
 }
 
-/// Compiles or panics.
+/// Compiles a pattern; panics on unsupported syntax.
 pub(crate) fn compile(source: &str) -> &'static Pattern<'static> {
     let mut chars = source.chars().peekable();
     let node = any(&mut chars);
     assert_eq!(chars.next(), None, "{source}");
     let (mut instructions, mut classes) = (Vec::new(), Vec::new());
     emit(&node, &mut instructions, &mut classes);
-    instructions.push(Instruction::Match);
+    instructions.push(NfaInstruction::Match);
     let nfa = Nfa { start: false, instructions: instructions.leak(), classes: classes.leak() };
-    Box::leak(Box::new(Pattern { source: source.to_owned().leak(), program: Program::Nfa(nfa) }))
+    Box::leak(Box::new(Pattern { source: source.to_owned().leak(), program: PatternProgram::Nfa(nfa) }))
 }
 
 fn any(chars: &mut Peekable<Chars<'_>>) -> Node {
@@ -37,8 +37,8 @@ fn any(chars: &mut Peekable<Chars<'_>>) -> Node {
         let Some(Node::All(branch)) = branches.last_mut() else { unreachable!() };
         match c {
             '|' => branches.push(Node::All(Vec::new())),
-            '^' => branch.push(Node::Look(Look::Start)),
-            '$' => branch.push(Node::Look(Look::End)),
+            '^' => branch.push(Node::Look(LookAround::Start)),
+            '$' => branch.push(Node::Look(LookAround::End)),
             '*' => repeat(branch, chars, 0, None),
             '+' => repeat(branch, chars, 1, None),
             '?' => repeat(branch, chars, 0, Some(1)),
@@ -55,9 +55,9 @@ fn any(chars: &mut Peekable<Chars<'_>>) -> Node {
                 branch.push(Node::Set(complement(&[('\n', '\n'), ('\r', '\r'), ('\u{2028}', '\u{2029}')])))
             }
             '[' => branch.push(Node::Set(class(chars))),
-            '\\' if chars.next_if_eq(&'b').is_some() => branch.push(Node::Look(Look::WordBoundary)),
+            '\\' if chars.next_if_eq(&'b').is_some() => branch.push(Node::Look(LookAround::WordBoundary)),
             '\\' if chars.next_if_eq(&'B').is_some() => {
-                branch.push(Node::Look(Look::NotWordBoundary));
+                branch.push(Node::Look(LookAround::NotWordBoundary));
             }
             '\\' => branch.push(Node::Set(escape(chars))),
             c => branch.push(Node::Set(vec![(c, c)])),
@@ -103,7 +103,7 @@ fn class(chars: &mut Peekable<Chars<'_>>) -> Vec<(char, char)> {
     if negated { complement(&set) } else { set }
 }
 
-/// `set` is sorted and disjoint.
+/// Returns the complement of a sorted and disjoint set.
 fn complement(set: &[(char, char)]) -> Vec<(char, char)> {
     let mut rest = Vec::new();
     let mut next = Some('\0');
@@ -117,10 +117,10 @@ fn complement(set: &[(char, char)]) -> Vec<(char, char)> {
     rest
 }
 
-fn emit(node: &Node, out: &mut Vec<Instruction>, classes: &mut Vec<Class>) {
+fn emit(node: &Node, out: &mut Vec<NfaInstruction>, classes: &mut Vec<CharClass>) {
     match node {
         Node::Set(set) => {
-            let mut class = Class { ascii: 0, ranges: &[] };
+            let mut class = CharClass { ascii: 0, ranges: &[] };
             let mut ranges = Vec::new();
             for &(low, high) in set {
                 for c in (low..=high).take_while(char::is_ascii) {
@@ -131,10 +131,10 @@ fn emit(node: &Node, out: &mut Vec<Instruction>, classes: &mut Vec<Class>) {
                 }
             }
             class.ranges = ranges.leak();
-            out.push(Instruction::Char(classes.len() as u32));
+            out.push(NfaInstruction::Char(classes.len() as u32));
             classes.push(class);
         }
-        Node::Look(look) => out.push(Instruction::Assert(*look)),
+        Node::Look(look) => out.push(NfaInstruction::Assert(*look)),
         Node::All(parts) => parts.iter().for_each(|part| emit(part, out, classes)),
         Node::Any(branches) => {
             let (last, rest) = branches.split_last().unwrap();
@@ -143,11 +143,11 @@ fn emit(node: &Node, out: &mut Vec<Instruction>, classes: &mut Vec<Class>) {
                 let split = hole(out);
                 emit(branch, out, classes);
                 ends.push(hole(out));
-                out[split] = Instruction::Split(split as u32 + 1, out.len() as u32);
+                out[split] = NfaInstruction::Split(split as u32 + 1, out.len() as u32);
             }
             emit(last, out, classes);
             for end in ends {
-                out[end] = Instruction::Jump(out.len() as u32);
+                out[end] = NfaInstruction::Jump(out.len() as u32);
             }
         }
         Node::Repeat(body, min, max) => {
@@ -156,14 +156,14 @@ fn emit(node: &Node, out: &mut Vec<Instruction>, classes: &mut Vec<Class>) {
                 None => {
                     let split = hole(out);
                     emit(body, out, classes);
-                    out.push(Instruction::Jump(split as u32));
-                    out[split] = Instruction::Split(split as u32 + 1, out.len() as u32);
+                    out.push(NfaInstruction::Jump(split as u32));
+                    out[split] = NfaInstruction::Split(split as u32 + 1, out.len() as u32);
                 }
                 Some(max) => {
                     for _ in *min..*max {
                         let split = hole(out);
                         emit(body, out, classes);
-                        out[split] = Instruction::Split(split as u32 + 1, out.len() as u32);
+                        out[split] = NfaInstruction::Split(split as u32 + 1, out.len() as u32);
                     }
                 }
             }
@@ -171,7 +171,7 @@ fn emit(node: &Node, out: &mut Vec<Instruction>, classes: &mut Vec<Class>) {
     }
 }
 
-fn hole(out: &mut Vec<Instruction>) -> usize {
-    out.push(Instruction::Match);
+fn hole(out: &mut Vec<NfaInstruction>) -> usize {
+    out.push(NfaInstruction::Match);
     out.len() - 1
 }

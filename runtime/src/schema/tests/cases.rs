@@ -1,5 +1,5 @@
-//! Violation lists, keyword by keyword: schema, value, and every violation as
-//! `pointer keyword`. Both modes are asked.
+//! Expected violations, keyword by keyword: schema, value, and every violation as `pointer keyword`. Each
+//! case runs in both modes, collecting and probing.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The cases of one schema: value, then what is found.
+/// Checks the cases of one schema: values with the expected violations.
 #[track_caller]
 fn check(schema: &str, cases: &[(&str, &[&str])]) {
     let validator = compile(&json(schema));
@@ -297,7 +297,7 @@ fn unions_with_a_tag() {
         r#"{"oneOf":[{"type":"object","properties":{"t":{"const":1}},"required":["t"]},{"minimum":9,"properties":{"t":{"const":2}},"required":["t"]}],"discriminator":{"propertyName":"t"}}"#,
         &[("1", &[" oneOf"])],
     );
-    // Where the tag may be missing, and is, no branch is ruled out.
+    // Without its optional tag, an object rules out no branch.
     check(
         r#"{"anyOf":[{"properties":{"t":{"const":1},"n":{"minimum":1}}},{"properties":{"t":{"const":2},"m":{"minimum":1}}}],"discriminator":{"propertyName":"t","x-certainty":"present"}}"#,
         &[
@@ -309,7 +309,7 @@ fn unions_with_a_tag() {
             ("7", OK),
         ],
     );
-    // What only a `discriminator` names is reported, and decides nothing.
+    // A `discriminator` selects the reported branch and does not affect validity.
     check(
         r#"{"oneOf":[{"required":["t","n"]},{"required":["t"],"properties":{"m":{"minimum":1}}}],"discriminator":{"propertyName":"t","mapping":["a","b"],"x-certainty":"meant"}}"#,
         &[
@@ -323,7 +323,7 @@ fn unions_with_a_tag() {
             (r#"{"m":0}"#, &[" oneOf"]),
         ],
     );
-    // Of an only branch, too, the tag says whether it is meant.
+    // The tag also decides whether a single branch is selected.
     check(
         r#"{"oneOf":[{"properties":{"t":{"const":1},"n":{"minimum":1}},"required":["t"]}],"discriminator":{"propertyName":"t"}}"#,
         &[
@@ -377,7 +377,7 @@ fn dynamic_references() {
             (r#"{"children":[{"children":[1]}]}"#, &["/children/0/children/0 type"]),
         ],
     );
-    // Without an anchor of its own the outer resource changes nothing.
+    // Without a matching anchor the outer resource has no effect.
     let open = format!(
         r##"{{"$id":"https://test.example/open.json","$ref":"tree.json","unevaluatedProperties":false,"$defs":{{{TREE}}}}}"##
     );
@@ -385,20 +385,20 @@ fn dynamic_references() {
         &open,
         &[(r#"{"children":[{"daat":1}]}"#, OK), (r#"{"daat":1}"#, &["/daat unevaluatedProperties"])],
     );
-    // An `$anchor` of the same name is no dynamic anchor.
+    // An `$anchor` of the same name is not a dynamic anchor.
     let plain = format!(
         r##"{{"$id":"https://test.example/plain.json","$ref":"tree.json","$defs":{{"x":{{"$anchor":"node","not":true}},{TREE}}}}}"##
     );
     check(&plain, &[(r#"{"children":[{"data":1}]}"#, OK)]);
-    // A reference whose first target is no dynamic anchor is a plain one.
+    // A reference with an initial target that is not a dynamic anchor behaves like `$ref`.
     check(
         r##"{"$id":"https://test.example/a.json","$dynamicAnchor":"n","$ref":"b.json","$defs":{"b":{"$id":"b.json","items":{"$dynamicRef":"#n"},"$defs":{"n":{"$anchor":"n","type":"null"}}}}}"##,
         &[("[null]", OK), ("[1]", &["/0 type"])],
     );
 }
 
-/// What a condition asks of one member is answered without a frame of its own, but not where it
-/// enters a resource that a reference below it looks for.
+/// A condition on one member is evaluated without a stack frame, except where it enters a resource that a
+/// `$dynamicRef` below it refers to.
 #[test]
 fn conditions_are_part_of_the_dynamic_scope() {
     const LEAF: &str =
@@ -409,12 +409,12 @@ fn conditions_are_part_of_the_dynamic_scope() {
             r##"{{"$id":"https://test.example/a.json","if":{{{condition}}},"then":{{"required":["yes"]}}}}"##
         )
     };
-    // The anchor is that of the condition, which refuses nothing.
+    // The anchor of the condition applies, which accepts everything.
     check(&schema(&asks), &[(r#"{"a":{"a":5}}"#, &["/yes required"])]);
-    // Under the anchor of the leaf only `null` is right.
+    // With the anchor of the leaf only `null` is valid.
     let plain = format!(r##""properties":{{"a":{LEAF}}}"##);
     check(&schema(&plain), &[(r#"{"a":{"a":5}}"#, OK), (r#"{"a":null}"#, &["/yes required"])]);
-    // The same of a member's schema.
+    // The same for the schema of a member.
     let inside = format!(r##""properties":{{"a":{{{asks}}}}}"##);
     check(&schema(&inside), &[(r#"{"a":{"a":{"a":5}}}"#, &["/yes required"])]);
 }
@@ -473,9 +473,9 @@ fn unevaluated_properties() {
     );
 }
 
-/// One cause, one report.
+/// One cause is reported once.
 #[test]
-fn what_failed_is_not_reported_as_unevaluated_on_top() {
+fn failed_parts_are_not_also_reported_as_unevaluated() {
     check(
         r#"{"allOf":[{"properties":{"a":true},"required":["b"]}],"unevaluatedProperties":false}"#,
         &[(r#"{"a":1}"#, &["/b required"])],
@@ -559,7 +559,7 @@ fn locations_name_resource_and_pointer() {
     );
 }
 
-/// Long lists of names are bisected.
+/// Long lists of names use binary search.
 #[test]
 fn more_names_than_are_compared_one_by_one() {
     let names = (0..40).map(|n| format!(r#""n{n}":{{"type":"null"}}"#)).collect::<Vec<_>>();

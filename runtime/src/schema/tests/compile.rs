@@ -1,5 +1,5 @@
-//! A compiler from JSON schemas to leaked tables: what the generator does, in
-//! the few lines that tests need. Panics on anything it does not understand.
+//! A compiler from JSON Schema to leaked tables: a minimal version of the generator for tests. Panics on
+//! anything unsupported.
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::Number;
 use crate::pattern::Pattern;
 use crate::pattern::tests::compile as pattern;
-use crate::pointer::escape;
+use crate::pointer::escape_token;
 use crate::schema::*;
 
-/// Where a schema without an `$id` is read from.
+/// The URI of a schema without an `$id`.
 pub(super) const ROOT: &str = "https://test.example/root.json";
 
 /// Keywords whose value is a schema, a list of schemas, or an object of schemas.
@@ -36,15 +36,15 @@ const NAMED: &[&str] = &["$defs", "definitions", "dependentSchemas", "patternPro
 #[derive(Clone, Default)]
 pub(super) struct Documents {
     resources: BTreeMap<String, Value>,
-    /// Where documents are read from that call themselves something else.
+    /// The retrieval URIs of documents with a different `$id`.
     addresses: BTreeMap<String, String>,
-    /// Resource and anchor to the pointer inside the resource, and whether it is
-    /// a dynamic one.
+    /// Maps a resource and an anchor to the pointer inside the resource, and to whether the anchor is
+    /// dynamic.
     anchors: BTreeMap<(String, String), (String, bool)>,
 }
 
 impl Documents {
-    /// Adds a document that is read from `uri`.
+    /// Adds a document with the retrieval URI `uri`.
     pub(super) fn add(&mut self, uri: &str, document: &Value) {
         self.resources.insert(uri.to_owned(), document.clone());
         self.scan(document, uri, "");
@@ -71,7 +71,7 @@ impl Documents {
             }
         }
         for (keyword, value) in members {
-            let key = format!("{pointer}/{}", escape(keyword));
+            let key = format!("{pointer}/{}", escape_token(keyword));
             match value {
                 below if ONE.contains(&keyword.as_str()) => self.scan(below, &base, &key),
                 Value::Array(list) if LIST.contains(&keyword.as_str()) => {
@@ -81,7 +81,7 @@ impl Documents {
                 }
                 Value::Object(named) if NAMED.contains(&keyword.as_str()) => {
                     for (name, below) in named {
-                        self.scan(below, &base, &format!("{key}/{}", escape(name)));
+                        self.scan(below, &base, &format!("{key}/{}", escape_token(name)));
                     }
                 }
                 _ => {}
@@ -89,7 +89,7 @@ impl Documents {
         }
     }
 
-    /// The schema object a URI reference means: resource and pointer inside it.
+    /// Resolves a URI reference to a resource and a pointer inside it.
     fn locate(&self, base: &str, reference: &str) -> (String, String) {
         let full = resolve(base, reference);
         let (uri, fragment) = full.split_once('#').unwrap_or((&full, ""));
@@ -117,12 +117,12 @@ impl Documents {
     }
 }
 
-/// The validator of one schema.
+/// Compiles the validator of one schema.
 pub(crate) fn compile(schema: &Value) -> Validator<'static> {
     compile_with(schema, Documents::default())
 }
 
-/// The validator of one schema that may refer to others.
+/// Compiles the validator of one schema that may refer to others.
 pub(super) fn compile_with(schema: &Value, mut documents: Documents) -> Validator<'static> {
     documents.add(ROOT, schema);
     let meta = schema.get("$schema").and_then(Value::as_str);
@@ -137,18 +137,18 @@ pub(super) fn compile_with(schema: &Value, mut documents: Documents) -> Validato
     let root = build.schema(&root, &pointer);
     let mut resources = Vec::new();
     let mut at = 0;
-    // Anchors can lead to resources that nothing else has named yet.
+    // Anchors can lead to resources that are not referenced otherwise.
     while let Some(uri) = build.resources.get(at).cloned() {
         let anchors = build.documents.anchors.clone();
         let dynamic = anchors.iter().filter(|((own, _), (_, dynamic))| *own == uri && *dynamic);
         let dynamic_anchors: Vec<_> = dynamic
             .map(|((_, name), (pointer, _))| (&*name.clone().leak(), build.schema(&uri, pointer)))
             .collect();
-        resources.push(Resource { uri: uri.leak(), dynamic_anchors: dynamic_anchors.leak() });
+        resources.push(SchemaResource { uri: uri.leak(), dynamic_anchors: dynamic_anchors.leak() });
         at += 1;
     }
     let schemas: Vec<Schema<'static>> = build.schemas.into_iter().map(Option::unwrap).collect();
-    let tables = Tables { schemas: schemas.leak(), resources: resources.leak() };
+    let tables = SchemaTables { schemas: schemas.leak(), resources: resources.leak() };
     Validator::new(Box::leak(Box::new(tables)), root)
 }
 
@@ -163,7 +163,7 @@ struct Build {
 impl Build {
     fn schema(&mut self, uri: &str, pointer: &str) -> SchemaId {
         let value = self.documents.value(uri, pointer).clone();
-        // An `$id` below begins another resource.
+        // A nested `$id` starts another resource.
         let (uri, pointer) = match value.get("$id").and_then(Value::as_str) {
             Some(id) if !pointer.is_empty() => (resolve(uri, id), String::new()),
             _ => (uri.to_owned(), pointer.to_owned()),
@@ -198,7 +198,7 @@ impl Build {
         };
         let mut out = Vec::new();
         for (name, value) in members {
-            let below = format!("{pointer}/{}", escape(name));
+            let below = format!("{pointer}/{}", escape_token(name));
             if let Some(keyword) = self.applicator(name, value, members, uri, &below) {
                 out.push(keyword);
             } else if self.validates
@@ -213,7 +213,7 @@ impl Build {
         });
         for keyword in &mut out {
             if let (Keyword::Properties(declared, bits), Some(names)) = (keyword, needed) {
-                let (found, others) = required(declared, names);
+                let (found, others) = split_required(declared, names);
                 *bits = found;
                 out.retain(|keyword| !matches!(keyword, Keyword::Required(_)));
                 out.push(Keyword::Required(others.leak()));
@@ -294,20 +294,20 @@ impl Build {
         })
     }
 
-    /// `discriminator` beside the branches stands for the generator's proof, or with `x-certainty`
-    /// for less than one.
+    /// `discriminator` next to the branches represents the proof of the generator; `x-certainty` selects a
+    /// weaker certainty.
     fn choice(
         &self,
         branches: &Value,
         beside: &serde_json::Map<String, Value>,
         uri: &str,
-    ) -> Option<&'static Choice<'static>> {
+    ) -> Option<&'static BranchSelector<'static>> {
         let discriminator = beside.get("discriminator")?;
         let tag = discriminator["propertyName"].as_str().unwrap();
         let certainty = match discriminator.get("x-certainty").and_then(Value::as_str) {
-            None => Certainty::Required,
-            Some("present") => Certainty::Present,
-            Some("meant") => Certainty::Meant,
+            None => TagCertainty::Required,
+            Some("present") => TagCertainty::Present,
+            Some("meant") => TagCertainty::Hint,
             Some(other) => panic!("{other}"),
         };
         let branches = branches.as_array().unwrap().iter().enumerate().map(|(index, branch)| {
@@ -317,7 +317,7 @@ impl Build {
             (literal(by_mapping.unwrap_or(&branch["properties"][tag]["const"])), index)
         });
         let branches = branches.collect::<Vec<_>>().leak();
-        Some(Box::leak(Box::new(Choice { tag: tag.to_owned().leak(), certainty, branches })))
+        Some(Box::leak(Box::new(BranchSelector { tag: tag.to_owned().leak(), certainty, branches })))
     }
 
     fn list(&mut self, value: &Value, uri: &str, below: &str) -> &'static [SchemaId] {
@@ -328,7 +328,7 @@ impl Build {
 
     fn named(&mut self, value: &Value, uri: &str, below: &str) -> &'static [(&'static str, SchemaId)] {
         let named = names(Some(value)).iter();
-        let ids = named.map(|name| (*name, self.schema(uri, &format!("{below}/{}", escape(name)))));
+        let ids = named.map(|name| (*name, self.schema(uri, &format!("{below}/{}", escape_token(name)))));
         ids.collect::<Vec<_>>().leak()
     }
 }
@@ -337,17 +337,17 @@ fn assertion(name: &str, value: &Value) -> Option<Keyword<'static>> {
     Some(match name {
         "type" => {
             let one = |value: &Value| match value.as_str().unwrap() {
-                "null" => Types::NULL,
-                "boolean" => Types::BOOLEAN,
-                "integer" => Types::INTEGER,
-                "number" => Types::NUMBER,
-                "string" => Types::STRING,
-                "array" => Types::ARRAY,
-                "object" => Types::OBJECT,
+                "null" => TypeSet::NULL,
+                "boolean" => TypeSet::BOOLEAN,
+                "integer" => TypeSet::INTEGER,
+                "number" => TypeSet::NUMBER,
+                "string" => TypeSet::STRING,
+                "array" => TypeSet::ARRAY,
+                "object" => TypeSet::OBJECT,
                 other => panic!("type {other}"),
             };
             match value {
-                Value::Array(list) => Keyword::Type(list.iter().map(one).reduce(Types::or).unwrap()),
+                Value::Array(list) => Keyword::Type(list.iter().map(one).reduce(TypeSet::union).unwrap()),
                 other => Keyword::Type(one(other)),
             }
         }

@@ -1,4 +1,4 @@
-//! What a check does with values made to hurt it.
+//! Tests of validation limits with hostile values.
 
 use std::cell::Cell;
 use std::hash::Hash;
@@ -10,8 +10,8 @@ use super::compile::Documents;
 use super::compile::compile;
 use crate::Json;
 use crate::Number;
-use crate::json::Object;
-use crate::schema::array::unique;
+use crate::json::JsonObject;
+use crate::schema::array::is_unique;
 use crate::schema::evaluate::is_valid;
 use crate::schema::*;
 use crate::violation::Violation;
@@ -31,7 +31,7 @@ fn nested(depth: usize) -> Json {
 fn a_reference_to_itself_is_refused_by_depth() {
     let validator = compile(&json!({ "$ref": "#" }));
     assert_eq!(found(validator, &Json::Null), [(String::new(), "depth")]);
-    // Giving up is no success, whatever stands around it.
+    // Exceeding a limit is never a success, whatever the enclosing keyword.
     let validator = compile(&json!({ "not": { "$ref": "#/not" } }));
     assert_eq!(found(validator, &Json::Null), [(String::new(), "depth")]);
     let validator = compile(&json!({ "anyOf": [{ "$ref": "#/anyOf/0" }, { "type": "string" }] }));
@@ -41,10 +41,10 @@ fn a_reference_to_itself_is_refused_by_depth() {
 #[test]
 fn deep_values_are_refused_by_depth() {
     let validator = compile(&json!({ "items": { "$ref": "#" } }));
-    // Two applications a level: beyond what every stack holds, and within the limit.
+    // Two applications per level: beyond the capacity of an ordinary stack, and within the limit.
     assert_eq!(found(validator, &nested(1_000)), []);
-    let few = Limits { depth: 300, ..Limits::DEFAULT };
-    let refused = validator.validate_within(&nested(200), &few).unwrap_err().into_vec();
+    let few = ValidationLimits { depth: 300, ..ValidationLimits::DEFAULT };
+    let refused = validator.validate_with_limits(&nested(200), &few).unwrap_err().into_vec();
     assert!(
         matches!(&refused[..], [one] if one.keyword == "depth" && one.pointer.len() > 200),
         "{refused:?}"
@@ -66,7 +66,7 @@ fn the_greatest_depth_fits_a_small_stack() {
         let value = (0..4_000)
             .fold(Json::Null, |inner, _| Json::Object([("a".to_owned(), inner)].into_iter().collect()));
         let refused = found(validator, &value);
-        // Values of this depth are no less a burden to drop.
+        // Values of this depth would also overflow the stack when dropped.
         std::mem::forget(value);
         refused.len()
     };
@@ -87,54 +87,63 @@ fn overlapping_branches_are_refused_by_effort() {
     let lists =
         |levels: usize| (1..levels).fold(Json::Array(Vec::new()), |inner, _| Json::Array(vec![inner]));
     // Without a limit this would take as many applications as 3 to the power of 61.
-    let few = Limits { effort: 100_000, ..Limits::DEFAULT };
-    let refused = validator.validate_within(&lists(61), &few).unwrap_err().into_vec();
+    let few = ValidationLimits { effort: 100_000, ..ValidationLimits::DEFAULT };
+    let refused = validator.validate_with_limits(&lists(61), &few).unwrap_err().into_vec();
     assert_eq!(refused.iter().map(|one| one.keyword).collect::<Vec<_>>(), ["effort"]);
     assert!(!is_valid(&validator, &lists(61), &few));
-    // The limit is what a check may do: half of it is not enough where the whole is just used up.
+    // The limit is exact: where all of it is used up, half of it is not enough.
     let needed = needed(validator, &lists(5)).effort;
     // Three branches at each level.
-    let twice = Limits { effort: 2 * needed, ..Limits::DEFAULT };
+    let twice = ValidationLimits { effort: 2 * needed, ..ValidationLimits::DEFAULT };
     assert!(gives_up(validator, &lists(6), &twice));
 }
 
-/// A large value takes more of it, so that few applications show the limit that holds by default.
+/// A large value consumes more effort, so that few applications reach the default limit.
 #[test]
-fn effort_has_a_limit_unless_told_otherwise() {
+fn effort_has_a_default_limit() {
     let schemas = |count: usize| compile(&json!({ "allOf": vec![json!({ "minLength": 1 }); count] }));
     let value = Json::String("x".repeat(16 << 20));
     assert_eq!(found(schemas(17), &value), []);
     assert_eq!(found(schemas(20), &value), [(String::new(), "effort")]);
 }
 
-fn gives_up(validator: Validator<'_>, value: &Json, limits: &Limits) -> bool {
+fn gives_up(validator: Validator<'_>, value: &Json, limits: &ValidationLimits) -> bool {
     let given_up = |one: &Violation| ["depth", "effort"].contains(&one.keyword);
-    let found = validator.validate_within(value, limits).map_or_else(Violations::into_vec, |()| Vec::new());
+    let found =
+        validator.validate_with_limits(value, limits).map_or_else(Violations::into_vec, |()| Vec::new());
     let gave_up = found.iter().any(given_up);
     assert!(!gave_up || !is_valid(&validator, value, limits), "{found:?}");
     gave_up
 }
 
-/// The least depth and the least effort that a check does not give up with.
-fn needed(validator: Validator<'_>, value: &Json) -> Limits {
-    let enough = |limits: &Limits| !gives_up(validator, value, limits);
-    let depth = (0..).map(|depth| Limits { depth, ..Limits::DEFAULT }).find(enough).unwrap().depth;
-    let effort = (0..).map(|effort| Limits { effort, ..Limits::DEFAULT }).find(enough).unwrap().effort;
-    Limits { depth, effort, ..Limits::DEFAULT }
+/// Returns the least depth and the least effort with which validation completes.
+fn needed(validator: Validator<'_>, value: &Json) -> ValidationLimits {
+    let enough = |limits: &ValidationLimits| !gives_up(validator, value, limits);
+    let depth = (0..)
+        .map(|depth| ValidationLimits { depth, ..ValidationLimits::DEFAULT })
+        .find(enough)
+        .unwrap()
+        .depth;
+    let effort = (0..)
+        .map(|effort| ValidationLimits { effort, ..ValidationLimits::DEFAULT })
+        .find(enough)
+        .unwrap()
+        .effort;
+    ValidationLimits { depth, effort, ..ValidationLimits::DEFAULT }
 }
 
-/// A question about one member is answered without the frame of an application, and takes what that
-/// takes.
+/// A condition on one member is evaluated without the frame of an application, and consumes the same depth
+/// and effort.
 #[test]
-fn questions_about_one_member_take_what_applying_takes() {
+fn conditions_on_one_member_cost_as_much_as_an_application() {
     let many = |member: Json| {
         let others = (0..40).map(|at| (format!("m{at}"), Json::Null));
         Json::Object([("a".to_owned(), member)].into_iter().chain(others).collect())
     };
     let one = |member: Json| Json::Object([("a".to_owned(), member)].into_iter().collect());
-    let (number, text) = (Json::Number(Number::int(1)), Json::String("x".repeat(400)));
+    let (number, text) = (Json::Number(Number::from_i64(1)), Json::String("x".repeat(400)));
     let values = [
-        Json::Object(Object::default()),
+        Json::Object(JsonObject::default()),
         one(number.clone()),
         many(text),
         one(many(number.clone())),
@@ -149,7 +158,7 @@ fn questions_about_one_member_take_what_applying_takes() {
         of_a(of_a(json!({ "const": 1 }))),
         of_a(of_a(of_a(json!({ "type": "null" })))),
     ] {
-        // A keyword beside it that always holds and takes nothing: it asks for more than one member.
+        // An additional keyword that always holds and costs nothing, which disables the shortcut.
         let mut applied = condition.clone();
         applied["maxProperties"] = json!(1_000);
         let of = |condition| compile(&json!({ "if": condition, "then": { "maxProperties": 50 } }));
@@ -166,12 +175,12 @@ fn at_most_so_many_violations_are_collected() {
     let validator = compile(&json!({ "items": { "type": "string", "minLength": 1 } }));
     let value = Json::Array(vec![Json::Null; 5000]);
     assert_eq!(found(validator, &value).len(), 1000);
-    let limits = Limits { violations: 3, ..Limits::DEFAULT };
-    let few = validator.validate_within(&value, &limits).map_err(|violations| violations.len());
+    let limits = ValidationLimits { violations: 3, ..ValidationLimits::DEFAULT };
+    let few = validator.validate_with_limits(&value, &limits).map_err(|violations| violations.len());
     assert_eq!(few, Err(3));
 }
 
-/// What is wrong with the whole outlives what is wrong inside it, wherever its keyword stands.
+/// Violations of the whole value displace violations inside it, regardless of the order of keywords.
 #[test]
 fn the_shallower_violations_are_kept() {
     let validator = compile(&json!({
@@ -181,23 +190,23 @@ fn the_shallower_violations_are_kept() {
     }));
     let value = json!({ "list": [{ "a": 1 }, { "a": 1 }, 7, { "a": 1 }] });
     let kept = |violations| {
-        let limits = Limits { violations, ..Limits::DEFAULT };
-        let refused = validator.validate_within(&Json::from(&value), &limits).unwrap_err().into_vec();
+        let limits = ValidationLimits { violations, ..ValidationLimits::DEFAULT };
+        let refused = validator.validate_with_limits(&Json::from(&value), &limits).unwrap_err().into_vec();
         refused.into_iter().map(|one| one.pointer + " " + one.keyword).collect::<Vec<_>>()
     };
     let (whole, third) = (["/id required", "/list maxItems"], "/list/2 type");
-    // Both are one step deep, and this one is found first.
+    // Both have paths of one step, and this one is found first.
     assert_eq!(kept(1), whole[1..]);
     assert_eq!(kept(2), whole);
     assert_eq!(kept(3), [whole[0], whole[1], third]);
-    // Of equally deep ones the first.
+    // Of equally deep violations the first is kept.
     assert_eq!(kept(4), [whole[0], whole[1], "/list/0/a type", third]);
     assert_eq!(kept(9).len(), 6);
 }
 
-/// The members that nobody checked any more are not taken for unevaluated ones.
+/// Members that were no longer evaluated are not reported as unevaluated.
 #[test]
-fn what_is_skipped_is_not_reported_otherwise() {
+fn skipped_parts_are_not_reported() {
     let validator = compile(&json!({ "items": {
         "properties": { "a": { "type": "string" } },
         "allOf": [{ "properties": { "b": { "type": "string" } } }],
@@ -205,8 +214,8 @@ fn what_is_skipped_is_not_reported_otherwise() {
     } }));
     let value = Json::from(&json!(vec![json!({ "a": 1, "b": 2 }); 4]));
     for violations in 1..8 {
-        let limits = Limits { violations, ..Limits::DEFAULT };
-        let refused = validator.validate_within(&value, &limits).unwrap_err();
+        let limits = ValidationLimits { violations, ..ValidationLimits::DEFAULT };
+        let refused = validator.validate_with_limits(&value, &limits).unwrap_err();
         assert_eq!(refused.len(), violations);
         assert!(refused.iter().all(|one| one.keyword == "type"), "{refused}");
     }
@@ -231,16 +240,16 @@ fn unique_items_are_compared_in_one_pass() {
     let compared = Cell::new(0);
     let item = |n: i64| Counted(Json::from(n), &compared);
     let mut items: Vec<_> = (0..20_000).map(item).collect();
-    assert!(unique(&items));
+    assert!(is_unique(&items));
     items.push(Counted(Json::parse(b"7.0").unwrap(), &compared));
-    assert!(!unique(&items));
-    // Only what hashes alike is compared; all pairs would be 200 million.
+    assert!(!is_unique(&items));
+    // Only elements with equal hashes are compared; all pairs would be 200 million comparisons.
     assert!(compared.get() < items.len(), "{}", compared.get());
 }
 
 #[test]
 fn ids_outside_the_table_accept_nothing() {
-    static TABLES: Tables = Tables { schemas: &[], resources: &[] };
+    static TABLES: SchemaTables = SchemaTables { schemas: &[], resources: &[] };
     let validator = Validator::new(&TABLES, SchemaId(7));
     assert_eq!(found(validator, &Json::Null), [(String::new(), "false")]);
 }
@@ -251,16 +260,20 @@ fn tables_are_constants() {
     use crate::pattern::*;
     static NAME: Pattern = Pattern {
         source: "^a",
-        program: Program::Sequence(Sequence { start: true, end: false, atoms: &[Atom::Literal("a")] }),
+        program: PatternProgram::Sequence(AtomSequence {
+            start: true,
+            end: false,
+            atoms: &[SequenceAtom::Literal("a")],
+        }),
     };
-    static TABLES: Tables = Tables {
+    static TABLES: SchemaTables = SchemaTables {
         schemas: &[
             Schema {
                 resource: ResourceId(0),
                 location: "",
                 keywords: &[
-                    Keyword::Type(Types::OBJECT.or(Types::NUMBER)),
-                    Keyword::Minimum(Number::decimal(15, 1)),
+                    Keyword::Type(TypeSet::OBJECT.union(TypeSet::NUMBER)),
+                    Keyword::Minimum(Number::from_decimal(15, 1)),
                     Keyword::Properties(&[("a", SchemaId(1)), ("b", SchemaId(2))], 0b01),
                 ],
             },
@@ -275,13 +288,13 @@ fn tables_are_constants() {
                 keywords: &[Keyword::Enum(&[
                     Literal::Null,
                     Literal::Array(&[
-                        Literal::Number(Number::int(1)),
+                        Literal::Number(Number::from_i64(1)),
                         Literal::Object(&[("x", Literal::Bool(true))]),
                     ]),
                 ])],
             },
         ],
-        resources: &[Resource { uri: "https://test.example/a.json", dynamic_anchors: &[] }],
+        resources: &[SchemaResource { uri: "https://test.example/a.json", dynamic_anchors: &[] }],
     };
     const VALIDATOR: Validator<'static> = Validator::new(&TABLES, SchemaId(0));
     let value = json!({ "a": "ab", "b": [1.0, { "x": true }] });
@@ -295,7 +308,7 @@ fn tables_are_constants() {
     assert_eq!(missing, Err("/a: required (https://test.example/a.json#)".to_owned()));
 }
 
-/// The meta-schema and its vocabularies, which the generator carries.
+/// The meta-schema and its vocabularies, as embedded in the generator.
 const METASCHEMAS: [&str; 8] = [
     include_str!("../../../../codegen/src/load/metaschemas/schema.json"),
     include_str!("../../../../codegen/src/load/metaschemas/core.json"),
@@ -328,8 +341,8 @@ fn the_metaschema_is_valid_by_itself() {
     );
 }
 
-/// Whichever of the lists is shorter, and however long: what is declared is applied, and what is
-/// required is missed, also beyond the names that have a bit.
+/// Declared members are validated and missing required ones are reported, regardless of which list is
+/// shorter, and also beyond the 64 names that have a bit.
 #[test]
 fn members_are_met_from_either_side() {
     let name = |place: usize| format!("p{place:02}");
@@ -358,7 +371,7 @@ fn members_are_met_from_either_side() {
     }
 }
 
-/// What is said at a glance is what is said otherwise.
+/// Shallow and full evaluation agree.
 #[test]
 fn plain_values_are_judged_through_references_and_lists_of_schemas() {
     let schema = json!({

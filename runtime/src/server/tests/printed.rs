@@ -1,10 +1,10 @@
-//! What stands in a request or an answer reaches no log by `Debug`: not of one public type.
+//! The `Debug` output of public types shows no content of requests and responses.
 
 use http::HeaderMap;
 
 use super::*;
-use crate::multipart::{Field, File, Reader, Writer};
-use crate::parameters::{Query, Sources};
+use crate::multipart::{FilePart, MultipartField, MultipartReader, MultipartWriter};
+use crate::parameters::{ParameterReader, QueryPairs};
 
 #[test]
 fn no_public_type_prints_what_it_holds() {
@@ -15,28 +15,33 @@ fn no_public_type_prints_what_it_holds() {
         .body(())
         .unwrap();
     let (parts, ()) = request.into_parts();
-    let query = Query::parse("limit=4711&hush=hush").unwrap();
+    let query = QueryPairs::parse("limit=4711&hush=hush").unwrap();
     let sources = format!(
         "{:?}",
-        Sources { path: ALL[0].path, parameters: ALL[0].parameters, parts: &parts, query: &query }
+        ParameterReader {
+            template: ALL[0].path,
+            parameters: ALL[0].parameters,
+            parts: &parts,
+            query: &query
+        }
     );
-    let context = Context::new(Arc::new(parts), Some(&ALL[0]), Bytes::from(r#"{"name":"hush"}"#));
-    let call = Call::new(&ALL[0], context.clone()).unwrap();
+    let context = RequestContext::new(Arc::new(parts), Some(&ALL[0]), Bytes::from(r#"{"name":"hush"}"#));
+    let call = IncomingRequest::new(&ALL[0], context.clone()).unwrap();
 
     let mut headers = HeaderMap::new();
     headers.insert("set-cookie", HeaderValue::from_static("hush"));
-    let answer = Answer { status: StatusCode::OK, headers: headers.clone(), body: "hush".into() };
-    let refused = Refusal::new(StatusCode::CONFLICT, ())
+    let answer = EncodedResponse { status: StatusCode::OK, headers: headers.clone(), body: "hush".into() };
+    let refused = ErrorResponse::new(StatusCode::CONFLICT, ())
         .with_header(HeaderName::from_static("set-cookie"), HeaderValue::from_static("hush"));
-    let reply = Reply { status: None, headers, body: () };
-    let field = Field { name: "file".to_owned(), file: File::new("hush", "hush") };
+    let reply = TypedResponse { status: None, headers, body: () };
+    let field = MultipartField { name: "file".to_owned(), file: FilePart::new("hush", "hush") };
     let object = Json::Object([("file".to_owned(), Json::String("hush".to_owned()))].into_iter().collect());
-    let mut writer = Writer::new(&[]);
-    writer.fields(std::slice::from_ref(&field));
+    let mut writer = MultipartWriter::new(&[]);
+    writer.write_fields(std::slice::from_ref(&field));
     let json = Json::parse(br#"{"name":"hush, a secret"}"#).unwrap();
     let violations = Validator::new(&TABLES, SchemaId(0)).validate(&json).unwrap_err();
-    let rejection = Rejection::Invalid(violations.clone());
-    let broken = BrokenAnswer::Body(StatusCode::OK, violations);
+    let rejection = Rejection::InvalidBody(violations.clone());
+    let broken = InvalidResponse::Body(StatusCode::OK, violations);
 
     let printed = [
         sources,
@@ -44,14 +49,14 @@ fn no_public_type_prints_what_it_holds() {
         format!("{context:?}"),
         format!("{call:?}"),
         format!("{answer:?}"),
-        format!("{:?}", Refusal::<()>::written(answer)),
-        format!("{refused:?} {:?}", refused.refused()),
+        format!("{:?}", ErrorResponse::<()>::encoded(answer)),
+        format!("{refused:?} {:?}", refused.as_typed()),
         format!("{reply:?}"),
         format!("{field:?} {writer:?}"),
-        format!("{:?}", Reader::new(&[], vec![field], object)),
+        format!("{:?}", MultipartReader::new(&[], vec![field], object)),
         format!("{rejection:?} {rejection} {:?}", rejection.violations()),
-        format!("{broken:?} {broken} {:?}", Event::BrokenAnswer(&broken)),
-        format!("{:?}", Refusal::<()>::from(rejection)),
+        format!("{broken:?} {broken} {:?}", ServerEvent::InvalidResponse(&broken)),
+        format!("{:?}", ErrorResponse::<()>::from(rejection)),
         format!("{:?}", RouterOptions::default()),
     ];
     for text in printed {
@@ -59,7 +64,7 @@ fn no_public_type_prints_what_it_holds() {
     }
 }
 
-/// What was read as deep as a reader goes is held by its type as well.
+/// A value at the nesting limit of the parser fits its type.
 #[test]
 fn a_body_is_as_deep_as_its_reader_takes_it() {
     let body = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
@@ -67,26 +72,26 @@ fn a_body_is_as_deep_as_its_reader_takes_it() {
         id: "any",
         method: "POST",
         path: "/any",
-        body: Some(operation::Body {
+        body: Some(operation::BodySpec {
             required: true,
-            content: &[operation::Content {
+            content: &[operation::ContentSpec {
                 media_type: "application/json",
-                format: Format::Json,
+                format: BodyFormat::Json,
                 schema: "",
                 validator: None,
             }],
         }),
-        ..Operation::NONE
+        ..Operation::EMPTY
     };
     for levels in [127, 128, 512] {
         let text = body(levels);
         let (parts, ()) = HttpRequest::post("/any").body(()).unwrap().into_parts();
-        let context = Context::new(Arc::new(parts), Some(&ANY), Bytes::from(text.clone()));
-        let read = Call::new(&ANY, context).unwrap().value::<Json>();
+        let context = RequestContext::new(Arc::new(parts), Some(&ANY), Bytes::from(text.clone()));
+        let read = IncomingRequest::new(&ANY, context).unwrap().value_body::<Json>();
         assert_eq!(read.unwrap().to_string(), text, "{levels}");
         let object =
             Json::Object([("deep".to_owned(), Json::parse(text.as_bytes()).unwrap())].into_iter().collect());
-        let read = Reader::new(&[], Vec::new(), object).value::<Json>("deep");
+        let read = MultipartReader::new(&[], Vec::new(), object).read_value::<Json>("deep");
         assert_eq!(read.unwrap().to_string(), text, "{levels}");
     }
 }

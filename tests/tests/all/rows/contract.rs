@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use contract_codegen::drift::{Level, Options, Version, compare};
+use contract_codegen::drift::{ChangeLevel, CompareOptions, ContractVersion, compare};
 
 use super::*;
 
@@ -54,15 +54,16 @@ fn what_breaks_within_v1_is_told_apart() {
     let ids = [("openapi.json", "/paths/~1exchange~1v1~1me~1ships/get/operationId", Some("\"ships_list\""))];
     let old = edited(&[]);
     for edit in breaking {
-        let drift = compare(&old, &edited(&[edit]), &Options { proofs: false, ..Options::default() });
-        assert_eq!(drift.level(), Level::Breaking, "CON-11: {edit:?}");
+        let drift =
+            compare(&old, &edited(&[edit]), &CompareOptions { proofs: false, ..CompareOptions::default() });
+        assert_eq!(drift.overall_level(), ChangeLevel::Breaking, "CON-11: {edit:?}");
     }
-    let drift = compare(&old, &edited(&ids), &Options::default());
-    assert_eq!((drift.changes.len(), drift.level()), (1, Level::Renamed), "CON-11");
+    let drift = compare(&old, &edited(&ids), &CompareOptions::default());
+    assert_eq!((drift.changes.len(), drift.overall_level()), (1, ChangeLevel::Renamed), "CON-11");
 }
 
 /// The contract with edits: file, pointer, what stands there now (nothing: it goes).
-fn edited(edits: &[(&str, &str, Option<&str>)]) -> Version {
+fn edited(edits: &[(&str, &str, Option<&str>)]) -> ContractVersion {
     let mut files: BTreeMap<String, Value> =
         schema_files().into_iter().map(|(name, schema)| (format!("exchange/v1/{name}"), schema)).collect();
     files.insert("openapi.json".to_owned(), file("openapi.json"));
@@ -82,7 +83,7 @@ fn edited(edits: &[(&str, &str, Option<&str>)]) -> Version {
     let files: Vec<(String, String)> =
         files.into_iter().map(|(path, content)| (path, content.to_string())).collect();
     let texts: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), "", text.as_str())).collect();
-    Version::from_texts(&texts).unwrap_or_else(|problems| panic!("{}", problems.render(false)))
+    ContractVersion::from_strings(&texts).unwrap_or_else(|problems| panic!("{}", problems.render(false)))
 }
 
 /// CON-11: reserved fields stay declared, out of use.

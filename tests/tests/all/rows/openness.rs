@@ -1,6 +1,6 @@
 //! CON-06 to CON-08, CON-12: times and ids on the wire, and what a reader may meet and must not lose.
 
-use contract_runtime::{Contract, Rejected};
+use contract_runtime::{Contract, DocumentError};
 use exchange_api::types::{
     AccountCheckResponse, CatalogKind, DemandSource, Location, MaterialKind, Provenance, Quantity, StockLot,
     Timestamp, UnitId, UpsertShip, WarningCode,
@@ -82,7 +82,8 @@ fn timestamps_compare_by_moment() {
         assert_eq!(at(text), at("2026-01-01T00:00:00Z"), "CON-06: {text}");
         assert_eq!(at(text), "2026-01-01T00:00:00Z", "CON-06: {text}");
     }
-    let moment = |text: &str| at(text).moment().map(|moment| (moment.unix_seconds(), moment.nanoseconds()));
+    let moment =
+        |text: &str| at(text).timestamp().map(|moment| (moment.unix_seconds(), moment.subsec_nanos()));
     assert_eq!(moment("2026-01-01T00:00:00.25Z"), Some((1_767_225_600, 250_000_000)));
     assert_eq!(moment("2026-02-31T00:00:00Z"), None);
 }
@@ -178,10 +179,10 @@ fn a_newer_answer_is_read() {
     let lot = br#"{"key": "k", "material": {"bt": "1", "name": "n"}, "location": {"name": "A", "moon": 4},
         "quality": 0, "stolen": false, "quantity": {"amount": 1, "unit": "SCU"}, "age": 7.50}"#;
     let read = StockLot::parse_valid(lot).unwrap();
-    let mut undeclared = read.undeclared(9);
+    let mut undeclared = read.undeclared_members(9);
     undeclared.sort();
     assert_eq!(undeclared, ["/age", "/location/moon"]);
-    assert_eq!(read.undeclared(1).len(), 1);
+    assert_eq!(read.undeclared_members(1).len(), 1);
     assert_eq!(read.to_json().unwrap(), Json::parse(lot).unwrap());
 }
 
@@ -206,7 +207,7 @@ fn unknown_values_of_enumerations_are_kept() {
     kept::<Quantity>(r#"{"amount": 1, "unit": "CRATE"}"#, "/unit");
 
     let refused = CatalogKind::parse(br#""SHIP""#).unwrap_err();
-    let Rejected::Invalid(violations) = refused else { panic!("CON-12: {refused}") };
+    let DocumentError::Invalid(violations) = refused else { panic!("CON-12: {refused}") };
     let found: Vec<_> = violations.iter().map(|v| v.keyword).collect();
     assert_eq!(found, ["enum"], "CON-12: no answer holds it");
 }

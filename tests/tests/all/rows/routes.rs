@@ -1,8 +1,8 @@
 //! CON-13, CON-14 and the routes of every area: method, path, scope, key, query, bodies.
 
 use contract_runtime::{
-    operation::{Operation, Outcome, Statuses},
-    parameters::{Location, Parameter, Query, Sources},
+    operation::{Operation, ResponseKind, StatusRange},
+    parameters::{Parameter, ParameterLocation, ParameterReader, QueryPairs},
 };
 use exchange_api::operations::OPERATIONS;
 
@@ -133,9 +133,9 @@ fn folder(reference: &Value) -> String {
 
 /// The statuses that an operation answers when it does what it was asked.
 fn successes(operation: &Operation) -> Vec<u16> {
-    let own = operation.responses.iter().filter(|response| response.outcome == Outcome::Success);
+    let own = operation.responses.iter().filter(|response| response.kind == ResponseKind::Success);
     own.filter_map(|response| match response.statuses {
-        Statuses::Code(code) => Some(code),
+        StatusRange::Code(code) => Some(code),
         _ => None,
     })
     .collect()
@@ -244,7 +244,7 @@ fn writes_need_an_idempotency_key() {
         assert_eq!(operation.idempotent, expected, "GW-09: {operation:?}");
         let key = operation.parameters.iter().find(|p| p.name == "Idempotency-Key");
         let found = key.map(|p| (p.location, p.required));
-        assert_eq!(found, expected.then_some((Location::Header, true)), "GW-09: {operation:?}");
+        assert_eq!(found, expected.then_some((ParameterLocation::Header, true)), "GW-09: {operation:?}");
     }
     assert_eq!(exchange_api::codes::Code::from("IDEMPOTENCY_KEY_MISSING").status(), Some(400));
 }
@@ -255,7 +255,7 @@ fn writes_need_an_idempotency_key() {
 fn feeds_take_cursor_and_limit() {
     for (rows, id, ..) in ROUTES {
         let operation = OPERATIONS.iter().find(|o| o.id == id).unwrap();
-        let query = operation.parameters.iter().filter(|p| p.location == Location::Query);
+        let query = operation.parameters.iter().filter(|p| p.location == ParameterLocation::Query);
         let found: Vec<_> = query.map(|p| (p.name, p.required)).collect();
         let expected: &[(&str, bool)] = match id {
             "blueprints_read" | "stock_read" | "ships_read" | "org_stock_read" => {
@@ -302,11 +302,16 @@ fn a_limit_is_one_to_four_digits() {
         let path = operation.path.replace(['{', '}'], "");
         let request = http::Request::builder().uri(format!("{path}?limit={text}")).body(()).unwrap();
         let (parts, ()) = request.into_parts();
-        let query = Query::parse(parts.uri.query().unwrap()).unwrap();
+        let query = QueryPairs::parse(parts.uri.query().unwrap()).unwrap();
         let parameters: Vec<Parameter> =
             operation.parameters.iter().filter(|p| p.name == "limit").copied().collect();
-        let sources = Sources { path: operation.path, parameters: &parameters, parts: &parts, query: &query };
-        match sources.read() {
+        let sources = ParameterReader {
+            template: operation.path,
+            parameters: &parameters,
+            parts: &parts,
+            query: &query,
+        };
+        match sources.read_all() {
             Ok(values) => values[0].as_ref().unwrap().to_string(),
             Err(faults) => faults.iter().map(|fault| fault.keyword).collect::<Vec<_>>().join(" "),
         }

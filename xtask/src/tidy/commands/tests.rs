@@ -1,19 +1,19 @@
-//! Commands of a README: which are found, how they are taken apart, what is wrong with them.
+//! Tests of finding, splitting and checking commands.
 
 use clap::CommandFactory as _;
 
 use super::{
-    super::{assert_problems, known::Package},
+    super::{assert_problems, workspace::PackageMetadata},
     *,
 };
 
-fn known() -> Known {
-    let package = |targets: &[(&str, &str)], features: &[&str]| Package {
+fn known() -> WorkspaceMetadata {
+    let package = |targets: &[(&str, &str)], features: &[&str]| PackageMetadata {
         targets: targets.iter().map(|(kind, name)| ((*kind).to_owned(), (*name).to_owned())).collect(),
         features: features.iter().map(|feature| (*feature).to_owned()).collect(),
-        ..Package::default()
+        ..PackageMetadata::default()
     };
-    let mut known = Known::default();
+    let mut known = WorkspaceMetadata::default();
     known.packages.insert("xtask".to_owned(), package(&[("bin", "xtask")], &[]));
     known.packages.insert("exchange-cli".to_owned(), package(&[("bin", "exchange")], &[]));
     known.packages.insert(
@@ -27,16 +27,16 @@ fn known() -> Known {
 #[test]
 fn commands_are_found_in_blocks_of_the_shell() {
     let text = "`$ not this`\n\n```console\n$ cargo build \\\n    --release\noutput\n$ ls\n```\n\n```rust\n$ no\n```\n\n- in a list:\n  ```sh\n  # a comment\n  cargo test # all of them\n\n  $ git log\n  ```\n";
-    let file = File { path: "README.md".to_owned(), text: text.to_owned() };
+    let file = SourceFile { path: "README.md".to_owned(), text: text.to_owned() };
     let expect = [(4, "cargo build --release"), (7, "ls"), (17, "cargo test # all of them"), (19, "git log")];
-    let found = extract(&file);
+    let found = extract_commands(&file);
     let found: Vec<(usize, &str)> = found.iter().map(|(line, command)| (*line, command.as_str())).collect();
     assert_eq!(found, expect);
 }
 
 #[test]
 fn lines_are_taken_apart() {
-    let check = |line: &str, expect: &[&[&str]]| assert_eq!(split(line), expect, "{line}");
+    let check = |line: &str, expect: &[&[&str]]| assert_eq!(split_commands(line), expect, "{line}");
     check("cargo test # all", &[&["cargo", "test"]]);
     check(
         "A=1 B_2='x y' cargo run -- --name 'two words' ''",
@@ -51,10 +51,11 @@ fn lines_are_taken_apart() {
     check("A=1 exec cargo run", &[&["cargo", "run"]]);
 }
 
-/// Asserts what is wrong with a command: nothing when `expect` is empty.
+/// Asserts the problem of a command; `expect` is empty if there is none.
 fn check(command: &str, expect: &str) {
-    let repository = Repository::of(&[(".ci/run", ""), ("codegen/Cargo.toml", "")]);
-    let found = split(command).iter().find_map(|words| verify(words, &known(), &repository).err());
+    let repository = RepositoryFiles::from_files(&[(".ci/run", ""), ("codegen/Cargo.toml", "")]);
+    let found =
+        split_commands(command).iter().find_map(|words| verify_command(words, &known(), &repository).err());
     assert_eq!(found.unwrap_or_default(), expect, "{command}");
 }
 
@@ -84,18 +85,18 @@ fn commands_that_do_not_exist_are_refused() {
     check("cargo xtask regen --chekc", "unexpected argument '--chekc' found");
     check("cargo run -p xtask -- clean", "unrecognized subcommand 'clean'");
     check("cargo run -p exchange-server", "the workspace has no package `exchange-server`");
-    check("cargo run", "it does not say which program to run: add `-p PACKAGE`");
+    check("cargo run", "no program is selected: add `-p PACKAGE`");
     check("cargo run -p exchange-api --example calls", "there is no example `calls`");
     check("cargo test -p exchange-api --features serve", "`exchange-api` has no feature `serve`");
-    check("cargo install --path generator", "no package lies in generator");
-    check("cargo deny check", "xtask does not know `cargo deny`");
-    check("make all", "xtask does not know a program `make`");
-    check("./build.sh", "xtask does not know a program `./build.sh`");
+    check("cargo install --path generator", "there is no package in generator");
+    check("cargo deny check", "unknown command `cargo deny`");
+    check("make all", "unknown program `make`");
+    check("./build.sh", "unknown program `./build.sh`");
 }
 
 #[test]
 fn problems_name_the_line() {
-    let rule = |repository: &Repository| super::check(repository, &known());
+    let rule = |repository: &RepositoryFiles| super::check(repository, &known());
     assert_problems(rule, &[("README.md", "```sh\ncargo xtask ci\n```\n")], &[]);
     assert_problems(
         rule,

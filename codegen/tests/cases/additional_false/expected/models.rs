@@ -31,7 +31,7 @@ pub struct Input {
     pub a: Option<String>,
     /// `never`
     pub never: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 

@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, Number, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Amount` of the contract.
@@ -15,7 +17,7 @@ pub struct Amount {
     ///
     /// Limits: at least 0.
     pub value: Number,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -25,7 +27,7 @@ impl Contract for Amount {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_AMOUNT);
 
     fn is_valid(&self) -> bool {
-        self.value >= Number::int(0) && is_apart(&self.extra, Self::DECLARED)
+        self.value >= Number::from_i64(0) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -73,6 +75,6 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.extra.values().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

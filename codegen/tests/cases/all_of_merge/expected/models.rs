@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -25,7 +25,7 @@ pub struct Input {
     pub note: String,
     /// `own`
     pub own: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -43,6 +43,6 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && char_count_at_most(&self.name, 3) && self.count <= 10
             && self.count % 2 == 0 && self.count >= 0
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

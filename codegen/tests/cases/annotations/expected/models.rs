@@ -4,11 +4,11 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// A *thing* with \</script> & `code`.
@@ -29,7 +29,7 @@ pub struct Input {
     /// Never sent back.
     pub password: Option<String>,
     /// `old`
-    #[deprecated = "the contract says so"]
+    #[deprecated = "deprecated by the contract"]
     pub old: Option<String>,
     /// `size`
     ///
@@ -45,7 +45,7 @@ pub struct Input {
     ///
     /// Default: `7`.
     pub text: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -62,6 +62,6 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         !self.id.is_empty() && self.odd.as_ref().is_none_or(|value| *value >= 3)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

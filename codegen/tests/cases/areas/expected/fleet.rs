@@ -3,7 +3,7 @@
 //! Ships.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::{
     schemas, people::Org,
     shared::Id,
@@ -18,7 +18,7 @@ pub struct Ship {
     pub id: Id,
     /// `owner`
     pub owner: Option<Box<Org>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -36,6 +36,6 @@ impl Contract for Ship {
 
     fn is_valid(&self) -> bool {
         self.id.is_valid() && self.owner.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! Orgs.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::{
     schemas, fleet::Ship,
     shared::{Id, Level},
@@ -20,7 +20,7 @@ pub struct Org {
     pub flagship: Option<Box<Ship>>,
     /// `level`
     pub level: Option<Level>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -39,6 +39,6 @@ impl Contract for Org {
         self.id.as_ref().is_none_or(|value| value.is_valid())
             && self.flagship.as_ref().is_none_or(|value| value.is_valid())
             && self.level.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! * `ship.schema.json` sha256 90c278f36e36452f
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod fleet;
 pub mod people;
 
@@ -19,5 +19,5 @@ pub mod schemas;
 
 pub mod shared;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -67,7 +67,7 @@ impl Contract for Row {
                 .iter()
                 .all(|value| match value {
                     Nullable::Null => true,
-                    Nullable::Value(value) => *value < Number::int(10),
+                    Nullable::Value(value) => *value < Number::from_i64(10),
                 })
     }
 }

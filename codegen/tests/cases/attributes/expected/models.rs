@@ -4,11 +4,11 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `Amount` of the contract.
     ///
@@ -22,9 +22,11 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! { Amount { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! { Amount { from { Integer(i64), Text(String) } } }
 
-::contract_runtime::contract!(Amount = schemas::validator(schemas::INPUT_DEFS_AMOUNT));
+::contract_runtime::unconstrained_contract!(
+    Amount = schemas::validator(schemas::INPUT_DEFS_AMOUNT)
+);
 
 ::contract_runtime::open_enum! {
     /// `Colour` of the contract.
@@ -65,7 +67,7 @@ pub struct Input {
     pub part: Option<Part>,
     /// `amount`
     pub amount: Option<Amount>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -89,7 +91,7 @@ impl Contract for Input {
             && self.colour.as_ref().is_none_or(|value| value.is_valid())
             && self.painted.as_ref().is_none_or(|value| value.is_valid())
             && self.part.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -100,7 +102,7 @@ impl Contract for Input {
 pub struct Painted {
     /// `colour`
     pub colour: Colour,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -112,7 +114,7 @@ impl Contract for Painted {
     );
 
     fn is_valid(&self) -> bool {
-        self.colour.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.colour.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -132,7 +134,7 @@ impl Contract for Painted {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Part {
         from { Bolt(PartBolt), Plate(PartPlate) }
         nested { Bolt, Plate }
@@ -161,7 +163,7 @@ impl Contract for Part {
 pub struct PartBolt {
     /// `length`
     pub length: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -175,11 +177,11 @@ pub struct PartBolt {
 
 impl Contract for PartBolt {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_PART.plus(6),
+        schemas::INPUT_DEFS_PART.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -190,7 +192,7 @@ impl Contract for PartBolt {
 pub struct PartPlate {
     /// `painted`
     pub painted: Painted,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -205,11 +207,11 @@ pub struct PartPlate {
 
 impl Contract for PartPlate {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_PART.plus(7),
+        schemas::INPUT_DEFS_PART.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        self.painted.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.painted.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -16,7 +16,7 @@ use super::schemas;
 pub struct Builder {
     /// `a`
     pub a: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -30,7 +30,7 @@ impl Contract for Builder {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -53,7 +53,7 @@ impl Contract for Colour {
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `IdOrName` of the contract.
     ///
@@ -69,7 +69,7 @@ impl Contract for Colour {
     }
 }
 
-::contract_runtime::variants! { IdOrName { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! { IdOrName { from { Integer(i64), Text(String) } } }
 
 impl Contract for IdOrName {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -111,7 +111,7 @@ pub struct Input {
     pub shape: Option<Shape>,
     /// `list`
     pub list: Option<Vec<Nullable<InputListItem>>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -176,7 +176,7 @@ impl Contract for Input {
                     Shape::Box(value) => value.is_valid(),
                     Shape::Dot(_) => false,
                     Shape::Unknown(value) => {
-                        schemas::validator(schemas::INPUT.plus(11)).is_valid(value)
+                        schemas::validator(schemas::INPUT.offset_by(11)).is_valid(value)
                     }
                 })
             && self
@@ -193,26 +193,27 @@ impl Contract for Input {
                                     InputListItem::Object(value) => {
                                         match value {
                                             Shape::Box(value) => {
-                                                !contract::holds(
+                                                !contract::satisfies_schema(
                                                     value,
                                                     schemas::validator(schemas::INPUT_DEFS_COLOUR),
                                                 ) && value.is_valid()
                                             }
                                             Shape::Dot(value) => {
-                                                !contract::holds(
+                                                !contract::satisfies_schema(
                                                     value,
                                                     schemas::validator(schemas::INPUT_DEFS_COLOUR),
                                                 ) && value.is_valid()
                                             }
                                             Shape::Unknown(value) => {
-                                                schemas::validator(schemas::INPUT.plus(14)).is_valid(value)
+                                                schemas::validator(schemas::INPUT.offset_by(14))
+                                                    .is_valid(value)
                                             }
                                         }
                                     }
                                 }
                             }
                         })
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -225,7 +226,7 @@ pub struct InputBuilder {
     pub build: Option<String>,
     /// `build_field`
     pub build_field: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -251,11 +252,11 @@ impl Contract for InputBuilder {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a string or an object"]
     /// `InputListItem` of the contract.
     ///
@@ -269,7 +270,7 @@ impl Contract for InputBuilder {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputListItem {
         from { Text(Colour), Object(Shape) }
         nested { Object }
@@ -277,7 +278,9 @@ impl Contract for InputBuilder {
 }
 
 impl Contract for InputListItem {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(14));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(14),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -285,19 +288,19 @@ impl Contract for InputListItem {
             Self::Object(value) => {
                 match value {
                     Shape::Box(value) => {
-                        !contract::holds(
+                        !contract::satisfies_schema(
                             value,
                             schemas::validator(schemas::INPUT_DEFS_COLOUR),
                         ) && value.is_valid()
                     }
                     Shape::Dot(value) => {
-                        !contract::holds(
+                        !contract::satisfies_schema(
                             value,
                             schemas::validator(schemas::INPUT_DEFS_COLOUR),
                         ) && value.is_valid()
                     }
                     Shape::Unknown(value) => {
-                        schemas::validator(schemas::INPUT.plus(14)).is_valid(value)
+                        schemas::validator(schemas::INPUT.offset_by(14)).is_valid(value)
                     }
                 }
             }
@@ -321,7 +324,7 @@ impl Contract for InputListItem {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Shape {
         from { Box(ShapeBox), Dot(ShapeDot) }
         nested { Box, Dot }
@@ -349,7 +352,7 @@ impl Contract for Shape {
 pub struct ShapeBox {
     /// `side`
     pub side: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -365,11 +368,11 @@ pub struct ShapeBox {
 
 impl Contract for ShapeBox {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_SHAPE.plus(6),
+        schemas::INPUT_DEFS_SHAPE.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -378,7 +381,7 @@ impl Contract for ShapeBox {
 /// Schema: `input.json#/$defs/shape`, `input.json#/$defs/shape/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeDot {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -388,10 +391,10 @@ pub struct ShapeDot {
 
 impl Contract for ShapeDot {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_SHAPE.plus(7),
+        schemas::INPUT_DEFS_SHAPE.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -2,8 +2,8 @@
 
 //! Request bodies of several media types, or of parts.
 
-use ::contract_runtime::multipart::{Multipart, Reader, Writer};
-pub use ::contract_runtime::multipart::{Field, File};
+use ::contract_runtime::multipart::{Multipart, MultipartReader, MultipartWriter};
+pub use ::contract_runtime::multipart::{FilePart, MultipartField};
 
 /// The body of `POST /tickets/{id}/scan`, by media type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum AddScanBody {
     /// `multipart/form-data`.
     Multipart(AddScanForm),
     /// `image/*`.
-    Image(::contract_runtime::operation::Typed),
+    Image(::contract_runtime::operation::TypedBytes),
 }
 
 impl From<AddScanForm> for AddScanBody {
@@ -20,8 +20,8 @@ impl From<AddScanForm> for AddScanBody {
     }
 }
 
-impl From<::contract_runtime::operation::Typed> for AddScanBody {
-    fn from(body: ::contract_runtime::operation::Typed) -> Self {
+impl From<::contract_runtime::operation::TypedBytes> for AddScanBody {
+    fn from(body: ::contract_runtime::operation::TypedBytes) -> Self {
         Self::Image(body)
     }
 }
@@ -30,17 +30,17 @@ impl From<::contract_runtime::operation::Typed> for AddScanBody {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddScanForm {
     /// Part `picture`.
-    pub picture: File,
+    pub picture: FilePart,
     /// Part `taken`.
     pub taken: Option<i64>,
     /// Parts that the contract does not declare.
-    pub others: Vec<Field>,
+    pub others: Vec<MultipartField>,
 }
 
 impl AddScanForm {
-    /// A body of what is required.
+    /// Creates a form with the required parts.
     #[must_use]
-    pub fn new(picture: File) -> Self {
+    pub fn new(picture: FilePart) -> Self {
         Self {
             picture,
             taken: None,
@@ -50,17 +50,17 @@ impl AddScanForm {
 }
 
 impl Multipart for AddScanForm {
-    fn write(&self, form: &mut Writer) {
-        form.files("picture", &self.picture);
-        form.value("taken", &self.taken);
-        form.fields(&self.others);
+    fn write_parts(&self, form: &mut MultipartWriter) {
+        form.write_files("picture", &self.picture);
+        form.write_value("taken", &self.taken);
+        form.write_fields(&self.others);
     }
 
-    fn read(form: &Reader) -> Option<Self> {
+    fn read_parts(form: &MultipartReader) -> Option<Self> {
         Some(Self {
-            picture: form.files("picture")?,
-            taken: form.optional("taken")?,
-            others: form.others(),
+            picture: form.read_files("picture")?,
+            taken: form.read_optional("taken")?,
+            others: form.undeclared_fields(),
         })
     }
 }

@@ -3,32 +3,32 @@
 //! The command line: a command for each operation.
 
 use std::process::ExitCode;
-use ::contract_runtime::cli::{Argument, Command, Credential, Program};
+use ::contract_runtime::cli::{ArgumentSpec, CliProgram, CommandSpec, CredentialSpec};
 use super::credentials::SECURITY;
 use super::operations::OperationId;
 
-/// The command: its name, its commands, and where their requests go.
-pub static PROGRAM: Program = Program {
+/// The program: its name, its commands, and the server that they use.
+pub static PROGRAM: CliProgram = CliProgram {
     name: "train-tickets",
     title: "Train Tickets",
     version: "1.2.0",
     about: "Seats in trains.\n\nTickets are kept for a year.",
-    variables: "TRAIN_TICKETS",
+    variable_prefix: "TRAIN_TICKETS",
     server: "https://eu.tickets.example/v1",
     commands: COMMANDS,
     security: Some(SECURITY),
     credentials: &[
-        Credential {
+        CredentialSpec {
             name: "api-key",
             client: "",
             about: "From the settings.",
         },
-        Credential {
+        CredentialSpec {
             name: "machine",
             client: "machine-client",
             about: "",
         },
-        Credential {
+        CredentialSpec {
             name: "credential-server",
             client: "",
             about: "",
@@ -36,124 +36,124 @@ pub static PROGRAM: Program = Program {
     ],
 };
 
-/// A command for each operation, in the order of the contract.
-static COMMANDS: &[Command] = &[
-    Command {
+/// One command for each operation, in the order of the contract.
+static COMMANDS: &[CommandSpec] = &[
+    CommandSpec {
         name: "list-tickets",
         operation: OperationId::ListTickets.operation(),
         about: "Those that were sold, the newest first.",
         arguments: &[
-            Argument {
+            ArgumentSpec {
                 name: "limit",
                 about: "How many.\n\nThere may be fewer.",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "class",
                 values: &["first", "second"],
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "paid-only",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "page",
                 deprecated: true,
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "fare",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "x-signature",
                 supplied: true,
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
         ],
         body: "",
     },
-    Command {
+    CommandSpec {
         name: "read-ticket",
         operation: OperationId::ReadTicket.operation(),
         about: "",
         arguments: &[
-            Argument {
+            ArgumentSpec {
                 name: "path-id",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "query-id",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "query-json",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "header-api-key",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
         ],
         body: "",
     },
-    Command {
+    CommandSpec {
         name: "write-ticket",
         operation: OperationId::WriteTicket.operation(),
         about: "",
         arguments: &[
-            Argument {
+            ArgumentSpec {
                 name: "id",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
         ],
         body: "All of the ticket.",
     },
-    Command {
+    CommandSpec {
         name: "drop-ticket",
         operation: OperationId::DropTicket.operation(),
         about: "",
         arguments: &[
-            Argument {
+            ArgumentSpec {
                 name: "id",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
         ],
         body: "",
     },
-    Command {
+    CommandSpec {
         name: "read-scan",
         operation: OperationId::ReadScan.operation(),
         about: "",
         arguments: &[
-            Argument {
+            ArgumentSpec {
                 name: "id",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
         ],
         body: "",
     },
-    Command {
+    CommandSpec {
         name: "add-scan",
         operation: OperationId::AddScan.operation(),
         about: "",
         arguments: &[
-            Argument {
+            ArgumentSpec {
                 name: "id",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
         ],
         body: "",
     },
-    Command {
+    CommandSpec {
         name: "watch-events",
         operation: OperationId::WatchEvents.operation(),
         about: "",
         arguments: &[],
         body: "",
     },
-    Command {
+    CommandSpec {
         name: "get-completions",
         operation: OperationId::Completions.operation(),
         about: "",
@@ -162,7 +162,7 @@ static COMMANDS: &[Command] = &[
     },
 ];
 
-/// Runs the command with the words, the variables and the streams of this process.
+/// Runs the program with the arguments, environment variables and standard streams of this process.
 #[must_use]
 pub fn main() -> ExitCode {
     PROGRAM.main()

@@ -4,17 +4,17 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Train Tickets, version 1.2.0.
@@ -23,51 +23,51 @@ pub use ::contract_runtime::client::{
 ///
 /// Tickets are kept for a year.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The same client, whose streams and their items may be so large.
+    /// Sets limits for streams and their items.
     #[must_use]
     pub fn with_stream_limits(
         self,
         limits: ::contract_runtime::stream::StreamLimits,
     ) -> Self {
         Self {
-            core: self.core.with_stream_limits(limits),
+            inner: self.inner.with_stream_limits(limits),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// All tickets.
@@ -78,18 +78,19 @@ impl Client {
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] for `429`: Too many.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] for `429`: Too many.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn list_tickets(
         &self,
-        options: super::calls::ListTickets,
-    ) -> Calling<'_, super::calls::ListTicketsCall> {
-        self.core.send(super::calls::ListTicketsCall::of(&self.core, &options))
+        options: super::calls::ListTicketsOptions,
+    ) -> PendingCall<'_, super::calls::ListTicketsCall> {
+        self.inner
+            .send(super::calls::ListTicketsCall::request_for(&self.inner, &options))
     }
 
     /// One ticket.
@@ -99,19 +100,22 @@ impl Client {
     /// # Arguments
     ///
     /// * `path_id`: `id` in the path, at least 4 characters.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `404`: None.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `404`: None.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn read_ticket(
         &self,
         path_id: &str,
-        options: super::calls::ReadTicket,
-    ) -> Calling<'_, super::calls::ReadTicketCall> {
-        self.core.send(super::calls::ReadTicketCall::of(&self.core, path_id, &options))
+        options: super::calls::ReadTicketOptions,
+    ) -> PendingCall<'_, super::calls::ReadTicketCall> {
+        self.inner
+            .send(
+                super::calls::ReadTicketCall::request_for(&self.inner, path_id, &options),
+            )
     }
 
     /// Changes a ticket.
@@ -125,14 +129,15 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn write_ticket(
         &self,
         id: &str,
         body: &super::types::Ticket,
-    ) -> Calling<'_, super::calls::WriteTicketCall> {
-        self.core.send(super::calls::WriteTicketCall::of(&self.core, id, body))
+    ) -> PendingCall<'_, super::calls::WriteTicketCall> {
+        self.inner
+            .send(super::calls::WriteTicketCall::request_for(&self.inner, id, body))
     }
 
     /// `DELETE /tickets/{id}`.
@@ -143,11 +148,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    #[deprecated = "the contract says so"]
-    pub fn drop_ticket(&self, id: &str) -> Calling<'_, super::calls::DropTicketCall> {
-        self.core.send(super::calls::DropTicketCall::of(&self.core, id))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    #[deprecated = "deprecated by the contract"]
+    pub fn drop_ticket(
+        &self,
+        id: &str,
+    ) -> PendingCall<'_, super::calls::DropTicketCall> {
+        self.inner.send(super::calls::DropTicketCall::request_for(&self.inner, id))
     }
 
     /// `GET /tickets/{id}/scan`.
@@ -158,10 +166,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn read_scan(&self, id: &str) -> Calling<'_, super::calls::ReadScanCall> {
-        self.core.send(super::calls::ReadScanCall::of(&self.core, id))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn read_scan(&self, id: &str) -> PendingCall<'_, super::calls::ReadScanCall> {
+        self.inner.send(super::calls::ReadScanCall::request_for(&self.inner, id))
     }
 
     /// `POST /tickets/{id}/scan`.
@@ -173,56 +181,60 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn add_scan(
         &self,
         id: &str,
         body: &super::bodies::AddScanBody,
-    ) -> Calling<'_, super::calls::AddScanCall> {
-        self.core.send(super::calls::AddScanCall::of(&self.core, id, body))
+    ) -> PendingCall<'_, super::calls::AddScanCall> {
+        self.inner.send(super::calls::AddScanCall::request_for(&self.inner, id, body))
     }
 
     /// `GET /events`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn watch_events(&self) -> Calling<'_, super::calls::WatchEventsCall> {
-        self.core.send(super::calls::WatchEventsCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn watch_events(&self) -> PendingCall<'_, super::calls::WatchEventsCall> {
+        self.inner.send(super::calls::WatchEventsCall::request_for(&self.inner))
     }
 
     /// `GET /events`.
     ///
-    /// Items are handed on as they come: the answer is that of `200` whose type is `text/event-stream`.
+    /// The response is streamed item by item, from the `200` response with media type `text/event-stream`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn watch_events_stream(
         &self,
-    ) -> ::contract_runtime::client::Opening<
-        ::contract_runtime::stream::Events<super::types::Problem>,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::EventReader<super::types::Problem>,
         (),
     > {
-        let request = super::calls::WatchEventsCall::of(&self.core)
+        let request = super::calls::WatchEventsCall::request_for(&self.inner)
             .accept("text/event-stream");
-        self.core.open::<super::calls::WatchEventsCall>(request)
+        self.inner.open_stream::<super::calls::WatchEventsCall>(request)
     }
 
     /// `GET /completions`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn completions(&self) -> Calling<'_, super::calls::CompletionsCall> {
-        self.core.send(super::calls::CompletionsCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn completions(&self) -> PendingCall<'_, super::calls::CompletionsCall> {
+        self.inner.send(super::calls::CompletionsCall::request_for(&self.inner))
     }
 }
 
 impl super::calls::ListTicketsCall {
-    fn of(core: &Core, options: &super::calls::ListTickets) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ListTicketsOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, options.limit)
             .argument(1, &options.class)
             .argument(2, options.paid_only)
@@ -237,24 +249,31 @@ impl Call for super::calls::ListTicketsCall {
 
     type Success = Vec<super::types::Ticket>;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            429 => response.refusal_nothing(),
-            _ => response.undocumented(),
+            429 => response.error_empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ReadTicketCall {
-    fn of(core: &Core, path_id: &str, options: &super::calls::ReadTicket) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        path_id: &str,
+        options: &super::calls::ReadTicketOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, path_id)
             .argument(1, options.query_id)
             .argument(2, options.json)
@@ -268,24 +287,33 @@ impl Call for super::calls::ReadTicketCall {
 
     type Success = super::types::Ticket;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.path_id, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.path_id, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            404 => response.refusal(),
-            _ => response.undocumented(),
+            404 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::WriteTicketCall {
-    fn of(core: &Core, id: &str, body: &super::types::Ticket) -> Request {
-        core.request(Self::OPERATION).argument(0, id).json("application/json", body)
+    fn request_for(
+        api_client: &ApiClient,
+        id: &str,
+        body: &super::types::Ticket,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
+            .argument(0, id)
+            .json("application/json", body)
     }
 }
 
@@ -294,23 +322,25 @@ impl Call for super::calls::WriteTicketCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DropTicketCall {
-    fn of(core: &Core, id: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, id)
+    fn request_for(api_client: &ApiClient, id: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, id)
     }
 }
 
@@ -319,23 +349,25 @@ impl Call for super::calls::DropTicketCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ReadScanCall {
-    fn of(core: &Core, id: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, id).accept("image/png")
+    fn request_for(api_client: &ApiClient, id: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, id).accept("image/png")
     }
 }
 
@@ -344,28 +376,34 @@ impl Call for super::calls::ReadScanCall {
 
     type Success = ::contract_runtime::multipart::Bytes;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.bytes(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::AddScanCall {
-    fn of(core: &Core, id: &str, body: &super::bodies::AddScanBody) -> Request {
-        let request = core.request(Self::OPERATION).argument(0, id);
+    fn request_for(
+        api_client: &ApiClient,
+        id: &str,
+        body: &super::bodies::AddScanBody,
+    ) -> RequestBuilder {
+        let request = api_client.request(Self::OPERATION).argument(0, id);
         match body {
             super::bodies::AddScanBody::Multipart(body) => {
                 request.multipart("multipart/form-data", body)
             }
-            super::bodies::AddScanBody::Image(body) => request.typed(body),
+            super::bodies::AddScanBody::Image(body) => request.typed_bytes(body),
         }
     }
 }
@@ -375,23 +413,25 @@ impl Call for super::calls::AddScanCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::WatchEventsCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("text/event-stream")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("text/event-stream")
     }
 }
 
@@ -400,27 +440,29 @@ impl Call for super::calls::WatchEventsCall {
 
     type Success = String;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.text(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl ::contract_runtime::client::StreamCall for super::calls::WatchEventsCall {
-    type Stream = ::contract_runtime::stream::Events<super::types::Problem>;
+    type Stream = ::contract_runtime::stream::EventReader<super::types::Problem>;
 }
 
 impl super::calls::CompletionsCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -429,16 +471,18 @@ impl Call for super::calls::CompletionsCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }

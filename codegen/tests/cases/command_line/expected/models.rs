@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, Number, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `AddScanBody` of the contract.
@@ -17,7 +19,7 @@ pub struct AddScanBody {
     pub picture: String,
     /// `taken`
     pub taken: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -42,7 +44,7 @@ impl Contract for AddScanBody {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -75,7 +77,7 @@ pub struct ListTicketsFare {
     pub least: Option<Number>,
     /// `most`
     pub most: Option<Number>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -88,11 +90,11 @@ pub struct ListTicketsFare {
 
 impl Contract for ListTicketsFare {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_PATHS_TICKETS_GET.plus(4),
+        schemas::INPUT_PATHS_TICKETS_GET.offset_by(4),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -103,7 +105,7 @@ impl Contract for ListTicketsFare {
 pub struct Problem {
     /// `title`
     pub title: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -115,7 +117,7 @@ impl Contract for Problem {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -130,7 +132,7 @@ pub struct Ticket {
     pub seat: i64,
     /// `class`
     pub class: Option<Class>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -157,6 +159,6 @@ impl Contract for Ticket {
     fn is_valid(&self) -> bool {
         self.seat >= 1 && self.seat <= 99
             && self.class.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

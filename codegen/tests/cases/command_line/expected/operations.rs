@@ -3,10 +3,11 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Framing, ItemForm, Items, Operation, Operations, Outcome,
-    Part, PartForm, Parts, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, ItemEncoding, ItemFormat, ItemFraming, Operation,
+    OperationTable, PartCount, PartEncoding, PartSpec, RepeatSafety, ResponseKind,
+    ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape, Style};
+use ::contract_runtime::parameters::{Parameter, ParameterStyle, ScalarType, ValueShape};
 use super::schemas;
 
 const LOWER_ID_PARAMETER: Parameter = Parameter {
@@ -33,20 +34,20 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(Some(3))), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET)), ..Parameter::QUERY },
-            Parameter { name: "class", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(1))), ..Parameter::QUERY },
-            Parameter { name: "paidOnly", shape: Shape::Scalar(Scalar::Boolean), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(2))), ..Parameter::QUERY },
-            Parameter { name: "page", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(3))), ..Parameter::QUERY },
-            Parameter { name: "fare", style: Style::DeepObject, explode: false, shape: Shape::Object(&[("least", Shape::Scalar(Scalar::Number)), ("most", Shape::Scalar(Scalar::Number))]), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(4))), ..Parameter::QUERY },
-            Parameter { name: "X-Signature", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(7))), ..Parameter::HEADER },
+            Parameter { name: "limit", shape: ValueShape::Scalar(ScalarType::Integer(Some(3))), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET)), ..Parameter::QUERY },
+            Parameter { name: "class", shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.offset_by(1))), ..Parameter::QUERY },
+            Parameter { name: "paidOnly", shape: ValueShape::Scalar(ScalarType::Boolean), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.offset_by(2))), ..Parameter::QUERY },
+            Parameter { name: "page", shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.offset_by(3))), ..Parameter::QUERY },
+            Parameter { name: "fare", style: ParameterStyle::DeepObject, explode: false, shape: ValueShape::Object(&[("least", ValueShape::Scalar(ScalarType::Number)), ("most", ValueShape::Scalar(ScalarType::Number))]), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.offset_by(4))), ..Parameter::QUERY },
+            Parameter { name: "X-Signature", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.offset_by(7))), ..Parameter::HEADER },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1tickets/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.plus(8))), }] },
-            Response { statuses: Statuses::Code(429), outcome: Outcome::Refusal, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1tickets/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_GET.offset_by(8))), }] },
+            ResponseSpec { statuses: StatusRange::Code(429), kind: ResponseKind::Error, content: &[] },
         ],
         servers: &[],
     },
@@ -59,18 +60,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             LOWER_ID_PARAMETER,
-            Parameter { name: "id", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET)), ..Parameter::QUERY },
-            Parameter { name: "json", shape: Shape::Scalar(Scalar::Boolean), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET.plus(1))), ..Parameter::QUERY },
-            Parameter { name: "api-key", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET.plus(2))), ..Parameter::HEADER },
+            Parameter { name: "id", shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET)), ..Parameter::QUERY },
+            Parameter { name: "json", shape: ValueShape::Scalar(ScalarType::Boolean), validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET.offset_by(1))), ..Parameter::QUERY },
+            Parameter { name: "api-key", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_GET.offset_by(2))), ..Parameter::HEADER },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_TICKET)), }] },
-            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1tickets~1{id}/get/responses/404/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1tickets~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_TICKET)), }] },
+            ResponseSpec { statuses: StatusRange::Code(404), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1tickets~1{id}/get/responses/404/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -83,16 +84,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[LOWER_ID_PARAMETER],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1tickets~1{id}/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_TICKET)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1tickets~1{id}/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_TICKET)), },
             ],
         }),
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -104,11 +107,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: true,
         parameters: &[LOWER_ID_PARAMETER],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -120,12 +125,12 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[LOWER_ID2_PARAMETER],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "image/png", format: Format::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "image/png", format: BodyFormat::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -138,17 +143,19 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[LOWER_ID2_PARAMETER],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "multipart/form-data", format: Format::Multipart(&[Part { name: "picture", form: PartForm::Binary, parts: Parts::One, media_type: "" }, Part { name: "taken", form: PartForm::Text(Scalar::Integer(None)), parts: Parts::One, media_type: "" }]), schema: "file:///input.json#/paths/~1tickets~1{id}~1scan/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_SCAN_POST)), },
-                Content { media_type: "image/*", format: Format::Bytes, schema: "", validator: None, },
+                ContentSpec { media_type: "multipart/form-data", format: BodyFormat::Multipart(&[PartSpec { name: "picture", encoding: PartEncoding::Binary, count: PartCount::Single, media_type: "" }, PartSpec { name: "taken", encoding: PartEncoding::Text(ScalarType::Integer(None)), count: PartCount::Single, media_type: "" }]), schema: "file:///input.json#/paths/~1tickets~1{id}~1scan/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKETS_ID_SCAN_POST)), },
+                ContentSpec { media_type: "image/*", format: BodyFormat::Bytes, schema: "", validator: None, },
             ],
         }),
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -160,12 +167,12 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Json, ends: &["[DONE]"], last: &[], }), schema: "file:///input.json#/paths/~1events/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/event-stream", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Events, encoding: ItemEncoding::Json, end_markers: &["[DONE]"], last_events: &[], }), schema: "file:///input.json#/paths/~1events/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -178,17 +185,22 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[7, 6, 0, 3, 1, 2, 4, 5]);
+pub const TABLE: OperationTable = OperationTable::new(
+    OPERATIONS,
+    &[7, 6, 0, 3, 1, 2, 4, 5],
+);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -219,21 +231,21 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[7, 6, 0, 3, 1, 2, 4,
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }
 
 ::contract_runtime::closed_enum! {
-    /// The scopes that operations ask for.
+    /// The scopes that operations require.
     pub enum Scope {
         /// Tickets.
         Tickets = "tickets",

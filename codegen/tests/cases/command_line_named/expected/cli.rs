@@ -3,68 +3,68 @@
 //! The command line: a command for each operation.
 
 use std::process::ExitCode;
-use ::contract_runtime::cli::{Argument, Command, Program};
+use ::contract_runtime::cli::{ArgumentSpec, CliProgram, CommandSpec};
 use super::operations::OperationId;
 
-/// The command: its name, its commands, and where their requests go.
-pub static PROGRAM: Program = Program {
+/// The program: its name, its commands, and the server that they use.
+pub static PROGRAM: CliProgram = CliProgram {
     name: "notes",
     title: "",
     version: "1",
     about: "",
-    variables: "MY_NOTES",
+    variable_prefix: "MY_NOTES",
     server: "http://localhost:8080/",
     commands: COMMANDS,
     security: None,
     credentials: &[],
 };
 
-/// A command for each operation, in the order of the contract.
-static COMMANDS: &[Command] = &[
-    Command {
+/// One command for each operation, in the order of the contract.
+static COMMANDS: &[CommandSpec] = &[
+    CommandSpec {
         name: "post-add-note",
         operation: OperationId::LowerAddNote2.operation(),
         about: "",
         arguments: &[
-            Argument {
+            ArgumentSpec {
                 name: "query-note-id",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "query-note-id-2",
                 values: &["1", "2.50"],
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "where",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "sid",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
         ],
         body: "",
     },
-    Command {
+    CommandSpec {
         name: "get-add-note",
         operation: OperationId::LowerAddNote.operation(),
         about: "",
         arguments: &[
-            Argument {
+            ArgumentSpec {
                 name: "to",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
-            Argument {
+            ArgumentSpec {
                 name: "from",
-                ..Argument::NONE
+                ..ArgumentSpec::EMPTY
             },
         ],
         body: "",
     },
 ];
 
-/// Runs the command with the words, the variables and the streams of this process.
+/// Runs the program with the arguments, environment variables and standard streams of this process.
 #[must_use]
 pub fn main() -> ExitCode {
     PROGRAM.main()

@@ -2,69 +2,70 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
-/// The client of the interface, version 1.
+/// The client of the API, version 1.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `POST /notes`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn lower_add_note2(
         &self,
-        options: super::calls::LowerAddNote2,
-    ) -> Calling<'_, super::calls::LowerAddNote2Call> {
-        self.core.send(super::calls::LowerAddNote2Call::of(&self.core, &options))
+        options: super::calls::LowerAddNote2Options,
+    ) -> PendingCall<'_, super::calls::LowerAddNote2Call> {
+        self.inner
+            .send(super::calls::LowerAddNote2Call::request_for(&self.inner, &options))
     }
 
     /// `GET /notes/{from}..{to}`.
@@ -76,20 +77,24 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn lower_add_note(
         &self,
         from: i64,
         to: i64,
-    ) -> Calling<'_, super::calls::LowerAddNoteCall> {
-        self.core.send(super::calls::LowerAddNoteCall::of(&self.core, from, to))
+    ) -> PendingCall<'_, super::calls::LowerAddNoteCall> {
+        self.inner
+            .send(super::calls::LowerAddNoteCall::request_for(&self.inner, from, to))
     }
 }
 
 impl super::calls::LowerAddNote2Call {
-    fn of(core: &Core, options: &super::calls::LowerAddNote2) -> Request {
-        let request = core
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::LowerAddNote2Options,
+    ) -> RequestBuilder {
+        let request = api_client
             .request(Self::OPERATION)
             .argument(0, &options.lower_query_note_id)
             .argument(1, &options.lower_query_note_id2)
@@ -113,23 +118,26 @@ impl Call for super::calls::LowerAddNote2Call {
 
     type Success = ::contract_runtime::multipart::Bytes;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.bytes(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::LowerAddNoteCall {
-    fn of(core: &Core, from: i64, to: i64) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, from: i64, to: i64) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, to)
             .argument(1, from)
             .accept("text/plain")
@@ -141,16 +149,18 @@ impl Call for super::calls::LowerAddNoteCall {
 
     type Success = String;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.from, self.to)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, self.from, self.to)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.text(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }

@@ -3,10 +3,10 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a string or an array"]
     /// `AddNoteWhere` of the contract.
     ///
@@ -20,10 +20,10 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! { AddNoteWhere { from { Text(String), List(Vec<String>) } } }
+::contract_runtime::union_variants! { AddNoteWhere { from { Text(String), List(Vec<String>) } } }
 
-::contract_runtime::contract!(
-    AddNoteWhere = schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(2))
+::contract_runtime::unconstrained_contract!(
+    AddNoteWhere = schemas::validator(schemas::INPUT_PATHS_NOTES_POST.offset_by(2))
 );
 
 /// `Note` of the contract.
@@ -35,7 +35,7 @@ pub struct Note {
     pub text: String,
     /// `tags`
     pub tags: Option<Vec<String>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -60,6 +60,6 @@ impl Contract for Note {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,24 +21,24 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[
             Parameter { name: "note-id", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)), ..Parameter::QUERY },
-            Parameter { name: "note_id", shape: Shape::Scalar(Scalar::Number), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(1))), ..Parameter::QUERY },
-            Parameter { name: "where", shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)]), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(2))), ..Parameter::QUERY },
-            Parameter { name: "sid", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(6))), ..Parameter::COOKIE },
+            Parameter { name: "note_id", shape: ValueShape::Scalar(ScalarType::Number), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.offset_by(1))), ..Parameter::QUERY },
+            Parameter { name: "where", shape: ValueShape::OneOf(&[ValueShape::Scalar(ScalarType::Text), ValueShape::Array(ScalarType::Text)]), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.offset_by(2))), ..Parameter::QUERY },
+            Parameter { name: "sid", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.offset_by(6))), ..Parameter::COOKIE },
         ],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: false,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
-                Content { media_type: "application/x-www-form-urlencoded", format: Format::Form(&[Parameter { name: "text", ..Parameter::QUERY }, Parameter { name: "tags", shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }], Scalar::Text), schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
-                Content { media_type: "text/plain", format: Format::Text, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.plus(7))), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                ContentSpec { media_type: "application/x-www-form-urlencoded", format: BodyFormat::Form(&[Parameter { name: "text", ..Parameter::QUERY }, Parameter { name: "tags", shape: ValueShape::Array(ScalarType::Text), ..Parameter::QUERY }], ScalarType::Text), schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                ContentSpec { media_type: "text/plain", format: BodyFormat::Text, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST.offset_by(7))), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/x-ndjson", format: Format::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/x-ndjson", format: BodyFormat::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -50,22 +51,22 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "to", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_FROM_TO_GET)), ..Parameter::PATH },
-            Parameter { name: "from", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_FROM_TO_GET.plus(1))), ..Parameter::PATH },
+            Parameter { name: "to", shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_FROM_TO_GET)), ..Parameter::PATH },
+            Parameter { name: "from", shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_FROM_TO_GET.offset_by(1))), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/plain", format: BodyFormat::Text, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -78,15 +79,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

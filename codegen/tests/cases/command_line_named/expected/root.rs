@@ -6,7 +6,7 @@
 //!
 //! * `input.json` sha256 9a5560bfde2983c2
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod bodies;
 
@@ -17,7 +17,7 @@ pub mod calls;
 pub mod cli;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
 pub mod models;
@@ -29,5 +29,5 @@ pub mod schemas;
 #[cfg(feature = "server")]
 pub mod server;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -29,7 +29,7 @@ pub struct Input {
     pub off: Option<bool>,
     /// `name`
     pub name: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -58,7 +58,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.version.is_valid() && matches!(& self.kind, KindValue::B) && self.count == 3
             && self.on && self.off.as_ref().is_none_or(|value| !*value)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -72,7 +72,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputVersion {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

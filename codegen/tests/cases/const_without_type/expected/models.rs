@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Number, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Number, contract, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -39,7 +39,7 @@ pub struct Input {
     ///
     /// Always `{"a":1}`.
     pub object: Option<Map<Json>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -62,28 +62,28 @@ impl Contract for Input {
             && self
                 .decimal
                 .as_ref()
-                .is_none_or(|value| [Number::decimal(150, 2)].contains(value))
+                .is_none_or(|value| [Number::from_decimal(150, 2)].contains(value))
             && self.flag.as_ref().is_none_or(|value| *value)
             && self
                 .nothing
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(5)).is_valid(value)
                 })
             && self
                 .list
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(6)),
+                    schemas::validator(schemas::INPUT.offset_by(6)),
                 ))
             && self
                 .object
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(7)),
-                )) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(7)),
+                )) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -97,7 +97,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputText {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -19,7 +19,7 @@ pub struct Input {
     pub few: Option<Vec<String>>,
     /// `none`
     pub none: Option<Vec<Json>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -37,23 +37,23 @@ impl Contract for Input {
         self
             .one
             .as_ref()
-            .is_none_or(|value| contract::holds(
+            .is_none_or(|value| contract::satisfies_schema(
                 value,
-                schemas::validator(schemas::INPUT.plus(1)),
+                schemas::validator(schemas::INPUT.offset_by(1)),
             ))
             && self
                 .few
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(4)),
+                    schemas::validator(schemas::INPUT.offset_by(4)),
                 ))
             && self
                 .none
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(7)),
-                )) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(7)),
+                )) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -34,7 +34,7 @@ pub struct Input {
     ///
     /// Limits: format `double`.
     pub number: Option<Number>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -55,7 +55,7 @@ impl Contract for Input {
                 .any
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(5)).is_valid(value)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

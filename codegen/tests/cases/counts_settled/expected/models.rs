@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -19,7 +19,7 @@ pub struct Input {
     pub none: Option<InputNone>,
     /// `never`
     pub never: Option<InputNever>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -39,7 +39,7 @@ impl Contract for Input {
             && self.one.as_ref().is_none_or(|value| value.is_valid())
             && self.none.as_ref().is_none_or(|value| value.is_valid())
             && self.never.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -50,22 +50,24 @@ impl Contract for Input {
 pub struct InputAny {
     /// `a`
     pub a: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputAny { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputAny {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         self
             .a
             .as_ref()
             .is_none_or(|value| {
-                schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
-            }) && is_apart(&self.extra, Self::DECLARED)
+                schemas::validator(schemas::INPUT.offset_by(2)).is_valid(value)
+            }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -76,14 +78,16 @@ impl Contract for InputAny {
 pub struct InputNever {
     /// `a`
     pub a: Json,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputNever { required { a = "a" } extra undeclared } }
 
 impl Contract for InputNever {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(7));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(7),
+    );
 
     fn is_valid(&self) -> bool {
         false
@@ -97,23 +101,25 @@ impl Contract for InputNever {
 pub struct InputNone {
     /// `a`
     pub a: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputNone { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputNone {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(5),
+    );
 
     fn is_valid(&self) -> bool {
         self
             .a
             .as_ref()
             .is_none_or(|value| {
-                schemas::validator(schemas::INPUT.plus(6)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(6)).is_valid(value)
             }) && (self.extra.len() + usize::from(self.a.is_some())) == 0
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -124,17 +130,19 @@ impl Contract for InputNone {
 pub struct InputOne {
     /// `a`
     pub a: Json,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputOne { required { a = "a" } extra undeclared } }
 
 impl Contract for InputOne {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(3),
+    );
 
     fn is_valid(&self) -> bool {
-        schemas::validator(schemas::INPUT.plus(4)).is_valid(&self.a)
-            && is_apart(&self.extra, Self::DECLARED)
+        schemas::validator(schemas::INPUT.offset_by(4)).is_valid(&self.a)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -2,122 +2,122 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Vault, version 1.0.0.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `GET /open`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn open(&self) -> Calling<'_, super::calls::OpenCall> {
-        self.core.send(super::calls::OpenCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn open(&self) -> PendingCall<'_, super::calls::OpenCall> {
+        self.inner.send(super::calls::OpenCall::request_for(&self.inner))
     }
 
     /// `GET /keyed`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Refused`](super::types::Refused) for `403`: Not for this one.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn keyed(&self) -> Calling<'_, super::calls::KeyedCall> {
-        self.core.send(super::calls::KeyedCall::of(&self.core))
+    /// * [`Error::ErrorResponse`] with [`Refused`](super::types::Refused) for `403`: Not for this one.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn keyed(&self) -> PendingCall<'_, super::calls::KeyedCall> {
+        self.inner.send(super::calls::KeyedCall::request_for(&self.inner))
     }
 
     /// `GET /maybe`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn maybe(&self) -> Calling<'_, super::calls::MaybeCall> {
-        self.core.send(super::calls::MaybeCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn maybe(&self) -> PendingCall<'_, super::calls::MaybeCall> {
+        self.inner.send(super::calls::MaybeCall::request_for(&self.inner))
     }
 
     /// `GET /both`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn both(
         &self,
-        options: super::calls::Both,
-    ) -> Calling<'_, super::calls::BothCall> {
-        self.core.send(super::calls::BothCall::of(&self.core, &options))
+        options: super::calls::BothOptions,
+    ) -> PendingCall<'_, super::calls::BothCall> {
+        self.inner.send(super::calls::BothCall::request_for(&self.inner, &options))
     }
 
     /// `GET /machine`, needs `read`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] for `401`: Not any more.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn machine(&self) -> Calling<'_, super::calls::MachineCall> {
-        self.core.send(super::calls::MachineCall::of(&self.core))
+    /// * [`Error::ErrorResponse`] for `401`: Not any more.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn machine(&self) -> PendingCall<'_, super::calls::MachineCall> {
+        self.inner.send(super::calls::MachineCall::request_for(&self.inner))
     }
 
     /// `GET /token`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn with_token(&self) -> Calling<'_, super::calls::WithTokenCall> {
-        self.core.send(super::calls::WithTokenCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn with_token(&self) -> PendingCall<'_, super::calls::WithTokenCall> {
+        self.inner.send(super::calls::WithTokenCall::request_for(&self.inner))
     }
 }
 
 impl super::calls::OpenCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -126,23 +126,25 @@ impl Call for super::calls::OpenCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::KeyedCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("application/json")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("application/json")
     }
 }
 
@@ -151,24 +153,26 @@ impl Call for super::calls::KeyedCall {
 
     type Success = ();
 
-    type Refusal = super::types::Refused;
+    type ErrorBody = super::types::Refused;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            403 => response.refusal(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            403 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::MaybeCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -177,23 +181,28 @@ impl Call for super::calls::MaybeCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::BothCall {
-    fn of(core: &Core, options: &super::calls::Both) -> Request {
-        core.request(Self::OPERATION).argument(0, options.page)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::BothOptions,
+    ) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, options.page)
     }
 }
 
@@ -202,23 +211,25 @@ impl Call for super::calls::BothCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::MachineCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -227,24 +238,26 @@ impl Call for super::calls::MachineCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            401 => response.refusal_nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            401 => response.error_empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::WithTokenCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -253,16 +266,18 @@ impl Call for super::calls::WithTokenCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }

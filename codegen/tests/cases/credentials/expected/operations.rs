@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, ContentSpec, Operation, OperationTable, RepeatSafety, ResponseKind,
+    ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,11 +21,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -36,13 +39,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Code(403), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1keyed/get/responses/403/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_REFUSED)), }] },
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(403), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1keyed/get/responses/403/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_REFUSED)), }] },
         ],
         servers: &[],
     },
@@ -55,11 +58,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -71,13 +76,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "page", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_BOTH_GET)), ..Parameter::QUERY },
+            Parameter { name: "page", shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_BOTH_GET)), ..Parameter::QUERY },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -89,13 +96,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["read"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Code(401), outcome: Outcome::Refusal, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(401), kind: ResponseKind::Error, content: &[] },
         ],
         servers: &[],
     },
@@ -108,17 +115,19 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[3, 1, 4, 2, 0, 5]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[3, 1, 4, 2, 0, 5]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -139,21 +148,21 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[3, 1, 4, 2, 0, 5]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }
 
 ::contract_runtime::closed_enum! {
-    /// The scopes that operations ask for.
+    /// The scopes that operations require.
     pub enum Scope {
         /// Read.
         Read = "read",

@@ -6,16 +6,16 @@
 //!
 //! * `input.json` sha256 39d99c8c9748c9b4
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(feature = "client")]
 pub mod calls;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod credentials;
 
 pub mod models;
@@ -24,5 +24,5 @@ pub mod operations;
 #[doc(hidden)]
 pub mod schemas;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -39,7 +39,7 @@ pub struct Input {
     ///
     /// Default: `null`.
     pub nullable: Option<Nullable<String>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -61,7 +61,7 @@ impl Contract for Input {
         self.limit.as_ref().is_none_or(|value| *value <= 100)
             && self.unit.as_ref().is_none_or(|value| value.is_valid())
             && self.nested.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -76,17 +76,19 @@ pub struct InputNested {
     ///
     /// Default: `true`.
     pub on: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputNested { optional { on = "on" } extra undeclared } }
 
 impl Contract for InputNested {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(6),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -103,7 +105,9 @@ impl Contract for InputNested {
 }
 
 impl Contract for InputUnit {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(3),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

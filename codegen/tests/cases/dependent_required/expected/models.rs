@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -17,7 +17,7 @@ pub struct Input {
     pub owner: Option<String>,
     /// `street`
     pub street: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -35,6 +35,6 @@ impl Contract for Input {
         (self.card.is_none() || self.owner.is_some() && self.street.is_some())
             && (!self.extra.contains_key("zip")
                 || self.street.is_some() && self.extra.contains_key("city"))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

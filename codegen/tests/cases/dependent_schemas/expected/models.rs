@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -19,7 +19,7 @@ pub struct Input {
     pub months: Option<i64>,
     /// `until`
     pub until: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -42,12 +42,14 @@ impl Contract for Input {
                         .until
                         .as_ref()
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
+                            schemas::validator(schemas::INPUT.offset_by(5))
+                                .is_valid(value)
                         }))
             && (!self.extra.contains_key("other")
                 || (self.extra.len() + usize::from(self.kind.is_some())
                     + usize::from(self.months.is_some())
                     + usize::from(self.until.is_some())) <= 2)
-            && !self.extra.contains_key("never") && is_apart(&self.extra, Self::DECLARED)
+            && !self.extra.contains_key("never")
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,12 +4,12 @@
 
 #![allow(
     deprecated,
-    reason = "what the contract calls deprecated is generated all the same"
+    reason = "generated code includes deprecated items of the contract"
 )]
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -21,7 +21,7 @@ pub struct Input {
     /// `old`
     ///
     /// Limits: at most 5 characters.
-    #[deprecated = "the contract says so"]
+    #[deprecated = "deprecated by the contract"]
     pub old: String,
     /// `kind`
     pub kind: Option<KindValue>,
@@ -31,7 +31,7 @@ pub struct Input {
     pub parts: Option<Vec<Part>>,
     /// `either`
     pub either: Option<InputEither>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -56,7 +56,7 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| value.iter().all(|value| value.is_valid()))
             && self.either.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -76,7 +76,7 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputEither {
         from { Part(Part), Whole(Whole) }
         nested { Part, Whole }
@@ -84,14 +84,16 @@ impl Contract for Input {
 }
 
 impl Contract for InputEither {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(3),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Part(value) => value.is_valid(),
             Self::Whole(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
             }
         }
     }
@@ -101,7 +103,7 @@ impl Contract for InputEither {
     /// `KindValue` of the contract.
     ///
     /// Schema: `input.json#/$defs/kind`.
-    #[deprecated = "the contract says so"]
+    #[deprecated = "deprecated by the contract"]
     pub enum KindValue {
         A = "a",
         B = "b",
@@ -119,15 +121,15 @@ impl Contract for KindValue {
 /// `Part` of the contract.
 ///
 /// Schema: `input.json#/$defs/part`.
-#[deprecated = "the contract says so"]
+#[deprecated = "deprecated by the contract"]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Part {
     /// `size`
     ///
     /// Limits: at most 9.
-    #[deprecated = "the contract says so"]
+    #[deprecated = "deprecated by the contract"]
     pub size: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -144,7 +146,7 @@ impl Contract for Part {
 
     fn is_valid(&self) -> bool {
         self.size.as_ref().is_none_or(|value| *value <= 9)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -153,7 +155,7 @@ impl Contract for Part {
 /// Schema: `input.json#/$defs/whole`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Whole {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -163,6 +165,6 @@ impl Contract for Whole {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_WHOLE);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

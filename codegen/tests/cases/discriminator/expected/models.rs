@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Cat` of the contract.
@@ -15,7 +15,7 @@ pub struct Cat {
     ///
     /// Limits: at most 9.
     pub lives: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -31,7 +31,7 @@ impl Contract for Cat {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_CAT);
 
     fn is_valid(&self) -> bool {
-        self.lives <= 9 && is_apart(&self.extra, Self::DECLARED)
+        self.lives <= 9 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -44,7 +44,7 @@ pub struct Derived {
     pub kind: String,
     /// `more`
     pub more: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -62,7 +62,7 @@ impl Contract for Derived {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -73,7 +73,7 @@ impl Contract for Derived {
 pub struct Dog {
     /// `bark`
     pub bark: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -89,7 +89,7 @@ impl Contract for Dog {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_DOG);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -109,7 +109,7 @@ impl Contract for Dog {
     }
 }
 
-::contract_runtime::variants! { Pet { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
+::contract_runtime::union_variants! { Pet { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
 
 impl Contract for Pet {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_PET);

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `BothD` of the contract.
@@ -13,7 +13,7 @@ use super::schemas;
 pub struct BothD {
     /// `one`
     pub one: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -23,7 +23,7 @@ impl Contract for BothD {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_BOTH_D);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -45,7 +45,7 @@ pub struct Input {
     pub plain: Option<String>,
     /// `both`
     pub both: Option<BothD>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -67,7 +67,7 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| schemas::PATTERN_6845E338.is_match(value))
             && self.both.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -84,7 +84,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputTurn {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(2),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

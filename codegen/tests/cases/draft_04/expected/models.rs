@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -35,7 +35,7 @@ pub struct Placed(pub bool);
 
 ::contract_runtime::wrapper!(Placed, bool);
 
-::contract_runtime::contract!(
+::contract_runtime::unconstrained_contract!(
     Placed = schemas::validator(schemas::ROOT_DEFINITIONS_PLACED)
 );
 
@@ -56,7 +56,7 @@ pub struct Root {
     pub id: Option<String>,
     /// `pair`
     pub pair: Option<Vec<Json>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -77,10 +77,10 @@ impl Contract for Root {
             && self
                 .pair
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::ROOT.plus(2)),
-                )) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::ROOT.offset_by(2)),
+                )) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

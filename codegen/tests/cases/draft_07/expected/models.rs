@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -20,7 +20,7 @@ pub struct Root {
     pub card: Option<Map<Json>>,
     /// `sibling`
     pub sibling: Option<Short>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -36,15 +36,18 @@ impl Contract for Root {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::ROOT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(&self.pair, schemas::validator(schemas::ROOT.plus(1)))
+        contract::satisfies_schema(
+            &self.pair,
+            schemas::validator(schemas::ROOT.offset_by(1)),
+        )
             && self
                 .card
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::ROOT.plus(5)),
+                    schemas::validator(schemas::ROOT.offset_by(5)),
                 )) && self.sibling.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

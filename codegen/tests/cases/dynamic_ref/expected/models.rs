@@ -15,7 +15,7 @@ pub struct Root {
     pub data: Option<Json>,
     /// `children`
     pub children: Option<Vec<Json>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -40,7 +40,7 @@ impl Contract for Root {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::ROOT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(schemas::ROOT))
+        contract::satisfies_schema(self, schemas::validator(schemas::ROOT))
     }
 }
 
@@ -53,7 +53,7 @@ pub struct Tree {
     pub data: Option<Json>,
     /// `children`
     pub children: Option<Vec<Json>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -68,6 +68,6 @@ impl Contract for Tree {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::TREE);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(schemas::TREE))
+        contract::satisfies_schema(self, schemas::validator(schemas::TREE))
     }
 }

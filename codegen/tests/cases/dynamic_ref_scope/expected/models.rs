@@ -61,7 +61,7 @@ impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(schemas::INPUT))
+        contract::satisfies_schema(self, schemas::validator(schemas::INPUT))
     }
 }
 
@@ -77,6 +77,6 @@ impl Contract for List {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::LIST);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(schemas::LIST))
+        contract::satisfies_schema(self, schemas::validator(schemas::LIST))
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -38,7 +38,7 @@ pub struct Input {
     pub level: Option<i64>,
     /// `nullable`
     pub nullable: Option<Nullable<Colour>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -73,6 +73,6 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => matches!(value, Colour::Blue),
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, contract, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -27,7 +27,7 @@ pub struct Input {
     pub twice: Option<InputTwice>,
     /// `again`
     pub again: Option<InputAgain>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -69,11 +69,11 @@ impl Contract for Input {
                 .only
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
                 }) && self.shape.as_ref().is_none_or(|value| value.is_valid())
             && self.twice.as_ref().is_none_or(|value| value.is_valid())
             && self.again.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -88,14 +88,16 @@ impl Contract for Input {
 }
 
 impl Contract for InputAgain {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(6),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or a whole number or a string"]
     /// `InputFlag` of the contract.
     ///
@@ -111,14 +113,16 @@ impl Contract for InputAgain {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputFlag {
         from { Bool(bool), Integer(i64), Text(InputFlagText) }
     }
 }
 
 impl Contract for InputFlag {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(2),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -139,7 +143,9 @@ impl Contract for InputFlag {
 }
 
 impl Contract for InputFlagText {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(2),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -157,14 +163,16 @@ impl Contract for InputFlagText {
 }
 
 impl Contract for InputLevel {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a string or an array or an object"]
     /// `InputShape` of the contract.
     ///
@@ -180,23 +188,31 @@ impl Contract for InputLevel {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputShape {
         from { Text(InputShapeText), List(Vec<Json>), Object(Map<Json>) }
     }
 }
 
 impl Contract for InputShape {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(4));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(4),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Text(value) => value.is_valid(),
             Self::List(value) => {
-                contract::holds(value, schemas::validator(schemas::INPUT.plus(4)))
+                contract::satisfies_schema(
+                    value,
+                    schemas::validator(schemas::INPUT.offset_by(4)),
+                )
             }
             Self::Object(value) => {
-                contract::holds(value, schemas::validator(schemas::INPUT.plus(4)))
+                contract::satisfies_schema(
+                    value,
+                    schemas::validator(schemas::INPUT.offset_by(4)),
+                )
             }
         }
     }
@@ -212,14 +228,16 @@ impl Contract for InputShape {
 }
 
 impl Contract for InputShapeText {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(4));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(4),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `InputTwice` of the contract.
     ///
@@ -233,10 +251,12 @@ impl Contract for InputShapeText {
     }
 }
 
-::contract_runtime::variants! { InputTwice { from { Integer(i64), Text(InputTwiceText) } } }
+::contract_runtime::union_variants! { InputTwice { from { Integer(i64), Text(InputTwiceText) } } }
 
 impl Contract for InputTwice {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(5),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -256,7 +276,9 @@ impl Contract for InputTwice {
 }
 
 impl Contract for InputTwiceText {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(5),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -17,7 +17,7 @@ pub struct Input {
     pub code: Option<InputCode>,
     /// `limited`
     pub limited: Option<InputLimited>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -33,7 +33,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.limited.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -50,7 +50,9 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::contract!(InputCode = schemas::validator(schemas::INPUT.plus(1)));
+::contract_runtime::unconstrained_contract!(
+    InputCode = schemas::validator(schemas::INPUT.offset_by(1))
+);
 
 ::contract_runtime::open_enum! {
     /// `InputLimited` of the contract.
@@ -63,7 +65,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputLimited {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(6),
+    );
 
     fn is_valid(&self) -> bool {
         self.unknown()

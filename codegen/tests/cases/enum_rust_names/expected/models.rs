@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -15,7 +15,7 @@ pub struct Input {
     pub name: Option<InputName>,
     /// `open`
     pub open: Option<InputOpen>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -26,7 +26,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -61,7 +61,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputName {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -81,4 +83,6 @@ impl Contract for InputName {
     }
 }
 
-::contract_runtime::contract!(InputOpen = schemas::validator(schemas::INPUT.plus(2)));
+::contract_runtime::unconstrained_contract!(
+    InputOpen = schemas::validator(schemas::INPUT.offset_by(2))
+);

@@ -4,8 +4,8 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, contract, read::is_apart, schema::Validator,
-    text::char_count_at_most,
+    Contract, Json, Map, Nullable, Number, contract, read::is_disjoint,
+    schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -36,7 +36,7 @@ pub struct Input {
     pub open: Option<Map<Json>>,
     /// `list`
     pub list: Option<Vec<Json>>,
-    /// The contract does not have `#/$defs/gone`, which this should be as well.
+    /// The schema should also satisfy `#/$defs/gone`, which the contract does not contain.
     pub base: Option<Map<Json>>,
     /// `part`
     pub part: Option<InputPart>,
@@ -48,7 +48,7 @@ pub struct Input {
     pub tagged: Option<InputTagged>,
     /// `titled`
     pub titled: Option<Nullable<InputTitled>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -73,21 +73,21 @@ impl Contract for Input {
                 .deep
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(12)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(12)).is_valid(value)
                 })
             && self
                 .few
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(15)),
+                    schemas::validator(schemas::INPUT.offset_by(15)),
                 ))
             && self
                 .some
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(17)),
+                    schemas::validator(schemas::INPUT.offset_by(17)),
                 )) && self.part.as_ref().is_none_or(|value| value.is_valid())
             && self.kept.as_ref().is_none_or(|value| value.is_valid())
             && self.tagged.as_ref().is_none_or(|value| value.is_valid())
@@ -105,11 +105,11 @@ impl Contract for Input {
                             InputTitled::Object(_) => true,
                         }
                     }
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or a number or a string or an array or an object"]
     /// `InputEither` of the contract.
     ///
@@ -129,13 +129,15 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputEither {
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
     }
 }
 
-::contract_runtime::contract!(InputEither = schemas::validator(schemas::INPUT.plus(1)));
+::contract_runtime::unconstrained_contract!(
+    InputEither = schemas::validator(schemas::INPUT.offset_by(1))
+);
 
 /// `InputKept` of the contract.
 ///
@@ -144,17 +146,22 @@ impl Contract for Input {
 pub struct InputKept {
     /// `a`
     pub a: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputKept { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputKept {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(33));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(33),
+    );
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(schemas::INPUT.plus(33)))
+        contract::satisfies_schema(
+            self,
+            schemas::validator(schemas::INPUT.offset_by(33)),
+        )
     }
 }
 
@@ -165,17 +172,19 @@ impl Contract for InputKept {
 pub struct InputPart {
     /// `a`
     pub a: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputPart { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputPart {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(25));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(25),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -195,7 +204,7 @@ impl Contract for InputPart {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputTagged {
         from { A(InputTaggedA), B(InputTaggedB) }
         nested { A, B }
@@ -203,14 +212,16 @@ impl Contract for InputPart {
 }
 
 impl Contract for InputTagged {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(36));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(36),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.plus(36)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(36)).is_valid(value)
             }
         }
     }
@@ -221,9 +232,9 @@ impl Contract for InputTagged {
 /// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputTaggedA {
-    /// Any JSON: the contract does not have `#/$defs/gone`.
+    /// Any JSON: the contract does not contain `#/$defs/gone`.
     pub fine: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -236,15 +247,17 @@ pub struct InputTaggedA {
 }
 
 impl Contract for InputTaggedA {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(45));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(45),
+    );
 
     fn is_valid(&self) -> bool {
         self
             .fine
             .as_ref()
             .is_none_or(|value| {
-                schemas::validator(schemas::INPUT.plus(39)).is_valid(value)
-            }) && is_apart(&self.extra, Self::DECLARED)
+                schemas::validator(schemas::INPUT.offset_by(39)).is_valid(value)
+            }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -253,21 +266,23 @@ impl Contract for InputTaggedA {
 /// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputTaggedB {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputTaggedB { tag { kind = "kind" is "b" } extra undeclared } }
 
 impl Contract for InputTaggedB {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(46));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(46),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or a number or a string or an array or an object"]
     /// `InputTitled` of the contract.
     ///
@@ -287,14 +302,16 @@ impl Contract for InputTaggedB {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputTitled {
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
     }
 }
 
 impl Contract for InputTitled {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(42));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(42),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -307,7 +324,7 @@ impl Contract for InputTitled {
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or a number or a string or an array or an object"]
     /// `InputWord` of the contract.
     ///
@@ -327,13 +344,15 @@ impl Contract for InputTitled {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputWord {
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
     }
 }
 
-::contract_runtime::contract!(InputWord = schemas::validator(schemas::INPUT.plus(9)));
+::contract_runtime::unconstrained_contract!(
+    InputWord = schemas::validator(schemas::INPUT.offset_by(9))
+);
 
 /// `Leaf` of the contract.
 ///
@@ -359,9 +378,11 @@ pub struct Node(pub Nullable<NodeValue>);
 
 ::contract_runtime::wrapper!(Node, Nullable < NodeValue >);
 
-::contract_runtime::contract!(Node = schemas::validator(schemas::INPUT_DEFS_NODE));
+::contract_runtime::unconstrained_contract!(
+    Node = schemas::validator(schemas::INPUT_DEFS_NODE)
+);
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or a number or a string or an array or an object"]
     /// `NodeValue` of the contract.
     ///
@@ -381,10 +402,12 @@ pub struct Node(pub Nullable<NodeValue>);
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     NodeValue {
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
     }
 }
 
-::contract_runtime::contract!(NodeValue = schemas::validator(schemas::INPUT_DEFS_NODE));
+::contract_runtime::unconstrained_contract!(
+    NodeValue = schemas::validator(schemas::INPUT_DEFS_NODE)
+);

@@ -2,80 +2,80 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Faults, version 1.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `GET /a`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] for `4XX`: Refused.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn twice(&self) -> Calling<'_, super::calls::TwiceCall> {
-        self.core.send(super::calls::TwiceCall::of(&self.core))
+    /// * [`Error::ErrorResponse`] for `4XX`: Refused.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn twice(&self) -> PendingCall<'_, super::calls::TwiceCall> {
+        self.inner.send(super::calls::TwiceCall::request_for(&self.inner))
     }
 
     /// `POST /a`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn post_a(&self) -> Calling<'_, super::calls::PostACall> {
-        self.core.send(super::calls::PostACall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn post_a(&self) -> PendingCall<'_, super::calls::PostACall> {
+        self.inner.send(super::calls::PostACall::request_for(&self.inner))
     }
 
     /// `GET /b`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn read_b(&self) -> Calling<'_, super::calls::ReadBCall> {
-        self.core.send(super::calls::ReadBCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn read_b(&self) -> PendingCall<'_, super::calls::ReadBCall> {
+        self.inner.send(super::calls::ReadBCall::request_for(&self.inner))
     }
 
     /// `PUT /b`.
@@ -83,36 +83,37 @@ impl Client {
     /// # Arguments
     ///
     /// * `shape`: `shape` in the query.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`BytesOrEmpty::Empty`](super::answers::BytesOrEmpty::Empty) for `4XX`: One.
-    /// * [`Error::Answer`] with [`BytesOrEmpty::Empty`](super::answers::BytesOrEmpty::Empty) for `5XX`: Three.
-    /// * [`Error::Answer`] with [`BytesOrEmpty::Bytes`](super::answers::BytesOrEmpty::Bytes) for any other `4XX` or `5XX`: The contract does not say what this holds.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`BytesOrEmpty::Empty`](super::responses::BytesOrEmpty::Empty) for `4XX`: One.
+    /// * [`Error::ErrorResponse`] with [`BytesOrEmpty::Empty`](super::responses::BytesOrEmpty::Empty) for `5XX`: Three.
+    /// * [`Error::ErrorResponse`] with [`BytesOrEmpty::Bytes`](super::responses::BytesOrEmpty::Bytes) for any other `4XX` or `5XX`: The contract does not describe this response.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn bodies(
         &self,
         shape: &str,
-        options: super::calls::Bodies,
-    ) -> Calling<'_, super::calls::BodiesCall> {
-        self.core.send(super::calls::BodiesCall::of(&self.core, shape, &options))
+        options: super::calls::BodiesOptions,
+    ) -> PendingCall<'_, super::calls::BodiesCall> {
+        self.inner
+            .send(super::calls::BodiesCall::request_for(&self.inner, shape, &options))
     }
 
     /// `GET /c`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn named(&self) -> Calling<'_, super::calls::NamedCall> {
-        self.core.send(super::calls::NamedCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn named(&self) -> PendingCall<'_, super::calls::NamedCall> {
+        self.inner.send(super::calls::NamedCall::request_for(&self.inner))
     }
 }
 
 impl super::calls::TwiceCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -121,24 +122,26 @@ impl Call for super::calls::TwiceCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            400..=499 => response.refusal_nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            400..=499 => response.error_empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::PostACall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -147,23 +150,25 @@ impl Call for super::calls::PostACall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ReadBCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("application/json")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("application/json")
     }
 }
 
@@ -172,23 +177,29 @@ impl Call for super::calls::ReadBCall {
 
     type Success = super::types::Name;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::BodiesCall {
-    fn of(core: &Core, shape: &str, options: &super::calls::Bodies) -> Request {
-        let request = core
+    fn request_for(
+        api_client: &ApiClient,
+        shape: &str,
+        options: &super::calls::BodiesOptions,
+    ) -> RequestBuilder {
+        let request = api_client
             .request(Self::OPERATION)
             .argument(0, shape)
             .argument(1, &options.bare)
@@ -204,48 +215,64 @@ impl super::calls::BodiesCall {
 impl Call for super::calls::BodiesCall {
     const OPERATION: &'static Operation = OperationId::Bodies.operation();
 
-    type Success = super::answers::BodiesAnswer;
+    type Success = super::responses::BodiesResponse;
 
-    type Refusal = super::answers::BytesOrEmpty;
+    type ErrorBody = super::responses::BytesOrEmpty;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.shape, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.shape, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200 => response.read_json().result(super::answers::BodiesAnswer::Ok),
-            201 => response.read_bytes().result(super::answers::BodiesAnswer::Created),
+            200 => {
+                response.decode_json().into_success(super::responses::BodiesResponse::Ok)
+            }
+            201 => {
+                response
+                    .decode_bytes()
+                    .into_success(super::responses::BodiesResponse::Created)
+            }
             202 => {
                 response
-                    .read_nothing()
-                    .result(|()| super::answers::BodiesAnswer::Accepted)
+                    .decode_empty()
+                    .into_success(|()| super::responses::BodiesResponse::Accepted)
             }
             203 => {
                 response
-                    .read_bytes()
-                    .result(super::answers::BodiesAnswer::NonAuthoritative)
+                    .decode_bytes()
+                    .into_success(super::responses::BodiesResponse::NonAuthoritative)
             }
             205 => {
-                response.read_json().result(super::answers::BodiesAnswer::ResetContent)
+                response
+                    .decode_json()
+                    .into_success(super::responses::BodiesResponse::ResetContent)
             }
             206 => {
-                response.read_json().result(super::answers::BodiesAnswer::PartialContent)
+                response
+                    .decode_json()
+                    .into_success(super::responses::BodiesResponse::PartialContent)
             }
             400..=499 => {
-                response.read_nothing().refusal(|()| super::answers::BytesOrEmpty::Empty)
+                response
+                    .decode_empty()
+                    .into_error(|()| super::responses::BytesOrEmpty::Empty)
             }
             500..=599 => {
-                response.read_nothing().refusal(|()| super::answers::BytesOrEmpty::Empty)
+                response
+                    .decode_empty()
+                    .into_error(|()| super::responses::BytesOrEmpty::Empty)
             }
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::NamedCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -254,16 +281,18 @@ impl Call for super::calls::NamedCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }

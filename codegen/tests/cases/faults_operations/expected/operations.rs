@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,13 +21,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Class(4), kind: ResponseKind::Error, content: &[] },
         ],
         servers: &[],
     },
@@ -39,11 +40,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -55,12 +58,12 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/x-operations/read/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///api.yaml#/x-operations/read/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)), }] },
         ],
         servers: &[],
     },
@@ -73,29 +76,29 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[
             Parameter { name: "shape", required: true, validator: Some(schemas::validator(schemas::API_PATHS_B_PUT)), ..Parameter::QUERY },
             Parameter { name: "bare", ..Parameter::QUERY },
-            Parameter { name: "list", explode: false, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.plus(3))), ..Parameter::QUERY },
+            Parameter { name: "list", explode: false, shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.offset_by(3))), ..Parameter::QUERY },
         ],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: false,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/paths/~1b/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.plus(6))), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///api.yaml#/paths/~1b/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_PATHS_B_PUT.offset_by(6))), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/components/requestBodies/Text/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)), }] },
-            Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[Content { media_type: "*/*", format: Format::Bytes, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Code(202), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Code(203), outcome: Outcome::Success, content: &[Content { media_type: "*/*", format: Format::Bytes, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Code(205), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/x-content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)), }] },
-            Response { statuses: Statuses::Code(206), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[] },
-            Response { statuses: Statuses::Class(5), outcome: Outcome::Refusal, content: &[] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "*/*", format: Format::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///api.yaml#/components/requestBodies/Text/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)), }] },
+            ResponseSpec { statuses: StatusRange::Code(201), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "*/*", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(202), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(203), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "*/*", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(205), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///api.yaml#/x-content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_NAME)), }] },
+            ResponseSpec { statuses: StatusRange::Code(206), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Class(4), kind: ResponseKind::Error, content: &[] },
+            ResponseSpec { statuses: StatusRange::Class(5), kind: ResponseKind::Error, content: &[] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "*/*", format: BodyFormat::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -108,17 +111,19 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2, 3, 4]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1, 2, 3, 4]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -137,15 +142,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2, 3, 4]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

@@ -6,19 +6,19 @@
 //!
 //! * `api.yaml` sha256 771f2cb4cadb993f
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
-#[cfg(any(feature = "client", feature = "server"))]
-pub mod answers;
-
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod calls;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
 pub mod models;
 pub mod operations;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod responses;
 
 #[doc(hidden)]
 pub mod schemas;
@@ -26,5 +26,5 @@ pub mod schemas;
 #[cfg(feature = "server")]
 pub mod server;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

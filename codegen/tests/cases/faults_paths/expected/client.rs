@@ -2,52 +2,52 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Faults, version 1.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `GET /images/{digest}`.
@@ -58,10 +58,13 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn read_image(&self, digest: &str) -> Calling<'_, super::calls::ReadImageCall> {
-        self.core.send(super::calls::ReadImageCall::of(&self.core, digest))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn read_image(
+        &self,
+        digest: &str,
+    ) -> PendingCall<'_, super::calls::ReadImageCall> {
+        self.inner.send(super::calls::ReadImageCall::request_for(&self.inner, digest))
     }
 
     /// `DELETE /images/{id}`.
@@ -72,10 +75,13 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn remove_image(&self, id: i64) -> Calling<'_, super::calls::RemoveImageCall> {
-        self.core.send(super::calls::RemoveImageCall::of(&self.core, id))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn remove_image(
+        &self,
+        id: i64,
+    ) -> PendingCall<'_, super::calls::RemoveImageCall> {
+        self.inner.send(super::calls::RemoveImageCall::request_for(&self.inner, id))
     }
 
     /// `GET /images/{id}`.
@@ -86,10 +92,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn same_image(&self, id: &str) -> Calling<'_, super::calls::SameImageCall> {
-        self.core.send(super::calls::SameImageCall::of(&self.core, id))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn same_image(&self, id: &str) -> PendingCall<'_, super::calls::SameImageCall> {
+        self.inner.send(super::calls::SameImageCall::request_for(&self.inner, id))
     }
 
     /// `GET /undeclared/{name}`.
@@ -100,10 +106,13 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn undeclared(&self, name: &str) -> Calling<'_, super::calls::UndeclaredCall> {
-        self.core.send(super::calls::UndeclaredCall::of(&self.core, name))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn undeclared(
+        &self,
+        name: &str,
+    ) -> PendingCall<'_, super::calls::UndeclaredCall> {
+        self.inner.send(super::calls::UndeclaredCall::request_for(&self.inner, name))
     }
 
     /// `GET /doubled/{id}/of/{id2}`.
@@ -115,14 +124,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn doubled(
         &self,
         id: &str,
         id2: &str,
-    ) -> Calling<'_, super::calls::DoubledCall> {
-        self.core.send(super::calls::DoubledCall::of(&self.core, id, id2))
+    ) -> PendingCall<'_, super::calls::DoubledCall> {
+        self.inner.send(super::calls::DoubledCall::request_for(&self.inner, id, id2))
     }
 
     /// `GET /optional/{id}`.
@@ -133,34 +142,34 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn optional(&self, id: &str) -> Calling<'_, super::calls::OptionalCall> {
-        self.core.send(super::calls::OptionalCall::of(&self.core, id))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn optional(&self, id: &str) -> PendingCall<'_, super::calls::OptionalCall> {
+        self.inner.send(super::calls::OptionalCall::request_for(&self.inner, id))
     }
 
     /// `GET /idle`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn idle(&self) -> Calling<'_, super::calls::IdleCall> {
-        self.core.send(super::calls::IdleCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn idle(&self) -> PendingCall<'_, super::calls::IdleCall> {
+        self.inner.send(super::calls::IdleCall::request_for(&self.inner))
     }
 
     /// `GET /rootless`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn rootless(&self) -> Calling<'_, super::calls::RootlessCall> {
-        self.core.send(super::calls::RootlessCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn rootless(&self) -> PendingCall<'_, super::calls::RootlessCall> {
+        self.inner.send(super::calls::RootlessCall::request_for(&self.inner))
     }
 }
 
 impl super::calls::ReadImageCall {
-    fn of(core: &Core, digest: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, digest)
+    fn request_for(api_client: &ApiClient, digest: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, digest)
     }
 }
 
@@ -169,23 +178,25 @@ impl Call for super::calls::ReadImageCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.digest)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.digest)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::RemoveImageCall {
-    fn of(core: &Core, id: i64) -> Request {
-        core.request(Self::OPERATION).argument(0, id)
+    fn request_for(api_client: &ApiClient, id: i64) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, id)
     }
 }
 
@@ -194,23 +205,25 @@ impl Call for super::calls::RemoveImageCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.id)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, self.id)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::SameImageCall {
-    fn of(core: &Core, id: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, id)
+    fn request_for(api_client: &ApiClient, id: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, id)
     }
 }
 
@@ -219,23 +232,25 @@ impl Call for super::calls::SameImageCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::UndeclaredCall {
-    fn of(core: &Core, name: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, name)
+    fn request_for(api_client: &ApiClient, name: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, name)
     }
 }
 
@@ -244,23 +259,25 @@ impl Call for super::calls::UndeclaredCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.name)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.name)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DoubledCall {
-    fn of(core: &Core, id: &str, id2: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, id).argument(1, id2)
+    fn request_for(api_client: &ApiClient, id: &str, id2: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, id).argument(1, id2)
     }
 }
 
@@ -269,23 +286,25 @@ impl Call for super::calls::DoubledCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id, &self.id2)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id, &self.id2)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::OptionalCall {
-    fn of(core: &Core, id: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, id)
+    fn request_for(api_client: &ApiClient, id: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, id)
     }
 }
 
@@ -294,23 +313,25 @@ impl Call for super::calls::OptionalCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::IdleCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -319,23 +340,25 @@ impl Call for super::calls::IdleCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::RootlessCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -344,16 +367,18 @@ impl Call for super::calls::RootlessCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }

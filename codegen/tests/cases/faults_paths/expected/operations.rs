@@ -3,9 +3,9 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Operation, Operations, Outcome, Repeat, Response, Statuses,
+    Operation, OperationTable, RepeatSafety, ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,13 +20,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "digest", validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_DIGEST_GET)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -38,13 +40,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[
-            Parameter { name: "id", shape: Shape::Scalar(Scalar::Integer(Some(1))), validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_ID_DELETE)), ..Parameter::PATH },
+            Parameter { name: "id", shape: ValueShape::Scalar(ScalarType::Integer(Some(1))), validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_ID_DELETE)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -56,13 +60,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "id", validator: Some(schemas::validator(schemas::API_PATHS_IMAGES_ID_GET)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -74,11 +80,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[Parameter { name: "name", ..Parameter::PATH }],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -90,14 +98,16 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "id", validator: Some(schemas::validator(schemas::API_PATHS_DOUBLED_ID_OF_ID_GET)), ..Parameter::PATH },
             Parameter { name: "id2", validator: Some(schemas::validator(schemas::API_PATHS_DOUBLED_ID_OF_ID_GET)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -109,13 +119,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "id", validator: Some(schemas::validator(schemas::API_PATHS_OPTIONAL_ID_GET)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -127,11 +139,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -143,17 +157,22 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[4, 6, 1, 0, 5, 7, 3]);
+pub const TABLE: OperationTable = OperationTable::new(
+    OPERATIONS,
+    &[4, 6, 1, 0, 5, 7, 3],
+);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -178,15 +197,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[4, 6, 1, 0, 5, 7, 3]
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

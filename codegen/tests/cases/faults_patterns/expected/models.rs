@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -19,7 +19,7 @@ pub struct Input {
     pub name: Option<String>,
     /// `other`
     pub other: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -39,14 +39,15 @@ impl Contract for Input {
                 .other
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(2)).is_valid(value)
                 })
             && self
                 .extra
                 .iter()
                 .all(|(name, value)| {
                     !schemas::PATTERN_AC0B8078.is_match(name)
-                        || schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                        || schemas::validator(schemas::INPUT.offset_by(5))
+                            .is_valid(value)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

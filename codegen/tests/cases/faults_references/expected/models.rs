@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, Number, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -16,9 +16,11 @@ pub struct Either(pub Nullable<EitherValue>);
 
 ::contract_runtime::wrapper!(Either, Nullable < EitherValue >);
 
-::contract_runtime::contract!(Either = schemas::validator(schemas::INPUT_DEFS_EITHER));
+::contract_runtime::unconstrained_contract!(
+    Either = schemas::validator(schemas::INPUT_DEFS_EITHER)
+);
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or a number or a string or an array or an object"]
     /// `EitherValue` of the contract.
     ///
@@ -38,17 +40,17 @@ pub struct Either(pub Nullable<EitherValue>);
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     EitherValue {
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
     }
 }
 
-::contract_runtime::contract!(
+::contract_runtime::unconstrained_contract!(
     EitherValue = schemas::validator(schemas::INPUT_DEFS_EITHER)
 );
 
-/// Any JSON: the contract does not have `#/$defs/nobody`.
+/// Any JSON: the contract does not contain `#/$defs/nobody`.
 ///
 /// Schema: `input.json#/$defs/idle`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,13 +71,13 @@ impl Contract for Idle {
 /// Schema: `input.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Input {
-    /// Any JSON: the contract does not have `#/$defs/gone`.
+    /// Any JSON: the contract does not contain `#/$defs/gone`.
     pub lost: Json,
     /// What it is for.
     ///
-    /// Any JSON: the contract does not have `#/$defs/gone`.
+    /// Any JSON: the contract does not contain `#/$defs/gone`.
     pub told: Option<Json>,
-    /// Any JSON: the contract does not have `elsewhere.json#/$defs/far`.
+    /// Any JSON: the contract does not contain `elsewhere.json#/$defs/far`.
     pub far: Option<Json>,
     /// `list`
     pub list: Option<Vec<Json>>,
@@ -83,9 +85,9 @@ pub struct Input {
     pub circle: Option<Second>,
     /// `either`
     pub either: Option<Either>,
-    /// Any JSON: the contract does not have `#/$comment`.
+    /// Any JSON: the contract does not contain `#/$comment`.
     pub text: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -104,18 +106,18 @@ impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        schemas::validator(schemas::INPUT.plus(1)).is_valid(&self.lost)
+        schemas::validator(schemas::INPUT.offset_by(1)).is_valid(&self.lost)
             && self
                 .told
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(2)).is_valid(value)
                 })
             && self
                 .far
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
                 })
             && self
                 .list
@@ -124,15 +126,16 @@ impl Contract for Input {
                     value
                         .iter()
                         .all(|value| {
-                            schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
+                            schemas::validator(schemas::INPUT.offset_by(5))
+                                .is_valid(value)
                         })
                 }) && self.circle.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .text
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(6)).is_valid(value)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(6)).is_valid(value)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

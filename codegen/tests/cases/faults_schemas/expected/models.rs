@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
 use super::schemas;
@@ -17,7 +17,9 @@ pub struct Idle(pub Map<Json>);
 
 ::contract_runtime::wrapper!(Idle, Map < Json >, members);
 
-::contract_runtime::contract!(Idle = schemas::validator(schemas::INPUT_DEFS_IDLE));
+::contract_runtime::unconstrained_contract!(
+    Idle = schemas::validator(schemas::INPUT_DEFS_IDLE)
+);
 
 /// `Input` of the contract.
 ///
@@ -50,7 +52,7 @@ pub struct Input {
     pub anchored: Option<String>,
     /// `number`
     pub number: Option<String>,
-    /// The contract does not have `#/$defs/gone`, which this should be as well.
+    /// The schema should also satisfy `#/$defs/gone`, which the contract does not contain.
     pub beside: Option<String>,
     /// `open`
     pub open: Option<i64>,
@@ -58,7 +60,7 @@ pub struct Input {
     pub twice: Option<Map<Json>>,
     /// `none`
     pub none: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -88,27 +90,27 @@ impl Contract for Input {
                 .odd
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
                 })
             && self
                 .mixed
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(4)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(4)).is_valid(value)
                 })
             && self
                 .pair
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(6)),
+                    schemas::validator(schemas::INPUT.offset_by(6)),
                 )) && self.above.as_ref().is_none_or(|value| *value >= 2 && *value <= 9)
             && self.twice.as_ref().is_none_or(|value| value.contains_key("a"))
             && self
                 .none
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(16)).is_valid(value)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(16)).is_valid(value)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -18,7 +18,7 @@ pub struct Base {
     ///
     /// Limits: at most 5 characters.
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -28,7 +28,7 @@ impl Contract for Base {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::API_SCHEMAS_BASE);
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
+        char_count_at_most(&self.name, 5) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -53,7 +53,7 @@ pub struct Derived {
     ///
     /// Limits: at most 5 characters.
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -67,14 +67,18 @@ pub struct Derived {
 
 impl Contract for Derived {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::API_SCHEMAS_DERIVED.plus(1),
+        schemas::API_SCHEMAS_DERIVED.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
         self.age.as_ref().is_none_or(|value| *value >= 31 && *value <= 99)
             && self.step.as_ref().is_none_or(|value| matches!(* value, 1 | - 1 | 15))
-            && self.share.as_ref().is_none_or(|value| *value <= Number::decimal(5, 1))
-            && char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
+            && self
+                .share
+                .as_ref()
+                .is_none_or(|value| *value <= Number::from_decimal(5, 1))
+            && char_count_at_most(&self.name, 5)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

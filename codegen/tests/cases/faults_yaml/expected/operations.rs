@@ -3,7 +3,8 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, ContentSpec, Operation, OperationTable, RepeatSafety, ResponseKind,
+    ResponseSpec, StatusRange,
 };
 use ::contract_runtime::parameters::Parameter;
 use super::schemas;
@@ -20,14 +21,14 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "phone", validator: Some(schemas::validator(schemas::API_PATHS_A_GET)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/paths/~1a/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_DERIVED.plus(1))), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///api.yaml#/paths/~1a/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_DERIVED.offset_by(1))), }] },
         ],
         servers: &[],
     },
@@ -40,11 +41,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -56,17 +59,19 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1, 2]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -81,15 +86,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -33,7 +33,7 @@ pub struct Input {
     ///
     /// Limits: format `x-unit`.
     pub unit: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -52,7 +52,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.link.as_ref().is_none_or(|value| value.is_valid())
             && self.made.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -92,7 +92,7 @@ impl Moment {
     pub const MAX_LENGTH: usize = 40;
 }
 
-::contract_runtime::moment_newtype!(Moment);
+::contract_runtime::timestamp_newtype!(Moment);
 
 impl Contract for Moment {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_MOMENT);

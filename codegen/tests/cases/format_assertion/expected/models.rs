@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -47,7 +47,7 @@ pub struct Booking {
     pub rule: Option<String>,
     /// `other`
     pub other: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -70,13 +70,13 @@ impl Contract for Booking {
                 .at
                 .as_ref()
                 .is_none_or(|value| {
-                    ::contract_runtime::format::Format::DateTime.is_match(value)
+                    ::contract_runtime::format::StringFormat::DateTime.is_match(value)
                 })
             && self
                 .page
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::BOOKING.plus(2)).is_valid(value)
+                    schemas::validator(schemas::BOOKING.offset_by(2)).is_valid(value)
                 }) && self.kind.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .when
@@ -84,7 +84,7 @@ impl Contract for Booking {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => {
-                        ::contract_runtime::format::Format::Date.is_match(value)
+                        ::contract_runtime::format::StringFormat::Date.is_match(value)
                     }
                 })
             && self
@@ -94,20 +94,22 @@ impl Contract for Booking {
                     value
                         .values()
                         .all(|value| {
-                            schemas::validator(schemas::BOOKING.plus(8)).is_valid(value)
+                            schemas::validator(schemas::BOOKING.offset_by(8))
+                                .is_valid(value)
                         })
                         && value
                             .keys()
                             .all(|name| {
-                                ::contract_runtime::format::Format::Hostname.is_match(name)
+                                ::contract_runtime::format::StringFormat::Hostname
+                                    .is_match(name)
                             })
                 })
             && self
                 .free
                 .as_ref()
                 .is_none_or(|value| {
-                    !::contract_runtime::format::Format::Email.is_match(value)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                    !::contract_runtime::format::StringFormat::Email.is_match(value)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -124,7 +126,9 @@ impl Contract for Booking {
 }
 
 impl Contract for BookingKind {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::BOOKING.plus(3));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::BOOKING.offset_by(3),
+    );
 
     fn is_valid(&self) -> bool {
         matches!(self, BookingKind::N127001)
@@ -145,11 +149,11 @@ impl Contract for Id {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::BOOKING_DEFS_ID);
 
     fn is_valid(&self) -> bool {
-        ::contract_runtime::format::Format::Uuid.is_match(&self.0)
+        ::contract_runtime::format::StringFormat::Uuid.is_match(&self.0)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or an object"]
     /// `Meta` of the contract.
     ///
@@ -163,9 +167,11 @@ impl Contract for Id {
     }
 }
 
-::contract_runtime::variants! { Meta { from { Bool(bool), Object(Map<Json>) } } }
+::contract_runtime::union_variants! { Meta { from { Bool(bool), Object(Map<Json>) } } }
 
-::contract_runtime::contract!(Meta = schemas::validator(schemas::WITH_FORMATS));
+::contract_runtime::unconstrained_contract!(
+    Meta = schemas::validator(schemas::WITH_FORMATS)
+);
 
 /// `Told` of the contract.
 ///
@@ -177,4 +183,4 @@ pub struct Told(pub(super) String);
 
 ::contract_runtime::string_newtype!(Told);
 
-::contract_runtime::contract!(Told = schemas::validator(schemas::TOLD));
+::contract_runtime::unconstrained_contract!(Told = schemas::validator(schemas::TOLD));

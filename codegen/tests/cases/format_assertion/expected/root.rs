@@ -10,11 +10,11 @@
 //!
 //! * `told.json` sha256 1c94cfc410cedec7
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -2,33 +2,35 @@
 
 //! The schemas of the types, for `schemars`.
 
-use ::contract_runtime::json_schema::{Annotations, Published, SchemaGenerator};
+use ::contract_runtime::json_schema::{
+    SchemaAnnotations, PublishedSchemas, SchemaGenerator,
+};
 use super::{schemas, types};
 
 #[rustfmt::skip]
-static PUBLISHED: Published = Published {
+static PUBLISHED: PublishedSchemas = PublishedSchemas {
     tables: &schemas::TABLES,
     named: &[
         (schemas::API_SCHEMAS_ID, SchemaGenerator::subschema_for::<types::Id>),
         (schemas::API_SCHEMAS_BOOKING, SchemaGenerator::subschema_for::<types::Booking>),
-        (schemas::API_SCHEMAS_BOOKING.plus(12), SchemaGenerator::subschema_for::<types::BookingKind>),
-        (schemas::API_SCHEMAS_BOOKING.plus(13), SchemaGenerator::subschema_for::<types::BookingAny>),
+        (schemas::API_SCHEMAS_BOOKING.offset_by(12), SchemaGenerator::subschema_for::<types::BookingKind>),
+        (schemas::API_SCHEMAS_BOOKING.offset_by(13), SchemaGenerator::subschema_for::<types::BookingAny>),
     ],
     annotations: &[
-        Annotations { schema: schemas::API_PATHS_BOOKINGS_ID_GET, texts: &[("format", "date-time")], flags: &[] },
-        Annotations { schema: schemas::API_PATHS_BOOKINGS_ID_GET.plus(2), texts: &[("format", "ipv4")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_ID, texts: &[("description", "Which booking."), ("format", "uuid")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(1), texts: &[("format", "date-time")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(2), texts: &[("format", "date-time")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(4), texts: &[("format", "date")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(5), texts: &[("format", "uri")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(6), texts: &[("format", "ipv4")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(7), texts: &[("contentEncoding", "base64")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(8), texts: &[("format", "x-sku")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(9), texts: &[("format", "uuid")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(11), texts: &[("format", "uuid")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(12), texts: &[("format", "date")], flags: &[] },
-        Annotations { schema: schemas::API_SCHEMAS_BOOKING.plus(13), texts: &[("format", "uuid")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_PATHS_BOOKINGS_ID_GET, texts: &[("format", "date-time")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_PATHS_BOOKINGS_ID_GET.offset_by(2), texts: &[("format", "ipv4")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_ID, texts: &[("description", "Which booking."), ("format", "uuid")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(1), texts: &[("format", "date-time")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(2), texts: &[("format", "date-time")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(4), texts: &[("format", "date")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(5), texts: &[("format", "uri")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(6), texts: &[("format", "ipv4")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(7), texts: &[("contentEncoding", "base64")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(8), texts: &[("format", "x-sku")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(9), texts: &[("format", "uuid")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(11), texts: &[("format", "uuid")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(12), texts: &[("format", "date")], flags: &[] },
+        SchemaAnnotations { schema: schemas::API_SCHEMAS_BOOKING.offset_by(13), texts: &[("format", "uuid")], flags: &[] },
     ],
     members: &[],
     dynamic: &[],
@@ -37,8 +39,8 @@ static PUBLISHED: Published = Published {
 ::contract_runtime::json_schemas! {
     PUBLISHED {
         types::Booking as "Booking" = schemas::API_SCHEMAS_BOOKING,
-        types::BookingAny as "BookingAny" = schemas::API_SCHEMAS_BOOKING.plus(13),
-        types::BookingKind as "BookingKind" = schemas::API_SCHEMAS_BOOKING.plus(12),
+        types::BookingAny as "BookingAny" = schemas::API_SCHEMAS_BOOKING.offset_by(13),
+        types::BookingKind as "BookingKind" = schemas::API_SCHEMAS_BOOKING.offset_by(12),
         types::Id as "Id" = schemas::API_SCHEMAS_ID,
     }
 }

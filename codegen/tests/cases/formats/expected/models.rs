@@ -4,8 +4,8 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Secret, contract, read::is_apart, schema::Validator,
-    text::char_count_at_most,
+    Contract, Json, Map, Nullable, Secret, contract, read::is_disjoint,
+    schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -54,7 +54,7 @@ pub struct Booking {
     pub kind: Option<BookingKind>,
     /// `any`
     pub any: Option<BookingAny>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -104,11 +104,11 @@ impl Contract for Booking {
                 .is_none_or(|value| value.values().all(|value| value.get().is_some()))
             && self.kind.as_ref().is_none_or(|value| value.is_valid())
             && self.any.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `BookingAny` of the contract.
     ///
@@ -124,11 +124,15 @@ impl Contract for Booking {
     }
 }
 
-::contract_runtime::variants! { BookingAny { from { Integer(i64), Text(super::formats::Uuid) } } }
+::contract_runtime::union_variants! {
+    BookingAny {
+        from { Integer(i64), Text(super::formats::Uuid) }
+    }
+}
 
 impl Contract for BookingAny {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::API_SCHEMAS_BOOKING.plus(13),
+        schemas::API_SCHEMAS_BOOKING.offset_by(13),
     );
 
     fn is_valid(&self) -> bool {
@@ -153,7 +157,7 @@ impl Contract for BookingAny {
 
 impl Contract for BookingKind {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::API_SCHEMAS_BOOKING.plus(12),
+        schemas::API_SCHEMAS_BOOKING.offset_by(12),
     );
 
     fn is_valid(&self) -> bool {

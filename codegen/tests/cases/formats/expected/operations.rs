@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, ContentSpec, Operation, OperationTable, RepeatSafety, ResponseKind,
+    ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,23 +21,23 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "id", validator: Some(schemas::validator(schemas::API_SCHEMAS_ID)), ..Parameter::PATH },
             Parameter { name: "since", validator: Some(schemas::validator(schemas::API_PATHS_BOOKINGS_ID_GET)), ..Parameter::QUERY },
-            Parameter { name: "from", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::API_PATHS_BOOKINGS_ID_GET.plus(1))), ..Parameter::QUERY },
+            Parameter { name: "from", shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::API_PATHS_BOOKINGS_ID_GET.offset_by(1))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.json#/paths/~1bookings~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_BOOKING)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///api.json#/paths/~1bookings~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_BOOKING)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -47,15 +48,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

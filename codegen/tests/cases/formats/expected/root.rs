@@ -6,10 +6,10 @@
 //!
 //! * `api.json` sha256 1ef3848103057f09
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod calls;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
 pub mod formats;
@@ -25,8 +25,8 @@ pub mod schemas;
 
 pub mod server;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod strategies;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -6,12 +6,12 @@
 //!
 //! * `input.json` sha256 abed9a9cb6cd4436
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod formats;
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

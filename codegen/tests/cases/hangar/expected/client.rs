@@ -2,52 +2,52 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Hangar, version 1.0.0.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport).with_shown_members(&["code", "id"]),
+            inner: ApiClient::new(base_url, transport).with_shown_fields(&["code", "id"]),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// Ships of a member.
@@ -60,23 +60,30 @@ impl Client {
     ///
     /// * `ship_id`: `shipId` in the path, at most 64 characters. The ship.
     /// * `type_`: `type` in the query, at most 64 characters.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`EmptyOrProblem::Empty`](super::answers::EmptyOrProblem::Empty) for `302`: Elsewhere.
-    /// * [`Error::Answer`] with [`EmptyOrProblem::Problem`](super::answers::EmptyOrProblem::Problem) for `4XX`: A refusal.
-    /// * [`Error::Answer`] with [`EmptyOrProblem::Problem`](super::answers::EmptyOrProblem::Problem) for `5XX`: A refusal.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`EmptyOrProblem::Empty`](super::responses::EmptyOrProblem::Empty) for `302`: Elsewhere.
+    /// * [`Error::ErrorResponse`] with [`EmptyOrProblem::Problem`](super::responses::EmptyOrProblem::Problem) for `4XX`: A refusal.
+    /// * [`Error::ErrorResponse`] with [`EmptyOrProblem::Problem`](super::responses::EmptyOrProblem::Problem) for `5XX`: A refusal.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn ships_read(
         &self,
         ship_id: &str,
         type_: &str,
-        options: super::calls::ShipsRead,
-    ) -> Calling<'_, super::calls::ShipsReadCall> {
-        self.core
-            .send(super::calls::ShipsReadCall::of(&self.core, ship_id, type_, &options))
+        options: super::calls::ShipsReadOptions,
+    ) -> PendingCall<'_, super::calls::ShipsReadCall> {
+        self.inner
+            .send(
+                super::calls::ShipsReadCall::request_for(
+                    &self.inner,
+                    ship_id,
+                    type_,
+                    &options,
+                ),
+            )
     }
 
     /// Change ships.
@@ -87,24 +94,24 @@ impl Client {
     ///
     /// * `idempotency_key`: `Idempotency-Key` header, 8 to 16 characters; matches `^[A-Za-z0-9._~ -]+$`.
     /// * `body`: `application/merge-patch+json`. What changes.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `409`: Conflict.
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any other `4XX` or `5XX`: A refusal.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `409`: Conflict.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any other `4XX` or `5XX`: A refusal.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn ships_write(
         &self,
         idempotency_key: &super::types::IdempotencyKey,
         body: &super::types::ShipChangeSet,
-        options: super::calls::ShipsWrite,
-    ) -> Calling<'_, super::calls::ShipsWriteCall> {
-        self.core
+        options: super::calls::ShipsWriteOptions,
+    ) -> PendingCall<'_, super::calls::ShipsWriteCall> {
+        self.inner
             .send(
-                super::calls::ShipsWriteCall::of(
-                    &self.core,
+                super::calls::ShipsWriteCall::request_for(
+                    &self.inner,
                     idempotency_key,
                     body,
                     &options,
@@ -120,33 +127,34 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`OtherOrProblem::Problem`](super::answers::OtherOrProblem::Problem) for `404`: Unknown.
-    /// * [`Error::Answer`] with [`OtherOrProblem::Other`](super::answers::OtherOrProblem::Other) for `409`: In use.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    #[deprecated = "the contract says so"]
+    /// * [`Error::ErrorResponse`] with [`OtherOrProblem::Problem`](super::responses::OtherOrProblem::Problem) for `404`: Unknown.
+    /// * [`Error::ErrorResponse`] with [`OtherOrProblem::Other`](super::responses::OtherOrProblem::Other) for `409`: In use.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    #[deprecated = "deprecated by the contract"]
     pub fn ship_remove(
         &self,
         path_body: &str,
-    ) -> Calling<'_, super::calls::ShipRemoveCall> {
-        self.core.send(super::calls::ShipRemoveCall::of(&self.core, path_body))
+    ) -> PendingCall<'_, super::calls::ShipRemoveCall> {
+        self.inner
+            .send(super::calls::ShipRemoveCall::request_for(&self.inner, path_body))
     }
 
     /// `PUT /ships/picture`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn picture(
         &self,
-        options: super::calls::Picture,
-    ) -> Calling<'_, super::calls::PictureCall> {
-        self.core.send(super::calls::PictureCall::of(&self.core, &options))
+        options: super::calls::PictureOptions,
+    ) -> PendingCall<'_, super::calls::PictureCall> {
+        self.inner.send(super::calls::PictureCall::request_for(&self.inner, &options))
     }
 
     /// `POST /ships/import`.
@@ -157,11 +165,11 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn import(&self, body: &str) -> Calling<'_, super::calls::ImportCall> {
-        self.core.send(super::calls::ImportCall::of(&self.core, body))
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn import(&self, body: &str) -> PendingCall<'_, super::calls::ImportCall> {
+        self.inner.send(super::calls::ImportCall::request_for(&self.inner, body))
     }
 
     /// `POST /ships/resolve`.
@@ -172,13 +180,13 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn resolve(
         &self,
         body: &super::types::Ship,
-    ) -> Calling<'_, super::calls::ResolveCall> {
-        self.core.send(super::calls::ResolveCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::ResolveCall> {
+        self.inner.send(super::calls::ResolveCall::request_for(&self.inner, body))
     }
 
     /// `PUT /manual/{name}`.
@@ -189,25 +197,25 @@ impl Client {
     /// * `query_name`: `Name` in the query.
     /// * `lower_query_name`: `name` in the query.
     /// * `body`: `application/json`.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `404`: None.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `404`: None.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn manual(
         &self,
         path_name: &str,
         query_name: i64,
         lower_query_name: &str,
         body: impl Into<Bytes>,
-        options: super::calls::Manual,
-    ) -> Calling<'_, super::calls::ManualCall> {
-        self.core
+        options: super::calls::ManualOptions,
+    ) -> PendingCall<'_, super::calls::ManualCall> {
+        self.inner
             .send(
-                super::calls::ManualCall::of(
-                    &self.core,
+                super::calls::ManualCall::request_for(
+                    &self.inner,
                     path_name,
                     query_name,
                     lower_query_name,
@@ -219,13 +227,14 @@ impl Client {
 }
 
 impl super::calls::ShipsReadCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         ship_id: &str,
         type_: &str,
-        options: &super::calls::ShipsRead,
-    ) -> Request {
-        core.request(Self::OPERATION)
+        options: &super::calls::ShipsReadOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, ship_id)
             .argument(1, &options.cursor)
             .argument(2, options.limit)
@@ -240,39 +249,46 @@ impl Call for super::calls::ShipsReadCall {
 
     type Success = super::types::ShipPage;
 
-    type Refusal = super::answers::EmptyOrProblem;
+    type ErrorBody = super::responses::EmptyOrProblem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.ship_id, &self.type_, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.ship_id, &self.type_, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
             302 => {
                 response
-                    .read_nothing()
-                    .refusal(|()| super::answers::EmptyOrProblem::Empty)
+                    .decode_empty()
+                    .into_error(|()| super::responses::EmptyOrProblem::Empty)
             }
             400..=499 => {
-                response.read_json().refusal(super::answers::EmptyOrProblem::Problem)
+                response
+                    .decode_json()
+                    .into_error(super::responses::EmptyOrProblem::Problem)
             }
             500..=599 => {
-                response.read_json().refusal(super::answers::EmptyOrProblem::Problem)
+                response
+                    .decode_json()
+                    .into_error(super::responses::EmptyOrProblem::Problem)
             }
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ShipsWriteCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         idempotency_key: &super::types::IdempotencyKey,
         body: &super::types::ShipChangeSet,
-        options: &super::calls::ShipsWrite,
-    ) -> Request {
-        core.request(Self::OPERATION)
+        options: &super::calls::ShipsWriteOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, idempotency_key)
             .argument(1, &options.x_note)
             .accept("application/ship+json, application/problem+json")
@@ -285,24 +301,29 @@ impl Call for super::calls::ShipsWriteCall {
 
     type Success = Option<super::types::Ship>;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.idempotency_key, &self.body, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.idempotency_key, &self.body, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200 | 202 => response.json_or_nothing(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            200 | 202 => response.json_or_empty(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ShipRemoveCall {
-    fn of(core: &Core, path_body: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, path_body).accept("application/json")
+    fn request_for(api_client: &ApiClient, path_body: &str) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
+            .argument(0, path_body)
+            .accept("application/json")
     }
 }
 
@@ -311,25 +332,38 @@ impl Call for super::calls::ShipRemoveCall {
 
     type Success = ();
 
-    type Refusal = super::answers::OtherOrProblem;
+    type ErrorBody = super::responses::OtherOrProblem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.path_body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.path_body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            404 => response.read_json().refusal(super::answers::OtherOrProblem::Problem),
-            409 => response.read_json().refusal(super::answers::OtherOrProblem::Other),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            404 => {
+                response
+                    .decode_json()
+                    .into_error(super::responses::OtherOrProblem::Problem)
+            }
+            409 => {
+                response
+                    .decode_json()
+                    .into_error(super::responses::OtherOrProblem::Other)
+            }
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::PictureCall {
-    fn of(core: &Core, options: &super::calls::Picture) -> Request {
-        let request = core.request(Self::OPERATION).accept("image/png");
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::PictureOptions,
+    ) -> RequestBuilder {
+        let request = api_client.request(Self::OPERATION).accept("image/png");
         match &options.body {
             Some(body) => request.json_value("application/json", body),
             None => request,
@@ -342,23 +376,26 @@ impl Call for super::calls::PictureCall {
 
     type Success = ::contract_runtime::multipart::Bytes;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.bytes(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ImportCall {
-    fn of(core: &Core, body: &str) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, body: &str) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/problem+json")
             .text("text/csv", body)
     }
@@ -369,24 +406,27 @@ impl Call for super::calls::ImportCall {
 
     type Success = ();
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200..=299 => response.nothing(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            200..=299 => response.empty(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ResolveCall {
-    fn of(core: &Core, body: &super::types::Ship) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, body: &super::types::Ship) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json")
             .json("application/json", body)
     }
@@ -397,30 +437,33 @@ impl Call for super::calls::ResolveCall {
 
     type Success = super::types::Ship;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ManualCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         path_name: &str,
         query_name: i64,
         lower_query_name: &str,
         body: impl Into<Bytes>,
-        options: &super::calls::Manual,
-    ) -> Request {
-        core.request(Self::OPERATION)
+        options: &super::calls::ManualOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, path_name)
             .argument(1, query_name)
             .argument(2, lower_query_name)
@@ -435,11 +478,11 @@ impl Call for super::calls::ManualCall {
 
     type Success = ::contract_runtime::multipart::Bytes;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(
-            core,
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(
+            api_client,
             &self.path_name,
             self.query_name,
             &self.lower_query_name,
@@ -448,11 +491,13 @@ impl Call for super::calls::ManualCall {
         )
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.bytes(),
-            404 => response.refusal(),
-            _ => response.undocumented(),
+            404 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }

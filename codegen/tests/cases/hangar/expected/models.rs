@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_least,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_least,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -47,7 +47,7 @@ pub struct ManualRange {
     pub from: Option<i64>,
     /// `to`
     pub to: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -60,11 +60,11 @@ pub struct ManualRange {
 
 impl Contract for ManualRange {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(3),
+        schemas::INPUT_PATHS_MANUAL_NAME_PUT.offset_by(3),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -75,7 +75,7 @@ impl Contract for ManualRange {
 pub struct Other {
     /// `other`
     pub other: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -87,7 +87,7 @@ impl Contract for Other {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -100,7 +100,7 @@ pub struct Problem {
     pub code: String,
     /// `id`
     pub id: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -118,7 +118,7 @@ impl Contract for Problem {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -129,7 +129,7 @@ impl Contract for Problem {
 pub struct Ship {
     /// `name`
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -143,7 +143,7 @@ impl Contract for Ship {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -179,7 +179,7 @@ impl Contract for ShipChangeSet {
 pub struct ShipPage {
     /// `ships`
     pub ships: Vec<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -191,6 +191,6 @@ impl Contract for ShipPage {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

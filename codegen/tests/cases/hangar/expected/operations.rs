@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,21 +21,21 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["hangar.read"], &["hangar.write"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "shipId", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(1))), ..Parameter::PATH },
-            Parameter { name: "cursor", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(2))), ..Parameter::QUERY },
-            Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(Some(4))), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(3))), ..Parameter::QUERY },
-            Parameter { name: "tag", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(4))), ..Parameter::QUERY },
-            Parameter { name: "type", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.plus(6))), ..Parameter::QUERY },
+            Parameter { name: "shipId", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.offset_by(1))), ..Parameter::PATH },
+            Parameter { name: "cursor", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.offset_by(2))), ..Parameter::QUERY },
+            Parameter { name: "limit", shape: ValueShape::Scalar(ScalarType::Integer(Some(4))), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.offset_by(3))), ..Parameter::QUERY },
+            Parameter { name: "tag", shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.offset_by(4))), ..Parameter::QUERY },
+            Parameter { name: "type", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_PARTS_GET.offset_by(6))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{shipId}~1parts/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_PAGE)), }] },
-            Response { statuses: Statuses::Code(302), outcome: Outcome::Refusal, content: &[] },
-            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
-            Response { statuses: Statuses::Class(5), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1{shipId}~1parts/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_PAGE)), }] },
+            ResponseSpec { statuses: StatusRange::Code(302), kind: ResponseKind::Error, content: &[] },
+            ResponseSpec { statuses: StatusRange::Class(4), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Class(5), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -47,23 +48,23 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["hangar.write"]],
         idempotent: true,
-        repeat: Repeat::Keyed,
+        repeat: RepeatSafety::Keyed,
         deprecated: false,
         parameters: &[
             Parameter { name: "Idempotency-Key", required: true, validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_IDEMPOTENCY_KEY)), ..Parameter::HEADER },
-            Parameter { name: "X-Note", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_CHANGES_POST.plus(1))), ..Parameter::HEADER },
+            Parameter { name: "X-Note", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_CHANGES_POST.offset_by(1))), ..Parameter::HEADER },
         ],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/merge-patch+json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1changes/post/requestBody/content/application~1merge-patch+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_CHANGE_SET)), },
+                ContentSpec { media_type: "application/merge-patch+json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1changes/post/requestBody/content/application~1merge-patch+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_CHANGE_SET)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/ship+json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1changes/post/responses/200/content/application~1ship+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
-            Response { statuses: Statuses::Code(202), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Code(409), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1changes/post/responses/409/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/ship+json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1changes/post/responses/200/content/application~1ship+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
+            ResponseSpec { statuses: StatusRange::Code(202), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(409), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1changes/post/responses/409/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -76,16 +77,16 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: true,
         parameters: &[
             Parameter { name: "body", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_BODY_DELETE)), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/404/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
-            Response { statuses: Statuses::Code(409), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/409/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_OTHER)), }] },
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(404), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/404/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(409), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1{body}/delete/responses/409/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_OTHER)), }] },
         ],
         servers: &[],
     },
@@ -98,17 +99,17 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: false,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1picture/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_PICTURE_PUT)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1picture/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_PICTURE_PUT)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "image/png", format: Format::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "image/png", format: BodyFormat::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -121,18 +122,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "text/csv", format: Format::Text, schema: "file:///input.json#/paths/~1ships~1import/post/requestBody/content/text~1csv/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_IMPORT_POST)), },
+                ContentSpec { media_type: "text/csv", format: BodyFormat::Text, schema: "file:///input.json#/paths/~1ships~1import/post/requestBody/content/text~1csv/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_IMPORT_POST)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Class(2), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Class(2), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -145,17 +146,17 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1resolve/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1resolve/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1resolve/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1resolve/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
         ],
         servers: &[],
     },
@@ -168,30 +169,33 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[
             Parameter { name: "name", validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT)), ..Parameter::PATH },
-            Parameter { name: "Name", required: true, shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(1))), ..Parameter::QUERY },
-            Parameter { name: "name", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(2))), ..Parameter::QUERY },
-            Parameter { name: "range", shape: Shape::Object(&[("from", Shape::Scalar(Scalar::Integer(None))), ("to", Shape::Scalar(Scalar::Integer(None)))]), validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(3))), ..Parameter::QUERY },
+            Parameter { name: "Name", required: true, shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.offset_by(1))), ..Parameter::QUERY },
+            Parameter { name: "name", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.offset_by(2))), ..Parameter::QUERY },
+            Parameter { name: "range", shape: ValueShape::Object(&[("from", ValueShape::Scalar(ScalarType::Integer(None))), ("to", ValueShape::Scalar(ScalarType::Integer(None)))]), validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.offset_by(3))), ..Parameter::QUERY },
         ],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Bytes, schema: "file:///input.json#/paths/~1manual~1{name}/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.plus(6))), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Bytes, schema: "file:///input.json#/paths/~1manual~1{name}/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_MANUAL_NAME_PUT.offset_by(6))), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Bytes, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/paths/~1manual~1{name}/put/responses/404/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(404), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1manual~1{name}/put/responses/404/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 1, 4, 3, 5, 2, 0]);
+pub const TABLE: OperationTable = OperationTable::new(
+    OPERATIONS,
+    &[6, 1, 4, 3, 5, 2, 0],
+);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -218,21 +222,21 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 1, 4, 3, 5, 2, 0]
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }
 
 ::contract_runtime::closed_enum! {
-    /// The scopes that operations ask for.
+    /// The scopes that operations require.
     pub enum Scope {
         /// Read ships
         HangarRead = "hangar.read",

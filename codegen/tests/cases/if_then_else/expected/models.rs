@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, Number, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -21,7 +23,7 @@ pub struct Input {
     pub note: Option<String>,
     /// `late`
     pub late: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -37,7 +39,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.unit.as_ref().is_none_or(|value| value.is_valid())
-            && self.amount.as_ref().is_none_or(|value| *value >= Number::int(0))
+            && self.amount.as_ref().is_none_or(|value| *value >= Number::from_i64(0))
             && (if self.unit.is_some()
                 && self
                     .unit
@@ -50,14 +52,15 @@ impl Contract for Input {
                 self
                     .amount
                     .as_ref()
-                    .is_none_or(|value| *value <= Number::decimal(999, 2))
+                    .is_none_or(|value| *value <= Number::from_decimal(999, 2))
                     && self
                         .late
                         .as_ref()
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT.plus(10)).is_valid(value)
+                            schemas::validator(schemas::INPUT.offset_by(10))
+                                .is_valid(value)
                         })
-            }) && is_apart(&self.extra, Self::DECLARED)
+            }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -72,7 +75,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputUnit {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

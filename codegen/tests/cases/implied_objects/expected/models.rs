@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -17,7 +17,7 @@ pub struct Input {
     pub name: String,
     /// `inner`
     pub inner: Option<Map<Json>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -35,6 +35,6 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         !self.name.is_empty()
             && self.inner.as_ref().is_none_or(|value| value.contains_key("a"))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

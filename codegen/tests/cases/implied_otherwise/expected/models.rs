@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, Number, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -37,7 +37,7 @@ impl Contract for Any {
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or a number or a string or an array or an object"]
     /// `AnyValue` of the contract.
     ///
@@ -57,7 +57,7 @@ impl Contract for Any {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     AnyValue {
         from { Bool(bool), Number(Number), Text(String), List(Vec<Json>), Object(Map<Json>) }
     }
@@ -88,7 +88,7 @@ pub struct Input {
     pub loose: Option<Json>,
     /// `any`
     pub any: Option<Any>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -109,9 +109,9 @@ impl Contract for Input {
                 .loose
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
                 }) && self.any.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -122,16 +122,18 @@ impl Contract for Input {
 pub struct InputPlain {
     /// `a`
     pub a: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputPlain { optional { a = "a" } extra undeclared } }
 
 impl Contract for InputPlain {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Link00` of the contract.
@@ -17,7 +17,7 @@ pub struct Link00 {
     ///
     /// Limits: at least 0.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -35,7 +35,7 @@ impl Contract for Link00 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 0)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -50,7 +50,7 @@ pub struct Link01 {
     ///
     /// Limits: at least 1.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -68,7 +68,7 @@ impl Contract for Link01 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 1)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -83,7 +83,7 @@ pub struct Link02 {
     ///
     /// Limits: at least 2.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -101,7 +101,7 @@ impl Contract for Link02 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 2)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -116,7 +116,7 @@ pub struct Link03 {
     ///
     /// Limits: at least 3.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -134,7 +134,7 @@ impl Contract for Link03 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 3)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -149,7 +149,7 @@ pub struct Link04 {
     ///
     /// Limits: at least 4.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -167,7 +167,7 @@ impl Contract for Link04 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 4)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -182,7 +182,7 @@ pub struct Link05 {
     ///
     /// Limits: at least 5.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -200,7 +200,7 @@ impl Contract for Link05 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 5)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -215,7 +215,7 @@ pub struct Link06 {
     ///
     /// Limits: at least 6.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -233,7 +233,7 @@ impl Contract for Link06 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 6)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -248,7 +248,7 @@ pub struct Link07 {
     ///
     /// Limits: at least 7.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -266,7 +266,7 @@ impl Contract for Link07 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 7)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -281,7 +281,7 @@ pub struct Link08 {
     ///
     /// Limits: at least 8.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -299,7 +299,7 @@ impl Contract for Link08 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 8)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -314,7 +314,7 @@ pub struct Link09 {
     ///
     /// Limits: at least 9.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -332,7 +332,7 @@ impl Contract for Link09 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 9)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -347,7 +347,7 @@ pub struct Link10 {
     ///
     /// Limits: at least 10.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -365,7 +365,7 @@ impl Contract for Link10 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 10)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -380,7 +380,7 @@ pub struct Link11 {
     ///
     /// Limits: at least 11.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -398,7 +398,7 @@ impl Contract for Link11 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 11)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -413,7 +413,7 @@ pub struct Link12 {
     ///
     /// Limits: at least 12.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -431,7 +431,7 @@ impl Contract for Link12 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 12)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -446,7 +446,7 @@ pub struct Link13 {
     ///
     /// Limits: at least 13.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -464,7 +464,7 @@ impl Contract for Link13 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 13)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -479,7 +479,7 @@ pub struct Link14 {
     ///
     /// Limits: at least 14.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -497,7 +497,7 @@ impl Contract for Link14 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 14)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -512,7 +512,7 @@ pub struct Link15 {
     ///
     /// Limits: at least 15.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -530,7 +530,7 @@ impl Contract for Link15 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 15)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -545,7 +545,7 @@ pub struct Link16 {
     ///
     /// Limits: at least 16.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -563,7 +563,7 @@ impl Contract for Link16 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 16)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -578,7 +578,7 @@ pub struct Link17 {
     ///
     /// Limits: at least 17.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -596,7 +596,7 @@ impl Contract for Link17 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 17)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -611,7 +611,7 @@ pub struct Link18 {
     ///
     /// Limits: at least 18.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -629,7 +629,7 @@ impl Contract for Link18 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 18)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -644,7 +644,7 @@ pub struct Link19 {
     ///
     /// Limits: at least 19.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -662,7 +662,7 @@ impl Contract for Link19 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 19)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -677,7 +677,7 @@ pub struct Link20 {
     ///
     /// Limits: at least 20.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -695,7 +695,7 @@ impl Contract for Link20 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 20)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -710,7 +710,7 @@ pub struct Link21 {
     ///
     /// Limits: at least 21.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -728,7 +728,7 @@ impl Contract for Link21 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 21)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -743,7 +743,7 @@ pub struct Link22 {
     ///
     /// Limits: at least 22.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -761,7 +761,7 @@ impl Contract for Link22 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 22)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -776,7 +776,7 @@ pub struct Link23 {
     ///
     /// Limits: at least 23.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -794,7 +794,7 @@ impl Contract for Link23 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 23)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -809,7 +809,7 @@ pub struct Link24 {
     ///
     /// Limits: at least 24.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -827,7 +827,7 @@ impl Contract for Link24 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 24)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -842,7 +842,7 @@ pub struct Link25 {
     ///
     /// Limits: at least 25.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -860,7 +860,7 @@ impl Contract for Link25 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 25)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -875,7 +875,7 @@ pub struct Link26 {
     ///
     /// Limits: at least 26.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -893,7 +893,7 @@ impl Contract for Link26 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 26)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -908,7 +908,7 @@ pub struct Link27 {
     ///
     /// Limits: at least 27.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -926,7 +926,7 @@ impl Contract for Link27 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 27)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -941,7 +941,7 @@ pub struct Link28 {
     ///
     /// Limits: at least 28.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -959,7 +959,7 @@ impl Contract for Link28 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 28)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -974,7 +974,7 @@ pub struct Link29 {
     ///
     /// Limits: at least 29.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -992,7 +992,7 @@ impl Contract for Link29 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 29)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1007,7 +1007,7 @@ pub struct Link30 {
     ///
     /// Limits: at least 30.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1025,7 +1025,7 @@ impl Contract for Link30 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 30)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1040,7 +1040,7 @@ pub struct Link31 {
     ///
     /// Limits: at least 31.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1058,7 +1058,7 @@ impl Contract for Link31 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 31)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1073,7 +1073,7 @@ pub struct Link32 {
     ///
     /// Limits: at least 32.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1091,7 +1091,7 @@ impl Contract for Link32 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 32)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1106,7 +1106,7 @@ pub struct Link33 {
     ///
     /// Limits: at least 33.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1124,7 +1124,7 @@ impl Contract for Link33 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 33)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1139,7 +1139,7 @@ pub struct Link34 {
     ///
     /// Limits: at least 34.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1157,7 +1157,7 @@ impl Contract for Link34 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 34)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1172,7 +1172,7 @@ pub struct Link35 {
     ///
     /// Limits: at least 35.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1190,7 +1190,7 @@ impl Contract for Link35 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 35)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1205,7 +1205,7 @@ pub struct Link36 {
     ///
     /// Limits: at least 36.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1223,7 +1223,7 @@ impl Contract for Link36 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 36)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1238,7 +1238,7 @@ pub struct Link37 {
     ///
     /// Limits: at least 37.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1256,7 +1256,7 @@ impl Contract for Link37 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 37)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1271,7 +1271,7 @@ pub struct Link38 {
     ///
     /// Limits: at least 38.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1289,7 +1289,7 @@ impl Contract for Link38 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 38)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1304,7 +1304,7 @@ pub struct Link39 {
     ///
     /// Limits: at least 39.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1322,7 +1322,7 @@ impl Contract for Link39 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 39)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1337,7 +1337,7 @@ pub struct Link40 {
     ///
     /// Limits: at least 40.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1355,7 +1355,7 @@ impl Contract for Link40 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 40)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1370,7 +1370,7 @@ pub struct Link41 {
     ///
     /// Limits: at least 41.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1388,7 +1388,7 @@ impl Contract for Link41 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 41)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1403,7 +1403,7 @@ pub struct Link42 {
     ///
     /// Limits: at least 42.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1421,7 +1421,7 @@ impl Contract for Link42 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 42)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1436,7 +1436,7 @@ pub struct Link43 {
     ///
     /// Limits: at least 43.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1454,7 +1454,7 @@ impl Contract for Link43 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 43)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1469,7 +1469,7 @@ pub struct Link44 {
     ///
     /// Limits: at least 44.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1487,7 +1487,7 @@ impl Contract for Link44 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 44)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1502,7 +1502,7 @@ pub struct Link45 {
     ///
     /// Limits: at least 45.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1520,7 +1520,7 @@ impl Contract for Link45 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 45)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1535,7 +1535,7 @@ pub struct Link46 {
     ///
     /// Limits: at least 46.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1553,7 +1553,7 @@ impl Contract for Link46 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 46)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1568,7 +1568,7 @@ pub struct Link47 {
     ///
     /// Limits: at least 47.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1586,7 +1586,7 @@ impl Contract for Link47 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 47)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1601,7 +1601,7 @@ pub struct Link48 {
     ///
     /// Limits: at least 48.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1619,7 +1619,7 @@ impl Contract for Link48 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 48)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1634,7 +1634,7 @@ pub struct Link49 {
     ///
     /// Limits: at least 49.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1652,7 +1652,7 @@ impl Contract for Link49 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 49)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1667,7 +1667,7 @@ pub struct Link50 {
     ///
     /// Limits: at least 50.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1685,7 +1685,7 @@ impl Contract for Link50 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 50)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1700,7 +1700,7 @@ pub struct Link51 {
     ///
     /// Limits: at least 51.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1718,7 +1718,7 @@ impl Contract for Link51 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 51)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1733,7 +1733,7 @@ pub struct Link52 {
     ///
     /// Limits: at least 52.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1751,7 +1751,7 @@ impl Contract for Link52 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 52)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1766,7 +1766,7 @@ pub struct Link53 {
     ///
     /// Limits: at least 53.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1784,7 +1784,7 @@ impl Contract for Link53 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 53)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1799,7 +1799,7 @@ pub struct Link54 {
     ///
     /// Limits: at least 54.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1817,7 +1817,7 @@ impl Contract for Link54 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 54)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1832,7 +1832,7 @@ pub struct Link55 {
     ///
     /// Limits: at least 55.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1850,7 +1850,7 @@ impl Contract for Link55 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 55)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1865,7 +1865,7 @@ pub struct Link56 {
     ///
     /// Limits: at least 56.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1883,7 +1883,7 @@ impl Contract for Link56 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 56)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1898,7 +1898,7 @@ pub struct Link57 {
     ///
     /// Limits: at least 57.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1916,7 +1916,7 @@ impl Contract for Link57 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 57)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1931,7 +1931,7 @@ pub struct Link58 {
     ///
     /// Limits: at least 58.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1949,7 +1949,7 @@ impl Contract for Link58 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 58)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1964,7 +1964,7 @@ pub struct Link59 {
     ///
     /// Limits: at least 59.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -1982,7 +1982,7 @@ impl Contract for Link59 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 59)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -1997,7 +1997,7 @@ pub struct Link60 {
     ///
     /// Limits: at least 60.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2015,7 +2015,7 @@ impl Contract for Link60 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 60)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2030,7 +2030,7 @@ pub struct Link61 {
     ///
     /// Limits: at least 61.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2048,7 +2048,7 @@ impl Contract for Link61 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 61)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2063,7 +2063,7 @@ pub struct Link62 {
     ///
     /// Limits: at least 62.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2081,7 +2081,7 @@ impl Contract for Link62 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 62)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2096,7 +2096,7 @@ pub struct Link63 {
     ///
     /// Limits: at least 63.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2114,7 +2114,7 @@ impl Contract for Link63 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 63)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2129,7 +2129,7 @@ pub struct Link64 {
     ///
     /// Limits: at least 64.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2147,7 +2147,7 @@ impl Contract for Link64 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 64)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2162,7 +2162,7 @@ pub struct Link65 {
     ///
     /// Limits: at least 65.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2180,7 +2180,7 @@ impl Contract for Link65 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 65)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2195,7 +2195,7 @@ pub struct Link66 {
     ///
     /// Limits: at least 66.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2213,7 +2213,7 @@ impl Contract for Link66 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 66)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2228,7 +2228,7 @@ pub struct Link67 {
     ///
     /// Limits: at least 67.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2246,7 +2246,7 @@ impl Contract for Link67 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 67)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2261,7 +2261,7 @@ pub struct Link68 {
     ///
     /// Limits: at least 68.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2279,7 +2279,7 @@ impl Contract for Link68 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 68)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2294,7 +2294,7 @@ pub struct Link69 {
     ///
     /// Limits: at least 69.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2312,7 +2312,7 @@ impl Contract for Link69 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 69)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2327,7 +2327,7 @@ pub struct Link70 {
     ///
     /// Limits: at least 70.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2345,7 +2345,7 @@ impl Contract for Link70 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 70)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2360,7 +2360,7 @@ pub struct Link71 {
     ///
     /// Limits: at least 71.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2378,7 +2378,7 @@ impl Contract for Link71 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 71)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2393,7 +2393,7 @@ pub struct Link72 {
     ///
     /// Limits: at least 72.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2411,7 +2411,7 @@ impl Contract for Link72 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 72)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2426,7 +2426,7 @@ pub struct Link73 {
     ///
     /// Limits: at least 73.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2444,7 +2444,7 @@ impl Contract for Link73 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 73)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2459,7 +2459,7 @@ pub struct Link74 {
     ///
     /// Limits: at least 74.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2477,7 +2477,7 @@ impl Contract for Link74 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 74)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2492,7 +2492,7 @@ pub struct Link75 {
     ///
     /// Limits: at least 75.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2510,7 +2510,7 @@ impl Contract for Link75 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 75)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2525,7 +2525,7 @@ pub struct Link76 {
     ///
     /// Limits: at least 76.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2543,7 +2543,7 @@ impl Contract for Link76 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 76)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2558,7 +2558,7 @@ pub struct Link77 {
     ///
     /// Limits: at least 77.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2576,7 +2576,7 @@ impl Contract for Link77 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 77)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2591,7 +2591,7 @@ pub struct Link78 {
     ///
     /// Limits: at least 78.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2609,7 +2609,7 @@ impl Contract for Link78 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 78)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2624,7 +2624,7 @@ pub struct Link79 {
     ///
     /// Limits: at least 79.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2642,7 +2642,7 @@ impl Contract for Link79 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 79)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2657,7 +2657,7 @@ pub struct Link80 {
     ///
     /// Limits: at least 80.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2675,7 +2675,7 @@ impl Contract for Link80 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 80)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2690,7 +2690,7 @@ pub struct Link81 {
     ///
     /// Limits: at least 81.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2708,7 +2708,7 @@ impl Contract for Link81 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 81)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2723,7 +2723,7 @@ pub struct Link82 {
     ///
     /// Limits: at least 82.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2741,7 +2741,7 @@ impl Contract for Link82 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 82)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2756,7 +2756,7 @@ pub struct Link83 {
     ///
     /// Limits: at least 83.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2774,7 +2774,7 @@ impl Contract for Link83 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 83)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2789,7 +2789,7 @@ pub struct Link84 {
     ///
     /// Limits: at least 84.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2807,7 +2807,7 @@ impl Contract for Link84 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 84)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2822,7 +2822,7 @@ pub struct Link85 {
     ///
     /// Limits: at least 85.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2840,7 +2840,7 @@ impl Contract for Link85 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 85)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2855,7 +2855,7 @@ pub struct Link86 {
     ///
     /// Limits: at least 86.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2873,7 +2873,7 @@ impl Contract for Link86 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 86)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2888,7 +2888,7 @@ pub struct Link87 {
     ///
     /// Limits: at least 87.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2906,7 +2906,7 @@ impl Contract for Link87 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 87)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2921,7 +2921,7 @@ pub struct Link88 {
     ///
     /// Limits: at least 88.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2939,7 +2939,7 @@ impl Contract for Link88 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 88)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2954,7 +2954,7 @@ pub struct Link89 {
     ///
     /// Limits: at least 89.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -2972,7 +2972,7 @@ impl Contract for Link89 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 89)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -2987,7 +2987,7 @@ pub struct Link90 {
     ///
     /// Limits: at least 90.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3005,7 +3005,7 @@ impl Contract for Link90 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 90)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3020,7 +3020,7 @@ pub struct Link91 {
     ///
     /// Limits: at least 91.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3038,7 +3038,7 @@ impl Contract for Link91 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 91)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3053,7 +3053,7 @@ pub struct Link92 {
     ///
     /// Limits: at least 92.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3071,7 +3071,7 @@ impl Contract for Link92 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 92)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3086,7 +3086,7 @@ pub struct Link93 {
     ///
     /// Limits: at least 93.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3104,7 +3104,7 @@ impl Contract for Link93 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 93)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3119,7 +3119,7 @@ pub struct Link94 {
     ///
     /// Limits: at least 94.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3137,7 +3137,7 @@ impl Contract for Link94 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 94)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3152,7 +3152,7 @@ pub struct Link95 {
     ///
     /// Limits: at least 95.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3170,7 +3170,7 @@ impl Contract for Link95 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 95)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3185,7 +3185,7 @@ pub struct Link96 {
     ///
     /// Limits: at least 96.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3203,7 +3203,7 @@ impl Contract for Link96 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 96)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3218,7 +3218,7 @@ pub struct Link97 {
     ///
     /// Limits: at least 97.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3236,7 +3236,7 @@ impl Contract for Link97 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 97)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3251,7 +3251,7 @@ pub struct Link98 {
     ///
     /// Limits: at least 98.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3269,7 +3269,7 @@ impl Contract for Link98 {
     fn is_valid(&self) -> bool {
         self.next.as_ref().is_none_or(|value| value.is_valid())
             && self.value.as_ref().is_none_or(|value| *value >= 98)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -3282,7 +3282,7 @@ pub struct Link99 {
     ///
     /// Limits: at least 99.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -3293,6 +3293,6 @@ impl Contract for Link99 {
 
     fn is_valid(&self) -> bool {
         self.value.as_ref().is_none_or(|value| *value >= 99)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

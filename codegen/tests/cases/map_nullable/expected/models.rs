@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -21,7 +21,7 @@ pub struct Input {
     pub slots: Option<Vec<Nullable<Slot>>>,
     /// `bySlot`
     pub by_slot: Option<Map<Nullable<Slot>>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -69,7 +69,7 @@ impl Contract for Input {
                             Nullable::Null => true,
                             Nullable::Value(value) => value.is_valid(),
                         })
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -82,7 +82,7 @@ pub struct Slot {
     ///
     /// Limits: at least 0.
     pub at: Nullable<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -95,6 +95,6 @@ impl Contract for Slot {
         (match &self.at {
             Nullable::Null => true,
             Nullable::Value(value) => *value >= 0,
-        }) && is_apart(&self.extra, Self::DECLARED)
+        }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

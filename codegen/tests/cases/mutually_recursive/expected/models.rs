@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, Number, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Arguments` of the contract.
@@ -37,7 +39,7 @@ pub struct Call {
     pub otherwise: Option<Box<Expression>>,
     /// `last`
     pub last: Option<Box<Expression>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -68,10 +70,10 @@ impl Contract for Call {
                         value.is_valid() && value.otherwise.is_none()
                     }
                     Expression::Unknown(value) => {
-                        schemas::validator(schemas::INPUT_DEFS_CALL.plus(2))
+                        schemas::validator(schemas::INPUT_DEFS_CALL.offset_by(2))
                             .is_valid(value)
                     }
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -91,7 +93,7 @@ impl Contract for Call {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Expression {
         from { Literal(Literal), Call(Call) }
         nested { Literal, Call }
@@ -121,7 +123,7 @@ impl Contract for Expression {
 pub struct Literal {
     /// `value`
     pub value: Number,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -139,6 +141,6 @@ impl Contract for Literal {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -91,7 +91,7 @@ pub struct Input {
     pub validate: Option<String>,
     /// `is_valid`
     pub is_valid: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -151,7 +151,7 @@ impl Contract for Input {
                 .found
                 .as_ref()
                 .is_none_or(|value| value.iter().all(|value| value.is_valid()))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -162,7 +162,7 @@ impl Contract for Input {
 pub struct InputAt {
     /// `found`
     pub found: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -171,10 +171,12 @@ pub struct InputAt {
 ::contract_runtime::builder! { InputAt InputAtBuilder { optional { found: one String = "found" } } }
 
 impl Contract for InputAt {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(16));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(16),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -185,7 +187,7 @@ impl Contract for InputAt {
 pub struct InputExtra {
     /// `extra`
     pub extra_field: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -198,10 +200,12 @@ pub struct InputExtra {
 }
 
 impl Contract for InputExtra {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(6),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -212,7 +216,7 @@ impl Contract for InputExtra {
 pub struct InputFoundItem {
     /// `i`
     pub i: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -225,9 +229,11 @@ pub struct InputFoundItem {
 }
 
 impl Contract for InputFoundItem {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(19));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(19),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -19,7 +19,7 @@ pub struct Input {
     pub имя: Option<String>,
     /// `名前`
     pub 名前: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -36,7 +36,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.unit.as_ref().is_none_or(|value| value.is_valid())
             && self.имя.as_ref().is_none_or(|value| !value.is_empty())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -56,7 +56,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputUnit {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// A document that says everything in one part.
@@ -17,7 +17,7 @@ pub struct Input {
     pub part: Option<Part>,
     /// `same`
     pub same: Option<Part>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -36,7 +36,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.size.is_valid() && self.part.as_ref().is_none_or(|value| value.is_valid())
             && self.same.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -49,7 +49,7 @@ pub struct Part {
     ///
     /// Limits: at least 1 character.
     pub name: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -60,7 +60,7 @@ impl Contract for Part {
 
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| !value.is_empty())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -35,7 +35,7 @@ pub struct Input {
             TheLongestNameThatSomebodyGaveToWhatIsWordInAContractOfTheirsAndKeptEverSince,
         >,
     >,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -85,7 +85,7 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_known(),
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -109,7 +109,7 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSince {
         from {
             First(TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince),
@@ -140,7 +140,7 @@ for TheLongestNameThatSomebodyGaveToWhatIsClosedInAContractOfTheirsAndKeptEverSi
 pub struct TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince {
     /// `amount`
     pub amount: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -159,11 +159,11 @@ for TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSin
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or a string or an array or an object"]
     /// `TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince` of the contract.
     ///
@@ -187,7 +187,7 @@ for TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSin
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     TheLongestNameThatSomebodyGaveToWhatIsKindsInAContractOfTheirsAndKeptEverSince {
         from {
             Bool(bool),
@@ -293,7 +293,7 @@ for TheLongestNameThatSomebodyGaveToWhatIsMapInAContractOfTheirsAndKeptEverSince
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     TheLongestNameThatSomebodyGaveToWhatIsOpenInAContractOfTheirsAndKeptEverSince {
         from {
             First(TheLongestNameThatSomebodyGaveToWhatIsFirstInAContractOfTheirsAndKeptEverSince),
@@ -332,7 +332,7 @@ pub struct TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKep
     pub text: Option<
         TheLongestNameThatSomebodyGaveToWhatIsTextInAContractOfTheirsAndKeptEverSince,
     >,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -352,7 +352,7 @@ for TheLongestNameThatSomebodyGaveToWhatIsSecondInAContractOfTheirsAndKeptEverSi
 
     fn is_valid(&self) -> bool {
         self.text.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -17,7 +17,7 @@ pub struct Error {
     pub pointer: String,
     /// `errors`
     pub errors: Option<Vec<Error>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -38,7 +38,7 @@ impl Contract for Error {
             .errors
             .as_ref()
             .is_none_or(|value| value.iter().all(|value| value.is_valid()))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -75,7 +75,7 @@ pub struct Input {
     pub parse: Option<bool>,
     /// `ok`
     pub ok: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -104,6 +104,6 @@ impl Contract for Input {
                 .as_ref()
                 .is_none_or(|value| value.iter().all(|value| !value.is_empty()))
             && self.check.as_ref().is_none_or(|value| char_count_at_most(value, 3))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

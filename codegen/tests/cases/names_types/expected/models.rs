@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -16,7 +16,7 @@ use super::schemas;
 pub struct ContractValue {
     /// `json`
     pub json: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -34,7 +34,7 @@ impl Contract for ContractValue {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -46,7 +46,7 @@ pub struct DefaultValue(pub(super) Number);
 
 ::contract_runtime::number_newtype!(DefaultValue);
 
-::contract_runtime::contract!(
+::contract_runtime::unconstrained_contract!(
     DefaultValue = schemas::validator(schemas::INPUT_DEFS_DEFAULT)
 );
 
@@ -57,7 +57,7 @@ pub struct DefaultValue(pub(super) Number);
 pub struct Error {
     /// `error`
     pub error: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -69,7 +69,7 @@ impl Contract for Error {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_ERROR);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -81,7 +81,9 @@ pub struct FromValue(pub Vec<String>);
 
 ::contract_runtime::wrapper!(FromValue, Vec < String >);
 
-::contract_runtime::contract!(FromValue = schemas::validator(schemas::INPUT_DEFS_FROM));
+::contract_runtime::unconstrained_contract!(
+    FromValue = schemas::validator(schemas::INPUT_DEFS_FROM)
+);
 
 /// `Input` of the contract.
 ///
@@ -130,7 +132,7 @@ pub struct Input {
     pub digit: Option<N1st>,
     /// `map`
     pub map: Option<MapValue>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -185,7 +187,7 @@ impl Contract for Input {
             && self.error.as_ref().is_none_or(|value| value.is_valid())
             && self.violations.as_ref().is_none_or(|value| value.is_valid())
             && self.input_stock_lot.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -197,7 +199,7 @@ pub struct InputInput(pub(super) String);
 
 ::contract_runtime::string_newtype!(InputInput);
 
-::contract_runtime::contract!(
+::contract_runtime::unconstrained_contract!(
     InputInput = schemas::validator(schemas::INPUT_DEFS_INPUT)
 );
 
@@ -208,7 +210,7 @@ pub struct InputInput(pub(super) String);
 pub struct InputInputStockLot {
     /// `a`
     pub a: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -221,10 +223,12 @@ pub struct InputInputStockLot {
 }
 
 impl Contract for InputInputStockLot {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -236,7 +240,7 @@ pub struct InputStockLot(pub(super) i64);
 
 ::contract_runtime::int_newtype!(InputStockLot, i64);
 
-::contract_runtime::contract!(
+::contract_runtime::unconstrained_contract!(
     InputStockLot = schemas::validator(schemas::INPUT_DEFS_STOCK_LOT)
 );
 
@@ -248,7 +252,7 @@ pub struct InputStockLot2(pub(super) String);
 
 ::contract_runtime::string_newtype!(InputStockLot2);
 
-::contract_runtime::contract!(
+::contract_runtime::unconstrained_contract!(
     InputStockLot2 = schemas::validator(schemas::INPUT_DEFS_STOCK_LOT2)
 );
 
@@ -260,9 +264,11 @@ pub struct KeyValue(pub(super) i64);
 
 ::contract_runtime::int_newtype!(KeyValue, i64);
 
-::contract_runtime::contract!(KeyValue = schemas::validator(schemas::INPUT_DEFS_KEY));
+::contract_runtime::unconstrained_contract!(
+    KeyValue = schemas::validator(schemas::INPUT_DEFS_KEY)
+);
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `KindValue` of the contract.
     ///
@@ -276,9 +282,11 @@ pub struct KeyValue(pub(super) i64);
     }
 }
 
-::contract_runtime::variants! { KindValue { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! { KindValue { from { Integer(i64), Text(String) } } }
 
-::contract_runtime::contract!(KindValue = schemas::validator(schemas::INPUT_DEFS_KIND));
+::contract_runtime::unconstrained_contract!(
+    KindValue = schemas::validator(schemas::INPUT_DEFS_KIND)
+);
 
 /// `MapValue` of the contract.
 ///
@@ -288,7 +296,9 @@ pub struct MapValue(pub Map<String>);
 
 ::contract_runtime::wrapper!(MapValue, Map < String >, members);
 
-::contract_runtime::contract!(MapValue = schemas::validator(schemas::INPUT_DEFS_MAP));
+::contract_runtime::unconstrained_contract!(
+    MapValue = schemas::validator(schemas::INPUT_DEFS_MAP)
+);
 
 /// `N1st` of the contract.
 ///
@@ -298,7 +308,9 @@ pub struct N1st(pub(super) String);
 
 ::contract_runtime::string_newtype!(N1st);
 
-::contract_runtime::contract!(N1st = schemas::validator(schemas::INPUT_DEFS_N1ST));
+::contract_runtime::unconstrained_contract!(
+    N1st = schemas::validator(schemas::INPUT_DEFS_N1ST)
+);
 
 /// `OptionValue` of the contract.
 ///
@@ -331,7 +343,9 @@ pub struct PathValue(pub(super) String);
 
 ::contract_runtime::string_newtype!(PathValue);
 
-::contract_runtime::contract!(PathValue = schemas::validator(schemas::INPUT_DEFS_PATH));
+::contract_runtime::unconstrained_contract!(
+    PathValue = schemas::validator(schemas::INPUT_DEFS_PATH)
+);
 
 /// `ReadValue` of the contract.
 ///
@@ -341,7 +355,9 @@ pub struct ReadValue(pub bool);
 
 ::contract_runtime::wrapper!(ReadValue, bool);
 
-::contract_runtime::contract!(ReadValue = schemas::validator(schemas::INPUT_DEFS_READ));
+::contract_runtime::unconstrained_contract!(
+    ReadValue = schemas::validator(schemas::INPUT_DEFS_READ)
+);
 
 /// `SerializeValue` of the contract.
 ///
@@ -350,7 +366,7 @@ pub struct ReadValue(pub bool);
 pub struct SerializeValue {
     /// `serializer`
     pub serializer: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -373,7 +389,7 @@ impl Contract for SerializeValue {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -411,7 +427,12 @@ impl Contract for StringValue {
     }
 }
 
-::contract_runtime::variants! { TagValue { from { X(TagValueX), Y(TagValueY) } nested { X, Y } } }
+::contract_runtime::union_variants! {
+    TagValue {
+        from { X(TagValueX), Y(TagValueY) }
+        nested { X, Y }
+    }
+}
 
 impl Contract for TagValue {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TAG);
@@ -438,7 +459,7 @@ pub struct TagValueX {
     ///
     /// Limits: at least 1.
     pub value: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -458,12 +479,12 @@ pub struct TagValueX {
 
 impl Contract for TagValueX {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_TAG.plus(7),
+        schemas::INPUT_DEFS_TAG.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
         self.value.as_ref().is_none_or(|value| *value >= 1)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -472,7 +493,7 @@ impl Contract for TagValueX {
 /// Schema: `input.json#/$defs/tag`, `input.json#/$defs/tag/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TagValueY {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -482,11 +503,11 @@ pub struct TagValueY {
 
 impl Contract for TagValueY {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_TAG.plus(8),
+        schemas::INPUT_DEFS_TAG.offset_by(8),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -497,7 +518,7 @@ impl Contract for TagValueY {
 pub struct UndeclaredValue {
     /// `a`
     pub a: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -515,7 +536,7 @@ impl Contract for UndeclaredValue {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -526,7 +547,7 @@ impl Contract for UndeclaredValue {
 pub struct ValidatorValue {
     /// `a`
     pub a: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -544,7 +565,7 @@ impl Contract for ValidatorValue {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -17,7 +17,7 @@ pub struct Input {
     pub sealed: Option<Map<Json>>,
     /// `short`
     pub short: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -35,6 +35,6 @@ impl Contract for Input {
         self.sealed.as_ref().is_none_or(|value| value.is_empty())
             && self.short.as_ref().is_none_or(|value| char_count_at_most(value, 2))
             && self.extra.keys().all(|name| char_count_at_most(name, 6))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -39,7 +39,7 @@ pub struct Input {
     ///
     /// Limits: at most 3 characters.
     pub name: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -58,7 +58,7 @@ impl Contract for Input {
             && self.tower.as_ref().is_none_or(|value| value.is_valid())
             && self.list.as_ref().is_none_or(|value| value.is_valid())
             && self.name.as_ref().is_none_or(|value| char_count_at_most(value, 3))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

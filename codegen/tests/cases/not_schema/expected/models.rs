@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_least,
 };
 use super::schemas;
@@ -24,7 +24,7 @@ pub struct Input {
     pub list: Option<Vec<i64>>,
     /// `nothing`
     pub nothing: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -46,20 +46,23 @@ impl Contract for Input {
                 .number
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
                 })
             && self.short.as_ref().is_none_or(|value| !char_count_at_least(value, 3))
             && self
                 .list
                 .as_ref()
                 .is_none_or(|value| {
-                    !contract::holds(value, schemas::validator(schemas::INPUT.plus(9)))
+                    !contract::satisfies_schema(
+                        value,
+                        schemas::validator(schemas::INPUT.offset_by(9)),
+                    )
                 })
             && self
                 .nothing
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(11)).is_valid(value)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(11)).is_valid(value)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -15,7 +15,7 @@ use super::schemas;
 pub struct Input {
     /// `files`
     pub files: Option<Map<Nullable<InputFilesValue>>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -41,10 +41,10 @@ impl Contract for Input {
                         Nullable::Null => true,
                         Nullable::Value(value) => {
                             (value.content.is_some() || value.filename.is_some())
-                                && is_apart(&value.extra, InputFilesValue::DECLARED)
+                                && is_disjoint(&value.extra, InputFilesValue::DECLARED)
                         }
                     })
-            }) && is_apart(&self.extra, Self::DECLARED)
+            }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -57,7 +57,7 @@ pub struct InputFilesValue {
     pub content: Option<String>,
     /// `filename`
     pub filename: Option<Nullable<String>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -69,10 +69,12 @@ pub struct InputFilesValue {
 }
 
 impl Contract for InputFilesValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(2),
+    );
 
     fn is_valid(&self) -> bool {
         (self.content.is_some() || self.filename.is_some())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -26,7 +26,7 @@ pub struct Input {
     pub crew: Option<Vec<Owner>>,
     /// Upper case.
     pub code: Option<Nullable<String>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -68,7 +68,7 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => char_count_at_most(value, 3),
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -83,7 +83,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputSize {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(2),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -97,7 +99,7 @@ impl Contract for InputSize {
 pub struct Owner {
     /// `id`
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -107,6 +109,6 @@ impl Contract for Owner {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_OWNER);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, Number, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -23,7 +25,7 @@ pub struct Input {
     pub small: Option<i64>,
     /// `named`
     pub named: Option<Serial>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -42,10 +44,10 @@ impl Contract for Input {
             && self
                 .least
                 .as_ref()
-                .is_none_or(|value| value.is_integer() && *value >= Number::int(1))
+                .is_none_or(|value| value.is_integer() && *value >= Number::from_i64(1))
             && self.small.as_ref().is_none_or(|value| *value >= 0 && *value <= 9)
             && self.named.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -63,6 +65,6 @@ impl Contract for Serial {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SERIAL);
 
     fn is_valid(&self) -> bool {
-        self.0.is_integer() && self.0 > Number::int(9223372036854775807)
+        self.0.is_integer() && self.0 > Number::from_i64(9223372036854775807)
     }
 }

@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, Number, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -25,7 +27,7 @@ pub struct Input {
     ///
     /// Always `10.0`.
     pub unit: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -44,22 +46,26 @@ impl Contract for Input {
             .edge
             .as_ref()
             .is_none_or(|value| {
-                *value >= Number::literal("-1e400")
-                    && *value <= Number::literal("123456789012345678901234567890.5")
+                *value >= Number::from_literal("-1e400")
+                    && *value <= Number::from_literal("123456789012345678901234567890.5")
             })
             && self
                 .one
                 .as_ref()
                 .is_none_or(|value| {
-                    [Number::literal("100000000000000000000")].contains(value)
+                    [Number::from_literal("100000000000000000000")].contains(value)
                 })
             && self
                 .few
                 .as_ref()
                 .is_none_or(|value| {
-                    [Number::literal("1e100"), Number::decimal(1, 1), Number::int(0)]
+                    [
+                        Number::from_literal("1e100"),
+                        Number::from_decimal(1, 1),
+                        Number::from_i64(0),
+                    ]
                         .contains(value)
                 }) && self.unit.as_ref().is_none_or(|value| *value == 10)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

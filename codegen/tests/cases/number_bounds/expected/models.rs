@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, Number, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Byte` of the contract.
@@ -97,7 +99,7 @@ pub struct Input {
     pub huge: Option<Number>,
     /// `byte`
     pub byte: Option<Byte>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -119,12 +121,15 @@ impl Contract for Input {
         self
             .open
             .as_ref()
-            .is_none_or(|value| *value > Number::int(0) && *value < Number::int(1))
+            .is_none_or(|value| {
+                *value > Number::from_i64(0) && *value < Number::from_i64(1)
+            })
             && self
                 .closed
                 .as_ref()
                 .is_none_or(|value| {
-                    *value >= Number::decimal(1, 1) && *value <= Number::decimal(3, 1)
+                    *value >= Number::from_decimal(1, 1)
+                        && *value <= Number::from_decimal(3, 1)
                 }) && self.count.as_ref().is_none_or(|value| *value >= 1 && *value <= 9)
             && self.fraction.as_ref().is_none_or(|value| *value >= -1 && *value <= 1)
             && self.exponent.as_ref().is_none_or(|value| *value >= 13 && *value <= 20)
@@ -136,8 +141,8 @@ impl Contract for Input {
                 .huge
                 .as_ref()
                 .is_none_or(|value| {
-                    value.is_integer() && *value >= Number::literal("1e19")
+                    value.is_integer() && *value >= Number::from_literal("1e19")
                 }) && self.byte.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

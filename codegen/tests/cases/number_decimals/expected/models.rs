@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, Number, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -31,7 +33,7 @@ pub struct Input {
     ///
     /// Limits: a multiple of 1e-10.
     pub big: Option<Number>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -50,23 +52,24 @@ impl Contract for Input {
             .price
             .as_ref()
             .is_none_or(|value| {
-                *value >= Number::int(0) && value.is_multiple_of(&Number::decimal(1, 2))
+                *value >= Number::from_i64(0)
+                    && value.is_multiple_of(&Number::from_decimal(1, 2))
             })
             && self
                 .tenth
                 .as_ref()
-                .is_none_or(|value| value.is_multiple_of(&Number::decimal(1, 1)))
+                .is_none_or(|value| value.is_multiple_of(&Number::from_decimal(1, 1)))
             && self.step.as_ref().is_none_or(|value| *value % 3 == 0)
             && self
                 .half
                 .as_ref()
                 .is_none_or(|value| {
-                    Number::from(*value).is_multiple_of(&Number::decimal(25, 1))
+                    Number::from(*value).is_multiple_of(&Number::from_decimal(25, 1))
                 })
             && self
                 .big
                 .as_ref()
-                .is_none_or(|value| value.is_multiple_of(&Number::literal("1e-10")))
-            && is_apart(&self.extra, Self::DECLARED)
+                .is_none_or(|value| value.is_multiple_of(&Number::from_literal("1e-10")))
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

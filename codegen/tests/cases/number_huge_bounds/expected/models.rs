@@ -3,7 +3,9 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, Number, read::is_apart, schema::Validator};
+use ::contract_runtime::{
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
+};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -47,7 +49,7 @@ pub struct Input {
     ///
     /// Limits: 0 to 0; format `uint64`.
     pub nothing: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -68,35 +70,37 @@ impl Contract for Input {
         self
             .least
             .as_ref()
-            .is_none_or(|value| value.is_integer() && *value >= Number::literal("1e19"))
+            .is_none_or(|value| {
+                value.is_integer() && *value >= Number::from_literal("1e19")
+            })
             && self.unsigned.as_ref().is_none_or(|value| *value <= 10000000000000000000)
             && self
                 .most
                 .as_ref()
                 .is_none_or(|value| {
-                    value.is_integer() && *value < Number::literal("-1e19")
+                    value.is_integer() && *value < Number::from_literal("-1e19")
                 })
             && self
                 .word
                 .as_ref()
                 .is_none_or(|value| {
-                    value.is_integer() && *value >= Number::literal("1e19")
+                    value.is_integer() && *value >= Number::from_literal("1e19")
                 })
             && self
                 .above
                 .as_ref()
                 .is_none_or(|value| {
-                    value.is_integer() && *value > Number::int(9223372036854775807)
+                    value.is_integer() && *value > Number::from_i64(9223372036854775807)
                 })
             && self
                 .below
                 .as_ref()
                 .is_none_or(|value| {
-                    value.is_integer() && *value < Number::int(-9223372036854775808)
+                    value.is_integer() && *value < Number::from_i64(-9223372036854775808)
                 })
             && self.last.as_ref().is_none_or(|value| *value >= 9223372036854775806)
             && self.only.as_ref().is_none_or(|value| *value == 9223372036854775807)
             && self.nothing.as_ref().is_none_or(|value| *value == 0)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -21,7 +21,7 @@ pub struct Input {
     pub kind: Option<InputKind>,
     /// `tag`
     pub tag: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -38,11 +38,11 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.count.as_ref().is_none_or(|value| *value <= 100)
             && self.tag.as_ref().is_none_or(|value| matches!(* value, 1 | 2))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `InputKind` of the contract.
     ///
@@ -56,6 +56,8 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::variants! { InputKind { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! { InputKind { from { Integer(i64), Text(String) } } }
 
-::contract_runtime::contract!(InputKind = schemas::validator(schemas::INPUT.plus(4)));
+::contract_runtime::unconstrained_contract!(
+    InputKind = schemas::validator(schemas::INPUT.offset_by(4))
+);

@@ -2,52 +2,52 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Dock, version 1.0.0.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `GET /berths/{berth}`.
@@ -58,11 +58,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn read_berth(&self, berth: i64) -> Calling<'_, super::calls::ReadBerthCall> {
-        self.core.send(super::calls::ReadBerthCall::of(&self.core, berth))
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn read_berth(
+        &self,
+        berth: i64,
+    ) -> PendingCall<'_, super::calls::ReadBerthCall> {
+        self.inner.send(super::calls::ReadBerthCall::request_for(&self.inner, berth))
     }
 
     /// `POST /keepers`.
@@ -70,24 +73,26 @@ impl Client {
     /// # Arguments
     ///
     /// * `body`: `application/json`.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn add_keeper(
         &self,
         body: &super::types::Keeper,
-        options: super::calls::AddKeeper,
-    ) -> Calling<'_, super::calls::AddKeeperCall> {
-        self.core.send(super::calls::AddKeeperCall::of(&self.core, body, &options))
+        options: super::calls::AddKeeperOptions,
+    ) -> PendingCall<'_, super::calls::AddKeeperCall> {
+        self.inner
+            .send(super::calls::AddKeeperCall::request_for(&self.inner, body, &options))
     }
 }
 
 impl super::calls::ReadBerthCall {
-    fn of(core: &Core, berth: i64) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, berth: i64) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, berth)
             .accept("application/json, application/problem+json")
     }
@@ -98,28 +103,31 @@ impl Call for super::calls::ReadBerthCall {
 
     type Success = super::types::Berth;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.berth)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, self.berth)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::AddKeeperCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         body: &super::types::Keeper,
-        options: &super::calls::AddKeeper,
-    ) -> Request {
-        core.request(Self::OPERATION)
+        options: &super::calls::AddKeeperOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, options.quiet)
             .accept("application/json")
             .json("application/json", body)
@@ -131,16 +139,18 @@ impl Call for super::calls::AddKeeperCall {
 
     type Success = super::types::Keeper;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             201 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }

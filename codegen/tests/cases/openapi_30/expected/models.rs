@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, Number, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -36,7 +36,7 @@ pub struct Berth {
     ///
     /// Limits: format `byte`.
     pub image: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -63,13 +63,14 @@ impl Contract for Berth {
                 .as_ref()
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
-                    Nullable::Value(value) => *value < Number::decimal(305, 1),
-                }) && self.width.as_ref().is_none_or(|value| *value >= Number::int(0))
+                    Nullable::Value(value) => *value < Number::from_decimal(305, 1),
+                })
+            && self.width.as_ref().is_none_or(|value| *value >= Number::from_i64(0))
             && match &self.ship {
                 Nullable::Null => true,
                 Nullable::Value(value) => {
                     char_count_at_most(&value.name, 5)
-                        && is_apart(&value.extra, BerthShip::DECLARED)
+                        && is_disjoint(&value.extra, BerthShip::DECLARED)
                 }
             }
             && self
@@ -79,7 +80,7 @@ impl Contract for Berth {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_known(),
                 }) && self.next.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -92,7 +93,7 @@ pub struct BerthShip {
     ///
     /// Limits: at most 5 characters.
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -100,11 +101,11 @@ pub struct BerthShip {
 
 impl Contract for BerthShip {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_BERTH.plus(4),
+        schemas::OPENAPI_SCHEMAS_BERTH.offset_by(4),
     );
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
+        char_count_at_most(&self.name, 5) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -120,7 +121,7 @@ impl Contract for BerthShip {
 
 impl Contract for BerthState {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_BERTH.plus(6),
+        schemas::OPENAPI_SCHEMAS_BERTH.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
@@ -141,7 +142,7 @@ pub struct Keeper {
     pub password: Option<String>,
     /// `deputy`
     pub deputy: Option<Box<Keeper>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -171,7 +172,7 @@ impl Contract for Keeper {
 
     fn is_valid(&self) -> bool {
         self.deputy.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -182,7 +183,7 @@ impl Contract for Keeper {
 pub struct Problem {
     /// `type`
     pub type_: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -194,6 +195,6 @@ impl Contract for Problem {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,15 +21,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "berth", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::OPENAPI_PATHS_BERTHS_BERTH_GET)), ..Parameter::PATH },
+            Parameter { name: "berth", shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::OPENAPI_PATHS_BERTHS_BERTH_GET)), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///openapi.yaml#/paths/~1berths~1{berth}/get/responses/default/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -41,26 +42,26 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[
-            Parameter { name: "quiet", allow_empty: true, shape: Shape::Scalar(Scalar::Boolean), validator: Some(schemas::validator(schemas::OPENAPI_PATHS_KEEPERS_POST)), ..Parameter::QUERY },
+            Parameter { name: "quiet", allow_empty: true, shape: ValueShape::Scalar(ScalarType::Boolean), validator: Some(schemas::validator(schemas::OPENAPI_PATHS_KEEPERS_POST)), ..Parameter::QUERY },
         ],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.yaml#/paths/~1keepers/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_KEEPER)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.yaml#/paths/~1keepers/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_KEEPER)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///openapi.yaml#/paths/~1keepers/post/responses/201/content/application~1json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_KEEPER)), }] },
+            ResponseSpec { statuses: StatusRange::Code(201), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///openapi.yaml#/paths/~1keepers/post/responses/201/content/application~1json/schema", validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_KEEPER)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -73,15 +74,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, Number, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -32,7 +32,7 @@ pub struct Berth {
     pub owner: Option<Nullable<Ship>>,
     /// A load, or none.
     pub named: Option<Maybe>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -97,7 +97,9 @@ impl Contract for Berth {
                             BerthLoad::Bulk(value) => value.is_valid(),
                             BerthLoad::Boxes(value) => value.is_valid(),
                             BerthLoad::Unknown(value) => {
-                                schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH.plus(8))
+                                schemas::validator(
+                                        schemas::OPENAPI_SCHEMAS_BERTH.offset_by(8),
+                                    )
                                     .is_valid(value)
                             }
                         }
@@ -117,11 +119,11 @@ impl Contract for Berth {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_valid(),
                 }) && self.named.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a string or an object"]
     /// `BerthCargo` of the contract.
     ///
@@ -135,7 +137,7 @@ impl Contract for Berth {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     BerthCargo {
         from { Text(String), Object(Ship) }
         nested { Object }
@@ -144,7 +146,7 @@ impl Contract for Berth {
 
 impl Contract for BerthCargo {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_BERTH.plus(6),
+        schemas::OPENAPI_SCHEMAS_BERTH.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
@@ -171,7 +173,7 @@ impl Contract for BerthCargo {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     BerthLoad {
         from { Bulk(Bulk), Boxes(Boxes) }
         nested { Bulk, Boxes }
@@ -180,7 +182,7 @@ impl Contract for BerthCargo {
 
 impl Contract for BerthLoad {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_BERTH.plus(20),
+        schemas::OPENAPI_SCHEMAS_BERTH.offset_by(20),
     );
 
     fn is_valid(&self) -> bool {
@@ -188,7 +190,7 @@ impl Contract for BerthLoad {
             Self::Bulk(value) => value.is_valid(),
             Self::Boxes(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH.plus(20))
+                schemas::validator(schemas::OPENAPI_SCHEMAS_BERTH.offset_by(20))
                     .is_valid(value)
             }
         }
@@ -207,7 +209,7 @@ impl Contract for BerthLoad {
 
 impl Contract for BerthState {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_BERTH.plus(9),
+        schemas::OPENAPI_SCHEMAS_BERTH.offset_by(9),
     );
 
     fn is_valid(&self) -> bool {
@@ -224,7 +226,7 @@ pub struct Boxes {
     ///
     /// Limits: at least 0.
     pub count: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -242,7 +244,7 @@ impl Contract for Boxes {
     );
 
     fn is_valid(&self) -> bool {
-        self.count >= 0 && is_apart(&self.extra, Self::DECLARED)
+        self.count >= 0 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -255,7 +257,7 @@ pub struct Bulk {
     ///
     /// Limits: at least 0.
     pub tons: Number,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -273,7 +275,7 @@ impl Contract for Bulk {
     );
 
     fn is_valid(&self) -> bool {
-        self.tons >= Number::int(0) && is_apart(&self.extra, Self::DECLARED)
+        self.tons >= Number::from_i64(0) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -323,7 +325,7 @@ impl Contract for Maybe {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     MaybeValue {
         from { Bulk(Bulk), Boxes(Boxes) }
         nested { Bulk, Boxes }
@@ -332,7 +334,7 @@ impl Contract for Maybe {
 
 impl Contract for MaybeValue {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::OPENAPI_SCHEMAS_MAYBE.plus(3),
+        schemas::OPENAPI_SCHEMAS_MAYBE.offset_by(3),
     );
 
     fn is_valid(&self) -> bool {
@@ -340,7 +342,7 @@ impl Contract for MaybeValue {
             Self::Bulk(value) => value.is_valid(),
             Self::Boxes(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::OPENAPI_SCHEMAS_MAYBE.plus(3))
+                schemas::validator(schemas::OPENAPI_SCHEMAS_MAYBE.offset_by(3))
                     .is_valid(value)
             }
         }
@@ -358,7 +360,7 @@ pub struct Ship {
     pub name: String,
     /// `flag`
     pub flag: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -376,6 +378,6 @@ impl Contract for Ship {
     );
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
+        char_count_at_most(&self.name, 5) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

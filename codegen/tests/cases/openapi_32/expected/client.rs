@@ -2,78 +2,78 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Shelves, version 1.0.0.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `QUERY /books`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn find_books(
         &self,
-        options: super::calls::FindBooks,
-    ) -> Calling<'_, super::calls::FindBooksCall> {
-        self.core.send(super::calls::FindBooksCall::of(&self.core, &options))
+        options: super::calls::FindBooksOptions,
+    ) -> PendingCall<'_, super::calls::FindBooksCall> {
+        self.inner.send(super::calls::FindBooksCall::request_for(&self.inner, &options))
     }
 
     /// `COPY /books`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn copy_books(&self) -> Calling<'_, super::calls::CopyBooksCall> {
-        self.core.send(super::calls::CopyBooksCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn copy_books(&self) -> PendingCall<'_, super::calls::CopyBooksCall> {
+        self.inner.send(super::calls::CopyBooksCall::request_for(&self.inner))
     }
 
     /// `GET /search`.
@@ -81,67 +81,74 @@ impl Client {
     /// # Arguments
     ///
     /// * `search`: `search` the whole query.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn search_books(
         &self,
         search: &super::types::Search,
-        options: super::calls::SearchBooks,
-    ) -> Calling<'_, super::calls::SearchBooksCall> {
-        self.core.send(super::calls::SearchBooksCall::of(&self.core, search, &options))
+        options: super::calls::SearchBooksOptions,
+    ) -> PendingCall<'_, super::calls::SearchBooksCall> {
+        self.inner
+            .send(
+                super::calls::SearchBooksCall::request_for(&self.inner, search, &options),
+            )
     }
 
     /// `GET /select`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn select_books(
         &self,
-        options: super::calls::SelectBooks,
-    ) -> Calling<'_, super::calls::SelectBooksCall> {
-        self.core.send(super::calls::SelectBooksCall::of(&self.core, &options))
+        options: super::calls::SelectBooksOptions,
+    ) -> PendingCall<'_, super::calls::SelectBooksCall> {
+        self.inner
+            .send(super::calls::SelectBooksCall::request_for(&self.inner, &options))
     }
 
     /// `DELETE /select`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn drop_books(
         &self,
-        options: super::calls::DropBooks,
-    ) -> Calling<'_, super::calls::DropBooksCall> {
-        self.core.send(super::calls::DropBooksCall::of(&self.core, &options))
+        options: super::calls::DropBooksOptions,
+    ) -> PendingCall<'_, super::calls::DropBooksCall> {
+        self.inner.send(super::calls::DropBooksCall::request_for(&self.inner, &options))
     }
 
     /// `GET /log`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn log(&self) -> Calling<'_, super::calls::LogCall> {
-        self.core.send(super::calls::LogCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn log(&self) -> PendingCall<'_, super::calls::LogCall> {
+        self.inner.send(super::calls::LogCall::request_for(&self.inner))
     }
 }
 
 impl super::calls::FindBooksCall {
-    fn of(core: &Core, options: &super::calls::FindBooks) -> Request {
-        let request = core.request(Self::OPERATION).accept("application/json");
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::FindBooksOptions,
+    ) -> RequestBuilder {
+        let request = api_client.request(Self::OPERATION).accept("application/json");
         match &options.body {
             Some(body) => request.json("application/json", body),
             None => request,
@@ -154,23 +161,25 @@ impl Call for super::calls::FindBooksCall {
 
     type Success = Vec<super::types::Book>;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::CopyBooksCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -179,27 +188,32 @@ impl Call for super::calls::CopyBooksCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::SearchBooksCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         search: &super::types::Search,
-        options: &super::calls::SearchBooks,
-    ) -> Request {
-        core.request(Self::OPERATION).argument(0, search).argument(1, &options.shelf)
+        options: &super::calls::SearchBooksOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
+            .argument(0, search)
+            .argument(1, &options.shelf)
     }
 }
 
@@ -208,23 +222,28 @@ impl Call for super::calls::SearchBooksCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.search, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.search, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::SelectBooksCall {
-    fn of(core: &Core, options: &super::calls::SelectBooks) -> Request {
-        core.request(Self::OPERATION).argument(0, &options.path)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::SelectBooksOptions,
+    ) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, &options.path)
     }
 }
 
@@ -233,23 +252,28 @@ impl Call for super::calls::SelectBooksCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DropBooksCall {
-    fn of(core: &Core, options: &super::calls::DropBooks) -> Request {
-        core.request(Self::OPERATION).argument(0, &options.filter)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::DropBooksOptions,
+    ) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, &options.filter)
     }
 }
 
@@ -258,23 +282,25 @@ impl Call for super::calls::DropBooksCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::LogCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("application/jsonl")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("application/jsonl")
     }
 }
 
@@ -283,16 +309,18 @@ impl Call for super::calls::LogCall {
 
     type Success = ::contract_runtime::multipart::Bytes;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.bytes(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }

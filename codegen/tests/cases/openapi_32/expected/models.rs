@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Book` of the contract.
@@ -13,7 +13,7 @@ use super::schemas;
 pub struct Book {
     /// `title`
     pub title: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -25,7 +25,7 @@ impl Contract for Book {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -40,7 +40,7 @@ pub struct Disc {
     ///
     /// Limits: at least 0.
     pub minutes: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -57,7 +57,7 @@ impl Contract for Disc {
     );
 
     fn is_valid(&self) -> bool {
-        self.minutes >= 0 && is_apart(&self.extra, Self::DECLARED)
+        self.minutes >= 0 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -68,7 +68,7 @@ impl Contract for Disc {
 pub struct Filter {
     /// `title`
     pub title: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -82,7 +82,7 @@ impl Contract for Filter {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -97,13 +97,13 @@ impl Contract for Filter {
         reason = "variants are held one at a time or in a list; a pointer for each costs more than the space"
     )]
     pub enum Medium {
-        /// Another tag, or none, means it too, where it can hold the object.
+        /// Also used for other tags, or none, if it can hold the object.
         Paper(Paper) = "Paper",
         Disc(Disc) = "Disc",
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Medium {
         from { Paper(Paper), Disc(Disc) }
         nested { Paper, Disc }
@@ -124,7 +124,9 @@ impl Contract for Medium {
                             .extra
                             .get("minutes")
                             .is_none_or(|value| {
-                                schemas::validator(schemas::SHELVES_SCHEMAS_DISC.plus(2))
+                                schemas::validator(
+                                        schemas::SHELVES_SCHEMAS_DISC.offset_by(2),
+                                    )
                                     .is_valid(value)
                             }) && value.is_valid()
             }
@@ -134,9 +136,11 @@ impl Contract for Medium {
                         .extra
                         .get("pages")
                         .is_none_or(|value| {
-                            schemas::validator(schemas::SHELVES_SCHEMAS_PAPER.plus(2))
+                            schemas::validator(
+                                    schemas::SHELVES_SCHEMAS_PAPER.offset_by(2),
+                                )
                                 .is_valid(value)
-                        }) && is_apart(&value.extra, Disc::DECLARED)
+                        }) && is_disjoint(&value.extra, Disc::DECLARED)
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::SHELVES_SCHEMAS_MEDIUM).is_valid(value)
@@ -154,7 +158,7 @@ pub struct Paper {
     pub kind: Option<String>,
     /// `pages`
     pub pages: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -171,7 +175,7 @@ impl Contract for Paper {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -186,7 +190,7 @@ pub struct Search {
     ///
     /// Limits: at least 1.
     pub limit: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -204,6 +208,6 @@ impl Contract for Search {
 
     fn is_valid(&self) -> bool {
         self.limit.as_ref().is_none_or(|value| *value >= 1)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape, Style};
+use ::contract_runtime::parameters::{Parameter, ParameterStyle, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,17 +21,17 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: false,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "https://example.com/apis/shelves.json#/paths/~1books/query/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_FILTER)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "https://example.com/apis/shelves.json#/paths/~1books/query/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_FILTER)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "https://example.com/apis/shelves.json#/components/mediaTypes/Books/schema", validator: Some(schemas::validator(schemas::SHELVES_MEDIA_TYPES_BOOKS)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "https://example.com/apis/shelves.json#/components/mediaTypes/Books/schema", validator: Some(schemas::validator(schemas::SHELVES_MEDIA_TYPES_BOOKS)), }] },
         ],
         servers: &[],
     },
@@ -43,11 +44,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -59,14 +62,16 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "search", required: true, shape: Shape::Form(&[Parameter { name: "words", shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }, Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), ..Parameter::QUERY }], Scalar::Text), validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_SEARCH)), ..Parameter::QUERY_STRING },
-            Parameter { name: "shelf", style: Style::Cookie, validator: Some(schemas::validator(schemas::SHELVES_PATHS_SEARCH_GET)), ..Parameter::COOKIE },
+            Parameter { name: "search", required: true, shape: ValueShape::Form(&[Parameter { name: "words", shape: ValueShape::Array(ScalarType::Text), ..Parameter::QUERY }, Parameter { name: "limit", shape: ValueShape::Scalar(ScalarType::Integer(None)), ..Parameter::QUERY }], ScalarType::Text), validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_SEARCH)), ..Parameter::QUERY_STRING },
+            Parameter { name: "shelf", style: ParameterStyle::Cookie, validator: Some(schemas::validator(schemas::SHELVES_PATHS_SEARCH_GET)), ..Parameter::COOKIE },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -78,13 +83,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "path", validator: Some(schemas::validator(schemas::SHELVES_PATHS_SELECT_GET)), ..Parameter::QUERY_STRING },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -96,13 +103,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[
-            Parameter { name: "filter", shape: Shape::Json, validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_FILTER)), ..Parameter::QUERY_STRING },
+            Parameter { name: "filter", shape: ValueShape::Json, validator: Some(schemas::validator(schemas::SHELVES_SCHEMAS_FILTER)), ..Parameter::QUERY_STRING },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -114,19 +123,19 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/jsonl", format: Format::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/jsonl", format: BodyFormat::Bytes, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[1, 0, 5, 2, 4, 3]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[1, 0, 5, 2, 4, 3]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -147,15 +156,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[1, 0, 5, 2, 4, 3]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

@@ -6,12 +6,12 @@
 //!
 //! * `input.json` sha256 a8493c2cd90b001f
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod calls;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
 pub mod models;
@@ -23,5 +23,5 @@ pub mod schemas;
 #[cfg(feature = "server")]
 pub mod server;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

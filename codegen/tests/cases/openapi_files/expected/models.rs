@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -44,7 +44,7 @@ pub struct Hull {
     pub name: AB,
     /// `spare`
     pub spare: Option<Nullable<String>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -67,7 +67,7 @@ impl Contract for Hull {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::HULL);
 
     fn is_valid(&self) -> bool {
-        self.name.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.name.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -110,7 +110,7 @@ pub struct Page {
     pub items: Vec<Hull>,
     /// `limit`
     pub limit: Option<Limit>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -129,7 +129,7 @@ impl Contract for Page {
     fn is_valid(&self) -> bool {
         self.items.len() <= 2 && self.items.iter().all(|value| value.is_valid())
             && self.limit.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

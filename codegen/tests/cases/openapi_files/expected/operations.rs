@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,14 +21,14 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(Some(3))), validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_LIMIT)), ..Parameter::QUERY },
+            Parameter { name: "limit", shape: ValueShape::Scalar(ScalarType::Integer(Some(3))), validator: Some(schemas::validator(schemas::OPENAPI_SCHEMAS_LIMIT)), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::PAGE)), }] },
         ],
         servers: &[],
     },
@@ -40,22 +41,24 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::HULL)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///paths/hulls.yaml#/components/pathItems/hulls/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::HULL)), },
             ],
         }),
-        responses: &[Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(201), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0, 1]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -68,15 +71,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

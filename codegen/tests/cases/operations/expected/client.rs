@@ -2,52 +2,52 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Fleet, version 1.2.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// Reads a ship.
@@ -57,20 +57,23 @@ impl Client {
     /// # Arguments
     ///
     /// * `ship_id`: `shipId` in the path, 1 to 4 characters.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `404`: No such ship.
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any other `4XX` or `5XX`: Refused.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `404`: No such ship.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any other `4XX` or `5XX`: Refused.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn read_ship(
         &self,
         ship_id: &super::types::ShipId,
-        options: super::calls::ReadShip,
-    ) -> Calling<'_, super::calls::ReadShipCall> {
-        self.core.send(super::calls::ReadShipCall::of(&self.core, ship_id, &options))
+        options: super::calls::ReadShipOptions,
+    ) -> PendingCall<'_, super::calls::ReadShipCall> {
+        self.inner
+            .send(
+                super::calls::ReadShipCall::request_for(&self.inner, ship_id, &options),
+            )
     }
 
     /// `DELETE /ships/{shipId}`, needs `fleet.read` and `fleet.write`.
@@ -81,14 +84,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn scrap_ship(
         &self,
         ship_id: &super::types::ShipId,
-    ) -> Calling<'_, super::calls::ScrapShipCall> {
-        self.core.send(super::calls::ScrapShipCall::of(&self.core, ship_id))
+    ) -> PendingCall<'_, super::calls::ScrapShipCall> {
+        self.inner.send(super::calls::ScrapShipCall::request_for(&self.inner, ship_id))
     }
 
     /// `POST /ships`, needs `fleet.write`.
@@ -99,24 +102,25 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn add_ship(
         &self,
         body: &super::types::NewShip,
-    ) -> Calling<'_, super::calls::AddShipCall> {
-        self.core.send(super::calls::AddShipCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::AddShipCall> {
+        self.inner.send(super::calls::AddShipCall::request_for(&self.inner, body))
     }
 }
 
 impl super::calls::ReadShipCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         ship_id: &super::types::ShipId,
-        options: &super::calls::ReadShip,
-    ) -> Request {
-        core.request(Self::OPERATION)
+        options: &super::calls::ReadShipOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, ship_id)
             .argument(1, &options.x_trace)
             .argument(2, options.depth)
@@ -130,24 +134,30 @@ impl Call for super::calls::ReadShipCall {
 
     type Success = super::types::Ship;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.ship_id, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.ship_id, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ScrapShipCall {
-    fn of(core: &Core, ship_id: &super::types::ShipId) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        ship_id: &super::types::ShipId,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, ship_id)
             .accept("application/problem+json")
     }
@@ -158,24 +168,30 @@ impl Call for super::calls::ScrapShipCall {
 
     type Success = ();
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.ship_id)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.ship_id)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::AddShipCall {
-    fn of(core: &Core, body: &super::types::NewShip) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        body: &super::types::NewShip,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
     }
@@ -186,17 +202,19 @@ impl Call for super::calls::AddShipCall {
 
     type Success = super::types::Ship;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             201 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }

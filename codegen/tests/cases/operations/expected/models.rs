@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -19,7 +19,7 @@ pub struct NewShip {
     pub name: String,
     /// `hull`
     pub hull: Option<NewShipHull>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -45,7 +45,7 @@ impl Contract for NewShip {
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && self.hull.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -62,7 +62,7 @@ impl Contract for NewShip {
 
 impl Contract for NewShipHull {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_NEW_SHIP.plus(2),
+        schemas::INPUT_SCHEMAS_NEW_SHIP.offset_by(2),
     );
 
     fn is_valid(&self) -> bool {
@@ -85,7 +85,7 @@ pub struct Problem {
     pub code: Option<ProblemCode>,
     /// `errors`
     pub errors: Option<Vec<ProblemErrorsItem>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -109,7 +109,7 @@ impl Contract for Problem {
                 .errors
                 .as_ref()
                 .is_none_or(|value| value.iter().all(|value| value.is_valid()))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -122,8 +122,8 @@ impl Contract for Problem {
     }
 }
 
-::contract_runtime::contract!(
-    ProblemCode = schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM.plus(3))
+::contract_runtime::unconstrained_contract!(
+    ProblemCode = schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM.offset_by(3))
 );
 
 /// `ProblemErrorsItem` of the contract.
@@ -133,7 +133,7 @@ impl Contract for Problem {
 pub struct ProblemErrorsItem {
     /// `pointer`
     pub pointer: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -146,11 +146,11 @@ pub struct ProblemErrorsItem {
 
 impl Contract for ProblemErrorsItem {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_PROBLEM.plus(7),
+        schemas::INPUT_SCHEMAS_PROBLEM.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -164,8 +164,9 @@ impl Contract for ProblemErrorsItem {
     }
 }
 
-::contract_runtime::contract!(
-    ReadShipWithItem = schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(3))
+::contract_runtime::unconstrained_contract!(
+    ReadShipWithItem = schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET
+    .offset_by(3))
 );
 
 /// `Ship` of the contract.
@@ -181,7 +182,7 @@ pub struct Ship {
     pub hull: Option<NewShipHull>,
     /// `id`
     pub id: ShipId,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -200,7 +201,7 @@ impl Contract for Ship {
 
     fn is_valid(&self) -> bool {
         !self.name.is_empty() && self.hull.as_ref().is_none_or(|value| value.is_valid())
-            && self.id.is_valid() && is_apart(&self.extra, Self::DECLARED)
+            && self.id.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 const SHIP_ID_PARAMETER: Parameter = Parameter {
@@ -26,19 +27,19 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["fleet.read"]],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             SHIP_ID_PARAMETER,
             Parameter { name: "X-Trace", validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET)), ..Parameter::HEADER },
-            Parameter { name: "depth", shape: Shape::Scalar(Scalar::Integer(Some(1))), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(1))), ..Parameter::QUERY },
-            Parameter { name: "with", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.plus(2))), ..Parameter::QUERY },
+            Parameter { name: "depth", shape: ValueShape::Scalar(ScalarType::Integer(Some(1))), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.offset_by(1))), ..Parameter::QUERY },
+            Parameter { name: "with", shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_SHIPS_SHIP_ID_GET.offset_by(2))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
-            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
+            ResponseSpec { statuses: StatusRange::Code(404), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships~1{shipId}/get/responses/404/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -51,13 +52,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["fleet.read", "fleet.write"]],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[SHIP_ID_PARAMETER],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -70,25 +71,25 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: false,
         scopes: &[&["fleet.write"]],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NEW_SHIP)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NEW_SHIP)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships/post/responses/201/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(201), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships/post/responses/201/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[2, 1, 0]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 1, 0]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -105,21 +106,21 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[2, 1, 0]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }
 
 ::contract_runtime::closed_enum! {
-    /// The scopes that operations ask for.
+    /// The scopes that operations require.
     pub enum Scope {
         /// Read.
         FleetRead = "fleet.read",

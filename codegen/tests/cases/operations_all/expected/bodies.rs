@@ -2,8 +2,8 @@
 
 //! Request bodies of several media types, or of parts.
 
-use ::contract_runtime::multipart::{Multipart, Reader, Writer};
-pub use ::contract_runtime::multipart::{Field, File};
+use ::contract_runtime::multipart::{Multipart, MultipartReader, MultipartWriter};
+pub use ::contract_runtime::multipart::{FilePart, MultipartField};
 
 /// The `multipart/form-data` body of `POST /files`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,17 +19,17 @@ pub struct UploadForm {
     /// The file itself.
     ///
     /// Part `file`.
-    pub file: File,
+    pub file: FilePart,
     /// Part `more`.
-    pub more: Vec<File>,
+    pub more: Vec<FilePart>,
     /// Parts that the contract does not declare.
-    pub others: Vec<Field>,
+    pub others: Vec<MultipartField>,
 }
 
 impl UploadForm {
-    /// A body of what is required.
+    /// Creates a form with the required parts.
     #[must_use]
-    pub fn new(title: String, file: File) -> Self {
+    pub fn new(title: String, file: FilePart) -> Self {
         Self {
             title,
             file,
@@ -43,25 +43,25 @@ impl UploadForm {
 }
 
 impl Multipart for UploadForm {
-    fn write(&self, form: &mut Writer) {
-        form.value("title", &self.title);
-        form.value("size", &self.size);
-        form.value("tags", &self.tags);
-        form.value("meta", &self.meta);
-        form.files("file", &self.file);
-        form.files("more", &self.more);
-        form.fields(&self.others);
+    fn write_parts(&self, form: &mut MultipartWriter) {
+        form.write_value("title", &self.title);
+        form.write_value("size", &self.size);
+        form.write_value("tags", &self.tags);
+        form.write_value("meta", &self.meta);
+        form.write_files("file", &self.file);
+        form.write_files("more", &self.more);
+        form.write_fields(&self.others);
     }
 
-    fn read(form: &Reader) -> Option<Self> {
+    fn read_parts(form: &MultipartReader) -> Option<Self> {
         Some(Self {
-            title: form.value("title")?,
-            size: form.optional("size")?,
-            tags: form.optional("tags")?,
-            meta: form.optional("meta")?,
-            file: form.files("file")?,
-            more: form.files("more")?,
-            others: form.others(),
+            title: form.read_value("title")?,
+            size: form.read_optional("size")?,
+            tags: form.read_optional("tags")?,
+            meta: form.read_optional("meta")?,
+            file: form.read_files("file")?,
+            more: form.read_files("more")?,
+            others: form.undeclared_fields(),
         })
     }
 }
@@ -74,7 +74,7 @@ pub enum NoteBody {
     /// `text/plain`.
     Plain(String),
     /// `image/*`.
-    Image(::contract_runtime::operation::Typed),
+    Image(::contract_runtime::operation::TypedBytes),
 }
 
 impl From<super::types::Note> for NoteBody {
@@ -89,8 +89,8 @@ impl From<String> for NoteBody {
     }
 }
 
-impl From<::contract_runtime::operation::Typed> for NoteBody {
-    fn from(body: ::contract_runtime::operation::Typed) -> Self {
+impl From<::contract_runtime::operation::TypedBytes> for NoteBody {
+    fn from(body: ::contract_runtime::operation::TypedBytes) -> Self {
         Self::Image(body)
     }
 }

@@ -2,62 +2,62 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Everything that an operation can be, version 1.0.0.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The same client with every request sent to the address given to [`Client::new`].
-    /// Otherwise operations to which the contract gives a server of their own go to
-    /// the first of those; one that is only a path replaces the address's path.
+    /// Sends every request to the address given to [`Client::new`]. By default, operations with
+    /// servers of their own go to the first of those; a server that is only a path replaces the
+    /// path of the address.
     #[must_use]
     pub fn with_base_url_only(self) -> Self {
         Self {
-            core: self.core.with_base_url_only(),
+            inner: self.inner.with_base_url_only(),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// Parameters of every place and style.
@@ -69,21 +69,29 @@ impl Client {
     /// * `ids`: `ids` in the path.
     /// * `range`: `range` in the path.
     /// * `tags`: `tags` in the path.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn find(
         &self,
         ids: &[impl AsRef<str> + ::serde::Serialize],
         range: &super::types::Range,
         tags: &[impl AsRef<str> + ::serde::Serialize],
-        options: super::calls::Find,
-    ) -> Calling<'_, super::calls::FindCall> {
-        self.core
-            .send(super::calls::FindCall::of(&self.core, ids, range, tags, &options))
+        options: super::calls::FindOptions,
+    ) -> PendingCall<'_, super::calls::FindCall> {
+        self.inner
+            .send(
+                super::calls::FindCall::request_for(
+                    &self.inner,
+                    ids,
+                    range,
+                    tags,
+                    &options,
+                ),
+            )
     }
 
     /// `GET /jobs/{id}`.
@@ -94,14 +102,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`ProblemOrTextOrWait::Problem`](super::answers::ProblemOrTextOrWait::Problem) for `404`: A refusal.
-    /// * [`Error::Answer`] with [`ProblemOrTextOrWait::Wait`](super::answers::ProblemOrTextOrWait::Wait) for `409`: Taken.
-    /// * [`Error::Answer`] with [`ProblemOrTextOrWait::Text`](super::answers::ProblemOrTextOrWait::Text) for `4XX`: In words.
-    /// * [`Error::Answer`] with [`ProblemOrTextOrWait::Problem`](super::answers::ProblemOrTextOrWait::Problem) for any other `4XX` or `5XX`: A refusal.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn job(&self, id: &str) -> Calling<'_, super::calls::JobCall> {
-        self.core.send(super::calls::JobCall::of(&self.core, id))
+    /// * [`Error::ErrorResponse`] with [`ProblemOrTextOrWait::Problem`](super::responses::ProblemOrTextOrWait::Problem) for `404`: A refusal.
+    /// * [`Error::ErrorResponse`] with [`ProblemOrTextOrWait::Wait`](super::responses::ProblemOrTextOrWait::Wait) for `409`: Taken.
+    /// * [`Error::ErrorResponse`] with [`ProblemOrTextOrWait::Text`](super::responses::ProblemOrTextOrWait::Text) for `4XX`: In words.
+    /// * [`Error::ErrorResponse`] with [`ProblemOrTextOrWait::Problem`](super::responses::ProblemOrTextOrWait::Problem) for any other `4XX` or `5XX`: A refusal.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn job(&self, id: &str) -> PendingCall<'_, super::calls::JobCall> {
+        self.inner.send(super::calls::JobCall::request_for(&self.inner, id))
     }
 
     /// `POST /parts`.
@@ -112,13 +120,13 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn parts(
         &self,
-        body: &[::contract_runtime::multipart::Field],
-    ) -> Calling<'_, super::calls::PartsCall> {
-        self.core.send(super::calls::PartsCall::of(&self.core, body))
+        body: &[::contract_runtime::multipart::MultipartField],
+    ) -> PendingCall<'_, super::calls::PartsCall> {
+        self.inner.send(super::calls::PartsCall::request_for(&self.inner, body))
     }
 
     /// `POST /files`.
@@ -129,30 +137,30 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn upload(
         &self,
         body: &super::bodies::UploadForm,
-    ) -> Calling<'_, super::calls::UploadCall> {
-        self.core.send(super::calls::UploadCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::UploadCall> {
+        self.inner.send(super::calls::UploadCall::request_for(&self.inner, body))
     }
 
     /// `POST /notes`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn note(
         &self,
-        options: super::calls::Note,
-    ) -> Calling<'_, super::calls::NoteCall> {
-        self.core.send(super::calls::NoteCall::of(&self.core, &options))
+        options: super::calls::NoteOptions,
+    ) -> PendingCall<'_, super::calls::NoteCall> {
+        self.inner.send(super::calls::NoteCall::request_for(&self.inner, &options))
     }
 
     /// `POST /forms`.
@@ -163,18 +171,18 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn form(
         &self,
         body: &super::types::Note,
-    ) -> Calling<'_, super::calls::FormCall> {
-        self.core.send(super::calls::FormCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::FormCall> {
+        self.inner.send(super::calls::FormCall::request_for(&self.inner, body))
     }
 
     /// `PUT /bytes`.
     ///
-    /// Sent to `https://eu.files.example/up`, a server of its own.
+    /// Sent to `https://eu.files.example/up`, the operation's own server.
     ///
     /// # Arguments
     ///
@@ -182,32 +190,36 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn bytes(&self, body: impl Into<Bytes>) -> Calling<'_, super::calls::BytesCall> {
-        self.core.send(super::calls::BytesCall::of(&self.core, body))
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn bytes(
+        &self,
+        body: impl Into<Bytes>,
+    ) -> PendingCall<'_, super::calls::BytesCall> {
+        self.inner.send(super::calls::BytesCall::request_for(&self.inner, body))
     }
 
     /// `GET /exports`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn export(&self) -> Calling<'_, super::calls::ExportCall> {
-        self.core.send(super::calls::ExportCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn export(&self) -> PendingCall<'_, super::calls::ExportCall> {
+        self.inner.send(super::calls::ExportCall::request_for(&self.inner))
     }
 }
 
 impl super::calls::FindCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         ids: &[impl AsRef<str> + ::serde::Serialize],
         range: &super::types::Range,
         tags: &[impl AsRef<str> + ::serde::Serialize],
-        options: &super::calls::Find,
-    ) -> Request {
-        core.request(Self::OPERATION)
+        options: &super::calls::FindOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, ids)
             .argument(1, range)
             .argument(2, tags)
@@ -232,23 +244,26 @@ impl Call for super::calls::FindCall {
 
     type Success = Vec<::contract_runtime::Json>;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.ids, &self.range, &self.tags, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.ids, &self.range, &self.tags, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::JobCall {
-    fn of(core: &Core, id: &str) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, id: &str) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, id)
             .accept("application/json, text/csv, application/problem+json, text/plain")
     }
@@ -257,48 +272,67 @@ impl super::calls::JobCall {
 impl Call for super::calls::JobCall {
     const OPERATION: &'static Operation = OperationId::Job.operation();
 
-    type Success = super::answers::JobAnswer;
+    type Success = super::responses::JobResponse;
 
-    type Refusal = super::answers::ProblemOrTextOrWait;
+    type ErrorBody = super::responses::ProblemOrTextOrWait;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200 if response.is("text/csv") => {
-                response.read_text().result(super::answers::JobAnswer::OkCsv)
+            200 if response.has_media_type("text/csv") => {
+                response.decode_text().into_success(super::responses::JobResponse::OkCsv)
             }
-            200 => response.read_json().result(super::answers::JobAnswer::OkJson),
-            202 => response.read_json().result(super::answers::JobAnswer::Accepted),
+            200 => {
+                response
+                    .decode_json()
+                    .into_success(super::responses::JobResponse::OkJson)
+            }
+            202 => {
+                response
+                    .decode_json()
+                    .into_success(super::responses::JobResponse::Accepted)
+            }
             204 => {
-                response.read_nothing().result(|()| super::answers::JobAnswer::NoContent)
+                response
+                    .decode_empty()
+                    .into_success(|()| super::responses::JobResponse::NoContent)
             }
             404 => {
                 response
-                    .read_json()
-                    .refusal(super::answers::ProblemOrTextOrWait::Problem)
+                    .decode_json()
+                    .into_error(super::responses::ProblemOrTextOrWait::Problem)
             }
             409 => {
-                response.read_json().refusal(super::answers::ProblemOrTextOrWait::Wait)
+                response
+                    .decode_json()
+                    .into_error(super::responses::ProblemOrTextOrWait::Wait)
             }
             400..=499 => {
-                response.read_text().refusal(super::answers::ProblemOrTextOrWait::Text)
+                response
+                    .decode_text()
+                    .into_error(super::responses::ProblemOrTextOrWait::Text)
             }
             500..=599 => {
                 response
-                    .read_json()
-                    .refusal(super::answers::ProblemOrTextOrWait::Problem)
+                    .decode_json()
+                    .into_error(super::responses::ProblemOrTextOrWait::Problem)
             }
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::PartsCall {
-    fn of(core: &Core, body: &[::contract_runtime::multipart::Field]) -> Request {
-        core.request(Self::OPERATION).multipart("multipart/form-data", body)
+    fn request_for(
+        api_client: &ApiClient,
+        body: &[::contract_runtime::multipart::MultipartField],
+    ) -> RequestBuilder {
+        api_client.request(Self::OPERATION).multipart("multipart/form-data", body)
     }
 }
 
@@ -307,23 +341,29 @@ impl Call for super::calls::PartsCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::UploadCall {
-    fn of(core: &Core, body: &super::bodies::UploadForm) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        body: &super::bodies::UploadForm,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("text/plain")
             .multipart("multipart/form-data", body)
     }
@@ -334,23 +374,28 @@ impl Call for super::calls::UploadCall {
 
     type Success = String;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             201 => response.text(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::NoteCall {
-    fn of(core: &Core, options: &super::calls::Note) -> Request {
-        let request = core.request(Self::OPERATION).accept("text/plain");
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::NoteOptions,
+    ) -> RequestBuilder {
+        let request = api_client.request(Self::OPERATION).accept("text/plain");
         match &options.body {
             Some(super::bodies::NoteBody::Json(body)) => {
                 request.json("application/json", body)
@@ -358,7 +403,7 @@ impl super::calls::NoteCall {
             Some(super::bodies::NoteBody::Plain(body)) => {
                 request.text("text/plain", body)
             }
-            Some(super::bodies::NoteBody::Image(body)) => request.typed(body),
+            Some(super::bodies::NoteBody::Image(body)) => request.typed_bytes(body),
             None => request,
         }
     }
@@ -369,23 +414,26 @@ impl Call for super::calls::NoteCall {
 
     type Success = String;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.text(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::FormCall {
-    fn of(core: &Core, body: &super::types::Note) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, body: &super::types::Note) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json")
             .form("application/x-www-form-urlencoded", body)
     }
@@ -396,23 +444,26 @@ impl Call for super::calls::FormCall {
 
     type Success = super::types::Note;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::BytesCall {
-    fn of(core: &Core, body: impl Into<Bytes>) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, body: impl Into<Bytes>) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/octet-stream, application/problem+json")
             .bytes("application/octet-stream", body)
     }
@@ -423,24 +474,27 @@ impl Call for super::calls::BytesCall {
 
     type Success = ::contract_runtime::multipart::Bytes;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.body.clone())
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, self.body.clone())
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.bytes(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ExportCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept(
                 "*/*, application/json, text/*, text/csv, application/vnd.job+json, application/vnd.wait+json",
             )
@@ -450,36 +504,50 @@ impl super::calls::ExportCall {
 impl Call for super::calls::ExportCall {
     const OPERATION: &'static Operation = OperationId::Export.operation();
 
-    type Success = super::answers::ExportAnswer;
+    type Success = super::responses::ExportResponse;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200 if response.is("text/csv") => {
-                response.read_text().result(super::answers::ExportAnswer::OkCsv)
-            }
-            200 if response.is("application/json")
-                || response.is("application/vnd.job+json") => {
-                response.read_json().result(super::answers::ExportAnswer::OkJson)
-            }
-            200 if response.is("application/vnd.wait+json") => {
+            200 if response.has_media_type("text/csv") => {
                 response
-                    .read_json()
-                    .result(super::answers::ExportAnswer::OkVndWaitPlusJson)
+                    .decode_text()
+                    .into_success(super::responses::ExportResponse::OkCsv)
             }
-            200 if response.is("text/*") => {
-                response.read_text().result(super::answers::ExportAnswer::OkText)
+            200 if response.has_media_type("application/json")
+                || response.has_media_type("application/vnd.job+json") => {
+                response
+                    .decode_json()
+                    .into_success(super::responses::ExportResponse::OkJson)
             }
-            200 if response.is("*/*") => {
-                response.read_bytes().result(super::answers::ExportAnswer::OkAny)
+            200 if response.has_media_type("application/vnd.wait+json") => {
+                response
+                    .decode_json()
+                    .into_success(super::responses::ExportResponse::OkVndWaitPlusJson)
             }
-            200 => response.read_json().result(super::answers::ExportAnswer::OkJson),
-            _ => response.undocumented(),
+            200 if response.has_media_type("text/*") => {
+                response
+                    .decode_text()
+                    .into_success(super::responses::ExportResponse::OkText)
+            }
+            200 if response.has_media_type("*/*") => {
+                response
+                    .decode_bytes()
+                    .into_success(super::responses::ExportResponse::OkAny)
+            }
+            200 => {
+                response
+                    .decode_json()
+                    .into_success(super::responses::ExportResponse::OkJson)
+            }
+            _ => response.undocumented_status(),
         }
     }
 }

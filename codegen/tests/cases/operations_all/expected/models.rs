@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -20,7 +20,7 @@ pub struct Filter {
     pub ages: Option<Vec<i64>>,
     /// `range`
     pub range: Option<Range>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -47,11 +47,11 @@ impl Contract for Filter {
 
     fn is_valid(&self) -> bool {
         self.range.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a string or an array"]
     /// `FindSku` of the contract.
     ///
@@ -65,11 +65,11 @@ impl Contract for Filter {
     }
 }
 
-::contract_runtime::variants! { FindSku { from { Text(String), List(Vec<String>) } } }
+::contract_runtime::union_variants! { FindSku { from { Text(String), List(Vec<String>) } } }
 
 impl Contract for FindSku {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(10),
+        schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(10),
     );
 
     fn is_valid(&self) -> bool {
@@ -80,7 +80,7 @@ impl Contract for FindSku {
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `FindWorkflow` of the contract.
     ///
@@ -94,11 +94,11 @@ impl Contract for FindSku {
     }
 }
 
-::contract_runtime::variants! { FindWorkflow { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! { FindWorkflow { from { Integer(i64), Text(String) } } }
 
-::contract_runtime::contract!(
+::contract_runtime::unconstrained_contract!(
     FindWorkflow = schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET
-    .plus(14))
+    .offset_by(14))
 );
 
 /// `Job` of the contract.
@@ -108,7 +108,7 @@ impl Contract for FindSku {
 pub struct Job {
     /// `id`
     pub id: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -118,7 +118,7 @@ impl Contract for Job {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_JOB);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -133,7 +133,7 @@ pub struct Note {
     pub tags: Option<Vec<String>>,
     /// `filter`
     pub filter: Option<Filter>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -160,7 +160,7 @@ impl Contract for Note {
 
     fn is_valid(&self) -> bool {
         self.filter.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -171,7 +171,7 @@ impl Contract for Note {
 pub struct Problem {
     /// `code`
     pub code: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -183,7 +183,7 @@ impl Contract for Problem {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -196,7 +196,7 @@ pub struct Range {
     pub from: Option<Number>,
     /// `until`
     pub until: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -219,7 +219,7 @@ impl Contract for Range {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -246,7 +246,7 @@ pub struct UploadBody {
     pub file: String,
     /// `more`
     pub more: Option<Vec<String>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -278,7 +278,7 @@ impl Contract for UploadBody {
         !self.title.is_empty() && self.tags.as_ref().is_none_or(|value| value.len() <= 3)
             && self.meta.as_ref().is_none_or(|value| value.is_valid())
             && char_count_at_most(&self.file, 16)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -289,7 +289,7 @@ impl Contract for UploadBody {
 pub struct Wait {
     /// `seconds`
     pub seconds: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -301,6 +301,6 @@ impl Contract for Wait {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

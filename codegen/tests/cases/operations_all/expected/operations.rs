@@ -3,11 +3,11 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Part, PartForm, Parts, Repeat,
-    Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, PartCount,
+    PartEncoding, PartSpec, RepeatSafety, ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape, Style};
-use ::contract_runtime::schema::Types;
+use ::contract_runtime::parameters::{Parameter, ParameterStyle, ScalarType, ValueShape};
+use ::contract_runtime::schema::TypeSet;
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -22,28 +22,28 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "ids", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET)), ..Parameter::PATH },
-            Parameter { name: "range", style: Style::Label, explode: true, shape: Shape::Object(&[("from", Shape::Scalar(Scalar::Number)), ("until", Shape::Scalar(Scalar::Text))]), validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)), ..Parameter::PATH },
-            Parameter { name: "tags", style: Style::Matrix, explode: true, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(2))), ..Parameter::PATH },
-            Parameter { name: "joined", explode: false, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(4))), ..Parameter::QUERY },
-            Parameter { name: "piped", style: Style::PipeDelimited, explode: false, shape: Shape::Array(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(6))), ..Parameter::QUERY },
-            Parameter { name: "spaced", style: Style::SpaceDelimited, explode: false, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(8))), ..Parameter::QUERY },
-            Parameter { name: "filter", style: Style::DeepObject, shape: Shape::Object(&[("name", Shape::Scalar(Scalar::Text)), ("ages", Shape::Array(Scalar::Integer(None))), ("range", Shape::Object(&[("from", Shape::Scalar(Scalar::Number)), ("until", Shape::Scalar(Scalar::Text))]))]), validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)), ..Parameter::QUERY },
-            Parameter { name: "range2", shape: Shape::Object(&[("from", Shape::Scalar(Scalar::Number)), ("until", Shape::Scalar(Scalar::Text))]), validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)), ..Parameter::QUERY },
-            Parameter { name: "sku", shape: Shape::OneOf(&[Shape::Scalar(Scalar::Text), Shape::Array(Scalar::Text)]), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(10))), ..Parameter::QUERY },
-            Parameter { name: "workflow", shape: Shape::Scalar(Scalar::Of(Types::INTEGER.or(Types::STRING))), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(14))), ..Parameter::QUERY },
-            Parameter { name: "address", allow_reserved: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(17))), ..Parameter::QUERY },
-            Parameter { name: "where", shape: Shape::Json, validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)), ..Parameter::QUERY },
-            Parameter { name: "X-Parts", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(18))), ..Parameter::HEADER },
-            Parameter { name: "session", validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(20))), ..Parameter::COOKIE },
-            Parameter { name: "seen", shape: Shape::Array(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(21))), ..Parameter::COOKIE },
+            Parameter { name: "ids", shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET)), ..Parameter::PATH },
+            Parameter { name: "range", style: ParameterStyle::Label, explode: true, shape: ValueShape::Object(&[("from", ValueShape::Scalar(ScalarType::Number)), ("until", ValueShape::Scalar(ScalarType::Text))]), validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)), ..Parameter::PATH },
+            Parameter { name: "tags", style: ParameterStyle::Matrix, explode: true, shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(2))), ..Parameter::PATH },
+            Parameter { name: "joined", explode: false, shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(4))), ..Parameter::QUERY },
+            Parameter { name: "piped", style: ParameterStyle::PipeDelimited, explode: false, shape: ValueShape::Array(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(6))), ..Parameter::QUERY },
+            Parameter { name: "spaced", style: ParameterStyle::SpaceDelimited, explode: false, shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(8))), ..Parameter::QUERY },
+            Parameter { name: "filter", style: ParameterStyle::DeepObject, shape: ValueShape::Object(&[("name", ValueShape::Scalar(ScalarType::Text)), ("ages", ValueShape::Array(ScalarType::Integer(None))), ("range", ValueShape::Object(&[("from", ValueShape::Scalar(ScalarType::Number)), ("until", ValueShape::Scalar(ScalarType::Text))]))]), validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)), ..Parameter::QUERY },
+            Parameter { name: "range2", shape: ValueShape::Object(&[("from", ValueShape::Scalar(ScalarType::Number)), ("until", ValueShape::Scalar(ScalarType::Text))]), validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RANGE)), ..Parameter::QUERY },
+            Parameter { name: "sku", shape: ValueShape::OneOf(&[ValueShape::Scalar(ScalarType::Text), ValueShape::Array(ScalarType::Text)]), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(10))), ..Parameter::QUERY },
+            Parameter { name: "workflow", shape: ValueShape::Scalar(ScalarType::Of(TypeSet::INTEGER.union(TypeSet::STRING))), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(14))), ..Parameter::QUERY },
+            Parameter { name: "address", allow_reserved: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(17))), ..Parameter::QUERY },
+            Parameter { name: "where", shape: ValueShape::Json, validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_FILTER)), ..Parameter::QUERY },
+            Parameter { name: "X-Parts", shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(18))), ..Parameter::HEADER },
+            Parameter { name: "session", validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(20))), ..Parameter::COOKIE },
+            Parameter { name: "seen", shape: ValueShape::Array(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(21))), ..Parameter::COOKIE },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.plus(23))), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1find~1{ids}~1{range}~1{tags}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_FIND_IDS_RANGE_TAGS_GET.offset_by(23))), }] },
         ],
         servers: &[],
     },
@@ -56,20 +56,20 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "id", validator: Some(schemas::validator(schemas::INPUT_PATHS_JOBS_ID_GET)), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), }, Content { media_type: "text/csv", format: Format::Text, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Code(202), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/202/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
-            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Code(404), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
-            Response { statuses: Statuses::Code(409), outcome: Outcome::Refusal, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/409/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
-            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), }, ContentSpec { media_type: "text/csv", format: BodyFormat::Text, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(202), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/202/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(404), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(409), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1jobs~1{id}/get/responses/409/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
+            ResponseSpec { statuses: StatusRange::Class(4), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "text/plain", format: BodyFormat::Text, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -82,16 +82,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "multipart/form-data", format: Format::Multipart(&[]), schema: "", validator: None, },
+                ContentSpec { media_type: "multipart/form-data", format: BodyFormat::Multipart(&[]), schema: "", validator: None, },
             ],
         }),
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -103,17 +105,17 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "multipart/form-data", format: Format::Multipart(&[Part { name: "title", form: PartForm::Text(Scalar::Text), parts: Parts::One, media_type: "" }, Part { name: "size", form: PartForm::Text(Scalar::Integer(None)), parts: Parts::One, media_type: "" }, Part { name: "tags", form: PartForm::Text(Scalar::Text), parts: Parts::Each, media_type: "" }, Part { name: "meta", form: PartForm::Json, parts: Parts::One, media_type: "application/json" }, Part { name: "file", form: PartForm::Binary, parts: Parts::One, media_type: "image/png" }, Part { name: "more", form: PartForm::Binary, parts: Parts::Each, media_type: "" }]), schema: "file:///input.json#/paths/~1files/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_FILES_POST)), },
+                ContentSpec { media_type: "multipart/form-data", format: BodyFormat::Multipart(&[PartSpec { name: "title", encoding: PartEncoding::Text(ScalarType::Text), count: PartCount::Single, media_type: "" }, PartSpec { name: "size", encoding: PartEncoding::Text(ScalarType::Integer(None)), count: PartCount::Single, media_type: "" }, PartSpec { name: "tags", encoding: PartEncoding::Text(ScalarType::Text), count: PartCount::PerElement, media_type: "" }, PartSpec { name: "meta", encoding: PartEncoding::Json, count: PartCount::Single, media_type: "application/json" }, PartSpec { name: "file", encoding: PartEncoding::Binary, count: PartCount::Single, media_type: "image/png" }, PartSpec { name: "more", encoding: PartEncoding::Binary, count: PartCount::PerElement, media_type: "" }]), schema: "file:///input.json#/paths/~1files/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_FILES_POST)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(201), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/plain", format: BodyFormat::Text, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -126,20 +128,20 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: false,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
-                Content { media_type: "application/x-www-form-urlencoded", format: Format::Form(&[Parameter { name: "text", ..Parameter::QUERY }, Parameter { name: "tags", shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }, Parameter { name: "filter", shape: Shape::Json, ..Parameter::QUERY }], Scalar::Text), schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
-                Content { media_type: "text/plain", format: Format::Text, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)), },
-                Content { media_type: "image/*", format: Format::Bytes, schema: "", validator: None, },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                ContentSpec { media_type: "application/x-www-form-urlencoded", format: BodyFormat::Form(&[Parameter { name: "text", ..Parameter::QUERY }, Parameter { name: "tags", shape: ValueShape::Array(ScalarType::Text), ..Parameter::QUERY }, Parameter { name: "filter", shape: ValueShape::Json, ..Parameter::QUERY }], ScalarType::Text), schema: "file:///input.json#/paths/~1notes/post/requestBody/content/application~1x-www-form-urlencoded/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                ContentSpec { media_type: "text/plain", format: BodyFormat::Text, schema: "file:///input.json#/paths/~1notes/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_NOTES_POST)), },
+                ContentSpec { media_type: "image/*", format: BodyFormat::Bytes, schema: "", validator: None, },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/plain", format: Format::Text, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/plain", format: BodyFormat::Text, schema: "", validator: None, }] },
         ],
         servers: &[],
     },
@@ -152,17 +154,17 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/x-www-form-urlencoded", format: Format::Form(&[Parameter { name: "text", ..Parameter::QUERY }, Parameter { name: "tags", explode: false, shape: Shape::Array(Scalar::Text), ..Parameter::QUERY }, Parameter { name: "filter", style: Style::DeepObject, shape: Shape::Object(&[("name", Shape::Scalar(Scalar::Text)), ("ages", Shape::Array(Scalar::Integer(None))), ("range", Shape::Object(&[("from", Shape::Scalar(Scalar::Number)), ("until", Shape::Scalar(Scalar::Text))]))]), ..Parameter::QUERY }], Scalar::Text), schema: "file:///input.json#/paths/~1forms/post/requestBody/content/application~1x-www-form-urlencoded/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                ContentSpec { media_type: "application/x-www-form-urlencoded", format: BodyFormat::Form(&[Parameter { name: "text", ..Parameter::QUERY }, Parameter { name: "tags", explode: false, shape: ValueShape::Array(ScalarType::Text), ..Parameter::QUERY }, Parameter { name: "filter", style: ParameterStyle::DeepObject, shape: ValueShape::Object(&[("name", ValueShape::Scalar(ScalarType::Text)), ("ages", ValueShape::Array(ScalarType::Integer(None))), ("range", ValueShape::Object(&[("from", ValueShape::Scalar(ScalarType::Number)), ("until", ValueShape::Scalar(ScalarType::Text))]))]), ..Parameter::QUERY }], ScalarType::Text), schema: "file:///input.json#/paths/~1forms/post/requestBody/content/application~1x-www-form-urlencoded/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1forms/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1forms/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), }] },
         ],
         servers: &[],
     },
@@ -175,18 +177,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/octet-stream", format: Format::Bytes, schema: "", validator: None, },
+                ContentSpec { media_type: "application/octet-stream", format: BodyFormat::Bytes, schema: "", validator: None, },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/octet-stream", format: Format::Bytes, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/octet-stream", format: BodyFormat::Bytes, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &["https://eu.files.example/up"],
     },
@@ -199,19 +201,22 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "*/*", format: Format::Bytes, schema: "", validator: None, }, Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), }, Content { media_type: "text/*", format: Format::Text, schema: "", validator: None, }, Content { media_type: "text/csv", format: Format::Text, schema: "", validator: None, }, Content { media_type: "application/vnd.job+json", format: Format::Json, schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), }, Content { media_type: "application/vnd.wait+json", format: Format::Json, schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.wait+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "*/*", format: BodyFormat::Bytes, schema: "", validator: None, }, ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), }, ContentSpec { media_type: "text/*", format: BodyFormat::Text, schema: "", validator: None, }, ContentSpec { media_type: "text/csv", format: BodyFormat::Text, schema: "", validator: None, }, ContentSpec { media_type: "application/vnd.job+json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.job+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), }, ContentSpec { media_type: "application/vnd.wait+json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1exports/get/responses/200/content/application~1vnd.wait+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 7, 3, 0, 5, 1, 4, 2]);
+pub const TABLE: OperationTable = OperationTable::new(
+    OPERATIONS,
+    &[6, 7, 3, 0, 5, 1, 4, 2],
+);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -238,15 +243,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 7, 3, 0, 5, 1, 4,
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

@@ -6,23 +6,23 @@
 //!
 //! * `input.json` sha256 daf6420b94f30a60
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(any(feature = "client", feature = "server"))]
-pub mod answers;
-
-#[cfg(any(feature = "client", feature = "server"))]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod bodies;
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod calls;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
 pub mod models;
 pub mod operations;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod responses;
 
 #[doc(hidden)]
 pub mod schemas;
@@ -30,14 +30,14 @@ pub mod schemas;
 #[cfg(feature = "server")]
 pub mod server;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod webhook_calls;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod webhook_client;
 
 #[cfg(feature = "server")]

@@ -2,65 +2,68 @@
 
 //! The sender of webhooks: one method for each.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::webhooks::WebhookId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The sender of webhooks of Everything that an operation can be, version 1.0.0.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Sender {
-    /// A sender to whom each call says the address.
+    /// Creates a sender; each call specifies the address of the receiver.
     pub fn new(transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new("", transport),
+            inner: ApiClient::new("", transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `POST`, a callback of `upload` to `{$request.body#/url}`.
     ///
     /// # Arguments
     ///
-    /// * `address`: where it is received.
+    /// * `address`: URL of the receiver.
     /// * `body`: `application/json`.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn scanned(
         &self,
         address: &str,
         body: &super::types::Job,
-    ) -> Calling<'_, super::webhook_calls::ScannedCall> {
-        self.core
-            .send(super::webhook_calls::ScannedCall::of(&self.core, body).at(address))
+    ) -> PendingCall<'_, super::webhook_calls::ScannedCall> {
+        self.inner
+            .send(
+                super::webhook_calls::ScannedCall::request_for(&self.inner, body)
+                    .with_address(address),
+            )
     }
 
     /// A job is done.
@@ -69,32 +72,36 @@ impl Sender {
     ///
     /// # Arguments
     ///
-    /// * `address`: where it is received.
+    /// * `address`: URL of the receiver.
     /// * `x_attempt`: `X-Attempt` header, at least 1.
     /// * `body`: `application/json`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: A refusal.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn job_done(
         &self,
         address: &str,
         x_attempt: i64,
         body: &super::types::Job,
-    ) -> Calling<'_, super::webhook_calls::JobDoneCall> {
-        self.core
+    ) -> PendingCall<'_, super::webhook_calls::JobDoneCall> {
+        self.inner
             .send(
-                super::webhook_calls::JobDoneCall::of(&self.core, x_attempt, body)
-                    .at(address),
+                super::webhook_calls::JobDoneCall::request_for(
+                        &self.inner,
+                        x_attempt,
+                        body,
+                    )
+                    .with_address(address),
             )
     }
 }
 
 impl super::webhook_calls::ScannedCall {
-    fn of(core: &Core, body: &super::types::Job) -> Request {
-        core.request(Self::OPERATION).json("application/json", body)
+    fn request_for(api_client: &ApiClient, body: &super::types::Job) -> RequestBuilder {
+        api_client.request(Self::OPERATION).json("application/json", body)
     }
 }
 
@@ -103,23 +110,30 @@ impl Call for super::webhook_calls::ScannedCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::webhook_calls::JobDoneCall {
-    fn of(core: &Core, x_attempt: i64, body: &super::types::Job) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        x_attempt: i64,
+        body: &super::types::Job,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, x_attempt)
             .accept("application/json, application/problem+json")
             .json("application/json", body)
@@ -131,17 +145,19 @@ impl Call for super::webhook_calls::JobDoneCall {
 
     type Success = super::types::Wait;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.x_attempt, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, self.x_attempt, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }

@@ -3,9 +3,10 @@
 //! The webhooks and callbacks of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every webhook and callback, in the order of the contract.
@@ -20,16 +21,18 @@ pub static WEBHOOKS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1files/post/callbacks/scanned/{$request.body#~1url}/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1files/post/callbacks/scanned/{$request.body#~1url}/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), },
             ],
         }),
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -41,27 +44,27 @@ pub static WEBHOOKS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[
-            Parameter { name: "X-Attempt", required: true, shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_WEBHOOKS_JOB_DONE_POST)), ..Parameter::HEADER },
+            Parameter { name: "X-Attempt", required: true, shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_WEBHOOKS_JOB_DONE_POST)), ..Parameter::HEADER },
         ],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/webhooks/~1jobDone/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/webhooks/~1jobDone/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_JOB)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/webhooks/~1jobDone/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/webhooks/~1jobDone/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_WAIT)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every webhook and callback, to search by id; their paths are their names, without a leading `/`.
-pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1]);
+pub const TABLE: OperationTable = OperationTable::new(WEBHOOKS, &[0, 1]);
 
 ::contract_runtime::closed_enum! {
     /// The webhooks and callbacks, by `operationId`.
@@ -76,15 +79,15 @@ pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1]);
 }
 
 impl WebhookId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &WEBHOOKS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

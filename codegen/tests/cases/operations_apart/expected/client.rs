@@ -2,52 +2,52 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Machines, version 1.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `GET / with Action=Run`.
@@ -58,37 +58,37 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn run(&self, count: i64) -> Calling<'_, super::calls::RunCall> {
-        self.core.send(super::calls::RunCall::of(&self.core, count))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn run(&self, count: i64) -> PendingCall<'_, super::calls::RunCall> {
+        self.inner.send(super::calls::RunCall::request_for(&self.inner, count))
     }
 
     /// `GET / with Action=Stop`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn stop(&self) -> Calling<'_, super::calls::StopCall> {
-        self.core.send(super::calls::StopCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn stop(&self) -> PendingCall<'_, super::calls::StopCall> {
+        self.inner.send(super::calls::StopCall::request_for(&self.inner))
     }
 
     /// `POST / with X-Target=Machines.List`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn list(&self) -> Calling<'_, super::calls::ListCall> {
-        self.core.send(super::calls::ListCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn list(&self) -> PendingCall<'_, super::calls::ListCall> {
+        self.inner.send(super::calls::ListCall::request_for(&self.inner))
     }
 
     /// `POST / with X-Target=Machines.Drop`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn drop(&self) -> Calling<'_, super::calls::DropCall> {
-        self.core.send(super::calls::DropCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn drop(&self) -> PendingCall<'_, super::calls::DropCall> {
+        self.inner.send(super::calls::DropCall::request_for(&self.inner))
     }
 
     /// `DELETE /machines/{id} with key`.
@@ -100,14 +100,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn drop_key(
         &self,
         id: &str,
         key: &[impl AsRef<str> + ::serde::Serialize],
-    ) -> Calling<'_, super::calls::DropKeyCall> {
-        self.core.send(super::calls::DropKeyCall::of(&self.core, id, key))
+    ) -> PendingCall<'_, super::calls::DropKeyCall> {
+        self.inner.send(super::calls::DropKeyCall::request_for(&self.inner, id, key))
     }
 
     /// `DELETE /machines/{id}`.
@@ -118,10 +118,10 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn drop_all(&self, id: &str) -> Calling<'_, super::calls::DropAllCall> {
-        self.core.send(super::calls::DropAllCall::of(&self.core, id))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn drop_all(&self, id: &str) -> PendingCall<'_, super::calls::DropAllCall> {
+        self.inner.send(super::calls::DropAllCall::request_for(&self.inner, id))
     }
 
     /// `GET /rest?method=machines.get&of=a b`.
@@ -132,19 +132,19 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn rest_get(&self, id: &str) -> Calling<'_, super::calls::RestGetCall> {
-        self.core.send(super::calls::RestGetCall::of(&self.core, id))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn rest_get(&self, id: &str) -> PendingCall<'_, super::calls::RestGetCall> {
+        self.inner.send(super::calls::RestGetCall::request_for(&self.inner, id))
     }
 
     /// `GET /rest?method=machines.count`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn rest_count(&self) -> Calling<'_, super::calls::RestCountCall> {
-        self.core.send(super::calls::RestCountCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn rest_count(&self) -> PendingCall<'_, super::calls::RestCountCall> {
+        self.inner.send(super::calls::RestCountCall::request_for(&self.inner))
     }
 
     /// `GET /near?lat={lat}&to={unit}`.
@@ -156,20 +156,21 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn near(
         &self,
         to: super::types::NearTo,
         lat: &::contract_runtime::Number,
-    ) -> Calling<'_, super::calls::NearCall> {
-        self.core.send(super::calls::NearCall::of(&self.core, to, lat))
+    ) -> PendingCall<'_, super::calls::NearCall> {
+        self.inner.send(super::calls::NearCall::request_for(&self.inner, to, lat))
     }
 }
 
 impl super::calls::RunCall {
-    fn of(core: &Core, count: i64) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, count: i64) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, "Run")
             .argument(1, count)
             .accept("application/json")
@@ -181,23 +182,25 @@ impl Call for super::calls::RunCall {
 
     type Success = super::types::Machine;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.count)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, self.count)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::StopCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).argument(0, "Stop")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, "Stop")
     }
 }
 
@@ -206,23 +209,25 @@ impl Call for super::calls::StopCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ListCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).argument(0, "Machines.List")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, "Machines.List")
     }
 }
 
@@ -231,23 +236,25 @@ impl Call for super::calls::ListCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DropCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).argument(0, "Machines.Drop")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, "Machines.Drop")
     }
 }
 
@@ -256,27 +263,29 @@ impl Call for super::calls::DropCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DropKeyCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         id: &str,
         key: &[impl AsRef<str> + ::serde::Serialize],
-    ) -> Request {
-        core.request(Self::OPERATION).argument(0, id).argument(1, key)
+    ) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, id).argument(1, key)
     }
 }
 
@@ -285,23 +294,25 @@ impl Call for super::calls::DropKeyCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id, &self.key)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id, &self.key)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DropAllCall {
-    fn of(core: &Core, id: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, id)
+    fn request_for(api_client: &ApiClient, id: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, id)
     }
 }
 
@@ -310,23 +321,25 @@ impl Call for super::calls::DropAllCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::RestGetCall {
-    fn of(core: &Core, id: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, id)
+    fn request_for(api_client: &ApiClient, id: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, id)
     }
 }
 
@@ -335,23 +348,25 @@ impl Call for super::calls::RestGetCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.id)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.id)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::RestCountCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -360,27 +375,29 @@ impl Call for super::calls::RestCountCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::NearCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         to: super::types::NearTo,
         lat: &::contract_runtime::Number,
-    ) -> Request {
-        core.request(Self::OPERATION).argument(0, to).argument(1, lat)
+    ) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, to).argument(1, lat)
     }
 }
 
@@ -389,16 +406,18 @@ impl Call for super::calls::NearCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.to, &self.lat)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, self.to, &self.lat)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -17,7 +17,7 @@ pub struct Machine {
     ///
     /// Limits: at most 8 characters.
     pub id: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -29,7 +29,7 @@ impl Contract for Machine {
     );
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.id, 8) && is_apart(&self.extra, Self::DECLARED)
+        char_count_at_most(&self.id, 8) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -43,9 +43,9 @@ impl Contract for Machine {
     }
 }
 
-::contract_runtime::contract!(
+::contract_runtime::unconstrained_contract!(
     NearTo = schemas::validator(schemas::API_PATHS_NEAR_LAT_EQ_LAT_TO_EQ_UNIT_GET
-    .plus(1))
+    .offset_by(1))
 );
 
 ::contract_runtime::closed_enum! {
@@ -57,4 +57,6 @@ impl Contract for Machine {
     }
 }
 
-::contract_runtime::contract!(Stop = schemas::validator(schemas::API_SCHEMAS_STOP));
+::contract_runtime::unconstrained_contract!(
+    Stop = schemas::validator(schemas::API_SCHEMAS_STOP)
+);

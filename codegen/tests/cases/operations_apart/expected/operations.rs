@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, ContentSpec, Operation, OperationTable, RepeatSafety, ResponseKind,
+    ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Mark, Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, RouteMatch, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -20,15 +21,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "Action", required: true, validator: Some(schemas::validator(schemas::API_PATHS_ACTION_EQ_RUN_GET)), mark: Some(Mark::Text("Run")), ..Parameter::QUERY },
-            Parameter { name: "count", required: true, shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::API_PATHS_ACTION_EQ_RUN_GET.plus(1))), mark: Some(Mark::There), ..Parameter::QUERY },
+            Parameter { name: "Action", required: true, validator: Some(schemas::validator(schemas::API_PATHS_ACTION_EQ_RUN_GET)), route_match: Some(RouteMatch::Equals("Run")), ..Parameter::QUERY },
+            Parameter { name: "count", required: true, shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::API_PATHS_ACTION_EQ_RUN_GET.offset_by(1))), route_match: Some(RouteMatch::Present), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///api.yaml#/paths/~1#Action=Run/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_MACHINE)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///api.yaml#/paths/~1#Action=Run/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::API_SCHEMAS_MACHINE)), }] },
         ],
         servers: &[],
     },
@@ -41,13 +42,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "Action", required: true, validator: Some(schemas::validator(schemas::API_SCHEMAS_STOP)), mark: Some(Mark::Text("Stop")), ..Parameter::QUERY },
+            Parameter { name: "Action", required: true, validator: Some(schemas::validator(schemas::API_SCHEMAS_STOP)), route_match: Some(RouteMatch::Equals("Stop")), ..Parameter::QUERY },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -59,13 +62,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[
-            Parameter { name: "X-Target", required: true, validator: Some(schemas::validator(schemas::API_PATHS_X_TARGET_EQ_MACHINES_LIST_POST)), mark: Some(Mark::Text("Machines.List")), ..Parameter::HEADER },
+            Parameter { name: "X-Target", required: true, validator: Some(schemas::validator(schemas::API_PATHS_X_TARGET_EQ_MACHINES_LIST_POST)), route_match: Some(RouteMatch::Equals("Machines.List")), ..Parameter::HEADER },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -77,13 +82,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[
-            Parameter { name: "X-Target", required: true, validator: Some(schemas::validator(schemas::API_PATHS_X_TARGET_EQ_MACHINES_DROP_POST)), mark: Some(Mark::Text("Machines.Drop")), ..Parameter::HEADER },
+            Parameter { name: "X-Target", required: true, validator: Some(schemas::validator(schemas::API_PATHS_X_TARGET_EQ_MACHINES_DROP_POST)), route_match: Some(RouteMatch::Equals("Machines.Drop")), ..Parameter::HEADER },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -95,14 +102,16 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[
             Parameter { name: "id", validator: Some(schemas::validator(schemas::API_PATHS_MACHINES_ID_KEY_DELETE)), ..Parameter::PATH },
-            Parameter { name: "key", required: true, shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::API_PATHS_MACHINES_ID_KEY_DELETE.plus(1))), mark: Some(Mark::There), ..Parameter::QUERY },
+            Parameter { name: "key", required: true, shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::API_PATHS_MACHINES_ID_KEY_DELETE.offset_by(1))), route_match: Some(RouteMatch::Present), ..Parameter::QUERY },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -114,13 +123,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[
             Parameter { name: "id", validator: Some(schemas::validator(schemas::API_PATHS_MACHINES_ID_DELETE)), ..Parameter::PATH },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -132,13 +143,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "id", required: true, validator: Some(schemas::validator(schemas::API_PATHS_REST_METHOD_EQ_MACHINES_GET_OF_EQ_A_B_GET)), mark: Some(Mark::There), ..Parameter::QUERY },
+            Parameter { name: "id", required: true, validator: Some(schemas::validator(schemas::API_PATHS_REST_METHOD_EQ_MACHINES_GET_OF_EQ_A_B_GET)), route_match: Some(RouteMatch::Present), ..Parameter::QUERY },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -150,11 +163,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -166,20 +181,25 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
-            Parameter { name: "to", required: true, validator: Some(schemas::validator(schemas::API_PATHS_NEAR_LAT_EQ_LAT_TO_EQ_UNIT_GET.plus(1))), ..Parameter::QUERY },
-            Parameter { name: "lat", required: true, explode: false, shape: Shape::Scalar(Scalar::Number), validator: Some(schemas::validator(schemas::API_PATHS_NEAR_LAT_EQ_LAT_TO_EQ_UNIT_GET)), ..Parameter::QUERY },
+            Parameter { name: "to", required: true, validator: Some(schemas::validator(schemas::API_PATHS_NEAR_LAT_EQ_LAT_TO_EQ_UNIT_GET.offset_by(1))), ..Parameter::QUERY },
+            Parameter { name: "lat", required: true, explode: false, shape: ValueShape::Scalar(ScalarType::Number), validator: Some(schemas::validator(schemas::API_PATHS_NEAR_LAT_EQ_LAT_TO_EQ_UNIT_GET)), ..Parameter::QUERY },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2, 3, 4, 5, 8, 6, 7]);
+pub const TABLE: OperationTable = OperationTable::new(
+    OPERATIONS,
+    &[0, 1, 2, 3, 4, 5, 8, 6, 7],
+);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -206,15 +226,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0, 1, 2, 3, 4, 5, 8,
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

@@ -2,8 +2,8 @@
 
 //! Request bodies of several media types, or of parts.
 
-use ::contract_runtime::multipart::{Multipart, Reader, Writer};
-pub use ::contract_runtime::multipart::{Field, File};
+use ::contract_runtime::multipart::{Multipart, MultipartReader, MultipartWriter};
+pub use ::contract_runtime::multipart::{FilePart, MultipartField};
 
 /// The body of `POST /two`, by media type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -41,13 +41,13 @@ pub struct UploadForm {
     /// Part `name`.
     pub name: String,
     /// Part `file`.
-    pub file: Option<File>,
+    pub file: Option<FilePart>,
     /// Parts that the contract does not declare.
-    pub others: Vec<Field>,
+    pub others: Vec<MultipartField>,
 }
 
 impl UploadForm {
-    /// A body of what is required.
+    /// Creates a form with the required parts.
     #[must_use]
     pub fn new(name: String) -> Self {
         Self {
@@ -59,17 +59,17 @@ impl UploadForm {
 }
 
 impl Multipart for UploadForm {
-    fn write(&self, form: &mut Writer) {
-        form.value("name", &self.name);
-        form.files("file", &self.file);
-        form.fields(&self.others);
+    fn write_parts(&self, form: &mut MultipartWriter) {
+        form.write_value("name", &self.name);
+        form.write_files("file", &self.file);
+        form.write_fields(&self.others);
     }
 
-    fn read(form: &Reader) -> Option<Self> {
+    fn read_parts(form: &MultipartReader) -> Option<Self> {
         Some(Self {
-            name: form.value("name")?,
-            file: form.files("file")?,
-            others: form.others(),
+            name: form.read_value("name")?,
+            file: form.read_files("file")?,
+            others: form.undeclared_fields(),
         })
     }
 }

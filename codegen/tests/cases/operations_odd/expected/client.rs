@@ -2,52 +2,52 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Odds, version 1.0.0.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `POST /two`.
@@ -58,14 +58,14 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Refused.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn send_either(
         &self,
         body: &super::bodies::SendEitherBody,
-    ) -> Calling<'_, super::calls::SendEitherCall> {
-        self.core.send(super::calls::SendEitherCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::SendEitherCall> {
+        self.inner.send(super::calls::SendEitherCall::request_for(&self.inner, body))
     }
 
     /// `POST /words`.
@@ -76,68 +76,70 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn send_words(
         &self,
         body: &super::bodies::SendWordsBody,
-    ) -> Calling<'_, super::calls::SendWordsCall> {
-        self.core.send(super::calls::SendWordsCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::SendWordsCall> {
+        self.inner.send(super::calls::SendWordsCall::request_for(&self.inner, body))
     }
 
     /// `PUT /optional`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `409`: Refused.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `409`: Refused.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn maybe_send(
         &self,
-        options: super::calls::MaybeSend,
-    ) -> Calling<'_, super::calls::MaybeSendCall> {
-        self.core.send(super::calls::MaybeSendCall::of(&self.core, &options))
+        options: super::calls::MaybeSendOptions,
+    ) -> PendingCall<'_, super::calls::MaybeSendCall> {
+        self.inner.send(super::calls::MaybeSendCall::request_for(&self.inner, &options))
     }
 
     /// `GET /parameters`.
     ///
     /// # Arguments
     ///
-    /// * `query_core`: `core` in the query.
-    /// * `options`: what may be left out.
+    /// * `core`: `core` in the query.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for `4XX`: Refused.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for `4XX`: Refused.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn search(
         &self,
-        query_core: &str,
-        options: super::calls::Search,
-    ) -> Calling<'_, super::calls::SearchCall> {
-        self.core.send(super::calls::SearchCall::of(&self.core, query_core, &options))
+        core: &str,
+        options: super::calls::SearchOptions,
+    ) -> PendingCall<'_, super::calls::SearchCall> {
+        self.inner
+            .send(super::calls::SearchCall::request_for(&self.inner, core, &options))
     }
 
     /// `GET /session`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn read_session(
         &self,
-        options: super::calls::ReadSession,
-    ) -> Calling<'_, super::calls::ReadSessionCall> {
-        self.core.send(super::calls::ReadSessionCall::of(&self.core, &options))
+        options: super::calls::ReadSessionOptions,
+    ) -> PendingCall<'_, super::calls::ReadSessionCall> {
+        self.inner
+            .send(super::calls::ReadSessionCall::request_for(&self.inner, &options))
     }
 
     /// `POST /upload`.
@@ -148,19 +150,22 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn upload(
         &self,
         body: &super::bodies::UploadForm,
-    ) -> Calling<'_, super::calls::UploadCall> {
-        self.core.send(super::calls::UploadCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::UploadCall> {
+        self.inner.send(super::calls::UploadCall::request_for(&self.inner, body))
     }
 }
 
 impl super::calls::SendEitherCall {
-    fn of(core: &Core, body: &super::bodies::SendEitherBody) -> Request {
-        let request = core
+    fn request_for(
+        api_client: &ApiClient,
+        body: &super::bodies::SendEitherBody,
+    ) -> RequestBuilder {
+        let request = api_client
             .request(Self::OPERATION)
             .accept("application/json, application/problem+json");
         match body {
@@ -179,24 +184,29 @@ impl Call for super::calls::SendEitherCall {
 
     type Success = super::types::Note;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::SendWordsCall {
-    fn of(core: &Core, body: &super::bodies::SendWordsBody) -> Request {
-        let request = core.request(Self::OPERATION);
+    fn request_for(
+        api_client: &ApiClient,
+        body: &super::bodies::SendWordsBody,
+    ) -> RequestBuilder {
+        let request = api_client.request(Self::OPERATION);
         match body {
             super::bodies::SendWordsBody::Json(body) => {
                 request.json_value("application/json", body)
@@ -211,23 +221,28 @@ impl Call for super::calls::SendWordsCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::MaybeSendCall {
-    fn of(core: &Core, options: &super::calls::MaybeSend) -> Request {
-        let request = core
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::MaybeSendOptions,
+    ) -> RequestBuilder {
+        let request = api_client
             .request(Self::OPERATION)
             .accept("application/json, application/problem+json");
         match &options.body {
@@ -242,28 +257,35 @@ impl Call for super::calls::MaybeSendCall {
 
     type Success = ::contract_runtime::Json;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            409 => response.refusal(),
-            _ => response.undocumented(),
+            409 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::SearchCall {
-    fn of(core: &Core, query_core: &str, options: &super::calls::Search) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        core: &str,
+        options: &super::calls::SearchOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.x_maybe)
             .argument(1, &options.filter)
             .argument(2, options.type_)
-            .argument(3, query_core)
+            .argument(3, core)
             .argument(4, options.limit)
             .accept("application/problem+json")
     }
@@ -274,24 +296,29 @@ impl Call for super::calls::SearchCall {
 
     type Success = ();
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.query_core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.core, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            400..=499 => response.refusal(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            400..=499 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ReadSessionCall {
-    fn of(core: &Core, options: &super::calls::ReadSession) -> Request {
-        core.request(Self::OPERATION).argument(0, &options.session)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ReadSessionOptions,
+    ) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, &options.session)
     }
 }
 
@@ -300,23 +327,28 @@ impl Call for super::calls::ReadSessionCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::UploadCall {
-    fn of(core: &Core, body: &super::bodies::UploadForm) -> Request {
-        core.request(Self::OPERATION).multipart("multipart/form-data", body)
+    fn request_for(
+        api_client: &ApiClient,
+        body: &super::bodies::UploadForm,
+    ) -> RequestBuilder {
+        api_client.request(Self::OPERATION).multipart("multipart/form-data", body)
     }
 }
 
@@ -325,16 +357,18 @@ impl Call for super::calls::UploadCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            201 => response.nothing(),
-            _ => response.undocumented(),
+            201 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -17,7 +17,7 @@ pub struct Note {
     ///
     /// Limits: at most 9 characters.
     pub text: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -31,7 +31,7 @@ impl Contract for Note {
     );
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.text, 9) && is_apart(&self.extra, Self::DECLARED)
+        char_count_at_most(&self.text, 9) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -44,7 +44,7 @@ pub struct Problem {
     pub type_: String,
     /// `errors`
     pub errors: Option<Vec<String>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -62,7 +62,7 @@ impl Contract for Problem {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -76,8 +76,8 @@ impl Contract for Problem {
     }
 }
 
-::contract_runtime::contract!(
-    SearchType = schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(1))
+::contract_runtime::unconstrained_contract!(
+    SearchType = schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.offset_by(1))
 );
 
 /// `UploadBody` of the contract.
@@ -89,7 +89,7 @@ pub struct UploadBody {
     pub name: String,
     /// `file`
     pub file: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -114,6 +114,6 @@ impl Contract for UploadBody {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

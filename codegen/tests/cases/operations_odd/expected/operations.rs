@@ -3,10 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Part, PartForm, Parts, Repeat,
-    Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, PartCount,
+    PartEncoding, PartSpec, RepeatSafety, ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 /// Every operation, in the order of the contract.
@@ -21,19 +21,19 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1two/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
-                Content { media_type: "text/plain", format: Format::Text, schema: "file:///input.json#/paths/~1two/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TWO_POST)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1two/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                ContentSpec { media_type: "text/plain", format: BodyFormat::Text, schema: "file:///input.json#/paths/~1two/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TWO_POST)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1two/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1two/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -46,17 +46,19 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1words/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_WORDS_POST)), },
-                Content { media_type: "text/plain", format: Format::Text, schema: "file:///input.json#/paths/~1words/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_WORDS_POST.plus(1))), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1words/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_WORDS_POST)), },
+                ContentSpec { media_type: "text/plain", format: BodyFormat::Text, schema: "file:///input.json#/paths/~1words/post/requestBody/content/text~1plain/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_WORDS_POST.offset_by(1))), },
             ],
         }),
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -68,18 +70,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: false,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1optional/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1optional/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Code(409), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Code(409), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -92,19 +94,19 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "X-Maybe", validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET)), ..Parameter::HEADER },
-            Parameter { name: "filter", shape: Shape::Json, validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), ..Parameter::QUERY },
-            Parameter { name: "type", validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(1))), ..Parameter::QUERY },
-            Parameter { name: "core", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(2))), ..Parameter::QUERY },
-            Parameter { name: "limit", shape: Shape::Scalar(Scalar::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.plus(3))), ..Parameter::QUERY },
+            Parameter { name: "filter", shape: ValueShape::Json, validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_NOTE)), ..Parameter::QUERY },
+            Parameter { name: "type", validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.offset_by(1))), ..Parameter::QUERY },
+            Parameter { name: "core", required: true, validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.offset_by(2))), ..Parameter::QUERY },
+            Parameter { name: "limit", shape: ValueShape::Scalar(ScalarType::Integer(None)), validator: Some(schemas::validator(schemas::INPUT_PATHS_PARAMETERS_GET.offset_by(3))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Class(4), outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Class(4), kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Refused/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -117,13 +119,15 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "session", validator: Some(schemas::validator(schemas::INPUT_PATHS_SESSION_GET)), ..Parameter::COOKIE },
         ],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -135,22 +139,24 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "multipart/form-data", format: Format::Multipart(&[Part { name: "name", form: PartForm::Text(Scalar::Text), parts: Parts::One, media_type: "" }, Part { name: "file", form: PartForm::Binary, parts: Parts::One, media_type: "" }]), schema: "file:///input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_UPLOAD_POST)), },
+                ContentSpec { media_type: "multipart/form-data", format: BodyFormat::Multipart(&[PartSpec { name: "name", encoding: PartEncoding::Text(ScalarType::Text), count: PartCount::Single, media_type: "" }, PartSpec { name: "file", encoding: PartEncoding::Binary, count: PartCount::Single, media_type: "" }]), schema: "file:///input.json#/paths/~1upload/post/requestBody/content/multipart~1form-data/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_UPLOAD_POST)), },
             ],
         }),
-        responses: &[Response { statuses: Statuses::Code(201), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(201), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[2, 3, 4, 0, 5, 1]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 3, 4, 0, 5, 1]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -171,15 +177,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[2, 3, 4, 0, 5, 1]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

@@ -2,52 +2,52 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Depot, version 1.0.0.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// Lists parcels.
@@ -59,24 +59,24 @@ impl Client {
     /// * `depot`: `depot` in the path, matches `^[a-z]+$`.
     /// * `kinds`: `kinds` in the query.
     /// * `sizes`: `sizes` in the query.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Not for this one.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Not for this one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn list_parcels(
         &self,
         depot: &str,
         kinds: &[impl AsRef<str> + ::serde::Serialize],
         sizes: &[i64],
-        options: super::calls::ListParcels,
-    ) -> Calling<'_, super::calls::ListParcelsCall> {
-        self.core
+        options: super::calls::ListParcelsOptions,
+    ) -> PendingCall<'_, super::calls::ListParcelsCall> {
+        self.inner
             .send(
-                super::calls::ListParcelsCall::of(
-                    &self.core,
+                super::calls::ListParcelsCall::request_for(
+                    &self.inner,
                     depot,
                     kinds,
                     sizes,
@@ -85,18 +85,18 @@ impl Client {
             )
     }
 
-    /// The pages of [`list_parcels`](Self::list_parcels), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`list_parcels`](Self::list_parcels), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// `/next_cursor` of a page is `cursor` of the next, until there is none.
+    /// `/next_cursor` of a page is passed as `cursor` for the next page, until there is none.
     pub fn list_parcels_pages(
         &self,
         depot: &str,
         kinds: &[impl AsRef<str> + ::serde::Serialize],
         sizes: &[i64],
-        options: super::calls::ListParcels,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::ListParcelsCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+        options: super::calls::ListParcelsOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ListParcelsCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::ListParcelsCall {
                 depot: depot.to_owned(),
                 kinds: kinds.iter().map(|each| each.as_ref().to_owned()).collect(),
@@ -106,16 +106,16 @@ impl Client {
         )
     }
 
-    /// The items of [`list_parcels`](Self::list_parcels), page after page.
+    /// The items of all pages of [`list_parcels`](Self::list_parcels).
     pub fn list_parcels_items(
         &self,
         depot: &str,
         kinds: &[impl AsRef<str> + ::serde::Serialize],
         sizes: &[i64],
-        options: super::calls::ListParcels,
+        options: super::calls::ListParcelsOptions,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::ListParcelsCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::ListParcelsCall {
                     depot: depot.to_owned(),
                     kinds: kinds.iter().map(|each| each.as_ref().to_owned()).collect(),
@@ -123,7 +123,7 @@ impl Client {
                     options,
                 },
             )
-            .items()
+            .into_items()
     }
 
     /// `POST /parcels/search`.
@@ -131,31 +131,34 @@ impl Client {
     /// # Arguments
     ///
     /// * `body`: `application/json`.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Not for this one.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Not for this one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn search_parcels(
         &self,
         body: &super::types::Search,
-        options: super::calls::SearchParcels,
-    ) -> Calling<'_, super::calls::SearchParcelsCall> {
-        self.core.send(super::calls::SearchParcelsCall::of(&self.core, body, &options))
+        options: super::calls::SearchParcelsOptions,
+    ) -> PendingCall<'_, super::calls::SearchParcelsCall> {
+        self.inner
+            .send(
+                super::calls::SearchParcelsCall::request_for(&self.inner, body, &options),
+            )
     }
 
-    /// The pages of [`search_parcels`](Self::search_parcels), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`search_parcels`](Self::search_parcels), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// `/next_cursor` of a page is `cursor` of the next, until there is none.
+    /// `/next_cursor` of a page is passed as `cursor` for the next page, until there is none.
     pub fn search_parcels_pages(
         &self,
         body: &super::types::Search,
-        options: super::calls::SearchParcels,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::SearchParcelsCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+        options: super::calls::SearchParcelsOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::SearchParcelsCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::SearchParcelsCall {
                 body: body.clone(),
                 options,
@@ -163,407 +166,409 @@ impl Client {
         )
     }
 
-    /// The items of [`search_parcels`](Self::search_parcels), page after page.
+    /// The items of all pages of [`search_parcels`](Self::search_parcels).
     pub fn search_parcels_items(
         &self,
         body: &super::types::Search,
-        options: super::calls::SearchParcels,
+        options: super::calls::SearchParcelsOptions,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::SearchParcelsCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::SearchParcelsCall {
                     body: body.clone(),
                     options,
                 },
             )
-            .items()
+            .into_items()
     }
 
     /// `GET /charges`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn charges(
         &self,
-        options: super::calls::Charges,
-    ) -> Calling<'_, super::calls::ChargesCall> {
-        self.core.send(super::calls::ChargesCall::of(&self.core, &options))
+        options: super::calls::ChargesOptions,
+    ) -> PendingCall<'_, super::calls::ChargesCall> {
+        self.inner.send(super::calls::ChargesCall::request_for(&self.inner, &options))
     }
 
-    /// The pages of [`charges`](Self::charges), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`charges`](Self::charges), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// `/id` of the last item is `starting_after` of the next, until `/has_more` is false.
+    /// `/id` of the last item is passed as `starting_after` for the next page, until `/has_more` is false.
     pub fn charges_pages(
         &self,
-        options: super::calls::Charges,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::ChargesCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+        options: super::calls::ChargesOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ChargesCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::ChargesCall {
                 options,
             },
         )
     }
 
-    /// The items of [`charges`](Self::charges), page after page.
+    /// The items of all pages of [`charges`](Self::charges).
     pub fn charges_each(
         &self,
-        options: super::calls::Charges,
+        options: super::calls::ChargesOptions,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::ChargesCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::ChargesCall {
                     options,
                 },
             )
-            .items()
+            .into_items()
     }
 
     /// `GET /charges/items`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn charges_items(&self) -> Calling<'_, super::calls::ChargesItemsCall> {
-        self.core.send(super::calls::ChargesItemsCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn charges_items(&self) -> PendingCall<'_, super::calls::ChargesItemsCall> {
+        self.inner.send(super::calls::ChargesItemsCall::request_for(&self.inner))
     }
 
     /// `GET /events`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn list_events(
         &self,
-        options: super::calls::ListEvents,
-    ) -> Calling<'_, super::calls::ListEventsCall> {
-        self.core.send(super::calls::ListEventsCall::of(&self.core, &options))
+        options: super::calls::ListEventsOptions,
+    ) -> PendingCall<'_, super::calls::ListEventsCall> {
+        self.inner.send(super::calls::ListEventsCall::request_for(&self.inner, &options))
     }
 
-    /// The pages of [`list_events`](Self::list_events), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`list_events`](Self::list_events), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// The header `Link` of a page names the next as `next`, until it does not.
+    /// The header `Link` of a page contains the next one with the relation `next`, until there is none.
     pub fn list_events_pages(
         &self,
-        options: super::calls::ListEvents,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::ListEventsCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+        options: super::calls::ListEventsOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ListEventsCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::ListEventsCall {
                 options,
             },
         )
     }
 
-    /// The items of [`list_events`](Self::list_events), page after page.
+    /// The items of all pages of [`list_events`](Self::list_events).
     pub fn list_events_items(
         &self,
-        options: super::calls::ListEvents,
+        options: super::calls::ListEventsOptions,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::ListEventsCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::ListEventsCall {
                     options,
                 },
             )
-            .items()
+            .into_items()
     }
 
     /// `GET /kinds`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn list_kinds(&self) -> Calling<'_, super::calls::ListKindsCall> {
-        self.core.send(super::calls::ListKindsCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn list_kinds(&self) -> PendingCall<'_, super::calls::ListKindsCall> {
+        self.inner.send(super::calls::ListKindsCall::request_for(&self.inner))
     }
 
     /// `GET /people`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    #[deprecated = "the contract says so"]
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    #[deprecated = "deprecated by the contract"]
     pub fn list_people(
         &self,
-        options: super::calls::ListPeople,
-    ) -> Calling<'_, super::calls::ListPeopleCall> {
-        self.core.send(super::calls::ListPeopleCall::of(&self.core, &options))
+        options: super::calls::ListPeopleOptions,
+    ) -> PendingCall<'_, super::calls::ListPeopleCall> {
+        self.inner.send(super::calls::ListPeopleCall::request_for(&self.inner, &options))
     }
 
-    /// The pages of [`list_people`](Self::list_people), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`list_people`](Self::list_people), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// `/links/next` of a page is the address of the next, until there is none.
-    #[deprecated = "the contract says so"]
+    /// `/links/next` of a page is the URL of the next one, until there is none.
+    #[deprecated = "deprecated by the contract"]
     pub fn list_people_pages(
         &self,
-        options: super::calls::ListPeople,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::ListPeopleCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+        options: super::calls::ListPeopleOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ListPeopleCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::ListPeopleCall {
                 options,
             },
         )
     }
 
-    /// The items of [`list_people`](Self::list_people), page after page.
-    #[deprecated = "the contract says so"]
+    /// The items of all pages of [`list_people`](Self::list_people).
+    #[deprecated = "deprecated by the contract"]
     pub fn list_people_items(
         &self,
-        options: super::calls::ListPeople,
+        options: super::calls::ListPeopleOptions,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::ListPeopleCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::ListPeopleCall {
                     options,
                 },
             )
-            .items()
+            .into_items()
     }
 
     /// `GET /rows`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn list_rows(
         &self,
-        options: super::calls::ListRows,
-    ) -> Calling<'_, super::calls::ListRowsCall> {
-        self.core.send(super::calls::ListRowsCall::of(&self.core, &options))
+        options: super::calls::ListRowsOptions,
+    ) -> PendingCall<'_, super::calls::ListRowsCall> {
+        self.inner.send(super::calls::ListRowsCall::request_for(&self.inner, &options))
     }
 
-    /// The pages of [`list_rows`](Self::list_rows), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`list_rows`](Self::list_rows), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// `offset` grows by the items of a page, until `/total` is reached.
+    /// `offset` increases by the number of items in a page, until `/total` is reached.
     pub fn list_rows_pages(
         &self,
-        options: super::calls::ListRows,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::ListRowsCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+        options: super::calls::ListRowsOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ListRowsCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::ListRowsCall {
                 options,
             },
         )
     }
 
-    /// The items of [`list_rows`](Self::list_rows), page after page.
+    /// The items of all pages of [`list_rows`](Self::list_rows).
     pub fn list_rows_items(
         &self,
-        options: super::calls::ListRows,
+        options: super::calls::ListRowsOptions,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::ListRowsCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::ListRowsCall {
                     options,
                 },
             )
-            .items()
+            .into_items()
     }
 
     /// `GET /log`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn read_log(
         &self,
-        options: super::calls::ReadLog,
-    ) -> Calling<'_, super::calls::ReadLogCall> {
-        self.core.send(super::calls::ReadLogCall::of(&self.core, &options))
+        options: super::calls::ReadLogOptions,
+    ) -> PendingCall<'_, super::calls::ReadLogCall> {
+        self.inner.send(super::calls::ReadLogCall::request_for(&self.inner, &options))
     }
 
-    /// The pages of [`read_log`](Self::read_log), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`read_log`](Self::read_log), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// `skip` grows by `top`, until `/total` is reached.
+    /// `skip` increases by `top`, until `/total` is reached.
     pub fn read_log_pages(
         &self,
-        options: super::calls::ReadLog,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::ReadLogCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+        options: super::calls::ReadLogOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ReadLogCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::ReadLogCall {
                 options,
             },
         )
     }
 
-    /// The items of [`read_log`](Self::read_log), page after page.
+    /// The items of all pages of [`read_log`](Self::read_log).
     pub fn read_log_items(
         &self,
-        options: super::calls::ReadLog,
+        options: super::calls::ReadLogOptions,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::ReadLogCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::ReadLogCall {
                     options,
                 },
             )
-            .items()
+            .into_items()
     }
 
     /// `GET /hooks`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn list_hooks(&self) -> Calling<'_, super::calls::ListHooksCall> {
-        self.core.send(super::calls::ListHooksCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn list_hooks(&self) -> PendingCall<'_, super::calls::ListHooksCall> {
+        self.inner.send(super::calls::ListHooksCall::request_for(&self.inner))
     }
 
-    /// The pages of [`list_hooks`](Self::list_hooks), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`list_hooks`](Self::list_hooks), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// The header `Link` of a page names the next as `next`, until it does not.
+    /// The header `Link` of a page contains the next one with the relation `next`, until there is none.
     pub fn list_hooks_pages(
         &self,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::ListHooksCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ListHooksCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::ListHooksCall,
         )
     }
 
-    /// The items of [`list_hooks`](Self::list_hooks), page after page.
+    /// The items of all pages of [`list_hooks`](Self::list_hooks).
     pub fn list_hooks_items(
         &self,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::ListHooksCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::ListHooksCall,
             )
-            .items()
+            .into_items()
     }
 
     /// `GET /books`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn list_books(
         &self,
-        options: super::calls::ListBooks,
-    ) -> Calling<'_, super::calls::ListBooksCall> {
-        self.core.send(super::calls::ListBooksCall::of(&self.core, &options))
+        options: super::calls::ListBooksOptions,
+    ) -> PendingCall<'_, super::calls::ListBooksCall> {
+        self.inner.send(super::calls::ListBooksCall::request_for(&self.inner, &options))
     }
 
-    /// The pages of [`list_books`](Self::list_books), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`list_books`](Self::list_books), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// `page` is the number of the page, until a page has fewer items than `size`.
+    /// `page` is the page number, until a page has fewer items than `size`.
     pub fn list_books_pages(
         &self,
-        options: super::calls::ListBooks,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::ListBooksCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+        options: super::calls::ListBooksOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ListBooksCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::ListBooksCall {
                 options,
             },
         )
     }
 
-    /// The items of [`list_books`](Self::list_books), page after page.
+    /// The items of all pages of [`list_books`](Self::list_books).
     pub fn list_books_items(
         &self,
-        options: super::calls::ListBooks,
+        options: super::calls::ListBooksOptions,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::ListBooksCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::ListBooksCall {
                     options,
                 },
             )
-            .items()
+            .into_items()
     }
 
     /// `GET /shelves`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn list_shelves(
         &self,
-        options: super::calls::ListShelves,
-    ) -> Calling<'_, super::calls::ListShelvesCall> {
-        self.core.send(super::calls::ListShelvesCall::of(&self.core, &options))
+        options: super::calls::ListShelvesOptions,
+    ) -> PendingCall<'_, super::calls::ListShelvesCall> {
+        self.inner
+            .send(super::calls::ListShelvesCall::request_for(&self.inner, &options))
     }
 
-    /// The pages of [`list_shelves`](Self::list_shelves), which says what it takes: each is asked for when it is waited for.
+    /// The pages of [`list_shelves`](Self::list_shelves), with the same arguments. Each page is requested when the stream is polled.
     ///
-    /// `page` is the number of the page, until `/meta/page_count` is reached.
+    /// `page` is the page number, until `/meta/page_count` is reached.
     pub fn list_shelves_pages(
         &self,
-        options: super::calls::ListShelves,
-    ) -> ::contract_runtime::client::pages::Pages<super::calls::ListShelvesCall> {
-        ::contract_runtime::client::pages::Pages::new(
-            &self.core,
+        options: super::calls::ListShelvesOptions,
+    ) -> ::contract_runtime::client::pages::PageStream<super::calls::ListShelvesCall> {
+        ::contract_runtime::client::pages::PageStream::new(
+            &self.inner,
             super::calls::ListShelvesCall {
                 options,
             },
         )
     }
 
-    /// The items of [`list_shelves`](Self::list_shelves), page after page.
+    /// The items of all pages of [`list_shelves`](Self::list_shelves).
     pub fn list_shelves_items(
         &self,
-        options: super::calls::ListShelves,
+        options: super::calls::ListShelvesOptions,
     ) -> ::contract_runtime::client::pages::PageItems<super::calls::ListShelvesCall> {
-        ::contract_runtime::client::pages::Pages::new(
-                &self.core,
+        ::contract_runtime::client::pages::PageStream::new(
+                &self.inner,
                 super::calls::ListShelvesCall {
                     options,
                 },
             )
-            .items()
+            .into_items()
     }
 }
 
 impl super::calls::ListParcelsCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         depot: &str,
         kinds: &[impl AsRef<str> + ::serde::Serialize],
         sizes: &[i64],
-        options: &super::calls::ListParcels,
-    ) -> Request {
-        core.request(Self::OPERATION)
+        options: &super::calls::ListParcelsOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, depot)
             .argument(1, kinds)
             .argument(2, sizes)
@@ -578,17 +583,25 @@ impl Call for super::calls::ListParcelsCall {
 
     type Success = super::types::ParcelPage;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.depot, &self.kinds, &self.sizes, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(
+            api_client,
+            &self.depot,
+            &self.kinds,
+            &self.sizes,
+            &self.options,
+        )
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -596,26 +609,28 @@ impl Call for super::calls::ListParcelsCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ListParcelsCall {
     type Page = super::types::ParcelPage;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Cursor {
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Cursor {
         argument: 3,
     };
 
-    fn page(answer: super::types::ParcelPage) -> Option<Self::Page> {
-        Some(answer)
+    fn into_page(response: super::types::ParcelPage) -> Option<Self::Page> {
+        Some(response)
     }
 
-    fn marks(page: &Self::Page) -> ::contract_runtime::client::pages::Marks {
-        ::contract_runtime::client::pages::Marks::new().cursor(&page.next_cursor)
+    fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+        ::contract_runtime::client::pages::PageMarkers::new()
+            .with_cursor(&page.next_cursor)
     }
 }
 
 impl super::calls::SearchParcelsCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         body: &super::types::Search,
-        options: &super::calls::SearchParcels,
-    ) -> Request {
-        core.request(Self::OPERATION)
+        options: &super::calls::SearchParcelsOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.cursor)
             .accept("application/json")
             .json("application/json", body)
@@ -627,17 +642,19 @@ impl Call for super::calls::SearchParcelsCall {
 
     type Success = super::types::ParcelPage;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -645,22 +662,27 @@ impl Call for super::calls::SearchParcelsCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::SearchParcelsCall {
     type Page = super::types::ParcelPage;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Cursor {
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Cursor {
         argument: 0,
     };
 
-    fn page(answer: super::types::ParcelPage) -> Option<Self::Page> {
-        Some(answer)
+    fn into_page(response: super::types::ParcelPage) -> Option<Self::Page> {
+        Some(response)
     }
 
-    fn marks(page: &Self::Page) -> ::contract_runtime::client::pages::Marks {
-        ::contract_runtime::client::pages::Marks::new().cursor(&page.next_cursor)
+    fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+        ::contract_runtime::client::pages::PageMarkers::new()
+            .with_cursor(&page.next_cursor)
     }
 }
 
 impl super::calls::ChargesCall {
-    fn of(core: &Core, options: &super::calls::Charges) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ChargesOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, options.starting_after)
             .accept("application/json")
     }
@@ -671,16 +693,18 @@ impl Call for super::calls::ChargesCall {
 
     type Success = super::types::Charges;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -688,28 +712,28 @@ impl Call for super::calls::ChargesCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ChargesCall {
     type Page = super::types::Charges;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Cursor {
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Cursor {
         argument: 0,
     };
 
-    fn page(answer: super::types::Charges) -> Option<Self::Page> {
-        Some(answer)
+    fn into_page(response: super::types::Charges) -> Option<Self::Page> {
+        Some(response)
     }
 
-    fn marks(page: &Self::Page) -> ::contract_runtime::client::pages::Marks {
-        ::contract_runtime::client::pages::Marks::new()
-            .cursor(
-                &::contract_runtime::client::pages::Paged::items(page)
+    fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+        ::contract_runtime::client::pages::PageMarkers::new()
+            .with_cursor(
+                &::contract_runtime::client::pages::ItemPage::items(page)
                     .last()
                     .map(|value| &value.id),
             )
-            .more(&page.has_more)
+            .with_more(&page.has_more)
     }
 }
 
 impl super::calls::ChargesItemsCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -718,23 +742,29 @@ impl Call for super::calls::ChargesItemsCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ListEventsCall {
-    fn of(core: &Core, options: &super::calls::ListEvents) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ListEventsOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, options.page)
             .accept("application/json")
     }
@@ -745,16 +775,18 @@ impl Call for super::calls::ListEventsCall {
 
     type Success = Option<Vec<super::types::Event>>;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200 | 304 => response.json_or_nothing(),
-            _ => response.undocumented(),
+            200 | 304 => response.json_or_empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -762,19 +794,19 @@ impl Call for super::calls::ListEventsCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ListEventsCall {
     type Page = Vec<super::types::Event>;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Link {
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Link {
         rel: "next",
-        targets: ::contract_runtime::client::pages::Targets::Path,
+        targets: ::contract_runtime::client::pages::LinkPolicy::SamePath,
     };
 
-    fn page(answer: Option<Vec<super::types::Event>>) -> Option<Self::Page> {
-        answer
+    fn into_page(response: Option<Vec<super::types::Event>>) -> Option<Self::Page> {
+        response
     }
 }
 
 impl super::calls::ListKindsCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("application/json")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("application/json")
     }
 }
 
@@ -783,23 +815,29 @@ impl Call for super::calls::ListKindsCall {
 
     type Success = Vec<String>;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ListPeopleCall {
-    fn of(core: &Core, options: &super::calls::ListPeople) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ListPeopleOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.token)
             .accept("application/json")
     }
@@ -810,16 +848,18 @@ impl Call for super::calls::ListPeopleCall {
 
     type Success = super::types::People;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -827,17 +867,17 @@ impl Call for super::calls::ListPeopleCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ListPeopleCall {
     type Page = super::types::People;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Url {
-        targets: ::contract_runtime::client::pages::Targets::Origin,
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Url {
+        targets: ::contract_runtime::client::pages::LinkPolicy::SameOrigin,
     };
 
-    fn page(answer: super::types::People) -> Option<Self::Page> {
-        Some(answer)
+    fn into_page(response: super::types::People) -> Option<Self::Page> {
+        Some(response)
     }
 
-    fn marks(page: &Self::Page) -> ::contract_runtime::client::pages::Marks {
-        ::contract_runtime::client::pages::Marks::new()
-            .cursor(
+    fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+        ::contract_runtime::client::pages::PageMarkers::new()
+            .with_cursor(
                 &page
                     .links
                     .as_ref()
@@ -848,8 +888,12 @@ impl ::contract_runtime::client::pages::PagedCall for super::calls::ListPeopleCa
 }
 
 impl super::calls::ListRowsCall {
-    fn of(core: &Core, options: &super::calls::ListRows) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ListRowsOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, options.offset)
             .accept("application/json")
     }
@@ -860,16 +904,18 @@ impl Call for super::calls::ListRowsCall {
 
     type Success = super::types::Rows;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -877,26 +923,30 @@ impl Call for super::calls::ListRowsCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ListRowsCall {
     type Page = super::types::Rows;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Offset {
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Offset {
         argument: 0,
         first: 0,
-        step: ::contract_runtime::client::pages::Step::Items {
+        step: ::contract_runtime::client::pages::OffsetStep::Items {
             full: None,
         },
     };
 
-    fn page(answer: super::types::Rows) -> Option<Self::Page> {
-        Some(answer)
+    fn into_page(response: super::types::Rows) -> Option<Self::Page> {
+        Some(response)
     }
 
-    fn marks(page: &Self::Page) -> ::contract_runtime::client::pages::Marks {
-        ::contract_runtime::client::pages::Marks::new().total(&page.total)
+    fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+        ::contract_runtime::client::pages::PageMarkers::new().with_total(&page.total)
     }
 }
 
 impl super::calls::ReadLogCall {
-    fn of(core: &Core, options: &super::calls::ReadLog) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ReadLogOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, options.skip)
             .argument(1, options.top)
             .accept("application/json")
@@ -908,16 +958,18 @@ impl Call for super::calls::ReadLogCall {
 
     type Success = super::types::Rows;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -925,27 +977,27 @@ impl Call for super::calls::ReadLogCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ReadLogCall {
     type Page = super::types::Rows;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Offset {
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Offset {
         argument: 0,
         first: 0,
-        step: ::contract_runtime::client::pages::Step::Limit(::contract_runtime::client::pages::Limit {
+        step: ::contract_runtime::client::pages::OffsetStep::Limit(::contract_runtime::client::pages::PageLimit {
             argument: 1,
             default: 2,
         }),
     };
 
-    fn page(answer: super::types::Rows) -> Option<Self::Page> {
-        Some(answer)
+    fn into_page(response: super::types::Rows) -> Option<Self::Page> {
+        Some(response)
     }
 
-    fn marks(page: &Self::Page) -> ::contract_runtime::client::pages::Marks {
-        ::contract_runtime::client::pages::Marks::new().total(&page.total)
+    fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+        ::contract_runtime::client::pages::PageMarkers::new().with_total(&page.total)
     }
 }
 
 impl super::calls::ListHooksCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("application/json")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("application/json")
     }
 }
 
@@ -954,16 +1006,18 @@ impl Call for super::calls::ListHooksCall {
 
     type Success = ::contract_runtime::Nullable<super::types::Hooks>;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -971,21 +1025,25 @@ impl Call for super::calls::ListHooksCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ListHooksCall {
     type Page = ::contract_runtime::Nullable<super::types::Hooks>;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Link {
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Link {
         rel: "next",
-        targets: ::contract_runtime::client::pages::Targets::Any,
+        targets: ::contract_runtime::client::pages::LinkPolicy::AnyOrigin,
     };
 
-    fn page(
-        answer: ::contract_runtime::Nullable<super::types::Hooks>,
+    fn into_page(
+        response: ::contract_runtime::Nullable<super::types::Hooks>,
     ) -> Option<Self::Page> {
-        Some(answer)
+        Some(response)
     }
 }
 
 impl super::calls::ListBooksCall {
-    fn of(core: &Core, options: &super::calls::ListBooks) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ListBooksOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, options.page)
             .argument(1, options.size)
             .accept("application/json")
@@ -997,16 +1055,18 @@ impl Call for super::calls::ListBooksCall {
 
     type Success = super::types::Books;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -1014,23 +1074,27 @@ impl Call for super::calls::ListBooksCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ListBooksCall {
     type Page = super::types::Books;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Page {
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Page {
         argument: 0,
         first: 0,
-        full: Some(::contract_runtime::client::pages::Limit {
+        full: Some(::contract_runtime::client::pages::PageLimit {
             argument: 1,
             default: 2,
         }),
     };
 
-    fn page(answer: super::types::Books) -> Option<Self::Page> {
-        Some(answer)
+    fn into_page(response: super::types::Books) -> Option<Self::Page> {
+        Some(response)
     }
 }
 
 impl super::calls::ListShelvesCall {
-    fn of(core: &Core, options: &super::calls::ListShelves) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ListShelvesOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, options.page)
             .accept("application/json")
     }
@@ -1041,16 +1105,18 @@ impl Call for super::calls::ListShelvesCall {
 
     type Success = super::types::Shelves;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -1058,22 +1124,23 @@ impl Call for super::calls::ListShelvesCall {
 impl ::contract_runtime::client::pages::PagedCall for super::calls::ListShelvesCall {
     type Page = super::types::Shelves;
 
-    const PAGING: ::contract_runtime::client::pages::Paging = ::contract_runtime::client::pages::Paging::Page {
+    const PAGINATION: ::contract_runtime::client::pages::Pagination = ::contract_runtime::client::pages::Pagination::Page {
         argument: 0,
         first: 1,
         full: None,
     };
 
-    fn page(answer: super::types::Shelves) -> Option<Self::Page> {
-        Some(answer)
+    fn into_page(response: super::types::Shelves) -> Option<Self::Page> {
+        Some(response)
     }
 
-    fn marks(page: &Self::Page) -> ::contract_runtime::client::pages::Marks {
-        ::contract_runtime::client::pages::Marks::new().total(&page.meta.page_count)
+    fn markers(page: &Self::Page) -> ::contract_runtime::client::pages::PageMarkers {
+        ::contract_runtime::client::pages::PageMarkers::new()
+            .with_total(&page.meta.page_count)
     }
 }
 
-impl ::contract_runtime::client::pages::Paged for super::types::ParcelPage {
+impl ::contract_runtime::client::pages::ItemPage for super::types::ParcelPage {
     type Item = super::types::Parcel;
 
     fn items(&self) -> &[Self::Item] {
@@ -1085,7 +1152,7 @@ impl ::contract_runtime::client::pages::Paged for super::types::ParcelPage {
     }
 }
 
-impl ::contract_runtime::client::pages::Paged for super::types::Charges {
+impl ::contract_runtime::client::pages::ItemPage for super::types::Charges {
     type Item = super::types::Charge;
 
     fn items(&self) -> &[Self::Item] {
@@ -1097,7 +1164,7 @@ impl ::contract_runtime::client::pages::Paged for super::types::Charges {
     }
 }
 
-impl ::contract_runtime::client::pages::Paged for super::types::People {
+impl ::contract_runtime::client::pages::ItemPage for super::types::People {
     type Item = String;
 
     fn items(&self) -> &[Self::Item] {
@@ -1116,7 +1183,7 @@ impl ::contract_runtime::client::pages::Paged for super::types::People {
     }
 }
 
-impl ::contract_runtime::client::pages::Paged for super::types::Rows {
+impl ::contract_runtime::client::pages::ItemPage for super::types::Rows {
     type Item = super::types::Row;
 
     fn items(&self) -> &[Self::Item] {
@@ -1128,7 +1195,7 @@ impl ::contract_runtime::client::pages::Paged for super::types::Rows {
     }
 }
 
-impl ::contract_runtime::client::pages::Paged for super::types::Hooks {
+impl ::contract_runtime::client::pages::ItemPage for super::types::Hooks {
     type Item = String;
 
     fn items(&self) -> &[Self::Item] {
@@ -1140,7 +1207,7 @@ impl ::contract_runtime::client::pages::Paged for super::types::Hooks {
     }
 }
 
-impl ::contract_runtime::client::pages::Paged for super::types::Books {
+impl ::contract_runtime::client::pages::ItemPage for super::types::Books {
     type Item = String;
 
     fn items(&self) -> &[Self::Item] {
@@ -1152,7 +1219,7 @@ impl ::contract_runtime::client::pages::Paged for super::types::Books {
     }
 }
 
-impl ::contract_runtime::client::pages::Paged for super::types::Shelves {
+impl ::contract_runtime::client::pages::ItemPage for super::types::Shelves {
     type Item = String;
 
     fn items(&self) -> &[Self::Item] {

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -35,7 +35,7 @@ impl Contract for Books {
 pub struct Charge {
     /// `id`
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -47,7 +47,7 @@ impl Contract for Charge {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -60,7 +60,7 @@ pub struct Charges {
     pub data: Vec<Charge>,
     /// `has_more`
     pub has_more: bool,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -79,7 +79,7 @@ impl Contract for Charges {
 
     fn is_valid(&self) -> bool {
         self.data.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -115,7 +115,7 @@ impl Contract for Cursor {
 pub struct Event {
     /// `what`
     pub what: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -127,7 +127,7 @@ impl Contract for Event {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -138,7 +138,7 @@ impl Contract for Event {
 pub struct Hooks {
     /// `hooks`
     pub hooks: Option<Vec<String>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -150,7 +150,7 @@ impl Contract for Hooks {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -161,7 +161,7 @@ impl Contract for Hooks {
 pub struct Parcel {
     /// `id`
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -173,7 +173,7 @@ impl Contract for Parcel {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -186,7 +186,7 @@ pub struct ParcelPage {
     pub items: Vec<Parcel>,
     /// `next_cursor`
     pub next_cursor: Option<Nullable<Cursor>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -212,7 +212,7 @@ impl Contract for ParcelPage {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => !value.0.is_empty(),
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -225,7 +225,7 @@ pub struct People {
     pub found: Option<PeopleFound>,
     /// `links`
     pub links: Option<Nullable<PeopleLinks>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -250,7 +250,7 @@ impl Contract for People {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_valid(),
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -261,7 +261,7 @@ impl Contract for People {
 pub struct PeopleFound {
     /// `people`
     pub people: Option<Nullable<Vec<String>>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -269,11 +269,11 @@ pub struct PeopleFound {
 
 impl Contract for PeopleFound {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_PEOPLE.plus(1),
+        schemas::INPUT_SCHEMAS_PEOPLE.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -284,7 +284,7 @@ impl Contract for PeopleFound {
 pub struct PeopleLinks {
     /// `next`
     pub next: Nullable<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -292,11 +292,11 @@ pub struct PeopleLinks {
 
 impl Contract for PeopleLinks {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_PEOPLE.plus(4),
+        schemas::INPUT_SCHEMAS_PEOPLE.offset_by(4),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -307,7 +307,7 @@ impl Contract for PeopleLinks {
 pub struct Problem {
     /// `title`
     pub title: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -319,7 +319,7 @@ impl Contract for Problem {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -330,7 +330,7 @@ impl Contract for Problem {
 pub struct Row {
     /// `n`
     pub n: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -340,7 +340,7 @@ impl Contract for Row {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_ROW);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -353,7 +353,7 @@ pub struct Rows {
     pub rows: Vec<Row>,
     /// `total`
     pub total: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -372,7 +372,7 @@ impl Contract for Rows {
 
     fn is_valid(&self) -> bool {
         self.rows.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -383,7 +383,7 @@ impl Contract for Rows {
 pub struct Search {
     /// `words`
     pub words: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -397,7 +397,7 @@ impl Contract for Search {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -410,7 +410,7 @@ pub struct Shelves {
     pub meta: ShelvesMeta,
     /// `shelves`
     pub shelves: Option<Books>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -431,7 +431,7 @@ impl Contract for Shelves {
     fn is_valid(&self) -> bool {
         self.meta.is_valid()
             && self.shelves.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -442,7 +442,7 @@ impl Contract for Shelves {
 pub struct ShelvesMeta {
     /// `page_count`
     pub page_count: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -455,10 +455,10 @@ pub struct ShelvesMeta {
 
 impl Contract for ShelvesMeta {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_SHELVES.plus(1),
+        schemas::INPUT_SCHEMAS_SHELVES.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

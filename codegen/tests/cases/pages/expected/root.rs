@@ -6,12 +6,12 @@
 //!
 //! * `input.json` sha256 082527707ae68971
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(feature = "client")]
 pub mod calls;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
 pub mod models;
@@ -20,5 +20,5 @@ pub mod operations;
 #[doc(hidden)]
 pub mod schemas;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
 use super::schemas;
@@ -16,7 +16,7 @@ use super::schemas;
 pub struct BoxesAddBody2 {
     /// `size`
     pub size: Option<BoxesAddBody2Size>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -41,7 +41,7 @@ impl Contract for BoxesAddBody2 {
 
     fn is_valid(&self) -> bool {
         self.size.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -52,7 +52,7 @@ impl Contract for BoxesAddBody2 {
 pub struct BoxesAddBody2Size {
     /// `depth`
     pub depth: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -66,11 +66,11 @@ pub struct BoxesAddBody2Size {
 
 impl Contract for BoxesAddBody2Size {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_PATHS_BOXES_ADD_POST.plus(1),
+        schemas::INPUT_PATHS_BOXES_ADD_POST.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -91,7 +91,7 @@ impl Contract for BoxesAddBody2Size {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Cargo {
         from { Ore(CargoOre), Gas(CargoGas), Variant3(CargoVariant3) }
         nested { Ore, Gas, Variant3 }
@@ -122,7 +122,7 @@ impl Contract for Cargo {
 pub struct CargoGas {
     /// `volume`
     pub volume: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -142,11 +142,11 @@ pub struct CargoGas {
 
 impl Contract for CargoGas {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_CARGO.plus(11),
+        schemas::INPUT_SCHEMAS_CARGO.offset_by(11),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -157,7 +157,7 @@ impl Contract for CargoGas {
 pub struct CargoOre {
     /// `mass`
     pub mass: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -173,11 +173,11 @@ pub struct CargoOre {
 
 impl Contract for CargoOre {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_CARGO.plus(10),
+        schemas::INPUT_SCHEMAS_CARGO.offset_by(10),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -190,7 +190,7 @@ pub struct CargoVariant3 {
     pub kind: CargoVariant3Kind,
     /// `berths`
     pub berths: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -209,11 +209,11 @@ pub struct CargoVariant3 {
 
 impl Contract for CargoVariant3 {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_CARGO.plus(12),
+        schemas::INPUT_SCHEMAS_CARGO.offset_by(12),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -227,8 +227,8 @@ impl Contract for CargoVariant3 {
     }
 }
 
-::contract_runtime::contract!(
-    CargoVariant3Kind = schemas::validator(schemas::INPUT_SCHEMAS_CARGO.plus(8))
+::contract_runtime::unconstrained_contract!(
+    CargoVariant3Kind = schemas::validator(schemas::INPUT_SCHEMAS_CARGO.offset_by(8))
 );
 
 /// `Hull` of the contract.
@@ -265,7 +265,7 @@ pub struct Named {
     ///
     /// Limits: at most 5 characters.
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -279,7 +279,7 @@ impl Contract for Named {
     );
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.name, 5) && is_apart(&self.extra, Self::DECLARED)
+        char_count_at_most(&self.name, 5) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -298,7 +298,7 @@ pub struct Ship {
     pub strict: Option<Named>,
     /// `berth`
     pub berth: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -342,7 +342,7 @@ impl Contract for Ship {
                     }
                     Cargo::Variant3(value) => value.is_valid(),
                     Cargo::Unknown(value) => {
-                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(1))
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.offset_by(1))
                             .is_valid(value)
                     }
                 })
@@ -354,25 +354,25 @@ impl Contract for Ship {
                         .keys()
                         .all(|name| {
                             char_count_at_least(name, 2)
-                                && contract::holds(
+                                && contract::satisfies_schema(
                                     name,
-                                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(6)),
+                                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.offset_by(6)),
                                 )
                         })
                 })
             && self
                 .strict
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(8)),
+                    schemas::validator(schemas::INPUT_SCHEMAS_SHIP.offset_by(8)),
                 ))
             && (self.hull.is_none()
                 || self
                     .berth
                     .as_ref()
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(13))
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.offset_by(13))
                             .is_valid(value)
                     }))
             && !(self.hull.is_some() && self.extra.contains_key("retired")
@@ -380,8 +380,8 @@ impl Contract for Ship {
                     .extra
                     .get("retired")
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.plus(11))
+                        schemas::validator(schemas::INPUT_SCHEMAS_SHIP.offset_by(11))
                             .is_valid(value)
-                    })) && is_apart(&self.extra, Self::DECLARED)
+                    })) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Alone` of the contract.
@@ -45,6 +45,6 @@ impl Contract for Input {
             .all(|(name, value)| {
                 !schemas::PATTERN_D790C8AB.is_match(name) || *value >= 0
             }) && self.extra.keys().all(|name| schemas::PATTERN_D790C8AB.is_match(name))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -23,14 +23,15 @@ impl Contract for Input {
             .iter()
             .all(|(name, value)| {
                 !schemas::PATTERN_5F8F9CDB.is_match(name)
-                    || schemas::validator(schemas::INPUT.plus(1)).is_valid(value)
+                    || schemas::validator(schemas::INPUT.offset_by(1)).is_valid(value)
             })
             && self
                 .0
                 .iter()
                 .all(|(name, value)| {
                     !schemas::PATTERN_8FF72CEC.is_match(name)
-                        || schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
+                        || schemas::validator(schemas::INPUT.offset_by(2))
+                            .is_valid(value)
                 })
     }
 }

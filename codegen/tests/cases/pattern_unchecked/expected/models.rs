@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_least,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_least,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -26,7 +26,7 @@ pub struct Input {
     ///
     /// Limits: matches `^[a-z]+$`.
     pub checked: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -48,7 +48,7 @@ impl Contract for Input {
                 .checked
                 .as_ref()
                 .is_none_or(|value| schemas::PATTERN_39C46B36.is_match(value))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -62,7 +62,9 @@ pub struct Named(pub Map<Json>);
 
 ::contract_runtime::wrapper!(Named, Map < Json >, members);
 
-::contract_runtime::contract!(Named = schemas::validator(schemas::INPUT_DEFS_NAMED));
+::contract_runtime::unconstrained_contract!(
+    Named = schemas::validator(schemas::INPUT_DEFS_NAMED)
+);
 
 /// `Twice` of the contract.
 ///

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -26,7 +26,7 @@ pub struct Input {
     pub few: Option<Vec<Json>>,
     /// `tagged`
     pub tagged: Option<InputTagged>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -48,11 +48,11 @@ impl Contract for Input {
             && self
                 .few
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(9)),
+                    schemas::validator(schemas::INPUT.offset_by(9)),
                 )) && self.tagged.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -72,7 +72,7 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputTagged {
         from { A(InputTaggedA), B(InputTaggedB) }
         nested { A, B }
@@ -80,14 +80,16 @@ impl Contract for Input {
 }
 
 impl Contract for InputTagged {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(11));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(11),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::A(value) => value.is_valid(),
             Self::B(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.plus(11)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(11)).is_valid(value)
             }
         }
     }
@@ -102,7 +104,7 @@ pub struct InputTaggedA {
     ///
     /// Limits: matches `^(?=c)`.
     pub fine: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -115,10 +117,12 @@ pub struct InputTaggedA {
 }
 
 impl Contract for InputTaggedA {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(17));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(17),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -127,16 +131,18 @@ impl Contract for InputTaggedA {
 /// Schema: `input.json#/properties/tagged`, `input.json#/properties/tagged/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputTaggedB {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputTaggedB { tag { kind = "kind" is "b" } extra undeclared } }
 
 impl Contract for InputTaggedB {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(18));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(18),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -19,7 +19,7 @@ pub struct Input {
     pub x_known: Option<String>,
     /// `plain`
     pub plain: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -41,14 +41,16 @@ impl Contract for Input {
                 .iter()
                 .all(|(name, value)| {
                     !schemas::PATTERN_5F8F9CDB.is_match(name)
-                        || schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                        || schemas::validator(schemas::INPUT.offset_by(3))
+                            .is_valid(value)
                 }) && self.plain.as_ref().is_none_or(|value| *value <= 9)
             && self
                 .extra
                 .iter()
                 .all(|(name, value)| {
                     !schemas::PATTERN_4E0CC6D6.is_match(name)
-                        || schemas::validator(schemas::INPUT.plus(4)).is_valid(value)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                        || schemas::validator(schemas::INPUT.offset_by(4))
+                            .is_valid(value)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

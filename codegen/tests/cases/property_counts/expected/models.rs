@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -15,7 +15,7 @@ pub struct Input {
     pub a: i64,
     /// `b`
     pub b: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -27,7 +27,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         (1 + self.extra.len() + usize::from(self.b.is_some())) >= 2
             && (1 + self.extra.len() + usize::from(self.b.is_some())) <= 3
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

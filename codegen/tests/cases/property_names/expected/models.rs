@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -33,7 +33,7 @@ pub struct Input {
     pub known: Option<String>,
     /// `ok`
     pub ok: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -50,6 +50,6 @@ impl Contract for Input {
                 .all(|name| {
                     char_count_at_most(name, 4)
                         && schemas::PATTERN_39C46B36.is_match(name)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

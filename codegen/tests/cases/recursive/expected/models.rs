@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -25,7 +25,7 @@ pub struct Input {
     pub children: Option<Vec<Input>>,
     /// `byName`
     pub by_name: Option<Map<Input>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -59,6 +59,6 @@ impl Contract for Input {
                 .by_name
                 .as_ref()
                 .is_none_or(|value| value.values().all(|value| value.is_valid()))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -15,7 +15,7 @@ use super::schemas;
 pub struct Input {
     /// `tree`
     pub tree: Option<Tree>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -26,7 +26,7 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.tree.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -81,7 +81,7 @@ impl Contract for Tree {
                                                                                                 .values()
                                                                                                 .all(|value| {
                                                                                                     !value.0.is_empty()
-                                                                                                        && contract::holds(
+                                                                                                        && contract::satisfies_schema(
                                                                                                             &value.0,
                                                                                                             schemas::validator(schemas::INPUT_DEFS_TREE),
                                                                                                         )

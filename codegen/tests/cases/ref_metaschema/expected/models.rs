@@ -3,10 +3,10 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or an object"]
     /// Format vocabulary meta-schema for annotation results.
     ///
@@ -20,7 +20,7 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     FormatAnnotation {
         from { Bool(bool), Object(FormatAnnotationObject) }
         nested { Object }
@@ -45,7 +45,7 @@ impl Contract for FormatAnnotation {
 pub struct FormatAnnotationObject {
     /// `format`
     pub format: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -60,7 +60,7 @@ impl Contract for FormatAnnotationObject {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::FORMAT_ANNOTATION);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -71,7 +71,7 @@ impl Contract for FormatAnnotationObject {
 pub struct Input {
     /// Format vocabulary meta-schema for annotation results.
     pub texts: Option<FormatAnnotation>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -88,6 +88,6 @@ impl Contract for Input {
 
     fn is_valid(&self) -> bool {
         self.texts.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -140,7 +140,7 @@ pub struct Input {
     pub space: Option<IJ>,
     /// `both`
     pub both: Option<KL>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -164,7 +164,7 @@ impl Contract for Input {
             && self.quote.as_ref().is_none_or(|value| value.is_valid())
             && self.space.as_ref().is_none_or(|value| value.is_valid())
             && self.both.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

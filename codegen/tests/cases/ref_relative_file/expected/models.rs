@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Part` of the contract.
@@ -17,7 +17,7 @@ pub struct Part {
     pub size: i64,
     /// `whole`
     pub whole: Option<Box<Root>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -35,7 +35,7 @@ impl Contract for Part {
 
     fn is_valid(&self) -> bool {
         self.size >= 1 && self.whole.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -50,7 +50,7 @@ pub struct Root {
     ///
     /// Limits: at least 1.
     pub size: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -68,6 +68,6 @@ impl Contract for Root {
     fn is_valid(&self) -> bool {
         self.part.as_ref().is_none_or(|value| value.is_valid())
             && self.size.as_ref().is_none_or(|value| *value >= 1)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -8,11 +8,11 @@
 //!
 //! * `root.json` sha256 b39ed5f6c950f5ba
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

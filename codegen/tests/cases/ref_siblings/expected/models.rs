@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_least,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_least,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -46,7 +46,7 @@ pub struct Input {
     ///
     /// Default: `7`.
     pub count: Option<Count>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -72,7 +72,7 @@ impl Contract for Input {
                 .count
                 .as_ref()
                 .is_none_or(|value| value.0 >= 5 && value.0 >= 0 && value.0 <= 10)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Body` of the contract.
@@ -15,7 +15,7 @@ pub struct Body {
     ///
     /// Limits: at least 1 entry.
     pub lines: Vec<Line>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -34,7 +34,7 @@ impl Contract for Body {
 
     fn is_valid(&self) -> bool {
         !self.lines.is_empty() && self.lines.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -49,7 +49,7 @@ pub struct Line {
     pub sku: String,
     /// `parent`
     pub parent: Option<Body>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -68,7 +68,7 @@ impl Contract for Line {
     fn is_valid(&self) -> bool {
         schemas::PATTERN_EFC12812.is_match(&self.sku)
             && self.parent.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -83,7 +83,7 @@ pub struct Root {
     pub again: Option<Body>,
     /// `line`
     pub line: Option<Line>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -103,6 +103,6 @@ impl Contract for Root {
         self.checkout.is_valid()
             && self.again.as_ref().is_none_or(|value| value.is_valid())
             && self.line.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -10,11 +10,11 @@
 //!
 //! * `root.json` sha256 e2191791be1507f1
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_least,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_least,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -25,7 +25,7 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Event {
         from { Joined(EventJoined), Left(EventLeft) }
         nested { Joined, Left }
@@ -53,7 +53,7 @@ impl Contract for Event {
 pub struct EventJoined {
     /// `at`
     pub at: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -67,11 +67,11 @@ pub struct EventJoined {
 
 impl Contract for EventJoined {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_EVENT.plus(8),
+        schemas::INPUT_DEFS_EVENT.offset_by(8),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -84,7 +84,7 @@ pub struct EventLeft {
     pub at: Option<String>,
     /// `why`
     pub why: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -98,11 +98,11 @@ pub struct EventLeft {
 
 impl Contract for EventLeft {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_EVENT.plus(9),
+        schemas::INPUT_DEFS_EVENT.offset_by(9),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -117,7 +117,7 @@ pub struct Input {
     pub text: Option<Label>,
     /// `event`
     pub event: Option<Event>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -156,13 +156,13 @@ impl Contract for Input {
                     Event::Joined(value) => value.at.is_some() && value.is_valid(),
                     Event::Left(value) => value.at.is_some() && value.is_valid(),
                     Event::Unknown(value) => {
-                        schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                        schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
                     }
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `Label` of the contract.
     ///
@@ -176,7 +176,7 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::variants! { Label { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! { Label { from { Integer(i64), Text(String) } } }
 
 impl Contract for Label {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_LABEL);

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -19,7 +19,7 @@ pub struct NotedPage {
     pub items: Vec<Thing>,
     /// `hasMore`
     pub has_more: bool,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -40,7 +40,7 @@ impl Contract for NotedPage {
         self.items.len() <= 3 && self.items.iter().all(|value| value.is_valid())
             && self.items.len() <= 2
             && self.items.iter().all(|value| value.note.is_some())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -59,7 +59,7 @@ pub struct Ship {
     ///
     /// Limits: at least 1 character.
     pub hull: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -76,7 +76,7 @@ impl Contract for Ship {
 
     fn is_valid(&self) -> bool {
         self.note.as_ref().is_none_or(|value| char_count_at_most(value, 3))
-            && !self.hull.is_empty() && is_apart(&self.extra, Self::DECLARED)
+            && !self.hull.is_empty() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -95,7 +95,7 @@ pub struct ShipPage {
     ///
     /// Limits: at least 0.
     pub total: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -114,7 +114,7 @@ impl Contract for ShipPage {
 
     fn is_valid(&self) -> bool {
         self.items.len() <= 3 && self.items.iter().all(|value| value.is_valid())
-            && self.total >= 0 && is_apart(&self.extra, Self::DECLARED)
+            && self.total >= 0 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -127,7 +127,7 @@ pub struct Thing {
     pub id: String,
     /// `note`
     pub note: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -143,6 +143,6 @@ impl Contract for Thing {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_THING);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

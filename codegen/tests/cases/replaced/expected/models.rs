@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, contract, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -27,7 +27,7 @@ pub struct Input {
     ///
     /// Limits: at most 4 characters.
     pub inline: Option<crate::outside::Temperature>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -43,7 +43,7 @@ impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(
+        contract::satisfies_schema(
             &self.temperature,
             schemas::validator(schemas::INPUT_DEFS_TEMPERATURE),
         )
@@ -53,7 +53,7 @@ impl Contract for Input {
                 .is_none_or(|value| {
                     value
                         .iter()
-                        .all(|value| contract::holds(
+                        .all(|value| contract::satisfies_schema(
                             value,
                             schemas::validator(schemas::INPUT_DEFS_TEMPERATURE),
                         ))
@@ -64,18 +64,18 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => {
-                        contract::holds(
+                        contract::satisfies_schema(
                             value,
-                            schemas::validator(schemas::INPUT.plus(2)),
+                            schemas::validator(schemas::INPUT.offset_by(2)),
                         )
                     }
                 })
             && self
                 .inline
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(4)),
-                )) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(4)),
+                )) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Secret, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, Secret, read::is_disjoint, schema::Validator,
     text::char_count_at_least,
 };
 use super::schemas;
@@ -34,7 +34,7 @@ pub struct Input {
     pub user: Option<String>,
     /// `mode`
     pub mode: Option<Mode>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -88,7 +88,7 @@ impl Contract for Input {
                     Nullable::Value(value) => char_count_at_least(value.0.expose(), 3),
                 }) && self.nullable.as_ref().is_none_or(|value| value.is_valid())
             && self.mode.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Secret, read::is_apart, schema::Validator,
+    Contract, Json, Map, Secret, read::is_disjoint, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
 use super::schemas;
@@ -18,7 +18,7 @@ pub struct Closed {
     pub kind: String,
     /// `reason`
     pub reason: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -35,7 +35,7 @@ impl Contract for Closed {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -52,7 +52,7 @@ pub struct Either {
     pub codes: Option<Vec<Secret>>,
     /// `late`
     pub late: Option<Secret>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -83,7 +83,7 @@ impl Contract for Either {
                     .late
                     .as_ref()
                     .is_none_or(|value| char_count_at_most(value.expose(), 5)))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -105,7 +105,7 @@ impl Contract for Either {
 
 ::contract_runtime::secret_union! { Event "kind" { Opened, Closed } }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Event {
         from { Opened(Opened), Closed(Closed) }
         nested { Opened, Closed }
@@ -126,9 +126,11 @@ impl Contract for Event {
                             .extra
                             .get("reason")
                             .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_SCHEMAS_CLOSED.plus(2))
+                                schemas::validator(
+                                        schemas::INPUT_SCHEMAS_CLOSED.offset_by(2),
+                                    )
                                     .is_valid(value)
-                            }) && is_apart(&value.extra, Opened::DECLARED))
+                            }) && is_disjoint(&value.extra, Opened::DECLARED))
             }
             Self::Closed(value) => {
                 (value.extra.contains_key("token")
@@ -143,7 +145,9 @@ impl Contract for Event {
                         .extra
                         .get("count")
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_SCHEMAS_OPENED.plus(2))
+                            schemas::validator(
+                                    schemas::INPUT_SCHEMAS_OPENED.offset_by(2),
+                                )
                                 .is_valid(value)
                         }) && value.is_valid()) != (value.is_valid())
             }
@@ -165,7 +169,7 @@ pub struct Opened {
     pub token: Token,
     /// `count`
     pub count: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -183,7 +187,7 @@ impl Contract for Opened {
     );
 
     fn is_valid(&self) -> bool {
-        self.token.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.token.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -238,7 +242,7 @@ impl Contract for Own {
 
 ::contract_runtime::secret_union! { Step "do" { Wait, Stop } }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Step {
         from { Wait(StepWait), Stop(StepStop) }
         nested { Wait, Stop }
@@ -266,7 +270,7 @@ impl Contract for Step {
 /// Schema: `input.json#/components/schemas/Step`, `input.json#/components/schemas/Step/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StepStop {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -274,11 +278,11 @@ pub struct StepStop {
 
 impl Contract for StepStop {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_STEP.plus(7),
+        schemas::INPUT_SCHEMAS_STEP.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -289,7 +293,7 @@ impl Contract for StepStop {
 pub struct StepWait {
     /// `then`
     pub then: Vec<Event>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -304,12 +308,12 @@ pub struct StepWait {
 
 impl Contract for StepWait {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_STEP.plus(6),
+        schemas::INPUT_SCHEMAS_STEP.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
         self.then.iter().all(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

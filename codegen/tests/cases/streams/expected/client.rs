@@ -2,65 +2,65 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Parley, version 1.0.0.
 ///
 /// Talks with models, piece by piece.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The same client, whose streams and their items may be so large.
+    /// Sets limits for streams and their items.
     #[must_use]
     pub fn with_stream_limits(
         self,
         limits: ::contract_runtime::stream::StreamLimits,
     ) -> Self {
         Self {
-            core: self.core.with_stream_limits(limits),
+            inner: self.inner.with_stream_limits(limits),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// Continues a conversation.
@@ -73,21 +73,21 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn create_chat(
         &self,
         body: &super::types::Ask,
-    ) -> Calling<'_, super::calls::CreateChatCall> {
-        self.core.send(super::calls::CreateChatCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::CreateChatCall> {
+        self.inner.send(super::calls::CreateChatCall::request_for(&self.inner, body))
     }
 
     /// Continues a conversation.
     ///
     /// `POST /chat`.
     ///
-    /// Items are handed on as they come: the answer is that of `200` whose type is `text/event-stream`.
+    /// The response is streamed item by item, from the `200` response with media type `text/event-stream`.
     ///
     /// # Arguments
     ///
@@ -95,19 +95,19 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn create_chat_stream(
         &self,
         body: &super::types::Ask,
-    ) -> ::contract_runtime::client::Opening<
-        ::contract_runtime::stream::Events<super::types::Chunk>,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::EventReader<super::types::Chunk>,
         super::types::Problem,
     > {
-        let request = super::calls::CreateChatCall::of(&self.core, body)
+        let request = super::calls::CreateChatCall::request_for(&self.inner, body)
             .accept("text/event-stream, application/problem+json");
-        self.core.open::<super::calls::CreateChatCall>(request)
+        self.inner.open_stream::<super::calls::CreateChatCall>(request)
     }
 
     /// What happens in a thread.
@@ -117,156 +117,165 @@ impl Client {
     /// # Arguments
     ///
     /// * `thread`: `thread` in the path.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn watch_thread(
         &self,
         thread: &str,
-        options: super::calls::WatchThread,
-    ) -> Calling<'_, super::calls::WatchThreadCall> {
-        self.core.send(super::calls::WatchThreadCall::of(&self.core, thread, &options))
+        options: super::calls::WatchThreadOptions,
+    ) -> PendingCall<'_, super::calls::WatchThreadCall> {
+        self.inner
+            .send(
+                super::calls::WatchThreadCall::request_for(&self.inner, thread, &options),
+            )
     }
 
     /// What happens in a thread.
     ///
     /// `GET /threads/{thread}/events`.
     ///
-    /// Items are handed on as they come: the answer is that of `200` whose type is `text/event-stream`.
+    /// The response is streamed item by item, from the `200` response with media type `text/event-stream`.
     ///
     /// # Arguments
     ///
     /// * `thread`: `thread` in the path.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn watch_thread_stream(
         &self,
         thread: &str,
-        options: super::calls::WatchThread,
-    ) -> ::contract_runtime::client::Opening<
-        ::contract_runtime::stream::Events<super::types::WatchThreadAnswer200Item>,
+        options: super::calls::WatchThreadOptions,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::EventReader<
+            super::types::WatchThreadResponse200Item,
+        >,
         super::types::Problem,
     > {
-        let request = super::calls::WatchThreadCall::of(&self.core, thread, &options)
+        let request = super::calls::WatchThreadCall::request_for(
+                &self.inner,
+                thread,
+                &options,
+            )
             .accept("text/event-stream, application/problem+json");
-        self.core.open::<super::calls::WatchThreadCall>(request)
+        self.inner.open_stream::<super::calls::WatchThreadCall>(request)
     }
 
     /// `GET /moves`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn watch_moves(&self) -> Calling<'_, super::calls::WatchMovesCall> {
-        self.core.send(super::calls::WatchMovesCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn watch_moves(&self) -> PendingCall<'_, super::calls::WatchMovesCall> {
+        self.inner.send(super::calls::WatchMovesCall::request_for(&self.inner))
     }
 
     /// `GET /moves`.
     ///
-    /// Items are handed on as they come: the answer is that of `200` whose type is `text/event-stream`.
+    /// The response is streamed item by item, from the `200` response with media type `text/event-stream`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn watch_moves_stream(
         &self,
-    ) -> ::contract_runtime::client::Opening<
-        ::contract_runtime::stream::Events<super::types::Move>,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::EventReader<super::types::Move>,
         (),
     > {
-        let request = super::calls::WatchMovesCall::of(&self.core)
+        let request = super::calls::WatchMovesCall::request_for(&self.inner)
             .accept("text/event-stream");
-        self.core.open::<super::calls::WatchMovesCall>(request)
+        self.inner.open_stream::<super::calls::WatchMovesCall>(request)
     }
 
     /// `GET /ticker`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn ticker(&self) -> Calling<'_, super::calls::TickerCall> {
-        self.core.send(super::calls::TickerCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn ticker(&self) -> PendingCall<'_, super::calls::TickerCall> {
+        self.inner.send(super::calls::TickerCall::request_for(&self.inner))
     }
 
     /// `GET /ticker`.
     ///
-    /// Items are handed on as they come: the answer is that of `200` whose type is `text/event-stream`.
+    /// The response is streamed item by item, from the `200` response with media type `text/event-stream`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn ticker_stream(
         &self,
-    ) -> ::contract_runtime::client::Opening<
-        ::contract_runtime::stream::Events<String>,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::EventReader<String>,
         (),
     > {
-        let request = super::calls::TickerCall::of(&self.core)
+        let request = super::calls::TickerCall::request_for(&self.inner)
             .accept("text/event-stream");
-        self.core.open::<super::calls::TickerCall>(request)
+        self.inner.open_stream::<super::calls::TickerCall>(request)
     }
 
     /// `GET /usage`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn usage(&self) -> Calling<'_, super::calls::UsageCall> {
-        self.core.send(super::calls::UsageCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn usage(&self) -> PendingCall<'_, super::calls::UsageCall> {
+        self.inner.send(super::calls::UsageCall::request_for(&self.inner))
     }
 
     /// `GET /usage`.
     ///
-    /// Items are handed on as they come: the answer is that of `200` whose type is `application/x-ndjson`.
+    /// The response is streamed item by item, from the `200` response with media type `application/x-ndjson`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn usage_stream(
         &self,
-    ) -> ::contract_runtime::client::Opening<
-        ::contract_runtime::stream::Items<super::types::Day>,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::ItemReader<super::types::Day>,
         (),
     > {
-        let request = super::calls::UsageCall::of(&self.core)
+        let request = super::calls::UsageCall::request_for(&self.inner)
             .accept("application/x-ndjson");
-        self.core.open::<super::calls::UsageCall>(request)
+        self.inner.open_stream::<super::calls::UsageCall>(request)
     }
 
     /// `GET /journal`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn journal(&self) -> Calling<'_, super::calls::JournalCall> {
-        self.core.send(super::calls::JournalCall::of(&self.core))
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn journal(&self) -> PendingCall<'_, super::calls::JournalCall> {
+        self.inner.send(super::calls::JournalCall::request_for(&self.inner))
     }
 
     /// `GET /journal`.
     ///
-    /// Items are handed on as they come: the answer is that of `200` whose type is `application/json-seq`.
+    /// The response is streamed item by item, from the `200` response with media type `application/json-seq`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn journal_stream(
         &self,
-    ) -> ::contract_runtime::client::Opening<
-        ::contract_runtime::stream::Items<super::types::Day>,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::ItemReader<super::types::Day>,
         (),
     > {
-        let request = super::calls::JournalCall::of(&self.core)
+        let request = super::calls::JournalCall::request_for(&self.inner)
             .accept("application/json-seq");
-        self.core.open::<super::calls::JournalCall>(request)
+        self.inner.open_stream::<super::calls::JournalCall>(request)
     }
 
     /// Asks many things at once.
@@ -279,21 +288,21 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn create_batch(
         &self,
         body: impl Into<Bytes>,
-    ) -> Calling<'_, super::calls::CreateBatchCall> {
-        self.core.send(super::calls::CreateBatchCall::of(&self.core, body))
+    ) -> PendingCall<'_, super::calls::CreateBatchCall> {
+        self.inner.send(super::calls::CreateBatchCall::request_for(&self.inner, body))
     }
 
     /// Asks many things at once.
     ///
     /// `POST /batches`.
     ///
-    /// The body is sent as `application/jsonl` while it comes, and once.
+    /// The body is streamed as `application/jsonl`, and the request is not retried.
     ///
     /// # Arguments
     ///
@@ -301,18 +310,24 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn create_batch_stream(
         &self,
         body: impl ::contract_runtime::stream::Stream<
             Item = super::types::Ask,
         > + Send + 'static,
-    ) -> ::contract_runtime::client::Opening<super::types::Day, super::types::Problem> {
-        let request = super::calls::CreateBatchCall::of(&self.core, Bytes::new())
-            .items("application/jsonl", body);
-        self.core.upload::<super::calls::CreateBatchCall>(request)
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        super::types::Day,
+        super::types::Problem,
+    > {
+        let request = super::calls::CreateBatchCall::request_for(
+                &self.inner,
+                Bytes::new(),
+            )
+            .item_stream("application/jsonl", body);
+        self.inner.upload_stream::<super::calls::CreateBatchCall>(request)
     }
 
     /// `GET /files/{name}`.
@@ -323,16 +338,16 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn read_file(&self, name: &str) -> Calling<'_, super::calls::ReadFileCall> {
-        self.core.send(super::calls::ReadFileCall::of(&self.core, name))
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn read_file(&self, name: &str) -> PendingCall<'_, super::calls::ReadFileCall> {
+        self.inner.send(super::calls::ReadFileCall::request_for(&self.inner, name))
     }
 
     /// `GET /files/{name}`.
     ///
-    /// Bytes are handed on as they come: the answer is that of `200` whose type is `application/octet-stream`.
+    /// The response is streamed as bytes, from the `200` response with media type `application/octet-stream`.
     ///
     /// # Arguments
     ///
@@ -340,19 +355,19 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn read_file_stream(
         &self,
         name: &str,
-    ) -> ::contract_runtime::client::Opening<
+    ) -> ::contract_runtime::client::PendingStreamCall<
         ::contract_runtime::transport::ByteStream,
         super::types::Problem,
     > {
-        let request = super::calls::ReadFileCall::of(&self.core, name)
+        let request = super::calls::ReadFileCall::request_for(&self.inner, name)
             .accept("application/octet-stream, application/problem+json");
-        self.core.open::<super::calls::ReadFileCall>(request)
+        self.inner.open_stream::<super::calls::ReadFileCall>(request)
     }
 
     /// `PUT /files/{name}`.
@@ -364,20 +379,21 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn write_file(
         &self,
         name: &str,
         body: &super::bodies::WriteFileBody,
-    ) -> Calling<'_, super::calls::WriteFileCall> {
-        self.core.send(super::calls::WriteFileCall::of(&self.core, name, body))
+    ) -> PendingCall<'_, super::calls::WriteFileCall> {
+        self.inner
+            .send(super::calls::WriteFileCall::request_for(&self.inner, name, body))
     }
 
     /// `PUT /files/{name}`.
     ///
-    /// The body is sent as `application/octet-stream` while it comes, and once.
+    /// The body is streamed as `application/octet-stream`, and the request is not retried.
     ///
     /// # Arguments
     ///
@@ -386,27 +402,28 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] with [`Problem`](super::types::Problem) for any `4XX` or `5XX`: Why not.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn write_file_stream(
         &self,
         name: &str,
         body: ::contract_runtime::transport::ByteStream,
-    ) -> ::contract_runtime::client::Opening<(), super::types::Problem> {
-        let request = super::calls::WriteFileCall::of(
-                &self.core,
+    ) -> ::contract_runtime::client::PendingStreamCall<(), super::types::Problem> {
+        let request = super::calls::WriteFileCall::request_for(
+                &self.inner,
                 name,
                 &super::bodies::WriteFileBody::OctetStream(Bytes::new()),
             )
-            .pieces("application/octet-stream", body);
-        self.core.upload::<super::calls::WriteFileCall>(request)
+            .byte_stream("application/octet-stream", body);
+        self.inner.upload_stream::<super::calls::WriteFileCall>(request)
     }
 }
 
 impl super::calls::CreateChatCall {
-    fn of(core: &Core, body: &super::types::Ask) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, body: &super::types::Ask) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, text/event-stream, application/problem+json")
             .json("application/json", body)
     }
@@ -415,35 +432,46 @@ impl super::calls::CreateChatCall {
 impl Call for super::calls::CreateChatCall {
     const OPERATION: &'static Operation = OperationId::CreateChat.operation();
 
-    type Success = super::answers::CreateChatAnswer;
+    type Success = super::responses::CreateChatResponse;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200 if response.is("text/event-stream") => {
+            200 if response.has_media_type("text/event-stream") => {
                 response
-                    .read_text()
-                    .result(super::answers::CreateChatAnswer::OkEventStream)
+                    .decode_text()
+                    .into_success(super::responses::CreateChatResponse::OkEventStream)
             }
-            200 => response.read_json().result(super::answers::CreateChatAnswer::OkJson),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            200 => {
+                response
+                    .decode_json()
+                    .into_success(super::responses::CreateChatResponse::OkJson)
+            }
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl ::contract_runtime::client::StreamCall for super::calls::CreateChatCall {
-    type Stream = ::contract_runtime::stream::Events<super::types::Chunk>;
+    type Stream = ::contract_runtime::stream::EventReader<super::types::Chunk>;
 }
 
 impl super::calls::WatchThreadCall {
-    fn of(core: &Core, thread: &str, options: &super::calls::WatchThread) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        thread: &str,
+        options: &super::calls::WatchThreadOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, thread)
             .argument(1, &options.kinds)
             .accept("text/event-stream, application/problem+json")
@@ -455,30 +483,32 @@ impl Call for super::calls::WatchThreadCall {
 
     type Success = String;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.thread, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.thread, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.text(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl ::contract_runtime::client::StreamCall for super::calls::WatchThreadCall {
-    type Stream = ::contract_runtime::stream::Events<
-        super::types::WatchThreadAnswer200Item,
+    type Stream = ::contract_runtime::stream::EventReader<
+        super::types::WatchThreadResponse200Item,
     >;
 }
 
 impl super::calls::WatchMovesCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("text/event-stream")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("text/event-stream")
     }
 }
 
@@ -487,27 +517,29 @@ impl Call for super::calls::WatchMovesCall {
 
     type Success = String;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.text(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl ::contract_runtime::client::StreamCall for super::calls::WatchMovesCall {
-    type Stream = ::contract_runtime::stream::Events<super::types::Move>;
+    type Stream = ::contract_runtime::stream::EventReader<super::types::Move>;
 }
 
 impl super::calls::TickerCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("text/event-stream")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("text/event-stream")
     }
 }
 
@@ -516,61 +548,67 @@ impl Call for super::calls::TickerCall {
 
     type Success = String;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.text(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl ::contract_runtime::client::StreamCall for super::calls::TickerCall {
-    type Stream = ::contract_runtime::stream::Events<String>;
+    type Stream = ::contract_runtime::stream::EventReader<String>;
 }
 
 impl super::calls::UsageCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("application/x-ndjson")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("application/x-ndjson")
     }
 }
 
 impl Call for super::calls::UsageCall {
     const OPERATION: &'static Operation = OperationId::Usage.operation();
 
-    type Success = super::answers::UsageAnswer;
+    type Success = super::responses::UsageResponse;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            200 => response.read_bytes().result(super::answers::UsageAnswer::Ok),
+            200 => {
+                response.decode_bytes().into_success(super::responses::UsageResponse::Ok)
+            }
             304 => {
                 response
-                    .read_nothing()
-                    .result(|()| super::answers::UsageAnswer::NotModified)
+                    .decode_empty()
+                    .into_success(|()| super::responses::UsageResponse::NotModified)
             }
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl ::contract_runtime::client::StreamCall for super::calls::UsageCall {
-    type Stream = ::contract_runtime::stream::Items<super::types::Day>;
+    type Stream = ::contract_runtime::stream::ItemReader<super::types::Day>;
 }
 
 impl super::calls::JournalCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION).accept("application/json-seq")
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION).accept("application/json-seq")
     }
 }
 
@@ -579,27 +617,30 @@ impl Call for super::calls::JournalCall {
 
     type Success = ::contract_runtime::multipart::Bytes;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.bytes(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl ::contract_runtime::client::StreamCall for super::calls::JournalCall {
-    type Stream = ::contract_runtime::stream::Items<super::types::Day>;
+    type Stream = ::contract_runtime::stream::ItemReader<super::types::Day>;
 }
 
 impl super::calls::CreateBatchCall {
-    fn of(core: &Core, body: impl Into<Bytes>) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, body: impl Into<Bytes>) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .accept("application/json, application/problem+json")
             .bytes("application/jsonl", body)
     }
@@ -610,24 +651,27 @@ impl Call for super::calls::CreateBatchCall {
 
     type Success = super::types::Day;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, self.body.clone())
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, self.body.clone())
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::ReadFileCall {
-    fn of(core: &Core, name: &str) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient, name: &str) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, name)
             .accept("application/octet-stream, application/problem+json")
     }
@@ -638,17 +682,19 @@ impl Call for super::calls::ReadFileCall {
 
     type Success = ::contract_runtime::multipart::Bytes;
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.name)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.name)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.bytes(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }
@@ -658,8 +704,12 @@ impl ::contract_runtime::client::StreamCall for super::calls::ReadFileCall {
 }
 
 impl super::calls::WriteFileCall {
-    fn of(core: &Core, name: &str, body: &super::bodies::WriteFileBody) -> Request {
-        let request = core
+    fn request_for(
+        api_client: &ApiClient,
+        name: &str,
+        body: &super::bodies::WriteFileBody,
+    ) -> RequestBuilder {
+        let request = api_client
             .request(Self::OPERATION)
             .argument(0, name)
             .accept("application/problem+json");
@@ -679,17 +729,19 @@ impl Call for super::calls::WriteFileCall {
 
     type Success = ();
 
-    type Refusal = super::types::Problem;
+    type ErrorBody = super::types::Problem;
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.name, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.name, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            400..=599 => response.refusal(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            400..=599 => response.error_json(),
+            _ => response.undocumented_status(),
         }
     }
 }

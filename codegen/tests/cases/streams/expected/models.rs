@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -20,7 +20,7 @@ pub struct Ask {
     pub prompt: String,
     /// `stream`
     pub stream: Option<bool>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -44,7 +44,7 @@ impl Contract for Ask {
 
     fn is_valid(&self) -> bool {
         !self.prompt.is_empty() && char_count_at_most(&self.prompt, 100)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -61,7 +61,7 @@ pub struct Chunk {
     pub delta: String,
     /// `finish`
     pub finish: Option<Nullable<ChunkFinish>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -86,7 +86,7 @@ impl Contract for Chunk {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_known(),
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -102,7 +102,7 @@ impl Contract for Chunk {
 
 impl Contract for ChunkFinish {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_CHUNK.plus(3),
+        schemas::INPUT_SCHEMAS_CHUNK.offset_by(3),
     );
 
     fn is_valid(&self) -> bool {
@@ -121,7 +121,7 @@ pub struct Day {
     ///
     /// Limits: at least 0.
     pub asked: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -137,7 +137,7 @@ impl Contract for Day {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_DAY);
 
     fn is_valid(&self) -> bool {
-        self.asked >= 0 && is_apart(&self.extra, Self::DECLARED)
+        self.asked >= 0 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -152,7 +152,7 @@ pub struct Move {
     ///
     /// Limits: at most 10 characters.
     pub data: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -170,7 +170,7 @@ impl Contract for Move {
 
     fn is_valid(&self) -> bool {
         self.event.is_valid() && char_count_at_most(&self.data, 10)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -186,7 +186,7 @@ impl Contract for Move {
 
 impl Contract for MoveEvent {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_MOVE.plus(1),
+        schemas::INPUT_SCHEMAS_MOVE.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
@@ -201,7 +201,7 @@ impl Contract for MoveEvent {
 pub struct Problem {
     /// `title`
     pub title: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -213,7 +213,7 @@ impl Contract for Problem {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -224,7 +224,7 @@ impl Contract for Problem {
 pub struct Reply {
     /// `text`
     pub text: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -236,39 +236,39 @@ impl Contract for Reply {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-/// `WatchThreadAnswer200Item` of the contract.
+/// `WatchThreadResponse200Item` of the contract.
 ///
 /// Schema: `input.json#/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct WatchThreadAnswer200Item {
+pub struct WatchThreadResponse200Item {
     /// `text`
     ///
     /// Limits: at most 20 characters.
     pub text: String,
     /// `by`
     pub by: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! {
-    WatchThreadAnswer200Item {
+    WatchThreadResponse200Item {
         required { text = "text" }
         optional { by = "by" }
         extra undeclared
     }
 }
 
-impl Contract for WatchThreadAnswer200Item {
+impl Contract for WatchThreadResponse200Item {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.plus(7),
+        schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.text, 20) && is_apart(&self.extra, Self::DECLARED)
+        char_count_at_most(&self.text, 20) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

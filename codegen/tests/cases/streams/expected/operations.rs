@@ -3,10 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Framing, ItemForm, Items, Operation, Operations, Outcome,
-    Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, ItemEncoding, ItemFormat, ItemFraming, Operation,
+    OperationTable, RepeatSafety, ResponseKind, ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 const NAME_PARAMETER: Parameter = Parameter {
@@ -27,18 +27,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1chat/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ASK)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1chat/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ASK)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1chat/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_REPLY)), }, Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Json, ends: &["[DONE]"], last: &["closed"], }), schema: "file:///input.json#/paths/~1chat/post/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CHUNK)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1chat/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_REPLY)), }, ContentSpec { media_type: "text/event-stream", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Events, encoding: ItemEncoding::Json, end_markers: &["[DONE]"], last_events: &["closed"], }), schema: "file:///input.json#/paths/~1chat/post/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CHUNK)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -51,16 +51,16 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "thread", validator: Some(schemas::validator(schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET)), ..Parameter::PATH },
-            Parameter { name: "kinds", shape: Shape::Array(Scalar::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.plus(1))), ..Parameter::QUERY },
+            Parameter { name: "kinds", shape: ValueShape::Array(ScalarType::Text), validator: Some(schemas::validator(schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.offset_by(1))), ..Parameter::QUERY },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Json, ends: &["[DONE]"], last: &["closed"], }), schema: "file:///input.json#/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema", validator: Some(schemas::validator(schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.plus(7))), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/event-stream", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Events, encoding: ItemEncoding::Json, end_markers: &["[DONE]"], last_events: &["closed"], }), schema: "file:///input.json#/paths/~1threads~1{thread}~1events/get/responses/200/content/text~1event-stream/itemSchema/properties/data/contentSchema", validator: Some(schemas::validator(schemas::INPUT_PATHS_THREADS_THREAD_EVENTS_GET.offset_by(7))), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -73,12 +73,12 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Event, ends: &["[DONE]"], last: &["closed"], }), schema: "file:///input.json#/paths/~1moves/get/responses/200/content/text~1event-stream/itemSchema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_MOVE)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/event-stream", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Events, encoding: ItemEncoding::Event, end_markers: &["[DONE]"], last_events: &["closed"], }), schema: "file:///input.json#/paths/~1moves/get/responses/200/content/text~1event-stream/itemSchema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_MOVE)), }] },
         ],
         servers: &[],
     },
@@ -91,12 +91,12 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::Text, ends: &["[DONE]"], last: &["closed"], }), schema: "file:///input.json#/paths/~1ticker/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKER_GET.plus(1))), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/event-stream", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Events, encoding: ItemEncoding::Text, end_markers: &["[DONE]"], last_events: &["closed"], }), schema: "file:///input.json#/paths/~1ticker/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_PATHS_TICKER_GET.offset_by(1))), }] },
         ],
         servers: &[],
     },
@@ -109,13 +109,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/x-ndjson", format: Format::Items(Items { framing: Framing::Lines, form: ItemForm::Json, ends: &[], last: &[], }), schema: "file:///input.json#/paths/~1usage/get/responses/200/content/application~1x-ndjson/schema/items", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), }] },
-            Response { statuses: Statuses::Code(304), outcome: Outcome::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/x-ndjson", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Lines, encoding: ItemEncoding::Json, end_markers: &[], last_events: &[], }), schema: "file:///input.json#/paths/~1usage/get/responses/200/content/application~1x-ndjson/schema/items", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), }] },
+            ResponseSpec { statuses: StatusRange::Code(304), kind: ResponseKind::Success, content: &[] },
         ],
         servers: &[],
     },
@@ -128,12 +128,12 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json-seq", format: Format::Items(Items { framing: Framing::Sequence, form: ItemForm::Json, ends: &[], last: &[], }), schema: "file:///input.json#/paths/~1journal/get/responses/200/content/application~1json-seq/itemSchema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json-seq", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Sequence, encoding: ItemEncoding::Json, end_markers: &[], last_events: &[], }), schema: "file:///input.json#/paths/~1journal/get/responses/200/content/application~1json-seq/itemSchema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), }] },
         ],
         servers: &[],
     },
@@ -146,18 +146,18 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/jsonl", format: Format::Items(Items { framing: Framing::Lines, form: ItemForm::Json, ends: &[], last: &[], }), schema: "file:///input.json#/paths/~1batches/post/requestBody/content/application~1jsonl/itemSchema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ASK)), },
+                ContentSpec { media_type: "application/jsonl", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Lines, encoding: ItemEncoding::Json, end_markers: &[], last_events: &[], }), schema: "file:///input.json#/paths/~1batches/post/requestBody/content/application~1jsonl/itemSchema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_ASK)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1batches/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1batches/post/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -170,13 +170,13 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[NAME_PARAMETER],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/octet-stream", format: Format::Pieces, schema: "", validator: None, }] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/octet-stream", format: BodyFormat::Stream, schema: "", validator: None, }] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
@@ -189,26 +189,29 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[NAME_PARAMETER],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/octet-stream", format: Format::Pieces, schema: "", validator: None, },
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1files~1{name}/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), },
+                ContentSpec { media_type: "application/octet-stream", format: BodyFormat::Stream, schema: "", validator: None, },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1files~1{name}/put/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DAY)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[Content { media_type: "application/problem+json", format: Format::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[ContentSpec { media_type: "application/problem+json", format: BodyFormat::Json, schema: "file:///input.json#/components/responses/Problem/content/application~1problem+json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_PROBLEM)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 0, 7, 8, 5, 2, 1, 3, 4]);
+pub const TABLE: OperationTable = OperationTable::new(
+    OPERATIONS,
+    &[6, 0, 7, 8, 5, 2, 1, 3, 4],
+);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -241,15 +244,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[6, 0, 7, 8, 5, 2, 1,
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

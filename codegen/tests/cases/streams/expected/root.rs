@@ -6,10 +6,7 @@
 //!
 //! * `input.json` sha256 0fa800123fb09885
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
-#[cfg(any(feature = "client", feature = "server"))]
-pub mod answers;
-
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod bodies;
 
@@ -17,11 +14,14 @@ pub mod bodies;
 pub mod calls;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod client;
 
 pub mod models;
 pub mod operations;
+
+#[cfg(any(feature = "client", feature = "server"))]
+pub mod responses;
 
 #[doc(hidden)]
 pub mod schemas;
@@ -29,5 +29,5 @@ pub mod schemas;
 #[cfg(feature = "server")]
 pub mod server;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;

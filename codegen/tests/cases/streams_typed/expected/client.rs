@@ -2,65 +2,65 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Loom, version 1.0.0.
 ///
 /// Runs of an assistant, told while they happen.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The same client, whose streams and their items may be so large.
+    /// Sets limits for streams and their items.
     #[must_use]
     pub fn with_stream_limits(
         self,
         limits: ::contract_runtime::stream::StreamLimits,
     ) -> Self {
         Self {
-            core: self.core.with_stream_limits(limits),
+            inner: self.inner.with_stream_limits(limits),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// What happens in a run.
@@ -73,17 +73,17 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
-    pub fn watch_run(&self, run: &str) -> Calling<'_, super::calls::WatchRunCall> {
-        self.core.send(super::calls::WatchRunCall::of(&self.core, run))
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
+    pub fn watch_run(&self, run: &str) -> PendingCall<'_, super::calls::WatchRunCall> {
+        self.inner.send(super::calls::WatchRunCall::request_for(&self.inner, run))
     }
 
     /// What happens in a run.
     ///
     /// `GET /runs/{run}/events`.
     ///
-    /// Items are handed on as they come: the answer is that of `200` whose type is `text/event-stream`.
+    /// The response is streamed item by item, from the `200` response with media type `text/event-stream`.
     ///
     /// # Arguments
     ///
@@ -91,24 +91,24 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn watch_run_stream(
         &self,
         run: &str,
-    ) -> ::contract_runtime::client::Opening<
-        ::contract_runtime::stream::Events<super::types::RunEvent>,
+    ) -> ::contract_runtime::client::PendingStreamCall<
+        ::contract_runtime::stream::EventReader<super::types::RunEvent>,
         (),
     > {
-        let request = super::calls::WatchRunCall::of(&self.core, run)
+        let request = super::calls::WatchRunCall::request_for(&self.inner, run)
             .accept("text/event-stream");
-        self.core.open::<super::calls::WatchRunCall>(request)
+        self.inner.open_stream::<super::calls::WatchRunCall>(request)
     }
 }
 
 impl super::calls::WatchRunCall {
-    fn of(core: &Core, run: &str) -> Request {
-        core.request(Self::OPERATION).argument(0, run).accept("text/event-stream")
+    fn request_for(api_client: &ApiClient, run: &str) -> RequestBuilder {
+        api_client.request(Self::OPERATION).argument(0, run).accept("text/event-stream")
     }
 }
 
@@ -117,20 +117,22 @@ impl Call for super::calls::WatchRunCall {
 
     type Success = String;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.run)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.run)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.text(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl ::contract_runtime::client::StreamCall for super::calls::WatchRunCall {
-    type Stream = ::contract_runtime::stream::Events<super::types::RunEvent>;
+    type Stream = ::contract_runtime::stream::EventReader<super::types::RunEvent>;
 }

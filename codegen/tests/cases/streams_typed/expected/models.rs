@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Delta` of the contract.
@@ -17,7 +17,7 @@ pub struct Delta {
     pub index: i64,
     /// `text`
     pub text: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -34,7 +34,7 @@ impl Contract for Delta {
     );
 
     fn is_valid(&self) -> bool {
-        self.index >= 0 && is_apart(&self.extra, Self::DECLARED)
+        self.index >= 0 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -45,7 +45,7 @@ impl Contract for Delta {
 pub struct Done {
     /// `data`
     pub data: DoneData,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -63,7 +63,7 @@ impl Contract for Done {
     );
 
     fn is_valid(&self) -> bool {
-        self.data.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.data.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -78,7 +78,7 @@ impl Contract for Done {
 
 impl Contract for DoneData {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_DONE.plus(2),
+        schemas::INPUT_SCHEMAS_DONE.offset_by(2),
     );
 
     fn is_valid(&self) -> bool {
@@ -93,7 +93,7 @@ impl Contract for DoneData {
 pub struct Failed {
     /// `data`
     pub data: Problem,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -112,7 +112,7 @@ impl Contract for Failed {
     );
 
     fn is_valid(&self) -> bool {
-        self.data.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.data.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -123,7 +123,7 @@ impl Contract for Failed {
 pub struct MessageDelta {
     /// `data`
     pub data: Delta,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -142,7 +142,7 @@ impl Contract for MessageDelta {
     );
 
     fn is_valid(&self) -> bool {
-        self.data.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.data.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -153,7 +153,7 @@ impl Contract for MessageDelta {
 pub struct Problem {
     /// `code`
     pub code: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -165,7 +165,7 @@ impl Contract for Problem {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -178,7 +178,7 @@ pub struct Run {
     pub run: String,
     /// `model`
     pub model: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -188,7 +188,7 @@ impl Contract for Run {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_RUN);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -211,7 +211,7 @@ impl Contract for Run {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     RunEvent {
         from {
             RunStarted(Started), MessageDelta(MessageDelta), ToolCalled(ToolCalled),
@@ -247,7 +247,7 @@ impl Contract for RunEvent {
 pub struct Started {
     /// `data`
     pub data: Run,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -266,7 +266,7 @@ impl Contract for Started {
     );
 
     fn is_valid(&self) -> bool {
-        self.data.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.data.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -281,7 +281,7 @@ pub struct ToolCall {
     pub tool: String,
     /// `arguments`
     pub arguments: Map<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -298,7 +298,7 @@ impl Contract for ToolCall {
     );
 
     fn is_valid(&self) -> bool {
-        !self.tool.is_empty() && is_apart(&self.extra, Self::DECLARED)
+        !self.tool.is_empty() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -309,7 +309,7 @@ impl Contract for ToolCall {
 pub struct ToolCalled {
     /// `data`
     pub data: ToolCall,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -328,6 +328,6 @@ impl Contract for ToolCalled {
     );
 
     fn is_valid(&self) -> bool {
-        self.data.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.data.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

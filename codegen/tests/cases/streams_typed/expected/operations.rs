@@ -3,8 +3,8 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Content, Format, Framing, ItemForm, Items, Operation, Operations, Outcome, Repeat,
-    Response, Statuses,
+    BodyFormat, ContentSpec, ItemEncoding, ItemFormat, ItemFraming, Operation,
+    OperationTable, RepeatSafety, ResponseKind, ResponseSpec, StatusRange,
 };
 use ::contract_runtime::parameters::Parameter;
 use super::schemas;
@@ -21,21 +21,21 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "run", validator: Some(schemas::validator(schemas::INPUT_PATHS_RUNS_RUN_EVENTS_GET)), ..Parameter::PATH },
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "text/event-stream", format: Format::Items(Items { framing: Framing::Events, form: ItemForm::EventJson, ends: &["[DONE]"], last: &[], }), schema: "file:///input.json#/paths/~1runs~1{run}~1events/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RUN_EVENT)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "text/event-stream", format: BodyFormat::Items(ItemFormat { framing: ItemFraming::Events, encoding: ItemEncoding::EventJson, end_markers: &["[DONE]"], last_events: &[], }), schema: "file:///input.json#/paths/~1runs~1{run}~1events/get/responses/200/content/text~1event-stream/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_RUN_EVENT)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[0]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[0]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -48,15 +48,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[0]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

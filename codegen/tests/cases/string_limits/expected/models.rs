@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_least,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_least,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -24,7 +24,7 @@ pub struct Input {
     ///
     /// Limits: at most 0 characters.
     pub empty: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -45,7 +45,7 @@ impl Contract for Input {
             .is_none_or(|value| !value.is_empty() && char_count_at_most(value, 3))
             && self.exact.as_ref().is_none_or(|value| value.is_valid())
             && self.empty.as_ref().is_none_or(|value| char_count_at_most(value, 0))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

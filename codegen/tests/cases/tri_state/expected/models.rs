@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -32,7 +32,7 @@ pub struct Input {
     pub inner: Option<Nullable<InputInner>>,
     /// `nullable`
     pub nullable: Option<Maybe>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -95,7 +95,7 @@ impl Contract for Input {
                 .is_none_or(|value| match value {
                     Nullable::Null => true,
                     Nullable::Value(value) => value.is_valid(),
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -106,7 +106,7 @@ impl Contract for Input {
 pub struct InputInner {
     /// `a`
     pub a: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -115,10 +115,12 @@ pub struct InputInner {
 ::contract_runtime::builder! { InputInner InputInnerBuilder { required { a: one String = "a" } } }
 
 impl Contract for InputInner {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(8));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(8),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -133,7 +135,9 @@ impl Contract for InputInner {
 }
 
 impl Contract for InputLevel {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(5),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -4,8 +4,8 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, contract, read::is_apart, schema::Validator,
-    text::char_count_at_most,
+    Contract, Json, Map, Nullable, Number, contract, read::is_disjoint,
+    schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -22,7 +22,7 @@ pub struct Input {
     pub named: Option<Pair>,
     /// `short`
     pub short: Option<Vec<Json>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -37,15 +37,15 @@ impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        self.point.as_ref().is_none_or(|value| value.0 >= Number::int(0))
+        self.point.as_ref().is_none_or(|value| value.0 >= Number::from_i64(0))
             && self.named.as_ref().is_none_or(|value| value.is_valid())
             && self
                 .short
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(5)),
-                )) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(5)),
+                )) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 

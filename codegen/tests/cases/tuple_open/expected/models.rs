@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -17,7 +17,7 @@ pub struct Input {
     pub row: Option<Vec<Json>>,
     /// `loose`
     pub loose: Option<Vec<Json>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -30,16 +30,16 @@ impl Contract for Input {
         self
             .row
             .as_ref()
-            .is_none_or(|value| contract::holds(
+            .is_none_or(|value| contract::satisfies_schema(
                 value,
-                schemas::validator(schemas::INPUT.plus(1)),
+                schemas::validator(schemas::INPUT.offset_by(1)),
             ))
             && self
                 .loose
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(5)),
-                )) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(5)),
+                )) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

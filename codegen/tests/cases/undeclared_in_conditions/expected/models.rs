@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_least,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_least,
 };
 use super::schemas;
 
@@ -19,7 +19,7 @@ pub struct Input {
     pub not_member: Option<InputNotMember>,
     /// `settled`
     pub settled: Option<InputSettled>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -37,7 +37,7 @@ impl Contract for Input {
         self.if_member.as_ref().is_none_or(|value| value.is_valid())
             && self.not_member.as_ref().is_none_or(|value| value.is_valid())
             && self.settled.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -55,21 +55,23 @@ pub struct InputIfMember {
 ::contract_runtime::object! { InputIfMember { optional { c = "c" } extra declared } }
 
 impl Contract for InputIfMember {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         self
             .c
             .as_ref()
             .is_none_or(|value| {
-                schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(2)).is_valid(value)
             })
             && (!(self.extra.contains_key("type")
                 && self
                     .extra
                     .get("type")
                     .is_none_or(|value| char_count_at_least(value, 3)))
-                || self.c.is_some()) && is_apart(&self.extra, Self::DECLARED)
+                || self.c.is_some()) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -87,18 +89,20 @@ pub struct InputNotMember {
 ::contract_runtime::object! { InputNotMember { optional { c = "c" } extra declared } }
 
 impl Contract for InputNotMember {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(7));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(7),
+    );
 
     fn is_valid(&self) -> bool {
         self
             .c
             .as_ref()
             .is_none_or(|value| {
-                schemas::validator(schemas::INPUT.plus(8)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(8)).is_valid(value)
             })
             && !(self.extra.contains_key("type")
                 && self.extra.get("type").is_none_or(|value| value == "no"))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -116,14 +120,16 @@ pub struct InputSettled {
 ::contract_runtime::object! { InputSettled { optional { c = "c" } extra declared } }
 
 impl Contract for InputSettled {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(12));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(12),
+    );
 
     fn is_valid(&self) -> bool {
         self
             .c
             .as_ref()
             .is_none_or(|value| {
-                schemas::validator(schemas::INPUT.plus(13)).is_valid(value)
-            }) && self.c.is_some() && is_apart(&self.extra, Self::DECLARED)
+                schemas::validator(schemas::INPUT.offset_by(13)).is_valid(value)
+            }) && self.c.is_some() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

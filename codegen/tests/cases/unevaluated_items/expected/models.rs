@@ -18,7 +18,7 @@ impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
 
     fn is_valid(&self) -> bool {
-        contract::holds(&self.0, schemas::validator(schemas::INPUT))
-            && contract::holds(self, schemas::validator(schemas::INPUT))
+        contract::satisfies_schema(&self.0, schemas::validator(schemas::INPUT))
+            && contract::satisfies_schema(self, schemas::validator(schemas::INPUT))
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, contract, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -23,7 +23,7 @@ pub struct Closed {
     pub kind: Option<Json>,
     /// `months`
     pub months: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -45,17 +45,20 @@ impl Contract for Closed {
                     .kind
                     .as_ref()
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT_DEFS_CLOSED.plus(6))
+                        schemas::validator(schemas::INPUT_DEFS_CLOSED.offset_by(6))
                             .is_valid(value)
                     })
                     && self
                         .months
                         .as_ref()
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_DEFS_CLOSED.plus(7))
+                            schemas::validator(schemas::INPUT_DEFS_CLOSED.offset_by(7))
                                 .is_valid(value)
                         }))
-            && contract::holds(self, schemas::validator(schemas::INPUT_DEFS_CLOSED))
+            && contract::satisfies_schema(
+                self,
+                schemas::validator(schemas::INPUT_DEFS_CLOSED),
+            )
     }
 }
 
@@ -66,7 +69,7 @@ impl Contract for Closed {
 pub struct Holder {
     /// `inner`
     pub inner: Option<Closed>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -83,7 +86,7 @@ impl Contract for Holder {
 
     fn is_valid(&self) -> bool {
         self.inner.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -94,7 +97,7 @@ impl Contract for Holder {
 pub struct Typed {
     /// `id`
     pub id: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -104,6 +107,6 @@ impl Contract for Typed {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TYPED);
 
     fn is_valid(&self) -> bool {
-        contract::holds(self, schemas::validator(schemas::INPUT_DEFS_TYPED))
+        contract::satisfies_schema(self, schemas::validator(schemas::INPUT_DEFS_TYPED))
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_least,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_least,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -38,7 +38,7 @@ pub struct Input {
     pub kind: Option<KindValue>,
     /// `deep`
     pub deep: Option<Colour>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -69,7 +69,7 @@ impl Contract for Input {
                 .is_none_or(|value| {
                     char_count_at_most(&value.0, 4) && char_count_at_least(&value.0, 2)
                         && char_count_at_most(&value.0, 3)
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -86,7 +86,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputColour {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(13));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(13),
+    );
 
     fn is_valid(&self) -> bool {
         matches!(self, InputColour::Red) && char_count_at_most(self.as_str(), 4)
@@ -109,7 +111,7 @@ impl Contract for InputColour {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputShape {
         from { Box(InputShapeBox), Dot(InputShapeDot) }
         nested { Box, Dot }
@@ -117,14 +119,16 @@ impl Contract for InputColour {
 }
 
 impl Contract for InputShape {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(3),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
             Self::Box(value) => value.is_valid(),
             Self::Dot(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
             }
         }
     }
@@ -139,7 +143,7 @@ pub struct InputShapeBox {
     pub note: String,
     /// `side`
     pub side: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -152,10 +156,12 @@ pub struct InputShapeBox {
 }
 
 impl Contract for InputShapeBox {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(14));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(14),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -166,7 +172,7 @@ impl Contract for InputShapeBox {
 pub struct InputShapeDot {
     /// `note`
     pub note: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -179,14 +185,16 @@ pub struct InputShapeDot {
 }
 
 impl Contract for InputShapeDot {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(15));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(15),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `KindValue` of the contract.
     ///
@@ -200,7 +208,7 @@ impl Contract for InputShapeDot {
     }
 }
 
-::contract_runtime::variants! { KindValue { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! { KindValue { from { Integer(i64), Text(String) } } }
 
 impl Contract for KindValue {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_KIND);

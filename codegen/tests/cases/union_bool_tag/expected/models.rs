@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 ::contract_runtime::open_union! {
@@ -22,7 +22,7 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Input {
         from { OkTrue(InputOkTrue), OkFalse(InputOkFalse) }
         nested { OkTrue, OkFalse }
@@ -50,7 +50,7 @@ pub struct InputOkFalse {
     ///
     /// Limits: at least 1 character.
     pub error: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -63,10 +63,12 @@ pub struct InputOkFalse {
 }
 
 impl Contract for InputOkFalse {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(8));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(8),
+    );
 
     fn is_valid(&self) -> bool {
-        !self.error.is_empty() && is_apart(&self.extra, Self::DECLARED)
+        !self.error.is_empty() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -77,7 +79,7 @@ impl Contract for InputOkFalse {
 pub struct InputOkTrue {
     /// `value`
     pub value: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -90,9 +92,11 @@ pub struct InputOkTrue {
 }
 
 impl Contract for InputOkTrue {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(7));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(7),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, Number, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -20,7 +20,7 @@ pub struct Input {
     pub value: Option<InputValue>,
     /// `maybe`
     pub maybe: Option<Nullable<InputMaybe>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -49,11 +49,11 @@ impl Contract for Input {
                             InputMaybe::Text(value) => value.is_known(),
                         }
                     }
-                }) && is_apart(&self.extra, Self::DECLARED)
+                }) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a whole number or a string"]
     /// `InputId` of the contract.
     ///
@@ -69,10 +69,12 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::variants! { InputId { from { Integer(i64), Text(String) } } }
+::contract_runtime::union_variants! { InputId { from { Integer(i64), Text(String) } } }
 
 impl Contract for InputId {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -82,7 +84,7 @@ impl Contract for InputId {
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or a string"]
     /// `InputMaybe` of the contract.
     ///
@@ -96,10 +98,12 @@ impl Contract for InputId {
     }
 }
 
-::contract_runtime::variants! { InputMaybe { from { Bool(bool), Text(InputMaybeText) } } }
+::contract_runtime::union_variants! { InputMaybe { from { Bool(bool), Text(InputMaybeText) } } }
 
 impl Contract for InputMaybe {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(9));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(9),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -119,14 +123,16 @@ impl Contract for InputMaybe {
 }
 
 impl Contract for InputMaybeText {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(14));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(14),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "a number or a string or an array or an object"]
     /// `InputValue` of the contract.
     ///
@@ -144,7 +150,7 @@ impl Contract for InputMaybeText {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputValue {
         from { Number(Number), Text(String), List(Vec<bool>), Object(InputValueObject) }
         nested { Object }
@@ -152,11 +158,13 @@ impl Contract for InputMaybeText {
 }
 
 impl Contract for InputValue {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(2),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
-            Self::Number(value) => value.is_multiple_of(&Number::decimal(5, 1)),
+            Self::Number(value) => value.is_multiple_of(&Number::from_decimal(5, 1)),
             Self::Text(value) => char_count_at_most(value, 3),
             Self::List(_) => true,
             Self::Object(value) => value.is_valid(),
@@ -171,16 +179,18 @@ impl Contract for InputValue {
 pub struct InputValueObject {
     /// `name`
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputValueObject { required { name = "name" } extra undeclared } }
 
 impl Contract for InputValueObject {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(13));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(13),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

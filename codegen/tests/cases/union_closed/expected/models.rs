@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 ::contract_runtime::closed_union! {
@@ -22,7 +22,7 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Event {
         from { Joined(EventJoined), Left(EventLeft) }
         nested { Joined, Left }
@@ -47,7 +47,7 @@ impl Contract for Event {
 pub struct EventJoined {
     /// `at`
     pub at: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -61,11 +61,11 @@ pub struct EventJoined {
 
 impl Contract for EventJoined {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_EVENT.plus(7),
+        schemas::INPUT_DEFS_EVENT.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -76,7 +76,7 @@ impl Contract for EventJoined {
 pub struct EventLeft {
     /// `unknown`
     pub unknown: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -90,11 +90,11 @@ pub struct EventLeft {
 
 impl Contract for EventLeft {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_EVENT.plus(8),
+        schemas::INPUT_DEFS_EVENT.offset_by(8),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -105,7 +105,7 @@ impl Contract for EventLeft {
 pub struct Input {
     /// `events`
     pub events: Option<Vec<Event>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -125,6 +125,6 @@ impl Contract for Input {
             .events
             .as_ref()
             .is_none_or(|value| value.iter().all(|value| value.is_valid()))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 ::contract_runtime::open_union! {
@@ -22,7 +22,7 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Input {
         from { Add(InputAdd), RemoveAll(InputRemoveAll) }
         nested { Add, RemoveAll }
@@ -50,7 +50,7 @@ pub struct InputAdd {
     ///
     /// Limits: at least 1.
     pub amount: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -63,10 +63,12 @@ pub struct InputAdd {
 }
 
 impl Contract for InputAdd {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(8));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(8),
+    );
 
     fn is_valid(&self) -> bool {
-        self.amount >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.amount >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -77,7 +79,7 @@ impl Contract for InputAdd {
 pub struct InputRemoveAll {
     /// `reason`
     pub reason: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -90,7 +92,9 @@ pub struct InputRemoveAll {
 }
 
 impl Contract for InputRemoveAll {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(9));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(9),
+    );
 
     fn is_valid(&self) -> bool {
         self.extra.is_empty()

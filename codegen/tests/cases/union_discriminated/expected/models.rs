@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_least, text::char_count_at_most,
 };
 use super::schemas;
@@ -20,7 +20,7 @@ pub struct ByCode {
     ///
     /// Limits: at most 6 characters.
     pub code: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -37,7 +37,7 @@ impl Contract for ByCode {
     );
 
     fn is_valid(&self) -> bool {
-        char_count_at_most(&self.code, 6) && is_apart(&self.extra, Self::DECLARED)
+        char_count_at_most(&self.code, 6) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -50,7 +50,7 @@ pub struct ByLink {
     pub way: ByLinkWay,
     /// `email`
     pub email: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -67,7 +67,7 @@ impl Contract for ByLink {
     );
 
     fn is_valid(&self) -> bool {
-        self.way.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.way.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -83,7 +83,7 @@ impl Contract for ByLink {
 
 impl Contract for ByLinkWay {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_BY_LINK.plus(1),
+        schemas::INPUT_SCHEMAS_BY_LINK.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
@@ -102,7 +102,7 @@ pub struct ByPassword {
     ///
     /// Limits: at least 4 characters.
     pub password: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -119,7 +119,8 @@ impl Contract for ByPassword {
     );
 
     fn is_valid(&self) -> bool {
-        char_count_at_least(&self.password, 4) && is_apart(&self.extra, Self::DECLARED)
+        char_count_at_least(&self.password, 4)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -132,7 +133,7 @@ pub struct ByText {
     pub way: ByLinkWay,
     /// `number`
     pub number: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -162,7 +163,7 @@ pub struct Cat {
     ///
     /// Limits: at most 9.
     pub lives: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -173,7 +174,7 @@ impl Contract for Cat {
 
     fn is_valid(&self) -> bool {
         self.lives.as_ref().is_none_or(|value| *value <= 9)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -188,7 +189,7 @@ pub struct Dog {
     pub bark: String,
     /// `owner`
     pub owner: Option<Box<Pet>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -206,7 +207,7 @@ impl Contract for Dog {
 
     fn is_valid(&self) -> bool {
         self.owner.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -226,7 +227,7 @@ impl Contract for Dog {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Login {
         from { Password(ByPassword), ByCode(ByCode) }
         nested { Password, ByCode }
@@ -247,9 +248,11 @@ impl Contract for Login {
                             .extra
                             .get("code")
                             .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_SCHEMAS_BY_CODE.plus(2))
+                                schemas::validator(
+                                        schemas::INPUT_SCHEMAS_BY_CODE.offset_by(2),
+                                    )
                                     .is_valid(value)
-                            }) && is_apart(&value.extra, ByPassword::DECLARED))
+                            }) && is_disjoint(&value.extra, ByPassword::DECLARED))
             }
             Self::ByCode(value) => {
                 (value.extra.contains_key("password")
@@ -258,10 +261,10 @@ impl Contract for Login {
                         .get("password")
                         .is_none_or(|value| {
                             schemas::validator(
-                                    schemas::INPUT_SCHEMAS_BY_PASSWORD.plus(2),
+                                    schemas::INPUT_SCHEMAS_BY_PASSWORD.offset_by(2),
                                 )
                                 .is_valid(value)
-                        }) && is_apart(&value.extra, ByCode::DECLARED))
+                        }) && is_disjoint(&value.extra, ByCode::DECLARED))
                     != (value.is_valid())
             }
             Self::Unknown(value) => {
@@ -294,14 +297,14 @@ impl Contract for Pet {
                                     .extra
                                     .get("kind")
                                     .is_none_or(|value| {
-                                        schemas::validator(schemas::INPUT_SCHEMAS_DOG.plus(1))
+                                        schemas::validator(schemas::INPUT_SCHEMAS_DOG.offset_by(1))
                                             .is_valid(value)
                                     })
                                 && value
                                     .extra
                                     .get("bark")
                                     .is_none_or(|value| {
-                                        schemas::validator(schemas::INPUT_SCHEMAS_DOG.plus(2))
+                                        schemas::validator(schemas::INPUT_SCHEMAS_DOG.offset_by(2))
                                             .is_valid(value)
                                     })
                                 && value
@@ -310,7 +313,7 @@ impl Contract for Pet {
                                     .is_none_or(|value| {
                                         schemas::validator(schemas::INPUT_SCHEMAS_PET)
                                             .is_valid(value)
-                                    }) && is_apart(&value.extra, Cat::DECLARED)
+                                    }) && is_disjoint(&value.extra, Cat::DECLARED)
                     }
                     PetValue::Dog(value) => {
                         value.is_valid()
@@ -318,7 +321,7 @@ impl Contract for Pet {
                                 .extra
                                 .get("lives")
                                 .is_none_or(|value| {
-                                    schemas::validator(schemas::INPUT_SCHEMAS_CAT.plus(1))
+                                    schemas::validator(schemas::INPUT_SCHEMAS_CAT.offset_by(1))
                                         .is_valid(value)
                                 })
                                 && value
@@ -328,12 +331,12 @@ impl Contract for Pet {
                                         Nullable::Null => true,
                                         Nullable::Value(value) => {
                                             match value.as_ref() {
-                                                PetValue::Cat(value) => contract::is_writable(value),
-                                                PetValue::Dog(value) => contract::is_writable(value),
+                                                PetValue::Cat(value) => contract::is_serializable(value),
+                                                PetValue::Dog(value) => contract::is_serializable(value),
                                                 PetValue::Unknown(_) => true,
                                             }
                                         }
-                                    }) && is_apart(&value.extra, Dog::DECLARED)
+                                    }) && is_disjoint(&value.extra, Dog::DECLARED)
                     }
                     PetValue::Unknown(value) => {
                         schemas::validator(schemas::INPUT_SCHEMAS_PET).is_valid(value)
@@ -360,7 +363,7 @@ impl Contract for Pet {
     }
 }
 
-::contract_runtime::variants! { PetValue { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
+::contract_runtime::union_variants! { PetValue { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
 
 impl Contract for PetValue {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_SCHEMAS_PET);
@@ -374,14 +377,14 @@ impl Contract for PetValue {
                             .extra
                             .get("kind")
                             .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_SCHEMAS_DOG.plus(1))
+                                schemas::validator(schemas::INPUT_SCHEMAS_DOG.offset_by(1))
                                     .is_valid(value)
                             })
                         && value
                             .extra
                             .get("bark")
                             .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_SCHEMAS_DOG.plus(2))
+                                schemas::validator(schemas::INPUT_SCHEMAS_DOG.offset_by(2))
                                     .is_valid(value)
                             })
                         && value
@@ -390,7 +393,7 @@ impl Contract for PetValue {
                             .is_none_or(|value| {
                                 schemas::validator(schemas::INPUT_SCHEMAS_PET)
                                     .is_valid(value)
-                            }) && is_apart(&value.extra, Cat::DECLARED)
+                            }) && is_disjoint(&value.extra, Cat::DECLARED)
             }
             Self::Dog(value) => {
                 value.is_valid()
@@ -398,7 +401,7 @@ impl Contract for PetValue {
                         .extra
                         .get("lives")
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_SCHEMAS_CAT.plus(1))
+                            schemas::validator(schemas::INPUT_SCHEMAS_CAT.offset_by(1))
                                 .is_valid(value)
                         })
                         && value
@@ -408,12 +411,12 @@ impl Contract for PetValue {
                                 Nullable::Null => true,
                                 Nullable::Value(value) => {
                                     match value.as_ref() {
-                                        PetValue::Cat(value) => contract::is_writable(value),
-                                        PetValue::Dog(value) => contract::is_writable(value),
+                                        PetValue::Cat(value) => contract::is_serializable(value),
+                                        PetValue::Dog(value) => contract::is_serializable(value),
                                         PetValue::Unknown(_) => true,
                                     }
                                 }
-                            }) && is_apart(&value.extra, Dog::DECLARED)
+                            }) && is_disjoint(&value.extra, Dog::DECLARED)
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_SCHEMAS_PET).is_valid(value)
@@ -438,7 +441,7 @@ impl Contract for PetValue {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Recovery {
         from { Link(ByLink), Text(ByText) }
         nested { Link, Text }
@@ -459,9 +462,11 @@ impl Contract for Recovery {
                         .extra
                         .get("email")
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_SCHEMAS_BY_LINK.plus(2))
+                            schemas::validator(
+                                    schemas::INPUT_SCHEMAS_BY_LINK.offset_by(2),
+                                )
                                 .is_valid(value)
-                        }) && is_apart(&value.extra, ByText::DECLARED))
+                        }) && is_disjoint(&value.extra, ByText::DECLARED))
                     != (value.is_valid())
             }
             Self::Unknown(value) => {

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -19,7 +19,7 @@ pub struct Input {
     pub name: Option<String>,
     /// `note`
     pub note: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -36,6 +36,6 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.id.as_ref().is_none_or(|value| !value.is_empty())
             && (self.id.is_some()) != (self.name.is_some())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

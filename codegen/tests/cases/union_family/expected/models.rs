@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -23,7 +23,7 @@ pub struct Bird {
     pub friend: Option<Box<Pet>>,
     /// `wings`
     pub wings: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -45,7 +45,7 @@ impl Contract for Bird {
         self.kind.is_valid()
             && self.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
             && self.friend.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -61,7 +61,7 @@ impl Contract for Bird {
 
 impl Contract for BirdKind {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_SCHEMAS_PET.plus(3),
+        schemas::INPUT_SCHEMAS_PET.offset_by(3),
     );
 
     fn is_valid(&self) -> bool {
@@ -86,7 +86,7 @@ pub struct Cat {
     ///
     /// Limits: at most 9.
     pub lives: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -105,7 +105,7 @@ impl Contract for Cat {
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
             && self.friend.as_ref().is_none_or(|value| value.is_valid())
-            && self.lives <= 9 && is_apart(&self.extra, Self::DECLARED)
+            && self.lives <= 9 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -124,7 +124,7 @@ pub struct Dog {
     pub friend: Option<Box<Pet>>,
     /// `bark`
     pub bark: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -143,7 +143,7 @@ impl Contract for Dog {
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
             && self.friend.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -168,7 +168,7 @@ impl Contract for Dog {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Pet {
         from { Cat(Cat), Dog(Dog), Puppy(Puppy), Bird(Bird) }
         nested { Cat, Dog, Puppy, Bird, Fish, Eel, Animal }
@@ -183,32 +183,32 @@ impl Contract for Pet {
             Self::Cat(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && is_apart(&value.extra, Cat::DECLARED)
+                    && is_disjoint(&value.extra, Cat::DECLARED)
             }
             Self::Dog(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && is_apart(&value.extra, Dog::DECLARED)
+                    && is_disjoint(&value.extra, Dog::DECLARED)
             }
             Self::Puppy(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && is_apart(&value.extra, Puppy::DECLARED)
+                    && is_disjoint(&value.extra, Puppy::DECLARED)
             }
             Self::Bird(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && is_apart(&value.extra, Bird::DECLARED)
+                    && is_disjoint(&value.extra, Bird::DECLARED)
             }
             Self::Fish(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && is_apart(&value.extra, PetBase::DECLARED)
+                    && is_disjoint(&value.extra, PetBase::DECLARED)
             }
             Self::Eel(value) => {
                 value.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
                     && value.friend.as_ref().is_none_or(|value| value.is_valid())
-                    && is_apart(&value.extra, PetBase::DECLARED)
+                    && is_disjoint(&value.extra, PetBase::DECLARED)
             }
             Self::Animal(value) => value.is_valid(),
             Self::Unknown(value) => {
@@ -231,7 +231,7 @@ pub struct PetBase {
     pub name: Option<String>,
     /// `friend`
     pub friend: Option<Box<Pet>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -250,7 +250,7 @@ impl Contract for PetBase {
     fn is_valid(&self) -> bool {
         self.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
             && self.friend.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -273,7 +273,7 @@ pub struct Puppy {
     ///
     /// Limits: at least 0.
     pub weeks: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -295,7 +295,7 @@ impl Contract for Puppy {
         self.name.as_ref().is_none_or(|value| char_count_at_most(value, 6))
             && self.friend.as_ref().is_none_or(|value| value.is_valid())
             && self.weeks.as_ref().is_none_or(|value| *value >= 0)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -306,7 +306,7 @@ impl Contract for Puppy {
 pub struct Shelter {
     /// `pets`
     pub pets: Option<Vec<Pet>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -325,6 +325,6 @@ impl Contract for Shelter {
 
     fn is_valid(&self) -> bool {
         self.pets.as_ref().is_none_or(|value| value.iter().all(|value| value.is_valid()))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 ::contract_runtime::open_union! {
@@ -23,7 +23,7 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Input {
         from { Version1(InputVersion1), Version2(InputVersion2), Version3(InputVersion3) }
         nested { Version1, Version2, Version3 }
@@ -50,7 +50,7 @@ impl Contract for Input {
 pub struct InputVersion1 {
     /// `name`
     pub name: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -63,10 +63,12 @@ pub struct InputVersion1 {
 }
 
 impl Contract for InputVersion1 {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(9));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(9),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -77,7 +79,7 @@ impl Contract for InputVersion1 {
 pub struct InputVersion2 {
     /// `title`
     pub title: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -90,10 +92,12 @@ pub struct InputVersion2 {
 }
 
 impl Contract for InputVersion2 {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(10));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(10),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -102,7 +106,7 @@ impl Contract for InputVersion2 {
 /// Schema: `input.json`, `input.json#/anyOf/2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputVersion3 {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -114,9 +118,11 @@ pub struct InputVersion3 {
 }
 
 impl Contract for InputVersion3 {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(11));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(11),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 ::contract_runtime::open_union! {
@@ -22,7 +22,12 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! { Input { from { Ship(Ship), Stock(Stock) } nested { Ship, Stock } } }
+::contract_runtime::union_variants! {
+    Input {
+        from { Ship(Ship), Stock(Stock) }
+        nested { Ship, Stock }
+    }
+}
 
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
@@ -38,7 +43,7 @@ impl Contract for Input {
                                 .extra
                                 .get("hull")
                                 .is_none_or(|value| {
-                                    schemas::validator(schemas::INPUT_DEFS_SHIP.plus(2))
+                                    schemas::validator(schemas::INPUT_DEFS_SHIP.offset_by(2))
                                         .is_valid(value)
                                 })) != (value.area.is_valid() && value.amount >= 0)
                     }
@@ -48,7 +53,7 @@ impl Contract for Input {
                                 .extra
                                 .get("hull")
                                 .is_none_or(|value| {
-                                    schemas::validator(schemas::INPUT_DEFS_SHIP.plus(2))
+                                    schemas::validator(schemas::INPUT_DEFS_SHIP.offset_by(2))
                                         .is_valid(value)
                                 })) != (value.area.is_valid())
                     }
@@ -69,7 +74,7 @@ impl Contract for Input {
 pub struct Ship {
     /// `hull`
     pub hull: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -85,7 +90,7 @@ impl Contract for Ship {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_SHIP);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -105,7 +110,7 @@ impl Contract for Ship {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Stock {
         from { Set(StockSet), Clear(StockClear) }
         nested { Set, Clear }
@@ -137,7 +142,7 @@ impl Contract for Stock {
 
 impl Contract for StockArea {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_STOCK.plus(1),
+        schemas::INPUT_DEFS_STOCK.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
@@ -152,7 +157,7 @@ impl Contract for StockArea {
 pub struct StockClear {
     /// `area`
     pub area: StockArea,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -166,11 +171,11 @@ pub struct StockClear {
 
 impl Contract for StockClear {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_STOCK.plus(8),
+        schemas::INPUT_DEFS_STOCK.offset_by(8),
     );
 
     fn is_valid(&self) -> bool {
-        self.area.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.area.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -185,7 +190,7 @@ pub struct StockSet {
     ///
     /// Limits: at least 0.
     pub amount: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -199,10 +204,11 @@ pub struct StockSet {
 
 impl Contract for StockSet {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_STOCK.plus(7),
+        schemas::INPUT_DEFS_STOCK.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        self.area.is_valid() && self.amount >= 0 && is_apart(&self.extra, Self::DECLARED)
+        self.area.is_valid() && self.amount >= 0
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Number, read::is_apart, schema::Validator,
+    Contract, Json, Map, Number, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -20,7 +20,12 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! { Input { from { SetQuantity(SetQuantity) } nested { SetQuantity } } }
+::contract_runtime::union_variants! {
+    Input {
+        from { SetQuantity(SetQuantity) }
+        nested { SetQuantity }
+    }
+}
 
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);
@@ -58,7 +63,7 @@ pub struct SetQuantity {
     ///
     /// Limits: at least 0.
     pub quantity: Number,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -76,6 +81,6 @@ impl Contract for SetQuantity {
     );
 
     fn is_valid(&self) -> bool {
-        self.quantity >= Number::int(0) && is_apart(&self.extra, Self::DECLARED)
+        self.quantity >= Number::from_i64(0) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

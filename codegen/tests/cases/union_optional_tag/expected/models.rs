@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -19,7 +19,7 @@ pub struct Bank {
     ///
     /// Limits: at most 8 characters.
     pub priority: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -36,7 +36,7 @@ impl Contract for Bank {
     fn is_valid(&self) -> bool {
         self.type_.as_ref().is_none_or(|value| value.is_valid())
             && self.priority.as_ref().is_none_or(|value| char_count_at_most(value, 8))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -52,7 +52,7 @@ impl Contract for Bank {
 
 impl Contract for BankType {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BANK.plus(1),
+        schemas::INPUT_DEFS_BANK.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
@@ -76,7 +76,7 @@ impl Contract for BankType {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Category {
         from { Bank(Bank), Internal(Internal) }
         nested { Bank, Internal }
@@ -101,9 +101,11 @@ impl Contract for Category {
                             .extra
                             .get("account")
                             .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_DEFS_INTERNAL.plus(2))
+                                schemas::validator(
+                                        schemas::INPUT_DEFS_INTERNAL.offset_by(2),
+                                    )
                                     .is_valid(value)
-                            }) && is_apart(&value.extra, Bank::DECLARED))
+                            }) && is_disjoint(&value.extra, Bank::DECLARED))
             }
             Self::Internal(value) => {
                 (value
@@ -114,9 +116,9 @@ impl Contract for Category {
                         .extra
                         .get("priority")
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_DEFS_BANK.plus(2))
+                            schemas::validator(schemas::INPUT_DEFS_BANK.offset_by(2))
                                 .is_valid(value)
-                        }) && is_apart(&value.extra, Internal::DECLARED))
+                        }) && is_disjoint(&value.extra, Internal::DECLARED))
                     != (value.is_valid())
             }
             Self::Unknown(value) => {
@@ -151,7 +153,7 @@ pub struct Internal {
     pub type_: Option<InternalType>,
     /// `account`
     pub account: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -170,7 +172,7 @@ impl Contract for Internal {
 
     fn is_valid(&self) -> bool {
         self.type_.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -185,7 +187,7 @@ impl Contract for Internal {
 
 impl Contract for InternalType {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_INTERNAL.plus(1),
+        schemas::INPUT_DEFS_INTERNAL.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
@@ -209,7 +211,7 @@ impl Contract for InternalType {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Part {
         from { Text(PartText), Image(PartImage) }
         nested { Text, Image }
@@ -228,9 +230,9 @@ impl Contract for Part {
                             .extra
                             .get("url")
                             .is_none_or(|value| {
-                                schemas::validator(schemas::INPUT_DEFS_PART.plus(6))
+                                schemas::validator(schemas::INPUT_DEFS_PART.offset_by(6))
                                     .is_valid(value)
-                            })) && is_apart(&value.extra, PartText::DECLARED)
+                            })) && is_disjoint(&value.extra, PartText::DECLARED)
             }
             Self::Image(value) => {
                 (value.kind.is_some()
@@ -239,12 +241,12 @@ impl Contract for Part {
                         .extra
                         .get("text")
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_DEFS_PART.plus(3))
+                            schemas::validator(schemas::INPUT_DEFS_PART.offset_by(3))
                                 .is_valid(value)
                         })
                     || value.kind.as_ref().is_none_or(|value| value.is_valid())
                         && value.url.as_ref().is_none_or(|value| !value.is_empty()))
-                    && is_apart(&value.extra, PartImage::DECLARED)
+                    && is_disjoint(&value.extra, PartImage::DECLARED)
             }
             Self::Unknown(value) => {
                 schemas::validator(schemas::INPUT_DEFS_PART).is_valid(value)
@@ -264,7 +266,7 @@ pub struct PartImage {
     ///
     /// Limits: at least 1 character.
     pub url: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -277,7 +279,7 @@ pub struct PartImage {
 
 impl Contract for PartImage {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_PART.plus(8),
+        schemas::INPUT_DEFS_PART.offset_by(8),
     );
 
     fn is_valid(&self) -> bool {
@@ -289,12 +291,12 @@ impl Contract for PartImage {
                     .extra
                     .get("text")
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT_DEFS_PART.plus(3))
+                        schemas::validator(schemas::INPUT_DEFS_PART.offset_by(3))
                             .is_valid(value)
                     })
                 || self.kind.as_ref().is_none_or(|value| value.is_valid())
                     && self.url.as_ref().is_none_or(|value| !value.is_empty()))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -309,7 +311,7 @@ impl Contract for PartImage {
 
 impl Contract for PartImageKind {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_PART.plus(5),
+        schemas::INPUT_DEFS_PART.offset_by(5),
     );
 
     fn is_valid(&self) -> bool {
@@ -326,7 +328,7 @@ pub struct PartText {
     pub kind: PartTextKind,
     /// `text`
     pub text: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -340,7 +342,7 @@ pub struct PartText {
 
 impl Contract for PartText {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_PART.plus(7),
+        schemas::INPUT_DEFS_PART.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
@@ -351,9 +353,9 @@ impl Contract for PartText {
                         .extra
                         .get("url")
                         .is_none_or(|value| {
-                            schemas::validator(schemas::INPUT_DEFS_PART.plus(6))
+                            schemas::validator(schemas::INPUT_DEFS_PART.offset_by(6))
                                 .is_valid(value)
-                        })) && is_apart(&self.extra, Self::DECLARED)
+                        })) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -368,7 +370,7 @@ impl Contract for PartText {
 
 impl Contract for PartTextKind {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_PART.plus(2),
+        schemas::INPUT_DEFS_PART.offset_by(2),
     );
 
     fn is_valid(&self) -> bool {
@@ -385,7 +387,7 @@ pub struct Transfer {
     pub category: Option<Category>,
     /// `parts`
     pub parts: Option<Vec<Part>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -408,6 +410,6 @@ impl Contract for Transfer {
                 .parts
                 .as_ref()
                 .is_none_or(|value| value.iter().all(|value| value.is_valid()))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

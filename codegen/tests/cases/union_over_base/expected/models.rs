@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Base` of the contract.
@@ -17,7 +17,7 @@ pub struct Base {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -27,7 +27,7 @@ impl Contract for Base {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_BASE);
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -47,7 +47,7 @@ impl Contract for Base {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     BesideRef {
         from { A(BesideRefA), B(BesideRefB) }
         nested { A, B }
@@ -79,7 +79,7 @@ pub struct BesideRefA {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -93,11 +93,11 @@ pub struct BesideRefA {
 
 impl Contract for BesideRefA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BESIDE_REF.plus(5),
+        schemas::INPUT_DEFS_BESIDE_REF.offset_by(5),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -110,7 +110,7 @@ pub struct BesideRefB {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -124,11 +124,11 @@ pub struct BesideRefB {
 
 impl Contract for BesideRefB {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BESIDE_REF.plus(6),
+        schemas::INPUT_DEFS_BESIDE_REF.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -148,7 +148,12 @@ impl Contract for BesideRefB {
     }
 }
 
-::contract_runtime::variants! { ByAllOf { from { A(ByAllOfA), B(ByAllOfB) } nested { A, B } } }
+::contract_runtime::union_variants! {
+    ByAllOf {
+        from { A(ByAllOfA), B(ByAllOfB) }
+        nested { A, B }
+    }
+}
 
 impl Contract for ByAllOf {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -175,7 +180,7 @@ pub struct ByAllOfA {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -189,11 +194,11 @@ pub struct ByAllOfA {
 
 impl Contract for ByAllOfA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ALL_OF.plus(7),
+        schemas::INPUT_DEFS_BY_ALL_OF.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -206,7 +211,7 @@ pub struct ByAllOfB {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -220,11 +225,11 @@ pub struct ByAllOfB {
 
 impl Contract for ByAllOfB {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ALL_OF.plus(8),
+        schemas::INPUT_DEFS_BY_ALL_OF.offset_by(8),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -244,7 +249,12 @@ impl Contract for ByAllOfB {
     }
 }
 
-::contract_runtime::variants! { ByAnyOf { from { A(ByAnyOfA), B(ByAnyOfB) } nested { A, B } } }
+::contract_runtime::union_variants! {
+    ByAnyOf {
+        from { A(ByAnyOfA), B(ByAnyOfB) }
+        nested { A, B }
+    }
+}
 
 impl Contract for ByAnyOf {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -271,7 +281,7 @@ pub struct ByAnyOfA {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -285,11 +295,11 @@ pub struct ByAnyOfA {
 
 impl Contract for ByAnyOfA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ANY_OF.plus(7),
+        schemas::INPUT_DEFS_BY_ANY_OF.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -302,7 +312,7 @@ pub struct ByAnyOfB {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -316,11 +326,11 @@ pub struct ByAnyOfB {
 
 impl Contract for ByAnyOfB {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ANY_OF.plus(8),
+        schemas::INPUT_DEFS_BY_ANY_OF.offset_by(8),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -340,7 +350,7 @@ impl Contract for ByAnyOfB {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     ByEnum {
         from { A(ByEnumA), Variant2(ByEnumVariant2) }
         nested { A, Variant2 }
@@ -372,7 +382,7 @@ pub struct ByEnumA {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -386,11 +396,11 @@ pub struct ByEnumA {
 
 impl Contract for ByEnumA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ENUM.plus(8),
+        schemas::INPUT_DEFS_BY_ENUM.offset_by(8),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -405,7 +415,7 @@ pub struct ByEnumVariant2 {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -418,11 +428,11 @@ pub struct ByEnumVariant2 {
 
 impl Contract for ByEnumVariant2 {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BY_ENUM.plus(7),
+        schemas::INPUT_DEFS_BY_ENUM.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        self.kind.is_valid() && self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.kind.is_valid() && self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -438,7 +448,7 @@ impl Contract for ByEnumVariant2 {
 
 impl Contract for ByEnumVariant2Kind {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_BASE.plus(3),
+        schemas::INPUT_DEFS_BASE.offset_by(3),
     );
 
     fn is_valid(&self) -> bool {
@@ -469,7 +479,7 @@ pub struct Input {
     pub optional: Option<OptionalInBase>,
     /// `overOptional`
     pub over_optional: Option<OverOptional>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -502,7 +512,7 @@ impl Contract for Input {
             && self.one_of_them.as_ref().is_none_or(|value| value.is_valid())
             && self.optional.as_ref().is_none_or(|value| value.is_valid())
             && self.over_optional.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -522,7 +532,7 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     OneOfThem {
         from { A(OneOfThemA), B(OneOfThemB) }
         nested { A, B }
@@ -554,7 +564,7 @@ pub struct OneOfThemA {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -568,11 +578,11 @@ pub struct OneOfThemA {
 
 impl Contract for OneOfThemA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_ONE_OF_THEM.plus(7),
+        schemas::INPUT_DEFS_ONE_OF_THEM.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -583,7 +593,7 @@ impl Contract for OneOfThemA {
 pub struct OneOfThemB {
     /// `own`
     pub own: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -597,11 +607,11 @@ pub struct OneOfThemB {
 
 impl Contract for OneOfThemB {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_ONE_OF_THEM.plus(6),
+        schemas::INPUT_DEFS_ONE_OF_THEM.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -614,7 +624,7 @@ pub struct OptionalInBase {
     pub kind: Option<String>,
     /// `id`
     pub id: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -631,7 +641,7 @@ impl Contract for OptionalInBase {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -651,7 +661,12 @@ impl Contract for OptionalInBase {
     }
 }
 
-::contract_runtime::variants! { Outside { from { A(OutsideA), B(OutsideB) } nested { A, B } } }
+::contract_runtime::union_variants! {
+    Outside {
+        from { A(OutsideA), B(OutsideB) }
+        nested { A, B }
+    }
+}
 
 impl Contract for Outside {
     const VALIDATOR: Validator<'static> = schemas::validator(
@@ -678,7 +693,7 @@ pub struct OutsideA {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -692,11 +707,11 @@ pub struct OutsideA {
 
 impl Contract for OutsideA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_OUTSIDE.plus(5),
+        schemas::INPUT_DEFS_OUTSIDE.offset_by(5),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -709,7 +724,7 @@ pub struct OutsideB {
     ///
     /// Limits: at least 1.
     pub id: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -723,11 +738,11 @@ pub struct OutsideB {
 
 impl Contract for OutsideB {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_OUTSIDE.plus(6),
+        schemas::INPUT_DEFS_OUTSIDE.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
-        self.id >= 1 && is_apart(&self.extra, Self::DECLARED)
+        self.id >= 1 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -747,7 +762,7 @@ impl Contract for OutsideB {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     OverOptional {
         from { A(OverOptionalA), B(OverOptionalB) }
         nested { A, B }
@@ -777,7 +792,7 @@ impl Contract for OverOptional {
 pub struct OverOptionalA {
     /// `id`
     pub id: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -791,11 +806,11 @@ pub struct OverOptionalA {
 
 impl Contract for OverOptionalA {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_OVER_OPTIONAL.plus(5),
+        schemas::INPUT_DEFS_OVER_OPTIONAL.offset_by(5),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -806,7 +821,7 @@ impl Contract for OverOptionalA {
 pub struct OverOptionalB {
     /// `id`
     pub id: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -820,10 +835,10 @@ pub struct OverOptionalB {
 
 impl Contract for OverOptionalB {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_OVER_OPTIONAL.plus(6),
+        schemas::INPUT_DEFS_OVER_OPTIONAL.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 ::contract_runtime::open_union! {
@@ -23,7 +23,7 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Input {
         from { Stored(Stored), Moved(Moved), Gone(InputGone) }
         nested { Stored, Moved, Gone }
@@ -48,17 +48,19 @@ impl Contract for Input {
 /// Schema: `input.json`, `input.json#/oneOf/2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputGone {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputGone { tag { state = "state" is "GONE" } extra undeclared } }
 
 impl Contract for InputGone {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(3),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -71,7 +73,7 @@ pub struct Moved {
     pub state: MovedState,
     /// `to`
     pub to: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -87,7 +89,7 @@ impl Contract for Moved {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_MOVED);
 
     fn is_valid(&self) -> bool {
-        self.state.is_valid() && is_apart(&self.extra, Self::DECLARED)
+        self.state.is_valid() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -103,7 +105,7 @@ impl Contract for Moved {
 
 impl Contract for MovedState {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_MOVED.plus(1),
+        schemas::INPUT_DEFS_MOVED.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {
@@ -122,7 +124,7 @@ pub struct Stored {
     ///
     /// Limits: at least 1 character.
     pub place: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -138,7 +140,7 @@ impl Contract for Stored {
 
     fn is_valid(&self) -> bool {
         self.state.is_valid() && !self.place.is_empty()
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -154,7 +156,7 @@ impl Contract for Stored {
 
 impl Contract for StoredState {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_STORED.plus(1),
+        schemas::INPUT_DEFS_STORED.offset_by(1),
     );
 
     fn is_valid(&self) -> bool {

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, read::is_apart, schema::Validator, text::char_count_at_most,
+    Contract, Json, Map, read::is_disjoint, schema::Validator, text::char_count_at_most,
 };
 use super::schemas;
 
@@ -24,7 +24,7 @@ use super::schemas;
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     Input {
         from { Named(InputNamed), Bare(InputBare) }
         nested { Named, Bare }
@@ -58,7 +58,7 @@ pub struct InputBare {
     pub note: Option<String>,
     /// `name`
     pub name: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -72,12 +72,14 @@ pub struct InputBare {
 }
 
 impl Contract for InputBare {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(12));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(12),
+    );
 
     fn is_valid(&self) -> bool {
         !self.id.is_empty()
             && self.note.as_ref().is_none_or(|value| char_count_at_most(value, 3))
-            && self.name.is_none() && is_apart(&self.extra, Self::DECLARED)
+            && self.name.is_none() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -96,7 +98,7 @@ pub struct InputNamed {
     pub note: Option<String>,
     /// `name`
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -110,7 +112,9 @@ pub struct InputNamed {
 }
 
 impl Contract for InputNamed {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(11));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(11),
+    );
 
     fn is_valid(&self) -> bool {
         !self.id.is_empty()
@@ -118,6 +122,6 @@ impl Contract for InputNamed {
                 .note
                 .as_ref()
                 .is_none_or(|value| char_count_at_most(value, 3) && !value.is_empty())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -19,7 +19,7 @@ pub struct Input {
     pub width: Option<Json>,
     /// `height`
     pub height: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -39,32 +39,32 @@ impl Contract for Input {
                 .radius
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(2)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(2)).is_valid(value)
                 })
             && self
                 .unit
                 .as_ref()
                 .is_none_or(|value| {
-                    schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                    schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
                 })
             || self.width.is_some() && self.height.is_some()
                 && self
                     .width
                     .as_ref()
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT.plus(5)).is_valid(value)
+                        schemas::validator(schemas::INPUT.offset_by(5)).is_valid(value)
                     })
                 && self
                     .height
                     .as_ref()
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT.plus(6)).is_valid(value)
+                        schemas::validator(schemas::INPUT.offset_by(6)).is_valid(value)
                     })
                 && self
                     .unit
                     .as_ref()
                     .is_none_or(|value| {
-                        schemas::validator(schemas::INPUT.plus(7)).is_valid(value)
-                    })) && is_apart(&self.extra, Self::DECLARED)
+                        schemas::validator(schemas::INPUT.offset_by(7)).is_valid(value)
+                    })) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

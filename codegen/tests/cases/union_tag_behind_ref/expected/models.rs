@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Cat` of the contract.
@@ -15,7 +15,7 @@ pub struct Cat {
     ///
     /// Limits: at most 9.
     pub lives: i64,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -31,7 +31,7 @@ impl Contract for Cat {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_CAT);
 
     fn is_valid(&self) -> bool {
-        self.lives <= 9 && is_apart(&self.extra, Self::DECLARED)
+        self.lives <= 9 && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -59,7 +59,7 @@ impl Contract for CatTag {
 /// Schema: `input.json#/$defs/dog`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Dog {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -69,7 +69,7 @@ impl Contract for Dog {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_DOG);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -108,7 +108,7 @@ impl Contract for DogTag {
     }
 }
 
-::contract_runtime::variants! { Input { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
+::contract_runtime::union_variants! { Input { from { Cat(Cat), Dog(Dog) } nested { Cat, Dog } } }
 
 impl Contract for Input {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT);

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `In` of the contract.
@@ -11,7 +11,7 @@ use super::schemas;
 /// Schema: `input.json#/$defs/in`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct In {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -21,7 +21,7 @@ impl Contract for In {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_IN);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -34,7 +34,7 @@ pub struct Input {
     pub beside: Option<InputBeside>,
     /// `inside`
     pub inside: Option<InputInside>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -52,7 +52,7 @@ impl Contract for Input {
     fn is_valid(&self) -> bool {
         self.beside.as_ref().is_none_or(|value| value.is_valid())
             && self.inside.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -73,7 +73,7 @@ impl Contract for Input {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputBeside {
         from { In(In), Out(Out), Never(Never) }
         nested { In, Out, Never }
@@ -81,7 +81,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputBeside {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -89,7 +91,7 @@ impl Contract for InputBeside {
             Self::Out(_) => false,
             Self::Never(_) => false,
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.plus(1)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(1)).is_valid(value)
             }
         }
     }
@@ -112,7 +114,7 @@ impl Contract for InputBeside {
     }
 }
 
-::contract_runtime::variants! {
+::contract_runtime::union_variants! {
     InputInside {
         from { In(InputInsideIn), Out(InputInsideOut), Never(InputInsideNever) }
         nested { In, Out, Never }
@@ -120,7 +122,9 @@ impl Contract for InputBeside {
 }
 
 impl Contract for InputInside {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(3),
+    );
 
     fn is_valid(&self) -> bool {
         match self {
@@ -128,7 +132,7 @@ impl Contract for InputInside {
             Self::Out(value) => value.is_valid(),
             Self::Never(value) => value.is_valid(),
             Self::Unknown(value) => {
-                schemas::validator(schemas::INPUT.plus(3)).is_valid(value)
+                schemas::validator(schemas::INPUT.offset_by(3)).is_valid(value)
             }
         }
     }
@@ -139,17 +143,19 @@ impl Contract for InputInside {
 /// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputInsideIn {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputInsideIn { tag { kind = "kind" is "in" } extra undeclared } }
 
 impl Contract for InputInsideIn {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(11));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(11),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -158,7 +164,7 @@ impl Contract for InputInsideIn {
 /// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputInsideNever {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -170,7 +176,9 @@ pub struct InputInsideNever {
 }
 
 impl Contract for InputInsideNever {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(13));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(13),
+    );
 
     fn is_valid(&self) -> bool {
         false
@@ -182,17 +190,19 @@ impl Contract for InputInsideNever {
 /// Schema: `input.json#/properties/inside`, `input.json#/properties/inside/oneOf/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputInsideOut {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputInsideOut { tag { kind = "kind" is "out" } extra undeclared } }
 
 impl Contract for InputInsideOut {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(12));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(12),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -201,7 +211,7 @@ impl Contract for InputInsideOut {
 /// Schema: `input.json#/$defs/never`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Never {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -211,7 +221,7 @@ impl Contract for Never {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_NEVER);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -220,7 +230,7 @@ impl Contract for Never {
 /// Schema: `input.json#/$defs/out`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Out {
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -230,6 +240,6 @@ impl Contract for Out {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_OUT);
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

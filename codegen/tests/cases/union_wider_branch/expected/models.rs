@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Input` of the contract.
@@ -17,7 +17,7 @@ pub struct Input {
     pub list: Option<List>,
     /// `tagged`
     pub tagged: Option<Tagged>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -36,7 +36,7 @@ impl Contract for Input {
         self.object.as_ref().is_none_or(|value| value.is_valid())
             && self.list.as_ref().is_none_or(|value| value.is_valid())
             && self.tagged.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -63,7 +63,7 @@ impl Contract for List {
 pub struct Object {
     /// `kind`
     pub kind: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -75,7 +75,7 @@ impl Contract for Object {
     fn is_valid(&self) -> bool {
         (self.kind.is_some()
             || (self.extra.len() + usize::from(self.kind.is_some())) <= 1)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -95,7 +95,7 @@ impl Contract for Object {
     }
 }
 
-::contract_runtime::variants! { Tagged { from { X(TaggedX), Y(TaggedY) } nested { X, Y } } }
+::contract_runtime::union_variants! { Tagged { from { X(TaggedX), Y(TaggedY) } nested { X, Y } } }
 
 impl Contract for Tagged {
     const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT_DEFS_TAGGED);
@@ -118,7 +118,7 @@ impl Contract for Tagged {
 pub struct TaggedX {
     /// `note`
     pub note: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -132,11 +132,11 @@ pub struct TaggedX {
 
 impl Contract for TaggedX {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_TAGGED.plus(6),
+        schemas::INPUT_DEFS_TAGGED.offset_by(6),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -147,7 +147,7 @@ impl Contract for TaggedX {
 pub struct TaggedY {
     /// `note`
     pub note: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -161,10 +161,10 @@ pub struct TaggedY {
 
 impl Contract for TaggedY {
     const VALIDATOR: Validator<'static> = schemas::validator(
-        schemas::INPUT_DEFS_TAGGED.plus(7),
+        schemas::INPUT_DEFS_TAGGED.offset_by(7),
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Number, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Number, contract, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -25,7 +25,7 @@ pub struct Input {
     ///
     /// Limits: no two equal.
     pub any: Option<Vec<Json>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -49,7 +49,7 @@ impl Contract for Input {
                     && value.iter().all(|value| value.is_valid())
             }) && self.numbers.as_ref().is_none_or(|value| contract::all_distinct(value))
             && self.any.as_ref().is_none_or(|value| contract::all_distinct(value))
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -62,16 +62,18 @@ pub struct InputObjectsItem {
     pub a: Option<Number>,
     /// `b`
     pub b: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
 ::contract_runtime::object! { InputObjectsItem { optional { a = "a", b = "b" } extra undeclared } }
 
 impl Contract for InputObjectsItem {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(2),
+    );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, contract, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, contract, read::is_disjoint, schema::Validator,
     text::char_count_at_most,
 };
 use super::schemas;
@@ -42,7 +42,7 @@ pub struct Input {
     pub heat: Option<crate::outside::Temperature>,
     /// `other`
     pub other: Option<String>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -72,10 +72,10 @@ impl Contract for Input {
             && self
                 .heat
                 .as_ref()
-                .is_none_or(|value| contract::holds(
+                .is_none_or(|value| contract::satisfies_schema(
                     value,
-                    schemas::validator(schemas::INPUT.plus(11)),
-                )) && is_apart(&self.extra, Self::DECLARED)
+                    schemas::validator(schemas::INPUT.offset_by(11)),
+                )) && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -91,7 +91,9 @@ impl Contract for Input {
 }
 
 impl Contract for InputBy {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(2));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(2),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -109,7 +111,9 @@ impl Contract for InputBy {
 }
 
 impl Contract for InputFew {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(3));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(3),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -129,7 +133,9 @@ impl Contract for InputFew {
 }
 
 impl Contract for InputKind {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(7));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(7),
+    );
 
     fn is_valid(&self) -> bool {
         self.unknown().is_none_or(|text| char_count_at_most(text, 4))
@@ -148,7 +154,9 @@ impl Contract for InputKind {
     }
 }
 
-::contract_runtime::contract!(InputMood = schemas::validator(schemas::INPUT.plus(8)));
+::contract_runtime::unconstrained_contract!(
+    InputMood = schemas::validator(schemas::INPUT.offset_by(8))
+);
 
 ::contract_runtime::open_enum! {
     /// `InputState` of the contract.
@@ -165,7 +173,9 @@ impl Contract for InputKind {
 }
 
 impl Contract for InputState {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(1));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(1),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -183,7 +193,9 @@ impl Contract for InputState {
 }
 
 impl Contract for InputTold {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(6));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(6),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()
@@ -201,7 +213,9 @@ impl Contract for InputTold {
 }
 
 impl Contract for InputTwin {
-    const VALIDATOR: Validator<'static> = schemas::validator(schemas::INPUT.plus(5));
+    const VALIDATOR: Validator<'static> = schemas::validator(
+        schemas::INPUT.offset_by(5),
+    );
 
     fn is_valid(&self) -> bool {
         self.is_known()

@@ -4,38 +4,38 @@
 
 use ::contract_runtime::client::Call;
 
-/// What these calls have in common.
+/// The common parameters of these calls.
 ///
-/// They are [`ShipsListCall`](super::calls::ShipsListCall) and [`CrewListCall`](super::calls::CrewListCall).
+/// Implemented by [`ShipsListCall`](super::calls::ShipsListCall) and [`CrewListCall`](super::calls::CrewListCall).
 pub trait List: Call<
         Success: super::views::Listing,
-        Refusal = (),
+        ErrorBody = (),
     > + Clone + Send + Sync + 'static {
     /// Where to read on.
     fn cursor(&self) -> Option<&str>;
 
-    /// The same call with another `cursor`, or without one.
+    /// Returns the call with another `cursor`, or without one.
     #[must_use]
     fn with_cursor(self, cursor: Option<String>) -> Self;
 
     /// How many at most.
     fn limit(&self) -> Option<i64>;
 
-    /// The same call with another `limit`, or without one.
+    /// Returns the call with another `limit`, or without one.
     #[must_use]
     fn with_limit(self, limit: Option<i64>) -> Self;
 
     /// The parameter `type`.
     fn type_(&self) -> Option<&[String]>;
 
-    /// The same call with another `type`, or without one.
+    /// Returns the call with another `type`, or without one.
     #[must_use]
     fn with_type(self, type_: Option<Vec<String>>) -> Self;
 
     /// The parameter `sort`.
     fn sort(&self) -> Option<super::types::Sort>;
 
-    /// The same call with another `sort`, or without one.
+    /// Returns the call with another `sort`, or without one.
     #[must_use]
     fn with_sort(self, sort: Option<super::types::Sort>) -> Self;
 }
@@ -116,21 +116,21 @@ impl List for super::calls::CrewListCall {
     }
 }
 
-/// What these calls have in common.
+/// The common parameters of these calls.
 ///
-/// They are [`CrewListCall`](super::calls::CrewListCall) and [`DockReadCall`](super::calls::DockReadCall).
-pub trait OfDock: Call<Refusal = ()> + Clone + Send + Sync + 'static {
+/// Implemented by [`CrewListCall`](super::calls::CrewListCall) and [`DockReadCall`](super::calls::DockReadCall).
+pub trait OfDock: Call<ErrorBody = ()> + Clone + Send + Sync + 'static {
     /// The parameter `dock`.
     fn dock(&self) -> &str;
 
-    /// The same call with another `dock`.
+    /// Returns the call with another `dock`.
     #[must_use]
     fn with_dock(self, dock: String) -> Self;
 
     /// The parameter `side`.
     fn side(&self) -> super::types::Side;
 
-    /// The same call with another `side`.
+    /// Returns the call with another `side`.
     #[must_use]
     fn with_side(self, side: super::types::Side) -> Self;
 }

@@ -2,69 +2,69 @@
 
 //! The client: one method for each operation.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::operations::OperationId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The client of Harbour, version 1.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Client {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Client {
-    /// A client for the interface at `base_url` (scheme, host and, if there is one, the
-    /// start of every path), reached through `transport`.
+    /// Creates a client for the API at `base_url` (scheme, host and, optionally, a path prefix),
+    /// which sends requests through `transport`.
     pub fn new(base_url: &str, transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new(base_url, transport),
+            inner: ApiClient::new(base_url, transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// The address given to [`Client::new`].
+    /// Returns the address given to [`Client::new`].
     #[must_use]
     pub fn base_url(&self) -> &str {
-        self.core.base_url()
+        self.inner.base_url()
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `GET /ships`.
     ///
     /// # Arguments
     ///
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn ships_list(
         &self,
-        options: super::calls::ShipsList,
-    ) -> Calling<'_, super::calls::ShipsListCall> {
-        self.core.send(super::calls::ShipsListCall::of(&self.core, &options))
+        options: super::calls::ShipsListOptions,
+    ) -> PendingCall<'_, super::calls::ShipsListCall> {
+        self.inner.send(super::calls::ShipsListCall::request_for(&self.inner, &options))
     }
 
     /// `GET /docks/{dock}/crew`.
@@ -73,19 +73,27 @@ impl Client {
     ///
     /// * `dock`: `dock` in the path.
     /// * `side`: `side` in the query.
-    /// * `options`: what may be left out.
+    /// * `options`: optional parameters.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn crew_list(
         &self,
         dock: &str,
         side: super::types::Side,
-        options: super::calls::CrewList,
-    ) -> Calling<'_, super::calls::CrewListCall> {
-        self.core.send(super::calls::CrewListCall::of(&self.core, dock, side, &options))
+        options: super::calls::CrewListOptions,
+    ) -> PendingCall<'_, super::calls::CrewListCall> {
+        self.inner
+            .send(
+                super::calls::CrewListCall::request_for(
+                    &self.inner,
+                    dock,
+                    side,
+                    &options,
+                ),
+            )
     }
 
     /// `GET /docks/{dock}`.
@@ -97,20 +105,24 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn dock_read(
         &self,
         dock: &str,
         side: super::types::Side,
-    ) -> Calling<'_, super::calls::DockReadCall> {
-        self.core.send(super::calls::DockReadCall::of(&self.core, dock, side))
+    ) -> PendingCall<'_, super::calls::DockReadCall> {
+        self.inner.send(super::calls::DockReadCall::request_for(&self.inner, dock, side))
     }
 }
 
 impl super::calls::ShipsListCall {
-    fn of(core: &Core, options: &super::calls::ShipsList) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        options: &super::calls::ShipsListOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, &options.cursor)
             .argument(1, options.limit)
             .argument(2, &options.type_)
@@ -124,28 +136,31 @@ impl Call for super::calls::ShipsListCall {
 
     type Success = super::types::ShipPage;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::CrewListCall {
-    fn of(
-        core: &Core,
+    fn request_for(
+        api_client: &ApiClient,
         dock: &str,
         side: super::types::Side,
-        options: &super::calls::CrewList,
-    ) -> Request {
-        core.request(Self::OPERATION)
+        options: &super::calls::CrewListOptions,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, dock)
             .argument(1, side)
             .argument(2, options.limit)
@@ -161,23 +176,30 @@ impl Call for super::calls::CrewListCall {
 
     type Success = super::types::CrewPage;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.dock, self.side, &self.options)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.dock, self.side, &self.options)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::calls::DockReadCall {
-    fn of(core: &Core, dock: &str, side: super::types::Side) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(
+        api_client: &ApiClient,
+        dock: &str,
+        side: super::types::Side,
+    ) -> RequestBuilder {
+        api_client
+            .request(Self::OPERATION)
             .argument(0, dock)
             .argument(1, side)
             .accept("application/json")
@@ -189,16 +211,18 @@ impl Call for super::calls::DockReadCall {
 
     type Success = super::types::Dock;
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.dock, self.side)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.dock, self.side)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
             200 => response.json(),
-            _ => response.undocumented(),
+            _ => response.undocumented_status(),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `CrewPage` of the contract.
@@ -31,7 +31,7 @@ pub struct CrewPage {
     pub notes: Vec<Dock>,
     /// `order`
     pub order: Option<Order>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -57,7 +57,7 @@ impl Contract for CrewPage {
             && self.dock.as_ref().is_none_or(|value| value.is_valid())
             && self.about.is_valid() && self.notes.iter().all(|value| value.is_valid())
             && self.order.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -70,7 +70,7 @@ pub struct Dock {
     pub name: Option<String>,
     /// `crew`
     pub crew: Option<Box<CrewPage>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -89,7 +89,7 @@ impl Contract for Dock {
 
     fn is_valid(&self) -> bool {
         self.crew.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -100,7 +100,7 @@ impl Contract for Dock {
 pub struct Member {
     /// `id`
     pub id: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -112,7 +112,7 @@ impl Contract for Member {
     );
 
     fn is_valid(&self) -> bool {
-        is_apart(&self.extra, Self::DECLARED)
+        is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -145,7 +145,7 @@ pub struct Ship {
     ///
     /// Limits: at least 1 character.
     pub name: String,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -157,7 +157,7 @@ impl Contract for Ship {
     );
 
     fn is_valid(&self) -> bool {
-        !self.name.is_empty() && is_apart(&self.extra, Self::DECLARED)
+        !self.name.is_empty() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -186,7 +186,7 @@ pub struct ShipPage {
     pub notes: Option<Vec<Dock>>,
     /// `order`
     pub order: Option<Order>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -215,7 +215,7 @@ impl Contract for ShipPage {
                 .as_ref()
                 .is_none_or(|value| value.iter().all(|value| value.is_valid()))
             && self.order.as_ref().is_none_or(|value| value.is_valid())
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
@@ -229,7 +229,9 @@ impl Contract for ShipPage {
     }
 }
 
-::contract_runtime::contract!(Side = schemas::validator(schemas::INPUT_PARAMETERS_SIDE));
+::contract_runtime::unconstrained_contract!(
+    Side = schemas::validator(schemas::INPUT_PARAMETERS_SIDE)
+);
 
 ::contract_runtime::closed_enum! {
     /// `Sort` of the contract.
@@ -241,4 +243,6 @@ impl Contract for ShipPage {
     }
 }
 
-::contract_runtime::contract!(Sort = schemas::validator(schemas::INPUT_PARAMETERS_SORT));
+::contract_runtime::unconstrained_contract!(
+    Sort = schemas::validator(schemas::INPUT_PARAMETERS_SORT)
+);

@@ -3,9 +3,10 @@
 //! The operations of the contract.
 
 use ::contract_runtime::operation::{
-    Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, ContentSpec, Operation, OperationTable, RepeatSafety, ResponseKind,
+    ResponseSpec, StatusRange,
 };
-use ::contract_runtime::parameters::{Parameter, Scalar, Shape};
+use ::contract_runtime::parameters::{Parameter, ScalarType, ValueShape};
 use super::schemas;
 
 const CURSOR_PARAMETER: Parameter = Parameter {
@@ -16,7 +17,7 @@ const CURSOR_PARAMETER: Parameter = Parameter {
 
 const LIMIT_PARAMETER: Parameter = Parameter {
     name: "limit",
-    shape: Shape::Scalar(Scalar::Integer(None)),
+    shape: ValueShape::Scalar(ScalarType::Integer(None)),
     validator: Some(schemas::validator(schemas::INPUT_PARAMETERS_LIMIT)),
     ..Parameter::QUERY
 };
@@ -36,7 +37,7 @@ const SORT_PARAMETER: Parameter = Parameter {
 
 const TYPE_PARAMETER: Parameter = Parameter {
     name: "type",
-    shape: Shape::Array(Scalar::Text),
+    shape: ValueShape::Array(ScalarType::Text),
     validator: Some(schemas::validator(schemas::INPUT_PARAMETERS_TYPE)),
     ..Parameter::QUERY
 };
@@ -53,12 +54,12 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[CURSOR_PARAMETER, LIMIT_PARAMETER, TYPE_PARAMETER, SORT_PARAMETER],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1ships/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_PAGE)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1ships/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_SHIP_PAGE)), }] },
         ],
         servers: &[],
     },
@@ -71,7 +72,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "dock", validator: Some(schemas::validator(schemas::INPUT_PATHS_DOCKS_DOCK_CREW_GET)), ..Parameter::PATH },
@@ -83,7 +84,7 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1docks~1{dock}~1crew/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CREW_PAGE)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1docks~1{dock}~1crew/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_CREW_PAGE)), }] },
         ],
         servers: &[],
     },
@@ -96,7 +97,7 @@ pub static OPERATIONS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Safe,
+        repeat: RepeatSafety::Safe,
         deprecated: false,
         parameters: &[
             Parameter { name: "dock", validator: Some(schemas::validator(schemas::INPUT_PATHS_DOCKS_DOCK_GET)), ..Parameter::PATH },
@@ -104,14 +105,14 @@ pub static OPERATIONS: &[Operation] = &[
         ],
         body: None,
         responses: &[
-            Response { statuses: Statuses::Code(200), outcome: Outcome::Success, content: &[Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/paths/~1docks~1{dock}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DOCK)), }] },
+            ResponseSpec { statuses: StatusRange::Code(200), kind: ResponseKind::Success, content: &[ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/paths/~1docks~1{dock}/get/responses/200/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_DOCK)), }] },
         ],
         servers: &[],
     },
 ];
 
 /// Every operation, to search by id or by method and path.
-pub const TABLE: Operations = Operations::new(OPERATIONS, &[2, 1, 0]);
+pub const TABLE: OperationTable = OperationTable::new(OPERATIONS, &[2, 1, 0]);
 
 ::contract_runtime::closed_enum! {
     /// The operations, by `operationId`.
@@ -126,15 +127,15 @@ pub const TABLE: Operations = Operations::new(OPERATIONS, &[2, 1, 0]);
 }
 
 impl OperationId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &OPERATIONS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

@@ -7,78 +7,78 @@ use ::contract_runtime::Contract;
 
 /// A page of any list.
 ///
-/// They are [`ShipPage`](super::types::ShipPage) and [`CrewPage`](super::types::CrewPage).
+/// Implemented by [`ShipPage`](super::types::ShipPage) and [`CrewPage`](super::types::CrewPage).
 pub trait Listing: Contract + Clone + Debug + PartialEq + Sync + 'static {
-    /// One of `entries`.
+    /// An element of `entries`.
     type Entry: Contract + Clone + Debug + PartialEq + Sync + 'static;
 
-    /// What `about` holds.
+    /// The type of `about`.
     type Subject: Contract + Clone + Debug + PartialEq + Sync + 'static;
 
-    /// What `until` holds.
+    /// The type of `until`.
     type Until: Send + Clone + Debug + PartialEq + Sync + 'static;
 
-    /// One of `notes`.
+    /// An element of `notes`.
     type Note: Contract + Clone + Debug + PartialEq + Sync + 'static;
 
-    /// The member `entries`.
+    /// The property `entries`.
     fn entries(&self) -> &[Self::Entry];
 
     /// Where to read on.
     fn next(&self) -> &str;
 
-    /// The member `total`.
+    /// The property `total`.
     fn total(&self) -> Option<i64>;
 
-    /// The member `dock`.
+    /// The property `dock`.
     fn dock(&self) -> Option<&super::types::Dock>;
 
-    /// The member `about`.
+    /// The property `about`.
     fn about(&self) -> &Self::Subject;
 
-    /// The member `more`.
+    /// The property `more`.
     fn more(&self) -> bool;
 
-    /// The member `tags`.
+    /// The property `tags`.
     fn tags(&self) -> Option<&[String]>;
 
-    /// The member `order`.
+    /// The property `order`.
     fn order(&self) -> Option<&super::types::Order>;
 
-    /// The member `until`.
+    /// The property `until`.
     fn until(&self) -> Option<&Self::Until>;
 
-    /// The member `notes`.
+    /// The property `notes`.
     fn notes(&self) -> Option<&[Self::Note]>;
 
-    /// All of it by value.
+    /// Returns all properties by value.
     fn into_parts(
         self,
     ) -> ListingParts<Self::Entry, Self::Subject, Self::Until, Self::Note>;
 }
 
-/// What a [`Listing`] holds, taken out of it.
+/// The properties of a [`Listing`] by value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ListingParts<Entry, Subject, Until, Note> {
-    /// The member `entries`.
+    /// The property `entries`.
     pub entries: Vec<Entry>,
     /// Where to read on.
     pub next: String,
-    /// The member `total`.
+    /// The property `total`.
     pub total: Option<i64>,
-    /// The member `dock`.
+    /// The property `dock`.
     pub dock: Option<super::types::Dock>,
-    /// The member `about`.
+    /// The property `about`.
     pub about: Subject,
-    /// The member `more`.
+    /// The property `more`.
     pub more: bool,
-    /// The member `tags`.
+    /// The property `tags`.
     pub tags: Option<Vec<String>>,
-    /// The member `order`.
+    /// The property `order`.
     pub order: Option<super::types::Order>,
-    /// The member `until`.
+    /// The property `until`.
     pub until: Option<Until>,
-    /// The member `notes`.
+    /// The property `notes`.
     pub notes: Option<Vec<Note>>,
 }
 

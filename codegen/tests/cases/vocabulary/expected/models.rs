@@ -3,7 +3,7 @@
 //! The types of the contract.
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
-use ::contract_runtime::{Contract, Json, Map, read::is_apart, schema::Validator};
+use ::contract_runtime::{Contract, Json, Map, read::is_disjoint, schema::Validator};
 use super::schemas;
 
 /// `Loose` of the contract.
@@ -15,7 +15,7 @@ pub struct Loose {
     pub number: Option<Json>,
     /// `never`
     pub never: Option<Json>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -34,12 +34,12 @@ impl Contract for Loose {
             .number
             .as_ref()
             .is_none_or(|value| {
-                schemas::validator(schemas::LOOSE.plus(1)).is_valid(value)
-            }) && self.never.is_none() && is_apart(&self.extra, Self::DECLARED)
+                schemas::validator(schemas::LOOSE.offset_by(1)).is_valid(value)
+            }) && self.never.is_none() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }
 
-::contract_runtime::kinds! {
+::contract_runtime::untagged_union! {
     #[expected = "true or false or an object"]
     /// `Meta` of the contract.
     ///
@@ -53,9 +53,11 @@ impl Contract for Loose {
     }
 }
 
-::contract_runtime::variants! { Meta { from { Bool(bool), Object(Map<Json>) } } }
+::contract_runtime::union_variants! { Meta { from { Bool(bool), Object(Map<Json>) } } }
 
-::contract_runtime::contract!(Meta = schemas::validator(schemas::STRUCTURE_ONLY));
+::contract_runtime::unconstrained_contract!(
+    Meta = schemas::validator(schemas::STRUCTURE_ONLY)
+);
 
 /// `Root` of the contract.
 ///
@@ -68,7 +70,7 @@ pub struct Root {
     ///
     /// Limits: at least 5.
     pub tight: Option<i64>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -86,6 +88,6 @@ impl Contract for Root {
     fn is_valid(&self) -> bool {
         self.loose.as_ref().is_none_or(|value| value.is_valid())
             && self.tight.as_ref().is_none_or(|value| *value >= 5)
-            && is_apart(&self.extra, Self::DECLARED)
+            && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
 use ::contract_runtime::{
-    Contract, Json, Map, Nullable, read::is_apart, schema::Validator,
+    Contract, Json, Map, Nullable, read::is_disjoint, schema::Validator,
 };
 use super::schemas;
 
@@ -21,7 +21,7 @@ pub struct Event {
     ///
     /// Limits: format `date-time`.
     pub at: Option<Nullable<String>>,
-    /// Members that the contract does not declare, kept as they came.
+    /// Members that the contract does not declare, kept unchanged.
     pub extra: Map<Json>,
 }
 
@@ -39,6 +39,6 @@ impl Contract for Event {
     );
 
     fn is_valid(&self) -> bool {
-        !self.id.is_empty() && is_apart(&self.extra, Self::DECLARED)
+        !self.id.is_empty() && is_disjoint(&self.extra, Self::DECLARED)
     }
 }

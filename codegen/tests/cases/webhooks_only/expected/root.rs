@@ -6,20 +6,20 @@
 //!
 //! * `input.json` sha256 82d34c70468fbb68
 
-#![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
+#![allow(dead_code, unreachable_pub, reason = "the enclosing module may be private")]
 pub mod models;
 
 #[doc(hidden)]
 pub mod schemas;
 
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod types;
 
 #[cfg(any(feature = "client", feature = "server"))]
 pub mod webhook_calls;
 
 #[cfg(feature = "client")]
-#[allow(unused_imports, reason = "what holds this may be private")]
+#[allow(unused_imports, reason = "the enclosing module may be private")]
 pub mod webhook_client;
 
 #[cfg(feature = "server")]

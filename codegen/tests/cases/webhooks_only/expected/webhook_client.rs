@@ -2,68 +2,68 @@
 
 //! The sender of webhooks: one method for each.
 
-use ::contract_runtime::{client::Core, transport::Transport};
+use ::contract_runtime::{client::ApiClient, transport::Transport};
 use ::contract_runtime::{
-    client::{Request, Response},
+    client::{RawResponse, RequestBuilder},
     operation::Operation,
 };
 use super::webhooks::WebhookId;
 pub use ::contract_runtime::client::{
-    Answer, Bytes, Call, Calling, Error, RequestChecks, Stored,
+    Bytes, Call, Error, PendingCall, RequestChecks, Response, StoredRequest,
 };
 
 /// The sender of webhooks of Stock feed.
 ///
-/// Cloning is cheap and shares the transport.
+/// Clones are cheap and share the transport.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    core: Core,
+    inner: ApiClient,
 }
 
 impl Sender {
-    /// A sender to whom each call says the address.
+    /// Creates a sender; each call specifies the address of the receiver.
     pub fn new(transport: impl Transport + 'static) -> Self {
         Self {
-            core: Core::new("", transport),
+            inner: ApiClient::new("", transport),
         }
     }
 
-    /// The same client with arguments and bodies checked before they are sent, which is how
-    /// it begins, or not.
+    /// Enables or disables validation of arguments and bodies before they are sent. It is enabled by
+    /// default.
     #[must_use]
     pub fn with_request_checks(self, checks: RequestChecks) -> Self {
         Self {
-            core: self.core.with_request_checks(checks),
+            inner: self.inner.with_request_checks(checks),
         }
     }
 
-    /// What sends calls that are kept as values, and repeats what was stored of one.
+    /// Returns the untyped client, which sends calls that are values and stored requests.
     #[must_use]
-    pub const fn core(&self) -> &Core {
-        &self.core
+    pub const fn api_client(&self) -> &ApiClient {
+        &self.inner
     }
 
     /// `POST stockChanged`.
     ///
     /// # Arguments
     ///
-    /// * `address`: where it is received.
+    /// * `address`: URL of the receiver.
     /// * `body`: `application/json`.
     ///
     /// # Errors
     ///
-    /// * [`Error::Answer`] for any `4XX` or `5XX`: Again, please.
-    /// * [`Error::InvalidRequest`] for what breaks the contract: it is not sent.
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::ErrorResponse`] for any `4XX` or `5XX`: Again, please.
+    /// * [`Error::InvalidRequest`] if an argument or the body violates the contract; nothing is sent.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn on_stock_changed(
         &self,
         address: &str,
         body: &super::types::Event,
-    ) -> Calling<'_, super::webhook_calls::OnStockChangedCall> {
-        self.core
+    ) -> PendingCall<'_, super::webhook_calls::OnStockChangedCall> {
+        self.inner
             .send(
-                super::webhook_calls::OnStockChangedCall::of(&self.core, body)
-                    .at(address),
+                super::webhook_calls::OnStockChangedCall::request_for(&self.inner, body)
+                    .with_address(address),
             )
     }
 
@@ -71,56 +71,69 @@ impl Sender {
     ///
     /// # Arguments
     ///
-    /// * `address`: where it is received.
+    /// * `address`: URL of the receiver.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn on_stock_moved(
         &self,
         address: &str,
-    ) -> Calling<'_, super::webhook_calls::OnStockMovedCall> {
-        self.core
-            .send(super::webhook_calls::OnStockMovedCall::of(&self.core).at(address))
+    ) -> PendingCall<'_, super::webhook_calls::OnStockMovedCall> {
+        self.inner
+            .send(
+                super::webhook_calls::OnStockMovedCall::request_for(&self.inner)
+                    .with_address(address),
+            )
     }
 
     /// `PUT /stockChanged`.
     ///
     /// # Arguments
     ///
-    /// * `address`: where it is received.
+    /// * `address`: URL of the receiver.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn on_stock_counted(
         &self,
         address: &str,
-    ) -> Calling<'_, super::webhook_calls::OnStockCountedCall> {
-        self.core
-            .send(super::webhook_calls::OnStockCountedCall::of(&self.core).at(address))
+    ) -> PendingCall<'_, super::webhook_calls::OnStockCountedCall> {
+        self.inner
+            .send(
+                super::webhook_calls::OnStockCountedCall::request_for(&self.inner)
+                    .with_address(address),
+            )
     }
 
     /// `POST onStockMoved`.
     ///
     /// # Arguments
     ///
-    /// * `address`: where it is received.
+    /// * `address`: URL of the receiver.
     ///
     /// # Errors
     ///
-    /// * [`Error::Unreadable`] for any other answer, [`Error::Transport`] without one.
+    /// * [`Error::UnexpectedResponse`] for any other response, [`Error::Transport`] if there is none.
     pub fn on_move(
         &self,
         address: &str,
-    ) -> Calling<'_, super::webhook_calls::OnMoveCall> {
-        self.core.send(super::webhook_calls::OnMoveCall::of(&self.core).at(address))
+    ) -> PendingCall<'_, super::webhook_calls::OnMoveCall> {
+        self.inner
+            .send(
+                super::webhook_calls::OnMoveCall::request_for(&self.inner)
+                    .with_address(address),
+            )
     }
 }
 
 impl super::webhook_calls::OnStockChangedCall {
-    fn of(core: &Core, body: &super::types::Event) -> Request {
-        core.request(Self::OPERATION).json("application/json", body)
+    fn request_for(
+        api_client: &ApiClient,
+        body: &super::types::Event,
+    ) -> RequestBuilder {
+        api_client.request(Self::OPERATION).json("application/json", body)
     }
 }
 
@@ -129,24 +142,26 @@ impl Call for super::webhook_calls::OnStockChangedCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core, &self.body)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client, &self.body)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            400..=599 => response.refusal_nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            400..=599 => response.error_empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::webhook_calls::OnStockMovedCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -155,23 +170,25 @@ impl Call for super::webhook_calls::OnStockMovedCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::webhook_calls::OnStockCountedCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -180,23 +197,25 @@ impl Call for super::webhook_calls::OnStockCountedCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }
 
 impl super::webhook_calls::OnMoveCall {
-    fn of(core: &Core) -> Request {
-        core.request(Self::OPERATION)
+    fn request_for(api_client: &ApiClient) -> RequestBuilder {
+        api_client.request(Self::OPERATION)
     }
 }
 
@@ -205,16 +224,18 @@ impl Call for super::webhook_calls::OnMoveCall {
 
     type Success = ();
 
-    type Refusal = ();
+    type ErrorBody = ();
 
-    fn request(&self, core: &Core) -> Request {
-        Self::of(core)
+    fn build_request(&self, api_client: &ApiClient) -> RequestBuilder {
+        Self::request_for(api_client)
     }
 
-    fn read(response: Response) -> Result<Answer<Self::Success>, Error<Self::Refusal>> {
+    fn parse_response(
+        response: RawResponse,
+    ) -> Result<Response<Self::Success>, Error<Self::ErrorBody>> {
         match response.status() {
-            204 => response.nothing(),
-            _ => response.undocumented(),
+            204 => response.empty(),
+            _ => response.undocumented_status(),
         }
     }
 }

@@ -3,7 +3,8 @@
 //! The webhooks and callbacks of the contract.
 
 use ::contract_runtime::operation::{
-    Body, Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
+    BodyFormat, BodySpec, ContentSpec, Operation, OperationTable, RepeatSafety,
+    ResponseKind, ResponseSpec, StatusRange,
 };
 use super::schemas;
 
@@ -19,18 +20,18 @@ pub static WEBHOOKS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
-        body: Some(Body {
+        body: Some(BodySpec {
             required: true,
             content: &[
-                Content { media_type: "application/json", format: Format::Json, schema: "file:///input.json#/webhooks/stockChanged/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_EVENT)), },
+                ContentSpec { media_type: "application/json", format: BodyFormat::Json, schema: "file:///input.json#/webhooks/stockChanged/post/requestBody/content/application~1json/schema", validator: Some(schemas::validator(schemas::INPUT_SCHEMAS_EVENT)), },
             ],
         }),
         responses: &[
-            Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] },
-            Response { statuses: Statuses::Default, outcome: Outcome::Refusal, content: &[] },
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+            ResponseSpec { statuses: StatusRange::Default, kind: ResponseKind::Error, content: &[] },
         ],
         servers: &[],
     },
@@ -43,11 +44,13 @@ pub static WEBHOOKS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -59,11 +62,13 @@ pub static WEBHOOKS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Idempotent,
+        repeat: RepeatSafety::Idempotent,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
     Operation {
@@ -75,17 +80,19 @@ pub static WEBHOOKS: &[Operation] = &[
         anonymous: true,
         scopes: &[],
         idempotent: false,
-        repeat: Repeat::Once,
+        repeat: RepeatSafety::NonIdempotent,
         deprecated: false,
         parameters: &[],
         body: None,
-        responses: &[Response { statuses: Statuses::Code(204), outcome: Outcome::Success, content: &[] }],
+        responses: &[
+            ResponseSpec { statuses: StatusRange::Code(204), kind: ResponseKind::Success, content: &[] },
+        ],
         servers: &[],
     },
 ];
 
 /// Every webhook and callback, to search by id; their paths are their names, without a leading `/`.
-pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1, 2, 3]);
+pub const TABLE: OperationTable = OperationTable::new(WEBHOOKS, &[0, 1, 2, 3]);
 
 ::contract_runtime::closed_enum! {
     /// The webhooks and callbacks, by `operationId`.
@@ -102,15 +109,15 @@ pub const TABLE: Operations = Operations::new(WEBHOOKS, &[0, 1, 2, 3]);
 }
 
 impl WebhookId {
-    /// What the contract says of it.
+    /// Returns the description of the operation.
     #[must_use]
     pub const fn operation(self) -> &'static Operation {
         &WEBHOOKS[self as usize]
     }
 
-    /// The id of an operation of this table.
+    /// Returns the id of an operation in this table.
     #[must_use]
-    pub fn of(operation: &Operation) -> Option<Self> {
+    pub fn from_operation(operation: &Operation) -> Option<Self> {
         operation.id.parse().ok()
     }
 }

@@ -1,6 +1,6 @@
-//! The demonstration is what the README shows of it, and the picture shows what stands there.
+//! The output of the demonstration equals the README, and the picture shows the same lines.
 //!
-//! `UPDATE=1 cargo test -p exchange-client-e2e --test all demo` draws the picture anew.
+//! `UPDATE=1 cargo test -p exchange-client-e2e --test all demo` updates the picture.
 
 #[path = "../../../../cli/tests/all/draw.rs"]
 mod draw;
@@ -8,21 +8,21 @@ mod draw;
 use std::path::Path;
 
 use exchange_client_e2e::{
-    SandboxClock, Waiting,
-    demo::{Stage, run},
+    SandboxClock, SleepMode,
+    demo::{DemoOutput, run},
 };
 
 use self::draw::{draw, parts};
 
-const README: &str = include_str!("../../../../../README.md");
+const README: &str = include_str!("../../../../README.md");
 
-/// What the README shows of it.
+/// Returns the output that the README shows.
 fn shown() -> &'static str {
     let mut blocks = README.split("```text\n").filter_map(|block| block.split("\n```").next());
     blocks.find(|block| block.starts_with("1. The exchange starts")).expect("the README shows it")
 }
 
-/// Ports, codes and seconds by their kind: these are of one run.
+/// Replaces ports, codes and seconds, which differ between runs, by placeholders.
 fn normal(text: &str) -> String {
     let line = |line: &str| {
         let mut words: Vec<String> = line.split(' ').map(word).collect();
@@ -51,19 +51,21 @@ fn word(word: &str) -> String {
     }
 }
 
-/// Every line of it, in a time that nobody waits for.
+/// All lines, in virtual time.
 #[tokio::test]
 async fn the_demonstration_is_what_the_readme_shows() {
-    let mut stage = Stage { out: Vec::new(), colour: true };
-    run(&mut stage, |sandbox| SandboxClock::of(sandbox, Waiting::MovesOn).environment()).await.unwrap();
+    let mut stage = DemoOutput { out: Vec::new(), colour: true };
+    run(&mut stage, |sandbox| SandboxClock::for_sandbox(sandbox, SleepMode::AdvanceClock).environment())
+        .await
+        .unwrap();
     let told = String::from_utf8(stage.out).unwrap();
-    // Headings stand out, and nothing else.
+    // Only headings are emphasized.
     let plain = told.replace("\n\u{1b}[1m", "\n").replace("\u{1b}[0m\n", "\n");
     assert_eq!((told.matches('\u{1b}').count(), plain.matches('\u{1b}').count()), (14, 0), "{told}");
     assert_eq!(normal(plain.trim()), normal(shown()));
 }
 
-/// The picture is drawn of what the README says, letter by letter.
+/// The picture is drawn from the README.
 #[test]
 fn the_picture_is_what_the_readme_shows() {
     let prompt = ["$ ", "cargo xtask demo"].map(str::to_owned);

@@ -1,5 +1,5 @@
-//! The client's examples, run as a newcomer runs them: each as a process of its own against a sandbox, with a member who
-//! types the codes that it shows.
+//! The client's examples, each run as a process against a sandbox, with a member who types the displayed
+//! codes.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::{env, error::Error, process::Stdio};
@@ -7,18 +7,19 @@ use std::{env, error::Error, process::Stdio};
 use exchange_client_e2e::MEMBER;
 use exchange_service::{
     config::Config,
-    sandbox::{Options, Sandbox},
+    sandbox::{Sandbox, SandboxOptions},
 };
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::Command,
 };
 
-/// What the examples share.
+/// The shared setup of the examples.
 #[path = "../../../examples/common/setup.rs"]
 mod common;
 
-/// Each as a module, as the build script made it, and as a test that asks for some of what it prints.
+/// Includes each example as a module, as prepared by the build script, with a test that checks parts of its
+/// output.
 macro_rules! examples {
     ($($name:ident shows $($shown:literal),+;)+) => {
         $(mod $name {
@@ -60,7 +61,7 @@ examples! {
     synced_list shows "SCU of Sandbox Trade Goods at Sandbox City Hangar";
 }
 
-/// What a process of [`shows`] does; in the process of all tests there is nothing to be done.
+/// The entry point of a child process of [`shows`]; does nothing in the process of all tests.
 #[test]
 fn child() {
     if let Ok(name) = env::var("EXAMPLE") {
@@ -77,15 +78,17 @@ fn is_code(word: &str) -> bool {
     })
 }
 
-/// Runs an example to its end; what stays ends when its first line was shown and nobody types any more.
+/// Runs an example to its end. A long-running one is stopped after its first line.
 async fn shows(name: &str, shown: &[&str]) {
     let mut config = Config::default();
     config.limits.per_address = 100_000;
     config.idp.password_kib = 64;
     config.idp.password_passes = 1;
-    // Nobody has to wait for a code that is approved at once.
+    // The code is approved at once, so polling need not wait.
     config.idp.interval_seconds = 1;
-    let sandbox = Sandbox::with(Options { config: Some(config), ..Options::default() }).await.unwrap();
+    let sandbox = Sandbox::with_options(SandboxOptions { config: Some(config), ..SandboxOptions::default() })
+        .await
+        .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["examples::child", "--exact", "--nocapture"]).env("EXAMPLE", name);

@@ -1,24 +1,24 @@
-//! Feeds and replicas against the real service, while others change what is in them.
+//! Feeds and replicas against the real service while other writers change the data.
 //!
-//! What a feed made of a replica is held against a replica that was just read from the start.
+//! A replica updated by feeds is compared with a replica that was just read from the start.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use exchange_client::{
-    Area, BlueprintChanges, Connection, Exchange, InMemory, Replica, Session,
+    Area, BlueprintChanges, Connection, Exchange, MemoryCredentials, Replica, Session,
     api::{
         Contract, Json,
         scopes::Scope,
         types::{Blueprint, BlueprintChangeSet, OrgStockLot, Ship, StockLot},
     },
-    changes::known::Known,
-    feed::{Entry, PageEvent, Phase},
-    outbox::State,
-    sync::Sync,
+    changes::known::KnownItem,
+    feed::{FeedEntry, FeedPhase, PageEvent},
+    outbox::EntryState,
+    sync::ReplicaSync,
 };
-use exchange_client_e2e::{MEMBER, SandboxClock, Waiting, identity, place};
+use exchange_client_e2e::{MEMBER, SandboxClock, SleepMode, identity, place};
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
-use exchange_service::sandbox::{Act, Sandbox};
+use exchange_service::sandbox::{Sandbox, SandboxAction};
 
 const OTHER: &str = "sandbox-member-2";
 
@@ -33,7 +33,7 @@ struct Desk {
     sandbox: Sandbox,
     session: Session,
     exchange: Exchange,
-    sync: Sync,
+    sync: ReplicaSync,
     folder: tempfile::TempDir,
 }
 
@@ -41,17 +41,17 @@ impl Desk {
     async fn new() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
         let (place, identity) = (place(&sandbox), identity("sandbox-client"));
-        let clock = SandboxClock::of(&sandbox, Waiting::ForTheTest);
+        let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::WaitForTest);
         let session = Session::builder(&place, &identity)
             .environment(clock.environment())
-            .credentials(InMemory::new())
+            .credentials(MemoryCredentials::new())
             .open()
             .await
             .unwrap();
         let exchange = Exchange::builder(place, identity).build(&session).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let replica = Replica::new(SqliteReplica::open(folder.path()).unwrap());
-        session.keeps(replica.clone());
+        session.register_local_data(replica.clone());
         let sync = exchange.sync(&replica);
         Self { sandbox, session, exchange, sync, folder }
     }
@@ -62,10 +62,10 @@ impl Desk {
         desk
     }
 
-    /// A device login, and a session with what it allows.
+    /// Signs in by a device login and begins a session with these scopes.
     async fn sign_in(&self, scopes: &[Scope]) {
         exchange_client_e2e::sign_in(&self.session, &self.sandbox, scopes).await.unwrap();
-        self.sync.session(&self.connection().await).await.unwrap();
+        self.sync.begin_session(&self.connection().await).await.unwrap();
     }
 
     async fn connection(&self) -> Connection {
@@ -73,29 +73,29 @@ impl Desk {
     }
 
     async fn act(&self, account: &str, act: &str) {
-        let act: Act = serde_json::from_str(act).unwrap();
+        let act: SandboxAction = serde_json::from_str(act).unwrap();
         self.sandbox.act(account, act).await.unwrap();
     }
 
-    /// Reads all feeds once more, and gives what they brought.
+    /// Reads all feeds again and returns their events.
     async fn pull(&self) -> Vec<PageEvent> {
-        // So that neither side's limits of a minute are met.
+        // Stay below the limits per minute of both sides.
         self.sandbox.advance(Duration::from_secs(20));
         let mut events = self.sync.events();
-        self.sync.ask();
-        self.sync.once().await.unwrap();
+        self.sync.request_sync();
+        self.sync.sync_once().await.unwrap();
         std::iter::from_fn(|| events.try_recv().ok()).collect()
     }
 
-    /// What a replica has that is read from the start now.
+    /// Returns the contents of a replica that is now read from the start.
     async fn fresh(&self) -> BTreeMap<(Area, String), Json> {
         let sync = self.exchange.sync(&Replica::in_memory());
-        sync.session(&self.connection().await).await.unwrap();
-        sync.once().await.unwrap();
+        sync.begin_session(&self.connection().await).await.unwrap();
+        sync.sync_once().await.unwrap();
         contents(sync.replica())
     }
 
-    /// The replica is what the exchange has.
+    /// Pulls, and checks that the replica equals the exchange.
     async fn pull_and_check(&self) -> Vec<PageEvent> {
         let events = self.pull().await;
         assert_eq!(contents(self.sync.replica()), self.fresh().await);
@@ -104,7 +104,7 @@ impl Desk {
 }
 
 pub(super) fn contents(replica: &Replica) -> BTreeMap<(Area, String), Json> {
-    fn of<E: Entry>(replica: &Replica) -> impl Iterator<Item = ((Area, String), Json)> {
+    fn of<E: FeedEntry>(replica: &Replica) -> impl Iterator<Item = ((Area, String), Json)> {
         replica.entries::<E>().map(|entry| {
             let entry = entry.unwrap();
             ((E::AREA, entry.key().to_owned()), entry.to_json().unwrap())
@@ -121,14 +121,15 @@ fn changed(events: &[PageEvent], area: Area) -> usize {
     events.iter().filter(|event| event.area == area).map(|event| event.changed.len()).sum()
 }
 
-/// FED-03, FED-05, FED-06, OST-05, SHP-04: whatever others do, the feeds bring it, and nothing else is read.
+/// FED-03, FED-05, FED-06, OST-05, SHP-04: the feeds contain all changes of other writers, and nothing else
+/// is read.
 #[tokio::test]
 async fn four_feeds_follow_what_others_do() {
     let desk = Desk::with(&READ).await;
     let events = desk.pull_and_check().await;
     assert!(Area::ALL.iter().all(|area| changed(&events, *area) > 0));
     let events = desk.pull_and_check().await;
-    assert!(events.iter().all(|event| event.phase == Phase::Feed && event.changed.is_empty()));
+    assert!(events.iter().all(|event| event.phase == FeedPhase::Feed && event.changed.is_empty()));
 
     desk.act(
         MEMBER,
@@ -151,7 +152,7 @@ async fn four_feeds_follow_what_others_do() {
     assert!(changed(&events, Area::OrgStock) > 0);
     assert!(events.iter().any(|event| event.area == Area::Stock));
 
-    // The unit as it is now; it is no other one.
+    // The unit has a new name but is the same one.
     desk.act(
         "sandbox-admin",
         r#"{"act": "rename-unit", "unit": "unit-squadron", "name": "Renamed", "shorthand": "RNM"}"#,
@@ -174,8 +175,8 @@ async fn four_feeds_follow_what_others_do() {
     assert!(events.iter().all(|event| event.changed.is_empty()), "another's stock is no business of ours");
 }
 
-/// OST-05: who leaves a unit has none of its lots any more after the next page, and again all of them after coming
-/// back.
+/// OST-05: the lots of a unit disappear with the next page after the member leaves it, and reappear after
+/// they return.
 #[tokio::test]
 async fn the_pool_of_a_unit_comes_and_goes_with_the_membership() {
     let desk = Desk::with(&READ).await;
@@ -195,7 +196,8 @@ async fn the_pool_of_a_unit_comes_and_goes_with_the_membership() {
     assert_eq!(of_unit(), before);
 }
 
-/// OST-10: entries come with the scope by a new snapshot, and go with it before anything is read.
+/// OST-10: details are added with their scope by a new snapshot, and are deleted with it before anything is
+/// read.
 #[tokio::test]
 async fn details_come_and_go_with_their_scope() {
     let desk = Desk::with(&READ).await;
@@ -217,8 +219,7 @@ async fn details_come_and_go_with_their_scope() {
     assert!(events.iter().all(|event| !event.restarted), "the lots stay, and the feed goes on");
 }
 
-/// TYP-16, WRT-08: what this installation removed is known as its own, and the feed that is read after the push
-/// brings it.
+/// TYP-16, WRT-08: the feed that is read after a write reports removals of this installation as its own.
 #[tokio::test]
 async fn own_removals_are_known_as_own() {
     let desk = Desk::with(&[READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat()).await;
@@ -229,8 +230,8 @@ async fn own_removals_are_known_as_own() {
     let done = desk.exchange.api().blueprints_write("a-random-key-0001", &body).await.unwrap().into_body();
     assert_eq!(done.applied, 1);
     let mut events = desk.sync.events();
-    desk.sync.changed(Area::Blueprints);
-    desk.sync.once().await.unwrap();
+    desk.sync.mark_changed(Area::Blueprints);
+    desk.sync.sync_once().await.unwrap();
     let event = events.try_recv().unwrap();
     assert_eq!((event.area, event.removed.len(), event.removed[0].own), (Area::Blueprints, 1, true));
     assert!(events.try_recv().is_err(), "no other area is due");
@@ -238,8 +239,8 @@ async fn own_removals_are_known_as_own() {
     assert_eq!(contents(desk.sync.replica()), desk.fresh().await);
 }
 
-/// FED-09, FED-11: after 91 days every cursor is refused, and a snapshot brings what is, without what went meanwhile. A
-/// change that was kept before is none of it: it waits on, and is carried out.
+/// FED-09, FED-11: after 91 days each cursor is refused, and a snapshot contains the current entries only. A
+/// stored change is not affected: it waits and is applied.
 #[tokio::test]
 async fn after_ninety_days_a_snapshot_is_read() {
     let scopes = [READ.as_slice(), &[Scope::ExchangeBlueprintsWrite]].concat();
@@ -247,9 +248,9 @@ async fn after_ninety_days_a_snapshot_is_read() {
     desk.pull_and_check().await;
     let store = SqliteOutbox::open(desk.folder.path()).unwrap();
     let outbox = desk.exchange.outbox(store, &desk.connection().await).unwrap();
-    desk.session.keeps(outbox.clone());
+    desk.session.register_local_data(outbox.clone());
     let mut changes = BlueprintChanges::new();
-    let knife = Known { name: Some("Sandbox Knife".to_owned()), ..Known::default() };
+    let knife = KnownItem { name: Some("Sandbox Knife".to_owned()), ..KnownItem::default() };
     changes.add(knife.item_ref().unwrap()).unwrap();
     let kept = outbox.enqueue(changes).await.unwrap()[0];
     let state = async || outbox.entry(kept).await.unwrap().state();
@@ -257,23 +258,23 @@ async fn after_ninety_days_a_snapshot_is_read() {
     desk.act(MEMBER, r#"{"act": "blueprints", "remove": ["bp-sandbox-rifle"]}"#).await;
     desk.sandbox.advance(Duration::from_secs(91 * 86_400));
     assert!(due < desk.exchange.environment().now().wall);
-    // OST-14: what is the organisation's went before anything was read.
+    // OST-14: organization data was deleted before anything was read.
     desk.sign_in(&scopes).await;
     assert_eq!(desk.sync.replica().count(Area::OrgStock).unwrap(), 0);
     assert!(desk.sync.replica().count(Area::Blueprints).unwrap() > 0);
     let events = desk.pull_and_check().await;
     let blueprints = events.iter().find(|event| event.area == Area::Blueprints).unwrap();
     assert!(blueprints.restarted && blueprints.gone.contains(&"bp-sandbox-rifle".into()));
-    assert_eq!(state().await, State::Pending);
+    assert_eq!(state().await, EntryState::Pending);
     outbox.flush().await.unwrap();
-    assert_eq!(state().await, State::Done);
+    assert_eq!(state().await, EntryState::Done);
     let events = desk.pull_and_check().await;
     let blueprints = events.iter().find(|event| event.area == Area::Blueprints).unwrap();
     assert!(!blueprints.restarted && blueprints.changed.len() == 1);
 }
 
-/// FED-09: another data set answers under the same address: nothing of the old one stays, and as it is another
-/// installation's there, not even until the new one is read.
+/// FED-09: after a reset the same address serves another data set. No old data stays, and because the
+/// installation is another one, it is deleted before the new data is read.
 #[tokio::test]
 async fn after_a_reset_nothing_of_before_stays() {
     let desk = Desk::with(&READ).await;
@@ -289,7 +290,7 @@ async fn after_a_reset_nothing_of_before_stays() {
     assert!(!knife());
 }
 
-/// CLI-06: disconnecting deletes everything that was kept, every byte of it, and says so.
+/// CLI-06: disconnecting deletes and erases all stored data and reports it.
 #[tokio::test]
 async fn disconnecting_deletes_what_was_kept() {
     let desk = Desk::with(&READ).await;
@@ -301,7 +302,7 @@ async fn disconnecting_deletes_what_was_kept() {
     };
     assert!(found() > 0);
     let told = desk.session.disconnect().await;
-    assert!(told.is_gone(), "{told:?}");
+    assert!(told.is_complete(), "{told:?}");
     assert!(told.data.iter().any(|(name, _)| name.contains("org stock")), "{told:?}");
     assert_eq!((found(), contents(desk.sync.replica()).len()), (0, 0));
 }

@@ -1,5 +1,5 @@
-//! What becomes of files and secrets where something beside the exchange is in the way: a disk that cannot be written, a
-//! secret store that is locked; and what the client is not built with.
+//! Files and secrets under local faults: a read-only disk, a locked credential store; and the HTTP/2 support
+//! that the client is built without.
 
 use std::{
     path::Path,
@@ -8,32 +8,34 @@ use std::{
 
 use bytes::Bytes;
 use exchange_client::{
-    CredentialError, Entry, ErrorKind, InMemory, Session,
+    CredentialEntry, CredentialError, ErrorKind, MemoryCredentials, Session,
     api::{
         Transport,
-        runtime::{client::ReqwestTransport, operation::Operation, transport::Sending},
+        runtime::{client::ReqwestTransport, operation::Operation, transport::ResponseFuture},
         scopes::Scope,
     },
-    testkit::{Asked, Hooked},
+    testkit::{HookedStore, StoreOperation},
 };
-use exchange_client_e2e::{MEMBER, SandboxClock, Waiting, identity, place};
+use exchange_client_e2e::{MEMBER, SandboxClock, SleepMode, identity, place};
 use exchange_service::sandbox::Sandbox;
 use http::Request;
 
-/// A store that takes the key, and is locked when a token comes.
-fn locking() -> Hooked<InMemory> {
-    Hooked::new("Locking Store", InMemory::new(), async |asked, entry| match (asked, entry) {
-        (Asked::Write, Entry::AccessToken | Entry::RefreshToken) => Err(CredentialError::Locked),
+/// A credential store that accepts the key and is locked when a token is stored.
+fn locking() -> HookedStore<MemoryCredentials> {
+    HookedStore::new("Locking Store", MemoryCredentials::new(), async |asked, entry| match (asked, entry) {
+        (StoreOperation::Write, CredentialEntry::AccessToken | CredentialEntry::RefreshToken) => {
+            Err(CredentialError::Locked)
+        }
         _ => Ok(()),
     })
 }
 
-/// The network, and every secret that the provider handed out on it.
+/// The network, recording each secret that the provider returned.
 #[derive(Clone)]
-struct Overheard(ReqwestTransport, Arc<Mutex<Vec<String>>>);
+struct RecordingNetwork(ReqwestTransport, Arc<Mutex<Vec<String>>>);
 
-impl Transport for Overheard {
-    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+impl Transport for RecordingNetwork {
+    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
             let answer = self.0.send(operation, request).await?;
             let body = serde_json::from_slice::<serde_json::Value>(answer.body()).unwrap_or_default();
@@ -45,7 +47,7 @@ impl Transport for Overheard {
     }
 }
 
-/// Whether a file below a folder has this text anywhere.
+/// Returns true if a file below a folder contains this string.
 fn holds(folder: &Path, text: &str) -> bool {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).any(|path| {
         if path.is_dir() {
@@ -56,13 +58,13 @@ fn holds(folder: &Path, text: &str) -> bool {
     })
 }
 
-/// IDP-18: a store that is locked when the tokens come is named in the error; no byte of them is in any file, and nobody
-/// is signed in.
+/// IDP-18: a store that is locked when the tokens arrive is named in the error; no file contains a byte of
+/// them, and no member is signed in.
 #[tokio::test]
 async fn a_locked_store_leaves_no_secret_in_files() {
     let (sandbox, folder) = (Sandbox::start().await.unwrap(), tempfile::tempdir().unwrap());
-    let clock = SandboxClock::of(&sandbox, Waiting::MovesOn);
-    let network = Overheard(ReqwestTransport::new().unwrap(), Arc::default());
+    let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::AdvanceClock);
+    let network = RecordingNetwork(ReqwestTransport::new().unwrap(), Arc::default());
     let open = || {
         let session = Session::builder(&place(&sandbox), &identity("sandbox-client"));
         let session = session.state_folder(folder.path()).environment(clock.environment());
@@ -74,7 +76,7 @@ async fn a_locked_store_leaves_no_secret_in_files() {
     let error = login.finish().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Secrets, "{error}");
     assert!(error.to_string().contains("Locking Store"), "{error}");
-    session.settled().await;
+    session.wait_until_idle().await;
     let secrets = network.1.lock().unwrap().clone();
     assert!(secrets.len() >= 3, "a code and two tokens were handed out");
     for secret in &secrets {
@@ -83,7 +85,7 @@ async fn a_locked_store_leaves_no_secret_in_files() {
     assert!(session.scopes().is_empty());
 }
 
-/// A disk that cannot be written is an error, and what lies there stays as it is.
+/// A read-only disk is an error, and existing files stay unchanged.
 #[cfg(unix)]
 #[tokio::test]
 async fn what_cannot_be_written_is_left_as_it_is() {
@@ -91,12 +93,12 @@ async fn what_cannot_be_written_is_left_as_it_is() {
 
     use exchange_client::{
         Lane,
-        outbox::{NewRow, OutboxStore as _},
+        outbox::{NewEntryRow, OutboxStore as _},
     };
     use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 
     let folder = tempfile::tempdir().unwrap();
-    let row = NewRow {
+    let row = NewEntryRow {
         owner: "i-1".to_owned(),
         lane: Lane::Stock,
         head: "{}".to_owned(),
@@ -105,7 +107,7 @@ async fn what_cannot_be_written_is_left_as_it_is() {
     let number = {
         let store = SqliteOutbox::open(folder.path()).unwrap();
         let number = store.append(vec![row]).await.unwrap()[0];
-        store.settle().await.unwrap();
+        store.purge_removed().await.unwrap();
         drop(SqliteReplica::open(folder.path()).unwrap());
         number
     };
@@ -116,7 +118,7 @@ async fn what_cannot_be_written_is_left_as_it_is() {
         files
     };
     let before = files();
-    // A file is no folder for anybody, an administrator neither.
+    // A file is not a folder, not even for an administrator.
     let nowhere = folder.path().join("outbox.db");
     assert_eq!(SqliteOutbox::open(&nowhere).err().unwrap().kind(), ErrorKind::Storage);
     assert_eq!(SqliteReplica::open(&nowhere).err().unwrap().kind(), ErrorKind::Storage);
@@ -141,10 +143,10 @@ async fn what_cannot_be_written_is_left_as_it_is() {
     assert!(files() == before, "a file was changed");
     allow(0o600, 0o700);
     let store = SqliteOutbox::open(folder.path()).unwrap();
-    assert_eq!(store.row(number).await.unwrap().unwrap().body, b"the only copy"[..]);
+    assert_eq!(store.get_row(number).await.unwrap().unwrap().body, b"the only copy"[..]);
 }
 
-/// No library below the client sends anything again by itself: HTTP/2, of which that could not be said, is not built in.
+/// The client is built without HTTP/2, because an HTTP/2 library may resend requests by itself.
 #[test]
 fn the_client_speaks_no_http_2() {
     let lock = include_str!("../../../../../Cargo.lock").replace("\r\n", "\n");

@@ -1,5 +1,6 @@
-//! Programs that end at every step: before and after whatever a store is asked for, and around what the exchange carries
-//! out. Each step is a process of its own that is broken off there; the next start goes on with what lies in the files.
+//! Programs that end at every step: before and after each store call, and around each write that the exchange
+//! applies. Each step runs in its own process, which is killed there; the next start continues with its
+//! files.
 #![allow(clippy::print_stdout, reason = "a process that ends tells what it did before")]
 
 use std::{
@@ -20,34 +21,37 @@ use exchange_client::{
     Area, BlueprintChanges, Connection, Environment, Error, Lane, Outbox, Replica, UnixTime,
     api::{
         Client, Contract as _, Transport,
-        runtime::{operation::Operation, transport::Sending},
+        runtime::{operation::Operation, transport::ResponseFuture},
         types::{InstallationId, ServiceDocument},
     },
-    changes::known::Known,
-    feed::{Collection, Kept},
-    outbox::{Keeping, NewRow, OutboxStore, Policy, Row, State},
-    replica::{self, Commit, Document, Forgotten, Outcome, OwnerNote, Removal, ReplicaStore},
-    sync::Sync,
+    changes::known::KnownItem,
+    feed::{AreaState, Collection},
+    outbox::{EntryRow, EntryState, NewEntryRow, OutboxPolicy, OutboxStore, StoreFuture},
+    replica::{
+        self, AreaCommit, CommitOutcome, DemandDocument, ForgottenCollection, OwnerNote, RemovalRecord,
+        ReplicaStore,
+    },
+    sync::ReplicaSync,
 };
 use exchange_client_e2e::identity;
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
 use http::{Request, Response};
 
-/// What a process that ends is told: which child it is, its folder, and the step.
+// Parameters of a child process: the test, the folder, and the step at which it ends.
 const CHILD: &str = "EXCHANGE_KILLED_CHILD";
 const FOLDER: &str = "EXCHANGE_KILLED_FOLDER";
 const STEP: &str = "EXCHANGE_KILLED_STEP";
 
-/// Steps that are left before the process is broken off.
+/// Number of steps before the process is killed.
 #[derive(Clone)]
-struct Steps(Arc<AtomicU64>);
+struct StepCounter(Arc<AtomicU64>);
 
-impl Steps {
+impl StepCounter {
     fn left(steps: u64) -> Self {
         Self(Arc::new(AtomicU64::new(steps)))
     }
 
-    /// Nothing that is under way is ended in order from here on.
+    /// Kills the process at step 0, without an orderly shutdown.
     fn step(&self) {
         if self.0.fetch_sub(1, Ordering::SeqCst) == 0 {
             std::process::abort();
@@ -62,11 +66,11 @@ impl Steps {
     }
 }
 
-/// A store that ends the process before or after one of its calls.
-struct Ending<S>(S, Steps);
+/// A store that kills the process before or after one of its calls.
+struct KillingStore<S>(S, StepCounter);
 
-impl<S: std::marker::Sync> Ending<S> {
-    fn keeping<'a, T: Send + 'a>(&'a self, work: Keeping<'a, T>) -> Keeping<'a, T> {
+impl<S: std::marker::Sync> KillingStore<S> {
+    fn keeping<'a, T: Send + 'a>(&'a self, work: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
         Box::pin(async move {
             self.1.step();
             let done = work.await;
@@ -76,50 +80,55 @@ impl<S: std::marker::Sync> Ending<S> {
     }
 }
 
-impl OutboxStore for Ending<SqliteOutbox> {
-    fn append(&self, rows: Vec<NewRow>) -> Keeping<'_, Vec<u64>> {
+impl OutboxStore for KillingStore<SqliteOutbox> {
+    fn append(&self, rows: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>> {
         self.keeping(self.0.append(rows))
     }
 
-    fn replace(&self, row: Row) -> Keeping<'_, bool> {
+    fn replace(&self, row: EntryRow) -> StoreFuture<'_, bool> {
         self.keeping(self.0.replace(row))
     }
 
-    fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool> {
+    fn remove(&self, number: u64, revision: u64) -> StoreFuture<'_, bool> {
         self.keeping(self.0.remove(number, revision))
     }
 
-    fn settle(&self) -> Keeping<'_, ()> {
-        self.keeping(self.0.settle())
+    fn purge_removed(&self) -> StoreFuture<'_, ()> {
+        self.keeping(self.0.purge_removed())
     }
 
-    fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {
-        self.0.row(number)
+    fn get_row(&self, number: u64) -> StoreFuture<'_, Option<EntryRow>> {
+        self.0.get_row(number)
     }
 
-    fn first<'a>(&'a self, owner: &'a str, lane: Lane) -> Keeping<'a, Option<Row>> {
-        self.0.first(owner, lane)
+    fn first_pending<'a>(&'a self, owner: &'a str, lane: Lane) -> StoreFuture<'a, Option<EntryRow>> {
+        self.0.first_pending(owner, lane)
     }
 
-    fn rows<'a>(&'a self, owner: &'a str) -> Keeping<'a, Vec<Row>> {
-        self.0.rows(owner)
+    fn list_rows<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Vec<EntryRow>> {
+        self.0.list_rows(owner)
     }
 }
 
-impl ReplicaStore for Ending<SqliteReplica> {
-    fn kept(&self, area: Area) -> Result<Kept, Error> {
-        self.1.around(|| self.0.kept(area))
+impl ReplicaStore for KillingStore<SqliteReplica> {
+    fn area_state(&self, area: Area) -> Result<AreaState, Error> {
+        self.1.around(|| self.0.area_state(area))
     }
 
-    fn commit(&self, commit: &Commit) -> Result<Outcome, Error> {
+    fn commit(&self, commit: &AreaCommit) -> Result<CommitOutcome, Error> {
         self.1.around(|| self.0.commit(commit))
     }
 
-    fn entry(&self, area: Area, key: &str) -> Result<Option<replica::Row>, Error> {
+    fn entry(&self, area: Area, key: &str) -> Result<Option<replica::ReplicaRow>, Error> {
         self.0.entry(area, key)
     }
 
-    fn entries(&self, area: Area, after: Option<&str>, most: usize) -> Result<Vec<replica::Row>, Error> {
+    fn entries(
+        &self,
+        area: Area,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<replica::ReplicaRow>, Error> {
         self.0.entries(area, after, most)
     }
 
@@ -127,53 +136,57 @@ impl ReplicaStore for Ending<SqliteReplica> {
         self.0.count(area)
     }
 
-    fn removal(&self, area: Area, key: &str) -> Result<Option<Removal>, Error> {
+    fn removal(&self, area: Area, key: &str) -> Result<Option<RemovalRecord>, Error> {
         self.0.removal(area, key)
     }
 
-    fn agree(&self, area: Area, entries: &[replica::Row], gone: &[&str]) -> Result<(), Error> {
-        self.1.around(|| self.0.agree(area, entries, gone))
+    fn set_baseline(&self, area: Area, entries: &[replica::ReplicaRow], gone: &[&str]) -> Result<(), Error> {
+        self.1.around(|| self.0.set_baseline(area, entries, gone))
     }
 
-    fn agreed(&self, area: Area, key: &str) -> Result<Option<replica::Row>, Error> {
-        self.0.agreed(area, key)
+    fn baseline(&self, area: Area, key: &str) -> Result<Option<replica::ReplicaRow>, Error> {
+        self.0.baseline(area, key)
     }
 
-    fn demand(&self) -> Result<Option<Document>, Error> {
+    fn demand(&self) -> Result<Option<DemandDocument>, Error> {
         self.0.demand()
     }
 
-    fn keep_demand(&self, demand: &Document, of: &InstallationId) -> Result<bool, Error> {
-        self.1.around(|| self.0.keep_demand(demand, of))
+    fn store_demand(&self, demand: &DemandDocument, of: &InstallationId) -> Result<bool, Error> {
+        self.1.around(|| self.0.store_demand(demand, of))
     }
 
-    fn demand_asked_at(&self) -> Result<Option<UnixTime>, Error> {
-        self.0.demand_asked_at()
+    fn demand_requested_at(&self) -> Result<Option<UnixTime>, Error> {
+        self.0.demand_requested_at()
     }
 
-    fn note_demand_asked(&self, at: UnixTime) -> Result<(), Error> {
-        self.1.around(|| self.0.note_demand_asked(at))
+    fn note_demand_request(&self, at: UnixTime) -> Result<(), Error> {
+        self.1.around(|| self.0.note_demand_request(at))
     }
 
-    fn forget(&self, collections: &[Collection], owner: OwnerNote) -> Result<Vec<Forgotten>, Error> {
+    fn forget(
+        &self,
+        collections: &[Collection],
+        owner: OwnerNote,
+    ) -> Result<Vec<ForgottenCollection>, Error> {
         self.1.around(|| self.0.forget(collections, owner))
     }
 
-    fn settle(&self, now: UnixTime) -> Result<(), Error> {
-        self.1.around(|| self.0.settle(now))
+    fn purge_removed(&self, now: UnixTime) -> Result<(), Error> {
+        self.1.around(|| self.0.purge_removed(now))
     }
 }
 
-/// What the child of a test does, and where it ends; nothing in the process of all tests.
-fn child(name: &str) -> Option<(PathBuf, Steps)> {
+/// Returns the parameters of the child of a test; `None` in the process that runs all tests.
+fn child(name: &str) -> Option<(PathBuf, StepCounter)> {
     if env::var(CHILD).ok()? != name {
         return None;
     }
     let steps = env::var(STEP).ok()?.parse().ok()?;
-    Some((env::var_os(FOLDER)?.into(), Steps::left(steps)))
+    Some((env::var_os(FOLDER)?.into(), StepCounter::left(steps)))
 }
 
-/// Runs the child to a step: whether it came to its end before that, and what it told.
+/// Runs the child up to a step. Returns whether it completed before that, and its output.
 fn ends(name: &str, folder: &Path, step: u64) -> (bool, String) {
     let child = Command::new(env::current_exe().unwrap())
         .args([format!("killed::{name}").as_str(), "--exact", "--nocapture"])
@@ -186,12 +199,12 @@ fn ends(name: &str, folder: &Path, step: u64) -> (bool, String) {
     (child.status.success(), String::from_utf8_lossy(&child.stdout).into_owned())
 }
 
-/// Keys and products that were carried out, a line each: once for each key, as the exchange does.
+/// Applied keys and products, one line each; a key is applied once, as at the exchange.
 #[derive(Clone)]
-struct CarriedOut(PathBuf, Steps);
+struct AppliedWrites(PathBuf, StepCounter);
 
-impl Transport for CarriedOut {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+impl Transport for AppliedWrites {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
             self.1.step();
             let key = request.headers()["idempotency-key"].to_str().unwrap();
@@ -211,18 +224,19 @@ fn json(body: &'static str) -> Response<Bytes> {
     answer.body(Bytes::from_static(body.as_bytes())).unwrap()
 }
 
-fn outbox(folder: &Path, steps: &Steps) -> Outbox {
-    let client = Client::new("https://gateway.test", CarriedOut(folder.join("carried-out"), steps.clone()));
-    let store = Ending(SqliteOutbox::open(folder).unwrap(), steps.clone());
-    // Whoever ended is given up at once.
-    let mut policy = Policy::default();
-    policy.lease = Duration::ZERO;
-    Outbox::new(client.core(), store, Environment::system(), "i-1", policy).unwrap()
+fn outbox(folder: &Path, steps: &StepCounter) -> Outbox {
+    let client =
+        Client::new("https://gateway.test", AppliedWrites(folder.join("carried-out"), steps.clone()));
+    let store = KillingStore(SqliteOutbox::open(folder).unwrap(), steps.clone());
+    // A killed process is considered dead at once.
+    let mut policy = OutboxPolicy::default();
+    policy.lease_duration = Duration::ZERO;
+    Outbox::new(client.api_client(), store, Environment::system(), "i-1", policy).unwrap()
 }
 
-/// Keeps a change, sends it, and forgets what became of it.
+/// Stores a change, sends it, and forgets its outcome.
 async fn writes(outbox: &Outbox) {
-    let known = Known { bt: Some("bp-1".parse().unwrap()), ..Known::default() };
+    let known = KnownItem { bt: Some("bp-1".parse().unwrap()), ..KnownItem::default() };
     let mut changes = BlueprintChanges::new();
     changes.add(known.item_ref().unwrap()).unwrap();
     outbox.enqueue(changes).await.unwrap();
@@ -232,7 +246,7 @@ async fn writes(outbox: &Outbox) {
     outbox.forget_decided().await.unwrap();
 }
 
-/// GW-12: wherever a program ends, what it was told is kept is carried out, and nothing is carried out twice.
+/// GW-12: wherever a program ends, each stored change is applied, and none is applied twice.
 #[tokio::test]
 async fn the_outbox_outlives_the_end_at_every_step() {
     let name = "the_outbox_outlives_the_end_at_every_step";
@@ -243,10 +257,10 @@ async fn the_outbox_outlives_the_end_at_every_step() {
     loop {
         let folder = tempfile::tempdir().unwrap();
         let (is_whole, told) = ends(name, folder.path(), steps);
-        let next = outbox(folder.path(), &Steps::left(u64::MAX));
+        let next = outbox(folder.path(), &StepCounter::left(u64::MAX));
         next.flush().await.unwrap();
         let entries = next.entries().await.unwrap();
-        assert!(entries.iter().all(|entry| entry.state() == State::Done), "step {steps}: {entries:?}");
+        assert!(entries.iter().all(|entry| entry.state() == EntryState::Done), "step {steps}: {entries:?}");
         let carried_out = fs::read_to_string(folder.path().join("carried-out")).unwrap_or_default();
         let times = carried_out.lines().count();
         assert!(times <= 1, "step {steps}: it was carried out {times} times");
@@ -260,11 +274,11 @@ async fn the_outbox_outlives_the_end_at_every_step() {
     assert!(steps > 8, "there were {steps} steps alone");
 }
 
-/// Two pages of a snapshot, and one of the feed after it.
+/// Two pages of a snapshot, and one page of the feed after it.
 struct Pages;
 
 impl Transport for Pages {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         let query = request.uri().query().unwrap_or_default();
         let cursor = query.split('&').find_map(|pair| pair.strip_prefix("cursor=")).unwrap_or_default();
         let (ids, more, next): (&[&str], _, _) = match cursor {
@@ -289,22 +303,24 @@ impl Transport for Pages {
     }
 }
 
-/// Reads all there is, as every start does.
-async fn reads(folder: &Path, steps: &Steps) -> Replica {
+/// Reads all pages, as every start does.
+async fn reads(folder: &Path, steps: &StepCounter) -> Replica {
     let document = r#"{"apiVersion": "1.0", "installationId": "i-1", "limits": {"batchMaxOps": 500}, "deprecations": [],
         "capabilities": ["exchange.connect", "exchange.hangar.read"], "docsUrl": "https://docs.example", "minClientVersion": null}"#;
     let document = ServiceDocument::parse(document.as_bytes()).unwrap();
-    let connection = Connection::of(document, &identity("desk"), None);
-    let replica = Replica::new(Ending(SqliteReplica::open(folder).unwrap(), steps.clone()));
-    let sync = Sync::new(Client::new("https://gateway.test", Pages), replica.clone(), Environment::system());
-    sync.session(&connection).await.unwrap();
+    let connection = Connection::from_document(document, &identity("desk"), None);
+    let replica = Replica::new(KillingStore(SqliteReplica::open(folder).unwrap(), steps.clone()));
+    let sync =
+        ReplicaSync::new(Client::new("https://gateway.test", Pages), replica.clone(), Environment::system());
+    sync.begin_session(&connection).await.unwrap();
     for _ in 0..2 {
-        sync.area(Area::Ships).await.unwrap();
+        sync.sync_area(Area::Ships).await.unwrap();
     }
     replica
 }
 
-/// FED-03: wherever a program ends, what is there are whole pages, and the next start comes to what the exchange has.
+/// FED-03: wherever a program ends, whole pages are stored, and the next start reaches the state of the
+/// exchange.
 #[tokio::test]
 async fn the_replica_outlives_the_end_at_every_step() {
     let name = "the_replica_outlives_the_end_at_every_step";
@@ -318,7 +334,7 @@ async fn the_replica_outlives_the_end_at_every_step() {
         let (is_whole, told) = ends(name, folder.path(), steps);
         let left = Replica::new(SqliteReplica::open(folder.path()).unwrap()).count(Area::Ships).unwrap();
         assert!([0, 2, 4, 5].contains(&left), "step {steps}: a page in part, {left} ships");
-        let replica = reads(folder.path(), &Steps::left(u64::MAX)).await;
+        let replica = reads(folder.path(), &StepCounter::left(u64::MAX)).await;
         let ids = replica.ships().map(|ship| ship.unwrap().ship_id.to_string()).collect::<Vec<_>>();
         assert_eq!(ids, ["ship-1", "ship-2", "ship-3", "ship-4", "ship-5"], "step {steps}");
         assert!(replica.freshness(Area::Ships).unwrap().is_whole);

@@ -1,4 +1,4 @@
-//! The client against the real service: rows that need both sides.
+//! Tests of the client against the real service, for requirements that need both sides.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on fails")]
 
 mod demo;

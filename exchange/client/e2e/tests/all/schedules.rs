@@ -1,12 +1,13 @@
 //! Random schedules of faults, over the real service in one process and in virtual time.
 //!
-//! Two installations of one member read and write, while the member and another one change things on the web, the member
-//! leaves and joins a unit and takes capabilities back, the other one signs in at either machine, requests and answers are
-//! lost, late, doubled or mutilated, clocks are wrong, programs end at any moment, and stay away for longer than data of
-//! the organisation or cursors last. After each schedule the network is well again, and everything has to come out right.
+//! Two installations of one member read and write. Meanwhile the member and another member change data on the
+//! web, the member leaves and joins a unit and revokes capabilities, and the other member signs in at either
+//! machine. Requests and responses are lost, delayed, duplicated or truncated, clocks are wrong, and programs
+//! end at any moment and stay away for longer than the lifetime of organization data or cursors. After each
+//! schedule the network works again, and all invariants must hold.
 //!
-//! `SCHEDULES` says how many are run, `SCHEDULE_SEED` repeats the one of a seed, or begins with it where both are
-//! given.
+//! `SCHEDULES` sets the number of schedules. `SCHEDULE_SEED` runs the schedule of that seed, or starts with
+//! it if both are set.
 
 mod installation;
 mod wire;
@@ -26,24 +27,24 @@ use std::{
 
 use exchange_client::{Lane, Replica, api::types::Quantity, changes::quantity};
 use exchange_service::{
-    members::Role,
-    sandbox::{Act, Options, Sandbox},
+    members::UnitRole,
+    sandbox::{Sandbox, SandboxAction, SandboxOptions},
 };
 use tracing_subscriber::fmt::MakeWriter;
 
 use self::{
     installation::{Installation, MEMBER},
-    wire::{Dice, Fault, Time, held},
+    wire::{Fault, SplitMix64, Time, held},
 };
 use crate::feeds::contents;
 
-/// So many fit into a run of all tests.
+/// Number of schedules in a run of all tests.
 const USUAL: u64 = 40;
 
-/// What was planted in a pool, to be looked for in files.
+/// Text planted in a pool, to be searched for in files.
 const NOTE: &str = "from the last run";
 
-/// What the member writes at what they book into a pool, to be looked for there too.
+/// Note of the member on booked stock, to be searched for as well.
 const OWN_NOTE: &str = "weighed by hand, twice";
 
 /// How a schedule went.
@@ -52,15 +53,15 @@ struct Tally {
     requests: u64,
     writes: usize,
     faults: BTreeMap<Fault, u64>,
-    /// How often a program was not started for eight days or more, and how often of these there were files to look into.
+    /// How often a program was not started for eight days or more, and how often of these there were files to
+    /// look into.
     absences: u64,
     looked_in_files: u64,
     refused_cursors: u64,
 }
 
-/// FED-03, FED-09, GW-12, OST-05, OST-10, OST-14: whatever happens on the way, each set is carried out once, the
-/// replica becomes what the service has, no proof is used twice, nobody comes back too early, and nothing is told
-/// that is secret.
+/// FED-03, FED-09, GW-12, OST-05, OST-10, OST-14: under any faults each set is applied once, the replica
+/// becomes equal to the service, no proof is used twice, no wait is shortened, and no secret is printed.
 #[test]
 fn random_faults_break_nothing() {
     let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
@@ -111,7 +112,7 @@ impl Tally {
     }
 }
 
-/// Says which seed it was, and that no other begins.
+/// Reports the seed of a failed schedule and that no further one starts.
 struct Failing<'a> {
     seed: u64,
     next: &'a AtomicU64,
@@ -138,14 +139,14 @@ fn run(seed: u64) -> Tally {
 }
 
 async fn schedule(seed: u64, log: &Log) -> Tally {
-    let mut dice = Dice(seed);
-    let options = Options { seed: Some(seed), ..Options::default() };
-    let sandbox = Arc::new(held(Sandbox::with(options)).await.unwrap());
+    let mut dice = SplitMix64(seed);
+    let options = SandboxOptions { seed: Some(seed), ..SandboxOptions::default() };
+    let sandbox = Arc::new(held(Sandbox::with_options(options)).await.unwrap());
     let time = Time::of(&sandbox);
     let in_files = dice.happens(25);
     let (mut both, mut tally) = (Vec::new(), Tally::default());
     for name in ["desk", "laptop"] {
-        both.push(Installation::install(name, &sandbox, &time, Dice(dice.roll()), in_files).await);
+        both.push(Installation::install(name, &sandbox, &time, SplitMix64(dice.roll()), in_files).await);
     }
     let holder = both[0].holder().await;
     let mut qualities = 1..400;
@@ -157,7 +158,7 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
             3 => both[which].learn(dice.of(&["Sandbox Knife", "Sandbox Helmet", "Sandbox Rifle"])).await,
             4 => elsewhere(&sandbox, &mut dice).await,
             5 => both[which].restart().await,
-            6 => both[which].set_wrong_by(dice.of(&[0, 0, -20, 20, -400, 400, -3600, 3600])),
+            6 => both[which].set_clock_offset(dice.of(&[0, 0, -20, 20, -400, 400, -3600, 3600])),
             7 => both[which].ask(),
             8 => {
                 let weather = dice.of(&[0, 10, 30, 60, 100, 101]);
@@ -178,43 +179,46 @@ async fn schedule(seed: u64, log: &Log) -> Tally {
     }
     heal(&mut both).await;
     check(&both, log, seed, &mut tally).await;
-    // What the member wrote stands in nobody else's account, who sat at the same machine.
+    // The member's note is not visible to the other member at the same machine.
     both[0].change_places().await;
     let others = both[0].fresh().await;
     for planted in both.iter().flat_map(|one| &one.planted).filter(|planted| planted.lane == Lane::Stock) {
         let amounts = amounts(&others, Lane::Stock, planted.quality);
         assert!(amounts.is_empty(), "{seed}: {planted:?} was carried out for somebody else: {amounts:?}");
     }
-    // Nothing of a program stays when it has ended: no circle holds what it had open.
+    // After a program ends, no reference cycle keeps its resources open.
     drop((both, others, time));
     assert!(Arc::into_inner(sandbox).is_some(), "{seed}: something of a program is still there");
     tally
 }
 
-/// Somebody changes something on the web.
-async fn elsewhere(sandbox: &Sandbox, dice: &mut Dice) {
+/// Changes data on the web.
+async fn elsewhere(sandbox: &Sandbox, dice: &mut SplitMix64) {
     let product = || vec!["bp-sandbox-knife".to_owned()];
     let (who, act) = match dice.below(6) {
-        0 => (MEMBER, Act::Blueprints { add: product(), remove: Vec::new() }),
-        1 => ("sandbox-member-2", Act::RenameMember { name: format!("Member {}", dice.below(9)) }),
-        2 => ("sandbox-member-2", Act::WithholdName { withholds: dice.happens(50) }),
-        // Not the unit into whose pool is booked: what waits for that would be refused, and rightly so.
+        0 => (MEMBER, SandboxAction::Blueprints { add: product(), remove: Vec::new() }),
+        1 => ("sandbox-member-2", SandboxAction::RenameMember { name: format!("Member {}", dice.below(9)) }),
+        2 => ("sandbox-member-2", SandboxAction::WithholdName { withholds: dice.happens(50) }),
+        // Keep the unit into whose pool stock is booked, because pending bookings would rightly be refused.
         3 => {
-            let role = dice.happens(50).then_some(Role::Member);
-            (MEMBER, Act::Role { unit: "unit-iridium".to_owned(), role })
+            let role = dice.happens(50).then_some(UnitRole::Member);
+            (MEMBER, SandboxAction::Role { unit: "unit-iridium".to_owned(), role })
         }
-        4 => (MEMBER, Act::GiveShip { ship: "ship-hauler".to_owned(), to: "sandbox-member-2".to_owned() }),
+        4 => (
+            MEMBER,
+            SandboxAction::GiveShip { ship: "ship-hauler".to_owned(), to: "sandbox-member-2".to_owned() },
+        ),
         _ => {
             let name = format!("Squadron {}", dice.below(9));
             let unit = installation::UNIT.to_owned();
-            ("sandbox-admin", Act::RenameUnit { unit, name, shorthand: "SQ".to_owned() })
+            ("sandbox-admin", SandboxAction::RenameUnit { unit, name, shorthand: "SQ".to_owned() })
         }
     };
-    // What cannot be done any more was done before.
+    // A failing action was already performed before.
     let _ = held(sandbox.act(who, act)).await;
 }
 
-/// So many days without the program, eight at least; and when it is started again, there is no network.
+/// Simulates an absence of at least eight days, followed by a start without a network.
 async fn absence(one: &mut Installation, time: &Time, days: u64) {
     time.skip(Duration::from_secs(days * 86_400));
     one.restart().await;
@@ -222,7 +226,7 @@ async fn absence(one: &mut Installation, time: &Time, days: u64) {
     one.run(Duration::from_secs(1)).await;
     assert_eq!(one.pool(), 0, "internal data of the organisation outlived seven days");
     assert!(!one.has_in_files(NOTE), "its bytes did");
-    // What was not sent yet is the member's own, and no copy of anything.
+    // Unsent changes belong to the member and are not copies.
     if one.has_sent_everything().await {
         assert!(!one.has_in_files(OWN_NOTE), "what became of a change of the pool outlived them");
     }
@@ -233,7 +237,7 @@ async fn absence(one: &mut Installation, time: &Time, days: u64) {
 async fn heal(both: &mut [Installation]) {
     for one in both.iter_mut() {
         one.wire.seen().weather = 0;
-        one.set_wrong_by(0);
+        one.set_clock_offset(0);
         one.come_back().await;
     }
     for _ in 0..60 {
@@ -242,8 +246,8 @@ async fn heal(both: &mut [Installation]) {
             one.run(Duration::from_secs(120)).await;
             settled &= one.is_settled().await;
         }
-        // What the one sent last, the other did not read before; and the identity provider may have asked
-        // for a wait that is over no earlier than the next token is due.
+        // One installation did not read the last change of the other before, and the identity provider may
+        // have requested for a wait that is over no earlier than the next token is due.
         for one in both.iter() {
             settled = settled && one.is_settled().await;
         }
@@ -288,7 +292,8 @@ async fn check(both: &[Installation], log: &Log, seed: u64, tally: &mut Tally) {
     }
 }
 
-/// Whether any of these stands in a text. Those of one kind begin alike: they are compared where one could begin.
+/// Returns true if the string contains a secret. Secrets of one kind share a prefix, so only candidates are
+/// compared.
 fn has_any(text: &str, secrets: &HashSet<String>) -> bool {
     let heads: HashSet<&str> = secrets.iter().filter_map(|secret| secret.get(..8)).collect();
     let begins = |head: &&str| {
@@ -298,7 +303,7 @@ fn has_any(text: &str, secrets: &HashSet<String>) -> bool {
     heads.iter().any(begins)
 }
 
-/// What there is of a quality.
+/// Returns the stock of a quality.
 fn amounts(replica: &Replica, lane: Lane, quality: i64) -> Vec<Quantity> {
     if lane == Lane::Stock {
         let lots = replica.stock().map(Result::unwrap);
@@ -308,7 +313,7 @@ fn amounts(replica: &Replica, lane: Lane, quality: i64) -> Vec<Quantity> {
     lots.filter(|lot| lot.quality.get() == quality).map(|lot| lot.quantity).collect()
 }
 
-/// What was written to the log.
+/// Returns the captured log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Bytes>>);
 

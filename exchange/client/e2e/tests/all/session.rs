@@ -1,20 +1,21 @@
 //! Device logins, refreshes and ends of connections, against the real identity provider and gateway.
 //!
-//! The client goes by the sandbox's clock, which a test moves: nobody waits.
+//! The client uses the sandbox's clock, which the test advances, so that no time is spent waiting.
 
 use std::{path::Path, time::Duration};
 
 use exchange_client::{
-    BlueprintChanges, Connection, CredentialStore, Disconnected, End, Entry, Error, ErrorKind, Exchange,
-    Halt, Identity, InMemory, InsecureFile, LoginProgress, MemoryOutbox, Owner, Place, Session, SessionState,
-    StepTaken, api::scopes::Scope, changes::known::Known,
+    BlueprintChanges, ClientIdentity, Connection, CredentialEntry, CredentialOwner, CredentialStore,
+    DisconnectReport, EndReason, Error, ErrorKind, Exchange, ExchangeAddress, HaltReason,
+    InsecureFileCredentials, LoginProgress, MemoryCredentials, MemoryOutbox, Session, SessionState,
+    StepOutcome, api::scopes::Scope, changes::known::KnownItem,
 };
-use exchange_client_e2e::{MEMBER, Network, SandboxClock, Waiting, place};
+use exchange_client_e2e::{LossyNetwork, MEMBER, SandboxClock, SleepMode};
 use exchange_service::{
-    admin::{self, AdminError, By},
-    config::{Config, Profile},
+    admin::{self, AdminContext, AdminError},
+    config::{Config, ProofProfile},
     ids::InstallationId,
-    sandbox::{Act, Options, Sandbox},
+    sandbox::{Sandbox, SandboxAction, SandboxOptions},
     store,
     time::Clock as _,
 };
@@ -22,30 +23,30 @@ use exchange_service::{
 /// A machine with a client on it.
 struct Desk {
     sandbox: Sandbox,
-    place: Place,
+    address: ExchangeAddress,
     clock: SandboxClock,
-    network: Network,
+    network: LossyNetwork,
 }
 
-fn identity() -> Identity {
+fn identity() -> ClientIdentity {
     exchange_client_e2e::identity("sandbox-client")
 }
 
 impl Desk {
     async fn new() -> Self {
-        Self::with(Options::default()).await
+        Self::with(SandboxOptions::default()).await
     }
 
-    async fn with(options: Options) -> Self {
-        let sandbox = Sandbox::with(options).await.unwrap();
-        let place = place(&sandbox);
-        let clock = SandboxClock::of(&sandbox, Waiting::ForTheTest);
-        Self { sandbox, place, clock, network: Network::new() }
+    async fn with(options: SandboxOptions) -> Self {
+        let sandbox = Sandbox::with_options(options).await.unwrap();
+        let address = exchange_client_e2e::place(&sandbox);
+        let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::WaitForTest);
+        Self { sandbox, address, clock, network: LossyNetwork::new() }
     }
 
     /// A process with secrets in this store and the rest in this folder.
     async fn process(&self, store: impl CredentialStore + 'static, folder: Option<&Path>) -> Session {
-        let builder = Session::builder(&self.place, &identity())
+        let builder = Session::builder(&self.address, &identity())
             .environment(self.clock.environment())
             .transport(self.network.clone())
             .credentials(store);
@@ -57,8 +58,8 @@ impl Desk {
     }
 
     /// One that is signed in, and its store.
-    async fn signed_in(&self) -> (Session, InMemory) {
-        let store = InMemory::new();
+    async fn signed_in(&self) -> (Session, MemoryCredentials) {
+        let store = MemoryCredentials::new();
         let session = self.process(store.clone(), None).await;
         self.sign_in(&session, &[Scope::ExchangeStockRead]).await;
         (session, store)
@@ -69,7 +70,7 @@ impl Desk {
     }
 
     fn exchange(&self, session: &Session) -> Exchange {
-        Exchange::builder(self.place.clone(), identity()).build(session).unwrap()
+        Exchange::builder(self.address.clone(), identity()).build(session).unwrap()
     }
 
     /// Calls the gateway; the id that it gave the installation.
@@ -82,8 +83,8 @@ impl Desk {
         self.sandbox.advance(Duration::from_secs(seconds));
     }
 
-    async fn has(&self, store: &InMemory, entry: Entry) -> bool {
-        let owner = Owner::new(&self.place, &identity(), "default");
+    async fn has(&self, store: &MemoryCredentials, entry: CredentialEntry) -> bool {
+        let owner = CredentialOwner::new(&self.address, &identity(), "default");
         store.read(&owner, entry).await.unwrap().is_some()
     }
 }
@@ -92,13 +93,13 @@ impl Desk {
 #[tokio::test]
 async fn a_member_approves_a_login() {
     let desk = Desk::new().await;
-    let session = desk.process(InMemory::new(), None).await;
+    let session = desk.process(MemoryCredentials::new(), None).await;
     let login = session.sign_in(&[Scope::ExchangeStockRead, Scope::ExchangeHangarRead]).await.unwrap();
     assert_eq!(login.verification_uri(), desk.sandbox.directory().pages);
     assert!(login.expires_in() > Duration::from_secs(590));
     let code = login.user_code().to_owned();
     desk.sandbox.advance(login.next_check());
-    // Asked once, and approved then.
+    // Polled once, after the approval.
     let (told, mut waits) = tokio::sync::mpsc::unbounded_channel();
     let finish = login.finish_with(move |progress| told.send(progress).unwrap());
     let approve = async {
@@ -112,26 +113,26 @@ async fn a_member_approves_a_login() {
     done.unwrap();
     assert_eq!(session.state(), SessionState::Active);
     for scope in [Scope::ExchangeConnect, Scope::ExchangeStockRead, Scope::ExchangeHangarRead] {
-        assert!(session.has(&scope), "{scope}");
+        assert!(session.has_scope(&scope), "{scope}");
     }
     assert_eq!(session.scopes().len(), 3);
     desk.call(&session).await.unwrap();
 }
 
-/// ERR-45, ERR-46: declined and expired leave nobody signed in.
+/// ERR-45, ERR-46: a declined or expired login signs no member in.
 #[tokio::test]
 async fn a_login_is_declined_or_expires() {
     let desk = Desk::new().await;
-    let session = desk.process(InMemory::new(), None).await;
+    let session = desk.process(MemoryCredentials::new(), None).await;
     let login = session.sign_in(&[]).await.unwrap();
     desk.sandbox.decline(login.user_code(), MEMBER).await.unwrap();
     desk.sandbox.advance(login.next_check());
     assert_eq!(login.finish().await.unwrap_err().kind(), ErrorKind::Declined);
 
     let login = session.sign_in(&[]).await.unwrap();
-    // The machine slept, and its clock does not know: the provider says that the time is over.
+    // The machine was suspended without its clock noticing: the provider reports the expiry.
     desk.advance(601);
-    desk.clock.set_wrong_by(-601);
+    desk.clock.set_clock_offset(-601);
     let error = login.finish().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::CodeExpired);
     assert_eq!(error.oauth_error().map(ToString::to_string).as_deref(), Some("expired_token"));
@@ -139,11 +140,11 @@ async fn a_login_is_declined_or_expires() {
     assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::SignInNeeded);
 }
 
-/// ERR-44: whom the provider finds too fast waits longer from then on.
+/// ERR-44: after `slow_down` the client polls less often.
 #[tokio::test]
 async fn a_login_slows_down() {
     let desk = Desk::new().await;
-    let session = desk.process(InMemory::new(), None).await;
+    let session = desk.process(MemoryCredentials::new(), None).await;
     let login = session.sign_in(&[]).await.unwrap();
     let code = login.user_code().to_owned();
     desk.sandbox.advance(login.next_check());
@@ -188,7 +189,7 @@ async fn a_lost_rotation_is_recovered() {
     let (session, _) = desk.signed_in().await;
     let id = desk.call(&session).await.unwrap();
     desk.advance(301);
-    desk.network.lose("oauth.token");
+    desk.network.lose_next_response("oauth.token");
     assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Unreachable);
     assert_eq!(session.state(), SessionState::Active);
     desk.advance(6);
@@ -204,7 +205,7 @@ async fn a_refused_token_is_refreshed() {
     let desk = Desk::new().await;
     let (session, _) = desk.signed_in().await;
     let id = desk.call(&session).await.unwrap();
-    // This machine's clocks stand where they were: it thinks that the token holds.
+    // The local clocks did not advance, so the client considers the token valid.
     desk.advance(400);
     desk.clock.set_ahead(-400);
     assert_eq!(desk.call(&session).await.unwrap(), id);
@@ -216,40 +217,43 @@ async fn processes_share_a_connection() {
     let desk = Desk::new().await;
     let folder = tempfile::tempdir().unwrap();
     let (secrets, state) = (folder.path().join("secrets"), folder.path().join("state"));
-    let store = || InsecureFile::open(&secrets).unwrap();
+    let store = || InsecureFileCredentials::open(&secrets).unwrap();
     let one = desk.process(store(), Some(&state)).await;
     desk.sign_in(&one, &[Scope::ExchangeStockRead]).await;
     let id = desk.call(&one).await.unwrap();
     let two = desk.process(store(), Some(&state)).await;
     assert_eq!((two.state(), two.installation_id()), (SessionState::Active, Some(id.clone())));
-    assert!(two.has(&Scope::ExchangeStockRead));
+    assert!(two.has_scope(&Scope::ExchangeStockRead));
     for _ in 0..3 {
         desk.advance(301);
         let (first, second) = tokio::join!(desk.call(&one), desk.call(&two));
         assert_eq!((first.unwrap(), second.unwrap()), (id.clone(), id.clone()));
     }
-    let Disconnected { revoked, .. } = two.disconnect().await;
-    assert!(matches!(revoked, StepTaken::Done), "{revoked:?}");
+    let DisconnectReport { revoked, .. } = two.disconnect().await;
+    assert!(matches!(revoked, StepOutcome::Done), "{revoked:?}");
     desk.advance(301);
     assert_eq!(desk.call(&one).await.unwrap_err().kind(), ErrorKind::SignInNeeded);
     assert_eq!(one.state(), SessionState::SignedOut);
 }
 
-/// IDP-25, ERR-12: the member disconnects the client on the web: the tokens go, the key stays, nobody signs in by
-/// itself.
+/// IDP-25, ERR-12: the member disconnects the client on the web: the tokens are deleted, the key stays, and
+/// the client does not sign in by itself.
 #[tokio::test]
 async fn the_member_disconnects_the_client() {
     let desk = Desk::new().await;
     let (session, store) = desk.signed_in().await;
     let id = desk.call(&session).await.unwrap();
     desk.advance(1);
-    let act = Act::Disconnect { client: "sandbox-client".to_owned() };
+    let act = SandboxAction::Disconnect { client: "sandbox-client".to_owned() };
     desk.sandbox.act(MEMBER, act).await.unwrap();
     let error = desk.call(&session).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Ended(End::Client));
-    assert_eq!(session.state(), SessionState::Ended(End::Client));
-    assert!(desk.has(&store, Entry::DpopKey).await);
-    assert!(!desk.has(&store, Entry::RefreshToken).await && !desk.has(&store, Entry::AccessToken).await);
+    assert_eq!(error.kind(), ErrorKind::Ended(EndReason::ClientDisconnected));
+    assert_eq!(session.state(), SessionState::Ended(EndReason::ClientDisconnected));
+    assert!(desk.has(&store, CredentialEntry::DpopKey).await);
+    assert!(
+        !desk.has(&store, CredentialEntry::RefreshToken).await
+            && !desk.has(&store, CredentialEntry::AccessToken).await
+    );
     // The same installation, once the member signs in again.
     desk.advance(1);
     desk.sign_in(&session, &[]).await;
@@ -262,30 +266,37 @@ async fn a_refresh_tells_that_it_is_over() {
     let desk = Desk::new().await;
     let (session, store) = desk.signed_in().await;
     desk.advance(301);
-    let act = Act::Disconnect { client: "sandbox-client".to_owned() };
+    let act = SandboxAction::Disconnect { client: "sandbox-client".to_owned() };
     desk.sandbox.act(MEMBER, act).await.unwrap();
-    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Ended(End::Grant));
-    assert_eq!(session.state(), SessionState::Ended(End::Grant));
-    assert!(!desk.has(&store, Entry::RefreshToken).await);
+    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Ended(EndReason::GrantRevoked));
+    assert_eq!(session.state(), SessionState::Ended(EndReason::GrantRevoked));
+    assert!(!desk.has(&store, CredentialEntry::RefreshToken).await);
 }
 
-/// ERR-13: this installation is disconnected: its key goes too, and whoever signs in next is another.
+/// ERR-13: this installation is disconnected: its key is deleted too, and the next sign-in is a new
+/// installation.
 #[tokio::test]
 async fn an_installation_is_disconnected() {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { data: Some(folder.path().to_owned()), ..Options::default() };
+    let options = SandboxOptions { data: Some(folder.path().to_owned()), ..SandboxOptions::default() };
     let desk = Desk::with(options).await;
     let (session, store) = desk.signed_in().await;
     let id = desk.call(&session).await.unwrap();
     desk.advance(1);
     let now = desk.sandbox.clock().now();
     let installation = InstallationId::new(id.clone());
-    let ended: Result<_, AdminError> = store::edit(folder.path(), |connection| {
-        admin::end_installation(connection, &By::new("admin", now)?, &installation)
+    let ended: Result<_, AdminError> = store::edit_store(folder.path(), |connection| {
+        admin::end_installation(connection, &AdminContext::new("admin", now)?, &installation)
     });
     ended.unwrap();
-    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Ended(End::Installation));
-    assert!(!desk.has(&store, Entry::DpopKey).await && !desk.has(&store, Entry::RefreshToken).await);
+    assert_eq!(
+        desk.call(&session).await.unwrap_err().kind(),
+        ErrorKind::Ended(EndReason::InstallationDisconnected)
+    );
+    assert!(
+        !desk.has(&store, CredentialEntry::DpopKey).await
+            && !desk.has(&store, CredentialEntry::RefreshToken).await
+    );
     desk.sign_in(&session, &[]).await;
     assert_ne!(desk.call(&session).await.unwrap(), id);
 }
@@ -295,14 +306,15 @@ async fn an_installation_is_disconnected() {
 async fn a_suspended_client_halts() {
     let desk = Desk::new().await;
     let (session, _) = desk.signed_in().await;
-    let suspend =
-        |suspended| desk.sandbox.act(MEMBER, Act::Suspend { client: "sandbox-client".to_owned(), suspended });
+    let suspend = |suspended| {
+        desk.sandbox.act(MEMBER, SandboxAction::Suspend { client: "sandbox-client".to_owned(), suspended })
+    };
     suspend(true).await.unwrap();
-    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(Halt::Suspended));
+    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
     suspend(false).await.unwrap();
     // The gateway looks again within five seconds; this client does not.
     desk.advance(6);
-    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(Halt::Suspended));
+    assert_eq!(desk.call(&session).await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
     assert_eq!(session.resume().await.unwrap(), SessionState::Active);
     desk.call(&session).await.unwrap();
 }
@@ -312,17 +324,17 @@ async fn a_suspended_client_halts() {
 #[tokio::test]
 async fn a_provider_may_want_nonces() {
     let mut config = Config::default();
-    config.idp.profile = Profile::Rfc9449;
+    config.idp.profile = ProofProfile::Rfc9449;
     config.idp.password_kib = 64;
     config.idp.password_passes = 1;
-    let desk = Desk::with(Options { config: Some(config), ..Options::default() }).await;
+    let desk = Desk::with(SandboxOptions { config: Some(config), ..SandboxOptions::default() }).await;
     let (session, _) = desk.signed_in().await;
     for _ in 0..3 {
         desk.call(&session).await.unwrap();
         desk.advance(301);
     }
     let report = session.disconnect().await;
-    assert!(matches!(report.revoked, StepTaken::Done) && report.is_gone(), "{report:?}");
+    assert!(matches!(report.revoked, StepOutcome::Done) && report.is_complete(), "{report:?}");
 }
 
 /// DPP-10, ERR-49: a clock that is wrong by an hour is no obstacle.
@@ -330,7 +342,7 @@ async fn a_provider_may_want_nonces() {
 async fn a_clock_may_be_wrong() {
     for wrong_by in [-3600, 3600] {
         let desk = Desk::new().await;
-        desk.clock.set_wrong_by(wrong_by);
+        desk.clock.set_clock_offset(wrong_by);
         let (session, _) = desk.signed_in().await;
         desk.call(&session).await.unwrap();
         desk.advance(301);
@@ -342,7 +354,7 @@ async fn a_clock_may_be_wrong() {
 /// installation's.
 #[tokio::test]
 async fn reading_the_connection_notes_the_installation() {
-    let (desk, store, folder) = (Desk::new().await, InMemory::new(), tempfile::tempdir().unwrap());
+    let (desk, store, folder) = (Desk::new().await, MemoryCredentials::new(), tempfile::tempdir().unwrap());
     let session = desk.process(store.clone(), Some(folder.path())).await;
     desk.sign_in(&session, &[Scope::ExchangeStockRead]).await;
     assert_eq!(session.installation_id(), None);
@@ -357,7 +369,7 @@ async fn reading_the_connection_notes_the_installation() {
     let outbox = exchange.outbox(kept.clone(), &connection).unwrap();
     let mut changes = BlueprintChanges::new();
     changes
-        .add(Known { name: Some("Sandbox Knife".to_owned()), ..Known::default() }.item_ref().unwrap())
+        .add(KnownItem { name: Some("Sandbox Knife".to_owned()), ..KnownItem::default() }.item_ref().unwrap())
         .unwrap();
     outbox.enqueue(changes).await.unwrap();
     let again = exchange.outbox(kept, &connection).unwrap();
@@ -365,7 +377,7 @@ async fn reading_the_connection_notes_the_installation() {
 
     let mut nameless = connection.document().clone();
     nameless.installation_id = None;
-    let nameless = Connection::of(nameless, exchange.identity(), None);
+    let nameless = Connection::from_document(nameless, exchange.identity(), None);
     let refused = exchange.outbox(MemoryOutbox::new(), &nameless).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Busy);
 }

@@ -1,19 +1,19 @@
-//! Calls through the whole transport, over real sockets, to the real gateway.
+//! Calls through the complete transport, over real sockets, to the real gateway.
 
 use std::time::Duration;
 
 use exchange_client::{
-    Effort, Error, ErrorKind, Exchange, Halt, InMemory, Patience, Session, SessionState,
-    api::{Contract as _, calls::BlueprintsRead, scopes::Scope, types::BlueprintChangeSet},
+    CallStats, Error, ErrorKind, Exchange, HaltReason, MemoryCredentials, RetryPolicy, Session, SessionState,
+    api::{Contract as _, calls::BlueprintsReadOptions, scopes::Scope, types::BlueprintChangeSet},
 };
-use exchange_client_e2e::{Network, SandboxClock, Waiting, identity, place, sign_in};
+use exchange_client_e2e::{LossyNetwork, SandboxClock, SleepMode, identity, place, sign_in};
 use exchange_service::sandbox::Sandbox;
 
-/// A member of a sandbox who is signed in.
+/// A signed-in member of a sandbox.
 struct Desk {
     sandbox: Sandbox,
     clock: SandboxClock,
-    network: Network,
+    network: LossyNetwork,
     session: Session,
     exchange: Exchange,
 }
@@ -21,19 +21,19 @@ struct Desk {
 impl Desk {
     async fn of(client: &str, scopes: &[Scope]) -> Self {
         let sandbox = Sandbox::start().await.unwrap();
-        let clock = SandboxClock::of(&sandbox, Waiting::MovesOn);
+        let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::AdvanceClock);
         let (place, identity) = (place(&sandbox), identity(client));
-        let session = Session::builder(&place, &identity).credentials(InMemory::new());
+        let session = Session::builder(&place, &identity).credentials(MemoryCredentials::new());
         let session = session.environment(clock.environment()).open().await.unwrap();
         sign_in(&session, &sandbox, scopes).await.unwrap();
-        let network = Network::new();
+        let network = LossyNetwork::new();
         let exchange = Exchange::builder(place, identity).transport(network.clone()).build(&session).unwrap();
         Self { sandbox, clock, network, session, exchange }
     }
 
-    async fn units(&self) -> Result<Effort, Error> {
+    async fn units(&self) -> Result<CallStats, Error> {
         let answer = self.exchange.api().org_units_read().await?;
-        Ok(answer.extensions.get::<Effort>().cloned().unwrap())
+        Ok(answer.extensions().get::<CallStats>().cloned().unwrap())
     }
 }
 
@@ -41,9 +41,9 @@ impl Desk {
 #[tokio::test]
 async fn calls_get_through() {
     let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
-    let _ = desk.network.sent();
+    let _ = desk.network.take_request_count();
     assert_eq!(desk.units().await.unwrap().attempts, 1);
-    assert!(desk.network.sent() <= 2);
+    assert!(desk.network.take_request_count() <= 2);
     let exchange = &desk.exchange;
     let calls = (0..10).map(|_| {
         let exchange = exchange.clone();
@@ -52,10 +52,10 @@ async fn calls_get_through() {
     for call in calls.collect::<Vec<_>>() {
         assert_eq!(call.await.unwrap(), 2);
     }
-    assert_eq!(desk.network.sent(), 10);
-    // The exchange itself says who calls.
+    assert_eq!(desk.network.take_request_count(), 10);
+    // The exchange itself reports the caller.
     let document = exchange.api().service_document().await.unwrap();
-    assert_eq!(document.status, 200);
+    assert_eq!(document.status(), 200);
 }
 
 /// GW-12: the answer to a write is lost: it is sent again under its key, and was done once.
@@ -66,13 +66,14 @@ async fn a_lost_answer_is_had_again() {
     let api = desk.exchange.api();
     let body = br#"{"ops": [{"op": "add", "ref": {"bt": "bp-sandbox-knife"}}]}"#;
     let set = BlueprintChangeSet::parse(body).unwrap();
-    let before = api.blueprints_read(BlueprintsRead::new()).await.unwrap().items.len();
-    desk.network.lose("blueprints_write");
-    let _ = desk.network.sent();
-    let answer = api.blueprints_write("key-of-one-write", &set).with(Patience::BACKGROUND).await.unwrap();
+    let before = api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().items.len();
+    desk.network.lose_next_response("blueprints_write");
+    let _ = desk.network.take_request_count();
+    let answer =
+        api.blueprints_write("key-of-one-write", &set).with_extension(RetryPolicy::BACKGROUND).await.unwrap();
     assert_eq!((answer.applied, answer.header("Idempotency-Replayed")), (1, Some("true")));
-    assert_eq!(desk.network.sent(), 2);
-    let after = api.blueprints_read(BlueprintsRead::new()).await.unwrap().items.len();
+    assert_eq!(desk.network.take_request_count(), 2);
+    let after = api.blueprints_read(BlueprintsReadOptions::new()).await.unwrap().items.len();
     assert_eq!(after, before + 1);
 }
 
@@ -81,13 +82,13 @@ async fn a_lost_answer_is_had_again() {
 async fn a_clock_that_went_wrong_is_corrected() {
     let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
     desk.units().await.unwrap();
-    let _ = desk.network.sent();
+    let _ = desk.network.take_request_count();
     desk.sandbox.advance(Duration::from_secs(120));
     desk.clock.set_ahead(-120);
     desk.units().await.unwrap();
-    assert_eq!(desk.network.sent(), 2);
+    assert_eq!(desk.network.take_request_count(), 2);
     desk.units().await.unwrap();
-    assert_eq!(desk.network.sent(), 1);
+    assert_eq!(desk.network.take_request_count(), 1);
 }
 
 /// ERR-15, CLI-04: a suspended client hears of it once, and sends nothing more.
@@ -95,19 +96,19 @@ async fn a_clock_that_went_wrong_is_corrected() {
 async fn a_suspended_client_stops() {
     let desk = Desk::of("sandbox-suspended-client", &[Scope::ExchangeOrgunitsRead]).await;
     let error = desk.units().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Halted(Halt::Suspended));
+    assert_eq!(error.kind(), ErrorKind::Halted(HaltReason::Suspended));
     assert!(error.to_string().starts_with("this program is suspended at the exchange"), "{error}");
-    assert_eq!(desk.session.state(), SessionState::Halted(Halt::Suspended));
-    let _ = desk.network.sent();
-    assert_eq!(desk.units().await.unwrap_err().kind(), ErrorKind::Halted(Halt::Suspended));
-    assert_eq!(desk.network.sent(), 0);
+    assert_eq!(desk.session.state(), SessionState::Halted(HaltReason::Suspended));
+    let _ = desk.network.take_request_count();
+    assert_eq!(desk.units().await.unwrap_err().kind(), ErrorKind::Halted(HaltReason::Suspended));
+    assert_eq!(desk.network.take_request_count(), 0);
 }
 
-/// ERR-11: what was not asked for when the member signed in is missing, and nothing else is wrong.
+/// ERR-11: a scope that was not requested at sign-in is missing, and nothing else fails.
 #[tokio::test]
 async fn a_missing_scope_is_no_end() {
     let desk = Desk::of("sandbox-client", &[Scope::ExchangeOrgunitsRead]).await;
-    let refused = desk.exchange.api().blueprints_read(BlueprintsRead::new()).await.unwrap_err();
+    let refused = desk.exchange.api().blueprints_read(BlueprintsReadOptions::new()).await.unwrap_err();
     assert_eq!(Error::from(refused).kind(), ErrorKind::ScopeMissing);
     desk.units().await.unwrap();
     assert_eq!(desk.session.state(), SessionState::Active);

@@ -1,68 +1,72 @@
-//! What becomes of a file that is damaged.
+//! Detection and treatment of corrupt files.
 
 use std::{fs, io, path::Path};
 
 use exchange_client::Error;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{Fault, Plan, beside};
+use super::{DatabaseFault, DatabasePlan, sibling_path};
 
-/// What becomes of a damaged file.
+/// The treatment of a corrupt file, which depends on whether its contents exist elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Damaged {
-    /// It is left as it is, and cannot be used: nobody else has what it holds.
+pub(crate) enum DamagePolicy {
+    /// Keep it and fail: there is no other copy of its contents.
     Refuse,
-    /// It is kept under another name, the last one that was; another begins.
+    /// Rename it, replacing an earlier one, and start a new file.
     SetAside,
-    /// It is deleted, since no copy of it may lie about; another begins.
+    /// Delete it, because no copy may remain, and start a new file.
     Delete,
 }
 
-/// Whether that is what is the matter.
+/// Returns true if the error reports a corrupt file.
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-/// Looks through the file itself.
+/// Checks the file for corruption with `PRAGMA quick_check`.
 pub(super) fn is_damaged(path: &Path) -> bool {
     let check = || {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
     };
     match check() {
-        Ok(told) => told != "ok",
+        Ok(report) => report != "ok",
         Err(error) => is_damage(&error),
     }
 }
 
-/// Takes it out of the way.
-pub(super) fn remove(path: &Path, plan: &Plan) -> Result<(), Error> {
-    let aside = beside(path, ".damaged");
+/// Removes a corrupt file according to its plan.
+pub(super) fn remove_damaged(path: &Path, plan: &DatabasePlan) -> Result<(), Error> {
+    let aside = sibling_path(path, ".damaged");
     let done = match plan.damaged {
-        Damaged::Refuse => Err(Fault::Sqlite(rusqlite::Error::SqliteFailure(
+        DamagePolicy::Refuse => Err(DatabaseFault::Sqlite(rusqlite::Error::SqliteFailure(
             rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
             None,
         ))),
-        Damaged::SetAside => fs::rename(path, aside).map_err(Fault::Io),
-        Damaged::Delete => fs::remove_file(path).map_err(Fault::Io),
+        DamagePolicy::SetAside => fs::rename(path, aside).map_err(DatabaseFault::Io),
+        DamagePolicy::Delete => fs::remove_file(path).map_err(DatabaseFault::Io),
     };
-    // What belongs to no file any more would be taken for the next one's.
+    // SQLite would apply leftover logs to the next file.
     let done = done.and_then(|()| {
         for suffix in ["-wal", "-shm"] {
-            match fs::remove_file(beside(path, suffix)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Fault::Io(error)),
+            match fs::remove_file(sibling_path(path, suffix)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(DatabaseFault::Io(error));
+                }
                 _ => {}
             }
         }
         Ok(())
     });
-    done.map_err(|fault| fault.told(plan))
+    done.map_err(|fault| fault.into_error(plan))
 }
 
-/// Deletes what was set aside.
-pub(crate) fn delete_aside(path: &Path, plan: &Plan) -> Result<(), Error> {
-    match fs::remove_file(beside(path, ".damaged")) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Fault::Io(error).told(plan)),
+/// Deletes the file that was set aside.
+pub(crate) fn delete_aside(path: &Path, plan: &DatabasePlan) -> Result<(), Error> {
+    match fs::remove_file(sibling_path(path, ".damaged")) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(DatabaseFault::Io(error).into_error(plan))
+        }
         _ => Ok(()),
     }
 }

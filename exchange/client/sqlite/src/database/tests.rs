@@ -1,4 +1,4 @@
-//! Files that are new, old, newer, foreign, damaged, full and watched by others.
+//! Tests of new, old, newer, foreign, corrupt, full and shared files.
 
 use std::fs;
 
@@ -9,14 +9,14 @@ use super::*;
 const FIRST: &str = "CREATE TABLE note (text TEXT NOT NULL) STRICT";
 const SECOND: &str = "ALTER TABLE note ADD COLUMN more TEXT";
 
-const fn plan(migrations: &'static [&'static str], damaged: Damaged) -> Plan {
-    Plan { what: "notebook", application: 7, migrations, damaged }
+const fn plan(migrations: &'static [&'static str], damaged: DamagePolicy) -> DatabasePlan {
+    DatabasePlan { name: "notebook", application: 7, migrations, damaged }
 }
 
-static OLD: Plan = plan(&[FIRST], Damaged::SetAside);
-static NEW: Plan = plan(&[FIRST, SECOND], Damaged::SetAside);
-static ORG: Plan = plan(&[FIRST], Damaged::Delete);
-static KEPT: Plan = plan(&[FIRST], Damaged::Refuse);
+static OLD: DatabasePlan = plan(&[FIRST], DamagePolicy::SetAside);
+static NEW: DatabasePlan = plan(&[FIRST, SECOND], DamagePolicy::SetAside);
+static ORG: DatabasePlan = plan(&[FIRST], DamagePolicy::Delete);
+static KEPT: DatabasePlan = plan(&[FIRST], DamagePolicy::Refuse);
 
 fn note(database: &Database, text: &str) -> Result<(), Error> {
     database.write(|transaction| transaction.execute("INSERT INTO note (text) VALUES (?1)", [text]).map(drop))
@@ -51,7 +51,7 @@ fn a_file_outlives_the_process_and_is_brought_up_to_date() {
     assert_eq!(notes(&Database::open(&path, &NEW).unwrap()), ["one", "two"]);
 }
 
-/// Nothing is done to what a newer program understands.
+/// A file of a newer version is not changed.
 #[test]
 fn a_newer_file_is_left_as_it_is() {
     let (_folder, path) = file();
@@ -65,18 +65,18 @@ fn a_newer_file_is_left_as_it_is() {
 #[test]
 fn the_file_of_another_program_is_left_as_it_is() {
     let (_folder, path) = file();
-    let other = Plan { application: 8, ..plan(&[FIRST], Damaged::SetAside) };
+    let other = DatabasePlan { application: 8, ..plan(&[FIRST], DamagePolicy::SetAside) };
     note(&Database::open(&path, Box::leak(Box::new(other))).unwrap(), "one").unwrap();
-    assert!(why(Database::open(&path, &OLD)).contains("another program's"));
+    assert!(why(Database::open(&path, &OLD)).contains("another program"));
 
     let path = path.with_file_name("plain.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE note (text)").unwrap();
     let before = fs::read(&path).unwrap();
-    assert!(why(Database::open(&path, &OLD)).contains("another program's"));
+    assert!(why(Database::open(&path, &OLD)).contains("another program"));
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
-/// What is a copy begins anew; what is not stays.
+/// A corrupt cache is replaced; other corrupt files stay.
 #[test]
 fn a_damaged_file_is_set_aside_deleted_or_refused() {
     for (plan, aside) in [(&OLD, Some(true)), (&ORG, Some(false)), (&KEPT, None)] {
@@ -89,25 +89,25 @@ fn a_damaged_file_is_set_aside_deleted_or_refused() {
                 let database = opened.unwrap();
                 assert_eq!(notes(&database), [""; 0]);
                 note(&database, "two").unwrap();
-                assert_eq!(beside(&path, ".damaged").exists(), aside);
+                assert_eq!(sibling_path(&path, ".damaged").exists(), aside);
                 delete_aside_twice(&path, plan);
             }
             None => {
-                assert!(why(opened).contains("damaged"));
+                assert!(why(opened).contains("corrupt"));
                 assert_eq!(fs::read(&path).unwrap(), vec![b'x'; 9_000]);
             }
         }
     }
 }
 
-fn delete_aside_twice(path: &Path, plan: &Plan) {
+fn delete_aside_twice(path: &Path, plan: &DatabasePlan) {
     for _ in 0..2 {
         damage::delete_aside(path, plan).unwrap();
-        assert!(!beside(path, ".damaged").exists());
+        assert!(!sibling_path(path, ".damaged").exists());
     }
 }
 
-/// Damage that shows itself only later: the error is told, and from then on it works again.
+/// Corruption that is found later: the call fails, and the following ones work.
 #[test]
 fn a_file_that_turns_out_to_be_damaged_begins_anew() {
     let (_folder, path) = file();
@@ -126,21 +126,21 @@ fn a_file_that_turns_out_to_be_damaged_begins_anew() {
         connection.prepare("SELECT text FROM note")?.query_map([], |row| row.get(0))?.collect()
     };
     let told = database.read(all).unwrap_err().to_string();
-    assert!(told.contains("begins anew"), "{told}");
+    assert!(told.contains("has been replaced"), "{told}");
     assert_eq!(notes(&database), [""; 0]);
     note(&database, "two").unwrap();
     assert_eq!(notes(&Database::open(&path, &OLD).unwrap()), ["two"]);
 }
 
-/// A full disk is an error without loss: what was written stays, what was not is not there in part, and when there
-/// is room again it goes on.
+/// A full disk is an error without loss: committed data stays, the failed transaction is not applied, and
+/// writing continues when there is space again.
 #[test]
 fn a_full_disk_loses_nothing() {
     let (_folder, path) = file();
     let database = Database::open(&path, &OLD).unwrap();
     note(&database, "one").unwrap();
     let limit = |pages: i64| {
-        let writer = locked(&database.writer);
+        let writer = lock_connection(&database.writer);
         writer.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |row| row.get::<_, i64>(0)).unwrap()
     };
     limit(1);
@@ -159,7 +159,7 @@ fn a_full_disk_loses_nothing() {
     assert_eq!(notes(&database).len(), 2);
 }
 
-/// Two processes: each sees what the other wrote, and writers wait for each other.
+/// Two processes see each other's commits, and writers wait for each other.
 #[test]
 fn two_processes_use_one_file() {
     let (_folder, path) = file();
@@ -172,14 +172,14 @@ fn two_processes_use_one_file() {
     assert_eq!((notes(&one).len(), notes(&other).len()), (100, 100));
 }
 
-/// Deleted bytes are in no file any more, once nobody reads them.
+/// Deleted bytes are erased from all files once no process reads them.
 #[test]
 fn what_is_deleted_is_gone_from_every_file() {
     let (folder, path) = file();
     let database = Database::open(&path, &OLD).unwrap();
     let secret = "geheim".repeat(1_000);
     note(&database, &secret).unwrap();
-    database.settle(0).unwrap();
+    database.erase_remnants(0).unwrap();
     note(&database, &secret).unwrap();
     let found = || {
         let files = fs::read_dir(folder.path()).unwrap();
@@ -187,22 +187,22 @@ fn what_is_deleted_is_gone_from_every_file() {
         bytes.filter(|bytes| bytes.windows(6).any(|part| part == b"geheim")).count()
     };
     assert_eq!(found(), 2);
-    let mut other = connection(&path, &OLD).unwrap();
+    let mut other = open_connection(&path, &OLD).unwrap();
     let reading = other.transaction().unwrap();
     let _: i64 = reading.query_row("SELECT count(*) FROM note", [], |row| row.get(0)).unwrap();
     database.write(|transaction| transaction.execute("DELETE FROM note", []).map(drop)).unwrap();
-    // As long as another process reads, it is told, and not taken for done.
+    // While another process reads, the call fails.
     {
-        locked(&database.writer).busy_timeout(Duration::ZERO).unwrap();
-        assert!(database.settle(0).unwrap_err().to_string().contains("still reads"));
+        lock_connection(&database.writer).busy_timeout(Duration::ZERO).unwrap();
+        assert!(database.erase_remnants(0).unwrap_err().to_string().contains("still reads deleted data"));
     }
     drop(reading);
-    database.settle(0).unwrap();
+    database.erase_remnants(0).unwrap();
     assert_eq!(found(), 0);
-    database.settle(0).unwrap();
+    database.erase_remnants(0).unwrap();
 }
 
-/// Set for what [`a_full_file_is_written_anew_in_little_memory`] measures in a process of its own.
+/// Set in the child process of [`a_full_file_is_written_anew_in_little_memory`].
 #[cfg(target_os = "linux")]
 const CHILD: &str = "EXCHANGE_DATABASE_CHILD";
 
@@ -218,7 +218,7 @@ fn child_that_is_measured() {
     let insert = "INSERT INTO note (text) VALUES (?1)";
     let rows = |transaction: &Transaction<'_>| {
         (0..4_000).try_for_each(|_| transaction.execute(insert, [&text]).map(drop))?;
-        leave(transaction, 0)
+        note_remnants(transaction, 0)
     };
     database.write(rows).unwrap();
     let most = || {
@@ -227,7 +227,7 @@ fn child_that_is_measured() {
         line.strip_suffix(" kB").unwrap().parse::<u64>().unwrap() / 1024
     };
     let before = most();
-    database.settle(1).unwrap();
+    database.erase_remnants(1).unwrap();
     let after = most();
     assert!(fs::metadata(&path).unwrap().len() > 40_000_000);
     assert!(after < before + 16, "40 MB were written anew in {before} to {after} MiB");
@@ -235,7 +235,7 @@ fn child_that_is_measured() {
     assert_eq!(notes(&database).len(), 4_000);
 }
 
-/// A replica of 200,000 rows is not held in memory because one of them was deleted.
+/// Erasing one row of a replica with 200,000 rows does not load it into memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_file_is_written_anew_in_little_memory() {
@@ -263,11 +263,11 @@ fn files_are_this_users_alone() {
     names.sort_unstable();
     assert_eq!(names, ["notes.db", "notes.db-shm", "notes.db-wal", "notes.db.lock"]);
     let sub = folder.path().join("a/b");
-    private_folder(&sub).unwrap();
+    create_private_folder(&sub).unwrap();
     assert_eq!(fs::metadata(sub).unwrap().permissions().mode() & 0o777, 0o700);
 }
 
-/// What nobody asks of SQLite is not compiled in, here or in the service (`.cargo/config.toml`).
+/// Unused SQLite features are not compiled in, here or in the service (`.cargo/config.toml`).
 #[test]
 fn sqlite_has_what_is_used() {
     let connection = Connection::open_in_memory().unwrap();

@@ -1,4 +1,4 @@
-//! The outbox over processes that are killed, full disks, newer files, and others that use it at once.
+//! Tests of the outbox store with killed processes, full disks, newer files and concurrent processes.
 
 use std::{
     fs,
@@ -11,22 +11,22 @@ use exchange_client::{
     BlueprintChanges, Environment, ErrorKind, MemoryOutbox, Outbox,
     api::{
         Client, Transport,
-        runtime::{operation::Operation, transport::Sending},
+        runtime::{operation::Operation, transport::ResponseFuture},
     },
-    changes::known::Known,
-    outbox::{Policy, State},
+    changes::known::KnownItem,
+    outbox::{EntryState, OutboxPolicy},
 };
 
 use super::*;
 
-/// Where a child finds its folder, and that it is one.
+/// The environment variable with the folder of a child process.
 const CHILD: &str = "EXCHANGE_OUTBOX_TEST_FOLDER";
 
-fn new_row(owner: &str, lane: Lane, body: &str) -> NewRow {
-    NewRow { owner: owner.to_owned(), lane, head: "{}".to_owned(), body: body.to_owned().into() }
+fn new_row(owner: &str, lane: Lane, body: &str) -> NewEntryRow {
+    NewEntryRow { owner: owner.to_owned(), lane, head: "{}".to_owned(), body: body.to_owned().into() }
 }
 
-/// SplitMix64.
+/// Returns the next number of SplitMix64.
 struct Dice(u64);
 
 impl Dice {
@@ -39,7 +39,7 @@ impl Dice {
     }
 }
 
-/// OST-14: what somebody left who is not signed in any more is found, too.
+/// OST-14: entries of owners that are not signed in are found too.
 #[tokio::test]
 async fn it_says_whose_sets_are_in_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -51,7 +51,7 @@ async fn it_says_whose_sets_are_in_it() {
     assert_eq!(store.owners().await.unwrap(), ["before", "me"]);
 }
 
-/// Both stores do the same, whatever is asked of them, and a file that is opened anew has all of it.
+/// Both stores behave the same for random calls, also after the file is reopened.
 #[tokio::test]
 async fn it_does_what_the_store_in_memory_does() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,8 +69,8 @@ async fn it_does_what_the_store_in_memory_does() {
                 assert_eq!(memory.append(rows.clone()).await.unwrap(), file.append(rows).await.unwrap());
             }
             1 | 2 => {
-                if let Some(mut row) = memory.row(number).await.unwrap() {
-                    // Sometimes of a revision that is over.
+                if let Some(mut row) = memory.get_row(number).await.unwrap() {
+                    // Sometimes with an outdated revision.
                     row.revision = row.revision.saturating_sub(dice.roll(2));
                     row.done = dice.roll(2) == 0;
                     row.head = format!("{{\"step\": {step}}}");
@@ -83,32 +83,35 @@ async fn it_does_what_the_store_in_memory_does() {
                 let removed = memory.remove(number, revision).await.unwrap();
                 assert_eq!(removed, file.remove(number, revision).await.unwrap());
             }
-            4 => assert_eq!(memory.first(owner, lane).await.unwrap(), file.first(owner, lane).await.unwrap()),
+            4 => assert_eq!(
+                memory.first_pending(owner, lane).await.unwrap(),
+                file.first_pending(owner, lane).await.unwrap()
+            ),
             _ => file = SqliteOutbox::open(folder.path()).unwrap(),
         }
-        assert_eq!(memory.row(number).await.unwrap(), file.row(number).await.unwrap());
+        assert_eq!(memory.get_row(number).await.unwrap(), file.get_row(number).await.unwrap());
     }
     for owner in owners {
-        assert!(!memory.rows(owner).await.unwrap().is_empty());
-        assert_eq!(memory.rows(owner).await.unwrap(), file.rows(owner).await.unwrap());
+        assert!(!memory.list_rows(owner).await.unwrap().is_empty());
+        assert_eq!(memory.list_rows(owner).await.unwrap(), file.list_rows(owner).await.unwrap());
     }
 }
 
-/// Of two that replace one revision, one does.
+/// Of two replacements of one revision, one succeeds.
 #[tokio::test]
 async fn one_of_two_wins() {
     let folder = tempfile::tempdir().unwrap();
     let stores = [(); 2].map(|()| SqliteOutbox::open(folder.path()).unwrap());
     let number = stores[0].append(vec![new_row("me", Lane::Stock, "")]).await.unwrap()[0];
     for _ in 0..50 {
-        let row = stores[0].row(number).await.unwrap().unwrap();
+        let row = stores[0].get_row(number).await.unwrap().unwrap();
         let (one, two) = tokio::join!(stores[0].replace(row.clone()), stores[1].replace(row));
         assert_ne!(one.unwrap(), two.unwrap());
     }
-    assert_eq!(stores[1].row(number).await.unwrap().unwrap().revision, 50);
+    assert_eq!(stores[1].get_row(number).await.unwrap().unwrap().revision, 50);
 }
 
-/// A full disk keeps nothing of what was to be enqueued, and all that was.
+/// A full disk refuses the new sets and keeps the stored ones.
 #[tokio::test]
 async fn a_full_disk_refuses_whole_sets() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,12 +127,12 @@ async fn a_full_disk_refuses_whole_sets() {
     let error = store.append(rows()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Storage);
     assert!(error.to_string().contains("the disk is full"), "{error}");
-    assert_eq!(store.rows("me").await.unwrap().len(), 1);
+    assert_eq!(store.list_rows("me").await.unwrap().len(), 1);
     limit(100_000);
     assert_eq!(store.append(rows()).await.unwrap().len(), 2);
 }
 
-/// What nobody else has is neither read by half nor begun anew.
+/// A newer or corrupt file is neither read in part nor replaced.
 #[tokio::test]
 async fn a_newer_and_a_damaged_file_stay_as_they_are() {
     for newer in [true, false] {
@@ -137,7 +140,7 @@ async fn a_newer_and_a_damaged_file_stay_as_they_are() {
         let path = folder.path().join("outbox.db");
         let store = SqliteOutbox::open(folder.path()).unwrap();
         store.append(vec![new_row("me", Lane::Stock, "kept")]).await.unwrap();
-        store.0.settle(0).unwrap();
+        store.0.erase_remnants(0).unwrap();
         drop(store);
         if newer {
             Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
@@ -146,13 +149,13 @@ async fn a_newer_and_a_damaged_file_stay_as_they_are() {
         }
         let before = fs::read(&path).unwrap();
         let error = SqliteOutbox::open(folder.path()).unwrap_err();
-        let why = if newer { "newer version" } else { "damaged" };
+        let why = if newer { "newer version" } else { "corrupt" };
         assert!(error.kind() == ErrorKind::Storage && error.to_string().contains(why), "{error}");
         assert_eq!(fs::read(&path).unwrap(), before);
     }
 }
 
-/// What was removed is in no file any more: change sets of the organisation's stock are its internal data.
+/// Removed entries are erased from all files, because sets of org stock are internal data.
 #[tokio::test]
 async fn what_is_removed_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
@@ -164,11 +167,11 @@ async fn what_is_removed_is_overwritten() {
     };
     assert!(found() > 0);
     assert!(store.remove(number, 0).await.unwrap());
-    store.settle().await.unwrap();
+    store.purge_removed().await.unwrap();
     assert_eq!(found(), 0);
 }
 
-/// CLI-06: what an installation left that is gone is asked for by nobody, and goes with the rest, every byte of it.
+/// CLI-06: entries of a former installation are deleted and erased with the others.
 #[tokio::test]
 async fn everybodys_changes_go_with_the_connection() {
     let folder = tempfile::tempdir().unwrap();
@@ -176,20 +179,20 @@ async fn everybodys_changes_go_with_the_connection() {
     for owner in ["me", "another"] {
         store.append(vec![new_row(owner, Lane::OrgStock, "geheim")]).await.unwrap();
     }
-    assert_eq!(store.waiting().await.unwrap(), 2);
+    assert_eq!(store.count_undecided().await.unwrap(), 2);
     LocalData::delete(&store).await.unwrap();
-    assert_eq!(store.waiting().await.unwrap(), 0);
+    assert_eq!(store.count_undecided().await.unwrap(), 0);
     for file in fs::read_dir(folder.path()).unwrap() {
         let bytes = fs::read(file.unwrap().path()).unwrap();
         assert!(!bytes.windows(6).any(|part| part == b"geheim"));
     }
 }
 
-/// An exchange that remembers keys in a file, as durable as that: each line a key and what it carried out.
+/// An exchange that stores keys durably in a file; each line is a key and its applied change.
 struct FileExchange(PathBuf);
 
 impl Transport for FileExchange {
-    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<bytes::Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: http::Request<bytes::Bytes>) -> ResponseFuture<'a> {
         let key = request.headers()["idempotency-key"].to_str().unwrap();
         let json: serde_json::Value = serde_json::from_slice(request.body()).unwrap();
         let line = format!("{key} {}\n", json["ops"][0]["ref"]["bt"].as_str().unwrap());
@@ -207,19 +210,19 @@ impl Transport for FileExchange {
 fn outbox(folder: &Path) -> Outbox {
     let client = Client::new("https://gateway.test", FileExchange(folder.join("carried-out")));
     let store = SqliteOutbox::open(folder).unwrap();
-    // Whoever was killed is given up at once.
-    let mut policy = Policy::default();
-    policy.lease = std::time::Duration::ZERO;
-    Outbox::new(client.core(), store, Environment::system(), "me", policy).unwrap()
+    // A killed process is considered dead at once.
+    let mut policy = OutboxPolicy::default();
+    policy.lease_duration = std::time::Duration::ZERO;
+    Outbox::new(client.api_client(), store, Environment::system(), "me", policy).unwrap()
 }
 
-/// Enqueues and sends until it is killed, and says what was kept.
+/// Enqueues and sends until it is killed, and prints the stored entries.
 async fn until_killed(folder: &Path) {
     let outbox = outbox(folder);
     let begun = outbox.entries().await.unwrap().len();
     for number in begun.. {
         let product = format!("bp-{number}");
-        let known = Known { bt: Some(product.parse().unwrap()), ..Known::default() };
+        let known = KnownItem { bt: Some(product.parse().unwrap()), ..KnownItem::default() };
         let mut changes = BlueprintChanges::new();
         changes.add(known.item_ref().unwrap()).unwrap();
         outbox.enqueue(changes).await.unwrap();
@@ -228,8 +231,7 @@ async fn until_killed(folder: &Path) {
     }
 }
 
-/// GW-12: a process that is killed at any moment loses nothing that it was told is kept, and nothing is carried
-/// out twice.
+/// GW-12: a process that is killed at any moment loses no stored entry, and nothing is applied twice.
 #[tokio::test]
 async fn a_killed_process_loses_nothing() {
     if let Some(folder) = std::env::var_os(CHILD) {
@@ -254,7 +256,7 @@ async fn a_killed_process_loses_nothing() {
     let outbox = outbox(folder.path());
     outbox.flush().await.unwrap();
     let entries = outbox.entries().await.unwrap();
-    assert!(entries.iter().all(|entry| entry.state() == State::Done), "{entries:?}");
+    assert!(entries.iter().all(|entry| entry.state() == EntryState::Done), "{entries:?}");
     let carried_out = fs::read_to_string(folder.path().join("carried-out")).unwrap();
     let mut products: Vec<_> = carried_out.lines().map(|line| line.split_once(' ').unwrap().1).collect();
     assert_eq!(products.len(), entries.len());

@@ -1,29 +1,31 @@
-//! The statements.
+//! The SQL statements of the replica.
 
 use std::collections::BTreeSet;
 
 use exchange_client::{
     Area, UnixTime,
     api::{Contract, Json, types::InstallationId},
-    feed::{Kept, Position, Reader},
-    replica::{CURSOR_FOR, Commit, Document, ORGANISATION_FOR, Outcome, OwnerNote, Removal, Row, Tally},
+    feed::{AreaState, FeedPosition, FeedReader},
+    replica::{
+        AreaCommit, CURSOR_LIFETIME, CommitOutcome, CommitTally, DemandDocument, MAX_ORGANISATION_AGE,
+        OwnerNote, RemovalRecord, ReplicaRow,
+    },
 };
 use rusqlite::{Connection, OptionalExtension, Result, Transaction, named_params, params};
 
-use crate::database::{REMNANTS_FOR, leave};
+use crate::database::{MAX_REMNANT_AGE, note_remnants};
 
-/// What looks for remnants does so at least this often, in milliseconds.
-const LOOK: i64 = 3_600_000;
+/// Maximum interval in milliseconds between checks for remnants.
+const CHECK_INTERVAL: i64 = 3_600_000;
 
-/// A table of rows.
 #[derive(Clone, Copy)]
-pub(super) enum Table {
+pub(super) enum RowTable {
     Entry,
     Agreed,
 }
 
-/// As files have it: never another number for the same area.
-const fn number(area: Area) -> i64 {
+/// Returns the number of an area in files. The numbers never change.
+const fn area_number(area: Area) -> i64 {
     match area {
         Area::Blueprints => 1,
         Area::Stock => 2,
@@ -33,53 +35,54 @@ const fn number(area: Area) -> i64 {
     }
 }
 
-/// A text of the exchange as it came, whatever rules it breaks.
-fn opaque<T: Contract>(text: String) -> Result<T> {
+/// Parses a stored contract string without applying its validation rules.
+fn parse_unvalidated<T: Contract>(text: String) -> Result<T> {
     T::parse(Json::String(text).to_string().as_bytes())
         .map_err(|_| rusqlite::Error::InvalidColumnName("text".to_owned()))
 }
 
-pub(super) fn millis(time: UnixTime) -> i64 {
+pub(super) fn to_millis(time: UnixTime) -> i64 {
     i64::try_from(time.since_epoch().as_millis()).unwrap_or(i64::MAX)
 }
 
-fn time(millis: i64) -> UnixTime {
+fn from_millis(millis: i64) -> UnixTime {
     UnixTime::from_millis(u64::try_from(millis).unwrap_or(0))
 }
 
-pub(super) fn kept(connection: &Connection, area: Area) -> Result<Kept> {
+pub(super) fn read_area_state(connection: &Connection, area: Area) -> Result<AreaState> {
     let mut read = connection.prepare_cached(
         "SELECT sequence, generation, position, cursor, installation, version, details, as_of, read_at, since
          FROM area WHERE area = ?1",
     )?;
-    let kept = read.query_row([number(area)], |row| {
-        let cursor = row.get::<_, Option<String>>("cursor")?.map(opaque).transpose()?;
-        let mut reader = Reader::default();
-        reader.installation = row.get::<_, Option<String>>("installation")?.map(opaque).transpose()?;
+    let kept = read.query_row([area_number(area)], |row| {
+        let cursor = row.get::<_, Option<String>>("cursor")?.map(parse_unvalidated).transpose()?;
+        let mut reader = FeedReader::default();
+        reader.installation =
+            row.get::<_, Option<String>>("installation")?.map(parse_unvalidated).transpose()?;
         reader.version = row.get::<_, Option<Box<str>>>("version")?;
         reader.details = row.get("details")?;
-        let mut kept = Kept::default();
+        let mut kept = AreaState::default();
         kept.sequence = row.get::<_, i64>("sequence")?.cast_unsigned();
         kept.generation = row.get::<_, i64>("generation")?.cast_unsigned();
         kept.position = match (row.get("position")?, cursor) {
-            (1, Some(cursor)) => Position::Snapshot(cursor),
-            (2, Some(cursor)) => Position::Feed(cursor),
-            _ => Position::Start,
+            (1, Some(cursor)) => FeedPosition::Snapshot(cursor),
+            (2, Some(cursor)) => FeedPosition::Feed(cursor),
+            _ => FeedPosition::Start,
         };
         kept.reader = reader;
-        kept.as_of = row.get::<_, Option<i64>>("as_of")?.map(time);
-        kept.read_at = row.get::<_, Option<i64>>("read_at")?.map(time);
-        kept.since = row.get::<_, Option<i64>>("since")?.map(time);
+        kept.as_of = row.get::<_, Option<i64>>("as_of")?.map(from_millis);
+        kept.read_at = row.get::<_, Option<i64>>("read_at")?.map(from_millis);
+        kept.since = row.get::<_, Option<i64>>("since")?.map(from_millis);
         Ok(kept)
     });
     Ok(kept.optional()?.unwrap_or_default())
 }
 
-fn keep(transaction: &Transaction<'_>, area: Area, kept: &Kept) -> Result<()> {
+fn write_area_state(transaction: &Transaction<'_>, area: Area, kept: &AreaState) -> Result<()> {
     let position = match kept.position {
-        Position::Start => 0,
-        Position::Snapshot(_) => 1,
-        Position::Feed(_) => 2,
+        FeedPosition::Start => 0,
+        FeedPosition::Snapshot(_) => 1,
+        FeedPosition::Feed(_) => 2,
     };
     let mut write = transaction.prepare_cached(
         "INSERT OR REPLACE INTO area
@@ -88,7 +91,7 @@ fn keep(transaction: &Transaction<'_>, area: Area, kept: &Kept) -> Result<()> {
                  :read_at, :since)",
     )?;
     write.execute(named_params! {
-        ":area": number(area),
+        ":area": area_number(area),
         ":sequence": kept.sequence.cast_signed(),
         ":generation": kept.generation.cast_signed(),
         ":position": position,
@@ -96,67 +99,74 @@ fn keep(transaction: &Transaction<'_>, area: Area, kept: &Kept) -> Result<()> {
         ":installation": kept.reader.installation.as_ref().map(|id| id.as_str()),
         ":version": kept.reader.version,
         ":details": kept.reader.details,
-        ":as_of": kept.as_of.map(millis),
-        ":read_at": kept.read_at.map(millis),
-        ":since": kept.since.map(millis),
+        ":as_of": kept.as_of.map(to_millis),
+        ":read_at": kept.read_at.map(to_millis),
+        ":since": kept.since.map(to_millis),
     })?;
     Ok(())
 }
 
-pub(super) fn commit(transaction: &Transaction<'_>, commit: &Commit) -> Result<Outcome> {
-    let before = kept(transaction, commit.area)?;
+pub(super) fn apply_commit(transaction: &Transaction<'_>, commit: &AreaCommit) -> Result<CommitOutcome> {
+    let before = read_area_state(transaction, commit.area)?;
     if before.sequence != commit.expects {
-        return Ok(Outcome::Superseded(before));
+        return Ok(CommitOutcome::Superseded(before));
     }
-    let (area, generation) = (number(commit.area), commit.kept.generation.cast_signed());
+    let (area, generation) = (area_number(commit.area), commit.kept.generation.cast_signed());
     let (mut gone, mut stripped) = (BTreeSet::new(), Vec::new());
     if commit.clear {
-        gone.extend(keys(transaction, "DELETE FROM entry WHERE area = ?1 RETURNING key", params![area])?);
+        gone.extend(query_keys(
+            transaction,
+            "DELETE FROM entry WHERE area = ?1 RETURNING key",
+            params![area],
+        )?);
         transaction.execute("DELETE FROM removal WHERE area = ?1", [area])?;
         transaction.execute("DELETE FROM agreed WHERE area = ?1", [area])?;
     }
     if commit.strip {
         let strip = "UPDATE entry SET details = NULL WHERE area = ?1 AND details IS NOT NULL RETURNING key";
-        stripped = keys(transaction, strip, params![area])?;
+        stripped = query_keys(transaction, strip, params![area])?;
         stripped.sort_unstable();
     }
-    upsert(transaction, commit)?;
+    upsert_rows(transaction, commit)?;
     for row in &commit.upserts {
         gone.remove(&row.key);
     }
-    remove(transaction, commit)?;
+    remove_rows(transaction, commit)?;
     if let Some(units) = &commit.units {
         let there = "SELECT DISTINCT unit FROM entry WHERE area = ?1 AND unit IS NOT NULL";
-        for unit in keys(transaction, there, params![area])?.iter().filter(|unit| !units.contains(unit)) {
+        for unit in query_keys(transaction, there, params![area])?.iter().filter(|unit| !units.contains(unit))
+        {
             let left = "DELETE FROM entry WHERE area = ?1 AND unit = ?2 RETURNING key";
-            gone.extend(keys(transaction, left, params![area, unit])?);
+            gone.extend(query_keys(transaction, left, params![area, unit])?);
         }
     }
     if commit.sweep {
         let unseen = "DELETE FROM entry WHERE area = ?1 AND generation < ?2 RETURNING key";
-        gone.extend(keys(transaction, unseen, params![area, generation])?);
+        gone.extend(query_keys(transaction, unseen, params![area, generation])?);
     }
-    keep(transaction, commit.area, &commit.kept)?;
-    if commit.area.is_of_organisation() {
-        // What the member may not see any more goes at once; every page moves rows about.
+    write_area_state(transaction, commit.area, &commit.kept)?;
+    if commit.area.is_organization_data() {
+        // Data that the member may no longer see is erased at once. Each page moves rows between pages of the
+        // file.
         if !gone.is_empty() || !stripped.is_empty() {
-            leave(transaction, 0)?;
+            note_remnants(transaction, 0)?;
         } else if !commit.upserts.is_empty() || !commit.removals.is_empty() {
-            leave_behind(transaction, before.since, commit.kept.read_at.unwrap_or_default())?;
+            note_replaced(transaction, before.since, commit.kept.read_at.unwrap_or_default())?;
         }
     }
-    Ok(Outcome::Done(Tally::new(gone.into_iter().collect(), stripped)))
+    Ok(CommitOutcome::Done(CommitTally::new(gone.into_iter().collect(), stripped)))
 }
 
-/// Notes that what was read then was replaced now. It may lie in the file for a day, and for less where it would be seven
-/// days old before that is over (OST-14, LIM-38).
-fn leave_behind(transaction: &Transaction<'_>, read: Option<UnixTime>, now: UnixTime) -> Result<()> {
-    let last = read.map_or(i64::MAX, |read| millis(read + ORGANISATION_FOR) - REMNANTS_FOR - LOOK);
-    leave(transaction, millis(now).min(last))
+/// Records that data read at `read` was replaced at `now`. Its remnants may stay for a day, or less if they
+/// would become seven days old before that (OST-14, LIM-38).
+fn note_replaced(transaction: &Transaction<'_>, read: Option<UnixTime>, now: UnixTime) -> Result<()> {
+    let last = read
+        .map_or(i64::MAX, |read| to_millis(read + MAX_ORGANISATION_AGE) - MAX_REMNANT_AGE - CHECK_INTERVAL);
+    note_remnants(transaction, to_millis(now).min(last))
 }
 
-fn upsert(transaction: &Transaction<'_>, commit: &Commit) -> Result<()> {
-    let (area, generation) = (number(commit.area), commit.kept.generation.cast_signed());
+fn upsert_rows(transaction: &Transaction<'_>, commit: &AreaCommit) -> Result<()> {
+    let (area, generation) = (area_number(commit.area), commit.kept.generation.cast_signed());
     let mut put = transaction.prepare_cached(
         "INSERT INTO entry (area, key, generation, unit, body, details) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
          ON CONFLICT (area, key) DO UPDATE SET generation = excluded.generation, unit = excluded.unit,
@@ -175,22 +185,22 @@ fn upsert(transaction: &Transaction<'_>, commit: &Commit) -> Result<()> {
     Ok(())
 }
 
-fn remove(transaction: &Transaction<'_>, commit: &Commit) -> Result<()> {
-    let (area, now) = (number(commit.area), commit.kept.read_at.unwrap_or_default());
+fn remove_rows(transaction: &Transaction<'_>, commit: &AreaCommit) -> Result<()> {
+    let (area, now) = (area_number(commit.area), commit.kept.read_at.unwrap_or_default());
     let mut remove = transaction.prepare_cached("DELETE FROM entry WHERE area = ?1 AND key = ?2")?;
     let mut note = transaction
         .prepare_cached("INSERT OR REPLACE INTO removal (area, key, own, at) VALUES (?1, ?2, ?3, ?4)")?;
     for removal in &commit.removals {
         remove.execute(params![area, removal.key])?;
-        note.execute(params![area, removal.key, removal.own, millis(now)])?;
+        note.execute(params![area, removal.key, removal.own, to_millis(now)])?;
     }
-    let old = now.saturating_sub(CURSOR_FOR);
+    let old = now.saturating_sub(CURSOR_LIFETIME);
     let mut forget = transaction.prepare_cached("DELETE FROM removal WHERE area = ?1 AND at <= ?2")?;
-    forget.execute(params![area, millis(old)])?;
+    forget.execute(params![area, to_millis(old)])?;
     Ok(())
 }
 
-fn keys(
+fn query_keys(
     transaction: &Transaction<'_>,
     statement: &str,
     values: impl rusqlite::Params,
@@ -198,105 +208,115 @@ fn keys(
     transaction.prepare_cached(statement)?.query_map(values, |row| row.get(0))?.collect()
 }
 
-fn row(row: &rusqlite::Row<'_>) -> Result<Row> {
+fn parse_row(row: &rusqlite::Row<'_>) -> Result<ReplicaRow> {
     let body = row.get::<_, Vec<u8>>("body")?.into();
     let details = row.get::<_, Option<Vec<u8>>>("details")?.map(Into::into);
-    Ok(Row { key: row.get("key")?, unit: row.get("unit")?, body, details })
+    Ok(ReplicaRow { key: row.get("key")?, unit: row.get("unit")?, body, details })
 }
 
-pub(super) fn entry(connection: &Connection, table: Table, area: Area, key: &str) -> Result<Option<Row>> {
+pub(super) fn read_entry(
+    connection: &Connection,
+    table: RowTable,
+    area: Area,
+    key: &str,
+) -> Result<Option<ReplicaRow>> {
     let read = match table {
-        Table::Entry => "SELECT key, unit, body, details FROM entry WHERE area = ?1 AND key = ?2",
-        Table::Agreed => "SELECT key, unit, body, details FROM agreed WHERE area = ?1 AND key = ?2",
+        RowTable::Entry => "SELECT key, unit, body, details FROM entry WHERE area = ?1 AND key = ?2",
+        RowTable::Agreed => "SELECT key, unit, body, details FROM agreed WHERE area = ?1 AND key = ?2",
     };
-    connection.prepare_cached(read)?.query_row(params![number(area), key], row).optional()
+    connection.prepare_cached(read)?.query_row(params![area_number(area), key], parse_row).optional()
 }
 
-pub(super) fn entries(
+pub(super) fn read_entries(
     connection: &Connection,
     area: Area,
     after: Option<&str>,
     most: usize,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<ReplicaRow>> {
     let mut read = connection.prepare_cached(
         "SELECT key, unit, body, details FROM entry WHERE area = ?1 AND key > ?2 ORDER BY key LIMIT ?3",
     )?;
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    // No key is empty.
-    read.query_map(params![number(area), after.unwrap_or_default(), most], row)?.collect()
+    // Keys are never empty.
+    read.query_map(params![area_number(area), after.unwrap_or_default(), most], parse_row)?.collect()
 }
 
-pub(super) fn count(connection: &Connection, area: Area) -> Result<u64> {
+pub(super) fn count_entries(connection: &Connection, area: Area) -> Result<u64> {
     let mut read = connection.prepare_cached("SELECT count(*) FROM entry WHERE area = ?1")?;
-    read.query_row([number(area)], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
+    read.query_row([area_number(area)], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
 }
 
-pub(super) fn removal(connection: &Connection, area: Area, key: &str) -> Result<Option<Removal>> {
+pub(super) fn read_removal(connection: &Connection, area: Area, key: &str) -> Result<Option<RemovalRecord>> {
     let mut read = connection.prepare_cached("SELECT own FROM removal WHERE area = ?1 AND key = ?2")?;
-    let own = read.query_row(params![number(area), key], |row| row.get(0)).optional()?;
-    Ok(own.map(|own| Removal { key: key.into(), own }))
+    let own = read.query_row(params![area_number(area), key], |row| row.get(0)).optional()?;
+    Ok(own.map(|own| RemovalRecord { key: key.into(), own }))
 }
 
-pub(super) fn agree(transaction: &Transaction<'_>, area: Area, entries: &[Row], gone: &[&str]) -> Result<()> {
+pub(super) fn set_baseline(
+    transaction: &Transaction<'_>,
+    area: Area,
+    entries: &[ReplicaRow],
+    gone: &[&str],
+) -> Result<()> {
     let mut drop = transaction.prepare_cached("DELETE FROM agreed WHERE area = ?1 AND key = ?2")?;
     for key in gone {
-        drop.execute(params![number(area), key])?;
+        drop.execute(params![area_number(area), key])?;
     }
     let mut put = transaction.prepare_cached(
         "INSERT OR REPLACE INTO agreed (area, key, unit, body, details) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     for row in entries {
-        put.execute(params![number(area), row.key, row.unit, row.body, row.details])?;
+        put.execute(params![area_number(area), row.key, row.unit, row.body, row.details])?;
     }
     Ok(())
 }
 
-pub(super) fn demand(connection: &Connection) -> Result<Option<Document>> {
+pub(super) fn read_demand(connection: &Connection) -> Result<Option<DemandDocument>> {
     let mut read = connection.prepare_cached("SELECT at, body FROM demand")?;
     let document = read.query_row([], |row| {
-        Ok(Document { at: time(row.get("at")?), body: row.get::<_, Vec<u8>>("body")?.into() })
+        Ok(DemandDocument { at: from_millis(row.get("at")?), body: row.get::<_, Vec<u8>>("body")?.into() })
     });
     document.optional()
 }
 
-pub(super) fn keep_demand(
+pub(super) fn store_demand(
     transaction: &Transaction<'_>,
-    demand: &Document,
+    demand: &DemandDocument,
     of: &InstallationId,
 ) -> Result<bool> {
-    if kept(transaction, Area::OrgStock)?.reader.installation.as_ref() != Some(of) {
+    if read_area_state(transaction, Area::OrgStock)?.reader.installation.as_ref() != Some(of) {
         return Ok(false);
     }
     let read = "SELECT at FROM demand";
-    let before = transaction.query_row(read, [], |row| row.get(0)).optional()?.map(time);
+    let before = transaction.query_row(read, [], |row| row.get(0)).optional()?.map(from_millis);
     let put = "INSERT OR REPLACE INTO demand (one, at, body) VALUES (1, ?1, ?2)";
-    transaction.execute(put, params![millis(demand.at), demand.body])?;
-    leave_behind(transaction, before, demand.at)?;
+    transaction.execute(put, params![to_millis(demand.at), demand.body])?;
+    note_replaced(transaction, before, demand.at)?;
     Ok(true)
 }
 
-pub(super) fn demand_asked_at(connection: &Connection) -> Result<Option<UnixTime>> {
+pub(super) fn demand_requested_at(connection: &Connection) -> Result<Option<UnixTime>> {
     let mut read = connection.prepare_cached("SELECT at FROM demand_asked")?;
-    Ok(read.query_row([], |row| row.get(0)).optional()?.map(time))
+    Ok(read.query_row([], |row| row.get(0)).optional()?.map(from_millis))
 }
 
-pub(super) fn note_demand_asked(transaction: &Transaction<'_>, at: UnixTime) -> Result<()> {
+pub(super) fn note_demand_request(transaction: &Transaction<'_>, at: UnixTime) -> Result<()> {
     let put = "INSERT OR REPLACE INTO demand_asked (one, at) VALUES (1, ?1)";
-    transaction.execute(put, [millis(at)]).map(drop)
+    transaction.execute(put, [to_millis(at)]).map(drop)
 }
 
 pub(super) fn forget_demand(transaction: &Transaction<'_>) -> Result<u64> {
     transaction.execute("DELETE FROM demand_asked", [])?;
-    leave(transaction, 0)?;
+    note_remnants(transaction, 0)?;
     Ok(transaction.execute("DELETE FROM demand", [])? as u64)
 }
 
-pub(super) fn forget(transaction: &Transaction<'_>, area: Area, owner: OwnerNote) -> Result<u64> {
-    let entries = transaction.execute("DELETE FROM entry WHERE area = ?1", [number(area)])?;
-    transaction.execute("DELETE FROM removal WHERE area = ?1", [number(area)])?;
-    transaction.execute("DELETE FROM agreed WHERE area = ?1", [number(area)])?;
-    let before = kept(transaction, area)?;
-    keep(transaction, area, &before.forgotten(owner))?;
-    leave(transaction, 0)?;
+pub(super) fn forget_area(transaction: &Transaction<'_>, area: Area, owner: OwnerNote) -> Result<u64> {
+    let entries = transaction.execute("DELETE FROM entry WHERE area = ?1", [area_number(area)])?;
+    transaction.execute("DELETE FROM removal WHERE area = ?1", [area_number(area)])?;
+    transaction.execute("DELETE FROM agreed WHERE area = ?1", [area_number(area)])?;
+    let before = read_area_state(transaction, area)?;
+    write_area_state(transaction, area, &before.after_forgetting(owner))?;
+    note_remnants(transaction, 0)?;
     Ok(entries as u64)
 }

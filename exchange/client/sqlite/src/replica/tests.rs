@@ -1,4 +1,4 @@
-//! The replica on disk.
+//! Tests of the replica on disk.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,8 +12,8 @@ use std::{
 use exchange_client::{
     Replica, UnixTime,
     api::types::OrgStockLot,
-    feed::model::{self, Model},
-    replica::{ORGANISATION_FOR, check},
+    feed::model::{self, ExchangeModel},
+    replica::{MAX_ORGANISATION_AGE, check},
 };
 
 use super::*;
@@ -22,7 +22,7 @@ fn open(folder: &tempfile::TempDir) -> SqliteReplica {
     SqliteReplica::open(folder.path()).unwrap()
 }
 
-/// A store with its folder, which goes with it.
+/// A store with its temporary folder.
 #[derive(Debug)]
 struct Kept(SqliteReplica, tempfile::TempDir);
 
@@ -35,57 +35,58 @@ macro_rules! delegated {
 }
 
 delegated! {
-    kept(area: Area) -> exchange_client::feed::Kept;
-    commit(commit: &Commit) -> Outcome;
-    entry(area: Area, key: &str) -> Option<Row>;
-    entries(area: Area, after: Option<&str>, most: usize) -> Vec<Row>;
+    area_state(area: Area) -> exchange_client::feed::AreaState;
+    commit(commit: &AreaCommit) -> CommitOutcome;
+    entry(area: Area, key: &str) -> Option<ReplicaRow>;
+    entries(area: Area, after: Option<&str>, most: usize) -> Vec<ReplicaRow>;
     count(area: Area) -> u64;
-    removal(area: Area, key: &str) -> Option<Removal>;
-    agree(area: Area, entries: &[Row], gone: &[&str]) -> ();
-    agreed(area: Area, key: &str) -> Option<Row>;
-    demand() -> Option<Document>;
-    keep_demand(demand: &Document, of: &InstallationId) -> bool;
-    demand_asked_at() -> Option<UnixTime>;
-    note_demand_asked(at: UnixTime) -> ();
-    forget(collections: &[Collection], owner: OwnerNote) -> Vec<Forgotten>;
-    settle(now: UnixTime) -> ();
+    removal(area: Area, key: &str) -> Option<RemovalRecord>;
+    set_baseline(area: Area, entries: &[ReplicaRow], gone: &[&str]) -> ();
+    baseline(area: Area, key: &str) -> Option<ReplicaRow>;
+    demand() -> Option<DemandDocument>;
+    store_demand(demand: &DemandDocument, of: &InstallationId) -> bool;
+    demand_requested_at() -> Option<UnixTime>;
+    note_demand_request(at: UnixTime) -> ();
+    forget(collections: &[Collection], owner: OwnerNote) -> Vec<ForgottenCollection>;
+    purge_removed(now: UnixTime) -> ();
 }
 
-/// OST-14: trouble with the member's own copies keeps none of the organisation's.
+/// OST-14: an error of the member's own file does not keep organization data.
 #[test]
 fn the_organisations_data_go_whatever_becomes_of_the_members_own() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
-    let mut commit = Commit::of(Area::OrgStock, 0, check::kept(1, 1, "one"));
-    commit.upserts.push(check::row("1", Some("a"), None));
+    let mut commit = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
+    commit.upserts.push(check::test_row("1", Some("a"), None));
     let reader: InstallationId = "i-1".parse().unwrap();
     commit.kept.reader.installation = Some(reader.clone());
     store.commit(&commit).unwrap();
-    let demand = Document { at: UnixTime::from_secs(1), body: (*b"{}").into() };
-    assert!(store.keep_demand(&demand, &reader).unwrap());
+    let demand = DemandDocument { at: UnixTime::from_secs(1), body: (*b"{}").into() };
+    assert!(store.store_demand(&demand, &reader).unwrap());
     rusqlite::Connection::open(folder.path().join("replica.db"))
         .unwrap()
         .execute_batch("DROP TABLE entry")
         .unwrap();
 
-    assert!(store.forget(&Collection::ALL, OwnerNote::Goes).is_err());
+    assert!(store.forget(&Collection::ALL, OwnerNote::Remove).is_err());
     assert_eq!(store.count(Area::OrgStock).unwrap(), 0);
     assert!(store.demand().unwrap().is_none());
 }
 
-/// OST-14: what is too old goes also where the member's own copies are of a newer program, which are left as they are.
+/// OST-14: expired data is deleted even if the member's own file belongs to a newer version, which stays
+/// unchanged.
 #[test]
 fn the_organisations_data_expire_beside_a_file_of_a_newer_program() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(&folder);
-    let mut commit = Commit::of(Area::OrgStock, 0, check::kept(1, 1, "one"));
-    commit.upserts.push(check::row("1", Some("a"), None));
+    let mut commit = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
+    commit.upserts.push(check::test_row("1", Some("a"), None));
     store.commit(&commit).unwrap();
     drop(store);
     let own = folder.path().join("replica.db");
     rusqlite::Connection::open(&own).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
     let read = commit.kept.since.unwrap();
-    for (now, left) in [(read, 1), (read + ORGANISATION_FOR, 0)] {
+    for (now, left) in [(read, 1), (read + MAX_ORGANISATION_AGE, 0)] {
         let error = SqliteReplica::expire(folder.path(), now).unwrap_err();
         assert!(error.to_string().contains("newer version"), "{error}");
         let organisation = rusqlite::Connection::open(folder.path().join("organisation.db")).unwrap();
@@ -97,12 +98,12 @@ fn the_organisations_data_expire_beside_a_file_of_a_newer_program() {
     assert_eq!(SqliteReplica::expire(folder.path(), read).unwrap(), []);
 }
 
-/// The same rules as the store in memory, and the same plays, with the program ended and started anew in them.
+/// The conformance checks of all stores, with restarts of the program.
 #[test]
 fn the_store_does_what_every_store_must() {
     let folder = || tempfile::tempdir().unwrap();
     let opened = |folder: tempfile::TempDir| Kept(open(&folder), folder);
-    check::store(
+    check::check_store(
         || opened(folder()),
         |Kept(store, folder)| {
             drop(store);
@@ -111,7 +112,8 @@ fn the_store_does_what_every_store_must() {
     );
 }
 
-/// OST-14, DEM-10, LIM-38: after 7 days the bytes are in no file, at start and with the process that wrote them.
+/// OST-14, DEM-10, LIM-38: after 7 days the bytes are erased from all files, at start and in the running
+/// process.
 #[test]
 fn data_of_the_organisation_leave_no_byte_after_seven_days() {
     let folder = tempfile::tempdir().unwrap();
@@ -121,8 +123,8 @@ fn data_of_the_organisation_leave_no_byte_after_seven_days() {
         bytes.map(|bytes| bytes.windows(what.len()).filter(|part| *part == what).count()).sum::<usize>()
     };
     let replica = Replica::new(open(&folder));
-    let mut pools = Model::new(Area::OrgStock);
-    let mut ships = Model::new(Area::Ships);
+    let mut pools = ExchangeModel::new(Area::OrgStock);
+    let mut ships = ExchangeModel::new(Area::Ships);
     for at in 0..300 {
         pools.put(&format!("a-geheim-{at}"), at);
         ships.put(&format!("ship-{at}"), at);
@@ -134,33 +136,33 @@ fn data_of_the_organisation_leave_no_byte_after_seven_days() {
     }
     model::read_all::<OrgStockLot>(&replica, &mut pools, 100);
     let read = UnixTime::from_secs(1_000);
-    let document = Document { at: read, body: (*b"{\"demand\":\"geheim\"}").into() };
-    let reader = replica.store().kept(Area::OrgStock).unwrap().reader.installation.unwrap();
-    assert!(replica.store().keep_demand(&document, &reader).unwrap());
+    let document = DemandDocument { at: read, body: (*b"{\"demand\":\"geheim\"}").into() };
+    let reader = replica.store().area_state(Area::OrgStock).unwrap().reader.installation.unwrap();
+    assert!(replica.store().store_demand(&document, &reader).unwrap());
     assert!(found(b"geheim") > 600);
 
     // Another process, started 7 days later.
     let later = Replica::new(open(&folder));
-    let told = later.expire(read + ORGANISATION_FOR).unwrap();
+    let told = later.expire(read + MAX_ORGANISATION_AGE).unwrap();
     assert_eq!(told.iter().map(|gone| gone.entries).collect::<Vec<_>>(), [300, 1]);
     assert_eq!(found(b"geheim"), 0);
     assert_eq!((replica.count(Area::OrgStock).unwrap(), replica.count(Area::Ships).unwrap()), (0, 300));
 
-    // CLI-06: the rest goes when the member disconnects.
+    // CLI-06: the other data is deleted by the disconnection.
     assert!(found(b"ship-") > 0);
     replica.forget().unwrap();
     assert_eq!(found(b"ship-"), 0);
 }
 
-/// OST-14: what went by a tombstone is not left in the log either, which a timer sees to.
+/// OST-14: entries removed by a tombstone are erased from the log by a timer.
 #[test]
 fn what_the_feed_removed_leaves_the_log_by_timer() {
     let folder = tempfile::tempdir().unwrap();
     let replica = Replica::new(open(&folder));
-    let mut pools = Model::new(Area::OrgStock);
+    let mut pools = ExchangeModel::new(Area::OrgStock);
     pools.put("a-geheim", 1);
     model::read_all::<OrgStockLot>(&replica, &mut pools, 100);
-    pools.turn_unit('a');
+    pools.toggle_unit('a');
     model::read_all::<OrgStockLot>(&replica, &mut pools, 100);
     assert_eq!(replica.expire(UnixTime::from_secs(1_000)).unwrap(), []);
     for file in fs::read_dir(folder.path()).unwrap() {
@@ -169,8 +171,8 @@ fn what_the_feed_removed_leaves_the_log_by_timer() {
     }
 }
 
-/// OST-05, OST-14: SQLite moves rows between pages and leaves copies behind, which are no row any more: they go too,
-/// after a day with what just went, and at once with a unit that the member lost.
+/// OST-05, OST-14: copies that SQLite leaves when it moves rows between pages are erased too, after a day
+/// with removed entries, and at once with a lost unit.
 #[test]
 fn no_copy_stays_behind_of_what_pages_took_away() {
     let folder = tempfile::tempdir().unwrap();
@@ -186,23 +188,26 @@ fn no_copy_stays_behind_of_what_pages_took_away() {
         found
     };
     let (mut live, mut sequence, mut random) = (BTreeMap::new(), 0, 1_usize);
-    let mut commit = |change: &dyn Fn(&mut Commit)| {
-        let mut commit = Commit::of(Area::OrgStock, sequence, check::kept(sequence + 1, 1, "here"));
+    let mut commit = |change: &dyn Fn(&mut AreaCommit)| {
+        let mut commit =
+            AreaCommit::new(Area::OrgStock, sequence, check::test_area_state(sequence + 1, 1, "here"));
         change(&mut commit);
-        assert!(matches!(store.commit(&commit), Ok(Outcome::Done(_))));
+        assert!(matches!(store.commit(&commit), Ok(CommitOutcome::Done(_))));
         sequence += 1;
     };
     for round in 0..40 {
         let (mut upserts, mut removals) = (Vec::new(), Vec::new());
         for at in 0..400 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let row = check::row(&format!("{at:03}"), Some("mine"), None);
+            let row = check::test_row(&format!("{at:03}"), Some("mine"), None);
             match random >> 60 {
-                0..4 if live.remove(&at).is_some() => removals.push(Removal { key: row.key, own: false }),
+                0..4 if live.remove(&at).is_some() => {
+                    removals.push(RemovalRecord { key: row.key, own: false })
+                }
                 0..8 => {
                     live.insert(at, secret(at, round));
                     let body = secret(at, round) + &"x".repeat((random >> 40) % 900);
-                    upserts.push(Row { body: body.into_bytes().into(), ..row });
+                    upserts.push(ReplicaRow { body: body.into_bytes().into(), ..row });
                 }
                 _ => {}
             }
@@ -211,20 +216,21 @@ fn no_copy_stays_behind_of_what_pages_took_away() {
     }
     let live: BTreeSet<_> = live.into_values().collect();
     let read = UnixTime::from_secs(2_000);
-    store.settle(read).unwrap();
+    store.purge_removed(read).unwrap();
     assert!(
         found().is_superset(&live) && found() != live,
         "nothing stayed behind, and nothing is shown here"
     );
-    store.settle(read + Duration::from_secs(2 * 86_400)).unwrap();
+    store.purge_removed(read + Duration::from_secs(2 * 86_400)).unwrap();
     assert_eq!(found(), live);
 
     commit(&|commit| commit.units = Some(Vec::new()));
-    store.settle(read).unwrap();
+    store.purge_removed(read).unwrap();
     assert_eq!(found(), BTreeSet::new());
 }
 
-/// OST-14, DEM-10, LIM-38: what is replaced when it is nearly seven days old leaves its copies for less than a day.
+/// OST-14, DEM-10, LIM-38: copies of data that is replaced when almost seven days old are erased in less than
+/// a day.
 #[test]
 fn no_copy_of_what_is_replaced_late_outlives_seven_days() {
     const HOUR: Duration = Duration::from_secs(3600);
@@ -236,40 +242,40 @@ fn no_copy_of_what_is_replaced_late_outlives_seven_days() {
             files.any(|file| fs::read(file.unwrap().path()).unwrap().windows(6).any(|part| part == b"geheim"))
         };
         let reader: InstallationId = "i-1".parse().unwrap();
-        let mut first = Commit::of(Area::OrgStock, 0, check::kept(1, 1, "one"));
-        first.upserts.push(check::row("1", Some("a"), None));
+        let mut first = AreaCommit::new(Area::OrgStock, 0, check::test_area_state(1, 1, "one"));
+        first.upserts.push(check::test_row("1", Some("a"), None));
         first.kept.reader.installation = Some(reader.clone());
         store.commit(&first).unwrap();
         let read = first.kept.since.unwrap();
-        let demand = |at| Document { at, body: (*b"{}").into() };
-        assert!(store.keep_demand(&demand(read), &reader).unwrap());
-        store.settle(read + 48 * HOUR).unwrap();
+        let demand = |at| DemandDocument { at, body: (*b"{}").into() };
+        assert!(store.store_demand(&demand(read), &reader).unwrap());
+        store.purge_removed(read + 48 * HOUR).unwrap();
 
-        let late = read + (ORGANISATION_FOR - 3 * HOUR);
+        let late = read + (MAX_ORGANISATION_AGE - 3 * HOUR);
         if of_demand {
-            assert!(store.keep_demand(&demand(late), &reader).unwrap());
+            assert!(store.store_demand(&demand(late), &reader).unwrap());
         } else {
-            let mut second = Commit::of(Area::OrgStock, 1, check::kept(2, 1, "two"));
+            let mut second = AreaCommit::new(Area::OrgStock, 1, check::test_area_state(2, 1, "two"));
             (second.kept.as_of, second.kept.read_at, second.kept.since) =
                 (Some(late), Some(late), Some(late));
-            second.upserts.push(check::row("1", Some("a"), None));
-            assert!(matches!(store.commit(&second), Ok(Outcome::Done(_))));
+            second.upserts.push(check::test_row("1", Some("a"), None));
+            assert!(matches!(store.commit(&second), Ok(CommitOutcome::Done(_))));
         }
-        // As SQLite leaves it behind when it moves a row.
+        // A copy as SQLite leaves it when it moves a row.
         let copies = rusqlite::Connection::open(folder.path().join("organisation.db")).unwrap();
         copies.pragma_update(None, "secure_delete", "OFF").unwrap();
         copies
             .execute_batch("CREATE TABLE copy (text); INSERT INTO copy VALUES ('geheim'); DROP TABLE copy")
             .unwrap();
         drop(copies);
-        store.settle(read + (ORGANISATION_FOR - 2 * HOUR)).unwrap();
+        store.purge_removed(read + (MAX_ORGANISATION_AGE - 2 * HOUR)).unwrap();
         assert!(found(), "nothing stayed behind, and nothing is shown here");
-        store.settle(read + (ORGANISATION_FOR - HOUR)).unwrap();
+        store.purge_removed(read + (MAX_ORGANISATION_AGE - HOUR)).unwrap();
         assert!(!found(), "of demand: {of_demand}");
     }
 }
 
-/// DEM-10: a folder that backups leave out, and nobody else reads.
+/// DEM-10: the folder is excluded from backups and private.
 #[test]
 fn the_folder_is_marked_as_a_cache() {
     let folder = tempfile::tempdir().unwrap();
@@ -286,31 +292,32 @@ fn the_folder_is_marked_as_a_cache() {
 
 const CHILD: &str = "EXCHANGE_REPLICA_CHILD";
 
-/// What is killed: it commits pages of 40 entries that all say which commit they are of, and tells each when it
-/// returned.
+/// The child process: commits pages of 40 entries that all contain the number of their commit, and prints
+/// each completed commit.
 #[test]
 fn child_that_is_killed() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
     let store = SqliteReplica::open(folder).unwrap();
     let area = Area::Stock;
     loop {
-        let before = store.kept(area).unwrap();
+        let before = store.area_state(area).unwrap();
         let now = before.sequence + 1;
-        let mut commit = Commit::of(area, before.sequence, check::kept(now, now, &format!("c{now}")));
+        let mut commit =
+            AreaCommit::new(area, before.sequence, check::test_area_state(now, now, &format!("c{now}")));
         for key in 0..40 {
             let body = format!(r#"{{"of":{now:>4000}}}"#).into_bytes().into();
-            commit.upserts.push(Row { body, ..check::row(&key.to_string(), None, None) });
+            commit.upserts.push(ReplicaRow { body, ..check::test_row(&key.to_string(), None, None) });
         }
-        commit.upserts.push(check::row(&format!("only-{now}"), None, None));
+        commit.upserts.push(check::test_row(&format!("only-{now}"), None, None));
         commit.sweep = true;
-        assert!(matches!(store.commit(&commit).unwrap(), Outcome::Done(_)));
+        assert!(matches!(store.commit(&commit).unwrap(), CommitOutcome::Done(_)));
         let mut out = std::io::stdout();
         writeln!(out, "committed {now}").unwrap();
         out.flush().unwrap();
     }
 }
 
-/// Killed at any moment, a commit is there whole or not at all, and one that was told is there.
+/// A commit of a killed process is stored completely or not at all, and a reported one is stored.
 #[test]
 fn a_killed_process_leaves_whole_commits() {
     let folder = tempfile::tempdir().unwrap();
@@ -329,26 +336,29 @@ fn a_killed_process_leaves_whole_commits() {
         child.wait().unwrap();
 
         let store = open(&folder);
-        let kept = store.kept(Area::Stock).unwrap();
+        let kept = store.area_state(Area::Stock).unwrap();
         assert!(kept.sequence >= told, "{kept:?} was told to be {told}");
         let rows = store.entries(Area::Stock, None, 100).unwrap();
         assert_eq!(rows.len(), 41);
         let (of, only) = (format!(r#"{{"of":{:>4000}}}"#, kept.sequence), format!("only-{}", kept.sequence));
         assert!(rows.iter().all(|row| *row.body == *of.as_bytes() || *row.key == *only));
-        assert_eq!(kept, check::kept(kept.sequence, kept.sequence, &format!("c{}", kept.sequence)));
+        assert_eq!(
+            kept,
+            check::test_area_state(kept.sequence, kept.sequence, &format!("c{}", kept.sequence))
+        );
     }
 }
 
-/// FED-03: a snapshot goes on in another process where it was when the first one ended.
+/// FED-03: a snapshot continues in another process at the stored cursor.
 #[test]
 fn a_snapshot_goes_on_in_the_next_process() {
     let folder = tempfile::tempdir().unwrap();
     let area = Area::Ships;
-    let mut kept = check::kept(1, 1, "middle:of.it");
-    kept.position = exchange_client::feed::Position::Snapshot(kept.position.cursor().unwrap().clone());
+    let mut kept = check::test_area_state(1, 1, "middle:of.it");
+    kept.position = exchange_client::feed::FeedPosition::Snapshot(kept.position.cursor().unwrap().clone());
     kept.as_of = None;
-    let commit = Commit::of(area, 0, kept.clone());
-    assert!(matches!(open(&folder).commit(&commit).unwrap(), Outcome::Done(_)));
-    assert_eq!(open(&folder).kept(area).unwrap(), kept);
+    let commit = AreaCommit::new(area, 0, kept.clone());
+    assert!(matches!(open(&folder).commit(&commit).unwrap(), CommitOutcome::Done(_)));
+    assert_eq!(open(&folder).area_state(area).unwrap(), kept);
     assert_eq!(kept.since, Some(UnixTime::from_secs(1_000) + Duration::from_secs(1)));
 }

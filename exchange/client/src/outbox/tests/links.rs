@@ -1,99 +1,112 @@
-//! Links to confirm what is held: had when the member asks, and not otherwise.
+//! Confirmation links of held sets, which are only requested by the member.
 
 use super::*;
 
-/// WRT-11: a link that cannot be had now changes nothing: the entry is held, is not sent unasked, and why there is no link
-/// is said with its wait.
+/// WRT-11: a failed request for a link changes nothing: the entry stays held, is not resent, and the error
+/// contains the wait.
 #[tokio::test(start_paused = true)]
 async fn a_link_that_cannot_be_had_leaves_the_entry_held() {
     let bench = Bench::new();
-    bench.server.then(held());
+    bench.server.enqueue_reply(held());
     let entry = bench.enqueue("bp-1").await;
     bench.flush().await;
-    let sent = |count| assert_eq!(bench.server.count(), count);
+    let sent = |count| assert_eq!(bench.server.request_count(), count);
 
-    // Nobody is listened to: not at once, and then not before the exchange asked.
-    bench.server.then(Reply::refused());
-    assert_eq!(bench.outbox.confirmation(entry).await.unwrap_err().kind(), ErrorKind::Unreachable);
-    bench.server.then(Reply::problem(Code::RelayBusy).retry_after("100"));
-    assert_eq!(bench.outbox.confirmation(entry).await.unwrap_err().kind(), ErrorKind::Busy);
-    let refused = bench.outbox.confirmation(entry).await.unwrap_err();
+    // The server cannot be reached: neither at once nor before the requested wait is over.
+    bench.server.enqueue_reply(ScriptedReply::refused());
+    assert_eq!(
+        bench.outbox.request_confirmation_link(entry).await.unwrap_err().kind(),
+        ErrorKind::Unreachable
+    );
+    bench.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy).with_retry_after("100"));
+    assert_eq!(bench.outbox.request_confirmation_link(entry).await.unwrap_err().kind(), ErrorKind::Busy);
+    let refused = bench.outbox.request_confirmation_link(entry).await.unwrap_err();
     assert_eq!((refused.kind(), refused.retry_after()), (ErrorKind::Busy, Some(seconds(100))));
-    bench.server.then(Reply::problem(Code::ClientSuspended));
+    bench.server.enqueue_reply(ScriptedReply::problem(Code::ClientSuspended));
     tokio::time::sleep(seconds(100)).await;
-    let refused = bench.outbox.confirmation(entry).await.unwrap_err();
+    let refused = bench.outbox.request_confirmation_link(entry).await.unwrap_err();
     assert!(matches!(refused.kind(), ErrorKind::Halted(_)));
-    bench.outbox.resume().await.unwrap();
+    bench.outbox.resume_parked().await.unwrap();
 
-    // The quota of the day, which another area used up.
-    bench.server.then_for("stock_write", Reply::problem(Code::QuotaExceeded).retry_after("3000"));
+    // The daily quota, exhausted by another area.
+    bench.server.enqueue_reply_for(
+        "stock_write",
+        ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("3000"),
+    );
     bench.outbox.enqueue(stock()).await.unwrap();
     bench.flush().await;
-    let refused = bench.outbox.confirmation(entry).await.unwrap_err();
+    let refused = bench.outbox.request_confirmation_link(entry).await.unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::QuotaExceeded);
     assert!(refused.retry_after().unwrap() >= seconds(3000));
     sent(5);
-    assert_eq!(bench.state(entry).await, State::Held);
+    assert_eq!(bench.state(entry).await, EntryState::Held);
     bench.run_for(seconds(4000)).await;
-    // That of stock alone.
+    // The quota of org stock only.
     sent(6);
-    assert_eq!(bench.state(entry).await, State::Held);
+    assert_eq!(bench.state(entry).await, EntryState::Held);
 
-    // An answer that was lost may have ended the link: it is asked for until there is another.
-    bench.server.then(held().and_is_lost());
-    bench.server.then(held());
-    assert_eq!(bench.outbox.confirmation(entry).await.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
+    // A lost response may have invalidated the link: the request is repeated until there is another one.
+    bench.server.enqueue_reply(held().then_lost());
+    bench.server.enqueue_reply(held());
+    assert_eq!(
+        bench.outbox.request_confirmation_link(entry).await.unwrap_err().kind(),
+        ErrorKind::OutcomeUnknown
+    );
     let mut events = bench.outbox.events();
     bench.run_for(seconds(60)).await;
     assert!(matches!(events.recv().await.unwrap(), OutboxEvent::Confirm { link: Some(_), .. }));
     sent(8);
 }
 
-/// GW-12, WRT-11: what the exchange holds may be confirmed by the link that the member has, so it is not said anew in its
-/// place, wherever it stands here; that it is refused or put off when it is sent again changes nothing.
+/// GW-12, WRT-11: the member may still confirm a held set by its link, so it cannot be replaced in any state;
+/// a refused or delayed resend does not change that.
 #[tokio::test(start_paused = true)]
 async fn what_may_still_be_confirmed_is_not_edited() {
     for reply in [
-        Reply::problem(Code::RelayBusy).retry_after("100"),
-        Reply::refused(),
-        Reply::problem(Code::ClientSuspended),
-        Reply::problem(Code::NotPermitted),
+        ScriptedReply::problem(Code::RelayBusy).with_retry_after("100"),
+        ScriptedReply::refused(),
+        ScriptedReply::problem(Code::ClientSuspended),
+        ScriptedReply::problem(Code::NotPermitted),
     ] {
         let bench = Bench::new();
-        bench.server.then(held());
+        bench.server.enqueue_reply(held());
         let entry = bench.enqueue("bp-1").await;
         bench.flush().await;
         bench.outbox.retry(entry).await.unwrap();
-        let edited = bench.outbox.edit(entry, blueprint("bp-2")).await.unwrap_err();
+        let edited = bench.outbox.replace_changes(entry, blueprint("bp-2")).await.unwrap_err();
         assert!(edited.to_string().contains("may still confirm"), "{edited}");
-        bench.server.then(reply);
+        bench.server.enqueue_reply(reply);
         bench.flush().await;
-        assert_eq!(bench.state(entry).await, State::Held);
-        assert_eq!(bench.outbox.edit(entry, blueprint("bp-2")).await.unwrap_err().kind(), ErrorKind::Invalid);
+        assert_eq!(bench.state(entry).await, EntryState::Held);
+        assert_eq!(
+            bench.outbox.replace_changes(entry, blueprint("bp-2")).await.unwrap_err().kind(),
+            ErrorKind::Invalid
+        );
         bench.run_for(seconds(4000)).await;
-        assert_eq!(bench.server.count(), 2, "not unasked");
-        // What somebody compared is another matter.
-        bench.outbox.resolve(entry, Found::Missing).await.unwrap();
+        assert_eq!(bench.server.request_count(), 2, "not unasked");
+        // A comparison may replace it.
+        bench.outbox.resolve_unknown(entry, ComparisonResult::Missing).await.unwrap();
         bench.flush().await;
-        assert_eq!(bench.state(entry).await, State::Done);
+        assert_eq!(bench.state(entry).await, EntryState::Done);
     }
 }
 
-/// CLI-02: a wait that begins anew after the clock was set back does so once, however often the link is asked for.
+/// CLI-02: a wait that restarts after the clock was set back restarts once, however often a link is
+/// requested.
 #[tokio::test(start_paused = true)]
 async fn a_link_is_waited_for_once() {
     let bench = Bench::new();
-    bench.server.then(held());
+    bench.server.enqueue_reply(held());
     let entry = bench.enqueue("bp-1").await;
     bench.flush().await;
-    bench.server.then(Reply::problem(Code::RelayBusy).retry_after("3000"));
-    bench.outbox.confirmation(entry).await.unwrap_err();
-    bench.machine.set_wrong_by(-86_400);
+    bench.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy).with_retry_after("3000"));
+    bench.outbox.request_confirmation_link(entry).await.unwrap_err();
+    bench.machine.set_clock_offset(-86_400);
     for left in [3000, 2000, 1000] {
-        let refused = bench.outbox.confirmation(entry).await.unwrap_err();
+        let refused = bench.outbox.request_confirmation_link(entry).await.unwrap_err();
         assert_eq!(refused.retry_after(), Some(seconds(left)));
         tokio::time::sleep(seconds(1000)).await;
     }
-    bench.server.then(held());
-    assert!(bench.outbox.confirmation(entry).await.unwrap().is_some());
+    bench.server.enqueue_reply(held());
+    assert!(bench.outbox.request_confirmation_link(entry).await.unwrap().is_some());
 }

@@ -1,5 +1,5 @@
-//! Any faults in any order: no set is carried out twice, and every one that was kept is carried out once the
-//! exchange can be reached again.
+//! Random faults in any order: no set is applied twice, and each stored set is applied once the exchange can
+//! be reached.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -17,7 +17,7 @@ use exchange_api::{
     Contract as _,
     runtime::{
         operation::Operation,
-        transport::{Delivery, Sending, Transport, TransportError, TransportFault},
+        transport::{Delivery, ResponseFuture, Transport, TransportError, TransportFault},
     },
     types::ServiceDocument,
 };
@@ -33,25 +33,25 @@ use crate::{
     connection::Connection,
     error::{Error, ErrorKind},
     outbox::*,
-    testkit::{VirtualEnvironment, proof_time, signed_in},
-    tokens::Note,
-    transport::Settings,
-    whose::Whose,
+    ownership::Ownership,
+    testkit::{VirtualEnvironment, proof_time, signed_in_exchange},
+    token_source::ConnectionNote,
+    transport::TransportSettings,
 };
 
-/// How long the model remembers a key.
+/// Time for which the model remembers a key.
 const MEMORY: Duration = Duration::from_secs(24 * 3600);
 
-/// What becomes of a request.
+/// The fate of a request.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Answered,
     Refused,
     LostBefore,
     LostAfter,
-    /// It arrives fifty seconds after it was given up.
+    /// It arrives fifty seconds after the client's timeout.
     Late,
-    /// It arrives twice, and the second copy is answered: its proof was used before.
+    /// It arrives twice and the second copy is answered, with a proof that was already used.
     Twice,
     FailedBefore,
     FailedAfter,
@@ -68,7 +68,7 @@ enum When {
     Late,
 }
 
-/// What happens to the store's next deed.
+/// The fate of the next store call.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Done,
@@ -79,23 +79,23 @@ enum Deed {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Enqueue(bool),
-    /// It is given up after so long.
+    /// The future is dropped after this time.
     Flush(u64),
-    /// Two processes at once.
+    /// Two processes run at once.
     Both(u64),
     /// The process ends and is started again.
     Restart,
     Pass(u64),
-    /// The member confirms what is held, or asks for it again, and compares what is unknown.
+    /// The member confirms held sets or requests their links, and compares unknown ones.
     Member(bool),
-    /// The machine's clock is set back, so far that it stays behind what was noted.
+    /// The machine's clock is set back and stays behind recorded times.
     SetBack,
-    /// It is set to so many seconds more or less than was right before. Nothing is on its way then: a process that sent
-    /// nothing itself has no clock but this one to tell for how long it was quiet.
+    /// The clock is set to an offset in seconds while no request is in flight, because a process that sent
+    /// nothing itself can only measure the quiet period with this clock.
     SetBy(i64),
 }
 
-/// The exchange: sets by what they say, keys by when they were first used.
+/// The exchange: applied sets by content, keys by their first use.
 #[derive(Default)]
 struct World {
     carried_out: HashMap<String, u32>,
@@ -108,7 +108,7 @@ struct World {
 struct Exchange(Arc<Mutex<World>>, VirtualEnvironment);
 
 impl Exchange {
-    /// Carries a request out, unless it did so before; a late one not where the set was held meanwhile.
+    /// Applies a request unless it was applied before; a late one is dropped if the set was held meanwhile.
     fn act(&self, request: &Request<Bytes>, when: When) {
         let mut world = self.0.lock().unwrap();
         let now = self.1.elapsed();
@@ -128,8 +128,8 @@ impl Exchange {
         }
     }
 
-    /// What becomes of a request, and whether it is held: that is decided under its key, at one moment, so that a copy
-    /// of it that arrives before the answer left is held with it. What is known by its key is never held.
+    /// Decides the fate of a request and whether it is held. Both are decided under its key at one moment, so
+    /// a copy that arrives before the response is held with it. A request with a known key is never held.
     fn arrives(&self, request: &Request<Bytes>) -> (Fate, bool) {
         let mut world = self.0.lock().unwrap();
         let fate = world.fates.pop_front().unwrap_or(Fate::Answered);
@@ -158,7 +158,7 @@ fn answer(status: u16, body: String) -> Result<Response<Bytes>, TransportError> 
     Ok(answer.body(Bytes::from(body)).unwrap())
 }
 
-fn problem(status: u16, code: &str) -> Result<Response<Bytes>, TransportError> {
+fn problem_response(status: u16, code: &str) -> Result<Response<Bytes>, TransportError> {
     answer(
         status,
         serde_json::json!({
@@ -176,7 +176,7 @@ fn success() -> Result<Response<Bytes>, TransportError> {
 }
 
 impl Transport for Exchange {
-    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, _: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
             let now = self.1.true_time();
             let proof = request.headers()["dpop"].to_str().unwrap();
@@ -201,15 +201,15 @@ impl Transport for Exchange {
                     });
                     lost(Delivery::Unknown)
                 }
-                Fate::FailedBefore => problem(502, "BACKEND_RELAY_FAILED"),
+                Fate::FailedBefore => problem_response(502, "BACKEND_RELAY_FAILED"),
                 Fate::FailedAfter => {
                     self.act(&request, When::Now);
-                    problem(500, "INTERNAL_ERROR")
+                    problem_response(500, "INTERNAL_ERROR")
                 }
-                Fate::Busy => problem(503, "RELAY_BUSY"),
-                Fate::Limited => problem(429, "RATE_LIMITED"),
-                Fate::SignedOut => problem(401, "UNAUTHENTICATED"),
-                Fate::Held if is_held => problem(409, "MASS_CHANGE_CONFIRMATION_REQUIRED"),
+                Fate::Busy => problem_response(503, "RELAY_BUSY"),
+                Fate::Limited => problem_response(429, "RATE_LIMITED"),
+                Fate::SignedOut => problem_response(401, "UNAUTHENTICATED"),
+                Fate::Held if is_held => problem_response(409, "MASS_CHANGE_CONFIRMATION_REQUIRED"),
                 Fate::NoAnswer => {
                     self.act(&request, When::Now);
                     pending().await
@@ -227,9 +227,9 @@ impl Transport for Exchange {
     }
 }
 
-/// What a gateway says of a proof, with its own time.
+/// Returns the gateway's response to a proof, with its own time.
 fn refused_proof(now: UnixTime) -> Result<Response<Bytes>, TransportError> {
-    let mut answer = problem(401, "DPOP_INVALID")?;
+    let mut answer = problem_response(401, "DPOP_INVALID")?;
     let challenge = HeaderValue::from_static("DPoP error=\"invalid_dpop_proof\"");
     answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + now.since_epoch());
@@ -237,7 +237,7 @@ fn refused_proof(now: UnixTime) -> Result<Response<Bytes>, TransportError> {
     Ok(answer)
 }
 
-/// A store that fails, before or after it did what it was told.
+/// A store that fails before or after it performed a call.
 #[derive(Clone)]
 struct Failing {
     store: MemoryOutbox,
@@ -246,7 +246,10 @@ struct Failing {
 }
 
 impl Failing {
-    fn deed<'a, T: Send + 'a>(&'a self, run: impl FnOnce() -> Keeping<'a, T> + Send + 'a) -> Keeping<'a, T> {
+    fn deed<'a, T: Send + 'a>(
+        &'a self,
+        run: impl FnOnce() -> StoreFuture<'a, T> + Send + 'a,
+    ) -> StoreFuture<'a, T> {
         let deed = self.deeds.lock().unwrap().pop_front().unwrap_or(Deed::Done);
         Box::pin(async move {
             let failure = Err(Error::new(ErrorKind::Storage, "the disk is full"));
@@ -267,26 +270,26 @@ impl Failing {
 }
 
 impl OutboxStore for Failing {
-    fn append(&self, rows: Vec<NewRow>) -> Keeping<'_, Vec<u64>> {
+    fn append(&self, rows: Vec<NewEntryRow>) -> StoreFuture<'_, Vec<u64>> {
         self.deed(|| self.store.append(rows))
     }
-    fn replace(&self, row: Row) -> Keeping<'_, bool> {
+    fn replace(&self, row: EntryRow) -> StoreFuture<'_, bool> {
         self.deed(|| self.store.replace(row))
     }
-    fn remove(&self, number: u64, revision: u64) -> Keeping<'_, bool> {
+    fn remove(&self, number: u64, revision: u64) -> StoreFuture<'_, bool> {
         self.deed(move || self.store.remove(number, revision))
     }
-    fn settle(&self) -> Keeping<'_, ()> {
-        self.deed(|| self.store.settle())
+    fn purge_removed(&self) -> StoreFuture<'_, ()> {
+        self.deed(|| self.store.purge_removed())
     }
-    fn row(&self, number: u64) -> Keeping<'_, Option<Row>> {
-        self.store.row(number)
+    fn get_row(&self, number: u64) -> StoreFuture<'_, Option<EntryRow>> {
+        self.store.get_row(number)
     }
-    fn first<'a>(&'a self, owner: &'a str, lane: Lane) -> Keeping<'a, Option<Row>> {
-        self.store.first(owner, lane)
+    fn first_pending<'a>(&'a self, owner: &'a str, lane: Lane) -> StoreFuture<'a, Option<EntryRow>> {
+        self.store.first_pending(owner, lane)
     }
-    fn rows<'a>(&'a self, owner: &'a str) -> Keeping<'a, Vec<Row>> {
-        self.store.rows(owner)
+    fn list_rows<'a>(&'a self, owner: &'a str) -> StoreFuture<'a, Vec<EntryRow>> {
+        self.store.list_rows(owner)
     }
 }
 
@@ -296,7 +299,7 @@ struct Model {
     store: Failing,
     outboxes: [Outbox; 2],
     enqueued: u32,
-    /// By so many seconds the machine's clock is.
+    /// Offset of the machine's clock in seconds.
     behind: i64,
     kept: Vec<String>,
 }
@@ -334,46 +337,52 @@ impl Model {
             Step::Member(confirms) => self.member(confirms).await,
             Step::SetBack => {
                 self.behind += 100 * 86_400;
-                self.machine.set_wrong_by(-self.behind);
+                self.machine.set_clock_offset(-self.behind);
             }
             Step::SetBy(by) => {
                 tokio::time::sleep(seconds(60)).await;
-                self.machine.set_wrong_by(by - self.behind);
+                self.machine.set_clock_offset(by - self.behind);
             }
         }
     }
 
     async fn member(&self, confirms: bool) {
         let outbox = &self.outboxes[0];
-        let _ = outbox.resume().await;
+        let _ = outbox.resume_parked().await;
         for entry in outbox.entries().await.unwrap() {
             let number = entry.number();
-            let rows = self.store.rows("me").await.unwrap();
+            let rows = self.store.list_rows("me").await.unwrap();
             let row = rows.iter().find(|row| row.number == number.0).unwrap();
             let product = product(&row.body);
             match entry.state() {
-                State::Held if confirms => {
-                    // On the web, and then the feed shows it.
+                EntryState::Held if confirms => {
+                    // The member confirms on the web, and then the feed shows it.
                     *self.exchange.0.lock().unwrap().carried_out.entry(product).or_default() += 1;
-                    // Said again where the store failed, whichever way it did.
-                    while outbox.entry(number).await.unwrap().state() == State::Held {
-                        let _ = outbox.resolve(number, Found::Applied).await;
+                    // Repeated if the store failed.
+                    while outbox.entry(number).await.unwrap().state() == EntryState::Held {
+                        let _ = outbox.resolve_unknown(number, ComparisonResult::Applied).await;
                     }
                 }
-                State::Held => {
+                EntryState::Held => {
                     let _ = outbox.retry(number).await;
                 }
-                // Also of what is sent again otherwise, however soon.
-                State::Unknown | State::Pending | State::Parked(_) if entry.may_be_applied() => {
-                    let found = if self.exchange.has(&product) { Found::Applied } else { Found::Missing };
-                    let _ = outbox.resolve(number, found).await;
+                // Also for a set that is resent anyway.
+                EntryState::Unknown | EntryState::Pending | EntryState::Parked(_)
+                    if entry.may_be_applied() =>
+                {
+                    let found = if self.exchange.has(&product) {
+                        ComparisonResult::Applied
+                    } else {
+                        ComparisonResult::Missing
+                    };
+                    let _ = outbox.resolve_unknown(number, found).await;
                 }
                 _ => {}
             }
         }
     }
 
-    /// Nothing goes wrong any more, until everything is decided.
+    /// Runs without faults until all sets are decided.
     async fn recover(&mut self) {
         self.exchange.0.lock().unwrap().fates.clear();
         self.store.deeds.lock().unwrap().clear();
@@ -383,7 +392,7 @@ impl Model {
             self.step(Step::Flush(3000)).await;
             self.step(Step::Member(false)).await;
             let entries = self.outboxes[0].entries().await.unwrap();
-            if entries.iter().all(|entry| entry.state() == State::Done) {
+            if entries.iter().all(|entry| entry.state() == EntryState::Done) {
                 break;
             }
         }
@@ -391,13 +400,18 @@ impl Model {
 }
 
 fn outbox(machine: &VirtualEnvironment, exchange: &Exchange, store: &Failing) -> Outbox {
-    let over =
-        signed_in("https://gateway.test", exchange.clone(), &machine.environment(), Settings::default());
+    let over = signed_in_exchange(
+        "https://gateway.test",
+        exchange.clone(),
+        &machine.environment(),
+        TransportSettings::default(),
+    );
     let document = br#"{"apiVersion": "1.4", "capabilities": [], "installationId": "me",
         "limits": {"batchMaxOps": 500}, "deprecations": [], "docsUrl": "https://docs.example",
         "minClientVersion": null}"#;
-    let connection = Connection::of(ServiceDocument::parse(document).unwrap(), over.identity(), None);
-    drop(over.tokens().noted(&Whose::default(), Note::Installation("me")));
+    let connection =
+        Connection::from_document(ServiceDocument::parse(document).unwrap(), over.identity(), None);
+    drop(over.tokens().record_note(&Ownership::default(), ConnectionNote::Installation("me")));
     over.outbox(store.clone(), &connection).unwrap()
 }
 
@@ -442,7 +456,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..24)
 }
 
-/// So many fit into a run of all tests; `OUTBOX_CASES` says how many else.
+/// Number of cases in a run of all tests; `OUTBOX_CASES` overrides it.
 fn cases() -> u32 {
     std::env::var("OUTBOX_CASES").map_or(400, |cases| cases.parse().unwrap())
 }
@@ -450,8 +464,9 @@ fn cases() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// GW-12, LIM-22: lost, late, doubled and failing answers, crashes at any step of the store, restarts, two processes,
-    /// more than a day in between, and clocks that are set by hours or seconds: at most once, and exactly once when the exchange can be reached again.
+    /// GW-12, LIM-22: with lost, late, duplicate and failing responses, crashes at any step of the store,
+    /// restarts, two processes, pauses of more than a day, and clocks set by hours or seconds, each set is
+    /// applied at most once, and exactly once when the exchange can be reached again.
     #[test]
     fn every_set_is_carried_out_once(fates in fates(), deeds in deeds(), steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

@@ -1,10 +1,10 @@
-//! Org stock counts by its ops: how its sets are cut, and whom a refusal of one holds back.
+//! The daily quota of org stock, which counts ops: cutting of sets, and the areas that a refusal affects.
 
 use exchange_api::types::StockOp;
 
 use super::*;
 
-/// A note on each of these entries, one after the other.
+/// Returns changes that set a note on each of these entries.
 fn notes(entries: impl IntoIterator<Item = usize>) -> OrgStockChanges {
     let mut changes = OrgStockChanges::new();
     for (at, entry) in entries.into_iter().enumerate() {
@@ -16,43 +16,46 @@ fn notes(entries: impl IntoIterator<Item = usize>) -> OrgStockChanges {
     changes
 }
 
-/// OST-18, ERR-34: each op on org stock counts, so a day that has no room for a set of it may have room for others: org
-/// stock waits for the next, and no other area does.
+/// OST-18, ERR-34: each op on org stock counts, so a refused set of it delays org stock only.
 #[tokio::test(start_paused = true)]
 async fn a_quota_without_room_for_org_stock_stops_it_alone() {
     let bench = Bench::new();
-    bench.server.then(Reply::problem(Code::QuotaExceeded).retry_after("3000"));
+    bench.server.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("3000"));
     let first = bench.outbox.enqueue(org_stock()).await.unwrap()[0];
     bench.flush().await;
     bench.enqueue("bp-1").await;
-    assert!(matches!(&bench.flush().await[..], [told] if decided(told)));
+    assert!(matches!(&bench.flush().await[..], [events] if decided(events)));
     bench.outbox.discard(first).await.unwrap();
     bench.outbox.enqueue(org_stock()).await.unwrap();
     bench.run_for(seconds(2999)).await;
-    assert_eq!(bench.server.count(), 2);
+    assert_eq!(bench.server.request_count(), 2);
     bench.run_for(seconds(400)).await;
-    assert_eq!(bench.server.count(), 3);
+    assert_eq!(bench.server.request_count(), 3);
 }
 
-/// OST-18, LIM-19, A3: a set of org stock counts by its ops, and so once more when it is sent again: both have room in a
-/// day. What belongs together may take up a whole one, and what is more is refused here.
+/// OST-18, LIM-19, A3: a set of org stock counts by its ops, again when it is resent; both fit into one day.
+/// Tied ops may use the quota of a whole day, and larger sets are refused locally.
 #[tokio::test(start_paused = true)]
 async fn sets_of_org_stock_fit_into_a_day() {
     let bench = Bench::new();
-    let policy = Policy { writes_per_day: 100, ..Policy::default() };
+    let policy = OutboxPolicy { writes_per_day: 100, ..OutboxPolicy::default() };
     let small = outbox(&bench.machine, &bench.server, &bench.store, "me", policy);
     small.enqueue(notes(0..150)).await.unwrap();
     let entry = small.enqueue(notes([7; 60])).await.unwrap()[0];
-    let sizes: Vec<_> = small.entries().await.unwrap().iter().map(Entry::ops).collect();
+    let sizes: Vec<_> = small.entries().await.unwrap().iter().map(OutboxEntry::ops).collect();
     assert_eq!(sizes, [40, 40, 40, 30, 60]);
-    for refused in
-        [small.enqueue(notes([7; 101])).await.map(|_| ()), small.edit(entry, notes([7; 101])).await]
-    {
+    for refused in [
+        small.enqueue(notes([7; 101])).await.map(|_| ()),
+        small.replace_changes(entry, notes([7; 101])).await,
+    ] {
         let refused = refused.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::TooLarge);
-        assert!(refused.to_string().contains("101 in one set are more than the 100 of a day"), "{refused}");
+        assert!(
+            refused.to_string().contains("101 ops in one set exceed the daily limit of 100"),
+            "{refused}"
+        );
     }
-    // Of other areas a set counts once, whatever its size.
+    // A set of another area counts once, whatever its size.
     let mut many = StockChanges::new();
     for quality in 0..150 {
         let op = json!({
@@ -64,24 +67,25 @@ async fn sets_of_org_stock_fit_into_a_day() {
     assert_eq!(small.enqueue(many).await.unwrap().len(), 1);
 }
 
-/// OST-18, ERR-34: one that was kept when a day had more writes is never sent, as each day would refuse it.
+/// OST-18, ERR-34: a stored set that exceeds a reduced daily quota is never sent, because it would be refused
+/// every day.
 #[tokio::test(start_paused = true)]
 async fn a_set_of_org_stock_that_no_day_has_room_for_is_refused() {
     let bench = Bench::new();
     let entry = bench.outbox.enqueue(notes(0..150)).await.unwrap()[0];
-    let policy = Policy { writes_per_day: 100, ..Policy::default() };
+    let policy = OutboxPolicy { writes_per_day: 100, ..OutboxPolicy::default() };
     let small = outbox(&bench.machine, &bench.server, &bench.store, "me", policy);
-    let told = small.flush().await.unwrap();
-    let [OutboxEvent::Refused { error, .. }] = &told[..] else { panic!("{told:?}") };
+    let events = small.flush().await.unwrap();
+    let [OutboxEvent::Refused { error, .. }] = &events[..] else { panic!("{events:?}") };
     assert_eq!((error.kind(), error.advice()), (ErrorKind::TooLarge, Advice::SendLess));
-    assert_eq!((bench.state(entry).await, bench.server.count()), (State::Refused, 0));
-    // What may have been carried out is compared first.
+    assert_eq!((bench.state(entry).await, bench.server.request_count()), (EntryState::Refused, 0));
+    // A set that may have been applied is compared first.
     let bench = Bench::new();
-    bench.server.then(applied().and_is_lost());
+    bench.server.enqueue_reply(applied().then_lost());
     let entry = bench.outbox.enqueue(notes(0..150)).await.unwrap()[0];
     bench.flush().await;
-    let policy = Policy { writes_per_day: 100, ..Policy::default() };
+    let policy = OutboxPolicy { writes_per_day: 100, ..OutboxPolicy::default() };
     let small = outbox(&bench.machine, &bench.server, &bench.store, "me", policy);
     let _ = tokio::time::timeout(seconds(200), small.run()).await;
-    assert_eq!((bench.state(entry).await, bench.server.count()), (State::Unknown, 1));
+    assert_eq!((bench.state(entry).await, bench.server.request_count()), (EntryState::Unknown, 1));
 }

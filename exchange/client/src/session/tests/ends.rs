@@ -3,12 +3,12 @@
 use super::*;
 use crate::{
     Exchange, Lane, MemoryOutbox,
-    members::connection,
-    oauth::fake::Fate,
-    outbox::{NewRow, OutboxStore as _},
-    session::{LocalData, StepTaken},
-    state::{End, Halt},
-    testkit::{Asked, Hooked},
+    oauth::fake_provider::FakeReply,
+    outbox::{NewEntryRow, OutboxStore as _},
+    session::{LocalData, StepOutcome},
+    state::{EndReason, HaltReason},
+    test_members::test_connection,
+    testkit::{HookedStore, StoreOperation},
 };
 
 /// ERR-47, CLI-03, IDP-25: the refresh token is deleted, the key stays, and nobody asks again.
@@ -17,18 +17,18 @@ async fn invalid_grant_ends_the_connection() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let other = machine.process().await;
-    machine.fake.disconnect();
+    machine.fake.end_connection();
     machine.pass(301).await;
-    assert_eq!(kind(&session).await, ErrorKind::Ended(End::Grant));
-    assert_eq!(session.state(), SessionState::Ended(End::Grant));
+    assert_eq!(kind(&session).await, ErrorKind::Ended(EndReason::GrantRevoked));
+    assert_eq!(session.state(), SessionState::Ended(EndReason::GrantRevoked));
     assert_eq!(machine.all_kept().await, [true, false, false]);
     for _ in 0..5 {
         machine.pass(600).await;
-        assert_eq!(kind(&session).await, ErrorKind::Ended(End::Grant));
+        assert_eq!(kind(&session).await, ErrorKind::Ended(EndReason::GrantRevoked));
     }
     // The other process learns it from what is noted, the next one too.
-    assert_eq!(kind(&other).await, ErrorKind::Ended(End::Grant));
-    assert_eq!(machine.process().await.state(), SessionState::Ended(End::Grant));
+    assert_eq!(kind(&other).await, ErrorKind::Ended(EndReason::GrantRevoked));
+    assert_eq!(machine.process().await.state(), SessionState::Ended(EndReason::GrantRevoked));
     assert_eq!(machine.refreshes(), 1);
     machine.sign_in(&session).await;
     assert_eq!(machine.process().await.state(), SessionState::Active);
@@ -38,7 +38,7 @@ async fn invalid_grant_ends_the_connection() {
 /// ERR-12, ERR-13, IDP-25: the tokens go, and of an installation the key too.
 #[tokio::test(start_paused = true)]
 async fn what_the_gateway_ends() {
-    for (end, kept) in [(End::Client, true), (End::Installation, false)] {
+    for (end, kept) in [(EndReason::ClientDisconnected, true), (EndReason::InstallationDisconnected, false)] {
         let machine = Machine::new();
         let session = machine.signed_in().await;
         named(&session, "i-1").await;
@@ -60,12 +60,12 @@ async fn what_the_gateway_ends() {
 /// ERR-13: what stands in the key's place and is none goes with it, since the next login could make no other beside it.
 #[tokio::test(start_paused = true)]
 async fn a_key_that_nobody_can_read_goes_with_the_installation() {
-    for (end, kept) in [(End::Installation, false), (End::Client, true)] {
+    for (end, kept) in [(EndReason::InstallationDisconnected, false), (EndReason::ClientDisconnected, true)] {
         let machine = Machine::new();
         let session = machine.signed_in().await;
-        let owner = Owner::new(session.place(), session.identity(), "default");
+        let owner = CredentialOwner::new(session.address(), session.identity(), "default");
         let garbage = SecretBytes::new(b"no key".to_vec());
-        machine.store.inner.write(&owner, Entry::DpopKey, &garbage).await.unwrap();
+        machine.store.inner.write(&owner, CredentialEntry::DpopKey, &garbage).await.unwrap();
         told(&session, ErrorKind::Ended(end)).await;
         assert_eq!(machine.all_kept().await, [kept, false, false], "{end:?}");
         assert_eq!(session.sign_in(&[]).await.is_ok(), !kept);
@@ -79,7 +79,7 @@ async fn a_late_refusal_does_not_end_a_new_connection() {
     let session = machine.signed_in().await;
     let other = machine.process().await;
     machine.sign_in(&other).await;
-    told(&session, ErrorKind::Ended(End::Client)).await;
+    told(&session, ErrorKind::Ended(EndReason::ClientDisconnected)).await;
     assert_eq!((session.state(), other.state()), (SessionState::Active, SessionState::Active));
     assert_eq!(token(&session).await, token(&other).await);
 }
@@ -89,7 +89,7 @@ async fn a_late_refusal_does_not_end_a_new_connection() {
 async fn a_deletion_in_halves_is_finished() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    let connection = session.0.held().connection.clone().unwrap();
+    let connection = session.0.connection_state().connection.clone().unwrap();
     let noted = |of: &str| {
         let notes = format!(r#"{{"ended":{{"connection":"{of}","why":"client"}}}}"#);
         std::fs::write(machine.folder.path().join("state/session.json"), notes).unwrap();
@@ -97,7 +97,7 @@ async fn a_deletion_in_halves_is_finished() {
     noted("another");
     assert_eq!(machine.process().await.state(), SessionState::Active);
     noted(&connection);
-    assert_eq!(machine.process().await.state(), SessionState::Ended(End::Client));
+    assert_eq!(machine.process().await.state(), SessionState::Ended(EndReason::ClientDisconnected));
     assert_eq!(machine.all_kept().await, [true, false, false]);
 }
 
@@ -106,11 +106,11 @@ async fn a_deletion_in_halves_is_finished() {
 async fn a_halt_lasts_until_the_member_goes_on() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    told(&session, ErrorKind::Halted(Halt::Suspended)).await;
+    told(&session, ErrorKind::Halted(HaltReason::Suspended)).await;
     let asked = machine.fake.state().log.len();
     for _ in 0..5 {
         machine.pass(600).await;
-        assert_eq!(kind(&session).await, ErrorKind::Halted(Halt::Suspended));
+        assert_eq!(kind(&session).await, ErrorKind::Halted(HaltReason::Suspended));
     }
     assert_eq!(machine.fake.state().log.len(), asked);
     assert_eq!(machine.all_kept().await, [true, true, true]);
@@ -119,8 +119,8 @@ async fn a_halt_lasts_until_the_member_goes_on() {
     token(&session).await;
     // A provider that does not know the client halts it too, and the refresh token stays.
     machine.pass(301).await;
-    machine.fake.next_refused("invalid_client");
-    assert_eq!(kind(&session).await, ErrorKind::Halted(Halt::NotRegistered));
+    machine.fake.enqueue_error("invalid_client");
+    assert_eq!(kind(&session).await, ErrorKind::Halted(HaltReason::NotRegistered));
     assert_eq!(machine.all_kept().await, [true, true, true]);
     assert_eq!(session.resume().await.unwrap(), SessionState::Active);
     token(&session).await;
@@ -131,20 +131,20 @@ async fn a_halt_lasts_until_the_member_goes_on() {
 async fn a_lost_key_ends_the_connection() {
     let machine = Machine::new();
     machine.signed_in().await;
-    let owner = Owner::new(
-        &Place::new(ISSUER, "https://api.example").unwrap(),
-        &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
+    let owner = CredentialOwner::new(
+        &ExchangeAddress::new(ISSUER, "https://api.example").unwrap(),
+        &ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
         "default",
     );
-    machine.store.inner.delete(&owner, Entry::DpopKey).await.unwrap();
+    machine.store.inner.delete(&owner, CredentialEntry::DpopKey).await.unwrap();
     let session = machine.process().await;
     assert_eq!(
         (session.state(), kind(&session).await),
-        (SessionState::Ended(End::KeyLost), ErrorKind::Ended(End::KeyLost))
+        (SessionState::Ended(EndReason::KeyLost), ErrorKind::Ended(EndReason::KeyLost))
     );
-    assert!(!machine.kept(Entry::DpopKey).await);
+    assert!(!machine.kept(CredentialEntry::DpopKey).await);
     machine.sign_in(&session).await;
-    assert!(machine.kept(Entry::DpopKey).await);
+    assert!(machine.kept(CredentialEntry::DpopKey).await);
     machine.pass(301).await;
     token(&session).await;
 }
@@ -157,16 +157,16 @@ impl LocalData for Replica {
         "replica"
     }
 
-    fn delete(&self) -> Later<'_, Result<(), Error>> {
+    fn delete(&self) -> BoxFuture<'_, Result<(), Error>> {
         self.0.store(true, Ordering::SeqCst);
         Box::pin(async { Ok(()) })
     }
 }
 
 /// A store that is not there any more.
-fn gone() -> Hooked<InMemory> {
+fn gone() -> HookedStore<MemoryCredentials> {
     let missing = || async { Err(CredentialError::Missing("no session bus".to_owned())) };
-    Hooked::new("Gone", InMemory::new(), move |_, _| missing())
+    HookedStore::new("Gone", MemoryCredentials::new(), move |_, _| missing())
 }
 
 /// IDP-24, IDP-23, CLI-06: revoked, then the token, then the key, then the rest.
@@ -175,24 +175,24 @@ async fn a_disconnection_keeps_its_order() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     let other = machine.process().await;
-    note(&session, Note::Label("desk")).await.unwrap();
+    note(&session, ConnectionNote::Label("desk")).await.unwrap();
     let gone = Arc::new(AtomicBool::new(false));
-    session.keeps(Replica(Arc::clone(&gone)));
+    session.register_local_data(Replica(Arc::clone(&gone)));
     let report = session.disconnect().await;
-    assert!(matches!(report.revoked, StepTaken::Done) && report.is_gone(), "{report:?}");
+    assert!(matches!(report.revoked, StepOutcome::Done) && report.is_complete(), "{report:?}");
     let names: Vec<_> = report.data.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["notes", "replica"]);
     assert!(gone.load(Ordering::SeqCst));
     assert_eq!(
         *machine.store.deleted.lock().unwrap(),
         [
-            (Entry::AccessToken, 1),
-            (Entry::RefreshToken, 1),
+            (CredentialEntry::AccessToken, 1),
+            (CredentialEntry::RefreshToken, 1),
             // Under names of before.
-            (Entry::AccessToken, 1),
-            (Entry::RefreshToken, 1),
-            (Entry::DpopKey, 1),
-            (Entry::DpopKey, 1)
+            (CredentialEntry::AccessToken, 1),
+            (CredentialEntry::RefreshToken, 1),
+            (CredentialEntry::DpopKey, 1),
+            (CredentialEntry::DpopKey, 1)
         ]
     );
     assert_eq!(machine.all_kept().await, [false, false, false]);
@@ -203,7 +203,7 @@ async fn a_disconnection_keeps_its_order() {
     assert_eq!(machine.refreshes(), 0);
     // Once more: there is nothing to revoke.
     let report = session.disconnect().await;
-    assert!(matches!(report.revoked, StepTaken::NotNeeded) && report.is_gone());
+    assert!(matches!(report.revoked, StepOutcome::NotNeeded) && report.is_complete());
 }
 
 /// CLI-06: an outbox sends with the session, and the session deletes what it left: neither holds the other, so that a
@@ -212,21 +212,22 @@ async fn a_disconnection_keeps_its_order() {
 async fn what_goes_with_the_connection_does_not_hold_it() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    let exchange = Exchange::builder(session.place().clone(), session.identity().clone())
+    let exchange = Exchange::builder(session.address().clone(), session.identity().clone())
         .transport(machine.fake.clone())
         .build(&session)
         .unwrap();
     let store = Arc::new(MemoryOutbox::new());
-    let outbox = exchange.outbox(Arc::clone(&store), &connection("i-1", &[])).unwrap();
-    session.keeps(outbox.clone());
-    let row = NewRow { owner: "i-1".to_owned(), lane: Lane::Stock, head: String::new(), body: "{}".into() };
+    let outbox = exchange.outbox(Arc::clone(&store), &test_connection("i-1", &[])).unwrap();
+    session.register_local_data(outbox.clone());
+    let row =
+        NewEntryRow { owner: "i-1".to_owned(), lane: Lane::Stock, head: String::new(), body: "{}".into() };
     store.append(vec![row]).await.unwrap();
     drop(outbox);
     let report = session.disconnect().await;
     assert!(report.data.iter().any(|(name, step)| name == "outbox" && step.is_done()), "{report:?}");
-    assert_eq!(store.rows("i-1").await.unwrap().len(), 0);
+    assert_eq!(store.list_rows("i-1").await.unwrap().len(), 0);
 
-    session.settled().await;
+    session.wait_until_idle().await;
     let inside = Arc::downgrade(&session.0);
     drop((session, exchange));
     assert!(inside.upgrade().is_none(), "the session is held by what it keeps");
@@ -239,7 +240,7 @@ async fn what_goes_with_the_connection_does_not_hold_it() {
 async fn gateways_of_one_issuer_share_no_secrets() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    let place = Place::new(ISSUER, "https://api-2.example").unwrap();
+    let place = ExchangeAddress::new(ISSUER, "https://api-2.example").unwrap();
     let elsewhere = Session::builder(&place, session.identity())
         .environment(machine.time.environment())
         .credentials(machine.store.clone())
@@ -248,9 +249,9 @@ async fn gateways_of_one_issuer_share_no_secrets() {
     let elsewhere = elsewhere.open().await.unwrap();
     assert_eq!(elsewhere.state(), SessionState::SignedOut);
     machine.sign_in(&elsewhere).await;
-    let (own, other) = (session.current().await.unwrap(), elsewhere.current().await.unwrap());
+    let (own, other) = (session.current_grant().await.unwrap(), elsewhere.current_grant().await.unwrap());
     assert_ne!((name(&own), &own.jkt), (name(&other), &other.jkt));
-    assert!(elsewhere.disconnect().await.is_gone());
+    assert!(elsewhere.disconnect().await.is_complete());
     assert_eq!(machine.all_kept().await, [true, true, true]);
     assert_eq!((session.state(), token(&session).await), (SessionState::Active, name(&own)));
 }
@@ -260,21 +261,24 @@ async fn gateways_of_one_issuer_share_no_secrets() {
 async fn a_connection_whose_store_is_gone_can_be_ended() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    note(&session, Note::Label("desk")).await.unwrap();
+    note(&session, ConnectionNote::Label("desk")).await.unwrap();
     drop(session);
     let builder = || machine.builder().credentials(gone());
     assert_eq!(builder().open().await.err().unwrap().kind(), ErrorKind::Secrets);
-    let session = builder().unopened().await.unwrap();
+    let session = builder().open_without_credentials().await.unwrap();
     assert_eq!((session.state(), session.label().as_deref()), (SessionState::SignedOut, Some("desk")));
-    assert!(session.has(&Scope::ExchangeStockRead));
+    assert!(session.has_scope(&Scope::ExchangeStockRead));
     let gone = Arc::new(AtomicBool::new(false));
-    session.keeps(Replica(Arc::clone(&gone)));
+    session.register_local_data(Replica(Arc::clone(&gone)));
     let report = session.disconnect().await;
     for step in [&report.revoked, &report.tokens, &report.key] {
-        assert!(matches!(step, StepTaken::Failed(error) if error.kind() == ErrorKind::Secrets), "{report:?}");
+        assert!(
+            matches!(step, StepOutcome::Failed(error) if error.kind() == ErrorKind::Secrets),
+            "{report:?}"
+        );
     }
     assert!(report.data.iter().all(|(_, step)| step.is_done()) && gone.load(Ordering::SeqCst), "{report:?}");
-    assert!(!report.is_gone() && !builder().noted().await.unwrap().was_connected);
+    assert!(!report.is_complete() && !builder().connection_summary().await.unwrap().was_connected);
     // Nobody is signed in again by what stayed, and whoever can get at it deletes it.
     assert_eq!(machine.all_kept().await, [true, true, true]);
     assert_eq!(machine.process().await.state(), SessionState::SignedOut);
@@ -290,15 +294,15 @@ async fn what_a_logout_left_outlasts_a_login_with_another_store() {
     let machine = Machine::new();
     drop(machine.signed_in().await);
     let builder = || machine.builder().credentials(gone());
-    assert!(!builder().unopened().await.unwrap().disconnect().await.is_gone());
-    let files = InMemory::new();
+    assert!(!builder().open_without_credentials().await.unwrap().disconnect().await.is_complete());
+    let files = MemoryCredentials::new();
     let elsewhere = machine.builder().credentials(files.clone()).open().await.unwrap();
     machine.sign_in(&elsewhere).await;
     let again = machine.builder().credentials(files).open().await.unwrap();
     assert_eq!(again.state(), SessionState::Active);
-    assert!(elsewhere.disconnect().await.is_gone());
+    assert!(elsewhere.disconnect().await.is_complete());
     // Nor by a second logout that gets at nothing.
-    assert!(!builder().unopened().await.unwrap().disconnect().await.is_gone());
+    assert!(!builder().open_without_credentials().await.unwrap().disconnect().await.is_complete());
     assert_eq!(machine.all_kept().await, [true; 3]);
     assert_eq!(machine.process().await.state(), SessionState::SignedOut);
     assert_eq!(machine.all_kept().await, [false; 3]);
@@ -311,13 +315,13 @@ async fn a_process_that_runs_on_deletes_what_a_logout_left() {
     for signs_in in [false, true] {
         let machine = Machine::new();
         let session = machine.signed_in().await;
-        let key = machine.content(Entry::DpopKey).await;
-        let without = machine.builder().credentials(gone()).unopened().await.unwrap();
-        assert!(!without.disconnect().await.is_gone());
+        let key = machine.content(CredentialEntry::DpopKey).await;
+        let without = machine.builder().credentials(gone()).open_without_credentials().await.unwrap();
+        assert!(!without.disconnect().await.is_complete());
         assert_eq!(machine.all_kept().await, [true; 3]);
         if signs_in {
             machine.sign_in(&session).await;
-            assert!(machine.content(Entry::DpopKey).await != key);
+            assert!(machine.content(CredentialEntry::DpopKey).await != key);
         } else {
             machine.pass(301).await;
             let found = (kind(&session).await, session.state());
@@ -336,12 +340,12 @@ async fn a_second_logout_notes_nothing_twice() {
     let mut noted = Vec::new();
     for _ in 0..2 {
         let undeletable =
-            Hooked::new("Undeletable", machine.store.inner.clone(), async |asked, _| match asked {
-                Asked::Delete => Err(CredentialError::Locked),
-                Asked::Read | Asked::Write => Ok(()),
+            HookedStore::new("Undeletable", machine.store.inner.clone(), async |asked, _| match asked {
+                StoreOperation::Delete => Err(CredentialError::Locked),
+                StoreOperation::Read | StoreOperation::Write => Ok(()),
             });
         let builder = machine.builder().credentials(undeletable);
-        assert!(!builder.unopened().await.unwrap().disconnect().await.is_gone());
+        assert!(!builder.open_without_credentials().await.unwrap().disconnect().await.is_complete());
         let notes = std::fs::read_to_string(machine.folder.path().join("state/session.json")).unwrap();
         noted.push(serde_json::from_str::<serde_json::Value>(&notes).unwrap()["left"].clone());
     }
@@ -356,11 +360,11 @@ async fn what_stands_under_names_of_before_is_revoked() {
     for is_reachable in [true, false] {
         let machine = Machine::new();
         drop(machine.signed_in().await);
-        let place = Place::new(ISSUER, "https://api.example").unwrap();
-        let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
-        let now = Owner::new(&place, &identity, "default");
-        let (before, store) = (now.before_gateways(), &machine.store.inner);
-        for entry in Entry::ALL {
+        let place = ExchangeAddress::new(ISSUER, "https://api.example").unwrap();
+        let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+        let now = CredentialOwner::new(&place, &identity, "default");
+        let (before, store) = (now.without_gateway(), &machine.store.inner);
+        for entry in CredentialEntry::ALL {
             let kept = store.read(&now, entry).await.unwrap().unwrap();
             store.write(&before, entry, &kept).await.unwrap();
             store.delete(&now, entry).await.unwrap();
@@ -368,14 +372,14 @@ async fn what_stands_under_names_of_before_is_revoked() {
         let session = machine.process().await;
         assert_eq!(session.state(), SessionState::SignedOut);
         if !is_reachable {
-            machine.fake.next("oauth.revoke", Fate::Refused);
+            machine.fake.enqueue_reply("oauth.revoke", FakeReply::Refused);
         }
         let report = session.disconnect().await;
-        assert!(report.is_gone(), "{report:?}");
-        assert_eq!(matches!(report.revoked, StepTaken::Done), is_reachable, "{report:?}");
-        assert_eq!(matches!(report.revoked, StepTaken::Failed(_)), !is_reachable, "{report:?}");
-        assert_eq!(machine.fake.count("oauth.revoke"), 1);
-        for entry in Entry::ALL {
+        assert!(report.is_complete(), "{report:?}");
+        assert_eq!(matches!(report.revoked, StepOutcome::Done), is_reachable, "{report:?}");
+        assert_eq!(matches!(report.revoked, StepOutcome::Failed(_)), !is_reachable, "{report:?}");
+        assert_eq!(machine.fake.count_requests("oauth.revoke"), 1);
+        for entry in CredentialEntry::ALL {
             assert_eq!(store.read(&before, entry).await, Ok(None), "{entry}");
         }
     }
@@ -385,20 +389,20 @@ async fn what_stands_under_names_of_before_is_revoked() {
 #[tokio::test(start_paused = true)]
 async fn a_disconnection_does_not_wait_for_the_provider() {
     let fates = [
-        Fate::Refused,
-        Fate::Lost,
-        Fate::Late(Duration::from_secs(60)),
-        Fate::Page(502, "<html>hush"),
-        Fate::Answer(400, serde_json::json!({ "error": "invalid_grant", "error_description": "hush" })),
+        FakeReply::Refused,
+        FakeReply::Lost,
+        FakeReply::Late(Duration::from_secs(60)),
+        FakeReply::Page(502, "<html>hush"),
+        FakeReply::Answer(400, serde_json::json!({ "error": "invalid_grant", "error_description": "hush" })),
     ];
     for fate in fates {
         let machine = Machine::new();
         let session = machine.signed_in().await;
-        machine.fake.next("oauth.revoke", fate);
+        machine.fake.enqueue_reply("oauth.revoke", fate);
         let report = session.disconnect().await;
         is_silent(&report);
-        assert!(matches!(report.revoked, StepTaken::Failed(_)) && report.is_gone());
-        assert_eq!(machine.fake.count("oauth.revoke"), 1);
+        assert!(matches!(report.revoked, StepOutcome::Failed(_)) && report.is_complete());
+        assert_eq!(machine.fake.count_requests("oauth.revoke"), 1);
         assert_eq!(machine.all_kept().await, [false, false, false]);
     }
 }
@@ -409,7 +413,7 @@ async fn a_session_is_of_one_exchange() {
     let machine = Machine::new();
     let session = machine.process().await;
     let built = |issuer: &str, gateway: &str| {
-        let place = Place::new(issuer, gateway).unwrap();
+        let place = ExchangeAddress::new(issuer, gateway).unwrap();
         crate::Exchange::builder(place, session.identity().clone())
             .transport(machine.fake.clone())
             .build(&session)
@@ -430,14 +434,17 @@ async fn futures_can_be_dropped_anywhere() {
     for millis in (0..120).step_by(5) {
         machine.pass(301).await;
         let short = Duration::from_millis(millis);
-        let _ = tokio::time::timeout(short, session.current()).await;
-        let _ = tokio::time::timeout(short, note(&session, Note::Label("desk"))).await;
+        let _ = tokio::time::timeout(short, session.current_grant()).await;
+        let _ = tokio::time::timeout(short, note(&session, ConnectionNote::Label("desk"))).await;
         token(&other).await;
         token(&session).await;
     }
     assert_eq!((session.state(), machine.refreshes()), (SessionState::Active, 24));
-    let _ =
-        tokio::time::timeout(Duration::from_millis(10), told(&session, ErrorKind::Ended(End::Client))).await;
+    let _ = tokio::time::timeout(
+        Duration::from_millis(10),
+        told(&session, ErrorKind::Ended(EndReason::ClientDisconnected)),
+    )
+    .await;
     let _ = tokio::time::timeout(Duration::from_millis(10), session.disconnect()).await;
     machine.pass(1).await;
     assert_eq!(machine.all_kept().await, [false, false, false]);
@@ -449,19 +456,19 @@ async fn futures_can_be_dropped_anywhere() {
 async fn a_late_refusal_is_about_what_it_was_sent_with() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    let old = session.current().await.unwrap();
+    let old = session.current_grant().await.unwrap();
     session.resume().await.unwrap();
-    told_of(&session, &old, ErrorKind::Halted(Halt::Terms)).await;
+    told_of(&session, &old, ErrorKind::Halted(HaltReason::TermsNotAccepted)).await;
     assert_eq!(session.state(), SessionState::Active);
     machine.sign_in(&session).await;
-    told_of(&session, &old, ErrorKind::Ended(End::Installation)).await;
+    told_of(&session, &old, ErrorKind::Ended(EndReason::InstallationDisconnected)).await;
     assert_eq!((session.state(), machine.all_kept().await), (SessionState::Active, [true; 3]));
     // Another process disconnects and has a new key, with nobody signed in by it yet.
-    let old = session.current().await.unwrap();
+    let old = session.current_grant().await.unwrap();
     let other = machine.process().await;
     other.disconnect().await;
     let _login = other.sign_in(&[]).await.unwrap();
-    told_of(&session, &old, ErrorKind::Ended(End::Installation)).await;
+    told_of(&session, &old, ErrorKind::Ended(EndReason::InstallationDisconnected)).await;
     assert_eq!(machine.all_kept().await, [true, false, false]);
 }
 
@@ -476,7 +483,9 @@ async fn a_disconnection_revokes_what_holds() {
     assert_eq!(kind(&session).await, ErrorKind::Secrets);
     machine.store.stuck.store(true, Ordering::SeqCst);
     let report = session.disconnect().await;
-    assert!(matches!(report.tokens, StepTaken::Failed(_)) && !machine.kept(Entry::RefreshToken).await);
+    assert!(
+        matches!(report.tokens, StepOutcome::Failed(_)) && !machine.kept(CredentialEntry::RefreshToken).await
+    );
     let form = machine.fake.state().forms.last().cloned().unwrap();
     assert!(form.contains("hush-refresh-3"), "{form}");
 }
@@ -486,12 +495,12 @@ async fn a_disconnection_revokes_what_holds() {
 async fn an_end_deletes_nothing_from_a_store_that_is_silent() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    let old = session.current().await.unwrap();
+    let old = session.current_grant().await.unwrap();
     let other = machine.process().await;
     machine.sign_in(&other).await;
     machine.store.slow.store(true, Ordering::SeqCst);
-    told_of(&session, &old, ErrorKind::Ended(End::Client)).await;
-    assert_eq!(session.state(), SessionState::Ended(End::Client));
+    told_of(&session, &old, ErrorKind::Ended(EndReason::ClientDisconnected)).await;
+    assert_eq!(session.state(), SessionState::Ended(EndReason::ClientDisconnected));
     machine.store.slow.store(false, Ordering::SeqCst);
     machine.pass(100).await;
     assert_eq!(machine.all_kept().await, [true; 3]);

@@ -5,12 +5,13 @@ use std::fmt::{Debug, Write as _};
 use serde_json::json;
 
 use super::*;
-use crate::{logged::Log, oauth::fake::Fate};
+use crate::{captured_log::CapturedLog, oauth::fake_provider::FakeReply};
 
 /// IDP-18, IDP-12: a whole life with tokens, codes and answers that have a planted word in them.
 #[tokio::test(start_paused = true)]
 async fn nothing_secret_is_printed_or_left_lying_about() {
-    let Some(log) = Log::alone(module_path!(), "nothing_secret_is_printed_or_left_lying_about") else {
+    let Some(log) = CapturedLog::capture(module_path!(), "nothing_secret_is_printed_or_left_lying_about")
+    else {
         return;
     };
     let machine = Machine::new();
@@ -28,26 +29,26 @@ async fn nothing_secret_is_printed_or_left_lying_about() {
     for answer in bad {
         let login = session.sign_in(&[]).await.unwrap();
         show(&login);
-        machine.fake.next("oauth.token", Fate::Answer(200, answer));
-        machine.fake.next_refused("access_denied");
+        machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, answer));
+        machine.fake.enqueue_error("access_denied");
         let error = login.finish().await.unwrap_err();
         show(&(error.to_string(), &error));
-        machine.fake.forget_fates();
+        machine.fake.clear_replies();
     }
     for page in [json!({ "device_code": "hush", "user_code": "hush\u{1b}", "verification_uri": "hush:" })] {
-        machine.fake.next("oauth.device", Fate::Answer(200, page));
+        machine.fake.enqueue_reply("oauth.device", FakeReply::Answer(200, page));
         show(&session.sign_in(&[]).await.err());
     }
     machine.sign_in(&session).await;
     show(&(&session, &machine.store.inner, session.watch()));
     for fate in [
-        Fate::Page(200, "hush"),
-        Fate::Page(502, "hush"),
-        Fate::Answer(400, json!({ "error": "invalid_grant", "error_description": "hush" })),
+        FakeReply::Page(200, "hush"),
+        FakeReply::Page(502, "hush"),
+        FakeReply::Answer(400, json!({ "error": "invalid_grant", "error_description": "hush" })),
     ] {
         machine.pass(700).await;
-        machine.fake.next("oauth.token", fate);
-        show(&session.current().await.err());
+        machine.fake.enqueue_reply("oauth.token", fate);
+        show(&session.current_grant().await.err());
     }
     machine.sign_in(&session).await;
     for file in std::fs::read_dir(machine.folder.path().join("state")).unwrap() {
@@ -55,10 +56,10 @@ async fn nothing_secret_is_printed_or_left_lying_about() {
     }
     machine.store.be_full(true);
     machine.pass(301).await;
-    show(&session.current().await.err());
+    show(&session.current_grant().await.err());
     show(&session.disconnect().await);
 
-    let log = log.text();
+    let log = log.contents();
     assert!(log.contains("oauth.token") && log.contains("Active"), "it is written down");
     for (what, text) in [("shown", &shown), ("logged", &log)] {
         let at = text.find(PLANTED).map(|at| &text[at.saturating_sub(200)..(at + 50).min(text.len())]);

@@ -1,7 +1,7 @@
 //! Refreshing: before the end, once however many ask, and across processes, crashes and lost answers.
 
 use super::*;
-use crate::{oauth::fake::Fate, session::stored::Refresh};
+use crate::{oauth::fake_provider::FakeReply, session::stored::StoredRefresh};
 
 /// IDP-19: before `expires_in` is over, and what came is what is sent the next time.
 #[tokio::test(start_paused = true)]
@@ -32,7 +32,7 @@ async fn all_who_ask_share_one_refresh() {
     machine.pass(290).await;
     let first = tokio::spawn({
         let session = session.clone();
-        async move { session.current().await.map(|_| ()) }
+        async move { session.current_grant().await.map(|_| ()) }
     });
     tokio::time::sleep(Duration::from_millis(20)).await;
     first.abort();
@@ -55,18 +55,18 @@ async fn all_who_ask_share_one_refresh() {
 async fn a_refused_token_is_replaced_once() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    let refused = session.current().await.unwrap();
+    let refused = session.current_grant().await.unwrap();
     let hash = *refused.token.hash();
-    let (one, two) = tokio::join!(session.renewed(&hash), session.renewed(&hash));
+    let (one, two) = tokio::join!(session.renew_grant(&hash), session.renew_grant(&hash));
     assert_eq!(name(&one.unwrap()), name(&two.unwrap()));
     assert_eq!(machine.refreshes(), 1);
     // Late refusals of the old one cost nothing.
-    session.renewed(&hash).await.unwrap();
+    session.renew_grant(&hash).await.unwrap();
     assert_eq!(machine.refreshes(), 1);
     // A gateway that takes none gets few.
     for _ in 0..20 {
-        let hash = *session.current().await.unwrap().token.hash();
-        if let Err(error) = session.renewed(&hash).await {
+        let hash = *session.current_grant().await.unwrap().token.hash();
+        if let Err(error) = session.renew_grant(&hash).await {
             assert_eq!(error.kind(), ErrorKind::SignInNeeded);
         }
         machine.pass(1).await;
@@ -121,7 +121,7 @@ async fn a_lost_answer_is_asked_for_again() {
     let session = machine.signed_in().await;
     machine.pass(245).await;
     let old = session.grant_now();
-    machine.fake.next("oauth.token", Fate::Lost);
+    machine.fake.enqueue_reply("oauth.token", FakeReply::Lost);
     // The old one holds for a while yet.
     assert_eq!(Some(token(&session).await), old);
     // And is not asked for at every call.
@@ -139,7 +139,7 @@ async fn an_unreachable_provider_is_left_alone() {
     let session = machine.signed_in().await;
     machine.pass(301).await;
     for _ in 0..100 {
-        machine.fake.next("oauth.token", Fate::Refused);
+        machine.fake.enqueue_reply("oauth.token", FakeReply::Refused);
     }
     for _ in 0..3600 {
         assert_eq!(kind(&session).await, ErrorKind::Unreachable);
@@ -151,7 +151,7 @@ async fn an_unreachable_provider_is_left_alone() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     machine.pass(301).await;
-    machine.fake.next("oauth.token", Fate::Headers(429, vec![("retry-after", "100".into())]));
+    machine.fake.enqueue_reply("oauth.token", FakeReply::Headers(429, vec![("retry-after", "100".into())]));
     for _ in 0..99 {
         assert_eq!(kind(&session).await, ErrorKind::Busy);
         machine.pass(1).await;
@@ -197,9 +197,9 @@ async fn a_crash_before_the_store_is_survived() {
         let next = machine.process().await;
         assert_eq!(next.state(), SessionState::Active);
         if strict {
-            assert_eq!(kind(&next).await, ErrorKind::Ended(crate::End::Grant));
+            assert_eq!(kind(&next).await, ErrorKind::Ended(crate::EndReason::GrantRevoked));
             assert_eq!(machine.all_kept().await, [true, false, false]);
-            assert_eq!(kind(&next).await, ErrorKind::Ended(crate::End::Grant));
+            assert_eq!(kind(&next).await, ErrorKind::Ended(crate::EndReason::GrantRevoked));
         } else {
             token(&next).await;
         }
@@ -214,22 +214,22 @@ async fn a_token_that_was_replaced_meanwhile_ends_nothing() {
     machine.fake.state().strict = true;
     let session = machine.signed_in().await;
     machine.pass(301).await;
-    machine.fake.next_refused("invalid_grant");
+    machine.fake.enqueue_error("invalid_grant");
     let asking = tokio::spawn({
         let session = session.clone();
         async move { token(&session).await }
     });
     tokio::time::sleep(Duration::from_millis(25)).await;
     // A program that knows of no lock.
-    let owner = Owner::new(
-        &Place::new(ISSUER, "https://api.example").unwrap(),
-        &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
+    let owner = CredentialOwner::new(
+        &ExchangeAddress::new(ISSUER, "https://api.example").unwrap(),
+        &ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
         "default",
     );
-    let kept = machine.store.inner.read(&owner, Entry::RefreshToken).await.unwrap().unwrap();
-    let mut refresh = Refresh::read(&kept).unwrap();
-    refresh.token = crate::oauth::RefreshToken::new(machine.fake.rotate());
-    machine.store.inner.write(&owner, Entry::RefreshToken, &refresh.to_bytes()).await.unwrap();
+    let kept = machine.store.inner.read(&owner, CredentialEntry::RefreshToken).await.unwrap().unwrap();
+    let mut refresh = StoredRefresh::from_bytes(&kept).unwrap();
+    refresh.token = crate::oauth::RefreshToken::new(machine.fake.rotate_token());
+    machine.store.inner.write(&owner, CredentialEntry::RefreshToken, &refresh.to_bytes()).await.unwrap();
     asking.await.unwrap();
     assert_eq!((machine.refreshes(), session.state()), (2, SessionState::Active));
 }
@@ -248,7 +248,7 @@ async fn a_refused_proof_keeps_the_token() {
         let session = machine.signed_in().await;
         machine.pass(301).await;
         for _ in 0..asked {
-            machine.fake.next_refused(error);
+            machine.fake.enqueue_error(error);
         }
         kind(&session).await;
         assert_eq!(machine.refreshes(), asked, "{error}");
@@ -272,7 +272,7 @@ async fn nonces_outlive_the_process() {
     machine.pass(290).await;
     let next = machine.process().await;
     token(&next).await;
-    assert_eq!((machine.refreshes(), machine.fake.state().strange), (asked + 1, 0));
+    assert_eq!((machine.refreshes(), machine.fake.state().foreign_nonces), (asked + 1, 0));
 }
 
 /// A wrong clock, also one that was set back while the program ran, costs at most a refresh.
@@ -282,7 +282,7 @@ async fn clocks_may_be_wrong() {
         let machine = Machine::new();
         let session = machine.signed_in().await;
         token(&session).await;
-        machine.time.set_wrong_by(seconds);
+        machine.time.set_clock_offset(seconds);
         token(&session).await;
         assert!(machine.refreshes() <= 2, "{seconds}");
         for _ in 0..4 {
@@ -307,17 +307,17 @@ async fn scopes_outlive_an_answer_without_any() {
     let machine = Machine::new();
     machine.signed_in().await;
     machine.pass(301).await;
-    let owner = Owner::new(
-        &Place::new(ISSUER, "https://api.example").unwrap(),
-        &Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
+    let owner = CredentialOwner::new(
+        &ExchangeAddress::new(ISSUER, "https://api.example").unwrap(),
+        &ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap(),
         "default",
     );
-    machine.store.inner.delete(&owner, Entry::AccessToken).await.unwrap();
+    machine.store.inner.delete(&owner, CredentialEntry::AccessToken).await.unwrap();
     let next = machine.process().await;
     let answer = serde_json::json!({
         "access_token": "hush-access", "token_type": "DPoP", "expires_in": 300, "refresh_token": "hush-refresh",
     });
-    machine.fake.next("oauth.token", Fate::Answer(200, answer));
+    machine.fake.enqueue_reply("oauth.token", FakeReply::Answer(200, answer));
     token(&next).await;
-    assert!(next.has(&Scope::ExchangeStockRead));
+    assert!(next.has_scope(&Scope::ExchangeStockRead));
 }

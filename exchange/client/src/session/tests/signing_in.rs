@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    oauth::fake::Fate,
-    session::{LoginProgress, Noted},
-    testkit::{Asked, Hooked},
+    oauth::fake_provider::FakeReply,
+    session::{ConnectionSummary, LoginProgress},
+    testkit::{HookedStore, StoreOperation},
 };
 
 fn polls(machine: &Machine) -> Vec<u64> {
@@ -37,7 +37,7 @@ async fn a_member_signs_in() {
     assert_eq!(machine.all_kept().await, [true, true, true]);
     // Granted is what the answer says, not what was asked for.
     assert_eq!(&*session.scopes(), [Scope::ExchangeConnect, Scope::ExchangeStockRead]);
-    assert!(!session.has(&Scope::ExchangeStockWrite));
+    assert!(!session.has_scope(&Scope::ExchangeStockWrite));
     token(&session).await;
     assert_eq!(polls(&machine), [6, 12, 18, 24]);
     assert_eq!(machine.refreshes(), 0);
@@ -46,12 +46,12 @@ async fn a_member_signs_in() {
 /// ERR-45, ERR-46, IDP-17, CLI-03: each end, after which nothing is asked and nothing but the key is left.
 #[tokio::test(start_paused = true)]
 async fn a_login_ends() {
-    let check = async |fate: Option<Fate>, kind| {
+    let check = async |fate: Option<FakeReply>, kind| {
         let machine = Machine::new();
         let session = machine.process().await;
         let login = session.sign_in(&[]).await.unwrap();
         if let Some(fate) = fate {
-            machine.fake.next("oauth.token", fate);
+            machine.fake.enqueue_reply("oauth.token", fate);
         }
         let error = login.finish().await.unwrap_err();
         is_silent(&error);
@@ -61,15 +61,15 @@ async fn a_login_ends() {
         assert_eq!(machine.fake.state().log.len(), asked);
         assert_eq!(machine.all_kept().await, [true, false, false]);
     };
-    let refused = |error: &str| Some(Fate::Answer(400, json!({ "error": error })));
+    let refused = |error: &str| Some(FakeReply::Answer(400, json!({ "error": error })));
     let tokens = |kind| json!({ "access_token": "hush", "token_type": kind, "refresh_token": "hush" });
     check(refused("access_denied"), ErrorKind::Declined).await;
     check(refused("expired_token"), ErrorKind::CodeExpired).await;
     check(refused("invalid_grant"), ErrorKind::CodeExpired).await;
-    check(refused("invalid_client"), ErrorKind::Halted(crate::Halt::NotRegistered)).await;
-    check(Some(Fate::Answer(200, tokens("Bearer"))), ErrorKind::Protocol).await;
+    check(refused("invalid_client"), ErrorKind::Halted(crate::HaltReason::NotRegistered)).await;
+    check(Some(FakeReply::Answer(200, tokens("Bearer"))), ErrorKind::Protocol).await;
     check(
-        Some(Fate::Answer(200, json!({ "access_token": "hush", "token_type": "DPoP" }))),
+        Some(FakeReply::Answer(200, json!({ "access_token": "hush", "token_type": "DPoP" }))),
         ErrorKind::Protocol,
     )
     .await;
@@ -83,7 +83,7 @@ async fn a_login_slows_down() {
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
     for _ in 0..3 {
-        machine.fake.next_refused("slow_down");
+        machine.fake.enqueue_error("slow_down");
     }
     let hints = Arc::new(Mutex::new(0));
     let waiting = tokio::spawn({
@@ -108,7 +108,7 @@ async fn a_login_waits_as_long_as_it_is_asked_to() {
     let machine = Machine::new();
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
-    machine.fake.next("oauth.token", Fate::Waits("authorization_pending", 30));
+    machine.fake.enqueue_reply("oauth.token", FakeReply::Waits("authorization_pending", 30));
     let waiting = tokio::spawn(login.finish_with(|progress| {
         assert!(matches!(progress, LoginProgress::Waiting { .. }), "{progress:?}");
     }));
@@ -124,8 +124,13 @@ async fn a_login_outlives_faults() {
     let machine = Machine::new();
     let session = machine.process().await;
     let login = session.sign_in(&[]).await.unwrap();
-    for fate in [Fate::Page(502, "<html>"), Fate::Refused, Fate::Late(Duration::from_secs(60)), Fate::Lost] {
-        machine.fake.next("oauth.token", fate);
+    for fate in [
+        FakeReply::Page(502, "<html>"),
+        FakeReply::Refused,
+        FakeReply::Late(Duration::from_secs(60)),
+        FakeReply::Lost,
+    ] {
+        machine.fake.enqueue_reply("oauth.token", fate);
     }
     let unreachable = Arc::new(Mutex::new(0));
     let waiting = tokio::spawn({
@@ -157,7 +162,7 @@ async fn a_login_is_given_up() {
         let waiting = tokio::time::timeout(Duration::from_secs(seconds), login.finish());
         assert!(waiting.await.is_err());
         // What is on its way is heard out.
-        session.settled().await;
+        session.wait_until_idle().await;
         let asked = polls(&machine).len();
         machine.pass(60).await;
         assert_eq!(polls(&machine).len(), asked);
@@ -180,14 +185,14 @@ async fn a_login_that_is_dropped_in_a_poll_is_revoked() {
     let polled_at = login.next_check() + Duration::from_millis(20);
     assert!(tokio::time::timeout(polled_at, login.finish()).await.is_err());
     // It is on its way.
-    assert_eq!((polls(&machine), machine.fake.count("oauth.revoke")), (vec![], 0));
-    session.settled().await;
-    assert_eq!((polls(&machine), machine.fake.count("oauth.revoke")), (vec![6], 1));
+    assert_eq!((polls(&machine), machine.fake.count_requests("oauth.revoke")), (vec![], 0));
+    session.wait_until_idle().await;
+    assert_eq!((polls(&machine), machine.fake.count_requests("oauth.revoke")), (vec![6], 1));
     assert_eq!((session.state(), machine.all_kept().await), (SessionState::SignedOut, [true, false, false]));
     // The next one is another.
     machine.sign_in(&session).await;
-    session.settled().await;
-    assert_eq!(machine.fake.count("oauth.revoke"), 1);
+    session.wait_until_idle().await;
+    assert_eq!(machine.fake.count_requests("oauth.revoke"), 1);
 }
 
 /// IDP-18: a store that does not take the tokens ends the login, and the connection that nobody has.
@@ -201,7 +206,7 @@ async fn tokens_that_are_not_kept_are_revoked() {
     let error = login.finish().await.unwrap_err();
     assert_eq!((error.kind(), session.state()), (ErrorKind::Secrets, SessionState::SignedOut));
     assert!(error.to_string().contains("Watched Store"));
-    assert_eq!(machine.fake.count("oauth.revoke"), 1);
+    assert_eq!(machine.fake.count_requests("oauth.revoke"), 1);
     assert_eq!(machine.all_kept().await, [true, false, false]);
 }
 
@@ -216,7 +221,7 @@ async fn a_capability_more_is_a_new_login() {
     machine.fake.state().scope = Some("exchange.connect exchange.stock.read exchange.stock.write".into());
     machine.fake.state().decision = Some(true);
     login.finish().await.unwrap();
-    assert!(session.has(&Scope::ExchangeStockWrite));
+    assert!(session.has_scope(&Scope::ExchangeStockWrite));
     let forms = machine.fake.state().forms.clone();
     let asked: Vec<_> = forms.iter().filter(|form| form.contains("scope=")).collect();
     assert_eq!(
@@ -233,7 +238,7 @@ async fn a_store_that_does_not_answer_is_named() {
     let error = machine.builder().open().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Secrets);
     assert!(
-        error.to_string().starts_with("the secret store (Watched Store) does not answer; unlock"),
+        error.to_string().starts_with("the secret store (Watched Store) does not respond; unlock"),
         "{error}"
     );
     machine.store.slow.store(false, Ordering::SeqCst);
@@ -241,7 +246,7 @@ async fn a_store_that_does_not_answer_is_named() {
     machine.store.slow.store(true, Ordering::SeqCst);
     assert_eq!(session.sign_in(&[]).await.err().unwrap().kind(), ErrorKind::Secrets);
     assert!(machine.fake.state().log.is_empty());
-    assert_eq!(session.secret_store(), "Watched Store");
+    assert_eq!(session.credential_store_name(), "Watched Store");
 }
 
 /// DPP-07, IDP-13: however many processes sign in at once, there is one key, and each its own code.
@@ -275,7 +280,7 @@ async fn a_login_that_is_not_kept_costs_nothing() {
     machine.store.be_full(false);
     token(&session).await;
     assert_eq!((session.state(), machine.refreshes()), (SessionState::Active, 1));
-    let noted = machine.builder().noted().await.unwrap().installation_id;
+    let noted = machine.builder().connection_summary().await.unwrap().installation_id;
     assert_eq!((session.installation_id().as_deref(), noted.as_deref()), (Some("i-1"), Some("i-1")));
 }
 
@@ -289,8 +294,8 @@ async fn no_token_is_kept_under_a_former_name() {
     assert!(std::fs::read_to_string(&notes).unwrap().contains("i-former"));
     // What is noted when a refresh token is written.
     let noted = Arc::clone(&seen);
-    let store = Hooked::new("Looking", machine.store.clone(), move |asked, entry| {
-        if (asked, entry) == (Asked::Write, Entry::RefreshToken) {
+    let store = HookedStore::new("Looking", machine.store.clone(), move |asked, entry| {
+        if (asked, entry) == (StoreOperation::Write, CredentialEntry::RefreshToken) {
             noted.lock().unwrap().push(std::fs::read_to_string(&notes).unwrap());
         }
         std::future::ready(Ok(()))
@@ -308,15 +313,18 @@ async fn a_login_that_is_kept_too_late_costs_nothing() {
     for had_one in [true, false] {
         let machine = Machine::new();
         let session = if had_one { machine.signed_in().await } else { machine.process().await };
-        let before = machine.content(Entry::RefreshToken).await;
+        let before = machine.content(CredentialEntry::RefreshToken).await;
         assert_eq!(before.is_some(), had_one);
         let login = session.sign_in(&[]).await.unwrap();
         machine.fake.state().decision = Some(true);
         machine.store.late.store(true, Ordering::SeqCst);
         assert_eq!(login.finish().await.unwrap_err().kind(), ErrorKind::Secrets);
-        assert_eq!(machine.fake.count("oauth.revoke"), 1);
+        assert_eq!(machine.fake.count_requests("oauth.revoke"), 1);
         machine.pass(100).await;
-        assert!(machine.content(Entry::RefreshToken).await == before, "the revoked token took its place");
+        assert!(
+            machine.content(CredentialEntry::RefreshToken).await == before,
+            "the revoked token took its place"
+        );
     }
 }
 
@@ -326,11 +334,11 @@ async fn a_new_connection_has_no_name_yet() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     named(&session, "i-1").await;
-    let noted = async || machine.builder().noted().await.unwrap();
-    let Noted { installation_id, was_connected } = noted().await;
+    let noted = async || machine.builder().connection_summary().await.unwrap();
+    let ConnectionSummary { installation_id, was_connected } = noted().await;
     assert_eq!((installation_id.as_deref(), was_connected), (Some("i-1"), true));
     machine.sign_in(&session).await;
-    let Noted { installation_id, was_connected } = noted().await;
+    let ConnectionSummary { installation_id, was_connected } = noted().await;
     assert_eq!((installation_id, was_connected), (None, true));
     assert_eq!((session.installation_id(), machine.process().await.installation_id()), (None, None));
 }
@@ -339,15 +347,15 @@ async fn a_new_connection_has_no_name_yet() {
 #[tokio::test(start_paused = true)]
 async fn what_was_noted_needs_no_store() {
     let machine = Machine::new();
-    let noted = async || machine.builder().noted().await.unwrap();
-    assert_eq!(noted().await, Noted::default());
+    let noted = async || machine.builder().connection_summary().await.unwrap();
+    assert_eq!(noted().await, ConnectionSummary::default());
     let session = machine.signed_in().await;
     named(&session, "i-1").await;
     machine.store.slow.store(true, Ordering::SeqCst);
     assert!(noted().await.was_connected);
     machine.store.slow.store(false, Ordering::SeqCst);
-    assert!(session.disconnect().await.is_gone());
-    assert_eq!(noted().await, Noted::default());
+    assert!(session.disconnect().await.is_complete());
+    assert_eq!(noted().await, ConnectionSummary::default());
 }
 
 /// SVC-07: a process that ended between keeping the tokens of a new login and noting anything of it leaves the notes of
@@ -357,7 +365,7 @@ async fn notes_of_another_connection_are_none() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
     named(&session, "i-1").await;
-    note(&session, Note::Label("desk")).await.unwrap();
+    note(&session, ConnectionNote::Label("desk")).await.unwrap();
     let notes = machine.folder.path().join("state/session.json");
     let of_the_old_one = std::fs::read(&notes).unwrap();
     assert_eq!(machine.process().await.installation_id().as_deref(), Some("i-1"));
@@ -365,7 +373,7 @@ async fn notes_of_another_connection_are_none() {
     std::fs::write(notes, of_the_old_one).unwrap();
     let next = machine.process().await;
     assert_eq!((next.state(), next.installation_id(), next.label()), (SessionState::Active, None, None));
-    assert_eq!(next.current().await.unwrap().whose.installation, None);
+    assert_eq!(next.current_grant().await.unwrap().owner.installation, None);
 }
 
 /// SVC-07: what is said of the connection that was read is no name of one that took its place meanwhile.
@@ -373,13 +381,13 @@ async fn notes_of_another_connection_are_none() {
 async fn a_late_name_is_not_the_new_connections() {
     let machine = Machine::new();
     let session = machine.signed_in().await;
-    let before = session.current().await.unwrap();
+    let before = session.current_grant().await.unwrap();
     machine.sign_in(&session).await;
-    session.noted(&before.whose, Note::Installation("i-1")).await.unwrap();
+    session.record_note(&before.owner, ConnectionNote::Installation("i-1")).await.unwrap();
     assert_eq!((session.installation_id(), machine.process().await.installation_id()), (None, None));
-    let now = session.current().await.unwrap();
-    session.noted(&now.whose, Note::Installation("i-2")).await.unwrap();
-    assert_eq!(session.current().await.unwrap().whose.installation.as_deref(), Some("i-2"));
+    let now = session.current_grant().await.unwrap();
+    session.record_note(&now.owner, ConnectionNote::Installation("i-2")).await.unwrap();
+    assert_eq!(session.current_grant().await.unwrap().owner.installation.as_deref(), Some("i-2"));
 }
 
 /// SVC-07: a process that goes over to the connection of another's login knows what that one noted of it.
@@ -392,6 +400,6 @@ async fn the_name_comes_with_the_connection() {
     machine.sign_in(&other).await;
     named(&other, "i-2").await;
     machine.pass(250).await;
-    assert_eq!(session.current().await.unwrap().whose.installation.as_deref(), Some("i-2"));
+    assert_eq!(session.current_grant().await.unwrap().owner.installation.as_deref(), Some("i-2"));
     assert_eq!(session.installation_id().as_deref(), Some("i-2"));
 }

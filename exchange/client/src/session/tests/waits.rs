@@ -4,22 +4,22 @@ use exchange_api::codes::Code;
 
 use super::*;
 use crate::{
-    Exchange, Patience,
-    oauth::fake::Fate,
-    testkit::{Reply, ScriptedServer},
+    Exchange, RetryPolicy,
+    oauth::fake_provider::FakeReply,
+    testkit::{ScriptedReply, ScriptedServer},
 };
 
 /// A process of this machine that calls a gateway.
 async fn process(machine: &Machine, gateway: &ScriptedServer) -> (Session, Exchange) {
     let mut builder = machine.builder();
-    builder.place = Place::new(ISSUER, gateway.origin()).unwrap();
+    builder.address = ExchangeAddress::new(ISSUER, gateway.origin()).unwrap();
     let session = builder.open().await.unwrap();
     let exchange = exchange(&session, gateway);
     (session, exchange)
 }
 
 fn exchange(session: &Session, gateway: &ScriptedServer) -> Exchange {
-    let builder = Exchange::builder(session.place().clone(), session.identity().clone());
+    let builder = Exchange::builder(session.address().clone(), session.identity().clone());
     builder.transport(gateway.clone()).build(session).unwrap()
 }
 
@@ -27,23 +27,23 @@ fn exchange(session: &Session, gateway: &ScriptedServer) -> Exchange {
 async fn desk() -> (Machine, ScriptedServer, Session, Exchange) {
     let machine = Machine::new();
     let gateway = ScriptedServer::gateway(&machine.time);
-    gateway.answer(|seen| match seen.operation {
-        "org_units_read" => Reply::json(200, r#"{"items": []}"#),
-        _ => Reply::problem(Code::QuotaExceeded).retry_after("30000"),
+    gateway.set_script(|seen| match seen.operation {
+        "org_units_read" => ScriptedReply::json(200, r#"{"items": []}"#),
+        _ => ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("30000"),
     });
     let (session, exchange) = process(&machine, &gateway).await;
     machine.sign_in(&session).await;
     (machine, gateway, session, exchange)
 }
 
-async fn read(exchange: &Exchange, patience: Patience) -> Result<(), Error> {
-    exchange.api().org_units_read().with(patience).await.map(drop).map_err(Error::from)
+async fn read(exchange: &Exchange, patience: RetryPolicy) -> Result<(), Error> {
+    exchange.api().org_units_read().with_extension(patience).await.map(drop).map_err(Error::from)
 }
 
 async fn write(exchange: &Exchange, key: &str) -> Error {
     use exchange_api::{Contract as _, types::BlueprintChangeSet};
     let set = BlueprintChangeSet::parse(br#"{"ops": [{"op": "add", "ref": {"bt": "bp-quartz-lens"}}]}"#);
-    let call = exchange.api().blueprints_write(key, &set.unwrap()).with(Patience::INTERACTIVE);
+    let call = exchange.api().blueprints_write(key, &set.unwrap()).with_extension(RetryPolicy::INTERACTIVE);
     Error::from(call.await.unwrap_err())
 }
 
@@ -56,23 +56,23 @@ fn wait(error: &Error) -> u64 {
 #[tokio::test(start_paused = true)]
 async fn the_next_process_asks_the_gateway_no_earlier() {
     let (machine, gateway, session, exchange) = desk().await;
-    gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("600"));
-    let told = read(&exchange, Patience::INTERACTIVE).await.unwrap_err();
+    gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
+    let told = read(&exchange, RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((told.code(), wait(&told)), (Some(&Code::ServiceUnavailable), 600));
     drop((session, exchange));
     let mut waits = Vec::new();
     for _ in 0..2 {
         machine.pass(100).await;
         let (_session, next) = process(&machine, &gateway).await;
-        let held = read(&next, Patience::INTERACTIVE).await.unwrap_err();
+        let held = read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err();
         assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
         waits.push(wait(&held));
     }
-    assert_eq!((waits, gateway.count()), (vec![500, 400], 1));
+    assert_eq!((waits, gateway.request_count()), (vec![500, 400], 1));
     // One that may take its time waits for the rest.
     let (_session, next) = process(&machine, &gateway).await;
-    read(&next, Patience::BACKGROUND).await.unwrap();
-    let at = gateway.requests()[1].at - gateway.requests()[0].at;
+    read(&next, RetryPolicy::BACKGROUND).await.unwrap();
+    let at = gateway.requests()[1].received_at - gateway.requests()[0].received_at;
     assert!((600..602).contains(&at.as_secs()), "{at:?}");
 }
 
@@ -81,21 +81,24 @@ async fn the_next_process_asks_the_gateway_no_earlier() {
 async fn exchanges_of_one_session_share_what_they_are_told() {
     let (machine, gateway, session, first) = desk().await;
     let second = exchange(&session, &gateway);
-    gateway.then(Reply::problem(Code::RateLimited).retry_after("60"));
-    read(&first, Patience::INTERACTIVE).await.unwrap_err();
-    assert_eq!((wait(&read(&second, Patience::INTERACTIVE).await.unwrap_err()), gateway.count()), (60, 1));
-    session.save().await.unwrap();
+    gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited).with_retry_after("60"));
+    read(&first, RetryPolicy::INTERACTIVE).await.unwrap_err();
+    assert_eq!(
+        (wait(&read(&second, RetryPolicy::INTERACTIVE).await.unwrap_err()), gateway.request_count()),
+        (60, 1)
+    );
+    session.save_state().await.unwrap();
     let (_session, next) = process(&machine, &gateway).await;
-    assert_eq!(wait(&read(&next, Patience::INTERACTIVE).await.unwrap_err()), 60);
+    assert_eq!(wait(&read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err()), 60);
     // Of clocks of its own nobody knows what they mean to others.
-    let builder = Exchange::builder(session.place().clone(), session.identity().clone());
+    let builder = Exchange::builder(session.address().clone(), session.identity().clone());
     let elsewhere = ScriptedServer::gateway(&machine.time);
-    elsewhere.answer(|_| Reply::json(200, r#"{"items": []}"#));
+    elsewhere.set_script(|_| ScriptedReply::json(200, r#"{"items": []}"#));
     let apart = builder.environment(machine.time.environment()).transport(elsewhere.clone());
     let apart = apart.build(&session).unwrap();
-    assert!(!apart.environment().has_clock_of(session.environment()));
-    read(&apart, Patience::INTERACTIVE).await.unwrap();
-    assert_eq!(elsewhere.count(), 1, "it does not wait for what the session's others were told");
+    assert!(!apart.environment().shares_clock_with(session.environment()));
+    read(&apart, RetryPolicy::INTERACTIVE).await.unwrap();
+    assert_eq!(elsewhere.request_count(), 1, "it does not wait for what the session's others were told");
 }
 
 /// LIM-18, LIM-16: two exchanges of one session send within one budget, and what one found out of reach the other does not
@@ -105,21 +108,24 @@ async fn exchanges_of_one_session_share_budget_and_breaker() {
     let (machine, gateway, session, first) = desk().await;
     machine.pass(60).await;
     for _ in 0..20 {
-        read(&first, Patience::INTERACTIVE).await.unwrap();
+        read(&first, RetryPolicy::INTERACTIVE).await.unwrap();
     }
     let second = exchange(&session, &gateway);
-    read(&second, Patience::INTERACTIVE).await.unwrap();
+    read(&second, RetryPolicy::INTERACTIVE).await.unwrap();
     let requests = gateway.requests();
-    assert!(requests[20].at - requests[0].at >= Duration::from_millis(599), "it has no budget of its own");
+    assert!(
+        requests[20].received_at - requests[0].received_at >= Duration::from_millis(599),
+        "it has no budget of its own"
+    );
 
     machine.pass(60).await;
-    let once = Patience::new(1, Duration::from_secs(1), crate::Asked::ByProgram);
+    let once = RetryPolicy::new(1, Duration::from_secs(1), crate::CallInitiator::Program);
     for _ in 0..2 {
-        gateway.then(Reply::refused());
+        gateway.enqueue_reply(ScriptedReply::refused());
         read(&first, once).await.unwrap_err();
     }
     let held = read(&second, once).await.unwrap_err();
-    assert_eq!((held.kind(), gateway.count()), (ErrorKind::Unreachable, 23));
+    assert_eq!((held.kind(), gateway.request_count()), (ErrorKind::Unreachable, 23));
 }
 
 /// CLI-02: what one process is told the others that run beside it hear, also one that waits for something else.
@@ -128,24 +134,26 @@ async fn processes_that_run_beside_each_other_hear_it() {
     let (machine, gateway, session, first) = desk().await;
     let (_second, second) = process(&machine, &gateway).await;
     let (_third, third) = process(&machine, &gateway).await;
-    read(&second, Patience::INTERACTIVE).await.unwrap();
-    gateway.then(Reply::html(502));
-    let waiting = read(&third, Patience::BACKGROUND);
+    read(&second, RetryPolicy::INTERACTIVE).await.unwrap();
+    gateway.enqueue_reply(ScriptedReply::html(502));
+    let waiting = read(&third, RetryPolicy::BACKGROUND);
     let told = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("600"));
-        read(&first, Patience::INTERACTIVE).await.unwrap_err();
-        session.settled().await;
+        gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
+        read(&first, RetryPolicy::INTERACTIVE).await.unwrap_err();
+        session.wait_until_idle().await;
         machine.pass(2).await;
-        let held = read(&second, Patience::INTERACTIVE).await.unwrap_err();
+        let held = read(&second, RetryPolicy::INTERACTIVE).await.unwrap_err();
         assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
         assert!((597..=598).contains(&wait(&held)), "{held}");
-        assert_eq!(gateway.count(), 3);
+        assert_eq!(gateway.request_count(), 3);
     };
     let (waiting, ()) = tokio::join!(waiting, told);
     waiting.unwrap();
     let requests = gateway.requests();
-    assert!(requests.len() == 4 && requests[3].at - requests[2].at >= Duration::from_secs(600));
+    assert!(
+        requests.len() == 4 && requests[3].received_at - requests[2].received_at >= Duration::from_secs(600)
+    );
 }
 
 /// CLI-02: a wall clock that was set back for days, by an earlier process's word or a later one's, makes a wait no
@@ -153,20 +161,20 @@ async fn processes_that_run_beside_each_other_hear_it() {
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_holds_up_nobody_for_longer() {
     let (machine, gateway, session, exchange) = desk().await;
-    gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("600"));
-    read(&exchange, Patience::INTERACTIVE).await.unwrap_err();
-    session.save().await.unwrap();
+    gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
+    read(&exchange, RetryPolicy::INTERACTIVE).await.unwrap_err();
+    session.save_state().await.unwrap();
     drop((session, exchange));
-    machine.time.set_wrong_by(-3 * 86_400);
+    machine.time.set_clock_offset(-3 * 86_400);
     let (_killed, _) = process(&machine, &gateway).await;
     machine.pass(300).await;
     let (_session, next) = process(&machine, &gateway).await;
     // Less what it took to have a token by a clock that was right before.
-    let left = wait(&read(&next, Patience::INTERACTIVE).await.unwrap_err());
+    let left = wait(&read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err());
     assert!((299..=300).contains(&left), "{left}");
     machine.pass(301).await;
     let (_session, next) = process(&machine, &gateway).await;
-    read(&next, Patience::INTERACTIVE).await.unwrap();
+    read(&next, RetryPolicy::INTERACTIVE).await.unwrap();
 }
 
 /// LIM-19, CLI-02: the day's writes are used up for the next process too, and for whoever signs in next they are not;
@@ -179,36 +187,36 @@ async fn a_used_up_quota_is_one_members() {
     machine.pass(1).await;
     let (session, next) = process(&machine, &gateway).await;
     let held = write(&next, "key-87654321").await;
-    assert_eq!((held.kind(), gateway.count()), (ErrorKind::QuotaExceeded, 1));
+    assert_eq!((held.kind(), gateway.request_count()), (ErrorKind::QuotaExceeded, 1));
     assert!((29_990..30_000).contains(&wait(&held)), "{held:?}");
-    gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("20"));
-    read(&next, Patience::INTERACTIVE).await.unwrap();
-    gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("9000"));
-    read(&next, Patience::INTERACTIVE).await.unwrap_err();
-    assert!(session.disconnect().await.is_gone());
+    gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("20"));
+    read(&next, RetryPolicy::INTERACTIVE).await.unwrap();
+    gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("9000"));
+    read(&next, RetryPolicy::INTERACTIVE).await.unwrap_err();
+    assert!(session.disconnect().await.is_complete());
     for exchange in [next, process(&machine, &gateway).await.1] {
         let session = exchange.session().unwrap();
         machine.sign_in(session).await;
         let held = write(&exchange, "key-of-another").await;
         assert_eq!((held.kind(), held.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
     }
-    assert_eq!(gateway.count(), 4);
+    assert_eq!(gateway.request_count(), 4);
 }
 
 /// CLI-02: the provider is asked no earlier than it said either: not by the next process, nor by one that signs in
 /// or out, while it can be asked for what it did not speak of.
 #[tokio::test(start_paused = true)]
 async fn the_next_process_asks_the_provider_no_earlier() {
-    let busy = |status| Fate::Headers(status, vec![("retry-after", "100".into())]);
+    let busy = |status| FakeReply::Headers(status, vec![("retry-after", "100".into())]);
     let machine = Machine::new();
     let session = machine.signed_in().await;
     machine.pass(301).await;
-    machine.fake.next("oauth.token", busy(429));
+    machine.fake.enqueue_reply("oauth.token", busy(429));
     assert_eq!(kind(&session).await, ErrorKind::Busy);
     drop(session);
     machine.pass(50).await;
     let next = machine.process().await;
-    let held = next.current().await.err().unwrap();
+    let held = next.current_grant().await.err().unwrap();
     assert_eq!((held.kind(), wait(&held), machine.refreshes()), (ErrorKind::Busy, 49, 1));
     machine.pass(60).await;
     token(&next).await;
@@ -217,12 +225,12 @@ async fn the_next_process_asks_the_provider_no_earlier() {
     // Too many refreshes say nothing of revocations; a provider that is down does.
     for (status, revoked) in [(429, 1), (503, 0)] {
         machine.pass(301).await;
-        machine.fake.next("oauth.token", busy(status));
-        let (session, before) = (machine.process().await, machine.fake.count("oauth.revoke"));
+        machine.fake.enqueue_reply("oauth.token", busy(status));
+        let (session, before) = (machine.process().await, machine.fake.count_requests("oauth.revoke"));
         assert_eq!(kind(&session).await, ErrorKind::Busy);
         let gone = session.disconnect().await;
-        assert!(gone.is_gone() && gone.revoked.is_done() == (revoked == 1), "{gone:?}");
-        assert_eq!(machine.fake.count("oauth.revoke") - before, revoked);
+        assert!(gone.is_complete() && gone.revoked.is_done() == (revoked == 1), "{gone:?}");
+        assert_eq!(machine.fake.count_requests("oauth.revoke") - before, revoked);
         let session = machine.process().await;
         if status == 503 {
             assert_eq!(session.sign_in(&[]).await.unwrap_err().kind(), ErrorKind::Busy);

@@ -1,30 +1,30 @@
-//! What the token may read comes and goes.
+//! Changes of the token's scopes.
 
 use super::*;
 
-/// A capability that is gone takes the organisation's data with it, and leaves the member's own.
+/// A lost capability deletes the organization's data and keeps the member's own.
 #[tokio::test(start_paused = true)]
 async fn what_may_not_be_read_any_more_is_forgotten_where_it_is_not_the_members() {
     let exchange = Exchange::new();
     exchange.put(Area::OrgStock, "a1", 1);
     exchange.put(Area::Stock, "l1", 1);
     let sync = exchange.sync();
-    assert_eq!(sync.session(&connection(ALL)).await.unwrap(), []);
-    sync.once().await.unwrap();
-    let told = sync.session(&connection(&["demand.read"])).await.unwrap();
-    assert_eq!(told, [Forgotten { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
+    assert_eq!(sync.begin_session(&connection(ALL)).await.unwrap(), []);
+    sync.sync_once().await.unwrap();
+    let told = sync.begin_session(&connection(&["demand.read"])).await.unwrap();
+    assert_eq!(told, [ForgottenCollection { collection: Collection::Area(Area::OrgStock), entries: 1 }]);
     assert_eq!(sync.replica().count(Area::OrgStock).unwrap(), 0);
     assert_eq!(sync.replica().count(Area::Stock).unwrap(), 1);
 }
 
-/// How many lots of pools say who holds what.
-fn details(sync: &Sync) -> usize {
+/// Returns the number of pool lots with holders.
+fn details(sync: &ReplicaSync) -> usize {
     let rows = sync.replica().store().entries(Area::OrgStock, None, 99).unwrap();
     rows.iter().filter(|row| row.details.is_some()).count()
 }
 
-/// OST-10, SVC-07: what the scope for holders showed goes with it while a program stays, though no feed can be read; and
-/// comes with it.
+/// OST-10, SVC-07: losing the scope for details deletes them while a program runs, even if no feed can be
+/// read; regaining it reads them again.
 #[tokio::test(start_paused = true)]
 async fn what_a_scope_showed_goes_with_it_while_a_program_stays() {
     let exchange = Exchange::new();
@@ -32,8 +32,8 @@ async fn what_a_scope_showed_goes_with_it_while_a_program_stays() {
     exchange.can(&with);
     exchange.put(Area::OrgStock, "a1", 1);
     exchange.put(Area::Stock, "l1", 1);
-    let sync = exchange.sync_of(&Members::new(&exchange.0.machine));
-    sync.session(&connection_of("i-1", &with)).await.unwrap();
+    let sync = exchange.sync_of(&TestMembers::new(&exchange.0.machine));
+    sync.begin_session(&connection_of("i-1", &with)).await.unwrap();
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
     tokio::time::sleep(Duration::from_secs(299)).await;
@@ -51,7 +51,7 @@ async fn what_a_scope_showed_goes_with_it_while_a_program_stays() {
     exchange.can(&with);
     tokio::time::sleep(Duration::from_secs(300)).await;
     assert_eq!((details(&sync), exchange.looks()), (1, 1));
-    // OST-14: and the pools with theirs.
+    // OST-14: losing the scope for pools deletes the pools.
     exchange.can(&["stock.read"]);
     tokio::time::sleep(Duration::from_secs(300)).await;
     let store = sync.replica().store();
@@ -63,36 +63,36 @@ async fn what_a_scope_showed_goes_with_it_while_a_program_stays() {
     running.abort();
 }
 
-/// OST-10, IDP-17: a refresh that brings a token for less is looked at with the next round, and once.
+/// OST-10, IDP-17: a refresh to fewer scopes is checked once, in the next round.
 #[tokio::test(start_paused = true)]
 async fn another_grant_is_looked_at_at_once() {
     let exchange = Exchange::new();
     let with = [ALL, &[DETAILS]].concat();
     exchange.can(&with);
     exchange.put(Area::OrgStock, "a1", 1);
-    let members = Members::new(&exchange.0.machine);
+    let members = TestMembers::new(&exchange.0.machine);
     let sync = exchange.sync_of(&members);
-    sync.session(&connection_of("i-1", &with)).await.unwrap();
+    sync.begin_session(&connection_of("i-1", &with)).await.unwrap();
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
     tokio::time::sleep(Duration::from_secs(10)).await;
     exchange.can(ALL);
-    members.grant(&[Scope::ExchangeOrgstockRead]);
+    members.grant_scopes(&[Scope::ExchangeOrgstockRead]);
     for _ in 0..2 {
-        sync.changed(Area::Stock);
+        sync.mark_changed(Area::Stock);
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     assert_eq!((details(&sync), exchange.looks()), (0, 1));
     running.abort();
 }
 
-/// CLI-04, DEM-10: who looks what can be read sends nothing once the session is halted, and nothing for another member.
+/// CLI-04, DEM-10: the capability check sends nothing after a halt, and nothing for another member.
 #[tokio::test(start_paused = true)]
 async fn nobody_looks_for_a_halted_session_or_for_another_member() {
     let exchange = Exchange::new();
-    let members = Members::new(&exchange.0.machine);
+    let members = TestMembers::new(&exchange.0.machine);
     let sync = exchange.sync_of(&members);
-    sync.session(&connection_of("i-1", ALL)).await.unwrap();
+    sync.begin_session(&connection_of("i-1", ALL)).await.unwrap();
     exchange.refuse(Area::Blueprints, Some(Refusal::Code(403, "CLIENT_SUSPENDED", None)));
     let running = sync.clone();
     let running = tokio::spawn(async move { running.run().await });
@@ -100,24 +100,24 @@ async fn nobody_looks_for_a_halted_session_or_for_another_member() {
     assert_eq!((exchange.seen().len(), exchange.looks()), (1, 0));
     exchange.refuse(Area::Blueprints, None);
     members.sign_in(&[Some("i-2")]);
-    sync.ask();
+    sync.request_sync();
     tokio::time::sleep(Duration::from_secs(86_400)).await;
     assert_eq!((exchange.seen().len(), exchange.looks()), (0, 0));
     running.abort();
 }
 
-/// OST-14: a refusal for want of the scope takes the pools along at once, and leaves what is the member's own.
+/// OST-14: a refusal for a missing scope deletes the pools at once and keeps the member's own data.
 #[tokio::test(start_paused = true)]
 async fn what_the_exchange_does_not_let_be_read_is_not_kept() {
     let exchange = Exchange::new();
     exchange.put(Area::OrgStock, "a1", 1);
     exchange.put(Area::Stock, "l1", 1);
     let sync = exchange.sync();
-    sync.session(&connection(ALL)).await.unwrap();
-    sync.once().await.unwrap();
+    sync.begin_session(&connection(ALL)).await.unwrap();
+    sync.sync_once().await.unwrap();
     for area in [Area::OrgStock, Area::Stock] {
         exchange.refuse(area, Some(Refusal::Code(403, "SCOPE_MISSING", None)));
-        assert_eq!(sync.area(area).await.unwrap_err().kind(), ErrorKind::ScopeMissing);
+        assert_eq!(sync.sync_area(area).await.unwrap_err().kind(), ErrorKind::ScopeMissing);
     }
     let store = sync.replica().store();
     assert_eq!((store.count(Area::OrgStock).unwrap(), store.count(Area::Stock).unwrap()), (0, 1));

@@ -3,7 +3,7 @@
 use exchange_api::codes::Code;
 
 use super::*;
-use crate::pace::Asked;
+use crate::rate_limiter::CallInitiator;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -11,12 +11,16 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// beyond those of the first moment, and all go on within one step after the server is back.
 #[tokio::test(start_paused = true)]
 async fn an_outage_is_not_stormed() {
-    for gone in [Reply::refused(), Reply::unheard(), Reply::html(502), Reply::problem(Code::ExchangeDisabled)]
-    {
+    for gone in [
+        ScriptedReply::refused(),
+        ScriptedReply::interrupted(),
+        ScriptedReply::html(502),
+        ScriptedReply::problem(Code::ExchangeDisabled),
+    ] {
         let rig = Rig::new();
         rig.read(LONG).await.unwrap();
         let machine = rig.machine.clone();
-        rig.gateway.answer(move |seen| if machine.elapsed() < HOUR { gone.clone() } else { ok(seen) });
+        rig.gateway.set_script(move |seen| if machine.elapsed() < HOUR { gone.clone() } else { ok(seen) });
         let areas = join_all((0..5).map(|_| async {
             while rig.read(LONG).await.is_err() {
                 // An area of the application asks again at once.
@@ -37,11 +41,12 @@ async fn an_outage_is_not_stormed() {
 async fn a_member_who_asks_is_served_at_once() {
     let rig = Rig::new();
     let machine = rig.machine.clone();
-    rig.gateway.answer(move |seen| if machine.elapsed() < HOUR { Reply::refused() } else { ok(seen) });
+    rig.gateway
+        .set_script(move |seen| if machine.elapsed() < HOUR { ScriptedReply::refused() } else { ok(seen) });
     let background = async { while rig.read(LONG).await.is_err() {} };
     let member = async {
         tokio::time::sleep(HOUR).await;
-        rig.read(Patience::INTERACTIVE).await.unwrap();
+        rig.read(RetryPolicy::INTERACTIVE).await.unwrap();
         rig.machine.elapsed()
     };
     let ((), served) = tokio::join!(background, member);
@@ -52,16 +57,16 @@ async fn a_member_who_asks_is_served_at_once() {
 #[tokio::test(start_paused = true)]
 async fn callers_without_patience_storm_no_server_that_stalls() {
     let rig = Rig::new();
-    rig.gateway.answer(|_| Reply::refused());
+    rig.gateway.set_script(|_| ScriptedReply::refused());
     for _ in 0..2 {
-        rig.read(Patience::new(1, seconds(1), Asked::ByProgram)).await.unwrap_err();
+        rig.read(RetryPolicy::new(1, seconds(1), CallInitiator::Program)).await.unwrap_err();
     }
-    rig.gateway.answer(|_| Reply::stalled());
-    let before = rig.gateway.count();
+    rig.gateway.set_script(|_| ScriptedReply::stalled());
+    let before = rig.gateway.request_count();
     for _ in 0..60 {
         let _ = tokio::time::timeout(seconds(1), rig.read(LONG)).await;
     }
-    let asked = rig.gateway.count() - before;
+    let asked = rig.gateway.request_count() - before;
     assert!((3..=6).contains(&asked), "{asked}");
 }
 
@@ -69,7 +74,7 @@ async fn callers_without_patience_storm_no_server_that_stalls() {
 #[tokio::test(start_paused = true)]
 async fn one_lost_connection_holds_up_nobody() {
     let rig = Rig::new();
-    rig.gateway.then(Reply::unheard());
+    rig.gateway.enqueue_reply(ScriptedReply::interrupted());
     let (first, others) = tokio::join!(rig.read(LONG), async {
         tokio::time::sleep(Duration::from_millis(1)).await;
         join_all((0..5).map(|_| rig.read(LONG))).await
@@ -82,7 +87,7 @@ async fn one_lost_connection_holds_up_nobody() {
 #[tokio::test(start_paused = true)]
 async fn the_client_keeps_below_the_limit_by_itself() {
     let rig = Rig::new();
-    let patience = Patience::new(1, seconds(300), Asked::ByProgram);
+    let patience = RetryPolicy::new(1, seconds(300), CallInitiator::Program);
     let calls = join_all((0..300).map(|_| rig.read(patience))).await;
     assert!(calls.iter().all(Result::is_ok));
     let times = rig.times();

@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use dpop_bound::{Htu, session};
-use exchange_api::{calls::StockRead, codes::Code, operations::OperationId, runtime::transport::Transport};
+use exchange_api::{
+    calls::StockReadOptions, codes::Code, operations::OperationId, runtime::transport::Transport,
+};
 
 use super::*;
-use crate::{pace::Asked, testkit::START};
+use crate::{rate_limiter::CallInitiator, testkit::START_TIME};
 
 /// DPP-01, DPP-02, DPP-03, DPP-04, DPP-06, DPP-20: the gateway looks at every request, and refuses none of
 /// them: one `Authorization`, one proof by the key, for this method, address, time and token, with an id of its
@@ -15,9 +17,9 @@ use crate::{pace::Asked, testkit::START};
 async fn every_request_has_a_proof_of_its_own() {
     let rig = Rig::new();
     rig.gateway.pin_key(&rig.tokens.proofs.thumbprint());
-    rig.gateway.ask_for_nonce("n-1");
-    rig.gateway.then(Reply::unheard());
-    rig.gateway.then(Reply::problem(Code::RelayBusy));
+    rig.gateway.require_nonce("n-1");
+    rig.gateway.enqueue_reply(ScriptedReply::interrupted());
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
     rig.write("key-12345678", LONG).await.unwrap();
     rig.gateway.refuse_token("token-0");
     rig.read(LONG).await.unwrap();
@@ -31,7 +33,7 @@ async fn every_request_has_a_proof_of_its_own() {
         let token = AccessToken::new(seen.token().unwrap()).unwrap();
         let proof = seen.proof.clone().unwrap();
         assert_eq!(proof.ath, Some(token.hash().to_string()));
-        assert_eq!(proof.iat, START.as_secs() + seen.at.as_secs());
+        assert_eq!(proof.iat, START_TIME.as_secs() + seen.received_at.as_secs());
     }
 }
 
@@ -39,11 +41,11 @@ async fn every_request_has_a_proof_of_its_own() {
 #[tokio::test(start_paused = true)]
 async fn the_latest_nonce_is_kept() {
     let rig = Rig::new();
-    let list = |nonce: &str| Reply::json(200, r#"{"items": []}"#).header("DPoP-Nonce", nonce);
-    rig.gateway.then(list("n-1"));
-    rig.gateway.then(Reply::json(200, r#"{"items": []}"#).bare());
-    rig.gateway.then(list("n-2"));
-    rig.gateway.then(Reply::problem(Code::NotPermitted).header("DPoP-Nonce", "n-3"));
+    let list = |nonce: &str| ScriptedReply::json(200, r#"{"items": []}"#).with_header("DPoP-Nonce", nonce);
+    rig.gateway.enqueue_reply(list("n-1"));
+    rig.gateway.enqueue_reply(ScriptedReply::json(200, r#"{"items": []}"#).without_server_headers());
+    rig.gateway.enqueue_reply(list("n-2"));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::NotPermitted).with_header("DPoP-Nonce", "n-3"));
     for _ in 0..5 {
         let _ = rig.read(LONG).await;
     }
@@ -62,7 +64,7 @@ async fn a_challenge_is_answered_once_in_every_form() {
         r#"Basic realm="x", DPoP error="use_dpop_nonce", Negotiate"#,
     ] {
         let rig = Rig::new();
-        rig.gateway.then(Reply::challenge(challenge, Some("n-1")));
+        rig.gateway.enqueue_reply(ScriptedReply::challenge(challenge, Some("n-1")));
         let effort = rig.write("key-12345678", LONG).await.unwrap();
         assert_eq!((effort.requests, effort.attempts), (2, 1), "{challenge}");
         let requests = rig.gateway.requests();
@@ -80,58 +82,58 @@ async fn a_challenge_that_never_ends_is_an_error() {
     for again in ["n-2", "n-1"] {
         let rig = Rig::new();
         for nonce in ["n-1", again] {
-            rig.gateway.then(Reply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
+            rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
         }
         let error = rig.read(LONG).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (ErrorKind::Proof, Some(&Code::DpopInvalid)));
-        assert_eq!(rig.gateway.count(), 2);
+        assert_eq!(rig.gateway.request_count(), 2);
     }
     let rig = Rig::new();
-    rig.gateway.then(Reply::challenge("DPoP error=use_dpop_nonce", None));
+    rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", None));
     assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Proof);
-    assert_eq!(rig.gateway.count(), 1);
+    assert_eq!(rig.gateway.request_count(), 1);
 }
 
 /// DPP-05: a nonce that came with the answer to the second request is used by the next call.
 #[tokio::test(start_paused = true)]
 async fn the_nonce_of_a_retried_answer_is_kept() {
     let rig = Rig::new();
-    rig.gateway.then(Reply::challenge("DPoP error=use_dpop_nonce", Some("n-1")));
-    rig.gateway.then(Reply::json(200, r#"{"items": []}"#).header("DPoP-Nonce", "n-2"));
+    rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some("n-1")));
+    rig.gateway.enqueue_reply(ScriptedReply::json(200, r#"{"items": []}"#).with_header("DPoP-Nonce", "n-2"));
     rig.read(LONG).await.unwrap();
     rig.read(LONG).await.unwrap();
     let last = rig.gateway.requests().pop().unwrap();
     assert_eq!(last.proof.unwrap().nonce.as_deref(), Some("n-2"));
-    assert_eq!(rig.gateway.count(), 3);
+    assert_eq!(rig.gateway.request_count(), 3);
 }
 
 /// DPP-05, DPP-14: twenty calls of a cold start cost one challenge, and so many requests.
 #[tokio::test(start_paused = true)]
 async fn a_cold_start_costs_one_challenge() {
     let rig = Rig::new();
-    rig.gateway.ask_for_nonce("n-1");
-    rig.gateway.answer(|seen| ok(seen).after(Duration::from_millis(50)));
+    rig.gateway.require_nonce("n-1");
+    rig.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
     let calls = join_all((0..20).map(|_| rig.read(LONG))).await;
     assert!(calls.iter().all(Result::is_ok));
-    assert_eq!(rig.gateway.count(), 21);
+    assert_eq!(rig.gateway.request_count(), 21);
     rig.read(LONG).await.unwrap();
-    assert_eq!(rig.gateway.count(), 22);
+    assert_eq!(rig.gateway.request_count(), 22);
 }
 
 /// DPP-12, DPP-14: a gateway that was started anew challenges each call once, and none is lost.
 #[tokio::test(start_paused = true)]
 async fn a_gateway_started_anew_challenges_each_call_once() {
     let rig = Rig::new();
-    rig.gateway.ask_for_nonce("n-1");
-    rig.gateway.answer(|seen| ok(seen).after(Duration::from_millis(50)));
+    rig.gateway.require_nonce("n-1");
+    rig.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
     rig.write("key-before-it", LONG).await.unwrap();
     tokio::time::sleep(seconds(60)).await;
     let keys = (0..20).map(|number| format!("key-{number:08}")).collect::<Vec<_>>();
-    rig.gateway.ask_for_nonce("n-2");
+    rig.gateway.require_nonce("n-2");
     let calls = join_all(keys.iter().map(|key| rig.write(key, LONG))).await;
     assert!(calls.iter().all(Result::is_ok));
-    assert!((2 + 21..=2 + 40).contains(&rig.gateway.count()), "{}", rig.gateway.count());
-    let mut carried_out = rig.gateway.carried_out();
+    assert!((2 + 21..=2 + 40).contains(&rig.gateway.request_count()), "{}", rig.gateway.request_count());
+    let mut carried_out = rig.gateway.applied_keys();
     carried_out.sort();
     assert_eq!(carried_out[..20], keys[..]);
 }
@@ -140,14 +142,16 @@ async fn a_gateway_started_anew_challenges_each_call_once() {
 #[tokio::test(start_paused = true)]
 async fn a_nonce_belongs_to_one_server() {
     let rig = Rig::new();
-    rig.gateway.ask_for_nonce("n-1");
+    rig.gateway.require_nonce("n-1");
     rig.read(LONG).await.unwrap();
     let prepare = async |url: &str| {
-        let call = session::Call::new("POST", Htu::of(url).unwrap());
+        let call = session::DpopRequest::new("POST", Htu::from_url(url).unwrap());
         let now = rig.machine.environment().now();
-        match rig.tokens.proofs.prepare(&call, now).await.unwrap() {
-            session::Turn::Go(transmission) => transmission.nonce().map(|nonce| nonce.as_str().to_owned()),
-            session::Turn::Wait(_) => panic!("nobody is on the way"),
+        match rig.tokens.proofs.prepare_request(&call, now).await.unwrap() {
+            session::PrepareOutcome::Send(transmission) => {
+                transmission.nonce().map(|nonce| nonce.as_str().to_owned())
+            }
+            session::PrepareOutcome::Wait(_) => panic!("nobody is on the way"),
         }
     };
     assert_eq!(prepare("https://identity.test/token").await, None);
@@ -159,13 +163,13 @@ async fn a_nonce_belongs_to_one_server() {
 async fn a_wrong_clock_costs_one_request() {
     for wrong_by in [-3600, -60, -31, -25, 25, 31, 60, 3600, 86_400] {
         let rig = Rig::new();
-        rig.machine.set_wrong_by(wrong_by);
+        rig.machine.set_clock_offset(wrong_by);
         rig.write("key-12345678", LONG).await.unwrap();
-        let first = rig.gateway.count();
+        let first = rig.gateway.request_count();
         assert!(first <= 2, "{wrong_by}: {first}");
         tokio::time::sleep(seconds(60)).await;
         rig.read(LONG).await.unwrap();
-        assert_eq!(rig.gateway.count(), first + 1, "{wrong_by}");
+        assert_eq!(rig.gateway.request_count(), first + 1, "{wrong_by}");
         let (last, now) = (rig.gateway.requests().pop().unwrap(), rig.machine.true_time().as_secs());
         assert!(last.proof.unwrap().iat.abs_diff(now) <= 26, "{wrong_by}");
     }
@@ -175,26 +179,28 @@ async fn a_wrong_clock_costs_one_request() {
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_cannot_be_corrected_is_the_members_to_set() {
     let rig = Rig::new();
-    rig.gateway.answer(|_| Reply::challenge("DPoP error=invalid_dpop_proof", None).bare());
+    rig.gateway.set_script(|_| {
+        ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None).without_server_headers()
+    });
     let error = rig.read(LONG).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Clock);
-    assert!(error.to_string().contains("let this computer set its clock from the network"), "{error}");
-    assert_eq!(rig.gateway.count(), 1);
+    assert!(error.to_string().contains("synchronize the clock of this computer with the network"), "{error}");
+    assert_eq!(rig.gateway.request_count(), 1);
 
     let rig = Rig::new();
-    rig.machine.set_wrong_by(-3600);
-    rig.gateway.answer(|_| Reply::challenge("DPoP error=invalid_dpop_proof", None));
+    rig.machine.set_clock_offset(-3600);
+    rig.gateway.set_script(|_| ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
     assert_eq!(rig.read(LONG).await.unwrap_err().kind(), ErrorKind::Clock);
-    assert_eq!(rig.gateway.count(), 2);
+    assert_eq!(rig.gateway.request_count(), 2);
 }
 
 /// ERR-08: a proof that is refused for something else is no reason to go on.
 #[tokio::test(start_paused = true)]
 async fn a_proof_that_is_refused_for_another_reason_is_not_sent_again() {
     let rig = Rig::new();
-    rig.gateway.answer(|_| Reply::challenge("DPoP error=invalid_dpop_proof", None));
+    rig.gateway.set_script(|_| ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
     let error = rig.read(LONG).await.unwrap_err();
-    assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::Proof, 1));
+    assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::Proof, 1));
 }
 
 /// DPP-18, GW-12: a network may double a message, and the second copy is refused as a replay: a write whose proof is
@@ -202,41 +208,49 @@ async fn a_proof_that_is_refused_for_another_reason_is_not_sent_again() {
 /// at, and what never reached the exchange, says nothing of the kind.
 #[tokio::test(start_paused = true)]
 async fn a_write_whose_proof_is_refused_may_be_a_copy() {
-    let invalid = || Reply::challenge("DPoP error=invalid_dpop_proof", None);
-    for (reply, kind) in [(invalid(), ErrorKind::Proof), (invalid().bare(), ErrorKind::Clock)] {
+    let invalid = || ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None);
+    for (reply, kind) in
+        [(invalid(), ErrorKind::Proof), (invalid().without_server_headers(), ErrorKind::Clock)]
+    {
         let rig = Rig::new();
-        rig.gateway.then(reply.clone());
+        rig.gateway.enqueue_reply(reply.clone());
         let error = rig.write("key-12345678", LONG).await.unwrap_err();
-        assert_eq!((error.kind(), error.may_have_happened(), rig.gateway.count()), (kind, true, 1));
-        rig.gateway.then(reply);
+        assert_eq!(
+            (error.kind(), error.may_have_been_applied(), rig.gateway.request_count()),
+            (kind, true, 1)
+        );
+        rig.gateway.enqueue_reply(reply);
         let error = rig.read(LONG).await.unwrap_err();
-        assert_eq!((error.kind(), error.may_have_happened()), (kind, false));
+        assert_eq!((error.kind(), error.may_have_been_applied()), (kind, false));
     }
     let rig = Rig::new();
-    rig.gateway.then(invalid());
+    rig.gateway.enqueue_reply(invalid());
     let error = rig.write("key-12345678", LONG).await.unwrap_err();
     assert_eq!(error.code(), Some(&Code::DpopInvalid));
     assert!(error.to_string().contains("it was carried out"), "{error}");
 
     let rig = Rig::new();
     for nonce in ["n-1", "n-2"] {
-        rig.gateway.then(Reply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
+        rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some(nonce)));
     }
     let error = rig.write("key-12345678", LONG).await.unwrap_err();
-    assert_eq!((error.kind(), error.may_have_happened()), (ErrorKind::Proof, false));
+    assert_eq!((error.kind(), error.may_have_been_applied()), (ErrorKind::Proof, false));
 
     // The identity provider refused the proof of a refresh.
     let rig = Rig::new();
     rig.tokens.state.lock().unwrap().over = Some(ErrorKind::Proof);
     let error = rig.write("key-12345678", LONG).await.unwrap_err();
-    assert_eq!((error.kind(), error.may_have_happened(), rig.gateway.count()), (ErrorKind::Proof, false, 0));
+    assert_eq!(
+        (error.kind(), error.may_have_been_applied(), rig.gateway.request_count()),
+        (ErrorKind::Proof, false, 0)
+    );
 
     // What was sent before is what nobody can tell of.
     let rig = Rig::new();
-    rig.gateway.then(Reply::unheard());
-    rig.gateway.then(invalid());
+    rig.gateway.enqueue_reply(ScriptedReply::interrupted());
+    rig.gateway.enqueue_reply(invalid());
     let error = rig.write("key-12345678", LONG).await.unwrap_err();
-    assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::OutcomeUnknown, 2));
+    assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::OutcomeUnknown, 2));
 }
 
 /// DPP-10, DPP-18, GW-12: a clock that is off by little is corrected, and the refused proof may have been right all the
@@ -244,18 +258,18 @@ async fn a_write_whose_proof_is_refused_may_be_a_copy() {
 /// that about something else, nobody knows what became of the write. A proof whose time was wrong was taken from no copy.
 #[tokio::test(start_paused = true)]
 async fn a_correction_of_the_clock_does_not_hide_a_copy() {
-    let once = Patience::new(1, seconds(120), Asked::ByProgram);
+    let once = RetryPolicy::new(1, seconds(120), CallInitiator::Program);
     for (wrong_by, is_hidden) in [(10, true), (-10, true), (29, true), (3600, false), (-3600, false)] {
         let rig = Rig::new();
-        rig.machine.set_wrong_by(wrong_by);
+        rig.machine.set_clock_offset(wrong_by);
         if is_hidden {
-            rig.gateway.then(Reply::challenge("DPoP error=invalid_dpop_proof", None));
+            rig.gateway.enqueue_reply(ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
         }
-        rig.gateway.then(Reply::problem(Code::RateLimited));
+        rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited));
         let error = rig.write("key-12345678", once).await.unwrap_err();
         let kind = if is_hidden { ErrorKind::OutcomeUnknown } else { ErrorKind::Busy };
-        assert_eq!((error.kind(), error.may_have_happened()), (kind, is_hidden), "{wrong_by}");
-        assert_eq!(rig.gateway.count(), 2, "{wrong_by}");
+        assert_eq!((error.kind(), error.may_have_been_applied()), (kind, is_hidden), "{wrong_by}");
+        assert_eq!(rig.gateway.request_count(), 2, "{wrong_by}");
     }
 }
 
@@ -266,7 +280,7 @@ async fn a_machine_that_slept_needs_no_other_request() {
     rig.read(LONG).await.unwrap();
     rig.machine.suspend(seconds(8 * 3600));
     rig.read(LONG).await.unwrap();
-    assert_eq!(rig.gateway.count(), 2);
+    assert_eq!(rig.gateway.request_count(), 2);
 }
 
 /// DPP-08, CON-01, CON-07: `htu` is the address without its query, the path is the contract's below the
@@ -275,7 +289,7 @@ async fn a_machine_that_slept_needs_no_other_request() {
 async fn addresses_are_the_contracts() {
     let rig = Rig::new();
     let cursor = "v1.b:9-Z_x/+ =%?&\u{e9}";
-    let _ = rig.api.stock_read(StockRead::new().cursor(cursor).limit(500)).await;
+    let _ = rig.api.stock_read(StockReadOptions::new().cursor(cursor).limit(500)).await;
     let seen = rig.gateway.requests().remove(0);
     assert_eq!(seen.uri.to_string().split('?').next(), Some("https://gateway.test/exchange/v1/me/stock"));
     assert_eq!(seen.query("cursor"), Some("v1.b%3A9-Z_x%2F%2B%20%3D%25%3F%26%C3%A9"));
@@ -287,9 +301,9 @@ async fn addresses_are_the_contracts() {
 #[tokio::test(start_paused = true)]
 async fn every_request_names_the_client() {
     let rig = Rig::new();
-    rig.gateway.then(Reply::problem(Code::InternalError));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::InternalError));
     rig.read(LONG).await.unwrap();
-    let _ = rig.api.contract_openapi(exchange_api::calls::ContractOpenapi::default()).await;
+    let _ = rig.api.contract_openapi(exchange_api::calls::ContractOpenapiOptions::default()).await;
     let requests = rig.gateway.requests();
     assert_eq!(requests.len(), 3);
     for seen in &requests {
@@ -302,8 +316,8 @@ async fn every_request_names_the_client() {
 #[tokio::test(start_paused = true)]
 async fn a_call_is_found_by_its_id() {
     let rig = Rig::new();
-    rig.gateway.then(Reply::problem(Code::InternalError));
-    rig.gateway.then(Reply::problem(Code::NotPermitted));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::InternalError));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::NotPermitted));
     let error = rig.read(LONG).await.unwrap_err();
     rig.read(LONG).await.unwrap();
     let requests = rig.gateway.requests();

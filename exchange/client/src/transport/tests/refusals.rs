@@ -3,7 +3,7 @@
 use exchange_api::codes::Code;
 
 use super::*;
-use crate::state::{End, Halt};
+use crate::state::{EndReason, HaltReason};
 
 const KEY: &str = "key-12345678";
 
@@ -19,16 +19,16 @@ async fn a_refused_token_is_renewed_once() {
     assert_eq!(rig.gaps(), [0.0]);
     // The next call has the new one at once.
     rig.read(LONG).await.unwrap();
-    assert_eq!(rig.gateway.count(), 3);
+    assert_eq!(rig.gateway.request_count(), 3);
 }
 
 /// ERR-05: never in a loop: a second refusal is the caller's, and the session stays as it is.
 #[tokio::test(start_paused = true)]
 async fn a_token_that_is_refused_again_is_not_renewed_for_ever() {
     let rig = Rig::new();
-    rig.gateway.answer(|_| Reply::problem(Code::Unauthenticated));
+    rig.gateway.set_script(|_| ScriptedReply::problem(Code::Unauthenticated));
     let error = rig.read(LONG).await.unwrap_err();
-    assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::SignInNeeded, 2));
+    assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::SignInNeeded, 2));
     assert_eq!((rig.tokens.renewals(), rig.tokens.told_of()), (1, vec![]));
 }
 
@@ -37,16 +37,16 @@ async fn a_token_that_is_refused_again_is_not_renewed_for_ever() {
 async fn a_refresh_that_is_refused_ends_the_call() {
     let rig = Rig::new();
     rig.gateway.refuse_token("token-0");
-    rig.tokens.state.lock().unwrap().dead = Some(ErrorKind::Ended(End::Grant));
+    rig.tokens.state.lock().unwrap().dead = Some(ErrorKind::Ended(EndReason::GrantRevoked));
     let error = rig.read(LONG).await.unwrap_err();
-    assert_eq!((error.kind(), rig.gateway.count()), (ErrorKind::Ended(End::Grant), 1));
+    assert_eq!((error.kind(), rig.gateway.request_count()), (ErrorKind::Ended(EndReason::GrantRevoked), 1));
 }
 
 /// ERR-05: twenty calls whose token is refused at once renew it once.
 #[tokio::test(start_paused = true)]
 async fn many_calls_renew_a_token_once() {
     let rig = Rig::new();
-    rig.gateway.answer(|seen| ok(seen).after(Duration::from_millis(50)));
+    rig.gateway.set_script(|seen| ok(seen).delayed_by(Duration::from_millis(50)));
     rig.read(LONG).await.unwrap();
     tokio::time::sleep(seconds(60)).await;
     rig.gateway.refuse_token("token-0");
@@ -74,11 +74,11 @@ async fn what_is_the_callers_to_decide_is_not_sent_again() {
         (Code::BatchTooLarge, ErrorKind::TooLarge),
     ] {
         let rig = Rig::new();
-        rig.gateway.then(Reply::problem(code.clone()));
+        rig.gateway.enqueue_reply(ScriptedReply::problem(code.clone()));
         let error = rig.write(KEY, LONG).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (kind, Some(&code)));
         assert!(error.problem().is_some());
-        assert_eq!((rig.gateway.count(), rig.tokens.told_of()), (1, vec![]), "{code}");
+        assert_eq!((rig.gateway.request_count(), rig.tokens.told_of()), (1, vec![]), "{code}");
         // Everything else goes on.
         rig.read(LONG).await.unwrap();
     }
@@ -89,18 +89,18 @@ async fn what_is_the_callers_to_decide_is_not_sent_again() {
 #[tokio::test(start_paused = true)]
 async fn what_stops_the_client_stops_it() {
     for (code, kind) in [
-        (Code::ClientRevoked, ErrorKind::Ended(End::Client)),
-        (Code::InstallationRevoked, ErrorKind::Ended(End::Installation)),
-        (Code::ClientNotAllowed, ErrorKind::Halted(Halt::NotAllowed)),
-        (Code::ClientSuspended, ErrorKind::Halted(Halt::Suspended)),
-        (Code::ClientVersionUnsupported, ErrorKind::Halted(Halt::Version)),
-        (Code::TermsNotAccepted, ErrorKind::Halted(Halt::Terms)),
-        (Code::PendingApproval, ErrorKind::Halted(Halt::Approval)),
-        (Code::NoRole, ErrorKind::Halted(Halt::Role)),
-        (Code::ActingMemberRefused, ErrorKind::Halted(Halt::Member)),
+        (Code::ClientRevoked, ErrorKind::Ended(EndReason::ClientDisconnected)),
+        (Code::InstallationRevoked, ErrorKind::Ended(EndReason::InstallationDisconnected)),
+        (Code::ClientNotAllowed, ErrorKind::Halted(HaltReason::NotAllowed)),
+        (Code::ClientSuspended, ErrorKind::Halted(HaltReason::Suspended)),
+        (Code::ClientVersionUnsupported, ErrorKind::Halted(HaltReason::VersionUnsupported)),
+        (Code::TermsNotAccepted, ErrorKind::Halted(HaltReason::TermsNotAccepted)),
+        (Code::PendingApproval, ErrorKind::Halted(HaltReason::PendingApproval)),
+        (Code::NoRole, ErrorKind::Halted(HaltReason::NoRole)),
+        (Code::ActingMemberRefused, ErrorKind::Halted(HaltReason::MemberRefused)),
     ] {
         let rig = Rig::new();
-        rig.gateway.then(Reply::problem(code.clone()));
+        rig.gateway.enqueue_reply(ScriptedReply::problem(code.clone()));
         let error = rig.write(KEY, LONG).await.unwrap_err();
         assert_eq!((error.kind(), error.code()), (kind, Some(&code)));
         assert_eq!(rig.tokens.told_of(), [kind]);
@@ -108,7 +108,7 @@ async fn what_stops_the_client_stops_it() {
             assert_eq!(rig.read(LONG).await.unwrap_err().kind(), kind);
             tokio::time::sleep(seconds(3600)).await;
         }
-        assert_eq!(rig.gateway.count(), 1, "{code}");
+        assert_eq!(rig.gateway.request_count(), 1, "{code}");
     }
 }
 
@@ -116,15 +116,15 @@ async fn what_stops_the_client_stops_it() {
 #[tokio::test(start_paused = true)]
 async fn what_waits_is_not_sent_after_a_stop() {
     let rig = Rig::new();
-    rig.gateway.then(Reply::problem(Code::RelayBusy));
-    rig.gateway.then(Reply::problem(Code::ClientSuspended));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::ClientSuspended));
     let (write, read) = tokio::join!(rig.write(KEY, LONG), async {
         tokio::time::sleep(seconds(1)).await;
         rig.read(LONG).await
     });
-    let suspended = ErrorKind::Halted(Halt::Suspended);
+    let suspended = ErrorKind::Halted(HaltReason::Suspended);
     assert_eq!((write.unwrap_err().kind(), read.unwrap_err().kind()), (suspended, suspended));
-    assert_eq!(rig.gateway.count(), 2);
+    assert_eq!(rig.gateway.request_count(), 2);
 }
 
 /// ERR-15, CLI-03: nor are those that had a token already and waited for leave to send.
@@ -133,7 +133,7 @@ async fn what_waits_for_leave_is_not_sent_after_a_stop() {
     let rig = Rig::new();
     let (calls, ()) = tokio::join!(join_all((0..25).map(|_| rig.read(LONG))), async {
         tokio::time::sleep(Duration::from_millis(1)).await;
-        rig.tokens.state.lock().unwrap().over = Some(ErrorKind::Halted(Halt::Suspended));
+        rig.tokens.state.lock().unwrap().over = Some(ErrorKind::Halted(HaltReason::Suspended));
     });
-    assert_eq!((rig.gateway.count(), calls.iter().filter(|call| call.is_err()).count()), (20, 5));
+    assert_eq!((rig.gateway.request_count(), calls.iter().filter(|call| call.is_err()).count()), (20, 5));
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::{Debug, Display, Write as _};
 
-use exchange_api::{calls::StockRead, codes::Code, types::BlueprintDraft};
+use exchange_api::{calls::StockReadOptions, codes::Code, types::BlueprintDraft};
 
 use super::*;
-use crate::{exchange::Exchange, logged::Log, place::Place};
+use crate::{address::ExchangeAddress, captured_log::CapturedLog, exchange::Exchange};
 
 const HANDLE: &str = "Nova_Drifter-7";
 const CONFIRMATION: &str = "https://web.test/confirm/c0nf1rm-s3cr3t";
@@ -32,50 +32,57 @@ const PLANTED: [&str; 10] = [
 /// the addresses that only the member may have are in no log, no `Debug`, no `Display`, no source of an error.
 #[tokio::test(start_paused = true)]
 async fn nothing_secret_is_shown() {
-    let Some(log) = Log::alone(module_path!(), "nothing_secret_is_shown") else { return };
+    let Some(log) = CapturedLog::capture(module_path!(), "nothing_secret_is_shown") else { return };
 
     let rig = Rig::new();
     let mut shown = String::new();
-    rig.gateway.ask_for_nonce(NONCE);
+    rig.gateway.require_nonce(NONCE);
     rig.gateway.refuse_token("token-0");
-    rig.gateway.then(Reply::problem(Code::RelayBusy));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
     show(&mut shown, &rig.write("key-12345678", LONG).await);
     for reply in [
-        Reply::json(
+        ScriptedReply::json(
             409,
             format_args!(
                 r#"{{"status": 409, "code": "MASS_CHANGE_CONFIRMATION_REQUIRED", "title": "t", "detail": "d",
                 "correlationId": "c-1", "confirmationUrl": "{CONFIRMATION}"}}"#
             ),
         )
-        .header("Content-Language", "en"),
-        Reply::json(400, format_args!(r#"{{"code": "{BODY}", "error": "{BODY}"}}"#)),
-        Reply::new(502, "text/html", BODY),
-        Reply::new(200, "text/html", BODY),
-        Reply::redirect(&format!("https://far.test/{BODY}")),
-        Reply::refused(),
-        Reply::lost(),
-        Reply::stalled(),
-        Reply::challenge(&format!(r#"DPoP error="{BODY}""#), None),
-        Reply::challenge("DPoP error=invalid_dpop_proof", None).bare(),
-        Reply::problem(Code::ServiceUnavailable).retry_after("9999"),
+        .with_header("Content-Language", "en"),
+        ScriptedReply::json(400, format_args!(r#"{{"code": "{BODY}", "error": "{BODY}"}}"#)),
+        ScriptedReply::new(502, "text/html", BODY),
+        ScriptedReply::new(200, "text/html", BODY),
+        ScriptedReply::redirect(&format!("https://far.test/{BODY}")),
+        ScriptedReply::refused(),
+        ScriptedReply::lost(),
+        ScriptedReply::stalled(),
+        ScriptedReply::challenge(&format!(r#"DPoP error="{BODY}""#), None),
+        ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None).without_server_headers(),
+        ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("9999"),
     ] {
-        rig.gateway.then(reply);
-        let key = format!("key-{:08}", rig.gateway.count());
-        match rig.write(&key, Patience::new(1, seconds(9), crate::pace::Asked::ByMember)).await {
+        rig.gateway.enqueue_reply(reply);
+        let key = format!("key-{:08}", rig.gateway.request_count());
+        match rig
+            .write(&key, RetryPolicy::new(1, seconds(9), crate::rate_limiter::CallInitiator::Member))
+            .await
+        {
             Ok(effort) => show(&mut shown, &effort),
             Err(error) => show_error(&mut shown, &error),
         }
     }
     tokio::time::sleep(seconds(9999)).await;
     show(&mut shown, &rig.check(LONG).await);
-    rig.gateway.then(Reply::new(200, "application/json", format!("{{\"items\": \"{BODY}\"}}")));
+    rig.gateway.enqueue_reply(ScriptedReply::new(
+        200,
+        "application/json",
+        format!("{{\"items\": \"{BODY}\"}}"),
+    ));
     show(&mut shown, &rig.read(LONG).await);
-    show(&mut shown, &rig.api.stock_read(StockRead::new().cursor(CURSOR)).await.err());
+    show(&mut shown, &rig.api.stock_read(StockReadOptions::new().cursor(CURSOR)).await.err());
     let draft = BlueprintDraft::parse(include_bytes!(
         "../../../../../schemas/fixtures/blueprint-draft/valid/minimal.json"
     ));
-    rig.gateway.then(Reply::json(
+    rig.gateway.enqueue_reply(ScriptedReply::json(
         200,
         format_args!(r#"{{"handoffId": "{HANDOFF}", "kind": "BLUEPRINT", "frontendUrl": "{FRONTEND}"}}"#),
     ));
@@ -83,17 +90,17 @@ async fn nothing_secret_is_shown() {
     // It is there, and does not show.
     assert_eq!(answer.frontend_url.expose(), FRONTEND);
     show(&mut shown, &answer);
-    show(&mut shown, &answer.body);
+    show(&mut shown, answer.body());
     show(&mut shown, &rig.carrier);
     show(&mut shown, &rig.tokens.proofs);
     show(&mut shown, &rig.api);
-    let place = Place::new("https://identity.test", rig.gateway.origin()).unwrap();
-    let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+    let place = ExchangeAddress::new("https://identity.test", rig.gateway.origin()).unwrap();
+    let identity = ClientIdentity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
     let builder = Exchange::builder(place, identity).transport(rig.gateway.clone());
     show(&mut shown, &builder);
     show(&mut shown, &builder.build_signed_out().unwrap());
 
-    let logged = log.text();
+    let logged = log.contents();
     assert!(logged.contains("exchange.call") && logged.contains("blueprints_write"), "{logged}");
     for secret in PLANTED {
         for (name, text) in [("log", &logged), ("output", &shown)] {

@@ -3,20 +3,21 @@
 use exchange_api::codes::Code;
 
 use super::*;
-use crate::logged::Log;
+use crate::captured_log::CapturedLog;
 
 /// GW-13: by the names of OpenTelemetry for clients of HTTP: the server's name and its port apart, and of each failure a
 /// type, which of an answer is its status.
 #[tokio::test(start_paused = true)]
 async fn a_request_is_told_by_the_fields_of_http_clients() {
-    let Some(log) = Log::alone(module_path!(), "a_request_is_told_by_the_fields_of_http_clients") else {
+    let Some(log) = CapturedLog::capture(module_path!(), "a_request_is_told_by_the_fields_of_http_clients")
+    else {
         return;
     };
     let rig = Rig::new();
-    rig.gateway.then(Reply::problem(Code::RelayBusy));
-    rig.gateway.then(Reply::unheard());
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RelayBusy));
+    rig.gateway.enqueue_reply(ScriptedReply::interrupted());
     rig.read(LONG).await.unwrap();
-    let text = log.text();
+    let text = log.contents();
     let is_end = |line: &&str| line.contains("exchange.request{") && line.contains(": close ");
     let ends: Vec<&str> = text.lines().filter(is_end).collect();
     assert_eq!(ends.len(), 3, "{text}");

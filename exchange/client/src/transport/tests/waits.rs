@@ -1,11 +1,11 @@
 //! How long is waited, for whom, and when not at all.
 
-use dpop_bound::{Pending, PublicKey, UnixTime, signer::Signing};
+use dpop_bound::{MaybeReady, PublicKey, UnixTime, signer::SignFuture};
 use exchange_api::codes::Code;
 use http::{HeaderMap, header::RETRY_AFTER};
 
 use super::*;
-use crate::pace::Asked;
+use crate::rate_limiter::CallInitiator;
 
 const KEY: &str = "key-12345678";
 
@@ -23,10 +23,10 @@ async fn what_is_asked_for_is_waited() {
         Code::RegistryUnavailable,
     ] {
         let rig = Rig::new();
-        rig.gateway.then(Reply::problem(code.clone()).retry_after("47"));
+        rig.gateway.enqueue_reply(ScriptedReply::problem(code.clone()).with_retry_after("47"));
         let effort = rig.write(KEY, LONG).await.unwrap();
         assert_gaps(&rig.gaps(), &[47.0]);
-        assert_eq!((effort.requests, rig.gateway.carried_out()), (2, vec![KEY.to_owned()]), "{code}");
+        assert_eq!((effort.requests, rig.gateway.applied_keys()), (2, vec![KEY.to_owned()]), "{code}");
         let requests = rig.gateway.requests();
         assert_eq!(requests[0].idempotency_key(), requests[1].idempotency_key());
         assert_ne!(requests[0].proof.clone().unwrap().jti, requests[1].proof.clone().unwrap().jti);
@@ -36,11 +36,11 @@ async fn what_is_asked_for_is_waited() {
 /// CLI-02: whatever becomes of its body: a refusal says in its head how long to wait.
 #[tokio::test(start_paused = true)]
 async fn what_is_asked_for_is_waited_without_the_body_too() {
-    let huge = Reply::new(503, "text/html", vec![b' '; (16 << 20) + 1]).retry_after("600");
-    let cut = Reply::problem(Code::ServiceUnavailable).retry_after("600").cut_to(20);
+    let huge = ScriptedReply::new(503, "text/html", vec![b' '; (16 << 20) + 1]).with_retry_after("600");
+    let cut = ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600").truncated_to(20);
     for (reply, writes) in [(huge.clone(), false), (huge, true), (cut.clone(), false), (cut, true)] {
         let rig = Rig::new();
-        rig.gateway.then(reply);
+        rig.gateway.enqueue_reply(reply);
         let other = async {
             tokio::time::sleep(seconds(1)).await;
             rig.read(LONG).await
@@ -55,18 +55,18 @@ async fn what_is_asked_for_is_waited_without_the_body_too() {
 /// CLI-02, ERR-05, DPP-14: what is sent again with another token or proof is not sent before the exchange wants it.
 #[tokio::test(start_paused = true)]
 async fn another_token_or_proof_is_sent_no_earlier() {
-    let challenge = Reply::challenge("DPoP error=use_dpop_nonce", Some("n-1"));
-    for refusal in [Reply::problem(Code::Unauthenticated), challenge] {
+    let challenge = ScriptedReply::challenge("DPoP error=use_dpop_nonce", Some("n-1"));
+    for refusal in [ScriptedReply::problem(Code::Unauthenticated), challenge] {
         let rig = Rig::new();
-        rig.gateway.then(refusal.clone().retry_after("47"));
+        rig.gateway.enqueue_reply(refusal.clone().with_retry_after("47"));
         assert_eq!(rig.write(KEY, LONG).await.unwrap().requests, 2);
         assert_gaps(&rig.gaps(), &[47.0]);
 
         let rig = Rig::new();
-        rig.gateway.then(refusal.retry_after("600"));
-        let error = rig.read(Patience::INTERACTIVE).await.unwrap_err();
+        rig.gateway.enqueue_reply(refusal.with_retry_after("600"));
+        let error = rig.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
         assert_eq!((error.kind(), error.retry_after()), (ErrorKind::Busy, Some(seconds(600))));
-        assert_eq!(rig.gateway.count(), 1);
+        assert_eq!(rig.gateway.request_count(), 1);
     }
 }
 
@@ -76,12 +76,13 @@ async fn another_token_or_proof_is_sent_no_earlier() {
 async fn a_refusal_that_was_cut_is_asked_for_again() {
     for code in [Code::Unauthenticated, Code::VersionConflict, Code::CursorExpired, Code::ScopeMissing] {
         let rig = Rig::new();
-        rig.gateway.then(Reply::problem(code.clone()).retry_after("47").cut_to(20));
+        rig.gateway
+            .enqueue_reply(ScriptedReply::problem(code.clone()).with_retry_after("47").truncated_to(20));
         rig.write(KEY, LONG).await.unwrap();
         assert_gaps(&rig.gaps(), &[47.0]);
-        rig.gateway.then(Reply::problem(code).cut_to(20));
+        rig.gateway.enqueue_reply(ScriptedReply::problem(code).truncated_to(20));
         assert!(rig.check(LONG).await.is_err());
-        assert_eq!(rig.gateway.count(), 3);
+        assert_eq!(rig.gateway.request_count(), 3);
     }
 }
 
@@ -93,8 +94,8 @@ impl ProofSigner for Touched {
         self.0.public_key()
     }
 
-    fn sign<'a>(&'a self, message: &'a [u8]) -> Signing<'a> {
-        Pending::later(async move {
+    fn sign<'a>(&'a self, message: &'a [u8]) -> SignFuture<'a> {
+        MaybeReady::boxed(async move {
             match self.1 {
                 // The whole process stands still, and sees what comes first when it goes on.
                 Some(time) => tokio::time::advance(time).await,
@@ -109,14 +110,18 @@ impl ProofSigner for Touched {
 /// process waited for. Nobody else waits for it either.
 #[tokio::test(start_paused = true)]
 async fn nothing_leaves_when_the_time_of_a_call_is_over() {
-    let patience = Patience::new(1, seconds(120), Asked::ByProgram);
+    let patience = RetryPolicy::new(1, seconds(120), CallInitiator::Program);
     for (touched, sent) in [(Some(9), 1), (Some(121), 0), (None, 0)] {
         let key = Touched(KeyPair::generate().unwrap(), touched.map(seconds));
-        let rig = Rig::signed_by(key, Settings::default());
+        let rig = Rig::signed_by(key, TransportSettings::default());
         let wrote = rig.write(KEY, patience).await;
-        assert_eq!((wrote.is_ok(), rig.gateway.count()), (sent == 1, sent), "{touched:?}");
+        assert_eq!((wrote.is_ok(), rig.gateway.request_count()), (sent == 1, sent), "{touched:?}");
         if let Err(error) = wrote {
-            assert_eq!((error.kind(), error.may_have_happened()), (ErrorKind::Busy, false), "{touched:?}");
+            assert_eq!(
+                (error.kind(), error.may_have_been_applied()),
+                (ErrorKind::Busy, false),
+                "{touched:?}"
+            );
         }
     }
 }
@@ -142,11 +147,11 @@ async fn every_form_of_retry_after_is_read() {
         let rig = Rig::new();
         // The machine's own clock is an hour slow, which the server's date is not read by.
         rig.read(LONG).await.unwrap();
-        rig.machine.set_wrong_by(-3600);
+        rig.machine.set_clock_offset(-3600);
         let mut lines = asked.lines();
-        let first = Reply::problem(Code::RelayBusy).retry_after(lines.next().unwrap());
-        rig.gateway.then(lines.fold(first, |reply, line| reply.header("Retry-After", line)));
-        rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap();
+        let first = ScriptedReply::problem(Code::RelayBusy).with_retry_after(lines.next().unwrap());
+        rig.gateway.enqueue_reply(lines.fold(first, |reply, line| reply.with_header("Retry-After", line)));
+        rig.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap();
         assert_gaps(&rig.gaps()[rig.gaps().len() - 1..], &[expect]);
     }
 }
@@ -161,11 +166,11 @@ fn the_longest_line_counts_without_a_date() {
             for line in lines {
                 headers.append(RETRY_AFTER, line.parse().unwrap());
             }
-            let asked = super::super::retry_after(&headers, || server);
+            let asked = super::super::parse_retry_after(&headers, || server);
             assert_eq!(asked, Some(seconds(3600)), "{lines:?}");
         }
     }
-    assert_eq!(super::super::retry_after(&HeaderMap::new(), || panic!("nobody asked")), None);
+    assert_eq!(super::super::parse_retry_after(&HeaderMap::new(), || panic!("nobody asked")), None);
 }
 
 /// CLI-02: a date without one of the answer is of the server's clock too, as far as that was learnt before.
@@ -173,12 +178,14 @@ fn the_longest_line_counts_without_a_date() {
 async fn a_date_is_of_the_servers_clock_also_where_it_does_not_say_its_own() {
     for wrong_by in [-3600, 3600, 0] {
         let rig = Rig::new();
-        rig.machine.set_wrong_by(wrong_by);
+        rig.machine.set_clock_offset(wrong_by);
         rig.read(LONG).await.unwrap();
         let before = rig.gaps().len();
         let date = "Mon, 21 Sep 2026 14:18:20 GMT";
-        rig.gateway.then(Reply::problem(Code::RelayBusy).retry_after(date).bare());
-        rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap();
+        rig.gateway.enqueue_reply(
+            ScriptedReply::problem(Code::RelayBusy).with_retry_after(date).without_server_headers(),
+        );
+        rig.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap();
         let gap = rig.gaps()[before + 1];
         assert!((199.0..=221.0).contains(&gap), "{gap} {wrong_by}");
     }
@@ -188,8 +195,8 @@ async fn a_date_is_of_the_servers_clock_also_where_it_does_not_say_its_own() {
 #[tokio::test(start_paused = true)]
 async fn without_anything_asked_for_the_waits_double() {
     let rig = Rig::new();
-    rig.gateway.answer(|_| Reply::problem(Code::IdempotencyInProgress));
-    let error = rig.write(KEY, Patience::new(9, seconds(9999), Asked::ByProgram)).await.unwrap_err();
+    rig.gateway.set_script(|_| ScriptedReply::problem(Code::IdempotencyInProgress));
+    let error = rig.write(KEY, RetryPolicy::new(9, seconds(9999), CallInitiator::Program)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
     assert_gaps(&rig.gaps(), &[5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0, 300.0]);
     assert!(rig.gaps().iter().all(|gap| *gap <= 300.002));
@@ -201,9 +208,10 @@ async fn without_anything_asked_for_the_waits_double() {
 async fn a_limit_holds_back_every_call() {
     for code in [Code::RateLimited, Code::DpopProofLimit] {
         let rig = Rig::new();
-        rig.gateway.ask_for_nonce("n-1");
+        rig.gateway.require_nonce("n-1");
         rig.read(LONG).await.unwrap();
-        rig.gateway.then(Reply::problem(code).retry_after("47").bare());
+        rig.gateway
+            .enqueue_reply(ScriptedReply::problem(code).with_retry_after("47").without_server_headers());
         let other = async {
             tokio::time::sleep(seconds(1)).await;
             rig.write(KEY, LONG).await
@@ -222,7 +230,7 @@ async fn a_limit_holds_back_every_call() {
 async fn what_is_asked_of_writes_is_asked_of_writes() {
     for (code, writes_wait) in [(Code::RelayBusy, false), (Code::ExchangeBudgetExhausted, true)] {
         let rig = Rig::new();
-        rig.gateway.then(Reply::problem(code).retry_after("100"));
+        rig.gateway.enqueue_reply(ScriptedReply::problem(code).with_retry_after("100"));
         let second = async {
             tokio::time::sleep(seconds(1)).await;
             rig.read(LONG).await.unwrap();
@@ -231,7 +239,7 @@ async fn what_is_asked_of_writes_is_asked_of_writes() {
         let (first, ()) = tokio::join!(rig.write(KEY, LONG), second);
         first.unwrap();
         let requests = rig.gateway.requests();
-        let at = |key| requests.iter().find(|seen| seen.idempotency_key() == key).unwrap().at;
+        let at = |key| requests.iter().find(|seen| seen.idempotency_key() == key).unwrap().received_at;
         assert_eq!(at(None), seconds(1));
         assert_eq!(at(Some("key-87654321")) >= seconds(100), writes_wait);
     }
@@ -241,15 +249,15 @@ async fn what_is_asked_of_writes_is_asked_of_writes() {
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_too_long_ends_the_call_at_once() {
     let rig = Rig::new();
-    rig.gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after("600"));
-    let error = rig.read(Patience::INTERACTIVE).await.unwrap_err();
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("600"));
+    let error = rig.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
     assert_eq!((error.retry_after(), rig.machine.elapsed()), (Some(seconds(600)), Duration::ZERO));
     // The next one is not even sent; it says the same, of the time that is left.
     tokio::time::sleep(seconds(100)).await;
-    let error = rig.write(KEY, Patience::INTERACTIVE).await.unwrap_err();
+    let error = rig.write(KEY, RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Busy, Some(&Code::ServiceUnavailable)));
-    assert_eq!((error.retry_after(), rig.gateway.count()), (Some(seconds(500)), 1));
+    assert_eq!((error.retry_after(), rig.gateway.request_count()), (Some(seconds(500)), 1));
     // One that may take its time is.
     rig.read(LONG).await.unwrap();
     assert!(rig.times()[1] >= 600.0);
@@ -260,8 +268,8 @@ async fn a_wait_that_is_too_long_ends_the_call_at_once() {
 async fn a_date_is_told_in_seconds() {
     let rig = Rig::new();
     let date = "Mon, 21 Sep 2026 14:25:00 GMT";
-    rig.gateway.then(Reply::problem(Code::ServiceUnavailable).retry_after(date));
-    let error = rig.read(Patience::INTERACTIVE).await.unwrap_err();
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after(date));
+    let error = rig.read(RetryPolicy::INTERACTIVE).await.unwrap_err();
     assert_eq!(error.retry_after(), Some(seconds(600)));
 }
 
@@ -269,41 +277,44 @@ async fn a_date_is_told_in_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_used_up_quota_stops_writes_alone() {
     let rig = Rig::new();
-    rig.gateway.then(Reply::problem(Code::QuotaExceeded).retry_after("30000"));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::QuotaExceeded).with_retry_after("30000"));
     let refused = rig.write(KEY, LONG).await.unwrap_err();
     assert_eq!((refused.kind(), refused.retry_after()), (ErrorKind::QuotaExceeded, Some(seconds(30_000))));
     let held = rig.write("key-87654321", LONG).await.unwrap_err();
     assert_eq!((held.kind(), held.code()), (ErrorKind::QuotaExceeded, Some(&Code::QuotaExceeded)));
     rig.read(LONG).await.unwrap();
-    assert_eq!(rig.gateway.count(), 2);
+    assert_eq!(rig.gateway.request_count(), 2);
 }
 
 /// ERR-33: the hourly limit of account checks is theirs alone.
 #[tokio::test(start_paused = true)]
 async fn the_limit_of_account_checks_is_theirs() {
     let rig = Rig::new();
-    rig.gateway.then(Reply::problem(Code::RateLimited).retry_after("3000"));
-    assert_eq!(rig.check(Patience::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
-    rig.read(Patience::INTERACTIVE).await.unwrap();
-    assert_eq!(rig.check(Patience::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
-    assert_eq!(rig.gateway.count(), 2);
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::RateLimited).with_retry_after("3000"));
+    assert_eq!(rig.check(RetryPolicy::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
+    rig.read(RetryPolicy::INTERACTIVE).await.unwrap();
+    assert_eq!(rig.check(RetryPolicy::INTERACTIVE).await.unwrap_err().kind(), ErrorKind::Busy);
+    assert_eq!(rig.gateway.request_count(), 2);
 }
 
 /// A call ends when its time is over, also while it waits for a refresh, for the answer to another's first request, or
 /// for a probe.
 #[tokio::test(start_paused = true)]
 async fn what_others_do_is_not_waited_for_longer_than_a_call_may_take() {
-    let patience = |time| Patience::new(1, seconds(time), Asked::ByMember);
+    let patience = |time| RetryPolicy::new(1, seconds(time), CallInitiator::Member);
     let rig = Rig::new();
     rig.tokens.state.lock().unwrap().silent = true;
     let late = rig.read(patience(60)).await.unwrap_err();
-    assert_eq!((late.kind(), rig.machine.elapsed(), rig.gateway.count()), (ErrorKind::Busy, seconds(60), 0));
+    assert_eq!(
+        (late.kind(), rig.machine.elapsed(), rig.gateway.request_count()),
+        (ErrorKind::Busy, seconds(60), 0)
+    );
 
     let rig = Rig::new();
-    rig.gateway.then(Reply::stalled());
+    rig.gateway.enqueue_reply(ScriptedReply::stalled());
     let (first, second) = tokio::join!(rig.read(patience(60)), async {
         let late = rig.read(patience(10)).await.unwrap_err();
-        (late.kind(), rig.machine.elapsed(), rig.gateway.count())
+        (late.kind(), rig.machine.elapsed(), rig.gateway.request_count())
     });
     assert_eq!(first.unwrap_err().kind(), ErrorKind::OutcomeUnknown);
     assert_eq!(second, (ErrorKind::Busy, seconds(10), 1));
@@ -311,12 +322,12 @@ async fn what_others_do_is_not_waited_for_longer_than_a_call_may_take() {
     // During an outage one call looks whether it is over, and the others wait for that.
     let rig = Rig::new();
     rig.read(LONG).await.unwrap();
-    rig.gateway.answer(|_| Reply::refused());
-    while rig.read(patience(1)).await.unwrap_err().kind() != ErrorKind::Unreachable || rig.gateway.count() < 3
-    {
-    }
+    rig.gateway.set_script(|_| ScriptedReply::refused());
+    while rig.read(patience(1)).await.unwrap_err().kind() != ErrorKind::Unreachable
+        || rig.gateway.request_count() < 3
+    {}
     tokio::time::sleep(seconds(600)).await;
-    rig.gateway.answer(|_| Reply::stalled());
+    rig.gateway.set_script(|_| ScriptedReply::stalled());
     let before = rig.machine.elapsed();
     let (probe, waiting) = tokio::join!(rig.read(patience(60)), async {
         let late = rig.read(patience(10)).await.unwrap_err();
@@ -331,9 +342,9 @@ async fn what_others_do_is_not_waited_for_longer_than_a_call_may_take() {
 async fn a_session_that_is_slow_to_hear_holds_up_no_call() {
     let rig = Rig::new();
     rig.tokens.state.lock().unwrap().deaf = true;
-    rig.gateway.then(Reply::problem(Code::InstallationRevoked));
-    let error = rig.read(Patience::new(1, seconds(60), Asked::ByMember)).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Ended(crate::End::Installation));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::InstallationRevoked));
+    let error = rig.read(RetryPolicy::new(1, seconds(60), CallInitiator::Member)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Ended(crate::EndReason::InstallationDisconnected));
     assert_eq!((rig.machine.elapsed(), rig.tokens.told_of().len()), (seconds(60), 1));
 }
 
@@ -341,7 +352,7 @@ async fn a_session_that_is_slow_to_hear_holds_up_no_call() {
 #[tokio::test(start_paused = true)]
 async fn a_proof_limit_slows_the_client_down() {
     let rig = Rig::new();
-    rig.gateway.then(Reply::problem(Code::DpopProofLimit).retry_after("10"));
+    rig.gateway.enqueue_reply(ScriptedReply::problem(Code::DpopProofLimit).with_retry_after("10"));
     rig.read(LONG).await.unwrap();
     let calls = join_all((0..30).map(|_| rig.read(LONG))).await;
     assert!(calls.iter().all(Result::is_ok));

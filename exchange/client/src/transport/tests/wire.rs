@@ -2,21 +2,22 @@
 
 use exchange_api::{
     operations::OperationId,
-    runtime::transport::{Delivery, Partial, Transport as _, TransportFault},
+    runtime::transport::{Delivery, PartialBody, Transport as _, TransportFault},
 };
 use http::Request;
 
-use super::super::wire;
-use crate::testkit::{Step, Tcp};
+use super::super::network_transport;
+use crate::testkit::{TcpServer, TcpStep};
 
 /// What comes of one request to a server that plays these steps, and how many it saw.
 async fn check(
-    steps: impl Fn() -> Vec<Step> + Send + Sync + 'static,
+    steps: impl Fn() -> Vec<TcpStep> + Send + Sync + 'static,
 ) -> (Result<u16, (TransportFault, Delivery)>, usize) {
-    let server = Tcp::start(move |_, _| steps()).await.unwrap();
+    let server = TcpServer::start(move |_, _| steps()).await.unwrap();
     let request = Request::builder().method("POST").uri(format!("{}/exchange/v1", server.origin()));
     let request = request.header("DPoP", "p").body(bytes::Bytes::from_static(b"{}")).unwrap();
-    let answer = wire(1 << 20).unwrap().send(OperationId::BlueprintsWrite.operation(), request).await;
+    let answer =
+        network_transport(1 << 20).unwrap().send(OperationId::BlueprintsWrite.operation(), request).await;
     let answer = answer.map(|answer| answer.status().as_u16());
     (answer.map_err(|error| (error.fault(), error.delivery())), server.requests())
 }
@@ -27,23 +28,28 @@ const LOST: (TransportFault, Delivery) = (TransportFault::Interrupted, Delivery:
 #[tokio::test]
 async fn the_network_sends_once_and_says_what_became_of_it() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
-    let full = move || vec![Step::write(head), Step::write("Content-Length: 2\r\n\r\n{}")];
+    let full = move || vec![TcpStep::write(head), TcpStep::write("Content-Length: 2\r\n\r\n{}")];
     assert_eq!(check(full).await, (Ok(200), 1));
-    assert_eq!(check(|| vec![Step::Reset]).await, (Err(LOST), 1));
-    assert_eq!(check(|| vec![Step::Close]).await, (Err(LOST), 1));
-    let cut = move || vec![Step::write(head), Step::write("Content-Length: 20\r\n\r\n{\"a\":"), Step::Close];
+    assert_eq!(check(|| vec![TcpStep::Reset]).await, (Err(LOST), 1));
+    assert_eq!(check(|| vec![TcpStep::Close]).await, (Err(LOST), 1));
+    let cut = move || {
+        vec![TcpStep::write(head), TcpStep::write("Content-Length: 20\r\n\r\n{\"a\":"), TcpStep::Close]
+    };
     assert_eq!(check(cut).await, (Err(LOST), 1));
     let cut = move || {
         vec![
-            Step::write(head),
-            Step::write("Transfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n"),
-            Step::Reset,
+            TcpStep::write(head),
+            TcpStep::write("Transfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":\r\n"),
+            TcpStep::Reset,
         ]
     };
     assert_eq!(check(cut).await, (Err(LOST), 1));
-    assert_eq!(check(|| vec![Step::write("\u{0}\u{1}garbage\r\n\r\n"), Step::Close]).await, (Err(LOST), 1));
+    assert_eq!(
+        check(|| vec![TcpStep::write("\u{0}\u{1}garbage\r\n\r\n"), TcpStep::Close]).await,
+        (Err(LOST), 1)
+    );
     let redirect =
-        || vec![Step::write("HTTP/1.1 307 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n")];
+        || vec![TcpStep::write("HTTP/1.1 307 x\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n")];
     assert_eq!(check(redirect).await, (Ok(307), 1));
 }
 
@@ -53,19 +59,23 @@ async fn a_refusal_is_heard_without_its_body() {
     let head = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3600\r\nDPoP-Nonce: n-1\r\n";
     let megabyte = bytes::Bytes::from(vec![b' '; 1 << 20]);
     let length = "Content-Length: 104857600\r\n\r\n";
-    for more in [Step::write("{\"code\":"), Step::Repeat(megabyte, 100)] {
-        let server =
-            Tcp::start(move |_, _| vec![Step::write(head), Step::write(length), more.clone(), Step::Close]);
+    for more in [TcpStep::write("{\"code\":"), TcpStep::Repeat(megabyte, 100)] {
+        let server = TcpServer::start(move |_, _| {
+            vec![TcpStep::write(head), TcpStep::write(length), more.clone(), TcpStep::Close]
+        });
         let server = server.await.unwrap();
         let request = Request::builder().uri(server.origin()).body(bytes::Bytes::new()).unwrap();
-        let answer =
-            wire(1 << 20).unwrap().send(OperationId::OrgUnitsRead.operation(), request).await.unwrap();
+        let answer = network_transport(1 << 20)
+            .unwrap()
+            .send(OperationId::OrgUnitsRead.operation(), request)
+            .await
+            .unwrap();
         assert_eq!((answer.status().as_u16(), server.requests()), (503, 1));
         assert_eq!(
             (&answer.headers()["Retry-After"], &answer.headers()["DPoP-Nonce"]),
             (&"3600".parse().unwrap(), &"n-1".parse().unwrap())
         );
-        assert!(answer.extensions().get::<Partial>().is_some());
+        assert!(answer.extensions().get::<PartialBody>().is_some());
     }
 }
 
@@ -75,17 +85,17 @@ async fn what_is_too_large_is_not_read_on() {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
     let megabyte = bytes::Bytes::from(vec![b' '; 1 << 20]);
     let huge = move || {
-        let length = Step::write("Content-Length: 104857600\r\n\r\n");
-        vec![Step::write(head), length, Step::Repeat(megabyte.clone(), 100), Step::Close]
+        let length = TcpStep::write("Content-Length: 104857600\r\n\r\n");
+        vec![TcpStep::write(head), length, TcpStep::Repeat(megabyte.clone(), 100), TcpStep::Close]
     };
     assert_eq!(check(huge).await, (Err((TransportFault::TooLarge, Delivery::Unknown)), 1));
     let headers = || {
         let line = bytes::Bytes::from_static(b"X-Many: and many more\r\n");
         vec![
-            Step::write("HTTP/1.1 200 OK\r\n"),
-            Step::Repeat(line, 1_000_000),
-            Step::write("\r\n"),
-            Step::Close,
+            TcpStep::write("HTTP/1.1 200 OK\r\n"),
+            TcpStep::Repeat(line, 1_000_000),
+            TcpStep::write("\r\n"),
+            TcpStep::Close,
         ]
     };
     assert_eq!(check(headers).await, (Err((TransportFault::TooLarge, Delivery::Unknown)), 1));
@@ -94,27 +104,32 @@ async fn what_is_too_large_is_not_read_on() {
 /// A compressed answer was not asked for, and is not unpacked.
 #[tokio::test]
 async fn nothing_is_unpacked() {
-    let server = Tcp::start(|_, request| {
+    let server = TcpServer::start(|_, request| {
         let asked = String::from_utf8_lossy(request).to_ascii_lowercase().contains("accept-encoding");
         let status = if asked { "500 no" } else { "200 OK" };
-        vec![Step::write(&format!(
+        vec![TcpStep::write(&format!(
             "HTTP/1.1 {status}\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"
         ))]
     });
     let server = server.await.unwrap();
     let request = Request::builder().uri(server.origin()).body(bytes::Bytes::new()).unwrap();
-    let answer = wire(10).unwrap().send(OperationId::OrgUnitsRead.operation(), request).await.unwrap();
+    let answer =
+        network_transport(10).unwrap().send(OperationId::OrgUnitsRead.operation(), request).await.unwrap();
     assert_eq!((answer.status().as_u16(), &answer.body()[..]), (200, &b"abc"[..]));
 }
 
 /// Nobody listens there: nothing was sent.
 #[tokio::test]
 async fn a_closed_port_is_no_connection() {
-    let server = Tcp::start(|_, _| vec![Step::Close]).await.unwrap();
+    let server = TcpServer::start(|_, _| vec![TcpStep::Close]).await.unwrap();
     let origin = server.origin().to_owned();
     drop(server);
     tokio::task::yield_now().await;
     let request = Request::builder().uri(origin).body(bytes::Bytes::new()).unwrap();
-    let error = wire(10).unwrap().send(OperationId::OrgUnitsRead.operation(), request).await.unwrap_err();
+    let error = network_transport(10)
+        .unwrap()
+        .send(OperationId::OrgUnitsRead.operation(), request)
+        .await
+        .unwrap_err();
     assert_eq!((error.fault(), error.delivery()), (TransportFault::Connect, Delivery::NotSent));
 }

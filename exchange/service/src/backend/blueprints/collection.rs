@@ -1,4 +1,4 @@
-//! The member's blueprints as a collection: their own and the default ones, in pages (BPR-01, BPR-10).
+//! The member's blueprints as a paged collection: own and default ones (BPR-01, BPR-10).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,39 +7,38 @@ use contract_runtime::Map;
 use exchange_api::types::{Blueprint, Provenance, ProvenanceSource};
 use rusqlite::{Connection, Row, params};
 
-use super::super::catalogue::shown;
-use super::super::connection::timestamp;
+use super::super::catalogue::catalog_entry;
+use super::super::connection::format_timestamp;
 use super::NAME;
-use crate::catalogue::contents::Kind;
-use crate::catalogue::{Index, shown_key};
-use crate::feed::{Collection, Source, Stream};
+use crate::catalogue::contents::EntryKind;
+use crate::catalogue::{CatalogueIndex, shown_key};
+use crate::feed::{FeedStream, PagedCollection, StreamSource};
 use crate::ids::MemberId;
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// What one member reads.
 #[derive(Debug)]
-pub(super) struct Mine {
+pub(super) struct BlueprintCollection {
     pub(super) member: MemberId,
-    /// Names the products.
-    pub(super) index: Arc<Index>,
+    /// Provides the products' names.
+    pub(super) index: Arc<CatalogueIndex>,
 }
 
-impl Collection for Mine {
+impl PagedCollection for BlueprintCollection {
     type Item = Blueprint;
 
     const RESOURCE: &'static str = NAME;
 
-    fn member(&self) -> &MemberId {
+    fn reader(&self) -> &MemberId {
         &self.member
     }
 
-    fn sources(&self, _: &Connection) -> Result<Vec<Source>, StoreError> {
-        let streams = [Stream::of_member(NAME, &self.member), Stream::shared(NAME)];
-        Ok(streams.into_iter().map(|stream| Source { stream, variant: 0 }).collect())
+    fn list_sources(&self, _: &Connection) -> Result<Vec<StreamSource>, StoreError> {
+        let streams = [FeedStream::of_member(NAME, &self.member), FeedStream::shared_by_area(NAME)];
+        Ok(streams.into_iter().map(|stream| StreamSource { stream, variant: 0 }).collect())
     }
 
-    fn snapshot(
+    fn read_snapshot(
         &self,
         connection: &Connection,
         behind: Option<&str>,
@@ -55,18 +54,18 @@ impl Collection for Mine {
              (SELECT 1 FROM blueprint b WHERE b.member = ?1 AND b.product = d.product) \
              ORDER BY product LIMIT ?3",
         )?;
-        let most = limit(most);
+        let most = sql_limit(most);
         let mut rows = rows.query(params![self.member, behind.unwrap_or_default(), most])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let product: String = row.get(0)?;
-            let item = self.item(&product, row)?;
+            let item = self.read_item(&product, row)?;
             found.push((product, item));
         }
         Ok(found)
     }
 
-    fn current(
+    fn load_current(
         &self,
         connection: &Connection,
         keys: &BTreeSet<String>,
@@ -83,7 +82,7 @@ impl Collection for Mine {
         for key in keys {
             let mut rows = one.query(params![self.member, key])?;
             if let Some(row) = rows.next()? {
-                found.insert(key.clone(), self.item(key, row)?);
+                found.insert(key.clone(), self.read_item(key, row)?);
             }
         }
         Ok(found)
@@ -94,11 +93,11 @@ impl Collection for Mine {
     }
 }
 
-impl Mine {
-    /// A row as answers have it; its columns are those of the queries above.
-    fn item(&self, product: &str, row: &Row<'_>) -> Result<Blueprint, StoreError> {
-        let corrupt = |_| StoreError::Corrupt("a blueprint's key");
-        let ref_ = shown(&shown_key(product), self.index.name_of(Kind::Blueprint, product))?;
+impl BlueprintCollection {
+    /// Converts a row of one of the queries above.
+    fn read_item(&self, product: &str, row: &Row<'_>) -> Result<Blueprint, StoreError> {
+        let corrupt = |_| StoreError::Corrupt("invalid blueprint key");
+        let ref_ = catalog_entry(&shown_key(product), self.index.name_of(EntryKind::Blueprint, product))?;
         let acquired: Option<i64> = row.get(1)?;
         let source: Option<String> = row.get(2)?;
         let provenance = source.map(|source| {
@@ -108,7 +107,7 @@ impl Mine {
         Ok(Blueprint {
             key: ref_.bt.as_str().parse().map_err(corrupt)?,
             ref_,
-            acquired_at: acquired.map(|at| timestamp(Moment::from_millis(at))).transpose()?,
+            acquired_at: acquired.map(|at| format_timestamp(Moment::from_millis(at))).transpose()?,
             provenance,
             is_default: row.get(4)?,
             note: row.get(3)?,

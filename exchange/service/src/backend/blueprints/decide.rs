@@ -1,122 +1,142 @@
-//! What ops on blueprints come to: plain functions over what is known.
+//! Decides blueprint ops. Pure functions over the loaded state.
 
 use std::collections::BTreeMap;
 
 use exchange_api::reasons::Reason;
 use exchange_api::types::{ItemRef, OpId};
 
-use super::super::change::{Decided, Extras, OpEnd, Touched, Writer};
-use super::{Held, Target};
-use crate::feed::Removal;
+use super::super::change::{BatchDecision, ChangeExtras, EntryDelta, OpStatus, WriteContext};
+use super::{BlueprintTarget, HeldBlueprint};
+use crate::feed::KeyRemoval;
 
-/// One op.
+/// A blueprint op as the write path uses it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Op {
+pub(crate) struct ParsedBlueprintOp {
     pub(crate) op_id: Option<OpId>,
-    /// The feed's key; it wins over the reference (A45).
+    /// The feed's key; it takes precedence over the reference (A45).
     pub(crate) key: Option<String>,
     pub(crate) reference: Option<ItemRef>,
-    pub(crate) wish: Wish,
-    /// Whether it holds a day that there is not.
-    pub(crate) broken: bool,
+    pub(crate) action: BlueprintAction,
+    /// Whether the op contains a calendar date that does not exist.
+    pub(crate) has_invalid_date: bool,
 }
 
-/// What an op wants.
+/// The requested change of a blueprint op.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Wish {
-    /// The product is there.
+pub(crate) enum BlueprintAction {
+    /// The member holds the product afterwards.
     Add {
-        entry: Held,
-        /// Whether the member was asked about a removal by somebody else (WRT-14).
-        overrule: bool,
+        entry: HeldBlueprint,
+        /// Whether the member allowed it despite a removal by another author (WRT-14).
+        overrides_removal: bool,
     },
-    /// It is not.
+    /// The member does not hold the product afterwards.
     Remove,
 }
 
-/// What is known of the products that ops name.
+/// The stored state of the products that ops refer to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Known {
-    pub(crate) products: BTreeMap<String, Product>,
-    /// Products that the member holds and the catalogue has no more, by the hash of their keys.
+pub(crate) struct BlueprintState {
+    pub(crate) products: BTreeMap<String, ProductState>,
+    /// Product keys that the member holds and the catalogue lacks, by their hashes.
     pub(crate) hashed: BTreeMap<String, String>,
 }
 
-/// What is known of one product.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Product {
-    pub(crate) held: Option<Held>,
+pub(crate) struct ProductState {
+    pub(crate) held: Option<HeldBlueprint>,
     pub(crate) is_default: bool,
-    /// The last removal, when it is gone.
-    pub(crate) gone: Option<Removal>,
+    /// The last removal, if the product is not held.
+    pub(crate) gone: Option<KeyRemoval>,
 }
 
-/// A product on its way through the batch.
-struct State {
-    before: Product,
-    now: Product,
+/// A product while the ops of a batch are applied.
+struct WorkingProduct {
+    before: ProductState,
+    now: ProductState,
     touched: bool,
     overridden: bool,
 }
 
-/// Decides ops in order, each as if those before it had run (WRT-02).
-pub(crate) fn decide(known: Known, ops: &[Op], targets: &[Target], writer: &Writer) -> Decided<Held> {
-    let Known { products, hashed } = known;
-    let begin =
-        |product: Product| State { before: product.clone(), now: product, touched: false, overridden: false };
-    let mut states: BTreeMap<String, State> =
+/// Decides the ops in order, each with the effects of those before it (WRT-02).
+pub(crate) fn decide_ops(
+    known: BlueprintState,
+    ops: &[ParsedBlueprintOp],
+    targets: &[BlueprintTarget],
+    writer: &WriteContext,
+) -> BatchDecision<HeldBlueprint> {
+    let BlueprintState { products, hashed } = known;
+    let begin = |product: ProductState| WorkingProduct {
+        before: product.clone(),
+        now: product,
+        touched: false,
+        overridden: false,
+    };
+    let mut states: BTreeMap<String, WorkingProduct> =
         products.into_iter().map(|(key, product)| (key, begin(product))).collect();
-    let mut decide_one = |(op, target): (&Op, &Target)| {
+    let mut decide_one = |(op, target): (&ParsedBlueprintOp, &BlueprintTarget)| {
         let key = match target {
-            Target::Product(key) => key,
-            Target::Hashed(hash) => match hashed.get(hash) {
+            BlueprintTarget::Product(key) => key,
+            BlueprintTarget::Hashed(hash) => match hashed.get(hash) {
                 Some(key) => key,
-                None => return OpEnd::Refused(Reason::Unmatched),
+                None => return OpStatus::Refused(Reason::Unmatched),
             },
-            Target::Nothing => return OpEnd::Refused(Reason::Unmatched),
-            Target::Several => return OpEnd::Refused(Reason::Ambiguous),
+            BlueprintTarget::Unmatched => return OpStatus::Refused(Reason::Unmatched),
+            BlueprintTarget::Ambiguous => return OpStatus::Refused(Reason::Ambiguous),
         };
-        let state = states.entry(key.clone()).or_insert_with(|| begin(Product::default()));
-        match &op.wish {
-            Wish::Add { entry, overrule } => add(state, entry, *overrule, writer),
-            Wish::Remove => remove(state, writer),
+        let state = states.entry(key.clone()).or_insert_with(|| begin(ProductState::default()));
+        match &op.action {
+            BlueprintAction::Add { entry, overrides_removal } => {
+                add_product(state, entry, *overrides_removal, writer)
+            }
+            BlueprintAction::Remove => remove_product(state, writer),
         }
     };
     let ends = ops.iter().zip(targets).map(&mut decide_one).collect();
     let touched = states.into_iter().filter(|(_, state)| state.touched).map(|(key, state)| {
-        let State { before, now, overridden, .. } = state;
+        let WorkingProduct { before, now, overridden, .. } = state;
         let removal = before.held.is_some() && now.held.is_none();
-        Touched { key, before: before.held, after: now.held, removal, overridden }
+        EntryDelta { key, before: before.held, after: now.held, removal, overridden }
     });
-    Decided { ends, touched: touched.collect(), extras: Extras::default(), notices: Vec::new() }
+    BatchDecision {
+        statuses: ends,
+        touched: touched.collect(),
+        extras: ChangeExtras::default(),
+        notices: Vec::new(),
+    }
 }
 
-/// BPR-05 to BPR-07.
-fn add(state: &mut State, entry: &Held, overrule: bool, writer: &Writer) -> OpEnd {
+/// Applies an op of kind `add` (BPR-05 to BPR-07).
+fn add_product(
+    state: &mut WorkingProduct,
+    entry: &HeldBlueprint,
+    overrides_removal: bool,
+    writer: &WriteContext,
+) -> OpStatus {
     if state.now.held.is_some() || state.now.is_default {
-        return OpEnd::Unchanged;
+        return OpStatus::Unchanged;
     }
-    let elsewhere = state.now.gone.as_ref().is_some_and(|gone| writer.must_ask(gone));
-    if elsewhere && !overrule {
-        return OpEnd::Refused(Reason::RemovedElsewhere);
+    let elsewhere = state.now.gone.as_ref().is_some_and(|gone| writer.needs_override(gone));
+    if elsewhere && !overrides_removal {
+        return OpStatus::Refused(Reason::RemovedElsewhere);
     }
     state.overridden |= elsewhere;
     state.touched = true;
     state.now.gone = None;
     state.now.held = Some(entry.clone());
-    OpEnd::Applied
+    OpStatus::Applied
 }
 
-/// BPR-08.
-fn remove(state: &mut State, writer: &Writer) -> OpEnd {
+/// Applies an op of kind `remove` (BPR-08).
+fn remove_product(state: &mut WorkingProduct, writer: &WriteContext) -> OpStatus {
     if state.now.is_default {
-        return OpEnd::Refused(Reason::DefaultNotRemovable);
+        return OpStatus::Refused(Reason::DefaultNotRemovable);
     }
     if state.now.held.is_none() {
-        return OpEnd::Unchanged;
+        return OpStatus::Unchanged;
     }
     state.touched = true;
     state.now.held = None;
-    state.now.gone = Some(Removal { at: writer.now, by: writer.author.clone() });
-    OpEnd::Applied
+    state.now.gone = Some(KeyRemoval { at: writer.now, by: writer.author.clone() });
+    OpStatus::Applied
 }

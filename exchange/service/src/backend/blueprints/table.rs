@@ -1,21 +1,21 @@
-//! The tables of blueprints: what is loaded for a decision, and how one is written.
+//! Reads and writes the tables of blueprints.
 
 use std::collections::BTreeSet;
 
 use exchange_api::types::ProvenanceSource;
 use rusqlite::{Connection, params};
 
-use super::super::change::Touched;
-use super::decide::{Known, Product};
-use super::{Held, NAME, Target};
+use super::super::change::EntryDelta;
+use super::decide::{BlueprintState, ProductState};
+use super::{BlueprintTarget, HeldBlueprint, NAME};
 use crate::catalogue::shown_key;
-use crate::feed::{self, Author, Change, Stream};
+use crate::feed::{self, ChangeAuthor, FeedStream, KeyChange};
 use crate::ids::MemberId;
-use crate::store::{self, StoreError, list};
+use crate::store::{self, StoreError, json_list};
 use crate::time::Moment;
 
-/// A source as it is stored: a default grant is the server's alone (TYP-10).
-pub(super) fn source(source: &ProvenanceSource) -> &'static str {
+/// Maps a provenance source to its stored name. Clients cannot set `default` (TYP-10).
+pub(super) fn stored_source(source: &ProvenanceSource) -> &'static str {
     match source {
         ProvenanceSource::Log => "log",
         ProvenanceSource::Manual => "manual",
@@ -24,33 +24,33 @@ pub(super) fn source(source: &ProvenanceSource) -> &'static str {
     }
 }
 
-/// What is known of the products that ops name.
-pub(super) fn known(
+/// Loads the state of the products that ops refer to.
+pub(super) fn load_state(
     connection: &Connection,
     member: &MemberId,
-    targets: &[Target],
-) -> Result<Known, StoreError> {
-    let mut known = Known::default();
+    targets: &[BlueprintTarget],
+) -> Result<BlueprintState, StoreError> {
+    let mut known = BlueprintState::default();
     let mut products: BTreeSet<&str> = BTreeSet::new();
     let mut hashes = false;
     for target in targets {
         match target {
-            Target::Product(product) => drop(products.insert(product)),
-            Target::Hashed(_) => hashes = true,
-            Target::Nothing | Target::Several => {}
+            BlueprintTarget::Product(product) => drop(products.insert(product)),
+            BlueprintTarget::Hashed(_) => hashes = true,
+            BlueprintTarget::Unmatched | BlueprintTarget::Ambiguous => {}
         }
     }
     let products: Vec<&str> = products.into_iter().collect();
-    for (product, found) in products.iter().zip(find(connection, member, &products)?) {
+    for (product, found) in products.iter().zip(load_products(connection, member, &products)?) {
         known.products.insert((*product).to_owned(), found);
     }
     if hashes {
-        // Only what the catalogue has lost comes here, and only keys that are shown by their hash.
+        // Reached only for keys that the catalogue lacks and clients see as hashes.
         let mut long = connection
             .prepare_cached("SELECT product FROM blueprint WHERE member = ?1 AND length(product) > 128")?;
         let long: Vec<String> = long.query_map([member], |row| row.get(0))?.collect::<Result<_, _>>()?;
         let names: Vec<&str> = long.iter().map(String::as_str).collect();
-        let found = find(connection, member, &names)?;
+        let found = load_products(connection, member, &names)?;
         for (product, found) in long.into_iter().zip(found) {
             known.products.insert(product.clone(), found);
             known.hashed.insert(shown_key(&product), product);
@@ -59,37 +59,43 @@ pub(super) fn known(
     Ok(known)
 }
 
-/// What is known of products, in their order: all of them are read at once.
-fn find(connection: &Connection, member: &MemberId, products: &[&str]) -> Result<Vec<Product>, StoreError> {
+/// Loads the state of products with one query, in their order.
+fn load_products(
+    connection: &Connection,
+    member: &MemberId,
+    products: &[&str],
+) -> Result<Vec<ProductState>, StoreError> {
     let mut rows = connection.prepare_cached(
         "SELECT k.key, b.product IS NOT NULL, b.acquired_at, b.source, b.note, d.product IS NOT NULL \
          FROM json_each(?2) k LEFT JOIN blueprint b ON b.member = ?1 AND b.product = k.value \
          LEFT JOIN default_blueprint d ON d.product = k.value",
     )?;
-    let mut rows = rows.query(params![member, list(products.iter().copied())])?;
-    let mut all = vec![Product::default(); products.len()];
+    let mut rows = rows.query(params![member, json_list(products.iter().copied())])?;
+    let mut all = vec![ProductState::default(); products.len()];
     while let Some(row) = rows.next()? {
         let place: u32 = row.get(0)?;
         let Some(product) = all.get_mut(place as usize) else { continue };
         if row.get(1)? {
             let acquired_at = row.get::<_, Option<i64>>(2)?.map(Moment::from_millis);
-            product.held = Some(Held { acquired_at, source: row.get(3)?, note: row.get(4)? });
+            product.held = Some(HeldBlueprint { acquired_at, source: row.get(3)?, note: row.get(4)? });
         }
         product.is_default = row.get(5)?;
     }
-    let is_missing = |product: &Product| product.held.is_none() && !product.is_default;
+    let is_missing = |product: &ProductState| product.held.is_none() && !product.is_default;
     let missing = products.iter().zip(&all).filter(|(_, product)| is_missing(product));
     let missing: Vec<&str> = missing.map(|(name, _)| *name).collect();
     if missing.is_empty() {
         return Ok(all);
     }
-    let mut own = feed::removals(connection, &Stream::of_member(NAME, member), missing.iter().copied())?;
-    let mut granted = feed::removals(connection, &Stream::shared(NAME), missing)?;
-    // A grant that ended before the member came was never theirs.
-    let joined = joined(connection, member)?;
+    let mut own =
+        feed::find_removals(connection, &FeedStream::of_member(NAME, member), missing.iter().copied())?;
+    let mut granted = feed::find_removals(connection, &FeedStream::shared_by_area(NAME), missing)?;
+    // A default grant that ended before the member joined does not count as a removal.
+    let joined = member_since(connection, member)?;
     granted.retain(|_, removal| removal.at >= joined);
     for (name, product) in products.iter().zip(&mut all).filter(|(_, product)| is_missing(product)) {
-        // The later one took it away; of two at one moment the one that asks the member.
+        // The later removal counts. At the same moment, the default grant's counts, which needs the member's
+        // confirmation.
         product.gone = match (own.remove(*name), granted.remove(*name)) {
             (Some(own), Some(granted)) if own.at > granted.at => Some(own),
             (own, granted) => granted.or(own),
@@ -98,25 +104,24 @@ fn find(connection: &Connection, member: &MemberId, products: &[&str]) -> Result
     Ok(all)
 }
 
-/// When the member came.
-fn joined(connection: &Connection, member: &MemberId) -> Result<Moment, StoreError> {
+fn member_since(connection: &Connection, member: &MemberId) -> Result<Moment, StoreError> {
     let mut one = connection.prepare_cached("SELECT created_at FROM member WHERE id = ?1")?;
     Ok(one.query_row([member], |row| Ok(Moment::from_millis(row.get(0)?)))?)
 }
 
-/// How many blueprints the member has, default ones too.
-pub(super) fn count(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
+/// Counts the member's blueprints, including default ones.
+pub(super) fn count_blueprints(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
     let sql = "SELECT (SELECT count(*) FROM default_blueprint) + (SELECT count(*) FROM blueprint b \
                WHERE b.member = ?1 AND NOT EXISTS \
                (SELECT 1 FROM default_blueprint d WHERE d.product = b.product))";
-    store::count(connection, sql, [member])
+    store::query_count(connection, sql, [member])
 }
 
-/// Writes what was decided.
-pub(super) fn apply(
+/// Writes decided changes to the member's blueprints.
+pub(super) fn write_blueprints(
     connection: &Connection,
     member: &MemberId,
-    touched: &[Touched<Held>],
+    touched: &[EntryDelta<HeldBlueprint>],
 ) -> Result<(), StoreError> {
     let mut put = connection.prepare_cached(
         "INSERT INTO blueprint (member, product, acquired_at, source, note) VALUES (?1, ?2, ?3, ?4, ?5) \
@@ -124,10 +129,10 @@ pub(super) fn apply(
          source = excluded.source, note = excluded.note",
     )?;
     let mut remove = connection.prepare_cached("DELETE FROM blueprint WHERE member = ?1 AND product = ?2")?;
-    for Touched { key, after, .. } in touched {
+    for EntryDelta { key, after, .. } in touched {
         match after {
-            Some(Held { acquired_at, source, note }) => {
-                let acquired_at = acquired_at.map(Moment::millis);
+            Some(HeldBlueprint { acquired_at, source, note }) => {
+                let acquired_at = acquired_at.map(Moment::as_millis);
                 put.execute(params![member, key, acquired_at, source, note])?
             }
             None => remove.execute(params![member, key])?,
@@ -136,13 +141,11 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Makes these products, and no others, the ones that every member is granted; the feed of every member
-/// tells of the difference (BPR-10).
-///
-/// Belongs into one transaction.
+/// Replaces the set of products that every member is granted, and records the difference in the feed that all
+/// members share (BPR-10). Must run within one transaction.
 ///
 /// # Errors
-/// What the database says.
+/// Returns the database's error.
 pub fn set_defaults<'p>(
     connection: &Connection,
     products: impl IntoIterator<Item = &'p str>,
@@ -156,11 +159,11 @@ pub fn set_defaults<'p>(
     let mut changes = Vec::new();
     for key in wanted.iter().filter(|product| !had.contains(**product)) {
         grant.execute([key])?;
-        changes.push(Change { key, gone: false });
+        changes.push(KeyChange { key, gone: false });
     }
     for key in had.iter().filter(|product| !wanted.contains(product.as_str())) {
         end.execute([key])?;
-        changes.push(Change { key, gone: true });
+        changes.push(KeyChange { key, gone: true });
     }
-    feed::record(connection, &Stream::shared(NAME), &Author::System, now, changes)
+    feed::record_changes(connection, &FeedStream::shared_by_area(NAME), &ChangeAuthor::System, now, changes)
 }

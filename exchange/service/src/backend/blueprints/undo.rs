@@ -1,78 +1,93 @@
-//! Blueprints set back: what is held is as it was, or stays.
+//! Reverts blueprints to their former state.
 
 use rusqlite::Connection;
 
-use super::super::change::{Touched, Writer};
-use super::super::undo::{Change, Hindrance, Restore, SetBack};
-use super::decide::Known;
-use super::{Blueprints, Held, Target, table};
+use super::super::change::{EntryDelta, WriteContext};
+use super::super::undo::{EntryChange, RevertOutcome, UndoConflict, UndoableArea};
+use super::decide::BlueprintState;
+use super::{BlueprintArea, BlueprintTarget, HeldBlueprint, table};
 use crate::ids::MemberId;
 use crate::store::StoreError;
 
-impl Restore for Blueprints {
-    type Past = Change<Held>;
-    type Present = Known;
+impl UndoableArea for BlueprintArea {
+    type EntryHistory = EntryChange<HeldBlueprint>;
+    type CurrentState = BlueprintState;
 
-    fn follow(past: Option<Change<Held>>, change: Change<Held>) -> Change<Held> {
+    fn fold_change(
+        past: Option<EntryChange<HeldBlueprint>>,
+        change: EntryChange<HeldBlueprint>,
+    ) -> EntryChange<HeldBlueprint> {
         match past {
-            Some(past) => Change { before: past.before, after: change.after },
+            Some(past) => EntryChange { before: past.before, after: change.after },
             None => change,
         }
     }
 
-    fn faded(key: &str, past: &Change<Held>) -> Touched<Held> {
-        touched(key, past.before.clone(), past.after.clone())
+    fn history_delta(key: &str, past: &EntryChange<HeldBlueprint>) -> EntryDelta<HeldBlueprint> {
+        entry_delta(key, past.before.clone(), past.after.clone())
     }
 
-    fn present(
+    fn load_current(
         connection: &Connection,
         member: &MemberId,
-        pasts: &[(&str, &Change<Held>)],
-    ) -> Result<Known, StoreError> {
-        let targets: Vec<Target> = pasts.iter().map(|(key, _)| Target::Product((*key).to_owned())).collect();
-        table::known(connection, member, &targets)
+        pasts: &[(&str, &EntryChange<HeldBlueprint>)],
+    ) -> Result<BlueprintState, StoreError> {
+        let targets: Vec<BlueprintTarget> =
+            pasts.iter().map(|(key, _)| BlueprintTarget::Product((*key).to_owned())).collect();
+        table::load_state(connection, member, &targets)
     }
 
-    fn set_back(present: &Known, pasts: &[(&str, &Change<Held>)], _: &Writer) -> SetBack<Held> {
-        let one = |(key, past): &(&str, &Change<Held>)| {
+    fn revert_entries(
+        present: &BlueprintState,
+        pasts: &[(&str, &EntryChange<HeldBlueprint>)],
+        _: &WriteContext,
+    ) -> RevertOutcome<HeldBlueprint> {
+        let one = |(key, past): &(&str, &EntryChange<HeldBlueprint>)| {
             let held = present.products.get(*key).and_then(|product| product.held.clone());
             match held == past.after {
-                false => Err(Hindrance::ChangedSince(None)),
+                false => Err(UndoConflict::ChangedSince(None)),
                 true if held == past.before => Ok(None),
-                true => Ok(Some(touched(key, held, past.before.clone()))),
+                true => Ok(Some(entry_delta(key, held, past.before.clone()))),
             }
         };
         let (extras, notices) = Default::default();
-        SetBack { ends: pasts.iter().map(one).collect(), extras, notices }
+        RevertOutcome { results: pasts.iter().map(one).collect(), extras, notices }
     }
 }
 
-fn touched(key: &str, before: Option<Held>, after: Option<Held>) -> Touched<Held> {
+fn entry_delta(
+    key: &str,
+    before: Option<HeldBlueprint>,
+    after: Option<HeldBlueprint>,
+) -> EntryDelta<HeldBlueprint> {
     let removal = before.is_some() && after.is_none();
-    Touched { key: key.to_owned(), before, after, removal, overridden: false }
+    EntryDelta { key: key.to_owned(), before, after, removal, overridden: false }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::blueprints::decide::Product;
+    use crate::backend::blueprints::decide::ProductState;
     use crate::backend::undo::tests::writer;
 
-    fn held(note: &str) -> Option<Held> {
-        (note != "-").then(|| Held { note: Some(note.to_owned()), ..Held::default() })
+    fn held(note: &str) -> Option<HeldBlueprint> {
+        (note != "-").then(|| HeldBlueprint { note: Some(note.to_owned()), ..HeldBlueprint::default() })
     }
 
     #[test]
     fn what_nobody_else_changed_is_set_back() {
         let check = |before: &str, after: &str, now: &str, expect: Result<Option<&str>, ()>| {
-            let mut known = Known::default();
-            known.products.insert("p".to_owned(), Product { held: held(now), ..Product::default() });
-            let past = Change { before: held(before), after: held(after) };
-            let SetBack { mut ends, .. } = Blueprints::set_back(&known, &[("p", &past)], &writer("m"));
+            let mut known = BlueprintState::default();
+            known
+                .products
+                .insert("p".to_owned(), ProductState { held: held(now), ..ProductState::default() });
+            let past = EntryChange { before: held(before), after: held(after) };
+            let RevertOutcome { results: mut ends, .. } =
+                BlueprintArea::revert_entries(&known, &[("p", &past)], &writer("m"));
             let end = ends.pop().expect("one").map_err(|hindrance| {
-                assert_eq!(hindrance, Hindrance::ChangedSince(None));
+                assert_eq!(hindrance, UndoConflict::ChangedSince(None));
             });
-            let expect = expect.map(|after| after.map(|after| touched("p", held(now), held(after))));
+            let expect = expect.map(|after| after.map(|after| entry_delta("p", held(now), held(after))));
             assert_eq!(end, expect, "{before} {after} {now}");
         };
         check("-", "a", "a", Ok(Some("-")));

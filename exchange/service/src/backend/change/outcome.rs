@@ -1,69 +1,68 @@
-//! What the client is told of a change set: counts, ops that were not applied, warnings.
+//! The response to a change set: counts, ops that were not applied, warnings.
 
 use contract_runtime::Map;
 use exchange_api::reasons::{Reason, RefusedAs};
 use exchange_api::types::{ChangeResult, JsonPointer, OpId, OpOutcome, OpResult, Warning, WarningCode};
 
-/// How an op ended.
+/// The status of one op after the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum OpEnd {
-    /// It changed something.
+pub(crate) enum OpStatus {
     Applied,
-    /// It found what it asked for.
+    /// The entry already had the requested state.
     Unchanged,
-    /// It was not applied.
     Refused(Reason),
 }
 
-/// What only some areas tell (WRT-07).
+/// Counts that only some areas report (WRT-07).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extras {
+pub(crate) struct ChangeExtras {
     pub(crate) detached_from_missions: Option<i64>,
     pub(crate) offers_reduced: Option<i64>,
     pub(crate) offers_removed: Option<i64>,
-    /// Offers of others, lowered and removed: only the audit has them.
-    pub(crate) offers_unsaid: (i64, i64),
+    /// Other members' offers that were lowered and removed. Only the audit reports them.
+    pub(crate) unreported_offers: (i64, i64),
 }
 
-impl Extras {
-    /// What the audit says of them (STK-17, SHP-10); nothing where there is nothing to say.
-    pub(crate) fn audited(&self) -> String {
+impl ChangeExtras {
+    /// Formats the counts for the audit's detail (STK-17, SHP-10). Empty if all of them are zero.
+    pub(crate) fn audit_suffix(&self) -> String {
         let counted = |count: Option<i64>, what: &str| match count {
             None | Some(0) => String::new(),
             Some(count) => format!(", {count} {what}"),
         };
-        let (lowered, removed) = self.offers_unsaid;
+        let (lowered, removed) = self.unreported_offers;
         let offers = counted(self.offers_reduced.or(Some(lowered)), "offers lowered");
         let offers = offers + &counted(self.offers_removed.or(Some(removed)), "offers removed");
         offers + &counted(self.detached_from_missions, "mission units left")
     }
 }
 
-/// At most 50 of what was accepted but not understood; further ones are dropped (RES-12, A26).
+/// A list of up to 50 warnings about input that was accepted but not understood; more are dropped (RES-12,
+/// A26).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Warnings(Vec<Warning>);
+pub(crate) struct WarningList(Vec<Warning>);
 
-impl Warnings {
-    /// How many there are at most.
-    pub(crate) const MOST: usize = 50;
+impl WarningList {
+    /// Maximum number of warnings in a response.
+    pub(crate) const MAX_WARNINGS: usize = 50;
 
-    /// For the undeclared fields of a body (CON-08). What has no room in a pointer was refused before
-    /// (CON-09).
+    /// Creates warnings for the undeclared fields of a body (CON-08). Fields with a name that does not fit
+    /// into a pointer were rejected earlier (CON-09).
     pub(crate) fn unknown_fields(pointers: Vec<String>) -> Self {
         let mut warnings = Self::default();
         for pointer in pointers {
-            warnings.add(&pointer, WarningCode::UnknownField);
+            warnings.push_warning(&pointer, WarningCode::UnknownField);
         }
         warnings
     }
 
-    /// For a localisation key that found nothing (RES-10).
-    pub(crate) fn loc_key(&mut self, pointer: &str) {
-        self.add(pointer, WarningCode::LocKeyUnresolved);
+    /// Adds a warning for a localization key that resolved to nothing (RES-10).
+    pub(crate) fn push_unresolved_loc_key(&mut self, pointer: &str) {
+        self.push_warning(pointer, WarningCode::LocKeyUnresolved);
     }
 
-    fn add(&mut self, pointer: &str, code: WarningCode) {
-        if self.0.len() < Self::MOST
+    fn push_warning(&mut self, pointer: &str, code: WarningCode) {
+        if self.0.len() < Self::MAX_WARNINGS
             && let Ok(pointer) = JsonPointer::new(pointer)
         {
             self.0.push(Warning { pointer, code, extra: Map::new() });
@@ -75,33 +74,33 @@ impl Warnings {
     }
 }
 
-/// Counts, and every op that was not applied (WRT-05, WRT-06).
-pub(super) fn result<'o>(
-    ops: impl Iterator<Item = (Option<&'o OpId>, OpEnd)>,
+/// Builds the response with counts and every op that was not applied (WRT-05, WRT-06).
+pub(super) fn change_result<'o>(
+    ops: impl Iterator<Item = (Option<&'o OpId>, OpStatus)>,
     dry_run: bool,
-    warnings: Warnings,
-    extras: Extras,
+    warnings: WarningList,
+    extras: ChangeExtras,
 ) -> ChangeResult {
     let (mut applied, mut unchanged, mut not_applied) = (0, 0, 0);
     let mut results = Vec::new();
     for (index, (op_id, end)) in (0_i64..).zip(ops) {
         let (result, reason) = match end {
-            OpEnd::Applied => {
+            OpStatus::Applied => {
                 applied += 1;
                 continue;
             }
-            OpEnd::Unchanged => {
+            OpStatus::Unchanged => {
                 unchanged += 1;
                 (OpResult::Unchanged, None)
             }
-            OpEnd::Refused(reason) => {
+            OpStatus::Refused(reason) => {
                 not_applied += 1;
                 (refused_as(&reason), Some(reason))
             }
         };
         results.push(OpOutcome { index, op_id: op_id.cloned(), result, reason, extra: Map::new() });
     }
-    let Extras { detached_from_missions, offers_reduced, offers_removed, .. } = extras;
+    let ChangeExtras { detached_from_missions, offers_reduced, offers_removed, .. } = extras;
     ChangeResult {
         dry_run,
         applied,
@@ -112,13 +111,13 @@ pub(super) fn result<'o>(
         detached_from_missions,
         offers_reduced,
         offers_removed,
-        #[allow(deprecated, reason = "every field is said, also one that nobody fills any more")]
+        #[allow(deprecated, reason = "the struct is constructed in full; the field is never set")]
         cursor: None,
         extra: Map::new(),
     }
 }
 
-/// The result that the contract gives a reason.
+/// Maps a reason to the op result that the contract assigns to it.
 fn refused_as(reason: &Reason) -> OpResult {
     match reason.result() {
         Some(RefusedAs::Unmatched) => OpResult::Unmatched,

@@ -1,126 +1,131 @@
-//! What job orders come to: a plain function over what they need and what is booked to them (DEM-03, DEM-04).
+//! Sums the open demand of job orders: pure functions over needs and booked stock (DEM-03, DEM-04).
 
 use std::collections::BTreeMap;
 
-use crate::catalogue::Matching;
-use crate::catalogue::contents::Kind;
+use crate::catalogue::VariantMatching;
+use crate::catalogue::contents::EntryKind;
 
-/// The least quality that counts for a good-quality requirement (DEM-02).
-pub(super) const GOOD: i64 = 650;
+/// Minimum quality of stock for a good-quality requirement (DEM-02).
+pub(super) const GOOD_QUALITY: i64 = 650;
 
 /// A job order that is open or in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Order {
-    /// Whether blueprints of variants count.
-    pub(super) matching: Matching,
-    pub(super) materials: Vec<Material>,
-    pub(super) items: Vec<Item>,
-    pub(super) booked: Vec<Booked>,
+pub(super) struct JobOrder {
+    /// Whether blueprints of an item's variants count.
+    pub(super) matching: VariantMatching,
+    pub(super) materials: Vec<MaterialNeed>,
+    pub(super) items: Vec<ItemNeed>,
+    pub(super) booked: Vec<BookedStock>,
 }
 
-/// What an order needs of a material: thousandths of SCU, or pieces.
+/// An order's need for a material, in thousandths of SCU or in pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Material {
+pub(super) struct MaterialNeed {
     pub(super) material: String,
-    pub(super) floor: Floor,
+    pub(super) floor: QualityFloor,
     pub(super) amount: i64,
 }
 
-/// Which quality counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Floor {
+pub(super) enum QualityFloor {
     Any,
     Good,
 }
 
-/// What is ordered in pieces.
+/// An order's need for an item, in pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct ItemNeed {
     pub(super) item: String,
     pub(super) ordered: i64,
     pub(super) delivered: i64,
 }
 
-/// Stock that is reserved for an order, in the measure of what it is.
+/// Stock that is earmarked to an order, in the stock's own measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Booked {
-    pub(super) kind: Kind,
+pub(super) struct BookedStock {
+    pub(super) kind: EntryKind,
     pub(super) thing: String,
     pub(super) quality: i64,
     pub(super) amount: i64,
-    /// Whether the order took it: of items it is among the delivered ones then.
+    /// Whether the order received it. Delivered items are also part of [`ItemNeed::delivered`].
     pub(super) delivered: bool,
 }
 
-/// Where the demand for a material comes from.
+/// The kind of order from which the demand for a material results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Source {
+pub(super) enum DemandOrigin {
     MaterialOrder,
     ItemOrder,
 }
 
-/// What is still to be had. Nothing here tells one order from another.
+/// The open demand, summed over all orders; no entry identifies an order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Open {
-    pub(super) materials: BTreeMap<(String, Floor, Source), i64>,
-    /// By the item, and whether the member can make it: an order that counts variants can be served by a
-    /// blueprint that another one cannot.
+pub(super) struct OpenDemand {
+    pub(super) materials: BTreeMap<(String, QualityFloor, DemandOrigin), i64>,
+    /// Pieces by item and by whether the member can craft it. The flag can differ between orders because only
+    /// some orders accept blueprints of variants.
     pub(super) items: BTreeMap<(String, bool), i64>,
 }
 
-/// Sums over orders what each of them still lacks: what one has too much serves no other.
-pub(super) fn open(orders: &[Order], craftable: impl Fn(&str, Matching) -> bool) -> Open {
-    let mut open = Open::default();
+/// Sums the open amounts of all orders. Surplus of one order does not reduce the demand of another.
+pub(super) fn sum_open_demand(
+    orders: &[JobOrder],
+    craftable: impl Fn(&str, VariantMatching) -> bool,
+) -> OpenDemand {
+    let mut open = OpenDemand::default();
     for order in orders {
-        let source = if order.items.is_empty() { Source::MaterialOrder } else { Source::ItemOrder };
+        let source =
+            if order.items.is_empty() { DemandOrigin::MaterialOrder } else { DemandOrigin::ItemOrder };
         let mut needs: BTreeMap<&str, [i64; 2]> = BTreeMap::new();
-        for Material { material, floor, amount } in &order.materials {
+        for MaterialNeed { material, floor, amount } in &order.materials {
             let [any, good] = needs.entry(material).or_default();
             let need = match floor {
-                Floor::Any => any,
-                Floor::Good => good,
+                QualityFloor::Any => any,
+                QualityFloor::Good => good,
             };
             *need = need.saturating_add(*amount);
         }
         for (material, [any, good]) in needs {
             let (better, worse) = order.booked_of(material);
-            // Stock counts once: what the good requirement leaves of it serves the other one.
+            // Stock counts once: surplus above the good-quality need covers the other need.
             let rest = better.saturating_sub(good).max(0);
             let (good, any) = (good.saturating_sub(better), any.saturating_sub(worse).saturating_sub(rest));
-            for (floor, amount) in [(Floor::Good, good), (Floor::Any, any)] {
-                add(&mut open.materials, (material.to_owned(), floor, source), amount);
+            for (floor, amount) in [(QualityFloor::Good, good), (QualityFloor::Any, any)] {
+                add_line(&mut open.materials, (material.to_owned(), floor, source), amount);
             }
         }
-        for Item { item, ordered, delivered } in &order.items {
+        for ItemNeed { item, ordered, delivered } in &order.items {
             let amount = ordered.saturating_sub(*delivered).saturating_sub(order.reserved_of(item));
-            add(&mut open.items, (item.clone(), craftable(item, order.matching)), amount);
+            add_line(&mut open.items, (item.clone(), craftable(item, order.matching)), amount);
         }
     }
     open
 }
 
-impl Order {
-    /// Stock of a material that is booked to it: at or above the floor of good quality, and below it.
+impl JobOrder {
+    /// Sums the booked stock of a material: at or above the good-quality floor, and below it.
     fn booked_of(&self, material: &str) -> (i64, i64) {
-        let of_it = |booked: &&Booked| booked.kind == Kind::Material && booked.thing == material;
+        let of_it = |booked: &&BookedStock| booked.kind == EntryKind::Material && booked.thing == material;
         let (better, worse): (Vec<_>, Vec<_>) =
-            self.booked.iter().filter(of_it).partition(|booked| booked.quality >= GOOD);
-        (sum(better), sum(worse))
+            self.booked.iter().filter(of_it).partition(|booked| booked.quality >= GOOD_QUALITY);
+        (total_amount(better), total_amount(worse))
     }
 
-    /// Pieces of an item that are reserved for it, and not delivered yet.
+    /// Sums the pieces of an item that are reserved for the order and not delivered yet.
     fn reserved_of(&self, item: &str) -> i64 {
-        let of_it = |booked: &&Booked| booked.kind == Kind::Item && booked.thing == item && !booked.delivered;
-        sum(self.booked.iter().filter(of_it))
+        let of_it = |booked: &&BookedStock| {
+            booked.kind == EntryKind::Item && booked.thing == item && !booked.delivered
+        };
+        total_amount(self.booked.iter().filter(of_it))
     }
 }
 
-fn sum<'b>(booked: impl IntoIterator<Item = &'b Booked>) -> i64 {
+fn total_amount<'b>(booked: impl IntoIterator<Item = &'b BookedStock>) -> i64 {
     booked.into_iter().fold(0, |sum, booked| sum.saturating_add(booked.amount))
 }
 
-/// Lines with nothing open are left out (DEM-05).
-fn add<K: Ord>(lines: &mut BTreeMap<K, i64>, line: K, amount: i64) {
+/// Adds to a line. Lines without an open amount are omitted (DEM-05).
+fn add_line<K: Ord>(lines: &mut BTreeMap<K, i64>, line: K, amount: i64) {
     if amount > 0 {
         let sum = lines.entry(line).or_default();
         *sum = sum.saturating_add(amount);

@@ -1,103 +1,103 @@
-//! Blueprints of a draft or a file, made ready for the review (DRF-07).
+//! Prepares the blueprints of a draft or a file for review (DRF-07).
 
 use std::collections::HashMap;
 
 use exchange_api::types::{BlueprintDraft, EnvelopeItem, ItemRef, Provenance};
 use serde::{Deserialize, Serialize};
 
-use super::super::connection::moment;
-use crate::catalogue::Index;
-use crate::catalogue::contents::Kind;
+use super::super::connection::parse_timestamp;
+use crate::catalogue::CatalogueIndex;
+use crate::catalogue::contents::EntryKind;
 use crate::time::Moment;
 
-/// The longest name that a review shows.
-const LONGEST_NAME: usize = 200;
+/// Maximum length of a name that a review shows, in characters.
+const MAX_NAME_CHARS: usize = 200;
 
-/// A blueprint, once however often it was sent.
+/// A blueprint of a draft. Duplicates are merged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
-    /// What its reference found.
+pub struct BlueprintRow {
+    /// The match of the sent reference.
     #[serde(rename = "f")]
-    pub found: Found,
-    /// The earliest moment that was sent with it.
+    pub found: BlueprintMatch,
+    /// The earliest acquisition time that was sent for the blueprint.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     pub acquired_at: Option<Moment>,
 }
 
-/// What a reference found.
+/// The result of resolving a reference of a draft.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Found {
-    /// A product, by the key that the store has.
+pub enum BlueprintMatch {
+    /// A product, by its stored key.
     #[serde(rename = "p")]
     Product(String),
-    /// Not one: the name that was sent, or the first key, for the member to pick.
+    /// No unique match. Contains the sent name, or the first sent key, for the member to pick a product.
     #[serde(rename = "n")]
-    Nothing(String),
+    Unmatched(String),
 }
 
-/// The rows of a draft; none when it names a day that there is not (CON-06).
-pub(super) fn prepare(index: &Index, body: &BlueprintDraft) -> Option<Vec<Row>> {
-    if body.generated_at.as_ref().is_some_and(|at| moment(at).is_none()) {
+/// Converts a draft into rows; `None` if it contains a calendar date that does not exist (CON-06).
+pub(super) fn prepare_rows(index: &CatalogueIndex, body: &BlueprintDraft) -> Option<Vec<BlueprintRow>> {
+    if body.generated_at.as_ref().is_some_and(|at| parse_timestamp(at).is_none()) {
         return None;
     }
     let mut items = Vec::with_capacity(body.items.len());
     for EnvelopeItem { ref_, acquired_at, provenance, .. } in &body.items {
-        // Nothing else of it is read.
+        // Other fields of the item are ignored.
         let observed_at = provenance.as_ref().and_then(|Provenance { observed_at, .. }| observed_at.as_ref());
-        if observed_at.is_some_and(|at| moment(at).is_none()) {
+        if observed_at.is_some_and(|at| parse_timestamp(at).is_none()) {
             return None;
         }
         let acquired_at = match acquired_at {
-            Some(at) => Some(moment(at)?),
+            Some(at) => Some(parse_timestamp(at)?),
             None => None,
         };
         items.push((ref_, acquired_at));
     }
-    Some(merged(index, items))
+    Some(merge_rows(index, items))
 }
 
-/// Resolves, and leaves each blueprint once, where it came first, with the earlier of its moments.
-pub(super) fn merged<'r>(
-    index: &Index,
+/// Resolves references and merges duplicates. Each blueprint keeps its first position and its earliest time.
+pub(super) fn merge_rows<'r>(
+    index: &CatalogueIndex,
     items: impl IntoIterator<Item = (&'r ItemRef, Option<Moment>)>,
-) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
-    let mut places: HashMap<Found, usize> = HashMap::new();
+) -> Vec<BlueprintRow> {
+    let mut rows: Vec<BlueprintRow> = Vec::new();
+    let mut places: HashMap<BlueprintMatch, usize> = HashMap::new();
     for (reference, acquired_at) in items {
-        let found = found(index, reference);
+        let found = match_reference(index, reference);
         match places.get(&found).and_then(|place| rows.get_mut(*place)) {
-            Some(row) => row.acquired_at = earlier(row.acquired_at, acquired_at),
+            Some(row) => row.acquired_at = earlier_moment(row.acquired_at, acquired_at),
             None => {
                 places.insert(found.clone(), rows.len());
-                rows.push(Row { found, acquired_at });
+                rows.push(BlueprintRow { found, acquired_at });
             }
         }
     }
     rows
 }
 
-/// The earlier of two moments, when there is one.
-pub(super) fn earlier(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {
+/// Returns the earlier of two moments; `None` if both are missing.
+pub(super) fn earlier_moment(one: Option<Moment>, other: Option<Moment>) -> Option<Moment> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),
     }
 }
 
-fn found(index: &Index, reference: &ItemRef) -> Found {
-    match index.find(Kind::Blueprint, reference) {
-        Some(entry) => Found::Product(entry.id.clone()),
-        None => Found::Nothing(label(reference)),
+fn match_reference(index: &CatalogueIndex, reference: &ItemRef) -> BlueprintMatch {
+    match index.find_unique(EntryKind::Blueprint, reference) {
+        Some(entry) => BlueprintMatch::Product(entry.id.clone()),
+        None => BlueprintMatch::Unmatched(reference_label(reference)),
     }
 }
 
-/// What a person may know it by: its name, or else the first of its keys.
-fn label(reference: &ItemRef) -> String {
+/// Returns a label that a person may recognize: the name, or else the first of the keys.
+fn reference_label(reference: &ItemRef) -> String {
     let ItemRef { bt, sc_record, sc_guid, uex_id, loc_key, name, .. } = reference;
     let texts = [name, &bt.as_ref().map(ToString::to_string), sc_record, sc_guid];
     let text = texts.into_iter().flatten().next().cloned();
     let text = text.or_else(|| uex_id.as_ref().map(ToString::to_string)).or_else(|| loc_key.clone());
-    text.unwrap_or_default().chars().take(LONGEST_NAME).collect()
+    text.unwrap_or_default().chars().take(MAX_NAME_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -105,20 +105,20 @@ mod tests {
     use super::*;
     use exchange_api::types::{CatalogKey, UexId};
 
-    /// DRF-07: the name, or the first key in the order in which keys are tried.
+    /// DRF-07: the label is the name, or the first key in the order in which keys are tried.
     #[test]
     fn what_is_not_found_is_called_as_it_was_sent() {
         let mut reference = ItemRef::by_name("n".repeat(200)).unwrap();
         reference.bt = Some(CatalogKey::new("key").unwrap());
-        assert_eq!(label(&reference), "n".repeat(200));
+        assert_eq!(reference_label(&reference), "n".repeat(200));
         reference.name = None;
-        assert_eq!(label(&reference), "key");
+        assert_eq!(reference_label(&reference), "key");
         reference.bt = None;
         (reference.loc_key, reference.uex_id) = (Some("loc".to_owned()), Some(UexId::new(7).unwrap()));
-        assert_eq!(label(&reference), "7");
+        assert_eq!(reference_label(&reference), "7");
         reference.sc_guid = Some("guid".to_owned());
-        assert_eq!(label(&reference), "guid");
+        assert_eq!(reference_label(&reference), "guid");
         reference.sc_record = Some("record".to_owned());
-        assert_eq!(label(&reference), "record");
+        assert_eq!(reference_label(&reference), "record");
     }
 }

@@ -1,65 +1,63 @@
-//! Staged drafts, each under the hash of the handoff that opens it once (DRF-14, DRF-16).
+//! Staged drafts, each under the hash of the one-time handoff that opens it (DRF-14, DRF-16).
 
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::config::Drafts;
+use crate::config::DraftsConfig;
 use crate::ids::{ClientId, MemberId};
 use crate::secrets;
-use crate::store::{StoreError, limit};
+use crate::store::{StoreError, sql_limit};
 use crate::time::Moment;
 
-/// Live drafts of one client and member (LIM-35).
-const LIVE: usize = 10;
+/// Maximum number of live drafts per client and member (LIM-35).
+const MAX_LIVE_DRAFTS: usize = 10;
 
-/// A draft that is to wait for its member.
+/// A draft that is to be staged.
 #[derive(Clone, Copy)]
-pub(super) struct Waiting<'a> {
+pub(super) struct NewDraft<'a> {
     pub(super) client: &'a ClientId,
     pub(super) member: &'a MemberId,
-    /// Never stored.
+    /// The secret of the link. Only its hash is stored.
     pub(super) handoff: &'a str,
     pub(super) content: &'a str,
 }
 
-/// Whether there was room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
-    /// It waits.
-    Taken,
-    /// Nothing was written; there is room after so long, if nobody else takes it.
-    After(Duration),
+pub(super) enum StageOutcome {
+    Stored,
+    /// Nothing was written because a byte budget is exhausted. A retry after this time may succeed.
+    RetryAfter(Duration),
 }
 
-/// Stages a draft; the oldest ones of the same client and member make room for an eleventh.
-pub(super) fn stage(
+/// Stages a draft. The oldest drafts of the same client and member are deleted to keep the limit of ten.
+pub(super) fn insert_draft(
     connection: &Connection,
-    rule: &Drafts,
-    waiting: &Waiting<'_>,
+    rule: &DraftsConfig,
+    waiting: &NewDraft<'_>,
     now: Moment,
-) -> Result<Room, StoreError> {
-    let Waiting { client, member, handoff, content } = waiting;
+) -> Result<StageOutcome, StoreError> {
+    let NewDraft { client, member, handoff, content } = waiting;
     let sql = "SELECT number, size FROM draft WHERE client = ?1 AND member = ?2 AND expires_at > ?3 \
                ORDER BY number";
     let live: Vec<(i64, i64)> = connection
         .prepare_cached(sql)?
-        .query_map(params![client, member, now.millis()], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map(params![client, member, now.as_millis()], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<Result<_, _>>()?;
-    let dropped = live.get(..(live.len() + 1).saturating_sub(LIVE)).unwrap_or_default();
-    let size = signed(content.len() as u64 + Drafts::OVERHEAD);
+    let dropped = live.get(..(live.len() + 1).saturating_sub(MAX_LIVE_DRAFTS)).unwrap_or_default();
+    let size = to_i64(content.len() as u64 + DraftsConfig::OVERHEAD_BYTES);
     let more = size - dropped.iter().map(|(_, size)| size).sum::<i64>();
     let budgets = [(Some(*client), rule.bytes_of_client), (None, rule.bytes)];
     let mut longest = None;
     for (client, budget) in budgets {
-        let over = used(connection, client, now)? + more - signed(budget);
+        let over = used_bytes(connection, client, now)? + more - to_i64(budget);
         if over > 0 {
             let wait = until_free(connection, client, dropped, over, now)?;
             longest = longest.max(Some(wait.unwrap_or(Duration::from_secs(rule.handoff_seconds))));
         }
     }
     if let Some(wait) = longest {
-        return Ok(Room::After(wait));
+        return Ok(StageOutcome::RetryAfter(wait));
     }
     let mut drop_one = connection.prepare_cached("DELETE FROM draft WHERE number = ?1")?;
     for (number, _) in dropped {
@@ -69,24 +67,24 @@ pub(super) fn stage(
     let sql = "INSERT INTO draft (handoff_hash, client, member, content, size, expires_at) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     connection.prepare_cached(sql)?.execute(params![
-        secrets::hash(handoff),
+        secrets::sha256(handoff),
         client,
         member,
         content,
         size,
-        ends.millis()
+        ends.as_millis()
     ])?;
-    Ok(Room::Taken)
+    Ok(StageOutcome::Stored)
 }
 
-/// Bytes of the live drafts of a client, or of all.
-fn used(connection: &Connection, client: Option<&ClientId>, now: Moment) -> Result<i64, StoreError> {
+/// Sums the bytes of the live drafts of a client, or of all clients.
+fn used_bytes(connection: &Connection, client: Option<&ClientId>, now: Moment) -> Result<i64, StoreError> {
     let sql =
         "SELECT coalesce(sum(size), 0) FROM draft WHERE expires_at > ?1 AND (?2 IS NULL OR client = ?2)";
-    Ok(connection.prepare_cached(sql)?.query_row(params![now.millis(), client], |row| row.get(0))?)
+    Ok(connection.prepare_cached(sql)?.query_row(params![now.as_millis(), client], |row| row.get(0))?)
 }
 
-/// How long until so many bytes of theirs have ended, beside those that are dropped now.
+/// Returns the time until at least `over` bytes have expired, without the drafts that are deleted now.
 fn until_free(
     connection: &Connection,
     client: Option<&ClientId>,
@@ -97,7 +95,7 @@ fn until_free(
     let sql = "SELECT number, expires_at, size FROM draft \
                WHERE expires_at > ?1 AND (?2 IS NULL OR client = ?2) ORDER BY expires_at";
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(params![now.millis(), client])?;
+    let mut rows = statement.query(params![now.as_millis(), client])?;
     let mut freed = 0;
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(0)?;
@@ -112,12 +110,13 @@ fn until_free(
     Ok(None)
 }
 
-fn signed(bytes: u64) -> i64 {
+fn to_i64(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX / 4)
 }
 
-/// Takes the draft of a handoff, when it is this member's and alive: whose it is, and what it holds.
-pub(super) fn take(
+/// Deletes the draft of a handoff and returns its client and content; `None` if it belongs to another member
+/// or expired.
+pub(super) fn take_draft(
     connection: &Connection,
     member: &MemberId,
     handoff: &str,
@@ -127,18 +126,18 @@ pub(super) fn take(
                RETURNING client, content";
     let taken = connection
         .prepare_cached(sql)?
-        .query_row(params![secrets::hash(handoff), member, now.millis()], |row| {
+        .query_row(params![secrets::sha256(handoff), member, now.as_millis()], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })
         .optional()?;
     Ok(taken)
 }
 
-/// Drops at most so many drafts that nobody opened in time; says how many.
+/// Deletes up to `most` drafts that expired unopened, and returns their number.
 ///
 /// # Errors
-/// What the database says.
-pub(crate) fn prune(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
+/// Returns the database's error.
+pub(crate) fn prune_drafts(connection: &Connection, now: Moment, most: usize) -> Result<usize, StoreError> {
     let sql = "DELETE FROM draft WHERE number IN (SELECT number FROM draft WHERE expires_at <= ?1 LIMIT ?2)";
-    Ok(connection.prepare_cached(sql)?.execute(params![now.millis(), limit(most)])?)
+    Ok(connection.prepare_cached(sql)?.execute(params![now.as_millis(), sql_limit(most)])?)
 }

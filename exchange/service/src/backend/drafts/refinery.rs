@@ -1,220 +1,226 @@
-//! Refinery orders: of a draft the first one, as it fills in the form of the review, and what the member makes of
-//! it (DRF-10, DRF-11, WEB-10).
+//! Refinery orders: the review form that a draft's first order fills in, and the order that the member
+//! accepts (DRF-10, DRF-11, WEB-10).
 
 use contract_runtime::Number;
 use exchange_api::types::{PanelType, RefineryDraft, RefineryGood as Sent, RefineryOrder as SentOrder};
 use serde::{Deserialize, Serialize};
 
-use super::super::connection::moment;
-use super::super::warehouse::decimal;
-use crate::catalogue::Index;
-use crate::catalogue::contents::Kind;
+use super::super::connection::parse_timestamp;
+use super::super::warehouse::trimmed_decimal;
+use crate::catalogue::CatalogueIndex;
+use crate::catalogue::contents::EntryKind;
 use crate::time::Moment;
 
-/// The one version of the format.
 const VERSION: i64 = 1;
-/// The greatest amount of a good, in thousandths.
-const MOST: i64 = 1_000_000_000_000;
-/// The greatest expenses, in aUEC.
-const DEAREST: i64 = 1_000_000_000;
-/// The longest duration: a year, in minutes.
-const LONGEST: i64 = 366 * 24 * 60;
-/// The best quality (LIM-31).
-const BEST: i64 = 1000;
-/// The longest text of a field.
-const LONGEST_TEXT: usize = 255;
+/// Maximum amount of a good, in thousandths.
+const MAX_THOUSANDTHS: i64 = 1_000_000_000_000;
+/// Maximum expenses, in aUEC.
+const MAX_EXPENSES: i64 = 1_000_000_000;
+/// Maximum duration in minutes: one year.
+const MAX_MINUTES: i64 = 366 * 24 * 60;
+/// Maximum quality (LIM-31).
+const MAX_QUALITY: i64 = 1000;
+/// Maximum length of a form field, in characters.
+const MAX_FIELD_CHARS: usize = 255;
 
-/// A panel as it was read, or as the member corrected it: what stands in the fields of the form.
+/// The fields of the review form, as they were read from a panel or as the member corrected them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Panel {
-    /// The name of the place.
+pub struct RefineryPanel {
+    /// The name of the refinery's location.
     pub location: String,
-    /// The place as it was read, where the warehouse has none of that name: what the member goes by to pick one.
+    /// The location's name as it was read, if the warehouse has no location of that name. It helps the member
+    /// to pick one.
     #[serde(default)]
     pub read_location: Option<String>,
-    /// The name of the method.
+    /// The name of the refining method.
     pub method: String,
-    /// How long it takes.
+    /// The duration in minutes, as text.
     pub minutes: String,
-    /// What it costs.
+    /// The expenses in aUEC, as text.
     pub expenses: String,
-    /// Its rows.
-    pub goods: Vec<Good>,
-    /// The orders that came along and are not taken over.
-    pub further: Vec<Further>,
+    /// The rows of the panel.
+    pub goods: Vec<PanelRow>,
+    /// Further orders of the draft, which are not accepted.
+    pub further: Vec<FurtherOrder>,
 }
 
-/// A row of a panel, as it stands in the fields of the form.
+/// A row of the review form.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Good {
-    /// The material's name.
+pub struct PanelRow {
+    /// The name of the material.
     pub material: String,
-    /// What goes in.
+    /// The input amount in SCU, as text.
     pub input: String,
-    /// What comes out.
+    /// The output amount in SCU, as text.
     pub output: String,
-    /// The material's quality.
+    /// The quality of the material, as text.
     pub quality: String,
-    /// Whether it is refined.
+    /// Whether the material is refined.
     pub refine: bool,
 }
 
-/// An order of a draft that is only reported.
+/// An order of a draft that is reported but not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Further {
-    /// Its kind of panel.
+pub struct FurtherOrder {
+    /// The panel type of the order.
     pub panel: String,
-    /// Where it is, as read.
+    /// The name of its location, as it was read.
     pub location: String,
-    /// How many rows it has.
+    /// The number of its rows.
     pub goods: usize,
 }
 
-/// A refinery order as the member took it over.
+/// A refinery order that the member accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefineryOrder {
-    /// A location of the warehouse, by the key that the store has.
+    /// The stored key of a location of the warehouse.
     pub location: Option<String>,
-    /// The method.
+    /// The name of the refining method.
     pub method: Option<String>,
-    /// How long it takes, in minutes.
+    /// The duration, in minutes.
     pub minutes: Option<i64>,
-    /// What it costs, in aUEC.
+    /// The expenses, in aUEC.
     pub expenses: Option<i64>,
-    /// What is refined.
+    /// The goods that are refined.
     pub goods: Vec<RefineryGood>,
 }
 
 /// A row of a refinery order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefineryGood {
-    /// The material, by the key that the store has.
+    /// The stored key of the material.
     pub material: String,
-    /// What goes in, in thousandths.
+    /// The input amount, in thousandths of SCU.
     pub input: i64,
-    /// What comes out, in thousandths.
+    /// The output amount, in thousandths of SCU.
     pub output: Option<i64>,
-    /// The material's quality.
+    /// The quality, from 0 to 1000.
     pub quality: Option<i64>,
-    /// Whether it is refined.
+    /// Whether the material is refined.
     pub refine: bool,
 }
 
-/// A refinery order that the member took over, with the names of what it is about.
+/// An accepted refinery order with its display names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedOrder {
-    /// Its id.
+    /// The id of the order.
     pub id: String,
-    /// When it was taken over.
+    /// When the member accepted it.
     pub saved_at: Moment,
-    /// The name of its place.
+    /// The display name of its location.
     pub location: Option<String>,
-    /// What it holds.
+    /// The content of the order.
     pub order: RefineryOrder,
-    /// The names of its goods, in their order.
+    /// The display names of its goods, in their order.
     pub names: Vec<String>,
 }
 
-/// The form of a draft's first order; none for content that is refused (DRF-11), a day that there is not among it
-/// (CON-06).
-pub(super) fn prepare(body: RefineryDraft) -> Option<Panel> {
+/// Fills in the form from a draft's first order; `None` for invalid content (DRF-11), including a calendar
+/// date that does not exist (CON-06).
+pub(super) fn prepare_panel(body: RefineryDraft) -> Option<RefineryPanel> {
     let images = body.orders.iter().flat_map(|order| &order.source_images);
     let mut moments = images.filter_map(|image| image.captured_at.as_ref()).chain(&body.generated_at);
-    if body.schema_version != VERSION || moments.any(|at| moment(at).is_none()) {
+    if body.schema_version != VERSION || moments.any(|at| parse_timestamp(at).is_none()) {
         return None;
     }
     let mut orders = body.orders.into_iter();
     let first = orders.next().filter(|first| first.panel_type == PanelType::Setup)?;
-    let further = |order: SentOrder| Further {
+    let further = |order: SentOrder| FurtherOrder {
         panel: order.panel_type.as_str().to_owned(),
         location: order.raw_location_name.unwrap_or_default(),
         goods: order.goods.len(),
     };
-    Some(Panel {
+    Some(RefineryPanel {
         location: first.raw_location_name.unwrap_or_default(),
         read_location: None,
         method: first.raw_method_name.unwrap_or_default(),
         minutes: first.duration_minutes.map(|minutes| minutes.to_string()).unwrap_or_default(),
-        expenses: shown(first.expenses.as_ref(), 0),
-        goods: first.goods.iter().map(Good::of).collect(),
+        expenses: format_number(first.expenses.as_ref(), 0),
+        goods: first.goods.iter().map(PanelRow::from_sent).collect(),
         further: orders.map(further).collect(),
     })
 }
 
-impl Good {
-    fn of(sent: &Sent) -> Self {
+impl PanelRow {
+    fn from_sent(sent: &Sent) -> Self {
         Self {
             material: sent.raw_material_name.clone(),
-            input: shown(Some(&sent.input_quantity), 3),
-            output: shown(sent.output_quantity.as_ref(), 3),
+            input: format_number(Some(&sent.input_quantity), 3),
+            output: format_number(sent.output_quantity.as_ref(), 3),
             quality: sent.quality.as_ref().map(ToString::to_string).unwrap_or_default(),
             refine: sent.refine,
         }
     }
 }
 
-/// A number as a person writes it, rounded to so many decimals; one that is too great as it was sent, for the member to
-/// see.
-fn shown(number: Option<&Number>, decimals: u8) -> String {
+/// Formats a number, rounded to `decimals` places. A number above the maximum is shown as it was sent.
+fn format_number(number: Option<&Number>, decimals: u8) -> String {
     let Some(number) = number else { return String::new() };
-    match number.scaled(decimals).filter(|digits| *digits <= MOST) {
-        Some(digits) => written(digits, decimals),
-        None => number.text().chars().take(LONGEST_TEXT).collect(),
+    match number.to_scaled_i64(decimals).filter(|digits| *digits <= MAX_THOUSANDTHS) {
+        Some(digits) => format_decimal(digits, decimals),
+        None => number.to_json_text().chars().take(MAX_FIELD_CHARS).collect(),
     }
 }
 
-/// An amount in thousandths, as a person writes it.
+/// Formats an amount in thousandths as a decimal number.
 #[must_use]
-pub fn thousandths(amount: i64) -> String {
-    written(amount, 3)
+pub fn format_thousandths(amount: i64) -> String {
+    format_decimal(amount, 3)
 }
 
-/// Digits with so many decimals, without zeros at their end.
-fn written(digits: i64, decimals: u8) -> String {
-    decimal(digits, decimals).text().into_owned()
+/// Formats digits with a count of decimals, without trailing zeros.
+fn format_decimal(digits: i64, decimals: u8) -> String {
+    trimmed_decimal(digits, decimals).to_json_text().into_owned()
 }
 
-impl Panel {
-    /// What the form comes to, or what is wrong in it, in words for the member. Rows without a material are left
-    /// out.
-    pub(super) fn order(&self, index: &Index) -> Result<RefineryOrder, Vec<String>> {
+impl RefineryPanel {
+    /// Converts the form into an order. Rows without a material are ignored.
+    ///
+    /// # Errors
+    /// Returns the messages about all invalid fields, for the member.
+    pub(super) fn to_order(&self, index: &CatalogueIndex) -> Result<RefineryOrder, Vec<String>> {
         let mut wrong = Vec::new();
         let location = match self.location.trim() {
             "" => None,
             name => {
                 let place = place_of(index, name);
                 if place.is_none() {
-                    wrong.push("The place is none of the warehouse: pick one, or leave it empty.".to_owned());
+                    wrong.push(
+                        "The place is not in the warehouse: pick one, or leave the field empty.".to_owned(),
+                    );
                 }
                 place
             }
         };
-        if self.method.chars().count() > LONGEST_TEXT {
-            wrong.push("The method has more than 255 characters.".to_owned());
+        if self.method.chars().count() > MAX_FIELD_CHARS {
+            wrong.push("The method is longer than 255 characters.".to_owned());
         }
         let mut field = |name: &str, text: &str, decimals: u8, most: i64| {
-            let read = amount(text, decimals, most);
+            let read = parse_amount(text, decimals, most);
             if read.is_none() {
-                wrong.push(format!("{name} is no number between 0 and {}.", written(most, decimals)));
+                wrong.push(format!(
+                    "{name} must be a number between 0 and {}.",
+                    format_decimal(most, decimals)
+                ));
             }
             read.flatten()
         };
-        let minutes = field("The duration", &self.minutes, 0, LONGEST);
-        let expenses = field("The expenses", &self.expenses, 0, DEAREST);
+        let minutes = field("The duration", &self.minutes, 0, MAX_MINUTES);
+        let expenses = field("The expenses", &self.expenses, 0, MAX_EXPENSES);
         let (mut goods, mut left_out) = (Vec::new(), Vec::new());
         for (at, good) in (1..).zip(&self.goods).filter(|(_, good)| !good.material.trim().is_empty()) {
-            let input = field(&format!("Row {at}: what goes in"), &good.input, 3, MOST);
+            let input = field(&format!("Row {at}: the input amount"), &good.input, 3, MAX_THOUSANDTHS);
             let is_left_out = good.input.trim().is_empty();
-            let output = field(&format!("Row {at}: what comes out"), &good.output, 3, MOST);
-            let quality = field(&format!("Row {at}: the quality"), &good.quality, 0, BEST);
+            let output = field(&format!("Row {at}: the output amount"), &good.output, 3, MAX_THOUSANDTHS);
+            let quality = field(&format!("Row {at}: the quality"), &good.quality, 0, MAX_QUALITY);
             goods.push((at, good, input, output, quality));
-            left_out.extend(is_left_out.then(|| format!("Row {at}: say what goes in.")));
+            left_out.extend(is_left_out.then(|| format!("Row {at}: enter the input amount.")));
         }
         wrong.append(&mut left_out);
-        let good = |(at, good, input, output, quality): (i32, &Good, Option<i64>, _, _)| {
+        let good = |(at, good, input, output, quality): (i32, &PanelRow, Option<i64>, _, _)| {
             let material = material_of(index, &good.material);
             if material.is_none() {
-                wrong.push(format!("Row {at}: the material is not known."));
+                wrong.push(format!("Row {at}: unknown material."));
             }
             let refine = good.refine;
             Some(RefineryGood { material: material?, input: input?, output, quality, refine })
@@ -231,10 +237,10 @@ impl Panel {
         }
     }
 
-    /// The same with the names that the catalogue has, wherever what was read finds exactly one. A place that finds none
-    /// is no place to fill in, and stands beside the field.
-    pub(super) fn named(mut self, index: &Index) -> Self {
-        let place = place_of(index, &self.location).and_then(|id| index.places().get(&id));
+    /// Replaces names with the catalogue's names where they resolve uniquely. The name of an unknown location
+    /// moves to `read_location`.
+    pub(super) fn with_catalogue_names(mut self, index: &CatalogueIndex) -> Self {
+        let place = place_of(index, &self.location).and_then(|id| index.locations().get(&id));
         let read = match place {
             Some(place) => std::mem::replace(&mut self.location, place.name.clone()),
             None => std::mem::take(&mut self.location),
@@ -242,29 +248,29 @@ impl Panel {
         self.read_location = Some(read).filter(|read| place.is_none() && !read.trim().is_empty());
         for good in &mut self.goods {
             if let Some(id) = material_of(index, &good.material) {
-                good.material = index.name_of(Kind::Material, &id);
+                good.material = index.name_of(EntryKind::Material, &id);
             }
         }
         self
     }
 }
 
-/// A place of the warehouse by its name, ignoring case.
-fn place_of(index: &Index, name: &str) -> Option<String> {
+/// Finds a location of the warehouse by its name, ignoring case. `None` unless exactly one matches.
+fn place_of(index: &CatalogueIndex, name: &str) -> Option<String> {
     let name = name.trim().to_lowercase();
-    let mut found = index.places().all().iter().filter(|place| place.name.to_lowercase() == name);
+    let mut found =
+        index.locations().visible_locations().iter().filter(|place| place.name.to_lowercase() == name);
     found.next().filter(|_| found.next().is_none()).map(|place| place.id.clone())
 }
 
-/// A material by its name, as the catalogue resolves it.
-fn material_of(index: &Index, name: &str) -> Option<String> {
+fn material_of(index: &CatalogueIndex, name: &str) -> Option<String> {
     let name: String = name.trim().chars().take(200).collect();
     let reference = exchange_api::types::ItemRef::by_name(name).ok()?;
-    index.find(Kind::Material, &reference).map(|entry| entry.id.clone())
+    index.find_unique(EntryKind::Material, &reference).map(|entry| entry.id.clone())
 }
 
-/// A number of a field: none for an empty one, and nothing at all for what is no number, or too great.
-fn amount(text: &str, decimals: u8, most: i64) -> Option<Option<i64>> {
+/// Parses a field: `Some(None)` if it is empty, `None` if it is not a number between 0 and `most`.
+fn parse_amount(text: &str, decimals: u8, most: i64) -> Option<Option<i64>> {
     let text = text.trim();
     if text.is_empty() {
         return Some(None);
@@ -272,8 +278,8 @@ fn amount(text: &str, decimals: u8, most: i64) -> Option<Option<i64>> {
     if text.len() > 64 {
         return None;
     }
-    let number = Number::parse(text).ok().filter(|number| *number >= Number::int(0))?;
-    number.scaled(decimals).filter(|digits| *digits <= most).map(Some)
+    let number = Number::parse(text).ok().filter(|number| *number >= Number::from_i64(0))?;
+    number.to_scaled_i64(decimals).filter(|digits| *digits <= most).map(Some)
 }
 
 #[cfg(test)]
@@ -291,14 +297,21 @@ mod tests {
             ("1,5", None),
             ("x", None),
             ("1e99", None),
-            ("1e9", Some(Some(MOST))),
+            ("1e9", Some(Some(MAX_THOUSANDTHS))),
             ("1000000000.001", None),
         ] {
-            assert_eq!(amount(text, 3, MOST), read, "{text}");
+            assert_eq!(parse_amount(text, 3, MAX_THOUSANDTHS), read, "{text}");
         }
-        assert_eq!(amount(&"0".repeat(65), 3, MOST), None);
-        assert_eq!((written(1500, 3), written(0, 3), written(7, 0)), ("1.5".into(), "0".into(), "7".into()));
-        assert_eq!(shown(Some(&Number::parse("1e400").unwrap()), 3), "1e400", "what no field holds is seen");
-        assert_eq!(shown(None, 3), "");
+        assert_eq!(parse_amount(&"0".repeat(65), 3, MAX_THOUSANDTHS), None);
+        assert_eq!(
+            (format_decimal(1500, 3), format_decimal(0, 3), format_decimal(7, 0)),
+            ("1.5".into(), "0".into(), "7".into())
+        );
+        assert_eq!(
+            format_number(Some(&Number::parse("1e400").unwrap()), 3),
+            "1e400",
+            "what no field holds is seen"
+        );
+        assert_eq!(format_number(None, 3), "");
     }
 }

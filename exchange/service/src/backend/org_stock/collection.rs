@@ -1,10 +1,9 @@
-//! The pools that a member reads, as one collection: a stream for each of the member's units (OST-01 to
-//! OST-13).
+//! The pools that a member reads, as one paged collection with one feed stream per unit (OST-01 to OST-13).
 //!
-//! A unit gained or lost, or a role in it, is told by nobody: the streams are those of the units that the
-//! member belongs to at the moment of reading, each as what the member may see of it. A cursor that does not
-//! know a stream, or knows it as something else, is given that pool anew; what the member may no longer read
-//! is in nothing that is looked up here.
+//! Gaining or losing a unit or a role is not a feed event. The streams are those of the units to which the
+//! member belongs at the time of the read, each with a variant for the member's permissions. If a cursor does
+//! not contain a stream, or contains it with another variant, the pool is delivered from the start. The
+//! queries cover only the member's own units, so nothing is returned that the member may no longer read.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,52 +17,52 @@ use exchange_api::types::{
 };
 use rusqlite::{Connection, Rows, params};
 
-use super::super::catalogue::{location_of, shown};
+use super::super::catalogue::{catalog_entry, location_of};
 use super::super::stock::material_kind;
-use super::super::units::{Membership, shown_name};
-use super::super::warehouse::{LOT, Lot, Measure, ORG_STOCK, Purpose, lot};
-use super::roster::Pseudonyms;
-use crate::catalogue::contents::Kind;
-use crate::catalogue::{Index, shown_key};
-use crate::feed::{Collection, Source, Stream};
+use super::super::units::{UnitMembership, shown_name};
+use super::super::warehouse::{EarmarkPurpose, LOT, Lot, Measure, ORG_STOCK, read_lot};
+use super::roster::HolderPseudonyms;
+use crate::catalogue::contents::EntryKind;
+use crate::catalogue::{CatalogueIndex, shown_key};
+use crate::feed::{FeedStream, PagedCollection, StreamSource};
 use crate::ids::{InstallationId, MemberId, UnitId};
 use crate::secrets;
-use crate::store::{StoreError, limit, list};
+use crate::store::{StoreError, json_list, sql_limit};
 
-/// The most entries that a lot shows.
-const MOST_ENTRIES: usize = 10_000;
+/// Maximum number of entries that a lot shows.
+const MAX_ENTRIES: usize = 10_000;
 
-/// What one member reads through one client.
+/// The pools of one member, as one client sees them.
 #[derive(Debug)]
-pub(super) struct Pools {
+pub(super) struct PoolCollection {
     pub(super) member: MemberId,
-    /// The member's units, by name.
-    pub(super) units: Vec<Membership>,
+    /// The member's units, sorted by name.
+    pub(super) units: Vec<UnitMembership>,
     /// Whether the token has the scope for entries.
     pub(super) details: bool,
-    pub(super) names: Pseudonyms,
-    /// Names materials, items and locations.
-    pub(super) index: Arc<Index>,
+    pub(super) names: HolderPseudonyms,
+    /// Provides the names of materials, items and locations.
+    pub(super) index: Arc<CatalogueIndex>,
 }
 
-/// As what a pool is shown: another number, and the pool is delivered anew (OST-09).
+/// The variants in which a pool is shown. If the variant changes, the pool is delivered again (OST-09).
 const MEMBER: u8 = 0;
 const LOGISTICIAN: u8 = 1;
 const WITH_ENTRIES: u8 = 2;
 
-impl Collection for Pools {
+impl PagedCollection for PoolCollection {
     type Item = OrgStockLot;
 
     const RESOURCE: &'static str = ORG_STOCK;
 
-    fn member(&self) -> &MemberId {
+    fn reader(&self) -> &MemberId {
         &self.member
     }
 
-    fn sources(&self, _: &Connection) -> Result<Vec<Source>, StoreError> {
-        let source = |of: &Membership| Source {
-            stream: Stream::of_unit(ORG_STOCK, &UnitId::new(of.unit.id.as_str())),
-            variant: match (of.logistician, self.details) {
+    fn list_sources(&self, _: &Connection) -> Result<Vec<StreamSource>, StoreError> {
+        let source = |of: &UnitMembership| StreamSource {
+            stream: FeedStream::of_unit(ORG_STOCK, &UnitId::new(of.unit.id.as_str())),
+            variant: match (of.is_logistician, self.details) {
                 (false, _) => MEMBER,
                 (true, false) => LOGISTICIAN,
                 (true, true) => WITH_ENTRIES,
@@ -72,7 +71,7 @@ impl Collection for Pools {
         Ok(self.units.iter().map(source).collect())
     }
 
-    fn snapshot(
+    fn read_snapshot(
         &self,
         connection: &Connection,
         behind: Option<&str>,
@@ -85,20 +84,20 @@ impl Collection for Pools {
         let mut lots = connection.prepare_cached(&sql)?;
         let mut found = Vec::new();
         for (tag, of) in self.in_order() {
-            let last = match behind.map(|behind| behind.split_at_checked(TAG).unwrap_or((behind, ""))) {
+            let last = match behind.map(|behind| behind.split_at_checked(TAG_CHARS).unwrap_or((behind, ""))) {
                 Some((there, _)) if there > tag.as_str() => continue,
                 Some((there, last)) if there == tag => last,
                 _ => "",
             };
-            let left = limit(most.saturating_sub(found.len()));
-            let lots = Summed::read(lots.query(params![of.unit.id.as_str(), last, left])?)?;
-            let items = self.items(connection, of, lots)?.into_iter();
+            let left = sql_limit(most.saturating_sub(found.len()));
+            let lots = LotTotal::read_rows(lots.query(params![of.unit.id.as_str(), last, left])?)?;
+            let items = self.build_items(connection, of, lots)?.into_iter();
             found.extend(items.map(|(key, item)| (format!("{tag}{key}"), item)));
         }
         Ok(found)
     }
 
-    fn current(
+    fn load_current(
         &self,
         connection: &Connection,
         keys: &BTreeSet<String>,
@@ -108,18 +107,18 @@ impl Collection for Pools {
              WHERE unit = ?1 AND pool_lot = k.value GROUP BY pool_lot"
         );
         let mut lots = connection.prepare_cached(&sql)?;
-        let keys = list(keys.iter().map(String::as_str));
+        let keys = json_list(keys.iter().map(String::as_str));
         let mut found = HashMap::new();
-        // A key is of one unit only, and only the member's own are asked.
+        // A key belongs to one unit only, and only the member's own units are queried.
         for of in &self.units {
-            let lots = Summed::read(lots.query(params![of.unit.id.as_str(), keys])?)?;
-            found.extend(self.items(connection, of, lots)?);
+            let lots = LotTotal::read_rows(lots.query(params![of.unit.id.as_str(), keys])?)?;
+            found.extend(self.build_items(connection, of, lots)?);
         }
         Ok(found)
     }
 
-    /// Another member's installations are nobody's business.
-    fn tells_installation(
+    /// Reports whether the installation belongs to the reader; those of other members are not shown.
+    fn shows_installation(
         &self,
         connection: &Connection,
         installation: &InstallationId,
@@ -130,97 +129,100 @@ impl Collection for Pools {
     }
 }
 
-/// How many characters of a place say which pool it is in.
-const TAG: usize = 8;
+/// Length of the pool's tag at the start of a snapshot position, in characters.
+const TAG_CHARS: usize = 8;
 
-/// A short name of a unit, for places in a snapshot: units have ids of up to 128 characters.
-fn tag(unit: &str) -> String {
-    URL_SAFE_NO_PAD.encode(secrets::head::<6>(&secrets::hash(unit)))
+/// Returns a short hash of a unit's id for snapshot positions; ids have up to 128 characters.
+fn unit_tag(unit: &str) -> String {
+    URL_SAFE_NO_PAD.encode(secrets::hash_prefix::<6>(&secrets::sha256(unit)))
 }
 
-/// An earmark of an entry, with what its target is called.
-struct Marked {
-    purpose: Purpose,
+/// An earmark of an entry, with the display name of its target.
+struct TargetEarmark {
+    purpose: EarmarkPurpose,
     target: String,
     amount: i64,
     delivered: bool,
     number: Option<i64>,
-    mission: Option<String>,
+    mission_name: Option<String>,
 }
 
-/// A lot, and what all of its entries come to.
-struct Summed {
+/// A lot of a pool, with the total of its entries.
+struct LotTotal {
     key: String,
     amount: i64,
     lot: Lot,
 }
 
-impl Summed {
-    /// From key, sum, and the columns of a lot.
-    fn read(mut rows: Rows<'_>) -> Result<Vec<Self>, StoreError> {
+impl LotTotal {
+    /// Reads rows of lot key, total and the columns of a lot.
+    fn read_rows(mut rows: Rows<'_>) -> Result<Vec<Self>, StoreError> {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push(Self { key: row.get(0)?, amount: row.get(1)?, lot: lot(row, 2)? });
+            found.push(Self { key: row.get(0)?, amount: row.get(1)?, lot: read_lot(row, 2)? });
         }
         Ok(found)
     }
 }
 
-/// What one holder has of a lot.
-struct Held {
+struct HolderShare {
     id: String,
     version: i64,
     amount: i64,
     note: Option<String>,
-    /// Who it is, with their name; none for a holder who withholds it.
-    named: Option<(MemberId, String)>,
+    /// The holder with their name; `None` if the holder withholds it.
+    visible_holder: Option<(MemberId, String)>,
 }
 
-impl Pools {
-    /// The pools in the order of their places.
-    fn in_order(&self) -> Vec<(String, &Membership)> {
-        let mut pools: Vec<_> = self.units.iter().map(|of| (tag(of.unit.id.as_str()), of)).collect();
+impl PoolCollection {
+    /// Returns the pools in the order of snapshot positions.
+    fn in_order(&self) -> Vec<(String, &UnitMembership)> {
+        let mut pools: Vec<_> = self.units.iter().map(|of| (unit_tag(of.unit.id.as_str()), of)).collect();
         pools.sort_by(|(one, of), (other, than)| {
             (one, of.unit.id.as_str()).cmp(&(other, than.unit.id.as_str()))
         });
         pools
     }
 
-    /// Lots of one pool, by their keys.
-    fn items(
+    /// Builds the lots of one pool, by key.
+    fn build_items(
         &self,
         connection: &Connection,
-        of: &Membership,
-        lots: Vec<Summed>,
+        of: &UnitMembership,
+        lots: Vec<LotTotal>,
     ) -> Result<Vec<(String, OrgStockLot)>, StoreError> {
-        let corrupt = |_| StoreError::Corrupt("a lot of a pool");
+        let corrupt = |_| StoreError::Corrupt("invalid pool lot");
         if lots.is_empty() {
             return Ok(Vec::new());
         }
-        let (unit, keys) = (of.unit.id.as_str(), list(lots.iter().map(|lot| lot.key.as_str())));
-        let mut marked = marked(connection, unit, &keys)?;
-        let shows_entries = of.logistician && self.details;
-        let mut held = if shows_entries { held(connection, unit, &keys)? } else { HashMap::new() };
+        let (unit, keys) = (of.unit.id.as_str(), json_list(lots.iter().map(|lot| lot.key.as_str())));
+        let mut marked = load_earmarks(connection, unit, &keys)?;
+        let shows_entries = of.is_logistician && self.details;
+        let mut held = if shows_entries { load_shares(connection, unit, &keys)? } else { HashMap::new() };
         let mut refs = HashMap::new();
         let unit = UnitRef { id: of.unit.id.clone(), name: of.unit.name.clone(), extra: Map::new() };
-        let item = |Summed { key, amount, lot }: Summed| {
+        let item = |LotTotal { key, amount, lot }: LotTotal| {
             let Lot { kind, material, measure, location, quality, stolen } = lot;
             let marked = marked.remove(&key).unwrap_or_default();
             let all = || marked.values().flatten();
             let entries = shows_entries.then(|| {
                 let held = held.remove(&key).unwrap_or_default().into_iter();
-                held.map(|held| self.entry(held, measure, &marked, &mut refs)).collect()
+                held.map(|held| self.build_entry(held, measure, &marked, &mut refs)).collect()
             });
             let item = OrgStockLot {
                 key: OrgLotKey::new(key.as_str()).map_err(corrupt)?,
                 unit: unit.clone(),
-                material: shown(&shown_key(&material), self.index.name_of(kind, &material))?,
-                material_kind: (kind == Kind::Material).then(|| material_kind(&self.index, &material)),
+                material: catalog_entry(&shown_key(&material), self.index.name_of(kind, &material))?,
+                material_kind: (kind == EntryKind::Material).then(|| material_kind(&self.index, &material)),
                 location: location_of(&self.index, &location)?,
                 quality: Quality::new(quality).map_err(corrupt)?,
                 stolen,
-                quantity: measure.written(amount)?,
-                earmarked: split(measure, sum(all(), Purpose::JobOrder), sum(all(), Purpose::Mission))?,
+                quantity: measure.to_quantity(amount)?,
+                earmarked: earmark_split(
+                    measure,
+                    sum_earmarks(all(), EarmarkPurpose::JobOrder),
+                    sum_earmarks(all(), EarmarkPurpose::Mission),
+                )?,
                 entries: entries.transpose()?,
                 extra: Map::new(),
             };
@@ -229,16 +231,17 @@ impl Pools {
         lots.into_iter().map(item).collect()
     }
 
-    /// What one holder has of a lot; what the client calls holders is kept beside, since most have several.
-    fn entry(
+    /// Builds the entry of one holder. `refs` caches the client's pseudonyms because most holders have
+    /// several entries.
+    fn build_entry(
         &self,
-        held: Held,
+        held: HolderShare,
         measure: Measure,
-        marked: &HashMap<String, Vec<Marked>>,
+        marked: &HashMap<String, Vec<TargetEarmark>>,
         refs: &mut HashMap<MemberId, HolderRef>,
     ) -> Result<OrgStockEntry, StoreError> {
-        let corrupt = |_| StoreError::Corrupt("an entry of a pool");
-        let Held { id, version, amount, note, named } = held;
+        let corrupt = |_| StoreError::Corrupt("invalid pool entry");
+        let HolderShare { id, version, amount, note, visible_holder: named } = held;
         let withheld = named.is_none();
         let holder = match named {
             None => Holder::WithheldHolder(WithheldHolder { extra: Map::new() }),
@@ -246,7 +249,7 @@ impl Pools {
                 let ref_ = match refs.get(&member) {
                     Some(known) => known.clone(),
                     None => {
-                        let made = self.names.holder(&member)?;
+                        let made = self.names.holder_ref(&member)?;
                         refs.insert(member, made.clone());
                         made
                     }
@@ -255,67 +258,69 @@ impl Pools {
             }
         };
         let marked = marked.get(&id).map_or(&[][..], Vec::as_slice);
-        let free = |purpose| amount - sum(marked.iter(), purpose);
+        let free = |purpose| amount - sum_earmarks(marked.iter(), purpose);
         Ok(OrgStockEntry {
             id: EntryId::new(id.as_str()).map_err(corrupt)?,
             version: EntryVersion::new(version).map_err(corrupt)?,
             holder,
-            quantity: measure.written(amount)?,
-            // A note may say whose it is.
+            quantity: measure.to_quantity(amount)?,
+            // A note can reveal its holder.
             note: note.filter(|_| !withheld),
-            job_orders: of(marked, Purpose::JobOrder)
-                .map(|one| one.job_order(measure))
+            job_orders: earmarks_for(marked, EarmarkPurpose::JobOrder)
+                .map(|one| one.to_job_order_earmark(measure))
                 .collect::<Result<_, _>>()?,
-            missions: of(marked, Purpose::Mission)
-                .map(|one| one.mission(measure))
+            missions: earmarks_for(marked, EarmarkPurpose::Mission)
+                .map(|one| one.to_mission_earmark(measure))
                 .collect::<Result<_, _>>()?,
-            free: split(measure, free(Purpose::JobOrder), free(Purpose::Mission))?,
+            free: earmark_split(measure, free(EarmarkPurpose::JobOrder), free(EarmarkPurpose::Mission))?,
             extra: Map::new(),
         })
     }
 }
 
-impl Marked {
-    fn job_order(&self, measure: Measure) -> Result<JobOrderEarmark, StoreError> {
+impl TargetEarmark {
+    fn to_job_order_earmark(&self, measure: Measure) -> Result<JobOrderEarmark, StoreError> {
         Ok(JobOrderEarmark {
-            id: JobOrderId::new(self.target.as_str()).map_err(|_| StoreError::Corrupt("a job order's id"))?,
+            id: JobOrderId::new(self.target.as_str())
+                .map_err(|_| StoreError::Corrupt("invalid job order id"))?,
             number: self.number,
-            quantity: measure.written(self.amount)?,
+            quantity: measure.to_quantity(self.amount)?,
             delivered: self.delivered,
             extra: Map::new(),
         })
     }
 
-    fn mission(&self, measure: Measure) -> Result<MissionEarmark, StoreError> {
+    fn to_mission_earmark(&self, measure: Measure) -> Result<MissionEarmark, StoreError> {
         Ok(MissionEarmark {
-            id: MissionId::new(self.target.as_str()).map_err(|_| StoreError::Corrupt("a mission's id"))?,
-            name: self.mission.as_deref().map(shown_name).filter(|name| !name.is_empty()),
-            quantity: measure.written(self.amount)?,
+            id: MissionId::new(self.target.as_str())
+                .map_err(|_| StoreError::Corrupt("invalid mission id"))?,
+            name: self.mission_name.as_deref().map(shown_name).filter(|name| !name.is_empty()),
+            quantity: measure.to_quantity(self.amount)?,
             extra: Map::new(),
         })
     }
 }
 
-/// The earmarks of one purpose.
-fn of(marked: &[Marked], purpose: Purpose) -> impl Iterator<Item = &Marked> {
+/// Iterates over the earmarks for one purpose.
+fn earmarks_for(marked: &[TargetEarmark], purpose: EarmarkPurpose) -> impl Iterator<Item = &TargetEarmark> {
     marked.iter().filter(move |one| one.purpose == purpose)
 }
 
-fn sum<'m>(marked: impl Iterator<Item = &'m Marked>, purpose: Purpose) -> i64 {
+fn sum_earmarks<'m>(marked: impl Iterator<Item = &'m TargetEarmark>, purpose: EarmarkPurpose) -> i64 {
     marked.filter(|one| one.purpose == purpose).map(|one| one.amount).sum()
 }
 
-fn split(measure: Measure, job_orders: i64, missions: i64) -> Result<EarmarkSplit, StoreError> {
-    let (job_orders, missions) = (measure.written(job_orders)?, measure.written(missions)?);
+fn earmark_split(measure: Measure, job_orders: i64, missions: i64) -> Result<EarmarkSplit, StoreError> {
+    let (job_orders, missions) = (measure.to_quantity(job_orders)?, measure.to_quantity(missions)?);
     Ok(EarmarkSplit { job_orders, missions, extra: Map::new() })
 }
 
-/// The earmarks of lots of a pool: by lot, then by entry, in the order of their targets.
-fn marked(
+/// Loads the earmarks of a pool's lots by lot key, then by entry id, sorted by target.
+fn load_earmarks(
     connection: &Connection,
     unit: &str,
     lots: &str,
-) -> Result<HashMap<String, HashMap<String, Vec<Marked>>>, StoreError> {
+) -> Result<HashMap<String, HashMap<String, Vec<TargetEarmark>>>, StoreError> {
     let mut rows = connection.prepare_cached(
         "SELECT r.pool_lot, e.stock_row, e.kind, e.target, e.amount, e.delivered, j.number, m.name \
          FROM json_each(?2) k CROSS JOIN stock_row r CROSS JOIN stock_earmark e ON e.stock_row = r.id \
@@ -324,24 +329,28 @@ fn marked(
          WHERE r.unit = ?1 AND r.pool_lot = k.value ORDER BY e.stock_row, e.kind, e.target",
     )?;
     let mut rows = rows.query(params![unit, lots])?;
-    let mut found: HashMap<String, HashMap<String, Vec<Marked>>> = HashMap::new();
+    let mut found: HashMap<String, HashMap<String, Vec<TargetEarmark>>> = HashMap::new();
     while let Some(row) = rows.next()? {
         let kind: String = row.get(2)?;
-        found.entry(row.get(0)?).or_default().entry(row.get(1)?).or_default().push(Marked {
-            purpose: Purpose::named(&kind)?,
+        found.entry(row.get(0)?).or_default().entry(row.get(1)?).or_default().push(TargetEarmark {
+            purpose: EarmarkPurpose::from_name(&kind)?,
             target: row.get(3)?,
             amount: row.get(4)?,
             delivered: row.get(5)?,
             number: row.get(6)?,
-            mission: row.get(7)?,
+            mission_name: row.get(7)?,
         });
     }
     Ok(found)
 }
 
-/// What each holder has of lots of a pool: by lot, the oldest first.
-fn held(connection: &Connection, unit: &str, lots: &str) -> Result<HashMap<String, Vec<Held>>, StoreError> {
-    // Of whom nothing is known any more, nothing is shown.
+/// Loads the holders' entries of a pool's lots by lot key, the oldest first.
+fn load_shares(
+    connection: &Connection,
+    unit: &str,
+    lots: &str,
+) -> Result<HashMap<String, Vec<HolderShare>>, StoreError> {
+    // A holder without a member record is withheld.
     let mut rows = connection.prepare_cached(
         "SELECT r.pool_lot, r.id, r.version, r.amount, r.note, r.member, m.name, \
          coalesce(m.withholds_name OR m.state = 'deleted' OR m.name = '', 1) \
@@ -349,19 +358,19 @@ fn held(connection: &Connection, unit: &str, lots: &str) -> Result<HashMap<Strin
          WHERE r.unit = ?1 AND r.pool_lot = k.value ORDER BY r.booked_at, r.number",
     )?;
     let mut rows = rows.query(params![unit, lots])?;
-    let mut found: HashMap<String, Vec<Held>> = HashMap::new();
+    let mut found: HashMap<String, Vec<HolderShare>> = HashMap::new();
     while let Some(row) = rows.next()? {
         let of_lot = found.entry(row.get(0)?).or_default();
-        if of_lot.len() == MOST_ENTRIES {
+        if of_lot.len() == MAX_ENTRIES {
             continue;
         }
         let withheld: bool = row.get(7)?;
-        of_lot.push(Held {
+        of_lot.push(HolderShare {
             id: row.get(1)?,
             version: row.get(2)?,
             amount: row.get(3)?,
             note: row.get(4)?,
-            named: if withheld { None } else { Some((row.get(5)?, row.get(6)?)) },
+            visible_holder: if withheld { None } else { Some((row.get(5)?, row.get(6)?)) },
         });
     }
     Ok(found)

@@ -1,93 +1,99 @@
-//! What ship ops come to: plain functions over what is known.
+//! Decides ship ops. Pure functions over the loaded state.
 //!
-//! Of several reasons to refuse an op the first counts, in the order of A19: whose ship it is, its type, its
-//! location, its version, a removal elsewhere, its link, its unit.
+//! If several reasons apply, an op is refused with the first one in the order of A19: ownership, type,
+//! location, version, removal elsewhere, link, unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use exchange_api::reasons::Reason;
 
-use super::super::change::{Decided, Extras, Made, OpEnd, Touched, Writer};
-use super::{Named, Op, Ship, Upsert, Wish};
-use crate::feed::Removal;
+use super::super::change::{BatchDecision, ChangeExtras, EntryDelta, EntryIds, OpStatus, WriteContext};
+use super::{ParsedShipOp, ShipAction, ShipUpsert, StoredShip, UpsertTarget};
+use crate::feed::KeyRemoval;
 use crate::ids::{InstallationId, UnitId};
 
-/// What is known of the ships that ops name, and of those that the installation links to their ids.
+/// The stored state of the ships that ops refer to, and of those that are linked to their external ids.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Known {
-    /// The member's, by id.
-    pub(crate) ships: BTreeMap<String, Ship>,
-    /// Those that the member had, as long as that is remembered.
-    pub(crate) gone: BTreeMap<String, Removal>,
-    /// Units that the member directly belongs to.
+pub(crate) struct ShipState {
+    /// The member's ships, by id.
+    pub(crate) ships: BTreeMap<String, StoredShip>,
+    /// Removed ships of the member, as long as the removal is recent.
+    pub(crate) gone: BTreeMap<String, KeyRemoval>,
+    /// Units to which the member directly belongs.
     pub(crate) units: BTreeSet<UnitId>,
-    /// How many parts of missions fly a ship.
+    /// The number of mission units that use a ship, by ship id.
     pub(crate) missions: BTreeMap<String, i64>,
 }
 
-/// A ship on its way through the batch.
+/// A ship while the ops of a batch are applied.
 #[derive(Default)]
-struct State {
-    before: Option<Ship>,
-    now: Option<Ship>,
-    /// Whether an op updated or removed it, which a batch does once (SHP-17).
+struct WorkingShip {
+    before: Option<StoredShip>,
+    now: Option<StoredShip>,
+    /// Whether an op of the batch updated or removed it. A batch can do so only once (SHP-17).
     changed: bool,
     overridden: bool,
 }
 
-/// All ships on their way through the batch.
-struct Fleet<'a> {
-    ships: BTreeMap<String, State>,
-    gone: BTreeMap<String, Removal>,
-    /// The installation's ids, and the ships that they are linked to.
+/// All ships while the ops of a batch are applied.
+struct WorkingFleet<'a> {
+    ships: BTreeMap<String, WorkingShip>,
+    gone: BTreeMap<String, KeyRemoval>,
+    /// Ship ids by the installation's external ids.
     links: BTreeMap<String, String>,
     units: BTreeSet<UnitId>,
     missions: BTreeMap<String, i64>,
     detached: i64,
-    made: Made<'a>,
-    writer: &'a Writer,
+    new_ids: EntryIds<'a>,
+    writer: &'a WriteContext,
 }
 
-/// Decides ops in order, each as if those before it had run (WRT-02).
-pub(crate) fn decide(
-    known: Known,
-    ops: &[Op],
-    targets: &[Result<Option<Named>, Reason>],
-    writer: &Writer,
-) -> Decided<Ship> {
-    let Known { ships, gone, units, missions } = known;
-    let link = |(id, ship): (&String, &Ship)| Some((ship.link(&writer.author)?.clone(), id.clone()));
+/// Decides the ops in order, each with the effects of those before it (WRT-02).
+pub(crate) fn decide_ops(
+    known: ShipState,
+    ops: &[ParsedShipOp],
+    targets: &[Result<Option<UpsertTarget>, Reason>],
+    writer: &WriteContext,
+) -> BatchDecision<StoredShip> {
+    let ShipState { ships, gone, units, missions } = known;
+    let link =
+        |(id, ship): (&String, &StoredShip)| Some((ship.linked_id(&writer.author)?.clone(), id.clone()));
     let links = ships.iter().filter_map(link).collect();
-    let state = |ship: Ship| State { before: Some(ship.clone()), now: Some(ship), ..State::default() };
+    let state = |ship: StoredShip| WorkingShip {
+        before: Some(ship.clone()),
+        now: Some(ship),
+        ..WorkingShip::default()
+    };
     let ships = ships.into_iter().map(|(id, ship)| (id, state(ship))).collect();
-    let made = Made::new(writer);
-    let mut fleet = Fleet { ships, gone, links, units, missions, detached: 0, made, writer };
-    let mut end = |(op, target): (&Op, &Result<Option<Named>, Reason>)| {
-        let ended = match &op.wish {
-            Wish::Link { external, ship } => fleet.link(external, ship),
-            Wish::Upsert(upsert) => fleet.upsert(upsert, target),
-            Wish::Remove { ship, version } => fleet.remove(ship, *version),
+    let made = EntryIds::new(writer);
+    let mut fleet = WorkingFleet { ships, gone, links, units, missions, detached: 0, new_ids: made, writer };
+    let mut end = |(op, target): (&ParsedShipOp, &Result<Option<UpsertTarget>, Reason>)| {
+        let ended = match &op.action {
+            ShipAction::Link { external, ship } => fleet.link_ship(external, ship),
+            ShipAction::Upsert(upsert) => fleet.upsert_ship(upsert, target),
+            ShipAction::Remove { ship, version } => fleet.remove_ship(ship, *version),
         };
-        ended.unwrap_or_else(OpEnd::Refused)
+        ended.unwrap_or_else(OpStatus::Refused)
     };
     let ends = ops.iter().zip(targets).map(&mut end).collect();
-    let Fleet { ships, made, detached, .. } = fleet;
+    let WorkingFleet { ships, new_ids: made, detached, .. } = fleet;
     let touched = ships.into_iter().filter(|(_, state)| state.before != state.now);
-    let touched = touched.map(|(key, State { before, now, overridden, .. })| Touched {
+    let touched = touched.map(|(key, WorkingShip { before, now, overridden, .. })| EntryDelta {
         removal: is_removal(before.as_ref(), now.as_ref()),
         key,
         before,
         after: now,
         overridden,
     });
-    let mut touched: Vec<Touched<Ship>> = touched.collect();
-    touched.sort_by_key(|touched| made.place(&touched.key));
-    let extras = Extras { detached_from_missions: Some(detached), ..Extras::default() };
-    Decided { ends, touched, extras, notices: Vec::new() }
+    let mut touched: Vec<EntryDelta<StoredShip>> = touched.collect();
+    touched.sort_by_key(|touched| made.position(&touched.key));
+    let extras = ChangeExtras { detached_from_missions: Some(detached), ..ChangeExtras::default() };
+    BatchDecision { statuses: ends, touched, extras, notices: Vec::new() }
 }
 
-/// SHP-22: it is gone, or neither its name nor its type is left.
-pub(super) fn is_removal(before: Option<&Ship>, after: Option<&Ship>) -> bool {
+/// Reports whether the guard counts a change as a removal: the ship is gone, or both its name and its type
+/// changed (SHP-22).
+pub(super) fn is_removal(before: Option<&StoredShip>, after: Option<&StoredShip>) -> bool {
     match (before, after) {
         (Some(_), None) => true,
         (Some(before), Some(after)) => before.name != after.name && before.ship_type != after.ship_type,
@@ -95,64 +101,72 @@ pub(super) fn is_removal(before: Option<&Ship>, after: Option<&Ship>) -> bool {
     }
 }
 
-/// How an op ends, or why it is refused.
-type Ended = Result<OpEnd, Reason>;
+/// The status of an op, or the reason for refusing it.
+type ShipOpResult = Result<OpStatus, Reason>;
 
-/// Who removed the ship in whose place a new one comes.
+/// The origin of the removal of a ship that a new one replaces.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Removed {
-    /// Nobody, or whoever needs not ask.
-    Here,
-    /// Somebody else: the member let it be overruled (SHP-18).
+enum RemovalOrigin {
+    /// A removal that needs no confirmation.
+    Acknowledged,
+    /// A removal by another author, which the member allowed to override (SHP-18).
     Elsewhere,
 }
 
-impl Fleet<'_> {
-    /// SHP-07, SHP-16.
-    fn link(&mut self, external: &str, ship: &str) -> Ended {
-        let Some(link) = self.ship(ship).map(|ship| ship.link(&self.writer.author)) else {
+impl WorkingFleet<'_> {
+    /// Links an external id to a ship (SHP-07, SHP-16).
+    fn link_ship(&mut self, external: &str, ship: &str) -> ShipOpResult {
+        let Some(link) = self.find_ship(ship).map(|ship| ship.linked_id(&self.writer.author)) else {
             return Err(Reason::Unmatched);
         };
         match link {
-            Some(link) if link == external => return Ok(OpEnd::Unchanged),
+            Some(link) if link == external => return Ok(OpStatus::Unchanged),
             Some(_) => return Err(Reason::LinkTargetTaken),
             None => {}
         }
-        if !self.tie(external, ship) {
-            return Ok(OpEnd::Unchanged);
+        if !self.set_link(external, ship) {
+            return Ok(OpStatus::Unchanged);
         }
-        Ok(OpEnd::Applied)
+        Ok(OpStatus::Applied)
     }
 
-    /// SHP-08, SHP-09.
-    fn upsert(&mut self, upsert: &Upsert, target: &Result<Option<Named>, Reason>) -> Ended {
+    /// Creates or updates a ship (SHP-08, SHP-09).
+    fn upsert_ship(
+        &mut self,
+        upsert: &ShipUpsert,
+        target: &Result<Option<UpsertTarget>, Reason>,
+    ) -> ShipOpResult {
         let named = || target.clone()?.ok_or(Reason::Unmatched);
         let Some((id, version)) = &upsert.ship else {
             let named = named()?;
             self.is_free(&upsert.external)?;
-            return self.create(upsert, named, None);
+            return self.create_ship(upsert, named, None);
         };
         let Some(state) = self.ships.get(id) else {
             let gone = self.gone.get(id).ok_or(Reason::Unmatched)?;
-            let removed = if self.writer.must_ask(gone) { Removed::Elsewhere } else { Removed::Here };
+            let removed = if self.writer.needs_override(gone) {
+                RemovalOrigin::Elsewhere
+            } else {
+                RemovalOrigin::Acknowledged
+            };
             let named = named()?;
-            // Any version will do (A13); a client's id that is another ship's will not.
+            // Any version is accepted (A13). An external id that belongs to another ship is not.
             self.is_free(&upsert.external)?;
-            if removed == Removed::Elsewhere && !upsert.overrule {
+            if removed == RemovalOrigin::Elsewhere && !upsert.overrides_removal {
                 return Err(Reason::RemovedElsewhere);
             }
-            return self.create(upsert, named, Some((id, removed)));
+            return self.create_ship(upsert, named, Some((id, removed)));
         };
         let named = named()?;
         let Some(ship) = state.now.clone().filter(|ship| !state.changed && ship.version == *version) else {
             return Err(Reason::VersionConflict);
         };
-        if ship.link(&self.writer.author).is_some_and(|link| *link != upsert.external) {
+        if ship.linked_id(&self.writer.author).is_some_and(|link| *link != upsert.external) {
             return Err(Reason::LinkTargetTaken);
         }
         let unit = match &upsert.unit {
             Some(unit) if *unit != ship.unit => {
-                self.permit(unit.as_ref())?;
+                self.check_unit(unit.as_ref())?;
                 if upsert.unit_version != Some(ship.unit_version) {
                     return Err(Reason::OrgUnitVersionConflict);
                 }
@@ -160,7 +174,7 @@ impl Fleet<'_> {
             }
             _ => ship.unit.clone(),
         };
-        let mut wanted = Ship {
+        let mut wanted = StoredShip {
             ship_type: named.ship_type,
             name: upsert.name.clone(),
             insured_months: upsert.insured_months,
@@ -176,23 +190,28 @@ impl Fleet<'_> {
             state.changed = changes;
             state.now = Some(wanted);
         }
-        // What is linked stays so; what is not, is.
-        let links = ship.link(&self.writer.author).is_none() && self.tie(&upsert.external, id);
-        Ok(if changes || links { OpEnd::Applied } else { OpEnd::Unchanged })
+        // An existing link stays; a missing one is added.
+        let links = ship.linked_id(&self.writer.author).is_none() && self.set_link(&upsert.external, id);
+        Ok(if changes || links { OpStatus::Applied } else { OpStatus::Unchanged })
     }
 
-    /// Whether the installation has linked an id to no ship: else that ship is there (SHP-17).
+    /// Checks that the installation has not linked the external id to another ship (SHP-17).
     fn is_free(&self, external: &str) -> Result<(), Reason> {
         if self.links.contains_key(external) { Err(Reason::VersionConflict) } else { Ok(()) }
     }
 
-    /// A new ship, in the place of one that was removed or of none (SHP-08, SHP-12, SHP-19).
-    fn create(&mut self, upsert: &Upsert, named: Named, replaces: Option<(&str, Removed)>) -> Ended {
+    /// Creates a ship, optionally as the replacement of a removed one (SHP-08, SHP-12, SHP-19).
+    fn create_ship(
+        &mut self,
+        upsert: &ShipUpsert,
+        named: UpsertTarget,
+        replaces: Option<(&str, RemovalOrigin)>,
+    ) -> ShipOpResult {
         let only = || self.units.first().filter(|_| self.units.len() == 1).cloned();
         let unit = upsert.unit.clone().unwrap_or_else(only);
-        self.permit(unit.as_ref())?;
-        let id = self.made.id();
-        let ship = Ship {
+        self.check_unit(unit.as_ref())?;
+        let id = self.new_ids.next_id();
+        let ship = StoredShip {
             ship_type: named.ship_type,
             name: upsert.name.clone(),
             insured_months: upsert.insured_months,
@@ -204,38 +223,39 @@ impl Fleet<'_> {
             links: BTreeMap::new(),
             replaces: replaces.map(|(gone, _)| gone.to_owned()),
         };
-        let overridden = matches!(replaces, Some((_, Removed::Elsewhere)));
-        self.ships.insert(id.clone(), State { now: Some(ship), changed: true, overridden, before: None });
-        self.tie(&upsert.external, &id);
-        Ok(OpEnd::Applied)
+        let overridden = matches!(replaces, Some((_, RemovalOrigin::Elsewhere)));
+        self.ships
+            .insert(id.clone(), WorkingShip { now: Some(ship), changed: true, overridden, before: None });
+        self.set_link(&upsert.external, &id);
+        Ok(OpStatus::Applied)
     }
 
-    /// SHP-10.
-    fn remove(&mut self, id: &str, version: i64) -> Ended {
+    /// Removes a ship and its links (SHP-10).
+    fn remove_ship(&mut self, id: &str, version: i64) -> ShipOpResult {
         let Some(state) = self.ships.get_mut(id) else {
             let known = self.gone.contains_key(id);
-            return if known { Ok(OpEnd::Unchanged) } else { Err(Reason::Unmatched) };
+            return if known { Ok(OpStatus::Unchanged) } else { Err(Reason::Unmatched) };
         };
         if state.changed || state.now.as_ref().is_none_or(|ship| ship.version != version) {
             return Err(Reason::VersionConflict);
         }
         state.changed = true;
         let ship = state.now.take();
-        if let Some(link) = ship.as_ref().and_then(|ship| ship.link(&self.writer.author)) {
+        if let Some(link) = ship.as_ref().and_then(|ship| ship.linked_id(&self.writer.author)) {
             self.links.remove(link);
         }
         self.detached += self.missions.get(id).copied().unwrap_or(0);
-        Ok(OpEnd::Applied)
+        Ok(OpStatus::Applied)
     }
 
-    fn ship(&self, id: &str) -> Option<&Ship> {
+    fn find_ship(&self, id: &str) -> Option<&StoredShip> {
         self.ships.get(id)?.now.as_ref()
     }
 
-    /// Links an id to a ship, and takes it off the one that had it. Says whether there is an installation
-    /// to link it for.
-    fn tie(&mut self, external: &str, id: &str) -> bool {
-        let Some((_, installation)) = self.writer.author.connected() else { return false };
+    /// Links an external id to a ship, and removes the link to any other ship. Returns false if the author
+    /// has no installation.
+    fn set_link(&mut self, external: &str, id: &str) -> bool {
+        let Some((_, installation)) = self.writer.author.client_installation() else { return false };
         if let Some(old) = self.links.insert(external.to_owned(), id.to_owned())
             && let Some(links) = links_of(&mut self.ships, &old)
         {
@@ -247,8 +267,8 @@ impl Fleet<'_> {
         true
     }
 
-    /// SHP-14.
-    fn permit(&self, unit: Option<&UnitId>) -> Result<(), Reason> {
+    /// Checks that the member belongs to the unit (SHP-14).
+    fn check_unit(&self, unit: Option<&UnitId>) -> Result<(), Reason> {
         match unit {
             Some(unit) if !self.units.contains(unit) => Err(Reason::OrgUnitNotAllowed),
             _ => Ok(()),
@@ -257,7 +277,7 @@ impl Fleet<'_> {
 }
 
 fn links_of<'s>(
-    ships: &'s mut BTreeMap<String, State>,
+    ships: &'s mut BTreeMap<String, WorkingShip>,
     id: &str,
 ) -> Option<&'s mut BTreeMap<InstallationId, String>> {
     Some(&mut ships.get_mut(id)?.now.as_mut()?.links)

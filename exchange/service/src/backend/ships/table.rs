@@ -1,52 +1,58 @@
-//! The tables of ships: what is loaded for a decision, and how one is written.
+//! Reads and writes the tables of ships.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::super::change::{Touched, Writer};
-use super::decide::Known;
-use super::{NAME, Op, Ship, Wish};
-use crate::feed::{self, Stream};
+use super::super::change::{EntryDelta, WriteContext};
+use super::decide::ShipState;
+use super::{NAME, ParsedShipOp, ShipAction, StoredShip};
+use crate::feed::{self, FeedStream};
 use crate::ids::{InstallationId, MemberId};
 use crate::members;
 use crate::store::{self, StoreError};
 
-/// What is known of the ships that ops name, and of those that the installation links to their ids.
-pub(super) fn known(connection: &Connection, writer: &Writer, ops: &[Op]) -> Result<Known, StoreError> {
-    let installation = writer.author.connected().map(|(_, installation)| installation);
+/// Loads the state of the ships that ops refer to, and of those that are linked to their external ids.
+pub(super) fn load_state(
+    connection: &Connection,
+    writer: &WriteContext,
+    ops: &[ParsedShipOp],
+) -> Result<ShipState, StoreError> {
+    let installation = writer.author.client_installation().map(|(_, installation)| installation);
     let mut ids: BTreeSet<String> = BTreeSet::new();
-    for Op { wish, .. } in ops {
-        let (external, ship) = match wish {
-            Wish::Link { external, ship } => (Some(external), Some(ship)),
-            Wish::Upsert(upsert) => (Some(&upsert.external), upsert.ship.as_ref().map(|(ship, _)| ship)),
-            Wish::Remove { ship, .. } => (None, Some(ship)),
+    for ParsedShipOp { action, .. } in ops {
+        let (external, ship) = match action {
+            ShipAction::Link { external, ship } => (Some(external), Some(ship)),
+            ShipAction::Upsert(upsert) => {
+                (Some(&upsert.external), upsert.ship.as_ref().map(|(ship, _)| ship))
+            }
+            ShipAction::Remove { ship, .. } => (None, Some(ship)),
         };
         ids.extend(ship.cloned());
         if let Some((installation, external)) = installation.zip(external) {
-            ids.extend(linked(connection, installation, external)?);
+            ids.extend(find_linked_ship(connection, installation, external)?);
         }
     }
-    let units = members::units(connection, &writer.member)?.into_iter().collect();
-    let mut known = Known { units, ..Known::default() };
+    let units = members::list_units(connection, &writer.member)?.into_iter().collect();
+    let mut known = ShipState { units, ..ShipState::default() };
     let mut missing = Vec::new();
     for id in ids {
-        if let Some(ship) = find(connection, &writer.member, &id)? {
-            let missions = missions(connection, &id)?;
+        if let Some(ship) = find_ship(connection, &writer.member, &id)? {
+            let missions = count_missions(connection, &id)?;
             known.missions.insert(id.clone(), missions);
             known.ships.insert(id, ship);
         } else {
             missing.push(id);
         }
     }
-    let stream = Stream::of_member(NAME, &writer.member);
-    let gone = feed::removals(connection, &stream, missing.iter().map(String::as_str))?;
-    known.gone.extend(gone.into_iter().filter(|(_, gone)| writer.remembers(gone)));
+    let stream = FeedStream::of_member(NAME, &writer.member);
+    let gone = feed::find_removals(connection, &stream, missing.iter().map(String::as_str))?;
+    known.gone.extend(gone.into_iter().filter(|(_, gone)| writer.is_recent(gone)));
     Ok(known)
 }
 
-/// The ship that an installation links to an id.
-pub(super) fn linked(
+/// Returns the ship to which an installation linked an external id.
+pub(super) fn find_linked_ship(
     connection: &Connection,
     installation: &InstallationId,
     external: &str,
@@ -56,21 +62,25 @@ pub(super) fn linked(
     Ok(one.query_row(params![installation, external], |row| row.get(0)).optional()?)
 }
 
-/// The member's ship of an id, with the ids that clients have for it.
-pub(super) fn find(connection: &Connection, member: &MemberId, id: &str) -> Result<Option<Ship>, StoreError> {
+/// Finds a ship of the member, with the external ids of all installations.
+pub(super) fn find_ship(
+    connection: &Connection,
+    member: &MemberId,
+    id: &str,
+) -> Result<Option<StoredShip>, StoreError> {
     let sql = "SELECT ship_type, name, insured_months, location, fitted, unit, unit_version, version \
                FROM ship WHERE id = ?1 AND member = ?2";
     let mut one = connection.prepare_cached(sql)?;
-    let Some(ship) = one.query_row(params![id, member], ship).optional()? else { return Ok(None) };
+    let Some(ship) = one.query_row(params![id, member], read_ship).optional()? else { return Ok(None) };
     let sql = "SELECT installation, external_id FROM ship_link WHERE ship = ?1";
     let mut links = connection.prepare_cached(sql)?;
     let links = links.query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    Ok(Some(Ship { links, ..ship }))
+    Ok(Some(StoredShip { links, ..ship }))
 }
 
-/// Without its links.
-fn ship(row: &Row<'_>) -> rusqlite::Result<Ship> {
-    Ok(Ship {
+/// Reads a ship from its row; its links are read separately.
+fn read_ship(row: &Row<'_>) -> rusqlite::Result<StoredShip> {
+    Ok(StoredShip {
         ship_type: row.get(0)?,
         name: row.get(1)?,
         insured_months: row.get(2)?,
@@ -84,29 +94,29 @@ fn ship(row: &Row<'_>) -> rusqlite::Result<Ship> {
     })
 }
 
-/// How many parts of missions fly a ship.
-pub(super) fn missions(connection: &Connection, id: &str) -> Result<i64, StoreError> {
+/// Counts the mission units that use a ship.
+pub(super) fn count_missions(connection: &Connection, id: &str) -> Result<i64, StoreError> {
     let sql = "SELECT count(*) FROM mission_unit WHERE ship = ?1";
     Ok(connection.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
 }
 
-/// How many ships the member has.
-pub(super) fn count(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
+pub(super) fn count_ships(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
     let sql = "SELECT count(*) FROM ship WHERE member = ?1";
-    store::count(connection, sql, [member])
+    store::query_count(connection, sql, [member])
 }
 
-/// Writes what was decided. Ids change ships in any order within a batch, so that all that end go first.
-pub(super) fn apply(
+/// Writes decided changes to ships. Links that end are deleted first because an external id can move between
+/// ships within one batch.
+pub(super) fn write_ships(
     connection: &Connection,
     member: &MemberId,
-    touched: &[Touched<Ship>],
+    touched: &[EntryDelta<StoredShip>],
 ) -> Result<(), StoreError> {
     let mut untie =
         connection.prepare_cached("DELETE FROM ship_link WHERE installation = ?1 AND ship = ?2")?;
-    for Touched { key, before, after, .. } in touched {
+    for EntryDelta { key, before, after, .. } in touched {
         let Some(after) = after else {
-            remove(connection, key)?;
+            delete_ship(connection, key)?;
             continue;
         };
         for (installation, link) in before.iter().flat_map(|before| &before.links) {
@@ -127,9 +137,9 @@ pub(super) fn apply(
         "INSERT INTO ship_link (installation, external_id, ship) VALUES (?1, ?2, ?3) \
          ON CONFLICT (installation, external_id) DO UPDATE SET ship = excluded.ship",
     )?;
-    for Touched { key, after, .. } in touched {
+    for EntryDelta { key, after, .. } in touched {
         let Some(ship) = after else { continue };
-        let Ship {
+        let StoredShip {
             ship_type,
             name,
             insured_months,
@@ -160,8 +170,8 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Deletes a ship: no part of a mission flies it any more, and no id of any installation is its.
-fn remove(connection: &Connection, id: &str) -> Result<(), StoreError> {
+/// Deletes a ship with its links, and detaches it from mission units.
+fn delete_ship(connection: &Connection, id: &str) -> Result<(), StoreError> {
     for sql in [
         "UPDATE mission_unit SET ship = NULL WHERE ship = ?1",
         "DELETE FROM ship_link WHERE ship = ?1",

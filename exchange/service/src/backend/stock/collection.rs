@@ -1,4 +1,4 @@
-//! The member's lots as a collection, in pages (STK-01 to STK-04).
+//! The member's lots as a paged collection (STK-01 to STK-04).
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,37 +7,36 @@ use contract_runtime::Map;
 use exchange_api::types::{LotKey, MaterialKind, MaterialType, Quality, StockLot};
 use rusqlite::{Connection, Row, params};
 
-use super::super::catalogue::{location_of, shown};
-use super::super::warehouse::{LOT, Lot, lot};
+use super::super::catalogue::{catalog_entry, location_of};
+use super::super::warehouse::{LOT, Lot, read_lot};
 use super::NAME;
-use crate::catalogue::contents::Kind;
-use crate::catalogue::{Index, shown_key};
-use crate::feed::{Collection, Source, Stream};
+use crate::catalogue::contents::EntryKind;
+use crate::catalogue::{CatalogueIndex, shown_key};
+use crate::feed::{FeedStream, PagedCollection, StreamSource};
 use crate::ids::MemberId;
-use crate::store::{StoreError, limit, list};
+use crate::store::{StoreError, json_list, sql_limit};
 
-/// What one member reads.
 #[derive(Debug)]
-pub(super) struct Mine {
+pub(super) struct LotCollection {
     pub(super) member: MemberId,
-    /// Names materials, items and locations.
-    pub(super) index: Arc<Index>,
+    /// Provides the names of materials, items and locations.
+    pub(super) index: Arc<CatalogueIndex>,
 }
 
-impl Collection for Mine {
+impl PagedCollection for LotCollection {
     type Item = StockLot;
 
     const RESOURCE: &'static str = NAME;
 
-    fn member(&self) -> &MemberId {
+    fn reader(&self) -> &MemberId {
         &self.member
     }
 
-    fn sources(&self, _: &Connection) -> Result<Vec<Source>, StoreError> {
-        Ok(vec![Source { stream: Stream::of_member(NAME, &self.member), variant: 0 }])
+    fn list_sources(&self, _: &Connection) -> Result<Vec<StreamSource>, StoreError> {
+        Ok(vec![StreamSource { stream: FeedStream::of_member(NAME, &self.member), variant: 0 }])
     }
 
-    fn snapshot(
+    fn read_snapshot(
         &self,
         connection: &Connection,
         behind: Option<&str>,
@@ -48,16 +47,16 @@ impl Collection for Mine {
              GROUP BY lot ORDER BY lot LIMIT ?3"
         );
         let mut rows = connection.prepare_cached(&sql)?;
-        let most = limit(most);
+        let most = sql_limit(most);
         let mut rows = rows.query(params![self.member, behind.unwrap_or_default(), most])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push(self.item(row)?);
+            found.push(self.read_item(row)?);
         }
         Ok(found)
     }
 
-    fn current(
+    fn load_current(
         &self,
         connection: &Connection,
         keys: &BTreeSet<String>,
@@ -67,28 +66,28 @@ impl Collection for Mine {
              WHERE member = ?1 AND lot = k.value GROUP BY lot"
         );
         let mut rows = connection.prepare_cached(&sql)?;
-        let mut rows = rows.query(params![self.member, list(keys.iter().map(String::as_str))])?;
+        let mut rows = rows.query(params![self.member, json_list(keys.iter().map(String::as_str))])?;
         let mut found = HashMap::new();
         while let Some(row) = rows.next()? {
-            found.extend([self.item(row)?]);
+            found.extend([self.read_item(row)?]);
         }
         Ok(found)
     }
 }
 
-impl Mine {
-    /// A lot by its key; the columns are those of the queries above.
-    fn item(&self, row: &Row<'_>) -> Result<(String, StockLot), StoreError> {
-        let corrupt = |_| StoreError::Corrupt("a stock lot");
+impl LotCollection {
+    /// Converts a row of one of the queries above.
+    fn read_item(&self, row: &Row<'_>) -> Result<(String, StockLot), StoreError> {
+        let corrupt = |_| StoreError::Corrupt("invalid stock lot");
         let (key, amount): (String, i64) = (row.get(0)?, row.get(1)?);
-        let Lot { kind, material, measure, location, quality, stolen } = lot(row, 2)?;
+        let Lot { kind, material, measure, location, quality, stolen } = read_lot(row, 2)?;
         let item = StockLot {
-            material: shown(&shown_key(&material), self.index.name_of(kind, &material))?,
-            material_kind: (kind == Kind::Material).then(|| material_kind(&self.index, &material)),
+            material: catalog_entry(&shown_key(&material), self.index.name_of(kind, &material))?,
+            material_kind: (kind == EntryKind::Material).then(|| material_kind(&self.index, &material)),
             location: location_of(&self.index, &location)?,
             quality: Quality::new(quality).map_err(corrupt)?,
             stolen,
-            quantity: measure.written(amount)?,
+            quantity: measure.to_quantity(amount)?,
             key: LotKey::new(key.as_str()).map_err(corrupt)?,
             extensions: None,
             extra: Map::new(),
@@ -97,9 +96,9 @@ impl Mine {
     }
 }
 
-/// What a material is, as far as the catalogue knows it (TYP-11).
-pub(in crate::backend) fn material_kind(index: &Index, material: &str) -> MaterialKind {
-    let facts = index.entry(Kind::Material, &shown_key(material)).map(|entry| &entry.facts);
+/// Returns the properties of a material that the catalogue contains (TYP-11).
+pub(in crate::backend) fn material_kind(index: &CatalogueIndex, material: &str) -> MaterialKind {
+    let facts = index.find_entry(EntryKind::Material, &shown_key(material)).map(|entry| &entry.facts);
     let fact = |name: &str| facts.and_then(|facts| facts.get(name));
     let flag = |name: &str| fact(name).and_then(serde_json::Value::as_bool);
     let type_ = fact("type").and_then(serde_json::Value::as_str);

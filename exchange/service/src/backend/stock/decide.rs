@@ -1,168 +1,177 @@
-//! What stock ops come to: plain functions over what is known.
+//! Decides stock ops. Pure functions over the loaded state.
 //!
-//! How an op ends is arithmetic over what its lot holds. What is done to rows is booked after that, once
-//! for each lot ([`book`]): how stock is booked never changes how an op ends, since re-marking and booking
-//! out leave what is reserved where it is.
+//! The status of an op depends only on the total of its lot. Rows are booked afterwards, once per lot
+//! ([`book_lots`]). The booking cannot change the status of an op because it never touches reserved amounts.
 
 use std::collections::BTreeMap;
 
 use exchange_api::reasons::Reason;
 
-use super::super::change::{Decided, Extras, OpEnd, Touched, Writer};
-use super::super::warehouse::{Lot, Offer, Row, held};
-use super::Holding;
-use super::book::book;
-use super::removals::removals;
-use crate::feed::Removal;
+use super::super::change::{BatchDecision, ChangeExtras, EntryDelta, OpStatus, WriteContext};
+use super::super::warehouse::{Lot, StockOffer, StockRow, total_amount};
+use super::LotHolding;
+use super::booking::book_lots;
+use super::removals::find_removals;
+use crate::feed::KeyRemoval;
 
-/// What an op wants, once the catalogue has had its say.
+/// The target of an op after the catalogue's checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct QuantityTarget {
     pub(crate) lot: Lot,
     pub(crate) quantity: i64,
     pub(crate) expected: i64,
-    pub(crate) overrule: bool,
+    pub(crate) overrides_removal: bool,
 }
 
-/// What is known of the lots that ops name.
+/// The stored state of the lots that ops refer to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Known {
+pub(crate) struct StockState {
     /// Whether stock may be marked as stolen.
-    pub(crate) marking: bool,
-    pub(crate) lots: BTreeMap<Lot, Shelf>,
+    pub(crate) is_marking_enabled: bool,
+    pub(crate) lots: BTreeMap<Lot, LotState>,
 }
 
-/// What is known of one lot.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Shelf {
-    /// What the feed calls the lot, where that was looked up by: a hash, which is not made twice.
+pub(crate) struct LotState {
+    /// The lot's key, if the lookup computed it already. Computing the hash is avoided.
     pub(crate) key: Option<String>,
-    /// The oldest first.
-    pub(crate) rows: Vec<Row>,
-    /// The last removal, when the lot is empty.
-    pub(crate) gone: Option<Removal>,
-    /// What it held before the client's first change within the guard's window, when there was one.
+    /// From the oldest to the newest.
+    pub(crate) rows: Vec<StockRow>,
+    /// The last removal, if the lot is empty.
+    pub(crate) last_removal: Option<KeyRemoval>,
+    /// The amount before the client's first change within the guard's window; `None` if it made none.
     pub(crate) base: Option<i64>,
-    /// Whether it was counted as removed within the window: a lot counts once.
-    pub(crate) counted: bool,
+    /// Whether the window already contains a removal of the lot: each lot counts once.
+    pub(crate) is_counted: bool,
 }
 
-/// A lot on its way through the batch.
+/// A lot while the ops of a batch are applied.
 #[derive(Clone, Debug)]
-pub(super) struct State {
-    pub(super) before: Shelf,
-    /// The rows as they are booked.
-    pub(super) rows: Vec<Row>,
-    /// What it holds after the ops so far.
+pub(super) struct WorkingLot {
+    pub(super) before: LotState,
+    /// The rows, which are booked after all ops are decided.
+    pub(super) rows: Vec<StockRow>,
+    /// The total after the ops so far.
     pub(super) holds: i64,
-    /// The part that nobody may take: nothing in a batch changes it.
+    /// The reserved amount, which no op of a batch can change.
     reserved: i64,
-    gone: Option<Removal>,
+    gone: Option<KeyRemoval>,
     overridden: bool,
-    /// The first op that changed it.
+    /// Index of the first op that changed the lot.
     pub(super) first: Option<usize>,
 }
 
-impl State {
-    fn of(shelf: Shelf) -> Self {
+impl WorkingLot {
+    fn from_state(lot_state: LotState) -> Self {
         Self {
-            rows: shelf.rows.clone(),
-            holds: held(&shelf.rows),
-            reserved: shelf.rows.iter().map(|row| row.reserved).sum(),
-            gone: shelf.gone.clone(),
+            rows: lot_state.rows.clone(),
+            holds: total_amount(&lot_state.rows),
+            reserved: lot_state.rows.iter().map(|row| row.reserved).sum(),
+            gone: lot_state.last_removal.clone(),
             overridden: false,
             first: None,
-            before: shelf,
+            before: lot_state,
         }
     }
 
-    /// What the batch adds to it; below 0 for what it takes away.
-    pub(super) fn change(&self) -> i64 {
-        self.holds - held(&self.before.rows)
+    /// Returns the net change of the lot's total by the batch.
+    pub(super) fn net_change(&self) -> i64 {
+        self.holds - total_amount(&self.before.rows)
     }
 
-    /// Whether anybody has to hear of it: its rows changed, or it was filled and is empty again, by this
-    /// author now (STK-12).
+    /// Reports whether the change goes to journal and feed: rows changed, or the lot was filled and emptied
+    /// within the batch (STK-12).
     fn is_touched(&self) -> bool {
         self.rows != self.before.rows || (self.first.is_some() && self.rows.is_empty())
     }
 }
 
-/// Decides ops in order, each as if those before it had run (WRT-02), and books what they come to.
-pub(crate) fn decide(known: Known, targets: &[Result<Wish, Reason>], writer: &Writer) -> Decided<Holding> {
-    let Known { marking, lots } = known;
-    let mut states: BTreeMap<Lot, State> =
-        lots.into_iter().map(|(lot, shelf)| (lot, State::of(shelf))).collect();
-    let end = |(at, target): (usize, &Result<Wish, Reason>)| match target {
-        Err(reason) => OpEnd::Refused(reason.clone()),
-        Ok(wish) => {
-            let state = states.entry(wish.lot.clone()).or_insert_with(|| State::of(Shelf::default()));
-            one(state, at, wish, marking, writer)
+/// Decides the ops in order, each with the effects of those before it (WRT-02), and books the results.
+pub(crate) fn decide_ops(
+    known: StockState,
+    targets: &[Result<QuantityTarget, Reason>],
+    writer: &WriteContext,
+) -> BatchDecision<LotHolding> {
+    let StockState { is_marking_enabled: marking, lots } = known;
+    let mut states: BTreeMap<Lot, WorkingLot> =
+        lots.into_iter().map(|(lot, lot_state)| (lot, WorkingLot::from_state(lot_state))).collect();
+    let end = |(at, target): (usize, &Result<QuantityTarget, Reason>)| match target {
+        Err(reason) => OpStatus::Refused(reason.clone()),
+        Ok(goal) => {
+            let state =
+                states.entry(goal.lot.clone()).or_insert_with(|| WorkingLot::from_state(LotState::default()));
+            decide_op(state, at, goal, marking, writer)
         }
     };
     let ends = targets.iter().enumerate().map(end).collect();
-    book(&mut states, writer);
-    let removed = removals(&states);
-    let extras = offers(
+    book_lots(&mut states, writer);
+    let removed = find_removals(&states);
+    let extras = offer_extras(
         states.values().flat_map(|state| &state.before.rows),
         states.values().flat_map(|state| &state.rows),
     );
     let touched = states.iter().filter(|(_, state)| state.is_touched());
     let touched = touched.map(|(lot, state)| {
-        let [before, after] = Holding::pair(lot, [&state.before.rows, &state.rows]);
+        let [before, after] = LotHolding::delta_pair(lot, [&state.before.rows, &state.rows]);
         let (removal, overridden) = (removed.contains(lot), state.overridden);
         let key = state.before.key.clone().unwrap_or_else(|| lot.key());
-        Touched { key, before, after, removal, overridden }
+        EntryDelta { key, before, after, removal, overridden }
     });
-    Decided { ends, touched: touched.collect(), extras, notices: Vec::new() }
+    BatchDecision { statuses: ends, touched: touched.collect(), extras, notices: Vec::new() }
 }
 
-/// Steps four to eight (STK-09 to STK-13); the first that fails ends it.
-fn one(state: &mut State, at: usize, wish: &Wish, marking: bool, writer: &Writer) -> OpEnd {
-    let Wish { lot, quantity, expected, overrule } = wish;
-    // A43: what leaves nothing marked needs no marking.
+/// Decides one op: checks four to eight (STK-09 to STK-13); the first that fails determines the reason.
+fn decide_op(
+    state: &mut WorkingLot,
+    at: usize,
+    goal: &QuantityTarget,
+    marking: bool,
+    writer: &WriteContext,
+) -> OpStatus {
+    let QuantityTarget { lot, quantity, expected, overrides_removal } = goal;
+    // A43: an op that empties the lot marks nothing.
     if lot.stolen && *quantity > 0 && !marking {
-        return OpEnd::Refused(Reason::StolenMarkingDisabled);
+        return OpStatus::Refused(Reason::StolenMarkingDisabled);
     }
-    // What the client can have seen: more than can be said is shown as the most that can.
-    let seen = lot.measure.shown(state.holds);
+    // Compares with the amount that clients can see, which is limited to the contract's maximum.
+    let seen = lot.measure.clamp_amount(state.holds);
     if seen != *expected {
-        return OpEnd::Refused(Reason::VersionConflict);
+        return OpStatus::Refused(Reason::VersionConflict);
     }
     if seen == *quantity {
-        return OpEnd::Unchanged;
+        return OpStatus::Unchanged;
     }
-    let elsewhere = state.holds == 0 && state.gone.as_ref().is_some_and(|gone| writer.must_ask(gone));
-    if elsewhere && !overrule {
-        return OpEnd::Refused(Reason::RemovedElsewhere);
+    let elsewhere = state.holds == 0 && state.gone.as_ref().is_some_and(|gone| writer.needs_override(gone));
+    if elsewhere && !overrides_removal {
+        return OpStatus::Refused(Reason::RemovedElsewhere);
     }
     if *quantity < state.reserved {
-        return OpEnd::Refused(Reason::StockEarmarked);
+        return OpStatus::Refused(Reason::StockEarmarked);
     }
     state.overridden |= elsewhere;
     state.first.get_or_insert(at);
     state.holds = *quantity;
-    let removal = || Removal { at: writer.now, by: writer.author.clone() };
+    let removal = || KeyRemoval { at: writer.now, by: writer.author.clone() };
     state.gone = (*quantity == 0).then(removal);
-    OpEnd::Applied
+    OpStatus::Applied
 }
 
-/// Offers that promise less than before, and those that are gone (STK-17).
-pub(super) fn offers<'r>(
-    before: impl Iterator<Item = &'r Row>,
-    after: impl Iterator<Item = &'r Row>,
-) -> Extras {
+/// Counts the offers that were lowered and those that were removed (STK-17).
+pub(super) fn offer_extras<'r>(
+    before: impl Iterator<Item = &'r StockRow>,
+    after: impl Iterator<Item = &'r StockRow>,
+) -> ChangeExtras {
     let after: BTreeMap<&str, i64> =
         after.filter_map(|row| row.offer.as_ref()).map(|offer| (&*offer.id, offer.amount)).collect();
     let (mut reduced, mut removed) = (0, 0);
-    for Offer { id, amount } in before.filter_map(|row| row.offer.as_ref()) {
+    for StockOffer { id, amount } in before.filter_map(|row| row.offer.as_ref()) {
         match after.get(&**id) {
             None => removed += 1,
             Some(left) if left < amount => reduced += 1,
             Some(_) => {}
         }
     }
-    Extras { offers_reduced: Some(reduced), offers_removed: Some(removed), ..Extras::default() }
+    ChangeExtras { offers_reduced: Some(reduced), offers_removed: Some(removed), ..ChangeExtras::default() }
 }
 
 #[cfg(test)]

@@ -1,31 +1,31 @@
-//! Between which lots a change set moved stock: what it lowered here it raised there.
+//! Detects moves of stock between the lots of one change set: amounts that fell in one lot and rose in
+//! another.
 //!
-//! It is looked for from near to far: between a lot and its twin (STK-19), then between places and at last between
-//! qualities of one material (STK-20, STK-21). Where falls and rises are as much as one another they are the move; what
-//! is left of them moved further. So lots that have nothing to do with one another stay apart as far as can be told, and
-//! none that gave to another is ever parted from it.
+//! The search widens in three rounds: between a lot and its stolen twin (STK-19), between places, and between
+//! qualities of one material (STK-20, STK-21). Falls and rises that cancel out form a move. The remainder of
+//! a group takes part in the next round. Unrelated lots therefore stay separate as far as the amounts allow,
+//! and two lots with a move between them are never separated.
 
 use std::collections::BTreeMap;
 
-use super::super::undo::Change;
+use super::super::undo::EntryChange;
 use super::super::warehouse::{Lot, Measure};
-use super::Holding;
-use crate::catalogue::contents::Kind;
+use super::LotHolding;
+use crate::catalogue::contents::EntryKind;
 
-/// What lots have in common, the nearest first.
+/// The properties that two lots share, from narrow to wide.
 #[derive(Clone, Copy, Debug)]
-enum Near {
-    /// All but whether it is stolen.
+enum MoveScope {
+    /// Everything but the stolen flag.
     Place,
-    /// Quality and material.
     Quality,
-    /// The material: what the guard takes for a move (STK-21).
+    /// Only the material; the guard treats such a change as a move (STK-21).
     Material,
 }
 
-impl Near {
-    /// What tells lots that are as near as this from others.
-    fn name(self, lot: &Lot) -> (Kind, Measure, &str, Option<i64>, Option<&str>) {
+impl MoveScope {
+    /// Returns the grouping key of a lot at this scope.
+    fn group_key(self, lot: &Lot) -> (EntryKind, Measure, &str, Option<i64>, Option<&str>) {
         let Lot { kind, material, measure, location, quality, .. } = lot;
         let (quality, location) = match self {
             Self::Place => (Some(*quality), Some(&**location)),
@@ -36,45 +36,47 @@ impl Near {
     }
 }
 
-/// Lots between which stock moved, and what came to all of them or left them.
-struct Flow<'c> {
-    /// One of them.
+/// A group of lots between which stock moved, with the net change of all of them.
+struct StockFlow<'c> {
     lot: &'c Lot,
     by: i64,
-    /// Their places among the changes.
+    /// Indexes of the group's changes.
     places: Vec<usize>,
 }
 
-impl<'c> Flow<'c> {
-    /// None where as much is held as before.
-    fn of((at, Change { before, after }): (usize, &'c Change<Holding>)) -> Option<Self> {
-        let held = |holding: &Option<Holding>| holding.as_ref().map_or(0, |holding| holding.held);
+impl<'c> StockFlow<'c> {
+    /// Creates a group of one change; `None` if the amount did not change.
+    fn from_change(
+        (at, EntryChange { before, after }): (usize, &'c EntryChange<LotHolding>),
+    ) -> Option<Self> {
+        let held = |holding: &Option<LotHolding>| holding.as_ref().map_or(0, |holding| holding.held);
         let by = held(after) - held(before);
         let lot = &before.as_ref().or(after.as_ref())?.lot;
         (by != 0).then(|| Self { lot, by, places: vec![at] })
     }
 }
 
-/// Which of the changes of a change set moved stock between their lots, by their places among them.
-pub(super) fn moved(changes: &[Change<Holding>]) -> Vec<Vec<usize>> {
-    let mut flows: Vec<Flow<'_>> = changes.iter().enumerate().filter_map(Flow::of).collect();
+/// Groups the changes of a change set that moved stock between their lots, by index.
+pub(super) fn find_moves(changes: &[EntryChange<LotHolding>]) -> Vec<Vec<usize>> {
+    let mut flows: Vec<StockFlow<'_>> =
+        changes.iter().enumerate().filter_map(StockFlow::from_change).collect();
     let mut moved = Vec::new();
-    for near in [Near::Place, Near::Quality, Near::Material] {
-        let mut alike: BTreeMap<_, Vec<Flow<'_>>> = BTreeMap::new();
+    for near in [MoveScope::Place, MoveScope::Quality, MoveScope::Material] {
+        let mut group: BTreeMap<_, Vec<StockFlow<'_>>> = BTreeMap::new();
         for flow in flows {
-            alike.entry(near.name(flow.lot)).or_default().push(flow);
+            group.entry(near.group_key(flow.lot)).or_default().push(flow);
         }
         flows = Vec::new();
-        for mut alike in alike.into_values() {
-            if alike.iter().all(|flow| flow.by > 0) || alike.iter().all(|flow| flow.by < 0) {
-                flows.append(&mut alike);
+        for mut group in group.into_values() {
+            if group.iter().all(|flow| flow.by > 0) || group.iter().all(|flow| flow.by < 0) {
+                flows.append(&mut group);
                 continue;
             }
-            let by = alike.iter().map(|flow| flow.by).sum();
-            let lot = alike.first().map(|flow| flow.lot);
-            let places = alike.into_iter().flat_map(|flow| flow.places).collect();
+            let by = group.iter().map(|flow| flow.by).sum();
+            let lot = group.first().map(|flow| flow.lot);
+            let places = group.into_iter().flat_map(|flow| flow.places).collect();
             match lot {
-                Some(lot) if by != 0 => flows.push(Flow { lot, by, places }),
+                Some(lot) if by != 0 => flows.push(StockFlow { lot, by, places }),
                 _ => moved.push(places),
             }
         }
@@ -87,23 +89,23 @@ pub(super) fn moved(changes: &[Change<Holding>]) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// Lots as `material place quality`, the stolen ones with a `!` behind it, and by how much each changed; then those
-    /// between which it moved.
+    /// Checks lots in the form `material place quality`, with a trailing `!` for stolen ones, and their
+    /// changes. Expects the indexes of each group.
     fn check(changes: &[(&str, i64)], expect: &[&[usize]]) {
         let change = |(lot, by): &(&str, i64)| {
             let parts: Vec<&str> = lot.trim_end_matches('!').split(' ').collect();
             let lot = Lot {
-                kind: Kind::Material,
+                kind: EntryKind::Material,
                 material: parts[0].to_owned(),
                 measure: Measure::Scu,
                 location: parts[1].to_owned(),
                 quality: parts[2].parse().expect("a quality"),
                 stolen: lot.ends_with('!'),
             };
-            let holding = |held| Some(Holding { lot: lot.clone(), held, rows: Vec::new() });
-            Change { before: holding(100), after: holding(100 + by) }
+            let holding = |held| Some(LotHolding { lot: lot.clone(), held, rows: Vec::new() });
+            EntryChange { before: holding(100), after: holding(100 + by) }
         };
-        let mut found = moved(&changes.iter().map(change).collect::<Vec<_>>());
+        let mut found = find_moves(&changes.iter().map(change).collect::<Vec<_>>());
         found.iter_mut().for_each(|places| places.sort_unstable());
         found.sort_unstable();
         assert_eq!(found, expect, "{changes:?}");
@@ -116,20 +118,20 @@ mod tests {
         check(&[("ore city 0", -5), ("ore moon 0", 5)], &[&[0, 1]]);
         check(&[("ore city 0", -5), ("ore moon 7!", 3)], &[&[0, 1]]);
         check(&[("ore city 0", -5), ("ore moon 0", 2), ("ore base 0", 2)], &[&[0, 1, 2]]);
-        // Nothing gave, or nothing got, or it is of something else.
+        // No giver, no taker, or another material.
         check(&[("ore city 0", -5), ("ore moon 0", -5)], &[]);
         check(&[("ore city 0", 5), ("ore moon 0", 5)], &[]);
         check(&[("ore city 0", -5), ("tin city 0", 5)], &[]);
         check(&[("ore city 0", -5), ("ore moon 0", 0)], &[]);
     }
 
-    /// STK-21: what moved no further has nothing to do with what did.
+    /// STK-21: a narrow move is separate from a wider one.
     #[test]
     fn what_moved_near_by_is_a_move_of_its_own() {
         check(&[("ore city 0", -5), ("ore city 0!", 5), ("ore moon 0", 3)], &[&[0, 1]]);
         let two = [("ore city 0", -5), ("ore city 7", -2), ("ore moon 7", 2), ("ore moon 0", 5)];
         check(&two, &[&[0, 3], &[1, 2]]);
-        // What is left of the one goes to the other.
+        // The remainder of the narrow move goes to the wider one.
         check(&[("ore city 0", -5), ("ore city 0!", 3), ("ore moon 0", 2)], &[&[0, 1, 2]]);
         check(&[("ore city 0", -5), ("ore moon 0", 4), ("ore moon 7", 1)], &[&[0, 1, 2]]);
         let rest = [("ore city 0", -5), ("ore city 0!", 3), ("ore moon 7", -1), ("ore moon 7!", 2)];

@@ -1,4 +1,4 @@
-//! What the store knows of lots.
+//! Loads the state of lots from the store.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -6,62 +6,64 @@ use exchange_api::reasons::Reason;
 use rusqlite::{Connection, params};
 use serde::Deserialize;
 
-use super::super::change::Writer;
+use super::super::change::WriteContext;
 use super::super::journal::before_first_changes;
-use super::super::warehouse::{Lot, rows_of};
+use super::super::warehouse::{Lot, load_rows_by_lot};
 use super::NAME;
-use super::decide::{Known, Shelf, Wish};
-use crate::feed::{self, Stream};
+use super::decide::{LotState, QuantityTarget, StockState};
+use crate::feed::{self, FeedStream};
 use crate::ids::MemberId;
 use crate::store::{self, StoreError};
 
-/// What is known of the lots that ops name.
-pub(super) fn known(
+/// Loads the state of the lots that ops refer to.
+pub(super) fn load_state(
     connection: &Connection,
-    writer: &Writer,
-    targets: &[Result<Wish, Reason>],
-) -> Result<Known, StoreError> {
-    let mut known = Known { marking: marking(connection)?, ..Known::default() };
-    let stream = Stream::of_member(NAME, &writer.member);
+    writer: &WriteContext,
+    targets: &[Result<QuantityTarget, Reason>],
+) -> Result<StockState, StoreError> {
+    let mut known =
+        StockState { is_marking_enabled: is_marking_enabled(connection)?, ..StockState::default() };
+    let stream = FeedStream::of_member(NAME, &writer.member);
     let mut keys: BTreeMap<&Lot, String> = BTreeMap::new();
-    for wish in targets.iter().flatten() {
-        keys.entry(&wish.lot).or_insert_with(|| wish.lot.key());
+    for goal in targets.iter().flatten() {
+        keys.entry(&goal.lot).or_insert_with(|| goal.lot.key());
     }
-    let mut rows = rows_of(connection, &writer.member, keys.values().map(String::as_str))?;
+    let mut rows = load_rows_by_lot(connection, &writer.member, keys.values().map(String::as_str))?;
     let empty = keys.values().map(String::as_str).filter(|key| !rows.contains_key(*key));
-    let mut gone = feed::removals(connection, &stream, empty)?;
+    let mut gone = feed::find_removals(connection, &stream, empty)?;
     for (lot, key) in &keys {
         let (rows, gone) = (rows.remove(key).unwrap_or_default(), gone.remove(key));
-        let shelf = Shelf { key: Some(key.clone()), rows, gone, ..Shelf::default() };
-        known.lots.insert((*lot).clone(), shelf);
+        let lot_state = LotState { key: Some(key.clone()), rows, last_removal: gone, ..LotState::default() };
+        known.lots.insert((*lot).clone(), lot_state);
     }
-    guarded(connection, writer, targets, &keys, &mut known.lots)?;
+    load_guard_state(connection, writer, targets, &keys, &mut known.lots)?;
     Ok(known)
 }
 
-/// Whether stock may be marked as stolen; it may, as long as nobody switched it off.
-pub(in crate::backend) fn marking(connection: &Connection) -> Result<bool, StoreError> {
-    Ok(store::setting(connection, "stolen-marking")?.as_deref() != Some("off"))
+/// Reports whether stock may be marked as stolen. On by default.
+pub(in crate::backend) fn is_marking_enabled(connection: &Connection) -> Result<bool, StoreError> {
+    Ok(store::read_setting(connection, "stolen-marking")?.as_deref() != Some("off"))
 }
 
-/// What the client did within the guard's window to the lots that ops lower (STK-22): of each its first change, and of
-/// all the removals, which are few since each lot counts once. What else there is in the window is not looked at.
-fn guarded(
+/// Loads what the guard needs about lots that ops lower (STK-22): the client's first change of each lot
+/// within the window, and all its removals, of which there is at most one per lot. The rest of the window is
+/// not read.
+fn load_guard_state(
     connection: &Connection,
-    writer: &Writer,
-    targets: &[Result<Wish, Reason>],
+    writer: &WriteContext,
+    targets: &[Result<QuantityTarget, Reason>],
     keys: &BTreeMap<&Lot, String>,
-    lots: &mut BTreeMap<Lot, Shelf>,
+    lots: &mut BTreeMap<Lot, LotState>,
 ) -> Result<(), StoreError> {
-    let (Some((client, _)), Some(since)) = (writer.author.connected(), writer.guarded_since) else {
+    let (Some((client, _)), Some(since)) = (writer.author.client_installation(), writer.guarded_since) else {
         return Ok(());
     };
     let lowered: BTreeSet<&Lot> =
-        targets.iter().flatten().filter(|wish| wish.quantity < wish.expected).map(|wish| &wish.lot).collect();
-    let fallen: Vec<(&str, &mut Shelf)> = lots
+        targets.iter().flatten().filter(|goal| goal.quantity < goal.expected).map(|goal| &goal.lot).collect();
+    let fallen: Vec<(&str, &mut LotState)> = lots
         .iter_mut()
-        .filter(|(lot, shelf)| lowered.contains(lot) && !shelf.rows.is_empty())
-        .filter_map(|(lot, shelf)| Some((keys.get(lot)?.as_str(), shelf)))
+        .filter(|(lot, lot_state)| lowered.contains(lot) && !lot_state.rows.is_empty())
+        .filter_map(|(lot, lot_state)| Some((keys.get(lot)?.as_str(), lot_state)))
         .collect();
     if fallen.is_empty() {
         return Ok(());
@@ -71,32 +73,31 @@ fn guarded(
          CROSS JOIN journal_entry e ON e.id BETWEEN s.first AND s.last AND e.removal = 1 \
          WHERE s.member = ?1 AND s.area = 'stock' AND s.client = ?2 AND s.at > ?3 AND s.removals > 0",
     )?;
-    let removed = removals.query_map(params![writer.member, client, since.millis()], |row| row.get(0))?;
+    let removed = removals.query_map(params![writer.member, client, since.as_millis()], |row| row.get(0))?;
     let removed: HashSet<String> = removed.collect::<Result<_, _>>()?;
     let keys = fallen.iter().map(|(key, _)| *key);
     let first = before_first_changes(connection, &writer.member, client, since, keys)?;
-    for (key, shelf) in fallen {
-        let before = first.get(key).map(|before| before.as_deref().map_or(Ok(0), held));
-        shelf.base = before.transpose()?;
-        shelf.counted = removed.contains(key);
+    for (key, lot_state) in fallen {
+        let before = first.get(key).map(|before| before.as_deref().map_or(Ok(0), parse_held_amount));
+        lot_state.base = before.transpose()?;
+        lot_state.is_counted = removed.contains(key);
     }
     Ok(())
 }
 
-/// What a journalled holding held.
-fn held(holding: &str) -> Result<i64, StoreError> {
-    /// The part that the guard goes by.
+/// Reads the total from a journalled holding.
+fn parse_held_amount(holding: &str) -> Result<i64, StoreError> {
+    /// The part of a journalled holding that the guard uses.
     #[derive(Deserialize)]
-    struct Journalled {
+    struct HoldingAmount {
         held: i64,
     }
-    let Journalled { held } =
-        serde_json::from_str(holding).map_err(|_| StoreError::Corrupt("a journalled lot"))?;
+    let HoldingAmount { held } =
+        serde_json::from_str(holding).map_err(|_| StoreError::Corrupt("invalid journalled lot"))?;
     Ok(held)
 }
 
-/// How many lots the member has.
-pub(super) fn count(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
+pub(super) fn count_lots(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
     let sql = "SELECT count(DISTINCT lot) FROM stock_row WHERE member = ?1";
-    store::count(connection, sql, [member])
+    store::query_count(connection, sql, [member])
 }

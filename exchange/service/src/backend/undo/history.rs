@@ -1,61 +1,58 @@
-//! What the journal says of a member's entries since some moment, folded into what is left to be undone: a plain
-//! function over its entries in order.
+//! Folds the journal of a member's area into the entries that are left to undo. Pure functions over the
+//! journal's entries in order.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::feed::Author;
+use crate::feed::ChangeAuthor;
 
-/// An entry of the journal, as far as undoing goes by it.
+/// The fields of a journal entry that the fold depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    /// Its number.
+pub(super) struct JournalEvent {
     pub(super) id: i64,
-    /// What it changed.
     pub(super) key: String,
-    /// Who made it: nobody else than the one whose writes are to be undone, or whoever it was.
-    pub(super) by: By,
-    /// The first entry that it undid, with all of its key that came between.
+    pub(super) by: EventAuthor,
+    /// The first journal entry that this one undoes, together with all later ones of the same key.
     pub(super) undoes: Option<i64>,
-    /// The key of what had been removed, and in whose place it put something else.
+    /// The key of the removed entry that this one replaces.
     pub(super) replaces: Option<String>,
 }
 
-/// Who made an entry.
+/// The author of a journal entry, relative to the selection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum By {
-    /// The client, within the span.
+pub(super) enum EventAuthor {
+    /// The selected client, within the span.
     Client,
-    /// Somebody else, or the client outside the span.
-    Other(Author),
+    /// Another author, or the client outside the span.
+    Other(ChangeAuthor),
 }
 
-/// What is known of one key.
+/// An entry of the area that is to be reverted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Planned {
+pub(super) struct PlannedEntry {
     pub(super) key: String,
-    /// The client's entries, in order; at least one.
+    /// Journal ids of the client's changes in order; never empty.
     pub(super) ids: Vec<i64>,
-    /// Who else changed it since the first of them.
-    pub(super) other: Option<Author>,
+    /// The first other author who changed the entry after the client's first change.
+    pub(super) other: Option<ChangeAuthor>,
 }
 
-/// What was seen so far.
 #[derive(Debug, Default)]
-pub(super) struct History {
-    /// By key, from the client's first entry on.
-    entries: HashMap<String, Vec<(i64, By)>>,
-    /// Entries by their keys that are a change of another key's entry, too: what somebody else put in its place.
+pub(super) struct JournalFold {
+    /// Changes by key, from the client's first one on.
+    entries: HashMap<String, Vec<(i64, EventAuthor)>>,
+    /// By the key of a replacement by another author: its journal id and the key of the entry that it
+    /// replaced.
     replacing: HashMap<String, (i64, String)>,
 }
 
-impl History {
-    /// The next entry. Says which one it goes with, when it put something in the place of what the client removed: both
-    /// are the client's then, and one is not undone without the other.
-    pub(super) fn see(&mut self, seen: Seen) -> Option<i64> {
-        let Seen { id, key, by, undoes, replaces } = seen;
+impl JournalFold {
+    /// Adds the next journal entry. Returns the id of the client's removal if the entry replaces what the
+    /// client removed. Both changes are the client's then, and must be undone together.
+    pub(super) fn record_event(&mut self, seen: JournalEvent) -> Option<i64> {
+        let JournalEvent { id, key, by, undoes, replaces } = seen;
         if let Some(first) = undoes {
-            // From that entry on it is as if nothing had happened to the key.
+            // The undo cancels all changes of the key from `first` on.
             if let Some(entries) = self.entries.get_mut(&key) {
                 entries.retain(|(id, _)| *id < first);
             }
@@ -72,15 +69,15 @@ impl History {
             && let Some(entries) = self.entries.get_mut(&replaced)
         {
             match (entries.last(), &by) {
-                (Some((last, By::Client)), By::Client) => removed = Some(*last),
-                (Some(_), By::Other(_)) => {
+                (Some((last, EventAuthor::Client)), EventAuthor::Client) => removed = Some(*last),
+                (Some(_), EventAuthor::Other(_)) => {
                     entries.push((id, by.clone()));
                     self.replacing.insert(key.clone(), (id, replaced));
                 }
                 _ => {}
             }
         }
-        if by == By::Client {
+        if by == EventAuthor::Client {
             self.entries.entry(key).or_default().push((id, by));
         } else if let Some(entries) = self.entries.get_mut(&key).filter(|entries| !entries.is_empty()) {
             entries.push((id, by));
@@ -88,19 +85,19 @@ impl History {
         removed
     }
 
-    /// What is left, the key first that the client changed last.
-    pub(super) fn into_planned(self) -> Vec<Planned> {
-        let planned = |(key, entries): (String, Vec<(i64, By)>)| {
-            let mut planned = Planned { key, ids: Vec::new(), other: None };
+    /// Returns the entries that are left to undo, sorted by the client's last change, latest first.
+    pub(super) fn into_planned(self) -> Vec<PlannedEntry> {
+        let planned = |(key, entries): (String, Vec<(i64, EventAuthor)>)| {
+            let mut planned = PlannedEntry { key, ids: Vec::new(), other: None };
             for (id, by) in entries {
                 match by {
-                    By::Client => planned.ids.push(id),
-                    By::Other(other) => drop(planned.other.get_or_insert(other)),
+                    EventAuthor::Client => planned.ids.push(id),
+                    EventAuthor::Other(other) => drop(planned.other.get_or_insert(other)),
                 }
             }
             planned
         };
-        let mut all: Vec<Planned> =
+        let mut all: Vec<PlannedEntry> =
             self.entries.into_iter().map(planned).filter(|planned| !planned.ids.is_empty()).collect();
         all.sort_unstable_by_key(|planned| Reverse(planned.ids.last().copied()));
         all
@@ -111,22 +108,22 @@ impl History {
 mod tests {
     use super::*;
 
-    /// Somebody else, told from others by a name.
-    fn other(name: &str) -> Author {
-        Author::Client { client: name.into(), installation: "i".into() }
+    /// An author other than the client, identified by a name.
+    fn other(name: &str) -> ChangeAuthor {
+        ChangeAuthor::Client { client: name.into(), installation: "i".into() }
     }
 
-    /// `c` is an entry of the client, `o` one of somebody else, a number one that undoes from that entry on;
-    /// entries are numbered from 1.
+    /// Checks the fold of journal entries with ids from 1: `c` is by the client, a number undoes from that id
+    /// on, everything else is by another author.
     fn check(entries: &[&str], ids: &[i64], changed: Option<&str>) {
-        let mut history = History::default();
+        let mut history = JournalFold::default();
         for (id, entry) in (1..).zip(entries) {
             let undoes = entry.parse().ok();
-            let by = if *entry == "c" { By::Client } else { By::Other(other(entry)) };
-            history.see(Seen { id, key: "k".to_owned(), by, undoes, replaces: None });
+            let by = if *entry == "c" { EventAuthor::Client } else { EventAuthor::Other(other(entry)) };
+            history.record_event(JournalEvent { id, key: "k".to_owned(), by, undoes, replaces: None });
         }
         let planned = history.into_planned();
-        let expect = Planned { key: "k".to_owned(), ids: ids.to_vec(), other: changed.map(other) };
+        let expect = PlannedEntry { key: "k".to_owned(), ids: ids.to_vec(), other: changed.map(other) };
         assert_eq!(planned, if ids.is_empty() { vec![] } else { vec![expect] }, "{entries:?}");
     }
 
@@ -147,22 +144,23 @@ mod tests {
         check(&["c", "c", "2"], &[1], None);
         check(&["c", "c", "2", "1"], &[], None);
         check(&["c", "o", "2"], &[1], None);
-        // What was undone began before the span.
+        // The undone changes started before the span.
         check(&["c", "c", "0"], &[], None);
         check(&["c", "0", "o"], &[], None);
         check(&["c", "1", "c", "o"], &[3], Some("o"));
     }
 
-    /// Entries of `old`, or of what came in its place as `new`; numbered from 1, written as above. Then what each that
-    /// came in its place goes with, and whether somebody else changed `old`.
+    /// Checks journal entries for the keys `old` and `new`, which replaces `old`. Ids and notation as in
+    /// `check`. `with` lists the removal that each replacement is linked to, `changed` the other author of
+    /// `old`.
     fn check_replaced(entries: &[&str], with: &[Option<i64>], changed: Option<&str>) {
-        let (mut history, mut seen) = (History::default(), Vec::new());
+        let (mut history, mut seen) = (JournalFold::default(), Vec::new());
         for (id, entry) in (1..).zip(entries) {
             let (key, entry) = entry.split_once(' ').expect("a key");
             let (undoes, replaces) = (entry.parse().ok(), (key == "new").then(|| "old".to_owned()));
-            let by = if entry == "c" { By::Client } else { By::Other(other(entry)) };
+            let by = if entry == "c" { EventAuthor::Client } else { EventAuthor::Other(other(entry)) };
             let is_new = replaces.is_some() && undoes.is_none();
-            let with = history.see(Seen { id, key: key.to_owned(), by, undoes, replaces });
+            let with = history.record_event(JournalEvent { id, key: key.to_owned(), by, undoes, replaces });
             if is_new {
                 seen.push(with);
             }
@@ -177,11 +175,11 @@ mod tests {
         check_replaced(&["old c", "new c"], &[Some(1)], None);
         check_replaced(&["old c", "new c", "new c"], &[Some(1), Some(1)], None);
         check_replaced(&["old c", "new web"], &[None], Some("web"));
-        // Somebody else removed it, or the client did before the span.
+        // Another author removed it, or the client did so before the span.
         check_replaced(&["old c", "old web", "new c"], &[None], Some("web"));
         check_replaced(&["new c"], &[None], None);
         check_replaced(&["new web"], &[None], None);
-        // What came is undone, or only what was done to it later; and what was removed is back.
+        // The replacement is undone, or only a later change of it; and the removed entry was restored.
         check_replaced(&["old c", "new web", "new 2"], &[None], None);
         check_replaced(&["old c", "new web", "new 3"], &[None], Some("web"));
         check_replaced(&["old c", "old 1", "new c"], &[None], None);
@@ -189,9 +187,15 @@ mod tests {
 
     #[test]
     fn the_latest_comes_first() {
-        let mut history = History::default();
+        let mut history = JournalFold::default();
         for (id, key) in [(1, "a"), (2, "b"), (3, "c"), (4, "a")] {
-            history.see(Seen { id, key: key.to_owned(), by: By::Client, undoes: None, replaces: None });
+            history.record_event(JournalEvent {
+                id,
+                key: key.to_owned(),
+                by: EventAuthor::Client,
+                undoes: None,
+                replaces: None,
+            });
         }
         let keys: Vec<String> = history.into_planned().into_iter().map(|planned| planned.key).collect();
         assert_eq!(keys, ["a", "c", "b"]);

@@ -1,34 +1,35 @@
-//! What moved between entries is set back on both sides or on neither, so that nothing is lost and nothing is there
-//! twice: entries that gave to one another within a change set are one group, and so are an entry that was removed and
-//! the one that came in its place.
+//! Groups of entries that must be reverted together.
+//!
+//! Reverting only one side of a move would lose or duplicate stock. Entries between which a change set moved
+//! amounts form one group, and so do a removed entry and its replacement.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::super::change::Writer;
-use super::history::Planned;
-use super::{Hindrance, Restore, SetBack};
+use super::super::change::WriteContext;
+use super::history::PlannedEntry;
+use super::{RevertOutcome, UndoConflict, UndoableArea};
 
-/// On which side of a move a change may stand.
+/// The side of a move on which a change can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Side {
-    /// It left the entry less.
+pub(in super::super) enum MoveSide {
+    /// The change decreased the entry.
     Gave,
-    /// It left the entry more.
+    /// The change increased the entry.
     Got,
 }
 
-/// What each change of a change set gave away or got, by names that both sides of a move have in common; then, by their
-/// places, which of them gave to one another.
+/// Groups the changes of a change set by moves. `shares` lists for each change the names of what it gave or
+/// got; both sides of a move use the same name. Yields the indexes of the changes of each move.
 pub(in super::super) fn gave_and_got(
-    shares: impl IntoIterator<Item = Vec<(String, Side)>>,
+    shares: impl IntoIterator<Item = Vec<(String, MoveSide)>>,
 ) -> impl Iterator<Item = Vec<usize>> {
     let mut sides: BTreeMap<String, [Vec<usize>; 2]> = BTreeMap::new();
     for (at, shares) in shares.into_iter().enumerate() {
         for (of, side) in shares {
             let [gave, got] = sides.entry(of).or_default();
             match side {
-                Side::Gave => gave.push(at),
-                Side::Got => got.push(at),
+                MoveSide::Gave => gave.push(at),
+                MoveSide::Got => got.push(at),
             }
         }
     }
@@ -36,43 +37,44 @@ pub(in super::super) fn gave_and_got(
     both.map(|[gave, got]| [gave, got].concat())
 }
 
-/// Which of the client's changes moved something between entries, as far as it was looked at.
+/// Moves between entries that the fold has found so far, as lists of journal ids.
 #[derive(Debug, Default)]
-pub(super) struct Moves(Vec<Vec<i64>>);
+pub(super) struct MoveLinks(Vec<Vec<i64>>);
 
-impl Moves {
-    /// The entries of the journal with these numbers are one move.
-    pub(super) fn see(&mut self, ids: Vec<i64>) {
+impl MoveLinks {
+    /// Links journal entries that belong to one move.
+    pub(super) fn link_ids(&mut self, ids: Vec<i64>) {
         self.0.push(ids);
     }
 
-    /// Puts together what gave to one another, in the order of what comes first in each group.
-    pub(super) fn into_groups(self, planned: Vec<Planned>) -> Vec<Vec<Planned>> {
-        let of =
-            |(at, planned): (usize, &Planned)| planned.ids.iter().map(|id| (*id, at)).collect::<Vec<_>>();
+    /// Merges planned entries that are linked by moves into groups, ordered by the first entry of each group.
+    pub(super) fn into_groups(self, planned: Vec<PlannedEntry>) -> Vec<Vec<PlannedEntry>> {
+        let of = |(at, planned): (usize, &PlannedEntry)| {
+            planned.ids.iter().map(|id| (*id, at)).collect::<Vec<_>>()
+        };
         let places: HashMap<i64, usize> = planned.iter().enumerate().flat_map(of).collect();
-        let mut roots = Roots((0..planned.len()).collect());
+        let mut roots = DisjointSets((0..planned.len()).collect());
         for ids in self.0 {
             let mut moved = ids.iter().filter_map(|id| places.get(id));
             if let Some(first) = moved.next() {
-                moved.for_each(|at| roots.join(*first, *at));
+                moved.for_each(|at| roots.union_sets(*first, *at));
             }
         }
-        let mut groups: BTreeMap<usize, Vec<Planned>> = BTreeMap::new();
+        let mut groups: BTreeMap<usize, Vec<PlannedEntry>> = BTreeMap::new();
         for (at, planned) in planned.into_iter().enumerate() {
-            groups.entry(roots.of(at)).or_default().push(planned);
+            groups.entry(roots.find_root(at)).or_default().push(planned);
         }
         groups.into_values().collect()
     }
 }
 
-/// Of each place another one of its group that comes before it, or itself.
-struct Roots(Vec<usize>);
+/// A union-find structure: for each index, another index of its group that is not greater, or itself.
+struct DisjointSets(Vec<usize>);
 
-impl Roots {
-    fn of(&mut self, mut at: usize) -> usize {
+impl DisjointSets {
+    fn find_root(&mut self, mut at: usize) -> usize {
         while let Some(&before) = self.0.get(at).filter(|before| **before != at) {
-            // The way is half as long for the next one.
+            // Path halving: each visited node points to its grandparent afterwards.
             let first = self.0.get(before).copied().unwrap_or(before);
             if let Some(next) = self.0.get_mut(at) {
                 *next = first;
@@ -82,35 +84,35 @@ impl Roots {
         at
     }
 
-    fn join(&mut self, one: usize, other: usize) {
-        let (one, other) = (self.of(one), self.of(other));
+    fn union_sets(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.find_root(one), self.find_root(other));
         if let Some(next) = self.0.get_mut(one.max(other)) {
             *next = one.min(other);
         }
     }
 }
 
-/// An entry that is to be set back, unless it or one of its group is hindered.
+/// An entry that is reverted unless it or another entry of its group has a conflict.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Case<P> {
+pub(in super::super) struct RevertCandidate<P> {
     pub(in super::super) key: String,
-    pub(in super::super) past: P,
-    /// The same for all that gave to one another.
+    pub(in super::super) history: P,
+    /// The same for all linked entries.
     pub(in super::super) group: usize,
-    /// Why it stays, where the journal knows.
-    pub(in super::super) stays: Option<Hindrance>,
+    /// A conflict that the journal shows.
+    pub(in super::super) conflict: Option<UndoConflict>,
 }
 
-/// What becomes of each entry, so that each group is set back whole or stays whole. What one entry becomes can hang
-/// on others, so all are asked again until none is hindered that was not before.
-pub(in super::super) fn together<A: Restore>(
-    present: &A::Present,
-    cases: &[Case<A::Past>],
-    writer: &Writer,
-) -> SetBack<A::Entry> {
-    let mut stay: BTreeMap<usize, Hindrance> = BTreeMap::new();
+/// Reverts each group completely or not at all. The result of one entry can depend on others, so all are
+/// decided again until no new conflict appears.
+pub(in super::super) fn revert_groups<A: UndoableArea>(
+    present: &A::CurrentState,
+    cases: &[RevertCandidate<A::EntryHistory>],
+    writer: &WriteContext,
+) -> RevertOutcome<A::Entry> {
+    let mut stay: BTreeMap<usize, UndoConflict> = BTreeMap::new();
     for (at, case) in cases.iter().enumerate() {
-        stay.extend(case.stays.clone().map(|hindrance| (at, hindrance)));
+        stay.extend(case.conflict.clone().map(|hindrance| (at, hindrance)));
     }
     loop {
         let groups: BTreeSet<usize> = cases
@@ -120,12 +122,13 @@ pub(in super::super) fn together<A: Restore>(
             .map(|(_, case)| case.group)
             .collect();
         for (at, _) in cases.iter().enumerate().filter(|(_, case)| groups.contains(&case.group)) {
-            stay.entry(at).or_insert(Hindrance::OtherHalf);
+            stay.entry(at).or_insert(UndoConflict::LinkedEntryKept);
         }
-        let free: Vec<(usize, &Case<A::Past>)> =
+        let free: Vec<(usize, &RevertCandidate<A::EntryHistory>)> =
             cases.iter().enumerate().filter(|(at, _)| !stay.contains_key(at)).collect();
-        let pasts: Vec<(&str, &A::Past)> = free.iter().map(|(_, case)| (&*case.key, &case.past)).collect();
-        let SetBack { ends, extras, notices } = A::set_back(present, &pasts, writer);
+        let pasts: Vec<(&str, &A::EntryHistory)> =
+            free.iter().map(|(_, case)| (&*case.key, &case.history)).collect();
+        let RevertOutcome { results: ends, extras, notices } = A::revert_entries(present, &pasts, writer);
         let hindered =
             free.iter().zip(&ends).filter_map(|((at, _), end)| Some((*at, end.as_ref().err()?.clone())));
         let hindered: Vec<_> = hindered.collect();
@@ -135,7 +138,7 @@ pub(in super::super) fn together<A: Restore>(
                 Some(hindrance) => Err(hindrance),
                 None => ends.next().unwrap_or(Ok(None)),
             };
-            return SetBack { ends: (0..cases.len()).map(end).collect(), extras, notices };
+            return RevertOutcome { results: (0..cases.len()).map(end).collect(), extras, notices };
         }
         stay.extend(hindered);
     }
@@ -145,7 +148,8 @@ pub(in super::super) fn together<A: Restore>(
 mod tests {
     use super::*;
 
-    /// Keys with what each of their changes gave (`-x`) or got (`+x`), as `1-x` in change set 1; then the groups.
+    /// Checks the groups of keys, each with the changes that gave (`-x`) or got (`+x`), such as `1-x` in
+    /// change set 1.
     fn check(keys: &[(&str, &[&str])], expect: &[&[&str]]) {
         let (mut sets, mut planned) = (BTreeMap::<&str, (Vec<i64>, Vec<_>)>::new(), Vec::new());
         let mut id = 0;
@@ -155,16 +159,17 @@ mod tests {
                 id += 1;
                 ids.push(id);
                 let (set, share) = change.split_at(1);
-                let side = if share.starts_with('-') { Side::Gave } else { Side::Got };
+                let side = if share.starts_with('-') { MoveSide::Gave } else { MoveSide::Got };
                 let (ids, shares) = sets.entry(set).or_default();
                 ids.push(id);
                 shares.push(vec![(share[1..].to_owned(), side)]);
             }
-            planned.push(Planned { key: (*key).to_owned(), ids, other: None });
+            planned.push(PlannedEntry { key: (*key).to_owned(), ids, other: None });
         }
-        let mut moves = Moves::default();
+        let mut moves = MoveLinks::default();
         for (ids, shares) in sets.into_values() {
-            gave_and_got(shares).for_each(|moved| moves.see(moved.into_iter().map(|at| ids[at]).collect()));
+            gave_and_got(shares)
+                .for_each(|moved| moves.link_ids(moved.into_iter().map(|at| ids[at]).collect()));
         }
         let groups = moves.into_groups(planned);
         let groups: Vec<Vec<String>> =
@@ -175,7 +180,7 @@ mod tests {
     #[test]
     fn what_gave_to_one_another_is_one_group() {
         check(&[("a", &["1-x"]), ("b", &["1+x"])], &[&["a", "b"]]);
-        // Of nothing that moved between them is either the other half.
+        // Two changes on the same side are not linked.
         check(&[("a", &["1-x"]), ("b", &["1-x"])], &[&["a"], &["b"]]);
         check(&[("a", &["1+x"]), ("b", &["1+x"])], &[&["a"], &["b"]]);
         check(&[("a", &["1-x"]), ("b", &["1+y"])], &[&["a"], &["b"]]);

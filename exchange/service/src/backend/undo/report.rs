@@ -1,46 +1,46 @@
-//! What came of an undo, as commands and the sandbox write it for machines.
+//! The report of an undo as JSON, for commands and the sandbox.
 
 use serde_json::{Value, json};
 
-use super::{Mode, Outcome};
+use super::{UndoMode, UndoOutcome};
 use crate::ids::ClientId;
 
-/// What became of what a client wrote, or would.
+/// The outcomes of an undo or of its preview.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// Whose writes they were.
+pub struct UndoReport {
+    /// The client that made the undone writes.
     pub client: ClientId,
-    /// Whether anything was changed.
-    pub mode: Mode,
-    /// What became of each entry.
-    pub outcomes: Vec<Outcome>,
+    /// Whether the undo wrote anything.
+    pub mode: UndoMode,
+    /// The outcomes of all entries, sorted by member.
+    pub outcomes: Vec<UndoOutcome>,
 }
 
-impl Report {
-    /// How many entries were set back, or would be.
+impl UndoReport {
+    /// Returns the number of entries that were reverted, or would be.
     #[must_use]
-    pub fn undone(&self) -> usize {
-        self.outcomes.len() - self.conflicts()
+    pub fn reverted_count(&self) -> usize {
+        self.outcomes.len() - self.conflict_count()
     }
 
-    /// How many stay as they are.
+    /// Returns the number of entries that stay as they are.
     #[must_use]
-    pub fn conflicts(&self) -> usize {
-        self.outcomes.iter().filter(|outcome| outcome.end.is_err()).count()
+    pub fn conflict_count(&self) -> usize {
+        self.outcomes.iter().filter(|outcome| outcome.result.is_err()).count()
     }
 
-    /// All of it as JSON.
+    /// Serializes the report with counts and entries.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
-            "done": "undo", "client": self.client, "dryRun": self.mode == Mode::Preview,
-            "undone": self.undone(), "conflicts": self.conflicts(),
-            "entries": self.outcomes.iter().map(entry).collect::<Vec<_>>(),
+            "done": "undo", "client": self.client, "dryRun": self.mode == UndoMode::Preview,
+            "undone": self.reverted_count(), "conflicts": self.conflict_count(),
+            "entries": self.outcomes.iter().map(entry_json).collect::<Vec<_>>(),
         })
     }
 }
 
-fn entry(Outcome { member, area, key, name, end }: &Outcome) -> Value {
+fn entry_json(UndoOutcome { member, area, key, name, result: end }: &UndoOutcome) -> Value {
     let (result, reason) = match end {
         Ok(became) => (became.as_str(), Value::Null),
         Err(hindrance) => ("conflict", json!({ "code": hindrance.as_str(), "text": hindrance.to_string() })),

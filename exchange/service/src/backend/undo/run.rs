@@ -1,58 +1,62 @@
-//! An undo as the backend runs it: one step after the other, each of them a read or a write of its own.
+//! Runs an undo on the backend's store, each step in a transaction of its own.
 
 use rusqlite::Connection;
 
 use super::super::Backend;
-use super::{Access, Mode, Outcome, Undo, UndoArea, UndoError, Word, Writes};
+use super::{
+    StoreAccess, UndoArea, UndoAuthority, UndoError, UndoMode, UndoOutcome, UndoProcess, UndoSelection,
+};
 use crate::ids::MemberId;
-use crate::shares::Share;
+use crate::shares::SharePermit;
 
 impl Backend {
-    /// Undoes what a client wrote for the member within a span, on the member's own word, as changes on the web; or
-    /// says what that would do. One at a time for a member.
+    /// Undoes a client's writes for the member, or previews it, at the member's own request. The changes have
+    /// the channel `web`. Only one undo or preview runs per member.
     ///
     /// # Errors
-    /// [`UndoError::CutOff`] when pieces of it are done; each other one with nothing done.
-    pub async fn undo(
+    /// [`UndoError::InProgress`] if one is running. [`UndoError::Interrupted`] if the undo failed after
+    /// committing pieces; with all other errors, nothing was written.
+    pub async fn undo_writes(
         &self,
-        writes: Writes,
+        writes: UndoSelection,
         areas: &[UndoArea],
-        mode: Mode,
-    ) -> Result<Vec<Outcome>, UndoError> {
-        let turn = self.undoing.take(writes.member.clone(), 1).ok_or(UndoError::UnderWay)?;
-        self.step_through(Undo::new(writes, Word::Member, areas, mode), Some(turn)).await
+        mode: UndoMode,
+    ) -> Result<Vec<UndoOutcome>, UndoError> {
+        let turn = self.active_undos.try_acquire(writes.member.clone(), 1).ok_or(UndoError::InProgress)?;
+        self.step_through(UndoProcess::new(writes, UndoAuthority::Member, areas, mode), Some(turn)).await
     }
 
-    /// The same on anybody's word, whatever else is under way.
+    /// Runs any undo, without the limit of one at a time.
     ///
     /// # Errors
-    /// As [`undo`](Self::undo).
-    pub async fn undo_for(&self, undo: Undo) -> Result<Vec<Outcome>, UndoError> {
+    /// As [`undo_writes`](Self::undo_writes).
+    pub async fn run_undo(&self, undo: UndoProcess) -> Result<Vec<UndoOutcome>, UndoError> {
         self.step_through(undo, None).await
     }
 
     async fn step_through(
         &self,
-        mut undo: Undo,
-        mut turn: Option<Share<MemberId>>,
-    ) -> Result<Vec<Outcome>, UndoError> {
+        mut undo: UndoProcess,
+        mut turn: Option<SharePermit<MemberId>>,
+    ) -> Result<Vec<UndoOutcome>, UndoError> {
         let mut has_written = false;
         while let Some(access) = undo.next_access() {
             let backend = self.clone();
-            // The turn goes with each step: one that nobody waits for any more is under way until it ends.
+            // The share moves into each step, so an abandoned undo blocks the member until the step has
+            // ended.
             let step = move |connection: &Connection| {
-                let Backend { catalogue, environment, interruption, .. } = &backend;
-                undo.step(connection, catalogue, environment, interruption).map(|()| (undo, turn))
+                let Backend { catalogue, environment, fault_injector: interruption, .. } = &backend;
+                undo.run_step(connection, catalogue, environment, interruption).map(|()| (undo, turn))
             };
             let stepped = match access {
-                Access::Read => self.store.read(step).await,
-                Access::Write => self.store.write(step).await,
+                StoreAccess::Read => self.store.read(step).await,
+                StoreAccess::Write => self.store.write(step).await,
             };
             (undo, turn) = stepped.map_err(|error: UndoError| match has_written {
-                true => UndoError::CutOff(Box::new(error)),
+                true => UndoError::Interrupted(Box::new(error)),
                 false => error,
             })?;
-            has_written |= access == Access::Write;
+            has_written |= access == StoreAccess::Write;
         }
         Ok(undo.into_outcomes())
     }

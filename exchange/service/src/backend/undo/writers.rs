@@ -1,4 +1,4 @@
-//! Whose writes a member can take back: the clients of which the journal still has any.
+//! Lists the clients with writes that a member can undo, as far as the journal goes back.
 
 use rusqlite::Connection;
 
@@ -8,14 +8,14 @@ use crate::store::StoreError;
 
 /// A client that wrote for a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wrote {
-    /// The client, connected or not.
+pub struct WritingClient {
+    /// The client's id, whether it is still connected or not.
     pub client: ClientId,
-    /// As it is registered.
+    /// The client's registered name; its id if it is not registered any more.
     pub name: String,
 }
 
-/// From one client to the next: however much each of them wrote, one entry of the index is read of it.
+/// A loose index scan: reads one index entry per client, however much each of them wrote.
 const WROTE: &str = "\
     WITH RECURSIVE wrote (client) AS (
         SELECT min(client) FROM journal_set WHERE member = ?1 AND client > ''
@@ -27,16 +27,16 @@ const WROTE: &str = "\
     FROM wrote WHERE client IS NOT NULL ORDER BY 2, 1";
 
 impl Backend {
-    /// The clients that wrote for a member, as far as the journal goes back, by their names.
+    /// Lists the clients that wrote for a member, sorted by name.
     ///
     /// # Errors
-    /// What the store says.
-    pub async fn wrote_for(&self, member: &MemberId) -> Result<Vec<Wrote>, StoreError> {
+    /// Returns the [`StoreError`] of the read.
+    pub async fn list_writing_clients(&self, member: &MemberId) -> Result<Vec<WritingClient>, StoreError> {
         let member = member.clone();
         let read = move |connection: &Connection| {
             let mut rows = connection.prepare_cached(WROTE)?;
             let rows =
-                rows.query_map([member], |row| Ok(Wrote { client: row.get(0)?, name: row.get(1)? }))?;
+                rows.query_map([member], |row| Ok(WritingClient { client: row.get(0)?, name: row.get(1)? }))?;
             Ok::<_, StoreError>(rows.collect::<Result<_, _>>()?)
         };
         self.store.read(read).await
@@ -46,12 +46,12 @@ impl Backend {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Options, Place, Store};
+    use crate::store::{Store, StoreLocation, StoreOptions};
 
-    /// A page that anybody opens reads no more of the journal than there are clients.
+    /// The query's cost depends on the number of clients, not on the length of the journal.
     #[tokio::test]
     async fn the_journal_is_not_read_for_it() {
-        let store = Store::open(&Options::new(Place::Memory)).expect("a store");
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).expect("a store");
         let plan = store.read(|connection| {
             let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {WROTE}"))?;
             let steps = plan.query_map(["m-1"], |row| row.get::<_, String>("detail"))?;

@@ -1,64 +1,64 @@
-//! `admin audit`: who did what.
+//! `admin audit`: lists the audit.
 
 use clap::Subcommand;
-use exchange_service::admin::{self, AdminError, AuditPage, WantedAudit};
+use exchange_service::admin::{self, AdminError, AuditFilter, AuditPage};
 use exchange_service::ids::ClientId;
 use exchange_service::time::Moment;
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::{Told, table};
+use super::{CommandOutput, format_table};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
-    /// List what was done, the latest first.
+    /// List audit entries, newest first.
     #[command(
         after_help = "Examples:\n\n    exchange-service admin audit list --since 2026-11-01 --client stock-tool\n    \
                             exchange-service admin audit list --actor administrator:ada --limit 20 --json\n\n\
-                            The next page begins behind the last number of the one before: --behind NUMBER."
+                            The next page begins after the last number of the previous one: --behind NUMBER."
     )]
     List {
-        /// From this moment on: 2026-11-22, or 2026-11-22T13:00:00Z.
+        /// Entries from this time on: 2026-11-22, or 2026-11-22T13:00:00Z.
         #[arg(long, value_name = "TIME")]
         since: Option<Moment>,
-        /// By whom: `member:ID`, `administrator:NAME` or `service`.
+        /// Entries of this actor: `member:ID`, `administrator:NAME` or `service`.
         #[arg(long, value_name = "WHO")]
         actor: Option<String>,
-        /// Through this client, or done to it.
+        /// Entries of this client, as actor or as object.
         #[arg(long, value_name = "ID")]
         client: Option<ClientId>,
-        /// Done to this: a change set, an installation, a member.
+        /// Entries about this object: a change set, an installation, a member.
         #[arg(long, value_name = "ID")]
         subject: Option<String>,
-        /// Behind the entry of this number: where the page before ended.
+        /// Entries after the one with this number: the last one of the previous page.
         #[arg(long, value_name = "NUMBER")]
         behind: Option<i64>,
-        /// At most so many entries, 1 to 1000.
+        /// The maximum number of entries, 1 to 1000.
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000))]
         limit: u16,
     },
 }
 
-pub(super) fn run(store: &Connection, command: AuditCommand) -> Result<Told, AdminError> {
+pub(super) fn run_audit(store: &Connection, command: AuditCommand) -> Result<CommandOutput, AdminError> {
     let AuditCommand::List { since, actor, client, subject, behind, limit } = command;
-    let wanted = WantedAudit { since, actor, client, subject, behind, most: limit.into() };
-    let page = admin::list_audit(store, &wanted)?;
+    let filter = AuditFilter { since, actor, client, subject, after: behind, limit: limit.into() };
+    let page = admin::list_audit(store, &filter)?;
     let AuditPage { entries, next } = &page;
     let rows = entries.iter().map(|entry| {
         let client = entry.client.as_ref().map_or("-", ClientId::as_str);
         let number = entry.number.to_string();
         [&*number, &entry.at, &entry.actor, client, &entry.action, &entry.subject, &entry.detail]
-            .map(shown)
+            .map(escape_controls)
             .to_vec()
     });
-    let mut text = table(&["number", "at", "by", "client", "action", "subject", "detail"], rows);
+    let mut text = format_table(&["number", "at", "by", "client", "action", "subject", "detail"], rows);
     if let Some(next) = next {
-        text.push_str(&format!("\nthere is more: --behind {next}"));
+        text.push_str(&format!("\nmore entries: --behind {next}"));
     }
-    Ok(Told { text, json: json!(page) })
+    Ok(CommandOutput { text, json: json!(page) })
 }
 
-/// A cell that moves no cursor, whatever somebody called something.
-pub(super) fn shown(text: &str) -> String {
+/// Replaces control characters in a cell, so that names cannot affect the terminal.
+pub(super) fn escape_controls(text: &str) -> String {
     text.chars().map(|each| if each.is_control() { '\u{fffd}' } else { each }).collect()
 }

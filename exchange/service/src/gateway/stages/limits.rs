@@ -1,99 +1,110 @@
-//! Stage 11: how much the client may do for the member (GW-06, GW-07, LIM-05, LIM-18, LIM-19).
+//! Stage 11: rate limits and the daily write quota (GW-06, GW-07, LIM-05, LIM-18, LIM-19).
 
 use std::time::Duration;
 
 use exchange_api::operations::OperationId;
 use exchange_api::refusals::{PlainCode, TimedCode};
 
-use super::Asking;
+use super::StageFuture;
 use crate::config::Config;
-use crate::gateway::ending::{Ending, Refused};
-use crate::gateway::facts::{Facts, Limited, Rate};
-use crate::gateway::ports::Ports;
-use crate::registry::{MOST_REQUESTS, MOST_WRITES};
-use crate::shared::Unavailable;
-use crate::shared::quota::Writes;
-use crate::shared::rate::{Bucket, Policy, Taken};
+use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::facts::{LimitOutcome, RateStatus, RequestFacts};
+use crate::gateway::ports::GatewayPorts;
+use crate::registry::{MAX_REQUESTS_PER_MINUTE, MAX_WRITES_PER_DAY};
+use crate::shared::SharedStateError;
+use crate::shared::quota::WriteCount;
+use crate::shared::rate::{DrawOutcome, RateBucket, RatePolicy};
 
-/// How long to wait when writes cannot be counted (A9).
-pub(super) const UNCOUNTED: Duration = Duration::from_secs(30);
+/// The `Retry-After` time if the quota is unavailable (A9).
+pub(super) const QUOTA_RETRY_DELAY: Duration = Duration::from_secs(30);
 
-pub(super) fn ask<'a>(ports: &'a Ports, facts: &'a mut Facts) -> Asking<'a> {
+pub(super) fn apply_limits<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFacts) -> StageFuture<'a> {
     Box::pin(async move {
-        let limited = match rates(ports, facts).await {
-            Ok(Limited::Passes) => count(ports, facts).await,
+        let limited = match check_rates(ports, facts).await {
+            Ok(LimitOutcome::Allowed) => count_write(ports, facts).await,
             Ok(limited) => limited,
-            Err(Unavailable) => Limited::RatesUnknown,
+            Err(SharedStateError) => LimitOutcome::RatesUnavailable,
         };
-        facts.limited = Some(limited);
+        facts.limit_outcome = Some(limited);
     })
 }
 
-/// The member's limit, the client's, and that of account checks; each refusal leaves the later ones alone.
-async fn rates(ports: &Ports, facts: &mut Facts) -> Result<Limited, Unavailable> {
+/// Checks the limits of the member, the client and account checks, in this order. A refusal does not consume later
+/// limits.
+async fn check_rates(
+    ports: &GatewayPorts,
+    facts: &mut RequestFacts,
+) -> Result<LimitOutcome, SharedStateError> {
     let limits = &ports.config.limits;
-    let Some(proven) = facts.proven() else { return Ok(Limited::RatesUnknown) };
+    let Some(proven) = facts.credentials() else { return Ok(LimitOutcome::RatesUnavailable) };
     let (client, member) = (proven.token.client.clone(), proven.token.member.clone());
     let own = facts.client().and_then(|client| client.requests_per_minute);
-    let limit = own.map_or(limits.per_member, |own| own.min(MOST_REQUESTS)).max(1);
-    let bucket = Bucket::Member(client.clone(), member.clone());
-    let rate = match ports.rates.take(&bucket, Policy::per_minute(limit), facts.now).await? {
-        Taken::Allowed { remaining, full_in } => Rate { limit, remaining, full_in },
-        Taken::Refused { wait } => return Ok(Limited::Rate(wait)),
+    let limit = own.map_or(limits.per_member, |own| own.min(MAX_REQUESTS_PER_MINUTE)).max(1);
+    let bucket = RateBucket::Member(client.clone(), member.clone());
+    let rate = match ports.rates.take_request(&bucket, RatePolicy::per_minute(limit), facts.now).await? {
+        DrawOutcome::Allowed { remaining, full_in } => RateStatus { limit, remaining, full_in },
+        DrawOutcome::Refused { wait } => return Ok(LimitOutcome::RateLimited(wait)),
     };
-    let mut others = vec![(Bucket::Client(client.clone()), Policy::per_minute(limits.per_client))];
-    if facts.operation.and_then(OperationId::of) == Some(OperationId::AccountCheck) {
-        let policy = Policy::per_hour(limits.account_checks_per_hour);
-        others.push((Bucket::AccountCheck(client, member), policy));
+    let mut others = vec![(RateBucket::Client(client.clone()), RatePolicy::per_minute(limits.per_client))];
+    if facts.operation.and_then(OperationId::from_operation) == Some(OperationId::AccountCheck) {
+        let policy = RatePolicy::per_hour(limits.account_checks_per_hour);
+        others.push((RateBucket::AccountCheck(client, member), policy));
     }
     for (bucket, policy) in others {
-        if let Taken::Refused { wait } = ports.rates.take(&bucket, policy, facts.now).await? {
-            return Ok(Limited::Rate(wait));
+        if let DrawOutcome::Refused { wait } = ports.rates.take_request(&bucket, policy, facts.now).await? {
+            return Ok(LimitOutcome::RateLimited(wait));
         }
     }
-    facts.rate = Some(rate);
-    Ok(Limited::Passes)
+    facts.rate_status = Some(rate);
+    Ok(LimitOutcome::Allowed)
 }
 
-/// Counts a write; org stock counts its ops once they are known (A3).
-async fn count(ports: &Ports, facts: &mut Facts) -> Limited {
-    let operation = facts.operation.filter(|operation| operation.idempotent).and_then(OperationId::of);
+/// Counts a write against the quota. Org stock counts its ops in stage 14 (A3).
+async fn count_write(ports: &GatewayPorts, facts: &mut RequestFacts) -> LimitOutcome {
+    let operation =
+        facts.operation.filter(|operation| operation.idempotent).and_then(OperationId::from_operation);
     match operation {
-        None | Some(OperationId::OrgStockWrite) => Limited::Passes,
-        Some(_) => match take(ports, facts, 1).await {
-            Ok(true) => Limited::Passes,
-            Ok(false) => Limited::Quota,
-            Err(Unavailable) => Limited::QuotaUnknown,
+        None | Some(OperationId::OrgStockWrite) => LimitOutcome::Allowed,
+        Some(_) => match take_writes(ports, facts, 1).await {
+            Ok(true) => LimitOutcome::Allowed,
+            Ok(false) => LimitOutcome::QuotaExceeded,
+            Err(SharedStateError) => LimitOutcome::QuotaUnavailable,
         },
     }
 }
 
-/// Counts so many writes against the day's quota.
-pub(super) async fn take(ports: &Ports, facts: &mut Facts, count: u32) -> Result<bool, Unavailable> {
-    let Some(proven) = facts.proven() else { return Err(Unavailable) };
+/// Counts writes against the daily quota. Returns false if the quota does not allow all of them.
+pub(super) async fn take_writes(
+    ports: &GatewayPorts,
+    facts: &mut RequestFacts,
+    count: u32,
+) -> Result<bool, SharedStateError> {
+    let Some(proven) = facts.credentials() else { return Err(SharedStateError) };
     let own = facts.client().and_then(|client| client.writes_per_day);
-    let limit = own.map_or(ports.config.limits.writes_per_day, |own| own.min(MOST_WRITES));
-    let day = facts.now.day();
+    let limit = own.map_or(ports.config.limits.writes_per_day, |own| own.min(MAX_WRITES_PER_DAY));
+    let day = facts.now.utc_day();
     let (client, member) = (&proven.token.client, &proven.token.member);
-    let taken = ports.quota.take(client, member, day, Writes { count, limit }).await?;
+    let taken = ports.quota.take_writes(client, member, day, WriteCount { count, limit }).await?;
     if taken {
-        facts.counted = Some((day, count));
+        facts.counted_writes = Some((day, count));
     }
     Ok(taken)
 }
 
-pub(super) fn decide(facts: &Facts, _: &Config) -> Result<(), Ending> {
-    let refused = match facts.limited {
-        Some(Limited::Passes) => return Ok(()),
-        Some(Limited::Rate(wait)) => Refused::timed(TimedCode::RateLimited, wait),
-        Some(Limited::Quota) => exceeded(facts),
-        Some(Limited::QuotaUnknown) => Refused::timed(TimedCode::ServiceUnavailable, UNCOUNTED),
-        Some(Limited::RatesUnknown) | None => Refused::plain(PlainCode::ServiceUnavailable),
+pub(super) fn decide_limits(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
+    let refused = match facts.limit_outcome {
+        Some(LimitOutcome::Allowed) => return Ok(()),
+        Some(LimitOutcome::RateLimited(wait)) => StageRefusal::from_timed_code(TimedCode::RateLimited, wait),
+        Some(LimitOutcome::QuotaExceeded) => quota_exceeded(facts),
+        Some(LimitOutcome::QuotaUnavailable) => {
+            StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, QUOTA_RETRY_DELAY)
+        }
+        Some(LimitOutcome::RatesUnavailable) | None => StageRefusal::from_code(PlainCode::ServiceUnavailable),
     };
     Err(refused.into())
 }
 
-/// ERR-34: until the day is over.
-pub(super) fn exceeded(facts: &Facts) -> Refused {
-    Refused::timed(TimedCode::QuotaExceeded, facts.now.next_midnight().since(facts.now))
+/// Creates the quota refusal, which lasts until the next UTC midnight (ERR-34).
+pub(super) fn quota_exceeded(facts: &RequestFacts) -> StageRefusal {
+    StageRefusal::from_timed_code(TimedCode::QuotaExceeded, facts.now.next_midnight().since(facts.now))
 }

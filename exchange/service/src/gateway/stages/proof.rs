@@ -1,95 +1,116 @@
-//! Stages 3 and 4: the token, the proof of its key, and whom the token is for.
+//! Stages 3 and 4: the access token, the proof of possession of its key, and the token's audience.
 //!
-//! The proof's order is that of the DPoP library: form and signature, then the nonce, then the claims,
-//! then whether it was seen before (DPP-15, DPP-16). The token is judged before, since a proof says
-//! nothing without one.
+//! The proof is checked in the order of the DPoP library: form and signature, nonce, claims, replay (DPP-15, DPP-16).
+//! The token is verified first, because the proof is bound to it.
 
-use dpop_bound::{Binding, Es256, Expected, Holder, Refusal, SignedProof, Target, Thumbprint, TokenHash};
+use dpop_bound::{
+    Es256, ExpectedRequest, KeyBinding, ProofHolder, RequestTarget, SignedProof, Thumbprint, TokenHash,
+    VerificationError,
+};
 use exchange_api::refusals::{PlainCode, TimedCode};
 
-use super::Asking;
+use super::StageFuture;
 use crate::config::Config;
-use crate::gateway::ending::{Ending, Refused};
-use crate::gateway::facts::{Facts, Proven, Unproven};
+use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::facts::{CredentialsError, RequestFacts, VerifiedCredentials};
 use crate::gateway::newcomers;
-use crate::gateway::ports::Ports;
-use crate::idp::tokens::TokenRefusal;
+use crate::gateway::ports::GatewayPorts;
+use crate::idp::tokens::TokenError;
 use crate::time::Moment;
 
-pub(super) fn ask<'a>(ports: &'a Ports, facts: &'a mut Facts) -> Asking<'a> {
+pub(super) fn verify_credentials<'a>(
+    ports: &'a GatewayPorts,
+    facts: &'a mut RequestFacts,
+) -> StageFuture<'a> {
     Box::pin(async move {
-        let last = ports.known.last(facts.peer);
-        let proven = prove(ports, facts, last).await;
+        let last = ports.recent_sources.last_proven(facts.peer);
+        let proven = verify_request(ports, facts, last).await;
         match &proven {
             Ok(_) => {
-                ports.known.note(facts.peer, last, facts.now);
-                facts.seal();
+                ports.recent_sources.record_proof(facts.peer, last, facts.now);
+                facts.remove_credentials();
             }
-            Err(unproven) if is_forged(unproven) => ports.known.forget(facts.peer),
+            Err(unproven) if is_forged(unproven) => ports.recent_sources.forget(facts.peer),
             Err(_) => {}
         }
-        facts.proven = Some(proven);
+        facts.credentials = Some(proven);
     })
 }
 
-async fn prove(ports: &Ports, facts: &Facts, last: Option<Moment>) -> Result<Proven, Unproven> {
+async fn verify_request(
+    ports: &GatewayPorts,
+    facts: &RequestFacts,
+    last: Option<Moment>,
+) -> Result<VerifiedCredentials, CredentialsError> {
     let head = &facts.head;
-    let presented =
-        dpop_bound::http::presented(&head.headers).map_err(|refusal| Unproven::Proof(refusal.into()))?;
-    newcomers::admit(ports, last, facts.now).await.map_err(Unproven::Crowded)?;
-    let hash = TokenHash::of(presented.token);
-    let token = ports.tokens.verify(presented.token, &hash, facts.now).await.map_err(Unproven::Token)?;
+    let presented = dpop_bound::http::parse_credentials(&head.headers)
+        .map_err(|refusal| CredentialsError::Proof(refusal.into()))?;
+    newcomers::admit_newcomer(ports, last, facts.now).await.map_err(CredentialsError::Overloaded)?;
+    let hash = TokenHash::from_token(presented.token);
+    let token = ports
+        .tokens
+        .verify_token(presented.token, &hash, facts.now)
+        .await
+        .map_err(CredentialsError::Token)?;
     let bound = match &token.jkt {
-        Some(jkt) => Some(jkt.parse::<Thumbprint>().map_err(|_| Unproven::Token(TokenRefusal::Malformed))?),
+        Some(jkt) => {
+            Some(jkt.parse::<Thumbprint>().map_err(|_| CredentialsError::Token(TokenError::Malformed))?)
+        }
         None => None,
     };
-    let proof = |refusal: Refusal| Unproven::Proof(refusal);
-    let signed = SignedProof::read(presented.proof, &Es256).map_err(|refusal| proof(refusal.into()))?;
-    let now = facts.now.unix();
-    ports.nonces.check(signed.nonce(), now).map_err(|refusal| proof(refusal.into()))?;
+    let proof = |refusal: VerificationError| CredentialsError::Proof(refusal);
+    let signed =
+        SignedProof::verify_signature(presented.proof, &Es256).map_err(|refusal| proof(refusal.into()))?;
+    let now = facts.now.to_unix_time();
+    ports.nonces.check_nonce(signed.nonce(), now).map_err(|refusal| proof(refusal.into()))?;
     let checked = signed
-        .check(&Expected {
+        .check_claims(&ExpectedRequest {
             method: head.method.as_str(),
-            target: Target::Request(&ports.origin, head.uri.path()),
+            target: RequestTarget::Request(&ports.origin, head.uri.path()),
             now,
             window: ports.proofs.window(),
-            binding: Binding::Token { hash: &hash, jkt: bound.as_ref() },
+            binding: KeyBinding::Token { hash: &hash, jkt: bound.as_ref() },
         })
         .map_err(|refusal| proof(refusal.into()))?;
-    let candidate = checked.candidate(Holder::Account(token.member.as_str()));
+    let candidate = checked.replay_candidate(ProofHolder::Account(token.member.as_str()));
     ports.proofs.admit(&candidate, now).await.map_err(|refusal| proof(refusal.into()))?;
-    Ok(Proven { jkt: checked.thumbprint().to_string(), token })
+    Ok(VerifiedCredentials { jkt: checked.thumbprint().to_string(), token })
 }
 
-/// Whether a token or proof was never any: no client of a member sends such a one.
-fn is_forged(unproven: &Unproven) -> bool {
-    use TokenRefusal::{Algorithm, Key, Malformed, Signature, Type};
+/// Returns true if the token or proof is malformed or forged. No client of a member sends such credentials.
+fn is_forged(unproven: &CredentialsError) -> bool {
+    use TokenError::{Algorithm, Key, Malformed, Signature, WrongType};
     match unproven {
-        Unproven::Token(refusal) => matches!(refusal, Malformed | Type | Algorithm | Key | Signature),
-        Unproven::Proof(refusal) => matches!(refusal, Refusal::Form(_)),
-        Unproven::Crowded(_) => false,
-    }
-}
-
-pub(super) fn decide(facts: &Facts, _: &Config) -> Result<(), Ending> {
-    match &facts.proven {
-        Some(Ok(_)) => Ok(()),
-        Some(Err(Unproven::Token(refusal))) => Err(Refused::of_judgement(*refusal).into()),
-        Some(Err(Unproven::Proof(refusal))) => Err(Refused::of_proof(refusal).into()),
-        Some(Err(Unproven::Crowded(wait))) => {
-            Err(Refused::timed(TimedCode::ServiceUnavailable, *wait).quiet().because("crowded").into())
+        CredentialsError::Token(refusal) => {
+            matches!(refusal, Malformed | WrongType | Algorithm | Key | Signature)
         }
-        None => Err(Refused::plain(PlainCode::Unauthenticated).into()),
+        CredentialsError::Proof(refusal) => matches!(refusal, VerificationError::Format(_)),
+        CredentialsError::Overloaded(_) => false,
     }
 }
 
-/// IDP-07: a token of the issuer that is not for the gateway.
-pub(super) fn decide_audience(facts: &Facts, config: &Config) -> Result<(), Ending> {
-    match facts.proven() {
+pub(super) fn decide_credentials(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
+    match &facts.credentials {
+        Some(Ok(_)) => Ok(()),
+        Some(Err(CredentialsError::Token(refusal))) => Err(StageRefusal::from_token_refusal(*refusal).into()),
+        Some(Err(CredentialsError::Proof(refusal))) => Err(StageRefusal::from_proof_refusal(refusal).into()),
+        Some(Err(CredentialsError::Overloaded(wait))) => {
+            Err(StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, *wait)
+                .without_nonce()
+                .with_reason("crowded")
+                .into())
+        }
+        None => Err(StageRefusal::from_code(PlainCode::Unauthenticated).into()),
+    }
+}
+
+/// Requires the gateway's audience in the token (IDP-07).
+pub(super) fn decide_audience(facts: &RequestFacts, config: &Config) -> Result<(), EarlyResponse> {
+    match facts.credentials() {
         Some(proven) if proven.token.is_for(&config.audience) => Ok(()),
         _ => {
             let why = "the token is not for this server";
-            Err(Refused::of_token(PlainCode::Unauthenticated, why).into())
+            Err(StageRefusal::invalid_token(PlainCode::Unauthenticated, why).into())
         }
     }
 }

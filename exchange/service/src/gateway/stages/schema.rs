@@ -1,58 +1,65 @@
-//! Stage 14: parameters and body by their schema, and the ops of org stock (ERR-22, CON-09, OST-18).
+//! Stage 14: schema validation of parameters and body, and the op quota of org stock (ERR-22, CON-09, OST-18).
 
 use exchange_api::refusals::TimedCode;
 use exchange_api::types::Problem;
 
-use super::{Asking, key, limits};
+use super::{StageFuture, idempotency_key, limits};
 use crate::config::Config;
-use crate::gateway::ending::{Ending, Refused};
-use crate::gateway::facts::{Facts, OverQuota};
-use crate::gateway::ports::Ports;
+use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::facts::{OpsQuotaError, RequestFacts};
+use crate::gateway::ports::GatewayPorts;
 
-/// How many undeclared members are looked at: more than a client ever sends.
-const UNDECLARED: usize = 10_000;
+/// The maximum number of undeclared properties that are reported. No valid client sends as many.
+const MAX_UNDECLARED: usize = 10_000;
 
-pub(super) fn ask<'a>(ports: &'a Ports, facts: &'a mut Facts) -> Asking<'a> {
+pub(super) fn check_ops_quota<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFacts) -> StageFuture<'a> {
     Box::pin(async move {
-        if facts.read.is_none() {
-            facts.read = Some(key::read(facts));
+        if facts.incoming.is_none() {
+            facts.incoming = Some(idempotency_key::read_incoming(facts));
         }
-        if key::counts_by_ops(facts) && by_schema(facts).is_ok() {
+        if idempotency_key::counts_by_ops(facts) && check_schema(facts).is_ok() {
             count_ops(ports, facts).await;
         }
     })
 }
 
-/// Counts the ops of an org-stock set, a dry run once; all of them or none (OST-18).
-pub(super) async fn count_ops(ports: &Ports, facts: &mut Facts) {
-    let counts = key::counts_by_ops(facts);
-    let ops = facts.read.as_ref().and_then(|read| key::ops(read.as_ref().ok()?)).filter(|_| counts);
+/// Counts the ops of an org-stock change set against the quota, all or none. A dry run counts once (OST-18).
+pub(super) async fn count_ops(ports: &GatewayPorts, facts: &mut RequestFacts) {
+    let counts = idempotency_key::counts_by_ops(facts);
+    let ops = facts
+        .incoming
+        .as_ref()
+        .and_then(|read| idempotency_key::change_set_size(read.as_ref().ok()?))
+        .filter(|_| counts);
     let Some((ops, dry_run)) = ops else { return };
     let count = if dry_run { 1 } else { u32::try_from(ops).unwrap_or(u32::MAX) };
-    facts.over_quota = match limits::take(ports, facts, count).await {
+    facts.ops_quota_error = match limits::take_writes(ports, facts, count).await {
         Ok(true) => None,
-        Ok(false) => Some(OverQuota::Exceeded),
-        Err(_) => Some(OverQuota::Unknown),
+        Ok(false) => Some(OpsQuotaError::Exceeded),
+        Err(_) => Some(OpsQuotaError::Unavailable),
     };
 }
 
-pub(super) fn decide(facts: &Facts, _: &Config) -> Result<(), Ending> {
-    by_schema(facts)?;
-    match facts.over_quota {
+pub(super) fn decide_schema(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
+    check_schema(facts)?;
+    match facts.ops_quota_error {
         None => Ok(()),
-        Some(OverQuota::Exceeded) => Err(limits::exceeded(facts).into()),
-        Some(OverQuota::Unknown) => {
-            Err(Refused::timed(TimedCode::ServiceUnavailable, limits::UNCOUNTED).into())
+        Some(OpsQuotaError::Exceeded) => Err(limits::quota_exceeded(facts).into()),
+        Some(OpsQuotaError::Unavailable) => {
+            Err(StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, limits::QUOTA_RETRY_DELAY)
+                .into())
         }
     }
 }
 
-fn by_schema(facts: &Facts) -> Result<(), Ending> {
+fn check_schema(facts: &RequestFacts) -> Result<(), EarlyResponse> {
     let id = || facts.correlation_id.clone();
-    let problem = match &facts.read {
-        Some(Ok(incoming)) => Problem::of_undeclared(&incoming.undeclared(UNDECLARED), id(), facts.path()),
-        Some(Err(rejection)) => Some(Problem::of_rejection(rejection, id(), &facts.context())),
+    let problem = match &facts.incoming {
+        Some(Ok(incoming)) => {
+            Problem::from_undeclared(&incoming.undeclared_members(MAX_UNDECLARED), id(), facts.path())
+        }
+        Some(Err(rejection)) => Some(Problem::from_rejection(rejection, id(), &facts.context())),
         None => None,
     };
-    problem.map_or(Ok(()), |problem| Err(Refused::problem(problem).into()))
+    problem.map_or(Ok(()), |problem| Err(StageRefusal::from_problem(problem).into()))
 }

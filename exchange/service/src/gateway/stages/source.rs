@@ -1,56 +1,70 @@
-//! Stage 2: how often the source asks, and how much it sends (LIM-04, LIM-23).
+//! Stage 2: the rate limit of the source address, and the size of its body (LIM-04, LIM-23).
 
 use std::time::Duration;
 
 use axum::body::Body;
 use exchange_api::refusals::{PlainCode, TimedCode};
 
-use super::Asking;
+use super::StageFuture;
 use crate::config::Config;
 use crate::gateway::body;
-use crate::gateway::ending::{Ending, Refused};
-use crate::gateway::facts::{Facts, Unread};
-use crate::gateway::ports::Ports;
-use crate::shared::Unavailable;
-use crate::shared::rate::{Bucket, Policy, Taken};
+use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::facts::{BodyReadError, RequestFacts};
+use crate::gateway::ports::GatewayPorts;
+use crate::shared::SharedStateError;
+use crate::shared::rate::{DrawOutcome, RateBucket, RatePolicy};
 
-/// How long a refusal for want of room for bodies lasts.
-const CROWDED: Duration = Duration::from_secs(5);
+/// The `Retry-After` time if the body budget is exhausted.
+const OVERLOAD_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Counts the request for its source, and reads its body when it may go on.
-pub(super) fn ask<'a>(ports: &'a Ports, facts: &'a mut Facts) -> Asking<'a> {
+/// Counts the request for its source address, then reads the body if the request is allowed.
+pub(super) fn read_source<'a>(ports: &'a GatewayPorts, facts: &'a mut RequestFacts) -> StageFuture<'a> {
     Box::pin(async move {
         let limits = &ports.config.limits;
-        let policy = Policy::per_minute(limits.per_address);
-        let taken = ports.rates.take(&Bucket::of(facts.peer), policy, facts.now).await;
-        facts.address = Some(taken);
-        if matches!(taken, Ok(Taken::Allowed { .. })) {
-            let unread = facts.unread.get_mut().ok().and_then(Option::take).unwrap_or_else(Body::empty);
-            let slowest = Duration::from_secs(limits.body_seconds);
-            let read =
-                body::read(unread, facts.peer.network(), limits.body_bytes, slowest, &ports.held).await;
+        let policy = RatePolicy::per_minute(limits.per_address);
+        let taken = ports.rates.take_request(&RateBucket::for_peer(facts.peer), policy, facts.now).await;
+        facts.address_limit = Some(taken);
+        if matches!(taken, Ok(DrawOutcome::Allowed { .. })) {
+            let unread = facts.unread_body.get_mut().ok().and_then(Option::take).unwrap_or_else(Body::empty);
+            let max_duration = Duration::from_secs(limits.body_seconds);
+            let read = body::read_body(
+                unread,
+                facts.peer.network(),
+                limits.body_bytes,
+                max_duration,
+                &ports.body_budget,
+            )
+            .await;
             facts.body = Some(read.map(|(bytes, held)| {
-                facts.held = held;
+                facts.body_permit = held;
                 bytes
             }));
         }
     })
 }
 
-pub(super) fn decide(facts: &Facts, _: &Config) -> Result<(), Ending> {
-    match facts.address {
-        Some(Ok(Taken::Allowed { .. })) => {}
-        Some(Ok(Taken::Refused { wait })) => return Err(Refused::timed(TimedCode::RateLimited, wait).into()),
-        Some(Err(Unavailable)) | None => return Err(Refused::plain(PlainCode::ServiceUnavailable).into()),
+pub(super) fn decide_source(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
+    match facts.address_limit {
+        Some(Ok(DrawOutcome::Allowed { .. })) => {}
+        Some(Ok(DrawOutcome::Refused { wait })) => {
+            return Err(StageRefusal::from_timed_code(TimedCode::RateLimited, wait).into());
+        }
+        Some(Err(SharedStateError)) | None => {
+            return Err(StageRefusal::from_code(PlainCode::ServiceUnavailable).into());
+        }
     }
     let refused = match &facts.body {
         Some(Ok(_)) => return Ok(()),
-        Some(Err(Unread::TooLarge)) => Refused::plain(PlainCode::PayloadTooLarge),
-        Some(Err(Unread::NoRoom)) => Refused::timed(TimedCode::ServiceUnavailable, CROWDED),
-        // It may still wait for an answer.
-        Some(Err(Unread::TooSlow)) => Refused::plain(PlainCode::SchemaInvalid).because("slow body"),
-        // Nobody waits for an answer any more; the code is for the log.
-        Some(Err(Unread::Incomplete)) | None => Refused::plain(PlainCode::SchemaInvalid),
+        Some(Err(BodyReadError::TooLarge)) => StageRefusal::from_code(PlainCode::PayloadTooLarge),
+        Some(Err(BodyReadError::Overloaded)) => {
+            StageRefusal::from_timed_code(TimedCode::ServiceUnavailable, OVERLOAD_RETRY_DELAY)
+        }
+        // The client may still wait for a response.
+        Some(Err(BodyReadError::TooSlow)) => {
+            StageRefusal::from_code(PlainCode::SchemaInvalid).with_reason("slow body")
+        }
+        // The client is gone; the code is only logged.
+        Some(Err(BodyReadError::Incomplete)) | None => StageRefusal::from_code(PlainCode::SchemaInvalid),
     };
     Err(refused.into())
 }

@@ -1,26 +1,25 @@
-//! The seed's stock, missions and ships: lots with reservations, a donation and offers among them, ships in a
-//! unit and in none.
+//! The seed's stock, missions and ships, including reservations, a donation and offers.
 
 use rusqlite::{Connection, params};
 use serde::Deserialize;
 
-use super::Member;
+use super::SeedMember;
 use crate::backend::warehouse::{
-    Booking, Earmark as Part, Earmarks, Lot, Measure, Offer, Placed, Row, tell, write,
+    Earmark, EarmarkSet, Lot, Measure, PlacedRow, RowBooking, StockOffer, StockRow, publish_bookings,
+    write_bookings,
 };
-use crate::backend::{Keeping, Purpose};
-use crate::catalogue::contents::{Contents, Kind};
-use crate::feed::Author;
+use crate::backend::{EarmarkPurpose, StockOwnership};
+use crate::catalogue::contents::{CatalogueContents, EntryKind};
+use crate::feed::ChangeAuthor;
 use crate::ids::{MemberId, UnitId};
 use crate::store::StoreError;
 use crate::time::Moment;
 
-/// A row of the warehouse.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Stock {
+pub(super) struct SeedStock {
     id: String,
-    kind: Kind,
+    kind: EntryKind,
     material: String,
     location: String,
     #[serde(default)]
@@ -33,76 +32,74 @@ pub(super) struct Stock {
     shared: bool,
     unit: Option<String>,
     note: Option<String>,
-    /// How much of it is offered.
+    /// The amount that is offered on the Material Exchange.
     offer: Option<i64>,
     #[serde(default)]
-    earmarks: Vec<Earmark>,
+    earmarks: Vec<SeedEarmark>,
 }
 
-/// What is reserved of a row.
+/// An earmark of a seeded stock row.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Earmark {
-    purpose: Purpose,
+struct SeedEarmark {
+    purpose: EarmarkPurpose,
     target: String,
     amount: i64,
 }
 
-/// A mission, and who takes part in it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Mission {
+pub(super) struct SeedMission {
     id: String,
     name: String,
     participants: Vec<String>,
 }
 
-/// A ship.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Ship {
+pub(super) struct SeedShip {
     id: String,
     #[serde(rename = "type")]
     ship_type: String,
     name: Option<String>,
-    /// None for one that is insured for its lifetime.
+    /// `None` for lifetime insurance.
     insured_months: Option<i64>,
     location: Option<String>,
     #[serde(default)]
     fitted: bool,
     unit: Option<String>,
-    /// Missions that it flies in.
+    /// The missions in which it takes part.
     #[serde(default)]
     missions: Vec<String>,
 }
 
-/// Gives a member what the seed says.
-pub(super) fn plant(
+/// Writes a member's stock, earmarks and ships.
+pub(super) fn plant_goods(
     connection: &Connection,
-    member: &Member,
-    catalogue: &Contents,
+    member: &SeedMember,
+    catalogue: &CatalogueContents,
     now: Moment,
 ) -> Result<(), StoreError> {
     let holder = MemberId::new(member.id.as_str());
-    let rows: Vec<(Lot, Row)> =
-        member.stock.iter().map(|stock| (stock.lot(catalogue), stock.row(now))).collect();
-    let placed = rows.iter().map(|(lot, row)| Placed { holder: &holder, lot, key: None, row });
-    let bookings: Vec<Booking<'_>> =
-        placed.map(|placed| Booking { before: None, after: Some(placed) }).collect();
-    write(connection, &bookings)?;
-    tell(connection, &Author::System, now, &bookings)?;
+    let rows: Vec<(Lot, StockRow)> =
+        member.stock.iter().map(|stock| (stock.to_lot(catalogue), stock.to_row(now))).collect();
+    let placed = rows.iter().map(|(lot, row)| PlacedRow { holder: &holder, lot, key: None, row });
+    let bookings: Vec<RowBooking<'_>> =
+        placed.map(|placed| RowBooking { before: None, after: Some(placed) }).collect();
+    write_bookings(connection, &bookings)?;
+    publish_bookings(connection, &ChangeAuthor::System, now, &bookings)?;
     for stock in &member.stock {
-        let mut earmarks = Earmarks::default();
-        for Earmark { purpose, target, amount } in &stock.earmarks {
-            earmarks.add(*purpose, target, Part { amount: *amount, delivered: false });
+        let mut earmarks = EarmarkSet::default();
+        for SeedEarmark { purpose, target, amount } in &stock.earmarks {
+            earmarks.add_earmark(*purpose, target, Earmark { amount: *amount, delivered: false });
         }
-        earmarks.write(connection, &stock.id)?;
+        earmarks.insert_earmarks(connection, &stock.id)?;
     }
-    member.ships.iter().try_for_each(|ship| ship.plant(connection, &holder))
+    member.ships.iter().try_for_each(|ship| ship.plant_ship(connection, &holder))
 }
 
-impl Mission {
-    pub(super) fn plant(&self, connection: &Connection) -> Result<(), StoreError> {
+impl SeedMission {
+    pub(super) fn plant_mission(&self, connection: &Connection) -> Result<(), StoreError> {
         let Self { id, name, participants } = self;
         connection.execute("INSERT INTO mission (id, name) VALUES (?1, ?2)", [id, name])?;
         for member in participants {
@@ -113,36 +110,36 @@ impl Mission {
     }
 }
 
-impl Stock {
-    fn lot(&self, catalogue: &Contents) -> Lot {
+impl SeedStock {
+    fn to_lot(&self, catalogue: &CatalogueContents) -> Lot {
         let Self { kind, material, location, quality, stolen, .. } = self;
         let entry = catalogue.entries.iter().find(|entry| entry.kind == *kind && entry.id == *material);
         let facts = entry.map_or(&serde_json::Value::Null, |entry| &entry.facts);
         Lot {
             kind: *kind,
             material: material.clone(),
-            measure: Measure::of(*kind, facts),
+            measure: Measure::for_item(*kind, facts),
             location: location.clone(),
             quality: *quality,
             stolen: *stolen,
         }
     }
 
-    fn row(&self, now: Moment) -> Row {
+    fn to_row(&self, now: Moment) -> StockRow {
         let keeping = match &self.unit {
-            Some(unit) => Keeping::Pool(UnitId::new(unit.as_str())),
-            None if self.shared => Keeping::Shared,
-            None => Keeping::Personal,
+            Some(unit) => StockOwnership::Pool(UnitId::new(unit.as_str())),
+            None if self.shared => StockOwnership::Shared,
+            None => StockOwnership::Personal,
         };
-        let offer = self.offer.map(|amount| Offer { id: format!("{}-offer", self.id), amount });
-        Row {
+        let offer = self.offer.map(|amount| StockOffer { id: format!("{}-offer", self.id), amount });
+        StockRow {
             id: self.id.clone(),
             amount: self.amount,
             keeping,
             version: 1,
             note: self.note.clone(),
             booked_at: now,
-            // Earmarks are planted beside it.
+            // The earmarks are inserted separately.
             reserved: 0,
             offer,
             number: None,
@@ -150,8 +147,8 @@ impl Stock {
     }
 }
 
-impl Ship {
-    fn plant(&self, connection: &Connection, member: &MemberId) -> Result<(), StoreError> {
+impl SeedShip {
+    fn plant_ship(&self, connection: &Connection, member: &MemberId) -> Result<(), StoreError> {
         let Self { id, ship_type, name, insured_months, location, fitted, unit, missions } = self;
         connection.execute(
             "INSERT INTO ship (id, member, ship_type, name, insured_months, location, fitted, unit, \

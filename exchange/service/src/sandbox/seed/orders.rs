@@ -1,14 +1,13 @@
-//! The seed's job orders: of units that take part in profit sharing and that do not, for materials and for items.
+//! The seed's job orders: for materials and for items, of units with and without profit sharing.
 
 use rusqlite::{Connection, params};
 use serde::Deserialize;
 
 use crate::store::StoreError;
 
-/// A job order.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Order {
+pub(super) struct SeedOrder {
     id: String,
     number: i64,
     unit: String,
@@ -16,14 +15,14 @@ pub(super) struct Order {
     #[serde(default)]
     counts_variants: bool,
     #[serde(default)]
-    materials: Vec<Material>,
+    materials: Vec<SeedMaterial>,
     #[serde(default)]
-    items: Vec<Item>,
+    items: Vec<SeedItem>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Material {
+struct SeedMaterial {
     material: String,
     #[serde(default)]
     good_quality: bool,
@@ -33,28 +32,28 @@ struct Material {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Item {
+struct SeedItem {
     item: String,
     ordered: i64,
     #[serde(default)]
     delivered: i64,
 }
 
-impl Order {
-    pub(super) fn plant(&self, connection: &Connection) -> Result<(), StoreError> {
+impl SeedOrder {
+    pub(super) fn plant_order(&self, connection: &Connection) -> Result<(), StoreError> {
         let Self { id, number, unit, state, counts_variants, materials, items } = self;
         connection.execute(
             "INSERT INTO job_order (id, number, unit, state, counts_variants) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![id, number, unit, state, counts_variants],
         )?;
-        for Material { material, good_quality, amount } in materials {
+        for SeedMaterial { material, good_quality, amount } in materials {
             connection.execute(
                 "INSERT INTO job_order_material (job_order, material, good_quality, amount) \
                  VALUES (?1, ?2, ?3, ?4)",
                 params![id, material, good_quality, amount],
             )?;
         }
-        for Item { item, ordered, delivered } in items {
+        for SeedItem { item, ordered, delivered } in items {
             connection.execute(
                 "INSERT INTO job_order_item (job_order, item, ordered, delivered) VALUES (?1, ?2, ?3, ?4)",
                 params![id, item, ordered, delivered],

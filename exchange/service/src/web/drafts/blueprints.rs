@@ -1,18 +1,17 @@
-//! The rows of blueprints in a review: those that are new, those that the member has, and those that nothing was
-//! found for.
+//! The rows of a blueprint review: new ones, owned ones, and names without a match.
 
 use exchange_api::types::ChangeResult;
 use maud::{Markup, html};
 
-use crate::backend::drafts::{Choice, Named, Unmatched};
+use crate::backend::drafts::{BlueprintChoice, MatchedBlueprint, UnmatchedBlueprint};
 use crate::time::Moment;
 
-pub(super) fn rows(
-    new: &[Named],
+pub(super) fn render_rows(
+    new: &[MatchedBlueprint],
     held: &[String],
-    unmatched: &[Unmatched],
+    unmatched: &[UnmatchedBlueprint],
     products: &[String],
-    choice: Option<&Choice>,
+    choice: Option<&BlueprintChoice>,
 ) -> Markup {
     let is_taken = |number: usize| choice.is_none_or(|choice| choice.take.contains(&number));
     let picked = |number: usize| choice.and_then(|choice| choice.picks.get(&number)).map(String::as_str);
@@ -23,21 +22,21 @@ pub(super) fn rows(
         @if !new.is_empty() {
             h2 { "New (" (new.len()) ")" }
             ul .rows {
-                @for Named { number, name, acquired_at } in new {
+                @for MatchedBlueprint { number, name, acquired_at } in new {
                     li {
                         label .check {
                             input type="checkbox" name="take" value=(number) checked[is_taken(*number)];
-                            span { (name) (since(*acquired_at)) }
+                            span { (name) (render_since(*acquired_at)) }
                         }
                     }
                 }
             }
         }
         @if !unmatched.is_empty() {
-            h2 { "Not recognised (" (unmatched.len()) ")" }
-            p .hint { "Pick what is meant. A row that you leave as it is, is left out." }
+            h2 { "Not recognized (" (unmatched.len()) ")" }
+            p .hint { "Select the blueprint for each name. Rows without a selection are skipped." }
             ul .rows {
-                @for row in unmatched { li { (pick(row, picked(row.number))) } }
+                @for row in unmatched { li { (render_pick(row, picked(row.number))) } }
             }
             @if !products.is_empty() {
                 datalist id="products" { @for name in products { option value=(name); } }
@@ -45,24 +44,24 @@ pub(super) fn rows(
         }
         @if !held.is_empty() {
             details {
-                summary { "You have " (held.len()) " of them already" }
+                summary { "You already have " (held.len()) " of them" }
                 ul { @for name in held { li { (name) } } }
             }
         }
     }
 }
 
-fn pick(row: &Unmatched, picked: Option<&str>) -> Markup {
-    let Unmatched { number, name, acquired_at, suggestions } = row;
+fn render_pick(row: &UnmatchedBlueprint, picked: Option<&str>) -> Markup {
+    let UnmatchedBlueprint { number, name, acquired_at, suggestions } = row;
     let field = format!("pick-{number}");
     html! {
-        label for=(field) { (name) (since(*acquired_at)) }
+        label for=(field) { (name) (render_since(*acquired_at)) }
         @if suggestions.is_empty() {
             input id=(field) type="text" name=(field) value=[picked] list="products" maxlength="200"
-                autocomplete="off" placeholder="Leave out, or a name";
+                autocomplete="off" placeholder="Name, or empty to skip";
         } @else {
             select id=(field) name=(field) {
-                option value="" { "Leave out" }
+                option value="" { "Skip" }
                 @for (key, name) in suggestions {
                     option value=(key) selected[picked == Some(key)] { (name) }
                 }
@@ -71,25 +70,27 @@ fn pick(row: &Unmatched, picked: Option<&str>) -> Markup {
     }
 }
 
-fn since(acquired_at: Option<Moment>) -> Markup {
+fn render_since(acquired_at: Option<Moment>) -> Markup {
     let day = acquired_at.map(|at| at.to_string()).and_then(|text| Some(text.get(..10)?.to_owned()));
     html! {
         @if let Some(day) = day { " " span .soft { "since " time datetime=(day) { (day) } } }
     }
 }
 
-/// What came of it, in words.
-pub(super) fn told(result: &ChangeResult) -> String {
+/// Describes the result in sentences for the member.
+pub(super) fn describe_result(result: &ChangeResult) -> String {
     let ChangeResult { applied, unchanged, not_applied, .. } = result;
-    let mut said = match applied {
+    let mut message = match applied {
         1 => "1 blueprint was added.".to_owned(),
         applied => format!("{applied} blueprints were added."),
     };
     if *unchanged > 0 {
-        said.push_str(&format!(" You had {unchanged} more already."));
+        message.push_str(&format!(" You already had {unchanged} more."));
     }
     if *not_applied > 0 {
-        said.push_str(&format!(" {not_applied} could not be added: they are not known any more."));
+        message.push_str(&format!(
+            " {not_applied} could not be added because they are no longer in the catalogue."
+        ));
     }
-    said
+    message
 }

@@ -1,4 +1,4 @@
-//! The import of a file of blueprints (DRF-04, WEB-09): it becomes a review of the member's.
+//! The import of a blueprint file, which becomes a review (DRF-04, WEB-09).
 
 use axum::Router;
 use axum::extract::multipart::MultipartError;
@@ -8,35 +8,35 @@ use axum::routing::get;
 use http::StatusCode;
 use maud::html;
 
-use super::super::session::{self, SignedIn};
-use super::super::{Backed, page};
-use super::address;
-use crate::backend::drafts::{FileRefusal, LARGEST_FILE};
+use super::super::session::{self, SignedInMember};
+use super::super::{BackendState, render_page};
+use super::review_path;
+use crate::backend::drafts::{ImportError, MAX_FILE_BYTES};
 
-/// So much is read of a form whose file is too large, so that its sender learns why; beyond it the connection ends.
-const READ: usize = 32 << 20;
-/// A token is a hash.
-const LONGEST_TOKEN: usize = 256;
+/// The number of bytes that are read of a form with a too large file, so that the member gets an error message. Beyond
+/// it the connection is closed.
+const MAX_READ_BYTES: usize = 32 << 20;
+/// The longest accepted CSRF token, in bytes.
+const MAX_TOKEN_BYTES: usize = 256;
 
-/// Where it is.
 pub(in crate::web) const PATH: &str = "/import";
 
-pub(super) fn routes() -> Router<Backed> {
-    Router::new().route(PATH, get(form).post(import)).layer(DefaultBodyLimit::max(READ))
+pub(super) fn routes() -> Router<BackendState> {
+    Router::new().route(PATH, get(show_form).post(import_file)).layer(DefaultBodyLimit::max(MAX_READ_BYTES))
 }
 
-async fn form(member: SignedIn) -> Response {
-    ask(&member, None, StatusCode::OK)
+async fn show_form(member: SignedInMember) -> Response {
+    render_form(&member, None, StatusCode::OK)
 }
 
-fn ask(member: &SignedIn, error: Option<&str>, status: StatusCode) -> Response {
+fn render_form(member: &SignedInMember, error: Option<&str>, status: StatusCode) -> Response {
     let body = html! {
-        p { "Pick a file of blueprints that an application wrote for you. You see what stands in it before anything is changed." }
+        p { "Select a blueprint file that an application created. You can review its contents before anything is changed." }
         @if let Some(error) = error {
             p #error .error role="alert" { (error) }
         }
         form method="post" action=(PATH) enctype="multipart/form-data" {
-            (member.csrf().field())
+            (member.csrf().hidden_field())
             label for="file" { "File" }
             input #file type="file" name="file" accept=".json,application/json" required
                 aria-describedby=(if error.is_some() { "error hint" } else { "hint" });
@@ -44,70 +44,79 @@ fn ask(member: &SignedIn, error: Option<&str>, status: StatusCode) -> Response {
             p .actions { button type="submit" { "Next" } }
         }
     };
-    page(status, "Import blueprints", Some(member), &body)
+    render_page(status, "Import blueprints", Some(member), &body)
 }
 
-/// What a form with a file came to.
-enum Given {
+/// The outcome of parsing a form with a file.
+enum UploadOutcome {
     File(Vec<u8>),
     TooLarge,
-    /// Not of our page.
+    /// The form was not sent from its own page.
     Forged,
 }
 
-async fn import(State(pages): State<Backed>, member: SignedIn, form: Multipart) -> Response {
-    let file = match read(form, &member).await {
-        Ok(Given::File(file)) => file,
-        Ok(Given::TooLarge) => return refuse(&member, FileRefusal::TooLarge),
-        Ok(Given::Forged) => return session::forged(Some(&member)),
+async fn import_file(State(pages): State<BackendState>, member: SignedInMember, form: Multipart) -> Response {
+    let file = match read_form(form, &member).await {
+        Ok(UploadOutcome::File(file)) => file,
+        Ok(UploadOutcome::TooLarge) => return refuse_file(&member, ImportError::TooLarge),
+        Ok(UploadOutcome::Forged) => return session::forged_form_page(Some(&member)),
         Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            return refuse(&member, FileRefusal::TooLarge);
+            return refuse_file(&member, ImportError::TooLarge);
         }
         Err(error) => {
-            return ask(&member, Some("The file did not arrive whole. Send it again."), error.status());
+            return render_form(
+                &member,
+                Some("The upload was interrupted. Send the file again."),
+                error.status(),
+            );
         }
     };
     match pages.backend.import_file(member.member(), &file).await {
-        Ok(Ok(review)) => Redirect::to(&address(&review)).into_response(),
-        Ok(Err(refusal)) => refuse(&member, refusal),
-        Err(error) => session::failed(&error),
+        Ok(Ok(review)) => Redirect::to(&review_path(&review)).into_response(),
+        Ok(Err(refusal)) => refuse_file(&member, refusal),
+        Err(error) => session::error_page(&error),
     }
 }
 
-fn refuse(member: &SignedIn, refusal: FileRefusal) -> Response {
+fn refuse_file(member: &SignedInMember, refusal: ImportError) -> Response {
     let status = match refusal {
-        FileRefusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ImportError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    ask(member, Some(&refusal.to_string()), status)
+    render_form(member, Some(&refusal.to_string()), status)
 }
 
-/// Reads the token, which stands in front, and then the file.
-async fn read(mut form: Multipart, member: &SignedIn) -> Result<Given, MultipartError> {
+/// Reads the CSRF token, which must come first, and then the file.
+async fn read_form(mut form: Multipart, member: &SignedInMember) -> Result<UploadOutcome, MultipartError> {
     let mut is_ours = false;
     while let Some(mut field) = form.next_field().await? {
         match field.name() {
             Some("csrf") => {
                 let mut token = Vec::new();
                 while let Some(chunk) = field.chunk().await? {
-                    token.extend_from_slice(chunk.get(..chunk.len().min(LONGEST_TOKEN)).unwrap_or_default());
+                    token
+                        .extend_from_slice(chunk.get(..chunk.len().min(MAX_TOKEN_BYTES)).unwrap_or_default());
                 }
-                token.truncate(LONGEST_TOKEN);
-                is_ours = member.csrf().is(&String::from_utf8_lossy(&token));
+                token.truncate(MAX_TOKEN_BYTES);
+                is_ours = member.csrf().matches(&String::from_utf8_lossy(&token));
             }
             Some("file") if is_ours => {
                 let (mut file, mut length) = (Vec::new(), 0_usize);
                 while let Some(chunk) = field.chunk().await? {
                     length = length.saturating_add(chunk.len());
-                    // Of one that is too large the rest is only read.
-                    if length <= LARGEST_FILE {
+                    // The rest of a too large file is discarded.
+                    if length <= MAX_FILE_BYTES {
                         file.extend_from_slice(&chunk);
                     }
                 }
-                return Ok(if length > LARGEST_FILE { Given::TooLarge } else { Given::File(file) });
+                return Ok(if length > MAX_FILE_BYTES {
+                    UploadOutcome::TooLarge
+                } else {
+                    UploadOutcome::File(file)
+                });
             }
-            _ => return Ok(Given::Forged),
+            _ => return Ok(UploadOutcome::Forged),
         }
     }
-    Ok(Given::Forged)
+    Ok(UploadOutcome::Forged)
 }

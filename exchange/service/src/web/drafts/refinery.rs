@@ -1,4 +1,4 @@
-//! Refinery orders: the form of a review, filled in, and the orders that the member kept (WEB-10).
+//! The form of a refinery order's review, and the page of the member's saved orders (WEB-10).
 
 use axum::Router;
 use axum::extract::{Form, State};
@@ -8,31 +8,33 @@ use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::super::session::{self, SignedIn};
-use super::super::{Backed, message, page};
-use super::Fields;
-use crate::backend::drafts::{Further, Good, Panel, RefineryGood, RefineryOrder, SavedOrder, thousandths};
+use super::super::session::{self, SignedInMember};
+use super::super::{BackendState, render_message, render_page};
+use super::ReviewFields;
+use crate::backend::drafts::{
+    FurtherOrder, PanelRow, RefineryGood, RefineryOrder, RefineryPanel, SavedOrder, format_thousandths,
+};
 
-/// Rows of one order (LIM-36).
-const ROWS: usize = 100;
+/// The maximum number of rows of an order (LIM-36).
+const MAX_ROWS: usize = 100;
 
-/// Where the orders are that a member kept.
+/// The path of the page of saved orders.
 pub(in crate::web) const PATH: &str = "/refinery-orders";
 
-pub(super) fn routes() -> Router<Backed> {
-    Router::new().route(PATH, get(list).post(delete))
+pub(super) fn routes() -> Router<BackendState> {
+    Router::new().route(PATH, get(list_orders).post(delete_order))
 }
 
-/// The form, filled in.
-pub(super) fn fields(panel: &Panel, materials: &[String], places: &[String]) -> Markup {
-    let Panel { location, read_location, method, minutes, expenses, goods, further } = panel;
+/// Renders the form with its current values.
+pub(super) fn render_fields(panel: &RefineryPanel, materials: &[String], places: &[String]) -> Markup {
+    let RefineryPanel { location, read_location, method, minutes, expenses, goods, further } = panel;
     html! {
         @if !further.is_empty() {
             div .warning role="note" {
-                p { "Only the first order can be kept. These came along and are left out:" }
+                p { "Only the first order can be saved. These are left out:" }
                 ul {
-                    @for Further { panel, location, goods } in further {
-                        li { (panel) @if !location.is_empty() { ", " (location) } ", " (rows(*goods)) }
+                    @for FurtherOrder { panel, location, goods } in further {
+                        li { (panel) @if !location.is_empty() { ", " (location) } ", " (count_rows(*goods)) }
                     }
                 }
             }
@@ -42,7 +44,7 @@ pub(super) fn fields(panel: &Panel, materials: &[String], places: &[String]) -> 
             aria-describedby=[read_location.as_ref().map(|_| "read-location")];
         @if let Some(read) = read_location {
             p #read-location .hint {
-                "It was read as “" (read) "”, which is no place of the warehouse: pick one, or leave it empty."
+                "The application read “" (read) "”, which is not a place of the warehouse. Select one, or leave it empty."
             }
         }
         label for="method" { "Method" }
@@ -57,19 +59,19 @@ pub(super) fn fields(panel: &Panel, materials: &[String], places: &[String]) -> 
                 input #expenses type="text" name="expenses" value=(expenses) inputmode="numeric" maxlength="64" autocomplete="off";
             }
         }
-        @for (at, good) in goods.iter().enumerate() { (row(at, good)) }
-        p .hint { "A row without a material is left out." }
+        @for (at, good) in goods.iter().enumerate() { (render_row(at, good)) }
+        p .hint { "Rows without a material are skipped." }
         datalist id="places" { @for name in places { option value=(name); } }
         datalist id="materials" { @for name in materials { option value=(name); } }
     }
 }
 
-fn rows(count: usize) -> String {
+fn count_rows(count: usize) -> String {
     if count == 1 { "1 row".to_owned() } else { format!("{count} rows") }
 }
 
-fn row(at: usize, good: &Good) -> Markup {
-    let Good { material, input, output, quality, refine } = good;
+fn render_row(at: usize, good: &PanelRow) -> Markup {
+    let PanelRow { material, input, output, quality, refine } = good;
     let id = |name: &str| format!("{name}-{at}");
     let number = |name: &str, label: &str, value: &str| {
         html! {
@@ -87,8 +89,8 @@ fn row(at: usize, good: &Good) -> Markup {
             input id=(id("material")) type="text" name=(id("material")) value=(material) list="materials"
                 maxlength="255" autocomplete="off";
             div .row {
-                (number("input", "Goes in", input))
-                (number("output", "Comes out", output))
+                (number("input", "Input", input))
+                (number("output", "Output", output))
                 (number("quality", "Quality", quality))
             }
             label .check {
@@ -99,9 +101,8 @@ fn row(at: usize, good: &Good) -> Markup {
     }
 }
 
-/// The form as it came back.
-pub(super) fn panel(fields: &Fields) -> Panel {
-    let mut panel = Panel::default();
+pub(super) fn parse_panel(fields: &ReviewFields) -> RefineryPanel {
+    let mut panel = RefineryPanel::default();
     for (name, value) in fields {
         let value = value.clone();
         let Some((name, at)) = name.rsplit_once('-') else {
@@ -114,9 +115,9 @@ pub(super) fn panel(fields: &Fields) -> Panel {
             }
             continue;
         };
-        let Some(at) = at.parse().ok().filter(|at| *at < ROWS) else { continue };
+        let Some(at) = at.parse().ok().filter(|at| *at < MAX_ROWS) else { continue };
         if panel.goods.len() <= at {
-            panel.goods.resize_with(at + 1, Good::default);
+            panel.goods.resize_with(at + 1, PanelRow::default);
         }
         let Some(good) = panel.goods.get_mut(at) else { continue };
         match name {
@@ -131,67 +132,71 @@ pub(super) fn panel(fields: &Fields) -> Panel {
     panel
 }
 
-async fn list(State(pages): State<Backed>, member: SignedIn) -> Response {
+async fn list_orders(State(pages): State<BackendState>, member: SignedInMember) -> Response {
     let orders = match pages.backend.refinery_orders(member.member()).await {
         Ok(orders) => orders,
-        Err(error) => return session::failed(&error),
+        Err(error) => return session::error_page(&error),
     };
     if orders.is_empty() {
-        let text = "You have none. Applications that you connected can prepare one for you to review.";
-        return message(StatusCode::OK, "Your refinery orders", Some(&member), text, None);
+        let text = "You have no refinery orders. Connected applications can prepare one for you to review.";
+        return render_message(StatusCode::OK, "Your refinery orders", Some(&member), text, None);
     }
-    let body = html! { @for order in &orders { (kept(order, member.csrf().field())) } };
-    page(StatusCode::OK, "Your refinery orders", Some(&member), &body)
+    let body = html! { @for order in &orders { (render_order(order, member.csrf().hidden_field())) } };
+    render_page(StatusCode::OK, "Your refinery orders", Some(&member), &body)
 }
 
-fn kept(saved: &SavedOrder, csrf: Markup) -> Markup {
+fn render_order(saved: &SavedOrder, csrf: Markup) -> Markup {
     let SavedOrder { id, saved_at, location, order, names } = saved;
     let RefineryOrder { method, minutes, expenses, goods, .. } = order;
     html! {
         article {
             h2 { (location.as_deref().unwrap_or("Without a place")) }
-            p .hint { "Kept " time datetime=(saved_at) { (saved_at.to_the_minute()) } }
+            p .hint { "Saved " time datetime=(saved_at) { (saved_at.to_the_minute()) } }
             ul {
                 @if let Some(method) = method { li { "Method: " (method) } }
                 @if let Some(minutes) = minutes { li { "Duration: " (minutes) " minutes" } }
                 @if let Some(expenses) = expenses { li { "Expenses: " (expenses) " aUEC" } }
             }
             ul {
-                @for (name, good) in names.iter().zip(goods) { li { (line(name, good)) } }
+                @for (name, good) in names.iter().zip(goods) { li { (render_good(name, good)) } }
             }
             form method="post" action=(PATH) {
                 (csrf)
-                button .plain type="submit" name="delete" value=(id) { "Delete it" }
+                button .plain type="submit" name="delete" value=(id) { "Delete" }
             }
         }
     }
 }
 
-fn line(name: &str, good: &RefineryGood) -> Markup {
+fn render_good(name: &str, good: &RefineryGood) -> Markup {
     let RefineryGood { input, output, quality, refine, .. } = good;
     html! {
-        strong { (name) } ": " (thousandths(*input))
-        @if let Some(output) = output { " into " (thousandths(*output)) }
+        strong { (name) } ": " (format_thousandths(*input))
+        @if let Some(output) = output { " into " (format_thousandths(*output)) }
         @if let Some(quality) = quality { ", quality " (quality) }
         @if !refine { ", not refined" }
     }
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct DeleteOrderForm {
     #[serde(default)]
     csrf: String,
     #[serde(default)]
     delete: String,
 }
 
-async fn delete(State(pages): State<Backed>, member: SignedIn, Form(given): Form<Given>) -> Response {
-    if let Err(answer) = member.check(&given.csrf) {
+async fn delete_order(
+    State(pages): State<BackendState>,
+    member: SignedInMember,
+    Form(form): Form<DeleteOrderForm>,
+) -> Response {
+    if let Err(answer) = member.check_csrf(&form.csrf) {
         return *answer;
     }
-    match pages.backend.delete_refinery_order(member.member(), &given.delete).await {
-        // Whether it was there or not, it is not there any more.
+    match pages.backend.delete_refinery_order(member.member(), &form.delete).await {
+        // An order that was deleted before is not listed on the next page.
         Ok(_) => Redirect::to(PATH).into_response(),
-        Err(error) => session::failed(&error),
+        Err(error) => session::error_page(&error),
     }
 }

@@ -1,9 +1,9 @@
-//! Blueprints: what ops come to, and what the member's pages show of it.
+//! Blueprints: results of ops, and the responses to reads.
 
 use exchange_api::Contract as _;
 use exchange_api::types::BlueprintChangeSet;
 use exchange_service::backend::ChangeError;
-use exchange_service::feed::Author;
+use exchange_service::feed::ChangeAuthor;
 
 use super::*;
 
@@ -11,13 +11,13 @@ async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str
     bench.check(caller, WRITE, ops, expected).await;
 }
 
-/// The feed's next page, and where it goes on.
+/// Reads the feed's next page. Returns its content and the next cursor.
 async fn page(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<Value>, Vec<Value>) {
     bench.page(caller, READ, cursor).await
 }
 
-/// BPR-01, BPR-03, BPR-04, BPR-05, TYP-10, CON-06: what an added blueprint looks like; a client's
-/// `default` is `other`.
+/// BPR-01, BPR-03, BPR-04, BPR-05, TYP-10, CON-06: the response for an added blueprint; a client's source
+/// `default` becomes `other`.
 #[tokio::test]
 async fn an_added_blueprint_is_shown_as_it_was_added() {
     let bench = Bench::new().await;
@@ -50,8 +50,8 @@ async fn an_added_blueprint_is_shown_as_it_was_added() {
     assert_eq!(bench.held(&other_member()).await.len(), 2, "nobody else's");
 }
 
-/// BPR-04, BPR-05, BPR-08, BPR-09, WRT-02, WRT-05, WRT-06, WRT-09: every outcome, and each op as if the
-/// earlier ones had run.
+/// BPR-04, BPR-05, BPR-08, BPR-09, WRT-02, WRT-05, WRT-06, WRT-09: every result of an op; each op sees the
+/// effects of the earlier ones.
 #[tokio::test]
 async fn ops_are_decided_in_order() {
     let bench = Bench::new().await;
@@ -93,7 +93,8 @@ async fn ops_are_decided_in_order() {
     assert_eq!(answered.body["results"], expected, "an unchanged op has its id and no reason");
 }
 
-/// BPR-06, BPR-07, WRT-14, TYP-15: who removed it decides who may add it again without asking.
+/// BPR-06, BPR-07, WRT-14, TYP-15: the author of a removal determines who may add the entry again without an
+/// override.
 #[tokio::test]
 async fn what_was_removed_elsewhere_stays_away_until_the_member_says_so() {
     let bench = Bench::new().await;
@@ -110,8 +111,8 @@ async fn what_was_removed_elsewhere_stays_away_until_the_member_says_so() {
     }
     let overridden = bench.rows("SELECT client, installation FROM journal WHERE override = 1").await;
     assert_eq!(overridden, ["Text(\"c-1\") Text(\"i-1\")"; 2], "the override is recorded");
-    // Channels without a client ask as well, and are not asked themselves.
-    for author in [Author::App, Author::System, Author::Web] {
+    // A removal through another channel blocks clients, but other channels are never blocked.
+    for author in [ChangeAuthor::App, ChangeAuthor::System, ChangeAuthor::Web] {
         for op in [add("BP_RIFLE"), remove("BP_RIFLE")] {
             let body = json!({ "ops": [op] }).to_string();
             let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
@@ -127,7 +128,8 @@ async fn what_was_removed_elsewhere_stays_away_until_the_member_says_so() {
     check(&bench, &first(), vec![add("BP_RIFLE")], &[]).await;
 }
 
-/// BPR-10, TYP-14, TYP-16, FED-04, FED-10: the feed has each change once, removals with their author.
+/// BPR-10, TYP-14, TYP-16, FED-04, FED-10: the feed contains each change once, and removals with their
+/// author.
 #[tokio::test]
 async fn the_feed_tells_of_every_change_once() {
     let bench = Bench::new().await;
@@ -153,8 +155,8 @@ async fn the_feed_tells_of_every_change_once() {
     assert_eq!(page(&bench, &first(), &mut cursor).await, (vec![], vec![]), "the cursor is at the present");
 }
 
-/// BPR-03, BPR-10: a grant that ends leaves what the member holds beside it, and asks before it comes
-/// back where it did not; whoever joined later never had it.
+/// BPR-03, BPR-10: when a default grant ends, the member keeps an own entry for the product. Without one,
+/// adding it needs an override, except for members who joined later.
 #[tokio::test]
 async fn a_default_grant_that_ends_is_a_removal_by_the_system() {
     let bench = Bench::new().await;
@@ -170,15 +172,16 @@ async fn a_default_grant_that_ends_is_a_removal_by_the_system() {
     assert_eq!((&items[0]["key"], &items[0]["isDefault"]), (&json!("BP_RIFLE"), &json!(false)));
     assert_eq!((removed.len(), &removed[0]["key"]), (1, &json!("BP_KNIFE")));
     check(&bench, &first(), vec![add("BP_KNIFE")], &["0 rejected REMOVED_ELSEWHERE"]).await;
-    // Removed by the installation itself, after the grant had ended.
+    // Removed by the installation itself after the grant had ended.
     bench.clock.advance(DAY);
     check(&bench, &first(), vec![remove("BP_RIFLE"), add("BP_RIFLE")], &[]).await;
-    let joined = bench.clock.now().millis();
+    let joined = bench.clock.now().as_millis();
     bench.sql(format!("UPDATE member SET created_at = {joined} WHERE id = 'm-2'")).await;
     check(&bench, &other_member(), vec![add("BP_KNIFE")], &[]).await;
 }
 
-/// BPR-02, LIM-29, A33: a key of more than 128 characters is shown, and taken, by its hash; a name is cut.
+/// BPR-02, LIM-29, A33: a key of more than 128 characters is shown and accepted as its hash; a long name is
+/// truncated.
 #[tokio::test]
 async fn a_long_key_is_shown_by_its_hash() {
     let bench = Bench::new().await;
@@ -191,11 +194,11 @@ async fn a_long_key_is_shown_by_its_hash() {
     let (items, _) = page(&bench, &first(), &mut cursor).await;
     assert_eq!((&items[0]["key"], &items[0]["ref"]["bt"]), (&json!(key), &json!(key)));
     assert_eq!(items[0]["ref"]["name"], "n".repeat(200));
-    // The catalogue loses it, the member does not.
-    let contents = Contents::default();
+    // The catalogue loses the product, the member keeps it.
+    let contents = CatalogueContents::default();
     bench
         .store
-        .write(move |connection| replace(connection, &SystemRandom, &contents))
+        .write(move |connection| replace_contents(connection, &SystemRandom, &contents))
         .await
         .expect("contents");
     check(&bench, &first(), vec![remove(&key), remove(&key)], &["1 unchanged -"]).await;
@@ -203,19 +206,20 @@ async fn a_long_key_is_shown_by_its_hash() {
     assert_eq!(removed[0]["key"], key);
 }
 
-/// CON-06: on the web, too, a day that there is not is refused, and nothing is written.
+/// CON-06: a nonexistent calendar date is refused on the web, too, and nothing is written.
 #[tokio::test]
 async fn a_day_that_there_is_not_is_written_by_nobody() {
     let bench = Bench::new().await;
     let op = json!({ "op": "add", "ref": { "bt": "BP_RIFLE" }, "acquiredAt": "2026-02-30T00:00:00Z" });
     let body = json!({ "ops": [add("BP_KNIFE"), op] }).to_string();
     let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
-    let changed = bench.backend().change_blueprints(&MemberId::new("m-1"), Author::Web, body).await;
-    assert!(matches!(changed, Err(ChangeError::Broken)), "{changed:?}");
+    let changed = bench.backend().change_blueprints(&MemberId::new("m-1"), ChangeAuthor::Web, body).await;
+    assert!(matches!(changed, Err(ChangeError::InvalidDate)), "{changed:?}");
     assert_eq!(bench.rows("SELECT * FROM journal").await, [""; 0]);
 }
 
-/// CON-06: a day that there is not is refused by content, without errors, and the refusal is kept.
+/// CON-06: a nonexistent calendar date is refused without `errors`, and the response is stored for
+/// repetition.
 #[tokio::test]
 async fn a_day_that_there_is_not_is_refused() {
     let bench = Bench::new().await;

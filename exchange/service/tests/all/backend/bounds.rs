@@ -1,9 +1,9 @@
-//! Sizes: ops of a set, entries of a page, warnings.
+//! Size limits: ops of a change set, entries of a page, warnings.
 
 use super::*;
 
-/// WRT-01, LIM-01, WRT-05, WRT-07, CON-08, CON-11, RES-14: 500 ops in one transaction; undeclared fields
-/// and useless keys are named, 50 of them.
+/// WRT-01, LIM-01, WRT-05, WRT-07, CON-08, CON-11, RES-14: 500 ops run in one transaction; up to 50 warnings
+/// report undeclared fields and unresolved keys.
 #[tokio::test]
 async fn a_set_of_five_hundred_ops_is_written_whole() {
     let bench = Bench::new().await;
@@ -33,8 +33,8 @@ async fn a_set_of_five_hundred_ops_is_written_whole() {
     );
 }
 
-/// FED-01, LIM-14, FED-02, FED-03, TYP-13: 500 entries without a limit, as many as asked for with one, none
-/// twice and none missing; anything else is refused at `/limit`.
+/// FED-01, LIM-14, FED-02, FED-03, TYP-13: a page has 500 entries by default or as many as the limit, without
+/// duplicates or gaps; an invalid limit is refused at `/limit`.
 #[tokio::test]
 async fn a_page_has_as_many_entries_as_asked_for() {
     let bench = Bench::new().await;
@@ -67,7 +67,7 @@ async fn a_page_has_as_many_entries_as_asked_for() {
     }
 }
 
-/// FED-04: a feed page is cut at the limit too, and the next one goes on over all streams.
+/// FED-04: a feed page is cut at the limit, too, and the next one continues over all streams.
 #[tokio::test]
 async fn a_feed_page_is_cut_at_the_limit() {
     let bench = Bench::unguarded().await;
@@ -104,8 +104,8 @@ async fn a_feed_page_is_cut_at_the_limit() {
     }
 }
 
-/// WRT-10, LIM-21: 25 removals in the window pass and the 26th is held; five are held when they are more
-/// than a fifth. The window moves on.
+/// WRT-10, LIM-21: 25 removals in the window pass, the 26th is held; five are held if they exceed a fifth.
+/// The window moves.
 #[tokio::test]
 async fn the_guard_counts_a_rolling_day() {
     let bench = Bench::new().await;
@@ -125,7 +125,7 @@ async fn the_guard_counts_a_rolling_day() {
     assert_eq!(again.status, 200, "nothing is lost in the end");
     bench.clock.advance(Duration::from_millis(1));
     assert_eq!(bench.change(&first(), many(31..51, remove)).await.status, 200, "20 of the 25 are a day old");
-    // Member two has two default blueprints and these.
+    // Member two has two default blueprints in addition to these.
     for (held, removed, status) in [(22, 5, 409), (23, 5, 200)] {
         let bench = Bench::new().await;
         bench.change(&other_member(), many(0..held, add)).await;

@@ -1,10 +1,10 @@
-//! Resolution, kind by kind, and the locations.
+//! Resolution of references for each kind, and the list of locations.
 
 use super::*;
 
 const RESOLVE: &str = "/exchange/v1/catalog/resolve";
 
-/// A catalogue in which every field of every kind means something.
+/// A catalogue with distinct values in every field of every kind.
 async fn bench() -> Bench {
     let bench = Bench::new().await;
     let entry = |kind, id: &str, name: &str| NewEntry::new(kind, id, name);
@@ -16,51 +16,53 @@ async fn bench() -> Bench {
         output_guid: guid(3),
         uex_id: Some(11),
         loc_key: Some("item_Name_Rifle".into()),
-        ..entry(Kind::Blueprint, "rifle", "Sandbox Rifle")
+        ..entry(EntryKind::Blueprint, "rifle", "Sandbox Rifle")
     };
     let twin = NewEntry {
         sc_record: Some("bp_craft_twin".into()),
         output_guid: guid(3),
         uex_id: Some(11),
-        ..entry(Kind::Blueprint, "twin", "Sandbox Twin")
+        ..entry(EntryKind::Blueprint, "twin", "Sandbox Twin")
     };
     let other = NewEntry {
         sc_record: Some("BP_CRAFT_TWIN".into()),
-        ..entry(Kind::Blueprint, "other", "Sandbox Other")
+        ..entry(EntryKind::Blueprint, "other", "Sandbox Other")
     };
-    let long = entry(Kind::Blueprint, &"P".repeat(129), "Long");
+    let long = entry(EntryKind::Blueprint, &"P".repeat(129), "Long");
     let item = NewEntry {
         sc_record: Some("item_rifle".into()),
         game_guid: guid(4),
-        ..entry(Kind::Item, "i", "Rifle")
+        ..entry(EntryKind::Item, "i", "Rifle")
     };
-    let ore =
-        NewEntry { loc_key: Some("ore_name".into()), ..entry(Kind::Material, "ore", "Quanta-Ore (Raw)") };
-    let metal = entry(Kind::Material, "metal", "Quanta Metal");
+    let ore = NewEntry {
+        loc_key: Some("ore_name".into()),
+        ..entry(EntryKind::Material, "ore", "Quanta-Ore (Raw)")
+    };
+    let metal = entry(EntryKind::Material, "metal", "Quanta Metal");
     let ship = |id: &str, name: &str, maker: &str| NewEntry {
         facts: json!({ "manufacturer": maker }),
-        ..entry(Kind::ShipType, id, name)
+        ..entry(EntryKind::ShipType, id, name)
     };
     let ships = [ship("hauler", "Drake F7C-M Hauler", "Drake"), ship("miner", "Miner", "Argo")];
-    let alias = |kind, alias: &str, id: &str| Alias { kind, alias: alias.into(), id: id.into() };
+    let alias = |kind, alias: &str, id: &str| EntryAlias { kind, alias: alias.into(), id: id.into() };
     let aliases = vec![
-        alias(Kind::Blueprint, "The Gun", "rifle"),
-        alias(Kind::Material, "Quantum Dust", "ore"),
-        alias(Kind::ShipType, "The Truck", "hauler"),
+        alias(EntryKind::Blueprint, "The Gun", "rifle"),
+        alias(EntryKind::Material, "Quantum Dust", "ore"),
+        alias(EntryKind::ShipType, "The Truck", "hauler"),
     ];
     let mut entries = vec![rifle, twin, other, long, item, ore, metal];
     entries.extend(ships);
-    entries.extend((0..12).map(|n| entry(Kind::Blueprint, &format!("same-{n:02}"), "Same Name")));
-    let contents = Contents { entries, aliases, locations: contents().locations };
+    entries.extend((0..12).map(|n| entry(EntryKind::Blueprint, &format!("same-{n:02}"), "Same Name")));
+    let contents = CatalogueContents { entries, aliases, locations: contents().locations };
     bench
         .store
-        .write(move |connection| replace(connection, &SystemRandom, &contents))
+        .write(move |connection| replace_contents(connection, &SystemRandom, &contents))
         .await
         .expect("contents");
     bench
 }
 
-/// What each reference comes to: `=key`, `?key,key` or `-`, and whether its `locKey` was of no use.
+/// Formats the result of each reference: `=key`, `?key,key` or `-`, and whether its `locKey` was unresolved.
 async fn resolve(bench: &Bench, kind: &str, refs: Vec<Value>) -> Vec<String> {
     let answered = bench.post(&first(), RESOLVE, json!({ "kind": kind, "refs": refs })).await;
     let warned: Vec<&str> = answered.body["warnings"]
@@ -95,7 +97,7 @@ async fn check(bench: &Bench, kind: &str, cases: &[(Value, &str)]) {
     }
 }
 
-/// RES-03, TYP-01, TYP-02: what each field of a blueprint's reference is matched against.
+/// RES-03, TYP-01, TYP-02: the fields that a blueprint's reference is matched against.
 #[tokio::test]
 async fn blueprints_are_found_by_every_field() {
     let bench = bench().await;
@@ -128,7 +130,7 @@ async fn blueprints_are_found_by_every_field() {
     .await;
 }
 
-/// RES-04: an item's name is exact, ignoring case; nothing is guessed.
+/// RES-04: an item's name matches exactly, ignoring case, without fuzzy search.
 #[tokio::test]
 async fn items_are_never_guessed() {
     let bench = bench().await;
@@ -146,7 +148,7 @@ async fn items_are_never_guessed() {
     .await;
 }
 
-/// RES-05: exact, canonical, alias, fuzzy.
+/// RES-05: a material's name matches exactly, canonically, by alias, or fuzzily.
 #[tokio::test]
 async fn materials_have_a_canonical_name() {
     let bench = bench().await;
@@ -165,7 +167,7 @@ async fn materials_have_a_canonical_name() {
     .await;
 }
 
-/// RES-06: case and punctuation do not count, nor does the manufacturer; aliases are not for ships.
+/// RES-06: a ship type's name matches without case, punctuation and manufacturer; aliases do not apply.
 #[tokio::test]
 async fn ship_types_are_found_without_their_manufacturer() {
     let bench = bench().await;
@@ -184,7 +186,8 @@ async fn ship_types_are_found_without_their_manufacturer() {
     .await;
 }
 
-/// RES-07, RES-08, RES-09, A25: keys before names, one before several, a guess last.
+/// RES-07, RES-08, RES-09, A25: keys precede names, unique matches precede ambiguous ones, fuzzy matches come
+/// last.
 #[tokio::test]
 async fn the_first_field_that_finds_one_entry_decides() {
     let bench = bench().await;
@@ -206,7 +209,7 @@ async fn the_first_field_that_finds_one_entry_decides() {
     .await;
 }
 
-/// RES-10: a `locKey` beside which no key found exactly one entry is warned of, whatever the name finds.
+/// RES-10: a warning reports a `locKey` unless a key matches exactly one entry, regardless of the name.
 #[tokio::test]
 async fn a_useless_loc_key_is_warned_of() {
     let bench = bench().await;
@@ -224,8 +227,8 @@ async fn a_useless_loc_key_is_warned_of() {
     .await;
 }
 
-/// RES-01, RES-11, RES-12, LIM-15, CON-08: 500 references, results in their order, at most 50 warnings;
-/// an undeclared field is one of them.
+/// RES-01, RES-11, RES-12, LIM-15, CON-08: 500 references have results in their order and at most 50
+/// warnings, including one for an undeclared field.
 #[tokio::test]
 async fn five_hundred_references_have_fifty_warnings() {
     let bench = bench().await;
@@ -239,7 +242,7 @@ async fn five_hundred_references_have_fifty_warnings() {
     assert_eq!(warnings[1], json!({ "pointer": "/refs/0/locKey", "code": "LOC_KEY_UNRESOLVED" }));
 }
 
-/// RES-02, A23: any one exchange scope is enough; a token with none, or with none that is granted, is not.
+/// RES-02, A23: any granted exchange scope is sufficient; a token without one is refused.
 #[tokio::test]
 async fn any_exchange_scope_is_enough() {
     let bench = bench().await;
@@ -256,7 +259,7 @@ async fn any_exchange_scope_is_enough() {
     }
 }
 
-/// RES-15: what is not hidden, ordered by name, a city's link before a station's.
+/// RES-15: visible locations sorted by name; a city's link precedes a station's.
 #[tokio::test]
 async fn locations_are_listed_by_name() {
     let bench = bench().await;
@@ -269,12 +272,12 @@ async fn locations_are_listed_by_name() {
     assert_eq!(listed, expected);
 }
 
-/// TYP-08, TYP-09: by the link, any of a location's two; then by the exact name of one that is not hidden.
+/// TYP-08, TYP-09: a location is found by either of its links, then by its exact name if it is visible.
 #[tokio::test]
 async fn a_location_is_found_by_link_then_by_name() {
     let bench = bench().await;
     let catalogue = exchange_service::catalogue::Catalogue::default();
-    let index = bench.store.read(move |connection| catalogue.at(connection)).await.expect("an index");
+    let index = bench.store.read(move |connection| catalogue.index_at(connection)).await.expect("an index");
     for (reference, expected) in [
         (json!({ "uex": { "kind": "CITY", "id": 1 } }), Some("l-1")),
         (json!({ "uex": { "kind": "SPACE_STATION", "id": 2 }, "name": "Meadow" }), Some("l-1")),
@@ -286,35 +289,37 @@ async fn a_location_is_found_by_link_then_by_name() {
         (json!({ "name": "Meadow" }), Some("l-4")),
     ] {
         let read = exchange_api::Contract::parse(reference.to_string().as_bytes()).expect("a reference");
-        let found = index.places().find(&read).map(|place| place.id.as_str());
+        let found = index.locations().find_location(&read).map(|place| place.id.as_str());
         assert_eq!(found, expected, "{reference}");
     }
 }
 
-/// The index follows the tables: what is put there is found by the next request.
+/// The index follows the tables: the next request finds new entries.
 #[tokio::test]
 async fn the_index_follows_the_tables() {
     let bench = bench().await;
     let refs = || vec![json!({ "name": "Sandbox Rifle" }), json!({ "name": "Newcomer" })];
     assert_eq!(resolve(&bench, "BLUEPRINT", refs()).await, ["=rifle", "-"]);
-    let contents =
-        Contents { entries: vec![NewEntry::new(Kind::Blueprint, "new", "Newcomer")], ..Contents::default() };
+    let contents = CatalogueContents {
+        entries: vec![NewEntry::new(EntryKind::Blueprint, "new", "Newcomer")],
+        ..CatalogueContents::default()
+    };
     bench
         .store
-        .write(move |connection| replace(connection, &SystemRandom, &contents))
+        .write(move |connection| replace_contents(connection, &SystemRandom, &contents))
         .await
         .expect("contents");
     assert_eq!(resolve(&bench, "BLUEPRINT", refs()).await, ["-", "=new"]);
 }
 
-/// DRF-07, RES-07, RES-08, RES-09: what drafts look up is what a resolution comes to when it is one entry, for any keys
-/// beside any name.
+/// DRF-07, RES-07, RES-08, RES-09: the lookup of drafts equals a resolution with one entry, for any
+/// combination of keys and names.
 #[tokio::test]
 async fn one_entry_is_found_as_it_is_resolved() {
     use exchange_service::catalogue::{Catalogue, Resolution};
     let bench = bench().await;
     let catalogue = Catalogue::default();
-    let index = bench.store.read(move |connection| catalogue.at(connection)).await.expect("an index");
+    let index = bench.store.read(move |connection| catalogue.index_at(connection)).await.expect("an index");
     let keys = [
         json!({}),
         json!({ "bt": "rifle" }),
@@ -338,7 +343,7 @@ async fn one_entry_is_found_as_it_is_resolved() {
         Some("…"),
     ];
     let (mut one, mut several) = (0, 0);
-    for kind in Kind::ALL {
+    for kind in EntryKind::ALL {
         for (keys, name) in keys.iter().flat_map(|keys| names.map(|name| (keys.clone(), name))) {
             let mut sent = keys;
             if let Some(name) = name {
@@ -347,13 +352,13 @@ async fn one_entry_is_found_as_it_is_resolved() {
             let Ok(reference) = exchange_api::Contract::parse_valid(sent.to_string().as_bytes()) else {
                 continue;
             };
-            let found = index.find(kind, &reference).map(|entry| &entry.id);
-            match index.resolve(kind, &reference).resolution {
-                Resolution::One(entry) => {
+            let found = index.find_unique(kind, &reference).map(|entry| &entry.id);
+            match index.resolve_reference(kind, &reference).resolution {
+                Resolution::Unique(entry) => {
                     one += 1;
                     assert_eq!(found, Some(&entry.id), "{kind:?} {sent}");
                 }
-                Resolution::Several(_) | Resolution::Nothing => {
+                Resolution::Ambiguous(_) | Resolution::Unmatched => {
                     several += 1;
                     assert_eq!(found, None, "{kind:?} {sent}");
                 }

@@ -1,4 +1,4 @@
-//! The door of every handler, the service document, the label, the account check.
+//! The admission check of every handler, the service document, the label, the account check.
 
 use super::*;
 
@@ -7,7 +7,7 @@ const LABEL: &str = "/exchange/v1/me/installation";
 const CHECK: &str = "/exchange/v1/me/account-check";
 
 /// GW-02, A19, ERR-11, ERR-14, ERR-15, ERR-17, ERR-18, ERR-19, ERR-20, ERR-39: the backend repeats every
-/// check, in order, with the gateway's codes, on whatever route.
+/// check in order, with the gateway's codes, on every route.
 #[tokio::test]
 async fn every_check_is_repeated() {
     let bench = Bench::new().await;
@@ -44,7 +44,8 @@ async fn every_check_is_repeated() {
     assert_eq!(bench.held(&first()).await.len(), 2, "nothing was written");
 }
 
-/// SVC-06, ERR-12, ERR-13: what was disconnected a moment ago gets the gateway's refusal, no document.
+/// SVC-06, ERR-12, ERR-13: a client that was just disconnected gets the gateway's error instead of the
+/// document.
 #[tokio::test]
 async fn what_was_disconnected_gets_no_document() {
     let bench = Bench::new().await;
@@ -52,7 +53,7 @@ async fn what_was_disconnected_gets_no_document() {
     let refused = bench.get(&second(), DOCUMENT).await;
     assert_eq!((refused.status, refused.code()), (401, "INSTALLATION_REVOKED"));
     assert_eq!(bench.get(&first(), DOCUMENT).await.status, 200);
-    let at = first().auth_time.millis();
+    let at = first().auth_time.as_millis();
     bench
         .sql(format!("INSERT INTO client_revocation (client, member, at) VALUES ('c-1', 'm-1', {at})"))
         .await;
@@ -65,7 +66,7 @@ async fn what_was_disconnected_gets_no_document() {
     assert_eq!(bench.get(&later, DOCUMENT).await.code(), "CLIENT_SUSPENDED");
 }
 
-/// GW-04, CON-13: a route's own scope, granted by the registry as well.
+/// GW-04, CON-13: a route requires its own scope in the token and in the registry.
 #[tokio::test]
 async fn a_route_needs_its_scope_on_both_sides() {
     let bench = Bench::new().await;
@@ -78,7 +79,7 @@ async fn a_route_needs_its_scope_on_both_sides() {
     assert_eq!(bench.get(&reader, READ).await.code(), "SCOPE_MISSING");
 }
 
-/// SVC-01, SVC-02, SVC-03, SVC-04, SVC-05, CON-10: the document says what this token may do, and no more.
+/// SVC-01, SVC-02, SVC-03, SVC-04, SVC-05, CON-10: the document lists exactly the token's permissions.
 #[tokio::test]
 async fn the_document_describes_the_token() {
     let bench = Bench::new().await;
@@ -97,7 +98,7 @@ async fn the_document_describes_the_token() {
     bench
         .sql("UPDATE client SET requests_per_minute = 30, writes_per_day = 0, min_version = '2.1.0' WHERE id = 'c-1'")
         .await;
-    // The gateway could not look it up, the backend can.
+    // The gateway could not look the installation up, but the backend can.
     caller.installation = None;
     let document = bench.get(&caller, DOCUMENT).await.body;
     assert_eq!(document["limits"], json!({ "batchMaxOps": 500, "requestsPerMinute": 30, "writesPerDay": 0 }));
@@ -109,7 +110,7 @@ async fn the_document_describes_the_token() {
     assert_eq!(bench.get(&caller, DOCUMENT).await.body.get("installationId"), None);
 }
 
-/// SVC-08, SVC-09, SVC-10, SVC-11, LIM-25: the last label wins; what came along is ignored.
+/// SVC-08, SVC-09, SVC-10, SVC-11, LIM-25: the last label counts; undeclared fields are ignored.
 #[tokio::test]
 async fn a_label_is_set_and_answered() {
     let bench = Bench::new().await;
@@ -126,8 +127,8 @@ async fn a_label_is_set_and_answered() {
     assert_eq!(labels, [format!("Text(\"i-1\") Text(\"{}\")", "x".repeat(40))]);
 }
 
-/// SVC-09, SVC-10: U+0958 is one letter before it is composed and two code points, one of them a mark,
-/// after it: refused without errors.
+/// SVC-09, SVC-10: U+0958 is one letter before normalization and two code points with a mark afterwards, so
+/// it is refused without `errors`.
 #[tokio::test]
 async fn a_label_that_breaks_the_rule_when_composed_is_refused_without_errors() {
     let bench = Bench::new().await;
@@ -137,7 +138,7 @@ async fn a_label_that_breaks_the_rule_when_composed_is_refused_without_errors() 
     assert_eq!(bench.rows("SELECT id FROM installation WHERE label IS NOT NULL").await, [""; 0]);
 }
 
-/// SVC-13, SVC-14: equal ignoring case, different, none stored; the stored handle is never told.
+/// SVC-13, SVC-14: the account check compares ignoring case, and never reveals the stored handle.
 #[tokio::test]
 async fn a_handle_is_compared_and_never_told() {
     let bench = Bench::new().await;
@@ -151,12 +152,12 @@ async fn a_handle_is_compared_and_never_told() {
     }
 }
 
-/// Such a call did not come through the gateway: nothing is known of who calls.
+/// A call without a caller did not pass through the gateway and is refused.
 #[tokio::test]
 async fn without_a_caller_nothing_is_answered() {
     let bench = Bench::new().await;
     let request = http::Request::get(READ).body(Body::empty()).expect("a request");
-    let response = bench.endpoints.serve(request).await;
+    let response = bench.endpoints.serve_request(request).await;
     assert_eq!(response.status(), 500);
     let bytes = to_bytes(response.into_body(), 4 << 20).await.expect("a body");
     let answer: Value = serde_json::from_slice(&bytes).expect("JSON");

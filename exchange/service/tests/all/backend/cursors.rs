@@ -1,10 +1,12 @@
-//! Cursors: whatever was not issued, to this reader, in this life of the store, is expired. And
-//! collections of streams that come and go.
+//! Cursors: one that was not issued to this reader in this epoch of the store is expired. Collections with
+//! changing streams.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
-use exchange_service::feed::{self, Author, Change, Collection, Page, PageError, Source, Stream};
+use exchange_service::feed::{
+    self, ChangeAuthor, CollectionPage, FeedStream, KeyChange, PageError, PagedCollection, StreamSource,
+};
 use exchange_service::store::epoch;
 use rusqlite::Connection;
 
@@ -30,7 +32,8 @@ async fn read_of(bench: &Bench, caller: &Caller, uri: &str, cursor: &str) -> u16
     answered.status
 }
 
-/// FED-08, ERR-28: a cursor with any one character changed, cut or added, and any other text, is expired.
+/// FED-08, ERR-28: a cursor with a changed, removed or added character is expired, and so is any other
+/// string.
 #[tokio::test]
 async fn a_forged_cursor_is_expired() {
     let bench = Bench::new().await;
@@ -61,8 +64,8 @@ async fn a_forged_cursor_is_expired() {
     }
 }
 
-/// FED-08, list H: a cursor is its member's, and of the collection that it was read in; all installations of all of
-/// the member's clients may use it.
+/// FED-08, list H: a cursor is valid for its member and its collection only, but for all installations and
+/// clients of the member.
 #[tokio::test]
 async fn a_cursor_is_its_members() {
     let bench = Bench::new().await;
@@ -78,7 +81,7 @@ async fn a_cursor_is_its_members() {
     }
 }
 
-/// FED-08, FED-11, LIM-13: 90 days to the millisecond; every page read makes it anew.
+/// FED-08, FED-11, LIM-13: a cursor is valid for exactly 90 days; every page issues a new one.
 #[tokio::test]
 async fn a_cursor_holds_ninety_days() {
     let bench = Bench::new().await;
@@ -93,17 +96,17 @@ async fn a_cursor_holds_ninety_days() {
     assert_eq!(read(&bench, &first(), fresh.as_str().expect("a text")).await, 200, "a clock that steps back");
 }
 
-/// FED-08: a store that was restored or reset has another epoch, and no cursor of the former one.
+/// FED-08: a restored or reset store has another epoch, and earlier cursors are expired.
 #[tokio::test]
 async fn a_cursor_ends_with_its_epoch() {
     let bench = Bench::new().await;
     let cursor = cursor(&bench, &first()).await;
-    let renew = |connection: &Connection| epoch::renew(connection, &SystemRandom);
+    let renew = |connection: &Connection| epoch::renew_epoch(connection, &SystemRandom);
     bench.store.write(renew).await.expect("an epoch");
     assert_eq!(read(&bench, &first(), &cursor).await, 410);
 }
 
-/// FED-08, LIM-13: a cursor below the floor, or above the head, is expired, whatever its age.
+/// FED-08, LIM-13: a cursor below the floor or above the head is expired, regardless of its age.
 #[tokio::test]
 async fn a_cursor_outside_of_the_stream_is_expired() {
     let bench = Bench::new().await;
@@ -116,8 +119,8 @@ async fn a_cursor_outside_of_the_stream_is_expired() {
     assert_eq!((read(&bench, &first(), &before).await, read(&bench, &first(), &after).await), (200, 410));
 }
 
-/// LIM-13, FED-08: retention takes tombstones of more than 90 days, a few at a time, raises the floor with
-/// them, and leaves what is there.
+/// LIM-13, FED-08: retention deletes tombstones of more than 90 days in pieces, raises the floor, and keeps
+/// existing entries.
 #[tokio::test]
 async fn retention_is_bounded_and_goes_on() {
     let bench = Bench::unguarded().await;
@@ -137,8 +140,8 @@ async fn retention_is_bounded_and_goes_on() {
     assert_eq!(bench.held(&first()).await.len(), 3);
 }
 
-/// FED-08, LIM-13: a tombstone may be older than a cursor that stands before it, where a clock stepped back;
-/// what retention took is missing for that cursor, so it is expired although it is young.
+/// FED-08, LIM-13: after a step back of the clock, a tombstone can be older than a cursor that precedes it.
+/// If retention deleted it, the cursor is expired although it is young.
 #[tokio::test]
 async fn a_young_cursor_before_a_lost_tombstone_is_expired() {
     let bench = Bench::unguarded().await;
@@ -152,31 +155,33 @@ async fn a_young_cursor_before_a_lost_tombstone_is_expired() {
     assert_eq!(read(&bench, &first(), &before).await, 410);
 }
 
-/// Stock of pools: one stream for each, shown with or without details.
+/// A collection of stock pools with one stream each, with or without details.
 struct Pools {
     member: MemberId,
     pools: Mutex<Vec<(String, u8)>>,
-    /// What is in them; the page shows it with the details that the reader may see.
+    /// The content of the pools; a page contains the details that the reader may see.
     lots: Mutex<BTreeMap<(String, String), u32>>,
 }
 
-impl Collection for Pools {
+impl PagedCollection for Pools {
     type Item = String;
 
     const RESOURCE: &'static str = "pools";
 
-    fn member(&self) -> &MemberId {
+    fn reader(&self) -> &MemberId {
         &self.member
     }
 
-    fn sources(&self, _: &Connection) -> Result<Vec<Source>, StoreError> {
+    fn list_sources(&self, _: &Connection) -> Result<Vec<StreamSource>, StoreError> {
         let pools = self.pools.lock().expect("a lock");
-        let source =
-            |(pool, variant): &(String, u8)| Source { stream: Stream::shared(pool), variant: *variant };
+        let source = |(pool, variant): &(String, u8)| StreamSource {
+            stream: FeedStream::shared_by_area(pool),
+            variant: *variant,
+        };
         Ok(pools.iter().map(source).collect())
     }
 
-    fn snapshot(
+    fn read_snapshot(
         &self,
         _: &Connection,
         behind: Option<&str>,
@@ -189,7 +194,7 @@ impl Collection for Pools {
         Ok(all)
     }
 
-    fn current(
+    fn load_current(
         &self,
         _: &Connection,
         keys: &BTreeSet<String>,
@@ -222,37 +227,52 @@ impl Pools {
         }
         let (pool, key, now) = (pool.to_owned(), format!("{pool}/{lot}"), bench.clock.now());
         let record = move |connection: &Connection| {
-            let changes = [Change { key: &key, gone: amount == 0 }];
-            feed::record(connection, &Stream::shared(&pool), &Author::Web, now, changes)
+            let changes = [KeyChange { key: &key, gone: amount == 0 }];
+            feed::record_changes(
+                connection,
+                &FeedStream::shared_by_area(&pool),
+                &ChangeAuthor::Web,
+                now,
+                changes,
+            )
         };
         bench.store.write(record).await.expect("a change");
     }
 
-    /// One page; `cursor` is moved on.
-    async fn page(self: &Arc<Self>, bench: &Bench, cursor: &mut Option<String>, most: usize) -> Page<String> {
+    /// Reads one page and advances `cursor`.
+    async fn page(
+        self: &Arc<Self>,
+        bench: &Bench,
+        cursor: &mut Option<String>,
+        most: usize,
+    ) -> CollectionPage<String> {
         let (pools, from, now) = (Arc::clone(self), cursor.clone(), bench.clock.now());
         let page = bench
             .store
-            .read(move |connection| feed::page(connection, &*pools, from.as_deref(), most, now))
+            .read(move |connection| feed::read_page(connection, &*pools, from.as_deref(), most, now))
             .await
             .expect("a page")
-            .settle(&bench.store, now)
+            .store_cursor(&bench.store, now)
             .await
             .expect("a cursor");
         let letters = |c: char| c.is_ascii_alphanumeric() || ".:_-".contains(c);
-        assert!((1..=128).contains(&page.next.len()) && page.next.chars().all(letters), "{}", page.next);
-        *cursor = Some(page.next.clone());
+        assert!(
+            (1..=128).contains(&page.next_cursor.len()) && page.next_cursor.chars().all(letters),
+            "{}",
+            page.next_cursor
+        );
+        *cursor = Some(page.next_cursor.clone());
         page
     }
 
-    /// Everything up to the present.
+    /// Reads all pages.
     async fn all(self: &Arc<Self>, bench: &Bench, cursor: &mut Option<String>, most: usize) -> Vec<String> {
         let mut told = Vec::new();
         loop {
             let page = self.page(bench, cursor, most).await;
             told.extend(page.items);
             told.extend(page.removed.into_iter().map(|removed| format!("{} gone", removed.key)));
-            if !page.more {
+            if !page.has_more {
                 told.sort();
                 return told;
             }
@@ -265,8 +285,8 @@ fn pools(names: &[(&str, u8)]) -> Arc<Pools> {
     Arc::new(Pools { member: MemberId::new("m-1"), pools: Mutex::new(pools), lots: Mutex::default() })
 }
 
-/// FED-06 (and what org stock stands on): a stream that the cursor does not know is delivered whole, one
-/// that is shown in another way is delivered again, one that may not be read any more is dropped.
+/// FED-06: a stream that the cursor does not contain is delivered from its start, one with another variant is
+/// delivered again, one that may no longer be read is dropped.
 #[tokio::test]
 async fn streams_come_change_and_go() {
     let bench = Bench::new().await;
@@ -280,7 +300,7 @@ async fn streams_come_change_and_go() {
         let mut cursor = None;
         assert_eq!(reader.all(&bench, &mut cursor, most).await, ["a/1 1 0", "a/2 1 0", "a/3 1 0"]);
         *reader.pools.lock().expect("a lock") = vec![("a".to_owned(), 0), ("b".to_owned(), 0)];
-        // A lot goes while the joined pool is on its way.
+        // A lot is removed while the joined pool is being delivered.
         reader.page(&bench, &mut cursor, 1).await;
         reader.put(&bench, "b", "1", 0).await;
         let told = reader.all(&bench, &mut cursor, most).await;
@@ -294,8 +314,7 @@ async fn streams_come_change_and_go() {
     }
 }
 
-/// FED-08, CON-07: a position in more streams than a cursor has room for is kept by its hash, as long as
-/// it is used.
+/// FED-08, CON-07: a vector that does not fit into a cursor is stored under its hash as long as it is used.
 #[tokio::test]
 async fn a_position_in_many_streams_is_kept() {
     let bench = Bench::new().await;
@@ -305,7 +324,7 @@ async fn a_position_in_many_streams_is_kept() {
     reader.all(&bench, &mut cursor, 10).await;
     for _ in 0..3 {
         bench.clock.advance(80 * DAY);
-        // Used, so it stays; what was changed a day ago is not written down again.
+        // The vector is in use, so it stays; its last use is updated at most once a day.
         let mut same = cursor.clone();
         assert_eq!(reader.all(&bench, &mut same, 10).await, Vec::<String>::new());
         assert_eq!(bench.kept_up("cursors").await, 0);
@@ -319,12 +338,12 @@ async fn a_position_in_many_streams_is_kept() {
     let (now, expired) = (bench.clock.now(), cursor.clone());
     let read = bench
         .store
-        .read(move |connection| feed::page(connection, &*reader, expired.as_deref(), 1, now))
+        .read(move |connection| feed::read_page(connection, &*reader, expired.as_deref(), 1, now))
         .await;
     assert!(matches!(read, Err(PageError::Expired)));
 }
 
-/// FED-02: a place in a snapshot that has no room in a cursor is kept like a position.
+/// FED-02: a long place in a snapshot is stored like a long vector.
 #[tokio::test]
 async fn a_long_key_has_room_in_a_snapshot() {
     let bench = Bench::new().await;

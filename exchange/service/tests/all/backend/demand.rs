@@ -1,10 +1,10 @@
-//! Open demand: whose it is, what it sums, and what it keeps to itself.
+//! Open demand: who sees it, what it sums, and what it does not reveal.
 
 use super::*;
 
 pub(super) const DEMAND: &str = "/exchange/v1/me/org-demand";
 
-/// What blueprints produce: `BP_RIFLE` the gun, `BP_KNIFE` its variant.
+/// Items with blueprints: `BP_RIFLE` produces the gun, `BP_KNIFE` its variant.
 pub(super) const PRODUCTS: &str = "
     UPDATE catalogue_entry SET output_guid = 'G-1' WHERE kind = 'BLUEPRINT' AND id = 'BP_RIFLE';
     UPDATE catalogue_entry SET output_guid = 'g-2' WHERE kind = 'BLUEPRINT' AND id = 'BP_KNIFE';
@@ -14,7 +14,7 @@ pub(super) const PRODUCTS: &str = "
         WHERE kind = 'MATERIAL' AND id = 'metal';
     UPDATE setting SET value = 'with products' WHERE name = 'catalogue';";
 
-/// Member one's unit takes part in profit sharing, and is responsible for orders of both kinds.
+/// Adds profit sharing to member one's unit, and orders of both kinds.
 const ORDERS: &str = "
     UPDATE unit SET profit_sharing = 1 WHERE id = 'u-1';
     INSERT INTO job_order (id, number, unit, state, counts_variants) VALUES
@@ -26,7 +26,7 @@ const ORDERS: &str = "
         ('o-3', 'dust', 0, 7000), ('o-4', 'dust', 0, 9000), ('o-5', 'dust', 0, 9000);
     INSERT INTO job_order_item (job_order, item, ordered, delivered) VALUES ('o-2', 'gun', 9, 2), ('o-3', 'ores', 1, 0);";
 
-/// Stock of member two, booked to an order.
+/// Adds stock of member two that is booked to an order.
 fn booked(
     id: &str,
     thing: (&str, &str, &str),
@@ -51,7 +51,7 @@ async fn bench() -> Bench {
     bench
 }
 
-/// `name minQuality amount unit source` of every material line.
+/// Formats every material line as `name minQuality amount unit source`.
 fn materials(demand: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let line = |line: &Value| {
@@ -62,8 +62,9 @@ fn materials(demand: &Value) -> Vec<String> {
     demand["materials"].as_array().expect("a list").iter().map(line).collect()
 }
 
-/// DEM-01, DEM-02, DEM-03, DEM-04, DEM-05, DEM-08: sums over the open and in-progress orders of the member's own
-/// units, by name; an item order has its item and its materials; what is booked at or above the floor is not open.
+/// DEM-01, DEM-02, DEM-03, DEM-04, DEM-05, DEM-08: sums over open and in-progress orders of the member's own
+/// units, by name. An item order counts its item and its materials. Booked stock at or above the floor
+/// reduces the demand.
 #[tokio::test]
 async fn demand_is_what_orders_still_lack() {
     let bench = bench().await;
@@ -110,7 +111,7 @@ async fn demand_is_what_orders_still_lack() {
     assert_eq!(later, json!({ "updatedAt": bench.clock.now().to_string(), "materials": [], "items": [] }));
 }
 
-/// DEM-03: stock counts once: what the good requirement leaves of it serves the other one of the same order.
+/// DEM-03: stock counts once: surplus above the good-quality need covers the other need of the same order.
 #[tokio::test]
 async fn stock_counts_once() {
     let bench = bench().await;
@@ -131,8 +132,8 @@ async fn stock_counts_once() {
     );
 }
 
-/// DEM-04: the member's own blueprints and the default ones, by what they produce; a variant's where the order
-/// counts variants. Of one item there are two lines when only some orders can be served by it.
+/// DEM-04: own and default blueprints count by their product; blueprints of variants only if the order
+/// accepts variants. An item has two lines if only some orders can be served.
 #[tokio::test]
 async fn craftable_is_what_the_member_has_a_blueprint_of() {
     let bench = bench().await;
@@ -154,8 +155,9 @@ async fn craftable_is_what_the_member_has_a_blueprint_of() {
     assert_eq!(craftable().await, ["9 true"]);
 }
 
-/// DEM-06, A41: membership of a unit that takes part in profit sharing or a leadership seat above one; asked
-/// anew by every request, withheld with 200, and no administrator's role opens it.
+/// DEM-06, A41: the demand requires membership of a unit with profit sharing, or a leadership seat above one.
+/// Every request checks it again, and a refusal is a 200 response without demand. The administrator role does
+/// not help.
 #[tokio::test]
 async fn demand_is_for_members_of_units_that_share_profit() {
     let bench = bench().await;
@@ -173,14 +175,14 @@ async fn demand_is_for_members_of_units_that_share_profit() {
     for (change, expected) in [
         ("UPDATE unit SET profit_sharing = 0", withheld.clone()),
         ("UPDATE member SET is_admin = 1", withheld.clone()),
-        // Another unit that shares profit, of which the member is no member: not even its name is known.
+        // Another unit with profit sharing to which the member does not belong: its name is not revealed.
         ("UPDATE unit SET profit_sharing = 1 WHERE id = 'u-2'", withheld.clone()),
         ("INSERT INTO membership (member, unit) VALUES ('m-1', 'u-3')", withheld.clone()),
         (
             "UPDATE unit SET above = 'u-3' WHERE id = 'u-1'; UPDATE unit SET above = 'u-1' WHERE id = 'u-2'",
             withheld.clone(),
         ),
-        // A seat two levels above it: the orders are those of the member's own units all the same.
+        // A seat two levels above: the orders are still those of the member's own units.
         ("UPDATE membership SET leadership = 1 WHERE unit = 'u-3'", seen(5)),
         ("UPDATE unit SET above = NULL WHERE id = 'u-1'", withheld.clone()),
         ("UPDATE membership SET leadership = 1 WHERE unit = 'u-1'", seen(5)),
@@ -200,7 +202,8 @@ async fn demand_is_for_members_of_units_that_share_profit() {
     assert_eq!(bench.get(&narrow, DEMAND).await.code(), "SCOPE_MISSING");
 }
 
-/// DEM-09: no requester, assignee, number, title, unit, holder, place or note; one order's sum is not suppressed.
+/// DEM-09: no requester, assignee, number, title, unit, holder, place or note; the sum of a single order is
+/// not suppressed.
 #[tokio::test]
 async fn demand_names_nobody_and_nothing_of_an_order() {
     let bench = bench().await;
@@ -229,7 +232,8 @@ async fn demand_names_nobody_and_nothing_of_an_order() {
     assert_eq!(names(&answered.body["items"][0]), ["craftableByMe", "item", "openQuantity"]);
 }
 
-/// LIM-37: 5000 lines of each kind and 20 raw ores of a line, and sums that no answer can show end at what one can.
+/// LIM-37: at most 5000 lines of each kind and 20 raw ores per line; sums are limited to the contract's
+/// maximum.
 #[tokio::test]
 async fn demand_is_bounded() {
     let bench = bench().await;

@@ -1,7 +1,7 @@
-//! Any units, orders, stock and blueprints, against the plainest interpreter of what the specification says: it goes
-//! through orders thing by thing, in whole thousandths and pieces, and takes away what is booked.
+//! Model test: random units, orders, stock and blueprints, compared with a direct interpreter of the
+//! specification, which computes in whole thousandths and pieces.
 //!
-//! `MODEL_CASES` is how many worlds are asked.
+//! `MODEL_CASES` sets the number of cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,9 +19,9 @@ const ITEMS: [&str; 2] = ["gun", "ores"];
 #[derive(Clone, Debug)]
 struct Unit {
     shares: bool,
-    /// A unit of a smaller number.
+    /// The index of a parent unit with a smaller number.
     above: Option<usize>,
-    /// Whether the member is one of it, and leads it.
+    /// Whether the member belongs to it, and leads it.
     member: Option<bool>,
 }
 
@@ -30,16 +30,16 @@ struct Order {
     unit: usize,
     state: &'static str,
     variants: bool,
-    /// Amounts of a material and floor.
+    /// Amounts by material and floor.
     materials: BTreeMap<(usize, bool), i64>,
-    /// Pieces ordered and delivered of an item.
+    /// Ordered and delivered pieces by item.
     items: BTreeMap<usize, (i64, i64)>,
     booked: Vec<Booked>,
 }
 
 #[derive(Clone, Debug)]
 struct Booked {
-    /// A material, or behind them an item.
+    /// A material; higher numbers are items.
     thing: usize,
     quality: i64,
     amount: i64,
@@ -77,7 +77,7 @@ fn order() -> impl Strategy<Value = Order> {
     )
 }
 
-/// What the specification says: lines of either kind, or nothing when it is withheld.
+/// The specification's result: lines of either kind, or `None` if the demand is withheld.
 fn expected(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> Option<BTreeSet<String>> {
     let is_above = |upper: usize, lower: usize| {
         let mut at = lower;
@@ -148,7 +148,7 @@ fn expected(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> Option<
     Some(lines)
 }
 
-/// The same world in the store; amounts of SCU are in whole ones there, so that they are shown as here.
+/// Writes the same data to the store; SCU amounts are whole there.
 fn planted(units: &[Unit], orders: &[Order], held: &BTreeSet<usize>) -> String {
     let mut sql = String::from("DELETE FROM membership; DELETE FROM unit;");
     for (number, unit) in units.iter().enumerate() {
@@ -229,7 +229,7 @@ fn shown(body: &Value) -> Option<BTreeSet<String>> {
 proptest! {
     #![proptest_config(cases(40))]
 
-    /// DEM-02, DEM-03, DEM-04, DEM-05, DEM-06, DEM-08: see the head of this file.
+    /// DEM-02, DEM-03, DEM-04, DEM-05, DEM-06, DEM-08: see the module documentation.
     #[test]
     fn demand_is_what_the_plainest_interpreter_says(
         units in (unit(0), unit(1), unit(2), unit(3)),

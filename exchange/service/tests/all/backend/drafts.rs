@@ -1,8 +1,8 @@
-//! Drafts: what is staged, for how long, for whom, and what it costs.
+//! Drafts: staging, lifetime, ownership, limits.
 
-use exchange_service::backend::confirm::Handoff;
-use exchange_service::backend::drafts::{Named, Panel, Reviewed, Unmatched};
-use exchange_service::backend::{Interruption, Step};
+use exchange_service::backend::confirm::HandoffToken;
+use exchange_service::backend::drafts::{MatchedBlueprint, RefineryPanel, ReviewContent, UnmatchedBlueprint};
+use exchange_service::backend::{FaultInjector, WriteStep};
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn keyed(key: &str) -> Value {
     json!({ "ref": { "bt": key } })
 }
 
-/// Of a refinery order what is needed.
+/// The required fields of a refinery order.
 pub(super) fn order(panel: &str, material: &str) -> Value {
     json!({
         "panelType": panel, "sourceImages": [{ "name": "1.png" }],
@@ -39,25 +39,25 @@ pub(super) fn member() -> MemberId {
 }
 
 impl Bench {
-    /// Stages a draft, and gives its handoff.
-    pub(super) async fn staged(&self, caller: &Caller, uri: &str, body: Value) -> Handoff {
+    /// Stages a draft, and returns its handoff.
+    pub(super) async fn staged(&self, caller: &Caller, uri: &str, body: Value) -> HandoffToken {
         let answered = self.post(caller, uri, body).await;
         assert_eq!(answered.status, 200, "{}", answered.body);
-        Handoff::new(answered.body["handoffId"].as_str().expect("a handoff"))
+        HandoffToken::new(answered.body["handoffId"].as_str().expect("a handoff"))
     }
 
-    /// Opens it, and shows the review.
-    pub(super) async fn opened(&self, handoff: &Handoff) -> Option<(String, Reviewed)> {
+    /// Opens a draft, and loads the review.
+    pub(super) async fn opened(&self, handoff: &HandoffToken) -> Option<(String, ReviewContent)> {
         let id = self.backend().open_draft(&member(), handoff).await.expect("an opening")?;
-        let review = self.backend().review(&member(), &id).await.expect("a review").expect("one");
+        let review = self.backend().load_review(&member(), &id).await.expect("a review").expect("one");
         assert_eq!(review.from.as_deref(), Some("First client"));
-        Some((id, review.reviewed))
+        Some((id, review.content))
     }
 }
 
-/// DRF-05, DRF-06, DRF-07, DRF-12, DRF-14: every reference is resolved as in the catalogue; what is found once is new or
-/// held, everything else under its name or first key, each once with its earliest moment. Only the hash of the
-/// handoff is kept, and nothing is changed.
+/// DRF-05, DRF-06, DRF-07, DRF-12, DRF-14: references resolve as in the catalogue. Unique matches are new or
+/// held; everything else is listed by name or first key, each once with its earliest time. Only the hash of
+/// the handoff is stored, and nothing else changes.
 #[tokio::test]
 async fn blueprints_wait_for_review() {
     let bench = Bench::new().await;
@@ -90,12 +90,17 @@ async fn blueprints_wait_for_review() {
         bench.rows("SELECT (SELECT group_concat(product) FROM blueprint), count(*) FROM journal").await;
     assert_eq!(after, before, "nothing is written before the member confirms it");
 
-    let (_, reviewed) = bench.opened(&Handoff::new(secret)).await.expect("a review");
-    let Reviewed::Blueprints { new, held, unmatched, products } = reviewed else { panic!("of blueprints") };
+    let (_, reviewed) = bench.opened(&HandoffToken::new(secret)).await.expect("a review");
+    let ReviewContent::Blueprints { new, held, unmatched, products } = reviewed else {
+        panic!("of blueprints")
+    };
     let earliest = Some(Moment::from_millis(1_769_903_999_500));
-    assert_eq!(new, [Named { number: 0, name: "Sandbox rifle".to_owned(), acquired_at: earliest }]);
+    assert_eq!(
+        new,
+        [MatchedBlueprint { number: 0, name: "Sandbox rifle".to_owned(), acquired_at: earliest }]
+    );
     assert_eq!(held, ["Sandbox helmet", "Sandbox lamp"], "their own, and one that all are granted");
-    let row = |number, name: &str, acquired_at, suggestions| Unmatched {
+    let row = |number, name: &str, acquired_at, suggestions| UnmatchedBlueprint {
         number,
         name: name.to_owned(),
         acquired_at,
@@ -117,7 +122,8 @@ async fn blueprints_wait_for_review() {
     assert!(products.len() > 600, "to pick from, for rows without a suggestion");
 }
 
-/// DRF-02, DRF-06: every 1.x is read alike, and another major is refused at its place, in the contract's words.
+/// DRF-02, DRF-06: every version 1.x is accepted; another major version is refused at its pointer with the
+/// contract's text.
 #[tokio::test]
 async fn another_major_version_is_refused() {
     let bench = Bench::new().await;
@@ -129,7 +135,7 @@ async fn another_major_version_is_refused() {
     };
     for version in ["1.0", "1.1", "1.999"] {
         let handoff = bench.staged(&first(), BLUEPRINTS, body(version)).await;
-        let Some((_, Reviewed::Blueprints { new, .. })) = bench.opened(&handoff).await else {
+        let Some((_, ReviewContent::Blueprints { new, .. })) = bench.opened(&handoff).await else {
             panic!("{version}")
         };
         assert_eq!(new.len(), 1);
@@ -145,8 +151,8 @@ async fn another_major_version_is_refused() {
     assert_eq!((status, &refused["errors"][0]["pointer"]), (400, &json!("/format")));
 }
 
-/// DRF-08, DRF-09, DRF-10, DRF-11, DRF-12, A6, LIM-36, CON-06: content that is refused has no `errors`; of several orders the
-/// first becomes the form and the others are named.
+/// DRF-08, DRF-09, DRF-10, DRF-11, DRF-12, A6, LIM-36, CON-06: invalid content is refused without `errors`;
+/// the first of several orders fills in the form, and the others are listed.
 #[tokio::test]
 async fn refinery_orders_wait_for_review() {
     let bench = Bench::new().await;
@@ -190,11 +196,11 @@ async fn refinery_orders_wait_for_review() {
     other["rawLocationName"] = json!("City");
     let answered = bench.post(&first(), REFINERY, orders(1, vec![filled, other])).await;
     assert_eq!(answered.body["kind"], "REFINERY");
-    let handoff = Handoff::new(answered.body["handoffId"].as_str().expect("a text"));
-    let Some((_, Reviewed::Refinery { panel, materials, places })) = bench.opened(&handoff).await else {
+    let handoff = HandoffToken::new(answered.body["handoffId"].as_str().expect("a text"));
+    let Some((_, ReviewContent::Refinery { panel, materials, places })) = bench.opened(&handoff).await else {
         panic!("of an order")
     };
-    let Panel { location, read_location, method, minutes, expenses, goods, further } = panel;
+    let RefineryPanel { location, read_location, method, minutes, expenses, goods, further } = panel;
     assert_eq!(read_location, None);
     assert_eq!(
         [&*location, &*method, &*minutes, &*expenses],
@@ -219,8 +225,11 @@ async fn a_handoff_works_once() {
     assert_eq!(others, None, "only the member whose it is");
     let (id, _) = bench.opened(&handoff).await.expect("it is not used up by others");
     assert!(bench.opened(&handoff).await.is_none(), "once");
-    assert!(bench.backend().review(&member(), &id).await.expect("a review").is_some(), "the review waits on");
-    assert_eq!(bench.backend().review(&MemberId::new("m-2"), &id).await.expect("a review"), None);
+    assert!(
+        bench.backend().load_review(&member(), &id).await.expect("a review").is_some(),
+        "the review waits on"
+    );
+    assert_eq!(bench.backend().load_review(&MemberId::new("m-2"), &id).await.expect("a review"), None);
     let (late, kept) = (stage().await, stage().await);
     bench.clock.advance(HALF_AN_HOUR - Duration::from_millis(1));
     assert!(bench.opened(&kept).await.is_some());
@@ -230,8 +239,8 @@ async fn a_handoff_works_once() {
     assert_eq!(bench.rows("SELECT * FROM draft").await, [""; 0]);
 }
 
-/// DRF-14, LIM-35: an eleventh live draft drops the oldest of the same client and member, whichever installation
-/// staged it; what was used or is too old takes no place.
+/// DRF-14, LIM-35: an eleventh live draft deletes the oldest one of the same client and member, on any
+/// installation; used and expired drafts do not count.
 #[tokio::test]
 async fn ten_drafts_are_live() {
     let bench = Bench::new().await;
@@ -260,7 +269,7 @@ async fn ten_drafts_are_live() {
     assert!(id.is_some(), "another client has places of its own");
 }
 
-/// DRF-16, LIM-34, A8, ERR-31: a prepared draft of 256 KiB is handed off and a larger one is not.
+/// DRF-16, LIM-34, A8, ERR-31: a prepared draft of 256 KiB is accepted, a larger one is refused.
 #[tokio::test]
 async fn a_prepared_draft_has_a_bound() {
     assert_eq!(Config::default().drafts.prepared_bytes, 262_144);
@@ -281,8 +290,8 @@ async fn a_prepared_draft_has_a_bound() {
     );
 }
 
-/// DRF-16, ERR-35, LIM-20: live drafts have budgets, of a client and in all; without room nothing is dropped, and
-/// `Retry-After` says when there is some.
+/// DRF-16, ERR-35, LIM-20: live drafts have byte budgets per client and in total. If one is exhausted,
+/// nothing is deleted, and `Retry-After` gives the time to wait.
 #[tokio::test]
 async fn live_drafts_have_budgets() {
     let body = || envelope(vec![named("Unheard Of")]);
@@ -313,7 +322,7 @@ async fn live_drafts_have_budgets() {
         bench.staged(&second(), BLUEPRINTS, body()).await;
         bench.staged(&second(), BLUEPRINTS, body()).await;
     }
-    // What an eleventh drops makes room for it.
+    // The draft that an eleventh one deletes frees its bytes.
     let mut config = Config::default();
     config.drafts.bytes = 10 * cost;
     let bench = Bench::with(config, |backend| backend).await;
@@ -323,13 +332,13 @@ async fn live_drafts_have_budgets() {
     assert_eq!(bench.post(&other_client(), BLUEPRINTS, body()).await.code(), "EXCHANGE_BUDGET_EXHAUSTED");
 }
 
-/// DRF-16: a draft is staged whole or not at all; without a store it may come again.
+/// DRF-16: a draft is staged completely or not at all; after a store failure it can be sent again.
 #[tokio::test]
 async fn a_draft_is_staged_whole_or_not_at_all() {
-    for step in [Step::Admitted, Step::Applied, Step::Completed] {
+    for step in [WriteStep::Admitted, WriteStep::Applied, WriteStep::Completed] {
         let interruption =
-            Interruption::new(move |at| if at == step { Err(StoreError::Busy) } else { Ok(()) });
-        let bench = Bench::with(Config::default(), |backend| backend.interrupted(interruption)).await;
+            FaultInjector::new(move |at| if at == step { Err(StoreError::Busy) } else { Ok(()) });
+        let bench = Bench::with(Config::default(), |backend| backend.with_fault_injector(interruption)).await;
         let before = bench.everything().await;
         let refused = bench.post(&first(), BLUEPRINTS, envelope(vec![keyed("BP_RIFLE")])).await;
         assert_eq!((refused.status, refused.code()), (503, "SERVICE_UNAVAILABLE"), "{step:?}");
@@ -338,7 +347,7 @@ async fn a_draft_is_staged_whole_or_not_at_all() {
     }
 }
 
-/// CON-13, ERR-08: each kind of draft has a scope of its own.
+/// CON-13, ERR-08: each kind of draft has its own scope.
 #[tokio::test]
 async fn each_kind_of_draft_has_its_scope() {
     let bench = Bench::new().await;

@@ -1,13 +1,13 @@
-//! The pages of reviews, as a browser without a script has them.
+//! The review pages in a browser without JavaScript.
 
-use exchange_service::backend::confirm::Handoff;
+use exchange_service::backend::confirm::HandoffToken;
 use tower::ServiceExt as _;
 
 use super::drafts::{BLUEPRINTS, REFINERY, envelope, member, order};
 use super::held::pages;
 use super::*;
 
-/// A member's browser.
+/// A member's browser session.
 pub(super) struct Browser {
     pub(super) router: axum::Router,
     pub(super) cookie: String,
@@ -36,7 +36,7 @@ impl Page {
         token.split('"').next().expect("its end")
     }
 
-    /// The values of the field of a name.
+    /// Returns the values of the fields with a name.
     pub(super) fn values(&self, name: &str) -> Vec<&str> {
         let inputs =
             self.text.split("<input ").skip(1).map(|input| input.split('>').next().expect("its end"));
@@ -84,7 +84,7 @@ impl Browser {
         self.send(request, form.join("&")).await
     }
 
-    /// Sends a form with a file, its parts in this order.
+    /// Sends a multipart form with a file, with its parts in this order.
     async fn upload(&self, parts: &[(&str, &[u8])]) -> Page {
         let mut body = Vec::new();
         for (name, content) in parts {
@@ -101,7 +101,7 @@ impl Browser {
     }
 }
 
-/// Stages a draft, and gives the path of its link.
+/// Stages a draft, and returns the path of its link.
 async fn staged(bench: &Bench, uri: &str, body: Value) -> String {
     let answered = bench.post(&first(), uri, body).await;
     let url = answered.body["frontendUrl"].as_str().unwrap_or_else(|| panic!("{}", answered.body));
@@ -119,8 +119,8 @@ async fn blueprints(bench: &Bench) -> Vec<String> {
     bench.rows("SELECT product, acquired_at, source FROM blueprint ORDER BY product").await
 }
 
-/// DRF-04, DRF-14, WEB-09, WEB-11: the link opens once and leads to the review; what is chosen there is added by the
-/// member on the web, with the source `import`, once.
+/// DRF-04, DRF-14, WEB-09, WEB-11: the link opens once and redirects to the review; the selected blueprints
+/// are added once, on the web, with the source `import`.
 #[tokio::test]
 async fn a_draft_is_reviewed_and_taken_over() {
     let bench = Bench::new().await;
@@ -131,7 +131,7 @@ async fn a_draft_is_reviewed_and_taken_over() {
     let opened = mine.open(&link).await;
     let path = opened.to().to_owned();
     assert!(path.starts_with("/review/") && !path.contains(link.rsplit('/').next().expect("a handoff")));
-    mine.open(&link).await.expect(404, "opened, taken over or discarded before");
+    mine.open(&link).await.expect(404, "already opened, accepted or discarded");
     let page = mine.open(&path).await.expect(200, "&lt;i&gt;Mallory&lt;/i&gt;");
     let page =
         page.expect(200, "&lt;b&gt;Unheard&lt;/b&gt;").expect(200, "since <time datetime=\"2026-02-03\">");
@@ -149,16 +149,16 @@ async fn a_draft_is_reviewed_and_taken_over() {
         let form: Vec<_> = form.iter().map(|(name, value)| (&**name, &**value)).collect();
         mine.submit(&path, &form).await
     };
-    submit(&[]).await.expect(422, "Nothing is chosen");
+    submit(&[]).await.expect(422, "Nothing is selected");
     let again = submit(&[("take", "1"), ("pick-2", "No Such"), ("pick-3", "BP_KNIFE")]).await;
-    let again = again.expect(422, "is no blueprint").expect(422, "value=\"No Such\"");
+    let again = again.expect(422, "is not a blueprint").expect(422, "value=\"No Such\"");
     assert!(again.text.contains("<option value=\"BP_KNIFE\" selected>"), "what was filled in is there");
     assert!(again.text.contains("value=\"1\" checked") && !again.text.contains("value=\"0\" checked"));
     assert_eq!(blueprints(&bench).await, [""; 0]);
     bench.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
     submit(&[("take", "0")]).await.expect(403, "terms have changed");
     bench.sql("UPDATE setting SET value = '2' WHERE name = 'terms'").await;
-    // A number that is no row's, and a row that was found, are nothing to pick for.
+    // Picks for a nonexistent row or for a matched row are ignored.
     let chosen = [
         ("take", "0"),
         ("take", "99"),
@@ -181,7 +181,7 @@ async fn a_draft_is_reviewed_and_taken_over() {
     assert_eq!(bench.rows("SELECT DISTINCT channel, client FROM journal").await, ["Text(\"web\") Null"]);
     let audited = bench.rows("SELECT client FROM audit WHERE action = 'drafts.take-over'").await;
     assert_eq!(audited, ["Text(\"c-1\")"]);
-    // What the client removes afterwards was put there elsewhere, and the member is asked first.
+    // The client did not add it, so the client needs an override after removing it.
     bench.sql("DELETE FROM blueprint; UPDATE feed_entry SET gone = 1 WHERE key = 'BP_RIFLE'").await;
     assert_eq!(
         bench.change(&first(), vec![add("BP_RIFLE")]).await.outcomes(),
@@ -189,8 +189,8 @@ async fn a_draft_is_reviewed_and_taken_over() {
     );
 }
 
-/// DRF-14, WEB-11: only the member whose draft it is, signed in, opens it, takes it over or drops it; nobody does so by
-/// a form of another page, and a browser that looks ahead uses nothing up.
+/// DRF-14, WEB-11: only the signed-in member of a draft can open, accept or discard it. A cross-site form
+/// cannot, and prefetching does not consume the handoff.
 #[tokio::test]
 async fn a_draft_is_its_members_alone() {
     let bench = Bench::new().await;
@@ -230,7 +230,7 @@ async fn a_draft_is_its_members_alone() {
     mine.open(&path).await.expect(404, "Nothing to review");
 }
 
-/// A review waits for a day, and ten of a member's at once.
+/// A review expires after a day, and a member has at most ten.
 #[tokio::test]
 async fn a_review_waits_for_a_day() {
     let bench = Bench::new().await;
@@ -245,19 +245,19 @@ async fn a_review_waits_for_a_day() {
     }
     mine.open(&path).await.expect(200, "Add these blueprints?");
     open().await;
-    mine.open(&path).await.expect(404, "replaced by newer");
+    mine.open(&path).await.expect(404, "replaced by a newer");
     let path = open().await;
     let backend = bench.backend();
     let id = path.rsplit('/').next().expect("an id");
     bench.clock.advance(DAY - Duration::from_millis(1));
-    assert!(backend.review(&member(), id).await.expect("a review").is_some());
+    assert!(backend.load_review(&member(), id).await.expect("a review").is_some());
     bench.clock.advance(Duration::from_millis(1));
-    assert!(backend.review(&member(), id).await.expect("a review").is_none());
+    assert!(backend.load_review(&member(), id).await.expect("a review").is_none());
     assert_eq!(bench.kept_up("reviews").await, 10);
-    assert_eq!(backend.open_draft(&member(), &Handoff::new(id)).await.expect("an opening"), None);
+    assert_eq!(backend.open_draft(&member(), &HandoffToken::new(id)).await.expect("an opening"), None);
 }
 
-/// DRF-02, DRF-04, LIM-33, WEB-09: a file becomes the same review; of one that is refused nothing is kept.
+/// DRF-02, DRF-04, LIM-33, WEB-09: a file becomes the same review; an invalid one leaves nothing behind.
 #[tokio::test]
 async fn a_file_is_imported() {
     let bench = Bench::new().await;
@@ -272,8 +272,8 @@ async fn a_file_is_imported() {
     };
     mine.upload(&[("csrf", csrf), ("file", &file("2.0"))])
         .await
-        .expect(422, "a version of the format that is not known");
-    mine.upload(&[("csrf", csrf), ("file", b"no JSON")]).await.expect(422, "it cannot be read");
+        .expect(422, "uses an unknown version of the format");
+    mine.upload(&[("csrf", csrf), ("file", b"no JSON")]).await.expect(422, "it cannot be parsed");
     for parts in [
         &[("csrf", &b"another"[..]), ("file", &file("1.0"))][..],
         &[("file", &file("1.0")), ("csrf", csrf)],
@@ -300,14 +300,14 @@ async fn a_file_is_imported() {
     ];
     assert_eq!(blueprints(&bench).await, expected);
     let again = mine.upload(&[("csrf", csrf), ("file", &file("1.7"))]).await.to().to_owned();
-    mine.open(&again).await.expect(200, "You have 2 of them already");
+    mine.open(&again).await.expect(200, "You already have 2 of them");
     let held = envelope(vec![json!({ "ref": { "bt": "BP_RIFLE" } })]).to_string();
     let path = mine.upload(&[("csrf", csrf), ("file", held.as_bytes())]).await.to().to_owned();
     let page = mine.open(&path).await.expect(200, "There is nothing to add.");
     assert!(!page.text.contains("value=\"take\""));
 }
 
-/// LIM-32: 2000 blueprints are reviewed and taken over at once, in one change set.
+/// LIM-32: 2000 blueprints are reviewed and accepted in one change set.
 #[tokio::test]
 async fn two_thousand_blueprints_are_taken_over_at_once() {
     let bench = Bench::new().await;
@@ -332,13 +332,13 @@ async fn two_thousand_blueprints_are_taken_over_at_once() {
     );
 }
 
-/// DRF-10, WEB-10: the form is filled in, names the orders that are left out, and is kept as the member corrects it;
-/// what is wrong in it is said, and stays as it was written.
+/// DRF-10, WEB-10: the form is filled in and lists the orders that are not accepted. The corrected form is
+/// stored; errors are listed, and the input is preserved.
 #[tokio::test]
 async fn a_refinery_order_is_reviewed_and_kept() {
     let bench = Bench::new().await;
     let mine = Browser::of(&bench, "m-1").await;
-    mine.open("/refinery-orders").await.expect(200, "You have none");
+    mine.open("/refinery-orders").await.expect(200, "You have no refinery orders");
     let mut setup = order("SETUP", "Quanta Ore");
     setup["rawLocationName"] = json!("An <unknown> place");
     setup["goods"] = json!([
@@ -348,7 +348,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
     let body = json!({ "schemaVersion": 1, "orders": [setup, order("IN_WORK", "Quanta Ore")] });
     let path = mine.open(&staged(&bench, REFINERY, body).await).await.to().to_owned();
     let page = mine.open(&path).await.expect(200, "IN_WORK, 1 row").expect(200, "&lt;u&gt;Ur&lt;/u&gt;");
-    let read = "It was read as “An &lt;unknown&gt; place”";
+    let read = "The application read “An &lt;unknown&gt; place”";
     assert!(page.text.contains(read), "{}", page.text);
     assert_eq!((page.values("location"), page.values("material-0")), (vec![""], vec!["Quanta Ore"]));
     assert!(
@@ -368,24 +368,24 @@ async fn a_refinery_order_is_reviewed_and_kept() {
         ("quality-0", "1001"),
         ("material-1", "Ur"),
     ];
-    let again = submit(&wrong).await.expect(422, "The place is none of the warehouse");
+    let again = submit(&wrong).await.expect(422, "The place is not in the warehouse");
     for said in [
-        "The duration is no number between 0 and 527040.",
-        "The expenses is no number",
-        "Row 1: what goes in is no number",
-        "Row 1: the quality is no number between 0 and 1000.",
-        "Row 2: the material is not known.",
+        "The duration must be a number between 0 and 527040.",
+        "The expenses must be a number",
+        "Row 1: the input amount must be a number",
+        "Row 1: the quality must be a number between 0 and 1000.",
+        "Row 2: unknown material.",
         "IN_WORK, 1 row",
         "value=\"an hour\"",
         read,
     ] {
         assert!(again.text.contains(said), "{said}: {}", again.text);
     }
-    // What is empty is not nothing that goes in, and an empty form is no order.
+    // An empty input amount is an error, and so is an empty form.
     let empty =
         [("material-0", "Quanta Ore"), ("input-0", " "), ("material-1", "Quanta Metal"), ("output-1", "2")];
-    let again = submit(&empty).await.expect(422, "Row 1: say what goes in.");
-    let again = again.expect(422, "Row 2: say what goes in.");
+    let again = submit(&empty).await.expect(422, "Row 1: enter the input amount.");
+    let again = again.expect(422, "Row 2: enter the input amount.");
     assert_eq!((again.values("material-1"), again.values("output-1")), (vec!["Quanta Metal"], vec!["2"]));
     submit(&[]).await.expect(422, "No row names a material.");
     submit(&[("material-0", " "), ("material-500", "Quanta Ore")])
@@ -404,7 +404,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
         ("material-2", "Quanta Metal"),
         ("input-2", "1"),
     ];
-    submit(&right).await.expect(200, "The refinery order is kept.");
+    submit(&right).await.expect(200, "The refinery order is saved.");
     submit(&right).await.expect(404, "Nothing to review");
     let page = mine.open("/refinery-orders").await.expect(200, "<h2>Station</h2>");
     for said in [
@@ -415,7 +415,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
         assert!(page.text.contains(said), "{said}: {}", page.text);
     }
     let others = Browser::of(&bench, "m-2").await;
-    others.open("/refinery-orders").await.expect(200, "You have none");
+    others.open("/refinery-orders").await.expect(200, "You have no refinery orders");
     let id = page
         .text
         .split("name=\"delete\" value=\"")
@@ -433,7 +433,7 @@ async fn a_refinery_order_is_reviewed_and_kept() {
     assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(0)"]);
 }
 
-/// A member keeps 200 refinery orders, and none goes without their word.
+/// A member has at most 200 refinery orders; only the member deletes one.
 #[tokio::test]
 async fn refinery_orders_have_room() {
     let bench = Bench::new().await;
@@ -448,10 +448,10 @@ async fn refinery_orders_have_room() {
     let path = mine.open(&staged(&bench, REFINERY, body).await).await.to().to_owned();
     let csrf = mine.open(&path).await.csrf().to_owned();
     let form = [("csrf", &*csrf), ("decision", "take"), ("material-0", "Quanta Ore"), ("input-0", "1")];
-    mine.submit(&path, &form).await.expect(409, "No room for this order");
+    mine.submit(&path, &form).await.expect(409, "Too many refinery orders");
     bench.sql("DELETE FROM refinery_order WHERE id = '7'").await;
-    mine.submit(&path, &form).await.expect(200, "The refinery order is kept.");
-    // Two reviews for the one place that is left: both were there to be looked at, and one of them is kept.
+    mine.submit(&path, &form).await.expect(200, "The refinery order is saved.");
+    // Two concurrent reviews for the last free place: one is accepted.
     bench.sql("DELETE FROM refinery_order WHERE id = '8'").await;
     let body = json!({ "schemaVersion": 1, "orders": [order("SETUP", "Quanta Ore")] });
     let path = mine.open(&staged(&bench, REFINERY, body.clone()).await).await.to().to_owned();
@@ -461,8 +461,8 @@ async fn refinery_orders_have_room() {
     ends.sort();
     assert_eq!(ends, [200, 409]);
     assert_eq!(bench.rows("SELECT count(*) FROM refinery_order").await, ["Integer(200)"]);
-    // The one that found no room waits on.
+    // The refused review stays open.
     bench.sql("DELETE FROM refinery_order WHERE id = '9'").await;
     let left = if one.status == 409 { &path } else { &other };
-    mine.submit(left, &form).await.expect(200, "The refinery order is kept.");
+    mine.submit(left, &form).await.expect(200, "The refinery order is saved.");
 }

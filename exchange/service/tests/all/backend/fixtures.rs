@@ -1,17 +1,18 @@
-//! The contract's own fixtures through the backend: a valid body is taken, or refused for a reason of the contract;
-//! an invalid one is refused at the places that the fixture names. (Through the whole exchange they go in `sandbox`.)
+//! The contract's own fixtures through the backend: a valid body is accepted, or refused with a reason of the
+//! contract; an invalid one is refused at the fixture's pointers. (`sandbox` sends them through the whole
+//! exchange.)
 
 use exchange_api::reasons::Reason;
 
 use super::*;
 use crate::fixtures::{Fixture, ROUTES, errors, invalid, is_staged, valid};
 
-/// Where writes are sent, each with the folder of its fixtures: change sets, and drafts.
+/// The write routes with their fixture folders: change sets and drafts.
 fn writes(kind: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     ROUTES.into_iter().filter(move |(path, _)| path.contains(kind))
 }
 
-/// All of them are one or the other.
+/// Invariant: every fixture is either valid or invalid.
 #[test]
 fn every_write_is_sent() {
     let all: BTreeSet<&str> = writes("/changes").chain(writes("/drafts/")).map(|(path, _)| path).collect();
@@ -19,7 +20,7 @@ fn every_write_is_sent() {
     assert_eq!(all, contract.map(|operation| operation.path).collect());
 }
 
-/// CON-04, DRF-06, DRF-08, DRF-11, A6: every valid draft is staged, unless its content is one that is refused.
+/// CON-04, DRF-06, DRF-08, DRF-11, A6: every valid draft is staged, unless its content is refused.
 #[tokio::test]
 async fn valid_drafts_are_staged() {
     for (uri, folder) in writes("/drafts/") {
@@ -40,7 +41,8 @@ async fn valid_drafts_are_staged() {
     }
 }
 
-/// CON-04, WRT-05, WRT-06, WRT-09: every op of a valid body is counted, and refused for a listed reason only.
+/// CON-04, WRT-05, WRT-06, WRT-09: every op of a valid body is counted, and refused only with a listed
+/// reason.
 #[tokio::test]
 async fn valid_change_sets_are_taken() {
     for (uri, folder) in writes("/changes") {
@@ -61,7 +63,8 @@ async fn valid_change_sets_are_taken() {
     }
 }
 
-/// CON-04, ERR-02, ERR-22, WRT-01: an invalid body is refused at the fixture's pointers, and nothing is written.
+/// CON-04, ERR-02, ERR-22, WRT-01: an invalid body is refused at the fixture's pointers, and nothing is
+/// written.
 #[tokio::test]
 async fn invalid_bodies_are_refused_where_they_are_wrong() {
     let bench = Bench::new().await;

@@ -1,8 +1,8 @@
-//! Any interleaving of two clients, one on two devices, and the web, over three areas and several days, against the
-//! plainest interpreter of the mass-change guard: a list of what each client did. A batch is held exactly when the
-//! removals of a day would be too many of what was there, and what is held is as if it had never been sent.
+//! Model test of the mass-change guard: random interleavings of two clients (one on two devices) and the web,
+//! over three areas and several days, compared with a list of each client's changes. A batch is held exactly
+//! if the removals of a day exceed the bound, and a held batch has no effect.
 
-use exchange_service::feed::Author;
+use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -12,9 +12,9 @@ use super::*;
 use crate::kit::cases;
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// More removals than this are too many.
+/// Maximum number of removals that passes.
 const MOST: u64 = 7;
-/// So many are, when they are more than one in three.
+/// Minimum number of removals that is held if it exceeds a third of the entries.
 const SOME: u64 = 3;
 const SHARE: u64 = 3;
 
@@ -28,11 +28,12 @@ fn lots() -> [At; 10] {
 enum Act {
     /// Sets lots, in this order.
     Stock(usize, Vec<(usize, i64)>),
-    /// Adds products, or removes them.
+    /// Adds or removes products.
     Blueprints(usize, Vec<(usize, bool)>),
-    /// Of each ship, made where there is none: nothing, another name, another type, both, or none any more.
+    /// For each ship, which is created if it is missing: no change, another name, another type, both, or
+    /// removal.
     Ships(usize, Vec<(usize, Change)>),
-    /// Hours.
+    /// Hours to advance the clock.
     Advance(u32),
 }
 
@@ -58,26 +59,26 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What a client did to an entry.
+/// A client's change of an entry.
 #[derive(Clone, Debug)]
 struct Did {
     client: &'static str,
     area: &'static str,
     entry: String,
     at: Moment,
-    /// What was there of it before.
+    /// The amount before the change.
     before: i64,
     is_removal: bool,
 }
 
-/// A ship as the model knows it.
+/// A ship of the model.
 #[derive(Clone, Debug)]
 struct Known {
     id: String,
     version: i64,
     name: String,
     is_miner: bool,
-    /// What writers call it.
+    /// The entry's name for writers.
     links: BTreeMap<usize, String>,
 }
 
@@ -88,11 +89,11 @@ struct World {
     products: BTreeSet<usize>,
     ships: BTreeMap<usize, Known>,
     made: usize,
-    /// How often it was held.
+    /// The number of held batches.
     holds: usize,
 }
 
-/// Whoever writes: two installations of a client, another client, and nobody on the web; and the client.
+/// The writers: two installations of a client, another client, and the web (without a client).
 fn writer(who: usize) -> Option<(Caller, &'static str)> {
     match who {
         0 => Some((first(), "c-1")),
@@ -103,14 +104,15 @@ fn writer(who: usize) -> Option<(Caller, &'static str)> {
 }
 
 impl World {
-    /// What a client did within a day, in order.
+    /// Returns a client's changes within a day, in order.
     fn day(&self, client: &str, area: &str) -> Vec<&Did> {
         let now = self.bench.clock.now();
         let is_of = |did: &&Did| did.client == client && did.area == area && now.since(did.at) < 24 * HOUR;
         self.log.iter().filter(is_of).collect()
     }
 
-    /// Sends ops, and says whether they were carried out; `there` entries are before them, and `did` is what they come to.
+    /// Sends ops and returns whether they were applied. `there` is the number of entries before them, `did`
+    /// their expected effect.
     async fn write(
         &mut self,
         who: usize,
@@ -124,7 +126,7 @@ impl World {
             let (backend, member) = (self.bench.backend(), MemberId::new("m-1"));
             macro_rules! change {
                 ($change:ident) => {
-                    backend.$change(&member, Author::Web, parsed(&body)).await.expect("a change")
+                    backend.$change(&member, ChangeAuthor::Web, parsed(&body)).await.expect("a change")
                 };
             }
             let result = match area {
@@ -140,7 +142,7 @@ impl World {
         let all = before + new;
         let is_too_much = all > MOST || (all >= SOME && all * SHARE > there as u64 + before);
         let shown = format!("{ops:?}");
-        // WRT-04: who only asks is not held.
+        // WRT-04: a dry run is never held.
         let asked = self.bench.post(&caller, uri, json!({ "ops": ops.clone(), "dryRun": true })).await;
         assert_eq!(asked.status, 200, "{shown}");
         let answered = self.bench.post(&caller, uri, json!({ "ops": ops })).await;
@@ -186,7 +188,7 @@ impl World {
         now.retain(|_, held| *held > 0);
         let day = writer(who).map(|(_, client)| self.day(client, "stock")).unwrap_or_default();
         let held = |lots: &BTreeMap<At, i64>, at: &At| lots.get(at).copied().unwrap_or(0);
-        // STK-21: what rises of a material covers what falls of it, in the order of the batch.
+        // STK-21: rises of a material cover its falls, in the order of the batch.
         let mut rises: BTreeMap<&str, i64> = BTreeMap::new();
         for at in &first {
             *rises.entry(at.material).or_default() += (held(&now, at) - held(&self.held, at)).max(0);
@@ -199,7 +201,8 @@ impl World {
             if is_move {
                 *cover -= was - is;
             }
-            // STK-22: by what it held before the client's first change of the day, and once.
+            // STK-22: compared with the amount before the client's first change of the day; each lot counts
+            // once.
             let name = format!("{at:?}");
             let mut own = day.iter().filter(|did| did.entry == name);
             let is_counted = own.clone().any(|did| did.is_removal);
@@ -231,7 +234,7 @@ impl World {
         let did = self.products.difference(&now).map(|product| (key(*product), 1, true));
         let did =
             did.chain(now.difference(&self.products).map(|product| (key(*product), 0, false))).collect();
-        // Two are everybody's.
+        // Two are default grants.
         let there = self.products.len() + 2;
         if self.write(who, ("blueprints", WRITE), ops, there, did).await {
             self.products = now;
@@ -272,7 +275,7 @@ impl World {
         }
     }
 
-    /// All is as the model has it; learns the ids of new ships.
+    /// Compares all data with the model, and learns the ids of new ships.
     async fn check(&mut self) {
         let held: BTreeSet<String> =
             self.bench.held(&first()).await.into_iter().map(|(key, _)| key).collect();
@@ -298,7 +301,7 @@ fn parsed<T: exchange_api::Contract>(body: &str) -> T {
     T::parse_valid(body.as_bytes()).expect("a change set")
 }
 
-/// Says how often a batch was held.
+/// Returns the number of held batches.
 async fn run(acts: Vec<Act>) -> usize {
     let mut config = Config::default();
     config.guard.removals = MOST as u32;
@@ -308,7 +311,7 @@ async fn run(acts: Vec<Act>) -> usize {
     let (held, products, ships) = Default::default();
     let mut world = World { bench, log: Vec::new(), held, products, ships, made: 0, holds: 0 };
     for act in acts {
-        // No two writes at the same moment.
+        // Two writes never have the same timestamp.
         world.bench.clock.advance(Duration::from_millis(1));
         match act {
             Act::Stock(who, wishes) => world.stock(who, &wishes).await,
@@ -324,7 +327,7 @@ async fn run(acts: Vec<Act>) -> usize {
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// STK-21, STK-22, SHP-22, WRT-04, WRT-10, LIM-21: see the head of this file.
+    /// STK-21, STK-22, SHP-22, WRT-04, WRT-10, LIM-21: see the module documentation.
     #[test]
     fn the_guard_holds_what_the_plainest_interpreter_says(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -332,7 +335,7 @@ proptest! {
     }
 }
 
-/// The model does meet the guard.
+/// The generated cases reach the guard.
 #[tokio::test]
 async fn the_guard_holds_something() {
     let lots = |to| (0..6).map(|lot| (lot, to)).collect();

@@ -1,15 +1,15 @@
 //! Held batches, and their confirmation by the member.
 
 use exchange_api::refusals::PlainCode;
-use exchange_service::backend::confirm::Handoff;
-use exchange_service::backend::{Confirmed, Preview};
-use exchange_service::idp::{Provider, sessions};
-use exchange_service::web::{self, Web, confirmations, drafts};
+use exchange_service::backend::confirm::HandoffToken;
+use exchange_service::backend::{BatchPreview, ConfirmOutcome};
+use exchange_service::idp::{IdentityProvider, sessions};
+use exchange_service::web::{self, WebState, confirmation_routes, draft_routes};
 use tower::ServiceExt as _;
 
 use super::*;
 
-/// A member with six blueprints of their own.
+/// A member with six own blueprints.
 async fn bench() -> Bench {
     let bench = Bench::new().await;
     assert_eq!(bench.change(&first(), own().into_iter().map(add).collect()).await.counts(), (6, 0, 0));
@@ -24,26 +24,26 @@ fn too_much() -> Vec<Value> {
     own().into_iter().map(remove).chain([add("BP_MANY_001")]).collect()
 }
 
-fn handoff(refused: &Answered) -> Handoff {
+fn handoff(refused: &Answered) -> HandoffToken {
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     let url = refused.body["confirmationUrl"].as_str().expect("a link");
-    Handoff::new(url.strip_prefix("http://127.0.0.1:8080/confirm/").expect("the pages' origin"))
+    HandoffToken::new(url.strip_prefix("http://127.0.0.1:8080/confirm/").expect("the pages' origin"))
 }
 
 fn member() -> MemberId {
     MemberId::new("m-1")
 }
 
-async fn preview(bench: &Bench, handoff: &Handoff) -> Option<Preview> {
-    bench.backend().preview(&member(), handoff).await.expect("a preview")
+async fn preview(bench: &Bench, handoff: &HandoffToken) -> Option<BatchPreview> {
+    bench.backend().preview_batch(&member(), handoff).await.expect("a preview")
 }
 
-async fn confirm(bench: &Bench, handoff: &Handoff) -> Confirmed {
-    bench.backend().confirm(&member(), handoff).await.expect("a confirmation")
+async fn confirm(bench: &Bench, handoff: &HandoffToken) -> ConfirmOutcome {
+    bench.backend().confirm_batch(&member(), handoff).await.expect("a confirmation")
 }
 
-/// WRT-10, WRT-11, ERR-27: nothing is written; the link is nowhere but in the answer, of its id only the hash is
-/// kept.
+/// WRT-10, WRT-11, ERR-27: a held batch writes nothing. Its link is only in the response, and only the hash
+/// of its secret is stored.
 #[tokio::test]
 async fn a_batch_that_removes_too_much_writes_nothing() {
     let bench = bench().await;
@@ -61,8 +61,8 @@ async fn a_batch_that_removes_too_much_writes_nothing() {
     );
 }
 
-/// WRT-13, WEB-08: opening shows what would happen and consumes nothing; confirming applies it once,
-/// without the guard, as the installation's own write, and it is audited.
+/// WRT-13, WEB-08: the preview shows the effects and consumes nothing. Confirming applies the batch once,
+/// without the guard, as the installation's write, and is audited.
 #[tokio::test]
 async fn a_held_batch_is_applied_once() {
     let bench = bench().await;
@@ -75,40 +75,43 @@ async fn a_held_batch_is_applied_once() {
         assert_eq!((shown.result.dry_run, shown.result.applied), (true, 7));
         assert_eq!(shown.expires_at, bench.clock.now().plus(Duration::from_secs(1800)));
     }
-    assert_eq!(bench.backend().preview(&MemberId::new("m-2"), &handoff).await.expect("none"), None);
+    assert_eq!(bench.backend().preview_batch(&MemberId::new("m-2"), &handoff).await.expect("none"), None);
     assert_eq!(
-        bench.backend().confirm(&MemberId::new("m-2"), &handoff).await.expect("none"),
-        Confirmed::Gone
+        bench.backend().confirm_batch(&MemberId::new("m-2"), &handoff).await.expect("none"),
+        ConfirmOutcome::NotFound
     );
-    let Confirmed::Applied(result) = confirm(&bench, &handoff).await else { panic!("not applied") };
+    let ConfirmOutcome::Applied(result) = confirm(&bench, &handoff).await else { panic!("not applied") };
     assert_eq!((result.applied, result.dry_run), (7, false));
     assert_eq!(bench.held(&first()).await.len(), 3);
-    assert_eq!(confirm(&bench, &handoff).await, Confirmed::Gone);
+    assert_eq!(confirm(&bench, &handoff).await, ConfirmOutcome::NotFound);
     assert_eq!(preview(&bench, &handoff).await, None);
     assert_eq!(bench.change(&first(), vec![add("BP_RIFLE")]).await.counts(), (1, 0, 0), "its own removal");
     let audited = bench.rows("SELECT actor, client, action FROM audit WHERE action LIKE 'held%'").await;
     assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"held-batch.confirm\")"]);
 }
 
-/// WRT-13: discarding drops it, and it waits half an hour.
+/// WRT-13: discarding deletes the batch, and it expires after half an hour.
 #[tokio::test]
 async fn a_held_batch_is_discarded_or_ends() {
     let bench = bench().await;
     let dropped = handoff(&bench.change(&first(), too_much()).await);
-    assert!(bench.backend().discard(&member(), &dropped).await.expect("a discard"));
-    assert!(!bench.backend().discard(&member(), &dropped).await.expect("none"));
-    assert_eq!(confirm(&bench, &dropped).await, Confirmed::Gone);
+    assert!(bench.backend().discard_batch(&member(), &dropped).await.expect("a discard"));
+    assert!(!bench.backend().discard_batch(&member(), &dropped).await.expect("none"));
+    assert_eq!(confirm(&bench, &dropped).await, ConfirmOutcome::NotFound);
     let ended = handoff(&bench.change(&first(), too_much()).await);
     bench.clock.advance(Duration::from_secs(1800) - Duration::from_millis(1));
     assert!(preview(&bench, &ended).await.is_some());
     bench.clock.advance(Duration::from_millis(1));
-    assert_eq!((preview(&bench, &ended).await, confirm(&bench, &ended).await), (None, Confirmed::Gone));
+    assert_eq!(
+        (preview(&bench, &ended).await, confirm(&bench, &ended).await),
+        (None, ConfirmOutcome::NotFound)
+    );
     assert_eq!(bench.held(&first()).await.len(), 8);
     assert_eq!(bench.kept_up("held-batches").await, 1);
     assert_eq!(bench.rows("SELECT * FROM held_batch").await, [""; 0]);
 }
 
-/// WRT-12: a newer batch takes the older one's place, and only that client's.
+/// WRT-12: a newer batch replaces the older one of the same client only.
 #[tokio::test]
 async fn a_newer_batch_replaces_the_clients_older_one() {
     let bench = bench().await;
@@ -120,7 +123,7 @@ async fn a_newer_batch_replaces_the_clients_older_one() {
     assert_eq!(preview(&bench, &others).await.map(|shown| shown.client), Some("Second client".to_owned()));
 }
 
-/// WRT-12, ERR-32: what is too large to hold is refused, and an older batch stays.
+/// WRT-12, ERR-32: a batch that is too large to hold is refused, and an older batch stays.
 #[tokio::test]
 async fn a_batch_too_large_to_hold_is_refused() {
     let mut config = Config::default();
@@ -135,7 +138,7 @@ async fn a_batch_too_large_to_hold_is_refused() {
     assert!(preview(&bench, &held).await.is_some());
 }
 
-/// WRT-13: switch, client, scope and disconnects are checked again; a refusal leaves the batch where it is.
+/// WRT-13: switch, client, scope and disconnects are checked again; if one fails, the batch stays held.
 #[tokio::test]
 async fn a_confirmation_is_checked_again() {
     let bench = bench().await;
@@ -165,28 +168,28 @@ async fn a_confirmation_is_checked_again() {
         (revoke, "DELETE FROM client_revocation", PlainCode::ClientRevoked),
     ] {
         bench.sql(sql).await;
-        assert_eq!(confirm(&bench, &handoff).await, Confirmed::Refused(code));
+        assert_eq!(confirm(&bench, &handoff).await, ConfirmOutcome::Refused(code));
         bench.sql(undo).await;
     }
     assert_eq!(bench.held(&first()).await.len(), 8);
-    assert!(matches!(confirm(&bench, &handoff).await, Confirmed::Applied(_)));
+    assert!(matches!(confirm(&bench, &handoff).await, ConfirmOutcome::Applied(_)));
 }
 
-/// The pages over the bench, and the cookie of a member who is signed in there.
+/// The web pages over the bench, and the cookie of a signed-in member.
 pub(super) async fn pages(bench: &Bench, member: &'static str) -> (axum::Router, String) {
     let environment = Environment::new(Arc::new(bench.clock.clone()), Arc::new(SystemRandom));
     let mut config = Config::default();
     (config.idp.password_kib, config.idp.password_passes) = (8, 1);
     let provider =
-        Provider::new(bench.store.clone(), environment.clone(), &config).await.expect("a provider");
-    let web = Web::new(provider).expect("pages");
+        IdentityProvider::new(bench.store.clone(), environment.clone(), &config).await.expect("a provider");
+    let web = WebState::new(provider).expect("pages");
     let begin = move |connection: &rusqlite::Connection| {
-        sessions::begin(connection, &environment, &MemberId::new(member), DAY)
+        sessions::begin_session(connection, &environment, &MemberId::new(member), DAY)
     };
     let (secret, _) = bench.store.write(begin).await.expect("a session");
-    let router = confirmations(web.clone(), bench.backend().clone())
-        .merge(drafts(web.clone(), bench.backend().clone()))
-        .merge(web::own(web.clone(), bench.backend().clone()))
+    let router = confirmation_routes(web.clone(), bench.backend().clone())
+        .merge(draft_routes(web.clone(), bench.backend().clone()))
+        .merge(web::member_routes(web.clone(), bench.backend().clone()))
         .merge(web::router(web));
     (router, format!("session={secret}"))
 }
@@ -214,7 +217,7 @@ async fn visit(pages: &(axum::Router, String), path: &str, form: Option<String>)
     (status, String::from_utf8(bytes.to_vec()).expect("text"))
 }
 
-/// WEB-08, WRT-13: the page shows what would happen, as text; only its own form decides, once.
+/// WEB-08, WRT-13: the page shows the effects as text; only its own form decides, once.
 #[tokio::test]
 async fn the_page_asks_and_then_does_as_told() {
     let bench = bench().await;
@@ -264,7 +267,7 @@ async fn the_page_asks_and_then_does_as_told() {
         bench.sql(format!("{table} SET {again} WHERE {named}")).await;
     }
     for (state, said) in
-        [("has_role = 0", "hold no role"), ("has_role = 1, state = 'pending'", "awaits approval")]
+        [("has_role = 0", "no longer hold a role"), ("has_role = 1, state = 'pending'", "awaits approval")]
     {
         bench.sql(format!("UPDATE member SET {state} WHERE id = 'm-1'")).await;
         let (status, page) = visit(&mine, &path, form("confirm")).await;
@@ -278,8 +281,8 @@ async fn the_page_asks_and_then_does_as_told() {
     assert_eq!(visit(&signed_out, &path, None).await.0, 303, "to the sign-in page");
 }
 
-/// WRT-11: a handoff is in no log.
+/// WRT-11: a handoff never appears in the log.
 #[test]
 fn a_handoff_is_not_shown() {
-    assert_eq!(format!("{:?}", Handoff::new("hush")), "Handoff([secret])");
+    assert_eq!(format!("{:?}", HandoffToken::new("hush")), "HandoffToken([secret])");
 }

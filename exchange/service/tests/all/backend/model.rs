@@ -1,6 +1,7 @@
-//! Any interleaving of writers of two members, readers, page sizes, writes that fail, default grants, retention and
-//! clocks, and of processes that die at every labelled point of a write, against the plainest interpreter of the ops:
-//! every op ends as it says, and whoever reads to the end has what it has; nothing is lost, nothing comes back.
+//! Model test of blueprints: random interleavings of writers of two members, readers, page sizes, failing
+//! writes, default grants, retention, clock changes, and crashes at every step of a write. Each op is
+//! compared with a direct interpreter, and each reader must end with its state: nothing is lost, and nothing
+//! returns.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,8 +10,8 @@ use std::sync::Mutex;
 
 use exchange_api::Contract as _;
 use exchange_api::types::BlueprintChangeSet;
-use exchange_service::backend::{ChangeError, Interruption, Step};
-use exchange_service::feed::Author;
+use exchange_service::backend::{ChangeError, FaultInjector, WriteStep};
+use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -20,14 +21,14 @@ use crate::kit::cases;
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// One of the [`writers`] adds or removes.
+    /// One of the [`writers`] adds or removes products.
     Write {
         who: usize,
         ops: Vec<(usize, bool)>,
         overrule: bool,
         end: End,
     },
-    /// These products are granted to everybody.
+    /// Grants these products to every member.
     Defaults(u8),
     /// A reader reads one page.
     Page {
@@ -40,21 +41,21 @@ enum Act {
     Restore,
 }
 
-/// How a write ends.
+/// The end of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Answered,
     /// It fails at this step.
-    Fails(Step),
-    /// The process dies at this step, before the write is committed.
-    Dies(Step),
-    /// The process dies when the write is committed and not answered.
+    Fails(WriteStep),
+    /// The process crashes at this step, before the commit.
+    Dies(WriteStep),
+    /// The process crashes after the commit and before the response.
     DiesAfter,
 }
 
 fn end(dying: bool) -> impl Strategy<Value = End> {
-    let fails = Step::ALL.map(End::Fails).to_vec();
-    let dies: Vec<End> = Step::ALL.into_iter().map(End::Dies).chain([End::DiesAfter]).collect();
+    let fails = WriteStep::ALL.map(End::Fails).to_vec();
+    let dies: Vec<End> = WriteStep::ALL.into_iter().map(End::Dies).chain([End::DiesAfter]).collect();
     prop_oneof![4 => Just(End::Answered), 4 => select(if dying { dies } else { fails })]
 }
 
@@ -72,12 +73,12 @@ fn act(dying: bool) -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What the specification says: what members hold, what everybody is granted, and what was taken away when, by whom.
+/// The specification's state: members' products, default grants, and the last removals.
 #[derive(Clone, Default)]
 struct Truth {
     own: BTreeSet<(usize, &'static str)>,
     defaults: BTreeSet<&'static str>,
-    /// By which writer a member's product was removed last.
+    /// The writer of the last removal of each member's product.
     removed: BTreeMap<(usize, &'static str), (Moment, usize)>,
     /// When the system ended a grant.
     ended: BTreeMap<&'static str, Moment>,
@@ -89,7 +90,7 @@ impl Truth {
         own.chain(&self.defaults).map(|key| ((*key).to_owned(), self.defaults.contains(key))).collect()
     }
 
-    /// How one op ends (BPR-05 to BPR-08): nothing when it is applied.
+    /// Returns the result of one op (BPR-05 to BPR-08); `None` if it is applied.
     fn op(&mut self, who: usize, key: &'static str, adds: bool, overrule: bool, now: Moment) -> &'static str {
         let (caller, member) = &writers()[who];
         let own = (*member, key);
@@ -116,8 +117,8 @@ impl Truth {
         ""
     }
 
-    /// Whether the last removal was somebody else's, within 90 days. The last one is this change set's own, or the
-    /// later one by the clock, which nobody can tell more of when it was set back in between.
+    /// Reports whether the last removal is by another author and at most 90 days old. The last one is this
+    /// change set's own, or the later one by the clock, which may have been set back in between.
     fn was_removed_elsewhere(&self, who: usize, own: (usize, &'static str), now: Moment) -> bool {
         let removed = self.removed.get(&own).map(|(at, by)| (*at, Some(*by)));
         let ended = self.ended.get(own.1).map(|at| (*at, None));
@@ -128,21 +129,21 @@ impl Truth {
         last.is_some_and(|(at, by)| by != Some(who) && now.since(at) <= 90 * DAY)
     }
 
-    /// Grants these products to everybody, and no others.
+    /// Replaces the default grants.
     fn grant(&mut self, granted: BTreeSet<&'static str>, now: Moment) {
         self.ended.retain(|key, _| !granted.contains(key));
         self.ended.extend(self.defaults.difference(&granted).map(|key| (*key, now)));
         self.defaults = granted;
     }
 
-    /// Whether a clock that goes back to then makes a removal count again that may be forgotten by now.
+    /// Reports whether a clock that is set back makes a removal count again that may have been deleted.
     fn recalls(&self, now: Moment, then: Moment) -> bool {
         let mut removals = self.removed.values().map(|(at, _)| at).chain(self.ended.values());
         removals.any(|at| now.since(*at) > 90 * DAY && then.since(*at) <= 90 * DAY)
     }
 }
 
-/// Blueprints of a member by key, and whether each is default.
+/// Returns a member's blueprints by key, and whether each is a default grant.
 fn reader(caller: Caller) -> Reader<bool> {
     let entry = |item: &Value| {
         (item["key"].as_str().expect("a text").to_owned(), item["isDefault"].as_bool().expect("a flag"))
@@ -150,35 +151,35 @@ fn reader(caller: Caller) -> Reader<bool> {
     Reader::new(caller, READ, entry)
 }
 
-/// A backend that may die: what it would find after that is a copy of its files.
+/// A backend that can crash; a restart uses a copy of its files.
 struct Mortal {
     bench: Bench,
     fate: Arc<Mutex<Fate>>,
 }
 
-/// What a write is in for, and where the files are.
+/// The injected fault of a write, with the location of the files.
 struct Fate {
     end: End,
-    /// Each life has a folder of its own in it; none in memory.
+    /// Contains one folder per life; `None` in memory.
     folders: Option<PathBuf>,
     life: usize,
 }
 
 impl Fate {
-    fn place(&self) -> Place {
+    fn place(&self) -> StoreLocation {
         match &self.folders {
-            Some(folders) => Place::Folder(folders.join(self.life.to_string())),
-            None => Place::Memory,
+            Some(folders) => StoreLocation::Folder(folders.join(self.life.to_string())),
+            None => StoreLocation::Memory,
         }
     }
 
-    /// The next life begins with the files as they are: what is not committed is in nobody's files for good.
+    /// Starts the next life with a copy of the files, which contains only committed data.
     fn die(&mut self) {
-        let Place::Folder(old) = self.place() else { panic!("what is in memory does not come back") };
+        let StoreLocation::Folder(old) = self.place() else { panic!("what is in memory does not come back") };
         self.life += 1;
-        let Place::Folder(new) = self.place() else { panic!("as before") };
+        let StoreLocation::Folder(new) = self.place() else { panic!("as before") };
         fs::create_dir(&new).expect("a folder");
-        // The log after the file that it is written into: whatever is moved meanwhile is in both.
+        // The log is copied after the database file, so that checkpointed pages are in at least one of them.
         for file in ["exchange.db", "exchange.db-wal"] {
             fs::copy(old.join(file), new.join(file)).expect("a copy");
         }
@@ -191,11 +192,11 @@ impl Mortal {
         let place = fate.place();
         let fate = Arc::new(Mutex::new(fate));
         let interruption = interruption(&fate);
-        let bench = Bench::at(place, unguarded(), |backend| backend.interrupted(interruption)).await;
+        let bench = Bench::at(place, unguarded(), |backend| backend.with_fault_injector(interruption)).await;
         Self { bench, fate }
     }
 
-    /// Writes; none when nobody was there to answer.
+    /// Writes; `None` if the process crashed before the response.
     async fn write(&mut self, who: usize, ops: Vec<Value>, end: End) -> Option<Answered> {
         self.fate.lock().expect("a fate").end = end;
         let answered = match &writers()[who] {
@@ -204,7 +205,7 @@ impl Mortal {
         };
         match end {
             End::Answered | End::Fails(_) => {}
-            // A write that changes nothing passes no such step: its process lives on.
+            // A write without changes never reaches the step, so the process survives.
             End::Dies(_) if answered.is_some() => {}
             End::Dies(_) => self.live_again().await,
             End::DiesAfter => {
@@ -219,7 +220,7 @@ impl Mortal {
         let body = json!({ "ops": ops }).to_string();
         let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
         let member = MemberId::new(MEMBERS[member]);
-        match self.bench.backend().change_blueprints(&member, Author::Web, body).await {
+        match self.bench.backend().change_blueprints(&member, ChangeAuthor::Web, body).await {
             Ok(result) => Some(Answered::of(&result)),
             Err(ChangeError::Store(StoreError::Full)) => None,
             Err(error) => panic!("{error}"),
@@ -229,14 +230,14 @@ impl Mortal {
     async fn live_again(&mut self) {
         let (place, clock) = (self.fate.lock().expect("a fate").place(), self.bench.clock.clone());
         let interruption = interruption(&self.fate);
-        let change = |backend: Backend| backend.interrupted(interruption);
+        let change = |backend: Backend| backend.with_fault_injector(interruption);
         self.bench = Bench::again(place, clock, unguarded(), change).await;
     }
 }
 
-fn interruption(fate: &Arc<Mutex<Fate>>) -> Interruption {
+fn interruption(fate: &Arc<Mutex<Fate>>) -> FaultInjector {
     let fate = Arc::clone(fate);
-    Interruption::new(move |step| {
+    FaultInjector::new(move |step| {
         let mut fate = fate.lock().expect("a fate");
         match fate.end {
             End::Fails(at) if at == step => Err(StoreError::Full),
@@ -255,7 +256,7 @@ async fn run(acts: Vec<Act>, folders: Option<&Path>) {
     let mut readers = readers().map(|(caller, member)| (reader(caller), member));
     for act in acts {
         let bench = &mortal.bench;
-        // No two acts at the same moment.
+        // Two actions never have the same timestamp.
         bench.clock.advance(Duration::from_millis(1));
         let now = bench.clock.now();
         match act {
@@ -305,7 +306,7 @@ async fn run(acts: Vec<Act>, folders: Option<&Path>) {
             Act::Sweep(most) => drop(bench.retain(most.into()).await),
             Act::Restore => {
                 let renew = |connection: &rusqlite::Connection| {
-                    exchange_service::store::epoch::renew(connection, &SystemRandom)
+                    exchange_service::store::epoch::renew_epoch(connection, &SystemRandom)
                 };
                 bench.store.write(renew).await.expect("an epoch");
             }
@@ -324,8 +325,8 @@ async fn run(acts: Vec<Act>, folders: Option<&Path>) {
 proptest! {
     #![proptest_config(cases(64))]
 
-    /// BPR-05, BPR-06, BPR-07, BPR-08, BPR-10, FED-02, FED-03, FED-04, FED-05, FED-06, FED-07, FED-08, FED-09, FED-10,
-    /// LIM-13, WRT-02: see the head of this file.
+    /// BPR-05, BPR-06, BPR-07, BPR-08, BPR-10, FED-02, FED-03, FED-04, FED-05, FED-06, FED-07, FED-08,
+    /// FED-09, FED-10, LIM-13, WRT-02: see the module documentation.
     #[test]
     fn whoever_reads_to_the_end_has_what_the_server_has(acts in prop::collection::vec(act(false), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -334,11 +335,11 @@ proptest! {
 }
 
 proptest! {
-    // Each has files, and waits for them.
+    // Each case uses files, which is slow.
     #![proptest_config(cases(12))]
 
-    /// WRT-03, FED-08: the same, and processes die: cursors of before go on, what was committed
-    /// is there, and nothing else.
+    /// WRT-03, FED-08: the same with crashes: earlier cursors stay valid, and exactly the committed data
+    /// exists.
     #[test]
     fn whoever_reads_to_the_end_has_what_survived(acts in prop::collection::vec(act(true), 1..40)) {
         let folders = tempfile::tempdir().expect("a folder");
@@ -347,14 +348,14 @@ proptest! {
     }
 }
 
-/// A process that dies at each step, and one that dies with its answer: each write is there whole or not at all.
+/// Crashes at each step, and before the response: each write is there completely or not at all.
 #[tokio::test]
 async fn every_step_is_one_to_die_at() {
     let folders = tempfile::tempdir().expect("a folder");
     let mut mortal = Mortal::new(Some(folders.path())).await;
     let mut reader = reader(first());
     reader.read_on(&mortal.bench, 9).await;
-    for (lives, step) in (1..).zip(Step::ALL) {
+    for (lives, step) in (1..).zip(WriteStep::ALL) {
         let answered = mortal.write(0, vec![add("BP_RIFLE"), add("BP_KNIFE")], End::Dies(step)).await;
         assert!(answered.is_none(), "{step:?}");
         assert_eq!(mortal.fate.lock().expect("a fate").life, lives);
@@ -368,18 +369,18 @@ async fn every_step_is_one_to_die_at() {
     assert_eq!(again.expect("an answer").counts(), (0, 2, 0));
 }
 
-/// WRT-03, FED-06, FED-07: writers and readers at the same time, over files and threads: every number that a
-/// reader sees has all those below it, so that a reader who only follows never misses a change.
+/// WRT-03, FED-06, FED-07: concurrent writers and readers over files: a reader that sees a number sees all
+/// lower ones, so following the feed never misses a change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn readers_follow_writers_at_work() {
     let folder = tempfile::tempdir().expect("a folder");
-    let place = Place::Folder(folder.path().to_owned());
+    let place = StoreLocation::Folder(folder.path().to_owned());
     let bench = Arc::new(Bench::at(place, unguarded(), |backend| backend).await);
     let writers = [first(), second(), other_client()].into_iter().enumerate().map(|(who, caller)| {
         let bench = Arc::clone(&bench);
         tokio::spawn(async move {
             for round in 0..40 {
-                // Each its own products, so that it knows what it left behind.
+                // Each writer has its own products, so that it knows its final state.
                 let key = |number: usize| format!("BP_MANY_{:03}", who * 100 + number);
                 let ops = vec![add(&key(round)), add(&key(round + 1)), remove(&key(round))];
                 assert_eq!(bench.change(&caller, ops).await.status, 200);

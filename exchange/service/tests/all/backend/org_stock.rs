@@ -1,11 +1,11 @@
-//! Org stock as it is read: pools, entries, holders, rosters; and what their feed tells.
+//! Reading org stock: pools, entries, holders, rosters, and their feed.
 
 use exchange_api::Contract as _;
 use exchange_api::types::{OrgStockChangeSet, StockChangeSet};
-use exchange_service::admin::{By, set_state};
-use exchange_service::backend::{Keeping, Purpose};
-use exchange_service::feed::Author;
-use exchange_service::members::{Role, State};
+use exchange_service::admin::{AdminContext, set_state};
+use exchange_service::backend::{EarmarkPurpose, StockOwnership};
+use exchange_service::feed::ChangeAuthor;
+use exchange_service::members::{RegistrationState, UnitRole};
 
 use super::reader::Reader;
 use super::stock::{At, GUN, METAL, ORE, PARTS, key, with};
@@ -14,9 +14,9 @@ use super::*;
 pub(super) const POOLS: &str = "/exchange/v1/org-stock";
 pub(super) const CHANGE: &str = "/exchange/v1/org-stock/changes";
 
-/// The world of [`Bench`], in which `m-1` is Logistician of `u-1` and `u-2`, `m-2` a member of both, and `m-3`
-/// of `u-1`. Job order `j-1` needs ore, `j-2` is done, `j-3` needs metal and guns; `m-1` takes part in mission
-/// `mi-1`, nobody in `mi-2`.
+/// The data set of [`Bench`], in which `m-1` is Logistician of `u-1` and `u-2`, `m-2` a member of both, and
+/// `m-3` of `u-1`. Job order `j-1` needs ore, `j-2` is done, `j-3` needs metal and guns; `m-1` takes part in
+/// mission `mi-1`, and `mi-2` has no participants.
 pub(super) async fn world() -> Bench {
     let bench = Bench::new().await;
     bench
@@ -37,7 +37,7 @@ pub(super) async fn world() -> Bench {
     bench
 }
 
-/// Member three, who is Logistician of nothing.
+/// The caller of member three, who is not a Logistician.
 pub(super) fn third_member() -> Caller {
     caller("c-1", "m-3", "i-5", "jkt-5")
 }
@@ -46,7 +46,7 @@ pub(super) fn quantity(at: At, amount: impl Into<Value>) -> Value {
     json!({ "amount": amount.into(), "unit": if at.is_counted() { "PIECE" } else { "SCU" } })
 }
 
-/// What the caller's client calls a member of a unit.
+/// Returns the client's pseudonym for a member of a unit.
 pub(super) async fn reference(bench: &Bench, caller: &Caller, unit: &str, name: &str) -> String {
     let roster = bench.get(caller, &format!("{POOLS}/members?unit={unit}")).await.body;
     let items = roster["items"].as_array().unwrap_or_else(|| panic!("no roster: {roster}"));
@@ -71,11 +71,11 @@ pub(super) async fn stock_up(bench: &Bench, list: &[(&str, &str, At, i64)]) {
     }
 }
 
-/// Ops on the web, where holders are named by their ids.
+/// Sends ops on the web, where member ids are the holder references.
 pub(super) async fn on_the_web(bench: &Bench, member: &str, ops: Vec<Value>) {
     let body = json!({ "ops": ops }).to_string();
     let body = OrgStockChangeSet::parse_valid(body.as_bytes()).expect("a change set");
-    let changed = bench.backend().change_org_stock(&MemberId::new(member), Author::Web, body).await;
+    let changed = bench.backend().change_org_stock(&MemberId::new(member), ChangeAuthor::Web, body).await;
     let changed = changed.expect("a change");
     assert_eq!(changed.not_applied + changed.unchanged, 0, "{changed:?}");
 }
@@ -84,7 +84,7 @@ fn text<'v>(value: &'v Value, at: &str) -> &'v str {
     value.pointer(at).and_then(Value::as_str).unwrap_or_else(|| panic!("no {at}: {value}"))
 }
 
-/// An entry: holder, amount, version, note, earmarks (`d` for one that was delivered), and what is free.
+/// Formats an entry: holder, amount, version, note, earmarks (`d` for a delivered one), and free amounts.
 pub(super) fn entry_told(entry: &Value) -> String {
     let holder = if entry["holder"]["withheld"] == true { "?" } else { text(entry, "/holder/name") };
     let note = entry["note"].as_str().map(|note| format!(" '{note}'")).unwrap_or_default();
@@ -101,7 +101,7 @@ pub(super) fn entry_told(entry: &Value) -> String {
     format!("{holder} {amount} v{version}{note}{marks} free {}/{}", free("jobOrders"), free("missions"))
 }
 
-/// A lot: unit, material, place, quality, `!` for stolen, amount, earmarked amounts, and its entries.
+/// Formats a lot: unit, material, place, quality, `!` for stolen, amount, earmarked amounts, and its entries.
 pub(super) fn lot_told(lot: &Value) -> String {
     let stolen = if lot["stolen"] == true { "!" } else { "" };
     let marked = |of: &str| lot["earmarked"][of]["amount"].to_string();
@@ -122,7 +122,7 @@ pub(super) fn lot_told(lot: &Value) -> String {
     )
 }
 
-/// All lots that a caller reads, in the order of their text.
+/// Formats all lots that a caller reads, sorted.
 pub(super) async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
     let (items, removed) = bench.page(caller, POOLS, &mut String::new()).await;
     assert!(removed.is_empty());
@@ -131,7 +131,7 @@ pub(super) async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
     lots
 }
 
-/// Id and version of each entry of a lot, the oldest first, as the first member sees them.
+/// Returns id and version of each entry of a lot, the oldest first, as the first member sees them.
 pub(super) async fn entries(bench: &Bench, unit: &str, at: At) -> Vec<(String, i64)> {
     let (items, _) = bench.page(&first(), POOLS, &mut String::new()).await;
     let is = |lot: &&Value| {
@@ -146,14 +146,14 @@ pub(super) async fn entries(bench: &Bench, unit: &str, at: At) -> Vec<(String, i
     lot["entries"].as_array().expect("entries").iter().map(one).collect()
 }
 
-/// The only entry of a lot.
+/// Returns the only entry of a lot.
 pub(super) async fn entry(bench: &Bench, unit: &str, at: At) -> (String, i64) {
     let mut entries = entries(bench, unit, at).await;
     assert_eq!(entries.len(), 1, "{entries:?}");
     entries.remove(0)
 }
 
-/// What a feed page tells: lots, and how many are gone.
+/// Formats a feed page: its lots, and the number of removed ones.
 async fn news(bench: &Bench, caller: &Caller, cursor: &mut String) -> (Vec<String>, usize) {
     let (items, removed) = bench.page(caller, POOLS, cursor).await;
     let mut items: Vec<String> = items.iter().map(lot_told).collect();
@@ -165,18 +165,18 @@ fn units(page: &Value) -> Vec<&str> {
     page["units"].as_array().expect("a list").iter().map(|unit| text(unit, "/shorthand")).collect()
 }
 
-/// OST-01, OST-02, OST-03, OST-04, CON-15: a lot is a pool's stock summed over its holders; what is personal or
-/// in no pool is nowhere; the pools are those of the units to which the member directly belongs.
+/// OST-01, OST-02, OST-03, OST-04, CON-15: a lot is the sum of a pool's stock over its holders. Personal
+/// stock and stock in no pool is not included. The pools are those of the member's direct units.
 #[tokio::test]
 async fn a_pool_is_what_all_hold_in_it() {
     let bench = world().await;
     let pools =
         [("u-1", "One", ORE, 5), ("u-1", "Two", ORE, 2), ("u-2", "Two", ORE, 4), ("u-1", "Three", GUN, 3)];
     stock_up(&bench, &pools).await;
-    // Personal stock and stock in no pool.
+    // Personal stock, and stock in no pool.
     let set = [METAL.set(0, 8), ORE.place("Station").set(0, 9)];
     bench.check(&first(), super::stock::SET, set.to_vec(), &[]).await;
-    super::stock::rebook(&bench, METAL, Keeping::Shared).await;
+    super::stock::rebook(&bench, METAL, StockOwnership::Shared).await;
     let all = ["u-1 gun City q0: 3 0/0", "u-1 ore City q0: 7 0/0", "u-2 ore City q0: 4 0/0"];
     assert_eq!(lots(&bench, &other_member()).await, all);
     let page = bench.get(&other_member(), POOLS).await.body;
@@ -188,7 +188,7 @@ async fn a_pool_is_what_all_hold_in_it() {
     let zero = json!({ "amount": 0, "unit": "SCU" });
     assert_eq!(ore["earmarked"], json!({ "jobOrders": zero, "missions": zero }));
     assert_eq!(ore["location"]["uex"], json!({ "kind": "CITY", "id": 1 }));
-    // An administrator who leads the area above is a member of neither unit.
+    // An administrator who leads the parent area belongs to neither unit.
     bench.sql("UPDATE member SET is_admin = 1; DELETE FROM membership WHERE member = 'm-2';").await;
     bench.sql("INSERT INTO membership (member, unit, leadership) VALUES ('m-2', 'u-3', 1)").await;
     let page = bench.get(&other_member(), POOLS).await.body;
@@ -198,32 +198,32 @@ async fn a_pool_is_what_all_hold_in_it() {
     assert_eq!(bench.get(&narrow, POOLS).await.code(), "SCOPE_MISSING");
 }
 
-/// OST-03, OST-11: what is earmarked, by purpose, and what is free of each; a donation shows nowhere.
+/// OST-03, OST-11: earmarked amounts by purpose, and the free amount of each; donations are not shown.
 #[tokio::test]
 async fn earmarks_stand_beside_each_other() {
     let bench = world().await;
     stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
     for (purpose, target, amount) in [
-        (Purpose::JobOrder, "j-1", 2500),
-        (Purpose::JobOrder, "j-2", 4000),
-        (Purpose::Mission, "mi-1", 8000),
-        (Purpose::Donation, "d-1", 10_000),
+        (EarmarkPurpose::JobOrder, "j-1", 2500),
+        (EarmarkPurpose::JobOrder, "j-2", 4000),
+        (EarmarkPurpose::Mission, "mi-1", 8000),
+        (EarmarkPurpose::Donation, "d-1", 10_000),
     ] {
         let by = MemberId::new("m-2");
-        let marked = bench.backend().earmark_stock(&by, Author::Web, &id, (purpose, target), amount).await;
+        let marked =
+            bench.backend().earmark_stock(&by, ChangeAuthor::Web, &id, (purpose, target), amount).await;
         assert!(marked.expect("an earmark"));
     }
     bench.sql("UPDATE stock_earmark SET delivered = 1 WHERE target = 'j-2'").await;
     let told = "u-1 ore City q0: 10 6.5/8 [Two 10 v5 j-1(11):2.5 j-2(12):4d mi-1(\"Convoy\"):8 free 3.5/2]";
     assert_eq!(lots(&bench, &first()).await, [told]);
-    let (by, too_much) = (MemberId::new("m-2"), (Purpose::Mission, "mi-2"));
-    let over = bench.backend().earmark_stock(&by, Author::Web, &id, too_much, 2001);
+    let (by, too_much) = (MemberId::new("m-2"), (EarmarkPurpose::Mission, "mi-2"));
+    let over = bench.backend().earmark_stock(&by, ChangeAuthor::Web, &id, too_much, 2001);
     assert!(!over.await.expect("no earmark"), "more than is free");
 }
 
-/// OST-08, CON-16: entries only with the scope, and only in the pool of a unit whose Logistician the member is:
-/// by the flag, or by a rank of leadership in that unit.
+/// OST-08, CON-16: entries require the scope, and the Logistician flag or a leadership rank in that unit.
 #[tokio::test]
 async fn entries_are_for_logisticians() {
     let bench = world().await;
@@ -241,8 +241,8 @@ async fn entries_are_for_logisticians() {
     assert_eq!(lots(&bench, &other_member()).await, [one, &*two_told]);
 }
 
-/// OST-12, OST-13, WEB-07: a holder is named, and called the same by every reader of one client and otherwise by
-/// every other client; who keeps the name back shows neither name nor note.
+/// OST-12, OST-13, WEB-07: a holder has a name, and the same pseudonym for every reader of one client and
+/// another one for each other client. For a withheld holder, neither name nor note is shown.
 #[tokio::test]
 async fn holders_have_a_pseudonym_for_each_client() {
     let bench = world().await;
@@ -273,8 +273,8 @@ async fn holders_have_a_pseudonym_for_each_client() {
     }
 }
 
-/// OST-15, ERR-21: the roster of a unit, by name and without those who keep theirs back; for the unit's
-/// Logisticians only.
+/// OST-15, ERR-21: the roster of a unit, by name and without withheld names, for the unit's Logisticians
+/// only.
 #[tokio::test]
 async fn a_roster_is_for_logisticians() {
     let bench = world().await;
@@ -302,8 +302,8 @@ async fn a_roster_is_for_logisticians() {
     assert_eq!(roster(&narrow, "u-1").await.code(), "SCOPE_MISSING");
 }
 
-/// OST-05, OST-06, FED-10: a unit that the member joins brings its whole pool; one that they leave is gone on the
-/// next page, without tombstones.
+/// OST-05, OST-06, FED-10: joining a unit delivers its whole pool; a unit that the member left is missing on
+/// the next page, without tombstones.
 #[tokio::test]
 async fn a_unit_comes_and_goes_whole() {
     let bench = world().await;
@@ -311,7 +311,7 @@ async fn a_unit_comes_and_goes_whole() {
     let (backend, three) = (bench.backend(), MemberId::new("m-3"));
     let mut cursor = String::new();
     assert_eq!(news(&bench, &third_member(), &mut cursor).await.0, ["u-1 ore City q0: 5 0/0"]);
-    assert!(backend.set_role(&three, &"u-2".into(), Some(Role::Member)).await.expect("a role"));
+    assert!(backend.set_role(&three, &"u-2".into(), Some(UnitRole::Member)).await.expect("a role"));
     let page = bench.get(&third_member(), &format!("{POOLS}?limit=1&cursor={cursor}")).await.body;
     assert_eq!((units(&page), &page["hasMore"]), (vec!["ONE", "TWO"], &json!(true)), "the pool in pages");
     let pool = ["u-2 gun City q0: 1 0/0", "u-2 metal City q0: 4 0/0"];
@@ -324,14 +324,14 @@ async fn a_unit_comes_and_goes_whole() {
     let page = bench.get(&third_member(), &format!("{POOLS}?cursor={cursor}")).await.body;
     assert_eq!((units(&page), &page["items"], &page["removed"]), (vec!["ONE"], &json!([]), &json!([])));
     assert_eq!(lots(&bench, &third_member()).await, ["u-1 ore City q0: 5 0/0"]);
-    // Who left before ever reading on has nothing of it either, and who comes back has all of it.
+    // A member who left before reading on sees nothing of the pool; one who returns sees all of it.
     cursor = page["nextCursor"].as_str().expect("a cursor").to_owned();
-    assert!(backend.set_role(&three, &"u-2".into(), Some(Role::Member)).await.expect("a role"));
+    assert!(backend.set_role(&three, &"u-2".into(), Some(UnitRole::Member)).await.expect("a role"));
     assert_eq!(news(&bench, &third_member(), &mut cursor).await.0.len(), 2);
 }
 
-/// OST-09: whoever becomes or stops being a Logistician is given that unit's lots anew, and no other's; so is who
-/// reads with another scope.
+/// OST-09: a changed role, or a token with another scope, delivers the lots of the affected unit again and no
+/// others.
 #[tokio::test]
 async fn a_role_brings_its_pool_anew() {
     let bench = world().await;
@@ -340,10 +340,10 @@ async fn a_role_brings_its_pool_anew() {
     news(&bench, &other_member(), &mut cursor).await;
     let (plain, told) = ("u-1 ore City q0: 5 0/0", "u-1 ore City q0: 5 0/0 [One 5 v1 free 5/5]");
     for (role, expected) in [
-        (Role::Logistician, vec![told]),
-        (Role::Leader, vec![]),
-        (Role::Member, vec![plain]),
-        (Role::Leader, vec![told]),
+        (UnitRole::Logistician, vec![told]),
+        (UnitRole::Leader, vec![]),
+        (UnitRole::Member, vec![plain]),
+        (UnitRole::Leader, vec![told]),
     ] {
         let set = bench.backend().set_role(&MemberId::new("m-2"), &"u-1".into(), Some(role)).await;
         assert!(set.expect("a role"));
@@ -355,7 +355,7 @@ async fn a_role_brings_its_pool_anew() {
     assert_eq!(news(&bench, &narrow, &mut cursor).await, (vec![plain.to_owned()], 0));
 }
 
-/// OST-07, WEB-07: everything that the feed tells of, one by one, each with the lots that it touches.
+/// OST-07, WEB-07: every kind of feed event, each with the affected lots.
 #[tokio::test]
 async fn the_feed_tells_of_every_change() {
     let bench = world().await;
@@ -370,11 +370,14 @@ async fn the_feed_tells_of_every_change() {
     let (id, _) = entry(&bench, "u-1", ORE).await;
     let op = |op: &str, version: i64| json!({ "op": op, "unit": "u-1", "entry": id, "version": version });
     let marked = async |purpose, target, amount| {
-        backend.earmark_stock(&two, Author::Web, &id, (purpose, target), amount).await.expect("an earmark");
+        backend
+            .earmark_stock(&two, ChangeAuthor::Web, &id, (purpose, target), amount)
+            .await
+            .expect("an earmark");
     };
-    marked(Purpose::JobOrder, "j-1", 1000).await;
+    marked(EarmarkPurpose::JobOrder, "j-1", 1000).await;
     expect("a job order", cursor, &["u-1 ore City q0: 5 1/0 [Two 5 v2 j-1(11):1 free 4/5]"], 0).await;
-    marked(Purpose::Mission, "mi-1", 2000).await;
+    marked(EarmarkPurpose::Mission, "mi-1", 2000).await;
     expect(
         "a mission",
         cursor,
@@ -390,7 +393,7 @@ async fn the_feed_tells_of_every_change() {
         0,
     )
     .await;
-    for (purpose, target) in [(Purpose::JobOrder, "j-1"), (Purpose::Mission, "mi-1")] {
+    for (purpose, target) in [(EarmarkPurpose::JobOrder, "j-1"), (EarmarkPurpose::Mission, "mi-1")] {
         marked(purpose, target, 0).await;
     }
     expect("no earmarks", cursor, &["u-1 ore City q0: 5 0/0 [Two 5 v5 free 5/5]"], 0).await;
@@ -431,20 +434,23 @@ async fn the_feed_tells_of_every_change() {
     );
     on_the_web(&bench, "m-1", vec![moved]).await;
     expect("another holder", cursor, &["u-1 ore City q0!: 2 0/0 [Three 2 v1 free 2/2]"], 0).await;
-    // By the holder, who knows nothing of pools: personal stock comes and goes.
+    // Changes by the holder, as personal stock.
     let set = json!({ "ops": [ORE.place("Station").stolen().set(1, 3)] }).to_string();
     let set = StockChangeSet::parse_valid(set.as_bytes()).expect("a change set");
-    backend.change_stock(&two, Author::Web, set).await.expect("a change");
+    backend.change_stock(&two, ChangeAuthor::Web, set).await.expect("a change");
     expect("personal stock", cursor, &[], 0).await;
     let lot = key(&bench, &other_member(), ORE.place("Station").stolen()).await;
-    backend.rebook_stock(&two, Author::Web, &lot, Keeping::Pool("u-1".into())).await.expect("a rebooking");
+    backend
+        .rebook_stock(&two, ChangeAuthor::Web, &lot, StockOwnership::Pool("u-1".into()))
+        .await
+        .expect("a rebooking");
     let two_rows = "u-1 ore Station q0!: 3 0/0 [Deux 1 v1 'hers' free 1/1, Deux 2 v2 free 2/2]";
     expect("shared", cursor, &[two_rows], 0).await;
-    backend.rebook_stock(&two, Author::Web, &lot, Keeping::Personal).await.expect("a rebooking");
+    backend.rebook_stock(&two, ChangeAuthor::Web, &lot, StockOwnership::Personal).await.expect("a rebooking");
     expect("personal again", cursor, &[], 1).await;
     let leave = |connection: &rusqlite::Connection| {
-        let by = By::new("sam", Moment::from_secs(1)).expect("a name");
-        set_state(connection, &by, &MemberId::new("m-3"), State::Deleted)
+        let by = AdminContext::new("sam", Moment::from_secs(1)).expect("a name");
+        set_state(connection, &by, &MemberId::new("m-3"), RegistrationState::Deleted)
     };
     bench.store.write(leave).await.expect("a change");
     expect("a holder who left", cursor, &["u-1 ore City q0!: 2 0/0 [? 2 v1 free 2/2]"], 0).await;
@@ -453,8 +459,8 @@ async fn the_feed_tells_of_every_change() {
     assert_eq!((&page["items"][0]["unit"]["name"], units(&page)), (&json!("Renamed"), vec!["ONE", "REN"]));
 }
 
-/// TYP-14, TYP-15: a tombstone says which client removed the lot, and on which installation only to the member
-/// whose installation it is.
+/// TYP-14, TYP-15: a tombstone contains the client of the removal, and the installation only if it belongs to
+/// the reader.
 #[tokio::test]
 async fn a_tombstone_keeps_other_installations_to_itself() {
     let bench = world().await;
@@ -472,8 +478,8 @@ async fn a_tombstone_keeps_other_installations_to_itself() {
     assert_eq!(removed[0]["removedBy"], json!({ "channel": "client", "clientId": "c-1" }));
 }
 
-/// FED-01, FED-02, FED-04, FED-06, FED-08: pools of many units are read in pages of any size, each lot once, and
-/// changes meanwhile follow; a cursor is its member's only.
+/// FED-01, FED-02, FED-04, FED-06, FED-08: pools of many units are read in pages of any size, each lot once,
+/// and concurrent changes follow; a cursor is valid for its member only.
 #[tokio::test]
 async fn pools_of_many_units_are_read_in_pages() {
     let bench = world().await;
@@ -512,7 +518,7 @@ async fn pools_of_many_units_are_read_in_pages() {
                 .await;
             }
         }
-        // Two lots came while it was read: each is on a later page, or in the feed.
+        // Two lots were added during the snapshot: each is on a later page or in the feed.
         let (late, _) = news(&bench, &first(), &mut cursor).await;
         seen.extend(late.into_iter().map(|lot| (lot.clone(), lot)));
         let lots: BTreeSet<&str> = seen.values().map(|lot| lot.split(':').next().expect("a text")).collect();
@@ -523,11 +529,11 @@ async fn pools_of_many_units_are_read_in_pages() {
     }
 }
 
-/// OST-06, OST-09: who has another role, or leaves the unit, while the snapshot is read, and is again what they were
-/// before it ends, has in the end what a new reader has.
+/// OST-06, OST-09: a reader with a temporary change of role or unit during the snapshot ends with the state
+/// of a new reader.
 #[tokio::test]
 async fn a_role_for_a_part_of_the_snapshot_leaves_nothing() {
-    for meanwhile in [Some(Role::Logistician), None] {
+    for meanwhile in [Some(UnitRole::Logistician), None] {
         let bench = world().await;
         let lots = [ORE, METAL, PARTS, GUN].map(|at| ("u-1", "Two", at, 4));
         stock_up(&bench, &lots).await;
@@ -544,7 +550,7 @@ async fn a_role_for_a_part_of_the_snapshot_leaves_nothing() {
         reader.page(&bench, 1).await;
         bench.backend().set_role(&two, &unit, meanwhile).await.expect("a role");
         reader.page(&bench, 1).await;
-        bench.backend().set_role(&two, &unit, Some(Role::Member)).await.expect("a role");
+        bench.backend().set_role(&two, &unit, Some(UnitRole::Member)).await.expect("a role");
         reader.read_on(&bench, 3).await;
         let mut new = replica();
         new.read_on(&bench, 50).await;

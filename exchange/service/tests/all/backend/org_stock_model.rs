@@ -1,7 +1,6 @@
-//! Any interleaving of Logisticians, of holders on the web, of roles, names and readers, against the plainest
-//! interpreter of the eight ops: every op ends as it says, every entry is what it says, nothing is lost on the
-//! way, nothing is below zero, nothing stands on more than there is; and every reader has what they may see, all
-//! of it and nothing else.
+//! Model test of org stock: random interleavings of Logisticians, holders on the web, roles, names and
+//! readers, compared with a direct interpreter of the eight ops. Every op and entry matches, no stock is lost
+//! or negative, reservations and offers are backed, and every reader has exactly what they may see.
 
 mod oracle;
 
@@ -9,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use exchange_api::Contract as _;
 use exchange_api::types::StockChangeSet;
-use exchange_service::backend::{Keeping, Purpose};
-use exchange_service::feed::Author;
-use exchange_service::members::Role;
+use exchange_service::backend::{EarmarkPurpose, StockOwnership};
+use exchange_service::feed::ChangeAuthor;
+use exchange_service::members::UnitRole;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -22,33 +21,33 @@ use super::*;
 use crate::kit::{cases, ops};
 use oracle::{Entry, Is, MEMBERS, MISSIONS, ORDERS, Op, Oracle, Shares, UNITS, places, shown};
 
-/// An op, before it is known what there is to be done.
+/// An op before its references to existing entries are chosen.
 #[derive(Clone, Debug)]
 struct Wish {
     op: usize,
     entry: usize,
-    /// Thousandths of SCU; of pieces as many.
+    /// Thousandths of SCU, or as many pieces.
     amount: i64,
     lot: usize,
     to_unit: usize,
-    /// The last one is nobody.
+    /// The last one is unknown.
     holder: usize,
-    /// Which earmarks are named, and how wrong: bits.
+    /// Bits: which earmarks are named, and how they are wrong.
     shares: u8,
-    /// Merge, stolen, whole, wrong unit, stale version: bits, the last two only when all of a group are set.
+    /// Bits: merge, stolen, whole, wrong unit, stale version; the last two only if all of a group are set.
     flags: u8,
     note: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// Member one by one client, by another, or member two.
+    /// Member one by one client or by another, or member two.
     Write {
         who: usize,
         wishes: Vec<Wish>,
         dry: bool,
     },
-    /// A holder on the web, who knows lots only.
+    /// A holder on the web, who sees lots only.
     Set {
         holder: usize,
         lot: usize,
@@ -129,7 +128,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Who writes: the caller, and which member that is.
+/// The writers: each caller with its member.
 fn writer(who: usize) -> (Caller, usize) {
     match who {
         0 => (first(), 0),
@@ -138,7 +137,7 @@ fn writer(who: usize) -> (Caller, usize) {
     }
 }
 
-/// Who reads: the caller, which member that is, and whether with entries.
+/// The readers: each caller with its member, and whether it sees entries.
 fn reads(reader: usize) -> (Caller, usize, bool) {
     match reader {
         0 => (first(), 0, true),
@@ -157,11 +156,11 @@ fn amount(at: At, amount: i64) -> Value {
     quantity(at, number)
 }
 
-/// The world and what it should be.
+/// The bench with the expected state.
 struct World {
     bench: Bench,
     oracle: Oracle,
-    /// What each client calls each member.
+    /// The pseudonyms of each client.
     names: BTreeMap<(&'static str, usize), String>,
     renamed: usize,
 }
@@ -190,7 +189,7 @@ impl World {
         Self { bench, oracle, names, renamed: 0 }
     }
 
-    /// An op that could be meant, of what there is now.
+    /// Chooses an op that fits the current state.
     fn op(&self, wish: &Wish) -> Op {
         let bit = |at: u8| wish.flags & (1 << at) != 0;
         let (merge, stolen, part) = (bit(0), bit(1), bit(2));
@@ -250,11 +249,11 @@ impl World {
         }
     }
 
-    /// The op as the contract has it; `measured` is how its entry is measured.
+    /// Builds the op as the contract's JSON; `measured` is the measure of its entry.
     fn json(&self, client: &'static str, op: &Op, measured: At) -> Value {
         let name = |holder: &Option<usize>| match holder {
             Some(holder) => json!(self.names[&(client, *holder)]),
-            // Whoever it is, this client does not call them so.
+            // This client has no such pseudonym.
             None => json!(self.names[&(if client == "c-1" { "c-2" } else { "c-1" }, 0)]),
         };
         let at = |place: &Option<&str>| json!({ "name": place.unwrap_or("Cellar") });
@@ -324,7 +323,7 @@ impl World {
         }
     }
 
-    /// Writes a change set, and holds it to the interpreter op by op.
+    /// Sends a change set, and compares each op with the interpreter.
     async fn write(&mut self, who: usize, wishes: &[Wish], dry: bool) {
         let (caller, member) = writer(who);
         let client = if who == 1 { "c-2" } else { "c-1" };
@@ -384,7 +383,7 @@ impl World {
         rows.iter().map(|row| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned()).collect()
     }
 
-    /// What there is of each material, personal or in pools.
+    /// Sums the stock of each material, personal and in pools.
     async fn sums(&self) -> BTreeMap<String, i64> {
         let rows = self.texts("SELECT material || ' ' || sum(amount) FROM stock_row GROUP BY material").await;
         let one = |row: String| {
@@ -394,7 +393,7 @@ impl World {
         rows.into_iter().map(one).collect()
     }
 
-    /// An entry that is in a pool.
+    /// Chooses an entry that is in a pool.
     fn pick(&self, entry: usize) -> Option<usize> {
         let pool: Vec<usize> =
             (0..self.oracle.entries.len()).filter(|at| self.oracle.entries[*at].unit.is_some()).collect();
@@ -402,7 +401,7 @@ impl World {
     }
 
     async fn act(&mut self, act: Act) {
-        let (backend, web) = (self.bench.backend().clone(), Author::Web);
+        let (backend, web) = (self.bench.backend().clone(), ChangeAuthor::Web);
         let id = |member: usize| MemberId::new(MEMBERS[member]);
         match act {
             Act::Write { who, wishes, dry } => self.write(who, &wishes, dry).await,
@@ -428,9 +427,9 @@ impl World {
             Act::Rebook { holder, lot, to } => {
                 let at = places()[lot];
                 let (keeping, unit) = match to {
-                    0 => (Keeping::Personal, None),
-                    1 => (Keeping::Shared, None),
-                    to => (Keeping::Pool(UNITS[to - 2].into()), Some(to - 2)),
+                    0 => (StockOwnership::Personal, None),
+                    1 => (StockOwnership::Shared, None),
+                    to => (StockOwnership::Pool(UNITS[to - 2].into()), Some(to - 2)),
                 };
                 let place = if at.place == "City" { "l-1" } else { "l-2" };
                 let sql = format!(
@@ -452,14 +451,14 @@ impl World {
                 let entry = &mut self.oracle.entries[at];
                 let mut marked = entry.clone();
                 let (purpose, target) = match purpose {
-                    0 => (Purpose::JobOrder, ORDERS[target]),
-                    1 => (Purpose::Mission, MISSIONS[target]),
-                    _ => (Purpose::Donation, "donation-secret"),
+                    0 => (EarmarkPurpose::JobOrder, ORDERS[target]),
+                    1 => (EarmarkPurpose::Mission, MISSIONS[target]),
+                    _ => (EarmarkPurpose::Donation, "donation-secret"),
                 };
                 match purpose {
-                    Purpose::JobOrder => drop(marked.jobs.insert(target.to_owned(), amount)),
-                    Purpose::Mission => drop(marked.missions.insert(target.to_owned(), amount)),
-                    Purpose::Donation => marked.donated = amount,
+                    EarmarkPurpose::JobOrder => drop(marked.jobs.insert(target.to_owned(), amount)),
+                    EarmarkPurpose::Mission => drop(marked.missions.insert(target.to_owned(), amount)),
+                    EarmarkPurpose::Donation => marked.donated = amount,
                 }
                 marked.jobs.retain(|_, amount| *amount > 0);
                 marked.missions.retain(|_, amount| *amount > 0);
@@ -480,7 +479,8 @@ impl World {
                 }
             }
             Act::Role { member, unit, role } => {
-                let roles = [None, Some(Role::Member), Some(Role::Logistician), Some(Role::Leader)];
+                let roles =
+                    [None, Some(UnitRole::Member), Some(UnitRole::Logistician), Some(UnitRole::Leader)];
                 let was = self.oracle.roles.remove(&(member, unit));
                 let set = backend.set_role(&id(member), &UNITS[unit].into(), roles[role]).await;
                 assert_eq!(set.expect("a role"), was.is_some() || role > 0);
@@ -525,7 +525,7 @@ impl World {
         }
     }
 
-    /// Holds every row to the interpreter's, and learns the ids of new ones.
+    /// Compares every row with the interpreter's, and learns the ids of new ones.
     async fn settle(&mut self) {
         let rows = self.bench.store.read(|connection| {
             let mut rows = connection.prepare(
@@ -587,7 +587,7 @@ impl World {
         }
     }
 
-    /// Everything that each reader may see, and that nobody sees anything else.
+    /// Checks that each reader sees exactly what they may see.
     async fn check(&self) {
         for reader in 0..4 {
             let (caller, member, details) = reads(reader);
@@ -606,7 +606,7 @@ impl World {
         }
     }
 
-    /// Words that a reader must never get.
+    /// Strings that a reader must never receive.
     fn is_private(&self, reader: usize, page: &str) {
         let (caller, member, details) = reads(reader);
         let mut secrets = vec!["donation-secret".to_owned()];
@@ -625,7 +625,7 @@ impl World {
         for secret in secrets {
             assert!(!page.contains(&secret), "{reader} reads {secret}: {page}");
         }
-        // OST-12: nothing tells which of those who are withheld are one holder.
+        // OST-12: nothing links the entries of one withheld holder.
         let page: Value = serde_json::from_str(page).expect("JSON");
         let lots = page["items"].as_array().into_iter().flatten();
         let entries = lots.filter_map(|lot| lot["entries"].as_array()).flatten();
@@ -636,7 +636,7 @@ impl World {
         }
     }
 
-    /// What a member holds, as their own stock.
+    /// Sums a member's holdings as their own stock.
     fn own(&self, holder: usize) -> BTreeMap<String, String> {
         let mut sums: BTreeMap<At, i64> = BTreeMap::new();
         for entry in self.oracle.entries.iter().filter(|entry| entry.holder == holder) {
@@ -685,7 +685,7 @@ async fn run(acts: Vec<Act>) {
     let mut own = own_reader();
     for act in acts {
         world.bench.clock.advance(Duration::from_secs(1));
-        world.oracle.now = world.bench.clock.now().millis();
+        world.oracle.now = world.bench.clock.now().as_millis();
         match act {
             Act::Page { reader, limit } => {
                 let (_, member, details) = reads(reader);
@@ -731,8 +731,9 @@ async fn run(acts: Vec<Act>) {
 proptest! {
     #![proptest_config(cases(500))]
 
-    /// OST-01, OST-02, OST-03, OST-05, OST-06, OST-07, OST-08, OST-09, OST-11, OST-12, OST-13, OST-17, OST-19 to
-    /// OST-29, OST-31 to OST-39, A14, A15, A34, FED-04, FED-06, WRT-02, WRT-04: see the head of this file.
+    /// OST-01, OST-02, OST-03, OST-05, OST-06, OST-07, OST-08, OST-09, OST-11, OST-12, OST-13, OST-17, OST-19
+    /// to OST-29, OST-31 to OST-39, A14, A15, A34, FED-04, FED-06, WRT-02, WRT-04: see the module
+    /// documentation.
     #[test]
     fn pools_are_what_the_plainest_interpreter_says(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

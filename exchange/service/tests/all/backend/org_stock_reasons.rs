@@ -1,15 +1,15 @@
-//! Every reason for which an op is not applied, provoked as a client would; and the order in which an op is
-//! asked.
+//! Every reason for which an org-stock op is refused, provoked as a client would, and the order of the
+//! checks.
 
-use exchange_service::backend::Purpose;
-use exchange_service::members::Role;
+use exchange_service::backend::EarmarkPurpose;
+use exchange_service::members::UnitRole;
 
 use super::org_stock::*;
 use super::org_stock_writes::{earmark, of, on, shares};
 use super::stock::{GUN, METAL, ORE, PARTS, with};
 use super::*;
 
-/// All ops on an entry, valid but for what they are to be refused for; `to` is a unit, a holder, or a place.
+/// All ops on an entry, valid except for the tested reason; `to` is a unit, a holder, or a place.
 fn every_op(unit: &str, entry: &(String, i64), to_unit: &str, holder: &str, place: &str) -> Vec<Value> {
     let at = ORE;
     vec![
@@ -23,7 +23,7 @@ fn every_op(unit: &str, entry: &(String, i64), to_unit: &str, holder: &str, plac
     ]
 }
 
-/// Sends each op alone and expects the same of each; nothing is written.
+/// Sends each op separately and expects the same result for each; nothing is written.
 async fn refused(bench: &Bench, caller: &Caller, ops: Vec<Value>, reason: &str) {
     let before = bench.everything().await;
     for op in ops {
@@ -37,7 +37,7 @@ async fn refused(bench: &Bench, caller: &Caller, ops: Vec<Value>, reason: &str) 
     assert_eq!(bench.everything().await, before, "{reason}");
 }
 
-/// A pool with 10 SCU of ore, held by member two.
+/// A pool with 10 SCU of ore of member two.
 async fn ten() -> (Bench, (String, i64), String) {
     let bench = world().await;
     stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
@@ -45,8 +45,8 @@ async fn ten() -> (Bench, (String, i64), String) {
     (bench, entry, three)
 }
 
-/// OST-16, OST-31, A15, CON-16: a pool is written to by who is Logistician and direct member of its unit, and only
-/// what is in it; in what is refused nothing tells what there is.
+/// OST-16, OST-31, A15, CON-16: only a direct member and Logistician of the unit writes to a pool, and only
+/// to its entries; refusals do not reveal what exists.
 #[tokio::test]
 async fn not_permitted() {
     let (bench, entry, three) = ten().await;
@@ -54,21 +54,21 @@ async fn not_permitted() {
     let two = reference(&bench, &first(), "u-1", "Two").await;
     let mut all = every_op("u-1", &entry, "u-1", &three, "Station");
     all.push(book_in("u-1", &two, ORE, 1));
-    // Members without a say, in the unit or above it, administrators, strangers.
+    // Members without the role in the unit or above it, administrators, strangers.
     bench.sql("UPDATE member SET is_admin = 1; INSERT INTO membership (member, unit, leadership) VALUES ('m-2', 'u-3', 1)").await;
     refused(&bench, &other_member(), all.clone(), "NOT_PERMITTED").await;
     let one = MemberId::new("m-1");
-    for role in [Some(Role::Member), None] {
+    for role in [Some(UnitRole::Member), None] {
         backend.set_role(&one, &"u-1".into(), role).await.expect("a role");
         refused(&bench, &first(), all.clone(), "NOT_PERMITTED").await;
     }
-    backend.set_role(&one, &"u-1".into(), Some(Role::Leader)).await.expect("a role");
-    // A unit that is not there, an entry that is not, one of another pool, one in none.
+    backend.set_role(&one, &"u-1".into(), Some(UnitRole::Leader)).await.expect("a role");
+    // A nonexistent unit, a nonexistent entry, one of another pool, one in no pool.
     let nobody = ("no-such-entry".to_owned(), 1);
     let mut ops = every_op("u-none", &entry, "u-1", &three, "Station");
     ops.extend(every_op("u-1", &nobody, "u-1", &three, "Station"));
     ops.extend(every_op("u-2", &entry, "u-1", &three, "Station"));
-    // A receiving unit that is not the member's.
+    // A receiving unit of which the member is not a Logistician.
     ops.extend(
         every_op("u-1", &entry, "u-3", &three, "Station").into_iter().filter(|op| op["toUnit"] == "u-3"),
     );
@@ -81,7 +81,7 @@ async fn not_permitted() {
     assert_eq!(answer.code(), "SCOPE_MISSING");
 }
 
-/// OST-31: to the entry's own holder in another pool is for `move-pool`.
+/// OST-31: `move-pool` is the op for moving to the entry's own holder in another pool.
 #[tokio::test]
 async fn not_permitted_to_the_same_holder_elsewhere() {
     let (bench, entry, _) = ten().await;
@@ -91,8 +91,8 @@ async fn not_permitted_to_the_same_holder_elsewhere() {
     refused(&bench, &first(), vec![op], "NOT_PERMITTED").await;
 }
 
-/// OST-32, OST-13, OST-15: a holder is on the roster of the unit that receives, by the name that this client has
-/// for them; for `move-pool` it is enough to belong to the unit.
+/// OST-32, OST-13, OST-15: a holder is on the roster of the receiving unit, by this client's pseudonym;
+/// `move-pool` only requires that the holder belongs to the unit.
 #[tokio::test]
 async fn holder_unknown() {
     let (bench, entry, three) = ten().await;
@@ -116,7 +116,7 @@ async fn holder_unknown() {
     bench.check(&first(), CHANGE, vec![moved("u-1", &one)], &[]).await;
 }
 
-/// OST-33: the entry changed since it was read, whoever changed it.
+/// OST-33: the entry changed since it was read, by any author.
 #[tokio::test]
 async fn version_conflict() {
     let (bench, (id, version), three) = ten().await;
@@ -124,16 +124,16 @@ async fn version_conflict() {
         let ops = every_op("u-1", &(id.clone(), stale), "u-1", &three, "Station");
         refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
     }
-    // Its holder, on the web, with what they know as their own stock.
+    // Its holder changes it on the web as personal stock.
     bench.check(&other_member(), super::stock::SET, vec![ORE.set(10, 9)], &[]).await;
     let ops = every_op("u-1", &(id.clone(), version), "u-1", &three, "Station");
     refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
-    earmark(&bench, &id, Purpose::JobOrder, "j-1", 1000).await;
+    earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 1000).await;
     let ops = every_op("u-1", &(id, version + 1), "u-1", &three, "Station");
     refused(&bench, &first(), ops, "VERSION_CONFLICT").await;
 }
 
-/// OST-34: the entry holds less.
+/// OST-34: the entry holds less than the amount.
 #[tokio::test]
 async fn insufficient_stock() {
     let (bench, entry, three) = ten().await;
@@ -146,13 +146,14 @@ async fn insufficient_stock() {
     refused(&bench, &first(), ops, "INSUFFICIENT_STOCK").await;
 }
 
-/// OST-35, OST-26, OST-29: what is earmarked or pledged as a donation is not taken unless it is named, and a
-/// donation never.
+/// OST-35, OST-26, OST-29: earmarked stock can only be taken by naming the earmark, and donations never.
 #[tokio::test]
 async fn stock_earmarked() {
-    for (purpose, target) in
-        [(Purpose::JobOrder, "j-1"), (Purpose::Mission, "mi-1"), (Purpose::Donation, "d-1")]
-    {
+    for (purpose, target) in [
+        (EarmarkPurpose::JobOrder, "j-1"),
+        (EarmarkPurpose::Mission, "mi-1"),
+        (EarmarkPurpose::Donation, "d-1"),
+    ] {
         let (bench, (id, version), three) = ten().await;
         earmark(&bench, &id, purpose, target, 4000).await;
         let entry = (id, version + 1);
@@ -161,32 +162,33 @@ async fn stock_earmarked() {
             ops.filter(|op| op["op"] != "note").map(|op| with(op, "quantity", quantity(ORE, json!(6.001))));
         let ops = ops.map(|op| if op["op"] == "move-holder" { with(op, "toUnit", json!("u-1")) } else { op });
         refused(&bench, &first(), ops.collect(), "STOCK_EARMARKED").await;
-        // Named, but for less than it takes.
-        let name = if purpose == Purpose::Mission { "mission" } else { "jobOrder" };
+        // Named, but with a smaller amount.
+        let name = if purpose == EarmarkPurpose::Mission { "mission" } else { "jobOrder" };
         let of_it = with(
             of("book-out", "u-1", &entry, ORE, 7),
             &format!("from{}{}s", name[..1].to_uppercase(), &name[1..]),
             shares(name, ORE, &[(target, 0.5)]),
         );
-        let reason = if purpose == Purpose::Donation { "EARMARK_TARGET_INVALID" } else { "STOCK_EARMARKED" };
+        let reason =
+            if purpose == EarmarkPurpose::Donation { "EARMARK_TARGET_INVALID" } else { "STOCK_EARMARKED" };
         refused(&bench, &first(), vec![of_it], reason).await;
         let whole = with(on("move-pool", "u-1", &entry), "toUnit", json!("u-2"));
-        if purpose == Purpose::Donation {
+        if purpose == EarmarkPurpose::Donation {
             refused(&bench, &first(), vec![whole], "STOCK_EARMARKED").await;
         } else {
             bench.check(&first(), CHANGE, vec![whole], &[]).await;
         }
     }
-    // A part that is to be marked leaves what stands on the entry; the whole takes it along.
+    // Marking a part leaves earmarks on the entry; marking the whole entry includes them.
     let (bench, (id, version), _) = ten().await;
-    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
     let mark = with(on("stolen", "u-1", &(id, version + 1)), "stolen", json!(true));
     refused(&bench, &first(), vec![with(mark.clone(), "quantity", quantity(ORE, 10))], "STOCK_EARMARKED")
         .await;
     bench.check(&first(), CHANGE, vec![mark], &[]).await;
 }
 
-/// OST-36: the rest would hold less than it offers.
+/// OST-36: the rest would be less than the offer.
 #[tokio::test]
 async fn stock_offered() {
     let (bench, entry, _) = ten().await;
@@ -199,7 +201,7 @@ async fn stock_offered() {
     bench.check(&first(), CHANGE, vec![with(mark, "version", json!(2))], &[]).await;
 }
 
-/// OST-37: earmarks of one kind add up to more than what is booked in; those of two kinds stand beside each other.
+/// OST-37: earmarks of one kind exceed the amount that is booked in; earmarks of two kinds overlap.
 #[tokio::test]
 async fn over_allocation() {
     let (bench, _, three) = ten().await;
@@ -219,7 +221,8 @@ async fn over_allocation() {
     bench.check(&first(), CHANGE, vec![both], &[]).await;
 }
 
-/// OST-38: targets that cannot be earmarked to, and targets that the entry is not earmarked to, or not that much.
+/// OST-38: targets to which stock cannot be earmarked, or to which the entry is not earmarked with that
+/// amount.
 #[tokio::test]
 async fn earmark_target_invalid() {
     let (bench, (id, version), three) = ten().await;
@@ -238,8 +241,8 @@ async fn earmark_target_invalid() {
         give(PARTS, "jobOrders", "jobOrder", &[("j-3", 1.0)]),
     ];
     refused(&bench, &first(), ops, "EARMARK_TARGET_INVALID").await;
-    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
-    earmark(&bench, &id, Purpose::Mission, "mi-1", 4000).await;
+    earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
+    earmark(&bench, &id, EarmarkPurpose::Mission, "mi-1", 4000).await;
     let entry = (id, version + 2);
     let takes: Vec<Value> = every_op("u-1", &entry, "u-1", &three, "Station").into_iter().take(4).collect();
     let mut ops = Vec::new();
@@ -252,7 +255,7 @@ async fn earmark_target_invalid() {
             ("fromJobOrders", "jobOrder", vec![("j-1", 1.0), ("j-1", 1.0)]),
             ("fromMissions", "mission", vec![("mi-2", 1.0)]),
             ("fromMissions", "mission", vec![("mi-1", 4.001)]),
-            // More than is taken at all.
+            // More than the taken amount.
             ("fromMissions", "mission", vec![("mi-1", 3.5)]),
         ] {
             ops.push(with(take.clone(), list, shares(name, ORE, &targets)));
@@ -261,7 +264,7 @@ async fn earmark_target_invalid() {
     refused(&bench, &first(), ops, "EARMARK_TARGET_INVALID").await;
 }
 
-/// OST-39: as in the steps of stock.
+/// OST-39: checks as for stock.
 #[tokio::test]
 async fn as_in_stock() {
     let (bench, entry, three) = ten().await;
@@ -291,12 +294,12 @@ async fn as_in_stock() {
         with(mark.clone(), "quantity", quantity(ORE, 1)),
     ];
     refused(&bench, &first(), ops, "STOLEN_MARKING_DISABLED").await;
-    // A43: what leaves nothing marked needs no marking.
+    // A43: an op that leaves nothing marked is allowed.
     let nothing = vec![book_in("u-1", &three, ORE.stolen(), 0), with(mark, "quantity", quantity(ORE, 0))];
     bench.check(&first(), CHANGE, nothing, &["0 unchanged -", "1 unchanged -"]).await;
 }
 
-/// A19: each op here is wrong in two ways, and is refused for the one that is asked first.
+/// A19: each op violates two rules, and is refused for the one that is checked first.
 #[tokio::test]
 async fn the_first_answer_that_is_no_ends_it() {
     let (bench, (id, version), three) = ten().await;

@@ -1,8 +1,10 @@
-//! Org stock undone: what goes back, what stays and why, who is told.
+//! Undo of org stock: reverted entries, conflicts and their reasons, notices.
 
-use exchange_service::backend::Purpose;
-use exchange_service::backend::undo::{Hindrance, Mode, Outcome, Undo, UndoArea, Word, Writes};
-use exchange_service::members::Role;
+use exchange_service::backend::EarmarkPurpose;
+use exchange_service::backend::undo::{
+    UndoArea, UndoAuthority, UndoConflict, UndoMode, UndoOutcome, UndoProcess, UndoSelection,
+};
+use exchange_service::members::UnitRole;
 
 use super::drafts_pages::Browser;
 use super::org_stock::*;
@@ -10,16 +12,17 @@ use super::org_stock_writes::{earmark, of, on, shares};
 use super::stock::{At, GUN, METAL, ORE, PARTS, SET, with};
 use super::*;
 
-/// What the first client wrote for a member since the world was stocked up, on somebody's word.
-async fn undo_for(bench: &Bench, member: &str, word: Word, mode: Mode) -> Vec<Outcome> {
+/// Selects the first client's writes for a member since the initial stock, with an authority.
+async fn undo_for(bench: &Bench, member: &str, word: UndoAuthority, mode: UndoMode) -> Vec<UndoOutcome> {
     let to = bench.clock.now();
-    let writes = Writes { client: "c-1".into(), member: MemberId::new(member), from: to.minus(DAY), to };
-    let undo = Undo::new(writes, word, &[UndoArea::OrgStock], mode);
-    bench.backend().undo_for(undo).await.expect("an undo")
+    let writes =
+        UndoSelection { client: "c-1".into(), member: MemberId::new(member), from: to.minus(DAY), to };
+    let undo = UndoProcess::new(writes, word, &[UndoArea::OrgStock], mode);
+    bench.backend().run_undo(undo).await.expect("an undo")
 }
 
-fn told(outcomes: &[Outcome]) -> Vec<String> {
-    let one = |Outcome { name, end, .. }: &Outcome| match end {
+fn told(outcomes: &[UndoOutcome]) -> Vec<String> {
+    let one = |UndoOutcome { name, result: end, .. }: &UndoOutcome| match end {
         Ok(became) => format!("{name}: {}", became.as_str()),
         Err(hindrance) => format!("{name}: {}", hindrance.as_str()),
     };
@@ -28,17 +31,17 @@ fn told(outcomes: &[Outcome]) -> Vec<String> {
     told
 }
 
-/// On the member's own word: first what would be, then what is.
+/// Undoes at the member's request: first a preview, then the run.
 async fn undo(bench: &Bench) -> Vec<String> {
     let before = bench.everything().await;
-    let promised = undo_for(bench, "m-1", Word::Member, Mode::Preview).await;
+    let promised = undo_for(bench, "m-1", UndoAuthority::Member, UndoMode::Preview).await;
     assert_eq!(bench.everything().await, before, "a preview changes nothing");
-    let done = undo_for(bench, "m-1", Word::Member, Mode::Apply).await;
+    let done = undo_for(bench, "m-1", UndoAuthority::Member, UndoMode::Apply).await;
     assert_eq!(promised, done);
     told(&done)
 }
 
-/// Stocked up two days ago.
+/// Books the initial stock, two days ago.
 async fn stocked(list: &[(&str, &str, At, i64)]) -> Bench {
     let bench = world().await;
     stock_up(&bench, list).await;
@@ -51,7 +54,7 @@ async fn apply(bench: &Bench, ops: Vec<Value>) {
     bench.check(&first(), CHANGE, ops, &[]).await;
 }
 
-/// All that is stored of pools and sales, but for versions and the order of rows.
+/// Dumps pools and sales without versions and row order.
 async fn stored(bench: &Bench) -> Vec<String> {
     let mut all = bench
         .rows("SELECT id, member, lot, pool_lot, location, stolen, amount, unit, note, booked_at FROM stock_row ORDER BY id")
@@ -69,14 +72,14 @@ async fn notices(bench: &Bench) -> Vec<String> {
     told
 }
 
-/// OST-20 to OST-28: each op goes back, with earmarks, holder, pool, place, marking and note; versions go on, and
-/// holders are told of what was done with their stock (OST-19).
+/// OST-20 to OST-28: each op is reverted with earmarks, holder, pool, place, stolen flag and note; versions
+/// increase, and holders get notices (OST-19).
 #[tokio::test]
 async fn every_op_is_set_back() {
     let bench = stocked(&[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 7)]).await;
     let (ore, _) = entry(&bench, "u-1", ORE).await;
-    earmark(&bench, &ore, Purpose::JobOrder, "j-1", 3000).await;
-    earmark(&bench, &ore, Purpose::Mission, "mi-1", 2000).await;
+    earmark(&bench, &ore, EarmarkPurpose::JobOrder, "j-1", 3000).await;
+    earmark(&bench, &ore, EarmarkPurpose::Mission, "mi-1", 2000).await;
     bench.clock.advance(2 * DAY);
     let (before, seen) = (stored(&bench).await, lots(&bench, &first()).await);
     let three = reference(&bench, &first(), "u-1", "Three").await;
@@ -92,7 +95,7 @@ async fn every_op_is_set_back() {
     );
     let station = json!({ "name": "Station" });
     let (parts, _) = entry(&bench, "u-1", PARTS).await;
-    // What the client does, op by op; what the undo tells.
+    // The client's ops one by one, with the expected report.
     let acts: Vec<(Vec<Value>, Vec<&str>, bool)> = vec![
         (vec![book_in("u-1", &two, ORE.quality(4), 5)], vec!["Quanta Ore, City, quality 4: removed"], true),
         (vec![take], vec!["Quanta Ore, City: changed"], true),
@@ -138,7 +141,7 @@ async fn every_op_is_set_back() {
         ),
     ];
     for (mut ops, expect, is_told) in acts {
-        // Versions went on meanwhile.
+        // Versions increased.
         for op in &mut ops {
             if let Some(id) = op.get("entry").and_then(Value::as_str) {
                 let version =
@@ -156,7 +159,7 @@ async fn every_op_is_set_back() {
         assert_eq!(stored(&bench).await, before, "{expect:?}");
         let holders = notices(&bench).await;
         assert_eq!(holders.contains(&"Text(\"m-2 org-stock.undo\")".to_owned()), is_told, "{expect:?}");
-        // FED-04: the feed tells of it.
+        // FED-04: the feed contains the change.
         let (items, removed) = bench.page(&first(), POOLS, &mut cursor).await;
         assert!(items.len() + removed.len() > 0, "{expect:?}");
         bench.clock.advance(Duration::from_secs(1));
@@ -170,7 +173,7 @@ async fn every_op_is_set_back() {
     assert_eq!(without_versions(lots(&bench, &first()).await), without_versions(seen));
 }
 
-/// OST-20 to OST-26: of what moved, neither side goes back without the other: nothing is lost, nothing is there twice.
+/// OST-20 to OST-26: both sides of a move are reverted or none, so that no stock is lost or duplicated.
 #[tokio::test]
 async fn both_halves_go_back_or_neither() {
     let bench = stocked(&[("u-1", "Two", ORE, 10), ("u-1", "Two", GUN, 5)]).await;
@@ -200,13 +203,13 @@ async fn both_halves_go_back_or_neither() {
     );
 }
 
-/// OST-22: a sale goes back with what missions received of it and with what was sold, or stays with all of it.
+/// OST-22: a sale is reverted with the missions' income and the sold stock, or not at all.
 #[tokio::test]
 async fn a_sale_goes_back_whole_or_stays() {
     for is_changed in [false, true] {
         let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
         let (id, _) = entry(&bench, "u-1", ORE).await;
-        earmark(&bench, &id, Purpose::Mission, "mi-1", 6000).await;
+        earmark(&bench, &id, EarmarkPurpose::Mission, "mi-1", 6000).await;
         bench.clock.advance(2 * DAY);
         let before = stored(&bench).await;
         let mut sale = with(of("sell", "u-1", &(id, 2), ORE, 6), "terminal", json!("Port"));
@@ -238,7 +241,7 @@ async fn a_sale_goes_back_whole_or_stays() {
     }
 }
 
-/// OST-31, OST-32, OST-34 to OST-38: what stays, and why.
+/// OST-31, OST-32, OST-34 to OST-38: conflicts and their reasons.
 #[tokio::test]
 async fn what_cannot_go_back_stays() {
     let station = || json!({ "name": "Station" });
@@ -261,8 +264,8 @@ async fn what_cannot_go_back_stays() {
     for (act, sql, reason) in hindered {
         let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
         let (id, _) = entry(&bench, "u-1", ORE).await;
-        earmark(&bench, &id, Purpose::JobOrder, "j-1", 5000).await;
-        earmark(&bench, &id, Purpose::Mission, "mi-2", 1000).await;
+        earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 5000).await;
+        earmark(&bench, &id, EarmarkPurpose::Mission, "mi-2", 1000).await;
         bench.clock.advance(2 * DAY);
         let two = reference(&bench, &first(), "u-1", "Two").await;
         let jobs = |amount| shares("jobOrder", ORE, &[("j-1", amount)]);
@@ -278,17 +281,17 @@ async fn what_cannot_go_back_stays() {
         apply(&bench, vec![op]).await;
         bench.sql(sql).await;
         let before = stored(&bench).await;
-        let done = undo_for(&bench, "m-1", Word::Member, Mode::Apply).await;
+        let done = undo_for(&bench, "m-1", UndoAuthority::Member, UndoMode::Apply).await;
         let ends: Vec<&str> =
-            done.iter().map(|one| one.end.as_ref().err().map_or("done", Hindrance::as_str)).collect();
+            done.iter().map(|one| one.result.as_ref().err().map_or("done", UndoConflict::as_str)).collect();
         assert_eq!(ends, [reason], "{act}: {sql}");
         assert_eq!(stored(&bench).await, before, "{act}: {sql}");
     }
-    // What somebody else did between two changes of the client.
+    // Another author's change between two changes of the client.
     let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
     bench
         .backend()
-        .set_role(&MemberId::new("m-2"), &"u-1".into(), Some(Role::Logistician))
+        .set_role(&MemberId::new("m-2"), &"u-1".into(), Some(UnitRole::Logistician))
         .await
         .expect("a role");
     let (id, _) = entry(&bench, "u-1", ORE).await;
@@ -298,15 +301,16 @@ async fn what_cannot_go_back_stays() {
     assert_eq!(undo(&bench).await, ["Quanta Ore, City: changed-since", "Quanta Ore, Station: other-half"]);
 }
 
-/// On an administrator's word it is the system's change, of which the member is told; what the member is by now
-/// hinders nothing.
+/// An administrator's undo is a change by the system with a notice to the member; the member's current roles
+/// do not matter.
 #[tokio::test]
 async fn an_administrator_undoes_what_a_logistician_wrote() {
     let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
     apply(&bench, vec![of("book-out", "u-1", &(id, 1), ORE, 4)]).await;
     bench.sql("DELETE FROM notice; DELETE FROM membership WHERE member = 'm-1'").await;
-    let done = undo_for(&bench, "m-1", Word::Administrator("root".to_owned()), Mode::Apply).await;
+    let done =
+        undo_for(&bench, "m-1", UndoAuthority::Administrator("root".to_owned()), UndoMode::Apply).await;
     assert_eq!(told(&done), ["Quanta Ore, City: changed"]);
     assert_eq!(bench.rows("SELECT amount, version FROM stock_row").await, ["Integer(10000) Integer(3)"]);
     let journal =
@@ -323,17 +327,17 @@ async fn an_administrator_undoes_what_a_logistician_wrote() {
     );
 }
 
-/// OST-19: the holder reads who took back what which client had changed; an administrator is told as one.
+/// OST-19: the holder's page shows who undid the changes of which client; an administrator is shown as such.
 #[tokio::test]
 async fn a_holder_reads_who_took_it_back() {
     for (word, expect) in [
         (
-            Word::Member,
-            "<strong>One</strong> took back what <strong>First client</strong> had changed of stock",
+            UndoAuthority::Member,
+            "<strong>One</strong> undid changes by <strong>First client</strong> to stock",
         ),
         (
-            Word::Administrator("root".to_owned()),
-            "<p>An administrator took back what <strong>First client</strong> had changed of stock",
+            UndoAuthority::Administrator("root".to_owned()),
+            "<p>An administrator undid changes by <strong>First client</strong> to stock",
         ),
     ] {
         let bench = stocked(&[("u-1", "Two", ORE, 10)]).await;
@@ -341,18 +345,18 @@ async fn a_holder_reads_who_took_it_back() {
         apply(&bench, vec![of("book-out", "u-1", &(id, 1), ORE, 4)]).await;
         bench.sql("DELETE FROM notice").await;
         bench.clock.advance(Duration::from_secs(1));
-        undo_for(&bench, "m-1", word, Mode::Apply).await;
+        undo_for(&bench, "m-1", word, UndoMode::Apply).await;
         Browser::of(&bench, "m-2").await.open("/notices").await.expect(200, expect);
     }
 }
 
-/// What the first member's stock holds of ore and metal in the city, in SCU.
+/// Returns the first member's stock of ore and metal in the city, in SCU.
 async fn held(bench: &Bench) -> Vec<String> {
     bench.rows("SELECT material || ' ' || (sum(amount) / 1000) FROM stock_row GROUP BY lot ORDER BY 1").await
 }
 
-/// STK-16, OST-21: stock and org stock book the same rows. What a client did to them in both goes back in turn, to the
-/// last of it; a preview looks once, and a second run finds nothing.
+/// STK-16, OST-21: stock and org stock change the same rows. A client's changes in both are reverted in turn,
+/// to the last one; a preview checks once, and a second run finds nothing.
 #[tokio::test]
 async fn what_both_areas_booked_goes_back_in_turn() {
     let stocked_up = ["Text(\"metal 10\")", "Text(\"ore 10\")"];
@@ -360,20 +364,21 @@ async fn what_both_areas_booked_goes_back_in_turn() {
     let orders = [UndoArea::ALL.to_vec(), own.to_vec(), vec![own[1], own[0]], own.repeat(2)];
     for (areas, one_by_one) in orders.into_iter().flat_map(|areas| [(areas.clone(), false), (areas, true)]) {
         let bench = stocked(&[("u-1", "One", ORE, 10), ("u-1", "One", METAL, 10)]).await;
-        let writes = |from, to| Writes { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
-        let run = async |writes: &Writes, areas: &[UndoArea], mode| {
-            let done = bench.backend().undo(writes.clone(), areas, mode).await.expect("an undo");
+        let writes =
+            |from, to| UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
+        let run = async |writes: &UndoSelection, areas: &[UndoArea], mode| {
+            let done = bench.backend().undo_writes(writes.clone(), areas, mode).await.expect("an undo");
             let mut ends: Vec<String> = done
                 .iter()
-                .map(|Outcome { area, name, end, .. }| {
-                    let end = end.as_ref().map_or_else(Hindrance::as_str, |became| became.as_str());
+                .map(|UndoOutcome { area, name, result: end, .. }| {
+                    let end = end.as_ref().map_or_else(UndoConflict::as_str, |became| became.as_str());
                     format!("{} {name}: {end}", area.as_str())
                 })
                 .collect();
             ends.sort();
             ends
         };
-        // What the member lowers, and what the Logistician books out, in either order.
+        // The member lowers stock and the Logistician books out, in either order.
         let lower = async |at: At, from, to| {
             bench.clock.advance(Duration::from_secs(1));
             bench.check(&first(), SET, vec![at.set(from, to)], &[]).await;
@@ -390,19 +395,19 @@ async fn what_both_areas_booked_goes_back_in_turn() {
         assert_eq!(held(&bench).await, ["Text(\"metal 5\")", "Text(\"ore 5\")"]);
         let all = writes(began, bench.clock.now());
         if one_by_one {
-            // One area by itself sets back what the other did not book since.
+            // An undo of one area reverts what the other area did not change later.
             let [stock, pools] = own.map(|area| [area]);
-            let ends = run(&all, &stock, Mode::Apply).await;
+            let ends = run(&all, &stock, UndoMode::Apply).await;
             assert_eq!(ends, ["stock Quanta Metal, City: changed", "stock Quanta Ore, City: changed-since"]);
-            let ends = run(&all, &pools, Mode::Apply).await;
+            let ends = run(&all, &pools, UndoMode::Apply).await;
             assert_eq!(
                 ends,
                 ["org-stock Quanta Metal, City: changed", "org-stock Quanta Ore, City: changed"]
             );
-            assert_eq!(run(&all, &stock, Mode::Apply).await, ["stock Quanta Ore, City: changed"]);
+            assert_eq!(run(&all, &stock, UndoMode::Apply).await, ["stock Quanta Ore, City: changed"]);
         } else {
             let before = bench.everything().await;
-            let preview = run(&all, &areas, Mode::Preview).await;
+            let preview = run(&all, &areas, UndoMode::Preview).await;
             assert_eq!(bench.everything().await, before);
             let looked_once = [
                 "org-stock Quanta Metal, City: changed-since",
@@ -411,13 +416,13 @@ async fn what_both_areas_booked_goes_back_in_turn() {
                 "stock Quanta Ore, City: changed-since",
             ];
             assert_eq!(preview, looked_once);
-            let done = run(&all, &areas, Mode::Apply).await;
+            let done = run(&all, &areas, UndoMode::Apply).await;
             assert_eq!(done, looked_once.map(|end| end.replace("-since", "")));
         }
         assert_eq!(held(&bench).await, stocked_up, "{areas:?}");
-        assert_eq!(run(&all, &areas, Mode::Apply).await, [""; 0], "nothing is left of it");
+        assert_eq!(run(&all, &areas, UndoMode::Apply).await, [""; 0], "nothing is left of it");
 
-        // What was booked in one area between two changes of the other hinders both: spans from the last on undo it.
+        // A change in one area between two of the other blocks both; spans from the last change on undo it.
         let mut spans = Vec::new();
         let began = bench.clock.now().plus(Duration::from_millis(1));
         for (from, to) in [(10, 8), (7, 4)] {
@@ -430,20 +435,20 @@ async fn what_both_areas_booked_goes_back_in_turn() {
         }
         let both = ["org-stock Quanta Ore, City: changed-since", "stock Quanta Ore, City: changed-since"];
         let all = writes(began, bench.clock.now());
-        for mode in [Mode::Preview, Mode::Apply, Mode::Apply] {
+        for mode in [UndoMode::Preview, UndoMode::Apply, UndoMode::Apply] {
             assert_eq!(run(&all, &areas, mode).await, both);
         }
         assert_eq!(held(&bench).await, ["Text(\"metal 10\")", "Text(\"ore 4\")"]);
         for at in spans.into_iter().rev() {
-            let ends = run(&writes(at, all.to), &areas, Mode::Apply).await;
+            let ends = run(&writes(at, all.to), &areas, UndoMode::Apply).await;
             assert!(ends.len() == 1 && ends[0].ends_with("Quanta Ore, City: changed"), "{ends:?}");
         }
         assert_eq!(held(&bench).await, stocked_up, "{areas:?}");
     }
 }
 
-/// STK-16, OST-21: rows of one holder stand in the journal of each Logistician who booked them. What a client did to them
-/// for several members goes back in turn, whoever is named first; for one member alone it stays.
+/// STK-16, OST-21: a holder's rows are in the journal of each Logistician who booked them. A client's changes
+/// for several members are reverted in turn, in any order of members; for one member only, they stay.
 #[tokio::test]
 async fn what_was_booked_for_several_members_goes_back_in_turn() {
     for members in [["m-1", "m-3"], ["m-3", "m-1"]] {
@@ -453,7 +458,7 @@ async fn what_was_booked_for_several_members_goes_back_in_turn() {
         let (one, three) = (first(), third_member());
         bench
             .backend()
-            .set_role(&MemberId::new("m-3"), &"u-1".into(), Some(Role::Logistician))
+            .set_role(&MemberId::new("m-3"), &"u-1".into(), Some(UnitRole::Logistician))
             .await
             .expect("a role");
         let before = stored(&bench).await;
@@ -466,7 +471,7 @@ async fn what_was_booked_for_several_members_goes_back_in_turn() {
             let op = of("book-out", "u-1", &entry(&bench, "u-1", at).await, at, amount);
             bench.check(caller, CHANGE, vec![op], &[]).await;
         };
-        // The holder before the Logistician, after it, and one Logistician after the other.
+        // The holder before the Logistician, after the Logistician, and one Logistician after the other.
         lower(ORE, 10, 8).await;
         book_out(&one, ORE, 3).await;
         book_out(&one, METAL, 1).await;
@@ -475,18 +480,22 @@ async fn what_was_booked_for_several_members_goes_back_in_turn() {
         book_out(&three, GUN, 3).await;
         let to = bench.clock.now();
         let run = async |members: &[&str], mode| {
-            let writes = |member: &&str| Writes {
+            let writes = |member: &&str| UndoSelection {
                 client: "c-1".into(),
                 member: MemberId::new(*member),
                 from: to.minus(DAY),
                 to,
             };
-            let undo =
-                Undo::new(writes(&members[0]), Word::Administrator("root".to_owned()), &UndoArea::ALL, mode);
-            let undo = undo.and_for(members[1..].iter().map(|member| MemberId::new(*member)));
-            let done = bench.backend().undo_for(undo).await.expect("an undo");
-            let told = |Outcome { member, area, name, end, .. }: &Outcome| {
-                let end = end.as_ref().map_or_else(Hindrance::as_str, |became| became.as_str());
+            let undo = UndoProcess::new(
+                writes(&members[0]),
+                UndoAuthority::Administrator("root".to_owned()),
+                &UndoArea::ALL,
+                mode,
+            );
+            let undo = undo.with_members(members[1..].iter().map(|member| MemberId::new(*member)));
+            let done = bench.backend().run_undo(undo).await.expect("an undo");
+            let told = |UndoOutcome { member, area, name, result: end, .. }: &UndoOutcome| {
+                let end = end.as_ref().map_or_else(UndoConflict::as_str, |became| became.as_str());
                 format!("{member} {} {name}: {end}", area.as_str())
             };
             let mut told: Vec<String> = done.iter().map(told).collect();
@@ -502,22 +511,22 @@ async fn what_was_booked_for_several_members_goes_back_in_turn() {
             "m-3 stock Quanta Metal, City: changed",
             "m-3 stock Quanta Ore, City: changed-since",
         ];
-        assert_eq!(run(&members, Mode::Preview).await, looked_once);
+        assert_eq!(run(&members, UndoMode::Preview).await, looked_once);
         bench.sql("DELETE FROM notice").await;
-        assert_eq!(run(&members, Mode::Apply).await, looked_once.map(|end| end.replace("-since", "")));
+        assert_eq!(run(&members, UndoMode::Apply).await, looked_once.map(|end| end.replace("-since", "")));
         assert_eq!(stored(&bench).await, before, "{members:?}");
         let undone = bench.rows("SELECT member FROM notice WHERE kind = 'writes-undone' ORDER BY 1").await;
         assert_eq!(undone, ["Text(\"m-1\")", "Text(\"m-3\")"], "each is told once");
-        assert_eq!(run(&members, Mode::Apply).await, [""; 0], "nothing is left of it");
+        assert_eq!(run(&members, UndoMode::Apply).await, [""; 0], "nothing is left of it");
     }
 }
 
-/// STK-16: what another Logistician booked between two changes of the member's stock is not set back with them.
+/// STK-16: another Logistician's booking between two changes of the member's stock is not reverted with them.
 #[tokio::test]
 async fn what_another_logistician_booked_between_stays() {
     let bench = stocked(&[("u-1", "One", ORE, 10), ("u-1", "One", METAL, 10)]).await;
     let two = MemberId::new("m-2");
-    bench.backend().set_role(&two, &"u-1".into(), Some(Role::Logistician)).await.expect("a role");
+    bench.backend().set_role(&two, &"u-1".into(), Some(UnitRole::Logistician)).await.expect("a role");
     let set = async |ops| bench.check(&first(), SET, ops, &[]).await;
     set(vec![ORE.set(10, 8), METAL.set(10, 8)]).await;
     let (ore, metal) = (entry(&bench, "u-1", ORE).await, entry(&bench, "u-1", METAL).await);
@@ -527,8 +536,9 @@ async fn what_another_logistician_booked_between_stays() {
     set(vec![ORE.set(5, 4), METAL.set(8, 1)]).await;
     let before = bench.everything().await;
     let to = bench.clock.now();
-    let writes = Writes { client: "c-1".into(), member: MemberId::new("m-1"), from: to.minus(DAY), to };
-    let done = bench.backend().undo(writes, &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+    let writes =
+        UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from: to.minus(DAY), to };
+    let done = bench.backend().undo_writes(writes, &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
     assert_eq!(told(&done), ["Quanta Metal, City: changed-since", "Quanta Ore, City: changed-since"]);
     assert_eq!(bench.everything().await, before);
 }

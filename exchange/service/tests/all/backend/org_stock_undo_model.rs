@@ -1,13 +1,14 @@
-//! Org stock undone, whatever Logisticians and holders did before, between and since: undoing what a client moved and
-//! sold never changes how much there is and was sold; what stays, stays untouched; nothing stands on more than there
-//! is; readers have it all. And where nobody else wrote, everything is as it was before the client's first op; what it
-//! wrote in turn as stock and as org stock goes back from the last change set on, whatever went back before.
+//! Model test of the undo of org stock, with random changes by Logisticians and holders before, between and
+//! after. Undoing moves and sales never changes the totals of stock and sales; conflicts stay untouched;
+//! reservations and offers are backed; readers have everything. Without other authors, the state equals that
+//! before the client's first op. Changes in both areas are reverted from the last change set on, regardless
+//! of earlier reverts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use exchange_service::backend::Purpose;
-use exchange_service::backend::undo::{Mode, Undo, UndoArea, Word, Writes};
-use exchange_service::feed::Author;
+use exchange_service::backend::EarmarkPurpose;
+use exchange_service::backend::undo::{UndoArea, UndoAuthority, UndoMode, UndoProcess, UndoSelection};
+use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde::Deserialize;
@@ -27,13 +28,13 @@ const HOLDERS: [&str; 3] = ["One", "Two", "Three"];
 struct Wish {
     op: usize,
     entry: usize,
-    /// Of an entry: so many quarters, at least something.
+    /// Quarters of an entry, at least a minimum amount.
     quarters: i64,
     unit: usize,
     holder: usize,
     place: usize,
     merge: bool,
-    /// Whether what is earmarked of it goes along.
+    /// Whether the earmarked amount is included.
     shares: bool,
     stolen: bool,
     counted: bool,
@@ -41,7 +42,7 @@ struct Wish {
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// The first member by the client that is undone, on two installations, or by another; the second member.
+    /// The first member by the undone client on two installations or by another client, or the second member.
     Write {
         who: usize,
         wishes: Vec<Wish>,
@@ -53,25 +54,25 @@ enum Act {
     Offer {
         entry: usize,
     },
-    /// A holder on the web sets what they have of something at a place.
+    /// A holder sets the amount of a lot on the web.
     Set {
         holder: usize,
         place: usize,
         counted: bool,
         to: i64,
     },
-    /// The client that is undone marks up to so much of the first member's stock as stolen, or as not.
+    /// The undone client marks up to an amount of the first member's stock as stolen or not.
     Mark {
         who: usize,
         lot: Own,
     },
-    /// The third member comes or goes, or a job order is done or open.
+    /// The third member joins or leaves, or a job order is done or opened.
     Turn(usize),
     Undo {
         from: u8,
         to: u8,
         administrator: bool,
-        /// Of stock and of org stock, not of org stock alone.
+        /// Undoes stock and org stock, not only org stock.
         both: bool,
     },
     Page(u8),
@@ -133,7 +134,7 @@ impl Entry {
     }
 }
 
-/// What the client sets a lot of the first member's to.
+/// The target amount of a lot of the first member.
 #[derive(Clone, Debug)]
 struct Own {
     place: usize,
@@ -167,7 +168,7 @@ enum Set {
 
 struct World {
     bench: Bench,
-    /// By name.
+    /// Member ids by name.
     holders: BTreeMap<&'static str, BTreeMap<&'static str, String>>,
 }
 
@@ -212,14 +213,14 @@ impl World {
         self.bench.rows(sql).await.iter().map(read).collect()
     }
 
-    /// What there is and what was sold, of each material.
+    /// Sums stock and sales of each material.
     async fn sums(&self) -> Vec<String> {
         let sql = "SELECT material, sum(amount) FROM (SELECT material, amount FROM stock_row \
                    UNION ALL SELECT material, amount FROM stock_sale) GROUP BY material ORDER BY material";
         self.bench.rows(sql).await
     }
 
-    /// All that is stored of pools and sales, but for versions, ages and offers.
+    /// Dumps pools and sales without versions, ages and offers.
     async fn stored(&self) -> Vec<String> {
         let sql = "SELECT id, member, lot, pool_lot, amount, unit, note FROM stock_row ORDER BY id";
         let mut all = self.bench.rows(sql).await;
@@ -289,7 +290,7 @@ impl World {
                 _ => with(of("stolen", unit, &named, lot, wanted / one), "stolen", json!(wish.stolen)),
             };
             ops.push(op);
-            // Each entry once in a set: its next version is known only when it is written.
+            // Each entry once per change set: its next version is known only after the write.
             entries.remove(at);
         }
         if !ops.is_empty() {
@@ -298,7 +299,7 @@ impl World {
         }
     }
 
-    /// What the first member holds of something, and how much of it nothing stands on.
+    /// Returns the first member's amount of a lot, and how much of it is free.
     async fn held(&self, lot: &Own) -> (i64, i64) {
         let stands = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
                       coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0))";
@@ -323,13 +324,13 @@ impl World {
         assert!([200, 202].contains(&answered.status), "{}", answered.body);
     }
 
-    /// Sets what the first member holds of something.
+    /// Sets the first member's amount of a lot.
     async fn set(&self, who: usize, lot: &Own) {
         let (held, _) = self.held(lot).await;
         self.post(who, vec![lot.at().set(held, lot.to)]).await;
     }
 
-    /// Moves up to so much of the first member's stock to the lot from its twin.
+    /// Moves up to an amount of the first member's stock to a lot from its twin.
     async fn mark(&self, who: usize, lot: &Own) {
         let twin = Own { stolen: !lot.stolen, ..lot.clone() };
         let ((there, _), (held, movable)) = (self.held(lot).await, self.held(&twin).await);
@@ -340,37 +341,46 @@ impl World {
         }
     }
 
-    /// The same over stock and org stock. All that a preview promises is done, and perhaps more; how much stays.
+    /// Undoes stock and org stock. Everything that the preview reports is reverted, and possibly more.
+    /// Returns the number of conflicts.
     async fn undo_both(&self, (from, to): (Moment, Moment), administrator: bool) -> usize {
-        let writes = Writes { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
-        let word = if administrator { Word::Administrator("root".to_owned()) } else { Word::Member };
+        let writes = UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
+        let word = if administrator {
+            UndoAuthority::Administrator("root".to_owned())
+        } else {
+            UndoAuthority::Member
+        };
         let run = async |mode| {
             let areas = [UndoArea::Stock, UndoArea::OrgStock];
-            let undo = Undo::new(writes.clone(), word.clone(), &areas, mode);
-            let done = self.bench.backend().undo_for(undo).await.expect("an undo");
-            let (done, stay): (Vec<_>, Vec<_>) = done.into_iter().partition(|outcome| outcome.end.is_ok());
+            let undo = UndoProcess::new(writes.clone(), word.clone(), &areas, mode);
+            let done = self.bench.backend().run_undo(undo).await.expect("an undo");
+            let (done, stay): (Vec<_>, Vec<_>) = done.into_iter().partition(|outcome| outcome.result.is_ok());
             let done: BTreeSet<(UndoArea, String)> =
                 done.into_iter().map(|one| (one.area, one.key)).collect();
             (done, stay.len())
         };
         let everything = self.bench.everything().await;
-        let (promised, _) = run(Mode::Preview).await;
+        let (promised, _) = run(UndoMode::Preview).await;
         assert_eq!(self.bench.everything().await, everything, "a preview changes nothing");
-        let (done, stay) = run(Mode::Apply).await;
+        let (done, stay) = run(UndoMode::Apply).await;
         assert!(promised.is_subset(&done), "{promised:?} {done:?}");
-        assert_eq!(run(Mode::Apply).await, (BTreeSet::new(), stay), "a second run finds nothing");
+        assert_eq!(run(UndoMode::Apply).await, (BTreeSet::new(), stay), "a second run finds nothing");
         stay
     }
 
     async fn undo(&self, (from, to): (Moment, Moment), administrator: bool) -> (usize, usize) {
-        let writes = Writes { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
-        let word = if administrator { Word::Administrator("root".to_owned()) } else { Word::Member };
+        let writes = UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
+        let word = if administrator {
+            UndoAuthority::Administrator("root".to_owned())
+        } else {
+            UndoAuthority::Member
+        };
         let run = async |mode| {
-            let undo = Undo::new(writes.clone(), word.clone(), &[UndoArea::OrgStock], mode);
-            self.bench.backend().undo_for(undo).await.expect("an undo")
+            let undo = UndoProcess::new(writes.clone(), word.clone(), &[UndoArea::OrgStock], mode);
+            self.bench.backend().run_undo(undo).await.expect("an undo")
         };
         let everything = self.bench.everything().await;
-        let promised = run(Mode::Preview).await;
+        let promised = run(UndoMode::Preview).await;
         assert_eq!(self.bench.everything().await, everything, "a preview changes nothing");
         let rows = async |keys: &[&str]| {
             let keys: Vec<String> = keys.iter().map(|key| format!("'{key}'")).collect();
@@ -382,14 +392,14 @@ impl World {
             );
             rows
         };
-        let stay = promised.iter().filter(|outcome| outcome.end.is_err());
+        let stay = promised.iter().filter(|outcome| outcome.result.is_err());
         let stay: Vec<&str> = stay.map(|outcome| &*outcome.key).collect();
         let before = rows(&stay).await;
-        let done = run(Mode::Apply).await;
+        let done = run(UndoMode::Apply).await;
         assert_eq!(promised, done, "what was told is what is done");
         assert_eq!(rows(&stay).await, before, "what stays is not touched");
-        let again = run(Mode::Apply).await;
-        assert!(again.iter().all(|outcome| outcome.end.is_err()), "{again:?}");
+        let again = run(UndoMode::Apply).await;
+        assert!(again.iter().all(|outcome| outcome.result.is_err()), "{again:?}");
         (done.len() - stay.len(), stay.len())
     }
 
@@ -404,11 +414,19 @@ impl World {
             Act::Earmark { entry, mission } => {
                 let entries = self.entries().await;
                 if let Some(entry) = entries.get(entry % entries.len().max(1)) {
-                    let target =
-                        if *mission { (Purpose::Mission, "mi-1") } else { (Purpose::JobOrder, "j-1") };
+                    let target = if *mission {
+                        (EarmarkPurpose::Mission, "mi-1")
+                    } else {
+                        (EarmarkPurpose::JobOrder, "j-1")
+                    };
                     let by = MemberId::new("m-1");
-                    let marked =
-                        self.bench.backend().earmark_stock(&by, Author::Web, &entry.id, target, entry.one());
+                    let marked = self.bench.backend().earmark_stock(
+                        &by,
+                        ChangeAuthor::Web,
+                        &entry.id,
+                        target,
+                        entry.one(),
+                    );
                     assert!(marked.await.expect("an earmark"));
                 }
             }
@@ -434,7 +452,7 @@ impl World {
                 super::stock::on_the_web(
                     &self.bench,
                     &format!("m-{}", holder + 1),
-                    Author::Web,
+                    ChangeAuthor::Web,
                     vec![at.set(held, *to)],
                 )
                 .await;
@@ -483,7 +501,7 @@ fn blocking(run: impl Future<Output = ()>) {
 proptest! {
     #![proptest_config(cases(40))]
 
-    /// FED-04, OST-20 to OST-28, OST-34 to OST-36: see the head of this file.
+    /// FED-04, OST-20 to OST-28, OST-34 to OST-36: see the module documentation.
     #[test]
     fn what_is_undone_is_neither_lost_nor_doubled(acts in prop::collection::vec(act(), 1..40)) {
         blocking(async {
@@ -502,7 +520,7 @@ proptest! {
         });
     }
 
-    /// A14, OST-20 to OST-28: what only the client wrote goes back whole, whatever was there before.
+    /// A14, OST-20 to OST-28: without other authors, everything is reverted.
     #[test]
     fn all_that_only_the_client_wrote_goes_back(
         before in prop::collection::vec(act(), 1..12),
@@ -527,7 +545,7 @@ proptest! {
         });
     }
 
-    /// A14, STK-16, OST-20 to OST-28: see the head of this file.
+    /// A14, STK-16, OST-20 to OST-28: see the module documentation.
     #[test]
     fn both_areas_go_back_from_the_last_change_on(
         before in prop::collection::vec(act(), 1..12),

@@ -1,23 +1,23 @@
-//! What each op does to entries, earmarks, offers, sales and notices.
+//! Effects of each org-stock op on entries, earmarks, offers, sales and notices.
 
-use exchange_service::backend::Purpose;
-use exchange_service::feed::Author;
+use exchange_service::backend::EarmarkPurpose;
+use exchange_service::feed::ChangeAuthor;
 
 use super::org_stock::*;
 use super::stock::{At, GUN, METAL, ORE, PARTS, STOCK, with};
 use super::*;
 
-/// An op on an entry.
+/// Builds an op on an entry.
 pub(super) fn on(op: &str, unit: &str, (id, version): &(String, i64)) -> Value {
     json!({ "op": op, "unit": unit, "entry": id, "version": version })
 }
 
-/// The same for a part of it.
+/// Builds an op on a part of an entry.
 pub(super) fn of(op: &str, unit: &str, entry: &(String, i64), at: At, amount: impl Into<Value>) -> Value {
     with(on(op, unit, entry), "quantity", quantity(at, amount))
 }
 
-/// Parts for job orders or missions.
+/// Builds shares of job orders or missions.
 pub(super) fn shares(of: &str, at: At, list: &[(&str, f64)]) -> Value {
     let share = |(target, amount): &(&str, f64)| {
         let amount = if at.is_counted() { json!(*amount as i64) } else { json!(amount) };
@@ -26,10 +26,10 @@ pub(super) fn shares(of: &str, at: At, list: &[(&str, f64)]) -> Value {
     json!(list.iter().map(share).collect::<Vec<_>>())
 }
 
-/// Earmarks so much of an entry: of the first member's, on the web.
-pub(super) async fn earmark(bench: &Bench, id: &str, purpose: Purpose, target: &str, amount: i64) {
+/// Earmarks an amount of the first member's entry, on the web.
+pub(super) async fn earmark(bench: &Bench, id: &str, purpose: EarmarkPurpose, target: &str, amount: i64) {
     let by = MemberId::new("m-1");
-    let marked = bench.backend().earmark_stock(&by, Author::Web, id, (purpose, target), amount).await;
+    let marked = bench.backend().earmark_stock(&by, ChangeAuthor::Web, id, (purpose, target), amount).await;
     assert!(marked.expect("an earmark"), "{target}");
 }
 
@@ -41,15 +41,15 @@ async fn unchanged(bench: &Bench, op: Value) {
     bench.check(&first(), CHANGE, vec![op], &["0 unchanged -"]).await;
 }
 
-/// Notices since the last call: whom, and of what.
+/// Returns the notices since the last call: members and kinds.
 async fn notices(bench: &Bench) -> Vec<String> {
     let told = bench.rows("SELECT member || ' ' || kind FROM notice ORDER BY member, kind").await;
     bench.sql("DELETE FROM notice").await;
     told.iter().map(|row| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned()).collect()
 }
 
-/// OST-20: a new entry each time; pieces join those of their lot, SCU when they are to be merged; notes and
-/// earmarks come along. What is booked in is the holder's own stock too.
+/// OST-20: booking in creates a new entry; pieces join those of their lot, and so does SCU if `mergeScu` is
+/// set; notes and earmarks are stored. The stock is the holder's own, too.
 #[tokio::test]
 async fn stock_is_booked_in() {
     let bench = world().await;
@@ -70,7 +70,7 @@ async fn stock_is_booked_in() {
         .replace("11):0.75", "11):1.5");
     let lot = lot.replace("\"):0.5", "\"):1").replace("5.25/5,", "5.5/5,");
     assert_eq!(lots(&bench, &first()).await, [lot], "a note stays unless there is another");
-    // Pieces join without being asked; those of another quality, state, holder or unit do not.
+    // Pieces join without the flag, but not those of another quality, state, holder or unit.
     let one = reference(&bench, &first(), "u-1", "One").await;
     let mut gun = with(book_in("u-1", &two, GUN, 2), "quality", json!(700));
     gun = with(gun, "jobOrders", shares("jobOrder", GUN, &[("j-3", 1.0)]));
@@ -93,14 +93,14 @@ async fn stock_is_booked_in() {
     });
     assert_eq!(sorted, expected);
     unchanged(&bench, book_in("u-1", &two, ORE, json!(0.0004))).await;
-    // The holder sees it as stock of theirs, of all units.
+    // The holder sees the stock of all units as theirs.
     let (items, _) = bench.page(&other_member(), STOCK, &mut String::new()).await;
     let ore = items.iter().find(|item| item["material"]["bt"] == "ore").expect("ore");
     assert_eq!(ore["quantity"]["amount"], json!(9.001));
     assert_eq!(notices(&bench).await, [""; 0], "nobody is told of what they get");
 }
 
-/// OST-17, A14, OST-33: later ops send the version that the earlier ones produced.
+/// OST-17, A14, OST-33: later ops send the version that earlier ones of the batch produced.
 #[tokio::test]
 async fn every_op_on_an_entry_is_a_version() {
     let bench = world().await;
@@ -117,20 +117,20 @@ async fn every_op_on_an_entry_is_a_version() {
     ];
     bench.check(&first(), CHANGE, ops, &["2 rejected VERSION_CONFLICT", "3 unchanged -"]).await;
     assert_eq!(lots(&bench, &first()).await, ["u-1 ore City q0: 7 0/0 [Two 7 v5 free 7/7]"]);
-    // What an op took away whole is not there for the next.
+    // An entry that an op emptied does not exist for the next op.
     let ops = vec![of("book-out", "u-1", &at(5), ORE, 7), on("note", "u-1", &at(6))];
     bench.check(&first(), CHANGE, ops, &["1 rejected NOT_PERMITTED"]).await;
     assert_eq!(lots(&bench, &first()).await, [""; 0]);
 }
 
-/// OST-21, OST-29: the free part by default; what is earmarked by naming how much of which earmark.
+/// OST-21, OST-29: the free part is taken by default; earmarked stock by naming earmarks and amounts.
 #[tokio::test]
 async fn stock_is_booked_out() {
     let bench = world().await;
     stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
-    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
-    earmark(&bench, &id, Purpose::Mission, "mi-1", 6000).await;
+    earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
+    earmark(&bench, &id, EarmarkPurpose::Mission, "mi-1", 6000).await;
     apply(&bench, vec![of("book-out", "u-1", &(id.clone(), 3), ORE, 4)]).await;
     let two_marks = "u-1 ore City q0: 6 4/6 [Two 6 v4 j-1(11):4 mi-1(\"Convoy\"):6 free 2/0]";
     assert_eq!(lots(&bench, &first()).await, [two_marks]);
@@ -152,8 +152,8 @@ async fn stock_is_booked_out() {
     assert_eq!(notices(&bench).await, ["m-2 org-stock.book-out"; 3], "one for each change set");
 }
 
-/// OST-22, A34: each mission in which the seller takes part receives its share, rounded down; the rest is the
-/// seller's.
+/// OST-22, A34: each mission in which the seller takes part receives its share, rounded down; the seller gets
+/// the rest.
 #[tokio::test]
 async fn a_sale_pays_missions() {
     let bench = world().await;
@@ -161,7 +161,7 @@ async fn a_sale_pays_missions() {
     bench.sql("INSERT INTO mission (id, name) VALUES ('mi-3', 'Long Haul'); INSERT INTO mission_participant VALUES ('mi-3', 'm-1')").await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
     for mission in ["mi-1", "mi-2", "mi-3"] {
-        earmark(&bench, &id, Purpose::Mission, mission, 2000).await;
+        earmark(&bench, &id, EarmarkPurpose::Mission, mission, 2000).await;
     }
     let sell = |version, amount: f64, missions: &[(&str, f64)], proceeds: i64| {
         let op = of("sell", "u-1", &(id.clone(), version), ORE, amount);
@@ -173,7 +173,7 @@ async fn a_sale_pays_missions() {
                  || s.proceeds || ' ' || coalesce((SELECT group_concat(mission || ':' || amount) FROM mission_income \
                  WHERE sale = s.id), '-') FROM stock_sale s ORDER BY s.amount DESC";
     assert_eq!(bench.rows(sales).await, ["Text(\"m-1 u-1 ore 6000 Port 1000 mi-1:166,mi-3:83\")"]);
-    // The largest that can be sold for the most: exact, beyond 64 bits on the way.
+    // The largest sale at the highest price: exact, with intermediate results beyond 64 bits.
     unchanged(&bench, sell(5, 0.0, &[], 9)).await;
     apply(
         &bench,
@@ -196,13 +196,13 @@ async fn a_sale_pays_missions() {
     assert_eq!(bench.rows(journal).await, ["Integer(1000)"]);
 }
 
-/// OST-23, OST-29: to a new entry at another place, with the earmarks that are named; or to one that is there.
+/// OST-23, OST-29: moves to a new entry at another place, with the named earmarks, or to an existing one.
 #[tokio::test]
 async fn stock_is_moved_to_another_place() {
     let bench = world().await;
     stock_up(&bench, &[("u-1", "Two", ORE, 10), ("u-1", "Two", PARTS, 6)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
-    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
     bench.sql("UPDATE stock_earmark SET delivered = 1; UPDATE stock_row SET note = 'n'").await;
     let to = |version, amount: i64, place: &str| {
         with(
@@ -238,13 +238,14 @@ async fn stock_is_moved_to_another_place() {
     assert_eq!(notices(&bench).await, ["m-2 org-stock.move"; 3]);
 }
 
-/// OST-24, OST-19: to another member, in this pool or in another; both are told, the note stays behind.
+/// OST-24, OST-19: moves to another member, in this pool or in another; both get notices, the note is
+/// dropped.
 #[tokio::test]
 async fn stock_is_moved_to_another_holder() {
     let bench = world().await;
     stock_up(&bench, &[("u-1", "Two", ORE, 10)]).await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
-    earmark(&bench, &id, Purpose::Mission, "mi-1", 4000).await;
+    earmark(&bench, &id, EarmarkPurpose::Mission, "mi-1", 4000).await;
     bench.sql("UPDATE stock_row SET note = 'n'").await;
     let (one, two, three) = (
         reference(&bench, &first(), "u-1", "One").await,
@@ -274,7 +275,7 @@ async fn stock_is_moved_to_another_holder() {
     assert_eq!(lots(&bench, &first()).await[1], "u-2 ore City q0: 2 0/0 [One 2 v2 free 2/2]");
 }
 
-/// OST-25, OST-26: into another pool, whole with its earmarks and its offer, or a part of what is free.
+/// OST-25, OST-26: moves a whole entry with earmarks and offer, or a free part, into another pool.
 #[tokio::test]
 async fn stock_is_moved_to_another_pool() {
     let bench = world().await;
@@ -285,12 +286,12 @@ async fn stock_is_moved_to_another_pool() {
     .await;
     bench.sql("UPDATE member SET withholds_name = 1 WHERE id = 'm-2'").await;
     let (id, _) = entry(&bench, "u-1", ORE).await;
-    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
     let to = |op: Value, unit: &str| with(op, "toUnit", json!(unit));
     let at = |version| (id.clone(), version);
     unchanged(&bench, to(of("move-pool", "u-1", &at(2), ORE, 99), "u-1")).await;
     unchanged(&bench, to(of("move-pool", "u-1", &at(2), ORE, 0), "u-2")).await;
-    // A holder who keeps the name back can be moved all the same: by the entry's id (OST-15).
+    // A withheld holder's entry can be moved by its id (OST-15).
     apply(&bench, vec![to(of("move-pool", "u-1", &at(2), ORE, 2), "u-2")]).await;
     apply(&bench, vec![with(to(of("move-pool", "u-1", &at(3), ORE, 1), "u-2"), "mergeScu", json!(true))])
         .await;
@@ -299,7 +300,7 @@ async fn stock_is_moved_to_another_pool() {
     assert!(told[3].starts_with("u-2 ore City q0: 4 0/0 [? "), "{told:?}");
     assert_eq!(entries(&bench, "u-2", ORE).await.len(), 2, "split off, then joined");
     bench.sql(format!("INSERT INTO stock_offer VALUES ('o-1', '{id}', 6000)")).await;
-    // It backs an offer, so it joins nothing: the offer is of this entry.
+    // It backs an offer, so it joins nothing: the offer refers to this entry.
     apply(&bench, vec![with(to(on("move-pool", "u-1", &at(4)), "u-2"), "mergeScu", json!(true))]).await;
     let told = lots(&bench, &first()).await;
     assert!(
@@ -310,12 +311,12 @@ async fn stock_is_moved_to_another_pool() {
         bench.rows("SELECT stock_row, amount FROM stock_offer").await,
         [format!("Text(\"{id}\") Integer(6000)")]
     );
-    // Pieces join those that are there.
+    // Pieces join existing ones.
     let (gun, _) = entry(&bench, "u-1", GUN).await;
     apply(&bench, vec![to(on("move-pool", "u-1", &(gun, 1)), "u-2")]).await;
     assert_eq!(lots(&bench, &first()).await[0], "u-2 gun City q0: 3 0/0 [? 3 v2 free 3/3]");
     assert_eq!(notices(&bench).await, ["m-2 org-stock.move"; 4]);
-    // With its earmarks into what is there, when it is to be merged.
+    // With its earmarks into an existing entry, if it is to be merged.
     bench.sql("DELETE FROM stock_offer").await;
     bench.sql("INSERT INTO membership (member, unit) VALUES ('m-2', 'u-3'); INSERT INTO membership (member, unit, logistician) VALUES ('m-1', 'u-3', 1)").await;
     for (entry, _) in entries(&bench, "u-2", ORE).await {
@@ -333,7 +334,7 @@ async fn stock_is_moved_to_another_pool() {
     );
 }
 
-/// OST-27, OST-28: notes and markers; a part that is marked becomes an entry of its own.
+/// OST-27, OST-28: notes and stolen flags; a marked part becomes a new entry.
 #[tokio::test]
 async fn entries_are_annotated_and_marked() {
     let bench = world().await;
@@ -347,7 +348,7 @@ async fn entries_are_annotated_and_marked() {
     unchanged(&bench, note(2, " as it was written ")).await;
     let stolen = |version, stolen: bool| with(on("stolen", "u-1", &at(version)), "stolen", json!(stolen));
     unchanged(&bench, stolen(2, false)).await;
-    earmark(&bench, &id, Purpose::JobOrder, "j-1", 4000).await;
+    earmark(&bench, &id, EarmarkPurpose::JobOrder, "j-1", 4000).await;
     unchanged(&bench, with(stolen(3, true), "quantity", quantity(ORE, 0))).await;
     apply(
         &bench,
@@ -365,9 +366,9 @@ async fn entries_are_annotated_and_marked() {
     assert_eq!(notices(&bench).await, [""; 0]);
 }
 
-/// OST-19, OST-30, WRT-04, WRT-05, WRT-07: offers are lowered or end with their stock, the audit names member
-/// and client and says so, the journal has every entry under the member; the answer is a change result without
-/// extras; a dry run writes nothing at all.
+/// OST-19, OST-30, WRT-04, WRT-05, WRT-07: offers are lowered or end with their stock. The audit names member
+/// and client and counts the offers. The journal has every entry under the member. The response has no extra
+/// counts, and a dry run writes nothing.
 #[tokio::test]
 async fn ops_are_booked_by_the_rules_of_the_warehouse() {
     let bench = world().await;
@@ -405,7 +406,7 @@ async fn ops_are_booked_by_the_rules_of_the_warehouse() {
     assert_eq!(notices(&bench).await, ["m-2 org-stock.book-out", "m-2 org-stock.sale"]);
 }
 
-/// TYP-04, TYP-06: an entry holds at most what a quantity can say, and a lot of more is shown as the most.
+/// TYP-04, TYP-06: an entry is limited to a quantity's maximum, and a larger lot is shown as the maximum.
 #[tokio::test]
 async fn more_than_can_be_said_is_shown_as_the_most() {
     let bench = world().await;
@@ -417,7 +418,7 @@ async fn more_than_can_be_said_is_shown_as_the_most() {
     assert!(told[0].starts_with(&format!("u-1 ore City q0: {most} 0/0 [Two {most} v1 ")), "{told:?}");
     assert_eq!(entries(&bench, "u-1", ORE).await.len(), 2, "too much for one entry");
     assert_eq!(entries(&bench, "u-1", PARTS).await.len(), 2);
-    // The holder's own lot says the same, and can be set to something by who saw that.
+    // The holder's own lot shows the same, and can be set based on it.
     let set = |expected: i64, to: i64| vec![ORE.set(expected, to)];
     bench.check(&other_member(), super::stock::SET, set(most, most), &["0 unchanged -"]).await;
     let mut owner = other_member();
@@ -426,7 +427,7 @@ async fn more_than_can_be_said_is_shown_as_the_most() {
     assert!(lots(&bench, &first()).await[0].starts_with("u-1 ore City q0: 7 0/0"));
 }
 
-/// WRT-01, RES-10, CON-08: what is undeclared or not understood is warned of where it stands.
+/// WRT-01, RES-10, CON-08: warnings point at undeclared fields and unresolved keys.
 #[tokio::test]
 async fn what_is_not_understood_is_warned_of() {
     let bench = world().await;
@@ -442,8 +443,8 @@ async fn what_is_not_understood_is_warned_of() {
     assert_eq!(answer["warnings"], warnings);
 }
 
-/// OST-20: what is joined is the oldest; of one age, what was written first. A part is as old as what it was split off,
-/// also within the change set that split it.
+/// OST-20: stock joins the oldest entry; at the same age, the one that was written first. A part keeps the
+/// age of its source, also within one change set.
 #[tokio::test]
 async fn stock_joins_the_oldest() {
     let bench = world().await;
@@ -456,7 +457,7 @@ async fn stock_joins_the_oldest() {
         let text = |row: String| row.trim_start_matches("Text(\"").trim_end_matches("\")").to_owned();
         bench.rows(sql).await.into_iter().map(text).collect::<Vec<_>>()
     };
-    // Of one age: the entry, and a part of it that was away. By their ids they would be in any order.
+    // Same age: the entry, and a part that was moved away and back. Their ids are in random order.
     for at in (1..=8).map(|quality| ORE.quality(quality)) {
         apply(&bench, vec![book_in("u-1", &two, at, 4)]).await;
         let id = rows(at, "id").await.remove(0);
@@ -467,7 +468,7 @@ async fn stock_joins_the_oldest() {
         apply(&bench, vec![joining(at)]).await;
         assert_eq!(rows(at, "amount").await, ["Integer(4000)", "Integer(1000)"]);
     }
-    // A part that comes to what is younger, before stock that joins, in one change set as in two.
+    // A part that joins a younger entry, before stock joins it, in one change set or in two.
     for (at, at_once) in [(ORE.quality(10), true), (ORE.quality(11), false)] {
         apply(&bench, vec![book_in("u-1", &two, at, 4)]).await;
         let id = rows(at, "id").await.remove(0);
@@ -484,7 +485,7 @@ async fn stock_joins_the_oldest() {
         }
         assert_eq!(rows(at, "amount").await, ["Integer(3000)", "Integer(7000)", "Integer(2000)"]);
     }
-    // What one change set makes is in the order of its ops, which its ids are too.
+    // The order of entries from one change set is that of its ops, and so is that of their ids.
     let at = ORE.quality(12);
     apply(&bench, (0..12).map(|more| book_in("u-1", &two, at, 10 + more)).collect()).await;
     let amounts: Vec<String> = (10..22).map(|amount| format!("Integer({amount}000)")).collect();

@@ -1,11 +1,11 @@
-//! The pages on which members see and settle what is theirs: connected applications, profile, reserved stock.
+//! The member's own pages: connected applications, profile, reserved stock.
 
 use super::drafts_pages::{Browser, Page};
 use super::stock::{METAL, ORE, SET};
 use super::*;
 
 impl Page {
-    /// The button that says this, as name and value.
+    /// Returns name and value of the button with a label.
     fn button(&self, says: &str) -> (String, String) {
         let end = self.text.find(&format!(">{says}</button>")).unwrap_or_else(|| panic!("{}", self.text));
         let start = self.text[..end].rfind("<button").expect("its beginning");
@@ -18,7 +18,7 @@ impl Page {
 }
 
 impl Browser {
-    /// Presses the button of a page that says this; the page that follows.
+    /// Presses the button with a label, and returns the following page.
     async fn press(&self, path: &str, says: &str) -> Page {
         let page = self.open(path).await.expect(200, says);
         let (name, value) = page.button(says);
@@ -27,8 +27,8 @@ impl Browser {
     }
 }
 
-/// WEB-04, WEB-05, WEB-09, WEB-10: whatever is a member's own is found from every page, and an address that has no page
-/// looks like one that is not for the member.
+/// WEB-04, WEB-05, WEB-09, WEB-10: every page links to the member's own pages; an address without a page
+/// looks like a forbidden one.
 #[tokio::test]
 async fn pages_lead_to_each_other() {
     let bench = Bench::new().await;
@@ -51,8 +51,9 @@ async fn pages_lead_to_each_other() {
     assert!(!stranger.open("/nope").await.expect(404, "No such page").text.contains("<nav>"));
 }
 
-/// WEB-04, WEB-05, WEB-06: each installation is shown as the registered client's name followed by its label, new until it
-/// is acknowledged; one is disconnected, or the whole client; what is another member's is not there.
+/// WEB-04, WEB-05, WEB-06: an installation is shown with the client's name and its label, as new until
+/// acknowledged. One installation or the whole client can be disconnected. Other members' installations are
+/// not shown.
 #[tokio::test]
 async fn connected_applications() {
     const PATH: &str = "/applications";
@@ -76,7 +77,7 @@ async fn connected_applications() {
     let all = [first[0], first[1], "Second client | without a label"];
     assert_eq!(shown(&page), all.map(|one| format!("{one}{new}")));
     let said = |page: &Page, what: &str| page.text.matches(what).count();
-    let (ended, awaited) = ("Its connection has ended", "has not called yet");
+    let (ended, awaited) = ("Its connection has ended", "has not used it yet");
     assert_eq!((said(&page, ended), said(&page, awaited)), (3, 0));
     bench
         .sql(
@@ -94,10 +95,10 @@ async fn connected_applications() {
     let button = r#"aria-label="Disconnect First client “Bridge &lt;b&gt;”">Disconnect</button>"#;
     assert_eq!(said(&page, button), 1, "each button says what it disconnects: {}", page.text);
 
-    let page = browser.press(PATH, "I know all of these").await;
+    let page = browser.press(PATH, "Confirm these devices").await;
     assert_eq!(shown(&page), all);
     assert_eq!(bench.rows("SELECT count(*) FROM notice WHERE acknowledged_at IS NULL").await, ["Integer(0)"]);
-    // What called meanwhile was not seen.
+    // An installation that called in the meantime was not seen.
     bench.sql("INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES ('i-5', 'c-2', 'm-1', 'jkt-5', 1001, 3000)").await;
     let csrf = page.csrf().to_owned();
     browser.submit(PATH, &[("csrf", &csrf), ("seen", "1000")]).await.to();
@@ -119,15 +120,15 @@ async fn connected_applications() {
     let both = [("csrf", &*csrf), ("client", "c-1"), ("seen", "1")];
     browser.submit(PATH, &both).await.expect(403, "");
     assert_eq!(shown(&browser.open(PATH).await), [first[1]], "nothing of it was done");
-    // It is there again once it is connected anew.
+    // It is shown again after it connected again.
     bench.sql("UPDATE installation SET last_seen = 9999999999999 WHERE id = 'i-3'").await;
     assert_eq!(shown(&browser.open(PATH).await).len(), 2);
     let other = Browser::of(&bench, "m-2").await;
     assert_eq!(shown(&other.open(PATH).await), [format!("{}{new}", first[1])]);
 }
 
-/// WEB-04, GW-05, OST-19: whatever a member is told stands on a page, the latest first, in words and with who did it; what
-/// was read is gone from it, what came meanwhile is not, and nobody reads another's.
+/// WEB-04, GW-05, OST-19: notices are on a page, the latest first, with text and author. Read ones are
+/// removed, new ones stay, and other members' are not shown.
 #[tokio::test]
 async fn notices_are_read() {
     const PATH: &str = "/notices";
@@ -153,16 +154,16 @@ async fn notices_are_read() {
     let browser = Browser::of(&bench, "m-1").await;
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">11</span>");
     let expected = [
-        "<strong>Somebody</strong> took back what <strong>an application</strong> had changed of stock",
-        "<strong>Somebody</strong> moved stock that you hold",
+        "<strong>Someone</strong> undid changes by <strong>an application</strong> to stock",
+        "<strong>Someone</strong> moved stock that you hold",
         "<strong>Two</strong>, through Second client, sold stock that you hold for a unit.",
-        "<strong>Somebody</strong> booked out stock",
-        "An administrator took back what <strong>First client</strong> had written for you.",
-        "<strong>First client</strong> wants to remove much at once.",
-        "<strong>First client</strong> was disconnected on a device without a label, for good.",
+        "<strong>Someone</strong> booked out stock",
+        "An administrator undid changes that <strong>First client</strong> made for you.",
+        "<strong>First client</strong> wants to remove many entries at once.",
+        "<strong>First client</strong> was disconnected on a device without a label, permanently.",
         "<strong>c-gone</strong> was disconnected on all devices.",
-        "<strong>First client</strong> was disconnected on one of your devices: somebody used",
-        "<strong>First client</strong> called for you for the first time from \
+        "<strong>First client</strong> was disconnected on one of your devices, because a sign-in",
+        "<strong>First client</strong> used your account for the first time from \
          <span class=\"label\">“Bridge &lt;b&gt;”</span>.",
         "<strong>First client</strong> was connected to your account.",
     ];
@@ -171,9 +172,11 @@ async fn notices_are_read() {
     for (found, expected) in found.iter().zip(expected) {
         assert!(found.starts_with(expected), "{found}");
     }
-    // What another member was told of this one's installation names nothing of it.
+    // Another member's notice about this member's installation does not name it.
     let other = Browser::of(&bench, "m-2").await;
-    assert!(shown(&other.open(PATH).await)[0].starts_with("<strong>An application</strong> called for you"));
+    assert!(
+        shown(&other.open(PATH).await)[0].starts_with("<strong>An application</strong> used your account")
+    );
 
     let fields = |page: &Page| {
         let value = |name: &str| page.values(name)[0].to_owned();
@@ -195,10 +198,10 @@ async fn notices_are_read() {
     assert!(shown(&page)[0].starts_with("<strong>Second client</strong> was connected"));
     assert_eq!(shown(&other.open(PATH).await).len(), 1, "nor what another was told");
     submit(&browser, &fields(&page)).await.to();
-    let page = browser.open(PATH).await.expect(200, "There is nothing that you have not read.");
+    let page = browser.open(PATH).await.expect(200, "You have no unread notices.");
     assert!(page.text.contains(">Notices</a>"), "nothing is counted: {}", page.text);
 
-    // A page is bounded, and what stands behind it follows.
+    // A page is bounded, and the rest follows on the next one.
     bench
         .sql(
             "INSERT INTO notice (member, at, kind, subject)
@@ -207,14 +210,14 @@ async fn notices_are_read() {
         )
         .await;
     let page = browser.open(PATH).await.expect(200, "Notices <span class=\"new\">99+</span>");
-    assert!(page.text.contains("No more than 50 are shown"));
+    assert!(page.text.contains("Only the latest 50 are shown"));
     for left in [50, 20, 0] {
         submit(&browser, &fields(&browser.open(PATH).await)).await.to();
         assert_eq!(shown(&browser.open(PATH).await).len(), left);
     }
 }
 
-/// WEB-12, ERR-17: the web offers to accept the terms, the version that was shown; the client can go on then.
+/// WEB-12, ERR-17: the web offers to accept the shown version of the terms; the client can then continue.
 #[tokio::test]
 async fn terms_are_accepted_on_the_web() {
     const PATH: &str = "/profile";
@@ -222,7 +225,7 @@ async fn terms_are_accepted_on_the_web() {
     let caller = caller("c-1", "m-terms", "i-9", "jkt-9");
     assert_eq!(bench.get(&caller, "/exchange/v1").await.code(), "TERMS_NOT_ACCEPTED");
     let browser = Browser::of(&bench, "m-terms").await;
-    let page = browser.open(PATH).await.expect(200, "<strong>2</strong> holds now");
+    let page = browser.open(PATH).await.expect(200, "<strong>2</strong> is in force");
     bench.sql("UPDATE setting SET value = '3' WHERE name = 'terms'").await;
     browser.submit(PATH, &[("csrf", page.csrf()), ("terms", "2")]).await.to();
     let of = "SELECT terms FROM member WHERE id = 'm-terms'";
@@ -234,7 +237,8 @@ async fn terms_are_accepted_on_the_web() {
     assert_eq!(bench.rows(audited).await, ["Text(\"member:m-terms\") Text(\"terms.accept\") Text(\"3\")"]);
 }
 
-/// WEB-12, WEB-07, SVC-14: the handle is entered and confirmed there, and is in no audit; the name is kept or told.
+/// WEB-12, WEB-07, SVC-14: the handle is entered and confirmed there, and is in no audit entry; the name can
+/// be hidden or shown.
 #[tokio::test]
 async fn the_profile() {
     const PATH: &str = "/profile";
@@ -244,7 +248,8 @@ async fn the_profile() {
     assert_eq!(page.values("handle"), [""]);
     let csrf = page.csrf().to_owned();
     for wrong in ["", "no", "a b c", "ä-ä-ä", &"x".repeat(61)] {
-        let page = browser.submit(PATH, &[("csrf", &csrf), ("handle", wrong)]).await.expect(422, "no handle");
+        let page =
+            browser.submit(PATH, &[("csrf", &csrf), ("handle", wrong)]).await.expect(422, "not a handle");
         assert_eq!(page.values("handle"), [wrong], "what was typed stays");
     }
     browser.submit(PATH, &[("csrf", &csrf), ("handle", " New_Handle ")]).await.to();
@@ -254,21 +259,21 @@ async fn the_profile() {
     let check = "/exchange/v1/me/account-check";
     let told = bench.post(&caller, check, json!({ "handle": "new_handle" })).await;
     assert_eq!(told.body, json!({ "result": "match" }));
-    browser.press(PATH, "Keep it from them").await.expect(200, "are not told your name");
+    browser.press(PATH, "Hide my name").await.expect(200, "do not see your name");
     assert_eq!(bench.rows("SELECT withholds_name FROM member WHERE id = 'm-2'").await, ["Integer(1)"]);
-    browser.press(PATH, "Let them be told").await.expect(200, "are told your name");
+    browser.press(PATH, "Show my name").await.expect(200, "see your name");
     browser.submit(PATH, &[("csrf", &csrf), ("name", "other")]).await.expect(403, "");
     let audit = bench.rows("SELECT action || detail || subject FROM audit").await.join(" ");
     assert!(audit.contains("profile.handle") && !audit.to_lowercase().contains("new_handle"), "{audit}");
 }
 
-/// WEB-12, STK-13: a member releases what is reserved of their stock, and the client's fall goes through then.
+/// WEB-12, STK-13: a member releases reserved stock, and the client's fall is then applied.
 #[tokio::test]
 async fn a_reservation_is_released_on_the_web() {
     const PATH: &str = "/reservations";
     let bench = Bench::unguarded().await;
     let browser = Browser::of(&bench, "m-1").await;
-    browser.open(PATH).await.expect(200, "Nothing of your stock is reserved");
+    browser.open(PATH).await.expect(200, "None of your stock is reserved");
     bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 5)], &[]).await;
     bench
         .sql(
@@ -306,9 +311,9 @@ async fn a_reservation_is_released_on_the_web() {
     assert_eq!(bench.rows(version).await, ["Integer(2)"]);
     browser.submit(PATH, &release("donation", "d-1")).await.to();
     bench.check(&first(), SET, vec![ORE.set(5, 1)], &[]).await;
-    browser.open(PATH).await.expect(200, "Nothing of your stock is reserved");
+    browser.open(PATH).await.expect(200, "None of your stock is reserved");
     browser.submit(PATH, &[("csrf", page.csrf())]).await.expect(403, "Please try again");
-    // More than a page shows is said.
+    // The page reports how many more reservations exist.
     bench
         .sql(
             "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 501)
@@ -320,7 +325,7 @@ async fn a_reservation_is_released_on_the_web() {
     assert_eq!(page.values("row").len(), 500);
 }
 
-/// WEB-12, OST-07: the same of an entry in a pool, whose readers are told.
+/// WEB-12, OST-07: the same for an entry in a pool, with a feed event for its readers.
 #[tokio::test]
 async fn a_reservation_in_a_pool_is_released_on_the_web() {
     let bench = Bench::unguarded().await;

@@ -1,56 +1,56 @@
-//! The path of a write: cut off anywhere it leaves nothing; decided dry it writes nothing; repeated it
-//! answers the same bytes.
+//! The write path: interrupted anywhere it leaves nothing; a dry run writes nothing; a repetition returns the
+//! same bytes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use exchange_service::backend::{Interruption, Step};
-use exchange_service::idempotency::{Claiming, Found, Terms, claim, request_hash};
+use exchange_service::backend::{FaultInjector, WriteStep};
+use exchange_service::idempotency::{ClaimOutcome, ClaimRequest, KeyRetention, claim_key, request_hash};
 
 use super::*;
 
-/// Claims a key for a change set, as the gateway does.
-async fn claimed(bench: &Bench, key: &'static str, body: &Value, fence: i64) -> Found {
+/// Claims an idempotency key for a change set, as the gateway does.
+async fn claimed(bench: &Bench, key: &'static str, body: &Value, fence: i64) -> ClaimOutcome {
     let now = bench.clock.now();
     let request = request_hash("blueprints_write", body.to_string().as_bytes());
     let claim = bench.store.write(move |connection| {
         let (client, member) = ("c-1".into(), "m-1".into());
-        let asked = Claiming { client: &client, member: &member, key, request, fence };
-        claim(connection, &asked, &Terms::of(&Config::default().limits), now)
+        let asked = ClaimRequest { client: &client, member: &member, key, request, fence };
+        claim_key(connection, &asked, &KeyRetention::from_config(&Config::default().limits), now)
     });
     claim.await.expect("a claim")
 }
 
-fn with_claim(found: Found) -> Caller {
-    let Found::Claimed(claim) = found else { panic!("no claim: {found:?}") };
+fn with_claim(found: ClaimOutcome) -> Caller {
+    let ClaimOutcome::Claimed(claim) = found else { panic!("no claim: {found:?}") };
     Caller { claim: Some(claim), ..first() }
 }
 
-/// WRT-03, ERR-10: wherever a write is cut off, nothing of it is there; and then it can be made.
+/// WRT-03, ERR-10: a write that fails at any step has no effect and can be repeated.
 #[tokio::test]
 async fn a_write_that_is_cut_off_leaves_nothing() {
     let cut = Arc::new(AtomicUsize::new(0));
     let at = Arc::clone(&cut);
-    let interruption = Interruption::new(move |step| {
-        let number = Step::ALL.iter().position(|one| *one == step).expect("a step") + 1;
+    let interruption = FaultInjector::new(move |step| {
+        let number = WriteStep::ALL.iter().position(|one| *one == step).expect("a step") + 1;
         if number == at.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
     });
-    let bench = Bench::with(Config::default(), |backend| backend.interrupted(interruption)).await;
+    let bench = Bench::with(Config::default(), |backend| backend.with_fault_injector(interruption)).await;
     bench.change(&first(), vec![add("BP_KNIFE")]).await;
     let body = json!({ "ops": [add("BP_RIFLE"), remove("BP_KNIFE")] });
     let caller = with_claim(claimed(&bench, "key-cut", &body, 1).await);
     let before = bench.everything().await;
-    for number in 1..=Step::ALL.len() {
+    for number in 1..=WriteStep::ALL.len() {
         cut.store(number, Ordering::SeqCst);
         let refused = bench.post(&caller, WRITE, body.clone()).await;
         assert_eq!((refused.status, refused.code()), (503, "SERVICE_UNAVAILABLE"), "{number}");
         assert_eq!(refused.headers["retry-after"], "60");
-        assert_eq!(bench.everything().await, before, "{:?}", Step::ALL[number - 1]);
+        assert_eq!(bench.everything().await, before, "{:?}", WriteStep::ALL[number - 1]);
     }
     cut.store(0, Ordering::SeqCst);
     assert_eq!(bench.post(&caller, WRITE, body).await.counts(), (2, 0, 0));
 }
 
-/// WRT-04, A42: a dry run decides every op and writes nothing, not even when the guard would hold it.
+/// WRT-04, A42: a dry run decides every op and writes nothing, even if the guard would hold the batch.
 #[tokio::test]
 async fn a_dry_run_writes_nothing() {
     let bench = Bench::new().await;
@@ -66,7 +66,7 @@ async fn a_dry_run_writes_nothing() {
     assert_eq!(bench.everything().await, before);
 }
 
-/// WRT-03: what was written is journalled for the member and audited under the client's name.
+/// WRT-03: writes are journalled for the member and audited with the client's name.
 #[tokio::test]
 async fn a_write_is_journalled_and_audited() {
     let bench = Bench::new().await;
@@ -93,7 +93,8 @@ async fn a_write_is_journalled_and_audited() {
     assert_eq!(bench.rows("SELECT id FROM audit").await.len(), 2, "what changed nothing is no deed");
 }
 
-/// GW-10, A2: the bytes of the answer are kept in the write's own transaction, refusals by content too.
+/// GW-10, A2: the response's bytes are stored in the write's own transaction, also those of refusals by
+/// content.
 #[tokio::test]
 async fn the_answer_is_kept_byte_for_byte() {
     let bench = Bench::new().await;
@@ -109,14 +110,16 @@ async fn the_answer_is_kept_byte_for_byte() {
         let caller = with_claim(claimed(&bench, key, &body, 7).await);
         let answered = bench.post(&caller, WRITE, body.clone()).await;
         assert_eq!(answered.status, status);
-        let Found::Answered(kept) = claimed(&bench, key, &body, 8).await else { panic!("nothing kept") };
+        let ClaimOutcome::Answered(kept) = claimed(&bench, key, &body, 8).await else {
+            panic!("nothing kept")
+        };
         assert_eq!((kept.status.as_u16(), &kept.body[..]), (status, &answered.bytes[..]));
         assert_eq!(kept.headers["content-type"], answered.headers["content-type"]);
     }
     assert_eq!(bench.held(&first()).await.len(), 3);
 }
 
-/// WRT-10, GW-11: the answer to a held batch is not kept: the same key may be sent again.
+/// WRT-10, GW-11: the response to a held batch is not stored: the same key can be sent again.
 #[tokio::test]
 async fn the_answer_to_a_held_batch_is_not_kept() {
     let bench = Bench::new().await;
@@ -124,16 +127,16 @@ async fn the_answer_to_a_held_batch_is_not_kept() {
     let body = json!({ "ops": products().iter().map(|key| remove(key)).collect::<Vec<_>>() });
     let caller = with_claim(claimed(&bench, "key-held", &body, 1).await);
     assert_eq!(bench.post(&caller, WRITE, body.clone()).await.status, 409);
-    assert!(matches!(claimed(&bench, "key-held", &body, 2).await, Found::Claimed(_)));
+    assert!(matches!(claimed(&bench, "key-held", &body, 2).await, ClaimOutcome::Claimed(_)));
 }
 
-/// ERR-25: a write whose claim was taken over meanwhile is undone; the other attempt decides.
+/// ERR-25: a write is rolled back if another attempt took over its claim.
 #[tokio::test]
 async fn a_write_that_lost_its_claim_is_undone() {
     let bench = Bench::new().await;
     let body = json!({ "ops": [add("BP_RIFLE")] });
     let slow = with_claim(claimed(&bench, "key-slow", &body, 1).await);
-    bench.clock.advance(Terms::of(&Config::default().limits).lease);
+    bench.clock.advance(KeyRetention::from_config(&Config::default().limits).lease);
     let retry = with_claim(claimed(&bench, "key-slow", &body, 2).await);
     let refused = bench.post(&slow, WRITE, body.clone()).await;
     assert_eq!((refused.status, refused.code()), (409, "IDEMPOTENCY_IN_PROGRESS"));
@@ -141,7 +144,7 @@ async fn a_write_that_lost_its_claim_is_undone() {
     assert_eq!(bench.post(&retry, WRITE, body).await.counts(), (1, 0, 0));
 }
 
-/// TYP-15: a removal says whose it is, so nothing is written for a key that has no installation.
+/// TYP-15: removals record an installation, so nothing is written for a key without one.
 #[tokio::test]
 async fn nothing_is_written_for_an_unknown_installation() {
     let bench = Bench::new().await;

@@ -1,36 +1,36 @@
-//! A client's replica of a collection: what it has after it read page by page.
+//! A client's replica of a collection, built page by page.
 
 use super::*;
 
-/// Entries by key, and where to go on.
+/// Entries by key, and the next cursor.
 pub(super) struct Reader<T> {
     caller: Caller,
     uri: String,
     entry: fn(&Value) -> (String, T),
     pub(super) entries: BTreeMap<String, T>,
     cursor: Option<String>,
-    /// Whether the snapshot is whole.
+    /// Whether the snapshot is complete.
     follows: bool,
-    /// Which entries a page leaves there.
+    /// Selects the entries that a page keeps.
     keeps: fn(&T, &Value) -> bool,
-    /// The last answer, as it was sent.
+    /// The last response body.
     pub(super) last: String,
 }
 
 impl<T> Reader<T> {
-    /// A reader of this collection, who makes an entry with its key of each item.
+    /// Creates a reader of a collection; the closure converts an item into key and entry.
     pub(super) fn new(caller: Caller, uri: impl Into<String>, entry: fn(&Value) -> (String, T)) -> Self {
         let (uri, entries) = (uri.into(), BTreeMap::new());
         let keeps = |_: &T, _: &Value| true;
         Self { caller, uri, entry, entries, cursor: None, follows: false, keeps, last: String::new() }
     }
 
-    /// The same, dropping at once what a page says is not there any more without tombstones (OST-05).
+    /// Creates a reader that also drops entries without tombstones, as a page indicates (OST-05).
     pub(super) fn keeping(self, keeps: fn(&T, &Value) -> bool) -> Self {
         Self { keeps, ..self }
     }
 
-    /// Reads one page; says whether it has everything up to now. Whose cursor is gone begins again.
+    /// Reads one page, and returns whether the replica is current. Restarts if the cursor has expired.
     pub(super) async fn page(&mut self, bench: &Bench, limit: u8) -> bool {
         let cursor = self.cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
         let answered = bench.get(&self.caller, &format!("{}?limit={limit}{cursor}", self.uri)).await;
@@ -52,7 +52,7 @@ impl<T> Reader<T> {
         followed && page["hasMore"] == false
     }
 
-    /// Reads until there is nothing more.
+    /// Reads until the replica is current.
     pub(super) async fn read_on(&mut self, bench: &Bench, limit: u8) {
         while !self.page(bench, limit).await {}
     }

@@ -1,10 +1,9 @@
-//! Ships: what they look like, what each op comes to and in which order, links of installations, units, and what
-//! the feed tells.
+//! Ships: responses, results of each op and the order of checks, links of installations, units, and the feed.
 
 use exchange_api::Contract as _;
 use exchange_api::types::ShipChangeSet;
-use exchange_service::backend::confirm::Handoff;
-use exchange_service::feed::Author;
+use exchange_service::backend::confirm::HandoffToken;
+use exchange_service::feed::ChangeAuthor;
 use exchange_service::ids::UnitId;
 
 use super::*;
@@ -12,14 +11,14 @@ use super::*;
 pub(super) const SHIPS: &str = "/exchange/v1/me/ships";
 pub(super) const FLY: &str = "/exchange/v1/me/ships/changes";
 
-/// An upsert of a hauler that is insured for its lifetime.
+/// Builds an upsert of a hauler with lifetime insurance.
 pub(super) fn ship(external: &str) -> Value {
     json!({
         "op": "upsert", "externalId": external, "shipType": { "bt": "hauler" }, "insurance": { "kind": "LTI" },
     })
 }
 
-/// The same for a ship that is there.
+/// Builds an upsert of an existing ship.
 fn known(external: &str, id: &str, version: i64) -> Value {
     with(with(ship(external), "shipId", json!(id)), "version", json!(version))
 }
@@ -37,7 +36,7 @@ fn remove(id: &str, version: i64) -> Value {
     json!({ "op": "remove", "shipId": id, "version": version })
 }
 
-pub(super) async fn on_the_web(bench: &Bench, author: Author, ops: Vec<Value>) -> Value {
+pub(super) async fn on_the_web(bench: &Bench, author: ChangeAuthor, ops: Vec<Value>) -> Value {
     let body =
         ShipChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a change set");
     let changed = bench.backend().change_ships(&MemberId::new("m-1"), author, body).await;
@@ -48,7 +47,7 @@ async fn check(bench: &Bench, caller: &Caller, ops: Vec<Value>, expected: &[&str
     bench.check(caller, FLY, ops, expected).await;
 }
 
-/// The ships, by the ids that the caller's installation has for them; `-` and its id for one without.
+/// Returns the ships by the caller's external ids; `-` and the ship id for one without.
 async fn fleet(bench: &Bench, caller: &Caller) -> BTreeMap<String, Value> {
     let (items, _) = bench.page(caller, SHIPS, &mut String::new()).await;
     let named = |item: Value| {
@@ -62,14 +61,14 @@ fn id(item: &Value) -> String {
     item["shipId"].as_str().expect("an id").to_owned()
 }
 
-/// A ship of the first installation, and its id.
+/// Adds a ship of the first installation, and returns its id.
 async fn one(bench: &Bench, external: &str, op: Value) -> String {
     check(bench, &first(), vec![op], &[]).await;
     id(&fleet(bench, &first()).await[external])
 }
 
-/// SHP-01, SHP-02, SHP-04, SHP-06, SHP-08, SHP-11, SHP-12, TYP-08: what a new ship looks like, whole and with
-/// nothing that may be left out.
+/// SHP-01, SHP-02, SHP-04, SHP-06, SHP-08, SHP-11, SHP-12, TYP-08: a new ship with all fields, and with the
+/// required ones only.
 #[tokio::test]
 async fn a_ship_is_shown_as_it_was_sent() {
     let bench = Bench::new().await;
@@ -103,14 +102,14 @@ async fn a_ship_is_shown_as_it_was_sent() {
         [] as [Value; 0],
         "only the member's own"
     );
-    // Of several units none is chosen.
+    // With several units, none is chosen.
     check(&bench, &other_member(), vec![ship("e-1")], &[]).await;
     let (items, _) = bench.page(&other_member(), SHIPS, &mut String::new()).await;
     assert_eq!(items[0].get("orgUnit"), None);
 }
 
-/// SHP-09, SHP-11, SHP-17: an update writes what is sent, clears what is left out but for `fitted`, and moves the
-/// version; one that changes nothing is unchanged, and one of a stale version refused.
+/// SHP-09, SHP-11, SHP-17: an update writes the sent fields, clears omitted ones except `fitted`, and
+/// increments the version. An update without changes is unchanged; a stale version is refused.
 #[tokio::test]
 async fn an_update_writes_what_is_sent() {
     let bench = Bench::new().await;
@@ -126,15 +125,15 @@ async fn an_update_writes_what_is_sent() {
     assert_eq!((&ship["version"], &ship["orgUnit"]["id"]), (&json!(2), &json!("u-1")));
     check(&bench, &first(), vec![known("e-1", &id, 1)], &["0 rejected VERSION_CONFLICT"]).await;
     let unfitted = with(known("e-1", &id, 2), "fitted", json!(false));
-    // Once in a batch, the second time with whatever version; a link is no update.
+    // Once per batch, regardless of the second version; a link is not an update.
     let ops = vec![link("e-1", &id), unfitted, known("e-1", &id, 3), remove(&id, 3)];
     let expected = ["0 unchanged -", "2 rejected VERSION_CONFLICT", "3 rejected VERSION_CONFLICT"];
     check(&bench, &first(), ops, &expected).await;
     assert_eq!(fleet(&bench, &first()).await["e-1"]["fitted"], false);
 }
 
-/// SHP-03, SHP-07, SHP-16, SHP-17: an id is one ship's and a ship has one id, on each installation by itself; who
-/// links an id again takes it off its old ship.
+/// SHP-03, SHP-07, SHP-16, SHP-17: ids and ships are linked one to one, per installation; linking an id again
+/// removes it from its old ship.
 #[tokio::test]
 async fn links_are_the_installations_own() {
     let bench = Bench::new().await;
@@ -149,7 +148,7 @@ async fn links_are_the_installations_own() {
         link("e-a", "none"),
         known("e-x", &a, 1),
         ship("e-a"),
-        // Off its old ship, which then takes another.
+        // Removed from its old ship, which then takes another.
         remove(&b, 1),
         link("e-b", &a),
     ];
@@ -166,20 +165,21 @@ async fn links_are_the_installations_own() {
     let seconds = fleet(&bench, &second()).await;
     assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"])), (a.clone(), c.clone()));
     assert_eq!(seconds["e-b"]["version"], 1, "a link is no change of the ship");
-    // Ids that go round in one batch.
+    // Ids that rotate within one batch.
     check(&bench, &second(), vec![link("e-t", &a)], &["0 rejected LINK_TARGET_TAKEN"]).await;
     let d = one(&bench, "e-d", ship("e-d")).await;
     check(&bench, &second(), vec![link("e-a", &d), link("e-b", &a), link("e-z", &c)], &[]).await;
     let seconds = fleet(&bench, &second()).await;
     assert_eq!((id(&seconds["e-a"]), id(&seconds["e-b"]), id(&seconds["e-z"])), (d, a.clone(), c));
-    // An update links a ship that has no id yet, and is a change by that alone.
+    // An update links a ship without an id, which is a change by itself.
     let e = one(&bench, "e-e", ship("e-e")).await;
     check(&bench, &second(), vec![known("e-5", &e, 1), known("e-5", &e, 1)], &["1 unchanged -"]).await;
     assert_eq!(fleet(&bench, &second()).await["e-5"]["version"], 1);
     assert_eq!(bench.rows("SELECT count(*) FROM ship_link WHERE installation = 'i-2'").await, ["Integer(4)"]);
 }
 
-/// SHP-15, SHP-17, A19, RES-10: of several reasons the first counts: owner, type, location, version, link, unit.
+/// SHP-15, SHP-17, A19, RES-10: of several reasons the first counts: owner, type, location, version, link,
+/// unit.
 #[tokio::test]
 async fn reasons_have_an_order() {
     let bench = Bench::new().await;
@@ -246,8 +246,8 @@ async fn reasons_have_an_order() {
     assert_eq!(fleet(&bench, &first()).await.len(), 2);
 }
 
-/// SHP-04, SHP-12, SHP-13, SHP-14: the unit is left alone, cleared or set; its counter moves with it and with
-/// nothing else; one that the member has left is shown, and may be sent as it is.
+/// SHP-04, SHP-12, SHP-13, SHP-14: the unit is unchanged, cleared or set; only such a change increments its
+/// counter. A unit that the member left is shown, and may be sent unchanged.
 #[tokio::test]
 async fn a_ships_unit_has_a_counter_of_its_own() {
     let bench = Bench::new().await;
@@ -283,8 +283,8 @@ async fn a_ships_unit_has_a_counter_of_its_own() {
     assert_eq!(fleet(&bench, &first()).await["e-2"].get("orgUnit"), None, "of no unit");
 }
 
-/// SHP-10, SHP-17, SHP-22, WRT-03, WRT-07: a removed ship leaves its missions and all its links, and is audited;
-/// once more it is unchanged, whatever its version.
+/// SHP-10, SHP-17, SHP-22, WRT-03, WRT-07: a removed ship leaves its missions and all links, and is audited.
+/// A second removal is unchanged, with any version.
 #[tokio::test]
 async fn a_removed_ship_leaves_its_missions() {
     let bench = Bench::new().await;
@@ -310,12 +310,12 @@ async fn a_removed_ship_leaves_its_missions() {
     );
     check(&bench, &second(), vec![remove(&id, 77)], &["0 unchanged -"]).await;
     check(&bench, &first(), vec![link("e-1", &id)], &["0 unmatched UNMATCHED"]).await;
-    // Its id is free.
+    // Its external id is free.
     check(&bench, &first(), vec![ship("e-1")], &[]).await;
 }
 
-/// SHP-18, SHP-19, A11, A12, A13, WRT-14: who removed a ship makes it anew, with any version; everybody else asks
-/// the member, for 90 days; then nobody knows it.
+/// SHP-18, SHP-19, A11, A12, A13, WRT-14: the author of a removal can create the ship again, with any
+/// version. Others need the member's permission for 90 days; then the ship is unknown.
 #[tokio::test]
 async fn a_ship_comes_back_as_another() {
     let bench = Bench::unguarded().await;
@@ -329,7 +329,7 @@ async fn a_ship_comes_back_as_another() {
     assert_ne!(new, old);
     check(&bench, &first(), vec![known("e-1", &old, 1)], &["0 rejected VERSION_CONFLICT"]).await;
     check(&bench, &first(), vec![known("e-2", &old, 1)], &[]).await;
-    for author in [Author::Web, Author::App, Author::System] {
+    for author in [ChangeAuthor::Web, ChangeAuthor::App, ChangeAuthor::System] {
         let name = format!("e-{}", author.channel());
         let gone = one(&bench, &name, ship(&name)).await;
         assert_eq!(on_the_web(&bench, author, vec![remove(&gone, 1)]).await["applied"], 1);
@@ -340,10 +340,12 @@ async fn a_ship_comes_back_as_another() {
             bench.rows("SELECT override, before IS NULL FROM journal ORDER BY id DESC LIMIT 1").await;
         assert_eq!(recorded, ["Integer(1) Integer(1)"]);
     }
-    // A gift is a removal on the web.
+    // A transfer is a removal on the web.
     let (one_, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
-    assert!(bench.backend().give_ship(&one_, Author::Web, &new, &two).await.expect("a gift"));
-    assert!(!bench.backend().give_ship(&one_, Author::Web, &new, &two).await.expect("not the member's"));
+    assert!(bench.backend().give_ship(&one_, ChangeAuthor::Web, &new, &two).await.expect("a gift"));
+    assert!(
+        !bench.backend().give_ship(&one_, ChangeAuthor::Web, &new, &two).await.expect("not the member's")
+    );
     check(
         &bench,
         &first(),
@@ -364,8 +366,8 @@ async fn a_ship_comes_back_as_another() {
     assert_eq!(bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0]["version"], 2);
 }
 
-/// SHP-05, FED-04, TYP-14, TYP-15, A20: every change once: a ship, its unit, its unit's name, its link; a ship that
-/// is gone or given away as a tombstone under its id.
+/// SHP-05, FED-04, TYP-14, TYP-15, A20: every change is in the feed once: a ship, its unit, its unit's name,
+/// its link; a removed or transferred ship as a tombstone with its id.
 #[tokio::test]
 async fn the_feed_tells_of_ships() {
     let bench = Bench::new().await;
@@ -400,7 +402,7 @@ async fn the_feed_tells_of_ships() {
     bench.clock.advance(Duration::from_secs(1));
     check(&bench, &other_client(), vec![remove(&b, 1)], &[]).await;
     let (one_, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
-    assert!(bench.backend().give_ship(&one_, Author::Web, &c, &two).await.expect("a gift"));
+    assert!(bench.backend().give_ship(&one_, ChangeAuthor::Web, &c, &two).await.expect("a gift"));
     let at = "2026-09-21T14:13:21Z";
     let client = json!({ "channel": "client", "clientId": "c-2", "installationId": "i-3" });
     let expected = vec![
@@ -412,8 +414,7 @@ async fn the_feed_tells_of_ships() {
     assert_eq!(bench.page(&other_member(), SHIPS, &mut String::new()).await.0[0].get("externalId"), None);
 }
 
-/// SHP-22, WRT-10, WRT-13: removals count, and so do ships of which neither name nor type is left; the page names
-/// them.
+/// SHP-22, WRT-10, WRT-13: removals count, and so do ships with a changed name and type; the page lists them.
 #[tokio::test]
 async fn what_is_another_ship_counts_as_removed() {
     let bench = Bench::new().await;
@@ -435,18 +436,19 @@ async fn what_is_another_ship_counts_as_removed() {
         bench.post(&first(), FLY, json!({ "ops": [both(4), both(5), remove(&id(&ships["e-6"]), 1)] })).await;
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     let url = refused.body["confirmationUrl"].as_str().expect("a link");
-    let handoff = Handoff::new(url.rsplit('/').next().expect("a handoff"));
+    let handoff = HandoffToken::new(url.rsplit('/').next().expect("a handoff"));
     let member = MemberId::new("m-1");
-    let mut shown = bench.backend().preview(&member, &handoff).await.expect("a preview").expect("a batch");
+    let mut shown =
+        bench.backend().preview_batch(&member, &handoff).await.expect("a preview").expect("a batch");
     shown.removed.sort();
     assert_eq!((shown.area, shown.written), ("ships", 0));
     assert_eq!(shown.removed, ["Ship 4 (Big Hauler)", "Ship 5 (Big Hauler)", "Ship 6 (Big Hauler)"]);
-    bench.backend().confirm(&member, &handoff).await.expect("a confirmation");
+    bench.backend().confirm_batch(&member, &handoff).await.expect("a confirmation");
     assert_eq!(fleet(&bench, &first()).await.len(), 8);
 }
 
-/// SHP-06, SHP-09, ERR-22, SHP-23: what breaks the schema is refused; what nobody declared, purchases among it, is
-/// named and kept nowhere.
+/// SHP-06, SHP-09, ERR-22, SHP-23: a body that violates the schema is refused; undeclared fields, such as
+/// purchases, cause a warning and are not stored.
 #[tokio::test]
 async fn what_breaks_the_schema_is_refused() {
     let bench = Bench::new().await;
@@ -471,7 +473,7 @@ async fn what_breaks_the_schema_is_refused() {
     assert!(!bench.get(&first(), SHIPS).await.body.to_string().contains("424242"));
 }
 
-/// SHP-01, FED-01, FED-02: pages of any size have every ship once, with the caller's own ids.
+/// SHP-01, FED-01, FED-02: pages of any size contain every ship once, with the caller's own ids.
 #[tokio::test]
 async fn pages_have_every_ship_once() {
     let bench = Bench::new().await;
@@ -492,12 +494,12 @@ async fn pages_have_every_ship_once() {
     }
 }
 
-/// ERR-26, SHP-17, WRT-03: of many changes at once of one ship, one is applied and each of the others is told so op by
-/// op: sets are decided in the transaction that writes them, so no request conflicts as a whole.
+/// ERR-26, SHP-17, WRT-03: of many concurrent changes of one ship, one is applied and the ops of all others
+/// are refused. Sets are decided in the transaction that writes them, so no request conflicts as a whole.
 #[tokio::test]
 async fn concurrent_changes_conflict_op_by_op() {
     let folder = tempfile::tempdir().expect("a folder");
-    let place = Place::Folder(folder.path().to_owned());
+    let place = StoreLocation::Folder(folder.path().to_owned());
     let bench = Bench::at(place, Config::default(), |backend| backend).await;
     let id = one(&bench, "a", ship("a")).await;
     let (me, twin, third) = (first(), second(), other_client());

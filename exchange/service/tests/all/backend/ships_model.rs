@@ -1,10 +1,10 @@
-//! Any interleaving of installations and the web of two members, of gifts, renamed units, memberships that end and
-//! readers, against the plainest interpreter of the ops: every op ends as it says, every ship is as it says, no link is
-//! doubled, and readers have all of their member's and nothing else.
+//! Model test of ships: random interleavings of installations and the web of two members, transfers, renamed
+//! units, ending memberships and readers, compared with a direct interpreter of the ops. Every op and ship
+//! matches, no link is duplicated, and readers have exactly their member's ships.
 
 use exchange_api::Contract as _;
 use exchange_api::types::ShipChangeSet;
-use exchange_service::feed::Author;
+use exchange_service::feed::ChangeAuthor;
 use exchange_service::ids::UnitId;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -14,7 +14,7 @@ use super::ships::*;
 use super::*;
 use crate::kit::{cases, ops};
 
-/// One op, before it is known what is there.
+/// An op before its references to existing ships are chosen.
 #[derive(Clone, Debug)]
 enum Wish {
     Link { external: usize, ship: usize },
@@ -34,9 +34,9 @@ struct Upsert {
     /// 0 is none, 3 is unknown.
     place: usize,
     fitted: Option<bool>,
-    /// Left out, none, the first unit, or one that the member is not in.
+    /// Omitted, none, the first unit, or one to which the member does not belong.
     unit: usize,
-    /// Left out, current, stale.
+    /// Omitted, current, stale.
     counter: usize,
     overrule: bool,
 }
@@ -49,7 +49,7 @@ enum Act {
         wishes: Vec<Wish>,
         dry: bool,
     },
-    /// A member gives the other one a ship, theirs or not.
+    /// A member transfers a ship to the other one, whether it is theirs or not.
     Give {
         member: usize,
         ship: usize,
@@ -130,16 +130,16 @@ fn is_on_the_web(who: usize) -> bool {
     writers()[who].0.is_none()
 }
 
-/// What the specification says, over maps, for one member. A ship that was just made has a name of the model's own
-/// until the service is asked for its id.
+/// The specification's state for one member. A new ship has a name of the model's own until the service's id
+/// is known.
 #[derive(Clone, Default)]
 struct Oracle {
     ships: BTreeMap<String, Plain>,
     gone: BTreeMap<String, (Moment, usize)>,
-    /// By installation and its own id.
+    /// Ships by installation and external id.
     links: BTreeMap<(usize, String), String>,
     units: BTreeSet<String>,
-    /// Updated or removed by this batch.
+    /// Ships that this batch updated or removed.
     changed: BTreeSet<String>,
     made: usize,
 }
@@ -197,7 +197,7 @@ impl Oracle {
         Some(lost)
     }
 
-    /// Gets a ship as it is, a version later, without anybody's id of it.
+    /// Receives a ship with the next version and without external ids.
     fn get(&mut self, ship: &str, given: Plain) {
         self.ships.insert(ship.to_owned(), Plain { version: given.version + 1, ..given });
     }
@@ -289,14 +289,14 @@ impl Oracle {
         ""
     }
 
-    /// What an installation is shown: ships by id, with its own id for each.
+    /// Returns the ships that an installation sees, by id, with its external ids.
     fn shown(&self, who: usize) -> BTreeMap<String, (Option<String>, Plain)> {
         let one = |(id, plain): (&String, &Plain)| (id.clone(), (self.link_of(who, id), plain.clone()));
         self.ships.iter().map(one).collect()
     }
 }
 
-/// An upsert as it is sent.
+/// Builds an upsert as JSON.
 struct Sent {
     upsert: Upsert,
     external: String,
@@ -329,12 +329,12 @@ fn reader(caller: Caller) -> Reader<Plain> {
     Reader::new(caller, SHIPS, entry)
 }
 
-/// The world and what it should be.
+/// The bench with the expected state.
 struct World {
     bench: Bench,
-    /// By member.
+    /// Expected states by member.
     oracles: [Oracle; 2],
-    /// Every id that was ever seen, and some that are nobody's.
+    /// Every id that was ever seen, and some unknown ones.
     ids: Vec<String>,
 }
 
@@ -362,7 +362,7 @@ impl World {
             None => {
                 let body = ShipChangeSet::parse_valid(body.to_string().as_bytes()).expect("a change set");
                 let member = MemberId::new(MEMBERS[member]);
-                let changed = self.bench.backend().change_ships(&member, Author::Web, body).await;
+                let changed = self.bench.backend().change_ships(&member, ChangeAuthor::Web, body).await;
                 Answered::of(&changed.expect("a change"))
             }
         };
@@ -374,7 +374,7 @@ impl World {
         }
     }
 
-    /// One op: what is sent, and how the interpreter ends it.
+    /// Builds one op, with the interpreter's result.
     fn one(&mut self, who: usize, wish: &Wish, before: &Oracle, now: Moment) -> (Value, &'static str) {
         let external = |at: &usize| format!("e-{at}");
         let (_, member) = writers()[who];
@@ -408,7 +408,7 @@ impl World {
         }
     }
 
-    /// Ships that were just made get the ids that the service gave them.
+    /// Replaces the names of new ships by the service's ids.
     async fn learn(&mut self, who: usize) {
         let (caller, member) = writers()[who].clone();
         let oracle = &mut self.oracles[member];
@@ -434,7 +434,7 @@ impl World {
         }
     }
 
-    /// What has to hold at any moment.
+    /// Checks the invariants.
     async fn check(&self) {
         for (who, (caller, member)) in writers().into_iter().enumerate() {
             let Some(caller) = caller else { continue };
@@ -492,7 +492,7 @@ async fn run(acts: Vec<Act>) {
             Act::Give { member, ship } => {
                 let (id, other) = (world.id(ship), 1 - member);
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
-                let given = world.bench.backend().give_ship(&from, Author::Web, &id, &to).await;
+                let given = world.bench.backend().give_ship(&from, ChangeAuthor::Web, &id, &to).await;
                 let lost = world.oracles[member].lose(&id, web_of(member), now);
                 assert_eq!(given.expect("a gift"), lost.is_some());
                 if let Some(lost) = lost {
@@ -540,8 +540,8 @@ async fn run(acts: Vec<Act>) {
 proptest! {
     #![proptest_config(cases(500))]
 
-    /// SHP-03, SHP-05, SHP-07, SHP-08, SHP-09, SHP-10, SHP-12, SHP-13, SHP-14, SHP-15, SHP-16, SHP-17, SHP-18,
-    /// SHP-19, FED-04, FED-06, WRT-02, WRT-04: see the head of this file.
+    /// SHP-03, SHP-05, SHP-07, SHP-08, SHP-09, SHP-10, SHP-12, SHP-13, SHP-14, SHP-15, SHP-16, SHP-17,
+    /// SHP-18, SHP-19, FED-04, FED-06, WRT-02, WRT-04: see the module documentation.
     #[test]
     fn ships_are_what_the_plainest_interpreter_says(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

@@ -1,16 +1,16 @@
-//! Stock: what lots look like, the eight steps in order, removals elsewhere, and the feed.
+//! Stock: lots in responses, the eight checks in order, removals by others, and the feed.
 
 use exchange_api::Contract as _;
 use exchange_api::types::StockChangeSet;
-use exchange_service::backend::Keeping;
-use exchange_service::feed::Author;
+use exchange_service::backend::StockOwnership;
+use exchange_service::feed::ChangeAuthor;
 
 use super::*;
 
 pub(super) const STOCK: &str = "/exchange/v1/me/stock";
 pub(super) const SET: &str = "/exchange/v1/me/stock/changes";
 
-/// A lot, as ops address it.
+/// A lot as ops refer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct At {
     pub(super) material: &'static str,
@@ -61,15 +61,15 @@ pub(super) fn with(mut op: Value, name: &str, value: Value) -> Value {
     op
 }
 
-/// Ops on the web.
-pub(super) async fn on_the_web(bench: &Bench, member: &str, author: Author, ops: Vec<Value>) -> i64 {
+/// Sends ops on the web.
+pub(super) async fn on_the_web(bench: &Bench, member: &str, author: ChangeAuthor, ops: Vec<Value>) -> i64 {
     let body =
         StockChangeSet::parse_valid(json!({ "ops": ops }).to_string().as_bytes()).expect("a change set");
     let changed = bench.backend().change_stock(&MemberId::new(member), author, body).await;
     changed.expect("a change").applied
 }
 
-/// The member's lots: what they are of, where, and how much.
+/// Formats the member's lots: material, place, amount.
 async fn lots(bench: &Bench, caller: &Caller) -> Vec<String> {
     let (items, _) = bench.page(caller, STOCK, &mut String::new()).await;
     let mut lots: Vec<String> = items.iter().map(told).collect();
@@ -84,7 +84,7 @@ fn told(item: &Value) -> String {
     format!("{material} {place} q{}{stolen}: {} {unit}", item["quality"], item["quantity"]["amount"])
 }
 
-/// The key of the only lot of a material.
+/// Returns the key of the only lot of a material.
 pub(super) async fn key(bench: &Bench, caller: &Caller, at: At) -> String {
     let (items, _) = bench.page(caller, STOCK, &mut String::new()).await;
     let is = |item: &&Value| {
@@ -96,14 +96,15 @@ pub(super) async fn key(bench: &Bench, caller: &Caller, at: At) -> String {
     items.iter().find(is).expect("the lot")["key"].as_str().expect("a key").to_owned()
 }
 
-pub(super) async fn rebook(bench: &Bench, at: At, keeping: Keeping) {
+pub(super) async fn rebook(bench: &Bench, at: At, keeping: StockOwnership) {
     let lot = key(bench, &first(), at).await;
-    let rebooked = bench.backend().rebook_stock(&MemberId::new("m-1"), Author::Web, &lot, keeping).await;
+    let rebooked =
+        bench.backend().rebook_stock(&MemberId::new("m-1"), ChangeAuthor::Web, &lot, keeping).await;
     assert!(rebooked.expect("a rebooking"));
 }
 
-/// STK-01, STK-03, STK-14, TYP-07, TYP-08, TYP-11: what a lot looks like; an item is at quality 0 whatever
-/// was sent, and only a material has a kind.
+/// STK-01, STK-03, STK-14, TYP-07, TYP-08, TYP-11: a lot in a response; an item has quality 0 regardless of
+/// the op, and only a material has a kind.
 #[tokio::test]
 async fn a_lot_is_shown_as_it_was_booked() {
     let bench = Bench::new().await;
@@ -144,7 +145,7 @@ async fn a_lot_is_shown_as_it_was_booked() {
         }),
     ];
     assert_eq!(items, expected);
-    // A location that is hidden, and a material that is gone, keep what was there.
+    // Stock at a hidden location or of a deleted material stays.
     bench
         .sql("UPDATE location SET hidden = 1; UPDATE setting SET value = 'x' WHERE name = 'catalogue'")
         .await;
@@ -154,8 +155,8 @@ async fn a_lot_is_shown_as_it_was_booked() {
     assert_eq!(lots(&bench, &first()).await[1], "ore l-1 q640: 12.346 SCU");
 }
 
-/// STK-02, STK-14: one lot for each material, location, quality and stolen state; the sum of all rows, personal
-/// and shared; nobody else's.
+/// STK-02, STK-14: one lot per material, location, quality and stolen flag, with the sum of all personal and
+/// shared rows of the member.
 #[tokio::test]
 async fn a_lot_is_all_that_the_member_holds_there() {
     let bench = Bench::new().await;
@@ -168,9 +169,9 @@ async fn a_lot_is_all_that_the_member_holds_there() {
         GUN.quality(8).set(4, 5),
     ];
     bench.check(&first(), SET, ops, &[]).await;
-    rebook(&bench, ORE, Keeping::Pool("u-1".into())).await;
+    rebook(&bench, ORE, StockOwnership::Pool("u-1".into())).await;
     bench.check(&first(), SET, vec![ORE.set(5, 6)], &[]).await;
-    rebook(&bench, ORE.quality(1), Keeping::Shared).await;
+    rebook(&bench, ORE.quality(1), StockOwnership::Shared).await;
     bench.check(&other_member(), SET, vec![ORE.set(0, 100)], &[]).await;
     let expected = [
         "gun City q0: 5 PIECE",
@@ -183,8 +184,8 @@ async fn a_lot_is_all_that_the_member_holds_there() {
     assert_eq!(lots(&bench, &other_member()).await, ["ore City q0: 100 SCU"]);
 }
 
-/// STK-05, STK-06, STK-07, STK-08, STK-09, STK-10, STK-11, STK-12, STK-13, TYP-04, TYP-06, TYP-09, RES-14, WRT-02,
-/// WRT-06, WRT-09, A18: every step by itself, and each before all those behind it.
+/// STK-05, STK-06, STK-07, STK-08, STK-09, STK-10, STK-11, STK-12, STK-13, TYP-04, TYP-06, TYP-09, RES-14,
+/// WRT-02, WRT-06, WRT-09, A18: every check by itself, and before all later ones.
 #[tokio::test]
 async fn the_first_step_that_fails_ends_an_op() {
     let bench = Bench::new().await;
@@ -201,23 +202,23 @@ async fn the_first_step_that_fails_ends_an_op() {
         // One: the material.
         unknown(nowhere(ORE.set(9, 1))),
         with(nowhere(ORE.set(9, 1)), "material", json!({ "name": "same stuff" })),
-        // Two: the location; a hidden one has no name.
+        // Two: the location; a hidden one cannot be found by name.
         nowhere(pieces(ORE.stolen().set(9, 1), "quantity")),
         // Three: the unit of both quantities.
         pieces(ORE.stolen().set(9, 1), "quantity"),
         pieces(ORE.stolen().set(9, 1), "expectedQuantity"),
-        // Four: the mark.
+        // Four: the stolen flag.
         ORE.stolen().set(9, 1),
-        // Five: what it holds, also for what would be unchanged, removed elsewhere, or reserved.
+        // Five: the expected amount, also before unchanged, removed elsewhere, and reserved.
         ORE.set(4, 5),
         METAL.set(9, 1),
         ORE.set(4, 0),
-        // Six: it is so already, rounded to thousandths.
+        // Six: no change, rounded to thousandths.
         ORE.set(json!(5.0004), json!(4.9995)),
         METAL.set(0, 0),
-        // Seven.
+        // Seven: removed elsewhere.
         METAL.set(0, 1),
-        // Eight: one of five is free.
+        // Eight: reserved; one of five is free.
         ORE.set(5, json!(3.999)),
         ORE.set(5, 4),
         ORE.set(4, json!(4.5)),
@@ -242,8 +243,9 @@ async fn the_first_step_that_fails_ends_an_op() {
     assert_eq!(lots(&bench, &first()).await, ["ore City q0: 4 SCU"]);
 }
 
-/// STK-06, RES-10, RES-14, A25, A26: a material before an item, a name that is only like a material's not before an
-/// item's own, and an item's own key before any name; a localisation key of no use is named.
+/// STK-06, RES-10, RES-14, A25, A26: a material precedes an item, but an item's exact name precedes a
+/// material's similar one, and an item's own key precedes any name. Unresolved localization keys cause
+/// warnings.
 #[tokio::test]
 async fn a_reference_is_a_material_or_else_an_item() {
     let bench = Bench::new().await;
@@ -272,7 +274,7 @@ async fn a_reference_is_a_material_or_else_an_item() {
     assert_eq!(lots(&bench, &first()).await, expected);
 }
 
-/// STK-09, A43: switched off, marking refuses what would leave stolen stock, and nothing else.
+/// STK-09, A43: if marking is switched off, ops that would leave stolen stock are refused, and no others.
 #[tokio::test]
 async fn marking_may_be_switched_off() {
     let bench = Bench::new().await;
@@ -292,8 +294,8 @@ async fn marking_may_be_switched_off() {
     bench.check(&first(), SET, vec![ORE.stolen().set(0, 1)], &[]).await;
 }
 
-/// STK-12, WRT-14, A11: an empty lot asks whoever did not empty it, for 90 days; what the member lets be
-/// overruled is recorded.
+/// STK-12, WRT-14, A11: filling a lot that another author emptied needs an override for 90 days; the override
+/// is recorded.
 #[tokio::test]
 async fn an_empty_lot_is_filled_by_whom_it_asks() {
     let bench = Bench::unguarded().await;
@@ -307,24 +309,24 @@ async fn an_empty_lot_is_filled_by_whom_it_asks() {
     let journal = "SELECT installation, override, after FROM journal ORDER BY id DESC LIMIT 1";
     let recorded = bench.rows(journal).await;
     assert!(recorded[0].starts_with("Text(\"i-2\") Integer(1) Text("), "{recorded:?}");
-    // Another channel asks, and is not asked itself.
-    for author in [Author::Web, Author::App, Author::System] {
+    // A removal through another channel needs an override, but other channels never do.
+    for author in [ChangeAuthor::Web, ChangeAuthor::App, ChangeAuthor::System] {
         let author = || author.clone();
         assert_eq!(on_the_web(&bench, "m-1", author(), vec![ORE.set(1, 0)]).await, 1);
         bench.check(&second(), SET, vec![ORE.set(0, 1)], refused).await;
         assert_eq!(on_the_web(&bench, "m-1", author(), vec![ORE.set(0, 1)]).await, 1);
     }
-    assert_eq!(on_the_web(&bench, "m-1", Author::Web, vec![ORE.set(1, 0)]).await, 1);
+    assert_eq!(on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.set(1, 0)]).await, 1);
     bench.clock.advance(90 * DAY);
     bench.check(&first(), SET, vec![ORE.set(0, 1)], refused).await;
     bench.clock.advance(Duration::from_millis(1));
     bench.check(&first(), SET, vec![ORE.set(0, 1)], &[]).await;
-    // A lot that holds something asks nobody.
+    // A lot that is not empty needs none.
     bench.check(&second(), SET, vec![ORE.set(1, 2)], &[]).await;
 }
 
-/// STK-04, FED-04, TYP-14, TYP-15: every change of an amount once, an emptied lot and one that was given away as
-/// tombstones; rebooking between personal and shared is none.
+/// STK-04, FED-04, TYP-14, TYP-15: every change of an amount is in the feed once; emptied and transferred
+/// lots are tombstones; rebooking between personal and shared is no event.
 #[tokio::test]
 async fn the_feed_tells_of_amounts() {
     let bench = Bench::unguarded().await;
@@ -333,7 +335,7 @@ async fn the_feed_tells_of_amounts() {
     let (mut mine, mut theirs) = (String::new(), String::new());
     bench.page(&first(), STOCK, &mut mine).await;
     bench.page(&other_member(), STOCK, &mut theirs).await;
-    for keeping in [Keeping::Pool("u-1".into()), Keeping::Shared, Keeping::Personal] {
+    for keeping in [StockOwnership::Pool("u-1".into()), StockOwnership::Shared, StockOwnership::Personal] {
         rebook(&bench, ORE, keeping).await;
     }
     assert_eq!(bench.page(&first(), STOCK, &mut mine).await, (vec![], vec![]));
@@ -346,8 +348,8 @@ async fn the_feed_tells_of_amounts() {
     bench.clock.advance(Duration::from_secs(1));
     bench.check(&other_client(), SET, vec![ORE.set(5, 0)], &[]).await;
     let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
-    assert!(bench.backend().give_stock(&one, Author::Web, &metal, &two).await.expect("a gift"));
-    assert!(!bench.backend().give_stock(&one, Author::Web, &metal, &two).await.expect("nothing left"));
+    assert!(bench.backend().give_stock(&one, ChangeAuthor::Web, &metal, &two).await.expect("a gift"));
+    assert!(!bench.backend().give_stock(&one, ChangeAuthor::Web, &metal, &two).await.expect("nothing left"));
     let (items, mut removed) = bench.page(&first(), STOCK, &mut mine).await;
     assert_eq!(items, [] as [Value; 0]);
     removed.sort_by_key(|one| one["removedBy"]["channel"].as_str().expect("a text").to_owned());
@@ -363,7 +365,8 @@ async fn the_feed_tells_of_amounts() {
     bench.check(&first(), SET, vec![METAL.set(0, 1)], &["0 rejected REMOVED_ELSEWHERE"]).await;
 }
 
-/// TYP-05, ERR-22, STK-05: half a piece, a negative amount and a missing field break the schema, as does a limit.
+/// TYP-05, ERR-22, STK-05: half a piece, a negative amount, a missing field or an excessive value violates
+/// the schema.
 #[tokio::test]
 async fn what_breaks_the_schema_is_refused() {
     let bench = Bench::new().await;
@@ -394,7 +397,7 @@ async fn what_breaks_the_schema_is_refused() {
     assert_eq!(bench.rows("SELECT * FROM stock_row").await, [""; 0]);
 }
 
-/// STK-01, FED-01, FED-02, LIM-14: pages of any size have every lot once.
+/// STK-01, FED-01, FED-02, LIM-14: pages of any size contain every lot once.
 #[tokio::test]
 async fn pages_have_every_lot_once() {
     let bench = Bench::new().await;
@@ -417,7 +420,7 @@ async fn pages_have_every_lot_once() {
         }
         assert_eq!(keys.len(), 250, "{limit}");
     }
-    // A cursor of stock is one of stock alone.
+    // A cursor of stock is valid for stock only.
     let cursor = bench.get(&first(), STOCK).await.body["nextCursor"].as_str().expect("a text").to_owned();
     assert_eq!(bench.get(&first(), &format!("{READ}?cursor={cursor}")).await.code(), "CURSOR_EXPIRED");
 }

@@ -1,14 +1,14 @@
-//! What stock ops do to the warehouse's rows: what is booked first, what stays, what is re-marked; what offers
-//! lose; what counts as removed; what pools and journal hear of it.
+//! Effects of stock ops on rows: booking order, re-marking, offers, removals, and the events in pools and
+//! journal.
 
-use exchange_service::backend::Keeping;
-use exchange_service::backend::confirm::{Handoff, Preview};
-use exchange_service::feed::Author;
+use exchange_service::backend::StockOwnership;
+use exchange_service::backend::confirm::{BatchPreview, HandoffToken};
+use exchange_service::feed::ChangeAuthor;
 
 use super::stock::*;
 use super::*;
 
-/// Every row: material, amount, keeping, `!` for stolen, version.
+/// Formats every row: material, amount, ownership, `!` for stolen, version.
 async fn rows(bench: &Bench) -> Vec<String> {
     let sql = "SELECT material || ' ' || amount || ' ' || CASE WHEN unit IS NOT NULL THEN unit \
                WHEN shared THEN 'shared' ELSE 'personal' END || CASE WHEN stolen THEN '!' ELSE '' END \
@@ -17,20 +17,23 @@ async fn rows(bench: &Bench) -> Vec<String> {
     bench.rows(sql).await.into_iter().map(text).collect()
 }
 
-/// A lot of four rows: 1 in the pool of `u-1` and the oldest, 2 shared, 3 and 4 personal; each a second apart.
+/// A lot of four rows, each a second younger: 1 in the pool of `u-1`, 2 shared, 3 and 4 personal.
 async fn four_rows(bench: &Bench, at: At) {
     let mut held = 0;
-    for (amount, keeping) in
-        [(1, Some(Keeping::Pool("u-1".into()))), (2, Some(Keeping::Shared)), (3, None), (4, None)]
-    {
+    for (amount, keeping) in [
+        (1, Some(StockOwnership::Pool("u-1".into()))),
+        (2, Some(StockOwnership::Shared)),
+        (3, None),
+        (4, None),
+    ] {
         bench.check(&first(), SET, vec![at.set(held, held + amount)], &[]).await;
         held += amount;
         if let Some(keeping) = keeping {
             let (shared, unit) = match &keeping {
-                Keeping::Pool(unit) => (1, format!("'{unit}'")),
+                StockOwnership::Pool(unit) => (1, format!("'{unit}'")),
                 _ => (1, "NULL".to_owned()),
             };
-            // Only this row: what was rebooked before stays where it is.
+            // Only this row: rows that were rebooked before stay.
             let pool = if unit == "NULL" { "NULL" } else { "'p'" };
             bench
                 .sql(format!(
@@ -43,7 +46,7 @@ async fn four_rows(bench: &Bench, at: At) {
     }
 }
 
-/// STK-15, TYP-07: a rise is new personal stock; pieces join those that are there.
+/// STK-15, TYP-07: a rise becomes personal stock; pieces join existing ones.
 #[tokio::test]
 async fn a_rise_is_new_personal_stock() {
     let bench = Bench::new().await;
@@ -52,13 +55,13 @@ async fn a_rise_is_new_personal_stock() {
     let expected =
         ["gun 3 personal v2", "ore 5000 personal v1", "parts 6 personal v2", "ore 1000 personal v1"];
     assert_eq!(rows(&bench).await, expected);
-    // Shared stock is joined by nothing that comes as personal.
-    rebook(&bench, PARTS, Keeping::Pool("u-1".into())).await;
+    // New personal stock does not join shared stock.
+    rebook(&bench, PARTS, StockOwnership::Pool("u-1".into())).await;
     bench.check(&first(), SET, vec![PARTS.set(6, 8)], &[]).await;
     assert_eq!(rows(&bench).await[2..], ["parts 6 u-1 v3", "ore 1000 personal v1", "parts 2 personal v1"]);
 }
 
-/// STK-16: personal stock first, then what is in no pool, then the oldest.
+/// STK-16: personal stock first, then shared stock in no pool, then pools, each from the oldest.
 #[tokio::test]
 async fn a_fall_takes_personal_stock_first() {
     let bench = Bench::unguarded().await;
@@ -79,7 +82,7 @@ async fn a_fall_takes_personal_stock_first() {
         bench.check(&first(), SET, vec![ORE.set(held, to)], &[]).await;
         assert_eq!(rows(&bench).await, left);
     }
-    // Of two alike the older one.
+    // Of two equal rows, the older one.
     bench.check(&first(), SET, vec![ORE.set(0, 1)], &[]).await;
     bench.clock.step_back(Duration::from_secs(60));
     bench.check(&first(), SET, vec![ORE.set(1, 3)], &[]).await;
@@ -87,7 +90,7 @@ async fn a_fall_takes_personal_stock_first() {
     assert_eq!(rows(&bench).await, ["ore 1000 personal v1", "ore 1000 personal v2"]);
 }
 
-/// STK-13, STK-16: what job orders or missions have reserved of a row stays, each kind beside the other.
+/// STK-13, STK-16: the part of a row that job orders or missions have reserved stays; the kinds overlap.
 #[tokio::test]
 async fn what_is_reserved_is_never_booked_out() {
     let bench = Bench::unguarded().await;
@@ -118,7 +121,7 @@ async fn offer(bench: &Bench, id: &str, material: &str, amount: i64) {
         .await;
 }
 
-/// STK-17, WRT-07, A42: offers are lowered to what is left and end with it, counted once each, in a dry run too,
+/// STK-17, WRT-07, A42: offers are lowered to the rest and end with it, counted once each, in a dry run, too,
 /// and audited.
 #[tokio::test]
 async fn offers_never_promise_more_than_is_left() {
@@ -152,13 +155,13 @@ async fn offers_never_promise_more_than_is_left() {
     let audit = bench.rows("SELECT action, detail FROM audit ORDER BY id DESC LIMIT 1").await;
     let detail = "First client: 2 written, 2 removed, 1 offers lowered, 2 offers removed";
     assert_eq!(audit, [format!("Text(\"stock.write\") Text(\"{detail}\")")]);
-    // What rises again is not offered again.
+    // A later rise is not offered again.
     bench.check(&first(), SET, vec![ORE.set(5, 10)], &[]).await;
     assert_eq!(bench.rows("SELECT amount FROM stock_offer WHERE id = 'o-1'").await, ["Integer(5000)"]);
 }
 
-/// STK-19: a fall and a rise of twins re-mark rows with all that they are, splitting the last one; what is
-/// reserved or offered stays, and the rest is booked out and in.
+/// STK-19: a fall and a rise of twins re-mark rows with all their properties and split the last one; reserved
+/// and offered stock stays, and the rest is booked out and in.
 #[tokio::test]
 async fn twins_are_marked_anew() {
     for turned in [false, true] {
@@ -180,7 +183,7 @@ async fn twins_are_marked_anew() {
         assert_eq!(rows(&bench).await, expected);
         let after = bench.rows("SELECT id, booked_at FROM stock_row ORDER BY number").await;
         assert_eq!(after[..4], before[..], "the same rows");
-        // And back, whole.
+        // And back, completely.
         bench.check(&first(), SET, vec![ORE.stolen().set(8, 0), ORE.set(2, 10)], &[]).await;
         assert_eq!(rows(&bench).await.iter().filter(|row| row.contains('!')).count(), 0);
         assert_eq!(bench.rows("SELECT sum(amount) FROM stock_row").await, ["Integer(10000)"]);
@@ -193,7 +196,7 @@ async fn twins_are_marked_anew() {
              INSERT INTO stock_earmark SELECT id, 'mission', 'm', 1000, 0 FROM stock_row WHERE amount = 3000;",
         )
         .await;
-    // Nothing stands on 2 + 0.5 + 2 + 1 of it. The other 3.5 that fall are what was offered, and 2.5 rise anew.
+    // 2 + 0.5 + 2 + 1 of it is free. The other 3.5 of the fall are offered stock, and 2.5 are booked in anew.
     bench.check(&first(), SET, vec![ORE.set(10, 1), ORE.stolen().set(0, 8)], &[]).await;
     let mut left = rows(&bench).await;
     left.sort();
@@ -209,20 +212,20 @@ async fn twins_are_marked_anew() {
     assert_eq!(bench.rows("SELECT * FROM stock_offer").await, [""; 0]);
 }
 
-/// STK-19: what only falls, or only rises, or is at another place, is no twin.
+/// STK-19: without a rise or a fall, or at another place, nothing is re-marked.
 #[tokio::test]
 async fn only_twins_are_marked_anew() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5)], &[]).await;
-    rebook(&bench, ORE, Keeping::Shared).await;
+    rebook(&bench, ORE, StockOwnership::Shared).await;
     let ops = vec![ORE.set(5, 3), ORE.quality(1).stolen().set(0, 1), ORE.place("Station").stolen().set(0, 1)];
     bench.check(&first(), SET, ops, &[]).await;
     assert_eq!(rows(&bench).await[0], "ore 3000 shared v3");
     assert!(rows(&bench).await[1..].iter().all(|row| row == "ore 1000 personal! v1"));
 }
 
-/// STK-21, WRT-10, WRT-14: a fall that rises of the same material cover whole is a move, in the batch's order; in
-/// a batch of its own it is a removal.
+/// STK-21, WRT-10, WRT-14: a fall that rises of the same material fully cover is a move, in the order of the
+/// batch; in a batch of its own it is a removal.
 #[tokio::test]
 async fn a_move_is_no_removal() {
     let counted = async |ops: Vec<Value>| {
@@ -240,7 +243,7 @@ async fn a_move_is_no_removal() {
     assert_eq!(counted(vec![fall(0), to(9)]).await, 1, "covered in part");
     assert_eq!(counted(vec![fall(0), fall(1), to(15)]).await, 1, "one is covered");
     assert_eq!(counted(vec![fall(9), fall(1), fall(0), to(20)]).await, 1);
-    // Covered is what comes first, not what is first among lots.
+    // The first op is covered, not the first lot.
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 10), ORE.quality(1).set(0, 8)], &[]).await;
     bench.check(&first(), SET, vec![ORE.quality(1).set(8, 0), ORE.set(10, 0), to(10)], &[]).await;
@@ -249,13 +252,16 @@ async fn a_move_is_no_removal() {
     assert_eq!(removed, ["Integer(0)"]);
 }
 
-/// STK-22, LIM-21: set to 0, or cut to a tenth of what it held before the client's first change within 24 hours;
-/// a lot counts once.
+/// STK-22, LIM-21: a removal sets a lot to 0, or to a tenth of the amount before the client's first change
+/// within 24 hours; each lot counts once.
 #[tokio::test]
 async fn a_lot_that_is_cut_to_a_tenth_counts_as_removed() {
     let bench = Bench::unguarded().await;
     let removals = async || bench.rows("SELECT id FROM journal WHERE removal = 1").await.len();
-    assert_eq!(on_the_web(&bench, "m-1", Author::Web, vec![ORE.set(0, 100), METAL.set(0, 100)]).await, 2);
+    assert_eq!(
+        on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.set(0, 100), METAL.set(0, 100)]).await,
+        2
+    );
     for (held, to, count) in [
         (100, 11, 0), // A tenth and one.
         (11, 10, 1),  // A tenth of what it was at first, not of what it was just now.
@@ -265,7 +271,7 @@ async fn a_lot_that_is_cut_to_a_tenth_counts_as_removed() {
         bench.check(&first(), SET, vec![ORE.set(held, to)], &[]).await;
         assert_eq!(removals().await, count, "{held} to {to}");
     }
-    // Another client has its own window, and after a day so has this one.
+    // Another client has its own window, and after a day so does this one.
     bench.check(&first(), SET, vec![METAL.set(100, 60)], &[]).await;
     bench.check(&other_client(), SET, vec![METAL.set(60, 7)], &[]).await;
     assert_eq!(removals().await, 1);
@@ -274,18 +280,19 @@ async fn a_lot_that_is_cut_to_a_tenth_counts_as_removed() {
     bench.clock.advance(DAY);
     bench.check(&first(), SET, vec![METAL.set(6, 1)], &[]).await;
     assert_eq!(removals().await, 2, "more than a tenth of six");
-    assert_eq!(on_the_web(&bench, "m-1", Author::Web, vec![METAL.set(1, 0)]).await, 1);
+    assert_eq!(on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![METAL.set(1, 0)]).await, 1);
     let of_clients = "SELECT id FROM journal WHERE removal = 1 AND client IS NOT NULL";
     assert_eq!(bench.rows(of_clients).await.len(), 2, "what the member does is not the client's");
 }
 
-/// WRT-04, STK-22: the guard reads of the journal the first change of each lot that falls, and nothing of a dry run.
+/// WRT-04, STK-22: the guard reads from the journal only the first change of each falling lot, and nothing
+/// for a dry run.
 #[tokio::test]
 async fn the_guard_reads_only_what_it_goes_by() {
     let bench = Bench::unguarded().await;
     bench.check(&first(), SET, vec![ORE.set(0, 5), METAL.set(0, 5)], &[]).await;
     bench.check(&first(), SET, vec![ORE.set(5, 6), METAL.set(5, 6)], &[]).await;
-    // An entry that cannot be read is an error to whoever reads it.
+    // A corrupt entry is an error for those who read it.
     bench
         .sql(
             "UPDATE journal_entry SET before = '-', after = '-', head = 0, tail = 0 \
@@ -299,18 +306,18 @@ async fn the_guard_reads_only_what_it_goes_by() {
     assert_eq!(bench.post(&first(), SET, fall(false)).await.status, 500);
 }
 
-/// Sends ops that the guard holds: what their page shows.
-async fn hold(bench: &Bench, ops: Vec<Value>) -> (Handoff, Preview) {
+/// Sends ops that the guard holds, and returns their preview.
+async fn hold(bench: &Bench, ops: Vec<Value>) -> (HandoffToken, BatchPreview) {
     let refused = bench.post(&first(), SET, json!({ "ops": ops })).await;
     assert_eq!((refused.status, refused.code()), (409, "MASS_CHANGE_CONFIRMATION_REQUIRED"));
     let url = refused.body["confirmationUrl"].as_str().expect("a link");
-    let handoff = Handoff::new(url.rsplit('/').next().expect("a handoff"));
-    let shown = bench.backend().preview(&MemberId::new("m-1"), &handoff).await.expect("a preview");
+    let handoff = HandoffToken::new(url.rsplit('/').next().expect("a handoff"));
+    let shown = bench.backend().preview_batch(&MemberId::new("m-1"), &handoff).await.expect("a preview");
     (handoff, shown.expect("a batch"))
 }
 
-/// WRT-10, WRT-13, WEB-08, STK-22: the guard holds a batch that empties lots, its page names them, and confirmed
-/// it is applied, offers and all.
+/// WRT-10, WRT-13, WEB-08, STK-22: the guard holds a batch that empties lots, and its page lists them. After
+/// confirmation, it is applied with its effects on offers.
 #[tokio::test]
 async fn a_batch_that_empties_lots_is_held() {
     let bench = Bench::new().await;
@@ -321,10 +328,10 @@ async fn a_batch_that_empties_lots_is_held() {
     assert_eq!(rows(&bench).await.len(), 6, "nothing is written");
     assert_eq!((shown.area, shown.removed.len(), shown.written), ("stock", 6, 0));
     assert!(shown.removed.contains(&"Quanta Ore, City, quality 3".to_owned()), "{:?}", shown.removed);
-    bench.backend().confirm(&MemberId::new("m-1"), &handoff).await.expect("a confirmation");
+    bench.backend().confirm_batch(&MemberId::new("m-1"), &handoff).await.expect("a confirmation");
     assert_eq!(rows(&bench).await, [""; 0]);
-    // What counted before is emptied none the less, when something else holds the batch; what comes and goes is
-    // nothing.
+    // A lot that was counted before is listed as emptied if something else holds the batch. A lot that is
+    // filled and emptied is not.
     bench.check(&first(), SET, six(0, 5), &[]).await;
     let more = [METAL.set(0, 5), PARTS.set(0, 5)];
     bench.check(&first(), SET, more.to_vec(), &[]).await;
@@ -334,13 +341,13 @@ async fn a_batch_that_empties_lots_is_held() {
         .collect();
     let (_, shown) = hold(&bench, ops).await;
     assert_eq!((shown.removed.len(), shown.written), (7, 1), "{:?}", shown.removed);
-    // The same as moves is let through.
+    // The same ops as moves are applied.
     let moves = six(5, 0).into_iter().chain((0..6).map(|q| ORE.quality(q).place("Station").set(0, 5)));
     bench.check(&first(), SET, moves.collect(), &[]).await;
 }
 
-/// STK-16, WRT-03, OST-07: what is booked in or out of a pool is told to the pool, its rows have another version,
-/// and the journal holds each of them as it was and as it is.
+/// STK-16, WRT-03, OST-07: bookings in pools are in the pool's feed, rows get another version, and the
+/// journal holds both states.
 #[tokio::test]
 async fn pools_and_journal_hear_of_it() {
     let bench = Bench::unguarded().await;
@@ -348,7 +355,7 @@ async fn pools_and_journal_hear_of_it() {
     let of_pool = "f.stream = (SELECT id FROM feed_head WHERE stream = 'unit/org-stock/u-1')";
     let pool = &format!("SELECT seq, gone, channel FROM feed_entry f WHERE {of_pool}");
     assert_eq!(bench.rows(pool).await, [""; 0]);
-    rebook(&bench, ORE, Keeping::Pool("u-1".into())).await;
+    rebook(&bench, ORE, StockOwnership::Pool("u-1".into())).await;
     assert_eq!(bench.rows(pool).await, ["Integer(1) Integer(0) Text(\"web\")"]);
     let key = format!("SELECT r.pool_lot = f.key FROM stock_row r, feed_entry f WHERE {of_pool}");
     assert_eq!(bench.rows(key).await, ["Integer(1)"]);
@@ -369,7 +376,7 @@ async fn pools_and_journal_hear_of_it() {
     assert_eq!(bench.rows(journal).await, expected);
 }
 
-/// WRT-03: of a lot of many rows the journal holds what a change makes different, and what there is in all.
+/// WRT-03: for a lot of many rows, the journal holds the changed rows and the total.
 #[tokio::test]
 async fn the_journal_holds_the_rows_that_differ() {
     let bench = Bench::unguarded().await;
@@ -385,7 +392,7 @@ async fn the_journal_holds_the_rows_that_differ() {
     assert_eq!(bench.rows(journal).await, expected);
 }
 
-/// WRT-01, WRT-03, LIM-01: 500 ops in one transaction, one journal row and one number for each lot.
+/// WRT-01, WRT-03, LIM-01: 500 ops run in one transaction, with one journal row and one feed number per lot.
 #[tokio::test]
 async fn five_hundred_lots_are_booked_at_once() {
     let bench = Bench::unguarded().await;
@@ -402,7 +409,7 @@ async fn five_hundred_lots_are_booked_at_once() {
     assert_eq!((status, &refused["code"]), (413, &json!("BATCH_TOO_LARGE")));
 }
 
-/// STK-13, STK-17: a gift leaves what is reserved, of a row too, and what is offered of that.
+/// STK-13, STK-17: a transfer leaves the reserved part, also of one row, and the offer of that part.
 #[tokio::test]
 async fn a_gift_leaves_what_is_reserved() {
     let bench = Bench::unguarded().await;
@@ -412,19 +419,19 @@ async fn a_gift_leaves_what_is_reserved() {
     let lot = key(&bench, &first(), METAL).await;
     for _ in 0..2 {
         let (one, two) = (MemberId::new("m-1"), MemberId::new("m-2"));
-        assert!(bench.backend().give_stock(&one, Author::Web, &lot, &two).await.expect("a gift"));
+        assert!(bench.backend().give_stock(&one, ChangeAuthor::Web, &lot, &two).await.expect("a gift"));
         assert_eq!(rows(&bench).await, ["metal 3000 personal v2"]);
         let taken = bench.rows("SELECT amount, version FROM stock_row WHERE member = 'm-2'").await;
         assert_eq!(taken, ["Integer(7000) Integer(1)"]);
         assert_eq!(bench.rows("SELECT id, amount FROM stock_offer").await, ["Text(\"o-1\") Integer(3000)"]);
     }
-    // What became of the offer is written down.
+    // The change of the offer is audited.
     let audited = "SELECT count(*) FROM audit WHERE detail = 'web: 1 written, 0 removed, 1 offers lowered'";
     assert_eq!(bench.rows(audited).await, ["Integer(1)"]);
 }
 
-/// TYP-04, STK-10: a gift can make more than a quantity can say; that is shown as the most, and whoever saw that
-/// can set the lot to something.
+/// TYP-04, STK-10: a transfer can exceed a quantity's maximum; the maximum is shown, and an op with it as the
+/// expected amount is accepted.
 #[tokio::test]
 async fn more_than_can_be_said_is_shown_as_the_most() {
     let bench = Bench::unguarded().await;
@@ -435,7 +442,11 @@ async fn more_than_can_be_said_is_shown_as_the_most() {
         }
         let lot = key(&bench, &first(), at).await;
         assert!(
-            bench.backend().give_stock(&MemberId::new("m-1"), Author::Web, &lot, &two).await.expect("a gift")
+            bench
+                .backend()
+                .give_stock(&MemberId::new("m-1"), ChangeAuthor::Web, &lot, &two)
+                .await
+                .expect("a gift")
         );
         let (items, _) = bench.page(&other_member(), STOCK, &mut String::new()).await;
         let shown = items.iter().find(|item| item["material"]["bt"] == at.material).expect("the lot");

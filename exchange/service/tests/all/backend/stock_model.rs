@@ -1,7 +1,7 @@
-//! Any interleaving of clients and the web of two members, of reservations, offers, gifts and readers, against the
-//! plainest interpreter of the eight steps and of booking: every op ends as it says, every row holds what it says and
-//! backs the offer that it says, nothing is below zero, nothing is reserved or offered beyond its row, and readers have
-//! all of their member's and nothing else.
+//! Model test of stock: random interleavings of clients and the web of two members, reservations, offers,
+//! transfers and readers, compared with a direct interpreter of the eight checks and of booking. Every op and
+//! row matches, no amount is negative, no reservation or offer exceeds its row, and readers have exactly
+//! their member's lots.
 
 mod rows;
 
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use exchange_api::Contract as _;
 use exchange_api::types::StockChangeSet;
-use exchange_service::backend::Keeping;
-use exchange_service::feed::Author;
+use exchange_service::backend::StockOwnership;
+use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -20,19 +20,19 @@ use super::*;
 use crate::kit::{cases, ops};
 use rows::{Age, Kept, Row, Rows};
 
-/// Lots that the model knows, twins among them.
+/// The lots of the model, including twins.
 fn all() -> Vec<At> {
     let plain = [ORE, ORE.place("Station"), METAL.quality(7), PARTS, GUN];
     plain.into_iter().flat_map(|at| [at, at.stolen()]).collect()
 }
 
-/// One op, before it is known what the lot holds.
+/// An op before the lot's amount is known.
 #[derive(Clone, Debug)]
 struct Wish {
     lot: usize,
-    /// What it should hold: thousandths of a unit, or pieces.
+    /// The target amount: thousandths of SCU, or pieces.
     to: i64,
-    /// Whether the client knows what the lot holds.
+    /// Whether the client's expected amount is correct.
     stale: bool,
     overrule: bool,
 }
@@ -65,7 +65,7 @@ enum Act {
         member: usize,
         lot: usize,
     },
-    /// A member gives the other one a lot.
+    /// A member transfers a lot to the other one.
     Give {
         member: usize,
         lot: usize,
@@ -89,7 +89,7 @@ fn wish() -> impl Strategy<Value = Wish> {
     })
 }
 
-/// The first one more often, so that there is much of one member's.
+/// The first member more often, to accumulate stock.
 fn member() -> impl Strategy<Value = usize> {
     select(vec![0, 0, 1])
 }
@@ -112,7 +112,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What the specification says, over maps.
+/// The specification's state.
 #[derive(Default)]
 struct Oracle {
     members: [Shelves; 2],
@@ -123,7 +123,7 @@ struct Oracle {
 #[derive(Clone, Default)]
 struct Shelves {
     rows: Rows,
-    /// What the ops of a batch make of lots until they are booked.
+    /// The amounts of lots after the ops so far, before they are booked.
     wanted: BTreeMap<At, i64>,
     /// When a lot was emptied last, and by which writer.
     emptied: BTreeMap<At, (Moment, usize)>,
@@ -142,7 +142,7 @@ impl Shelves {
         self.rows.lots()
     }
 
-    /// Books what the ops of a batch came to.
+    /// Books the net changes of a batch.
     fn book(&mut self, now: Moment) {
         let wanted = std::mem::take(&mut self.wanted);
         let changes = wanted.into_iter().map(|(at, to)| (at, to - self.rows.held(at)));
@@ -152,7 +152,7 @@ impl Shelves {
 }
 
 impl Oracle {
-    /// How one op ends: nothing when it is applied.
+    /// Returns the result of one op; `None` if it is applied.
     fn set(
         &mut self,
         who: usize,
@@ -212,14 +212,14 @@ fn reader(caller: Caller) -> Reader<(At, i64)> {
     Reader::new(caller, STOCK, entry)
 }
 
-/// What a replica has, each lot once.
+/// Returns the lots of a replica; asserts that each occurs once.
 fn has(reader: &Reader<(At, i64)>) -> BTreeMap<At, i64> {
     let lots: BTreeMap<At, i64> = reader.entries.values().copied().collect();
     assert_eq!(lots.len(), reader.entries.len(), "each lot once");
     lots
 }
 
-/// The world and what it should be.
+/// The bench with the expected state.
 struct World {
     bench: Bench,
     oracle: Oracle,
@@ -230,12 +230,12 @@ fn number(amount: i64, at: At) -> Value {
 }
 
 fn amount(to: i64, at: At) -> i64 {
-    // Pieces are few.
+    // Fewer pieces.
     if at.is_counted() { to % 100 } else { to }
 }
 
 impl World {
-    /// Writes a batch, and holds it to the interpreter op by op.
+    /// Sends a batch, and compares each op with the interpreter.
     async fn write(&mut self, who: usize, wishes: &[Wish], dry: bool) {
         let (all, now) = (all(), self.bench.clock.now());
         let before = self.offers().await;
@@ -259,7 +259,7 @@ impl World {
             None => {
                 let body = StockChangeSet::parse_valid(body.to_string().as_bytes()).expect("a change set");
                 let member = MemberId::new(MEMBERS[member]);
-                let changed = self.bench.backend().change_stock(&member, Author::Web, body);
+                let changed = self.bench.backend().change_stock(&member, ChangeAuthor::Web, body);
                 Answered::of(&changed.await.expect("a change"))
             }
         };
@@ -290,7 +290,7 @@ impl World {
         rows.iter().map(one).collect()
     }
 
-    /// The rows as they are in the store, by members and lots, the oldest first: each with its age.
+    /// Returns the stored rows by member and lot, the oldest first, with their ages.
     async fn rows(&self) -> BTreeMap<(usize, At), Vec<(Age, Row)>> {
         let reserved = "coalesce((SELECT max(amount) FROM stock_earmark WHERE stock_row = r.id), 0)";
         let offered = "coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0)";
@@ -320,7 +320,7 @@ impl World {
         rows
     }
 
-    /// What readers call lots.
+    /// Maps the feed's keys to the model's lots.
     async fn lots_by_key(&self) -> BTreeMap<String, At> {
         let mut lots = BTreeMap::new();
         for caller in [first(), other_member()] {
@@ -341,7 +341,7 @@ impl World {
         }
     }
 
-    /// What has to hold at any moment. What was written anew is as old from then on as the store says.
+    /// Checks the invariants. A row that was inserted again takes its new age from the store.
     async fn check(&mut self) {
         let mut rows = self.rows().await;
         for (member, shelves) in self.oracle.members.iter_mut().enumerate() {
@@ -390,7 +390,7 @@ async fn run(acts: Vec<Act>) {
                 }
                 let total: i64 = shelves.lots().values().sum();
                 let wish = |lot, to| Wish { lot, to, stale: false, overrule: true };
-                // Pieces are few, so that no sum is cut.
+                // Fewer pieces, so that no sum exceeds the maximum.
                 if to_at.is_counted() && held + there >= 100 {
                     continue;
                 }
@@ -405,14 +405,15 @@ async fn run(acts: Vec<Act>) {
             Act::Rebook { member, lot, keeping } => {
                 let Some(key) = world.key(member, lot).await else { continue };
                 let (keeping, kept) = match keeping {
-                    0 => (Keeping::Personal, Kept::Personal),
-                    1 => (Keeping::Shared, Kept::Shared),
-                    unit => (Keeping::Pool(format!("u-{}", unit - 1).into()), Kept::Pool(unit - 1)),
+                    0 => (StockOwnership::Personal, Kept::Personal),
+                    1 => (StockOwnership::Shared, Kept::Shared),
+                    unit => (StockOwnership::Pool(format!("u-{}", unit - 1).into()), Kept::Pool(unit - 1)),
                 };
                 let rows = world.oracle.members[member].rows.of_mut(all()[lot]);
                 rows.iter_mut().for_each(|(_, row)| row.kept = kept);
                 let member = MemberId::new(MEMBERS[member]);
-                let rebooked = world.bench.backend().rebook_stock(&member, Author::Web, &key, keeping).await;
+                let rebooked =
+                    world.bench.backend().rebook_stock(&member, ChangeAuthor::Web, &key, keeping).await;
                 assert!(rebooked.expect("a rebooking"));
             }
             Act::Reserve { member, lot } => {
@@ -462,7 +463,7 @@ async fn run(acts: Vec<Act>) {
                     continue;
                 }
                 let (from, to) = (MemberId::new(MEMBERS[member]), MemberId::new(MEMBERS[other]));
-                let given = world.bench.backend().give_stock(&from, Author::Web, &key, &to).await;
+                let given = world.bench.backend().give_stock(&from, ChangeAuthor::Web, &key, &to).await;
                 assert!(given.expect("a gift"));
                 let given = std::mem::take(world.oracle.members[member].rows.of_mut(at));
                 world.oracle.members[other].rows.get(at, given);
@@ -501,8 +502,8 @@ async fn run(acts: Vec<Act>) {
 proptest! {
     #![proptest_config(cases(500))]
 
-    /// STK-02, STK-04, STK-09, STK-10, STK-11, STK-12, STK-13, STK-15, STK-16, STK-17, STK-19, FED-04, FED-06,
-    /// WRT-02, WRT-04: see the head of this file.
+    /// STK-02, STK-04, STK-09, STK-10, STK-11, STK-12, STK-13, STK-15, STK-16, STK-17, STK-19, FED-04,
+    /// FED-06, WRT-02, WRT-04: see the module documentation.
     #[test]
     fn stock_is_what_the_plainest_interpreter_says(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

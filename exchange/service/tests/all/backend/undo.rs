@@ -1,42 +1,43 @@
-//! Undo: what is set back, what stays, who is told, and what a crash leaves.
+//! Undo: reverted entries, conflicts, notices, and crashes.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 
 use exchange_service::backend::undo::{
-    Access, Became, Hindrance, Mode, Outcome, Undo, UndoArea, UndoError, Word, Writes,
+    RevertEffect, StoreAccess, UndoArea, UndoAuthority, UndoConflict, UndoError, UndoMode, UndoOutcome,
+    UndoProcess, UndoSelection,
 };
-use exchange_service::backend::{Interruption, Keeping};
+use exchange_service::backend::{FaultInjector, StockOwnership};
 use exchange_service::catalogue::Catalogue;
-use exchange_service::feed::Author;
+use exchange_service::feed::ChangeAuthor;
 
 use super::drafts_pages::Browser;
 use super::ships::{FLY, SHIPS, ship, with};
 use super::stock::{GUN, METAL, ORE, SET, STOCK, key, on_the_web, rebook};
 use super::*;
 
-/// What a client wrote for the first member since the beginning.
-fn writes(bench: &Bench, client: &str) -> Writes {
+/// Selects a client's writes for the first member since the start.
+fn writes(bench: &Bench, client: &str) -> UndoSelection {
     let to = bench.clock.now();
-    Writes { client: client.into(), member: MemberId::new("m-1"), from: to.minus(30 * DAY), to }
+    UndoSelection { client: client.into(), member: MemberId::new("m-1"), from: to.minus(30 * DAY), to }
 }
 
-async fn undo(bench: &Bench, mode: Mode) -> Vec<String> {
-    let done = bench.backend().undo(writes(bench, "c-1"), &UndoArea::ALL, mode).await;
+async fn undo(bench: &Bench, mode: UndoMode) -> Vec<String> {
+    let done = bench.backend().undo_writes(writes(bench, "c-1"), &UndoArea::ALL, mode).await;
     shown(&done.expect("an undo"))
 }
 
-fn shown(outcomes: &[Outcome]) -> Vec<String> {
-    let one = |Outcome { area, name, end, .. }: &Outcome| match end {
+fn shown(outcomes: &[UndoOutcome]) -> Vec<String> {
+    let one = |UndoOutcome { area, name, result: end, .. }: &UndoOutcome| match end {
         Ok(became) => format!("{} {name}: {}", area.as_str(), became.as_str()),
         Err(hindrance) => format!("{} {name}: {hindrance}", area.as_str()),
     };
     outcomes.iter().map(one).collect()
 }
 
-/// Everything that a client did to three areas goes, newest first; what another one did stays, and so does what was
-/// changed since.
+/// All changes of a client in three areas are reverted, newest first; changes by others stay, and so do
+/// entries that were changed since.
 #[tokio::test]
 async fn what_a_client_wrote_is_set_back() {
     let bench = Bench::unguarded().await;
@@ -50,13 +51,17 @@ async fn what_a_client_wrote_is_set_back() {
     let id = ships[0]["shipId"].as_str().expect("an id").to_owned();
     bench.check(&second(), FLY, vec![json!({ "op": "remove", "shipId": id, "version": 1 })], &[]).await;
     bench.check(&second(), FLY, vec![ship("e-2")], &[]).await;
-    // What the member does since is the member's.
+    // The member's later changes stay.
     bench.clock.advance(DAY);
     let add_arms = json!({ "op": "add", "ref": { "bt": "BP_ARMS" } });
     let body = json!({ "ops": [add_arms] }).to_string();
     let body = exchange_api::Contract::parse_valid(body.as_bytes()).expect("a change set");
-    bench.backend().change_blueprints(&MemberId::new("m-1"), Author::Web, body).await.expect("a change");
-    on_the_web(&bench, "m-1", Author::Web, vec![METAL.set(3, 4)]).await;
+    bench
+        .backend()
+        .change_blueprints(&MemberId::new("m-1"), ChangeAuthor::Web, body)
+        .await
+        .expect("a change");
+    on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![METAL.set(3, 4)]).await;
 
     let mut cursors = [String::new(), String::new(), String::new()];
     for (uri, cursor) in [READ, STOCK, SHIPS].into_iter().zip(&mut cursors) {
@@ -71,8 +76,8 @@ async fn what_a_client_wrote_is_set_back() {
         "ships Big Hauler: removed",
         "ships Big Hauler: put-back",
     ];
-    let mut promised = undo(&bench, Mode::Preview).await;
-    let mut done = undo(&bench, Mode::Apply).await;
+    let mut promised = undo(&bench, UndoMode::Preview).await;
+    let mut done = undo(&bench, UndoMode::Apply).await;
     assert_eq!(promised, done);
     let mut expect = expect.map(str::to_owned).to_vec();
     for list in [&mut promised, &mut done, &mut expect] {
@@ -80,7 +85,7 @@ async fn what_a_client_wrote_is_set_back() {
     }
     assert_eq!(done, expect);
 
-    // FED-04: the feeds tell of it.
+    // FED-04: the feeds contain the reverts.
     let (items, removed) = bench.page(&first(), READ, &mut cursors[0]).await;
     assert_eq!((items.len(), &items[0]["key"]), (1, &json!("BP_KNIFE")));
     assert_eq!(
@@ -94,25 +99,25 @@ async fn what_a_client_wrote_is_set_back() {
         (items.len(), removed.len(), &items[0]["shipId"], &items[0]["version"], &items[0]["externalId"]);
     assert_eq!(told, (1, 1, &json!(id), &json!(2), &json!("e-1")), "with the id of the client that had it");
 
-    // Once more there is nothing to do, and what stays is told again.
-    let again = undo(&bench, Mode::Apply).await;
+    // A second run reverts nothing and reports the same conflicts.
+    let again = undo(&bench, UndoMode::Apply).await;
     assert_eq!(again.iter().filter(|line| !line.contains("changed since")).count(), 0, "{again:?}");
-    // WRT-14: what was undone asks before the client brings it back.
+    // WRT-14: after the undo, the client needs an override to add the entries again.
     bench.check(&first(), WRITE, vec![add("BP_RIFLE")], &["0 rejected REMOVED_ELSEWHERE"]).await;
 }
 
-/// Who undid what is written down: the member's own on the web, an administrator's by the system, of which the
-/// member is told.
+/// Journal and audit record the author of an undo: the member on the web, or an administrator through the
+/// system, with a notice to the member.
 #[tokio::test]
 async fn who_undid_it_is_written_down() {
-    for word in [Word::Member, Word::Administrator("root".to_owned())] {
+    for word in [UndoAuthority::Member, UndoAuthority::Administrator("root".to_owned())] {
         let bench = Bench::unguarded().await;
         bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
         bench.clock.advance(Duration::from_secs(1));
         let writes = writes(&bench, "c-1");
         let span = format!("of m-1, written from {} to {}", writes.from, writes.to);
-        let undo = Undo::new(writes, word.clone(), &UndoArea::ALL, Mode::Apply);
-        bench.backend().undo_for(undo).await.expect("an undo");
+        let undo = UndoProcess::new(writes, word.clone(), &UndoArea::ALL, UndoMode::Apply);
+        bench.backend().run_undo(undo).await.expect("an undo");
         let audit = bench
             .rows("SELECT actor || '|' || client || '|' || action || '|' || detail FROM audit WHERE action LIKE '%undo'")
             .await;
@@ -121,8 +126,8 @@ async fn who_undid_it_is_written_down() {
             .await;
         let told = bench.rows("SELECT kind, subject FROM notice WHERE kind = 'writes-undone'").await;
         let (actor, channel, count) = match word {
-            Word::Member => ("member:m-1", "web", 0),
-            Word::Administrator(_) => ("administrator:root", "system", 1),
+            UndoAuthority::Member => ("member:m-1", "web", 0),
+            UndoAuthority::Administrator(_) => ("administrator:root", "system", 1),
         };
         let detail = format!("{actor}|c-1|blueprints.undo|{span}: 0 set back, 2 removed");
         assert_eq!(audit, [format!("Text(\"{detail}\")")]);
@@ -131,27 +136,27 @@ async fn who_undid_it_is_written_down() {
     }
 }
 
-/// Cut off anywhere, a piece leaves nothing, and the next run does it.
+/// A piece that fails at any step has no effect, and the next run reverts it.
 #[tokio::test]
 async fn an_undo_that_is_cut_off_goes_on() {
     let (cut, asked) = (Arc::new(AtomicUsize::new(usize::MAX)), Arc::new(AtomicUsize::new(0)));
     let at = (Arc::clone(&cut), Arc::clone(&asked));
-    let interruption = Interruption::new(move |_| {
+    let interruption = FaultInjector::new(move |_| {
         let number = at.1.fetch_add(1, Ordering::SeqCst);
         if number == at.0.load(Ordering::SeqCst) { Err(StoreError::Full) } else { Ok(()) }
     });
-    let bench = Bench::with(unguarded(), |backend| backend.interrupted(interruption)).await;
+    let bench = Bench::with(unguarded(), |backend| backend.with_fault_injector(interruption)).await;
     let many = |from: usize| (from..from + 500).map(|number| add(&format!("BP_MANY_{number:03}"))).collect();
     bench.change(&first(), many(0)).await;
     bench.change(&first(), (500..600).map(|number| add(&format!("BP_MANY_{number:03}"))).collect()).await;
     let before = bench.held(&first()).await.len();
     assert_eq!(before, 602);
-    // Three pieces of 200, each with three places to be cut off at.
+    // Three pieces of 200, each with three fault points.
     let mut left = Vec::new();
     for place in 0..9 {
         asked.store(0, Ordering::SeqCst);
         cut.store(place, Ordering::SeqCst);
-        let done = bench.backend().undo(writes(&bench, "c-1"), &UndoArea::ALL, Mode::Apply).await;
+        let done = bench.backend().undo_writes(writes(&bench, "c-1"), &UndoArea::ALL, UndoMode::Apply).await;
         assert_eq!(done.is_err(), place < 5, "{place}");
         left.push(bench.held(&first()).await.len());
     }
@@ -161,39 +166,44 @@ async fn an_undo_that_is_cut_off_goes_on() {
     assert_eq!(pieces, ["Integer(3) Integer(600)"], "nothing is done twice");
 }
 
-/// What somebody writes between the plan and its last piece is not overwritten.
+/// A change between the plan and its last piece is not overwritten.
 #[tokio::test]
 async fn what_changes_meanwhile_is_a_conflict() {
     let bench = Bench::unguarded().await;
     bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
-    let mut undo = Undo::new(writes(&bench, "c-1"), Word::Member, &[UndoArea::Blueprints], Mode::Apply);
+    let mut undo = UndoProcess::new(
+        writes(&bench, "c-1"),
+        UndoAuthority::Member,
+        &[UndoArea::Blueprints],
+        UndoMode::Apply,
+    );
     let clock = bench.clock.clone();
-    let stepped = |mut undo: Undo| {
+    let stepped = |mut undo: UndoProcess| {
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
         move |connection: &rusqlite::Connection| {
-            let (catalogue, uninterrupted) = (Catalogue::default(), Interruption::default());
-            undo.step(connection, &catalogue, &environment, &uninterrupted).map(|()| undo)
+            let (catalogue, uninterrupted) = (Catalogue::default(), FaultInjector::default());
+            undo.run_step(connection, &catalogue, &environment, &uninterrupted).map(|()| undo)
         }
     };
-    assert_eq!(undo.next_access(), Some(Access::Read));
+    assert_eq!(undo.next_access(), Some(StoreAccess::Read));
     undo = bench.store.read(stepped(undo)).await.expect("a plan");
-    // By the same client, too: it is not of the span that was looked at.
+    // By the same client, too: the change is not in the planned span.
     bench.change(&first(), vec![remove("BP_KNIFE")]).await;
     bench.change(&first(), vec![add("BP_KNIFE")]).await;
-    assert_eq!(undo.next_access(), Some(Access::Write));
+    assert_eq!(undo.next_access(), Some(StoreAccess::Write));
     undo = bench.store.write(stepped(undo)).await.expect("a step");
     assert_eq!(undo.next_access(), None);
-    let mut done: Vec<(String, Result<Became, Hindrance>)> =
-        undo.into_outcomes().into_iter().map(|one| (one.key, one.end)).collect();
+    let mut done: Vec<(String, Result<RevertEffect, UndoConflict>)> =
+        undo.into_outcomes().into_iter().map(|one| (one.key, one.result)).collect();
     done.sort_by_key(|(key, _)| key.clone());
     let expect = [
-        ("BP_KNIFE".to_owned(), Err(Hindrance::ChangedSince(None))),
-        ("BP_RIFLE".to_owned(), Ok(Became::Removed)),
+        ("BP_KNIFE".to_owned(), Err(UndoConflict::ChangedSince(None))),
+        ("BP_RIFLE".to_owned(), Ok(RevertEffect::Removed)),
     ];
     assert_eq!(done, expect);
 }
 
-/// STK-13, STK-17: what is reserved stays, what was offered and is gone is not offered again.
+/// STK-13, STK-17: reserved stock stays, and ended offers do not return.
 #[tokio::test]
 async fn reservations_stay_and_offers_are_not_restored() {
     let bench = Bench::unguarded().await;
@@ -204,10 +214,10 @@ async fn reservations_stay_and_offers_are_not_restored() {
     bench
         .sql(format!("INSERT INTO stock_earmark SELECT id, 'mission', 'x', 1000, 0 FROM stock_row WHERE lot = '{other}'"))
         .await;
-    let mut done = undo(&bench, Mode::Apply).await;
+    let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     let expect = [
-        "stock Quanta Metal, City: more of it is reserved than there was",
+        "stock Quanta Metal, City: more of it is reserved than its former amount",
         "stock Quanta Ore, City: put-back",
     ];
     assert_eq!(done, expect);
@@ -218,17 +228,16 @@ async fn reservations_stay_and_offers_are_not_restored() {
     assert_eq!(bench.rows("SELECT * FROM stock_offer").await, [""; 0]);
 }
 
-/// WRT-03: the member takes back what an application wrote on a page, which first says what that comes to; as a change on
-/// the web.
+/// WRT-03: a page previews the undo of an application's writes, then runs it as a change on the web.
 #[tokio::test]
 async fn a_member_takes_it_back_on_the_web() {
     const PATH: &str = "/take-back";
     let bench = Bench::unguarded().await;
     let browser = Browser::of(&bench, "m-1").await;
-    browser.open(PATH).await.expect(200, "No application has written anything for you");
+    browser.open(PATH).await.expect(200, "No application has made changes for you");
     bench.change(&first(), vec![add("BP_RIFLE"), add("BP_KNIFE")]).await;
     bench.change(&other_client(), vec![remove("BP_KNIFE")]).await;
-    let page = browser.open("/applications").await.expect(200, "Take back what First client wrote");
+    let page = browser.open("/applications").await.expect(200, "Undo changes by First client");
     let link = format!("{PATH}?client=c-1");
     assert!(page.text.contains(&format!("href=\"{link}\"")), "{}", page.text);
     let page = browser.open(&link).await.expect(200, "value=\"c-1\" selected");
@@ -239,18 +248,18 @@ async fn a_member_takes_it_back_on_the_web() {
             [("csrf", &*csrf), ("decision", decision), ("client", "c-1"), ("from", from), ("to", to)];
         browser.submit(PATH, &fields).await
     };
-    submit("look", "soon", &to).await.expect(422, "cannot be read").expect(422, "value=\"soon\"");
-    submit("undo", &to, "2020-01-01").await.expect(422, "It ends before it begins.");
+    submit("look", "soon", &to).await.expect(422, "Invalid time").expect(422, "value=\"soon\"");
+    submit("undo", &to, "2020-01-01").await.expect(422, "The end is before the beginning.");
     submit("all", &from, &to).await.expect(403, "");
     browser.submit(PATH, &[("csrf", "x"), ("decision", "undo")]).await.expect(403, "");
 
     let before = bench.everything().await;
-    let page = submit("look", &from, &to).await.expect(200, "Would be taken back (1)");
-    let page = page.expect(200, "<strong>Sandbox rifle</strong>, your blueprints: gone");
-    let page = page.expect(200, "Would stay as it is (1)");
-    let page = page.expect(200, "What <strong>First client</strong> wrote for you from");
+    let page = submit("look", &from, &to).await.expect(200, "Would be undone (1)");
+    let page = page.expect(200, "<strong>Sandbox rifle</strong>, your blueprints: removed");
+    let page = page.expect(200, "Would stay unchanged (1)");
+    let page = page.expect(200, "Changes that <strong>First client</strong> made for you from");
     assert_eq!(bench.everything().await, before, "a look changes nothing");
-    // What it writes after that was not looked at.
+    // Later writes were not in the preview.
     let [from, to] = ["from", "to"].map(|name| page.values(name)[0].to_owned());
     assert_eq!(to, bench.clock.now().to_string());
     bench.clock.advance(Duration::from_secs(1));
@@ -263,24 +272,22 @@ async fn a_member_takes_it_back_on_the_web() {
     bench.sql("CREATE TRIGGER cut BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'cut'); END").await;
     submit("undo", &from, &to).await.expect(503, "Nothing was changed.");
     bench.sql("DROP TRIGGER cut").await;
-    let page = submit("undo", &from, &to).await.expect(200, "Taken back (1)");
+    let page = submit("undo", &from, &to).await.expect(200, "Undone (1)");
     page.expect(200, "<strong>Sandbox knife</strong>, your blueprints: changed since by Second client");
     assert_eq!(bench.held(&first()).await.len(), 3, "the default ones, and the last one");
     let audited = bench.rows("SELECT actor, client, action FROM audit ORDER BY id DESC LIMIT 1").await;
     assert_eq!(audited, ["Text(\"member:m-1\") Text(\"c-1\") Text(\"blueprints.undo\")"]);
-    submit("look", &from, &to).await.expect(200, "Would stay as it is (1)");
-    // Of an application that wrote nothing no other one's writes are taken back.
+    submit("look", &from, &to).await.expect(200, "Would stay unchanged (1)");
+    // For an application without writes, no other one's writes are undone.
     let none = [("csrf", &*csrf), ("decision", "undo"), ("client", "c-9"), ("from", &from), ("to", &to)];
-    browser.submit(PATH, &none).await.expect(200, "This application has not written anything for you");
-    browser
-        .open(&format!("{PATH}?client=c-9"))
-        .await
-        .expect(200, "This application has not written anything");
+    browser.submit(PATH, &none).await.expect(200, "This application has made no changes for you");
+    browser.open(&format!("{PATH}?client=c-9")).await.expect(200, "This application has made no changes");
     let other = Browser::of(&bench, "m-2").await;
-    other.open(&link).await.expect(200, "No application has written anything for you");
+    other.open(&link).await.expect(200, "No application has made changes for you");
 }
 
-/// WRT-03: what ends early says whether anything is taken back: nothing where it did not begin, a part where it was cut off.
+/// WRT-03: an undo that fails reports whether it changed anything: nothing before it started, a part if it
+/// was interrupted.
 #[tokio::test]
 async fn the_page_says_whether_anything_was_taken_back() {
     let bench = Bench::unguarded().await;
@@ -297,25 +304,26 @@ async fn the_page_says_whether_anything_was_taken_back() {
             [("csrf", &*csrf), ("decision", decision), ("client", "c-1"), ("from", from), ("to", &*to)];
         browser.submit("/take-back", &fields).await
     };
-    submit("look", &began).await.expect(200, "Would be taken back (3)");
-    // Between the look and the yes.
+    submit("look", &began).await.expect(200, "Would be undone (3)");
+    // Between the preview and the confirmation.
     assert_eq!(bench.kept_up("journal").await, 1);
     let before = bench.everything().await;
-    let page = submit("undo", &began).await.expect(422, "Nothing was taken back. What was before ");
+    let page = submit("undo", &began).await.expect(422, "Nothing was undone. Changes before ");
     assert!(!page.text.contains("already"), "{}", page.text);
     assert_eq!(bench.everything().await, before);
-    let page = submit("look", &began).await.expect(422, "What was before ");
-    assert!(!page.text.contains("Nothing was taken back"), "{}", page.text);
+    let page = submit("look", &began).await.expect(422, "Changes before ");
+    assert!(!page.text.contains("Nothing was undone"), "{}", page.text);
     let cut = "CREATE TRIGGER cut BEFORE INSERT ON audit WHEN NEW.action = 'stock.undo' \
                BEGIN SELECT RAISE(ABORT, 'cut'); END";
     bench.sql(cut).await;
     let from = bench.clock.now().minus(DAY).to_string();
-    submit("undo", &from).await.expect(503, "part of it is taken back already");
+    submit("undo", &from).await.expect(503, "some changes are undone already");
     bench.sql("DROP TRIGGER cut").await;
-    submit("undo", &from).await.expect(200, "Taken back (1)");
+    submit("undo", &from).await.expect(200, "Undone (1)");
 }
 
-/// A look reads much: a member takes one at a time, whatever becomes of who asked for it, and others are not kept waiting.
+/// A preview is expensive: a member runs one at a time, even if the request was dropped; other members are
+/// not delayed.
 #[tokio::test]
 async fn a_member_takes_one_thing_back_at_a_time() {
     let bench = Bench::unguarded().await;
@@ -330,29 +338,29 @@ async fn a_member_takes_one_thing_back_at_a_time() {
         let fields = [&[("csrf", &*csrf), ("decision", "look"), ("client", "c-1")][..], &span].concat();
         browser.submit("/take-back", &fields).await
     };
-    // One that waits for the store, which another one has, and of whose end nobody asks.
+    // A preview that waits for the store, after its request was dropped.
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let held = bench.store.write(move |_| {
         let _ = wait.recv();
         Ok::<(), StoreError>(())
     });
     let backend = bench.backend();
-    let first_one = backend.undo(writes(&bench, "c-1"), &UndoArea::ALL, Mode::Preview);
+    let first_one = backend.undo_writes(writes(&bench, "c-1"), &UndoArea::ALL, UndoMode::Preview);
     let (mut held, mut first_one) = (pin!(held), pin!(first_one));
     let context = &mut Context::from_waker(Waker::noop());
     assert!(held.as_mut().poll(context).is_pending() && first_one.as_mut().poll(context).is_pending());
     go.send(()).expect("it waits");
     held.await.expect("a write");
-    let refused = backend.undo(writes(&bench, "c-1"), &UndoArea::ALL, Mode::Apply).await;
-    assert!(matches!(refused, Err(UndoError::UnderWay)), "{refused:?}");
-    look().await.expect(429, "in another window perhaps").expect(429, "/take-back?client=c-1");
-    let others = Writes { member: MemberId::new("m-2"), ..writes(&bench, "c-1") };
-    backend.undo(others, &UndoArea::ALL, Mode::Preview).await.expect("another member's");
+    let refused = backend.undo_writes(writes(&bench, "c-1"), &UndoArea::ALL, UndoMode::Apply).await;
+    assert!(matches!(refused, Err(UndoError::InProgress)), "{refused:?}");
+    look().await.expect(429, "perhaps in another window").expect(429, "/take-back?client=c-1");
+    let others = UndoSelection { member: MemberId::new("m-2"), ..writes(&bench, "c-1") };
+    backend.undo_writes(others, &UndoArea::ALL, UndoMode::Preview).await.expect("another member's");
     first_one.await.expect("an undo");
-    look().await.expect(200, "Would be taken back (1)");
+    look().await.expect(200, "Would be undone (1)");
 }
 
-/// What is older than the journal is whole cannot be undone, and says so.
+/// A span before the journal's floor is refused with an error.
 #[tokio::test]
 async fn what_the_journal_forgot_is_not_guessed() {
     let bench = Bench::unguarded().await;
@@ -362,37 +370,38 @@ async fn what_the_journal_forgot_is_not_guessed() {
     bench.change(&first(), vec![remove("BP_RIFLE")]).await;
     assert_eq!(bench.kept_up("journal").await, 1);
     let to = bench.clock.now();
-    let writes = |from| Writes { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
-    let forgotten = bench.backend().undo(writes(began), &UndoArea::ALL, Mode::Apply).await;
-    let Err(UndoError::Forgotten(from)) = forgotten else { panic!("{forgotten:?}") };
+    let writes = |from| UndoSelection { client: "c-1".into(), member: MemberId::new("m-1"), from, to };
+    let forgotten = bench.backend().undo_writes(writes(began), &UndoArea::ALL, UndoMode::Apply).await;
+    let Err(UndoError::JournalTruncated(from)) = forgotten else { panic!("{forgotten:?}") };
     assert_eq!(from, began.plus(Duration::from_millis(1)));
-    // The moment that it names will do.
-    let done = bench.backend().undo(writes(from), &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+    // The moment in the error is accepted.
+    let done =
+        bench.backend().undo_writes(writes(from), &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
     assert_eq!(shown(&done), ["blueprints Sandbox rifle: put-back"]);
 }
 
-/// STK-19: what was re-marked is set back on both sides or on neither: nothing is lost and nothing is there twice.
+/// STK-19: re-marked stock is reverted on both sides or on none, so that no stock is lost or duplicated.
 #[tokio::test]
 async fn what_was_moved_is_set_back_together() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), SET, vec![ORE.set(0, 5), GUN.set(0, 3)], &[]).await;
     bench.clock.advance(DAY);
-    // Whole, and a part of it.
+    // The whole row, and a part of it.
     bench.check(&first(), SET, vec![ORE.set(5, 0), ORE.stolen().set(0, 5)], &[]).await;
     bench.check(&first(), SET, vec![GUN.set(3, 1), GUN.stolen().set(0, 2)], &[]).await;
-    on_the_web(&bench, "m-1", Author::Web, vec![ORE.stolen().set(5, 4)]).await;
+    on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![ORE.stolen().set(5, 4)]).await;
     bench.sql("INSERT INTO stock_earmark SELECT id, 'mission', 'x', 1, 0 FROM stock_row WHERE material = 'gun' AND stolen = 1").await;
-    let mut done = undo(&bench, Mode::Apply).await;
+    let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     let expect = [
-        "stock Quanta Cannon, City, stolen: more of it is reserved than there was",
-        "stock Quanta Cannon, City: what moved from or to it stays as it is",
+        "stock Quanta Cannon, City, stolen: more of it is reserved than its former amount",
+        "stock Quanta Cannon, City: a linked entry stays as it is",
         "stock Quanta Ore, City, stolen: changed since by web",
-        "stock Quanta Ore, City: what moved from or to it stays as it is",
+        "stock Quanta Ore, City: a linked entry stays as it is",
     ];
     assert_eq!(done, expect);
     bench.sql("DELETE FROM stock_earmark").await;
-    let mut done = undo(&bench, Mode::Apply).await;
+    let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     let expect = ["stock Quanta Cannon, City, stolen: removed", "stock Quanta Cannon, City: changed"];
     assert_eq!(done[..2], expect);
@@ -400,61 +409,61 @@ async fn what_was_moved_is_set_back_together() {
     assert_eq!(rows, ["Integer(3) Integer(0)"]);
 }
 
-/// STK-20, STK-21: what was moved from one place to another is set back at both or at neither, be it the new place or the
-/// old one that is hindered.
+/// STK-20, STK-21: stock that moved between places is reverted at both or at none, whichever place has the
+/// conflict.
 #[tokio::test]
 async fn what_was_moved_elsewhere_is_set_back_together() {
     let bench = Bench::unguarded().await;
     let there = [ORE.place("Station"), METAL.place("Station")];
     bench.check(&other_client(), SET, vec![ORE.set(0, 12), METAL.set(0, 24)], &[]).await;
-    rebook(&bench, METAL, Keeping::Pool("u-1".into())).await;
+    rebook(&bench, METAL, StockOwnership::Pool("u-1".into())).await;
     bench.clock.advance(DAY);
     bench.check(&first(), SET, vec![ORE.set(12, 0), there[0].set(0, 12)], &[]).await;
     bench.check(&first(), SET, vec![METAL.set(24, 12), there[1].set(0, 12)], &[]).await;
     let rows = "SELECT material, location, amount FROM stock_row ORDER BY material, location";
     let moved = bench.rows(rows).await;
-    on_the_web(&bench, "m-1", Author::Web, vec![there[0].set(12, 11)]).await;
+    on_the_web(&bench, "m-1", ChangeAuthor::Web, vec![there[0].set(12, 11)]).await;
     bench.sql("UPDATE stock_row SET unit = 'u-2' WHERE material = 'metal' AND location = 'l-1'").await;
     let left = bench.rows(rows).await;
-    let mut done = undo(&bench, Mode::Apply).await;
+    let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     let expect = [
         "stock Quanta Metal, City: changed since",
-        "stock Quanta Metal, Station: what moved from or to it stays as it is",
-        "stock Quanta Ore, City: what moved from or to it stays as it is",
+        "stock Quanta Metal, Station: a linked entry stays as it is",
+        "stock Quanta Ore, City: a linked entry stays as it is",
         "stock Quanta Ore, Station: changed since by web",
     ];
     assert_eq!(done, expect);
     assert_eq!(bench.rows(rows).await, left, "nothing is lost and nothing doubled");
-    // Of what is in nobody's way both sides go back.
+    // Without a conflict, both sides are reverted.
     bench.sql("UPDATE stock_row SET unit = 'u-1' WHERE material = 'metal' AND location = 'l-1'").await;
-    let mut done = undo(&bench, Mode::Apply).await;
+    let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     assert_eq!(done[..2], ["stock Quanta Metal, City: changed", "stock Quanta Metal, Station: removed"]);
     assert_ne!(moved, bench.rows(rows).await);
     assert_eq!(bench.rows(rows).await[0], "Text(\"metal\") Text(\"l-1\") Integer(24000)");
 }
 
-/// STK-20: nor does what left a pool whose unit the member has left since come back at one end alone.
+/// STK-20: this also holds for a pool with a unit that the member has left since.
 #[tokio::test]
 async fn what_was_moved_out_of_a_pool_that_was_left_stays_moved() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), SET, vec![ORE.set(0, 12)], &[]).await;
-    rebook(&bench, ORE, Keeping::Pool("u-1".into())).await;
+    rebook(&bench, ORE, StockOwnership::Pool("u-1".into())).await;
     bench.clock.advance(DAY);
     bench.check(&first(), SET, vec![ORE.set(12, 0), ORE.place("Station").set(0, 12)], &[]).await;
     bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
-    let mut done = undo(&bench, Mode::Apply).await;
+    let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     let expect = [
         "stock Quanta Ore, City: it was in a unit that the member has left",
-        "stock Quanta Ore, Station: what moved from or to it stays as it is",
+        "stock Quanta Ore, Station: a linked entry stays as it is",
     ];
     assert_eq!(done, expect);
     assert_eq!(bench.rows("SELECT amount, location FROM stock_row").await, ["Integer(12000) Text(\"l-2\")"]);
 }
 
-/// The only ship of the first member: its id and version.
+/// Returns id and version of the first member's only ship.
 async fn only_ship(bench: &Bench) -> (String, i64) {
     let (ships, _) = bench.page(&first(), SHIPS, &mut String::new()).await;
     assert_eq!(ships.len(), 1, "{ships:?}");
@@ -462,7 +471,7 @@ async fn only_ship(bench: &Bench) -> (String, i64) {
     (id, ships[0]["version"].as_i64().expect("a version"))
 }
 
-/// Has the first installation remove the only ship, and a moment later make it anew in its place.
+/// Lets the first installation remove the only ship, and create a replacement a moment later.
 async fn remove_and_revive(bench: &Bench, revived: &[(&str, Value)]) -> [String; 2] {
     let (gone, version) = only_ship(bench).await;
     bench
@@ -475,7 +484,7 @@ async fn remove_and_revive(bench: &Bench, revived: &[(&str, Value)]) -> [String;
     [gone, only_ship(bench).await.0]
 }
 
-/// SHP-19: a ship that was removed and revived is one ship; it does not come back beside what it was made anew as.
+/// SHP-19: a removed ship and its replacement are one ship; undo does not restore the one beside the other.
 #[tokio::test]
 async fn a_revived_ship_is_not_put_back_beside_itself() {
     let bench = Bench::unguarded().await;
@@ -483,47 +492,46 @@ async fn a_revived_ship_is_not_put_back_beside_itself() {
     let [gone, revived] = remove_and_revive(&bench, &[]).await;
     let op =
         with(with(with(ship("w"), "shipId", json!(revived)), "version", json!(1)), "name", json!("Mine"));
-    assert_eq!(super::ships::on_the_web(&bench, Author::Web, vec![op]).await["applied"], 1);
-    let mut done = undo(&bench, Mode::Apply).await;
+    assert_eq!(super::ships::on_the_web(&bench, ChangeAuthor::Web, vec![op]).await["applied"], 1);
+    let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
-    let expect = [
-        "ships Big Hauler: changed since by web",
-        "ships Big Hauler: what moved from or to it stays as it is",
-    ];
+    let expect =
+        ["ships Big Hauler: a linked entry stays as it is", "ships Big Hauler: changed since by web"];
     assert_eq!(done, expect);
     assert_eq!(only_ship(&bench).await.0, revived);
-    // Without the other half: what came after the span is somebody else's, too.
+    // Without the removal: a change after the span counts as another author's.
     let writes = writes(&bench, "c-1");
     let to = writes.to.minus(Duration::from_secs(1));
-    let done = bench.backend().undo(Writes { to, ..writes }, &UndoArea::ALL, Mode::Apply).await;
+    let done =
+        bench.backend().undo_writes(UndoSelection { to, ..writes }, &UndoArea::ALL, UndoMode::Apply).await;
     assert_eq!(shown(&done.expect("an undo")), ["ships Big Hauler: changed since by client c-1"]);
     assert_ne!(only_ship(&bench).await.0, gone);
 }
 
-/// SHP-19: nor does it go for good when the one that it was cannot come back; where it can, it does.
+/// SHP-19: the replacement is only removed if the former ship can be restored.
 #[tokio::test]
 async fn a_revived_ship_goes_only_for_the_one_that_it_was() {
     let bench = Bench::unguarded().await;
     bench.check(&other_client(), FLY, vec![with(ship("e-1"), "orgUnit", json!("u-1"))], &[]).await;
     let [gone, revived] = remove_and_revive(&bench, &[("orgUnit", Value::Null)]).await;
     bench.sql("DELETE FROM membership WHERE member = 'm-1'").await;
-    let mut done = undo(&bench, Mode::Apply).await;
+    let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     let expect = [
+        "ships Big Hauler: a linked entry stays as it is",
         "ships Big Hauler: it was in a unit that the member has left",
-        "ships Big Hauler: what moved from or to it stays as it is",
     ];
     assert_eq!(done, expect);
     assert_eq!(only_ship(&bench).await.0, revived);
     bench.sql("INSERT INTO membership (member, unit) VALUES ('m-1', 'u-1')").await;
-    let mut done = undo(&bench, Mode::Apply).await;
+    let mut done = undo(&bench, UndoMode::Apply).await;
     done.sort();
     assert_eq!(done, ["ships Big Hauler: put-back", "ships Big Hauler: removed"]);
     assert_eq!(only_ship(&bench).await, (gone, 2));
-    assert_eq!(undo(&bench, Mode::Apply).await, [""; 0]);
+    assert_eq!(undo(&bench, UndoMode::Apply).await, [""; 0]);
 }
 
-/// SHP-19: what somebody else put in the place of a removed ship is a change of it, until that is undone.
+/// SHP-19: another author's replacement of a removed ship is a change of it, until that is undone.
 #[tokio::test]
 async fn a_ship_that_somebody_else_revived_stays_theirs() {
     let bench = Bench::unguarded().await;
@@ -533,27 +541,27 @@ async fn a_ship_that_somebody_else_revived_stays_theirs() {
     bench.clock.advance(DAY);
     let op = with(with(ship("e-2"), "shipId", json!(gone)), "version", json!(1));
     bench.check(&other_client(), FLY, vec![with(op, "override", json!(true))], &[]).await;
-    assert_eq!(undo(&bench, Mode::Apply).await, ["ships Big Hauler: changed since by client c-2"]);
-    let theirs = Writes { from: bench.clock.now(), ..writes(&bench, "c-2") };
-    let done = bench.backend().undo(theirs, &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+    assert_eq!(undo(&bench, UndoMode::Apply).await, ["ships Big Hauler: changed since by client c-2"]);
+    let theirs = UndoSelection { from: bench.clock.now(), ..writes(&bench, "c-2") };
+    let done = bench.backend().undo_writes(theirs, &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
     assert_eq!(shown(&done), ["ships Big Hauler: removed"]);
-    assert_eq!(undo(&bench, Mode::Apply).await, ["ships Big Hauler: put-back"]);
+    assert_eq!(undo(&bench, UndoMode::Apply).await, ["ships Big Hauler: put-back"]);
     assert_eq!(only_ship(&bench).await.0, gone);
 }
 
-/// Hundreds of halves, of which a piece has 200: none is parted from the other.
+/// Hundreds of moves, of which a piece has 200: linked entries are never separated.
 #[tokio::test]
 async fn no_piece_parts_what_moved() {
     let bench = Bench::unguarded().await;
     let falls = (1..=250).map(|quality| ORE.quality(quality).set(0, 2));
     bench.check(&other_client(), SET, falls.collect(), &[]).await;
     bench.clock.advance(DAY);
-    // One half of each far from the other.
+    // The two sides of each move are far apart.
     let falls = (1..=250).map(|quality| ORE.quality(quality).set(2, 0));
     let rises = (1..=250).rev().map(|quality| ORE.quality(quality).stolen().set(0, 2));
     bench.check(&first(), SET, falls.chain(rises).collect(), &[]).await;
     bench.sql("UPDATE stock_row SET amount = 3000 WHERE quality % 5 = 0").await;
-    let done = undo(&bench, Mode::Apply).await;
+    let done = undo(&bench, UndoMode::Apply).await;
     let stays = done.iter().filter(|line| line.contains("stays as it is")).count();
     let changed = done.iter().filter(|line| line.contains("changed since")).count();
     assert_eq!((done.len(), stays, changed), (500, 50, 50));
@@ -563,7 +571,8 @@ async fn no_piece_parts_what_moved() {
     assert_eq!(rows, ["Integer(0) Integer(200) Integer(400000)", "Integer(1) Integer(50) Integer(150000)"]);
 }
 
-/// What is as it was before counts as set back, too: a run over a part of the span finds nothing of it.
+/// Entries with their former state are recorded as undone, too, so a later run over a part of the span finds
+/// none of them.
 #[tokio::test]
 async fn what_is_as_it_was_is_not_found_again() {
     let bench = Bench::unguarded().await;
@@ -572,9 +581,9 @@ async fn what_is_as_it_was_is_not_found_again() {
     bench.check(&first(), SET, vec![ORE.set(3, 0), ORE.stolen().set(0, 3)], &[]).await;
     bench.clock.advance(DAY);
     bench.check(&first(), SET, vec![ORE.stolen().set(3, 0)], &[]).await;
-    assert_eq!(undo(&bench, Mode::Apply).await, ["stock Quanta Ore, City: put-back"]);
-    let later = Writes { from: bench.clock.now(), ..writes(&bench, "c-1") };
-    let done = bench.backend().undo(later, &UndoArea::ALL, Mode::Apply).await.expect("an undo");
+    assert_eq!(undo(&bench, UndoMode::Apply).await, ["stock Quanta Ore, City: put-back"]);
+    let later = UndoSelection { from: bench.clock.now(), ..writes(&bench, "c-1") };
+    let done = bench.backend().undo_writes(later, &UndoArea::ALL, UndoMode::Apply).await.expect("an undo");
     assert_eq!(shown(&done), [""; 0]);
     assert_eq!(
         bench.rows("SELECT amount, stolen, version FROM stock_row").await,

@@ -1,13 +1,15 @@
-//! Any interleaving of two clients and the web, of two members, and of undoing what one client wrote for one of
-//! them in any span, against the plainest interpreter there is: a list of writes, from which the undone ones are
-//! struck. Where no conflict is told, everything is as if those writes had never been; what is told as a conflict
-//! is what others wrote to since; replicas have it all.
+//! Model test of undo: random interleavings of two clients and the web, of two members, and undo runs over
+//! random spans, compared with a list of writes from which the undone ones are deleted. Without conflicts,
+//! the state is as if those writes had never happened; a conflict requires a later write by another author;
+//! replicas have everything.
 
 use exchange_api::Contract as _;
 use exchange_api::types::BlueprintChangeSet;
-use exchange_service::backend::Keeping;
-use exchange_service::backend::undo::{Hindrance, Mode, Outcome, Undo, UndoArea, Word, Writes};
-use exchange_service::feed::Author;
+use exchange_service::backend::StockOwnership;
+use exchange_service::backend::undo::{
+    UndoArea, UndoAuthority, UndoConflict, UndoMode, UndoOutcome, UndoProcess, UndoSelection,
+};
+use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 
 use super::reader::Reader;
@@ -19,7 +21,7 @@ use crate::kit::cases;
 const PRODUCTS: [&str; 4] = ["BP_RIFLE", "BP_HELMET", "BP_KNIFE", "BP_ARMS"];
 const WEB: usize = 3;
 
-/// Lots with twins, in other places, and of other qualities.
+/// Lots including twins, at other places and of other qualities.
 fn places() -> [At; 9] {
     let ores = [ORE, ORE.stolen(), ORE.place("Station"), ORE.quality(7)];
     let [ore, stolen, elsewhere, better] = ores;
@@ -40,7 +42,7 @@ enum Act {
         who: usize,
         wishes: BTreeMap<usize, i64>,
     },
-    /// A new ship, another name for one, or none any more; or a new one in the place of one that is gone.
+    /// Creates, renames or removes a ship, or replaces a removed one.
     Ship {
         member: usize,
         who: usize,
@@ -53,7 +55,7 @@ enum Act {
     Undo {
         member: usize,
         client: usize,
-        /// Seconds ago.
+        /// Seconds before now.
         from: u8,
         to: u8,
         areas: usize,
@@ -77,19 +79,19 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What an entry is called here: its member, its area, and a name of its own.
+/// The model's name of an entry: its member, its area, and a name.
 type Name = (usize, UndoArea, String);
 
-/// One write: what it made of an entry, when and through which client.
+/// A write: the entry's new state, with time and client.
 #[derive(Clone, Debug)]
 struct Write {
     name: Name,
     value: Option<String>,
     client: Option<&'static str>,
     at: Moment,
-    /// What it was part of.
+    /// The change set of the write.
     act: usize,
-    /// What had been removed, and in whose place it made this.
+    /// The removed entry that this write replaced.
     instead: Option<Name>,
 }
 
@@ -97,7 +99,7 @@ struct World {
     bench: Bench,
     /// Every write that was not undone, in order.
     log: Vec<Write>,
-    /// What the service calls entries, as far as it showed them.
+    /// The service's names of entries, as far as it returned them.
     keys: BTreeMap<String, Name>,
     made: usize,
     act: usize,
@@ -107,7 +109,7 @@ fn number(value: Option<&String>) -> i64 {
     value.map_or(0, |amount| amount.parse().expect("a number"))
 }
 
-/// An entry as a reader has it: its own key, and what is to be seen of it.
+/// An entry as a reader has it: its key and visible state.
 fn seen(item: &Value) -> (String, String) {
     let text = |name: &str| item[name].as_str().map(str::to_owned);
     if let Some(id) = text("shipId") {
@@ -124,7 +126,7 @@ fn member(number: usize) -> MemberId {
     MemberId::new(["m-1", "m-2"][number])
 }
 
-/// Whoever writes for a member; none on the web.
+/// The writers of a member; without a client for the web.
 fn writer(number: usize, who: usize) -> Option<Caller> {
     match (number, who) {
         (_, WEB) => None,
@@ -158,7 +160,7 @@ impl World {
         self.log.push(Write { name, value, client, at, act: self.act, instead: None });
     }
 
-    /// Everything that is there, by what it is called here.
+    /// All existing entries, by the model's names.
     fn all(&self) -> BTreeMap<Name, String> {
         let names: BTreeSet<Name> = self.log.iter().map(|write| write.name.clone()).collect();
         names.into_iter().filter_map(|name| Some((name.clone(), self.value(&name)?))).collect()
@@ -170,15 +172,15 @@ impl World {
             match area {
                 UndoArea::Blueprints => {
                     let body = BlueprintChangeSet::parse_valid(body.as_bytes()).expect("a change set");
-                    backend.change_blueprints(&member, Author::Web, body).await
+                    backend.change_blueprints(&member, ChangeAuthor::Web, body).await
                 }
                 UndoArea::Stock => {
                     let body = exchange_api::types::StockChangeSet::parse_valid(body.as_bytes());
-                    backend.change_stock(&member, Author::Web, body.expect("a change set")).await
+                    backend.change_stock(&member, ChangeAuthor::Web, body.expect("a change set")).await
                 }
                 UndoArea::Ships => {
                     let body = exchange_api::types::ShipChangeSet::parse_valid(body.as_bytes());
-                    backend.change_ships(&member, Author::Web, body.expect("a change set")).await
+                    backend.change_ships(&member, ChangeAuthor::Web, body.expect("a change set")).await
                 }
                 UndoArea::OrgStock => unreachable!("it has a model of its own"),
             }
@@ -238,7 +240,7 @@ impl World {
         }
     }
 
-    /// The member's ships that are there, or those that are gone, by their ids.
+    /// Returns the member's existing or removed ships, by id.
     fn ships(&self, number: usize, are_there: bool) -> Vec<(Name, String)> {
         let all = self.all();
         let mine = |(key, name): (&String, &Name)| {
@@ -262,7 +264,7 @@ impl World {
         let (op, value) = match &key {
             None => {
                 let op = match instead {
-                    // Of a ship that is gone any version will do (A13).
+                    // For a removed ship, any version is accepted (A13).
                     Some((_, gone)) => with(with(op, "shipId", json!(gone)), "version", json!(1)),
                     None => op,
                 };
@@ -292,9 +294,9 @@ impl World {
         let name = Self::lot(0, lot);
         let Some(value) = self.value(&name) else { return };
         let key = self.key(&name);
-        // Each time another unit, so that it is a change.
+        // Another unit each time, so that it is a change.
         self.made += 1;
-        let unit = Keeping::Pool(format!("u-{}", 1 + self.made % 3).into());
+        let unit = StockOwnership::Pool(format!("u-{}", 1 + self.made % 3).into());
         let is_new = !self
             .bench
             .rows(format!(
@@ -303,7 +305,7 @@ impl World {
             ))
             .await
             .is_empty();
-        let rebooked = self.bench.backend().rebook_stock(&member(0), Author::Web, &key, unit).await;
+        let rebooked = self.bench.backend().rebook_stock(&member(0), ChangeAuthor::Web, &key, unit).await;
         assert!(rebooked.expect("a rebooking"));
         if is_new {
             self.note(name, Some(value), None);
@@ -314,7 +316,7 @@ impl World {
         let (name, theirs) = (Self::lot(0, lot), Self::lot(1, lot));
         let Some(value) = self.value(&name) else { return };
         let key = self.key(&name);
-        let given = self.bench.backend().give_stock(&member(0), Author::Web, &key, &member(1)).await;
+        let given = self.bench.backend().give_stock(&member(0), ChangeAuthor::Web, &key, &member(1)).await;
         assert!(given.expect("a gift"));
         let sum = self.amount(&theirs) + value.parse::<i64>().expect("a number");
         self.note(name, None, None);
@@ -334,26 +336,27 @@ impl World {
         areas: &[UndoArea],
     ) {
         let (from, to) = span;
-        let writes = || Writes { client: client.into(), member: member(number), from, to };
+        let writes = || UndoSelection { client: client.into(), member: member(number), from, to };
         let run = async |mode| {
             let outcomes = if number == 0 {
-                self.bench.backend().undo(writes(), areas, mode).await
+                self.bench.backend().undo_writes(writes(), areas, mode).await
             } else {
-                let undo = Undo::new(writes(), Word::Administrator("root".to_owned()), areas, mode);
-                self.bench.backend().undo_for(undo).await
+                let undo =
+                    UndoProcess::new(writes(), UndoAuthority::Administrator("root".to_owned()), areas, mode);
+                self.bench.backend().run_undo(undo).await
             };
             outcomes.expect("an undo")
         };
         let before = self.bench.everything().await;
-        let promised = run(Mode::Preview).await;
+        let promised = run(UndoMode::Preview).await;
         assert_eq!(self.bench.everything().await, before, "a preview changes nothing");
-        let done = run(Mode::Apply).await;
+        let done = run(UndoMode::Apply).await;
         assert_eq!(promised, done, "what was told is what is done");
-        let again = run(Mode::Apply).await;
-        assert!(again.iter().all(|outcome| outcome.end.is_err()), "{again:?}");
+        let again = run(UndoMode::Apply).await;
+        assert!(again.iter().all(|outcome| outcome.result.is_err()), "{again:?}");
 
         let names: BTreeSet<Name> = self.log.iter().map(|write| write.name.clone()).collect();
-        // What is as it was, too, counts as set back: of a lot the rows may be others.
+        // Entries with their former state count as undone, too: the rows of a lot may differ.
         let (mut clean, mut same, mut conflicts) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut halves = Vec::new();
         for name in names.into_iter().filter(|name| name.0 == number && areas.contains(&name.1)) {
@@ -377,22 +380,22 @@ impl World {
                 conflicts.insert(name);
             }
         }
-        let told = |outcome: &Outcome| {
+        let told = |outcome: &UndoOutcome| {
             let key = format!("{}@{number}", outcome.key);
             self.keys.get(&key).or_else(|| self.keys.get(&outcome.key)).expect("it was shown").clone()
         };
         let (mut set_back, mut stayed, mut hindered) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for outcome in &done {
             let name = told(outcome);
-            let is_new = match &outcome.end {
+            let is_new = match &outcome.result {
                 Ok(_) => set_back.insert(name),
-                Err(Hindrance::ChangedSince(Some(_))) => stayed.insert(name),
-                // Rebooked by the web, into the pool of a unit that the member is not in.
-                Err(Hindrance::UnitLeft) => hindered.insert(name),
-                Err(Hindrance::OtherHalf) => {
+                Err(UndoConflict::ChangedSince(Some(_))) => stayed.insert(name),
+                // Rebooked on the web into the pool of a unit to which the member does not belong.
+                Err(UndoConflict::UnitLeft) => hindered.insert(name),
+                Err(UndoConflict::LinkedEntryKept) => {
                     let mut others = halves.iter().filter(|(one, _)| *one == name).map(|(_, other)| other);
                     let other = others.next().expect("the other half");
-                    let is_told = |outcome: &&Outcome| told(outcome) == *other && outcome.end.is_err();
+                    let is_told = |outcome: &&UndoOutcome| told(outcome) == *other && outcome.result.is_err();
                     assert!(done.iter().any(|outcome| is_told(&outcome)), "{name:?} hangs on {other:?}");
                     hindered.insert(name)
                 }
@@ -416,8 +419,8 @@ impl World {
         });
     }
 
-    /// What was part of a move with an entry, in one of these writes of the client's: from the entry to the others and
-    /// back.
+    /// Returns the entries that were part of a move with an entry in one of the client's writes, in both
+    /// directions.
     fn halves(
         &self,
         name: &Name,
@@ -430,7 +433,7 @@ impl World {
                 others.extend(self.moved_with(write, &is_meant));
             }
             if let Some(gone) = &write.instead {
-                // Unless somebody else had made one in its place before.
+                // Unless another author replaced it before.
                 let counts = |one: &&Write| {
                     one.act < write.act
                         && (one.name == *gone || (one.instead.as_ref() == Some(gone) && !is_meant(one)))
@@ -442,8 +445,8 @@ impl World {
         others.into_iter().flat_map(|other| [(name.clone(), other.clone()), (other, name.clone())]).collect()
     }
 
-    /// The other lots of the smallest move that a write was part of: what is nearest is taken for a move when falls and
-    /// rises are as much as one another, then what is farther.
+    /// Returns the other lots of the smallest move that contains a write. Near lots form a move first if
+    /// their falls and rises are equal, then farther ones.
     fn moved_with(&self, write: &Write, is_meant: impl Fn(&&Write) -> bool) -> Vec<Name> {
         let at = |name: &Name| {
             let is = |at: &At| format!("{at:?}") == name.2;
@@ -457,7 +460,7 @@ impl World {
         let of_act = self.log.iter().filter(|one| {
             one.act == write.act && one.name.0 == write.name.0 && one.name.1 == UndoArea::Stock
         });
-        // Each a set of lots with what came to all of them.
+        // Each is a set of lots with their net change.
         let mut sets: Vec<(Vec<Name>, i64)> =
             of_act.filter(&is_meant).map(|one| (vec![one.name.clone()], by(one))).collect();
         let nears: [fn(At) -> At; 3] = [
@@ -467,7 +470,7 @@ impl World {
         ];
         for near in nears {
             let mut left = std::mem::take(&mut sets);
-            // What is all of one sign did not move.
+            // Changes with the same sign are not a move.
             while let Some((names, sum)) = left.pop() {
                 let is_near = |other: &Vec<Name>| near(at(&other[0])) == near(at(&names[0]));
                 let (mut near_by, rest): (Vec<_>, Vec<_>) =
@@ -486,7 +489,7 @@ impl World {
         own.into_iter().flat_map(|(names, _)| names).filter(|name| *name != write.name).collect()
     }
 
-    /// Everything is as the interpreter has it; learns what the service calls it.
+    /// Compares everything with the interpreter, and learns the service's names.
     async fn check(&mut self) {
         let mut found: BTreeMap<Name, String> = BTreeMap::new();
         for number in 0..6 {
@@ -513,7 +516,7 @@ impl World {
                     },
                     UndoArea::OrgStock => unreachable!("it has a model of its own"),
                 };
-                // Lots and blueprints of two members have one key.
+                // Lots and blueprints of two members have the same keys.
                 let key = if area == UndoArea::Ships { key } else { format!("{key}@{of}") };
                 assert_eq!(self.keys.entry(key).or_insert_with(|| name.clone()), &name);
                 assert_eq!(found.insert(name, value), None, "each entry once");
@@ -563,7 +566,7 @@ async fn run(acts: Vec<Act>) {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// FED-04, FED-06, STK-13, SHP-07: see the head of this file.
+    /// FED-04, FED-06, STK-13, SHP-07: see the module documentation.
     #[test]
     fn what_is_undone_never_was(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

@@ -1,34 +1,33 @@
-//! What a client moved between lots, whoever else changes them and whichever span is undone: nothing is lost, nothing
-//! is there twice. The client that is undone only re-marks stock and moves it to other places and qualities, several at
-//! once, so that undoing it never changes what there is of a material; what others book changes it by that much. No row
-//! has a version twice.
+//! Model test of moves between lots, with random changes by others and random spans to undo. The undone
+//! client only re-marks stock and moves it, several lots at once, so that undoing it never changes the total
+//! of a material; only others' bookings do. Row versions are never reused.
 
-use exchange_service::backend::Keeping;
-use exchange_service::backend::undo::{Mode, Undo, UndoArea, Word, Writes};
-use exchange_service::feed::Author;
+use exchange_service::backend::StockOwnership;
+use exchange_service::backend::undo::{UndoArea, UndoAuthority, UndoMode, UndoProcess, UndoSelection};
+use exchange_service::feed::ChangeAuthor;
 use proptest::prelude::*;
 
 use super::stock::{At, GUN, ORE, SET, on_the_web, rebook, with};
 use super::*;
 use crate::kit::cases;
 
-/// What the member has, and where; moves go from any of these to any other of the same material.
+/// The lots of the member; moves connect lots of the same material.
 fn lots() -> [At; 8] {
     let [ore, gun] = [ORE, GUN].map(|at| at.place("Station"));
     [ORE, ORE.stolen(), ORE.quality(7), ore, ore.quality(7), GUN, GUN.stolen(), gun]
 }
 
-/// Two installations of the client that is undone, another client, and the web.
+/// Two installations of the undone client, another client, and the web.
 const WHO: usize = 4;
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// Moves in one batch: from a lot to another one, up to so much.
+    /// Moves in one batch: source, destination, maximum amount.
     Move {
         who: usize,
         moves: Vec<(usize, usize, i64)>,
     },
-    /// Sets a lot, by anybody but the client that is undone.
+    /// Sets a lot, by an author other than the undone client.
     Book {
         web: bool,
         lot: usize,
@@ -38,12 +37,12 @@ enum Act {
     Reserve(usize),
     /// Offers a part of one row.
     Offer(usize),
-    /// Into a pool, which the member may be about to leave.
+    /// Moves stock into a pool of a unit that the member may leave.
     Rebook {
         lot: usize,
         unit: usize,
     },
-    /// The member leaves their unit, or comes back.
+    /// The member leaves or rejoins the unit.
     Leave(bool),
     Undo {
         from: u8,
@@ -69,9 +68,9 @@ fn act() -> impl Strategy<Value = Act> {
 
 struct World {
     bench: Bench,
-    /// What there is of each material.
+    /// Expected totals by material.
     sums: BTreeMap<&'static str, i64>,
-    /// Each version of each row that was seen, and what it was.
+    /// Every seen row version, with its content.
     versions: BTreeMap<String, String>,
 }
 
@@ -85,13 +84,13 @@ fn rows_of(at: At) -> String {
     )
 }
 
-/// One of its own kind of amount.
+/// Formats an amount in the lot's measure.
 fn one(at: At) -> i64 {
     if at.is_counted() { 1 } else { 1000 }
 }
 
 impl World {
-    /// A number that a query gives.
+    /// Returns the number from a query.
     async fn number(&self, sql: String) -> i64 {
         let rows = self.bench.rows(sql).await;
         let number = rows[0].strip_prefix("Integer(").and_then(|text| text.strip_suffix(')'));
@@ -102,7 +101,7 @@ impl World {
         self.number(format!("SELECT coalesce(sum(amount), 0) {}", rows_of(at))).await / one(at)
     }
 
-    /// What nothing stands on.
+    /// Returns the free amount without offers.
     async fn movable(&self, at: At) -> i64 {
         let stands = "max(coalesce((SELECT sum(amount) FROM stock_earmark WHERE stock_row = r.id), 0), \
                       coalesce((SELECT amount FROM stock_offer WHERE stock_row = r.id), 0))";
@@ -114,7 +113,7 @@ impl World {
         let ops: Vec<Value> = ops.into_iter().map(|op| with(op, "override", json!(true))).collect();
         let count = ops.len();
         match who {
-            3 => assert_eq!(on_the_web(&self.bench, "m-1", Author::Web, ops).await, count as i64),
+            3 => assert_eq!(on_the_web(&self.bench, "m-1", ChangeAuthor::Web, ops).await, count as i64),
             who => drop(self.bench.check(&[first(), second(), other_client()][who], SET, ops, &[]).await),
         }
     }
@@ -168,7 +167,7 @@ impl World {
             }
             Act::Rebook { lot, unit } => {
                 if self.amount(lots()[lot]).await > 0 {
-                    let keeping = Keeping::Pool(format!("u-{unit}").into());
+                    let keeping = StockOwnership::Pool(format!("u-{unit}").into());
                     rebook(&self.bench, lots()[lot], keeping).await;
                 }
             }
@@ -187,22 +186,26 @@ impl World {
     async fn undo(&mut self, from: u8, to: u8, administrator: bool) {
         let now = self.bench.clock.now();
         let ago = |seconds: u8| now.minus(Duration::from_secs(u64::from(seconds)));
-        let writes = Writes {
+        let writes = UndoSelection {
             client: "c-1".into(),
             member: MemberId::new("m-1"),
             from: ago(from.max(to)),
             to: ago(from.min(to)),
         };
-        let word = if administrator { Word::Administrator("root".to_owned()) } else { Word::Member };
-        let run = async |mode| {
-            let undo = Undo::new(writes.clone(), word.clone(), &[UndoArea::Stock], mode);
-            self.bench.backend().undo_for(undo).await.expect("an undo")
+        let word = if administrator {
+            UndoAuthority::Administrator("root".to_owned())
+        } else {
+            UndoAuthority::Member
         };
-        let promised = run(Mode::Preview).await;
-        let done = run(Mode::Apply).await;
+        let run = async |mode| {
+            let undo = UndoProcess::new(writes.clone(), word.clone(), &[UndoArea::Stock], mode);
+            self.bench.backend().run_undo(undo).await.expect("an undo")
+        };
+        let promised = run(UndoMode::Preview).await;
+        let done = run(UndoMode::Apply).await;
         assert_eq!(promised, done);
-        let again = run(Mode::Apply).await;
-        assert!(again.iter().all(|outcome| outcome.end.is_err()), "{again:?}");
+        let again = run(UndoMode::Apply).await;
+        assert!(again.iter().all(|outcome| outcome.result.is_err()), "{again:?}");
     }
 
     async fn check(&mut self) {
@@ -225,7 +228,7 @@ impl World {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// STK-13, STK-16, STK-19, STK-20, STK-21: see the head of this file.
+    /// STK-13, STK-16, STK-19, STK-20, STK-21: see the module documentation.
     #[test]
     fn what_was_moved_is_neither_lost_nor_doubled(acts in prop::collection::vec(act(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

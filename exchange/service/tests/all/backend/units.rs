@@ -1,6 +1,6 @@
-//! Org units: which of them a member is told of.
+//! Org units that a member can see.
 
-use exchange_service::admin::{By, read_units, set_units};
+use exchange_service::admin::{AdminContext, read_units, set_units};
 
 use super::org_stock::{POOLS, stock_up, world};
 use super::ships::{FLY, SHIPS, ship, with};
@@ -9,8 +9,8 @@ use super::*;
 
 const UNITS: &str = "/exchange/v1/me/org-units";
 
-/// ORG-01, ORG-02, ORG-03, CON-15: the units that the member directly belongs to, by name, each with its kind;
-/// leading one or administering the service adds none.
+/// ORG-01, ORG-02, ORG-03, CON-15: the member's direct units, by name, each with its kind; leading a unit or
+/// administering the service adds none.
 #[tokio::test]
 async fn a_member_is_told_of_their_own_units() {
     let bench = Bench::new().await;
@@ -42,7 +42,7 @@ async fn a_member_is_told_of_their_own_units() {
         "Zeroth Unit SQUADRON",
     ];
     assert_eq!(named, expected);
-    // A name that is longer than answers have it is cut, wherever it stands.
+    // A name longer than the contract's maximum is truncated everywhere.
     bench.sql("UPDATE unit SET name = printf('%.*c', 300, 'n') WHERE id = 'u-2'").await;
     let listed = bench.get(&other_member(), UNITS).await.body;
     let lengths = listed["items"].as_array().expect("a list").iter();
@@ -53,8 +53,8 @@ async fn a_member_is_told_of_their_own_units() {
     assert_eq!(bench.get(&narrow, UNITS).await.code(), "SCOPE_MISSING");
 }
 
-/// SHP-05, OST-07: a unit that an administrator's document calls otherwise is renamed, and the feeds of ships and pools tell
-/// of it once; what the document leaves as it is, is not told.
+/// SHP-05, OST-07: an administrator's document renames a unit, and the feeds of ships and pools contain it
+/// once; unchanged units cause no event.
 #[tokio::test]
 async fn a_document_renames_a_unit() {
     let bench = world().await;
@@ -71,7 +71,7 @@ async fn a_document_renames_a_unit() {
         let units = read_units(&units.to_string()).expect("units");
         let now = bench.clock.now();
         let set = move |connection: &rusqlite::Connection| {
-            set_units(connection, &By::new("sam", now).expect("a name"), &units)
+            set_units(connection, &AdminContext::new("sam", now).expect("a name"), &units)
         };
         bench.store.write(set).await.expect("an import");
     };

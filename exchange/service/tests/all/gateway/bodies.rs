@@ -1,5 +1,5 @@
-//! The contract's own fixtures through the gateway: each valid body is taken, each invalid one refused as its fixture
-//! says.
+//! The contract's fixtures through the gateway: each valid body is accepted, each invalid one refused as its fixture
+//! describes.
 
 use exchange_api::codes::Code;
 use exchange_api::operations::TABLE;
@@ -19,7 +19,7 @@ async fn world() -> World {
 }
 
 fn asking(world: &World, path: &str, body: &str) -> Asking {
-    // A key of the request's own, so that none is answered for another.
+    // Each request has its own key, so that none gets another's stored response.
     let hash = path
         .bytes()
         .chain(body.bytes())
@@ -27,8 +27,8 @@ fn asking(world: &World, path: &str, body: &str) -> Asking {
     world.post(path, body).header("Idempotency-Key", &format!("fixture-{hash:016x}"))
 }
 
-/// CON-02, ERR-22, ERR-02: every request is described by one schema, and its fixtures come to what they say: with
-/// pointer and keyword, and never a value.
+/// CON-02, ERR-22, ERR-02: one schema describes each request, and its fixtures get the described errors: with pointer
+/// and keyword, and never a value.
 #[tokio::test]
 async fn fixtures_come_to_what_they_say() {
     let world = world().await;
@@ -47,7 +47,7 @@ async fn fixtures_come_to_what_they_say() {
             assert_eq!(errors(&reply.body, &expect), expect, "{file}");
             invalid += 1;
         }
-        // ERR-30: and it is sent as JSON.
+        // ERR-30: bodies are sent as JSON.
         let body = &bodies[0].text;
         let plain = asking(&world, path, body).without("Content-Type").header("Content-Type", "text/plain");
         for asking in [asking(&world, path, body).without("Content-Type"), plain] {
@@ -58,7 +58,7 @@ async fn fixtures_come_to_what_they_say() {
     assert!(valid > 30 && invalid > 90, "{valid} {invalid}");
 }
 
-/// TYP-05, LIM-30, LIM-31, LIM-32, LIM-36: the last value that is taken, and the first that is not.
+/// TYP-05, LIM-30, LIM-31, LIM-32, LIM-36: the last accepted value, and the first refused one.
 #[tokio::test]
 async fn bounds_of_bodies() {
     let world = world().await;
@@ -112,8 +112,8 @@ async fn bounds_of_bodies() {
     }
 }
 
-/// ERR-02, ERR-22: a whole number that its schema allows and 64 bits do not hold is refused where it stands; a version of a
-/// draft is refused as any other than 1 (DRF-11, A6).
+/// ERR-02, ERR-22: an integer that the schema allows but 64 bits cannot hold is refused with its pointer; a draft
+/// version of that size is refused like any version other than 1 (DRF-11, A6).
 #[tokio::test]
 async fn whole_numbers_beyond_64_bits() {
     let world = world().await;
@@ -141,8 +141,8 @@ async fn whole_numbers_beyond_64_bits() {
     }
 }
 
-/// TYP-12, LIM-28: ten keys, of a hundred characters each; one more of either is refused where it stands, in a change
-/// set and in a reference.
+/// TYP-12, LIM-28: ten keys of a hundred characters each are accepted; one more of either is refused with its pointer,
+/// in change sets and references.
 #[tokio::test]
 async fn bounds_of_extensions() {
     let world = world().await;
@@ -166,7 +166,7 @@ async fn bounds_of_extensions() {
     }
 }
 
-/// ERR-41: what is retired is sent by nothing.
+/// ERR-41: no operation sends a retired code.
 #[test]
 fn retired_codes_are_sent_by_nothing() {
     let stages = STAGES.iter().flat_map(|stage| stage.codes).cloned();
@@ -178,7 +178,8 @@ fn retired_codes_are_sent_by_nothing() {
     assert_eq!(Code::from("LEGACY_ENDPOINT_GONE").retired(), Some(true));
 }
 
-/// FED-12: the service sends nothing by itself: every answer is a document that ends, and nobody leaves an address.
+/// FED-12: the service never initiates requests: every response is a complete document, and no operation accepts a
+/// callback address.
 #[test]
 fn changes_are_pulled() {
     for operation in TABLE.all() {

@@ -1,10 +1,10 @@
-//! The contract's files, for everybody.
+//! The contract's files, served without authentication.
 
 use std::path::PathBuf;
 
 use super::world::World;
 
-/// CON-03, CON-05: unchanged, without a token, with their tags; `304` for who has them.
+/// CON-03, CON-05: unchanged files, without a token, with entity tags; `304` if the tag matches.
 #[tokio::test]
 async fn files_are_served_byte_for_byte() {
     let world = World::with(|config| config.limits.per_address = 1000).await;
@@ -38,7 +38,7 @@ async fn files_are_served_byte_for_byte() {
     }
 }
 
-/// A44: an unknown name is not found, without a nonce; a bad token or proof is not looked at.
+/// A44: an unknown name is not found, without a nonce; an invalid token or proof is ignored.
 #[tokio::test]
 async fn unknown_names() {
     let world = World::new().await;
@@ -52,7 +52,7 @@ async fn unknown_names() {
     assert_eq!(world.traces().await.live, 0);
 }
 
-/// GW-03: the methods of a path, without a token; a path that is none has none.
+/// GW-03: the methods of a path, without a token; an unknown path is not found.
 #[tokio::test]
 async fn options() {
     let world = World::new().await;
@@ -85,7 +85,7 @@ async fn head() {
         assert_eq!(head.header("content-length"), Some(get.bytes.len().to_string().as_str()));
         assert_eq!(head.header("content-type"), get.header("content-type"));
     }
-    // DPP-08: and its proof is for HEAD.
+    // DPP-08: the proof is for HEAD.
     let mut asking = world.get("/exchange/v1");
     asking.method = "HEAD".to_owned();
     assert_eq!(world.send(asking).await.challenge(), "invalid_dpop_proof");

@@ -1,13 +1,13 @@
 //! Idempotency keys through the gateway.
 
 use exchange_service::ids::ClientId;
-use exchange_service::relay::RelayFailure;
+use exchange_service::relay::RelayError;
 use serde_json::Value;
 
 use super::stand_ins::{Script, fixture};
 use super::world::{ADD, MEMBER, ORG_WRITE, WRITE, World};
 
-/// GW-10: the first answer, byte for byte, and the backend is not asked again.
+/// GW-10: the first response is replayed byte for byte, without calling the backend.
 #[tokio::test]
 async fn a_retry_is_a_replay() {
     {
@@ -83,7 +83,7 @@ async fn forms_of_keys() {
     assert_eq!(world.send(label).await.status, 200, "a label needs none");
 }
 
-/// GW-10, ERR-25: while the first one runs; and when its process died, once its lease is over.
+/// GW-10, ERR-25: while the first request runs; and after its process died, once its lease has expired.
 #[tokio::test]
 async fn a_request_under_way() {
     let world = World::new().await;
@@ -96,17 +96,17 @@ async fn a_request_under_way() {
     assert_eq!((second.status, second.code()), (409, "IDEMPOTENCY_IN_PROGRESS"));
     assert_eq!((first.status, first.code()), (502, "BACKEND_RELAY_FAILED"));
     tokio::time::resume();
-    // ERR-37: it may still be writing, so its key stays taken until its lease is over.
+    // ERR-37: the backend may still be writing, so the key is claimed until its lease expires.
     world.script(Script::Fixture);
     assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_IN_PROGRESS");
     world.advance(60);
     let taken_over = world.send(world.write("key-0001")).await;
     assert_eq!((taken_over.status, taken_over.has("idempotency-replayed")), (200, false));
     assert!(world.send(world.write("key-0001")).await.has("idempotency-replayed"));
-    // The slow attempt, should it come to its end, finds that it has lost.
+    // If the slow attempt finishes, its claim is lost.
     let slow = world.backend.asked.lock().unwrap()[0].1.clone();
     let late = world.store.write(move |connection| {
-        exchange_service::idempotency::complete(
+        exchange_service::idempotency::complete_claim(
             connection,
             &slow,
             &fixture("blueprints_write"),
@@ -117,7 +117,7 @@ async fn a_request_under_way() {
     assert_eq!(late.unwrap(), exchange_service::idempotency::Completion::Lost);
 }
 
-/// A2: a body that breaks its schema is refused again under its key, and another body is another request.
+/// A2: a body that violates its schema is refused again under its key; another body is another request.
 #[tokio::test]
 async fn a_schema_refusal_is_kept() {
     let world = World::new().await;
@@ -130,7 +130,7 @@ async fn a_schema_refusal_is_kept() {
     assert_eq!(world.send(world.write("key-0001")).await.code(), "IDEMPOTENCY_KEY_REUSED");
 }
 
-/// GW-11: what is never kept leaves the key free for the same request or another one.
+/// GW-11: a response that is never stored leaves the key free for any request.
 #[tokio::test]
 async fn what_is_never_kept() {
     let world = World::new().await;
@@ -165,7 +165,7 @@ fn problem(code: &str) -> Script {
     Script::Answers(answer)
 }
 
-/// A2, GW-11: of the backend's refusals those are kept that would be the same again.
+/// A2, GW-11: of the backend's refusals, those are stored that a repetition would get again.
 #[tokio::test]
 async fn refusals_of_the_backend() {
     for (code, kept) in [
@@ -190,7 +190,7 @@ async fn refusals_of_the_backend() {
     }
 }
 
-/// LIM-22: an answer that is too large is not kept.
+/// LIM-22: a response that is too large is not stored.
 #[tokio::test]
 async fn large_answers_are_not_kept() {
     let world = World::new().await;
@@ -206,11 +206,11 @@ async fn large_answers_are_not_kept() {
     assert_eq!(world.traces().await.relayed, 2);
 }
 
-/// ERR-37: a backend that cannot be reached may have written all the same.
+/// ERR-37: a backend that is unreachable may still have written.
 #[tokio::test]
 async fn a_backend_that_is_gone() {
     let world = World::new().await;
-    world.script(Script::Fails(RelayFailure::Unreachable));
+    world.script(Script::Fails(RelayError::Unreachable));
     let reply = world.send(world.write("key-0001")).await;
     assert_eq!(
         (reply.status, reply.code(), reply.header("retry-after")),
@@ -222,7 +222,7 @@ async fn a_backend_that_is_gone() {
     assert_eq!(read.code(), "BACKEND_RELAY_FAILED");
 }
 
-/// The key itself is stored nowhere, nor is a claim anybody else's.
+/// The key itself is not stored, and another caller cannot complete a claim.
 #[tokio::test]
 async fn the_claim_reaches_the_backend() {
     let world = World::new().await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use dpop_bound::KeyPair;
-use exchange_service::shared::rate::{Bucket, Policy};
+use exchange_service::shared::rate::{RateBucket, RatePolicy};
 
 use super::stand_ins::Script;
 use super::world::{ADD, CLIENT, DOCUMENT, MEMBER, NOW, ORG_WRITE, Reply, Traces, World};
@@ -13,7 +13,7 @@ fn rate(reply: &Reply) -> (Option<&str>, Option<&str>) {
     (reply.header("ratelimit-policy"), reply.header("ratelimit"))
 }
 
-/// LIM-18, GW-08: what is left is told on every answer after the limit, success or not.
+/// LIM-18, GW-08: every response after the limit reports the remaining requests, success or not.
 #[tokio::test]
 async fn the_limit_is_told() {
     let world = World::new().await;
@@ -26,7 +26,7 @@ async fn the_limit_is_told() {
     assert_eq!(rate(&third).1, Some("limit=120, remaining=119, reset=1"));
 }
 
-/// LIM-18, ERR-33: the 121st request within a minute waits, and is told how long.
+/// LIM-18, ERR-33: the 121st request within a minute is refused with the exact wait.
 #[tokio::test]
 async fn a_member_has_a_limit() {
     let world = World::with(|config| config.limits.per_address = 10_000).await;
@@ -36,7 +36,7 @@ async fn a_member_has_a_limit() {
     let reply = world.send(world.get(DOCUMENT)).await;
     assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (429, "RATE_LIMITED", Some("1")));
     assert_eq!((rate(&reply), reply.has("dpop-nonce")), ((None, None), true));
-    // Another member of the same client is another limit.
+    // Another member of the same client has another limit.
     world.token("anothers", |claims| claims.member = "other".into());
     assert_eq!(world.send(world.get(DOCUMENT).token("anothers")).await.status, 200);
     world.advance(1);
@@ -54,17 +54,17 @@ async fn a_client_has_its_own_limit() {
     }
 }
 
-/// LIM-18: and all members of a client together have one.
+/// LIM-18: all members of a client together have a limit, too.
 #[tokio::test]
 async fn a_client_has_a_limit_over_all() {
     let world = World::new().await;
-    world.exhaust(Bucket::Client(ClientId::from(CLIENT)), Policy::per_minute(1200)).await;
+    world.exhaust(RateBucket::Client(ClientId::from(CLIENT)), RatePolicy::per_minute(1200)).await;
     world.token("anothers", |claims| claims.member = "other".into());
     let reply = world.send(world.get(DOCUMENT).token("anothers")).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("RATE_LIMITED", Some("1")));
 }
 
-/// LIM-04: 120 requests a minute of one address, over all members; neither limit headers nor a nonce.
+/// LIM-04: 120 requests a minute of one address, over all members; refusals have neither limit headers nor a nonce.
 #[tokio::test]
 async fn an_address_has_a_limit() {
     let world = World::new().await;
@@ -78,7 +78,7 @@ async fn an_address_has_a_limit() {
         assert_eq!((rate(&reply), reply.has("dpop-nonce")), ((None, None), false));
     }
     assert_eq!(world.send(world.get(DOCUMENT).from("192.0.2.2")).await.status, 200);
-    // A network of IPv6 is one source.
+    // An IPv6 network counts as one source.
     for at in 0..121 {
         let reply =
             world.send(world.get("/exchange/v1/openapi.json").from(&format!("2001:db8::{at:x}"))).await;
@@ -86,8 +86,8 @@ async fn an_address_has_a_limit() {
     }
 }
 
-/// LIM-04, DPP-11: of all addresses that have proven nothing lately so many a second are looked at; those that have
-/// go on, until they forge something.
+/// LIM-04, DPP-11: addresses without a recent valid proof share a number of verifications per second; others are exempt
+/// until they send forged credentials.
 #[tokio::test]
 async fn newcomers_wait_for_each_other() {
     let world = World::with(|config| config.limits.newcomers_per_second = 2).await;
@@ -96,18 +96,18 @@ async fn newcomers_wait_for_each_other() {
     let forged = |address: &str| from(address).draft(|draft| draft.signed_by(Arc::clone(&foreign)));
     assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
     assert_eq!(world.send(forged("192.0.2.9")).await.code(), "DPOP_INVALID");
-    // No place is left for who is new, whatever it brings; nothing was read, so nothing tells a nonce.
+    // The limit is exhausted for new addresses, whatever they send. The token was not read, so there is no nonce.
     for asking in [from("192.0.2.2"), forged("192.0.2.9")] {
         let reply = world.send(asking).await;
         assert_eq!((reply.status, reply.code()), (503, "SERVICE_UNAVAILABLE"));
         assert_eq!((reply.header("retry-after"), reply.has("dpop-nonce")), (Some("1"), false));
         assert_eq!(reply.challenge(), "-");
     }
-    // Without token and proof there is nothing to look at.
+    // Without token and proof there is nothing to verify.
     let mut anonymous = from("192.0.2.3");
     (anonymous.authorization, anonymous.proofs) = (Vec::new(), Some(Vec::new()));
     assert_eq!(world.send(anonymous).await.code(), "UNAUTHENTICATED");
-    // Who has proven something goes on.
+    // An address with a valid proof is exempt.
     for _ in 0..5 {
         assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
     }
@@ -121,7 +121,7 @@ async fn newcomers_wait_for_each_other() {
     assert_eq!(world.send(from("192.0.2.1")).await.code(), "SERVICE_UNAVAILABLE");
 }
 
-/// LIM-05: ten account checks an hour, which count for nothing else but the minute.
+/// LIM-05: ten account checks an hour, which count for no other limit but the minute's.
 #[tokio::test]
 async fn account_checks() {
     let world = World::new().await;
@@ -138,7 +138,7 @@ async fn account_checks() {
     assert_eq!(world.send(check()).await.status, 200);
 }
 
-/// GW-07, LIM-19: writes count 1 each, refused and repeated ones too; what is no write counts nothing.
+/// GW-07, LIM-19: each write counts 1, also if it is refused or repeated; other requests do not count.
 #[tokio::test]
 async fn what_counts_as_a_write() {
     let world = World::new().await;
@@ -182,7 +182,7 @@ async fn what_counts_as_a_write() {
     }
 }
 
-/// ERR-34, A4: until midnight, UTC; the registry's own number, at most 5000.
+/// ERR-34, A4: until midnight UTC; the registry's own limit, at most 5000.
 #[tokio::test]
 async fn the_day_has_a_quota() {
     let world = World::new().await;
@@ -200,12 +200,12 @@ async fn the_day_has_a_quota() {
     assert_eq!(world.send(world.write("key-0002")).await.status, 200);
     let world = World::new().await;
     world.sql("UPDATE client SET writes_per_day = 9000").await;
-    let day = NOW.day();
+    let day = NOW.utc_day();
     world.sql(&format!("INSERT INTO write_quota VALUES ('{CLIENT}', '{MEMBER}', {day}, 5000)")).await;
     assert_eq!(world.send(world.write("key-0001")).await.code(), "QUOTA_EXCEEDED");
 }
 
-/// A9: what cannot be counted waits half a minute.
+/// A9: if the quota is unavailable, the client waits half a minute.
 #[tokio::test]
 async fn writes_that_cannot_be_counted() {
     let world = World::new().await;
@@ -224,8 +224,8 @@ fn org_ops(ops: usize, dry_run: bool) -> String {
     format!(r#"{{"dryRun":{dry_run},"ops":[{}]}}"#, vec![op; ops].join(","))
 }
 
-/// OST-18, GW-07, A3: org stock counts its ops once they are known, a dry run once, all or none; a replay like
-/// any request; what is refused before it is read, nothing.
+/// OST-18, GW-07, A3: org stock counts its ops once they are known, a dry run once, all or none; a replay counts like
+/// any request; a request that is refused before parsing does not count.
 #[tokio::test]
 async fn org_stock_counts_its_ops() {
     let world = World::new().await;
@@ -245,7 +245,7 @@ async fn org_stock_counts_its_ops() {
     assert_eq!(send("key-0005", &org_ops(1, false)).await, counts("", false, 10));
 }
 
-/// LIM-02, ERR-36: of sets above 100 ops four run at once; the fifth costs nothing and may come again.
+/// LIM-02, ERR-36: four change sets above 100 ops run at once; the fifth does not count and can be retried.
 #[tokio::test]
 async fn large_sets_have_four_places() {
     let world = World::new().await;
@@ -277,7 +277,7 @@ async fn large_sets_have_four_places() {
     assert_eq!(world.send(world.write("key-0001")).await.status, 200, "small sets have room");
 }
 
-/// GW-07: the backend's own refusal for want of room costs nothing either.
+/// GW-07: the backend's refusal for a full budget does not count either.
 #[tokio::test]
 async fn a_budget_that_is_used_up_costs_nothing() {
     let world = World::new().await;
@@ -297,19 +297,19 @@ async fn a_budget_that_is_used_up_costs_nothing() {
     assert_eq!(reply.code(), "EXCHANGE_BUDGET_EXHAUSTED");
     let traces = world.traces().await;
     assert_eq!((traces.writes, traces.claims), (0, 0));
-    // GW-07: and so does the gateway's.
+    // GW-07: nor does the gateway's.
     world.script(Script::Fixture);
     world.sql("UPDATE kept_bytes SET bytes = 67108864 WHERE client = ''").await;
     let reply = world.send(world.write("key-0002")).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("EXCHANGE_BUDGET_EXHAUSTED", Some("3600")));
     assert_eq!(world.traces().await.writes, 0);
 }
-
-/// LIM-18: nobody is asked about the member of somebody else's bucket.
+/// LIM-18: an exhausted bucket of another client for the same member does not affect this client.
+/// LIM-18: the backend is not called for a member whose limit is exceeded.
 #[tokio::test]
 async fn the_member_of_a_bucket() {
     let world = World::new().await;
-    let bucket = Bucket::Member(ClientId::from("another"), MemberId::from(MEMBER));
-    world.exhaust(bucket, Policy::per_minute(120)).await;
+    let bucket = RateBucket::Member(ClientId::from("another"), MemberId::from(MEMBER));
+    world.exhaust(bucket, RatePolicy::per_minute(120)).await;
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
 }

@@ -1,4 +1,4 @@
-//! List A: what RFC 9449, 4.3 asks of a resource server, at the gateway.
+//! List A: the requirements of RFC 9449, 4.3 on a resource server, at the gateway.
 
 use dpop_bound::KeyPair;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::proofs::{Draft, base64};
 
 pub(crate) type Case = (&'static str, &'static str, Box<dyn Fn(Asking) -> Asking>);
 
-/// A case by what it makes of the proof's draft.
+/// Creates a case from a change of the unsigned proof.
 pub(crate) fn draft(
     name: &'static str,
     answer: &'static str,
@@ -18,7 +18,7 @@ pub(crate) fn draft(
     (name, answer, Box::new(move |asking: Asking| asking.draft(&change)))
 }
 
-/// A case by what it makes of the proof's text.
+/// Creates a case from a change of the signed proof's string.
 pub(crate) fn text(
     name: &'static str,
     answer: &'static str,
@@ -34,7 +34,7 @@ pub(crate) fn text(
     )
 }
 
-/// Forgeries as cases.
+/// Creates cases from forgeries.
 pub(crate) fn cases(forgeries: Vec<Forgery>) -> Vec<Case> {
     let case = |Forgery { name, verdict, make }: Forgery| {
         let answer = match verdict {
@@ -51,7 +51,7 @@ pub(crate) const INVALID: &str = "DPOP_INVALID invalid_dpop_proof";
 pub(crate) const CHALLENGED: &str = "DPOP_INVALID use_dpop_nonce";
 pub(crate) const REQUIRED: &str = "DPOP_REQUIRED ";
 
-/// Sends each: exact code, challenge and status; a nonce on every answer; room for what was accepted only.
+/// Sends each: exact code, challenge and status; a nonce on every response; only accepted proofs are recorded.
 pub(crate) async fn check(cases: Vec<Case>) {
     let world = World::new().await;
     for (at, (name, expect, change)) in cases.into_iter().enumerate() {
@@ -122,7 +122,7 @@ async fn form() {
 
 /// DPP-03, DPP-04, DPP-08, DPP-21, ERR-08; RFC 9449, 4.3 (8) to (12).
 fn claims() -> Vec<Case> {
-    let now = NOW.secs();
+    let now = NOW.as_secs();
     vec![
         draft("missing htm", INVALID, |draft| draft.without_claim("htm")),
         draft("wrong htm", INVALID, |draft| draft.claim("htm", "POST")),
@@ -145,7 +145,7 @@ async fn claims_that_are_wrong() {
     check(claims()).await;
 }
 
-/// DPP-15: without a nonce the challenge comes first, whatever else is wrong with the claims.
+/// DPP-15: without a nonce the challenge comes first, whatever the claims are.
 #[tokio::test]
 async fn the_challenge_precedes_every_claim() {
     let bare = claims().into_iter().map(|(name, _, change)| -> Case {
@@ -154,8 +154,8 @@ async fn the_challenge_precedes_every_claim() {
     check(bare.collect()).await;
 }
 
-/// DPP-08: deliberate deviations. RFC 9449, 4.3 lets servers normalise `htu`; this API compares plain text,
-/// so what other suites accept is refused here.
+/// DPP-08: deliberate deviations. RFC 9449, 4.3 lets servers normalize `htu`; this API compares strings, so variants
+/// that other implementations accept are refused here.
 #[tokio::test]
 async fn htu_is_plain_text() {
     let with = |name, expect, htu: &'static str| {
@@ -176,7 +176,7 @@ async fn htu_is_plain_text() {
     .await;
 }
 
-/// What a proof may hold besides (RFC 7515, 4; RFC 7519, 4.3).
+/// Additional fields that a proof may contain (RFC 7515, 4; RFC 7519, 4.3).
 #[tokio::test]
 async fn more_than_is_asked_for() {
     check(vec![

@@ -1,12 +1,12 @@
-//! List B: attacks on the encoding, at the gateway. What each of them breaks is told apart in the tests of the
-//! DPoP library; here every one is refused at once, takes no room, and carries a nonce.
+//! List B: attacks on the encoding, at the gateway. The tests of the DPoP library distinguish their errors; here every
+//! one is refused at once, is not recorded, and gets a nonce.
 
 use super::list_a::{cases, check};
 use super::world::{DOCUMENT, World};
 use crate::proofs::forgeries::{self, ORDER};
 use crate::proofs::{base64, unbase64};
 
-/// The same proof with n − s in place of s.
+/// Replaces s by n − s in a proof's signature.
 fn other_s(proof: &str) -> String {
     let (signed, signature) = proof.rsplit_once('.').unwrap();
     let bytes = unbase64(signature);
@@ -26,7 +26,7 @@ async fn signatures() {
     check(cases(forgeries::signatures())).await;
 }
 
-/// s and n − s are both valid, so the other one is another text of the same id: a replay.
+/// s and n − s are both valid, so the other signature is another string with the same id: a replay.
 #[tokio::test]
 async fn a_high_s_is_no_second_proof() {
     let world = World::new().await;
@@ -45,7 +45,7 @@ async fn keys() {
     check(cases(forgeries::keys())).await;
 }
 
-/// RFC 7515, 2, 4 and 5.2: one spelling of each part, each member once.
+/// RFC 7515, 2, 4 and 5.2: one encoding of each part, each property once.
 #[tokio::test]
 async fn spellings() {
     check(cases(forgeries::spellings())).await;

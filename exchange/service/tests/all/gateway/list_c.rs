@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use dpop_bound::nonce::{NonceIssuer, NonceKey};
-use exchange_service::idp::tokens::TokenRefusal;
+use exchange_service::idp::tokens::TokenError;
 
 use super::list_a::{CHALLENGED, INVALID, OK, check, draft};
 use super::world::{DOCUMENT, NOW, World};
 use crate::proofs::{base64, unbase64};
 
-/// DPP-05, DPP-13: no nonce, another server's, one that was altered, one of another type.
+/// DPP-05, DPP-13: no nonce, another server's, an altered one, one of another type.
 #[tokio::test]
 async fn nonces_of_others() {
     let other = |key: [u8; 32], name: &str| {
-        NonceIssuer::new(&NonceKey::from_bytes(key), name).issue(NOW.unix()).as_str().to_owned()
+        NonceIssuer::new(&NonceKey::from_bytes(key), name).issue(NOW.to_unix_time()).as_str().to_owned()
     };
     let (foreign, idp) = (other([8; 32], "gateway"), other([7; 32], "provider"));
     check(vec![
@@ -31,7 +31,7 @@ async fn nonces_of_others() {
     .await;
 }
 
-/// DPP-14, ERR-07: the challenge brings what the retry needs.
+/// DPP-14, ERR-07: the challenge contains the nonce for the retry.
 #[tokio::test]
 async fn a_challenge_is_answered_once() {
     let world = World::new().await;
@@ -43,14 +43,14 @@ async fn a_challenge_is_answered_once() {
     assert_eq!(second.status, 200);
 }
 
-/// LIM-12, A31: a nonce holds five to ten minutes, in windows of five.
+/// LIM-12, A31: a nonce is valid for five to ten minutes, in windows of five.
 #[tokio::test]
 async fn nonces_grow_old() {
     for (seconds, status) in [(0, 200), (299, 200), (300, 200), (599, 200), (600, 401), (900, 401)] {
         let world = World::new().await;
-        // The first moment of a window.
-        world.advance(300 - u64::try_from(NOW.secs() % 300).unwrap());
-        let nonce = world.nonces.issue(world.now().unix());
+        // The start of a window.
+        world.advance(300 - u64::try_from(NOW.as_secs() % 300).unwrap());
+        let nonce = world.nonces.issue(world.now().to_unix_time());
         world.advance(seconds);
         let asking = world.get(DOCUMENT).draft(|draft| draft.claim("nonce", nonce.as_str()));
         let reply = world.send(asking).await;
@@ -62,8 +62,9 @@ async fn nonces_grow_old() {
 /// LIM-10: thirty seconds to either side, both bounds included.
 #[tokio::test]
 async fn times_of_proofs() {
-    let at =
-        |name, expect, offset: i64| draft(name, expect, move |draft| draft.claim("iat", NOW.secs() + offset));
+    let at = |name, expect, offset: i64| {
+        draft(name, expect, move |draft| draft.claim("iat", NOW.as_secs() + offset))
+    };
     check(vec![
         at("31 s ago", INVALID, -31),
         at("30 s ago", OK, -30),
@@ -73,12 +74,12 @@ async fn times_of_proofs() {
     .await;
 }
 
-/// DPP-18: refused at every second until it no longer counts, and then for its time.
+/// DPP-18: a replay is refused as such until the proof expires, and then as expired.
 #[tokio::test]
 async fn a_replay_is_refused_for_good() {
     for offset in [-30, 0, 30] {
         let world = World::new().await;
-        let asking = world.get(DOCUMENT).draft(|draft| draft.claim("iat", NOW.secs() + offset));
+        let asking = world.get(DOCUMENT).draft(|draft| draft.claim("iat", NOW.as_secs() + offset));
         let proof = asking.draft.proof();
         assert_eq!(world.send(asking.clone().proof(proof.clone())).await.status, 200);
         for second in 0..=(offset + 32) {
@@ -89,7 +90,7 @@ async fn a_replay_is_refused_for_good() {
     }
 }
 
-/// A clock that is set back admits nothing twice, and locks nobody out.
+/// After the clock was set back, no replay is admitted and no client is locked out.
 #[tokio::test]
 async fn a_clock_that_steps_back() {
     let world = World::new().await;
@@ -105,12 +106,12 @@ async fn a_clock_that_steps_back() {
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
 }
 
-/// DPP-11: which answers carry a nonce; what was given before the token is read, and anonymous reads, do not.
-/// (The rest of the classes is in the pairs.)
+/// DPP-11: which responses have a nonce: not those before the token is read, nor anonymous ones. (`pairs` covers the
+/// other classes.)
 #[tokio::test]
 async fn answers_without_a_nonce() {
     let world = World::new().await;
-    world.refused_token("unknowable", TokenRefusal::Unavailable);
+    world.refused_token("unknowable", TokenError::Unavailable);
     let mut options = world.get(DOCUMENT);
     options.method = "OPTIONS".to_owned();
     for (asking, status) in [
@@ -129,17 +130,17 @@ async fn answers_without_a_nonce() {
     assert_eq!((reply.status, reply.has("dpop-nonce")), (404, true), "no anonymous route");
 }
 
-/// A9: a provider that cannot be reached is worth five seconds.
+/// A9: an unreachable provider means `Retry-After: 5`.
 #[tokio::test]
 async fn an_unreachable_provider() {
     let world = World::new().await;
-    world.refused_token("unknowable", TokenRefusal::Unavailable);
+    world.refused_token("unknowable", TokenError::Unavailable);
     let reply = world.send(world.get(DOCUMENT).token("unknowable")).await;
     assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("5")));
     assert_eq!(reply.challenge(), "-");
 }
 
-/// DPP-09: every answer says what time it is here.
+/// DPP-09: every response has the server's date.
 #[tokio::test]
 async fn answers_have_a_date() {
     let world = World::new().await;

@@ -1,14 +1,14 @@
 //! List D: replay and caps, at the gateway.
 
 use dpop_bound::KeyPair;
-use dpop_bound::live::Caps;
-use dpop_bound::live::contract::{self, Stores};
-use dpop_bound::{LiveProofs, Window};
+use dpop_bound::replay::ReplayLimits;
+use dpop_bound::replay::contract::{self, StoreFactory};
+use dpop_bound::{ProofWindow, ReplayCache};
 use std::sync::{Arc, Mutex};
 
 use super::world::{DOCUMENT, MEMBER, TOKEN, World};
 
-/// DPP-18: of two equal proofs at once one is accepted.
+/// DPP-18: of two equal concurrent proofs one is accepted.
 #[tokio::test]
 async fn two_identical_proofs_in_parallel() {
     let world = World::new().await;
@@ -21,7 +21,7 @@ async fn two_identical_proofs_in_parallel() {
     assert_eq!(statuses, [200, 401, 401]);
 }
 
-/// DPP-18, LIM-12: after a restart the nonce is another server's, so an old proof is challenged, not accepted.
+/// DPP-18, LIM-12: after a restart nonces have another key, so an old proof is challenged, not accepted.
 #[tokio::test]
 async fn a_replay_after_a_restart() {
     let mut world = World::new().await;
@@ -29,14 +29,14 @@ async fn a_replay_after_a_restart() {
     let accepted = asking.clone().proof(asking.draft.proof());
     assert_eq!(world.send(accepted.clone()).await.status, 200);
     world.restart();
-    // It remembers no proof, and needs to remember none.
+    // The new process has no used proofs, and needs none.
     assert_eq!(world.traces().await.live, 0);
     let reply = world.send(accepted).await;
     assert_eq!((reply.status, reply.challenge().as_str()), (401, "use_dpop_nonce"));
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "with the new one's nonce");
 }
 
-/// LIM-06, ERR-09: the member's cap, with the exact wait; refused proofs take no room.
+/// LIM-06, ERR-09: the member's limit, with the exact wait; refused proofs are not recorded.
 #[tokio::test]
 async fn the_cap_of_a_member() {
     let world = World::new().await;
@@ -56,7 +56,7 @@ async fn the_cap_of_a_member() {
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
 }
 
-/// LIM-06, ERR-10: the cap of all.
+/// LIM-06, ERR-10: the total limit.
 #[tokio::test]
 async fn the_cap_of_all() {
     let world = World::with(|config| config.limits.live_proofs = 1200).await;
@@ -68,7 +68,7 @@ async fn the_cap_of_all() {
     assert!(reply.has("dpop-nonce"));
 }
 
-/// DPP-21: ids belong to keys: two installations may use the same one.
+/// DPP-21: proof ids are per key: two installations may use the same one.
 #[tokio::test]
 async fn one_id_of_two_keys() {
     let world = World::new().await;
@@ -81,7 +81,7 @@ async fn one_id_of_two_keys() {
     assert_eq!(world.send(asking).await.status, 200);
 }
 
-/// A9: a store that cannot be asked is a 503, never a pass.
+/// A9: an unavailable store is a 503, never a pass.
 #[tokio::test]
 async fn the_store_is_down() {
     let world = World::new().await;
@@ -91,7 +91,7 @@ async fn the_store_is_down() {
     assert_eq!(world.traces().await.relayed, 0);
 }
 
-/// Proofs that are refused for what they are take no room, however many.
+/// Invalid proofs are not recorded, in any number.
 #[tokio::test]
 async fn a_flood_takes_no_room() {
     let world = World::new().await;
@@ -104,25 +104,25 @@ async fn a_flood_takes_no_room() {
 
 struct Memory;
 
-impl Stores for Memory {
-    type Store = Arc<Mutex<LiveProofs>>;
+impl StoreFactory for Memory {
+    type Store = Arc<Mutex<ReplayCache>>;
 
-    async fn empty(&self, window: Window, caps: Caps) -> Self::Store {
-        Arc::new(Mutex::new(LiveProofs::new(window, caps)))
+    async fn create_empty(&self, window: ProofWindow, caps: ReplayLimits) -> Self::Store {
+        Arc::new(Mutex::new(ReplayCache::new(window, caps)))
     }
 
-    async fn another(&self, store: &Self::Store) -> Self::Store {
+    async fn open_again(&self, store: &Self::Store) -> Self::Store {
         Arc::clone(store)
     }
 
-    async fn with_window(&self, store: Self::Store, window: Window) -> Self::Store {
+    async fn with_window(&self, store: Self::Store, window: ProofWindow) -> Self::Store {
         store.lock().unwrap().set_window(window);
         store
     }
 }
 
-/// DPP-18, DPP-19: what the gateway remembers proofs in keeps the rules of every such store.
+/// DPP-18, DPP-19: the gateway's store of used proofs passes the contract tests.
 #[tokio::test]
 async fn the_rules_of_every_store() {
-    contract::every_rule(&Memory).await;
+    contract::check_every_rule(&Memory).await;
 }

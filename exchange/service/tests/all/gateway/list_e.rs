@@ -1,25 +1,25 @@
-//! List E: tokens, at the gateway. How a provider judges them is told by its own tests.
+//! List E: tokens, at the gateway. The provider's verification has its own tests.
 
 use std::time::Duration;
 
 use dpop_bound::KeyPair;
-use exchange_service::idp::tokens::TokenRefusal;
+use exchange_service::idp::tokens::TokenError;
 
 use super::world::{CLIENT, DOCUMENT, MEMBER, NOW, World};
 
-/// ERR-05: whatever the provider does not take, in one code.
+/// ERR-05: every token that the provider refuses gets one code.
 #[tokio::test]
 async fn tokens_that_are_not_taken() {
     let world = World::new().await;
     for refusal in [
-        TokenRefusal::Malformed,
-        TokenRefusal::Type,
-        TokenRefusal::Algorithm,
-        TokenRefusal::Key,
-        TokenRefusal::Signature,
-        TokenRefusal::Issuer,
-        TokenRefusal::Expired,
-        TokenRefusal::Early,
+        TokenError::Malformed,
+        TokenError::WrongType,
+        TokenError::Algorithm,
+        TokenError::Key,
+        TokenError::Signature,
+        TokenError::Issuer,
+        TokenError::Expired,
+        TokenError::NotYetValid,
     ] {
         world.refused_token("refused", refusal);
         let reply = world.send(world.get(DOCUMENT).token("refused")).await;
@@ -29,13 +29,13 @@ async fn tokens_that_are_not_taken() {
     assert_eq!(world.traces().await.live, 0);
 }
 
-/// IDP-07, ERR-05: a token for somebody else.
+/// IDP-07, ERR-05: a token for another audience.
 #[tokio::test]
 async fn another_audience() {
     let world = World::new().await;
     for audiences in [vec![], vec!["other"], vec!["Exchange-Gateway"]] {
         world.token("other", |claims| claims.audiences = audiences.iter().map(|&a| a.to_owned()).collect());
-        // What was verified once is remembered, so each is a token of its own.
+        // Verified tokens are cached, so each case has its own token.
         let world = World::new().await;
         world.token("other", |claims| claims.audiences = audiences.iter().map(|&a| a.to_owned()).collect());
         assert_eq!(world.send(world.get(DOCUMENT).token("other")).await.code(), "UNAUTHENTICATED");
@@ -44,7 +44,7 @@ async fn another_audience() {
     assert_eq!(world.send(world.get(DOCUMENT).token("both")).await.status, 200);
 }
 
-/// ERR-06, ERR-08: bound to no key, and to another.
+/// ERR-06, ERR-08: a token bound to no key, or to another.
 #[tokio::test]
 async fn keys_of_tokens() {
     let world = World::new().await;
@@ -59,7 +59,7 @@ async fn keys_of_tokens() {
     assert_eq!(world.send(world.get(DOCUMENT).token("garbled")).await.code(), "UNAUTHENTICATED");
 }
 
-/// LIM-07: a token is verified once, remembered until it ends, and no longer.
+/// LIM-07: a token is verified once, cached until it expires, and no longer.
 #[tokio::test]
 async fn a_token_is_remembered_until_it_ends() {
     let world = World::new().await;
@@ -74,29 +74,28 @@ async fn a_token_is_remembered_until_it_ends() {
     assert_eq!(world.send(world.get(DOCUMENT).token("short")).await.code(), "UNAUTHENTICATED");
 }
 
-/// A provider that cannot be reached does not matter to a token that is known.
+/// An unreachable provider does not affect cached tokens.
 #[tokio::test]
 async fn a_known_token_needs_no_provider() {
     let world = World::new().await;
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
-    world.refused_token(super::world::TOKEN, TokenRefusal::Unavailable);
+    world.refused_token(super::world::TOKEN, TokenError::Unavailable);
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
 }
 
-/// ERR-12, ERR-13, IDP-25: what the member disconnects counts at the next request, also for a token that is
-/// remembered.
+/// ERR-12, ERR-13, IDP-25: a disconnect takes effect at the next request, also for a cached token.
 #[tokio::test]
 async fn what_was_disconnected() {
     let world = World::new().await;
     assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
-    let signed_in = NOW.minus(Duration::from_secs(60)).millis();
+    let signed_in = NOW.minus(Duration::from_secs(60)).as_millis();
     world.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {signed_in})")).await;
     let reply = world.send(world.get(DOCUMENT)).await;
     assert_eq!((reply.status, reply.code()), (401, "CLIENT_REVOKED"));
     // A later sign-in is another connection.
     world.token("later", |claims| claims.auth_time = NOW.minus(Duration::from_secs(59)));
     assert_eq!(world.send(world.get(DOCUMENT).token("later")).await.status, 200);
-    // Its key is refused for good, before anything is said of the client.
+    // The key is refused permanently, before the client is checked.
     world.sql("UPDATE installation SET revoked_at = 1").await;
     for token in [super::world::TOKEN, "later"] {
         let reply = world.send(world.get(DOCUMENT).token(token)).await;
@@ -104,8 +103,8 @@ async fn what_was_disconnected() {
     }
 }
 
-/// GW-04, ERR-11: the scope has to be in the token and in the registry; a registry that takes it away is seen
-/// within five seconds.
+/// GW-04, ERR-11: the token and the registry must both grant the scope; a scope that is removed from the registry is
+/// refused within five seconds.
 #[tokio::test]
 async fn scopes_of_token_and_registry() {
     let world = World::new().await;
@@ -127,7 +126,7 @@ async fn scopes_of_token_and_registry() {
     assert_eq!(ask(whole, "/exchange/v1/me/stock").await, (403, "SCOPE_MISSING".to_owned()));
 }
 
-/// ERR-14, ERR-15, ERR-39, ERR-40: each with what it comes with.
+/// ERR-14, ERR-15, ERR-39, ERR-40: each refusal with its headers.
 #[tokio::test]
 async fn the_registry_refuses() {
     for (sql, code, wait) in [

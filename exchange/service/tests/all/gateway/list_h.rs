@@ -1,4 +1,4 @@
-//! List H: what else can be done to a gateway. (The order of checks is in `pairs`, connections in `serving`.)
+//! List H: further attacks on a gateway. (`pairs` has the order of checks, `serving` connections.)
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -6,12 +6,12 @@ use std::task::{Context, Poll};
 
 use axum::body::Body;
 use bytes::Bytes;
-use exchange_service::shared::rate::{Bucket, Policy};
+use exchange_service::shared::rate::{RateBucket, RatePolicy};
 use hyper::body::Frame;
 
 use super::world::{ADD, DOCUMENT, MEMBER, ORIGIN, PEER, World};
 
-/// Headers that mean something inside mean nothing from outside, and do not get inside.
+/// Internal headers have no effect if a client sends them, and are not forwarded.
 #[tokio::test]
 async fn header_smuggling() {
     let world = World::new().await;
@@ -26,7 +26,7 @@ async fn header_smuggling() {
     assert_eq!(asked[0].1.member.as_str(), MEMBER);
 }
 
-/// DPP-20: one of each, or none counts.
+/// DPP-20: exactly one of each header, otherwise none counts.
 #[tokio::test]
 async fn repeated_headers() {
     let world = World::new().await;
@@ -46,7 +46,7 @@ async fn repeated_headers() {
     assert_eq!(world.send(asking).await.header("x-correlation-id").unwrap().len(), 36, "an id of its own");
 }
 
-/// DPP-08, A29: the configured origin counts, whatever the request line or `Host` says.
+/// DPP-08, A29: the configured origin counts, whatever the request line or `Host` contains.
 #[tokio::test]
 async fn absolute_targets_and_hosts() {
     let world = World::new().await;
@@ -65,7 +65,7 @@ async fn absolute_targets_and_hosts() {
     assert_eq!(world.send(world.get(DOCUMENT).header("Host", "evil.example")).await.status, 200);
 }
 
-/// A1, DPP-08, ERR-29: one spelling of a path is a route; another is none, and a proof is for the one that was sent.
+/// A1, DPP-08, ERR-29: only one spelling of a path is a route, and a proof is for the spelling that was sent.
 #[tokio::test]
 async fn spellings_of_a_path() {
     let world = World::new().await;
@@ -88,7 +88,7 @@ async fn spellings_of_a_path() {
     assert_eq!(world.send(other).await.challenge(), "invalid_dpop_proof");
 }
 
-/// GW-03: the method is the request line's.
+/// GW-03: the method is that of the request line.
 #[tokio::test]
 async fn method_override() {
     let world = World::new().await;
@@ -101,7 +101,7 @@ async fn method_override() {
     assert!(asked.iter().all(|(operation, _)| *operation == "blueprints_read"));
 }
 
-/// A body whose size nobody said: these chunks, and then its end or nothing more.
+/// A body of unknown size: these chunks, then its end or nothing more.
 struct Chunks {
     chunks: VecDeque<Result<Bytes, std::io::Error>>,
     ends: bool,
@@ -132,13 +132,13 @@ fn never() -> Body {
     Body::new(Chunks { chunks: VecDeque::new(), ends: false })
 }
 
-/// A body that breaks off.
+/// A body that ends with an error.
 pub(crate) fn broken() -> Body {
     let chunks = [Ok(Bytes::from_static(b"{")), Err(std::io::Error::other("gone"))];
     Body::new(Chunks { chunks: chunks.into(), ends: true })
 }
 
-/// LIM-23, A8, ERR-31: in one piece or in many, at the bound or one byte over it; before the token is read.
+/// LIM-23, A8, ERR-31: in one chunk or several, at the limit or one byte above it; before the token is read.
 #[tokio::test]
 async fn bodies_that_are_too_large() {
     let world = World::new().await;
@@ -156,13 +156,13 @@ async fn bodies_that_are_too_large() {
         let reply = world.send_body(over.clone(), body).await;
         assert_eq!((reply.code(), reply.has("dpop-nonce")), ("PAYLOAD_TOO_LARGE", false));
     }
-    // On every route, also where nobody reads a body.
+    // On every route, also on those without a body.
     let mut get = world.get(DOCUMENT);
     get.body = padded(most + 1);
     assert_eq!(world.send(get).await.code(), "PAYLOAD_TOO_LARGE");
 }
 
-/// A body that never ends is cut.
+/// A body that never ends times out.
 #[tokio::test(start_paused = true)]
 async fn a_slow_body_is_cut() {
     let world = World::new().await;
@@ -173,7 +173,7 @@ async fn a_slow_body_is_cut() {
     assert_eq!(before.elapsed().as_secs(), 20);
 }
 
-/// A body that breaks off, and room for bodies that is taken: neither gets as far as the token.
+/// An interrupted body, and an exhausted body budget: neither reaches the token.
 #[tokio::test(start_paused = true)]
 async fn bodies_that_cannot_be_had() {
     let world = World::with(|config| config.limits.held_bytes = 0).await;
@@ -187,11 +187,11 @@ async fn bodies_that_cannot_be_had() {
     assert_eq!(first.status, 400);
     assert_eq!((second.code(), second.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("5")));
     assert!(!second.has("dpop-nonce"));
-    // Nothing of its body was read, so nothing can follow it.
+    // The body was not read, so the connection closes.
     assert_eq!(second.header("connection"), Some("close"));
 }
 
-/// ERR-30: nothing is unpacked, so nothing unfolds.
+/// ERR-30: bodies are never decompressed.
 #[tokio::test]
 async fn a_packed_bomb() {
     let world = World::new().await;
@@ -206,7 +206,7 @@ async fn a_packed_bomb() {
     assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec![""]));
 }
 
-/// ERR-22, A38: what is no JSON document has one error, at its root; depth and repetition are bounded.
+/// ERR-22, A38: invalid JSON has one error, at its root; depth and repetition are bounded.
 #[tokio::test]
 async fn documents_of_all_kinds() {
     let world = World::new().await;
@@ -221,7 +221,7 @@ async fn documents_of_all_kinds() {
         ("\u{feff}{}".to_owned(), 400, Some(vec![""])),
         ("null".to_owned(), 400, Some(vec![""])),
         ("[]".to_owned(), 400, Some(vec![""])),
-        // A member twice, at any depth, however it is spelt, and whether or not anybody reads it.
+        // A repeated property, at any depth, in any spelling, whether or not it is used.
         (format!(r#"{{"ops":[],{}"#, &ADD[1..]), 400, Some(vec![""])),
         (op(r#","op":"remove""#), 400, Some(vec![""])),
         (op(r#","\u006fp":"add""#), 400, Some(vec![""])),
@@ -244,7 +244,8 @@ async fn documents_of_all_kinds() {
     }
 }
 
-/// SVC-09, list H: a label is letters and digits; what a database, a page or a terminal would read as more is none.
+/// SVC-09, list H: a label has letters and digits; characters with a meaning for a database, page or terminal are
+/// refused.
 #[tokio::test]
 async fn labels_that_say_more() {
     let world = World::new().await;
@@ -286,7 +287,7 @@ async fn errors_are_bounded() {
     assert_eq!(world.send(fits).await.status, 200);
 }
 
-/// GW-13: an id that is none does not come back, in whatever disguise.
+/// GW-13: an invalid correlation id is not returned in any form.
 #[tokio::test]
 async fn correlation_id_injection() {
     let world = World::new().await;
@@ -308,19 +309,19 @@ async fn correlation_id_injection() {
     }
 }
 
-/// LIM-04: whoever makes up `X-Forwarded-For` is counted by where the request comes from. (How trusted proxies
-/// are read is told beside `serve::forwarded`.)
+/// LIM-04: a forged `X-Forwarded-For` does not change the source. (The tests of `serve::forwarded` cover trusted
+/// proxies.)
 #[tokio::test]
 async fn forwarded_for_spoofing() {
     let world = World::new().await;
-    let peer = exchange_service::peer::Peer(PEER.parse().unwrap());
-    world.exhaust(Bucket::of(peer), Policy::per_minute(120)).await;
+    let peer = exchange_service::peer::PeerAddr(PEER.parse().unwrap());
+    world.exhaust(RateBucket::for_peer(peer), RatePolicy::per_minute(120)).await;
     let asking =
         world.get(DOCUMENT).header("X-Forwarded-For", "203.0.113.7").header("Forwarded", "for=203.0.113.7");
     assert_eq!(world.send(asking).await.code(), "RATE_LIMITED");
 }
 
-/// FED-08, WRT-09: cursors are the backend's to judge, whatever they look like; a limit is not.
+/// FED-08, WRT-09: the backend judges cursors of any form; the gateway validates the limit.
 #[tokio::test]
 async fn cursors_and_limits() {
     let world = World::new().await;
@@ -346,14 +347,13 @@ async fn cursors_and_limits() {
     }
 }
 
-/// Patterns run in linear time: the worst texts for a backtracking one are answered at once.
+/// Patterns run in linear time: the worst strings for a backtracking engine get a response at once.
 #[tokio::test]
 async fn patterns_do_not_explode() {
     let world = World::new().await;
     let key = "a".repeat(100_000);
     assert_eq!(world.send(world.write(&key)).await.code(), "IDEMPOTENCY_KEY_MISSING");
-    // TYP-12, LIM-28: names of extensions. Whether patterns run in linear time the runtime's own tests count, step by
-    // step.
+    // TYP-12, LIM-28: names of extensions. The runtime's own tests count the steps of patterns.
     let mut asking = world.write("key-0001");
     let name = "a-".repeat(200_000);
     asking.body = ADD.replacen('{', &format!(r#"{{"extensions":{{"{name}":{{}}}},"#), 1).into();
@@ -361,7 +361,7 @@ async fn patterns_do_not_explode() {
     assert_eq!((reply.status, reply.code()), (400, "SCHEMA_INVALID"));
 }
 
-/// LIM-23: however many slow bodies one source begins, another source's has room.
+/// LIM-23: slow bodies of one source, in any number, leave room for other sources.
 #[tokio::test]
 async fn slow_bodies_of_one_source() {
     let world = World::with(|config| config.limits.per_address = 1000).await;
@@ -369,11 +369,11 @@ async fn slow_bodies_of_one_source() {
         let asking = world.write(&format!("slow-{at:04}")).from("198.51.100.7");
         world.send_body(asking, Some(never()))
     };
-    // Far more than would fill all of it: 128 MiB, of 2 MiB each.
+    // Far more than the whole budget of 128 MiB, at 2 MiB each.
     let mut slow: Vec<_> = (0..80).map(|at| Box::pin(hold(at))).collect();
     let mut refused = 0;
     for request in &mut slow {
-        // Each gets as far as it can.
+        // Each proceeds as far as it can.
         if let Poll::Ready(reply) = poll_once(request) {
             assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("5")));
             refused += 1;
@@ -386,7 +386,7 @@ async fn slow_bodies_of_one_source() {
     assert_eq!(world.send(again).await.status, 200, "and comes back");
 }
 
-/// Asks a future once, as far as it comes by itself.
+/// Polls a future once.
 fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(std::task::Waker::noop()))
 }

@@ -1,31 +1,31 @@
-//! GW-01: every pair of stages, made from the list of stages. A request that breaks the rules of two is
-//! refused by the earlier one, with its code, its headers, and what it has cost by then.
+//! GW-01: every pair of stages, generated from the list of stages. A request that violates two stages is refused by the
+//! earlier one, with its code, its headers, and the effects declared for it.
 
 use std::pin::Pin;
 use std::time::Duration;
 
-use contract_runtime::operation::Lookup;
+use contract_runtime::operation::OperationLookup;
 use dpop_bound::KeyPair;
 use exchange_api::operations::TABLE;
 use exchange_service::caller::{Caller, TokenScopes};
-use exchange_service::gateway::stages::{Given, STAGES};
-use exchange_service::idempotency::{self, Claiming, Found};
-use exchange_service::idp::tokens::TokenRefusal;
+use exchange_service::gateway::stages::{EffectFrequency, STAGES};
+use exchange_service::idempotency::{self, ClaimOutcome, ClaimRequest};
+use exchange_service::idp::tokens::TokenError;
 use exchange_service::ids::{ClientId, MemberId};
-use exchange_service::shared::rate::{Bucket, Policy};
+use exchange_service::shared::rate::{RateBucket, RatePolicy};
 
 use super::list_h::broken;
 use super::stand_ins::fixture;
 use super::world::{ADD, Asking, CLIENT, MEMBER, NOW, ORG_WRITE, PEER, TOKEN, Traces, WRITE, World};
 
-/// A request that passes, on which breaches are committed.
+/// A request that passes, to which violations are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Base {
     /// A write that counts once.
     Write,
-    /// One that counts by its ops, once they are known.
+    /// A write that counts by its ops, once they are known.
     OrgWrite,
-    /// The same, answered before.
+    /// The same, with a stored response.
     Repeated,
     /// A read of a collection.
     Read,
@@ -48,13 +48,13 @@ impl Base {
         asking
     }
 
-    /// Those that a breach names, or those of its stage.
+    /// The requests of a violation: its own, or those of its stage.
     fn named(named: &'static [Self], stage: usize) -> &'static [Self] {
         if named.is_empty() { Self::of(stage) } else { named }
     }
 
-    /// Those of which a stage can be breached, where a breach says nothing else: a read has neither media type nor
-    /// key, and what is wrong with a key or a body is no repetition.
+    /// The requests that can violate a stage, unless a violation lists its own: a read has neither media type nor key,
+    /// and an invalid key or body cannot be replayed.
     fn of(stage: usize) -> &'static [Self] {
         match stage {
             ..=11 => &BASES,
@@ -66,9 +66,9 @@ impl Base {
 
 type Breaking<'a> = Pin<Box<dyn Future<Output = Asking> + 'a>>;
 
-/// One way of breaking the rules of a stage.
+/// One violation of a stage.
 struct Breach {
-    /// The stage, by its place in the list.
+    /// The index of the stage.
     stage: usize,
     name: &'static str,
     on: &'static [Base],
@@ -76,12 +76,12 @@ struct Breach {
     challenge: &'static str,
     nonce: bool,
     rate: bool,
-    /// Whether the proof took room, the key has an installation, a write that counts once was counted.
+    /// Whether the proof is recorded, the key has an installation, and a write is counted.
     traces: (bool, bool, bool),
     commit: for<'a> fn(&'a World, Asking) -> Breaking<'a>,
 }
 
-/// With what stages after the token's cost, unless said otherwise.
+/// A violation with the effects after the token, unless given otherwise.
 macro_rules! breaches {
     ($($stage:literal $name:literal $code:literal $challenge:literal [$($trace:ident)*] $(on [$($base:ident)*])? |$world:pat_param, $asking:pat_param| $do:expr;)*) => {
         vec![$(Breach {
@@ -114,8 +114,8 @@ fn breaches() -> Vec<Breach> {
             };
 
         2 "the source asks too often" "RATE_LIMITED" "-" [] |world, asking| {
-            let peer = exchange_service::peer::Peer(PEER.parse().unwrap());
-            world.exhaust(Bucket::of(peer), Policy::per_minute(120)).await;
+            let peer = exchange_service::peer::PeerAddr(PEER.parse().unwrap());
+            world.exhaust(RateBucket::for_peer(peer), RatePolicy::per_minute(120)).await;
             asking
         };
         2 "a large body" "PAYLOAD_TOO_LARGE" "-" []
@@ -134,11 +134,11 @@ fn breaches() -> Vec<Breach> {
         3 "two proofs" "DPOP_INVALID" "invalid_dpop_proof" [nonce]
             |_, mut asking| { asking.proofs = Some(vec!["a.b.c".to_owned(); 2]); asking };
         3 "the provider is down" "SERVICE_UNAVAILABLE" "-" [] |world, asking| {
-            world.refused_token("unknowable", TokenRefusal::Unavailable);
+            world.refused_token("unknowable", TokenError::Unavailable);
             asking.token("unknowable")
         };
         3 "too many newcomers" "SERVICE_UNAVAILABLE" "-" [] |world, asking| {
-            world.exhaust(Bucket::Newcomers, Policy::per_second(500)).await;
+            world.exhaust(RateBucket::Newcomers, RatePolicy::per_second(500)).await;
             asking
         };
         3 "a signature of another" "DPOP_INVALID" "invalid_dpop_proof" [nonce] |_, asking| {
@@ -206,7 +206,7 @@ fn breaches() -> Vec<Breach> {
         };
 
         8 "a disconnected client" "CLIENT_REVOKED" "invalid_token" [nonce proof] |world, asking| {
-            let at = NOW.minus(Duration::from_secs(60)).millis();
+            let at = NOW.minus(Duration::from_secs(60)).as_millis();
             world.sql(&format!("INSERT INTO client_revocation VALUES ('{CLIENT}', '{MEMBER}', {at})")).await;
             asking
         };
@@ -225,12 +225,12 @@ fn breaches() -> Vec<Breach> {
 
         11 "the member's client asks too often" "RATE_LIMITED" "-" [nonce proof installation]
             |world, asking| {
-                let bucket = Bucket::Member(ClientId::from(CLIENT), MemberId::from(MEMBER));
-                world.exhaust(bucket, Policy::per_minute(120)).await;
+                let bucket = RateBucket::Member(ClientId::from(CLIENT), MemberId::from(MEMBER));
+                world.exhaust(bucket, RatePolicy::per_minute(120)).await;
                 asking
             };
         11 "the client asks too often" "RATE_LIMITED" "-" [nonce proof installation] |world, asking| {
-            world.exhaust(Bucket::Client(ClientId::from(CLIENT)), Policy::per_minute(1200)).await;
+            world.exhaust(RateBucket::Client(ClientId::from(CLIENT)), RatePolicy::per_minute(1200)).await;
             asking
         };
         11 "the limits cannot be asked" "SERVICE_UNAVAILABLE" "-" [nonce proof installation]
@@ -295,30 +295,32 @@ fn breaches() -> Vec<Breach> {
     }
 }
 
-/// Uses the day's writes up.
+/// Uses up the daily quota.
 async fn use_up(world: &World) {
-    let day = NOW.day();
+    let day = NOW.utc_day();
     world.sql(&format!("INSERT INTO write_quota VALUES ('{CLIENT}', '{MEMBER}', {day}, 500)")).await;
 }
 
-/// Claims the key of the request for a body.
-async fn claim(world: &World, asking: &Asking, body: &[u8]) -> Found {
-    let Lookup::Found(operation) = TABLE.find("POST", &asking.target) else {
+/// Claims the request's key for a body.
+async fn claim(world: &World, asking: &Asking, body: &[u8]) -> ClaimOutcome {
+    let OperationLookup::Found(operation) = TABLE.find("POST", &asking.target) else {
         panic!("{} is no write", asking.target);
     };
     let request = idempotency::request_hash(operation.id, body);
-    let terms = idempotency::Terms::of(&world.config.limits);
+    let terms = idempotency::KeyRetention::from_config(&world.config.limits);
     let done = world.store.write(move |connection| {
         let (client, member) = (ClientId::from(CLIENT), MemberId::from(MEMBER));
-        let asked = Claiming { client: &client, member: &member, key: "key-0001", request, fence: 1 };
-        idempotency::claim(connection, &asked, &terms, NOW)
+        let asked = ClaimRequest { client: &client, member: &member, key: "key-0001", request, fence: 1 };
+        idempotency::claim_key(connection, &asked, &terms, NOW)
     });
     done.await.unwrap()
 }
 
-/// Keeps an answer to the request.
+/// Stores a response to the request.
 async fn keep(world: &World, asking: &Asking) {
-    let Found::Claimed(claim) = claim(world, asking, &asking.body).await else { panic!("the key is taken") };
+    let ClaimOutcome::Claimed(claim) = claim(world, asking, &asking.body).await else {
+        panic!("the key is taken")
+    };
     let caller = Caller {
         member: MemberId::from(MEMBER),
         client: ClientId::from(CLIENT),
@@ -330,7 +332,8 @@ async fn keep(world: &World, asking: &Asking) {
         claim: Some(claim),
     };
     let answer = fixture("org_stock_write");
-    let kept = world.store.write(move |connection| idempotency::complete(connection, &caller, &answer, NOW));
+    let kept =
+        world.store.write(move |connection| idempotency::complete_claim(connection, &caller, &answer, NOW));
     assert_eq!(kept.await.unwrap(), idempotency::Completion::Stored);
 }
 
@@ -338,20 +341,20 @@ async fn world() -> World {
     World::with(|config| config.limits.live_proofs = 1200).await
 }
 
-/// The requests of which all of these can be breached.
+/// Returns the requests to which all of these violations apply.
 fn bases(breaches: &[&Breach]) -> Vec<Base> {
     let all = |base: &Base| breaches.iter().all(|breach| breach.on.contains(base));
     BASES.into_iter().filter(all).collect()
 }
 
-/// Checks the first request of which all of these can be breached; says whether there is one.
+/// Checks the first request to which all of these violations apply. Returns false if there is none.
 async fn check(breaches: &[&Breach]) -> bool {
     let Some(base) = bases(breaches).first().copied() else { return false };
     check_on(base, breaches).await;
     true
 }
 
-/// What a request of these breaches, the later ones committed first, is answered, and what it costs.
+/// Applies the violations to a request, later ones first, and checks the response and the effects.
 async fn check_on(base: Base, breaches: &[&Breach]) {
     let world = world().await;
     let mut asking = base.asking(&world).await;
@@ -382,20 +385,24 @@ async fn check_on(base: Base, breaches: &[&Breach]) {
         claims: after.claims,
     };
     assert_eq!(after, expected, "{names:?}");
-    // The list says the same.
+    // The list declares the same.
     assert!(stage.codes.iter().any(|code| code.as_str() == first.code), "{} {}", stage.name, first.code);
     for (given, is) in [
         (stage.effects.nonce, first.nonce),
         (stage.effects.rate, first.rate),
         (stage.effects.proof, proof),
         (stage.effects.installation, installation),
-        (if counts { stage.effects.quota } else { Given::Sometimes }, write),
+        (if counts { stage.effects.quota } else { EffectFrequency::Sometimes }, write),
     ] {
-        assert!(given == Given::Sometimes || (given == Given::Always) == is, "{}: {names:?}", stage.name);
+        assert!(
+            given == EffectFrequency::Sometimes || (given == EffectFrequency::Always) == is,
+            "{}: {names:?}",
+            stage.name
+        );
     }
 }
 
-/// The requests that the breaches are committed on pass, and cost what they cost.
+/// The unmodified requests pass, with their effects.
 #[tokio::test]
 async fn without_a_breach_they_pass() {
     for (base, writes, relayed, claims) in
@@ -412,7 +419,7 @@ async fn without_a_breach_they_pass() {
     }
 }
 
-/// GW-01: every stage has breaches, and each code of each stage one.
+/// GW-01: every stage has violations, and each of its codes has one.
 #[test]
 fn every_stage_is_breached() {
     assert_eq!(STAGES.len(), 14);
@@ -425,7 +432,7 @@ fn every_stage_is_breached() {
     }
 }
 
-/// Each by itself, on every request that it is one of.
+/// Each violation on its own, on every request to which it applies.
 #[tokio::test]
 async fn every_breach_is_refused() {
     for breach in &breaches() {
@@ -436,7 +443,7 @@ async fn every_breach_is_refused() {
     }
 }
 
-/// GW-01: all 91 pairs, each with every breach of the earlier stage.
+/// GW-01: all 91 pairs, with every violation of the earlier stage.
 #[tokio::test]
 async fn of_two_stages_the_earlier_answers() {
     let all = breaches();
@@ -454,7 +461,7 @@ async fn of_two_stages_the_earlier_answers() {
     assert_eq!(pairs, 91);
 }
 
-/// GW-01: and with every breach of the later one.
+/// GW-01: and with every violation of the later one.
 #[tokio::test]
 async fn whatever_is_wrong_later_does_not_matter() {
     let all = breaches();
@@ -472,7 +479,7 @@ async fn whatever_is_wrong_later_does_not_matter() {
     assert_eq!(without, [(11, "a cursor twice"), (12, "a cursor twice")]);
 }
 
-/// GW-01: what is wrong everywhere is refused by the first stage, then by the second, and so on.
+/// GW-01: a request that violates all stages is refused by the first, then by the second, and so on.
 #[tokio::test]
 async fn stages_are_reached_one_after_another() {
     let all = breaches();

@@ -1,4 +1,4 @@
-//! Requests that pass: installations, ids, what the backend is given.
+//! Requests that pass: installations, ids, and the input of the backend.
 
 use std::sync::atomic::Ordering;
 
@@ -8,8 +8,8 @@ use super::stand_ins::{Script, fixture};
 use super::world::{ADD, DOCUMENT, NOW, TOKEN, WRITE, World};
 use crate::kit::{JUDGE, log};
 
-/// GW-05, A32, DPP-21, WEB-04: a key's first call makes an installation, of which the member is told; its id is
-/// not the key's thumbprint.
+/// GW-05, A32, DPP-21, WEB-04: a key's first call creates an installation and a notice for the member; its id is not
+/// the key's thumbprint.
 #[tokio::test]
 async fn a_key_is_an_installation() {
     let world = World::new().await;
@@ -27,11 +27,11 @@ async fn a_key_is_an_installation() {
     assert!(asked.iter().all(|(_, caller)| caller.installation.as_ref() == Some(&own) && caller.jkt == jkt));
 }
 
-/// LIM-27: `lastSeenAt` moves at most every five minutes, and never back.
+/// LIM-27: `lastSeenAt` changes at most every five minutes, and never goes back.
 #[tokio::test]
 async fn last_seen_moves_in_steps() {
     let world = World::new().await;
-    let seen = async || world.count("SELECT last_seen / 1000 FROM installation").await - NOW.secs();
+    let seen = async || world.count("SELECT last_seen / 1000 FROM installation").await - NOW.as_secs();
     for (advance, expect) in [(0, 0), (299, 0), (1, 300), (100, 300), (200, 600)] {
         world.advance(advance);
         assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
@@ -42,7 +42,7 @@ async fn last_seen_moves_in_steps() {
     assert_eq!(seen().await, 600);
 }
 
-/// SVC-03: an installation that cannot be written down is none, and the request goes on.
+/// SVC-03: if an installation cannot be stored, the request continues without one.
 #[tokio::test]
 async fn a_store_that_cannot_write() {
     let world = World::new().await;
@@ -53,8 +53,7 @@ async fn a_store_that_cannot_write() {
     assert_eq!(world.backend.asked.lock().unwrap()[0].1.installation, None);
 }
 
-/// GW-05: of more than five new installations in a day those who run the exchange are warned, each time: by an event
-/// that names the member and how many there are, and by a count.
+/// GW-05: more than five new installations in a day cause a warning each, with the member and the count, and a metric.
 #[test]
 fn many_new_installations() {
     let (log, member) = (log(), "member-with-many-keys");
@@ -101,7 +100,7 @@ fn many_new_installations() {
     assert_eq!(told.len(), 3, "{told:?}");
 }
 
-/// GW-13: the client's own id reaches the answer and the backend.
+/// GW-13: the client's correlation id is in the response and reaches the backend.
 #[tokio::test]
 async fn the_clients_own_id() {
     let world = World::new().await;
@@ -112,20 +111,20 @@ async fn the_clients_own_id() {
     assert_eq!(problem.body["correlationId"], "mine-2");
 }
 
-/// CON-08: undeclared members pass, and the backend gets them to warn of.
+/// CON-08: undeclared properties pass, and the backend gets them for warnings.
 #[tokio::test]
 async fn undeclared_members_pass() {
     let world = World::new().await;
     let asking =
         world.post(WRITE, &ADD.replacen('{', r#"{"tint":1,"#, 1)).header("Idempotency-Key", "key-0001");
     assert_eq!(world.send(asking).await.status, 200);
-    // CON-09: where no warning can name one, it is refused at its parent, also for a read that is no write.
+    // CON-09: where no warning can name it, the parent is refused, also in a read with a body.
     let long = format!(r#"{{"kind":"ITEM","refs":[{{"bt":"1","{}":1}}]}}"#, "x".repeat(200));
     let reply = world.send(world.post("/exchange/v1/catalog/resolve", &long)).await;
     assert_eq!((reply.code(), reply.pointers()), ("SCHEMA_INVALID", vec!["/refs/0"]));
 }
 
-/// RES-01, WRT-01, ERR-32: too many references break the schema, too many ops are too large a batch.
+/// RES-01, WRT-01, ERR-32: too many references violate the schema, too many ops are too large a batch.
 #[tokio::test]
 async fn too_many() {
     let world = World::new().await;
@@ -146,7 +145,7 @@ async fn too_many() {
     }
 }
 
-/// ERR-38: an answer that breaks the contract is not sent.
+/// ERR-38: a response that violates the contract is not sent.
 #[tokio::test]
 async fn answers_are_checked() {
     let world = World::new().await;
@@ -157,9 +156,9 @@ async fn answers_are_checked() {
     assert_eq!((reply.status, reply.code()), (500, "INTERNAL_ERROR"));
     assert!(!String::from_utf8_lossy(&reply.bytes).contains("hush"));
     assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
-    // A relay that checks what it brings has done so: nobody looks twice.
+    // A relay that validates responses is not checked again.
     world.backend.checks.store(true, Ordering::SeqCst);
-    let response = world.gateway.answer(world.get(DOCUMENT).into_request(None)).await;
+    let response = world.gateway.handle_request(world.get(DOCUMENT).into_request(None)).await;
     assert_eq!(response.status(), 200);
     let sent = response.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(sent, broken.body);
@@ -167,7 +166,7 @@ async fn answers_are_checked() {
     assert!(!JUDGE.would_take("service_document", 200, &sent), "it does break the contract");
 }
 
-/// GW-02: what the backend refuses comes through as it is.
+/// GW-02: the backend's refusal is passed on unchanged.
 #[tokio::test]
 async fn refusals_come_through() {
     let world = World::new().await;
@@ -197,7 +196,7 @@ async fn versions() {
     assert_eq!(world.send(twice).await.code(), "CLIENT_VERSION_UNSUPPORTED");
 }
 
-/// ERR-16, ERR-40: a minimum that nobody can read lets nothing through, and another client goes on.
+/// ERR-16, ERR-40: an unreadable minimum refuses all requests of the client; other clients are not affected.
 #[tokio::test]
 async fn an_unreadable_minimum_is_no_open_door() {
     let world = World::new().await;

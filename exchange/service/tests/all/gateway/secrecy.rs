@@ -1,10 +1,10 @@
-//! What the gateway logs: a line for every request, by its id, and nothing of what the request holds.
+//! The log of the gateway: one line per request, by its id, without the request's contents.
 
 use crate::kit;
 
 use super::world::{ADD, DOCUMENT, TOKEN, WRITE, World};
 
-/// GW-13, SVC-14: one line says how each request ended; token, proof, key, cursor, handle and body are in none.
+/// GW-13, SVC-14: one line reports each outcome; no line contains token, proof, key, cursor, handle or body.
 #[tokio::test]
 async fn no_secret_is_logged() {
     let log = kit::log();

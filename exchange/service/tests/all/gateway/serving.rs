@@ -1,4 +1,4 @@
-//! Connections, over real sockets: what a stranger can hold on to.
+//! Connections over real sockets: the resources that an unauthenticated peer can hold.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use axum::Router;
 use dpop_bound::SystemRandom;
 use exchange_service::Environment;
 use exchange_service::config::Config;
-use exchange_service::peer::Peer;
-use exchange_service::serve::watch::{Metrics, Readiness, health};
+use exchange_service::peer::PeerAddr;
+use exchange_service::serve::monitoring::{MetricsRecorder, Readiness, health_router};
 use exchange_service::serve::{ServeError, Server};
-use exchange_service::store::{Options, Place, Store};
-use exchange_service::time::MovedClock;
+use exchange_service::store::{Store, StoreLocation, StoreOptions};
+use exchange_service::time::ManualClock;
 use http::Extensions;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,20 +32,20 @@ struct Served {
 async fn serve(router: Router, change: impl FnOnce(&mut Config)) -> Served {
     let mut config = Config::default();
     change(&mut config);
-    let environment = Environment::new(Arc::new(MovedClock::standing(NOW)), Arc::new(SystemRandom));
+    let environment = Environment::new(Arc::new(ManualClock::fixed_at(NOW)), Arc::new(SystemRandom));
     let server = Server::new(router, &config, &environment).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel();
-    let done = tokio::spawn(server.run(listener, async {
+    let done = tokio::spawn(server.serve_until(listener, async {
         let _ = stopped.await;
     }));
     Served { address, stop, done }
 }
 
-/// Sends bytes, and reads one answer: its head, and as much as that announces.
+/// Sends bytes, and reads one response: its head, and the announced body.
 async fn say(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -> String {
-    // Who is refused early may find the connection closed while it still sends.
+    // After an early refusal the connection may be closed while the client still sends.
     let _ = stream.write_all(bytes).await;
     let mut all = Vec::new();
     let mut buffer = [0; 65_536];
@@ -65,7 +65,7 @@ async fn say(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), bytes: &[u8]) -
     }
 }
 
-/// Status and body of an answer of the gateway to such a request, which are judged.
+/// Returns status and body of the gateway's response to a request, after validation.
 fn judged(method: &str, target: &str, answer: &str) -> (u16, serde_json::Value) {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -74,18 +74,18 @@ fn judged(method: &str, target: &str, answer: &str) -> (u16, serde_json::Value) 
     (status, body)
 }
 
-/// What else comes until the other side closes.
+/// Reads until the peer closes.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
     String::from_utf8_lossy(&rest).into_owned()
 }
 
-/// Who asks, as the router is told.
+/// Returns the source address that the router sees.
 fn whoami() -> Router {
     Router::new().fallback(async |request: axum::extract::Request| {
         let extensions: &Extensions = request.extensions();
-        Peer::of(extensions).0.to_string()
+        PeerAddr::from_extensions(extensions).0.to_string()
     })
 }
 
@@ -107,13 +107,13 @@ async fn a_gateway_is_served() {
         assert_eq!(judged("GET", DOCUMENT, &answer).0, 200);
         assert!(answer.contains("dpop-nonce: ") && answer.contains("date: Mon, 21 Sep 2026 14:13:20 GMT"));
     }
-    // GW-01: a path that cannot be routed gets there as it was sent.
+    // GW-01: an unroutable path arrives as it was sent.
     let answer = say(&mut stream, b"GET /exchange/v1/../v1 HTTP/1.1\r\nHost: x\r\n\r\n").await;
     let (status, body) = judged("GET", "/exchange/v1/../v1", &answer);
     assert_eq!((status, &body["code"]), (404, &"NOT_FOUND".into()));
 }
 
-/// LIM-23, ERR-01, ERR-31: all headers together; a head that nobody reads on is a bare refusal.
+/// LIM-23, ERR-01, ERR-31: all headers together; a head far above the limit gets a bare refusal.
 #[tokio::test]
 async fn heads_are_bounded() {
     let served = serve(whoami(), |_| {}).await;
@@ -139,7 +139,7 @@ async fn heads_are_bounded() {
     assert!(answer.starts_with("HTTP/1.1 431"), "{answer}");
 }
 
-/// An answer that is a problem of this code, with an id, whatever was asked.
+/// Expects a problem with this code and a correlation id.
 fn is_problem(answer: &str, code: &str) {
     let (head, _) = answer.split_once("\r\n\r\n").unwrap();
     let (status, body) = judged("GET", "/", answer);
@@ -152,7 +152,7 @@ fn is_problem(answer: &str, code: &str) {
     assert!(head.contains(&id) && head.contains("date: "), "{head}");
 }
 
-/// List H: a request is for one host; who names two, or none, is refused before anybody takes one of them.
+/// List H: a request names exactly one host; with two or none it is refused before any part handles it.
 #[tokio::test]
 async fn a_request_is_for_one_host() {
     let served = serve(whoami(), |_| {}).await;
@@ -167,7 +167,7 @@ async fn a_request_is_for_one_host() {
     assert!(answer.lines().next().unwrap().contains(" 200 "), "{answer}");
 }
 
-/// List H: what two servers could read differently is refused, and nothing behind it is read.
+/// List H: ambiguous framing is refused, and nothing after it is read.
 #[tokio::test]
 async fn requests_that_smuggle_others() {
     let served = serve(whoami(), |_| {}).await;
@@ -189,8 +189,8 @@ async fn requests_that_smuggle_others() {
     }
 }
 
-/// List H: a body in chunks is read by them alone, whatever length is said beside; whoever stands in front and went by
-/// the length sees nothing more answered on that connection (RFC 9112, 6.1).
+/// List H: a chunked body is read by its chunks, whatever length is announced as well; the connection then closes, in
+/// case a proxy in front used the length (RFC 9112, 6.1).
 #[tokio::test]
 async fn chunks_and_a_length() {
     let reads = Router::new().fallback(async |body: String| format!("{} bytes", body.len()));
@@ -208,7 +208,7 @@ async fn chunks_and_a_length() {
     }
 }
 
-/// LIM-04: what proxies say counts only where they are trusted.
+/// LIM-04: forwarding headers count only with trusted proxies.
 #[tokio::test]
 async fn sources_behind_proxies() {
     for (hops, source) in [(0, "127.0.0.1"), (1, "192.0.2.9"), (2, "203.0.113.7")] {
@@ -219,7 +219,7 @@ async fn sources_behind_proxies() {
     }
 }
 
-/// A head that does not come, and a connection that rests, are closed after their time.
+/// A head that does not arrive, and an idle connection, time out.
 #[tokio::test]
 async fn slow_heads_are_cut() {
     let served = serve(whoami(), |_| {}).await;
@@ -227,7 +227,7 @@ async fn slow_heads_are_cut() {
     slow.write_all(b"GET / HTTP/1.1\r\nHost:").await.unwrap();
     let mut idle = TcpStream::connect(served.address).await.unwrap();
     assert!(say(&mut idle, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.starts_with("HTTP/1.1 200"));
-    // From here on time passes whenever nobody has anything to do.
+    // From here on time advances whenever all tasks are idle.
     tokio::time::pause();
     let before = Instant::now();
     for stream in [&mut slow, &mut idle] {
@@ -236,7 +236,7 @@ async fn slow_heads_are_cut() {
     assert!(before.elapsed() >= Duration::from_secs(29), "{:?}", before.elapsed());
 }
 
-/// A body that does not come is cut after its time, whoever reads it: here a page, at the provider a form.
+/// A body that does not arrive times out for any reader: a page here, a form at the provider.
 #[tokio::test]
 async fn slow_bodies_are_cut() {
     let reads = Router::new().fallback(async |body: String| body);
@@ -254,7 +254,7 @@ async fn slow_bodies_are_cut() {
     assert!((15..60).contains(&waited), "{waited}");
 }
 
-/// A body that does not come to the gateway is refused by it, in its own words, over the connection that it closes.
+/// The gateway refuses a body that does not arrive with a problem, and closes the connection.
 #[tokio::test]
 async fn a_slow_body_is_told_so() {
     let world = World::new().await;
@@ -270,7 +270,7 @@ async fn a_slow_body_is_told_so() {
     assert!(log.text().contains("slow body"));
 }
 
-/// Whoever takes nothing of an answer is cut.
+/// A connection whose peer does not read the response times out.
 #[tokio::test]
 async fn slow_readers_are_cut() {
     let large = Router::new().fallback(async || vec![b'x'; 64 << 20]);
@@ -279,7 +279,7 @@ async fn slow_readers_are_cut() {
     stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     let mut first = [0; 1];
     stream.read_exact(&mut first).await.unwrap();
-    // While nothing is read, the connection ends; stopping then waits for nobody.
+    // The connection ends although its peer does not read; the shutdown then waits for none.
     served.stop.send(()).unwrap();
     tokio::time::pause();
     served.done.await.unwrap();
@@ -288,7 +288,7 @@ async fn slow_readers_are_cut() {
     assert!(rest.len() < 64 << 20, "{}", rest.len());
 }
 
-/// Connections are bounded: one more waits until another is over.
+/// Connections are limited: one more waits until another has ended.
 #[tokio::test]
 async fn connections_are_bounded() {
     let served = serve(whoami(), |config| config.serve.connections = 1).await;
@@ -297,7 +297,7 @@ async fn connections_are_bounded() {
     assert!(say(&mut first, request).await.starts_with("HTTP/1.1 200"));
     let mut second = TcpStream::connect(served.address).await.unwrap();
     second.write_all(request).await.unwrap();
-    // The first one is answered once more while the second waits.
+    // The first one gets another response while the second waits.
     assert!(say(&mut first, request).await.starts_with("HTTP/1.1 200"));
     let mut byte = [0; 1];
     assert!(second.try_read(&mut byte).is_err(), "it is not accepted");
@@ -305,7 +305,7 @@ async fn connections_are_bounded() {
     assert!(say(&mut second, b"").await.starts_with("HTTP/1.1 200"));
 }
 
-/// One address does not take the connections of all: what is beyond its share is closed at once.
+/// One address cannot take all connections: those above its share are closed at once.
 #[tokio::test]
 async fn connections_of_one_address_are_bounded() {
     let served = serve(whoami(), |config| config.serve.connections_of_address = Some(1)).await;
@@ -315,14 +315,14 @@ async fn connections_of_one_address_are_bounded() {
     let mut second = TcpStream::connect(served.address).await.unwrap();
     assert_eq!(rest(&mut second).await, "");
     drop(first);
-    // The server sees the end of the first when it sees it.
+    // The server notices the end of the first asynchronously.
     loop {
         let mut third = TcpStream::connect(served.address).await.unwrap();
         if say(&mut third, request).await.starts_with("HTTP/1.1 200") {
             break;
         }
     }
-    // Where nothing is said, this machine's own are not counted.
+    // By default loopback connections do not count.
     let served = serve(whoami(), |_| {}).await;
     let mut all = Vec::new();
     for _ in 0..3 {
@@ -332,7 +332,7 @@ async fn connections_of_one_address_are_bounded() {
     }
 }
 
-/// Told to stop, the service answers what is under way and accepts nothing more.
+/// On shutdown the service finishes running requests and accepts no more connections.
 #[tokio::test]
 async fn it_stops_gracefully() {
     let (begun, running) = oneshot::channel::<()>();
@@ -365,9 +365,9 @@ async fn it_stops_gracefully() {
 /// `/healthz` and `/readyz`.
 #[tokio::test]
 async fn how_it_is() {
-    let store = Store::open(&Options::new(Place::Memory)).unwrap();
+    let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
     let readiness = Readiness::new(store.clone());
-    let served = serve(health(readiness.clone()), |_| {}).await;
+    let served = serve(health_router(readiness.clone()), |_| {}).await;
     let ask = async |path: &str| {
         let mut stream = TcpStream::connect(served.address).await.unwrap();
         let answer = say(&mut stream, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await;
@@ -384,12 +384,11 @@ async fn how_it_is() {
         .unwrap();
     assert_eq!(ask("/readyz").await.as_deref(), Some("503"));
     assert_eq!(ask("/healthz").await.as_deref(), Some("200"));
-    readiness.stop();
+    readiness.mark_stopping();
     assert_eq!(ask("/readyz").await.as_deref(), Some("503"));
 }
 
-/// A connection behind TLS: the certificate, the protocol that both sides agree on, and a handshake that does not
-/// come.
+/// A TLS connection: the certificate, the negotiated protocol, and a handshake that does not arrive.
 #[tokio::test]
 async fn a_gateway_behind_tls() {
     use tokio_rustls::rustls::crypto::aws_lc_rs;
@@ -422,10 +421,10 @@ async fn a_gateway_behind_tls() {
         let answer = say(&mut stream, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("127.0.0.1"), "{answer}");
     }
-    // Somebody else's name is not on it.
+    // Another name is not in the certificate.
     let other = TcpStream::connect(served.address).await.unwrap();
     assert!(connector.connect("other.example".try_into().unwrap(), other).await.is_err());
-    // What is no handshake, and one that does not come.
+    // An invalid handshake, and one that does not arrive.
     let mut plain = TcpStream::connect(served.address).await.unwrap();
     plain.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     assert!(!rest(&mut plain).await.contains("HTTP"));
@@ -434,7 +433,7 @@ async fn a_gateway_behind_tls() {
     let before = Instant::now();
     assert_eq!(rest(&mut silent).await, "");
     assert!((9..15).contains(&before.elapsed().as_secs()), "{:?}", before.elapsed());
-    // A key that is another certificate's.
+    // A key of another certificate.
     let other = rcgen::generate_simple_self_signed(["exchange.example".to_owned()]).unwrap();
     let stranger = folder.path().join("stranger.pem");
     std::fs::write(&stranger, other.signing_key.serialize_pem()).unwrap();
@@ -444,13 +443,13 @@ async fn a_gateway_behind_tls() {
     assert!(matches!(refused, Err(ServeError::Certificate(_))));
 }
 
-/// `/metrics`: what Prometheus reads, with labels that nobody can make up.
+/// `/metrics` for Prometheus, with labels that clients cannot create.
 #[tokio::test]
 async fn what_is_counted() {
-    let metrics = Metrics::install().unwrap();
+    let metrics = MetricsRecorder::install().unwrap();
     let world = World::new().await;
     let served = serve(world.gateway.router(), |_| {}).await;
-    let told = serve(metrics.router(), |_| {}).await;
+    let told = serve(metrics.into_router(), |_| {}).await;
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     for target in ["/exchange/v1/hush-1", "/exchange/v1?hush-2=1", "/exchange/v1/schemas/hush-3.schema.json"]
     {
@@ -478,7 +477,7 @@ async fn what_is_counted() {
     assert!(nobody.starts_with("HTTP/1.1 404"), "not where strangers ask");
 }
 
-/// A certificate that cannot be used is named.
+/// The error for an unusable certificate names the file.
 #[test]
 fn certificates_that_cannot_be_used() {
     let folder = tempfile::tempdir().unwrap();
@@ -491,7 +490,7 @@ fn certificates_that_cannot_be_used() {
         Server::new(Router::new(), &config, &environment).err()
     };
     assert!(make(None, None).is_none());
-    assert!(matches!(make(Some(empty.clone()), None), Some(ServeError::Half)));
+    assert!(matches!(make(Some(empty.clone()), None), Some(ServeError::IncompleteTls)));
     let missing = folder.path().join("missing.pem");
     for path in [empty.clone(), missing] {
         let error = make(Some(path.clone()), Some(empty.clone())).unwrap();

@@ -1,4 +1,4 @@
-//! A provider and a backend that do as they are told, and ports that can be switched off.
+//! A configurable provider and backend, and ports that can be switched off.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,76 +6,78 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use contract_runtime::server::{Answer, Bytes, HeaderMap, StatusCode};
-use dpop_bound::live::{Admission, Candidate, LiveRefusal};
-use dpop_bound::{LiveProofs, Pending, ReplayStore, UnixTime, Window};
+use contract_runtime::server::{Bytes, EncodedResponse, HeaderMap, StatusCode};
+use dpop_bound::replay::{AdmitFuture, ReplayCandidate, ReplayError};
+use dpop_bound::{MaybeReady, ProofWindow, ReplayCache, ReplayStore, UnixTime};
 use exchange_service::Caller;
 use exchange_service::Environment;
-use exchange_service::gateway::facts::Standing;
-use exchange_service::gateway::ports::{Asked, Installations, Keys, Of, Seen};
-use exchange_service::idempotency::{self, Completion, Found, Terms};
-use exchange_service::idp::tokens::{TokenClaims, TokenRefusal, Verifier, Verifying};
+use exchange_service::gateway::facts::InstallationStatus;
+use exchange_service::gateway::ports::{
+    InstallationKey, InstallationStore, KeyRequest, KeyStore, RecordedCall,
+};
+use exchange_service::idempotency::{self, ClaimOutcome, Completion, KeyRetention};
+use exchange_service::idp::tokens::{TokenClaims, TokenError, TokenVerifier, VerificationFuture};
 use exchange_service::ids::{ClientId, MemberId};
 use exchange_service::registry::Registry;
-use exchange_service::relay::{Relay, RelayFailure, Relayed, Relaying};
-use exchange_service::shared::Unavailable;
-use exchange_service::shared::quota::{QuotaCounter, Writes};
-use exchange_service::shared::rate::{Bucket, MemoryRates, Policy, RateLimiter, Taken};
+use exchange_service::relay::{Relay, RelayError, RelayFuture, RelayedRequest};
+use exchange_service::shared::SharedStateError;
+use exchange_service::shared::quota::{QuotaCounter, WriteCount};
+use exchange_service::shared::rate::{DrawOutcome, MemoryRateLimiter, RateBucket, RateLimiter, RatePolicy};
 use exchange_service::shared::registry::{CachedRegistry, RegistryView};
 use exchange_service::store::{Store, StoreError};
 use exchange_service::time::Moment;
 use tokio::sync::Notify;
 
-/// Tokens by their text.
+/// Token errors and claims by the token string.
 #[derive(Debug, Default)]
 pub(crate) struct Provider {
-    pub(crate) tokens: Mutex<HashMap<String, Result<TokenClaims, TokenRefusal>>>,
+    pub(crate) tokens: Mutex<HashMap<String, Result<TokenClaims, TokenError>>>,
     pub(crate) asked: Mutex<usize>,
 }
 
-impl Verifier for Provider {
-    fn verify<'a>(&'a self, token: &'a str, now: Moment) -> Verifying<'a> {
+impl TokenVerifier for Provider {
+    fn verify_token<'a>(&'a self, token: &'a str, now: Moment) -> VerificationFuture<'a> {
         *self.asked.lock().unwrap() += 1;
         let known = self.tokens.lock().unwrap().get(token).cloned();
-        Pending::ready(match known {
-            Some(Ok(claims)) if claims.expires_at <= now => Err(TokenRefusal::Expired),
+        MaybeReady::ready(match known {
+            Some(Ok(claims)) if claims.expires_at <= now => Err(TokenError::Expired),
             Some(known) => known,
-            None => Err(TokenRefusal::Malformed),
+            None => Err(TokenError::Malformed),
         })
     }
 }
 
-/// What the backend does with a request.
+/// The backend's reaction to a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Script {
-    /// Answers with a fixture of its schema, and completes the claim in a transaction of its own, as a write does.
+    /// Returns a fixture of the response's schema, and completes the claim in its own transaction, like a write.
     #[default]
     Fixture,
-    /// The same with this answer.
-    Completes(Answer),
-    /// Answers this, and leaves the claim to the gateway, as a refusal does that undid its write.
-    Answers(Answer),
-    /// Does not answer.
-    Fails(RelayFailure),
+    /// The same with this response.
+    Completes(EncodedResponse),
+    /// Returns this response and leaves the claim to the gateway, like a refusal that rolled its write back.
+    Answers(EncodedResponse),
+    /// Fails.
+    Fails(RelayError),
     /// Never answers.
     Hangs,
 }
 
-/// A backend that remembers what it was asked.
+/// A backend that records its requests.
 #[derive(Debug)]
 pub(crate) struct Backend {
     pub(crate) store: Store,
     pub(crate) environment: Environment,
     pub(crate) script: Mutex<Script>,
-    /// Whether it says that its answers are checked.
+    /// Whether it reports that its responses are validated.
     pub(crate) checks: AtomicBool,
     pub(crate) asked: Mutex<Vec<(&'static str, Caller)>>,
-    /// Told of every request.
+    /// Notified of every request.
     pub(crate) reached: Notify,
 }
 
 impl Relay for Backend {
-    fn relay(&self, request: Relayed) -> Relaying<'_> {
+    fn send_request(&self, request: RelayedRequest) -> RelayFuture<'_> {
         let operation = request.call.operation().id;
         let seen = request.call.context().extension::<Caller>().expect("the caller in the context");
         assert_eq!(seen, request.caller);
@@ -96,25 +98,25 @@ impl Relay for Backend {
         })
     }
 
-    fn checks(&self) -> bool {
+    fn validates_answers(&self) -> bool {
         self.checks.load(Ordering::SeqCst)
     }
 }
 
 impl Backend {
-    async fn complete(&self, caller: Caller, answer: Answer) -> Result<Answer, RelayFailure> {
+    async fn complete(&self, caller: Caller, answer: EncodedResponse) -> Result<EncodedResponse, RelayError> {
         let (given, now) = (answer.clone(), self.environment.now());
         let done =
-            self.store.write(move |connection| idempotency::complete(connection, &caller, &given, now));
+            self.store.write(move |connection| idempotency::complete_claim(connection, &caller, &given, now));
         match done.await {
-            Ok::<_, StoreError>(Completion::Lost) | Err(_) => Err(RelayFailure::Unreachable),
+            Ok::<_, StoreError>(Completion::Lost) | Err(_) => Err(RelayError::Unreachable),
             Ok(_) => Ok(answer),
         }
     }
 }
 
-/// A valid answer of an operation.
-pub(crate) fn fixture(operation: &str) -> Answer {
+/// Returns a valid response of an operation.
+pub(crate) fn fixture(operation: &str) -> EncodedResponse {
     let file = match operation {
         "service_document" => "service-document/valid/minimal.json",
         "installation_label" => "installation/valid/full.json",
@@ -136,7 +138,7 @@ pub(crate) fn fixture(operation: &str) -> Answer {
     let body = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "application/json".parse().unwrap());
-    Answer { status: StatusCode::OK, headers, body: Bytes::from(body) }
+    EncodedResponse { status: StatusCode::OK, headers, body: Bytes::from(body) }
 }
 
 /// A port that can be switched off.
@@ -144,7 +146,7 @@ pub(crate) fn fixture(operation: &str) -> Answer {
 pub(crate) struct Switched<T> {
     pub(crate) port: T,
     off: AtomicBool,
-    /// Whether it is off for all who ask: limits of sources are asked before everything else.
+    /// Whether it is off for source limits, too, which are checked first.
     wholly: AtomicBool,
 }
 
@@ -162,60 +164,60 @@ impl<T> Switched<T> {
         self.off();
     }
 
-    fn get(&self) -> Result<&T, Unavailable> {
-        if self.off.load(Ordering::SeqCst) { Err(Unavailable) } else { Ok(&self.port) }
+    fn get(&self) -> Result<&T, SharedStateError> {
+        if self.off.load(Ordering::SeqCst) { Err(SharedStateError) } else { Ok(&self.port) }
     }
 }
 
-impl ReplayStore for Switched<Mutex<LiveProofs>> {
-    fn window(&self) -> Window {
+impl ReplayStore for Switched<Mutex<ReplayCache>> {
+    fn window(&self) -> ProofWindow {
         self.port.window()
     }
 
-    fn admit<'a>(&'a self, proof: &'a Candidate<'a>, now: UnixTime) -> Admission<'a> {
+    fn admit<'a>(&'a self, proof: &'a ReplayCandidate<'a>, now: UnixTime) -> AdmitFuture<'a> {
         match self.get() {
             Ok(port) => ReplayStore::admit(port, proof, now),
-            Err(Unavailable) => Pending::ready(Err(LiveRefusal::Unavailable)),
+            Err(SharedStateError) => MaybeReady::ready(Err(ReplayError::Unavailable)),
         }
     }
 }
 
 impl RegistryView for Switched<CachedRegistry> {
-    fn view(&self, now: Moment) -> Pending<'_, Result<Arc<Registry>, Unavailable>> {
+    fn view(&self, now: Moment) -> MaybeReady<'_, Result<Arc<Registry>, SharedStateError>> {
         match self.get() {
             Ok(port) => port.view(now),
-            Err(Unavailable) => Pending::ready(Err(Unavailable)),
+            Err(SharedStateError) => MaybeReady::ready(Err(SharedStateError)),
         }
     }
 }
 
-impl RateLimiter for Switched<MemoryRates> {
-    fn take<'a>(
+impl RateLimiter for Switched<MemoryRateLimiter> {
+    fn take_request<'a>(
         &'a self,
-        bucket: &'a Bucket,
-        policy: Policy,
+        bucket: &'a RateBucket,
+        policy: RatePolicy,
         now: Moment,
-    ) -> Pending<'a, Result<Taken, Unavailable>> {
-        // The source is still counted, unless it is off for all: only what comes later is off.
-        let is_source = matches!(bucket, Bucket::Address(_)) && !self.wholly.load(Ordering::SeqCst);
+    ) -> MaybeReady<'a, Result<DrawOutcome, SharedStateError>> {
+        // Unless it is off completely, the source's limit works: only later ones are off.
+        let is_source = matches!(bucket, RateBucket::Address(_)) && !self.wholly.load(Ordering::SeqCst);
         match self.get() {
-            Err(Unavailable) if !is_source => Pending::ready(Err(Unavailable)),
-            _ => self.port.take(bucket, policy, now),
+            Err(SharedStateError) if !is_source => MaybeReady::ready(Err(SharedStateError)),
+            _ => self.port.take_request(bucket, policy, now),
         }
     }
 }
 
 impl QuotaCounter for Switched<Store> {
-    fn take<'a>(
+    fn take_writes<'a>(
         &'a self,
         client: &'a ClientId,
         member: &'a MemberId,
         day: i64,
-        writes: Writes,
-    ) -> Pending<'a, Result<bool, Unavailable>> {
+        writes: WriteCount,
+    ) -> MaybeReady<'a, Result<bool, SharedStateError>> {
         match self.get() {
-            Ok(port) => QuotaCounter::take(port, client, member, day, writes),
-            Err(Unavailable) => Pending::ready(Err(Unavailable)),
+            Ok(port) => QuotaCounter::take_writes(port, client, member, day, writes),
+            Err(SharedStateError) => MaybeReady::ready(Err(SharedStateError)),
         }
     }
 
@@ -225,45 +227,50 @@ impl QuotaCounter for Switched<Store> {
         member: &'a MemberId,
         day: i64,
         count: u32,
-    ) -> Pending<'a, Result<(), Unavailable>> {
+    ) -> MaybeReady<'a, Result<(), SharedStateError>> {
         QuotaCounter::give_back(&self.port, client, member, day, count)
     }
 }
 
-impl Installations for Switched<Store> {
-    fn standing(&self, of: Of) -> Pending<'_, Result<Standing, Unavailable>> {
+impl InstallationStore for Switched<Store> {
+    fn status(&self, of: InstallationKey) -> MaybeReady<'_, Result<InstallationStatus, SharedStateError>> {
         match self.get() {
-            Ok(port) => port.standing(of),
-            Err(Unavailable) => Pending::ready(Err(Unavailable)),
+            Ok(port) => port.status(of),
+            Err(SharedStateError) => MaybeReady::ready(Err(SharedStateError)),
         }
     }
 
-    fn seen<'a>(
+    fn record_call<'a>(
         &'a self,
-        of: Of,
+        of: InstallationKey,
         environment: &'a Environment,
-    ) -> Pending<'a, Result<Option<Seen>, Unavailable>> {
+    ) -> MaybeReady<'a, Result<Option<RecordedCall>, SharedStateError>> {
         match self.get() {
-            Ok(port) => port.seen(of, environment),
-            Err(Unavailable) => Pending::ready(Err(Unavailable)),
+            Ok(port) => port.record_call(of, environment),
+            Err(SharedStateError) => MaybeReady::ready(Err(SharedStateError)),
         }
     }
 }
 
-impl Keys for Switched<Store> {
-    fn claim(&self, asked: Asked, terms: Terms, now: Moment) -> Pending<'_, Result<Found, Unavailable>> {
+impl KeyStore for Switched<Store> {
+    fn claim(
+        &self,
+        asked: KeyRequest,
+        terms: KeyRetention,
+        now: Moment,
+    ) -> MaybeReady<'_, Result<ClaimOutcome, SharedStateError>> {
         match self.get() {
             Ok(port) => port.claim(asked, terms, now),
-            Err(Unavailable) => Pending::ready(Err(Unavailable)),
+            Err(SharedStateError) => MaybeReady::ready(Err(SharedStateError)),
         }
     }
 
-    fn settle(
+    fn complete(
         &self,
         caller: Caller,
-        answer: Answer,
+        answer: EncodedResponse,
         now: Moment,
-    ) -> Pending<'_, Result<Completion, Unavailable>> {
-        self.port.settle(caller, answer, now)
+    ) -> MaybeReady<'_, Result<Completion, SharedStateError>> {
+        self.port.complete(caller, answer, now)
     }
 }

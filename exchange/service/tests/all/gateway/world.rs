@@ -1,4 +1,4 @@
-//! A gateway with everything around it, and a client that does what it is told.
+//! A gateway with all its collaborators, and a configurable client.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use dpop_bound::live::{Candidate, Caps};
 use dpop_bound::nonce::{NonceIssuer, NonceKey};
-use dpop_bound::{Holder, KeyPair, LiveProofs, SystemRandom, Window};
+use dpop_bound::replay::{ReplayCandidate, ReplayLimits};
+use dpop_bound::{KeyPair, ProofHolder, ProofWindow, ReplayCache, SystemRandom};
 use exchange_api::operations::TABLE;
 use exchange_service::config::Config;
-use exchange_service::gateway::{Gateway, Parts};
-use exchange_service::idp::tokens::{TokenClaims, TokenRefusal};
+use exchange_service::gateway::{Gateway, GatewayParts};
+use exchange_service::idp::tokens::{TokenClaims, TokenError};
 use exchange_service::ids::{ClientId, MemberId};
-use exchange_service::peer::Peer;
+use exchange_service::peer::PeerAddr;
 use exchange_service::quota;
 use exchange_service::shared::bulkhead::MemoryBulkhead;
-use exchange_service::shared::rate::{Bucket, MemoryRates, Policy, RateLimiter as _};
+use exchange_service::shared::rate::{MemoryRateLimiter, RateBucket, RateLimiter as _, RatePolicy};
 use exchange_service::shared::registry::CachedRegistry;
-use exchange_service::store::{Options, Place, Store, StoreError};
-use exchange_service::time::{Moment, MovedClock};
+use exchange_service::store::{Store, StoreError, StoreLocation, StoreOptions};
+use exchange_service::time::{ManualClock, Moment};
 use exchange_service::{Environment, gateway};
 use http::{HeaderMap, Request};
 use http_body_util::BodyExt as _;
@@ -43,26 +43,26 @@ pub(crate) const ORG_WRITE: &str = "/exchange/v1/org-stock/changes";
 pub(crate) const DOCUMENT: &str = "/exchange/v1";
 pub(crate) const ADD: &str = r#"{"ops":[{"op":"add","ref":{"bt":"b-1"}}]}"#;
 
-/// The gateway and all around it.
+/// The gateway and its collaborators.
 pub(crate) struct World {
-    pub(crate) clock: MovedClock,
+    pub(crate) clock: ManualClock,
     environment: Environment,
     pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
     pub(crate) gateway: Gateway,
     pub(crate) provider: Arc<Provider>,
     pub(crate) backend: Arc<Backend>,
-    pub(crate) live: Arc<Switched<Mutex<LiveProofs>>>,
+    pub(crate) live: Arc<Switched<Mutex<ReplayCache>>>,
     pub(crate) registry: Arc<Switched<CachedRegistry>>,
     pub(crate) installations: Arc<Switched<Store>>,
     pub(crate) keys: Arc<Switched<Store>>,
     pub(crate) quota: Arc<Switched<Store>>,
-    pub(crate) rates: Arc<Switched<MemoryRates>>,
+    pub(crate) rates: Arc<Switched<MemoryRateLimiter>>,
     pub(crate) nonces: NonceIssuer,
     pub(crate) key: Arc<KeyPair>,
 }
 
-/// A request, with the proof that it will carry.
+/// A request with its proof.
 #[derive(Clone)]
 pub(crate) struct Asking {
     pub(crate) method: String,
@@ -71,14 +71,14 @@ pub(crate) struct Asking {
     pub(crate) proofs: Option<Vec<String>>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
-    /// In place of the body: one that comes as it likes.
+    /// A streamed body that replaces the bytes.
     pub(crate) coming: Option<fn() -> Body>,
     pub(crate) peer: String,
-    /// Changes the proof before it is signed.
+    /// A change of the proof before it is signed.
     pub(crate) draft: Draft,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -100,7 +100,7 @@ impl Reply {
         self.headers.contains_key(name)
     }
 
-    /// The `error` of its challenge; empty for a challenge without, `-` without a challenge.
+    /// The `error` of the challenge; empty for a challenge without, `-` without a challenge.
     pub(crate) fn challenge(&self) -> String {
         let Some(challenge) = self.header("www-authenticate") else { return "-".to_owned() };
         assert!(challenge.starts_with("DPoP algs=\"ES256\""), "{challenge}");
@@ -114,7 +114,7 @@ impl Reply {
     }
 }
 
-/// What a request has left behind.
+/// The effects of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Traces {
     pub(crate) live: usize,
@@ -129,14 +129,14 @@ impl World {
         Self::with(|_| {}).await
     }
 
-    /// With a configuration changed.
+    /// Creates a world with a changed configuration.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config { gateway_origin: ORIGIN.to_owned(), ..Config::default() };
         change(&mut config);
         let config = Arc::new(config);
-        let clock = MovedClock::standing(NOW);
+        let clock = ManualClock::fixed_at(NOW);
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
-        let store = Store::open(&Options::new(Place::Memory)).unwrap();
+        let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
         let backend = Arc::new(Backend {
             store: store.clone(),
             environment: environment.clone(),
@@ -152,24 +152,27 @@ impl World {
         world
     }
 
-    /// A gateway with ports of its own, over what is there.
+    /// Creates a gateway with its own ports, over the existing store.
     fn around(
         (store, environment, config): (Store, Environment, Arc<Config>),
-        clock: MovedClock,
+        clock: ManualClock,
         provider: Arc<Provider>,
         backend: Arc<Backend>,
         key: Arc<KeyPair>,
         nonces: u8,
     ) -> Self {
         let limits = &config.limits;
-        let caps =
-            Caps { per_account: limits.live_proofs_of_member, per_source: 1, total: limits.live_proofs };
-        let live = Switched::on(Mutex::new(LiveProofs::new(Window::seconds(30, 30), caps)));
+        let caps = ReplayLimits {
+            per_account: limits.live_proofs_of_member,
+            per_source: 1,
+            total: limits.live_proofs,
+        };
+        let live = Switched::on(Mutex::new(ReplayCache::new(ProofWindow::from_secs(30, 30), caps)));
         let registry = Switched::on(CachedRegistry::new(store.clone()));
         let [installations, keys, quota] = [(); 3].map(|()| Switched::on(store.clone()));
-        let rates = Switched::on(MemoryRates::new(limits.counted));
+        let rates = Switched::on(MemoryRateLimiter::new(limits.counted));
         let nonce_key = NonceKey::from_bytes([nonces; 32]);
-        let parts = Parts {
+        let parts = GatewayParts {
             environment: environment.clone(),
             config: Arc::clone(&config),
             verifier: Arc::clone(&provider) as _,
@@ -203,7 +206,7 @@ impl World {
         }
     }
 
-    /// Another gateway in the place of this one: it has the store, and nothing of what was in memory.
+    /// Replaces the gateway by another one with the same store and empty memory, like a restart.
     pub(crate) fn restart(&mut self) {
         let around = (self.store.clone(), self.environment.clone(), Arc::clone(&self.config));
         let (provider, backend) = (Arc::clone(&self.provider), Arc::clone(&self.backend));
@@ -224,14 +227,14 @@ impl World {
         self.token(TOKEN, |_| {});
     }
 
-    /// Runs a statement.
+    /// Runs an SQL statement.
     pub(crate) async fn sql(&self, sql: &str) {
         let sql = sql.to_owned();
         let done = self.store.write(move |connection| Ok::<_, StoreError>(connection.execute_batch(&sql)?));
         done.await.unwrap();
     }
 
-    /// One number out of the store.
+    /// Reads one number from the store.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
         let sql = sql.to_owned();
         let read = self
@@ -240,7 +243,7 @@ impl World {
         read.await.unwrap()
     }
 
-    /// A token that the provider knows.
+    /// Creates a token that the provider accepts.
     pub(crate) fn token(&self, text: &str, change: impl FnOnce(&mut TokenClaims)) {
         let mut claims = TokenClaims {
             client: ClientId::from(CLIENT),
@@ -255,8 +258,8 @@ impl World {
         self.provider.tokens.lock().unwrap().insert(text.to_owned(), Ok(claims));
     }
 
-    /// A token that the provider does not take.
-    pub(crate) fn refused_token(&self, text: &str, refusal: TokenRefusal) {
+    /// Creates a token that the provider refuses.
+    pub(crate) fn refused_token(&self, text: &str, refusal: TokenError) {
         self.provider.tokens.lock().unwrap().insert(text.to_owned(), Err(refusal));
     }
 
@@ -273,25 +276,25 @@ impl World {
         *self.backend.script.lock().unwrap() = script;
     }
 
-    /// A request that passes, without a body.
+    /// Creates a request that passes, without a body.
     pub(crate) fn get(&self, target: &str) -> Asking {
         self.asking("GET", target, Vec::new())
     }
 
-    /// A request with a JSON body.
+    /// Creates a request with a JSON body.
     pub(crate) fn post(&self, target: &str, body: &str) -> Asking {
         let asking = self.asking("POST", target, body.as_bytes().to_vec());
         asking.header("Content-Type", "application/json")
     }
 
-    /// A write under a key.
+    /// Creates a write with a key.
     pub(crate) fn write(&self, key: &str) -> Asking {
         self.post(WRITE, ADD).header("Idempotency-Key", key)
     }
 
     fn asking(&self, method: &str, target: &str, body: Vec<u8>) -> Asking {
         let path = target.split('?').next().unwrap();
-        let nonce = self.nonces.issue(self.now().unix());
+        let nonce = self.nonces.issue(self.now().to_unix_time());
         let htu = format!("{ORIGIN}{path}");
         Asking {
             method: method.to_owned(),
@@ -302,20 +305,22 @@ impl World {
             body,
             coming: None,
             peer: PEER.to_owned(),
-            draft: Draft::new(&self.key, method, &htu, self.now().secs()).token(TOKEN).nonce(nonce.as_str()),
+            draft: Draft::new(&self.key, method, &htu, self.now().as_secs())
+                .token(TOKEN)
+                .nonce(nonce.as_str()),
         }
     }
 
-    /// Sends it, and holds the answer against the contract.
+    /// Sends a request, and validates the response against the contract.
     pub(crate) async fn send(&self, asking: Asking) -> Reply {
         self.send_body(asking, None).await
     }
 
-    /// The same with a body that comes as it likes.
+    /// The same with a streamed body.
     pub(crate) async fn send_body(&self, asking: Asking, body: Option<Body>) -> Reply {
         let (method, target) = (asking.method.clone(), asking.target.clone());
         let sent = serde_json::from_slice(&asking.body).ok().filter(|_| body.is_none());
-        let response = self.gateway.answer(asking.into_request(body)).await;
+        let response = self.gateway.handle_request(asking.into_request(body)).await;
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
@@ -325,10 +330,13 @@ impl World {
     }
 
     pub(crate) async fn traces(&self) -> Traces {
-        let (client, member, day) = (ClientId::from(CLIENT), MemberId::from(MEMBER), self.now().day());
-        let writes =
-            self.store.read(move |connection| quota::used(connection, &client, &member, day)).await.unwrap();
-        let live = self.live.port.lock().unwrap().live();
+        let (client, member, day) = (ClientId::from(CLIENT), MemberId::from(MEMBER), self.now().utc_day());
+        let writes = self
+            .store
+            .read(move |connection| quota::count_used(connection, &client, &member, day))
+            .await
+            .unwrap();
+        let live = self.live.port.lock().unwrap().proof_count();
         let relayed = self.backend.asked.lock().unwrap().len();
         Traces {
             live,
@@ -339,22 +347,22 @@ impl World {
         }
     }
 
-    /// Empties a bucket.
-    pub(crate) async fn exhaust(&self, bucket: Bucket, policy: Policy) {
+    /// Empties a rate limit bucket.
+    pub(crate) async fn exhaust(&self, bucket: RateBucket, policy: RatePolicy) {
         for _ in 0..policy.requests {
-            self.rates.port.take(&bucket, policy, self.now()).await.unwrap();
+            self.rates.port.take_request(&bucket, policy, self.now()).await.unwrap();
         }
     }
 
-    /// Fills the live proofs of an account.
+    /// Fills the used proofs of an account.
     pub(crate) fn fill(&self, account: &str, count: usize) {
         let mut live = self.live.port.lock().unwrap();
         for at in 0..count {
             let jti = format!("filled-{account}-{at:08}");
-            let iat = self.now().secs().try_into().unwrap();
+            let iat = self.now().as_secs().try_into().unwrap();
             let key = self.key.public_key().thumbprint();
-            let proof = Candidate { key: &key, jti: &jti, holder: Holder::Account(account), iat };
-            live.admit(&proof, self.now().unix()).unwrap();
+            let proof = ReplayCandidate { key: &key, jti: &jti, holder: ProofHolder::Account(account), iat };
+            live.admit(&proof, self.now().to_unix_time()).unwrap();
         }
     }
 }
@@ -370,19 +378,19 @@ impl Asking {
         self
     }
 
-    /// With the proof changed.
+    /// Changes the proof.
     pub(crate) fn draft(mut self, change: impl FnOnce(Draft) -> Draft) -> Self {
         self.draft = change(self.draft);
         self
     }
 
-    /// With this in place of its proof.
+    /// Replaces the proof.
     pub(crate) fn proof(mut self, proof: impl Into<String>) -> Self {
         self.proofs = Some(vec![proof.into()]);
         self
     }
 
-    /// With another token, and its proof.
+    /// Uses another token, with a proof for it.
     pub(crate) fn token(mut self, token: &str) -> Self {
         self.authorization = vec![format!("DPoP {token}")];
         self.draft(|draft| draft.token(token))
@@ -393,7 +401,7 @@ impl Asking {
         self
     }
 
-    /// For a gateway, or for a server.
+    /// Builds the request for a gateway or a server.
     pub(crate) fn into_request(self, body: Option<Body>) -> Request<Body> {
         let mut request = Request::builder().method(self.method.as_str()).uri(&self.target);
         for authorization in &self.authorization {
@@ -405,14 +413,14 @@ impl Asking {
         for (name, value) in &self.headers {
             request = request.header(name, value.as_bytes());
         }
-        request = request.extension(Peer(self.peer.parse().unwrap()));
+        request = request.extension(PeerAddr(self.peer.parse().unwrap()));
         let body = body.or_else(|| self.coming.map(|coming| coming()));
         request.body(body.unwrap_or_else(|| Body::from(self.body))).unwrap()
     }
 }
 
 impl Reply {
-    /// Holds it against the original files; and how long to wait is said in a header, never in a problem (ERR-03).
+    /// Validates the response against the schema files. Waits are in headers, never in a problem (ERR-03).
     fn judge(&self, method: &str, target: &str, sent: Option<&Value>) {
         if method == "HEAD" || self.status == 204 || self.status == 304 {
             assert!(self.bytes.is_empty());

@@ -1,17 +1,17 @@
-//! The `admin` commands, on the store of a service that runs.
+//! The `admin` commands on the store of a running service.
 
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
 use exchange_service::Environment;
-use exchange_service::time::MovedClock;
+use exchange_service::time::ManualClock;
 use serde_json::{Value, json};
 
 use super::super::kit::command;
 use super::world::{Browser, Device, SCOPES, World, location};
 
-/// The command, on this folder, with this on its standard input.
+/// Runs the command on a folder, with an input.
 fn admin(folder: &Path, args: &[&str], input: &str) -> Output {
     let mut child = command(&["admin", "--as", "root"])
         .args(args)
@@ -23,7 +23,7 @@ fn admin(folder: &Path, args: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Whoever reads no password closes it early.
+    // A command that reads no password closes its input early.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -47,11 +47,11 @@ pub(super) fn refused(folder: &Path, args: &[&str], input: &str, code: i32, says
 }
 
 pub(super) async fn world(folder: &Path) -> World {
-    // The commands have the system's clock.
-    World::in_folder(folder, MovedClock::standing(Environment::system().now())).await
+    // The commands use the system's clock.
+    World::in_folder(folder, ManualClock::fixed_at(Environment::system().now())).await
 }
 
-/// What the audit has of the administrator, in order.
+/// Returns the administrator's entries in the audit, in order.
 pub(super) async fn audited(world: &World) -> Vec<String> {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT action || ' ' || subject || ' ' || detail FROM audit \
@@ -63,8 +63,8 @@ pub(super) async fn audited(world: &World) -> Vec<String> {
     world.store.read(work).await.unwrap()
 }
 
-/// IDP-04, GW-05: a client is registered, limited, suspended and removed by commands, and a service that runs
-/// goes by it.
+/// IDP-04, GW-05: a client is registered, limited, suspended and removed by commands, and a running service applies the
+/// changes.
 #[tokio::test]
 async fn clients() {
     let folder = tempfile::tempdir().unwrap();
@@ -103,23 +103,29 @@ async fn clients() {
     assert_eq!(audit[4], "client.limits fresh writes per day by default");
     assert_eq!(audit.len(), 8);
 
-    refused(folder, &add, "", 1, "there is a client `fresh` already");
-    refused(folder, &["client", "suspend", "nobody"], "", 1, "there is no client `nobody`");
-    refused(folder, &["client", "scopes", "fresh", "exchange.x"], "", 2, "there are exchange.connect");
+    refused(folder, &add, "", 1, "a client `fresh` already exists");
+    refused(folder, &["client", "suspend", "nobody"], "", 1, "unknown client `nobody`");
+    refused(
+        folder,
+        &["client", "scopes", "fresh", "exchange.x"],
+        "",
+        2,
+        "the known ones are exchange.connect",
+    );
     refused(folder, &["client", "limits", "fresh"], "", 2, "at least one limit");
     let much = ["client", "limits", "fresh", "--requests-per-minute", "1201"];
     refused(folder, &much, "", 2, "1 to 1200");
-    refused(folder, &["client", "limits", "fresh", "--min-version", "2"], "", 2, "`2` is no version");
+    refused(folder, &["client", "limits", "fresh", "--min-version", "2"], "", 2, "`2` is not a version");
     let unseen = ["x\u{202e}y", "x\u{200b}", "\u{feff}x", "x\u{2066}y"].map(|name| ("fine", name));
     let ill = [("a b", "x"), ("", "x"), ("fine", " x"), ("fine", "x\ny")];
     for (id, name) in ill.into_iter().chain(unseen) {
         let add = ["client", "add", id, "--name", name, "--scope", "exchange.connect"];
-        refused(folder, &add, "", 2, "is not");
+        refused(folder, &add, "", 2, "must have 1 to");
     }
     assert_eq!(audited(&world).await.len(), 8, "what is refused changes nothing");
 }
 
-/// A member gets an account by a password that stands in no argument; a new one ends the sessions of the old one.
+/// A member gets an account with a password that is not an argument; a new password ends the sessions of the old one.
 #[tokio::test]
 async fn members() {
     let folder = tempfile::tempdir().unwrap();
@@ -161,23 +167,23 @@ async fn members() {
     ];
     assert_eq!(audit, expect, "no password, no name of an account");
 
-    refused(folder, &["member", "add", "m-7", "--name", "Again"], "", 1, "there is a member `m-7` already");
-    refused(folder, &["member", "password", "m-9"], one, 1, "there is no member `m-9`");
+    refused(folder, &["member", "add", "m-7", "--name", "Again"], "", 1, "a member `m-7` already exists");
+    refused(folder, &["member", "password", "m-9"], one, 1, "unknown member `m-9`");
     refused(
         folder,
         &["member", "password", "m-7", "--username", "ADA"],
         one,
         1,
-        "there is an account `ADA` already",
+        "an account `ADA` already exists",
     );
     for password in ["", "short", "eleven chars\nand a second line", &"x".repeat(1025)] {
-        refused(folder, &["member", "password", "m-7"], password, 2, "one line of 12 characters");
+        refused(folder, &["member", "password", "m-7"], password, 2, "one line of at least 12 characters");
     }
     told(folder, &["member", "add", "m-8", "--name", "Eight", "--pending"], "");
-    refused(folder, &["member", "password", "m-8"], one, 2, "by --username");
+    refused(folder, &["member", "password", "m-8"], one, 2, "with --username");
 }
 
-/// WEB-06: connections are listed and ended; the client learns of it at its next refresh.
+/// WEB-06: connections are listed and ended; the client gets an error at its next refresh.
 #[tokio::test]
 async fn connections() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,18 +222,18 @@ async fn connections() {
     assert_eq!(list(&[])[0]["disconnected"], true);
     let ended = "disconnect-installation i-1 ";
     assert!(audited(&world).await.iter().any(|deed| deed == ended));
+    refused(folder, &["connections", "end", "--installation", "i-2"], "", 1, "unknown installation `i-2`");
     refused(
         folder,
-        &["connections", "end", "--installation", "i-2"],
+        &["connections", "end", "--client", "x", "--member", "m-ada"],
         "",
         1,
-        "there is no installation `i-2`",
+        "unknown client `x`",
     );
-    refused(folder, &["connections", "end", "--client", "x", "--member", "m-ada"], "", 1, "no client `x`");
 }
 
-/// IDP-08: a new password ends the connections that were to last no longer than the sign-in, under the
-/// administrator's name; the others go on.
+/// IDP-08: a new password ends the connections that are bound to a session, under the administrator's name; others
+/// stay.
 #[tokio::test]
 async fn what_a_new_password_ends() {
     let folder = tempfile::tempdir().unwrap();
@@ -245,7 +251,7 @@ async fn what_a_new_password_ends() {
     assert_eq!(audit[1], "member.password m-ada ");
 }
 
-/// Where tokens are another provider's, it alone knows which connections go on.
+/// With an external provider, it is unknown which connections are active.
 #[tokio::test]
 async fn connections_of_another_provider() {
     let folder = tempfile::tempdir().unwrap();
@@ -269,12 +275,12 @@ async fn connections_of_another_provider() {
     assert_eq!(row.split_whitespace().nth(4), Some("-"), "{row}");
 }
 
-/// ERR-39, IDP-01: the switch, and a new key to sign with, whose predecessor stays published.
+/// ERR-39, IDP-01: the switch, and key rotation, after which the old key stays published.
 #[tokio::test]
 async fn the_switch_and_the_keys() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    refused(folder, &["switch", "on"], "", 1, "`exchange-service serve` makes one");
+    refused(folder, &["switch", "on"], "", 1, "`exchange-service serve` creates one");
     let world = world(folder).await;
     assert_eq!(told(folder, &["switch"], ""), json!({ "exchange": "on" }));
     assert_eq!(told(folder, &["switch", "off"], ""), json!({ "exchange": "off" }));
@@ -296,14 +302,14 @@ async fn the_switch_and_the_keys() {
     assert!(text.lines().any(|line| line.starts_with("hold    suspended  On hold")), "{text}");
 }
 
-/// The audit is listed, the latest first, by who, which client, what and when, in pages of any size; and only
-/// looked at.
+/// The audit is listed newest first, filtered by actor, client, subject and time, in pages of any size. Listing does
+/// not change it.
 #[tokio::test]
 async fn the_audit() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let world = world(folder).await;
-    let now = Environment::system().now().millis();
+    let now = Environment::system().now().as_millis();
     let rows = format!(
         "DELETE FROM audit;
          INSERT INTO audit (id, at, actor, client, action, subject, detail)
@@ -342,7 +348,7 @@ async fn the_audit() {
     let printed = String::from_utf8(printed).unwrap();
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines.len(), 4, "no text makes lines of its own: {printed}");
-    assert!(lines[1].ends_with("line\u{fffd}7") && lines[3] == "there is more: --behind 6", "{printed}");
+    assert!(lines[1].ends_with("line\u{fffd}7") && lines[3] == "more entries: --behind 6", "{printed}");
     for (arguments, says) in [
         (["--since", "yesterday"], "a day such as"),
         (["--limit", "0"], "1..=1000"),
@@ -352,7 +358,7 @@ async fn the_audit() {
     }
 }
 
-/// SVC-13: a handle is one that a check could name, whoever changes something has a name, and whom nobody knows is no
+/// SVC-13: invalid handles and administrator names are refused, and an unknown member or client is an error, not an
 /// empty list.
 #[tokio::test]
 async fn what_is_none_is_refused() {
@@ -366,13 +372,13 @@ async fn what_is_none_is_refused() {
             &[&add[..], &[handle]].concat(),
             "",
             2,
-            "a handle is 3 to 60 letters, digits, `_` and `-`",
+            "a handle must have 3 to 60 letters, digits, `_` or `-`",
         );
     }
     told(folder, &[&add[..], &["Ada_Lovelace-1"]].concat(), "");
     assert_eq!(world.count("SELECT count(*) FROM member WHERE handle = 'Ada_Lovelace-1'").await, 1);
     for (flag, who) in [("--member", "member"), ("--client", "client")] {
-        let says = format!("there is no {who} `nobody`");
+        let says = format!("unknown {who} `nobody`");
         refused(folder, &["connections", "list", flag, "nobody"], "", 1, &says);
     }
     let before = world.count("SELECT count(*) FROM audit").await;
@@ -381,12 +387,12 @@ async fn what_is_none_is_refused() {
         let output = nameless.env("EXCHANGE_SERVE__DATA", folder).output().unwrap();
         let says = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{says}");
-        assert!(says.contains("an administrator's name is 1 to 128 characters that are seen"), "{says}");
+        assert!(says.contains("an administrator's name must have 1 to 128 visible characters"), "{says}");
     }
     assert_eq!(world.count("SELECT count(*) FROM audit").await, before);
 }
 
-/// With `--json` a script is told why nothing was done as it is told what was: one line of JSON, on standard error.
+/// With `--json` errors, like results, are one line of JSON, on standard error.
 #[tokio::test]
 async fn refusals_as_json() {
     let folder = tempfile::tempdir().unwrap();
@@ -395,11 +401,11 @@ async fn refusals_as_json() {
     let nowhere = folder.join("nowhere.toml");
     let nowhere = nowhere.to_str().unwrap();
     for (arguments, code, says) in [
-        (&["client", "suspend", "nobody"][..], 1, "there is no client `nobody`"),
+        (&["client", "suspend", "nobody"][..], 1, "unknown client `nobody`"),
         (&["client", "limits", "tool"], 2, "at least one limit"),
         (&["client", "list", "--config", nowhere], 2, nowhere),
-        (&["member", "password", "m-ada"], 2, "a password is one line"),
-        // What the command line itself is refused for, too.
+        (&["member", "password", "m-ada"], 2, "a password must be one line"),
+        // Errors of the command line itself.
         (&["client", "suspend"], 2, "the following required arguments were not provided"),
         (&["member", "state", "m-ada", "gone"], 2, "invalid value 'gone' for '<STATE>'"),
         (&["clients", "list"], 2, "unrecognized subcommand 'clients'"),
@@ -413,26 +419,26 @@ async fn refusals_as_json() {
         assert_eq!(told["error"]["exit"], code, "{told}");
         assert!(told["error"]["message"].as_str().unwrap().contains(says), "{arguments:?}: {told}");
     }
-    // Behind `--` it is a value like any other.
+    // After `--` it is a value.
     let output = admin(folder, &["client", "suspend", "tool", "--", "--json"], "");
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(
         output.status.code() == Some(2) && told.starts_with("error: unexpected argument '--json'"),
         "{told}"
     );
-    // IDP-04: whoever has no name is told how to say one.
+    // IDP-04: an administrator without a name gets the option to set one.
     let output = command(&["admin", "--as", "", "client", "list"]).output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(2) && told.contains("name yourself by --as"), "{told}");
+    assert!(output.status.code() == Some(2) && told.contains("set your name with --as"), "{told}");
 }
 
-/// An administrator undoes what a client wrote, for one member or for all, in areas that are named; dry first.
+/// An administrator undoes a client's writes for one member or for all, in given areas, after a dry run.
 #[tokio::test]
 async fn undo() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let world = world(folder).await;
-    let now = Environment::system().now().millis() - 60_000;
+    let now = Environment::system().now().as_millis() - 60_000;
     let rows = format!(
         "INSERT INTO installation (id, client, member, jkt, first_seen, last_seen) VALUES
          ('i-1', 'tool', 'm-ada', 'j', 0, 0), ('i-2', 'tool', 'm-bob', 'j', 0, 0);
@@ -463,9 +469,9 @@ async fn undo() {
     let lines: Vec<Vec<&str>> = printed.lines().map(|line| line.split_whitespace().collect()).collect();
     let expect: [&[&str]; 4] = [
         &["member", "area", "becomes", "entry"],
-        &["m-bob", "blueprints", "stays:", "changed", "since", "two"],
+        &["m-bob", "blueprints", "unchanged:", "changed", "since", "two"],
         &["m-bob", "blueprints", "removed", "one"],
-        &["1", "set", "back,", "1", "stay", "as", "they", "are"],
+        &["1", "undone,", "1", "unchanged"],
     ];
     assert_eq!(lines, expect, "{printed}");
     let again = undo(&["--all-members"]);
@@ -477,12 +483,12 @@ async fn undo() {
     assert_eq!(audited(&world).await.len(), 2);
     for (arguments, code, says) in [
         (&["--client", "tool", "--from", &*from][..], 2, "--member <ID>"),
-        (&["--client", "nobody", "--from", &from, "--all-members"], 1, "there is no client `nobody`"),
-        (&["--client", "tool", "--from", &from, "--member", "m-9"], 1, "there is no member `m-9`"),
+        (&["--client", "nobody", "--from", &from, "--all-members"], 1, "unknown client `nobody`"),
+        (&["--client", "tool", "--from", &from, "--member", "m-9"], 1, "unknown member `m-9`"),
         (
             &["--client", "tool", "--from", &from, "--all-members", "--area", "demand"],
             2,
-            "no area whose writes can be undone: there are blueprints, stock, ships, org-stock",
+            "unknown area: use one of blueprints, stock, ships, org-stock",
         ),
         (&["--client", "tool", "--from", &from, "--all-members", "--to", "2020-01-01"], 2, "is after --to"),
     ] {

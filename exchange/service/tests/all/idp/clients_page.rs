@@ -42,13 +42,13 @@ async fn clients_are_registered_by_an_administrator() {
             && page.body.contains("aria-label=\"Suspend: Desk &amp; more\"")
     );
 
-    // What is wrong is said beside what was filled in.
+    // An error is shown with the submitted values.
     for (name, value, says) in [
-        ("id", "desk", "there is a client `desk` already"),
-        ("id", "de sk", "a client&#39;s id is 1 to 64 letters"),
-        ("name", "\u{202e}", "a client&#39;s name is 1 to 100 characters"),
-        ("min-version", "two", "`two` is no version"),
-        ("scope", "exchange.everything", "there is no scope `exchange.everything`"),
+        ("id", "desk", "a client `desk` already exists"),
+        ("id", "de sk", "a client&#39;s id must have 1 to 64 letters"),
+        ("name", "\u{202e}", "a client&#39;s name must have 1 to 100 visible"),
+        ("min-version", "two", "`two` is not a version"),
+        ("scope", "exchange.everything", "unknown scope `exchange.everything`"),
     ] {
         let filled: Vec<_> = [("id", "lap"), ("name", "Lap"), ("min-version", "1.0.0"), ("register", "yes")]
             .into_iter()
@@ -65,11 +65,11 @@ async fn clients_are_registered_by_an_administrator() {
     }
     let none = [("id", "lap"), ("name", "Lap"), ("register", "yes")];
     let page = browser.submit(&world, PATH, &none).await.expect(422);
-    assert!(page.body.contains("a client without a scope may do nothing"), "{}", page.body);
+    assert!(page.body.contains("a client needs at least one scope"), "{}", page.body);
 
     assert_eq!(location(&browser.submit(&world, PATH, &[("suspend", "desk")]).await), PATH);
     assert_eq!(clients(&world).await, ["desk Desk & more suspended 2.1.0 2"]);
-    assert!(browser.open(&world, PATH).await.body.contains("Let it call again"));
+    assert!(browser.open(&world, PATH).await.body.contains("Resume"));
     browser.submit(&world, PATH, &[("resume", "desk")]).await.expect(303);
     browser.submit(&world, PATH, &[("suspend", "nobody")]).await.expect(303);
     let twice = [("id", "lap"), ("id", "top"), ("name", "Lap"), ("register", "yes")];
@@ -82,24 +82,24 @@ async fn clients_are_registered_by_an_administrator() {
     assert_eq!(clients(&world).await, ["desk Desk & more active 2.1.0 2"]);
     let audited = "SELECT count(*) FROM audit WHERE actor = 'member:m-ada' AND client = 'desk'";
     assert_eq!(world.count(audited).await, 3);
-    // One that somebody took out meanwhile is not let in again by a page that was open.
+    // A client that was removed meanwhile is not resumed from a page that was open.
     world.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
     for button in ["resume", "suspend"] {
         browser.submit(&world, PATH, &[(button, "tool")]).await.expect(303);
     }
     assert_eq!(world.count("SELECT count(*) FROM client WHERE id = 'tool' AND state = 'disabled'").await, 1);
-    // Members sign in for it at once.
+    // Members can sign in for it immediately.
     let login = world.form("device_authorization", &[("client_id", "desk"), ("scope", SCOPES)], &[]).await;
     login.expect(200);
 }
 
-/// IDP-04: nobody else finds the page, and nobody changes anything by another's form.
+/// IDP-04: other members cannot see the page, and forms without the right token change nothing.
 #[tokio::test]
 async fn nobody_else_registers_clients() {
     let world = World::new().await;
     world.change("UPDATE member SET is_admin = 1 WHERE id IN ('m-ada', 'm-new')").await;
     let fields = [("id", "desk"), ("name", "Desk"), ("scope", "exchange.connect"), ("register", "yes")];
-    // One who does not administer, and one whose registration awaits approval.
+    // A member who is not an administrator, and an administrator whose registration awaits approval.
     for username in ["bob", "new"] {
         let mut browser = world.browser_of(username).await;
         let page = browser.open(&world, PATH).await.expect(404);
@@ -112,7 +112,7 @@ async fn nobody_else_registers_clients() {
     ada.open(&world, PATH).await.expect(200);
     let csrf = std::mem::replace(&mut ada.csrf, "x".to_owned());
     ada.submit(&world, PATH, &fields).await.expect(403);
-    // Who administers no longer does so at once.
+    // A revoked administrator loses access immediately.
     world.change("UPDATE member SET is_admin = 0").await;
     ada.csrf = csrf;
     ada.submit(&world, PATH, &fields).await.expect(404);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use exchange_service::config::{Config, Profile};
-use exchange_service::idp::tokens::Verifier as _;
-use exchange_service::idp::{Provider, ProviderError};
-use exchange_service::store::{Options, Place, Store};
+use exchange_service::config::{Config, ProofProfile};
+use exchange_service::idp::tokens::TokenVerifier as _;
+use exchange_service::idp::{IdentityProvider, ProviderError};
+use exchange_service::store::{Store, StoreLocation, StoreOptions};
 use serde_json::json;
 
 use super::world::{Browser, Device, ISSUER, Login, SCOPES, Tokens, World, config, location};
@@ -25,7 +25,7 @@ async fn the_discovery_document_names_the_issuer_and_its_endpoints() {
     assert_eq!(document["dpop_signing_alg_values_supported"], json!(["ES256"]));
     let grants = json!(["urn:ietf:params:oauth:grant-type:device_code", "refresh_token"]);
     assert_eq!(document["grant_types_supported"], grants);
-    // RFC 8414, 3: the same document, where its clients look for it.
+    // RFC 8414, 3: the same document at the path for OAuth clients.
     let other = world.get("/.well-known/oauth-authorization-server/idp").await.expect(200);
     assert_eq!(other.body, reply.body);
     assert_eq!(reply.header("cache-control"), "public, max-age=60");
@@ -65,7 +65,7 @@ async fn only_registered_clients_sign_in() {
             reply.expect_error(400, "invalid_client");
         }
     }
-    // One that is switched off between login and poll.
+    // A client that is disabled between login and poll.
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     world.browser().await.decide(&world, &login, "approve").await.expect(200);
     world.change("UPDATE client SET state = 'disabled' WHERE id = 'tool'").await;
@@ -92,7 +92,7 @@ async fn scopes_are_asked_of_the_registry() {
         .expect_error(400, "invalid_scope");
 }
 
-/// ERR-49: what is no request of OAuth.
+/// ERR-49: malformed OAuth requests.
 #[tokio::test]
 async fn malformed_requests() {
     let world = World::new().await;
@@ -130,20 +130,20 @@ async fn a_login_that_is_approved() {
     assert_eq!(answer["scope"], "exchange.connect exchange.stock.read offline_access");
     assert_eq!(reply.header("cache-control"), "no-store");
     let tokens = Tokens::of(&reply);
-    let claims = world.provider.verify(&tokens.access, world.now()).await.unwrap();
+    let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
     assert_eq!((claims.client.as_str(), claims.member.as_str()), ("tool", "m-ada"));
     assert_eq!(claims.jkt, Some(device.thumbprint().to_string()));
     assert!(claims.is_for("exchange-gateway") && !claims.is_for("tool"));
-    assert_eq!(claims.auth_time.secs(), world.now().secs());
-    assert_eq!(claims.expires_at.secs(), world.now().secs() + 300);
-    // WEB-04: the member is told.
+    assert_eq!(claims.auth_time.as_secs(), world.now().as_secs());
+    assert_eq!(claims.expires_at.as_secs(), world.now().as_secs() + 300);
+    // WEB-04: the member is notified.
     assert_eq!(
         world.count("SELECT count(*) FROM notice WHERE member = 'm-ada' AND kind = 'connected'").await,
         1
     );
 }
 
-/// ERR-44, list F: a poll that is too fast; five seconds more, for good.
+/// ERR-44, list F: a poll that is too early increases the interval by five seconds permanently.
 #[tokio::test]
 async fn too_fast_polls_make_the_interval_longer_for_good() {
     let world = World::new().await;
@@ -154,19 +154,19 @@ async fn too_fast_polls_make_the_interval_longer_for_good() {
     };
     check(0, "authorization_pending").await;
     check(3, "slow_down").await;
-    // Ten seconds from now on: the old interval is too short.
+    // The interval is ten seconds now, so the old one is too short.
     check(5, "slow_down").await;
-    // Fifteen.
+    // The interval is fifteen seconds now.
     check(10, "slow_down").await;
     check(20, "authorization_pending").await;
     check(20, "authorization_pending").await;
     check(18, "slow_down").await;
-    // Whoever was slowed down still gets what was decided.
+    // A client that was slowed down still gets the decision.
     world.browser().await.decide(&world, &login, "approve").await.expect(200);
     world.poll(&login, &device).await.expect(200);
 }
 
-/// List F: a poll after the tokens were handed out.
+/// List F: a poll after the tokens were issued.
 #[tokio::test]
 async fn a_device_code_is_used_once() {
     let world = World::new().await;
@@ -198,7 +198,7 @@ async fn parallel_polls_have_one_winner() {
     assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
 }
 
-/// List F: another client's code, which stays its own client's.
+/// List F: another client cannot use the code, and does not consume it.
 #[tokio::test]
 async fn a_code_belongs_to_its_client() {
     let world = World::new().await;
@@ -208,7 +208,7 @@ async fn a_code_belongs_to_its_client() {
     world.poll(&login, &device).await.expect(200);
 }
 
-/// ERR-46, LIM-09, list F: a code that nobody decided on, or came for, in time.
+/// ERR-46, LIM-09, list F: a code that was not decided on, or not polled for, in time.
 #[tokio::test]
 async fn codes_expire() {
     let world = World::new().await;
@@ -229,7 +229,7 @@ async fn codes_expire() {
     world.poll(&pending, &device).await.expect_error(400, "expired_token");
 }
 
-/// ERR-45, list F: declined; and decided is decided.
+/// ERR-45, list F: declined codes, and decisions are final.
 #[tokio::test]
 async fn the_first_decision_holds() {
     let world = World::new().await;
@@ -243,17 +243,17 @@ async fn the_first_decision_holds() {
     let approved = world.begin(SCOPES).await;
     browser.decide(&world, &approved, "approve").await.expect(200);
     browser.decide(&world, &approved, "decline").await.expect(409);
-    // Approved twice, by another member too: the connection is the first one's.
+    // Approved twice, also by another member: the connection belongs to the first one.
     browser.decide(&world, &approved, "approve").await.expect(409);
     world.browser_of("bob").await.decide(&world, &approved, "approve").await.expect(409);
     let tokens = Tokens::of(&world.poll(&approved, &device).await);
-    let claims = world.provider.verify(&tokens.access, world.now()).await.unwrap();
+    let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
     assert_eq!(claims.member.as_str(), "m-ada");
     browser.decide(&world, &approved, "approve").await.expect(409);
     assert_eq!(world.count("SELECT count(*) FROM connection").await, 1);
 }
 
-/// List F: guessing per address; what is found is given back and resets nothing.
+/// List F: the limit on guesses per address; a correct code is returned, and resets nothing.
 #[tokio::test]
 async fn guessing_is_limited_by_address() {
     let world = World::new().await;
@@ -263,7 +263,7 @@ async fn guessing_is_limited_by_address() {
         let guess = format!("BBBB-BBB{}", char::from(b"CDFGHJKLM"[number]));
         browser.type_code(&world, &guess).await.expect(404);
     }
-    // Right codes in between are no guesses, and make no room for more of them.
+    // Correct codes in between are not guesses, and make no room for more guesses.
     browser.type_code(&world, &login.user_code).await.expect(200);
     browser.type_code(&world, &login.user_code).await.expect(200);
     browser.type_code(&world, "BBBB-BBBN").await.expect(404);
@@ -271,7 +271,7 @@ async fn guessing_is_limited_by_address() {
     assert_eq!(refused.header("retry-after"), "60");
     browser.type_code(&world, &login.user_code).await.expect(429);
     browser.decide(&world, &login, "approve").await.expect(429);
-    // Nobody else waits for it; a second address of the same network would be the same.
+    // Other addresses are not affected. A second address of the same network would be.
     let mut elsewhere = browser.clone();
     elsewhere.address = "192.0.2.2".parse().unwrap();
     elsewhere.type_code(&world, &login.user_code).await.expect(200);
@@ -279,7 +279,7 @@ async fn guessing_is_limited_by_address() {
     browser.type_code(&world, &login.user_code).await.expect(200);
 }
 
-/// List F: guessing per code, from wherever.
+/// List F: the limit on guesses per code, from any address.
 #[tokio::test]
 async fn guessing_is_limited_by_code() {
     let world = World::new().await;
@@ -295,7 +295,7 @@ async fn guessing_is_limited_by_code() {
     browser.type_code(&world, "BBBB-BBBB").await.expect(404);
 }
 
-/// List F: as people type it.
+/// List F: codes as people type them.
 #[tokio::test]
 async fn codes_may_be_typed_in_any_case() {
     let world = World::new().await;
@@ -305,7 +305,7 @@ async fn codes_may_be_typed_in_any_case() {
     assert!(reply.body.contains(&login.user_code));
 }
 
-/// How many logins one address may start.
+/// The number of logins that one address may start.
 #[tokio::test]
 async fn starting_logins_is_limited() {
     let world = World::new().await;
@@ -326,24 +326,23 @@ async fn a_token_without_an_exchange_scope_is_not_for_the_gateway() {
     let world = World::new().await;
     for (scope, expect) in [("offline_access", false), ("exchange.stock.read", true), (SCOPES, true)] {
         let tokens = world.connect(&Device::new(), scope).await;
-        let claims = world.provider.verify(&tokens.access, world.now()).await.unwrap();
+        let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
         assert_eq!(claims.is_for("exchange-gateway"), expect, "{scope}");
     }
 }
 
-/// IDP-08: without `offline_access` a connection ends with the browser session, and counts its sign-in from
-/// there.
+/// IDP-08: without `offline_access` a connection ends with the browser session, and has the session's sign-in time.
 #[tokio::test]
 async fn a_connection_may_end_with_the_browser_session() {
     let world = World::new().await;
     let (bound, offline) = (Device::new(), Device::new());
     let mut browser = world.browser().await;
-    let signed_in = world.now().secs();
+    let signed_in = world.now().as_secs();
     world.advance(100);
     let online = world.connect_by(&mut browser, &bound, "exchange.connect").await;
     let kept = world.connect_by(&mut browser, &offline, SCOPES).await;
     let auth_time = async |tokens: &Tokens| {
-        world.provider.verify(&tokens.access, world.now()).await.unwrap().auth_time.secs()
+        world.provider.verify_token(&tokens.access, world.now()).await.unwrap().auth_time.as_secs()
     };
     assert_eq!(auth_time(&online).await, signed_in);
     assert_eq!(auth_time(&kept).await, signed_in + 100);
@@ -354,7 +353,7 @@ async fn a_connection_may_end_with_the_browser_session() {
     world.refresh(&kept.refresh, &offline).await.expect(200);
 }
 
-/// IDP-08: it also ends when the session does so by itself, and no token outlives it.
+/// IDP-08: it also ends when the session expires, and no token outlives it.
 #[tokio::test]
 async fn a_session_ends_by_itself() {
     let world = World::new().await;
@@ -367,7 +366,7 @@ async fn a_session_ends_by_itself() {
     world.refresh(&last.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// IDP-08: approved and signed out before anybody came for the tokens.
+/// IDP-08: the member approves and signs out before the tokens are issued.
 #[tokio::test]
 async fn an_approval_may_end_with_the_browser_session() {
     let world = World::new().await;
@@ -381,7 +380,7 @@ async fn an_approval_may_end_with_the_browser_session() {
     world.poll(&offline, &Device::new()).await.expect(200);
 }
 
-/// The same key connects anew: its older connection is over, others are not.
+/// If the same key connects again, its older connection ends; other connections stay.
 #[tokio::test]
 async fn a_key_has_one_connection() {
     let world = World::new().await;
@@ -394,8 +393,8 @@ async fn a_key_has_one_connection() {
     world.refresh(&others.refresh, &other).await.expect(200);
 }
 
-/// ERR-18: a member whose registration awaits approval may connect, and the exchange refuses; one who is
-/// switched off may not.
+/// ERR-18: a member whose registration awaits approval may connect, and the exchange refuses calls; a disabled member
+/// may not connect.
 #[tokio::test]
 async fn who_may_sign_in() {
     let world = World::new().await;
@@ -404,7 +403,7 @@ async fn who_may_sign_in() {
     browser.open(&world, "/sign-in").await.expect(200);
     let eve = [("username", "eve"), ("password", "right")];
     browser.submit(&world, "/sign-in", &eve).await.expect(422);
-    // Switched off after signing in: the session is of no use any more.
+    // Disabled after signing in: the session is invalid.
     let mut ada = world.browser().await;
     let login = world.begin(SCOPES).await;
     world.change("UPDATE member SET state = 'disabled' WHERE id = 'm-ada'").await;
@@ -417,11 +416,11 @@ async fn who_may_sign_in() {
 /// The other profile has the same logins.
 #[tokio::test]
 async fn logins_of_the_other_profile() {
-    let world = World::with(&config(Profile::Rfc9449)).await;
+    let world = World::with(&config(ProofProfile::Rfc9449)).await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     let challenge = world.poll(&login, &device).await;
     challenge.expect_error(400, "use_dpop_nonce");
-    // A challenge is no poll: the next one is not too fast.
+    // A nonce challenge does not count as a poll: the next one is not too early.
     let proof =
         device.prove("POST", &format!("{ISSUER}/token"), world.now(), Some(challenge.header("dpop-nonce")));
     let fields = [
@@ -432,36 +431,36 @@ async fn logins_of_the_other_profile() {
     world.form("token", &fields, &[&proof]).await.expect_error(400, "authorization_pending");
 }
 
-/// A code that a member approved is not spent when nobody can sign: the next poll gets the tokens.
+/// An approved code is not consumed if signing fails: the next poll gets the tokens.
 #[tokio::test]
 async fn nothing_is_spent_when_nothing_is_signed() {
     let world = World::new().await;
     let (login, device) = (world.begin(SCOPES).await, Device::new());
     world.browser().await.decide(&world, &login, "approve").await.expect(200);
-    // The keys have to be read again.
+    // The keys must be loaded again.
     world.advance(6);
     world.change("ALTER TABLE signing_key RENAME TO gone").await;
     world.poll(&login, &device).await.expect_error(503, "temporarily_unavailable");
     world.change("ALTER TABLE gone RENAME TO signing_key").await;
     assert_eq!(world.count("SELECT count(*) FROM connection").await, 0);
     let tokens = Tokens::of(&world.poll(&login, &device).await);
-    assert!(world.provider.verify(&tokens.access, world.now()).await.is_ok());
+    assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
 }
 
-/// IDP-01: an issuer with a slash at its end has its endpoints where its discovery document says.
+/// IDP-01: an issuer with a trailing slash serves its endpoints at the addresses of its discovery document.
 #[tokio::test]
 async fn an_issuer_with_a_slash_at_its_end() {
-    let config = Config { issuer: format!("{ISSUER}/"), ..config(Profile::Keycloak) };
+    let config = Config { issuer: format!("{ISSUER}/"), ..config(ProofProfile::Keycloak) };
     let world = World::with(&config).await;
     let discovery = world.get("/idp/.well-known/openid-configuration").await.expect(200).json();
     assert_eq!(discovery["issuer"], format!("{ISSUER}/"));
     assert_eq!(discovery["token_endpoint"], format!("{ISSUER}/token"));
     let device = Device::new();
     let tokens = world.connect(&device, SCOPES).await;
-    assert!(world.provider.verify(&tokens.access, world.now()).await.is_ok());
+    assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
     world.revoke(&tokens.refresh, &device).await.expect(200);
     let wrong = Config { issuer: "http://127.0.0.1/*x".to_owned(), ..config };
-    let store = Store::open(&Options::new(Place::Memory)).unwrap();
-    let refused = Provider::new(store, world.provider.environment().clone(), &wrong).await;
+    let store = Store::open(&StoreOptions::new(StoreLocation::Memory)).unwrap();
+    let refused = IdentityProvider::new(store, world.provider.environment().clone(), &wrong).await;
     assert!(matches!(refused, Err(ProviderError::Path)));
 }

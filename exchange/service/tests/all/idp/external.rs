@@ -1,19 +1,19 @@
-//! Tokens of an OpenID provider elsewhere: its keys, and what happens while it cannot be reached.
+//! Tokens of an external OpenID provider: its keys, and its unavailability.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dpop_bound::{Pending, SystemRandom};
+use dpop_bound::{MaybeReady, SystemRandom};
 use exchange_service::Environment;
-use exchange_service::config::{Config, External as Settings, Idp};
-use exchange_service::idp::external::{External, Fetch, FetchError, Fetching};
-use exchange_service::idp::tokens::{TokenClaims, TokenRefusal, Verifier as _};
-use exchange_service::time::{Clock, Moment, MovedClock};
+use exchange_service::config::{Config, ExternalIdpConfig as Settings, IdpConfig};
+use exchange_service::idp::external::{DocumentFetcher, ExternalProvider, FetchError, FetchFuture};
+use exchange_service::idp::tokens::{TokenClaims, TokenError, TokenVerifier as _};
+use exchange_service::time::{Clock, ManualClock, Moment};
 use serde_json::{Value, json};
 
-use exchange_service::idp::fetch::Network;
+use exchange_service::idp::fetch::HttpFetcher;
 
 use super::forge::{Key, hs256, jws};
 use super::world::NOW;
@@ -21,27 +21,27 @@ use super::world::NOW;
 const THEIRS: &str = "https://idp.example/realms/one";
 const JWKS: &str = "https://idp.example/realms/one/keys";
 
-/// Documents by their address, and how often somebody asked.
+/// Documents by address, with the number of fetches.
 #[derive(Debug, Default)]
 struct Table {
     documents: Mutex<BTreeMap<String, String>>,
     asked: AtomicUsize,
-    /// The clock, and what becomes of it while a document is fetched.
-    meanwhile: Mutex<Option<(MovedClock, Moves)>>,
+    /// The clock, and how it moves while a document is fetched.
+    meanwhile: Mutex<Option<(ManualClock, Moves)>>,
 }
 
-/// So many seconds.
+/// A duration in seconds.
 #[derive(Clone, Copy, Debug)]
 enum Moves {
     On(u64),
     Back(u64),
 }
 
-impl Fetch for Table {
-    fn fetch<'a>(&'a self, url: &'a str) -> Fetching<'a> {
-        Pending::later(async move {
+impl DocumentFetcher for Table {
+    fn fetch_document<'a>(&'a self, url: &'a str) -> FetchFuture<'a> {
+        MaybeReady::boxed(async move {
             self.asked.fetch_add(1, Ordering::SeqCst);
-            // Others get their turn while this one waits.
+            // Lets other tasks run during the fetch.
             tokio::task::yield_now().await;
             match &*self.meanwhile.lock().unwrap() {
                 Some((clock, Moves::On(seconds))) => clock.advance(Duration::from_secs(*seconds)),
@@ -55,9 +55,9 @@ impl Fetch for Table {
 }
 
 struct World {
-    clock: MovedClock,
+    clock: ManualClock,
     table: Arc<Table>,
-    verifier: External,
+    verifier: ExternalProvider,
 }
 
 impl World {
@@ -66,15 +66,16 @@ impl World {
     }
 
     fn with(keys: &[Value], settings: Settings) -> Self {
-        Self::at(MovedClock::standing(NOW), keys, settings)
+        Self::at(ManualClock::fixed_at(NOW), keys, settings)
     }
 
-    fn at(clock: MovedClock, keys: &[Value], settings: Settings) -> Self {
+    fn at(clock: ManualClock, keys: &[Value], settings: Settings) -> Self {
         let table = Arc::new(Table::default());
-        let idp = Idp { external: Some(settings), ..Idp::default() };
+        let idp = IdpConfig { external: Some(settings), ..IdpConfig::default() };
         let config = Config { issuer: THEIRS.to_owned(), idp, ..Config::default() };
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
-        let verifier = External::new(&config, environment, Arc::clone(&table) as Arc<dyn Fetch>);
+        let verifier =
+            ExternalProvider::new(&config, environment, Arc::clone(&table) as Arc<dyn DocumentFetcher>);
         let world = Self { clock, table, verifier };
         world.publish(keys);
         world.serve("/.well-known/openid-configuration", &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
@@ -102,7 +103,7 @@ impl World {
     }
 
     fn token(&self, key: &Key, algorithm: &str, kid: &str) -> String {
-        let now = self.clock.now().secs();
+        let now = self.clock.now().as_secs();
         let claims = json!({
             "iss": THEIRS, "sub": "m-ada", "aud": "exchange-gateway", "azp": "tool", "iat": now,
             "exp": now + 300, "auth_time": now - 9, "scope": "exchange.connect",
@@ -112,23 +113,23 @@ impl World {
         jws(&header, &claims, |message| key.sign(algorithm, message))
     }
 
-    /// The clock moves so with every answer from now on.
+    /// Moves the clock by this at every fetch from now on.
     fn meanwhile(&self, moves: Moves) {
         *self.table.meanwhile.lock().unwrap() = Some((self.clock.clone(), moves));
     }
 
-    /// Answers take so long from now on, and then there is none.
+    /// Makes every fetch take this long from now on, and fail.
     fn hang(&self, seconds: u64) {
         self.go_down();
         self.meanwhile(Moves::On(seconds));
     }
 
-    async fn verify(&self, token: &str) -> Result<TokenClaims, TokenRefusal> {
-        self.verifier.verify(token, self.clock.now()).await
+    async fn verify(&self, token: &str) -> Result<TokenClaims, TokenError> {
+        self.verifier.verify_token(token, self.clock.now()).await
     }
 }
 
-/// Every algorithm that is taken, by a key of its type.
+/// Every accepted algorithm, with a key of its type.
 #[tokio::test]
 async fn keys_of_every_kind() {
     let (ec, rsa, ed) = (Key::p256(), Key::rsa(), Key::ed25519());
@@ -150,19 +151,19 @@ async fn keys_of_every_kind() {
         assert_eq!((found.client.as_str(), found.member.as_str()), ("tool", "m-ada"));
         assert!(found.is_for("exchange-gateway") && found.jkt.is_some());
     }
-    // One algorithm in another's place, by the same key or another.
+    // One algorithm in place of another, with the same or another key.
     for (key, algorithm, kid) in [(&rsa, "RS256", "ps"), (&ec, "ES256", "rsa"), (&rsa, "RS256", "ec")] {
         let refused = world.verify(&world.token(key, algorithm, kid)).await;
-        assert_eq!(refused, Err(TokenRefusal::Algorithm), "{algorithm} {kid}");
+        assert_eq!(refused, Err(TokenError::Algorithm), "{algorithm} {kid}");
     }
     let secret = rsa.public_bytes();
     let header = json!({ "typ": "at+jwt", "alg": "HS256", "kid": "rsa" });
     let swapped = jws(&header, &json!({}), |message| hs256(&secret, message));
-    assert_eq!(world.verify(&swapped).await, Err(TokenRefusal::Algorithm));
+    assert_eq!(world.verify(&swapped).await, Err(TokenError::Algorithm));
     assert_eq!(world.asked(), 2);
 }
 
-/// Keys that are not for signatures, or too weak, or of another curve, are none.
+/// Keys that are not for signatures, too weak, or of another curve are ignored.
 #[tokio::test]
 async fn keys_that_are_not_taken() {
     let (ec, large) = (Key::p256(), Key::p384());
@@ -179,7 +180,7 @@ async fn keys_that_are_not_taken() {
         ec.jwk(&[("kid", "good")]),
     ]);
     for kid in ["enc", "named", "large", "short", "oct", "future"] {
-        assert_eq!(world.verify(&world.token(&ec, "ES256", kid)).await, Err(TokenRefusal::Key), "{kid}");
+        assert_eq!(world.verify(&world.token(&ec, "ES256", kid)).await, Err(TokenError::Key), "{kid}");
     }
     assert!(world.verify(&world.token(&ec, "ES256", "good")).await.is_ok());
 }
@@ -193,24 +194,24 @@ async fn the_issuer_is_pinned() {
     let token = world.token(&key, "ES256", "ec");
     for other in ["https://idp.example/realms/two", "https://idp.example/realms/one/", ""] {
         world.serve(discovery, &json!({ "issuer": other, "jwks_uri": JWKS }));
-        assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable), "{other}");
+        assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable), "{other}");
         world.advance(5);
     }
     world.serve(discovery, &json!({ "issuer": THEIRS, "jwks_uri": "http://idp.example/keys" }));
-    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
+    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
     world.advance(5);
     world.serve(discovery, &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
     assert!(world.verify(&token).await.is_ok());
     let header = json!({ "typ": "at+jwt", "alg": "ES256", "kid": "ec" });
-    let now = world.clock.now().secs();
+    let now = world.clock.now().as_secs();
     let claims = json!({
         "iss": "https://idp.example/realms/two", "sub": "m", "azp": "tool", "iat": now, "exp": now + 1,
     });
     let foreign = jws(&header, &claims, |message| key.sign("ES256", message));
-    assert_eq!(world.verify(&foreign).await, Err(TokenRefusal::Issuer));
+    assert_eq!(world.verify(&foreign).await, Err(TokenError::Issuer));
 }
 
-/// However many wait for keys, one asks.
+/// Concurrent requests for keys cause one fetch.
 #[tokio::test]
 async fn one_request_for_all_who_wait() {
     let key = Key::p256();
@@ -228,33 +229,33 @@ async fn one_request_for_all_who_wait() {
     assert_eq!(world.asked(), 2);
 }
 
-/// A key that the provider does not have is not asked for again and again.
+/// An unknown key id is not fetched repeatedly.
 #[tokio::test]
 async fn forged_key_ids_do_not_turn_into_requests() {
     let key = Key::p256();
     let world = World::new(&[key.jwk(&[("kid", "ec")])]);
     let forged = world.token(&key, "ES256", "x");
     for _ in 0..10 {
-        assert_eq!(world.verify(&forged).await, Err(TokenRefusal::Key));
+        assert_eq!(world.verify(&forged).await, Err(TokenError::Key));
     }
     assert_eq!(world.asked(), 2);
-    // A minute long, whatever else is asked; another unknown one within five seconds is not asked for at all.
+    // For a minute. Another unknown id within five seconds causes no fetch at all.
     world.advance(59);
-    assert_eq!(world.verify(&forged).await, Err(TokenRefusal::Key));
+    assert_eq!(world.verify(&forged).await, Err(TokenError::Key));
     assert_eq!(world.asked(), 2);
     for number in 0..10 {
         let other = world.token(&key, "ES256", &format!("x-{number}"));
-        assert_eq!(world.verify(&other).await, Err(TokenRefusal::Key));
+        assert_eq!(world.verify(&other).await, Err(TokenError::Key));
     }
     assert_eq!(world.asked(), 4);
     assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
-    // One of those may have been published in between: it was not asked for, so it was not remembered.
+    // That other key may have been published meanwhile: it was not fetched, so it was not remembered as unknown.
     world.publish(&[key.jwk(&[("kid", "x-9")])]);
     world.advance(5);
     assert!(world.verify(&world.token(&key, "ES256", "x-9")).await.is_ok());
 }
 
-/// A new key is found when a token comes with it, and one that was withdrawn is forgotten.
+/// A new key is fetched when a token names it, and a withdrawn one is dropped.
 #[tokio::test]
 async fn keys_are_renewed() {
     let (old, new) = (Key::p256(), Key::p256());
@@ -263,16 +264,16 @@ async fn keys_are_renewed() {
     world.advance(5);
     world.publish(&[new.jwk(&[("kid", "new")])]);
     assert!(world.verify(&world.token(&new, "ES256", "new")).await.is_ok());
-    assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenRefusal::Key));
-    // Without any such token within ten minutes.
+    assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenError::Key));
+    // Without such a token, within ten minutes.
     world.publish(&[old.jwk(&[("kid", "other")])]);
     world.advance(600);
-    assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenRefusal::Key));
+    assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenError::Key));
     assert_eq!(world.asked(), 6);
 }
 
-/// ERR-05: what was read or noted while a clock was ahead holds no longer for it: a key that was withdrawn is refused, and
-/// one that was published is taken.
+/// ERR-05: keys that were fetched or remembered as unknown while the clock was ahead are not kept longer for it: a
+/// withdrawn key is refused, and a published one is accepted.
 #[tokio::test]
 async fn a_clock_that_was_ahead_keeps_nothing() {
     let (old, new) = (Key::p256(), Key::p256());
@@ -281,14 +282,14 @@ async fn a_clock_that_was_ahead_keeps_nothing() {
     world.clock.advance(day);
     assert!(world.verify(&world.token(&old, "ES256", "old")).await.is_ok());
     world.advance(5);
-    assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenRefusal::Key));
+    assert_eq!(world.verify(&world.token(&new, "ES256", "new")).await, Err(TokenError::Key));
     world.clock.step_back(day);
     world.publish(&[new.jwk(&[("kid", "new")])]);
     assert!(world.verify(&world.token(&new, "ES256", "new")).await.is_ok());
-    assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenRefusal::Key));
+    assert_eq!(world.verify(&world.token(&old, "ES256", "old")).await, Err(TokenError::Key));
 }
 
-/// A clock of which each reading is some seconds later than the one before.
+/// A clock that advances by some seconds at every reading.
 #[derive(Debug, Default)]
 struct Ticking(AtomicI64);
 
@@ -298,12 +299,12 @@ impl Clock for Ticking {
     }
 }
 
-/// ERR-05: what was read after somebody asked is there for whoever asked, by themselves or by another request.
+/// ERR-05: keys that this or another request has fetched after a lookup began are found by the lookup.
 #[tokio::test]
 async fn time_goes_on_while_keys_are_read() {
     let key = Key::p256();
     let keys = [key.jwk(&[("kid", "ec")])];
-    let world = World::at(MovedClock::over(Arc::new(Ticking::default())), &keys, Settings::default());
+    let world = World::at(ManualClock::offset_from(Arc::new(Ticking::default())), &keys, Settings::default());
     assert!(world.verify(&world.token(&key, "ES256", "ec")).await.is_ok());
     let world = World::new(&keys);
     world.meanwhile(Moves::On(9));
@@ -313,7 +314,7 @@ async fn time_goes_on_while_keys_are_read() {
     assert_eq!(world.asked(), 2);
 }
 
-/// ERR-05: keys that come while the clock is set back, however far, are taken.
+/// ERR-05: keys are accepted if the clock is set back during the fetch, by any amount.
 #[tokio::test]
 async fn a_clock_that_is_set_back_while_keys_are_read() {
     let key = Key::p256();
@@ -321,21 +322,21 @@ async fn a_clock_that_is_set_back_while_keys_are_read() {
     world.meanwhile(Moves::Back(60));
     let now = world.clock.now();
     let token = world.token(&key, "ES256", "ec");
-    let (asks, waits) = tokio::join!(world.verifier.verify(&token, now), world.verifier.verify(&token, now));
+    let (asks, waits) =
+        tokio::join!(world.verifier.verify_token(&token, now), world.verifier.verify_token(&token, now));
     assert!(asks.is_ok() && waits.is_ok(), "{asks:?} {waits:?}");
     assert_eq!(world.asked(), 2);
 }
 
-/// A9: while the provider cannot be reached, tokens of known keys are judged as always; about others nobody
-/// can tell.
+/// A9: while the provider is unreachable, tokens of cached keys are verified as usual; others get "unavailable".
 #[tokio::test]
 async fn an_outage() {
     let (key, other) = (Key::p256(), Key::p256());
     let world = World::new(&[key.jwk(&[("kid", "ec")])]);
     world.go_down();
     let token = world.token(&key, "ES256", "ec");
-    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
-    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
+    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
+    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
     assert_eq!(world.asked(), 1);
     let back = World::new(&[key.jwk(&[("kid", "ec")])]);
     assert!(back.verify(&token).await.is_ok());
@@ -343,20 +344,20 @@ async fn an_outage() {
     back.advance(3600);
     assert!(back.verify(&back.token(&key, "ES256", "ec")).await.is_ok());
     let unknown = back.token(&other, "ES256", "new");
-    assert_eq!(back.verify(&unknown).await, Err(TokenRefusal::Unavailable));
-    // A token that nobody signed with a known key is refused all the same.
-    assert_eq!(back.verify(&back.token(&other, "ES256", "ec")).await, Err(TokenRefusal::Signature));
-    // After a day nobody knows whether the keys are still the provider's.
+    assert_eq!(back.verify(&unknown).await, Err(TokenError::Unavailable));
+    // A token with an invalid signature is still refused.
+    assert_eq!(back.verify(&back.token(&other, "ES256", "ec")).await, Err(TokenError::Signature));
+    // After a day cached keys are too old.
     back.advance(86_400);
-    assert_eq!(back.verify(&back.token(&key, "ES256", "ec")).await, Err(TokenRefusal::Unavailable));
+    assert_eq!(back.verify(&back.token(&key, "ES256", "ec")).await, Err(TokenError::Unavailable));
     back.serve("/.well-known/openid-configuration", &json!({ "issuer": THEIRS, "jwks_uri": JWKS }));
     back.publish(&[key.jwk(&[("kid", "ec")])]);
     back.advance(5);
     assert!(back.verify(&back.token(&key, "ES256", "ec")).await.is_ok());
 }
 
-/// A9: nobody is asked again within five seconds after it did not answer, however long that took, and whoever
-/// waited for it in the meantime is told the same.
+/// A9: after a failed fetch there is none for five seconds, however long it took, and tasks that waited for it get the
+/// same error.
 #[tokio::test]
 async fn an_outage_that_takes_long() {
     let key = Key::p256();
@@ -364,17 +365,17 @@ async fn an_outage_that_takes_long() {
     let token = world.token(&key, "ES256", "ec");
     world.hang(30);
     let (a, b, c) = tokio::join!(world.verify(&token), world.verify(&token), world.verify(&token));
-    assert_eq!([a, b, c].map(|found| found.err()), [Some(TokenRefusal::Unavailable); 3]);
+    assert_eq!([a, b, c].map(|found| found.err()), [Some(TokenError::Unavailable); 3]);
     assert_eq!(world.asked(), 1);
     world.advance(4);
-    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
+    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
     assert_eq!(world.asked(), 1, "four seconds after the answer that did not come");
     world.advance(1);
-    assert_eq!(world.verify(&token).await, Err(TokenRefusal::Unavailable));
+    assert_eq!(world.verify(&token).await, Err(TokenError::Unavailable));
     assert_eq!(world.asked(), 2);
 }
 
-/// Documents that are none count as no answer.
+/// Invalid documents count as a failed fetch.
 #[tokio::test]
 async fn documents_that_are_none() {
     let key = Key::p256();
@@ -386,12 +387,12 @@ async fn documents_that_are_none() {
     ] {
         world.serve(path, &document);
         let refused = world.verify(&world.token(&key, "ES256", "ec")).await;
-        assert_eq!(refused, Err(TokenRefusal::Unavailable), "{document}");
+        assert_eq!(refused, Err(TokenError::Unavailable), "{document}");
         world.advance(5);
     }
 }
 
-/// A provider that knows no `at+jwt` may be configured so; then an id token is told by its audience.
+/// A provider without `at+jwt` can be configured; then an id token is recognized by its audience.
 #[tokio::test]
 async fn token_types_are_configured() {
     let key = Key::p256();
@@ -399,18 +400,18 @@ async fn token_types_are_configured() {
     let settings = Settings { token_types: vec!["JWT".to_owned()], ..Settings::default() };
     let (strict, plain) = (World::new(&keys), World::with(&keys, settings));
     let token = plain.token(&key, "ES256", "ec");
-    assert_eq!(plain.verify(&token).await, Err(TokenRefusal::Type));
+    assert_eq!(plain.verify(&token).await, Err(TokenError::WrongType));
     let header = json!({ "typ": "JWT", "alg": "ES256", "kid": "ec" });
-    let now = NOW.secs();
+    let now = NOW.as_secs();
     let claims = json!({
         "iss": THEIRS, "sub": "m-ada", "aud": "tool", "azp": "tool", "iat": now, "exp": now + 9,
     });
     let id_token = jws(&header, &claims, |message| key.sign("ES256", message));
-    assert_eq!(strict.verify(&id_token).await, Err(TokenRefusal::Type));
+    assert_eq!(strict.verify(&id_token).await, Err(TokenError::WrongType));
     assert!(!plain.verify(&id_token).await.unwrap().is_for("exchange-gateway"));
 }
 
-/// Documents come over the network within bounds, and from the address that was asked for.
+/// Documents are fetched over the network within bounds, and only from the requested address.
 #[tokio::test]
 async fn documents_over_the_network() {
     use axum::response::Redirect;
@@ -423,31 +424,31 @@ async fn documents_over_the_network() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
     let server = tokio::spawn(async move { axum::serve(listener, app).await });
-    let patient = Network::new(Duration::from_secs(60)).unwrap();
-    assert_eq!(patient.fetch(&format!("{origin}/keys")).await, Ok(b"{}".to_vec()));
+    let patient = HttpFetcher::new(Duration::from_secs(60)).unwrap();
+    assert_eq!(patient.fetch_document(&format!("{origin}/keys")).await, Ok(b"{}".to_vec()));
     for path in ["large", "moved", "missing"] {
-        let answer = patient.fetch(&format!("{origin}/{path}")).await;
+        let answer = patient.fetch_document(&format!("{origin}/{path}")).await;
         assert!(answer.is_err(), "{path}");
     }
-    assert!(patient.fetch("http://127.0.0.1:1/").await.is_err());
-    // Nobody waits for as long as it would take.
+    assert!(patient.fetch_document("http://127.0.0.1:1/").await.is_err());
+    // The timeout ends a slow response.
     tokio::time::pause();
-    let slow = patient.fetch(&format!("{origin}/slow")).await.unwrap_err();
+    let slow = patient.fetch_document(&format!("{origin}/slow")).await.unwrap_err();
     assert!(slow.to_string().contains("timed out"), "{slow}");
     server.abort();
 }
 
-/// The configuration says who judges tokens.
+/// The configuration selects the verifier.
 #[tokio::test]
 async fn who_judges_tokens() {
     let own = super::world::World::new().await;
     let device = super::world::Device::new();
     let tokens = own.connect(&device, super::world::SCOPES).await;
-    let verifier = exchange_service::idp::verifier(&own.provider).unwrap();
-    assert!(verifier.verify(&tokens.access, own.now()).await.is_ok());
+    let verifier = exchange_service::idp::build_verifier(&own.provider).unwrap();
+    assert!(verifier.verify_token(&tokens.access, own.now()).await.is_ok());
     let mut config = own.provider.config().clone();
     config.idp.external = Some(Settings::default());
     let other = super::world::World::with(&config).await;
-    let verifier = exchange_service::idp::verifier(&other.provider).unwrap();
+    let verifier = exchange_service::idp::build_verifier(&other.provider).unwrap();
     assert!(format!("{verifier:?}").starts_with("External"));
 }

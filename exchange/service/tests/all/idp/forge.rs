@@ -1,4 +1,4 @@
-//! JWTs made by hand, right and wrong, with keys of every kind: what a verifier is shown.
+//! Handmade JWTs, valid and invalid, with keys of every kind, as input for verifiers.
 
 use aws_lc_rs::encoding::AsDer as _;
 use aws_lc_rs::rand::SystemRandom;
@@ -51,7 +51,7 @@ impl Key {
         Self::P256(EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8).unwrap())
     }
 
-    /// The public half, with whatever else is said of it.
+    /// The public key as a JWK, with additional fields.
     pub(crate) fn jwk(&self, more: &[(&str, &str)]) -> Value {
         let point = |curve: &str, public: &[u8]| {
             let (x, y) = public[1..].split_at((public.len() - 1) / 2);
@@ -79,7 +79,7 @@ impl Key {
         jwk
     }
 
-    /// Signs as this algorithm does, where the key can.
+    /// Signs with this algorithm, if the key supports it.
     pub(crate) fn sign(&self, algorithm: &str, message: &[u8]) -> Vec<u8> {
         let random = SystemRandom::new();
         match self {
@@ -97,7 +97,7 @@ impl Key {
         }
     }
 
-    /// The public half as bytes: what an attacker would take for a shared secret.
+    /// The public key as bytes, which an attacker would use as a shared secret.
     pub(crate) fn public_bytes(&self) -> Vec<u8> {
         match self {
             Self::P256(pair) | Self::P384(pair) => pair.public_key().as_ref().to_vec(),
@@ -107,7 +107,7 @@ impl Key {
     }
 }
 
-/// HMAC-SHA-256, for tokens that pretend that a public key is a shared secret.
+/// HMAC-SHA-256, for tokens that use a public key as a shared secret.
 pub(crate) fn hs256(secret: &[u8], message: &[u8]) -> Vec<u8> {
     let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, secret);
     aws_lc_rs::hmac::sign(&key, message).as_ref().to_vec()

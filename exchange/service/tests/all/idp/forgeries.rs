@@ -1,13 +1,13 @@
-//! Lists A and B at the token endpoint: no forged proof comes as far as the grant.
+//! Lists A and B at the token endpoint: no forged proof reaches the grant.
 
-use exchange_service::config::Profile;
+use exchange_service::config::ProofProfile;
 use exchange_service::idp::{DEVICE_GRANT, REFRESH_GRANT};
 use exchange_service::store::StoreError;
 
 use super::world::{Device, SCOPES, Tokens, World, config};
 use crate::proofs::forgeries::{self, Forgery, Verdict};
 
-/// All that is kept of connections.
+/// Reads all stored connections.
 async fn grants(world: &World) -> Vec<String> {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT id || hex(current_hash) || coalesce(hex(previous_hash), '') || used_at \
@@ -19,22 +19,22 @@ async fn grants(world: &World) -> Vec<String> {
     world.store.read(work).await.unwrap()
 }
 
-/// When a proof is refused that nothing but a forgery is wrong with.
+/// When a proof whose only fault is a forgery is refused.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
-    /// Before anybody looks for a nonce (DPP-16).
+    /// Before the nonce is checked (DPP-16).
     AtOnce,
-    /// Some of them with its claims, so that a nonce is asked for first (DPP-15).
+    /// Some with the claims, after the nonce is checked (DPP-15).
     WithItsClaims,
 }
 
-/// Sends each, in both profiles: one error for all of them, and a grant that is as it was; what only looks forged is
-/// taken.
+/// Sends each in both profiles: all get the same error, and the grant is unchanged. Proofs that only look forged are
+/// accepted.
 async fn check(forgeries: fn() -> Vec<Forgery>, when: When) {
-    for profile in [Profile::Keycloak, Profile::Rfc9449] {
+    for profile in [ProofProfile::Keycloak, ProofProfile::Rfc9449] {
         let world = World::with(&config(profile)).await;
         let device = Device::new();
-        // Where there are nonces every answer brings one.
+        // With nonces every response contains one.
         let nonce = world.refresh("x.y", &device).await.header("dpop-nonce").to_owned();
         let draft = || match &*nonce {
             "" => device.draft(world.now()),
@@ -61,8 +61,8 @@ async fn check(forgeries: fn() -> Vec<Forgery>, when: When) {
             for draft in [Some(draft()), bare].into_iter().flatten() {
                 let reply = refresh(&tokens, make(&draft)).await;
                 assert_eq!(reply.status, 400, "{profile:?} {name}: {}", reply.body);
-                // What stands outside its window has that profile's word (docs/decisions.md).
-                let late = profile == Profile::Keycloak && name == "iat of 2^63";
+                // A proof outside its window has the profile's error (docs/decisions.md).
+                let late = profile == ProofProfile::Keycloak && name == "iat of 2^63";
                 reply.expect_error(400, if late { "invalid_request" } else { "invalid_dpop_proof" });
                 assert_eq!(grants(&world).await, before, "{profile:?} {name}: the grant is unspent");
             }

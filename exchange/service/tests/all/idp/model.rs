@@ -1,5 +1,5 @@
-//! Refresh against a model of it: any interleaving of refreshes, lost answers, reuse, other keys and clients,
-//! revocation, disconnects and time.
+//! A model test of refresh: any interleaving of refreshes, lost responses, reuse, other keys and clients, revocation,
+//! disconnects and time.
 
 use exchange_service::idp::disconnect_client;
 use exchange_service::ids::{ClientId, MemberId};
@@ -13,8 +13,8 @@ use super::world::{Device, Reply, SCOPES, Tokens, World};
 
 const DAY: i64 = 86_400_000;
 
-/// What somebody does. Tokens are counted from the youngest, over everything that was ever answered: a lost
-/// answer is one whose predecessor is used again.
+/// A step. Tokens are counted from the newest over all that were ever issued: a lost response is one whose predecessor
+/// is used again.
 #[derive(Clone, Debug)]
 enum Step {
     Connect,
@@ -32,17 +32,17 @@ enum By {
     OtherClient,
 }
 
-/// A connection as it should be.
+/// The expected state of a connection.
 struct Connection {
     device: usize,
-    /// All its tokens, in their order; the last is the current one.
+    /// All its tokens in order; the last is the current one.
     tokens: Vec<String>,
     created_at: Moment,
     used_at: Moment,
     ended: bool,
 }
 
-/// What a refresh should come to.
+/// The expected outcome of a refresh.
 #[derive(Debug, PartialEq, Eq)]
 enum Expected {
     New,
@@ -55,8 +55,8 @@ impl Connection {
         if by != By::Owner || self.ended {
             return Expected::Refused;
         }
-        let unused = now.millis() - self.used_at.millis() >= 30 * DAY;
-        let longest = now.millis() - self.created_at.millis() >= 90 * DAY;
+        let unused = now.as_millis() - self.used_at.as_millis() >= 30 * DAY;
+        let longest = now.as_millis() - self.created_at.as_millis() >= 90 * DAY;
         let current = self.tokens.len() - 1;
         if unused || longest || token + 1 < current {
             self.ended = true;
@@ -84,7 +84,7 @@ impl Model {
     }
 
     async fn connect(&mut self) {
-        // The devices take turns, so that some connections are replaced and others are not.
+        // The devices alternate, so that some connections are replaced and others are not.
         let device = self.connections.len() % 2;
         let tokens = self.world.connect(&self.devices[device], SCOPES).await;
         for other in self.connections.iter_mut().filter(|other| other.device == device) {
@@ -95,7 +95,7 @@ impl Model {
         self.connections.push(Connection { device, tokens, created_at: now, used_at: now, ended: false });
     }
 
-    /// The connection and the token that a step means.
+    /// The connection and token of a step.
     fn pick(&self, connection: usize, token: usize) -> (usize, usize, String) {
         let at = self.connections.len() - 1 - connection % self.connections.len();
         let tokens = &self.connections[at].tokens;
@@ -138,7 +138,7 @@ impl Model {
                     tokio::join!(self.world.refresh(&text, device), self.world.refresh(&text, device));
                 let expected = self.connections[at].refresh(token, By::Owner, now);
                 self.judge(at, &expected, &one);
-                // The second of the two repeats what the first did.
+                // The second of the two repeats the first.
                 let expected = self.connections[at].refresh(token, By::Owner, now);
                 self.judge(at, &expected, &other);
             }
@@ -168,7 +168,7 @@ impl Model {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let by = || prop_oneof![6 => Just(By::Owner), 1 => Just(By::OtherKey), 1 => Just(By::OtherClient)];
-    // Mostly the youngest connection and its youngest tokens.
+    // Mostly the newest connection and its newest tokens.
     let connection = || prop_oneof![4 => Just(0_usize), 1 => 0..3_usize];
     let token = || prop_oneof![6 => Just(0_usize), 3 => Just(1), 1 => 2..4_usize];
     let step = prop_oneof![

@@ -7,11 +7,11 @@ use axum::body::Body;
 use http::Request;
 use http::header::{CONTENT_TYPE, COOKIE, SET_COOKIE};
 
-use exchange_service::config::{Config, Profile};
+use exchange_service::config::{Config, ProofProfile};
 
 use super::world::{Browser, Device, Reply, SCOPES, World, config, encode, location};
 
-/// List F: consent cannot be framed, and no page runs a script, is kept, or tells where somebody was.
+/// List F: consent cannot be framed; no page runs a script, is cached, or sends a referrer.
 #[track_caller]
 fn has_strict_headers(reply: &Reply) {
     let policy = reply.header("content-security-policy");
@@ -31,20 +31,19 @@ fn has_strict_headers(reply: &Reply) {
     let html = &reply.body;
     assert!(html.starts_with("<!DOCTYPE html><html lang=\"en\">"), "{html}");
     assert!(!html.contains("<script") && !html.contains(" style=") && !html.contains("onclick"));
-    // Every field that a person fills in has a label.
+    // Every input has a label.
     for (at, _) in html.match_indices("<input id=\"") {
         let id = html[at + 11..].split('"').next().unwrap();
         assert!(html.contains(&format!("<label for=\"{id}\">")), "{id} has no label");
     }
 }
 
-/// RFC 6797: browsers come back by TLS alone where the public origin has it, whatever they were answered; elsewhere nobody
-/// is told so.
+/// RFC 6797: every response sets HSTS if the public origin uses TLS, and none if it does not.
 #[tokio::test]
 async fn browsers_come_back_by_tls() {
     for (origin, expect) in [("https://exchange.example", "max-age=31536000"), ("http://127.0.0.1:8080", "")]
     {
-        let config = Config { issuer: format!("{origin}/idp"), ..config(Profile::Keycloak) };
+        let config = Config { issuer: format!("{origin}/idp"), ..config(ProofProfile::Keycloak) };
         let world = World::with(&config).await;
         for path in ["/sign-in", "/device", "/style.css", "/idp/jwks", "/idp/token", "/nothing"] {
             let reply = world.get(path).await;
@@ -53,7 +52,7 @@ async fn browsers_come_back_by_tls() {
     }
 }
 
-/// WEB-01: the page asks to sign in first and then goes on to where it was asked for.
+/// WEB-01: the page requires sign-in first, and then continues at its address.
 #[tokio::test]
 async fn the_device_page_is_for_members() {
     let world = World::new().await;
@@ -74,7 +73,7 @@ async fn the_device_page_is_for_members() {
     assert_eq!(location(&browser.open(&world, "/sign-in?next=//other.example").await), "/");
 }
 
-/// WEB-02; list F: a code that comes with the address still shows code, warning and consent.
+/// WEB-02; list F: with a code in the address, the member still sees code, warning and consent.
 #[tokio::test]
 async fn a_prefilled_code_is_no_consent() {
     let world = World::new().await;
@@ -90,7 +89,7 @@ async fn a_prefilled_code_is_no_consent() {
     assert!(!page.body.contains("script"));
 }
 
-/// WEB-03: one line per capability, on every login, with yes and no.
+/// WEB-03: one line per capability at every login, with both decisions.
 #[tokio::test]
 async fn consent_has_one_line_per_capability() {
     let world = World::new().await;
@@ -113,20 +112,20 @@ async fn consent_has_one_line_per_capability() {
     }
     let login = world.begin("exchange.connect").await;
     let page = browser.type_code(&world, &login.user_code).await.expect(200);
-    // Whichever comes first: the session's own end is said, too.
+    // The end of the session is shown as well.
     let ends = world.now().plus(std::time::Duration::from_secs(12 * 3600)).to_the_minute();
     let said = format!("until you sign out here, or until your sign-in ends by itself ({ends}).");
     assert!(page.body.contains(&said), "{}", page.body);
     let page = browser.type_code(&world, "BBBB-BBB\"").await.expect(404);
     has_strict_headers(&page);
-    // What was typed is there to be compared.
+    // The typed code is kept for comparison.
     assert!(page.body.contains(r#"value="BBBB-BBB&quot;""#) && page.body.contains(r#"aria-invalid="true""#));
     let page = browser.type_code(&world, "BBBB-BBBB").await.expect(404);
     assert!(page.body.contains(r#"value="BBBB-BBBB""#));
     browser.type_code(&world, "BBBB").await.expect(404);
 }
 
-/// List F: consent is bound to the session: nobody decides with another's token, or from another site.
+/// List F: consent is bound to the session: a token of another session or a form of another site is refused.
 #[tokio::test]
 async fn consent_cannot_be_forged() {
     let world = World::new().await;
@@ -156,7 +155,7 @@ async fn consent_cannot_be_forged() {
             .unwrap();
         world.send(request).await.expect(403);
     }
-    // A decision that is none.
+    // An invalid decision.
     ada.csrf.clone_from(&right);
     ada.submit(&world, "/device/decision", &[fields[0], ("decision", "perhaps")]).await.expect(403);
     world.poll(&login, &Device::new()).await.expect_error(400, "authorization_pending");
@@ -164,7 +163,7 @@ async fn consent_cannot_be_forged() {
     ada.submit(&world, "/device/decision", &fields).await.expect(200);
 }
 
-/// Nobody is signed in by somebody else's form, and a session's secret is new with each sign-in.
+/// A form of another site cannot sign a browser in, and each sign-in has a new session secret.
 #[tokio::test]
 async fn signing_in_cannot_be_forged() {
     let world = World::new().await;
@@ -176,7 +175,7 @@ async fn signing_in_cannot_be_forged() {
     let mut other = Browser { csrf: csrf.clone(), ..Browser::default() };
     other.submit(&world, "/sign-in", &fields).await.expect(403);
     browser.csrf = csrf;
-    // A secret that somebody planted does not become the session's.
+    // A planted secret does not become the session's.
     browser.cookies.insert("session".to_owned(), form.clone());
     let reply = browser.submit(&world, "/sign-in", &fields).await;
     assert_eq!(location(&reply), "/");
@@ -187,7 +186,7 @@ async fn signing_in_cannot_be_forged() {
     assert!(!browser.cookies.contains_key("form"));
 }
 
-/// A wrong name and a wrong password look alike; both are limited, by address and by account.
+/// A wrong name and a wrong password get the same response; both are limited by address and by account.
 #[tokio::test]
 async fn passwords_cannot_be_guessed() {
     let world = World::new().await;
@@ -204,7 +203,7 @@ async fn passwords_cannot_be_guessed() {
     }
     assert_eq!(pages[0], pages[1]);
     assert_eq!(pages[0], pages[2]);
-    // Ten of one account at one address; the first was above.
+    // Ten for one account from one address; the first was above.
     let (wrong, right) =
         ([("username", " ADA "), ("password", "x")], [("username", "ada"), ("password", "right")]);
     for _ in 0..9 {
@@ -212,11 +211,11 @@ async fn passwords_cannot_be_guessed() {
     }
     let refused = browser.submit(&world, "/sign-in", &right).await.expect(429);
     assert_eq!(refused.header("retry-after"), "60");
-    // That keeps nobody out who is elsewhere.
+    // Other addresses are not affected.
     let mut owner = Browser { address: "198.51.100.1".parse().unwrap(), ..Browser::default() };
     owner.open(&world, "/sign-in").await.expect(200);
     assert_eq!(location(&owner.submit(&world, "/sign-in", &right).await), "/");
-    // A hundred of one account from wherever.
+    // A hundred for one account from any address.
     let mut others = Browser::default();
     others.open(&world, "/sign-in").await.expect(200);
     for number in 0..90 {
@@ -226,7 +225,7 @@ async fn passwords_cannot_be_guessed() {
     others.address = "203.0.113.99".parse().unwrap();
     let refused = others.submit(&world, "/sign-in", &right).await.expect(429);
     assert_eq!(refused.header("retry-after"), "10");
-    // Twenty of one address, for whichever account.
+    // Twenty from one address for any account.
     browser.address = "203.0.113.1".parse().unwrap();
     for number in 0..20 {
         let name = format!("name-{number}");
@@ -239,7 +238,7 @@ async fn passwords_cannot_be_guessed() {
     assert_eq!(location(&reply), "/");
 }
 
-/// What is no guess costs nothing: neither a success, nor a store that cannot tell, which says so on its page.
+/// Attempts that are not guesses do not count: successes, and failures of the store, which the page reports.
 #[tokio::test]
 async fn what_was_not_checked_is_no_attempt() {
     let world = World::new().await;
@@ -249,13 +248,13 @@ async fn what_was_not_checked_is_no_attempt() {
     world.change("ALTER TABLE account RENAME TO gone").await;
     for _ in 0..30 {
         let page = browser.submit(&world, "/sign-in", &right).await.expect(503);
-        assert!(page.body.contains("cannot answer right now"), "{}", page.body);
+        assert!(page.body.contains("temporarily unavailable"), "{}", page.body);
     }
     world.change("ALTER TABLE gone RENAME TO account").await;
     assert_eq!(location(&browser.submit(&world, "/sign-in", &right).await), "/");
 }
 
-/// A user name is the same in any case of letters, composed or not.
+/// User names are equal in any case of letters, composed or not.
 #[tokio::test]
 async fn user_names_are_as_people_write_them() {
     let world = World::new().await;
@@ -265,7 +264,7 @@ async fn user_names_are_as_people_write_them() {
     let account = world.store.write(|database| {
         let sql = "SELECT password FROM account LIMIT 1";
         let hash: String = database.query_row(sql, [], |row| row.get(0))?;
-        exchange_service::idp::accounts::set(database, &"m-anne".into(), " \u{c4}nne", &hash)
+        exchange_service::idp::accounts::set_account(database, &"m-anne".into(), " \u{c4}nne", &hash)
     });
     account.await.unwrap();
     for name in ["\u{c4}nne", "\u{e4}NNE", "A\u{308}nne "] {
@@ -276,7 +275,7 @@ async fn user_names_are_as_people_write_them() {
     }
 }
 
-/// A session that ended while a form was open: after signing in again the member is where it begins.
+/// A session that ended while a form was open: after signing in again the member is at the start of the flow.
 #[tokio::test]
 async fn a_lost_form_leads_back_to_its_page() {
     let world = World::new().await;
@@ -296,7 +295,7 @@ async fn a_lost_form_leads_back_to_its_page() {
     }
 }
 
-/// IDP-08: who signs in again signs out of the former session with it, and of what was to last no longer.
+/// IDP-08: a new sign-in ends the browser's former session, and the connections that are bound to it.
 #[tokio::test]
 async fn signing_in_again_ends_the_former_session() {
     let world = World::new().await;
@@ -311,7 +310,7 @@ async fn signing_in_again_ends_the_former_session() {
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// A session ends by signing out and by itself; a cookie that stands there twice is none.
+/// A session ends by signing out and by expiry; a repeated cookie is ignored.
 #[tokio::test]
 async fn sessions_end() {
     let world = World::new().await;
@@ -337,11 +336,11 @@ async fn sessions_end() {
     assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
 }
 
-/// Cookies are for TLS and for this host alone, but on this machine.
+/// Cookies require TLS and this host, except on a loopback address.
 #[tokio::test]
 async fn cookies_are_for_tls() {
     let issuer = "https://idp.example/idp".to_owned();
-    let config = Config { issuer, ..config(Profile::Keycloak) };
+    let config = Config { issuer, ..config(ProofProfile::Keycloak) };
     let world = World::with(&config).await;
     let mut browser = Browser::default();
     browser.open(&world, "/sign-in").await.expect(200);
@@ -350,13 +349,13 @@ async fn cookies_are_for_tls() {
     let cookie = reply.headers.get(SET_COOKIE).unwrap().to_str().unwrap();
     assert!(cookie.starts_with("__Host-session=") && cookie.ends_with("; SameSite=Lax; Secure"));
     browser.open(&world, "/device").await.expect(200);
-    // The same secret by the name that it would have without TLS is none.
+    // The same secret under the name without TLS is ignored.
     let secret = browser.cookies.remove("__Host-session").unwrap();
     browser.cookies.insert("session".to_owned(), secret);
     assert!(location(&browser.open(&world, "/device").await).starts_with("/sign-in"));
 }
 
-/// What is no page is kept by nobody, either.
+/// Responses that are not pages are not cached either.
 #[tokio::test]
 async fn broken_forms() {
     let world = World::new().await;

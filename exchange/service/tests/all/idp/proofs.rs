@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use exchange_service::config::Profile;
-use exchange_service::idp::{self, Provider, REFRESH_GRANT, Shared};
-use exchange_service::peer::Peer;
+use exchange_service::config::ProofProfile;
+use exchange_service::idp::{self, IdentityProvider, REFRESH_GRANT, SharedProviderState};
+use exchange_service::peer::PeerAddr;
 use http::Request;
 use http::header::CONTENT_TYPE;
 
@@ -18,8 +18,7 @@ async fn refresh(world: &World, token: &str, proofs: &[&str]) -> Reply {
     world.form("token", &fields, proofs).await
 }
 
-/// ERR-48, ERR-49, LIM-11, IDP-22: whatever is wrong with the proof, the refresh token is neither judged nor
-/// spent.
+/// ERR-48, ERR-49, LIM-11, IDP-22: with any invalid proof the refresh token is neither checked nor spent.
 #[tokio::test]
 async fn what_is_wrong_with_a_proof() {
     let world = World::new().await;
@@ -50,11 +49,11 @@ async fn what_is_wrong_with_a_proof() {
     ] {
         check(&[&device.prove("POST", url, now, None)], "invalid_dpop_proof").await;
     }
-    // The clock here stands a quarter of a second behind the full second.
+    // The clock here is a quarter of a second behind the full second.
     check(&[&at(-25)], "invalid_request").await;
     check(&[&at(16)], "invalid_request").await;
     check(&[&at(-3600)], "invalid_request").await;
-    // Nothing was used up by them.
+    // They have not consumed the token.
     let tokens = Tokens::of(&refresh(&world, &tokens.refresh, &[&at(-24)]).await);
     Tokens::of(&refresh(&world, &tokens.refresh, &[&at(15)]).await);
 }
@@ -75,7 +74,7 @@ async fn the_window_of_proofs() {
     }
 }
 
-/// IDP-22: a proof is judged before the grant, so a reused token with a bad proof ends nothing.
+/// IDP-22: a proof is checked before the grant, so a reused token with an invalid proof ends no connection.
 #[tokio::test]
 async fn the_proof_comes_before_the_grant() {
     let world = World::new().await;
@@ -102,7 +101,7 @@ async fn a_proof_is_used_once() {
     world.refresh(&next.refresh, &device).await.expect(200);
 }
 
-/// IDP-23: the revocation endpoint wants a proof of its own.
+/// IDP-23: the revocation endpoint requires its own proof.
 #[tokio::test]
 async fn revocation_wants_a_proof() {
     let world = World::new().await;
@@ -117,10 +116,10 @@ async fn revocation_wants_a_proof() {
     world.refresh(&tokens.refresh, &device).await.expect(200);
 }
 
-/// DPP-17, ERR-50: the other profile asks for a nonce, and has one error for every bad proof.
+/// DPP-17, ERR-50: the other profile requires a nonce, and has one error for every invalid proof.
 #[tokio::test]
 async fn nonces_of_the_other_profile() {
-    let world = World::with(&config(Profile::Rfc9449)).await;
+    let world = World::with(&config(ProofProfile::Rfc9449)).await;
     let device = Device::new();
     let prove = |nonce: &str, at| device.prove("POST", TOKEN, at, (!nonce.is_empty()).then_some(nonce));
     let now = world.now();
@@ -133,13 +132,13 @@ async fn nonces_of_the_other_profile() {
     let right = refresh(&world, "x.y", &[&prove(&nonce, now)]).await;
     right.expect_error(400, "invalid_grant");
     assert_eq!(right.header("dpop-nonce"), nonce);
-    // A wrong claim is challenged first; bad form is not.
+    // With an invalid claim the nonce challenge comes first, with an invalid form the refusal.
     let late = now.minus(Duration::from_secs(60));
     refresh(&world, "x.y", &[&prove("", late)]).await.expect_error(400, "use_dpop_nonce");
     refresh(&world, "x.y", &[&prove(&nonce, late)]).await.expect_error(400, "invalid_dpop_proof");
     refresh(&world, "x.y", &["a.b.c"]).await.expect_error(400, "invalid_dpop_proof");
     refresh(&world, "x.y", &[]).await.expect_error(400, "invalid_dpop_proof");
-    // Two windows of five minutes later it is foreign.
+    // Two windows of five minutes later the nonce is expired.
     world.advance(600);
     let stale = refresh(&world, "x.y", &[&prove(&nonce, world.now())]).await;
     stale.expect_error(400, "use_dpop_nonce");
@@ -159,8 +158,7 @@ async fn nonces_of_the_other_profile() {
     assert_ne!(revoked.expect(200).header("dpop-nonce"), "");
 }
 
-/// DPP-19: room for proofs is a source's and a client's, so that new keys for every request are no way to
-/// take everybody's.
+/// DPP-19: used proofs are limited per source and client, so that many new keys do not exhaust the store.
 #[tokio::test]
 async fn room_for_proofs_is_bounded() {
     let world = World::new().await;
@@ -169,7 +167,7 @@ async fn room_for_proofs_is_bounded() {
         let request = Request::post("/idp/token")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header("DPoP", Device::new().proof(world.now()))
-            .extension(Peer(address.parse().unwrap()))
+            .extension(PeerAddr(address.parse().unwrap()))
             .body(Body::from(encode(&fields)))
             .unwrap();
         world.send(request).await
@@ -179,7 +177,7 @@ async fn room_for_proofs_is_bounded() {
     }
     let refused = send("2001:db8::2", "tool").await;
     refused.expect_error(429, "temporarily_unavailable");
-    // The proofs count until 25 s after their second, of which a quarter is over.
+    // A proof counts until 25 s after its second, a quarter of which has passed.
     assert_eq!(refused.header("retry-after"), "25");
     send("2001:db8::2", "other").await.expect_error(400, "invalid_grant");
     send("2001:db8:0:1::1", "tool").await.expect_error(400, "invalid_grant");
@@ -187,8 +185,8 @@ async fn room_for_proofs_is_bounded() {
     send("2001:db8::1", "tool").await.expect_error(400, "invalid_grant");
 }
 
-/// As decided in docs/decisions.md, with no row: requests to the token and revocation endpoints that prove nothing are
-/// limited by their address, at both together; those that prove something cost nothing, and nobody elsewhere waits.
+/// As decided in docs/decisions.md, without a row: requests without a valid proof are limited by address, over the
+/// token and revocation endpoints together. Valid ones do not count, and other addresses are not affected.
 #[tokio::test]
 async fn requests_that_prove_nothing_are_limited_by_address() {
     let world = World::new().await;
@@ -204,7 +202,7 @@ async fn requests_that_prove_nothing_are_limited_by_address() {
         let request = Request::post(format!("/idp/{endpoint}"))
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header("DPoP", proof)
-            .extension(Peer(address.parse().unwrap()))
+            .extension(PeerAddr(address.parse().unwrap()))
             .body(Body::from(encode(&fields)))
             .unwrap();
         world.send(request).await
@@ -231,16 +229,16 @@ async fn requests_that_prove_nothing_are_limited_by_address() {
     Tokens::of(&send("token", here, &tokens.refresh, &device.proof(world.now())).await);
 }
 
-/// DPP-17: providers behind one balancer take each other's nonces, and know each other's proofs.
+/// DPP-17: providers behind one balancer accept each other's nonces, and share used proofs.
 #[tokio::test]
 async fn providers_that_share() {
-    let config = config(Profile::Rfc9449);
+    let config = config(ProofProfile::Rfc9449);
     let mut world = World::with(&config).await;
     let environment = world.provider.environment().clone();
-    let shared = Shared::in_memory(&config, &environment).unwrap();
+    let shared = SharedProviderState::in_memory(&config, &environment).unwrap();
     let one_more = async || {
         let (store, shared) = (world.store.clone(), shared.clone());
-        idp::router(Provider::with(store, environment.clone(), &config, shared).await.unwrap())
+        idp::router(IdentityProvider::with_shared(store, environment.clone(), &config, shared).await.unwrap())
     };
     let (one, other) = (one_more().await, one_more().await);
     let device = Device::new();

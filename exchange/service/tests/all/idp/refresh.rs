@@ -1,13 +1,13 @@
 //! Refresh and revocation; list G.
 
 use dpop_bound::SystemRandom;
-use exchange_service::idp::tokens::Verifier as _;
-use exchange_service::idp::{Disconnected, disconnect_client, disconnect_installation};
+use exchange_service::idp::tokens::TokenVerifier as _;
+use exchange_service::idp::{DisconnectOutcome, disconnect_client, disconnect_installation};
 use exchange_service::ids::{ClientId, InstallationId, MemberId};
 use exchange_service::records::Actor;
 use exchange_service::registry;
 use exchange_service::store::{self, StoreError};
-use exchange_service::time::MovedClock;
+use exchange_service::time::ManualClock;
 
 use super::world::{Device, NOW, SCOPES, Tokens, World};
 
@@ -25,10 +25,10 @@ async fn a_refresh_brings_new_tokens() {
     assert_eq!(reply.json()["scope"], "exchange.connect exchange.stock.read offline_access");
     let second = Tokens::of(&reply);
     assert!(second.access != first.access && second.refresh != first.refresh);
-    let claims = world.provider.verify(&second.access, world.now()).await.unwrap();
+    let claims = world.provider.verify_token(&second.access, world.now()).await.unwrap();
     assert_eq!(claims.jkt, Some(device.thumbprint().to_string()));
-    // The sign-in stays the one that it was.
-    assert_eq!(claims.auth_time.secs(), NOW.secs());
+    // The time of the sign-in does not change.
+    assert_eq!(claims.auth_time.as_secs(), NOW.as_secs());
 }
 
 /// IDP-20, list G: another key neither uses nor ends the connection.
@@ -57,7 +57,7 @@ async fn another_client_is_refused() {
     world.refresh(&tokens.refresh, &device).await.expect(200);
 }
 
-/// List G: two parallel refreshes get the same successor, so it does not matter whose answer is kept.
+/// List G: two parallel refreshes get the same successor, so either response can be used.
 #[tokio::test]
 async fn parallel_refreshes_agree() {
     let world = World::new().await;
@@ -71,7 +71,7 @@ async fn parallel_refreshes_agree() {
     world.refresh(&other.refresh, &device).await.expect(200);
 }
 
-/// List G: a retry after a lost answer, however long after and however often.
+/// List G: a retry after a lost response, after any time and any number of times.
 #[tokio::test]
 async fn a_lost_answer_is_asked_for_again() {
     let world = World::new().await;
@@ -87,8 +87,7 @@ async fn a_lost_answer_is_asked_for_again() {
     world.refresh(&next.refresh, &device).await.expect(200);
 }
 
-/// List G: reuse after the successor was used ends the connection, for the thief and for the owner, and its
-/// member is told.
+/// List G: reuse after the successor was used ends the connection for both holders, and notifies the member.
 #[tokio::test]
 async fn reuse_ends_the_connection() {
     let world = World::new().await;
@@ -104,22 +103,22 @@ async fn reuse_ends_the_connection() {
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'reused'").await, 1);
 }
 
-/// IDP-21: a store that was restored knows nothing of tokens that were given since its backup: they end their connection,
-/// and nobody is called a thief; whoever holds what it knows goes on.
+/// IDP-21: a restored store does not know tokens that were issued since the backup. They end their connection without a
+/// notice of theft; clients with known tokens continue.
 #[tokio::test]
 async fn a_restore_accuses_nobody() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let clock = MovedClock::standing(NOW);
+    let clock = ManualClock::fixed_at(NOW);
     let world = World::in_folder(&path("first"), clock.clone()).await;
     let (stale, fresh) = (Device::new(), Device::new());
     let known = world.connect(&fresh, SCOPES).await;
     let lost = world.connect(&stale, SCOPES).await;
-    store::backup(&path("first"), &path("backup.db")).unwrap();
+    store::write_backup(&path("first"), &path("backup.db")).unwrap();
     let lost = Tokens::of(&world.refresh(&lost.refresh, &stale).await);
     let lost = Tokens::of(&world.refresh(&lost.refresh, &stale).await);
     world.advance(DAY);
-    store::restore(&path("backup.db"), &path("second"), &SystemRandom, world.now()).unwrap();
+    store::restore_backup(&path("backup.db"), &path("second"), &SystemRandom, world.now()).unwrap();
 
     let world = World::in_folder(&path("second"), clock).await;
     world.refresh(&lost.refresh, &stale).await.expect_error(400, "invalid_grant");
@@ -128,13 +127,13 @@ async fn a_restore_accuses_nobody() {
     assert_eq!((world.count(ended).await, world.count(told).await), (1, 0));
     let next = Tokens::of(&world.refresh(&known.refresh, &fresh).await);
     let last = Tokens::of(&world.refresh(&next.refresh, &fresh).await);
-    // What is reused of what the store has seen itself is so as ever.
+    // Reuse of a token that the store has seen is still treated as theft.
     world.refresh(&known.refresh, &fresh).await.expect_error(400, "invalid_grant");
     world.refresh(&last.refresh, &fresh).await.expect_error(400, "invalid_grant");
     assert_eq!((world.count(ended).await, world.count(told).await), (1, 1));
 }
 
-/// List G: scope widening; nothing is spent. Less may be asked for, and comes back with the next refresh.
+/// List G: scope widening spends nothing. A refresh may request fewer scopes, and the next one all again.
 #[tokio::test]
 async fn scopes_never_widen() {
     let world = World::new().await;
@@ -182,7 +181,7 @@ async fn a_connection_ends_after_90_days() {
     assert_eq!(world.count("SELECT count(*) FROM connection WHERE end_reason = 'longest'").await, 1);
 }
 
-/// ERR-47, list G: the member left, or was switched off by an administrator.
+/// ERR-47, list G: the member has left, or was disabled by an administrator.
 #[tokio::test]
 async fn a_connection_ends_with_its_member() {
     for state in [
@@ -194,13 +193,13 @@ async fn a_connection_ends_with_its_member() {
         let tokens = world.connect(&device, SCOPES).await;
         world.change(state).await;
         world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
-        // It is over for good: whoever comes back has to sign in again.
+        // The connection has ended: a returning member must sign in again.
         world.change("UPDATE member SET state = 'active' WHERE id = 'm-ada'").await;
         world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
     }
 }
 
-async fn disconnect_tool(world: &World) -> Disconnected {
+async fn disconnect_tool(world: &World) -> DisconnectOutcome {
     let now = world.now();
     let work = move |database: &rusqlite::Connection| {
         let (client, member) = (ClientId::new("tool"), MemberId::new("m-ada"));
@@ -210,15 +209,15 @@ async fn disconnect_tool(world: &World) -> Disconnected {
 }
 
 async fn is_revoked(world: &World, tokens: &Tokens) -> bool {
-    let claims = world.provider.verify(&tokens.access, world.now()).await.unwrap();
+    let claims = world.provider.verify_token(&tokens.access, world.now()).await.unwrap();
     let work = move |database: &rusqlite::Connection| {
         registry::client_is_revoked(database, &claims.client, &claims.member, claims.auth_time)
     };
     world.store.read::<_, StoreError, _>(work).await.unwrap()
 }
 
-/// IDP-25, ERR-12, list G: the member disconnected the client: tokens up to then are revoked, connections
-/// over, and approvals that nobody came for are void; a new sign-in, in the same second too, is not.
+/// IDP-25, ERR-12, list G: the member disconnects the client: tokens up to then are revoked, connections ended, and
+/// unconsumed approvals void; a new sign-in, also in the same second, is valid.
 #[tokio::test]
 async fn a_disconnected_client() {
     let world = World::new().await;
@@ -231,7 +230,7 @@ async fn a_disconnected_client() {
     let his = world.connect_by(&mut bob, &bobs, SCOPES).await;
     assert!(!is_revoked(&world, &tokens).await);
 
-    assert_eq!(disconnect_tool(&world).await, Disconnected::Now);
+    assert_eq!(disconnect_tool(&world).await, DisconnectOutcome::Disconnected);
     assert!(is_revoked(&world, &tokens).await && is_revoked(&world, &others).await);
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
     world.refresh(&others.refresh, &other).await.expect_error(400, "invalid_grant");
@@ -242,7 +241,7 @@ async fn a_disconnected_client() {
     let again = world.connect(&device, SCOPES).await;
     assert!(!is_revoked(&world, &again).await);
     let again = Tokens::of(&world.refresh(&again.refresh, &device).await);
-    // And once more, still in that second.
+    // Again, in the same second.
     disconnect_tool(&world).await;
     assert!(is_revoked(&world, &again).await);
     world.refresh(&again.refresh, &device).await.expect_error(400, "invalid_grant");
@@ -252,8 +251,8 @@ async fn a_disconnected_client() {
     assert_eq!(world.count("SELECT count(*) FROM audit WHERE action = 'disconnect-client'").await, 2);
 }
 
-/// IDP-08: without `offline_access` the sign-in counts from the browser session, so that a disconnected
-/// client stays revoked until the member signs in again.
+/// IDP-08: without `offline_access` the sign-in is that of the browser session, so a disconnected client stays revoked
+/// until the member signs in again.
 #[tokio::test]
 async fn a_disconnected_client_stays_revoked_for_the_browser_session() {
     let world = World::new().await;
@@ -300,8 +299,8 @@ async fn a_disconnected_installation() {
         })
         .await
         .unwrap();
-    use Disconnected::{Before, NotFound, Now};
-    assert_eq!(disconnected, [NotFound, Now, Before, NotFound]);
+    use DisconnectOutcome::{AlreadyDisconnected, Disconnected, NotFound};
+    assert_eq!(disconnected, [NotFound, Disconnected, AlreadyDisconnected, NotFound]);
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
     world.refresh(&others.refresh, &other).await.expect(200);
     let jkt = device.thumbprint().to_string();
@@ -311,8 +310,8 @@ async fn a_disconnected_installation() {
     assert_eq!(world.count("SELECT count(*) FROM audit WHERE action = 'disconnect-installation'").await, 1);
 }
 
-/// IDP-23, IDP-24; list G: revoking ends the connection, by its current token or the one before; a token that
-/// is none is none any more.
+/// IDP-23, IDP-24; list G: the current token or its predecessor ends the connection; revoking an unknown token
+/// succeeds.
 #[tokio::test]
 async fn revocation() {
     let world = World::new().await;
@@ -336,7 +335,7 @@ async fn revocation() {
     world.refresh(&next.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// List G: revocation and refresh at once: whoever is first, the connection is over.
+/// List G: concurrent revocation and refresh: the connection ends in either order.
 #[tokio::test]
 async fn a_race_of_revocation_and_refresh() {
     let world = World::new().await;
@@ -354,12 +353,11 @@ async fn a_race_of_revocation_and_refresh() {
     }
 }
 
-/// List G: a crash between the commit and the answer is a lost answer, for a process that is started again
-/// too.
+/// List G: a crash between the commit and the response is like a lost response, also for a restarted process.
 #[tokio::test]
 async fn a_crash_between_commit_and_answer() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = MovedClock::standing(NOW);
+    let clock = ManualClock::fixed_at(NOW);
     let device = Device::new();
     let (tokens, lost) = {
         let world = World::in_folder(folder.path(), clock.clone()).await;
@@ -370,13 +368,13 @@ async fn a_crash_between_commit_and_answer() {
     let world = World::in_folder(folder.path(), clock).await;
     let again = Tokens::of(&world.refresh(&tokens.refresh, &device).await);
     assert_eq!(again.refresh, lost.refresh);
-    // Tokens of before hold, too: the keys are the same.
-    assert!(world.provider.verify(&lost.access, world.now()).await.is_ok());
+    // Earlier tokens are still valid, because the keys are the same.
+    assert!(world.provider.verify_token(&lost.access, world.now()).await.is_ok());
     world.refresh(&again.refresh, &device).await.expect(200);
     world.refresh(&tokens.refresh, &device).await.expect_error(400, "invalid_grant");
 }
 
-/// The store is full or closed: nothing is spent, and the client is told to come back.
+/// If the store is full or closed nothing is spent, and the client is told to retry.
 #[tokio::test]
 async fn a_store_that_does_not_write_spends_nothing() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! What is written down: no code, no token, no password, no cookie, neither in the store nor in a log.
+//! No code, token, password or cookie is in the store or in a log.
 
 use axum::body::Body;
 use exchange_service::idp::DEVICE_GRANT;
@@ -10,8 +10,8 @@ use rusqlite::types::ValueRef;
 use super::world::{Browser, Device, SCOPES, Tokens, World, encode};
 use crate::kit;
 
-/// GW-13: of each request to an endpoint or a page one line and one count tell how it ended, by the route as it is declared
-/// and under the id that the answer carries; what goes wrong meanwhile is logged under it, too.
+/// GW-13: each request to an endpoint or page has one log line and one count, by its declared route and its correlation
+/// id. Errors during the request are logged under the same id.
 #[test]
 fn every_request_is_told() {
     let log = kit::log();
@@ -56,14 +56,14 @@ fn every_request_is_told() {
     let written = log.text();
     let ours: Vec<_> = written.lines().filter(|line| line.contains(id)).collect();
     let [failed, told] = *ours else { panic!("{ours:#?}") };
-    assert!(failed.contains("could not read or write"), "{failed}");
+    assert!(failed.contains("identity provider store error"), "{failed}");
     for part in ["endpoint=\"/idp/revoke\"", "method=\"POST\"", "status=503", "millis="] {
         assert!(told.contains(part), "{told}");
     }
     assert!(!written.contains("SECR-ETCD") && !page.contains("SECR-ETCD"));
 }
 
-/// All that the store holds, as text, but for the keys that the service itself signs with.
+/// Reads all values of the store as text, except for the service's own keys.
 async fn dump(world: &World) -> String {
     let work = |database: &rusqlite::Connection| {
         let mut tables = database.prepare(
@@ -92,19 +92,19 @@ async fn dump(world: &World) -> String {
     world.store.read(work).await.unwrap()
 }
 
-/// List F: codes are in no log and no journal; nor is any other secret, refused or not.
+/// List F: no log and no journal contains a code or another secret, accepted or refused.
 #[tokio::test]
 async fn no_secret_is_written_down() {
     let log = kit::log();
     tracing::info!("the log is read");
 
     let world = World::new().await;
-    // A password that stands nowhere else, once right and once wrong.
+    // A password that occurs nowhere else, once correct and once wrong.
     let (password, wrong) = ("correct-horse-of-this-test", "battery-staple-of-this-test");
-    let web = exchange_service::web::Web::new(world.provider.clone()).unwrap();
-    let hash = web.passwords().hash(password, world.provider.environment()).unwrap();
+    let web = exchange_service::web::WebState::new(world.provider.clone()).unwrap();
+    let hash = web.passwords().hash_password(password, world.provider.environment()).unwrap();
     let account = move |database: &rusqlite::Connection| {
-        exchange_service::idp::accounts::set(database, &"m-bob".into(), "bob", &hash)
+        exchange_service::idp::accounts::set_account(database, &"m-bob".into(), "bob", &hash)
     };
     world.store.write(account).await.unwrap();
     let mut bob = Browser::default();
@@ -133,7 +133,7 @@ async fn no_secret_is_written_down() {
 
     let written = dump(&world).await + &log.text();
     assert!(written.contains("m-ada") && written.contains("the log is read"));
-    assert!(written.contains("could not read or write"));
+    assert!(written.contains("identity provider store error"));
     let secret = |token: &str| token.split_once('.').unwrap().1.to_owned();
     let secrets = [
         password.to_owned(),

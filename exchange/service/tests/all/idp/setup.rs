@@ -1,4 +1,4 @@
-//! The `admin` commands that make a service out of an empty store: catalogue, units, terms, administrators.
+//! The `admin` commands that set up a service from an empty store: catalogue, units, terms, administrators.
 
 use serde_json::json;
 
@@ -13,8 +13,8 @@ const CATALOGUE: &str = r#"{
   "locations": [{ "id": "hangar", "name": "City Hangar" }]
 }"#;
 
-/// BPR-10: a catalogue is put in the place of the one before, whole or not at all; a dry run says what would become of it; what is
-/// wrong is named by its place.
+/// BPR-10: a catalogue replaces the previous one completely or not at all; a dry run reports the effect; errors name
+/// the place.
 #[tokio::test]
 async fn a_catalogue_is_imported() {
     let folder = tempfile::tempdir().unwrap();
@@ -38,39 +38,46 @@ async fn a_catalogue_is_imported() {
     for (from, to, says) in [
         ("\"ore\", \"name\": \"Ore\"", "\"ore\"", "/entries/1: missing field `name`"),
         ("\"kind\": \"BLUEPRINT\"", "\"kind\": \"PLANT\"", "/entries/0: unknown variant `PLANT`"),
-        ("\"Ore\"", "\" \"", "/entries/1: neither its key nor its name may be empty"),
+        ("\"Ore\"", "\" \"", "/entries/1: id and name must not be empty"),
         ("scRecord", "sc_record", "/entries/0: unknown field `sc_record`, expected one of `kind`"),
-        ("{ \"unit\": \"SCU\" }", "[]", "/entries/1/facts: an object is wanted"),
-        ("\"id\": \"ore\" }]", "\"id\": \"tin\" }]", "/aliases/0/id: there is no such entry"),
-        ("\"locations\"", "\"places\"", "/places: there is no such member"),
+        ("{ \"unit\": \"SCU\" }", "[]", "/entries/1/facts: expected an object"),
+        ("\"id\": \"ore\" }]", "\"id\": \"tin\" }]", "/aliases/0/id: the document has no entry"),
+        ("\"locations\"", "\"places\"", "/places: unknown property"),
         ("City Hangar", &"x".repeat(201), "/locations/0/name: "),
         ("\"City Hangar\"", "\"City Hangar\", \"city\": 0", "/locations/0/city: "),
         (
             "\"entries\": [",
             "\"entries\": [{ \"kind\": \"MATERIAL\", \"id\": \"ore\", \"name\": \"Ore\" },",
-            "/entries/2/id: this stands at /entries/0/id already",
+            "/entries/2/id: duplicate of /entries/0/id",
         ),
-        ("{\n  \"entries\"", "\"entries\"", "this is no JSON"),
+        ("{\n  \"entries\"", "\"entries\"", "invalid JSON"),
     ] {
         assert!(CATALOGUE.contains(from), "{from}");
         write(&CATALOGUE.replacen(from, to, 1));
         refused(folder.path(), &["catalogue", "import", path], "", 2, says);
         refused(folder.path(), &["catalogue", "import", path], "", 2, path);
     }
-    for (text, says) in [("[]", "the document: an object"), ("{}", "/entries: nothing would be left")] {
+    for (text, says) in [("[]", "the document: expected an object"), ("{}", "/entries: the catalogue needs")]
+    {
         write(text);
         refused(folder.path(), &["catalogue", "import", path], "", 2, says);
     }
     refused(folder.path(), &["catalogue", "import", "/nowhere"], "", 2, "cannot read /nowhere");
     assert_eq!(world.count(entries).await, 2, "nothing of it was done");
 
-    // BPR-10: every member's feed tells of the blueprints that everybody has.
+    // BPR-10: every member's feed reports the default blueprints.
     write(r#"["bp-other"]"#);
     let done = told(folder.path(), &["catalogue", "defaults", path], "");
     assert_eq!(done, json!({ "done": "catalogue.defaults", "count": 1 }));
     assert_eq!(world.count("SELECT count(*) FROM feed_entry WHERE key = 'bp-other' AND gone = 0").await, 1);
     write(r#"["bp-other", "bp-rifle"]"#);
-    refused(folder.path(), &["catalogue", "defaults", path], "", 2, "/1: there is no such blueprint");
+    refused(
+        folder.path(),
+        &["catalogue", "defaults", path],
+        "",
+        2,
+        "/1: the catalogue has no such blueprint",
+    );
     assert_eq!(world.count("SELECT count(*) FROM default_blueprint").await, 1);
     let all = [
         "catalogue.import catalogue 2 entries added, 0 kept, 0 removed; 1 aliases, 1 locations",
@@ -86,8 +93,8 @@ const UNITS: &str = r#"{ "units": [
   { "id": "u-1", "name": "First", "shorthand": "1ST", "kind": "SQUADRON" }
 ] }"#;
 
-/// ORG-01, DEM-06: units are added with who is in them, and renamed; a unit that names members has those and no others, one
-/// that names none keeps them.
+/// ORG-01, DEM-06: units are added with their members, and renamed. A unit that lists members has only those; without a
+/// list it keeps them.
 #[tokio::test]
 async fn units_and_their_members() {
     let folder = tempfile::tempdir().unwrap();
@@ -118,7 +125,7 @@ async fn units_and_their_members() {
     write(r#"{ "units": [{ "id": "u-2", "name": "Other", "shorthand": "2ND", "kind": "SQUADRON" }] }"#);
     told(folder.path(), &import, "");
     assert_eq!(world.count("SELECT count(*) FROM unit WHERE id = 'u-2' AND name = 'Other'").await, 1);
-    // OST-06: whatever a membership gives or takes is audited for itself, and what stays as it is was not done.
+    // OST-06: each change of a membership is audited, and unchanged ones are not.
     let all = [
         "unit.role u-2 m-ada: leader",
         "unit.role u-2 m-bob: member",
@@ -136,16 +143,16 @@ async fn units_and_their_members() {
     assert_eq!(audited(&world).await, all);
 
     for (from, to, says) in [
-        ("u-2", "u 2", "/units/0/id is 1 to 128 letters"),
-        ("\"id\": \"u-1\"", "\"id\": \"u-2\"", "/units/1/id: this unit stands in the document already"),
-        ("2ND", " 2ND", "/units/0/shorthand: a name is 1 to 50 characters"),
-        ("\"SQUADRON\"", "\"CHOIR\"", "/units/0/kind: a unit is one of "),
+        ("u-2", "u 2", "/units/0/id must have 1 to 128 letters"),
+        ("\"id\": \"u-1\"", "\"id\": \"u-2\"", "/units/1/id: duplicate unit id"),
+        ("2ND", " 2ND", "/units/0/shorthand: a name must have 1 to 50 visible"),
+        ("\"SQUADRON\"", "\"CHOIR\"", "/units/0/kind: expected one of "),
         ("leader", "guest", "/units/0/members/0: unknown variant `guest`"),
-        ("m-bob", "m-nobody", "/units/0/members/1/member: there is no such member"),
-        ("m-bob", "m-ada", "/units/0/members/1/member: this member stands in the unit already"),
-        ("\"above\": \"u-1\"", "\"above\": \"u-9\"", "/units/0/above: there is no such unit"),
-        ("\"above\": \"u-1\"", "\"above\": \"u-2\"", "/units/0/above: the unit would stand below itself"),
-        ("\"SQUADRON\"", "\"BEREICH\"", "/units/0/kind: the unit is there with another kind"),
+        ("m-bob", "m-nobody", "/units/0/members/1/member: unknown member"),
+        ("m-bob", "m-ada", "/units/0/members/1/member: duplicate member of the unit"),
+        ("\"above\": \"u-1\"", "\"above\": \"u-9\"", "/units/0/above: unknown unit"),
+        ("\"above\": \"u-1\"", "\"above\": \"u-2\"", "/units/0/above: the unit would be below itself"),
+        ("\"SQUADRON\"", "\"BEREICH\"", "/units/0/kind: the unit exists with another kind"),
     ] {
         assert!(UNITS.contains(from), "{from}");
         write(&UNITS.replacen(from, to, 1));
@@ -154,10 +161,10 @@ async fn units_and_their_members() {
     assert_eq!(world.count(members).await, 1, "nothing of it was done");
     assert_eq!(audited(&world).await.len(), all.len());
 
-    // Who left is nobody to be in a unit, and goes from it like others.
+    // A deleted member cannot join a unit, and is removed from it like others.
     world.change("UPDATE member SET state = 'deleted' WHERE id = 'm-ada'").await;
     write(UNITS);
-    refused(folder.path(), &import, "", 2, "/units/0/members/0/member: there is no such member");
+    refused(folder.path(), &import, "", 2, "/units/0/members/0/member: unknown member");
     write(&UNITS.replace(r#"{ "member": "m-ada", "role": "leader" }, "#, ""));
     told(folder.path(), &import, "");
     assert_eq!(
@@ -172,7 +179,7 @@ async fn units_and_their_members() {
     );
 }
 
-/// ERR-17: the terms are set, said and taken back.
+/// ERR-17: the terms are set, shown and removed.
 #[tokio::test]
 async fn terms_and_administrators() {
     let folder = tempfile::tempdir().unwrap();
@@ -181,7 +188,7 @@ async fn terms_and_administrators() {
     assert_eq!(told(folder.path(), &["terms", "2026-01"], ""), json!({ "terms": "2026-01" }));
     assert_eq!(told(folder.path(), &["terms"], ""), json!({ "terms": "2026-01" }));
     assert_eq!(told(folder.path(), &["terms", "--none"], ""), json!({ "terms": null }));
-    refused(folder.path(), &["terms", " "], "", 2, "a version of the terms is 1 to 100 characters");
+    refused(folder.path(), &["terms", " "], "", 2, "a version of the terms must have 1 to 100 visible");
 
     let set = ["member", "administrator", "m-ada"];
     told(folder.path(), &set, "");
@@ -189,9 +196,9 @@ async fn terms_and_administrators() {
     assert_eq!(world.count(count).await, 1);
     told(folder.path(), &[&set[..], &["--no"]].concat(), "");
     assert_eq!(world.count(count).await, 0);
-    refused(folder.path(), &["member", "administrator", "m-nobody"], "", 1, "there is no member `m-nobody`");
+    refused(folder.path(), &["member", "administrator", "m-nobody"], "", 1, "unknown member `m-nobody`");
     world.change("UPDATE member SET state = 'deleted' WHERE id = 'm-bob'").await;
-    refused(folder.path(), &["member", "administrator", "m-bob"], "", 1, "there is no member `m-bob`");
+    refused(folder.path(), &["member", "administrator", "m-bob"], "", 1, "unknown member `m-bob`");
     let all = [
         "terms terms 2026-01",
         "terms terms none",

@@ -1,16 +1,16 @@
-//! Access tokens at the verifier of the provider in this process; list E.
+//! Access tokens at the built-in provider's verifier; list E.
 
 use std::time::Duration;
 
 use exchange_service::idp;
-use exchange_service::idp::tokens::{TokenClaims, TokenRefusal, Verifier as _};
+use exchange_service::idp::tokens::{TokenClaims, TokenError, TokenVerifier as _};
 use exchange_service::store::StoreError;
 use serde_json::{Value, json};
 
 use super::forge::{Key, encode, hs256, jws};
 use super::world::{Device, ISSUER, SCOPES, World};
 
-/// The key that signs, and its id.
+/// The signing key and its id.
 async fn signing_key(world: &World) -> (String, Key) {
     let work = |database: &rusqlite::Connection| {
         let sql = "SELECT kid, pkcs8 FROM signing_key WHERE retired_at IS NULL";
@@ -23,7 +23,7 @@ async fn signing_key(world: &World) -> (String, Key) {
 }
 
 fn claims(world: &World) -> Value {
-    let now = world.now().secs();
+    let now = world.now().as_secs();
     json!({
         "iss": ISSUER, "sub": "m-ada", "aud": "exchange-gateway", "client_id": "tool",
         "scope": "exchange.connect", "iat": now, "exp": now + 300, "auth_time": now - 10, "jti": "x",
@@ -41,31 +41,31 @@ fn with(mut value: Value, changes: &[(&str, Value)]) -> Value {
     value
 }
 
-/// What a token is judged to be, with changes to a right header and to right claims.
+/// Verifies a token with changes to a valid header and valid claims.
 async fn judge(
     world: &World,
     header: &[(&str, Value)],
     changes: &[(&str, Value)],
-) -> Result<TokenClaims, TokenRefusal> {
+) -> Result<TokenClaims, TokenError> {
     let (kid, key) = signing_key(world).await;
     let header = with(json!({ "typ": "at+jwt", "alg": "ES256", "kid": kid }), header);
     let token = jws(&header, &with(claims(world), changes), |message| key.sign("ES256", message));
-    world.provider.verify(&token, world.now()).await
+    world.provider.verify_token(&token, world.now()).await
 }
 
-/// RFC 9068: what a token that is right says.
+/// RFC 9068: the claims of a valid token.
 #[tokio::test]
 async fn a_right_token() {
     let world = World::new().await;
     let found = judge(&world, &[], &[]).await.unwrap();
     assert_eq!((found.client.as_str(), found.member.as_str()), ("tool", "m-ada"));
-    assert_eq!(found.auth_time.secs(), world.now().secs() - 10);
+    assert_eq!(found.auth_time.as_secs(), world.now().as_secs() - 10);
     assert!(found.is_for("exchange-gateway"));
     let several = [("aud", json!(["other", "exchange-gateway"]))];
     assert!(judge(&world, &[], &several).await.unwrap().is_for("exchange-gateway"));
     let typed = [("typ", json!("application/AT+JWT"))];
     assert!(judge(&world, &typed, &[]).await.is_ok());
-    // A token that does not say when its member signed in may be of any sign-in (ERR-12).
+    // A token without `auth_time` may be of any sign-in (ERR-12).
     let found = judge(&world, &[], &[("auth_time", Value::Null)]).await.unwrap();
     assert_eq!(found.auth_time, exchange_service::time::Moment::default());
 }
@@ -75,13 +75,9 @@ async fn a_right_token() {
 async fn for_others_or_by_others() {
     let world = World::new().await;
     for issuer in ["https://other.example", "http://127.0.0.1:8080/idp/", "http://127.0.0.1:8080", ""] {
-        assert_eq!(
-            judge(&world, &[], &[("iss", json!(issuer))]).await,
-            Err(TokenRefusal::Issuer),
-            "{issuer}"
-        );
+        assert_eq!(judge(&world, &[], &[("iss", json!(issuer))]).await, Err(TokenError::Issuer), "{issuer}");
     }
-    // The audience has its own place in the order of checks (GW-01): it is told, not judged.
+    // The audience is checked in a later stage (GW-01), so the verifier only returns it.
     for audience in [json!("other"), json!(["other", "tool"]), json!([]), Value::Null] {
         let found = judge(&world, &[], &[("aud", audience)]).await.unwrap();
         assert!(!found.is_for("exchange-gateway"));
@@ -92,34 +88,34 @@ async fn for_others_or_by_others() {
 #[tokio::test]
 async fn out_of_time() {
     let world = World::new().await;
-    let now = world.now().secs();
+    let now = world.now().as_secs();
     let at = async |name: &str, offset: i64| judge(&world, &[], &[(name, json!(now + offset))]).await.err();
     assert_eq!(at("exp", 1).await, None);
-    assert_eq!(at("exp", 0).await, Some(TokenRefusal::Expired));
-    assert_eq!(at("exp", -1).await, Some(TokenRefusal::Expired));
+    assert_eq!(at("exp", 0).await, Some(TokenError::Expired));
+    assert_eq!(at("exp", -1).await, Some(TokenError::Expired));
     assert_eq!(at("nbf", 0).await, None);
     assert_eq!(at("nbf", 5).await, None);
-    assert_eq!(at("nbf", 6).await, Some(TokenRefusal::Early));
-    assert_eq!(at("iat", 6).await, Some(TokenRefusal::Early));
+    assert_eq!(at("nbf", 6).await, Some(TokenError::NotYetValid));
+    assert_eq!(at("iat", 6).await, Some(TokenError::NotYetValid));
     for missing in ["exp", "iat"] {
         let refused = judge(&world, &[], &[(missing, Value::Null)]).await;
-        assert_eq!(refused, Err(TokenRefusal::Malformed), "{missing}");
+        assert_eq!(refused, Err(TokenError::Malformed), "{missing}");
         let refused = judge(&world, &[], &[(missing, json!("1790000000"))]).await;
-        assert_eq!(refused, Err(TokenRefusal::Malformed), "{missing}");
+        assert_eq!(refused, Err(TokenError::Malformed), "{missing}");
         let refused = judge(&world, &[], &[(missing, json!(-1))]).await;
-        assert_eq!(refused, Err(TokenRefusal::Malformed), "{missing}");
+        assert_eq!(refused, Err(TokenError::Malformed), "{missing}");
     }
 }
 
-/// LIM-07: a token of the provider's own holds for 300 s.
+/// LIM-07: the provider's own tokens are valid for 300 s.
 #[tokio::test]
 async fn a_token_ends_after_300_seconds() {
     let world = World::new().await;
     let tokens = world.connect(&Device::new(), SCOPES).await;
     world.clock.advance(Duration::from_millis(299_749));
-    assert!(world.provider.verify(&tokens.access, world.now()).await.is_ok());
+    assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
     world.clock.advance(Duration::from_millis(1));
-    assert_eq!(world.provider.verify(&tokens.access, world.now()).await, Err(TokenRefusal::Expired));
+    assert_eq!(world.provider.verify_token(&tokens.access, world.now()).await, Err(TokenError::Expired));
 }
 
 /// List E: swapped algorithms, with and without a signature.
@@ -128,50 +124,50 @@ async fn swapped_algorithms() {
     let world = World::new().await;
     let (kid, key) = signing_key(&world).await;
     let header = |algorithm: &str| json!({ "typ": "at+jwt", "alg": algorithm, "kid": kid });
-    let verify = async |token: String| world.provider.verify(&token, world.now()).await;
+    let verify = async |token: String| world.provider.verify_token(&token, world.now()).await;
     let secret = key.public_bytes();
     let swapped = jws(&header("HS256"), &claims(&world), |message| hs256(&secret, message));
-    assert_eq!(verify(swapped).await, Err(TokenRefusal::Algorithm));
+    assert_eq!(verify(swapped).await, Err(TokenError::Algorithm));
     for algorithm in ["ES384", "RS256", "PS256", "EdDSA"] {
         let token = jws(&header(algorithm), &claims(&world), |message| key.sign("ES256", message));
-        assert_eq!(verify(token).await, Err(TokenRefusal::Algorithm), "{algorithm}");
+        assert_eq!(verify(token).await, Err(TokenError::Algorithm), "{algorithm}");
     }
     for none in ["none", "None", "es256", ""] {
         let token = jws(&header(none), &claims(&world), |_| Vec::new());
-        assert_eq!(verify(token).await, Err(TokenRefusal::Malformed), "{none}");
+        assert_eq!(verify(token).await, Err(TokenError::Malformed), "{none}");
     }
     let unsigned = jws(&header("ES256"), &claims(&world), |_| Vec::new());
-    assert_eq!(verify(unsigned).await, Err(TokenRefusal::Signature));
+    assert_eq!(verify(unsigned).await, Err(TokenError::Signature));
     let altered = jws(&header("ES256"), &claims(&world), |message| {
         let mut signature = key.sign("ES256", message);
         signature[63] ^= 1;
         signature
     });
-    assert_eq!(verify(altered).await, Err(TokenRefusal::Signature));
+    assert_eq!(verify(altered).await, Err(TokenError::Signature));
     let other = jws(&header("ES256"), &claims(&world), |message| Key::p256().sign("ES256", message));
-    assert_eq!(verify(other).await, Err(TokenRefusal::Signature));
-    // What has to be understood is not (RFC 7515, 4.1.11).
-    assert_eq!(judge(&world, &[("crit", json!(["b64"]))], &[]).await, Err(TokenRefusal::Malformed));
+    assert_eq!(verify(other).await, Err(TokenError::Signature));
+    // Critical extensions are not supported (RFC 7515, 4.1.11).
+    assert_eq!(judge(&world, &[("crit", json!(["b64"]))], &[]).await, Err(TokenError::Malformed));
 }
 
-/// List E: an unknown key, also one that comes along in the header.
+/// List E: an unknown key, also one that the header contains.
 #[tokio::test]
 async fn unknown_keys() {
     let world = World::new().await;
-    assert_eq!(judge(&world, &[("kid", json!("x"))], &[]).await, Err(TokenRefusal::Key));
-    assert_eq!(judge(&world, &[("kid", Value::Null)], &[]).await, Err(TokenRefusal::Key));
+    assert_eq!(judge(&world, &[("kid", json!("x"))], &[]).await, Err(TokenError::Key));
+    assert_eq!(judge(&world, &[("kid", Value::Null)], &[]).await, Err(TokenError::Key));
     let own = Key::p256();
     let header = json!({ "typ": "at+jwt", "alg": "ES256", "jwk": own.jwk(&[]) });
     let token = jws(&header, &claims(&world), |message| own.sign("ES256", message));
-    assert_eq!(world.provider.verify(&token, world.now()).await, Err(TokenRefusal::Key));
+    assert_eq!(world.provider.verify_token(&token, world.now()).await, Err(TokenError::Key));
 }
 
 async fn rotate(world: &World) {
     let now = world.now();
-    world.store.write(move |database| idp::rotate(database, now)).await.unwrap();
+    world.store.write(move |database| idp::rotate_signing_key(database, now)).await.unwrap();
 }
 
-/// List E: a key that was rotated out holds until its tokens have ended, and no longer.
+/// List E: a retired key is valid until its tokens have expired, and no longer.
 #[tokio::test]
 async fn keys_rotate() {
     let world = World::new().await;
@@ -186,25 +182,25 @@ async fn keys_rotate() {
     rotate(&world).await;
     let (new, _) = signing_key(&world).await;
     assert_ne!(new, old);
-    // Another process rotated: this one knows within five seconds, or when a token comes with the new key.
+    // Another process has rotated: this one uses the new key within five seconds, or when a token names it.
     let early = judge(&world, &[], &[]).await;
     assert!(early.is_ok(), "{early:?}");
     world.advance(5);
     assert_eq!(published().await.len(), 2);
-    assert!(world.provider.verify(&tokens.access, world.now()).await.is_ok());
+    assert!(world.provider.verify_token(&tokens.access, world.now()).await.is_ok());
     let header = json!({ "typ": "at+jwt", "alg": "ES256", "kid": old });
-    let now = world.now().secs();
+    let now = world.now().as_secs();
     let long = with(claims(&world), &[("exp", json!(now + 100_000))]);
     let long = jws(&header, &long, |message| key.sign("ES256", message));
-    assert!(world.provider.verify(&long, world.now()).await.is_ok());
+    assert!(world.provider.verify_token(&long, world.now()).await.is_ok());
     world.advance(299);
-    assert!(world.provider.verify(&long, world.now()).await.is_ok());
+    assert!(world.provider.verify_token(&long, world.now()).await.is_ok());
     world.advance(1);
-    assert_eq!(world.provider.verify(&long, world.now()).await, Err(TokenRefusal::Key));
+    assert_eq!(world.provider.verify_token(&long, world.now()).await, Err(TokenError::Key));
     assert_eq!(published().await, [new]);
 }
 
-/// IDP-01: the published keys are public, and are those that tokens are signed with.
+/// IDP-01: the published keys contain no private parts, and verify the tokens.
 #[tokio::test]
 async fn published_keys_verify_tokens() {
     let world = World::new().await;
@@ -224,11 +220,11 @@ async fn published_keys_verify_tokens() {
     for name in ["iss", "sub", "aud", "client_id", "scope", "exp", "iat", "jti", "auth_time", "cnf"] {
         assert!(claims.get(name).is_some(), "{name}");
     }
-    // IDP-06: nothing that tells who the member is.
+    // IDP-06: no claim identifies the member.
     assert_eq!(claims.as_object().unwrap().len(), 10);
 }
 
-/// List E: bound to no key, or in a way that says nothing; bound to another is the proof's to tell.
+/// List E: bound to no key, or in an invalid way. Whether it is the proof's key is checked with the proof.
 #[tokio::test]
 async fn unbound_tokens() {
     let world = World::new().await;
@@ -236,33 +232,33 @@ async fn unbound_tokens() {
         assert_eq!(judge(&world, &[], &[("cnf", unbound)]).await.unwrap().jkt, None);
     }
     for broken in [json!({ "jkt": "x" }), json!({ "jkt": 1 }), json!("x")] {
-        assert_eq!(judge(&world, &[], &[("cnf", broken)]).await, Err(TokenRefusal::Malformed));
+        assert_eq!(judge(&world, &[], &[("cnf", broken)]).await, Err(TokenError::Malformed));
     }
 }
 
-/// List E: an id token or a refresh token in the place of an access token.
+/// List E: an id token or a refresh token in place of an access token.
 #[tokio::test]
 async fn other_tokens() {
     let world = World::new().await;
     let tokens = world.connect(&Device::new(), SCOPES).await;
-    let verify = async |token: &str| world.provider.verify(token, world.now()).await;
-    assert_eq!(verify(&tokens.refresh).await, Err(TokenRefusal::Malformed));
+    let verify = async |token: &str| world.provider.verify_token(token, world.now()).await;
+    assert_eq!(verify(&tokens.refresh).await, Err(TokenError::Malformed));
     for typ in [json!("JWT"), json!("dpop+jwt"), json!("id_token"), json!("logout+jwt"), Value::Null] {
-        assert_eq!(judge(&world, &[("typ", typ)], &[]).await, Err(TokenRefusal::Type));
+        assert_eq!(judge(&world, &[("typ", typ)], &[]).await, Err(TokenError::WrongType));
     }
     // An id token has no client and no scope.
     let id = [("client_id", Value::Null)];
-    assert_eq!(judge(&world, &[], &id).await, Err(TokenRefusal::Malformed));
+    assert_eq!(judge(&world, &[], &id).await, Err(TokenError::Malformed));
     for broken in [("sub", json!("")), ("sub", Value::Null), ("client_id", json!("")), ("scope", json!(1))] {
-        assert_eq!(judge(&world, &[], &[broken]).await, Err(TokenRefusal::Malformed));
+        assert_eq!(judge(&world, &[], &[broken]).await, Err(TokenError::Malformed));
     }
     let long = "x".repeat(9 << 10);
     for text in ["", ".", "..", "a.b.c", long.as_str(), &format!("{}.{}.", encode("{}"), encode("{}"))] {
-        assert_eq!(verify(text).await, Err(TokenRefusal::Malformed), "{} bytes", text.len());
+        assert_eq!(verify(text).await, Err(TokenError::Malformed), "{} bytes", text.len());
     }
 }
 
-/// List E: claims and headers with a member that stands there twice are none.
+/// List E: claims and headers with a repeated property are refused.
 #[tokio::test]
 async fn repeated_members() {
     let world = World::new().await;
@@ -277,18 +273,20 @@ async fn repeated_members() {
     let twice = claims.replacen('{', r#"{"sub":"m-bob","#, 1);
     for (header, claims, expect) in [
         (right.clone(), claims.clone(), None),
-        (right.clone(), twice, Some(TokenRefusal::Malformed)),
-        (right.replacen('{', r#"{"alg":"none","#, 1), claims, Some(TokenRefusal::Malformed)),
+        (right.clone(), twice, Some(TokenError::Malformed)),
+        (right.replacen('{', r#"{"alg":"none","#, 1), claims, Some(TokenError::Malformed)),
     ] {
-        assert_eq!(world.provider.verify(&sign(&header, &claims), world.now()).await.err(), expect);
+        assert_eq!(world.provider.verify_token(&sign(&header, &claims), world.now()).await.err(), expect);
     }
 }
 
-/// Every refusal has a word of its own for counters.
+/// Every error has its own keyword for counters.
 #[test]
 fn reasons() {
-    use TokenRefusal::{Algorithm, Early, Expired, Issuer, Key, Malformed, Signature, Type, Unavailable};
-    let all = [Malformed, Type, Algorithm, Key, Signature, Issuer, Expired, Early, Unavailable];
+    use TokenError::{
+        Algorithm, Expired, Issuer, Key, Malformed, NotYetValid, Signature, Unavailable, WrongType,
+    };
+    let all = [Malformed, WrongType, Algorithm, Key, Signature, Issuer, Expired, NotYetValid, Unavailable];
     let words: std::collections::BTreeSet<_> = all.iter().map(|refusal| refusal.reason()).collect();
     assert_eq!(words.len(), all.len());
 }

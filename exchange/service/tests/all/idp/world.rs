@@ -1,5 +1,5 @@
-//! A provider with its pages over a store in memory, on a clock that stands still; a device with its key;
-//! a browser with its cookies.
+//! A provider with its pages over a store in memory and a fixed clock; a device with its key; a browser with its
+//! cookies.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -11,14 +11,14 @@ use axum::Router;
 use axum::body::Body;
 use dpop_bound::{Htu, KeyPair, Nonce, ProofRequest, Prover, SystemRandom, Thumbprint, UnixTime};
 use exchange_service::Environment;
-use exchange_service::config::{Config, Idp, Profile};
+use exchange_service::config::{Config, IdpConfig, ProofProfile};
 use exchange_service::idp::accounts;
-use exchange_service::idp::{DEVICE_GRANT, Provider, REFRESH_GRANT};
+use exchange_service::idp::{DEVICE_GRANT, IdentityProvider, REFRESH_GRANT};
 use exchange_service::ids::MemberId;
-use exchange_service::peer::Peer;
-use exchange_service::store::{Options, Place, Store, StoreError};
-use exchange_service::time::{Clock as _, Moment, MovedClock};
-use exchange_service::web::{self, Web};
+use exchange_service::peer::PeerAddr;
+use exchange_service::store::{Store, StoreError, StoreLocation, StoreOptions};
+use exchange_service::time::{Clock as _, ManualClock, Moment};
+use exchange_service::web::{self, WebState};
 use http::header::{CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
 use http::{HeaderMap, Request};
 use serde_json::Value;
@@ -28,42 +28,42 @@ use crate::proofs::Draft;
 
 pub(crate) const NOW: Moment = Moment::from_millis(1_790_000_000_250);
 pub(crate) const ISSUER: &str = "http://127.0.0.1:8080/idp";
-/// Every scope that a login here asks for.
+/// All scopes of the logins here.
 pub(crate) const SCOPES: &str = "exchange.connect exchange.stock.read offline_access";
 
-/// Everything, in one process.
+/// The provider, its pages and its store, in one process.
 pub(crate) struct World {
-    pub(crate) clock: MovedClock,
+    pub(crate) clock: ManualClock,
     pub(crate) store: Store,
-    pub(crate) provider: Provider,
+    pub(crate) provider: IdentityProvider,
     pub(crate) app: Router,
 }
 
-pub(crate) fn config(profile: Profile) -> Config {
-    let idp = Idp { profile, password_kib: 8, password_passes: 1, ..Idp::default() };
+pub(crate) fn config(profile: ProofProfile) -> Config {
+    let idp = IdpConfig { profile, password_kib: 8, password_passes: 1, ..IdpConfig::default() };
     Config { idp, ..Config::default() }
 }
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with(&config(Profile::Keycloak)).await
+        Self::with(&config(ProofProfile::Keycloak)).await
     }
 
     pub(crate) async fn with(config: &Config) -> Self {
-        Self::at(config, Place::Memory, MovedClock::standing(NOW)).await
+        Self::at(config, StoreLocation::Memory, ManualClock::fixed_at(NOW)).await
     }
 
-    /// Over a folder, which may hold a world already: then it is started again.
-    pub(crate) async fn in_folder(folder: &Path, clock: MovedClock) -> Self {
-        Self::at(&config(Profile::Keycloak), Place::Folder(folder.to_owned()), clock).await
+    /// Opens a folder, which may contain the store of an earlier instance, as after a restart.
+    pub(crate) async fn in_folder(folder: &Path, clock: ManualClock) -> Self {
+        Self::at(&config(ProofProfile::Keycloak), StoreLocation::Folder(folder.to_owned()), clock).await
     }
 
-    async fn at(config: &Config, place: Place, clock: MovedClock) -> Self {
-        let store = Store::open(&Options::new(place)).unwrap();
+    async fn at(config: &Config, place: StoreLocation, clock: ManualClock) -> Self {
+        let store = Store::open(&StoreOptions::new(place)).unwrap();
         let environment = Environment::new(Arc::new(clock.clone()), Arc::new(SystemRandom));
-        let provider = Provider::new(store.clone(), environment.clone(), config).await.unwrap();
-        let web = Web::new(provider.clone()).unwrap();
-        let hash = web.passwords().hash("right", &environment).unwrap();
+        let provider = IdentityProvider::new(store.clone(), environment.clone(), config).await.unwrap();
+        let web = WebState::new(provider.clone()).unwrap();
+        let hash = web.passwords().hash_password("right", &environment).unwrap();
         store.write(move |database| seed(database, &hash)).await.unwrap();
         let app = exchange_service::idp::router(provider.clone()).merge(web::router(web));
         Self { clock, store, provider, app }
@@ -92,7 +92,7 @@ impl World {
         self.send(Request::get(path).body(Body::empty()).unwrap()).await
     }
 
-    /// A form to one of the provider's endpoints, with these proofs.
+    /// Sends a form to a provider endpoint, with these proofs.
     pub(crate) async fn form(&self, endpoint: &str, fields: &[(&str, &str)], proofs: &[&str]) -> Reply {
         let mut request = Request::post(format!("/idp/{endpoint}"))
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded");
@@ -102,7 +102,7 @@ impl World {
         self.send(request.body(Body::from(encode(fields))).unwrap()).await
     }
 
-    /// A device login of the client `tool`.
+    /// Starts a device login of the client `tool`.
     pub(crate) async fn begin(&self, scope: &str) -> Login {
         let reply = self.form("device_authorization", &[("client_id", "tool"), ("scope", scope)], &[]).await;
         assert_eq!(reply.status, 200, "{}", reply.body);
@@ -148,7 +148,7 @@ impl World {
         self.form("revoke", &fields, &[&proof]).await
     }
 
-    /// Ada's browser, signed in.
+    /// Returns Ada's browser, signed in.
     pub(crate) async fn browser(&self) -> Browser {
         self.browser_of("ada").await
     }
@@ -161,7 +161,7 @@ impl World {
         browser
     }
 
-    /// A device of Ada's, connected: her answer with the tokens.
+    /// Connects a device of Ada's, and returns the token response.
     pub(crate) async fn connect(&self, device: &Device, scope: &str) -> Tokens {
         let mut browser = self.browser().await;
         self.connect_by(&mut browser, device, scope).await
@@ -173,7 +173,7 @@ impl World {
         Tokens::of(&self.poll(&login, device).await)
     }
 
-    /// One number from the store.
+    /// Reads one number from the store.
     pub(crate) async fn count(&self, sql: &'static str) -> i64 {
         let work = move |database: &rusqlite::Connection| {
             Ok::<i64, StoreError>(database.query_row(sql, [], |row| row.get(0))?)
@@ -181,7 +181,7 @@ impl World {
         self.store.read(work).await.unwrap()
     }
 
-    /// One change to the store.
+    /// Applies one change to the store.
     pub(crate) async fn change(&self, sql: &'static str) {
         let work = move |database: &rusqlite::Connection| Ok::<(), StoreError>(database.execute_batch(sql)?);
         self.store.write(work).await.unwrap();
@@ -205,7 +205,7 @@ fn seed(database: &rusqlite::Connection, hash: &str) -> Result<(), StoreError> {
              UNION SELECT 'exchange.stock.read' UNION SELECT 'exchange.blueprints.read');",
     )?;
     for name in ["ada", "bob", "eve", "new"] {
-        accounts::set(database, &MemberId::new(format!("m-{name}")), name, hash)?;
+        accounts::set_account(database, &MemberId::new(format!("m-{name}")), name, hash)?;
     }
     Ok(())
 }
@@ -227,7 +227,7 @@ pub(crate) fn encode(fields: &[(&str, &str)]) -> String {
     pairs.join("&")
 }
 
-/// An answer, read.
+/// A response with its body.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -250,7 +250,7 @@ impl Reply {
         self
     }
 
-    /// ERR-42: an OAuth error body with this status and code, that nobody keeps.
+    /// ERR-42: expects an uncacheable OAuth error with this status and code.
     #[track_caller]
     pub(crate) fn expect_error(&self, status: u16, code: &str) {
         assert_eq!((self.status, self.json()["error"].as_str()), (status, Some(code)), "{}", self.body);
@@ -260,7 +260,7 @@ impl Reply {
     }
 }
 
-/// A device login.
+/// A started device login.
 #[derive(Clone, Debug)]
 pub(crate) struct Login {
     pub(crate) device_code: String,
@@ -274,7 +274,7 @@ impl Login {
     }
 }
 
-/// What a token answer brings.
+/// A token response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tokens {
     pub(crate) access: String,
@@ -295,7 +295,7 @@ impl Tokens {
     }
 }
 
-/// An installation of a client: a key.
+/// An installation of a client, with its key.
 pub(crate) struct Device {
     prover: Prover<Arc<KeyPair>, SystemRandom>,
 }
@@ -309,12 +309,12 @@ impl Device {
         self.prover.signer().public_key().thumbprint()
     }
 
-    /// One for the token endpoint that is not signed yet.
+    /// Creates an unsigned proof for the token endpoint.
     pub(crate) fn draft(&self, now: Moment) -> Draft {
-        Draft::new(self.prover.signer(), "POST", &format!("{ISSUER}/token"), now.secs())
+        Draft::new(self.prover.signer(), "POST", &format!("{ISSUER}/token"), now.as_secs())
     }
 
-    /// A proof for the token endpoint.
+    /// Creates a proof for the token endpoint.
     pub(crate) fn proof(&self, now: Moment) -> String {
         self.prove("POST", &format!("{ISSUER}/token"), now, None)
     }
@@ -323,8 +323,8 @@ impl Device {
         let nonce = nonce.map(|text| Nonce::new(text).unwrap());
         let request = ProofRequest {
             method,
-            htu: &Htu::of(url).unwrap(),
-            iat: UnixTime::from_secs(at.secs().try_into().unwrap()),
+            htu: &Htu::from_url(url).unwrap(),
+            iat: UnixTime::from_secs(at.as_secs().try_into().unwrap()),
             nonce: nonce.as_ref(),
             token: None,
         };
@@ -332,7 +332,7 @@ impl Device {
     }
 }
 
-/// A browser: its cookies, where it stands on the network, and the token of the form it saw last.
+/// A browser: its cookies, its address, and the CSRF token of the last form.
 #[derive(Clone, Debug)]
 pub(crate) struct Browser {
     pub(crate) cookies: BTreeMap<String, String>,
@@ -352,7 +352,7 @@ impl Browser {
         self.take(world.send(request).await)
     }
 
-    /// Sends a form with the token of the form that was seen last.
+    /// Sends a form with the CSRF token of the last form.
     pub(crate) async fn submit(&mut self, world: &World, path: &str, fields: &[(&str, &str)]) -> Reply {
         let csrf = self.csrf.clone();
         let fields = [&[("csrf", csrf.as_str())], fields].concat();
@@ -365,14 +365,14 @@ impl Browser {
         self.take(world.send(request).await)
     }
 
-    /// Types a code and decides.
+    /// Enters a code and decides.
     pub(crate) async fn decide(&mut self, world: &World, login: &Login, decision: &str) -> Reply {
         self.open(world, "/device").await.expect(200);
         let fields = [("user_code", login.user_code.as_str()), ("decision", decision)];
         self.submit(world, "/device/decision", &fields).await
     }
 
-    /// Types a code, as far as the consent page.
+    /// Enters a code, up to the consent page.
     pub(crate) async fn type_code(&mut self, world: &World, code: &str) -> Reply {
         self.open(world, "/device").await.expect(200);
         self.submit(world, "/device", &[("user_code", code)]).await
@@ -380,7 +380,7 @@ impl Browser {
 
     fn request(&self, request: http::request::Builder) -> http::request::Builder {
         let cookies: Vec<_> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let request = request.extension(Peer(self.address));
+        let request = request.extension(PeerAddr(self.address));
         if cookies.is_empty() { request } else { request.header(COOKIE, cookies.join("; ")) }
     }
 
@@ -400,7 +400,7 @@ impl Browser {
     }
 }
 
-/// Where an answer sends a browser.
+/// Returns the target of a redirect.
 pub(crate) fn location(reply: &Reply) -> &str {
     assert_eq!(reply.status, 303, "{}", reply.body);
     reply.headers.get(LOCATION).unwrap().to_str().unwrap()

@@ -1,5 +1,5 @@
-//! Lists A and B: proofs of which nothing but their form, key, signature, spelling or size is wrong, so that every
-//! server answers them alike, whatever its claims are.
+//! Lists A and B: proofs with a defect in form, key, signature, encoding or size only, which every server
+//! must treat the same.
 
 use std::ops::Range;
 
@@ -8,39 +8,39 @@ use serde_json::{Value, json};
 
 use super::{Draft, base64, unbase64};
 
-/// The order of the group (SP 800-186, 3.2.1.3), the highest byte first.
+/// The order of the group (SP 800-186, 3.2.1.3), big-endian.
 pub(crate) const ORDER: [u8; 32] = [
     0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc,
     0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
 ];
 
-/// A proof by what it makes of the draft of a good one, and what becomes of it.
+/// A forged proof, made from a valid draft, with the expected verdict.
 pub(crate) struct Forgery {
     pub(crate) name: &'static str,
     pub(crate) verdict: Verdict,
     pub(crate) make: Box<dyn Fn(&Draft) -> String>,
 }
 
-/// What a server does with a proof.
+/// The expected verdict of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is as good as any.
+    /// The proof is accepted.
     Taken,
-    /// It is none.
+    /// The proof is refused.
     Refused,
 }
 
-/// One by its text.
+/// A forgery of the serialized proof.
 fn text(name: &'static str, make: impl Fn(&Draft) -> String + 'static) -> Forgery {
     Forgery { name, verdict: Verdict::Refused, make: Box::new(make) }
 }
 
-/// One by its draft.
+/// A forgery of the draft.
 fn draft(name: &'static str, change: impl Fn(Draft) -> Draft + 'static) -> Forgery {
     text(name, move |draft| change(draft.clone()).proof())
 }
 
-/// One that only looks like one.
+/// A variant that is valid.
 fn taken(name: &'static str, change: impl Fn(Draft) -> Draft + 'static) -> Forgery {
     Forgery { verdict: Verdict::Taken, ..draft(name, change) }
 }
@@ -74,14 +74,14 @@ pub(crate) fn form() -> Vec<Forgery> {
     ]
 }
 
-/// A DER form of a signature: two integers in a sequence.
+/// The DER form of a signature: a sequence of two integers.
 fn der(signature: &[u8]) -> Vec<u8> {
     let integer = |half: &[u8]| [&[2, 33, 0], half].concat();
     let both = [integer(&signature[..32]), integer(&signature[32..])].concat();
     [&[0x30, u8::try_from(both.len()).unwrap()][..], &both].concat()
 }
 
-/// DPP-06
+/// DPP-06: signatures in other encodings or with invalid integers.
 pub(crate) fn signatures() -> Vec<Forgery> {
     let with = |name, at: Range<usize>, bytes: [u8; 32]| {
         text(name, move |draft: &Draft| {
@@ -110,12 +110,12 @@ pub(crate) fn signatures() -> Vec<Forgery> {
     ]
 }
 
-/// A coordinate of the key in the header.
+/// Returns a coordinate of the key in the header.
 fn coordinate(draft: &Draft, name: &str) -> Vec<u8> {
     unbase64(draft.header["jwk"][name].as_str().unwrap())
 }
 
-/// By a key of which this coordinate begins with a zero byte, as one of 256 does.
+/// Creates a proof by a key with a coordinate that starts with a zero byte, as one key in 256 has.
 fn of_short(draft: &Draft, name: &str) -> Draft {
     let drafts = (0..100_000).map(|_| draft.clone().of(KeyPair::generate().unwrap()));
     let mut short = drafts.filter(|draft| coordinate(draft, name)[0] == 0);
@@ -163,7 +163,7 @@ pub(crate) fn keys() -> Vec<Forgery> {
     ]
 }
 
-/// RFC 7515, 2, 4 and 5.2: one spelling of each part, each member once.
+/// RFC 7515, 2, 4 and 5.2: one encoding of each part, without duplicate members.
 pub(crate) fn spellings() -> Vec<Forgery> {
     let first = |text: String, member: &str| text.replacen('{', &format!("{{{member},"), 1);
     vec![

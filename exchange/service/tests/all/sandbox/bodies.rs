@@ -1,5 +1,5 @@
-//! Bodies through the whole exchange, by a client that may do everything: the contract's own fixtures, and some that
-//! name what the seed has.
+//! Bodies through the whole exchange, from a client with all scopes: the contract's own fixtures, and bodies
+//! for the seed's data.
 
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ async fn signed_in_for_all(sandbox: &Sandbox) -> Client {
     signed_in_for(sandbox, &names).await
 }
 
-/// Lets as much time pass as every limit needs, and renews the token that has ended by then.
+/// Advances the clock beyond every limit's window, and refreshes the expired token.
 async fn wait(sandbox: &Sandbox, client: &mut Client) {
     sandbox.advance(Duration::from_secs(360));
     assert_eq!(client.renew().await.0, 200);
 }
 
-/// An answer to a valid body: it is taken, or refused for a reason that the specification has for what was asked.
+/// Checks the response to a valid body: accepted, or refused with a reason that the specification allows.
 #[track_caller]
 fn assert_taken(path: &str, sent: &Value, answered: &Answered) {
     let (status, body) = (answered.status.as_u16(), &answered.body);
@@ -55,7 +55,7 @@ fn assert_taken(path: &str, sent: &Value, answered: &Answered) {
     }
 }
 
-/// CON-02, CON-04, ERR-02, ERR-22, WRT-01, WRT-09: every fixture of every route, gateway and backend together.
+/// CON-02, CON-04, ERR-02, ERR-22, WRT-01, WRT-09: every fixture of every route, through gateway and backend.
 #[tokio::test]
 async fn fixtures_travel_through_the_whole_exchange() {
     let sandbox = Sandbox::start().await.unwrap();
@@ -68,7 +68,7 @@ async fn fixtures_travel_through_the_whole_exchange() {
             .map(|body| (body, None))
             .chain(invalid.iter().map(|(body, expect)| (body, Some(expect))))
         {
-            // LIM-05: account checks are few, and no other limit is in the way of the rest either.
+            // LIM-05: account checks have a low limit; the other limits do not interfere, either.
             if sent % 50 == 0 || path.ends_with("account-check") {
                 wait(&sandbox, &mut client).await;
             }
@@ -88,7 +88,7 @@ async fn fixtures_travel_through_the_whole_exchange() {
     assert!(sent > 130, "{sent}");
 }
 
-/// CON-13: and what "taken" means, with bodies that name what the seed has: all of each is carried out, and read again.
+/// CON-13: bodies for the seed's data are applied completely, and read again.
 #[tokio::test]
 async fn bodies_that_name_what_the_seed_has() {
     let sandbox = Sandbox::start().await.unwrap();

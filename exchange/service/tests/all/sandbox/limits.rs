@@ -1,26 +1,26 @@
-//! What the whole exchange has no room for, asked by requests alone.
+//! Exhausted budgets of the whole exchange, reached by requests only.
 
 use std::time::Duration;
 
 use exchange_service::config::Config;
-use exchange_service::sandbox::{Options, Sandbox};
+use exchange_service::sandbox::{Sandbox, SandboxOptions};
 use serde_json::{Value, json};
 
 use super::{knife, signed_in};
 
-/// A sandbox with other limits.
+/// Starts a sandbox with other limits.
 async fn limited(change: impl FnOnce(&mut Config)) -> Sandbox {
     let mut config = Config::default();
     (config.idp.password_kib, config.idp.password_passes) = (64, 1);
     change(&mut config);
-    Sandbox::with(Options { config: Some(config), ..Options::default() }).await.unwrap()
+    Sandbox::with_options(SandboxOptions { config: Some(config), ..SandboxOptions::default() }).await.unwrap()
 }
 
-/// ERR-35, LIM-20, GW-11: an answer that is kept takes room for a day; without room for another one a write is not
-/// begun, and what is kept is answered all the same.
+/// ERR-35, LIM-20, GW-11: a stored response uses its budget for a day. If the budget is exhausted, writes are
+/// refused before they start, and stored responses are still returned.
 #[tokio::test]
 async fn answers_that_are_kept_take_room() {
-    // One more of the largest fits, and nothing beside it.
+    // One more response of the largest size fits, and no further one.
     let sandbox = limited(|config| {
         config.limits.kept_bytes_of_member = config.limits.kept_answer_bytes as u64 + 600;
     });
@@ -45,8 +45,8 @@ async fn answers_that_are_kept_take_room() {
     assert_eq!((done.status.as_u16(), &done.body["applied"]), (200, &json!(1)), "{}", done.body);
 }
 
-/// ERR-36, LIM-02: a set of more than 100 ops wants a place of its own; where there is none it has cost nothing, and a
-/// smaller one goes on.
+/// ERR-36, LIM-02: a set of more than 100 ops needs a slot. Without one, it is refused without cost, and
+/// smaller sets proceed.
 #[tokio::test]
 async fn large_sets_want_a_place() {
     let sandbox = limited(|config| (config.limits.large_sets, config.limits.writes_per_day) = (0, 1)).await;

@@ -10,15 +10,16 @@ use std::{
 };
 
 use exchange_client::{
-    Area, BlueprintChanges, Connection, Environment, Exchange, Identity, InMemory, Lane, MemoryOutbox,
-    OrgStockChanges, Outbox, OutboxEvent, Place, Replica, Session, SessionState, StockChanges,
+    Area, BlueprintChanges, ClientIdentity, Connection, Environment, Exchange, ExchangeAddress, Lane,
+    MemoryCredentials, MemoryOutbox, OrgStockChanges, Outbox, OutboxEvent, Replica, Session, SessionState,
+    StockChanges,
     api::{
         scopes::Scope,
         types::{BookIn, HolderRef, ItemRef, Quality, UnitId},
     },
-    changes::{Lot, known::Known, place, quantity},
-    outbox::{Entry, EntryNumber, Found, State, Why},
-    sync::{Doing, Sync},
+    changes::{LotSpec, known::KnownItem, location_by_name, quantity},
+    outbox::{ComparisonResult, EntryNumber, EntryState, OutboxEntry, ParkReason},
+    sync::{AreaActivity, ReplicaSync},
     testkit::VirtualEnvironment,
 };
 use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
@@ -27,15 +28,15 @@ use tempfile::TempDir;
 
 use super::{
     OWN_NOTE,
-    wire::{Dice, Time, Watch, Wire, held},
+    wire::{MachineClock, SplitMix64, Time, Wire, held},
 };
 
 pub(super) const MEMBER: &str = "sandbox-member";
-/// Who signs in at the same machine now and then.
+/// The other member, who sometimes signs in at the same machine.
 const OTHER: &str = "sandbox-member-2";
 pub(super) const UNIT: &str = "unit-squadron";
 
-/// What the member takes back now and then: one of these.
+/// Capabilities of which the member sometimes revokes one.
 static OPTIONAL: [Scope; 4] = [
     Scope::ExchangeOrgstockDetails,
     Scope::ExchangeOrgstockRead,
@@ -43,15 +44,15 @@ static OPTIONAL: [Scope; 4] = [
     Scope::ExchangeStockWrite,
 ];
 
-/// Where an installation keeps its things.
+/// The stores of an installation.
 enum Stores {
     Memory { outbox: MemoryOutbox, replica: Replica },
     Files(TempDir),
 }
 
-/// A set that can be told from all others by what it leaves behind: nothing else has its quality.
+/// A set that is identified by its effect: no other set uses its quality.
 #[derive(Debug)]
-pub(super) struct Planted {
+pub(super) struct PlantedSet {
     pub(super) entry: EntryNumber,
     pub(super) lane: Lane,
     pub(super) quality: i64,
@@ -61,20 +62,20 @@ pub(super) struct Installation {
     name: &'static str,
     sandbox: Arc<Sandbox>,
     time: Time,
-    dice: Dice,
+    dice: SplitMix64,
     pub(super) wire: Wire,
     wrong_by: Arc<AtomicI64>,
-    credentials: InMemory,
+    credentials: MemoryCredentials,
     stores: Stores,
     program: Program,
-    /// What the exchange said when the member signed in first, which a program keeps over its restarts.
+    /// The service document of the member's first sign-in, which a program stores across restarts.
     connection: Connection,
-    /// Who is signed in.
+    /// The signed-in member.
     pub(super) signed_in: &'static str,
-    /// What the last sign-in did not allow.
+    /// The capability missing from the last sign-in.
     lacks: Option<&'static Scope>,
-    pub(super) planted: Vec<Planted>,
-    /// What was shown or could have been logged.
+    pub(super) planted: Vec<PlantedSet>,
+    /// Displayed and logged output.
     pub(super) shown: String,
 }
 
@@ -82,7 +83,7 @@ struct Program {
     session: Session,
     exchange: Exchange,
     outbox: Outbox,
-    sync: Sync,
+    sync: ReplicaSync,
     knows_session: bool,
 }
 
@@ -91,20 +92,20 @@ impl Installation {
         name: &'static str,
         sandbox: &Arc<Sandbox>,
         time: &Time,
-        mut dice: Dice,
+        mut dice: SplitMix64,
         in_files: bool,
     ) -> Self {
-        let wire = Wire::new(sandbox, time, Dice(dice.roll()));
+        let wire = Wire::new(sandbox, time, SplitMix64(dice.roll()));
         let stores = if in_files {
-            // In memory where there is such a place: schedules are not about how fast a disk is.
+            // In memory if possible: schedules do not test the speed of a disk.
             let memory = PathBuf::from("/dev/shm");
             let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
             Stores::Files(tempfile::tempdir_in(base).unwrap())
         } else {
             Stores::Memory { outbox: MemoryOutbox::new(), replica: Replica::in_memory() }
         };
-        let (wrong_by, credentials) = (Arc::default(), InMemory::new());
-        let watch = Watch { time: time.clone(), wrong_by: Arc::clone(&wrong_by) };
+        let (wrong_by, credentials) = (Arc::default(), MemoryCredentials::new());
+        let watch = MachineClock { time: time.clone(), wrong_by: Arc::clone(&wrong_by) };
         let (session, exchange) =
             opened(name, sandbox, &wire, watch, dice.roll(), &credentials, &stores).await;
         sign_in(&session, exchange.environment(), sandbox, &wire, MEMBER, Scope::ALL).await;
@@ -128,25 +129,25 @@ impl Installation {
         }
     }
 
-    /// The program ends, wherever it is, and is started again.
+    /// Ends the program at its current point and starts it again.
     pub(super) async fn restart(&mut self) {
         self.wire.new_process(matches!(self.stores, Stores::Files(_)));
-        let watch = Watch { time: self.time.clone(), wrong_by: Arc::clone(&self.wrong_by) };
+        let watch = MachineClock { time: self.time.clone(), wrong_by: Arc::clone(&self.wrong_by) };
         let Self { name, sandbox, wire, credentials, stores, .. } = self;
         let seed = self.dice.roll();
         let (session, exchange) = opened(name, sandbox, wire, watch, seed, credentials, stores).await;
         self.program = Program::begin(session, exchange, &self.connection, stores);
     }
 
-    /// Its clock shows so many seconds too much from now on.
-    pub(super) fn set_wrong_by(&self, seconds: i64) {
+    /// Sets the clock ahead by this many seconds.
+    pub(super) fn set_clock_offset(&self, seconds: i64) {
         if self.wrong_by.swap(seconds, Ordering::Relaxed) < seconds {
             self.wire.seen().set_forward = true;
         }
     }
 
-    /// Somebody signs in, while nothing comes in between. A program may be slow to hear of it: it may have been another
-    /// one of this profile.
+    /// Signs a member in without interleaving. The program may notice it late, because another program of
+    /// this profile may have done it.
     async fn sign_in(&mut self, who: &'static str, lacks: Option<&'static Scope>) {
         let scopes: Vec<Scope> = Scope::ALL.iter().filter(|scope| Some(*scope) != lacks).cloned().collect();
         let Program { session, exchange, .. } = &self.program;
@@ -157,38 +158,38 @@ impl Installation {
         }
     }
 
-    /// Somebody else sits down at this machine, or the member comes back. What the member's outbox holds, stays there.
+    /// Signs the other member in at this machine, or the member again. The member's outbox keeps its entries.
     pub(super) async fn change_places(&mut self) {
         self.sign_in(if self.signed_in == MEMBER { OTHER } else { MEMBER }, None).await;
     }
 
-    /// The member signs in anew, and takes one capability back.
+    /// Signs the member in again without one capability.
     pub(super) async fn allow_less(&mut self) {
         let which = usize::try_from(self.dice.below(OPTIONAL.len() as u64)).unwrap();
         self.sign_in(MEMBER, Some(&OPTIONAL[which])).await;
     }
 
-    /// The member is there, and allows everything.
+    /// Signs the member in with all capabilities.
     pub(super) async fn come_back(&mut self) {
         if self.signed_in != MEMBER || self.lacks.is_some() {
             self.sign_in(MEMBER, None).await;
         }
     }
 
-    /// By which the roster names this member.
+    /// Returns the roster reference of this member.
     pub(super) async fn holder(&self) -> HolderRef {
         let roster = self.program.exchange.api().org_stock_members(&UNIT.parse().unwrap()).await.unwrap();
         let member = roster.into_body().items.into_iter().find(|member| member.name == "Sandbox Member");
         member.unwrap().ref_
     }
 
-    /// Puts one SCU of a quality of its own into the pool.
+    /// Books one SCU of a unique quality into the pool.
     pub(super) async fn book_in(&mut self, holder: &HolderRef, quality: i64) {
         let book_in = BookIn::builder()
             .unit(UNIT.parse::<UnitId>().unwrap())
             .holder(holder.clone())
             .material(named("Sandbox Ore"))
-            .location(place("Sandbox City Hangar").unwrap())
+            .location(location_by_name("Sandbox City Hangar").unwrap())
             .quality(Quality::new(quality).unwrap())
             .stolen(false)
             .quantity(quantity::scu("1").unwrap())
@@ -196,17 +197,17 @@ impl Installation {
         let mut changes = OrgStockChanges::new();
         changes.push(book_in.build().unwrap()).unwrap();
         let entry = self.program.outbox.enqueue(changes).await.unwrap()[0];
-        self.planted.push(Planted { entry, lane: Lane::OrgStock, quality });
+        self.planted.push(PlantedSet { entry, lane: Lane::OrgStock, quality });
     }
 
-    /// Puts one SCU of a quality of its own into the member's stock.
+    /// Adds one SCU of a unique quality to the member's stock.
     pub(super) async fn stock_up(&mut self, quality: i64) {
-        let lot = Lot::new(named("Sandbox Ore"), place("Sandbox City Hangar").unwrap());
-        let lot = lot.quality(u16::try_from(quality).unwrap()).unwrap();
+        let lot = LotSpec::new(named("Sandbox Ore"), location_by_name("Sandbox City Hangar").unwrap());
+        let lot = lot.with_quality(u16::try_from(quality).unwrap()).unwrap();
         let mut changes = StockChanges::new();
-        changes.set(lot.empty(), quantity::scu("1").unwrap()).unwrap();
+        changes.set_quantity(lot.expecting_nothing(), quantity::scu("1").unwrap()).unwrap();
         let entry = self.program.outbox.enqueue(changes).await.unwrap()[0];
-        self.planted.push(Planted { entry, lane: Lane::Stock, quality });
+        self.planted.push(PlantedSet { entry, lane: Lane::Stock, quality });
     }
 
     pub(super) async fn learn(&self, product: &'static str) {
@@ -215,18 +216,19 @@ impl Installation {
         self.program.outbox.enqueue(changes).await.unwrap();
     }
 
-    /// The member wants everything read now.
+    /// Requests a synchronization as the member does.
     pub(super) fn ask(&self) {
-        self.program.sync.ask();
+        self.program.sync.request_sync();
     }
 
-    /// Runs for so long and ends at any point; then the person in front of it does what was asked.
+    /// Runs for this time, ends at any point, and then performs the actions that the program requires of a
+    /// person.
     pub(super) async fn run(&mut self, time: Duration) {
         let Program { session, exchange, outbox, sync, knows_session } = &mut self.program;
         let mut events = outbox.events();
         let connecting = async {
             while !*knows_session {
-                let begun = async { sync.session(&exchange.connection().await?).await };
+                let begun = async { sync.begin_session(&exchange.connection().await?).await };
                 match begun.await {
                     Ok(_) => *knows_session = true,
                     Err(error) => {
@@ -236,10 +238,11 @@ impl Installation {
                 }
             }
         };
-        let running = async { tokio::join!(connecting, outbox.run(), sync.follow(outbox), sync.run()) };
+        let running =
+            async { tokio::join!(connecting, outbox.run(), sync.follow_outbox(outbox), sync.run()) };
         let _ = tokio::time::timeout(time, running).await;
         while let Ok(event) = events.try_recv() {
-            // The link is for the member alone, and shows nothing of itself.
+            // The link is only for the member, and `Debug` does not print it.
             let error = match &event {
                 OutboxEvent::Waiting { error, .. } => format!("{error} {error:?}"),
                 _ => String::new(),
@@ -252,30 +255,32 @@ impl Installation {
         self.is_nothing_too_old();
     }
 
-    /// What only a person can do.
+    /// Makes the decisions that require a person.
     async fn decide(&mut self) {
         if matches!(self.program.session.state(), SessionState::Ended(_)) {
             self.sign_in(self.signed_in, None).await;
         }
         let Program { outbox, sync, .. } = &self.program;
-        outbox.resume().await.unwrap();
+        outbox.resume_parked().await.unwrap();
         if self.signed_in != MEMBER {
-            // Who cannot compare what is not theirs.
+            // Another member cannot compare entries that do not belong to them.
             return;
         }
         for entry in outbox.entries().await.unwrap() {
             self.shown.push_str(&format!("{entry:?}\n"));
             let number = entry.number();
             match entry.state() {
-                State::Unknown => {
-                    // Until it can be looked at.
-                    let read = sync.area(entry.lane().into()).await;
+                EntryState::Unknown => {
+                    // Wait until a comparison is possible.
+                    let read = sync.sync_area(entry.lane().into()).await;
                     if read.is_ok() {
-                        outbox.resolve(number, self.found(&entry)).await.unwrap();
+                        outbox.resolve_unknown(number, self.found(&entry)).await.unwrap();
                     }
                 }
-                State::Parked(Why::KeyReused) => panic!("{}: a key was used for two writes", self.name),
-                State::Refused | State::NeedsRebase | State::Held => {
+                EntryState::Parked(ParkReason::KeyReused) => {
+                    panic!("{}: a key was used for two writes", self.name)
+                }
+                EntryState::Refused | EntryState::NeedsRebase | EntryState::Held => {
                     panic!("{}: {:?} {:?}", self.name, entry.state(), entry)
                 }
                 _ => {}
@@ -283,8 +288,8 @@ impl Installation {
         }
     }
 
-    /// Whether the replica has what an entry asked for.
-    fn found(&self, entry: &Entry) -> Found {
+    /// Compares the replica with the request of an entry.
+    fn found(&self, entry: &OutboxEntry) -> ComparisonResult {
         let planted = self.planted.iter().find(|planted| planted.entry == entry.number());
         let replica = self.program.sync.replica();
         let is_there = match (entry.lane(), planted) {
@@ -294,13 +299,13 @@ impl Installation {
             (Lane::Stock, Some(planted)) => {
                 replica.stock().any(|lot| lot.unwrap().quality.get() == planted.quality)
             }
-            // Who has a blueprint already changes nothing by adding it.
+            // Adding an existing blueprint changes nothing.
             _ => false,
         };
-        if is_there { Found::Applied } else { Found::Missing }
+        if is_there { ComparisonResult::Applied } else { ComparisonResult::Missing }
     }
 
-    /// OST-14: nothing of the organisation that was read more than seven days ago.
+    /// OST-14: no organization data older than seven days.
     fn is_nothing_too_old(&self) {
         let replica = self.program.sync.replica();
         let freshness = replica.freshness(Area::OrgStock).unwrap();
@@ -313,7 +318,7 @@ impl Installation {
         }
     }
 
-    /// OST-10, OST-14: what a capability showed went with it, once the program knows of the sign-in.
+    /// OST-10, OST-14: the data of a lost capability is deleted once the program knows about the sign-in.
     fn has_what_it_may_read(&self) {
         if !self.program.knows_session {
             return;
@@ -327,7 +332,7 @@ impl Installation {
         }
     }
 
-    /// Whether any byte of its files is this text.
+    /// Returns true if a file contains this string.
     pub(super) fn has_in_files(&self, text: &str) -> bool {
         let Stores::Files(folder) = &self.stores else { return false };
         std::fs::read_dir(folder.path()).unwrap().any(|file| {
@@ -336,7 +341,7 @@ impl Installation {
         })
     }
 
-    /// All that its files say, as far as it is text.
+    /// Returns the contents of all files, as far as they are text.
     pub(super) fn files(&self) -> String {
         let Stores::Files(folder) = &self.stores else { return String::new() };
         let files = std::fs::read_dir(folder.path()).unwrap();
@@ -344,36 +349,36 @@ impl Installation {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Whether it is known of every change of a pool what became of it.
+    /// Returns true if the outcome of each pool change is known.
     pub(super) async fn has_sent_everything(&self) -> bool {
         let entries = self.program.outbox.entries().await.unwrap();
-        entries.iter().all(|entry| entry.lane() != Lane::OrgStock || entry.state() == State::Done)
+        entries.iter().all(|entry| entry.lane() != Lane::OrgStock || entry.state() == EntryState::Done)
     }
 
-    /// How many lots of the pools it has.
+    /// Returns the number of pool lots.
     pub(super) fn pool(&self) -> u64 {
         self.program.sync.replica().count(Area::OrgStock).unwrap()
     }
 
-    /// Whether nothing is left to be sent, and all feeds are read to their ends.
+    /// Returns true if nothing is left to send and all feeds are read to their end.
     pub(super) async fn is_settled(&self) -> bool {
         let entries = self.program.outbox.entries().await.unwrap();
-        if entries.iter().any(|entry| entry.state() != State::Done) || !self.program.knows_session {
+        if entries.iter().any(|entry| entry.state() != EntryState::Done) || !self.program.knows_session {
             return false;
         }
-        self.program.sync.ask();
-        let read = self.program.sync.once().await;
-        // What was asked to wait is not read by that.
+        self.program.sync.request_sync();
+        let read = self.program.sync.sync_once().await;
+        // Areas with a requested wait are not read by that.
         let status = self.program.sync.status();
         let status = status.borrow();
-        let waits = |area| matches!(status.of(area).doing, Doing::BackingOff { .. });
+        let waits = |area| matches!(status.area(area).activity, AreaActivity::BackingOff { .. });
         read.is_ok() && !Area::ALL.into_iter().any(waits)
     }
 
-    /// Why it is not.
+    /// Returns the reason why it is not finished.
     pub(super) async fn unsettled(&self) -> String {
         let entries = self.program.outbox.entries().await.unwrap();
-        let open: Vec<_> = entries.iter().filter(|entry| entry.state() != State::Done).collect();
+        let open: Vec<_> = entries.iter().filter(|entry| entry.state() != EntryState::Done).collect();
         let status = self.program.sync.status();
         format!("{}: {:?} {open:?} {:?}", self.name, self.program.session.state(), *status.borrow())
     }
@@ -382,19 +387,19 @@ impl Installation {
         self.program.sync.replica()
     }
 
-    /// What the service has now.
+    /// Returns the current state of the service.
     pub(super) async fn fresh(&self) -> Replica {
         let exchange = &self.program.exchange;
         let sync = exchange.sync(&Replica::in_memory());
         let clock = exchange.environment();
         let connection = patiently(clock, || exchange.connection()).await;
-        sync.session(&connection).await.unwrap();
-        patiently(clock, || sync.once()).await;
+        sync.begin_session(&connection).await.unwrap();
+        patiently(clock, || sync.sync_once()).await;
         sync.replica().clone()
     }
 }
 
-/// What the service asked for before the network was well still holds.
+/// Repeats a call while waits that the service requested before the network recovered are in force.
 async fn patiently<T, F: Future<Output = Result<T, exchange_client::Error>>>(
     clock: &Environment,
     mut work: impl FnMut() -> F,
@@ -420,26 +425,27 @@ async fn sign_in(
     scopes: &[Scope],
 ) {
     let weather = std::mem::take(&mut wire.seen().weather);
-    // The provider may have asked to wait.
+    // The provider may have requested a wait.
     let login = patiently(clock, || session.sign_in(scopes)).await;
     held(sandbox.approve(login.user_code(), who)).await.unwrap();
     login.finish().await.unwrap();
     wire.seen().weather = weather;
 }
 
-/// A process begins.
+/// Starts a process.
 async fn opened(
     name: &'static str,
     sandbox: &Arc<Sandbox>,
     wire: &Wire,
-    watch: Watch,
+    watch: MachineClock,
     seed: u64,
-    credentials: &InMemory,
+    credentials: &MemoryCredentials,
     stores: &Stores,
 ) -> (Session, Exchange) {
-    let place = Place::of_developer(|_| Some(sandbox.origin())).unwrap().unwrap();
-    let identity = Identity::new("sandbox-client", "Schedules", "1.0.0", "https://client.example").unwrap();
-    // Other numbers in each process: two of one seed would make the same proofs.
+    let place = ExchangeAddress::from_variable(|_| Some(sandbox.origin())).unwrap().unwrap();
+    let identity =
+        ClientIdentity::new("sandbox-client", "Schedules", "1.0.0", "https://client.example").unwrap();
+    // A different random seed for each process, because equal seeds would produce equal proofs.
     let environment = Environment::new(watch, VirtualEnvironment::new(seed));
     let session = Session::builder(&place, &identity)
         .profile(name)
@@ -456,7 +462,7 @@ async fn opened(
 }
 
 impl Program {
-    /// What the program has of the exchange, as every program has it.
+    /// Creates the objects that every program has.
     fn begin(session: Session, exchange: Exchange, connection: &Connection, stores: &Stores) -> Self {
         let (outbox, replica) = match stores {
             Stores::Memory { outbox, replica } => {
@@ -468,13 +474,13 @@ impl Program {
                 (exchange.outbox(store, connection).unwrap(), replica)
             }
         };
-        session.keeps(replica.clone());
-        session.keeps(outbox.clone());
+        session.register_local_data(replica.clone());
+        session.register_local_data(outbox.clone());
         let sync = exchange.sync(&replica);
         Self { session, exchange, outbox, sync, knows_session: false }
     }
 }
 
 fn named(name: &str) -> ItemRef {
-    Known { name: Some(name.to_owned()), ..Known::default() }.item_ref().unwrap()
+    KnownItem { name: Some(name.to_owned()), ..KnownItem::default() }.item_ref().unwrap()
 }

@@ -1,4 +1,4 @@
-//! The way between a client and the service, on which anything can happen, and which remembers what it saw.
+//! The connection between a client and the service: injects faults and checks the traffic.
 
 mod cut;
 
@@ -13,29 +13,29 @@ use std::{
 
 use bytes::Bytes;
 use exchange_client::{
-    Clock, Sleep,
+    Clock, SleepFuture,
     api::{
         Transport,
         runtime::{
             operation::Operation,
-            transport::{Delivery, Sending, TransportError, TransportFault},
+            transport::{Delivery, ResponseFuture, TransportError, TransportFault},
         },
     },
-    dpop::clock::Reading,
+    dpop::clock::ClockReading,
     testkit::proof_id,
 };
 use exchange_service::{
     sandbox::Sandbox,
-    time::{Clock as _, MovedClock},
+    time::{Clock as _, ManualClock},
 };
 use http::{HeaderMap, Request, Response};
 use tokio::time::Instant;
 
-/// Numbers that a seed repeats: SplitMix64.
+/// SplitMix64, a pseudorandom generator with a reproducible seed.
 #[derive(Clone, Debug)]
-pub(super) struct Dice(pub(super) u64);
+pub(super) struct SplitMix64(pub(super) u64);
 
-impl Dice {
+impl SplitMix64 {
     pub(super) fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -44,7 +44,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to below this.
+    /// Returns a number from 0 to below `end`.
     pub(super) fn below(&mut self, end: u64) -> u64 {
         self.roll() % end
     }
@@ -58,12 +58,12 @@ impl Dice {
     }
 }
 
-/// Tokio's paused clock moves the service's: both have one time, and nobody waits for it.
+/// The clock of the service, driven by tokio's paused clock, so that tests run in virtual time.
 #[derive(Clone)]
 pub(super) struct Time(Arc<TimeInner>);
 
 struct TimeInner {
-    clock: MovedClock,
+    clock: ManualClock,
     begun: Instant,
     start: i64,
     moved: Mutex<Duration>,
@@ -72,12 +72,12 @@ struct TimeInner {
 impl Time {
     pub(super) fn of(sandbox: &Sandbox) -> Self {
         let clock = sandbox.clock().clone();
-        // Later than the seed's own times, on any machine.
-        let start = clock.now().millis();
+        // Later than all times of the seed.
+        let start = clock.now().as_millis();
         Self(Arc::new(TimeInner { clock, begun: Instant::now(), start, moved: Mutex::default() }))
     }
 
-    /// The true time, in milliseconds.
+    /// Returns the true time in milliseconds.
     fn millis(&self) -> i64 {
         let mut moved = self.0.moved.lock().unwrap();
         let passed = self.0.begun.elapsed();
@@ -85,41 +85,41 @@ impl Time {
             self.0.clock.advance(passed - *moved);
             *moved = passed;
         }
-        self.0.clock.now().millis()
+        self.0.clock.now().as_millis()
     }
 
-    /// Since it began.
+    /// Returns the time since the start.
     pub(super) fn passed(&self) -> Duration {
         Duration::from_millis(u64::try_from(self.millis() - self.0.start).unwrap())
     }
 
-    /// Nobody is there meanwhile.
+    /// Advances the time while no program runs.
     pub(super) fn skip(&self, time: Duration) {
         self.0.clock.advance(time);
     }
 }
 
-/// The clock of one machine, which can be wrong.
+/// The clock of one machine, which may be wrong.
 #[derive(Clone)]
-pub(super) struct Watch {
+pub(super) struct MachineClock {
     pub(super) time: Time,
-    /// In seconds.
+    /// Offset in seconds.
     pub(super) wrong_by: Arc<AtomicI64>,
 }
 
-impl Clock for Watch {
-    fn now(&self) -> Reading {
+impl Clock for MachineClock {
+    fn now(&self) -> ClockReading {
         let wall = self.time.millis() + 1000 * self.wrong_by.load(Ordering::Relaxed);
         let wall = exchange_client::UnixTime::from_millis(u64::try_from(wall).unwrap());
-        Reading { wall, monotonic: self.time.passed() }
+        ClockReading { wall, monotonic: self.time.passed() }
     }
 
-    fn sleep(&self, time: Duration) -> Sleep<'_> {
+    fn sleep(&self, time: Duration) -> SleepFuture<'_> {
         Box::pin(tokio::time::sleep(time))
     }
 }
 
-/// Waits for what happens in other threads, while virtual time stands.
+/// Waits for work in other threads while virtual time is paused.
 pub(super) async fn held<T>(work: impl Future<Output = T>) -> T {
     let (done, waiting) = std::sync::mpsc::channel::<()>();
     drop(tokio::task::spawn_blocking(move || waiting.recv()));
@@ -128,24 +128,24 @@ pub(super) async fn held<T>(work: impl Future<Output = T>) -> T {
     came
 }
 
-/// What can happen to a request or its answer.
+/// A fault of a request or its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
     Refused,
     CutBefore,
     CutAfter,
-    /// Delivered at once; the answer comes late, or nobody waits for it any more.
+    /// Delivered at once; the response is late, perhaps after the client's timeout.
     LateAnswer,
-    /// The client hears that the connection is cut, and it is delivered afterwards.
+    /// The client sees a closed connection, and the request is delivered afterwards.
     LateDelivery,
-    /// Delivered twice; the second answer comes back.
+    /// Delivered twice; the second response is returned.
     Twice,
     Truncated,
     Garbage,
     HtmlBefore,
     HtmlAfter,
     Unavailable,
-    /// The same, and the connection ends in the middle of its page.
+    /// The same, and the connection ends in the middle of the page.
     UnavailableCut,
     Limited,
 }
@@ -166,45 +166,45 @@ const FAULTS: [Fault; 13] = [
     Fault::Limited,
 ];
 
-/// One installation's way to the network.
+/// The connection of one installation.
 #[derive(Clone)]
 pub(super) struct Wire(Arc<Inner>);
 
 struct Inner {
     sandbox: Arc<Sandbox>,
     time: Time,
-    seen: Mutex<Seen>,
+    seen: Mutex<WireTraffic>,
 }
 
-/// A wait that was asked for: when it was, and until when.
+/// A requested wait: its start and its end.
 #[derive(Clone, Copy, Default)]
-struct Asked {
+struct RequestedWait {
     at: Duration,
     until: Duration,
 }
 
-/// What happened on it.
-pub(super) struct Seen {
-    dice: Dice,
-    /// How many of a hundred requests meet a fault; above 100 there is no network at all.
+/// The observed traffic.
+pub(super) struct WireTraffic {
+    dice: SplitMix64,
+    /// Percentage of requests with a fault; above 100 there is no network.
     pub(super) weather: u64,
     ids: HashSet<String>,
-    /// By the operation that was asked to wait, or by the server of which all were.
-    not_before: HashMap<&'static str, Asked>,
-    /// The machine's clock was set forward, and waits that were written down seem to be over.
+    /// Requested waits by operation, or by server if the wait applies to all its operations.
+    not_before: HashMap<&'static str, RequestedWait>,
+    /// The machine's clock was set forward, so that stored waits seem to be over.
     pub(super) set_forward: bool,
     pub(super) secrets: HashSet<String>,
     pub(super) requests: u64,
     /// Cursors that the service refused (FED-09).
     pub(super) refused_cursors: u64,
     pub(super) faults: BTreeMap<Fault, u64>,
-    /// Rules that the client broke.
+    /// Violations of the rules by the client.
     pub(super) breaks: Vec<String>,
 }
 
 impl Wire {
-    pub(super) fn new(sandbox: &Arc<Sandbox>, time: &Time, dice: Dice) -> Self {
-        let seen = Seen {
+    pub(super) fn new(sandbox: &Arc<Sandbox>, time: &Time, dice: SplitMix64) -> Self {
+        let seen = WireTraffic {
             dice,
             weather: 0,
             ids: HashSet::new(),
@@ -219,12 +219,12 @@ impl Wire {
         Self(Arc::new(Inner { sandbox: Arc::clone(sandbox), time: time.clone(), seen: Mutex::new(seen) }))
     }
 
-    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(super) fn seen(&self) -> MutexGuard<'_, WireTraffic> {
         self.0.seen.lock().unwrap()
     }
 
-    /// What a process was asked to wait for goes with it, unless it has files: then the next one waits for the rest of
-    /// it, but for what came at the very moment of the end.
+    /// Starts a new process. Requested waits of the former one end with it unless it has files; then the rest
+    /// of each wait applies, except for a wait received at the moment of the end.
     pub(super) fn new_process(&self, has_files: bool) {
         let now = self.0.time.passed();
         let mut seen = self.seen();
@@ -234,7 +234,7 @@ impl Wire {
 
     async fn deliver(&self, request: Request<Bytes>) -> Response<Bytes> {
         self.0.time.passed();
-        held(self.0.sandbox.answer(request)).await.unwrap()
+        held(self.0.sandbox.handle_request(request)).await.unwrap()
     }
 
     fn fault(&self, operation: &Operation) -> Option<(Fault, Duration)> {
@@ -252,8 +252,8 @@ impl Wire {
             Fault::LateDelivery => seen.dice.of(&[1, 5, 24, 50]),
             _ => seen.dice.of(&[1, 3, 20, 400]),
         };
-        // The provider's token is spent by being asked for: who loses that answer signs in anew, which is another
-        // test's concern.
+        // The refresh token is spent by the request. A client that loses that response has to sign in again,
+        // which another test covers.
         let late = Duration::from_secs(late);
         let spends = operation.id.starts_with("oauth.");
         let loses = !matches!(
@@ -288,7 +288,7 @@ impl Wire {
             seen.secrets.insert(token.to_owned());
         }
         for whom in [operation.id, server(operation)] {
-            if let Some(Asked { until, .. }) = seen.not_before.get(whom).copied()
+            if let Some(RequestedWait { until, .. }) = seen.not_before.get(whom).copied()
                 && now < until
             {
                 let early = until - now;
@@ -298,18 +298,18 @@ impl Wire {
         }
     }
 
-    /// Whoever was told to wait for so long does not come back before that.
+    /// Checks that no request is sent before the end of a requested wait.
     fn asked(&self, whom: &'static str, wait: Duration) {
         let now = self.0.time.passed();
         let until = now + wait;
         let mut seen = self.seen();
         let before = seen.not_before.entry(whom).or_default();
         if until > before.until {
-            *before = Asked { at: now, until };
+            *before = RequestedWait { at: now, until };
         }
     }
 
-    /// It is the client's from now on.
+    /// Passes a response to the client.
     fn hand(&self, operation: &'static Operation, answer: Response<Bytes>) -> Response<Bytes> {
         let wait = answer.headers().get("retry-after").and_then(|wait| wait.to_str().ok());
         if let Some(wait) = wait.and_then(|wait| wait.parse().ok()) {
@@ -378,7 +378,7 @@ impl Wire {
             Fault::Unavailable => Ok(page(503, Some(late))),
             Fault::UnavailableCut => {
                 let came = held(cut::page(operation, late)).await;
-                // Whatever the client makes of it: this was said.
+                // The response was delivered, whatever the client does with it.
                 self.asked(server(operation), late);
                 came
             }
@@ -387,13 +387,13 @@ impl Wire {
     }
 }
 
-/// All operations of the server that has this one: the provider and the gateway ask for themselves.
+/// Returns the server of an operation; provider and gateway request waits separately.
 fn server(operation: &Operation) -> &'static str {
     if operation.id.starts_with("oauth.") { "the whole provider" } else { "the whole gateway" }
 }
 
-/// Whether an answer asks everybody to wait (CLI-02): it says that nothing works now, or, at the gateway, names no limit
-/// of its own. Limits of the provider are those of its endpoints.
+/// Returns true if a response requests a wait of all calls (CLI-02): the server is down, or the gateway names
+/// no limit. The limits of the provider belong to single endpoints.
 fn is_for_all(operation: &Operation, answer: &Response<Bytes>) -> bool {
     let is_down = answer.status().is_server_error();
     if operation.id.starts_with("oauth.") {
@@ -403,7 +403,7 @@ fn is_for_all(operation: &Operation, answer: &Response<Bytes>) -> bool {
     body["code"].as_str().is_none() && (is_down || answer.status() == 429)
 }
 
-/// What a proxy says.
+/// Builds the page of a proxy.
 fn page(status: u16, wait: Option<Duration>) -> Response<Bytes> {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "text/html".parse().unwrap());
@@ -417,7 +417,7 @@ fn page(status: u16, wait: Option<Duration>) -> Response<Bytes> {
 }
 
 impl Transport for Wire {
-    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> ResponseFuture<'a> {
         Box::pin(async move {
             let answer = self.go(operation, request).await?;
             Ok(self.hand(operation, answer))

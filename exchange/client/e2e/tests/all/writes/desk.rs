@@ -1,29 +1,29 @@
-//! A signed-in member with an outbox in a file, and what stands around them.
+//! A test fixture: a signed-in member with an outbox in a file.
 
 use bytes::Bytes;
 use exchange_client::{
-    Connection, Exchange, InMemory, Outbox, Session,
+    Connection, Exchange, MemoryCredentials, Outbox, Session,
     api::{
         Client, Transport as _,
-        calls::{BlueprintsRead, OrgStockRead, ShipsRead, StockRead},
+        calls::{BlueprintsReadOptions, OrgStockReadOptions, ShipsReadOptions, StockReadOptions},
         operations::OperationId,
         runtime::client::ReqwestTransport,
         scopes::Scope,
         types::{Blueprint, OrgStockEntry, Ship, StockLot},
     },
-    changes::{Changes, Op},
-    outbox::Written,
+    changes::{ChangeOp, Changes},
+    outbox::WriteOutcome,
 };
-use exchange_client_e2e::{MEMBER, Network, SandboxClock, Waiting, identity, place, sign_in};
+use exchange_client_e2e::{LossyNetwork, MEMBER, SandboxClock, SleepMode, identity, place, sign_in};
 use exchange_client_sqlite::SqliteOutbox;
 use exchange_service::sandbox::Sandbox;
 use tempfile::TempDir;
 
-/// The outcome of an area.
+/// Extracts the outcome of an area.
 macro_rules! outcome {
     ($written:expr, $lane:ident) => {
         match $written {
-            Written::$lane(outcome) => outcome,
+            WriteOutcome::$lane(outcome) => outcome,
             other => panic!("{other:?}"),
         }
     };
@@ -35,20 +35,20 @@ pub(super) struct Desk {
     pub(super) outbox: Outbox,
     exchange: Exchange,
     connection: Connection,
-    pub(super) network: Network,
+    pub(super) network: LossyNetwork,
     folder: TempDir,
 }
 
 impl Desk {
-    /// A new sandbox, in which the member signed in with all scopes.
+    /// Starts a sandbox in which the member signed in with all scopes.
     pub(super) async fn open() -> Self {
         let sandbox = Sandbox::start().await.unwrap();
         let (place, identity) = (place(&sandbox), identity("sandbox-client"));
-        let clock = SandboxClock::of(&sandbox, Waiting::MovesOn);
-        let session = Session::builder(&place, &identity).credentials(InMemory::new());
+        let clock = SandboxClock::for_sandbox(&sandbox, SleepMode::AdvanceClock);
+        let session = Session::builder(&place, &identity).credentials(MemoryCredentials::new());
         let session = session.environment(clock.environment()).open().await.unwrap();
         sign_in(&session, &sandbox, Scope::ALL).await.unwrap();
-        let network = Network::new();
+        let network = LossyNetwork::new();
         let exchange = Exchange::builder(place, identity).transport(network.clone()).build(&session).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let connection = exchange.connection().await.unwrap();
@@ -56,7 +56,7 @@ impl Desk {
         Self { sandbox, outbox, exchange, connection, network, folder }
     }
 
-    /// The same with the outbox that is read from its file.
+    /// Reopens the outbox from its file.
     pub(super) async fn restarted(self) -> Self {
         let outbox = outbox(&self.exchange, &self.connection, &self.folder);
         Self { outbox, ..self }
@@ -66,35 +66,36 @@ impl Desk {
         self.exchange.api()
     }
 
-    /// What becomes of changes that are sent now.
-    pub(super) async fn written<O: Op>(&self, changes: Changes<O>) -> Written {
+    /// Sends changes and returns their outcome.
+    pub(super) async fn written<O: ChangeOp>(&self, changes: Changes<O>) -> WriteOutcome {
         let entry = self.outbox.enqueue(changes).await.unwrap()[0];
         let told = self.outbox.flush().await.unwrap();
-        assert_eq!(told.last().unwrap().pulls(), Some(O::LANE), "{told:?}");
-        self.outbox.outcome(entry).await.unwrap().unwrap()
+        assert_eq!(told.last().unwrap().lane_to_pull(), Some(O::LANE), "{told:?}");
+        self.outbox.load_outcome(entry).await.unwrap().unwrap()
     }
 
     pub(super) async fn blueprints(&self) -> Vec<Blueprint> {
-        self.api().blueprints_read(BlueprintsRead::new()).await.unwrap().into_body().items
+        self.api().blueprints_read(BlueprintsReadOptions::new()).await.unwrap().into_body().items
     }
 
     pub(super) async fn stock(&self) -> Vec<StockLot> {
-        self.api().stock_read(StockRead::new()).await.unwrap().into_body().items
+        self.api().stock_read(StockReadOptions::new()).await.unwrap().into_body().items
     }
 
     pub(super) async fn ships(&self) -> Vec<Ship> {
-        self.api().ships_read(ShipsRead::new()).await.unwrap().into_body().items
+        self.api().ships_read(ShipsReadOptions::new()).await.unwrap().into_body().items
     }
 
-    /// The largest entry of this quality.
+    /// Returns the largest entry of this quality.
     pub(super) async fn entry(&self, quality: i64) -> OrgStockEntry {
-        let page = self.api().org_stock_read(OrgStockRead::new()).await.unwrap().into_body();
+        let page = self.api().org_stock_read(OrgStockReadOptions::new()).await.unwrap().into_body();
         let lots = page.items.into_iter().filter(|lot| lot.quality.get() == quality);
         let entries = lots.flat_map(|lot| lot.entries.unwrap_or_default());
-        entries.max_by_key(|entry| entry.quantity.amount.get().scaled(3)).unwrap()
+        entries.max_by_key(|entry| entry.quantity.amount.get().to_scaled_i64(3)).unwrap()
     }
 
-    /// The member signs in on the web, opens a link and confirms; says whether there was something to confirm.
+    /// Signs the member in on the web, opens a link and confirms; returns false if there was nothing to
+    /// confirm.
     pub(super) async fn confirm(&self, link: &str) -> bool {
         let origin = self.sandbox.origin();
         let account = self.sandbox.directory().accounts.into_iter().find(|one| one.username == MEMBER);
@@ -117,7 +118,7 @@ fn outbox(exchange: &Exchange, connection: &Connection, folder: &TempDir) -> Out
     exchange.outbox(SqliteOutbox::open(folder.path()).unwrap(), connection).unwrap()
 }
 
-/// One request of a browser: status, cookie and page.
+/// Sends a request as a browser; returns status, cookie and page.
 async fn browse(method: &str, address: &str, cookie: &str, form: String) -> (u16, String, String) {
     let request = http::Request::builder().method(method).uri(address).header("cookie", cookie);
     let request = request.header("content-type", "application/x-www-form-urlencoded");

@@ -1,26 +1,26 @@
-//! Sets of up to 500 ops over lots of any rows: what is booked comes to what the ops say, and nothing that
-//! stands on stock is lost. `MODEL_CASES` is how many sets are decided.
+//! Property tests with batches of up to 500 ops over lots of arbitrary rows: the bookings match the ops, and
+//! reserved or offered stock is never lost. `MODEL_CASES` sets the number of batches.
 
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::super::warehouse::{Keeping, Measure};
+use super::super::super::warehouse::{Measure, StockOwnership};
 use super::*;
-use crate::catalogue::contents::Kind;
-use crate::feed::Author;
+use crate::catalogue::contents::EntryKind;
+use crate::feed::ChangeAuthor;
 use crate::time::Moment;
 
 const NOW: Moment = Moment::from_secs(1_000_000);
 
-fn author(installation: &str) -> Author {
-    Author::Client { client: "c".into(), installation: installation.into() }
+fn author(installation: &str) -> ChangeAuthor {
+    ChangeAuthor::Client { client: "c".into(), installation: installation.into() }
 }
 
-fn writer() -> Writer {
-    Writer {
-        by: crate::records::Doer::Service,
+fn writer() -> WriteContext {
+    WriteContext {
+        actor: crate::records::OwnedActor::Service,
         member: "m".into(),
         author: author("i"),
         now: NOW,
@@ -33,7 +33,7 @@ fn lot(at: usize) -> Lot {
     let measure = if at / 2 == 2 { Measure::Piece } else { Measure::Scu };
     let material = if at / 2 == 2 { "parts" } else { "ore" };
     Lot {
-        kind: Kind::Material,
+        kind: EntryKind::Material,
         material: material.to_owned(),
         measure,
         location: format!("place-{}", at / 2),
@@ -44,10 +44,11 @@ fn lot(at: usize) -> Lot {
 
 const LOTS: usize = 6;
 
-fn row() -> impl Strategy<Value = Row> {
-    let keeping = select(vec![Keeping::Personal, Keeping::Shared, Keeping::Pool("u".into())]);
+fn row() -> impl Strategy<Value = StockRow> {
+    let keeping =
+        select(vec![StockOwnership::Personal, StockOwnership::Shared, StockOwnership::Pool("u".into())]);
     (1_i64..50, keeping, 0_i64..5, select(vec![0, 0, 30, 100]), select(vec![0, 0, 0, 40, 100])).prop_map(
-        |(amount, keeping, age, reserved, offered)| Row {
+        |(amount, keeping, age, reserved, offered)| StockRow {
             id: String::new(),
             amount,
             keeping,
@@ -57,37 +58,36 @@ fn row() -> impl Strategy<Value = Row> {
             reserved: amount * reserved / 100,
             offer: Some(amount * offered / 100)
                 .filter(|amount| *amount > 0)
-                .map(|amount| Offer { id: String::new(), amount }),
+                .map(|amount| StockOffer { id: String::new(), amount }),
             number: None,
         },
     )
 }
 
-fn shelves() -> impl Strategy<Value = BTreeMap<Lot, Shelf>> {
+fn lot_states() -> impl Strategy<Value = BTreeMap<Lot, LotState>> {
     prop::collection::vec(prop::collection::vec(row(), 0..5), LOTS).prop_map(|lots| {
         let mut count = 0;
-        let mut named = |mut row: Row| {
+        let mut named = |mut row: StockRow| {
             count += 1;
             row.id = format!("row-{count}");
-            row.offer = row.offer.map(|offer| Offer { id: format!("offer-{count}"), ..offer });
+            row.offer = row.offer.map(|offer| StockOffer { id: format!("offer-{count}"), ..offer });
             row
         };
-        let shelf = |(at, rows): (usize, Vec<Row>)| {
-            let rows: Vec<Row> = rows.into_iter().map(&mut named).collect();
-            (lot(at), Shelf { rows, ..Shelf::default() })
+        let lot_state = |(at, rows): (usize, Vec<StockRow>)| {
+            let rows: Vec<StockRow> = rows.into_iter().map(&mut named).collect();
+            (lot(at), LotState { rows, ..LotState::default() })
         };
-        lots.into_iter().enumerate().map(shelf).collect()
+        lots.into_iter().enumerate().map(lot_state).collect()
     })
 }
 
-/// Ops that know what the lots hold, but for one in ten.
-fn wishes() -> impl Strategy<Value = Vec<(usize, i64, bool)>> {
+/// Ops with the lot's correct expected amount in nine of ten cases.
+fn goals() -> impl Strategy<Value = Vec<(usize, i64, bool)>> {
     let one = (0..LOTS, select(vec![0, 0, 1, 2, 5, 10, 20, 60]), prop::bool::weighted(0.9));
     prop_oneof![9 => prop::collection::vec(one.clone(), 1..12), 1 => prop::collection::vec(one, 480..=500)]
 }
 
-/// What is held in each way of keeping it.
-fn kept(rows: &[&Row]) -> BTreeMap<Keeping, i64> {
+fn kept(rows: &[&StockRow]) -> BTreeMap<StockOwnership, i64> {
     let mut kept = BTreeMap::new();
     for row in rows {
         *kept.entry(row.keeping.clone()).or_default() += row.amount;
@@ -95,13 +95,13 @@ fn kept(rows: &[&Row]) -> BTreeMap<Keeping, i64> {
     kept
 }
 
-fn journalled(holding: Option<&Holding>) -> &[Row] {
+fn journalled(holding: Option<&LotHolding>) -> &[StockRow] {
     holding.map_or(&[], |holding| &holding.rows)
 }
 
 fn cases() -> ProptestConfig {
-    let asked = std::env::var("MODEL_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig { cases: asked.unwrap_or(2000), ..ProptestConfig::default() }
+    let cases = std::env::var("MODEL_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: cases.unwrap_or(2000), ..ProptestConfig::default() }
 }
 
 proptest! {
@@ -109,58 +109,58 @@ proptest! {
 
     /// STK-02, STK-10, STK-11, STK-13, STK-15, STK-16, STK-17, STK-19, WRT-02.
     #[test]
-    fn what_is_booked_comes_to_what_the_ops_say(shelves in shelves(), wishes in wishes()) {
+    fn what_is_booked_comes_to_what_the_ops_say(lot_states in lot_states(), goals in goals()) {
         let mut held: BTreeMap<Lot, i64> =
-            shelves.iter().map(|(lot, shelf)| (lot.clone(), super::held(&shelf.rows))).collect();
+            lot_states.iter().map(|(lot, lot_state)| (lot.clone(), super::total_amount(&lot_state.rows))).collect();
         let mut targets = Vec::new();
         let mut ends = Vec::new();
-        for (at, to, knows) in wishes {
+        for (at, to, knows) in goals {
             let lot = lot(at);
-            let reserved: i64 = shelves[&lot].rows.iter().map(|row| row.reserved).sum();
+            let reserved: i64 = lot_states[&lot].rows.iter().map(|row| row.reserved).sum();
             let is = held[&lot];
             let expected = is + i64::from(!knows);
             ends.push(if !knows {
-                OpEnd::Refused(Reason::VersionConflict)
+                OpStatus::Refused(Reason::VersionConflict)
             } else if is == to {
-                OpEnd::Unchanged
+                OpStatus::Unchanged
             } else if to < is && is - to > is - reserved {
-                OpEnd::Refused(Reason::StockEarmarked)
+                OpStatus::Refused(Reason::StockEarmarked)
             } else {
                 held.insert(lot.clone(), to);
-                OpEnd::Applied
+                OpStatus::Applied
             });
-            targets.push(Ok(Wish { lot, quantity: to, expected, overrule: false }));
+            targets.push(Ok(QuantityTarget { lot, quantity: to, expected, overrides_removal: false }));
         }
-        let known = Known { marking: true, lots: shelves.clone() };
-        let decided = decide(known, &targets, &writer());
-        prop_assert_eq!(&decided.ends, &ends);
+        let known = StockState { is_marking_enabled: true, lots: lot_states.clone() };
+        let decided = decide_ops(known, &targets, &writer());
+        prop_assert_eq!(&decided.statuses, &ends);
 
-        let mut after = shelves.clone();
+        let mut after = lot_states.clone();
         for touched in &decided.touched {
             let Some(holding) = touched.after.as_ref().or(touched.before.as_ref()) else {
                 let emptied = held.iter().any(|(lot, held)| lot.key() == touched.key && *held == 0);
                 prop_assert!(emptied, "filled and emptied");
                 continue;
             };
-            let shelf = after.get_mut(&holding.lot).expect("a lot that is known");
+            let lot_state = after.get_mut(&holding.lot).expect("a lot that is known");
             prop_assert_eq!(&touched.key, &holding.lot.key());
-            prop_assert_eq!(touched.before.as_ref().map_or(0, |before| before.held), super::held(&shelf.rows));
+            prop_assert_eq!(touched.before.as_ref().map_or(0, |before| before.held), super::total_amount(&lot_state.rows));
             let (was, is) = (journalled(touched.before.as_ref()), journalled(touched.after.as_ref()));
-            prop_assert!(was.iter().all(|row| shelf.rows.contains(row)));
+            prop_assert!(was.iter().all(|row| lot_state.rows.contains(row)));
             prop_assert!(!was.iter().any(|row| is.contains(row)), "what stays as it is is not journalled");
-            shelf.rows.retain(|row| !was.contains(row));
-            shelf.rows.extend_from_slice(is);
-            prop_assert_eq!(touched.after.as_ref().map(|after| after.held).unwrap_or_default(), super::held(&shelf.rows));
-            prop_assert_eq!(touched.after.is_none(), shelf.rows.is_empty());
+            lot_state.rows.retain(|row| !was.contains(row));
+            lot_state.rows.extend_from_slice(is);
+            prop_assert_eq!(touched.after.as_ref().map(|after| after.held).unwrap_or_default(), super::total_amount(&lot_state.rows));
+            prop_assert_eq!(touched.after.is_none(), lot_state.rows.is_empty());
         }
-        let all = |shelves: &BTreeMap<Lot, Shelf>| -> BTreeMap<String, (Lot, Row)> {
-            let rows = shelves.iter().flat_map(|(lot, shelf)| shelf.rows.iter().map(move |row| (lot, row)));
+        let all = |lot_states: &BTreeMap<Lot, LotState>| -> BTreeMap<String, (Lot, StockRow)> {
+            let rows = lot_states.iter().flat_map(|(lot, lot_state)| lot_state.rows.iter().map(move |row| (lot, row)));
             rows.map(|(lot, row)| (row.id.clone(), (lot.clone(), row.clone()))).collect()
         };
-        let (were, are) = (all(&shelves), all(&after));
-        prop_assert_eq!(are.len(), after.values().map(|shelf| shelf.rows.len()).sum::<usize>(), "ids are unique");
-        for (lot, shelf) in &after {
-            prop_assert_eq!(super::held(&shelf.rows), held[lot]);
+        let (were, are) = (all(&lot_states), all(&after));
+        prop_assert_eq!(are.len(), after.values().map(|lot_state| lot_state.rows.len()).sum::<usize>(), "ids are unique");
+        for (lot, lot_state) in &after {
+            prop_assert_eq!(super::total_amount(&lot_state.rows), held[lot]);
         }
         for (id, (lot, row)) in &are {
             let offered = row.offer.as_ref().map_or(0, |offer| offer.amount);
@@ -180,7 +180,7 @@ proptest! {
         for (id, (_, was)) in &were {
             prop_assert!(are.contains_key(id) || was.reserved == 0, "reserved stock stays");
         }
-        let offers = |rows: &BTreeMap<String, (Lot, Row)>| -> BTreeMap<String, i64> {
+        let offers = |rows: &BTreeMap<String, (Lot, StockRow)>| -> BTreeMap<String, i64> {
             rows.values().filter_map(|(_, row)| row.offer.clone()).map(|offer| (offer.id, offer.amount)).collect()
         };
         let (offered, offers) = (offers(&were), offers(&are));
@@ -189,50 +189,53 @@ proptest! {
         let extras = (decided.extras.offers_removed, decided.extras.offers_reduced);
         prop_assert_eq!(extras, (Some(lost as i64), Some(lowered as i64)));
 
-        // Twins: what is shared does not become personal by being marked, and never grows.
+        // Twins: re-marking never turns shared stock into personal stock, and never increases it.
         for lot in (0..LOTS).step_by(2).map(lot) {
-            let pair = [lot.clone(), lot.twin()];
-            let of = |shelves: &BTreeMap<Lot, Shelf>| -> BTreeMap<Keeping, i64> {
-                kept(&pair.iter().flat_map(|lot| &shelves[lot].rows).collect::<Vec<_>>())
+            let pair = [lot.clone(), lot.stolen_twin()];
+            let of = |lot_states: &BTreeMap<Lot, LotState>| -> BTreeMap<StockOwnership, i64> {
+                kept(&pair.iter().flat_map(|lot| &lot_states[lot].rows).collect::<Vec<_>>())
             };
-            let (was, is) = (of(&shelves), of(&after));
-            for keeping in [Keeping::Shared, Keeping::Pool("u".into())] {
+            let (was, is) = (of(&lot_states), of(&after));
+            for keeping in [StockOwnership::Shared, StockOwnership::Pool("u".into())] {
                 prop_assert!(is.get(&keeping) <= was.get(&keeping));
             }
-            let sum = |shelves: &BTreeMap<Lot, Shelf>, at: usize| super::held(&shelves[&pair[at]].rows);
-            let level = sum(&shelves, 0) + sum(&shelves, 1) == sum(&after, 0) + sum(&after, 1);
-            let stands = pair.iter().flat_map(|lot| &shelves[lot].rows).any(|row| row.movable() < row.amount);
+            let sum = |lot_states: &BTreeMap<Lot, LotState>, at: usize| super::total_amount(&lot_states[&pair[at]].rows);
+            let level = sum(&lot_states, 0) + sum(&lot_states, 1) == sum(&after, 0) + sum(&after, 1);
+            let stands = pair.iter().flat_map(|lot| &lot_states[lot].rows).any(|row| row.movable_amount() < row.amount);
             if level && !stands {
                 prop_assert_eq!(is, was, "re-marked, and nothing else");
             }
         }
         let removed: BTreeSet<&str> =
             decided.touched.iter().filter(|touched| touched.removal).map(|touched| &*touched.key).collect();
-        for (lot, shelf) in shelves.iter().filter(|(lot, _)| removed.contains(&*lot.key())) {
-            prop_assert!(held[lot] * 10 <= super::held(&shelf.rows), "cut to a tenth at least");
+        for (lot, lot_state) in lot_states.iter().filter(|(lot, _)| removed.contains(&*lot.key())) {
+            prop_assert!(held[lot] * 10 <= super::total_amount(&lot_state.rows), "cut to a tenth at least");
         }
     }
 }
 
-/// STK-12, WRT-14: a lot that somebody else emptied is filled by leave of the member only, which is recorded; one
-/// that the batch itself emptied is nobody else's.
+/// STK-12, WRT-14: filling a lot that another author emptied needs the member's permission, which is
+/// recorded. A lot that the batch itself emptied needs none.
 #[test]
 fn a_lot_that_was_emptied_elsewhere_asks() {
-    let gone = |installation: &str| Some(Removal { at: NOW, by: author(installation) });
-    let wish = |expected, quantity, overrule| Ok(Wish { lot: lot(0), quantity, expected, overrule });
-    let check = |by: &str, targets: Vec<Result<Wish, Reason>>, ends: &[OpEnd], overridden: bool| {
-        let lots = BTreeMap::from([(lot(0), Shelf { gone: gone(by), ..Shelf::default() })]);
-        let decided = decide(Known { marking: true, lots }, &targets, &writer());
-        assert_eq!(decided.ends, ends);
-        assert_eq!(decided.touched.iter().any(|touched| touched.overridden), overridden);
+    let gone = |installation: &str| Some(KeyRemoval { at: NOW, by: author(installation) });
+    let goal = |expected, quantity, overrides_removal| {
+        Ok(QuantityTarget { lot: lot(0), quantity, expected, overrides_removal })
     };
-    let refused = OpEnd::Refused(Reason::RemovedElsewhere);
-    check("other", vec![wish(0, 1, false)], std::slice::from_ref(&refused), false);
-    check("other", vec![wish(0, 1, true)], &[OpEnd::Applied], true);
-    check("i", vec![wish(0, 1, false)], &[OpEnd::Applied], false);
-    let round = vec![wish(0, 1, true), wish(1, 0, false), wish(0, 2, false)];
-    check("other", round, &[OpEnd::Applied, OpEnd::Applied, OpEnd::Applied], true);
-    let emptied = vec![wish(0, 1, true), wish(1, 0, false)];
-    check("other", emptied, &[OpEnd::Applied, OpEnd::Applied], true);
-    check("other", vec![wish(0, 0, false)], &[OpEnd::Unchanged], false);
+    let check =
+        |by: &str, targets: Vec<Result<QuantityTarget, Reason>>, ends: &[OpStatus], overridden: bool| {
+            let lots = BTreeMap::from([(lot(0), LotState { last_removal: gone(by), ..LotState::default() })]);
+            let decided = decide_ops(StockState { is_marking_enabled: true, lots }, &targets, &writer());
+            assert_eq!(decided.statuses, ends);
+            assert_eq!(decided.touched.iter().any(|touched| touched.overridden), overridden);
+        };
+    let refused = OpStatus::Refused(Reason::RemovedElsewhere);
+    check("other", vec![goal(0, 1, false)], std::slice::from_ref(&refused), false);
+    check("other", vec![goal(0, 1, true)], &[OpStatus::Applied], true);
+    check("i", vec![goal(0, 1, false)], &[OpStatus::Applied], false);
+    let round = vec![goal(0, 1, true), goal(1, 0, false), goal(0, 2, false)];
+    check("other", round, &[OpStatus::Applied, OpStatus::Applied, OpStatus::Applied], true);
+    let emptied = vec![goal(0, 1, true), goal(1, 0, false)];
+    check("other", emptied, &[OpStatus::Applied, OpStatus::Applied], true);
+    check("other", vec![goal(0, 0, false)], &[OpStatus::Unchanged], false);
 }

@@ -1,11 +1,11 @@
-//! The plainest interpreter of the eight ops: maps, loops, and the words of the specification. It shares nothing
-//! with the service.
+//! A direct interpreter of the eight ops over maps, written from the specification. It shares no code with
+//! the service.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::stock::{At, GUN, METAL, ORE, PARTS};
 
-/// Where stock can be, and in which state.
+/// A location of stock with its properties.
 pub(super) fn places() -> Vec<At> {
     let plain = [ORE, ORE.place("Station"), METAL.quality(7), PARTS, GUN];
     plain.into_iter().flat_map(|at| [at, at.stolen()]).collect()
@@ -17,15 +17,15 @@ pub(super) const MISSIONS: [&str; 2] = ["mi-1", "mi-2"];
 /// `j-1` needs ore, `j-2` is done, `j-3` needs metal and guns.
 pub(super) const ORDERS: [&str; 3] = ["j-1", "j-2", "j-3"];
 
-/// An entry, or a row that is in no pool.
+/// An entry, or a row in no pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Its id, and its place among all rows, once the service has given them.
+    /// Its id and insertion order, once the service has assigned them.
     pub(super) id: String,
     pub(super) number: i64,
     pub(super) holder: usize,
     pub(super) at: At,
-    /// A pool, none for shared stock in no pool and for personal stock.
+    /// The pool; none for personal stock and for shared stock in no pool.
     pub(super) unit: Option<usize>,
     pub(super) shared: bool,
     pub(super) amount: i64,
@@ -47,7 +47,7 @@ impl Entry {
         self.missions.values().sum()
     }
 
-    /// The part that is not free for whatever takes no earmark along.
+    /// The reserved part for ops that name no earmarks.
     pub(super) fn standing(&self) -> i64 {
         self.jobs().max(self.missions()).max(self.donated)
     }
@@ -57,7 +57,7 @@ impl Entry {
     }
 }
 
-/// What a member is in a unit.
+/// A member's role in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Is {
     Member,
@@ -72,15 +72,15 @@ pub(super) struct Oracle {
     pub(super) names: Vec<String>,
     pub(super) missions: Vec<String>,
     pub(super) no_marking: bool,
-    /// By whom stock was taken or moved of whom, in the change set under way.
+    /// The holders with taken or moved stock, and the writers, in the current change set.
     pub(super) told: BTreeSet<(usize, &'static str)>,
-    /// What missions received, and what sales brought.
+    /// The missions' income, and the proceeds of sales.
     pub(super) income: BTreeMap<String, i64>,
     pub(super) proceeds: i64,
     pub(super) now: i64,
 }
 
-/// Parts of stock by what they stand ready for.
+/// Earmarked parts of stock by target.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shares {
     pub(super) jobs: Vec<(String, i64)>,
@@ -156,7 +156,7 @@ pub(super) enum Op {
     },
 }
 
-/// Nothing when it is applied; else `result reason`.
+/// Returns `None` if the op is applied, else `result reason`.
 type Ends = Result<(), &'static str>;
 
 const UNCHANGED: Ends = Err("unchanged -");
@@ -171,7 +171,7 @@ impl Oracle {
         if is { Ok(()) } else { rejected("rejected NOT_PERMITTED") }
     }
 
-    /// The place of an entry of a pool of the member's.
+    /// Returns the index of an entry in a pool of the member's units.
     fn find(&self, who: usize, unit: usize, id: &str) -> Result<usize, &'static str> {
         self.may(who, unit)?;
         let is = |entry: &Entry| entry.id == id && entry.unit == Some(unit) && entry.amount > 0;
@@ -184,7 +184,7 @@ impl Oracle {
         holder.filter(on).ok_or("rejected HOLDER_UNKNOWN")
     }
 
-    /// One op, as if it were the only one in the world.
+    /// Applies one op.
     pub(super) fn op(&mut self, who: usize, op: &Op) -> Ends {
         match op.clone() {
             Op::BookIn { unit, holder, at, amount, note, shares, merge } => {
@@ -234,7 +234,7 @@ impl Oracle {
                 let part = self.take(at, amount, &shares)?;
                 self.proceeds += proceeds;
                 for (mission, sold) in part.missions {
-                    // Only member one takes part in a mission, in the first.
+                    // Only member one takes part in a mission, the first one.
                     if who == 0 && mission == "mi-1" {
                         *self.income.entry(mission).or_default() += proceeds * sold / amount;
                     }
@@ -350,7 +350,7 @@ impl Oracle {
         if self.entries[at].version == version { Ok(()) } else { rejected("rejected VERSION_CONFLICT") }
     }
 
-    /// An entry that is made now.
+    /// Creates an entry.
     fn fresh(&self, holder: usize, at: At, unit: usize, amount: i64, shares: Shares) -> Entry {
         let map = |shares: Vec<(String, i64)>| shares.into_iter().filter(|(_, amount)| *amount > 0).collect();
         let (jobs, missions) = (map(shares.jobs), map(shares.missions));
@@ -374,7 +374,7 @@ impl Oracle {
         }
     }
 
-    /// Takes a part with earmarks that are named; all else has to be free.
+    /// Takes a part with named earmarks; the rest must be free.
     fn take(&mut self, at: usize, amount: i64, shares: &Shares) -> Result<Entry, &'static str> {
         let mut entry = self.entries[at].clone();
         for (wanted, has) in [(&shares.jobs, &mut entry.jobs), (&shares.missions, &mut entry.missions)] {
@@ -412,7 +412,7 @@ impl Oracle {
         Ok(part)
     }
 
-    /// Takes a part of what nothing stands on.
+    /// Takes a free part.
     fn split(&mut self, at: usize, amount: i64) -> Result<Entry, &'static str> {
         let entry = &self.entries[at];
         if amount > entry.amount {
@@ -427,12 +427,12 @@ impl Oracle {
         self.take(at, amount, &Shares::default())
     }
 
-    /// The oldest entry of the same holder, lot and pool.
+    /// Finds the oldest entry of the same holder, lot and pool.
     fn like(&self, part: &Entry) -> Option<usize> {
         let mut all: Vec<usize> = (0..self.entries.len())
             .filter(|at| self.entries[*at].key() == part.key() && self.entries[*at].amount > 0)
             .collect();
-        // Of one age, what this change set made comes after what was there.
+        // At the same age, entries of this change set follow existing ones.
         all.sort_by_key(|at| {
             let entry = &self.entries[*at];
             (entry.booked, entry.id.is_empty(), entry.number, *at)
@@ -456,12 +456,12 @@ impl Oracle {
         }
     }
 
-    /// Ends what holds nothing any more.
+    /// Deletes empty entries.
     pub(super) fn settle(&mut self) {
         self.entries.retain(|entry| entry.amount > 0);
     }
 
-    /// What a holder sets their lot to on the web; nothing when what is reserved forbids it.
+    /// Sets a holder's lot on the web; `None` if reservations forbid it.
     pub(super) fn set(&mut self, holder: usize, at: At, to: i64) -> Ends {
         let mut own: Vec<usize> = (0..self.entries.len())
             .filter(|one| self.entries[*one].holder == holder && self.entries[*one].at == at)
@@ -510,7 +510,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// What a member reads of pools: each lot with, where they may, its entries.
+    /// Returns the pools that a member reads: each lot with its entries where permitted.
     pub(super) fn view(&self, member: usize, details: bool) -> Vec<String> {
         let mut lots: BTreeMap<(usize, At), Vec<&Entry>> = BTreeMap::new();
         for entry in &self.entries {
@@ -562,7 +562,7 @@ impl Oracle {
     }
 }
 
-/// An amount as JSON has it.
+/// Formats an amount as JSON.
 pub(super) fn shown(at: At, amount: i64) -> String {
     if at.is_counted() {
         return amount.to_string();

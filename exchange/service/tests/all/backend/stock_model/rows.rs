@@ -1,5 +1,4 @@
-//! How stock stands in rows, as the plainest interpreter books it: which rows a fall takes and in which order, what is
-//! re-marked, what a rise joins, and what is left of offers.
+//! Rows of stock in a direct interpreter: booking order, re-marking, joining, and offers.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,7 @@ use exchange_service::time::Moment;
 
 use super::super::stock::At;
 
-/// Whose a row is beside its holder, in the order in which rows are booked out.
+/// The ownership of a row, in booking order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kept {
     Personal,
@@ -16,7 +15,7 @@ pub(super) enum Kept {
 }
 
 impl Kept {
-    /// All pools alike.
+    /// The rank for booking; the same for all pools.
     fn turn(self) -> u8 {
         match self {
             Self::Personal => 0,
@@ -26,7 +25,7 @@ impl Kept {
     }
 }
 
-/// What a row is, but for how old it is.
+/// A row without its age.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) amount: i64,
@@ -40,7 +39,7 @@ impl Row {
         self.amount - self.reserved
     }
 
-    /// What nothing stands on.
+    /// Returns the amount without reservation and offer.
     fn movable(&self) -> i64 {
         self.amount - self.reserved.max(self.offered)
     }
@@ -51,11 +50,11 @@ impl Row {
     }
 }
 
-/// When a row was booked in, and its place among those of that moment: none until the service has written it, which
-/// makes it the youngest of them.
+/// When a row was booked in, and its insertion order at that moment; none until the service has inserted it,
+/// which makes it the youngest.
 pub(super) type Age = (Moment, Option<i64>);
 
-/// A member's rows by lots, the oldest first.
+/// A member's rows by lot, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows(BTreeMap<At, Vec<(Age, Row)>>);
 
@@ -72,17 +71,17 @@ impl Rows {
         self.of(at).iter().map(|(_, row)| row.amount).sum()
     }
 
-    /// What of a lot cannot be booked out.
+    /// Returns the amount of a lot that cannot be booked out.
     pub(super) fn reserved(&self, at: At) -> i64 {
         self.of(at).iter().map(|(_, row)| row.reserved).sum()
     }
 
-    /// The lots that hold anything.
+    /// Returns the lots that are not empty.
     pub(super) fn lots(&self) -> BTreeMap<At, i64> {
         self.0.keys().map(|at| (*at, self.held(*at))).filter(|(_, held)| *held > 0).collect()
     }
 
-    /// Books what a batch came to, by how much each lot changed.
+    /// Books the net change of each lot.
     pub(super) fn book(&mut self, changes: &BTreeMap<At, i64>, now: Moment) {
         let mut lacks = changes.clone();
         for (&at, &change) in changes.iter().filter(|(_, change)| **change < 0) {
@@ -103,7 +102,7 @@ impl Rows {
         self.0.values_mut().for_each(|rows| rows.sort_by_key(|(age, _)| written(*age)));
     }
 
-    /// Gets what another member gave: it is written anew, and nothing of it is offered any more.
+    /// Receives another member's stock: it is inserted anew, without offers.
     pub(super) fn get(&mut self, at: At, given: Vec<(Age, Row)>) {
         let given = given.into_iter().map(|((at, _), row)| ((at, None), Row { offered: 0, ..row }));
         let rows = self.of_mut(at);
@@ -111,7 +110,7 @@ impl Rows {
         rows.sort_by_key(|(age, _)| written(*age));
     }
 
-    /// STK-15: new personal stock, which counted pieces join where there is some.
+    /// STK-15: adds personal stock; pieces join existing ones.
     fn put(&mut self, at: At, amount: i64, now: Moment) {
         let rows = self.of_mut(at);
         let personal = rows.iter_mut().filter(|(_, row)| row.kept == Kept::Personal);
@@ -122,13 +121,13 @@ impl Rows {
     }
 }
 
-/// The less, the older.
+/// Returns the sort key for age.
 fn written((at, number): Age) -> (Moment, i64) {
     (at, number.unwrap_or(i64::MAX))
 }
 
-/// STK-16: takes up to so much of what may be taken of rows, of personal stock first, then of what is in no pool, then of
-/// the oldest. What is taken of a row is as old as the row; a part is written anew.
+/// STK-16: takes up to an amount from the free parts of rows: personal stock first, then shared, then pools,
+/// each from the oldest. A taken part keeps the row's age and is inserted as a new row.
 fn take(rows: &mut Vec<(Age, Row)>, amount: i64, may: fn(&Row) -> i64) -> Vec<(Age, Row)> {
     let mut turns: Vec<&mut (Age, Row)> = rows.iter_mut().collect();
     turns.sort_by_key(|(age, row)| (row.kept.turn(), written(*age)));

@@ -1,5 +1,4 @@
-//! A page of a proxy whose connection ends in its middle, read by the very transport that programs have: what it keeps
-//! of such an answer is its own affair, and the client's what it makes of that.
+//! A proxy page whose connection ends in the middle, read by the real transport of programs.
 
 use std::{
     io::{Read as _, Write as _},
@@ -16,7 +15,7 @@ use exchange_client::api::{
 };
 use http::{Request, Response};
 
-/// Where all schedules of this process find it.
+/// The address of the server, shared by all schedules of this process.
 static ORIGIN: LazyLock<String> = LazyLock::new(|| {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -28,10 +27,10 @@ static ORIGIN: LazyLock<String> = LazyLock::new(|| {
     origin
 });
 
-/// No connection of it is used again, so that it belongs to no runtime.
+/// Connections are not reused, so that they belong to no runtime.
 static TRANSPORT: LazyLock<ReqwestTransport> = LazyLock::new(|| ReqwestTransport::new().unwrap());
 
-/// What comes of `503 Service Unavailable` with `Retry-After` and half a body.
+/// Returns the result of `503 Service Unavailable` with `Retry-After` and half a body.
 pub(super) async fn page(
     operation: &'static Operation,
     wait: Duration,
@@ -40,7 +39,7 @@ pub(super) async fn page(
     TRANSPORT.send(operation, request).await
 }
 
-/// Reads the request whole, so that nothing but the end of the body is missing on the other side.
+/// Reads the complete request, so that the client only misses the end of the body.
 fn answer(mut stream: TcpStream) {
     let (mut request, mut bytes) = (Vec::new(), [0; 4096]);
     while !request.ends_with(b"\r\n\r\n") {
@@ -52,6 +51,6 @@ fn answer(mut stream: TcpStream) {
     let text = String::from_utf8_lossy(&request);
     let seconds = text.split([' ', '/']).find(|word| word.parse::<u64>().is_ok()).unwrap_or("0");
     let head = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/html\r\nContent-Length: 16";
-    // A client that went away is no failure of this side.
+    // A client that closed the connection is no error of the server.
     let _ = write!(stream, "{head}\r\nRetry-After: {seconds}\r\n\r\n<h1>Not");
 }

@@ -1,0 +1,105 @@
+//! Reports what enforces a keyword at a place. The answers come from the code that builds the checks, so that
+//! explanations and reports agree with the generated code.
+
+use std::{collections::BTreeSet, rc::Rc};
+
+use super::{
+    CheckBuilder, CheckScope, TrivialTypes, check::Check, focus::unwrap_type, schemas_reaching_dynamic_ref,
+};
+use crate::{
+    conjunction::SchemaConjunction,
+    formats::MappedFormat,
+    schema::{Schema, SchemaGraph, SchemaId},
+    shape::{Shapes, TypeBody, TypeRef},
+    tables::TableSet,
+};
+
+/// The mechanism that enforces a constraint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EnforcedBy {
+    /// The type: reading fails otherwise, and no other value can be built.
+    Type,
+    /// `is_valid` compares fields.
+    Check,
+    /// `is_valid` evaluates the validation tables.
+    Tables,
+    /// The type from outside the generated crate that replaces the schema.
+    Owner,
+    /// Nothing: strings and bytes are passed through unchanged.
+    Nothing,
+}
+
+impl EnforcedBy {
+    /// Returns a phrase for messages, such as `by the type`.
+    #[must_use]
+    pub const fn as_phrase(self) -> &'static str {
+        match self {
+            Self::Type => "by the type",
+            Self::Check => "by `is_valid`",
+            Self::Tables => "by `is_valid` through the tables",
+            Self::Owner => "by the type that replaces it",
+            Self::Nothing => "by nothing",
+        }
+    }
+}
+
+/// Answers enforcement queries for a contract.
+#[derive(Debug)]
+pub struct Enforcement<'a> {
+    scope: CheckScope<'a>,
+    dynamic: Rc<BTreeSet<SchemaId>>,
+    trivial: TrivialTypes,
+}
+
+impl<'a> Enforcement<'a> {
+    /// Prepares queries for a contract with decided types.
+    #[must_use]
+    pub fn new(
+        graph: &'a SchemaGraph,
+        shapes: &'a Shapes,
+        tables: &'a TableSet<'a>,
+        implied_objects: bool,
+    ) -> Self {
+        let scope = CheckScope::new(graph, shapes, tables, implied_objects);
+        Self {
+            scope,
+            dynamic: Rc::new(schemas_reaching_dynamic_ref(graph)),
+            trivial: TrivialTypes::default(),
+        }
+    }
+
+    /// Returns true if the type is a struct, possibly nullable.
+    #[must_use]
+    pub fn is_struct(&self, ty: &TypeRef) -> bool {
+        match unwrap_type(self.scope.shapes, ty) {
+            TypeRef::Named(id) => matches!(self.scope.shapes.get(*id).body, TypeBody::Struct(_)),
+            _ => false,
+        }
+    }
+
+    /// Returns what enforces a keyword of the schema `id` at a place, given as its schemas and its type.
+    /// `part` is the schema reduced to this keyword and the keywords that it depends on.
+    #[must_use]
+    pub fn enforced_by(
+        &self,
+        place: (&SchemaConjunction, &TypeRef),
+        id: SchemaId,
+        keyword: &str,
+        part: &Schema,
+    ) -> EnforcedBy {
+        let (conj, ty) = place;
+        if let TypeRef::Replaced(path, _) = unwrap_type(self.scope.shapes, ty)
+            && MappedFormat::name_from_path(path).is_none()
+        {
+            return EnforcedBy::Owner;
+        }
+        let checker = CheckBuilder::new(&self.scope, Rc::clone(&self.dynamic), Rc::clone(&self.trivial));
+        match checker.keyword_check(id, keyword, part, ty) {
+            Check::Always => EnforcedBy::Type,
+            // A value from which a `$dynamicRef` is reachable is checked as a whole.
+            _ if conj.ids.iter().any(|id| self.dynamic.contains(id)) => EnforcedBy::Tables,
+            check if check.uses_tables() => EnforcedBy::Tables,
+            _ => EnforcedBy::Check,
+        }
+    }
+}

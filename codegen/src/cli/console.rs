@@ -1,0 +1,153 @@
+//! Console output: results on standard output, diagnostics and progress on standard error.
+
+use std::{
+    env,
+    io::{self, IsTerminal as _, Write as _},
+    time::Duration,
+};
+
+use contract_codegen::diagnostics::{Diagnostics, Severity};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::args::{ColorWhen, DisplayArgs};
+
+/// Prints results, diagnostics and progress for a terminal, or as JSON lines.
+#[derive(Debug)]
+pub(crate) struct Console {
+    json: bool,
+    color: bool,
+    verbose: bool,
+    progress: ProgressBar,
+}
+
+impl Console {
+    pub(crate) fn new(output: DisplayArgs) -> Self {
+        let terminal = io::stderr().is_terminal();
+        let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let color = match output.color {
+            ColorWhen::Auto => terminal && !plain,
+            ColorWhen::Always => !plain,
+            ColorWhen::Never => false,
+        };
+        let progress =
+            if terminal && !output.json { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        if let Ok(style) = ProgressStyle::with_template(if color {
+            "{spinner:.green} {msg} {elapsed:.dim}"
+        } else {
+            "{spinner} {msg} {elapsed}"
+        }) {
+            progress.set_style(style);
+        }
+        Self { json: output.json, color, verbose: output.verbose, progress }
+    }
+
+    /// Returns true if output on standard error is colored.
+    pub(crate) const fn is_colored(&self) -> bool {
+        self.color
+    }
+
+    /// Returns true if output consists of JSON lines.
+    #[cfg(feature = "serve")]
+    pub(crate) const fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Shows the current step beside the spinner; only on terminals.
+    pub(crate) fn show_step(&self, what: &str) {
+        self.progress.set_message(what.to_owned());
+        self.progress.enable_steady_tick(Duration::from_millis(120));
+    }
+
+    /// Returns true if all problems and files are listed.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Prints a line to standard error, unless output is JSON.
+    pub(crate) fn print_line(&self, text: &str) {
+        self.progress.finish_and_clear();
+        if !self.json {
+            print_stderr(text);
+        }
+    }
+
+    /// Prints a line with a right-aligned status word, such as `  created api/lib.rs`.
+    pub(crate) fn print_status(&self, word: &str, rest: &str) {
+        let word = format!("{word:>9}");
+        self.print_line(&if self.color {
+            format!("\u{1b}[1;32m{word}\u{1b}[0m {rest}")
+        } else {
+            format!("{word} {rest}")
+        });
+    }
+
+    /// Prints diagnostics: with source excerpts on standard error, or as JSON lines on standard output.
+    pub(crate) fn print_diagnostics(&self, diagnostics: &Diagnostics) {
+        self.progress.finish_and_clear();
+        if diagnostics.is_empty() {
+            return;
+        }
+        if self.json {
+            // A closed pipe is not an error.
+            let _ = print_stdout(&diagnostics.json_lines());
+        } else {
+            let text = if self.verbose {
+                diagnostics.render(self.color)
+            } else {
+                diagnostics.render_brief(self.color)
+            };
+            print_stderr(text.trim_end());
+        }
+    }
+
+    /// Prints the result of a command to standard output, unless output is JSON.
+    pub(crate) fn print_result(&self, text: &str) -> io::Result<()> {
+        self.progress.finish_and_clear();
+        if self.json { Ok(()) } else { print_stdout(text) }
+    }
+
+    /// Prints one of several results to standard output: a line of text, or one of JSON.
+    #[cfg(feature = "serve")]
+    pub(crate) fn print_event(&self, text: &str, data: Value) -> io::Result<()> {
+        self.progress.finish_and_clear();
+        print_stdout(&if self.json { format!("{data}\n") } else { format!("{text}\n") })
+    }
+
+    /// Prints an additional message: to standard error, or as a line of JSON on standard output.
+    #[cfg(feature = "serve")]
+    pub(crate) fn print_side_event(&self, text: &str, data: Value) -> io::Result<()> {
+        if self.json {
+            return self.print_event(text, data);
+        }
+        self.print_line(text);
+        Ok(())
+    }
+
+    /// Prints the JSON summary, which is the last line of JSON output.
+    pub(crate) fn print_summary(&self, summary: Value) {
+        self.progress.finish_and_clear();
+        if self.json {
+            let _ = print_stdout(&format!("{}\n", json!({ "summary": summary })));
+        }
+    }
+}
+
+/// Counts the warnings.
+pub(crate) fn count_warnings(diagnostics: &Diagnostics) -> usize {
+    diagnostics.iter().filter(|each| each.severity == Severity::Warning).count()
+}
+
+/// Writes a line to standard error; write errors are ignored.
+pub(crate) fn print_stderr(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Writes to standard output; a closed pipe is not an error.
+fn print_stdout(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}

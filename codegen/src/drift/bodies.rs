@@ -1,0 +1,143 @@
+//! Compares the content of request and response bodies, by media type.
+
+use contract_runtime::media_type;
+
+use super::{
+    comparison::Comparison,
+    findings::PlacePair,
+    media,
+    operations::{OperationPair, optional_schema},
+    rules::{self, DriftRule},
+    site::{ComparisonSite, ValueUse},
+    wire::{compare_encodings, with_string_encoding},
+    xml::{XmlComparer, are_xml},
+};
+use crate::api::MediaType;
+
+/// Compares the media types of two bodies.
+pub(super) struct ContentComparer<'c, 'g> {
+    comparison: &'c mut Comparison<'g>,
+    operation: &'c OperationPair<'g>,
+    places: PlacePair<'g>,
+    site: &'c ComparisonSite,
+    added: &'static DriftRule,
+    removed: &'static DriftRule,
+    /// Whether clients read the body, so that each media type in a range can be read.
+    is_read_response: bool,
+}
+
+impl<'c, 'g> ContentComparer<'c, 'g> {
+    pub(super) const fn for_request(
+        comparison: &'c mut Comparison<'g>,
+        operation: &'c OperationPair<'g>,
+        places: PlacePair<'g>,
+        site: &'c ComparisonSite,
+    ) -> Self {
+        let (added, removed) = (rules::REQUEST_MEDIA_TYPE_ADDED, rules::REQUEST_MEDIA_TYPE_REMOVED);
+        Self { comparison, operation, places, site, added, removed, is_read_response: false }
+    }
+
+    pub(super) fn for_response(
+        comparison: &'c mut Comparison<'g>,
+        operation: &'c OperationPair<'g>,
+        places: PlacePair<'g>,
+        site: &'c ComparisonSite,
+    ) -> Self {
+        let (added, removed) = (rules::RESPONSE_MEDIA_TYPE_ADDED, rules::RESPONSE_MEDIA_TYPE_REMOVED);
+        let is_read_response = site.value_use == ValueUse::Read;
+        Self { comparison, operation, places, site, added, removed, is_read_response }
+    }
+
+    /// Matches the media types and compares their schemas.
+    pub(super) fn compare_content(&mut self, old: &'g [MediaType], new: &'g [MediaType]) {
+        for before in old {
+            for after in self.match_media_type(before, new) {
+                // The media type is named only if there are several.
+                let site = match old.len() {
+                    1 => self.site.clone(),
+                    _ => {
+                        let base = format!("{} ({})", self.site.base, before.name);
+                        ComparisonSite::new(base, self.site.value_use)
+                    }
+                };
+                self.compare_media_type(before, after, site);
+            }
+        }
+        for after in new {
+            let is_in_range = |before: &MediaType| {
+                self.is_read_response
+                    && media_types_in_range(before, new).any(|each| std::ptr::eq(each, after))
+            };
+            if media::find_equivalent(old, &after.name).is_none() && !old.iter().any(is_in_range) {
+                self.report(self.added, format!("`{}` is new", after.name));
+            }
+        }
+    }
+
+    /// Returns the media types that correspond to an old one, and reports it if it was removed or narrowed.
+    fn match_media_type(&mut self, before: &'g MediaType, new: &'g [MediaType]) -> Vec<&'g MediaType> {
+        let same = media::find_equivalent(new, &before.name);
+        if let Some(after) = same.or_else(|| find_accepting_range(new, &before.name, self.site.value_use)) {
+            return vec![after];
+        }
+        // Readers of a media range can read each media type in it.
+        let remaining: Vec<&MediaType> = match self.is_read_response {
+            true => media_types_in_range(before, new).collect(),
+            false => Vec::new(),
+        };
+        if remaining.is_empty() {
+            self.report(self.removed, format!("`{}` is gone", before.name));
+        } else {
+            let names: Vec<String> = remaining.iter().map(|media| format!("`{}`", media.name)).collect();
+            let message = format!("`{}` was narrowed to {}", before.name, names.join(", "));
+            self.report(rules::RESPONSE_NARROWED, message);
+        }
+        remaining
+    }
+
+    fn compare_media_type(&mut self, before: &'g MediaType, after: &'g MediaType, site: ComparisonSite) {
+        compare_encodings(self.comparison, (before, after), self.places, self.site);
+        let site = with_string_encoding(self.comparison, (before, after), site);
+        let (old, new) = (optional_schema(before.schema), optional_schema(after.schema));
+        self.comparison.compare_schemas(&old, &new, &site);
+        self.comparison.compare_schemas(
+            &optional_schema(before.item_schema),
+            &optional_schema(after.item_schema),
+            &site,
+        );
+        if are_xml(&before.name, &after.name) {
+            XmlComparer::new(self.comparison).compare_xml(&old, &new, &site);
+        }
+    }
+
+    fn report(&mut self, rule: &'static DriftRule, message: String) {
+        self.operation.report(self.comparison, rule, self.places, &self.site.base, message);
+    }
+}
+
+/// Returns the media range that still accepts a media type that clients send.
+fn find_accepting_range<'g>(all: &'g [MediaType], name: &str, value_use: ValueUse) -> Option<&'g MediaType> {
+    // Readers could receive any other media type of the range.
+    if value_use == ValueUse::Read {
+        return None;
+    }
+    let sent = media_type::MediaType::parse(name);
+    let accepts = |other: &&MediaType| {
+        let range = parse_media_type(other);
+        range.is_range() && range.contains(&sent)
+    };
+    all.iter().filter(accepts).min_by_key(|other| parse_media_type(other).wildcard_rank())
+}
+
+/// Returns the media types that a range includes.
+fn media_types_in_range<'g>(
+    range: &'g MediaType,
+    all: &'g [MediaType],
+) -> impl Iterator<Item = &'g MediaType> {
+    let range = parse_media_type(range);
+    all.iter().filter(move |media| range.is_range() && range.contains(&parse_media_type(media)))
+}
+
+fn parse_media_type(media: &MediaType) -> media_type::MediaType<'_> {
+    media_type::MediaType::parse(&media.name)
+}

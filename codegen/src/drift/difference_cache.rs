@@ -1,0 +1,193 @@
+//! A cache for the results of nested comparisons.
+//!
+//! A comparison often has to find out whether two schemas differ, above all to match branches, and schemas
+//! may be recursive. Each pair is compared once. A pair whose comparison is still in progress counts as equal
+//! when it is reached again. A result that depends on this assumption is provisional: it is discarded if the
+//! pair turns out to differ, and becomes final when it depends on no comparison in progress (the strongly
+//! connected components of Tarjan 1972).
+
+use std::{collections::HashMap, hash::Hash};
+
+/// The results of nested comparisons of one kind of key; `true` means that there is a difference.
+#[derive(Debug)]
+pub(super) struct DifferenceCache<K> {
+    results: HashMap<K, CachedDifference>,
+    /// The comparisons in progress, the outermost first.
+    open_comparisons: Vec<OpenComparison>,
+    /// The keys whose result is equal only if a comparison in progress finds no difference.
+    provisional: Vec<K>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum CachedDifference {
+    Final(bool),
+    /// Equal, unless the comparison in progress with this index finds a difference.
+    Provisional(usize),
+}
+
+#[derive(Debug)]
+struct OpenComparison {
+    /// The index of the outermost comparison in progress that the result depends on.
+    outermost_dependency: usize,
+    /// The length of `provisional` when this comparison began.
+    provisional_before: usize,
+}
+
+impl<K> Default for DifferenceCache<K> {
+    fn default() -> Self {
+        Self { results: HashMap::new(), open_comparisons: Vec::new(), provisional: Vec::new() }
+    }
+}
+
+impl<K: Hash + Eq + Clone> DifferenceCache<K> {
+    /// Returns the known result. Without one, starts a comparison that ends with
+    /// [`DifferenceCache::finish_comparison`]; comparisons started in between are nested in it.
+    pub(super) fn begin_comparison(&mut self, key: &K) -> Option<bool> {
+        match self.results.get(key) {
+            Some(CachedDifference::Final(differ)) => Some(*differ),
+            Some(CachedDifference::Provisional(open)) => {
+                self.depend_on(*open);
+                Some(false)
+            }
+            None => {
+                let number = self.open_comparisons.len();
+                self.results.insert(key.clone(), CachedDifference::Provisional(number));
+                self.open_comparisons.push(OpenComparison {
+                    outermost_dependency: number,
+                    provisional_before: self.provisional.len(),
+                });
+                None
+            }
+        }
+    }
+
+    /// Stores the result of the comparison that was started last.
+    pub(super) fn finish_comparison(&mut self, key: K, differ: bool) {
+        let Some(OpenComparison { outermost_dependency: outermost, provisional_before: unsettled }) =
+            self.open_comparisons.pop()
+        else {
+            return;
+        };
+        let settled = differ || outermost >= self.open_comparisons.len();
+        if settled {
+            for below in self.provisional.drain(unsettled..) {
+                if differ {
+                    self.results.remove(&below);
+                } else {
+                    self.results.insert(below, CachedDifference::Final(false));
+                }
+            }
+            self.results.insert(key, CachedDifference::Final(differ));
+        } else {
+            self.results.insert(key.clone(), CachedDifference::Provisional(outermost));
+            self.provisional.push(key);
+            self.depend_on(outermost);
+        }
+    }
+
+    fn depend_on(&mut self, open: usize) {
+        if let Some(last) = self.open_comparisons.last_mut() {
+            last.outermost_dependency = last.outermost_dependency.min(open);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// A graph in which some nodes differ; its nodes are compared one after the other.
+    struct DifferenceGraph {
+        /// Per node: whether it differs itself, and its successors.
+        nodes: BTreeMap<u32, (bool, Vec<u32>)>,
+        cache: DifferenceCache<u32>,
+        comparisons: usize,
+    }
+
+    impl DifferenceGraph {
+        fn differs(&mut self, node: u32) -> bool {
+            if let Some(known) = self.cache.begin_comparison(&node) {
+                return known;
+            }
+            self.comparisons += 1;
+            let (own, next) = self.nodes.get(&node).cloned().unwrap_or_default();
+            let differ = own || next.iter().any(|next| self.differs(*next));
+            self.cache.finish_comparison(node, differ);
+            differ
+        }
+
+        /// Computes the same result by walking the graph.
+        fn differs_by_walk(&self, node: u32) -> bool {
+            let (mut seen, mut todo) = (vec![node], vec![node]);
+            while let Some((own, next)) = todo.pop().and_then(|at| self.nodes.get(&at)) {
+                if *own {
+                    return true;
+                }
+                for next in next {
+                    if !seen.contains(next) {
+                        seen.push(*next);
+                        todo.push(*next);
+                    }
+                }
+            }
+            false
+        }
+    }
+
+    fn difference_graph(nodes: impl IntoIterator<Item = (u32, (bool, Vec<u32>))>) -> DifferenceGraph {
+        DifferenceGraph {
+            nodes: nodes.into_iter().collect(),
+            cache: DifferenceCache::default(),
+            comparisons: 0,
+        }
+    }
+
+    #[test]
+    fn a_circle_is_equal_until_one_of_it_differs() {
+        // 0 → 1 → 2 → 0, and 0 → 3, which differs: 1 and 2 are equal only under the assumption that 0 is.
+        let mut cache = difference_graph([
+            (0, (false, vec![1, 3])),
+            (1, (false, vec![2])),
+            (2, (false, vec![0])),
+            (3, (true, vec![])),
+        ]);
+        assert!(cache.differs(0));
+        assert!(cache.differs(2) && cache.differs(1));
+        let mut equal =
+            difference_graph([(0, (false, vec![1])), (1, (false, vec![0, 2])), (2, (false, vec![]))]);
+        assert!(!equal.differs(0));
+        assert_eq!(equal.comparisons, 3);
+        assert!(!equal.differs(1) && !equal.differs(2));
+        assert_eq!(equal.comparisons, 3, "what a question settled is looked at no more");
+    }
+
+    /// Compares every node of every graph of four nodes.
+    #[test]
+    fn answers_are_those_of_a_walk() {
+        for edges in 0_u32..1 << 16 {
+            // One node differs; by symmetry it does not matter which one.
+            let next = |node: u32| (0..4).filter(|to| edges >> (node * 4 + to) & 1 == 1).collect();
+            let mut cache = difference_graph((0..4).map(|node| (node, (node == 3, next(node)))));
+            for node in 0..4 {
+                assert_eq!(cache.differs(node), cache.differs_by_walk(node), "edges {edges:b}, node {node}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_way_is_walked_once_however_often_it_is_asked() {
+        let last = 1_000;
+        let mut cache = difference_graph((0..=last).map(|at| (at, (at == last, vec![at + 1]))));
+        for at in 0..=last {
+            assert!(cache.differs(at));
+        }
+        assert_eq!(cache.comparisons, 1_001);
+        let mut equal = difference_graph((0..last).map(|at| (at, (false, vec![(at + 1) % last]))));
+        for at in 0..last {
+            assert!(!equal.differs(at));
+        }
+        assert_eq!(equal.comparisons, 1_000);
+    }
+}

@@ -1,0 +1,216 @@
+//! The findings of a comparison: records changes with the paths that lead to them, and builds the result.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{
+    ChangeLevel, ContractChange, ContractVersion,
+    locations::{LocationPair, SourceLocator},
+    paths::{PathEdge, PathGraph, PathStart},
+    proof::VersionSide,
+    rules::{self, DriftRule},
+    site::ComparisonSite,
+};
+use crate::{schema::keywords::Keyword, tree::DocumentLocation};
+
+/// The places of an element in both versions, as far as they exist.
+pub(super) type PlacePair<'p> = (Option<&'p DocumentLocation>, Option<&'p DocumentLocation>);
+
+/// The levels of a change for readers and writers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LevelPair {
+    pub(super) readers: ChangeLevel,
+    pub(super) writers: ChangeLevel,
+}
+
+/// The result of trying to prove a change.
+#[derive(Clone, Debug)]
+pub(super) struct ProofOutcome {
+    /// Whether the level is proven.
+    pub(super) is_proven: bool,
+    /// A value that only one of the versions accepts.
+    pub(super) witness: Option<String>,
+}
+
+/// A change to be recorded.
+pub(super) struct NewFinding {
+    pub(super) rule: &'static DriftRule,
+    pub(super) levels: LevelPair,
+    pub(super) locations: LocationPair,
+    pub(super) message: String,
+    /// `None` if no proof was needed.
+    pub(super) proof: Option<ProofOutcome>,
+}
+
+/// A recorded change with the data that its text is built from at the end.
+struct RecordedFinding {
+    change: ContractChange,
+    /// The paths that lead to the change, with its level on each. The worst one is named.
+    paths: BTreeMap<PathEdge, ChangeLevel>,
+    /// Per path: a value that only one of the versions accepts there.
+    witnesses: BTreeMap<PathEdge, String>,
+    has_proof_attempt: bool,
+    are_all_proven: bool,
+}
+
+/// Changes with equal keys are one finding.
+#[derive(PartialEq, Eq, Hash)]
+struct FindingKey {
+    rule: &'static str,
+    locations: LocationPair,
+    message: String,
+}
+
+/// All findings, the graph of paths to the compared pairs, and the source files.
+pub(super) struct FindingLog<'g> {
+    findings: Vec<RecordedFinding>,
+    index: HashMap<FindingKey, usize>,
+    paths: PathGraph,
+    locator: SourceLocator<'g>,
+}
+
+impl<'g> FindingLog<'g> {
+    pub(super) fn new(old: &'g ContractVersion, new: &'g ContractVersion) -> Self {
+        Self {
+            findings: Vec::new(),
+            index: HashMap::new(),
+            paths: PathGraph::default(),
+            locator: SourceLocator::new(old, new),
+        }
+    }
+
+    /// Adds a node for a pair of schemas that is compared at a site.
+    pub(super) fn add_pair(&mut self, site: &ComparisonSite) -> usize {
+        let edge = self.edge_to(site);
+        let node = self.paths.add_node();
+        self.paths.add_edge(node, edge);
+        node
+    }
+
+    /// Adds another path to a pair of schemas.
+    pub(super) fn add_path(&mut self, node: usize, site: &ComparisonSite) {
+        let edge = self.edge_to(site);
+        self.paths.add_edge(node, edge);
+    }
+
+    fn edge_to(&mut self, site: &ComparisonSite) -> PathEdge {
+        let from =
+            site.node.map_or_else(|| PathStart::Base(self.paths.add_base(&site.base)), PathStart::Node);
+        PathEdge { from, path: site.path.clone() }
+    }
+
+    /// Returns the locations of places, or of keywords in them.
+    pub(super) fn locate(
+        &mut self,
+        (old, new): PlacePair<'_>,
+        (old_keyword, new_keyword): (Option<Keyword>, Option<Keyword>),
+    ) -> LocationPair {
+        let old = old.map(|place| self.locator.locate(VersionSide::Old, place, old_keyword));
+        (old, new.map(|place| self.locator.locate(VersionSide::New, place, new_keyword)))
+    }
+
+    /// Records a change, or adds a path to the equal one that was recorded before.
+    pub(super) fn record(&mut self, finding: NewFinding, site: &ComparisonSite) {
+        let NewFinding { rule, levels: LevelPair { readers, writers }, locations, message, proof } = finding;
+        let edge = self.edge_to(site);
+        let key = FindingKey { rule: rule.id, locations: locations.clone(), message: message.clone() };
+        let index = *self.index.entry(key).or_insert(self.findings.len());
+        if index == self.findings.len() {
+            self.findings.push(RecordedFinding::new(rule, locations, message));
+        }
+        let Some(finding) = self.findings.get_mut(index) else { return };
+        finding.change.readers = finding.change.readers.max(readers);
+        finding.change.writers = finding.change.writers.max(writers);
+        if let Some(ProofOutcome { is_proven, witness }) = proof {
+            finding.has_proof_attempt = true;
+            finding.are_all_proven &= is_proven;
+            if let Some(witness) = witness {
+                finding.witnesses.entry(edge.clone()).or_insert(witness);
+            }
+        }
+        finding.change.proven = finding.has_proof_attempt && finding.are_all_proven;
+        let level = finding.paths.entry(edge).or_default();
+        *level = (*level).max(readers).max(writers);
+    }
+
+    /// Returns the nodes with a breaking change.
+    pub(super) fn breaking_nodes(&self) -> BTreeSet<usize> {
+        let paths = self.findings.iter().flat_map(|finding| &finding.paths);
+        let breaking = paths.filter(|(_, level)| **level == ChangeLevel::Breaking);
+        breaking
+            .filter_map(|(edge, _)| match edge.from {
+                PathStart::Node(node) => Some(node),
+                PathStart::Base(_) => None,
+            })
+            .collect()
+    }
+
+    /// Adds a node and all nodes that lead to it to a set.
+    pub(super) fn add_with_ancestors(&self, node: usize, nodes: &mut BTreeSet<usize>) {
+        let mut waiting = vec![node];
+        while let Some(node) = waiting.pop() {
+            if nodes.insert(node) {
+                waiting.extend(self.paths.predecessors(node));
+            }
+        }
+    }
+
+    /// Returns the changes, each with its shortest path, its uses and its effect.
+    pub(super) fn into_changes(self) -> Vec<ContractChange> {
+        let resolved = self.paths.resolve_paths();
+        let changes = self.findings.into_iter().map(|finding| {
+            let RecordedFinding { mut change, paths, mut witnesses, .. } = finding;
+            (change.subject, change.uses) = resolved.describe_paths(&paths);
+            change.witness = resolved.worst_path(&paths).and_then(|path| witnesses.remove(path));
+            if let Some(rule) = rules::find_rule(change.rule) {
+                let consequence = describe_consequence(rule, &change);
+                change.message.push_str(&consequence);
+            }
+            change
+        });
+        changes.collect()
+    }
+}
+
+impl RecordedFinding {
+    fn new(rule: &'static DriftRule, (old, new): LocationPair, message: String) -> Self {
+        let change = ContractChange {
+            rule: rule.id,
+            readers: ChangeLevel::Same,
+            writers: ChangeLevel::Same,
+            old,
+            new,
+            subject: String::new(),
+            uses: Vec::new(),
+            message,
+            proven: false,
+            witness: None,
+        };
+        Self {
+            change,
+            paths: BTreeMap::new(),
+            witnesses: BTreeMap::new(),
+            has_proof_attempt: false,
+            are_all_proven: true,
+        }
+    }
+}
+
+/// Returns the second half of a message: the effect on readers and writers.
+fn describe_consequence(rule: &DriftRule, change: &ContractChange) -> String {
+    use ChangeLevel::Breaking;
+    let may_break = rule.readers.max(rule.writers) == Breaking;
+    let breaks_in_webhooks =
+        rules::webhook_levels(rule.id).is_some_and(|levels| levels.readers.max(levels.writers) == Breaking);
+    if !(may_break || breaks_in_webhooks && change.level() == Breaking) {
+        return String::new();
+    }
+    let effect = match (change.readers, change.writers) {
+        (Breaking, Breaking) => "readers and writers of the old version may fail",
+        (Breaking, _) => "readers of the old version may receive something that they cannot handle",
+        (_, Breaking) => "values that writers of the old version send may be refused or ignored",
+        _ if change.proven && change.level() == ChangeLevel::Same => "proven: the same values are valid",
+        _ if change.proven => "proven: no valid value is refused and no unexpected value is sent",
+        _ => "clients of the old version are not affected",
+    };
+    format!("; {effect}")
+}

@@ -1,0 +1,474 @@
+//! Property test: random contracts with one random edit each. Every break must be reported.
+//!
+//! A value that one side gives and the other refuses is a break, if the giving side describes all of its
+//! properties; the `jsonschema` crate judges both versions. The values are those that the comparison tries,
+//! and mutations of them. The judges get schemas without the requirements that a direction waives.
+//! The test also checks that each reported witness is accepted by only one version.
+//! `PAIR=4711` checks one pair and prints it, `PAIRS=20000` checks a hundred times as many as by default.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use contract_runtime::Json;
+use serde_json::{Value, json};
+
+use super::{
+    ChangeLevel, CompareOptions, ContractVersion, compare,
+    directions::{DirectionProvers, DirectionViews, SchemaVersions},
+    proof::{TableStores, VersionSide},
+    site::ValueUse,
+};
+use crate::{conjunction::SchemaConjunction, schema::SchemaId, tests::random::contracts};
+
+/// The number of pairs that are checked by default.
+const DEFAULT_PAIRS: u64 = 200;
+/// The maximum number of values per side.
+const MAX_VALUES: usize = 400;
+/// The location of the schema that the operation reads and writes.
+const ROOT_POINTER: &str = "/components/schemas/Root";
+
+/// A pseudorandom number generator.
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// Returns a number below a limit, by SplitMix64.
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((z ^ (z >> 31)) % limit as u64).unwrap()
+    }
+}
+
+/// Builds a contract of some definitions, the last of which an operation reads and writes.
+fn build_document(version: &str, mut definitions: serde_json::Map<String, Value>) -> Value {
+    let last = definitions.keys().next_back().unwrap().clone();
+    definitions.insert("Root".to_owned(), json!({ "$ref": format!("#/components/schemas/{last}") }));
+    let content = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Root" } } });
+    json!({
+        "openapi": version,
+        "info": { "title": "t", "version": "1" },
+        "paths": { "/x": { "post": {
+            "requestBody": { "required": true, "content": content },
+            "responses": { "200": { "description": "", "content": content } }
+        } } },
+        "components": { "schemas": definitions }
+    })
+}
+
+/// Removes the keywords that OpenAPI 3.0 does not have.
+fn reduce_to_openapi_30(schema: &mut Value) {
+    const WORDS: &[&str] = &[
+        "type",
+        "enum",
+        "properties",
+        "additionalProperties",
+        "required",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "items",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minimum",
+        "maximum",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+        "readOnly",
+        "writeOnly",
+    ];
+    let Value::Object(members) = schema else {
+        *schema = if *schema == json!(false) { json!({ "not": {} }) } else { json!({}) };
+        return;
+    };
+    // OpenAPI 3.0 ignores the siblings of a reference.
+    let is_reference = members.contains_key("$ref");
+    members.retain(|word, value| match word.as_str() {
+        "$ref" => true,
+        _ if is_reference => false,
+        "type" => value.is_string() && *value != json!("null"),
+        word => WORDS.contains(&word),
+    });
+    for (word, value) in members {
+        match (word.as_str(), value) {
+            ("properties", Value::Object(inner)) => inner.values_mut().for_each(reduce_to_openapi_30),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(inner)) => {
+                inner.iter_mut().for_each(reduce_to_openapi_30)
+            }
+            ("additionalProperties", Value::Bool(_)) => {}
+            ("additionalProperties" | "not" | "items", inner) => reduce_to_openapi_30(inner),
+            _ => {}
+        }
+    }
+}
+
+/// Marks a random property as read-only or write-only.
+fn mark_one_way(definitions: &mut Value, dice: &mut SplitMix64) {
+    let mut places = Vec::new();
+    for (name, definition) in definitions.as_object().unwrap() {
+        collect_pointers(definition, &format!("/{name}"), &mut places);
+    }
+    places.retain(|place| place.rsplit('/').nth(1) == Some("properties"));
+    if places.is_empty() {
+        return;
+    }
+    let place = &places[dice.below(places.len())];
+    let word = ["readOnly", "writeOnly"][dice.below(2)];
+    if let Some(Value::Object(member)) = definitions.pointer_mut(place).filter(|it| it.get("$ref").is_none())
+    {
+        member.insert(word.to_owned(), json!(true));
+    }
+}
+
+/// Generates two contracts that differ in one edit. Half of them are OpenAPI 3.0, where `required` depends on
+/// the direction.
+fn generate_pair(number: u64) -> Option<[Value; 2]> {
+    // Documents in the 2020-12 dialect, without operations and asserted formats.
+    let plain = (0..).filter(|at| at % 3 != 2 && at % 4 != 1).nth(usize::try_from(number).ok()?)?;
+    let text = contracts::document(plain).text.replace("#/$defs/", "#/components/schemas/");
+    let mut old = serde_json::from_str::<Value>(&text).unwrap()["$defs"].take();
+    let mut dice = SplitMix64(number);
+    let version = if number.is_multiple_of(2) { "3.1.0" } else { "3.0.3" };
+    let settle = |definitions: &mut Value| {
+        if version == "3.0.3" {
+            definitions.as_object_mut().unwrap().values_mut().for_each(reduce_to_openapi_30);
+        }
+    };
+    settle(&mut old);
+    if version == "3.0.3" {
+        mark_one_way(&mut old, &mut dice);
+    }
+    let Value::Object(old) = old else { return None };
+    let mut new = Value::Object(old.clone());
+    let mut places = Vec::new();
+    for name in reachable_definitions(&old) {
+        collect_pointers(&old[name], &format!("/{name}"), &mut places);
+    }
+    let place = &places[dice.below(places.len())];
+    let other = new.pointer(&places[dice.below(places.len())]).unwrap().clone();
+    edit_schema(new.pointer_mut(place).unwrap(), other, &mut dice);
+    settle(&mut new);
+    let Value::Object(new) = new else { return None };
+    Some([build_document(version, old), build_document(version, new)])
+}
+
+/// Returns the definitions that the last one refers to.
+fn reachable_definitions(definitions: &serde_json::Map<String, Value>) -> Vec<&String> {
+    let mut reached: Vec<&String> = definitions.keys().next_back().into_iter().collect();
+    let mut at = 0;
+    while let Some(name) = reached.get(at) {
+        let text = definitions[*name].to_string();
+        let named = |other: &&String| text.contains(&format!("\"#/components/schemas/{other}\""));
+        let more: Vec<&String> =
+            definitions.keys().filter(named).filter(|other| !reached.contains(other)).collect();
+        reached.extend(more);
+        at += 1;
+    }
+    reached
+}
+
+/// Collects the JSON Pointers of a schema and of all its subschemas.
+fn collect_pointers(schema: &Value, at: &str, all: &mut Vec<String>) {
+    all.push(at.to_owned());
+    let Value::Object(members) = schema else { return };
+    for (word, value) in members {
+        let below = format!("{at}/{word}");
+        match (word.as_str(), value) {
+            ("properties" | "patternProperties" | "dependentSchemas", Value::Object(inner)) => {
+                inner.iter().for_each(|(name, one)| collect_pointers(one, &format!("{below}/{name}"), all));
+            }
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(inner)) => {
+                inner.iter().enumerate().for_each(|(index, one)| {
+                    collect_pointers(one, &format!("{below}/{index}"), all);
+                });
+            }
+            (
+                "items"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "contains"
+                | "additionalProperties"
+                | "propertyNames"
+                | "unevaluatedProperties",
+                inner,
+            ) => collect_pointers(inner, &below, all),
+            _ => {}
+        }
+    }
+}
+
+/// Applies one typical edit to a schema.
+fn edit_schema(schema: &mut Value, other: Value, dice: &mut SplitMix64) {
+    let words = [
+        json!({ "type": "string" }),
+        json!({ "type": ["string", "null"] }),
+        json!({ "maxLength": 1 }),
+        json!({ "minProperties": 1 }),
+        json!({ "maxProperties": 2 }),
+        json!({ "required": ["a"] }),
+        json!({ "required": ["b", "kind"] }),
+        json!({ "additionalProperties": false }),
+        json!({ "additionalProperties": { "type": "integer" } }),
+        json!({ "enum": ["x", "y", 1] }),
+        json!({ "const": "x" }),
+        json!({ "minimum": 1 }),
+        json!({ "maxItems": 1 }),
+        json!({ "items": { "type": "string" } }),
+        json!({ "propertyNames": { "maxLength": 3 } }),
+        json!({ "not": { "required": ["c"] } }),
+        json!({ "dependentRequired": { "b": ["a"] } }),
+        json!({ "if": { "required": ["a"] }, "then": { "required": ["c"] } }),
+        json!({ "unevaluatedProperties": false }),
+        json!({ "readOnly": true }),
+        json!({ "writeOnly": true }),
+    ];
+    let Value::Object(members) = schema else {
+        *schema = other;
+        return;
+    };
+    match dice.below(6) {
+        0 => *schema = other,
+        1 | 2 if !members.is_empty() => {
+            let name = members.keys().nth(dice.below(members.len())).unwrap().clone();
+            let value = &mut members[&name];
+            match value {
+                Value::Array(list) if list.len() > 1 && name != "type" => {
+                    drop(list.remove(dice.below(list.len())))
+                }
+                Value::Object(inner) if name == "properties" && inner.len() > 1 => {
+                    let removed = inner.keys().nth(dice.below(inner.len())).unwrap().clone();
+                    inner.remove(&removed);
+                }
+                _ => drop(members.remove(&name)),
+            }
+        }
+        3 => {
+            let name = ["properties", "anyOf", "oneOf", "allOf"][dice.below(4)];
+            match members.get_mut(name) {
+                Some(Value::Array(list)) => list.push(other),
+                Some(Value::Object(inner)) => {
+                    drop(inner.insert(["a", "b", "new"][dice.below(3)].to_owned(), other))
+                }
+                _ => drop(members.insert("properties".to_owned(), json!({ "b": other }))),
+            }
+        }
+        _ => {
+            let Value::Object(word) = words[dice.below(words.len())].clone() else { return };
+            members.extend(word);
+        }
+    }
+}
+
+/// Returns a value, and variants of it with one member or item removed or replaced.
+fn mutate_value(value: &Value, others: &[Value], dice: &mut SplitMix64) -> Vec<Value> {
+    let mut all = vec![value.clone()];
+    match value {
+        Value::Object(members) => {
+            for name in members.keys() {
+                let mut less = members.clone();
+                less.remove(name);
+                all.push(Value::Object(less));
+                let mut other = members.clone();
+                other.insert(name.clone(), others[dice.below(others.len())].clone());
+                all.push(Value::Object(other));
+            }
+            if let Value::Object(more) = &others[dice.below(others.len())] {
+                let both = members.clone().into_iter().chain(more.clone());
+                all.push(Value::Object(both.collect()));
+            }
+        }
+        Value::Array(items) => {
+            all.push(Value::Array(items.iter().skip(1).cloned().collect()));
+            let more = items.iter().chain([&others[dice.below(others.len())]]);
+            all.push(Value::Array(more.cloned().collect()));
+        }
+        _ => all.push(others[dice.below(others.len())].clone()),
+    }
+    all
+}
+
+fn to_serde_value(value: &Json) -> Value {
+    serde_json::from_str(&value.to_string()).unwrap()
+}
+
+/// Removes the requirements that a direction waives.
+fn relax_document(document: &Value, sides: &SchemaVersions<'_>, usage: ValueUse, side: VersionSide) -> Value {
+    let mut document = document.clone();
+    let Some(seen) = sides.for_direction(usage) else { return document };
+    let (plain, seen) = (sides.get(side), seen.get(side));
+    let given = document.clone();
+    for id in seen.ids() {
+        let schema = seen.schema(id);
+        let is_copy = id.index() >= plain.ids().count();
+        let mut written = given.pointer(&schema.location).unwrap().clone();
+        let Value::Object(members) = &mut written else { continue };
+        if members.contains_key("required") {
+            members.insert("required".to_owned(), json!(schema.required));
+        }
+        let copy = |part: SchemaId| {
+            (part.index() >= plain.ids().count())
+                .then(|| format!("#/components/schemas/copy{}", part.index()))
+        };
+        if let Some(target) = schema.reference.and_then(copy) {
+            members.insert("$ref".to_owned(), target.into());
+        }
+        for (at, target) in schema.all_of.iter().enumerate().filter_map(|(at, part)| Some((at, copy(*part)?)))
+        {
+            members["allOf"][at] = json!({ "$ref": target });
+        }
+        if is_copy {
+            document["components"]["schemas"][format!("copy{}", id.index())] = written;
+        } else if plain.schema(id).required != schema.required
+            || plain.schema(id).reference != schema.reference
+            || plain.schema(id).all_of != schema.all_of
+        {
+            // Nested schemas are written separately.
+            let place = document.pointer_mut(&schema.location).unwrap();
+            for name in ["required", "$ref", "allOf"] {
+                if let Some(value) = written.get(name) {
+                    place[name] = value.clone();
+                }
+            }
+        }
+    }
+    document
+}
+
+/// Checks one pair. Returns the number of values that only one version accepts, or `None` if the pair cannot
+/// be checked.
+fn check_pair(number: u64) -> Option<Result<usize, String>> {
+    let [old, new] = generate_pair(number)?;
+    let read =
+        |document: &Value| ContractVersion::from_strings(&[("openapi.json", "", &document.to_string())]).ok();
+    let (old_version, new_version) = (read(&old)?, read(&new)?);
+    // The judges do not repair faults.
+    if !(old_version.tolerated_faults.is_empty() && new_version.tolerated_faults.is_empty()) {
+        return None;
+    }
+    let found = compare(&old_version, &new_version, &CompareOptions { within_major: false, proofs: true });
+    let breaks = |level: fn(&super::ContractChange) -> ChangeLevel| {
+        found.changes.iter().any(|it| level(it) == ChangeLevel::Breaking)
+    };
+    let (writers, readers) = (breaks(|it| it.writers), breaks(|it| it.readers));
+    let directions = DirectionViews::from_versions(&old_version, &new_version);
+    let judges = |usage: ValueUse| {
+        let judge = |document: &Value, side: VersionSide| {
+            let mut schema = relax_document(document, &directions.plain, usage, side);
+            schema["$ref"] = format!("#{ROOT_POINTER}").into();
+            jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&schema).unwrap()
+        };
+        [judge(&old, VersionSide::Old), judge(&new, VersionSide::New)]
+    };
+    let (reading, writing) = (judges(ValueUse::Read), judges(ValueUse::Write));
+    for change in &found.changes {
+        // The judges validate whole bodies only.
+        let Some(witness) = change.witness.as_ref().filter(|_| change.subject.ends_with("body")) else {
+            continue;
+        };
+        let value = serde_json::from_str(witness).unwrap();
+        let [by_old, by_new] = if change.subject.ends_with("200 body") { &reading } else { &writing };
+        if by_old.is_valid(&value) == by_new.is_valid(&value) {
+            return Some(Err(format!(
+                "{} has a witness that both sides treat equally: {witness}",
+                change.rule
+            )));
+        }
+    }
+    let grounds = <[TableStores<'_>; 3]>::default();
+    let provers = DirectionProvers::new(&directions, &grounds);
+    let root = |version: &ContractVersion| {
+        version.graph.ids().find(|id| version.graph.schema(*id).location == *ROOT_POINTER).map(|id| vec![id])
+    };
+    let (old_root, new_root) = (root(&old_version)?, root(&new_version)?);
+    let mut dice = SplitMix64(number);
+    let mut distinguished = 0;
+    for (usage, [by_old, by_new], is_reported) in
+        [(ValueUse::Read, &reading, readers), (ValueUse::Write, &writing, writers)]
+    {
+        let prover = provers.for_direction(usage);
+        let samples = [(VersionSide::Old, &old_root), (VersionSide::New, &new_root)].map(|(side, ids)| {
+            prover.sample_values(side, &SchemaConjunction::from_schemas(ids.iter().copied()))
+        });
+        let others: Vec<Value> = [json!("x"), json!(1), json!(null), json!({}), json!([])]
+            .into_iter()
+            .chain(samples.iter().flatten().map(to_serde_value))
+            .collect();
+        let mut values: Vec<Value> = Vec::new();
+        for side in &samples {
+            let all = side.iter().flat_map(|value| mutate_value(&to_serde_value(value), &others, &mut dice));
+            values.extend(all.take(MAX_VALUES));
+        }
+        let (giving, gives, takes) = match usage {
+            ValueUse::Read => ((VersionSide::New, new_root.as_slice()), by_new, by_old),
+            ValueUse::Write => ((VersionSide::Old, old_root.as_slice()), by_old, by_new),
+        };
+        for value in values.into_iter().filter(|value| gives.is_valid(value) && !takes.is_valid(value)) {
+            distinguished += 1;
+            let json = Json::parse(value.to_string().as_bytes()).unwrap();
+            if !is_reported && prover.describes_value(giving, usage, &json) {
+                return Some(Err(format!("no break for {usage:?}: {value}")));
+            }
+        }
+    }
+    Some(Ok(distinguished))
+}
+
+#[test]
+fn breaking_pairs_are_reported() {
+    let variable = |name: &str| std::env::var(name).ok().map(|number| number.parse().unwrap());
+    let numbers: Vec<u64> = match variable("PAIR") {
+        Some(number) => {
+            let [old, new] = generate_pair(number).unwrap();
+            eprintln!("{old}\n{new}");
+            vec![number]
+        }
+        None => (0..variable("PAIRS").unwrap_or(DEFAULT_PAIRS)).collect(),
+    };
+    let next = AtomicUsize::new(0);
+    let [compared, distinguished] = [const { AtomicU64::new(0) }; 2];
+    let complaints = Mutex::new(BTreeMap::new());
+    let work = || {
+        while let Some(&number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match check_pair(number) {
+                None => continue,
+                Some(Ok(values)) => drop(distinguished.fetch_add(u64::from(values > 0), Ordering::Relaxed)),
+                Some(Err(complaint)) => drop(complaints.lock().unwrap().insert(number, complaint)),
+            }
+            compared.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work).unwrap();
+        }
+    });
+    let (compared, distinguished) = (compared.into_inner(), distinguished.into_inner());
+    eprintln!("{compared} of {} pairs were compared, values distinguish {distinguished}", numbers.len());
+    let list: Vec<String> = complaints
+        .into_inner()
+        .unwrap()
+        .into_iter()
+        .map(|(number, complaint)| format!("PAIR={number} {complaint}"))
+        .collect();
+    assert!(list.is_empty(), "{}", list.join("\n"));
+    let total = numbers.len() as u64;
+    assert!(
+        total == 1 || (compared > total / 2 && distinguished > compared / 4),
+        "{compared} compared, {distinguished} distinguished"
+    );
+}

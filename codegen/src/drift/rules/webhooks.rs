@@ -1,0 +1,123 @@
+//! The levels of operation rules in webhooks and callbacks, where the service sends requests and clients send
+//! responses: readers receive the request, writers send the response.
+//!
+//! Rules that are not listed have the same levels in both.
+
+use super::{
+    ChangeLevel, DriftRule, PARAMETER_ADDED_OPTIONAL, PARAMETER_ADDED_REQUIRED, PARAMETER_MOVED,
+    PARAMETER_OPTIONAL, PARAMETER_REMOVED, PARAMETER_REQUIRED, PARAMETER_STYLE_CHANGED,
+    PATH_PARAMETER_RENAMED, REFUSAL_REMOVED, REQUEST_BODY_ADDED_OPTIONAL, REQUEST_BODY_ADDED_REQUIRED,
+    REQUEST_BODY_OPTIONAL, REQUEST_BODY_REMOVED, REQUEST_BODY_REQUIRED, REQUEST_MEDIA_TYPE_ADDED,
+    REQUEST_MEDIA_TYPE_REMOVED, RESPONSE_ADDED, RESPONSE_ADDED_SUCCESS, RESPONSE_FOLDED,
+    RESPONSE_HEADER_ADDED, RESPONSE_HEADER_OPTIONAL, RESPONSE_HEADER_REMOVED,
+    RESPONSE_HEADER_REMOVED_OPTIONAL, RESPONSE_HEADER_REQUIRED, RESPONSE_HEADER_STYLE_CHANGED,
+    RESPONSE_MEDIA_TYPE_ADDED, RESPONSE_MEDIA_TYPE_REMOVED, RESPONSE_NAMED, RESPONSE_NARROWED,
+    RESPONSE_REMOVED, UNREAD,
+};
+
+/// The levels of a rule in a webhook or a callback.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WebhookLevels {
+    /// The level for clients that receive requests.
+    pub(crate) readers: ChangeLevel,
+    /// The level for clients that send responses.
+    pub(crate) writers: ChangeLevel,
+    /// The reason for the levels.
+    pub(crate) reason: &'static str,
+}
+
+const S: ChangeLevel = ChangeLevel::Same;
+const A: ChangeLevel = ChangeLevel::Additive;
+const R: ChangeLevel = ChangeLevel::Renamed;
+const B: ChangeLevel = ChangeLevel::Breaking;
+
+const IGNORED: &str = "Receivers ignore unknown elements.";
+const RELIED: &str = "Receivers depend on it.";
+const EXPECTED: &str = "Receivers can depend on it.";
+const ANSWERED: &str = "Receivers that respond in this way are not understood.";
+const MORE: &str = "Receivers can respond as before.";
+
+/// Returns the levels of a rule in a webhook or a callback, if they differ from those in an operation.
+pub(crate) fn webhook_levels(id: &str) -> Option<&'static WebhookLevels> {
+    WEBHOOK_RULES.iter().find(|(rule, _)| rule.id == id).map(|(_, hook)| hook)
+}
+
+const fn webhook_rule(
+    rule: &'static DriftRule,
+    readers: ChangeLevel,
+    writers: ChangeLevel,
+    why: &'static str,
+) -> (&'static DriftRule, WebhookLevels) {
+    (rule, WebhookLevels { readers, writers, reason: why })
+}
+
+const WEBHOOK_RULES: &[(&DriftRule, WebhookLevels)] = &[
+    // The service sends the request.
+    webhook_rule(PARAMETER_ADDED_OPTIONAL, A, S, IGNORED),
+    webhook_rule(PARAMETER_ADDED_REQUIRED, A, S, IGNORED),
+    webhook_rule(PARAMETER_REMOVED, B, S, RELIED),
+    webhook_rule(PARAMETER_MOVED, B, S, "It is no longer sent where receivers read it."),
+    webhook_rule(PARAMETER_REQUIRED, A, S, EXPECTED),
+    webhook_rule(PARAMETER_OPTIONAL, B, S, RELIED),
+    webhook_rule(PARAMETER_STYLE_CHANGED, B, S, "The same value has another form on the wire."),
+    webhook_rule(
+        PATH_PARAMETER_RENAMED,
+        R,
+        S,
+        "The wire format is the same; generated code may rename the argument.",
+    ),
+    webhook_rule(REQUEST_BODY_ADDED_OPTIONAL, A, S, IGNORED),
+    webhook_rule(REQUEST_BODY_ADDED_REQUIRED, A, S, IGNORED),
+    webhook_rule(REQUEST_BODY_REMOVED, B, S, RELIED),
+    webhook_rule(REQUEST_BODY_REQUIRED, A, S, EXPECTED),
+    webhook_rule(REQUEST_BODY_OPTIONAL, B, S, RELIED),
+    webhook_rule(REQUEST_MEDIA_TYPE_ADDED, B, S, "Receivers may get a body of a type that they cannot read."),
+    webhook_rule(REQUEST_MEDIA_TYPE_REMOVED, A, S, "There is less to read."),
+    // Clients send the response.
+    webhook_rule(RESPONSE_ADDED, S, A, MORE),
+    webhook_rule(RESPONSE_ADDED_SUCCESS, S, A, MORE),
+    webhook_rule(RESPONSE_NAMED, S, A, "Receivers responded by the wider entry, which it is compared with."),
+    webhook_rule(
+        RESPONSE_FOLDED,
+        S,
+        A,
+        "It is still understood by the wider entry, which it is compared with.",
+    ),
+    webhook_rule(RESPONSE_NARROWED, S, B, ANSWERED),
+    webhook_rule(RESPONSE_REMOVED, S, B, ANSWERED),
+    webhook_rule(REFUSAL_REMOVED, S, B, ANSWERED),
+    webhook_rule(RESPONSE_MEDIA_TYPE_ADDED, S, A, MORE),
+    webhook_rule(RESPONSE_MEDIA_TYPE_REMOVED, S, B, ANSWERED),
+    webhook_rule(RESPONSE_HEADER_ADDED, S, A, MORE),
+    webhook_rule(RESPONSE_HEADER_REMOVED, S, B, UNREAD),
+    webhook_rule(RESPONSE_HEADER_REMOVED_OPTIONAL, S, B, UNREAD),
+    webhook_rule(RESPONSE_HEADER_REQUIRED, S, B, "Responses without it are refused."),
+    webhook_rule(RESPONSE_HEADER_STYLE_CHANGED, S, B, "The same value has another form on the wire."),
+    webhook_rule(RESPONSE_HEADER_OPTIONAL, S, A, "Responses with it have the same meaning."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drift::rules::RULES;
+
+    /// Every rule of parameters, bodies and responses has levels for webhooks.
+    #[test]
+    fn every_rule_of_requests_and_answers_is_listed() {
+        let of = |id: &str| {
+            ["parameter-", "request-", "response-", "path-parameter-"]
+                .iter()
+                .any(|start| id.starts_with(start))
+                || id == REFUSAL_REMOVED.id
+        };
+        let silent = |rule: &&DriftRule| of(rule.id) && webhook_levels(rule.id).is_none();
+        let missing: Vec<&str> = RULES.iter().filter(silent).map(|rule| rule.id).collect();
+        // Deprecation has the same meaning in both.
+        assert_eq!(missing, ["parameter-deprecated"]);
+        // In a webhook the other audience is affected.
+        for (rule, hook) in WEBHOOK_RULES {
+            let silent = |readers: ChangeLevel, writers: ChangeLevel| (readers == S, writers == S);
+            assert_ne!(silent(rule.readers, rule.writers), silent(hook.readers, hook.writers), "{}", rule.id);
+        }
+    }
+}

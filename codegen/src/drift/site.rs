@@ -1,0 +1,151 @@
+//! The site of a comparison: the path to it, the use of its values, and their wire encoding.
+
+use std::rc::Rc;
+
+use super::proof::VersionSide;
+use crate::schema::{SchemaId, TypeSet};
+
+/// The direction in which values of a schema are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum ValueUse {
+    /// The service sends the values, clients read them.
+    Read,
+    /// Clients send the values, the service reads them.
+    Write,
+}
+
+impl ValueUse {
+    pub(super) const fn reversed(self) -> Self {
+        match self {
+            Self::Read => Self::Write,
+            Self::Write => Self::Read,
+        }
+    }
+}
+
+/// The site of a comparison.
+#[derive(Clone, Debug)]
+pub(super) struct ComparisonSite {
+    /// The operation and the part of it: `GET /me/ships 200 body`.
+    pub(super) base: Rc<str>,
+    /// The node that the path starts from; `None` if it starts from the base.
+    pub(super) node: Option<usize>,
+    /// The path from there: `/items/*/name`.
+    pub(super) path: String,
+    pub(super) value_use: ValueUse,
+    /// The JSON types that values can have: property names are strings.
+    pub(super) types: TypeSet,
+    /// Whether differences here are known to be harmless because of the surrounding schemas.
+    pub(super) is_harmless: bool,
+    /// Whether the path ends at a part of a schema, such as a branch, and not at a whole value.
+    pub(super) is_part: bool,
+    pub(super) string_scope: StringScope,
+    pub(super) annotations: AnnotationSource,
+}
+
+/// The schemas that contribute the annotations of a site.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum AnnotationSource {
+    /// The schemas of the site.
+    Here,
+    /// The schemas of the site, and on one side also the schemas around it, because the site is a branch of
+    /// their union.
+    Around(VersionSide, Rc<[SchemaId]>),
+    /// The annotations were compared at the union whose only branch this is.
+    AlreadyCompared,
+}
+
+/// The kind of step to a subschema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StepKind {
+    /// To a schema for properties of an object.
+    Member,
+    /// To a schema for elements of an array.
+    Element,
+    /// To a schema for the same value, or for property names: branches, conditions.
+    Part,
+}
+
+/// The depth to which scalars are sent as plain strings and not as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum StringScope {
+    /// The value, its properties, and their elements: a parameter or a form.
+    Members,
+    /// The value and its elements: a property of a form.
+    Elements,
+    /// Only the value itself.
+    Value,
+    /// Nothing: the value is JSON, or a part of JSON.
+    None,
+}
+
+impl StringScope {
+    const fn below(self, step: StepKind) -> Self {
+        match (self, step) {
+            (sent, StepKind::Part) => sent,
+            (Self::Members, StepKind::Member) => Self::Elements,
+            (Self::Members | Self::Elements, StepKind::Element) => Self::Value,
+            _ => Self::None,
+        }
+    }
+}
+
+impl ComparisonSite {
+    pub(super) fn new(base: impl Into<Rc<str>>, usage: ValueUse) -> Self {
+        let base = base.into();
+        let within = TypeSet::ALL;
+        let (node, path, sent) = (None, String::new(), StringScope::None);
+        Self {
+            base,
+            node,
+            path,
+            value_use: usage,
+            types: within,
+            is_harmless: false,
+            is_part: false,
+            string_scope: sent,
+            annotations: AnnotationSource::Here,
+        }
+    }
+
+    pub(super) fn below(&self, step: StepKind, token: &str) -> Self {
+        Self {
+            path: format!("{}/{token}", self.path),
+            types: TypeSet::ALL,
+            is_part: step == StepKind::Part,
+            string_scope: self.string_scope.below(step),
+            annotations: AnnotationSource::Here,
+            ..self.clone()
+        }
+    }
+
+    /// Restricts the site to values of some types.
+    pub(super) fn restricted_to(self, within: TypeSet) -> Self {
+        Self { types: within, ..self }
+    }
+
+    /// Marks scalars, and those that are properties or elements, as plain strings.
+    pub(super) fn with_string_members(self) -> Self {
+        Self { string_scope: StringScope::Members, ..self }
+    }
+
+    /// Marks the value as a plain string if it is a scalar.
+    pub(super) fn with_string_value(self) -> Self {
+        Self { string_scope: StringScope::Value, ..self }
+    }
+
+    /// Returns true if a scalar is sent as a plain string here.
+    pub(super) fn is_plain_string(&self) -> bool {
+        self.string_scope != StringScope::None
+    }
+
+    /// Sets the schemas that contribute the annotations.
+    pub(super) fn with_annotations(self, words: AnnotationSource) -> Self {
+        Self { annotations: words, ..self }
+    }
+
+    /// Marks differences at the site as harmless.
+    pub(super) fn with_harmless_differences(self) -> Self {
+        Self { is_harmless: true, ..self }
+    }
+}

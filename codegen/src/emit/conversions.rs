@@ -1,0 +1,87 @@
+//! Generates `From` conversions from a refined type to its base, where the refinement only adds constraints.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::{ModelEmitter, ident, records::visible_fields};
+use crate::shape::{StructBody, StructField, TypeBody, TypeDef, TypeId, TypeRef};
+
+impl ModelEmitter<'_> {
+    /// Generates the conversions from a type to the types that it refines.
+    pub(super) fn widening_conversions(&self, id: TypeId, def: &TypeDef) -> TokenStream {
+        let refined = self.facts_of(&def.conj).unconditional.into_iter().filter_map(|member| {
+            match self.shapes.type_of_schema(member) {
+                TypeRef::Named(other) if *other != id => Some(*other),
+                _ => None,
+            }
+        });
+        let refined: BTreeSet<TypeId> = refined.collect();
+        let name = ident(&def.name);
+        let each = refined.into_iter().filter_map(|other| {
+            let value = widening_expression(def, self.shapes.get(other))?;
+            let other = self.type_tokens(&TypeRef::Named(other));
+            Some(quote! {
+                impl From<#name> for #other {
+                    fn from(value: #name) -> Self {
+                        #value
+                    }
+                }
+            })
+        });
+        each.collect()
+    }
+}
+
+/// Prints the conversion of a value; `None` if the types differ in more than constraints.
+fn widening_expression(narrow: &TypeDef, wide: &TypeDef) -> Option<TokenStream> {
+    match (&narrow.body, &wide.body) {
+        (TypeBody::Newtype(own), TypeBody::Newtype(other)) => {
+            let scalar = matches!(own, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number);
+            (scalar && own == other).then(|| quote!(Self(value.0)))
+        }
+        (TypeBody::Struct(own), TypeBody::Struct(other)) => struct_expression(own, other),
+        _ => None,
+    }
+}
+
+/// Prints the conversion field by field if both structs have the same fields. The base may make a required
+/// field optional.
+fn struct_expression(narrow: &StructBody, wide: &StructBody) -> Option<TokenStream> {
+    let tags = |body: &StructBody| -> Vec<_> {
+        let omitted = body.fields.iter().filter(|field| field.omitted);
+        omitted.map(|field| (field.wire.clone(), field.constant.clone())).collect()
+    };
+    if narrow.fields.len() != wide.fields.len()
+        || narrow.additional != wide.additional
+        || tags(narrow) != tags(wide)
+    {
+        return None;
+    }
+    let rows = visible_fields(wide).map(|field| {
+        let own = visible_fields(narrow).find(|own| own.wire == field.wire)?;
+        let (to, from) = (ident(&field.name), ident(&own.name));
+        Some(match required_change(own, field)? {
+            RequiredChange::Same => quote!(#to: value.#from,),
+            RequiredChange::Dropped => quote!(#to: Some(value.#from),),
+        })
+    });
+    let rows = rows.collect::<Option<TokenStream>>()?;
+    Some(quote!(Self { #rows extra: value.extra }))
+}
+
+/// The change to the requiredness of a field in a conversion.
+enum RequiredChange {
+    Same,
+    Dropped,
+}
+
+fn required_change(narrow: &StructField, wide: &StructField) -> Option<RequiredChange> {
+    match (narrow.required, wide.required) {
+        _ if narrow.ty != wide.ty => None,
+        (true, false) => Some(RequiredChange::Dropped),
+        (false, true) => None,
+        _ => Some(RequiredChange::Same),
+    }
+}

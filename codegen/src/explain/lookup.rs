@@ -1,0 +1,78 @@
+//! Looks up the types, fields, schemas and operations that a name refers to.
+
+use super::ExplainTarget;
+use crate::{
+    analyzed_contract::AnalyzedContract,
+    generate::select_schemas,
+    plan::{ContractPlan, OperationSide},
+    resolve::suggest,
+    shape::{TypeBody, TypeId},
+};
+
+/// Returns everything with the given name: a type or field, else operations, else schemas by location.
+pub(super) fn find_targets(
+    contract: &AnalyzedContract,
+    plans: &ContractPlan<'_>,
+    name: &str,
+) -> Vec<ExplainTarget> {
+    let shapes = &contract.shapes;
+    if let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == name) {
+        return vec![ExplainTarget::Type(id)];
+    }
+    if let Some((owner, member)) = name.split_once('.')
+        && let Some(id) = shapes.ids().find(|&id| shapes.get(id).name == owner)
+        && let Some(index) = field_names(contract, id)
+            .position(|(wire, rust)| wire == member || rust.trim_end_matches('_') == member)
+    {
+        return vec![ExplainTarget::Member(id, index)];
+    }
+    let called = plans.iter().filter_map(|plan| {
+        let index = plan.calls.iter().position(|call| {
+            let webhook = plan.side == OperationSide::Webhooks && call.operation.path == name;
+            webhook || [&call.operation.id, &call.method, &call.name].into_iter().any(|own| own == name)
+        });
+        index.map(|index| ExplainTarget::Call(plan.side, index))
+    });
+    let called: Vec<ExplainTarget> = called.collect();
+    if !called.is_empty() || !name.contains(['#', '/', '.']) {
+        return called;
+    }
+    let mut out: Vec<ExplainTarget> = Vec::new();
+    for id in select_schemas(&contract.graph, name) {
+        let named = match shapes.type_of_schema(id) {
+            crate::shape::TypeRef::Named(named) => ExplainTarget::Type(*named),
+            _ => ExplainTarget::Schema(id),
+        };
+        if !out.contains(&named) {
+            out.push(named);
+        }
+    }
+    out
+}
+
+fn field_names(contract: &AnalyzedContract, id: TypeId) -> impl Iterator<Item = (&str, &str)> {
+    let fields = match &contract.shapes.get(id).body {
+        TypeBody::Struct(body) => body.fields.as_slice(),
+        _ => &[],
+    };
+    fields.iter().map(|field| (field.wire.as_str(), field.name.as_str()))
+}
+
+/// Returns the most similar name of a field, type or operation.
+pub(super) fn nearest_name(
+    contract: &AnalyzedContract,
+    plans: &ContractPlan<'_>,
+    name: &str,
+) -> Option<String> {
+    let shapes = &contract.shapes;
+    let owner = name
+        .split_once('.')
+        .map(|(owner, member)| (shapes.ids().find(|&id| shapes.get(id).name == owner), member));
+    if let Some((Some(id), member)) = owner {
+        let names = field_names(contract, id).flat_map(|(wire, rust)| [wire, rust]);
+        return suggest::nearest_match(member, names).map(|near| format!("{}.{near}", shapes.get(id).name));
+    }
+    let types = shapes.types.iter().map(|def| def.name.as_str());
+    let calls = plans.iter().flat_map(|plan| &plan.calls).map(|call| call.operation.id.as_str());
+    suggest::nearest_match(name, types.chain(calls)).map(str::to_owned)
+}

@@ -1,0 +1,109 @@
+//! Checks names in the configuration, which appear unchanged in generated code.
+
+use crate::{
+    config::Config,
+    diagnostics::{Diagnostic, Diagnostics},
+    names::{is_model_name, is_reserved_type, is_rust_identifier, type_name},
+    naming::TypeNames,
+    package,
+    schema::SchemaGraph,
+    tree::DocumentLocation,
+};
+
+/// The kind of item that a name is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NameKind {
+    Package,
+    Area,
+    Table,
+    Column,
+    Type,
+}
+
+impl NameKind {
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Package => "package",
+            Self::Area => "area",
+            Self::Table => "table",
+            Self::Column => "column",
+            Self::Type => "type",
+        }
+    }
+}
+
+/// Checks that all names in the configuration are valid.
+///
+/// # Errors
+/// Returns a diagnostic for each invalid name; no code could be generated with it.
+pub(super) fn check_names(config: &Config) -> Result<(), Diagnostics> {
+    let mut problems = Diagnostics::new();
+    let mut name = |name: &str, of: NameKind, place: Option<DocumentLocation>| {
+        let Some((why, help)) = naming_problem(name, of) else { return };
+        let message = format!("`{name}` is not a valid {} name: {why}", of.noun());
+        problems.push(Diagnostic::error("config", message).with_optional_place(place).help(help));
+    };
+    config.package.iter().for_each(|own| name(own, NameKind::Package, config.option_place("package", own)));
+    for (at, area) in config.areas.iter().enumerate() {
+        name(&area.name, NameKind::Area, config.table_option_place("area", at, "name", &area.name));
+    }
+    for (at, table) in config.tables.iter().enumerate() {
+        name(&table.name, NameKind::Table, config.table_option_place("table", at, "name", &table.name));
+        let columns = table.enums.values();
+        columns.for_each(|column| {
+            name(column, NameKind::Column, config.table_option_place("table", at, "enums", column))
+        });
+    }
+    config.names.values().for_each(|own| name(own, NameKind::Type, config.option_place("names", own)));
+    if let Some(file) = &config.file {
+        problems.attach_sources(file);
+    }
+    if problems.has_errors() { Err(problems) } else { Ok(()) }
+}
+
+/// Returns the reason why a name is invalid, and a help text.
+fn naming_problem(name: &str, of: NameKind) -> Option<(&'static str, String)> {
+    if of == NameKind::Package {
+        let help = "use letters, digits, `-` and `_`, starting with a letter, such as `stock-lots`";
+        return (!package::is_name(name)).then(|| ("cargo does not accept it", help.to_owned()));
+    }
+    if !is_rust_identifier(name) {
+        let example = if of == NameKind::Area { "stock_lots" } else { "StockLot" };
+        let help = format!(
+            "use letters, digits and `_`, starting with a letter, and no Rust keyword, such as `{example}`"
+        );
+        Some(("it is not a Rust identifier", help))
+    } else if of == NameKind::Area || is_model_name(name) {
+        // The check for reserved module names is in `Project::resolve_options`.
+        None
+    } else if is_reserved_type(name) {
+        Some((
+            "generated code uses it for something else",
+            format!("choose another name, such as `{}`", type_name(name)),
+        ))
+    } else {
+        let help = format!("use upper camel case, such as `{}`", type_name(name));
+        Some(("Rust type names use upper camel case", help))
+    }
+}
+
+/// Reports a configured type name that another schema has, too.
+pub(super) fn check_contested_names(
+    config: &Config,
+    graph: &SchemaGraph,
+    names: &TypeNames,
+    diagnostics: &mut Diagnostics,
+) {
+    for (name, schemas) in names.contested() {
+        let problem = Diagnostic::error(
+            "config",
+            format!("`names` gives a schema the name `{name}`, which another schema already has"),
+        )
+        .with_optional_place(config.option_place("names", name))
+        .help("choose another name, or name both schemas");
+        let labels = schemas.iter().map(|id| graph.schema(*id).place.clone());
+        diagnostics.push(
+            labels.fold(problem, |problem, place| problem.with_label(place, "a schema with this name")),
+        );
+    }
+}

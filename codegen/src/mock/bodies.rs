@@ -1,0 +1,450 @@
+//! Produces response bodies and headers: a valid example of the media type, else a value composed of schema
+//! examples, else a generated one, encoded for the media type.
+
+use std::fmt::Write as _;
+
+use contract_runtime::{
+    Json, Map,
+    media_type::MediaType,
+    operation::{ItemEncoding, ItemFormat, ItemFraming},
+    sequence::{ItemDecoder, ItemEncodingError, OutgoingItem},
+    server::Bytes,
+    violation::Violations,
+};
+use http::{HeaderName, HeaderValue};
+
+use super::{MockServer, SelectedResponse, mix_seed, preferences::RequestPreferences};
+use crate::{
+    api::{self, Example},
+    conjunction::{
+        SchemaConjunction,
+        discriminator::discriminator_values,
+        sample::random::{self, SampleRequest, SplitMix64},
+    },
+    plan::StreamItem,
+    schema::{SchemaId, TypeSet},
+    tree::DocumentLocation,
+};
+
+/// Number of generated items in a stream without an end marker.
+const ITEMS_PER_STREAM: u64 = 3;
+/// Size of a generated file, in bytes.
+const RANDOM_FILE_BYTES: u64 = 64;
+/// Number of attempts to generate a header or item that can be encoded.
+const MAX_ATTEMPTS: u64 = 8;
+
+/// Headers that the connection or the body determines.
+const EXCLUDED_HEADERS: &[&str] =
+    &["content-type", "content-length", "transfer-encoding", "connection", "date"];
+
+/// A response body.
+#[derive(Clone, Debug)]
+pub(super) struct GeneratedBody {
+    pub(super) body: Bytes,
+    /// The origin of the body, such as `the example`.
+    pub(super) source: String,
+}
+
+/// The reason why there is no body or header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BodyError {
+    /// No valid value of the schema was found.
+    Value(SchemaId),
+    /// No valid value of the header was found.
+    Header(String),
+    /// There is no example with the requested name; these exist.
+    Example(Vec<String>),
+    /// The requested example violates this rule.
+    Broken(String),
+}
+
+impl MockServer {
+    /// Returns the body of a response in a media type; generates a new one if `dynamic` contains a seed.
+    pub(super) fn response_body(
+        &self,
+        answer: &SelectedResponse,
+        media: &'static api::MediaType,
+        name: &str,
+        preferences: &RequestPreferences,
+        dynamic: Option<u64>,
+    ) -> Result<GeneratedBody, BodyError> {
+        let index = answer
+            .response
+            .and_then(|response| response.content.iter().position(|each| std::ptr::eq(each, media)));
+        let key = (answer.at, answer.status, index.unwrap_or(0));
+        let kept =
+            dynamic.is_none() && preferences.example.is_none() && !MediaType::parse(&media.name).is_range();
+        let lock = || self.cached_bodies.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if kept && let Some(body) = lock().get(&key) {
+            return Ok(body.clone());
+        }
+        let seed = dynamic.unwrap_or_else(|| mix_seed(self.base_seed(answer), &[name.as_bytes()]));
+        let sample = SampleRequest { seed, examples: dynamic.is_none() };
+        let body = match self.example_body(media, name, preferences)? {
+            Some(body) => body,
+            None => GeneratedBody {
+                body: self.generate_body(media, name, sample)?,
+                source: if dynamic.is_some() { "generated for the request" } else { "generated" }.to_owned(),
+            },
+        };
+        if kept {
+            lock().insert(key, body.clone());
+        }
+        Ok(body)
+    }
+
+    /// Returns the requested example, or else the first valid one.
+    fn example_body(
+        &self,
+        media: &'static api::MediaType,
+        name: &str,
+        preferences: &RequestPreferences,
+    ) -> Result<Option<GeneratedBody>, BodyError> {
+        let encode = |own: &Example, value: &Json| {
+            let source = if own.name.is_empty() {
+                "the example".to_owned()
+            } else {
+                format!("example `{}`", own.name)
+            };
+            self.encode_value(media, name, value).map(|body| GeneratedBody { body, source })
+        };
+        if let Some(requested) = &preferences.example {
+            let named = media.examples.iter().find(|own| own.name == *requested);
+            let Some((own, value)) = named.and_then(|own| Some((own, self.example_value(media, own)?)))
+            else {
+                return Err(BodyError::Example(
+                    media.examples.iter().map(|own| format!("`{}`", own.name)).collect(),
+                ));
+            };
+            self.check_example(media, &value).map_err(BodyError::Broken)?;
+            return Ok(encode(own, &value));
+        }
+        if preferences.dynamic {
+            return Ok(None);
+        }
+        let valid = |own: &Example| {
+            let value = self.example_value(media, own)?;
+            self.check_example(media, &value).ok()?;
+            encode(own, &value)
+        };
+        Ok(media.examples.iter().find_map(valid))
+    }
+
+    /// Returns the examples of a media type that violate its schema, each with the violated rule.
+    pub(super) fn invalid_examples(&self, media: &'static api::MediaType) -> Vec<(DocumentLocation, String)> {
+        let invalid = media.examples.iter().filter_map(|own| {
+            let rule = match self.example_value(media, own) {
+                Some(value) => self.check_example(media, &value).err()?,
+                None => "is not a JSON document".to_owned(),
+            };
+            Some((own.place.clone(), rule))
+        });
+        invalid.collect()
+    }
+
+    /// Returns the value of an example.
+    fn example_value(&self, media: &api::MediaType, own: &Example) -> Option<Json> {
+        let tree = self.contract.sources.get(own.place.source)?.tree.resolve_pointer(&own.place.pointer)?;
+        match tree.as_str().filter(|_| own.serialized && MediaType::parse(&media.name).is_json()) {
+            Some(text) => Json::parse(text.as_bytes()).ok(),
+            None => Some(tree.to_json()),
+        }
+    }
+
+    /// Checks an example against the schemas of the media type; returns a violated rule.
+    fn check_example(&self, media: &'static api::MediaType, value: &Json) -> Result<(), String> {
+        let kind = MediaType::parse(&media.name);
+        let checked = |schema: Option<SchemaId>, value: &Json| {
+            schema
+                .map_or(Ok(()), |schema| self.tables.validate(schema, value))
+                .map_err(|violations| first_violation(&violations))
+        };
+        if let Some(item) = self.item_type(media) {
+            return match value {
+                Json::String(text) if is_whole_stream(&item, text) => {
+                    let items = self.decode_items(&item, terminate_stream(&item, text).as_bytes());
+                    items.into_iter().try_for_each(|(index, read)| {
+                        let value = read.map_err(|why| format!("item {index} {why}"))?;
+                        checked(item.schema, &value).map_err(|rule| format!("item {index}: {rule}"))
+                    })
+                }
+                Json::Array(items) => items.iter().try_for_each(|value| checked(item.schema, value)),
+                value => checked(item.schema, value),
+            };
+        }
+        let text = media.schema.is_none_or(|schema| self.allows_string(schema));
+        // Schemas of XML and files describe the decoded content.
+        if kind.is_json() || (kind.is_text() && text) { checked(media.schema, value) } else { Ok(()) }
+    }
+
+    /// Returns the item type of a stream media type; `None` for a single document.
+    pub(super) fn item_type(&self, media: &api::MediaType) -> Option<StreamItem> {
+        self.project.plan_input(self.contract).stream_item(media)
+    }
+
+    /// Converts an item type into the row of the runtime, which determines decoding and the end of the
+    /// stream.
+    pub(super) fn item_row(&self, item: &StreamItem) -> ItemFormat {
+        let plain = ItemFormat { encoding: item.form, ..ItemFormat::new(item.framing) };
+        match item.framing {
+            ItemFraming::Events => {
+                ItemFormat { end_markers: self.end_data, last_events: self.last_events, ..plain }
+            }
+            ItemFraming::Lines | ItemFraming::Sequence => plain,
+        }
+    }
+
+    /// Generates a valid value for a location.
+    fn draw_value(&self, conj: &SchemaConjunction, sample: SampleRequest) -> Option<Json> {
+        let valid = |id: SchemaId, value: &Json| self.tables.is_valid(id, value);
+        random::random_value(
+            &self.contract.graph,
+            conj,
+            self.contract.options.implied_objects,
+            sample,
+            &valid,
+        )
+    }
+
+    /// Returns each `oneOf` with a `discriminator` in which two branches accept a value with the tag of one,
+    /// with such a value: the tag does not affect validation (OpenAPI 3.1, 4.8.25).
+    pub(super) fn find_overlapping_unions(&self) -> Vec<(DocumentLocation, Json)> {
+        let graph = &self.contract.graph;
+        let sample = SampleRequest { seed: self.seed, examples: true };
+        let all = graph.ids().filter_map(|id| {
+            let schema = graph.schema(id);
+            let discriminator = schema.discriminator.as_ref()?;
+            let shown = schema.one_of.iter().find_map(|branch| {
+                let word = discriminator_values(graph, discriminator, *branch).into_iter().next()?;
+                let mut members =
+                    self.draw_value(&SchemaConjunction::from_schema(*branch), sample)?.as_object()?.clone();
+                members.insert(discriminator.tag.clone(), Json::from(word));
+                let value = Json::Object(members);
+                let accepts = |id: &&SchemaId| self.tables.is_valid(**id, &value);
+                let accepting = schema.one_of.iter().filter(accepts).count();
+                (accepting > 1 && accepts(&branch)).then_some(value)
+            })?;
+            Some((schema.place.clone(), shown))
+        });
+        all.collect()
+    }
+
+    /// Generates a body for a media type without usable examples.
+    fn generate_body(
+        &self,
+        media: &'static api::MediaType,
+        name: &str,
+        sample: SampleRequest,
+    ) -> Result<Bytes, BodyError> {
+        let kind = MediaType::parse(name);
+        if let Some(item) = self.item_type(media) {
+            let items = (0..ITEMS_PER_STREAM).map(|at| {
+                let seed = mix_seed(sample.seed, &[&at.to_be_bytes()]);
+                let Some(schema) = item.schema else { return Ok(random_json_word(seed)) };
+                let mut values = (0..MAX_ATTEMPTS).map_while(|again| {
+                    let sample = match again {
+                        0 => SampleRequest { seed, ..sample },
+                        _ => SampleRequest { seed: mix_seed(seed, &[&again.to_be_bytes()]), examples: false },
+                    };
+                    self.draw_value(&SchemaConjunction::from_schema(schema), sample)
+                });
+                values
+                    .find(|value| {
+                        let mut own = Vec::new();
+                        append_item(&item, value, &mut own).is_ok() && !self.is_end_event(&item, &own)
+                    })
+                    .ok_or(BodyError::Value(schema))
+            });
+            return Ok(self.frame_items(&item, &items.collect::<Result<Vec<Json>, BodyError>>()?));
+        }
+        let file = !kind.is_json() && !kind.is_text();
+        let Some(schema) = media.schema.filter(|_| !file) else {
+            let random = SplitMix64::from_seed(sample.seed);
+            return Ok(match (kind.is_json(), kind.is_text()) {
+                (true, _) => Bytes::from_static(b"{}"),
+                (_, true) => {
+                    self.encode_value(media, name, &random_json_word(sample.seed)).unwrap_or_default()
+                }
+                _ => {
+                    (0..RANDOM_FILE_BYTES).filter_map(|_| u8::try_from(random.next_below(256)).ok()).collect()
+                }
+            });
+        };
+        let conj = SchemaConjunction::from_schema(schema);
+        // A text body is a string if the schema allows one.
+        let conj =
+            if kind.is_text() && self.allows_string(schema) { conj.within(TypeSet::STRING) } else { conj };
+        let value = self.draw_value(&conj, sample).ok_or(BodyError::Value(schema))?;
+        self.encode_value(media, name, &value).ok_or(BodyError::Value(schema))
+    }
+
+    /// Returns true if an encoded event would end its stream before further items.
+    fn is_end_event(&self, item: &StreamItem, written: &[u8]) -> bool {
+        let mut decoder = ItemDecoder::new(item.framing, written.len());
+        decoder.push(written);
+        decoder
+            .next_item()
+            .is_some_and(|read| read.is_ok_and(|read| self.item_row(item).is_end_marker(&read)))
+    }
+
+    /// Encodes items with their framing, followed by the end marker of the stream.
+    fn frame_items(&self, item: &StreamItem, items: &[Json]) -> Bytes {
+        let mut out = Vec::new();
+        for value in items {
+            // Values that an event cannot express are skipped.
+            let _ = append_item(item, value, &mut out);
+        }
+        self.item_row(item).write_end_marker(&mut out);
+        Bytes::from(out)
+    }
+
+    /// Encodes a value for a media type.
+    fn encode_value(&self, media: &'static api::MediaType, name: &str, value: &Json) -> Option<Bytes> {
+        let kind = MediaType::parse(name);
+        if let Some(item) = self.item_type(media) {
+            return Some(match value {
+                Json::String(text) if is_whole_stream(&item, text) => {
+                    Bytes::from(terminate_stream(&item, text))
+                }
+                Json::Array(items) => self.frame_items(&item, items),
+                value => self.frame_items(&item, std::slice::from_ref(value)),
+            });
+        }
+        let text = value.as_str().filter(|_| !kind.is_json());
+        Some(match text {
+            Some(text) => Bytes::from(text.to_owned()),
+            None if kind.subtype().ends_with("xml") => {
+                let root = media.schema.map(|id| self.contract.graph.schema(id));
+                let named = root.and_then(|schema| schema.extensions.get("xml")?.pointer("/name")?.as_str());
+                let mut text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
+                write_xml_element(named.unwrap_or("value"), value, &mut text);
+                Bytes::from(text)
+            }
+            None => Bytes::from(value.to_string()),
+        })
+    }
+
+    /// Returns the required headers of a response.
+    pub(super) fn response_headers(
+        &self,
+        response: &'static api::Response,
+        seed: u64,
+    ) -> Result<Vec<(HeaderName, HeaderValue)>, BodyError> {
+        let own = |name: &str| EXCLUDED_HEADERS.iter().any(|known| known.eq_ignore_ascii_case(name));
+        let required = response.headers.iter().filter(|header| header.required && !own(&header.name));
+        required.map(|header| self.response_header(header, seed)).collect()
+    }
+
+    fn response_header(
+        &self,
+        header: &'static api::ResponseHeader,
+        seed: u64,
+    ) -> Result<(HeaderName, HeaderValue), BodyError> {
+        let error = || BodyError::Header(header.name.clone());
+        let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| error())?;
+        let valid = |value: &Json| header.schema.is_none_or(|schema| self.tables.is_valid(schema, value));
+        let given = header.examples.iter().filter_map(|own| {
+            let tree =
+                self.contract.sources.get(own.place.source)?.tree.resolve_pointer(&own.place.pointer)?;
+            Some(tree.to_json()).filter(valid)
+        });
+        let drawn = (0..MAX_ATTEMPTS).filter_map(|at| {
+            let seed = mix_seed(seed, &[header.name.as_bytes(), &at.to_be_bytes()]);
+            match header.schema {
+                Some(schema) => self.draw_value(
+                    &SchemaConjunction::from_schema(schema),
+                    SampleRequest { seed, examples: at == 0 },
+                ),
+                None => Some(random_json_word(seed)),
+            }
+        });
+        let value = given.chain(drawn).find_map(|value| HeaderValue::try_from(header_value(&value)?).ok());
+        Ok((name, value.ok_or_else(error)?))
+    }
+}
+
+/// Generates a word as a JSON string.
+fn random_json_word(seed: u64) -> Json {
+    Json::from(SplitMix64::from_seed(seed).random_word())
+}
+
+/// Formats the first violation.
+fn first_violation(violations: &Violations) -> String {
+    violations.iter().next().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Returns true if a string contains a whole stream and not one item.
+fn is_whole_stream(item: &StreamItem, text: &str) -> bool {
+    item.form != ItemEncoding::Text || text.lines().any(|line| line.starts_with("data:"))
+}
+
+/// Terminates the last event of a stream with an empty line.
+fn terminate_stream(item: &StreamItem, text: &str) -> String {
+    match item.framing {
+        ItemFraming::Events => text.trim_end_matches('\n').to_owned() + "\n\n",
+        ItemFraming::Lines | ItemFraming::Sequence => text.to_owned(),
+    }
+}
+
+/// Appends an item. If items are strings, other values are written as JSON strings.
+fn append_item(item: &StreamItem, value: &Json, out: &mut Vec<u8>) -> Result<(), ItemEncodingError> {
+    let is_text = item.form == ItemEncoding::Text && value.as_str().is_none();
+    let text = is_text.then(|| Json::from(value.to_string()));
+    item.form.write_document(item.framing, text.as_ref().unwrap_or(value), &OutgoingItem::default(), out)
+}
+
+/// Formats a value in style `simple` for a header; `None` if that is not possible.
+fn header_value(value: &Json) -> Option<String> {
+    let plain = |value: &Json| match value {
+        Json::String(text) => {
+            let visible = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+            (visible && text.trim() == text).then(|| text.clone())
+        }
+        Json::Number(_) | Json::Bool(_) => Some(value.to_string()),
+        _ => None,
+    };
+    match value {
+        Json::Array(items) => {
+            items.iter().map(plain).collect::<Option<Vec<String>>>().map(|items| items.join(","))
+        }
+        Json::Object(members) => {
+            let pairs = members.iter().map(|(name, value)| Some(format!("{name},{}", plain(value)?)));
+            pairs.collect::<Option<Vec<String>>>().map(|pairs| pairs.join(","))
+        }
+        value => plain(value),
+    }
+}
+
+/// Writes a value as an XML element: properties by name, lists as repeated elements.
+fn write_xml_element(name: &str, value: &Json, out: &mut String) {
+    let items = match value {
+        Json::Array(items) => items.as_slice(),
+        _ => std::slice::from_ref(value),
+    };
+    for item in items {
+        let _ = write!(out, "<{name}>");
+        match item {
+            Json::Object(members) => write_xml_members(members, out),
+            Json::Array(_) => write_xml_element("item", item, out),
+            Json::String(text) => {
+                out.push_str(&text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"));
+            }
+            Json::Null => {}
+            plain => out.push_str(&plain.to_string()),
+        }
+        let _ = write!(out, "</{name}>");
+    }
+}
+
+/// Writes the properties whose names are valid element names.
+fn write_xml_members(members: &Map<Json>, out: &mut String) {
+    let nameable = |name: &str| {
+        let mut letters = name.chars();
+        letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+            && letters.all(|each| each.is_alphanumeric() || matches!(each, '_' | '-' | '.'))
+    };
+    members
+        .iter()
+        .filter(|(name, _)| nameable(name))
+        .for_each(|(name, value)| write_xml_element(name, value, out));
+}

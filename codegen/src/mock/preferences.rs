@@ -1,0 +1,153 @@
+//! Preferences of a request for its response: status, example and media type.
+
+use contract_runtime::media_type::MediaType;
+use http::HeaderMap;
+
+use crate::api;
+
+/// The `Prefer` header (RFC 7240), with the preferences of Prism.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RequestPreferences {
+    /// `code=404`: the status to answer with.
+    pub(super) code: Option<u16>,
+    /// `example=NAME`: the example to answer with.
+    pub(super) example: Option<String>,
+    /// `dynamic=true`: generate a value instead of using an example.
+    pub(super) dynamic: bool,
+}
+
+impl RequestPreferences {
+    /// Parses the headers; unknown and invalid preferences are ignored, as the RFC requires.
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
+        let mut preferences = Self::default();
+        let lines = headers.get_all("prefer").iter().filter_map(|line| line.to_str().ok());
+        for (name, value) in lines.flat_map(split_outside_quotes).filter_map(|each| each.split_once('=')) {
+            let value = value.trim().trim_matches('"');
+            match name.trim().to_ascii_lowercase().as_str() {
+                // RFC 9110, 15.2: a status below 200 is not a final response.
+                "code" => preferences.code = value.parse().ok().filter(|code| (200..=599).contains(code)),
+                "example" => preferences.example = Some(value.to_owned()),
+                "dynamic" => preferences.dynamic = value.eq_ignore_ascii_case("true"),
+                _ => {}
+            }
+        }
+        preferences
+    }
+
+    /// Returns the value of the `Preference-Applied` header; empty without preferences.
+    pub(super) fn applied_header(&self) -> String {
+        let code = self.code.map(|code| format!("code={code}"));
+        let example = self.example.as_ref().map(|name| format!("example=\"{name}\""));
+        let dynamic = self.dynamic.then(|| "dynamic=true".to_owned());
+        [code, example, dynamic].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Splits a header line at commas and semicolons outside quotes.
+fn split_outside_quotes(line: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    line.split(move |letter| {
+        quoted ^= letter == '"';
+        !quoted && matches!(letter, ',' | ';')
+    })
+}
+
+/// Selects the media type with the highest quality in `Accept` (RFC 9110, 12.5.1), the first one if several
+/// are equal; returns its concrete name, too. `None` if `Accept` matches none of them.
+pub(super) fn negotiate_media_type<'m>(
+    headers: &HeaderMap,
+    content: &'m [api::MediaType],
+) -> Option<(&'m api::MediaType, String)> {
+    let lines: Vec<&str> = headers.get_all("accept").iter().filter_map(|line| line.to_str().ok()).collect();
+    let lines = if lines.is_empty() { vec!["*/*"] } else { lines };
+    let ranges: Vec<(MediaType<'_>, f32)> = lines
+        .iter()
+        .flat_map(|line| line.split(','))
+        .map(|range| {
+            let range = MediaType::parse(range.trim());
+            let quality = range.parameter("q").and_then(|q| q.trim().parse().ok());
+            (range, quality.unwrap_or(1.0))
+        })
+        .collect();
+    let mut best: Option<(&api::MediaType, String, f32)> = None;
+    for media in content {
+        let own = MediaType::parse(&media.name);
+        // The most specific range determines the quality.
+        let fitting = ranges.iter().filter(|(range, _)| range.contains(&own) || own.contains(range));
+        let Some((range, quality)) = fitting.min_by_key(|(range, _)| range.wildcard_rank()) else { continue };
+        if *quality > 0.0 && best.as_ref().is_none_or(|(.., most)| quality > most) {
+            let full = if own.is_range() && !range.is_range() { range.essence() } else { &media.name };
+            best = Some((media, concrete_media_type(full), *quality));
+        }
+    }
+    best.map(|(media, name, _)| (media, name))
+}
+
+/// Returns a concrete media type for a range.
+fn concrete_media_type(name: &str) -> String {
+    let media = MediaType::parse(name);
+    match (media.is_range(), media.top_level_type()) {
+        (false, _) => name.to_owned(),
+        (true, "text") => "text/plain".to_owned(),
+        (true, "image") => "image/png".to_owned(),
+        (true, "audio") => "audio/mpeg".to_owned(),
+        (true, "video") => "video/mp4".to_owned(),
+        (true, _) => "application/octet-stream".to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    fn headers(name: &'static str, lines: &[&str]) -> HeaderMap {
+        lines.iter().map(|line| (name.parse().unwrap(), line.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn preferences_are_read_in_every_spelling() {
+        let check = |lines: &[&str], code, example: Option<&str>, dynamic| {
+            let example = example.map(str::to_owned);
+            assert_eq!(
+                RequestPreferences::from_headers(&headers("prefer", lines)),
+                RequestPreferences { code, example, dynamic },
+                "{lines:?}"
+            );
+        };
+        check(&["code=404"], Some(404), None, false);
+        check(&["Code=404, example=\"a cat\"", "dynamic=TRUE"], Some(404), Some("a cat"), true);
+        check(&["example=\"a; b, c\", code=200"], Some(200), Some("a; b, c"), false);
+        check(&["respond-async; wait=10", "code=x, dynamic=false"], None, None, false);
+        check(&["code=9"], None, None, false);
+        check(&["code=100"], None, None, false);
+        check(&["code=199"], None, None, false);
+        check(&["code=200"], Some(200), None, false);
+        check(&[], None, None, false);
+    }
+
+    #[test]
+    fn the_media_type_is_the_one_that_accept_likes_best() {
+        let all = ["application/json", "text/csv", "image/*"].map(|name| api::MediaType {
+            name: name.to_owned(),
+            schema: None,
+            item_schema: None,
+            data_schema: None,
+            encoding: Vec::new(),
+            examples: Vec::new(),
+        });
+        let check = |accept: &[&str], expect: Option<&str>| {
+            let found = negotiate_media_type(&headers("accept", accept), &all).map(|(_, name)| name);
+            assert_eq!(found.as_deref(), expect, "{accept:?}");
+        };
+        check(&[], Some("application/json"));
+        check(&["*/*"], Some("application/json"));
+        check(&["text/*"], Some("text/csv"));
+        check(&["application/json;q=0.5, text/csv"], Some("text/csv"));
+        check(&["application/json;q=0.5", "text/csv;q=0.4"], Some("application/json"));
+        check(&["image/webp"], Some("image/webp"));
+        check(&["image/*"], Some("image/png"));
+        check(&["application/json;q=0, */*"], Some("text/csv"));
+        check(&["application/xml"], None);
+    }
+}

@@ -1,0 +1,111 @@
+//! Error responses of the mock server as problem details (RFC 9457).
+
+use contract_runtime::{Json, Map};
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+
+use contract_runtime::server::Bytes;
+
+/// A violation of the contract by a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestViolation {
+    /// `path`, `query`, `header`, `cookie` or `body`.
+    pub place: &'static str,
+    /// JSON Pointer into the body, or into a parameter, starting with its name. In a stream body it starts
+    /// with the index of the item.
+    pub pointer: String,
+    /// The violated keyword.
+    pub keyword: String,
+    /// The requirement that is violated.
+    pub message: String,
+    /// Location of the rule in the contract: file, line and JSON Pointer.
+    pub origin: String,
+}
+
+/// An error response that the contract does not describe.
+#[derive(Clone, Debug)]
+pub(super) struct ProblemResponse {
+    pub(super) status: StatusCode,
+    pub(super) detail: String,
+    pub(super) violations: Vec<RequestViolation>,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl ProblemResponse {
+    pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Self { status, detail: detail.into(), violations: Vec::new(), headers: Vec::new() }
+    }
+
+    pub(super) fn with_header(mut self, name: HeaderName, value: &str) -> Self {
+        self.headers.extend(HeaderValue::try_from(value).ok().map(|value| (name, value)));
+        self
+    }
+
+    /// Converts it into a response with `application/problem+json`.
+    pub(super) fn to_response(&self, operation: Option<&str>) -> Response<Bytes> {
+        let mut problem = Map::new();
+        let mut set = |name: &str, value: Json| drop(problem.insert(name.to_owned(), value));
+        set("type", Json::from("about:blank"));
+        set("title", Json::from(self.status.canonical_reason().unwrap_or("Rejected")));
+        set("status", Json::from(i64::from(self.status.as_u16())));
+        set("detail", Json::from(self.detail.as_str()));
+        if let Some(operation) = operation {
+            set("operation", Json::from(operation));
+        }
+        if !self.violations.is_empty() {
+            let violations = self.violations.iter().map(|each| {
+                let members = [
+                    ("in", each.place),
+                    ("pointer", &each.pointer),
+                    ("keyword", &each.keyword),
+                    ("message", &each.message),
+                    ("origin", &each.origin),
+                ];
+                let members = members.into_iter().map(|(name, text)| (name.to_owned(), Json::from(text)));
+                Json::Object(members.collect())
+            });
+            set("violations", Json::Array(violations.collect()));
+        }
+        let mut response = Response::new(Bytes::from(Json::Object(problem).to_string()));
+        *response.status_mut() = self.status;
+        let json = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, json);
+        for (name, value) in &self.headers {
+            response.headers_mut().append(name, value.clone());
+        }
+        response
+    }
+}
+
+/// Describes the violation of a keyword; `value` is the value of the keyword.
+pub(super) fn violation_message(keyword: &str, value: Option<&str>) -> String {
+    let value = value.unwrap_or("the value that the schema requires");
+    match keyword {
+        "required" | "dependentRequired" => "is required".to_owned(),
+        "type" => format!("must be {value}"),
+        "enum" => format!("must be one of {value}"),
+        "const" => format!("must be {value}"),
+        "minimum" => format!("must be at least {value}"),
+        "maximum" => format!("must be at most {value}"),
+        "exclusiveMinimum" => format!("must be greater than {value}"),
+        "exclusiveMaximum" => format!("must be less than {value}"),
+        "multipleOf" => format!("must be a multiple of {value}"),
+        "minLength" => format!("has too few characters: at least {value}"),
+        "maxLength" => format!("has too many characters: at most {value}"),
+        "pattern" => format!("does not match {value}"),
+        "format" => format!("is not a valid {value}"),
+        "minItems" => format!("has too few elements: at least {value}"),
+        "maxItems" => format!("has too many elements: at most {value}"),
+        "uniqueItems" => "has equal elements".to_owned(),
+        "minProperties" => format!("has too few properties: at least {value}"),
+        "maxProperties" => format!("has too many properties: at most {value}"),
+        "additionalProperties" | "unevaluatedProperties" | "false" => "is not declared".to_owned(),
+        "unevaluatedItems" | "items" => "is an unexpected element".to_owned(),
+        "propertyNames" => "has a name that is not allowed".to_owned(),
+        "anyOf" | "oneOf" => {
+            format!("matches none of {value}, or more than one where exactly one is allowed")
+        }
+        "not" => "matches the excluded schema".to_owned(),
+        "depth" | "effort" => "is too large to validate".to_owned(),
+        other => format!("violates `{other}`"),
+    }
+}

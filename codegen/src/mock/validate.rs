@@ -1,0 +1,305 @@
+//! Validates requests: presence of credentials, media type of the body, and the values of parameters and
+//! body.
+
+use std::{collections::HashMap, sync::Arc};
+
+use contract_runtime::{
+    Json,
+    multipart::MultipartField,
+    operation::{BodyFormat, Operation},
+    parameters::QueryPairs,
+    sequence::{DecodeFault, ItemDecoder},
+    server::{self, Bytes, Rejection, RequestContext, media},
+    violation::Violations,
+};
+use http::{StatusCode, header, request::Parts};
+
+use super::{
+    MockServer,
+    problem::{ProblemResponse, RequestViolation, violation_message},
+};
+use crate::{
+    conjunction::{SchemaConjunction, SchemaFacts},
+    credentials::SecuritySchemeKind,
+    explain::{LocationFormatter, constraint},
+    plan::{PlannedCall, StreamItem},
+    schema::{SchemaId, TypeSet},
+};
+
+impl MockServer {
+    /// Validates a request; returns an error response for one that violates the contract.
+    pub(super) fn validate_request(
+        &self,
+        at: usize,
+        parts: &Arc<Parts>,
+        body: &Bytes,
+    ) -> Result<(), ProblemResponse> {
+        let call = &self.plan.calls[at];
+        let (Some(operation), Some(of_body)) = (self.operations.all().get(at), self.bodies.get(at)) else {
+            return Ok(());
+        };
+        self.check_credentials(call, parts)?;
+        let missing = body.is_empty() && !parts.headers.contains_key(header::CONTENT_TYPE);
+        if let Some(expected) = &operation.body
+            && !missing
+            && !media::accepts(expected, &parts.headers)
+        {
+            let known: Vec<&str> = expected.content.iter().map(|content| content.media_type).collect();
+            let detail = format!("the body must be {}", known.join(" or "));
+            return Err(ProblemResponse::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
+                .with_header(header::ACCEPT, &known.join(", ")));
+        }
+        let context = |operation| RequestContext::new(Arc::clone(parts), Some(operation), body.clone());
+        let mut found = match server::IncomingRequest::new(operation, context(operation)) {
+            Ok(_) => Vec::new(),
+            Err(rejection) => self.parameter_violations(call, &rejection),
+        };
+        found.extend(self.body_violations(call, of_body, context(of_body)));
+        if found.is_empty() {
+            return Ok(());
+        }
+        let detail = match found.len() {
+            1 => "the request violates a rule of the contract".to_owned(),
+            count => format!("the request violates {count} rules of the contract"),
+        };
+        Err(ProblemResponse { violations: found, ..ProblemResponse::new(StatusCode::BAD_REQUEST, detail) })
+    }
+
+    /// Checks that the request has the credentials of one alternative. Their values are not verified.
+    fn check_credentials(&self, call: &PlannedCall<'_>, parts: &Parts) -> Result<(), ProblemResponse> {
+        let security = &call.operation.security;
+        let met = |scheme: &str| {
+            let kind = self.schemes.iter().find(|each| each.name == scheme).map(|each| &each.kind);
+            // An undeclared scheme cannot be checked.
+            kind.is_none_or(|kind| has_credentials(kind, parts))
+        };
+        if security.is_empty() || security.iter().any(|all| all.iter().all(|(scheme, _)| met(scheme))) {
+            return Ok(());
+        }
+        let names = |all: &Vec<(String, Vec<String>)>| {
+            all.iter().map(|(scheme, _)| format!("`{scheme}`")).collect::<Vec<_>>().join(" with ")
+        };
+        let required: Vec<String> = security.iter().map(names).collect();
+        let refusal = ProblemResponse::new(
+            StatusCode::UNAUTHORIZED,
+            format!("the request must have credentials: {}; any value is accepted", required.join(", or ")),
+        );
+        let mut challenges = security.iter().flatten().filter_map(|(scheme, _)| {
+            let kind = &self.schemes.iter().find(|each| each.name == *scheme)?.kind;
+            match kind {
+                SecuritySchemeKind::Basic => Some("Basic realm=\"mock\"".to_owned()),
+                SecuritySchemeKind::BearerToken { .. } => Some("Bearer".to_owned()),
+                SecuritySchemeKind::HttpScheme(word) => Some(word.clone()),
+                _ => None,
+            }
+        });
+        Err(match challenges.next() {
+            Some(challenge) => refusal.with_header(header::WWW_AUTHENTICATE, &challenge),
+            None => refusal,
+        })
+    }
+
+    fn parameter_violations(&self, call: &PlannedCall<'_>, rejection: &Rejection) -> Vec<RequestViolation> {
+        let places = LocationFormatter::new(self.contract);
+        let Rejection::InvalidParameters(faults) = rejection else {
+            return vec![RequestViolation {
+                place: "query",
+                pointer: String::new(),
+                keyword: "propertyNames".to_owned(),
+                message: "a name is empty, or a percent sign is not followed by two hexadecimal digits"
+                    .to_owned(),
+                origin: places.format_location(&call.operation.place),
+            }];
+        };
+        let found = faults.iter().map(|fault| {
+            let own = call.parameters.iter().find(|parameter| {
+                parameter.row.name == fault.name && parameter.row.location == fault.location
+            });
+            // For a nested value only the location of the whole value is known, not of its schema.
+            let whole = !fault.pointer.get(1..).unwrap_or_default().contains('/');
+            let value = own.and_then(|own| own.row.schema).filter(|_| whole);
+            let value = value.and_then(|schema| self.describe_schema_keyword(schema, fault.keyword));
+            RequestViolation {
+                place: fault.location.as_str(),
+                pointer: fault.pointer.clone(),
+                keyword: fault.keyword.to_owned(),
+                message: violation_message(fault.keyword, value.as_deref()),
+                origin: places.format_location(own.map_or(&call.operation.place, |own| &own.parameter.place)),
+            }
+        });
+        found.collect()
+    }
+
+    fn body_violations(
+        &self,
+        call: &PlannedCall<'_>,
+        operation: &'static Operation,
+        context: RequestContext,
+    ) -> Vec<RequestViolation> {
+        let (Some(expected), Some(body)) = (&operation.body, &call.body) else { return Vec::new() };
+        let at = |pointer: String, keyword: &str, message: String| RequestViolation {
+            place: "body",
+            pointer,
+            keyword: keyword.to_owned(),
+            message,
+            origin: LocationFormatter::new(self.contract).format_location(&body.body.place),
+        };
+        let one = |keyword: &str, message: String| vec![at(String::new(), keyword, message)];
+        if context.body().is_empty() {
+            return if expected.required {
+                one("required", violation_message("required", None))
+            } else {
+                Vec::new()
+            };
+        }
+        let named = context.header(header::CONTENT_TYPE.as_str()).and_then(|line| expected.content_for(line));
+        let Some(content) = named.or(expected.content.first()) else { return Vec::new() };
+        let own = expected.content.iter().position(|each| each.media_type == content.media_type);
+        let media = own.and_then(|own| Some(body.contents.get(own)?.media));
+        if let Some(item) = media.and_then(|media| self.item_type(media)) {
+            let mut found = Vec::new();
+            for (index, read) in self.decode_items(&item, context.body()) {
+                match read {
+                    Ok(value) => {
+                        let valid = item.schema.map_or(Ok(()), |schema| self.tables.validate(schema, &value));
+                        let violations = valid.err().into_iter();
+                        found.extend(
+                            violations.flat_map(|all| self.convert_violations(&format!("/{index}"), &all)),
+                        );
+                    }
+                    Err(why) => found.push(at(format!("/{index}"), "contentMediaType", why)),
+                }
+            }
+            return found;
+        }
+        let text = context.body().clone();
+        let Ok(read) = server::IncomingRequest::new(operation, context) else { return Vec::new() };
+        let judged = match content.format {
+            BodyFormat::Json | BodyFormat::Form(..) => read.value_body::<Json>().map(drop),
+            BodyFormat::Multipart(_) => read.multipart_body::<Vec<MultipartField>>().map(drop),
+            BodyFormat::Text => read.text_body().and_then(|text| {
+                let schema = media.and_then(|media| media.schema);
+                let validator = content.validator.filter(|_| schema.is_some_and(|id| self.allows_string(id)));
+                let valid = validator.map_or(Ok(()), |validator| validator.validate(&Json::from(text)));
+                valid.map_err(Rejection::InvalidBody)
+            }),
+            BodyFormat::Bytes | BodyFormat::Stream | BodyFormat::Items(_) => Ok(()),
+        };
+        match judged {
+            Ok(()) => Vec::new(),
+            Err(Rejection::InvalidBody(violations)) => self.convert_violations("", &violations),
+            Err(Rejection::MalformedBody) if matches!(content.format, BodyFormat::Json) => {
+                let why = Json::parse(&text).err().map(|error| format!(": {error}")).unwrap_or_default();
+                one("contentMediaType", format!("is not a JSON document{why}"))
+            }
+            Err(rejection) => one("contentMediaType", rejection.to_string()),
+        }
+    }
+
+    /// Decodes the items of a stream body: index, and value or error of each.
+    pub(super) fn decode_items(&self, own: &StreamItem, body: &[u8]) -> Vec<(u64, Result<Json, String>)> {
+        let row = self.item_row(own);
+        // A byte that is not valid UTF-8 becomes three bytes.
+        let mut decoder = ItemDecoder::new(own.framing, body.len().saturating_mul(3));
+        decoder.push(body);
+        decoder.finish();
+        let mut items = Vec::new();
+        while let Some(item) = decoder.next_item() {
+            let item = match item {
+                Ok(item) => item,
+                Err(fault) => {
+                    let why = match fault {
+                        DecodeFault::TooLarge(_) => "is too large",
+                        _ => "was cut off",
+                    };
+                    items.push((fault.position().index, Err(why.to_owned())));
+                    continue;
+                }
+            };
+            if row.is_end_marker(&item) {
+                break;
+            }
+            let read = Json::parse(&own.form.read_document(&item));
+            items.push((
+                item.position.index,
+                read.map_err(|error| format!("is not a JSON document: {error}")),
+            ));
+            if row.is_last_event(item.event.as_deref()) {
+                break;
+            }
+        }
+        items
+    }
+
+    /// Converts violations of a body, or of an item at the pointer `within`.
+    fn convert_violations(&self, within: &str, violations: &Violations) -> Vec<RequestViolation> {
+        let places = LocationFormatter::new(self.contract);
+        let graph = &self.contract.graph;
+        let located = self.schemas_by_location.get_or_init(|| {
+            graph.ids().map(|id| (graph.absolute_location(id), id)).collect::<HashMap<String, SchemaId>>()
+        });
+        let found = violations.iter().map(|violation| {
+            let schema = located.get(&*violation.schema).map(|id| graph.schema(*id));
+            let value = schema.and_then(|schema| constraint::describe_keyword(schema, violation.keyword));
+            RequestViolation {
+                place: "body",
+                pointer: format!("{within}{}", violation.pointer),
+                keyword: violation.keyword.to_owned(),
+                message: violation_message(violation.keyword, value.as_deref()),
+                origin: schema.map_or_else(
+                    || violation.schema.to_string(),
+                    |schema| places.format_location(&schema.place),
+                ),
+            }
+        });
+        found.collect()
+    }
+
+    /// Returns the value of a keyword in the schemas of a location, as text.
+    fn describe_schema_keyword(&self, schema: SchemaId, keyword: &str) -> Option<String> {
+        let facts = self.schema_facts(schema);
+        facts
+            .unconditional_schemas(&self.contract.graph)
+            .find_map(|schema| constraint::describe_keyword(schema, keyword))
+    }
+
+    pub(super) fn schema_facts(&self, schema: SchemaId) -> SchemaFacts {
+        SchemaFacts::from_conjunction(
+            &self.contract.graph,
+            &SchemaConjunction::from_schema(schema),
+            self.contract.options.implied_objects,
+        )
+    }
+
+    /// Returns true if a string may be a value of a schema.
+    pub(super) fn allows_string(&self, schema: SchemaId) -> bool {
+        self.schema_facts(schema).types.contains(TypeSet::STRING)
+    }
+}
+
+fn has_credentials(kind: &SecuritySchemeKind, parts: &Parts) -> bool {
+    let authorization = || parts.headers.get(header::AUTHORIZATION).and_then(|line| line.to_str().ok());
+    let is = |words: &[&str]| {
+        authorization().and_then(|line| line.split_once(' ')).is_some_and(|(word, secret)| {
+            !secret.trim().is_empty() && words.iter().any(|known| known.eq_ignore_ascii_case(word))
+        })
+    };
+    match kind {
+        SecuritySchemeKind::Header(name) => parts.headers.contains_key(name.as_str()),
+        SecuritySchemeKind::Query(name) => {
+            let query = QueryPairs::parse(parts.uri.query().unwrap_or_default());
+            query.is_ok_and(|query| query.values(name).next().is_some())
+        }
+        SecuritySchemeKind::Cookie(name) => {
+            let lines = parts.headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+            let mut pairs = lines.flat_map(|line| line.split(';'));
+            pairs.any(|pair| pair.split_once('=').is_some_and(|(own, _)| own.trim() == name))
+        }
+        SecuritySchemeKind::Basic => is(&["Basic"]),
+        // A token may be bound to a key (RFC 9449, 7.1).
+        SecuritySchemeKind::BearerToken { .. } => is(&["Bearer", "DPoP"]),
+        SecuritySchemeKind::HttpScheme(word) => is(&[word]),
+        // Credentials of the connection, such as client certificates, are not visible here.
+        SecuritySchemeKind::MutualTls => true,
+    }
+}

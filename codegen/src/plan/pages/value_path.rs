@@ -1,0 +1,164 @@
+//! Resolves JSON Pointers to paths through Rust types.
+
+use contract_runtime::pointer;
+
+use super::{ExpectedValue, PageProblem, PlanInput};
+use crate::{
+    conjunction::SchemaConjunction,
+    schema::TypeSet,
+    shape::{StructField, TypeBody, TypeRef, display_type},
+};
+
+/// The path from a type to the value at a pointer.
+#[derive(Clone, Debug)]
+pub struct ValuePath {
+    pub pointer: String,
+    pub steps: Vec<ValuePathStep>,
+}
+
+/// One step through a Rust type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValuePathStep {
+    Field {
+        name: String,
+        /// True if the field may be absent.
+        optional: bool,
+    },
+    /// To the value of a nullable type.
+    Nullable,
+    Boxed,
+    Inner,
+}
+
+/// The end of a resolved path.
+pub(super) struct PathEnd<'a> {
+    route: ValuePath,
+    ty: &'a TypeRef,
+    /// The schemas of the value; `None` for the whole body.
+    conj: Option<&'a SchemaConjunction>,
+}
+
+impl PlanInput<'_> {
+    /// Resolves a pointer; `within` describes the container for messages.
+    pub(super) fn resolve_path<'t>(
+        &'t self,
+        start: &'t TypeRef,
+        pointer: &str,
+        option: &'static str,
+        within: &str,
+    ) -> Result<PathEnd<'t>, PageProblem> {
+        let no_pointer = || {
+            let help = "a JSON Pointer is empty or starts with `/`: `/meta/next`";
+            PageProblem::new(
+                option,
+                pointer,
+                format!("cannot be used with `{pointer}`, which is not a JSON Pointer"),
+                help,
+            )
+        };
+        let tokens: Option<Vec<_>> =
+            pointer::split_tokens(pointer).and_then(|tokens| tokens.map(pointer::unescape_token).collect());
+        let mut route = ValuePath { pointer: pointer.to_owned(), steps: Vec::new() };
+        let (mut ty, mut conj) = (start, None);
+        for token in tokens.ok_or_else(no_pointer)? {
+            ty = self.unwrap_type(ty, &mut route.steps);
+            let fields = self.struct_fields(ty).ok_or_else(|| {
+                let message = format!("has no member `{token}` at `{pointer}` in {within}");
+                PageProblem::new(
+                    option,
+                    pointer,
+                    message,
+                    format!("`{}` declares no members", display_type(self.shapes, ty)),
+                )
+            })?;
+            let field =
+                fields.iter().find(|field| field.wire == token && !field.omitted).ok_or_else(|| {
+                    let message = format!("has no member `{token}` at `{pointer}` in {within}");
+                    let has: Vec<String> = fields.iter().map(|field| format!("`{}`", field.wire)).collect();
+                    PageProblem::new(
+                        option,
+                        pointer,
+                        message,
+                        format!("`{}` has {}", display_type(self.shapes, ty), has.join(", ")),
+                    )
+                })?;
+            route.steps.push(ValuePathStep::Field { name: field.name.clone(), optional: !field.required });
+            (ty, conj) = (&field.ty, Some(&field.conj));
+        }
+        Ok(PathEnd { route, ty, conj })
+    }
+
+    /// Resolves the path to an array's elements, and their type.
+    pub(super) fn resolve_array(&self, end: PathEnd<'_>) -> Result<(ValuePath, TypeRef), PageProblem> {
+        let PathEnd { mut route, ty, .. } = end;
+        match self.unwrap_type(ty, &mut route.steps) {
+            TypeRef::Vec(item) => Ok((route, (**item).clone())),
+            other => {
+                let what = if route.pointer.is_empty() {
+                    "its response".to_owned()
+                } else {
+                    format!("`{}`", route.pointer)
+                };
+                let message = format!("has no array there: {what} is `{}`", display_type(self.shapes, other));
+                let help = "name the property that contains the items: `items = \"/data\"`";
+                Err(PageProblem::new("items", &route.pointer, message, help))
+            }
+        }
+    }
+
+    /// Resolves the path to a single value of the expected type.
+    pub(super) fn resolve_value(
+        &self,
+        start: &TypeRef,
+        pointer: &str,
+        option: &'static str,
+        within: &str,
+        wanted: ExpectedValue,
+    ) -> Result<ValuePath, PageProblem> {
+        let PathEnd { route, ty, conj } = self.resolve_path(start, pointer, option, within)?;
+        let types =
+            conj.map_or(TypeSet::default(), |conj| self.facts_of(conj).types.difference(TypeSet::NULL));
+        if !types.intersection(wanted.types()).is_empty() {
+            return Ok(route);
+        }
+        let message = format!(
+            "has `{}` where {} is needed: `{pointer}` in {within}",
+            display_type(self.shapes, ty),
+            wanted.describe()
+        );
+        Err(PageProblem::new(
+            option,
+            pointer,
+            message,
+            format!("name a member that is {}", wanted.describe()),
+        ))
+    }
+
+    /// Returns the type behind boxes, `null` and newtypes, and records the steps.
+    fn unwrap_type<'t>(&'t self, ty: &'t TypeRef, steps: &mut Vec<ValuePathStep>) -> &'t TypeRef {
+        let (inner, step) = match ty {
+            TypeRef::Boxed(inner) => (&**inner, ValuePathStep::Boxed),
+            TypeRef::Nullable(inner) => (&**inner, ValuePathStep::Nullable),
+            TypeRef::Named(id) => match &self.shapes.get(*id).body {
+                TypeBody::Newtype(inner) if !is_scalar(inner) => (inner, ValuePathStep::Inner),
+                _ => return ty,
+            },
+            _ => return ty,
+        };
+        steps.push(step);
+        self.unwrap_type(inner, steps)
+    }
+
+    fn struct_fields(&self, ty: &TypeRef) -> Option<&[StructField]> {
+        let TypeRef::Named(id) = ty else { return None };
+        match &self.shapes.get(*id).body {
+            TypeBody::Struct(body) => Some(&body.fields),
+            _ => None,
+        }
+    }
+}
+
+/// Returns true if a newtype around this type has no accessible content.
+const fn is_scalar(ty: &TypeRef) -> bool {
+    matches!(ty, TypeRef::String | TypeRef::Secret | TypeRef::Int(_) | TypeRef::Number)
+}

@@ -1,0 +1,314 @@
+//! Orders path templates for matching, more literal ones first, segment by segment. Also determines which
+//! parameters distinguish operations with the same method and path.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+
+use contract_runtime::Json;
+
+use super::{PlannedCall, RequestMark, is_supplied, is_visible, visible_parameters};
+use crate::{
+    api::{Operation, Parameter, ParameterIn},
+    config::{Config, OperationConfig},
+    conjunction::{SchemaConjunction, SchemaFacts},
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::{SchemaGraph, TypeSet},
+};
+
+/// The sort key of a segment: its class (literal, partly literal, placeholder), then more literal characters
+/// first, then the rest without placeholder names.
+type SegmentKey = (u8, Reverse<usize>, String);
+
+/// The sort key of an operation: template, method, and the marks of its requests. More specific marks come
+/// first.
+type RequestKey<'a> = (Vec<SegmentKey>, &'a str, Reverse<MarkKey>);
+
+/// The sort key of marks: the number of fixed values, then the number of all marks, then each fragment pair
+/// and each marked parameter.
+type MarkKey = (usize, usize, BTreeSet<(&'static str, String, RequestMark)>);
+
+/// Reports operations that match the same requests as an earlier one: a client can send both, but a server
+/// cannot distinguish them.
+pub(crate) fn check_ambiguous_paths(
+    graph: &SchemaGraph,
+    config: &OperationConfig,
+    operations: &[Operation],
+    diagnostics: &mut Diagnostics,
+) {
+    let mut places: BTreeMap<RequestKey<'_>, &Operation> = BTreeMap::new();
+    for operation in operations {
+        let Operation { method, path, place, .. } = operation;
+        let first = match places.entry(request_key_of(graph, config, operation)) {
+            Entry::Vacant(entry) => {
+                entry.insert(operation);
+                continue;
+            }
+            Entry::Occupied(entry) => entry.get().place.clone(),
+        };
+        let message = format!("`{method} {path}` matches the same requests as another operation");
+        let problem = Diagnostic::error("ambiguous-path", message).with_place(place.clone());
+        diagnostics.push(
+            problem
+                .with_label(first, "the other operation")
+                .with_fallback("a server handles the other operation, a client has both"),
+        );
+    }
+}
+
+/// Returns the indices of the operations in matching order: the most literal template first, equivalent
+/// templates together, sorted by method. Of operations that match the same requests only the first is
+/// included.
+pub(super) fn sort_calls(calls: &[PlannedCall<'_>]) -> Vec<usize> {
+    sort_keys(calls.iter().map(|call| {
+        let rows = call.parameters.iter();
+        request_key(call.operation, rows.filter_map(|each| Some((each.parameter, each.row.mark.clone()?))))
+    }))
+}
+
+fn sort_keys<'a>(all: impl Iterator<Item = RequestKey<'a>>) -> Vec<usize> {
+    let mut sorted: Vec<(RequestKey<'a>, usize)> = all.zip(0..).collect();
+    sorted.sort();
+    sorted.dedup_by(|(next, _), (first, _)| next == first);
+    sorted.into_iter().map(|(_, at)| at).collect()
+}
+
+/// Removes the marks of operations with a unique method and path.
+pub(super) fn clear_unneeded_marks(calls: &mut [PlannedCall<'_>]) {
+    let unique = has_unique_place(calls.iter().map(|call| call.operation));
+    for (call, _) in calls.iter_mut().zip(unique).filter(|(_, unique)| *unique) {
+        call.parameters.iter_mut().for_each(|parameter| parameter.row.mark = None);
+    }
+}
+
+/// Fills in the constant of parameters that have a single value in operations that it distinguishes.
+/// Parameters that the transport supplies are skipped.
+pub(crate) fn assign_constants(graph: &SchemaGraph, config: &Config, operations: &mut [Operation]) {
+    let unique = has_unique_place(operations.iter());
+    for (operation, _) in operations.iter_mut().zip(unique).filter(|(_, unique)| !unique) {
+        for parameter in &mut operation.parameters {
+            if is_visible(&config.operations, parameter)
+                && !is_supplied(&config.client, parameter)
+                && let Some(RequestMark::Text(text)) = mark_of(graph, parameter)
+            {
+                parameter.constant = Some(text);
+            }
+        }
+    }
+}
+
+/// Returns for each operation whether its method and path are unique.
+fn has_unique_place<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<bool> {
+    let places =
+        operations.map(|operation| (segment_keys(operation.path_template()), operation.method.as_str()));
+    let places: Vec<(Vec<SegmentKey>, &str)> = places.collect();
+    let mut counts: BTreeMap<&(Vec<SegmentKey>, &str), usize> = BTreeMap::new();
+    places.iter().for_each(|place| *counts.entry(place).or_default() += 1);
+    places.iter().map(|place| counts.get(place) == Some(&1)).collect()
+}
+
+/// Returns the sort key of an operation, with the parameters that will have rows.
+fn request_key_of<'a>(
+    graph: &SchemaGraph,
+    config: &OperationConfig,
+    operation: &'a Operation,
+) -> RequestKey<'a> {
+    request_key(
+        operation,
+        visible_parameters(config, operation).filter_map(|each| Some((each, mark_of(graph, each)?))),
+    )
+}
+
+fn request_key<'a>(
+    operation: &'a Operation,
+    marked: impl Iterator<Item = (&'a Parameter, RequestMark)>,
+) -> RequestKey<'a> {
+    let pairs = operation
+        .fixed_query_pairs()
+        .map(|(name, text)| ("", name.to_owned(), RequestMark::Text(text.to_owned())));
+    let marked = marked.map(|(Parameter { location, name, .. }, mark)| {
+        // Header names are case-insensitive (RFC 9110, 5.1).
+        let name = match location {
+            ParameterIn::Header => name.to_ascii_lowercase(),
+            _ => name.clone(),
+        };
+        (location.as_str(), name, mark)
+    });
+    let marks: BTreeSet<_> = pairs.chain(marked).collect();
+    let texts = marks.iter().filter(|(.., mark)| *mark != RequestMark::Present).count();
+    (segment_keys(operation.path_template()), &operation.method, Reverse((texts, marks.len(), marks)))
+}
+
+/// Returns the mark of a required parameter: its value if there is only one, or its presence.
+pub(super) fn mark_of(graph: &SchemaGraph, parameter: &Parameter) -> Option<RequestMark> {
+    let Parameter { location, required, style, explode, schema, content, .. } = parameter;
+    if !required || !matches!(location, ParameterIn::Query | ParameterIn::Header) || style == "deepObject" {
+        return None;
+    }
+    let Some(schema) = schema.filter(|_| content.is_none()) else { return Some(RequestMark::Present) };
+    let facts = SchemaFacts::from_conjunction(graph, &SchemaConjunction::from_schema(schema), true);
+    let literals = facts.allowed_literals(graph);
+    let types = facts.types.difference(TypeSet::NULL);
+    // Properties of an exploded object become separate parameters; an unconstrained value is a single string.
+    let is_spread = *location == ParameterIn::Query && *explode && facts.types != TypeSet::ALL;
+    match (literals.as_deref(), types) {
+        (_, TypeSet::OBJECT) => None,
+        (_, types) if is_spread && types.contains(TypeSet::OBJECT) => None,
+        (Some([Json::String(text)]), _) => Some(RequestMark::Text(text.clone())),
+        _ => Some(RequestMark::Present),
+    }
+}
+
+fn segment_keys(template: &str) -> Vec<SegmentKey> {
+    template.split('/').map(segment_key).collect()
+}
+
+fn segment_key(text: &str) -> SegmentKey {
+    let mut shape = String::new();
+    let mut rest = text;
+    let mut literal = 0;
+    while let Some((before, after)) = rest.split_once('{') {
+        literal += before.len();
+        shape.push_str(before);
+        shape.push_str("{}");
+        rest = after.split_once('}').map_or("", |(_, rest)| rest);
+    }
+    let placeholders = !shape.is_empty();
+    literal += rest.len();
+    shape.push_str(rest);
+    match (placeholders, literal) {
+        (false, _) => (0, Reverse(0), shape),
+        (true, 1..) => (1, Reverse(literal), shape),
+        (true, 0) => (2, Reverse(0), shape),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::DocumentLocation;
+
+    fn operations(of: &[(&str, &str)]) -> Vec<Operation> {
+        let operation = |(method, path): &(&str, &str)| Operation {
+            method: (*method).to_owned(),
+            path: (*path).to_owned(),
+            route: (*path).to_owned(),
+            ..Operation::default()
+        };
+        of.iter().map(operation).collect()
+    }
+
+    fn ordered(all: &[Operation]) -> Vec<usize> {
+        let config = OperationConfig::default();
+        sort_keys(all.iter().map(|operation| request_key_of(&SchemaGraph::default(), &config, operation)))
+    }
+
+    fn checked(all: &[Operation]) -> Diagnostics {
+        let mut diagnostics = Diagnostics::new();
+        check_ambiguous_paths(&SchemaGraph::default(), &OperationConfig::default(), all, &mut diagnostics);
+        diagnostics
+    }
+
+    #[test]
+    fn literal_segments_come_first() {
+        let all = operations(&[
+            ("GET", "/a/{x}"),
+            ("GET", "/a/{x}.json"),
+            ("GET", "/a/b"),
+            ("POST", "/a/{y}"),
+            ("GET", "/{z}/b"),
+            ("GET", "/a/{x}/c"),
+            ("DELETE", "/a/{y}"),
+        ]);
+        let sorted = ordered(&all);
+        let shown: Vec<_> = sorted.iter().map(|&i| format!("{} {}", all[i].method, all[i].path)).collect();
+        assert_eq!(
+            shown,
+            [
+                "GET /a/b",
+                "GET /a/{x}.json",
+                "DELETE /a/{y}",
+                "GET /a/{x}",
+                "POST /a/{y}",
+                "GET /a/{x}/c",
+                "GET /{z}/b"
+            ]
+        );
+    }
+
+    /// More specific operations come first; an unconstrained one matches the rest.
+    #[test]
+    fn operations_of_one_path_are_told_apart_by_what_they_ask_for() {
+        let operation_with = |path: &str, required: &[(&str, bool)]| Operation {
+            method: "GET".to_owned(),
+            route: path.to_owned(),
+            parameters: required
+                .iter()
+                .map(|(name, required)| Parameter {
+                    place: DocumentLocation::default(),
+                    name: (*name).to_owned(),
+                    location: ParameterIn::Query,
+                    required: *required,
+                    deprecated: false,
+                    description: None,
+                    style: "form".to_owned(),
+                    explode: true,
+                    allow_reserved: false,
+                    allow_empty: false,
+                    schema: None,
+                    content: None,
+                    encoding: Vec::new(),
+                    constant: None,
+                })
+                .collect(),
+            ..Operation::default()
+        };
+        let all = [
+            operation_with("/a", &[]),
+            operation_with("/a", &[("x", true)]),
+            operation_with("/a?x=1", &[]),
+            operation_with("/a?x=2", &[]),
+            operation_with("/a", &[("x", true), ("y", false)]),
+            operation_with("/a", &[("x", true), ("y", true)]),
+            operation_with("/a", &[("y", true)]),
+        ];
+        let diagnostics = checked(&all);
+        assert_eq!(ordered(&all), [3, 2, 5, 6, 1, 0]);
+        assert_eq!(diagnostics.len(), 1, "{diagnostics}");
+
+        // Header names that differ only in case are equal.
+        let header = |name: &str| {
+            let operation = operation_with("/b?f=1", &[(name, true)]);
+            let parameters = operation.parameters.into_iter();
+            let parameters = parameters.map(|each| Parameter { location: ParameterIn::Header, ..each });
+            Operation {
+                parameters: parameters.collect(),
+                route: operation.route,
+                method: operation.method,
+                ..Operation::default()
+            }
+        };
+        let all = [operation_with("/b?f=1", &[]), header("X-Kind"), header("x-kind")];
+        let diagnostics = checked(&all);
+        assert_eq!(ordered(&all), [1, 0]);
+        assert_eq!(diagnostics.len(), 1, "{diagnostics}");
+    }
+
+    /// A server treats a name without a value like an empty value.
+    #[test]
+    fn names_without_texts_tell_operations_of_one_path_apart() {
+        let all =
+            operations(&[("GET", "/x"), ("GET", "/x?list"), ("GET", "/x?count"), ("GET", "/x?count=&")]);
+        let diagnostics = checked(&all);
+        assert_eq!(ordered(&all), [1, 2, 0]);
+        assert_eq!(diagnostics.len(), 1, "{diagnostics}");
+    }
+
+    /// The second operation can be sent but never matches.
+    #[test]
+    fn the_first_of_two_operations_at_one_place_is_found() {
+        let all = operations(&[("GET", "/a/{x}"), ("POST", "/a/{x}"), ("GET", "/a/{y}")]);
+        let diagnostics = checked(&all);
+        assert_eq!(ordered(&all), [0, 1]);
+        assert!(diagnostics.len() == 1 && !diagnostics.has_fatal(), "{diagnostics}");
+    }
+}

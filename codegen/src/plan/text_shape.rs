@@ -1,0 +1,320 @@
+//! Determines the string form of values from their schemas: parameters, form fields, parts.
+
+use std::cell::Cell;
+
+use contract_runtime::{Json, media_type::MediaType};
+
+use super::{ParameterRow, PlanInput};
+use crate::{
+    api::{Parameter, ParameterIn},
+    conjunction::{SchemaConjunction, SchemaFacts},
+    schema::{SchemaId, TypeSet},
+};
+
+/// The nesting limits tried in turn; properties below the limit are JSON.
+const MAX_DEPTHS: [usize; 7] = [32, 16, 8, 4, 3, 2, 1];
+
+/// The maximum number of nested values in an object; mutually nested types multiply with each level.
+const MAX_PLACES: usize = 2_000;
+
+/// The maximum number of values listed for a parameter.
+const MAX_LISTED_VALUES: usize = 100;
+
+/// The structure of a value in string form.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextShape {
+    Scalar(TextScalar),
+    Array(TextScalar),
+    /// An object: its properties, and the form of undeclared ones if allowed.
+    Object(Vec<(String, TextShape)>, Option<TextScalar>),
+    OneOf(Vec<TextShape>),
+    Json,
+    /// A form: its fields, and the form of undeclared ones.
+    Form(Vec<ParameterRow>, TextScalar),
+}
+
+/// The form of a single value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TextScalar {
+    Text,
+    Number,
+    /// An integer, with its maximum number of digits if the bounds limit it.
+    Integer(Option<u16>),
+    Boolean,
+    Any,
+    OneOf(TypeSet),
+    Json,
+}
+
+impl TextScalar {
+    /// Returns true if a string may be a value of several types.
+    const fn is_mixed(self) -> bool {
+        matches!(self, Self::Any | Self::OneOf(_))
+    }
+}
+
+impl TextShape {
+    /// Returns the scalar, if the structure is a single value.
+    const fn as_scalar(&self) -> Option<TextScalar> {
+        match self {
+            Self::Scalar(scalar) => Some(*scalar),
+            _ => None,
+        }
+    }
+
+    /// Returns true if a string may be several values, so that only the schema can decide.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        match self {
+            Self::Scalar(scalar) | Self::Array(scalar) => scalar.is_mixed(),
+            Self::Object(fields, others) => {
+                others.is_some_and(TextScalar::is_mixed)
+                    || fields.iter().any(|(_, shape)| shape.is_ambiguous())
+            }
+            Self::OneOf(_) => true,
+            Self::Json | Self::Form(..) => false,
+        }
+    }
+}
+
+/// The remaining limits while nested properties are expanded.
+struct DepthBudget<'r> {
+    depth: usize,
+    /// The number of levels whose values are not counted: an object may have any number of properties.
+    free: usize,
+    /// The number of values left for all other levels together.
+    places: &'r Cell<usize>,
+}
+
+impl DepthBudget<'_> {
+    /// Counts a value; `None` if the limit is reached.
+    fn take_place(&self) -> Option<()> {
+        if self.free == 0 {
+            self.places.set(self.places.get().checked_sub(1)?);
+        }
+        Some(())
+    }
+
+    /// Returns the limits of the next level; `None` if there is none.
+    const fn one_level_down(&self) -> Option<Self> {
+        match self.depth.checked_sub(1) {
+            Some(depth) => Some(Self { depth, free: self.free.saturating_sub(1), ..*self }),
+            None => None,
+        }
+    }
+}
+
+/// Expands properties as deep as the limits allow, all to the same depth.
+fn deepest_fitting(look: impl Fn(&DepthBudget<'_>) -> Option<TextShape>) -> TextShape {
+    let within = |depth| look(&DepthBudget { depth, free: 2, places: &Cell::new(MAX_PLACES) });
+    MAX_DEPTHS.into_iter().find_map(within).unwrap_or(TextShape::Json)
+}
+
+/// A declared property of an object.
+pub(super) struct DeclaredMember {
+    pub(super) name: String,
+    /// The places that describe the property: one for the schemas that always apply, or one for each branch
+    /// that declares it.
+    pub(super) places: Vec<SchemaConjunction>,
+    /// True if every object contains the property.
+    pub(super) required: bool,
+}
+
+impl DeclaredMember {
+    /// Returns the schema of the property, if a single one describes it.
+    pub(super) fn single_schema(&self) -> Option<SchemaId> {
+        match self.places.as_slice() {
+            [SchemaConjunction { ids, .. }] => ids.first().copied().filter(|_| ids.len() == 1),
+            _ => None,
+        }
+    }
+}
+
+impl PlanInput<'_> {
+    /// Returns the string form of a parameter.
+    pub(super) fn parameter_shape(&self, parameter: &Parameter) -> TextShape {
+        if let Some(content) = &parameter.content {
+            let media_type = MediaType::parse(content);
+            if parameter.location == ParameterIn::QueryString && media_type.is_form() {
+                let (fields, others) = self.form_fields(parameter.schema, &parameter.encoding);
+                return TextShape::Form(fields, others);
+            }
+            return if media_type.is_json() { TextShape::Json } else { TextShape::Scalar(TextScalar::Text) };
+        }
+        parameter.schema.map_or(TextShape::Scalar(TextScalar::Text), |schema| {
+            self.shape_at(&SchemaConjunction::from_schema(schema))
+        })
+    }
+
+    /// Returns the only strings that a parameter, or each element of a list, can be. Empty if there are
+    /// others, if a value is not scalar, or if there are too many.
+    pub(super) fn allowed_values(&self, parameter: &Parameter) -> Vec<String> {
+        let Some(schema) = parameter.schema.filter(|_| parameter.content.is_none()) else {
+            return Vec::new();
+        };
+        let facts = self.facts_of(&SchemaConjunction::from_schema(schema));
+        let is_list = facts.types.difference(TypeSet::NULL) == TypeSet::ARRAY;
+        let items =
+            if is_list { self.items_of(&facts).map(|items| self.facts_of(&items)) } else { Some(facts) };
+        let literals = items.and_then(|facts| facts.allowed_literals(self.graph)).unwrap_or_default();
+        let text = |literal: &&Json| match literal {
+            Json::String(text) => Some(text.clone()),
+            Json::Number(_) | Json::Bool(_) => Some(literal.to_string()),
+            Json::Null | Json::Array(_) | Json::Object(_) => None,
+        };
+        let values = literals.iter().filter(|literal| !literal.is_null()).map(text);
+        values
+            .collect::<Option<Vec<String>>>()
+            .filter(|all| all.len() <= MAX_LISTED_VALUES)
+            .unwrap_or_default()
+    }
+
+    /// Returns the string form of a place; an unconstrained place is a single value.
+    pub(super) fn shape_at(&self, place: &SchemaConjunction) -> TextShape {
+        deepest_fitting(|room| self.shape_within(place, room))
+    }
+
+    /// Returns the facts about a place.
+    pub(super) fn facts_of(&self, place: &SchemaConjunction) -> SchemaFacts {
+        SchemaFacts::from_conjunction(self.graph, place, self.implied_objects)
+    }
+
+    /// Returns the string form of a place; `None` if it exceeds the limits.
+    fn shape_within(&self, place: &SchemaConjunction, room: &DepthBudget) -> Option<TextShape> {
+        room.take_place()?;
+        let facts = self.facts_of(place);
+        // `null` has no string form.
+        let types = facts.types.difference(TypeSet::NULL);
+        if types == TypeSet::ALL.difference(TypeSet::NULL) {
+            return Some(TextShape::Scalar(TextScalar::Any));
+        }
+        let plain = types.difference(TypeSet::ARRAY).difference(TypeSet::OBJECT);
+        if plain == types && !plain.is_empty() {
+            return Some(TextShape::Scalar(self.scalar_of(plain, &facts)));
+        }
+        let Some(below) = room.one_level_down() else { return Some(TextShape::Json) };
+        let mut shapes = Vec::new();
+        if !plain.is_empty() {
+            shapes.push(TextShape::Scalar(self.scalar_of(plain, &facts)));
+        }
+        if types.contains(TypeSet::ARRAY) {
+            shapes.push(TextShape::Array(match self.items_of(&facts) {
+                None => TextScalar::Any,
+                Some(items) => self.shape_within(&items, &below)?.as_scalar().unwrap_or(TextScalar::Json),
+            }));
+        }
+        if types.contains(TypeSet::OBJECT) {
+            let fields = self.members_of(&facts).into_iter().map(|member| {
+                // Nested arrays and unions inside an object are JSON.
+                let shape = match self.member_shape_within(&member, &below)? {
+                    TextShape::OneOf(_) | TextShape::Array(TextScalar::Json) => TextShape::Json,
+                    other => other,
+                };
+                Some((member.name, shape))
+            });
+            let fields = fields.collect::<Option<Vec<_>>>()?;
+            let others = match self.additional_members(&facts) {
+                // An object without declared properties consists of undeclared ones (JSON Schema, 10.3.2.3:
+                // an absent keyword equals `true`). Beside declared ones they would absorb parameters of
+                // others.
+                None if fields.is_empty() && self.is_open(&facts) => Some(TextScalar::Any),
+                None => None,
+                Some(others) => {
+                    Some(self.shape_within(&others, &below)?.as_scalar().unwrap_or(TextScalar::Json))
+                }
+            };
+            shapes.push(TextShape::Object(fields, others));
+        }
+        Some(match shapes.len() {
+            0 => TextShape::Scalar(TextScalar::Any),
+            1 => shapes.remove(0),
+            _ => TextShape::OneOf(shapes),
+        })
+    }
+
+    fn scalar_of(&self, plain: TypeSet, facts: &SchemaFacts) -> TextScalar {
+        if plain == TypeSet::INTEGER {
+            TextScalar::Integer(self.max_digits(facts))
+        } else if TypeSet::NUMBER.contains(plain) {
+            TextScalar::Number
+        } else if plain == TypeSet::BOOLEAN {
+            TextScalar::Boolean
+        } else if plain == TypeSet::STRING {
+            TextScalar::Text
+        } else {
+            TextScalar::OneOf(plain)
+        }
+    }
+
+    /// Returns the maximum number of digits of an integer by its bounds.
+    fn max_digits(&self, facts: &SchemaFacts) -> Option<u16> {
+        let schemas = || facts.unconditional.iter().map(|&id| self.graph.schema(id));
+        let least = schemas().filter_map(|s| s.minimum.as_ref().or(s.exclusive_minimum.as_ref())).max()?;
+        let most = schemas().filter_map(|s| s.maximum.as_ref().or(s.exclusive_maximum.as_ref())).min()?;
+        let widest = least.ceil()?.unsigned_abs().max(most.floor()?.unsigned_abs());
+        u16::try_from(widest.checked_ilog10().unwrap_or(0) + 1).ok()
+    }
+
+    /// Returns the string form of a property; if branches disagree, any scalar.
+    pub(super) fn member_shape(&self, member: &DeclaredMember) -> TextShape {
+        deepest_fitting(|room| self.member_shape_within(member, room))
+    }
+
+    fn member_shape_within(&self, member: &DeclaredMember, room: &DepthBudget) -> Option<TextShape> {
+        let shapes = member.places.iter().map(|place| self.shape_within(place, room));
+        let mut shapes = shapes.collect::<Option<Vec<TextShape>>>()?.into_iter();
+        let first = shapes.next().unwrap_or(TextShape::Scalar(TextScalar::Any));
+        Some(if shapes.all(|shape| shape == first) { first } else { TextShape::Scalar(TextScalar::Any) })
+    }
+
+    /// Returns the place of an array's elements.
+    pub(super) fn items_of(&self, facts: &SchemaFacts) -> Option<SchemaConjunction> {
+        let items = |ids: &[SchemaId]| -> Vec<SchemaId> {
+            ids.iter().filter_map(|&id| self.graph.schema(id).items).collect()
+        };
+        let always = items(&facts.unconditional);
+        if always.is_empty() {
+            return items(&facts.conditional).first().copied().map(SchemaConjunction::from_schema);
+        }
+        Some(SchemaConjunction::from_schemas(always))
+    }
+
+    /// Returns the declared properties of an object, including those of branches.
+    pub(super) fn members_of(&self, facts: &SchemaFacts) -> Vec<DeclaredMember> {
+        let required = facts.required_names(self.graph);
+        let declared = facts.declared_properties(self.graph).into_iter();
+        let member = |(name, always, sometimes): (&str, Vec<SchemaId>, Vec<SchemaId>)| {
+            let mut places: Vec<SchemaConjunction> = match always.as_slice() {
+                [] => sometimes.into_iter().map(SchemaConjunction::from_schema).collect(),
+                always => vec![SchemaConjunction::from_schemas(always.iter().copied())],
+            };
+            places.sort_unstable();
+            places.dedup();
+            DeclaredMember { name: name.to_owned(), places, required: required.contains(name) }
+        };
+        declared.map(member).collect()
+    }
+
+    /// Returns the place of undeclared properties if `additionalProperties` allows them explicitly.
+    pub(super) fn additional_members(&self, facts: &SchemaFacts) -> Option<SchemaConjunction> {
+        let all = facts.unconditional.iter().chain(&facts.conditional);
+        let mut others = all.filter_map(|&id| self.graph.schema(id).additional_properties);
+        others
+            .find(|&others| self.graph.schema(others).boolean != Some(false))
+            .map(SchemaConjunction::from_schema)
+    }
+
+    /// Returns true if undeclared properties may be allowed.
+    fn is_open(&self, facts: &SchemaFacts) -> bool {
+        let patterns = |&id: &SchemaId| !self.graph.schema(id).pattern_properties.is_empty();
+        !self.is_closed(facts) || facts.unconditional.iter().any(patterns)
+    }
+
+    /// Returns true if undeclared properties are forbidden.
+    pub(super) fn is_closed(&self, facts: &SchemaFacts) -> bool {
+        facts.unconditional.iter().any(|&id| {
+            let schema = self.graph.schema(id);
+            let mut others = [schema.additional_properties, schema.unevaluated_properties].into_iter();
+            others.any(|id| id.is_some_and(|id| self.graph.schema(id).boolean == Some(false)))
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! Reports headers and properties in options that do not occur in the contract. A misspelled name would
+//! silently disable the option.
+
+use std::collections::BTreeSet;
+
+use contract_runtime::media_type::MediaType;
+
+use super::IGNORED_HEADERS;
+use crate::{
+    api::{OpenApiDocument, ParameterIn, StatusPattern},
+    config::Config,
+    diagnostics::{Diagnostic, Diagnostics},
+    schema::{SchemaGraph, SchemaId, TypeSet},
+};
+
+/// Reports names that occur nowhere in the contract.
+pub fn check_names(
+    options: &Config,
+    graph: &SchemaGraph,
+    api: &OpenApiDocument,
+    diagnostics: &mut Diagnostics,
+) {
+    const CORRECT: &str = "correct its name, or remove it";
+    let mut idle = |option: &str, name: &str, why: &str, help: &str| {
+        diagnostics.push(
+            Diagnostic::error("config", format!("`{option}` does nothing for `{name}`: {why}"))
+                .with_optional_place(options.option_place(option, name))
+                .help(help),
+        );
+    };
+    let operations = || api.operations.iter().chain(&api.webhooks);
+    let parameters = |location: ParameterIn, name: &str| {
+        let name = name.to_owned();
+        let all = operations().flat_map(|operation| &operation.parameters);
+        all.filter(move |each| each.location == location && each.name.eq_ignore_ascii_case(&name))
+    };
+    let config = &options.operations;
+    if let Some(name) = &config.idempotency_header
+        && !parameters(ParameterIn::Header, name).any(|each| each.required)
+    {
+        let is_there = parameters(ParameterIn::Header, name).next().is_some();
+        let (why, help) = match is_there {
+            true => {
+                ("no operation requires it", "a call without it is not safe to repeat; remove the option")
+            }
+            false => ("no operation has this header parameter", CORRECT),
+        };
+        idle("operations.idempotency-header", name, why, help);
+    }
+    let responses = || operations().flat_map(|operation| &operation.responses);
+    for name in &config.hidden_headers {
+        let mut answered = responses().flat_map(|response| &response.headers).map(|header| &header.name);
+        if parameters(ParameterIn::Header, name).next().is_none()
+            && !answered.any(|each| each.eq_ignore_ascii_case(name))
+            && !IGNORED_HEADERS.iter().any(|ignored| ignored.eq_ignore_ascii_case(name))
+        {
+            idle("operations.hidden-headers", name, "no request or response has this header", CORRECT);
+        }
+    }
+    for name in &options.client.transport_headers {
+        if [ParameterIn::Header, ParameterIn::Cookie].iter().all(|at| parameters(*at, name).next().is_none())
+        {
+            let why = "no operation has this header or cookie parameter";
+            idle("client.transport-headers", name, why, CORRECT);
+        }
+    }
+    let bodies = responses().filter(|response| may_refuse(response.status)).flat_map(|it| &it.content);
+    let bodies = bodies.filter(|media| MediaType::parse(&media.name).is_json());
+    let members: Option<Vec<BTreeSet<&str>>> =
+        bodies.map(|media| described_members(graph, media.schema?)).collect();
+    // If an error response may have any property, every name is valid.
+    let Some(members) = members else { return };
+    for name in
+        options.client.shown.iter().filter(|name| !members.iter().any(|it| it.contains(name.as_str())))
+    {
+        idle("client.shown", name, "no error response has this property", CORRECT);
+    }
+}
+
+/// Returns true if the body of a response with this status is shown as an error.
+const fn may_refuse(status: StatusPattern) -> bool {
+    match status {
+        StatusPattern::Code(code) => code >= 300,
+        StatusPattern::Range(class) => class >= 3,
+        StatusPattern::Default => true,
+    }
+}
+
+/// Returns the declared properties of a value; `None` if it may have others.
+fn described_members(graph: &SchemaGraph, root: SchemaId) -> Option<BTreeSet<&str>> {
+    let mut look = MemberCollector { graph, seen: BTreeSet::new(), found: BTreeSet::new() };
+    look.collect_members(root).then_some(look.found)
+}
+
+/// A walk over the schemas that apply to the same value.
+struct MemberCollector<'a> {
+    graph: &'a SchemaGraph,
+    seen: BTreeSet<SchemaId>,
+    found: BTreeSet<&'a str>,
+}
+
+impl MemberCollector<'_> {
+    /// Collects the properties of a schema; returns false if it allows undeclared ones.
+    fn collect_members(&mut self, id: SchemaId) -> bool {
+        if !self.seen.insert(id) {
+            return true;
+        }
+        let schema = self.graph.schema(id);
+        self.found.extend(schema.properties.iter().map(|(name, _)| name.as_str()));
+        let unions = [&schema.any_of, &schema.one_of];
+        let more = schema.additional_properties.or(schema.unevaluated_properties);
+        let is_map = more.is_some_and(|more| self.graph.schema(more).boolean != Some(false));
+        // Schemas that extend a base by `allOf` add properties.
+        let is_base = schema.discriminator.is_some() && unions.iter().all(|union| union.is_empty());
+        if is_map || is_base || !schema.pattern_properties.is_empty() || schema.dynamic_reference.is_some() {
+            return false;
+        }
+        let mut described = !schema.properties.is_empty()
+            || schema.types.is_some_and(|types| !types.contains(TypeSet::OBJECT));
+        let conditional = [schema.condition, schema.then, schema.otherwise].into_iter().flatten();
+        for step in conditional.chain(schema.dependent_schemas.iter().map(|(_, step)| *step)) {
+            self.collect_members(step);
+        }
+        for step in schema.all_of.iter().chain(&schema.reference) {
+            described |= self.collect_members(*step);
+        }
+        for union in unions.into_iter().filter(|union| !union.is_empty()) {
+            let branches: Vec<bool> = union.iter().map(|step| self.collect_members(*step)).collect();
+            described |= branches.iter().all(|described| *described);
+        }
+        described
+    }
+}

@@ -1,0 +1,52 @@
+//! Combines the schemas of a type into one document.
+
+use serde_json::{Value, json};
+
+use crate::{
+    analyzed_contract::AnalyzedContract,
+    conjunction::{SchemaConjunction, SchemaFacts},
+    schema::{SchemaGraph, TypeSet, document::SchemaDocumentWriter},
+    shape::TypeDef,
+};
+
+/// Returns the schemas of a type as one document; `None` if it is too large to prove or the engine could
+/// misread it.
+///
+/// `assumed` adds the types that the option `implied-objects` implies.
+pub(super) fn source_document(
+    contract: &AnalyzedContract,
+    writer: &SchemaDocumentWriter<'_>,
+    def: &TypeDef,
+    assumed: bool,
+) -> Option<Value> {
+    let mut document = writer.write_conjunction(&def.conj.ids)?;
+    if def.conj.within != TypeSet::ALL {
+        document["type"] = type_names(def.conj.within);
+    }
+    if assumed {
+        let implied =
+            |conj: &SchemaConjunction| implied_types(&contract.graph, conj, contract.options.implied_objects);
+        if let Some(types) = implied(&def.conj) {
+            document["type"] = type_names(types.intersection(def.conj.within));
+        }
+        let definitions = document.get_mut("$defs").and_then(Value::as_object_mut)?;
+        for (name, schema) in definitions.iter_mut() {
+            let types = writer.schema_id(name).and_then(|id| implied(&SchemaConjunction::from_schema(id)));
+            if let (Some(types), Some(schema)) = (types, schema.as_object_mut()) {
+                schema.insert("type".to_owned(), type_names(types));
+            }
+        }
+    }
+    Some(document)
+}
+
+/// Returns the types that keywords imply and no `type` states.
+fn implied_types(graph: &SchemaGraph, conj: &SchemaConjunction, usual: bool) -> Option<TypeSet> {
+    let stated = SchemaFacts::stated_types(graph, conj);
+    let read = SchemaFacts::from_conjunction(graph, conj, usual).types;
+    (stated != read).then_some(read)
+}
+
+fn type_names(types: TypeSet) -> Value {
+    json!(types.type_names())
+}

@@ -1,0 +1,218 @@
+//! Formats calls of the runtime's macros that take lists: on one line if it fits, otherwise with one line for
+//! each list.
+
+use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use syn::{ItemMacro, MacroDelimiter};
+
+/// Preferred line width, in columns; a single row may exceed it.
+const MAX_COLUMNS: usize = 100;
+
+/// Formats a call whose braces contain a head and, in inner braces, lists with a keyword in front of each;
+/// `None` for any other call.
+pub(super) fn print_macro_call(call: &ItemMacro) -> Option<String> {
+    if !matches!(call.mac.delimiter, MacroDelimiter::Brace(_)) {
+        return None;
+    }
+    let mut head: Vec<TokenTree> = call.mac.tokens.clone().into_iter().collect();
+    let Some(TokenTree::Group(body)) = head.pop() else { return None };
+    if body.delimiter() != Delimiter::Brace {
+        return None;
+    }
+    let (path, head) = (macro_path(call), format_tokens(head.into_iter().collect()));
+    let sections = parse_sections(body.stream());
+    let inside: Vec<String> = sections.iter().map(MacroSection::to_line).collect();
+    let line = format!("{path}! {{ {head} {{ {} }} }}", inside.join(" "));
+    if line.len() <= MAX_COLUMNS {
+        return Some(line.replace("{  }", "{}") + "\n");
+    }
+    let mut out = format!("{path}! {{\n    {head} {{\n");
+    for section in &sections {
+        section.write_lines(&mut out);
+    }
+    out.push_str("    }\n}\n");
+    Some(out)
+}
+
+/// Formats the path of a macro.
+pub(super) fn macro_path(call: &ItemMacro) -> String {
+    let path = &call.mac.path;
+    format_tokens(quote::quote!(#path))
+}
+
+/// A keyword with the rows in its braces, or other tokens without braces.
+struct MacroSection {
+    head: String,
+    rows: Vec<String>,
+}
+
+impl MacroSection {
+    fn to_line(&self) -> String {
+        match self.rows.as_slice() {
+            [] => self.head.clone(),
+            rows => format!("{} {{ {} }}", self.head, rows.join(", ")),
+        }
+    }
+
+    fn write_lines(&self, out: &mut String) {
+        let line = self.to_line();
+        if line.len() + 8 <= MAX_COLUMNS || self.rows.is_empty() {
+            out.push_str(&format!("        {line}\n"));
+            return;
+        }
+        out.push_str(&format!("        {} {{\n", self.head));
+        let mut line = String::new();
+        for row in &self.rows {
+            if !line.is_empty() && line.len() + row.len() + 14 > MAX_COLUMNS {
+                out.push_str(&format!("            {line}\n"));
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(row);
+            line.push(',');
+        }
+        out.push_str(&format!("            {line}\n        }}\n"));
+    }
+}
+
+fn parse_sections(body: TokenStream) -> Vec<MacroSection> {
+    let mut out = Vec::new();
+    let mut head = Vec::new();
+    for token in body {
+        match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                let head = format_tokens(std::mem::take(&mut head).into_iter().collect());
+                out.push(MacroSection { head, rows: split_rows(group.stream()) });
+            }
+            other => head.push(other),
+        }
+    }
+    if !head.is_empty() {
+        out.push(MacroSection { head: format_tokens(head.into_iter().collect()), rows: Vec::new() });
+    }
+    out
+}
+
+/// Splits tokens at commas that are not inside `<…>`.
+fn split_rows(list: TokenStream) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut row: Vec<TokenTree> = Vec::new();
+    let mut depth = 0usize;
+    for token in list {
+        match &token {
+            TokenTree::Punct(p) if p.as_char() == '<' => depth += 1,
+            TokenTree::Punct(p) if p.as_char() == '>' => depth = depth.saturating_sub(1),
+            TokenTree::Punct(p) if p.as_char() == ',' && depth == 0 => {
+                out.push(format_tokens(std::mem::take(&mut row).into_iter().collect()));
+                continue;
+            }
+            _ => {}
+        }
+        row.push(token);
+    }
+    if !row.is_empty() {
+        out.push(format_tokens(row.into_iter().collect()));
+    }
+    out
+}
+
+/// Formats tokens with the usual spacing of names, types, constants and paths.
+pub(super) fn format_tokens(tokens: TokenStream) -> String {
+    let mut out = String::new();
+    let mut tight = true;
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace => ("{ ", " }"),
+                    Delimiter::None => ("", ""),
+                };
+                // `f(a)`, but `(a, (b, c))`.
+                if !tight && (group.delimiter() != Delimiter::Parenthesis || out.ends_with([',', ':'])) {
+                    out.push(' ');
+                }
+                out.push_str(open);
+                out.push_str(&format_tokens(group.stream()));
+                out.push_str(close);
+                tight = false;
+            }
+            TokenTree::Punct(punct) => match punct.as_char() {
+                // `a.b`, but `a, ..b`.
+                '.' => {
+                    if !tight && punct.spacing() == Spacing::Joint {
+                        out.push(' ');
+                    }
+                    out.push('.');
+                    tight = true;
+                }
+                sign @ (',' | ';' | '>') => {
+                    out.push(sign);
+                    tight = false;
+                }
+                ':' => {
+                    // `a::b`, but `a: b`.
+                    let path = punct.spacing() == Spacing::Joint || out.ends_with(':');
+                    out.push(':');
+                    tight = path;
+                }
+                sign @ ('<' | '&' | '-') => {
+                    if !tight && sign != '<' {
+                        out.push(' ');
+                    }
+                    out.push(sign);
+                    tight = true;
+                }
+                sign => {
+                    if !tight {
+                        out.push(' ');
+                    }
+                    out.push(sign);
+                    tight = false;
+                }
+            },
+            word => {
+                if !tight {
+                    out.push(' ');
+                }
+                out.push_str(&word.to_string());
+                tight = false;
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+
+    use super::*;
+
+    fn check(tokens: TokenStream, expect: &str) {
+        let call: ItemMacro = syn::parse2(tokens).unwrap();
+        assert_eq!(print_macro_call(&call).unwrap(), expect);
+    }
+
+    #[test]
+    fn lists_stand_on_one_line_or_each_on_its_own() {
+        check(
+            quote!(::runtime::object! { A { tag { op = "op" is -1 } extra undeclared } }),
+            "::runtime::object! { A { tag { op = \"op\" is -1 } extra undeclared } }\n",
+        );
+        check(quote!(builder! { A ABuilder {} }), "builder! { A ABuilder {} }\n");
+        check(
+            quote! { builder! { A ABuilder {
+                required { first_member: list Vec<super::codes::Code> = "firstMember", second: one (A, B) = "b" }
+                optional { third: one Map<Vec<String>> = "third" }
+            } } },
+            concat!(
+                "builder! {\n    A ABuilder {\n        required {\n",
+                "            first_member: list Vec<super::codes::Code> = \"firstMember\", second: one(A, B) = \"b\",\n",
+                "        }\n        optional { third: one Map<Vec<String>> = \"third\" }\n    }\n}\n",
+            ),
+        );
+    }
+}

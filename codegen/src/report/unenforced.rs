@@ -1,0 +1,67 @@
+//! The constraints that the types of a contract leave to `is_valid`. Tests use them to check that every
+//! violation of a parsed value is listed in the report.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    analyzed_contract::AnalyzedContract,
+    explain::{EnforcedBy, collect_constraints, constraint::schema_with_keyword},
+    schema::{Schema, SchemaGraph, SchemaId},
+};
+
+/// The constraints that types do not enforce when they are parsed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnenforcedConstraints {
+    /// Schema location and keyword of each constraint.
+    listed: BTreeSet<(String, &'static str)>,
+    /// Locations of all subschemas that the listed constraints apply.
+    applied: BTreeSet<String>,
+}
+
+impl UnenforcedConstraints {
+    /// Collects the constraints of a contract that no type enforces.
+    #[must_use]
+    pub fn for_contract(contract: &AnalyzedContract) -> Self {
+        let graph = &contract.graph;
+        let mut open = Self::default();
+        let mut seen = BTreeSet::new();
+        for found in
+            collect_constraints(contract).into_iter().filter(|found| found.enforcement != EnforcedBy::Type)
+        {
+            open.listed.insert((graph.absolute_location(found.schema), found.keyword));
+            let mut work =
+                applied_schemas(graph, &schema_with_keyword(graph.schema(found.schema), found.keyword));
+            while let Some(id) = work.pop() {
+                if seen.insert(id) {
+                    open.applied.insert(graph.absolute_location(id));
+                    work.extend(applied_schemas(graph, graph.schema(id)));
+                }
+            }
+        }
+        open
+    }
+
+    /// Returns true if a violation belongs to a listed constraint or to a subschema that one applies.
+    /// `location` and `keyword` are those of the violation.
+    #[must_use]
+    pub fn covers(&self, location: &str, keyword: &str) -> bool {
+        let keyword = match keyword {
+            "minContains" | "maxContains" => "contains",
+            "then" | "else" => "if",
+            other => other,
+        };
+        self.applied.contains(location)
+            || self.listed.iter().any(|(listed, by)| listed == location && *by == keyword)
+    }
+}
+
+/// Returns the schemas that a schema can apply. For a `$dynamicRef` to an anchor these are all schemas with
+/// that anchor (Core 8.2.3.2).
+fn applied_schemas(graph: &SchemaGraph, schema: &Schema) -> Vec<SchemaId> {
+    let mut all: Vec<SchemaId> = schema.child_schemas().collect();
+    if let Some(name) = schema.dynamic_reference.as_ref().and_then(|dynamic| dynamic.anchor.as_ref()) {
+        let anchors = graph.resources.iter().flat_map(|resource| &resource.dynamic_anchors);
+        all.extend(anchors.filter(|(known, _)| known == name).map(|(_, id)| *id));
+    }
+    all
+}

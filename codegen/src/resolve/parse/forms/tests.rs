@@ -1,0 +1,149 @@
+//! Tests of keywords with unexpected forms: coerced values, and values that are dropped with a diagnostic.
+
+#![allow(clippy::unwrap_used)]
+
+use crate::{
+    resolve::tests::{graph, shown},
+    schema::SchemaGap,
+};
+
+/// A value is coerced to the type if that is unambiguous.
+#[test]
+fn literals_are_coerced_to_their_type() {
+    for (schema, read, said) in [
+        (
+            "{type: string, enum: [1.0, 2.0]}",
+            r#"["1.0","2.0"]"#,
+            "invalid-schema /enum/0\ninvalid-schema /enum/1",
+        ),
+        ("{type: integer, enum: ['1']}", "[1]", "invalid-schema /enum/0"),
+        ("{type: integer, enum: ['1', '2', 3]}", "[1,2,3]", "invalid-schema /enum/0\ninvalid-schema /enum/1"),
+        (
+            "{type: string, enum: [all, 10, 20]}",
+            r#"["all","10","20"]"#,
+            "invalid-schema /enum/1\ninvalid-schema /enum/2",
+        ),
+        (
+            "{type: string, enum: [v1, 1.0, 1e3, 09, true]}",
+            r#"["v1","1.0","1e3","09","true"]"#,
+            "invalid-schema /enum/1\ninvalid-schema /enum/2\nsyntax /enum/3\ninvalid-schema /enum/4",
+        ),
+        // `null` is not coerced.
+        ("{type: string, enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0\n?ignored /enum/1"),
+        ("{type: [string, 'null'], enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0"),
+        ("{type: [integer, 'null'], enum: [x, null]}", "-", "invalid-schema /enum"),
+        ("{type: [string, 'null'], enum: [null]}", "[null]", ""),
+        ("{type: [string, 'null'], const: null}", "null", ""),
+        ("{type: boolean, enum: ['True']}", "[true]", "invalid-schema /enum/0"),
+        ("{type: number, const: '1.5'}", "1.5", "invalid-schema /const"),
+        ("{type: [string, 'null'], const: true}", r#""true""#, "invalid-schema /const"),
+        ("{type: array, enum: [a, b]}", "-", "invalid-schema /enum"),
+        ("{type: object, const: a}", "-", "invalid-schema /const"),
+        ("{type: integer, enum: [x]}", "-", "invalid-schema /enum"),
+        // Values that cannot be coerced are reported next to those that can.
+        (
+            "{type: integer, enum: ['1', '1.5', a]}",
+            r#"[1,"1.5","a"]"#,
+            "invalid-schema /enum/0\n?ignored /enum/1\n?ignored /enum/2",
+        ),
+        ("{type: [string, integer], enum: [a, true]}", r#"["a",true]"#, "?ignored /enum/1"),
+        ("{enum: ['1', 2]}", r#"["1",2]"#, ""),
+        ("{type: [string, integer], enum: [true]}", "-", "invalid-schema /enum"),
+    ] {
+        let (found, problems) = graph(&[("a.yaml", schema)]);
+        let found = &found.schemas.iter().next().unwrap();
+        let list = found.enumeration.clone().map(contract_runtime::Json::Array);
+        let own = list.or_else(|| found.constant.clone()).map_or("-".to_owned(), |own| own.to_string());
+        assert_eq!((own.as_str(), shown(&problems).as_str()), (read, said), "{schema}");
+        assert_eq!(found.gap, if read == "-" { SchemaGap::Assertion } else { SchemaGap::None }, "{schema}");
+        assert!(!problems.has_fatal(), "{schema}");
+    }
+}
+
+/// `null` is reported like any other value that the `type` rejects, unless `nullable` is present.
+#[test]
+fn null_in_a_typed_enum_is_reported() {
+    let check = |schema: &str, expect: usize| {
+        let (_, problems) = graph(&[("a.json", schema)]);
+        let told = problems.iter().filter(|each| each.message.contains("which its `type` does not allow"));
+        assert_eq!(told.count(), expect, "{schema}: {problems}");
+    };
+    check(r#"{"type": "string", "enum": ["a", null]}"#, 1);
+    check(r#"{"type": "integer", "enum": [1, null]}"#, 1);
+    check(r#"{"type": "string", "enum": ["a", [1]]}"#, 1);
+    check(r#"{"type": ["string", "null"], "enum": ["a", null]}"#, 0);
+    check(r#"{"enum": ["a", null]}"#, 0);
+    let old = |schema: &str| {
+        format!(
+            r#"{{"openapi": "3.0.3", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "components": {{"schemas": {{"A": {schema}}}}}}}"#
+        )
+    };
+    check(&old(r#"{"type": "string", "nullable": true, "enum": ["a", null]}"#), 0);
+    check(&old(r#"{"type": "string", "enum": ["a", null]}"#), 1);
+}
+
+/// A branch whose literals reject every value is kept, since it selects other branches.
+#[test]
+fn literals_of_another_type_stay_in_branches() {
+    let warned = |pointer: &str| format!("?invalid-schema {pointer}/const");
+    for (schema, said) in [
+        ("oneOf: [{type: object, const: a}, {type: string}]", warned("/oneOf/0")),
+        ("anyOf: [{allOf: [{type: object, const: a}]}, {type: string}]", warned("/anyOf/0/allOf/0")),
+        ("not: {type: object, const: a}", warned("/not")),
+        ("if: {type: object, const: a}\nthen: false", warned("/if")),
+        ("dependentSchemas: {oneOf: {type: object, const: a}}", warned("/dependentSchemas/oneOf")),
+        ("properties: {not: {type: object, const: a}}", "invalid-schema /properties/not/const".to_owned()),
+        ("allOf: [{type: object, const: a}]", "invalid-schema /allOf/0/const".to_owned()),
+        (
+            "oneOf: [{$ref: '#/$defs/a'}, {type: string}]\n$defs: {a: {type: object, const: a}}",
+            warned("/$defs/a"),
+        ),
+        (
+            "oneOf: [{$ref: '#/$defs/b'}, {type: string}]\n\
+             $defs: {a: {allOf: [{type: object, const: a}]}, b: {$ref: '#/$defs/a'}}",
+            warned("/$defs/a/allOf/0"),
+        ),
+        // A schema that is also used outside of a branch is coerced.
+        (
+            "oneOf: [{$ref: '#/$defs/a'}, {type: string}]\nproperties: {a: {$ref: '#/$defs/a'}}\n\
+             $defs: {a: {type: object, const: a}}",
+            "invalid-schema /$defs/a/const".to_owned(),
+        ),
+        ("$defs: {a: {type: object, const: a}}", "invalid-schema /$defs/a/const".to_owned()),
+    ] {
+        let (found, problems) = graph(&[("a.yaml", schema)]);
+        assert_eq!(shown(&problems), said, "{schema}");
+        let kept = found.schemas.iter().any(|schema| schema.constant.is_some());
+        let lost = found.schemas.iter().any(|schema| schema.gap == SchemaGap::Assertion);
+        assert_eq!((kept, lost), (said.starts_with('?'), !said.starts_with('?')), "{schema}");
+    }
+}
+
+/// Each invalid discriminator is a fault.
+#[test]
+fn invalid_discriminators_are_reported() {
+    for (discriminator, said, tag) in [
+        ("{}", "invalid-schema /discriminator", None),
+        ("{propertyName: 5}", "invalid-schema /discriminator", None),
+        ("{mapping: {a: x}}", "invalid-schema /discriminator", None),
+        ("{propertyName: kind, mapping: []}", "invalid-schema /discriminator/mapping", Some("kind")),
+        ("5", "invalid-schema /discriminator", None),
+        ("{propertyName: kind, mapping: {}}", "", Some("kind")),
+    ] {
+        let (found, problems) = graph(&[("a.yaml", &format!("discriminator: {discriminator}"))]);
+        assert_eq!(shown(&problems), said, "{discriminator}");
+        let found = found.schemas.iter().next().unwrap().discriminator.as_ref();
+        assert_eq!(found.map(|found| found.tag.as_str()), tag, "{discriminator}");
+    }
+}
+
+/// An invalid identifier is reported as written.
+#[test]
+fn invalid_identifiers_are_reported() {
+    let (_, problems) = graph(&[("a.yaml", "$id: 'http://[a'\ntype: string\n")]);
+    assert_eq!(shown(&problems), "invalid-schema /$id");
+    let api =
+        "openapi: 3.1.0\ninfo: {title: T, version: '1'}\npaths: {}\ncomponents: {schemas: {A: {$ref: ''}}}\n";
+    let (_, problems) = graph(&[("a.yaml", api)]);
+    assert_eq!(shown(&problems), "invalid-schema /components/schemas/A/$ref");
+}

@@ -1,0 +1,95 @@
+//! Computes which types contain a given kind of content, directly or nested.
+
+use super::{Shapes, TypeBody, TypeDef, TypeId, TypeRef};
+use crate::arena::ArenaMap;
+
+/// For each type, whether it contains the content.
+#[derive(Debug)]
+pub(crate) struct ContainmentIndex {
+    by_type: ArenaMap<TypeDef, bool>,
+    place_matches: fn(&TypeRef) -> bool,
+}
+
+impl ContainmentIndex {
+    /// Marks the types with a body that matches `body` or that contain a reference matching `place`, and all
+    /// types that contain a marked type at any depth.
+    pub(crate) fn from_predicates(
+        shapes: &Shapes,
+        body: fn(&TypeBody) -> bool,
+        place: fn(&TypeRef) -> bool,
+    ) -> Self {
+        let mut all =
+            Self { by_type: shapes.types.map_ids(|id| body(&shapes.get(id).body)), place_matches: place };
+        loop {
+            let mut changed = false;
+            for id in shapes.ids().filter(|id| !all.by_type[*id]).collect::<Vec<_>>() {
+                let now = shapes.get(id).body.type_refs().any(|ty| all.place_contains(ty));
+                changed |= now;
+                all.by_type[id] = now;
+            }
+            if !changed {
+                return all;
+            }
+        }
+    }
+
+    /// Returns true if a value of the type may contain the content.
+    pub(crate) fn type_contains(&self, id: TypeId) -> bool {
+        self.by_type[id]
+    }
+
+    /// Returns true if a value at the place may contain the content.
+    pub(crate) fn place_contains(&self, ty: &TypeRef) -> bool {
+        (self.place_matches)(ty)
+            || match ty {
+                TypeRef::Named(id) => self.type_contains(*id),
+                TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
+                    self.place_contains(t)
+                }
+                TypeRef::Tuple(all) => all.iter().any(|t| self.place_contains(t)),
+                TypeRef::Json
+                | TypeRef::Bool
+                | TypeRef::Int(_)
+                | TypeRef::Number
+                | TypeRef::String
+                | TypeRef::Secret
+                | TypeRef::Replaced(..) => false,
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ContainmentIndex, TypeBody, TypeRef};
+    use crate::{config::Config, generate::Project, load::Sources};
+
+    /// Follows lists, maps, `null`, unions and recursive types.
+    #[test]
+    fn what_stands_inside_is_held() {
+        let text = r##"{"$defs": {
+            "token": {"type": "string", "minLength": 1},
+            "other": {"type": "object", "properties": {"a": {"type": "string"}, "next": {"$ref": "#/$defs/other"}}},
+            "keys": {"type": "object", "additionalProperties": {"$ref": "#/$defs/holder"}, "properties": {"b": true}},
+            "holder": {"type": "object", "properties": {
+                "list": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/token"}, {"type": "null"}]}},
+                "next": {"$ref": "#/$defs/holder"}
+            }},
+            "either": {"oneOf": [{"type": "integer"}, {"$ref": "#/$defs/keys"}]}
+        }}"##;
+        let config = Config { secrets: vec!["#/$defs/token".to_owned()], ..Config::default() };
+        let sources = Sources::from_texts(&[("input.json", "", text)]).unwrap();
+        let contract = Project { config, ..Project::default() }.analyze_sources(sources).unwrap();
+        let shapes = &contract.shapes;
+        let secrets = ContainmentIndex::from_predicates(shapes, |_| false, |ty| *ty == TypeRef::Secret);
+        let named = |holders: &ContainmentIndex| {
+            let held = shapes.ids().filter(|id| holders.type_contains(*id));
+            let mut names: Vec<&str> = held.map(|id| shapes.get(id).name.as_str()).collect();
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(named(&secrets), ["Either", "Holder", "Keys", "Token"]);
+        let kinds =
+            ContainmentIndex::from_predicates(shapes, |body| matches!(body, TypeBody::ByKind(_)), |_| false);
+        assert_eq!(named(&kinds), ["Either"]);
+    }
+}

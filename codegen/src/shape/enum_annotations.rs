@@ -1,0 +1,83 @@
+//! Names and descriptions of enumeration values from vendor extensions such as `x-enum-varnames`.
+
+use contract_runtime::Json;
+
+use super::build::ShapeBuilder;
+use crate::{
+    conjunction::{SchemaConjunction, SchemaFacts},
+    names,
+    schema::{SchemaGraph, SchemaId, values::VALUE_LABEL_EXTENSIONS},
+};
+
+/// The name and description of one value.
+#[derive(Default)]
+pub(super) struct ValueAnnotation {
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+}
+
+/// An integer of an enumeration with a name of its own.
+pub(crate) struct NamedConstant<'g> {
+    /// The value as written in the contract.
+    pub(crate) value: &'g Json,
+    /// The name of the constant in Rust.
+    pub(crate) name: String,
+    pub(crate) description: Option<String>,
+}
+
+/// Names of associated constants that the type itself defines.
+const RESERVED_NAMES: &[&str] = &["min", "max", "validator"];
+
+/// Returns the named numbers of a place. All are integers if the type of the place is an integer.
+pub(crate) fn named_constants<'g>(graph: &'g SchemaGraph, facts: &SchemaFacts) -> Vec<NamedConstant<'g>> {
+    let known = || facts.unconditional.iter().find_map(|id| graph.schema(*id).listed_values());
+    let values = facts.allowed_literals(graph).or_else(|| known().map(|known| known.iter().collect()));
+    let mut wires = Vec::new();
+    let mut named: Vec<NamedConstant<'g>> = Vec::new();
+    for value in values.into_iter().flatten() {
+        let annotation = annotate_value(graph, &facts.unconditional, value);
+        let Some(name) = annotation.name.filter(|_| !named.iter().any(|other| other.value == value)) else {
+            continue;
+        };
+        let mut name = names::constant_name(&name).to_ascii_lowercase();
+        if RESERVED_NAMES.contains(&name.as_str()) {
+            name.push_str("_value");
+        }
+        wires.push(value.to_string());
+        named.push(NamedConstant { value, name, description: annotation.description });
+    }
+    let wires: Vec<&str> = wires.iter().map(String::as_str).collect();
+    let mut distinct: Vec<String> = named.iter().map(|constant| constant.name.clone()).collect();
+    names::make_distinct(&wires, &mut distinct);
+    for (constant, name) in named.iter_mut().zip(distinct) {
+        constant.name = name.to_ascii_uppercase();
+    }
+    named
+}
+
+/// Collects the name and description that the schemas of one place give a value.
+fn annotate_value(graph: &SchemaGraph, members: &[SchemaId], value: &Json) -> ValueAnnotation {
+    let mut annotation = ValueAnnotation::default();
+    for id in members {
+        let schema = graph.schema(*id);
+        let word = |name: &str| schema.value_label(name, value).map(str::to_owned);
+        let [names, other_names, words, other_words] = VALUE_LABEL_EXTENSIONS.map(word);
+        annotation.name = annotation.name.or(names).or(other_names);
+        annotation.description = annotation.description.or(words).or(other_words);
+    }
+    annotation
+}
+
+impl ShapeBuilder<'_> {
+    /// Returns the name and description of an enumeration value at a place.
+    pub(super) fn value_annotation(&self, conj: &SchemaConjunction, wire: &str) -> ValueAnnotation {
+        annotate_value(self.graph, &self.facts_of(conj).unconditional, &Json::String(wire.to_owned()))
+    }
+
+    /// Returns the values of `x-extensible-enum`: known values of an otherwise free string.
+    pub(super) fn extensible_values(&self, conj: &SchemaConjunction) -> Option<Vec<String>> {
+        let members = self.facts_of(conj).unconditional;
+        let list = members.iter().find_map(|id| self.graph.schema(*id).known_strings())?;
+        Some(list.into_iter().map(str::to_owned).collect())
+    }
+}

@@ -1,0 +1,117 @@
+//! Removes types that no value uses: bases that occur only in an `allOf`, enumerations of tags without a
+//! field.
+
+use std::collections::BTreeSet;
+
+use super::{Shapes, TypeBody, TypeDef, TypeId, TypeRef};
+use crate::{
+    arena::{Arena, ArenaMap},
+    schema::{SchemaGraph, SchemaId, SchemaOrigin},
+};
+
+/// Keeps the types that are reachable from `places` and from the contract's named schemas.
+pub(super) fn remove_unused_types(graph: &SchemaGraph, shapes: &mut Shapes, places: &BTreeSet<SchemaId>) {
+    let parts = base_schemas(graph, shapes, places);
+    let mut kept: BTreeSet<TypeId> = BTreeSet::new();
+    let mut work: Vec<TypeId> = Vec::new();
+    for id in shapes.ids() {
+        let named = shapes.get(id).schema;
+        work.extend(named.filter(|schema| !parts.contains(schema)).map(|_| id));
+    }
+    for &place in places {
+        collect_named(shapes.type_of_schema(place), &mut work);
+    }
+    while let Some(id) = work.pop() {
+        if kept.insert(id) {
+            shapes.get(id).body.type_refs().for_each(|ty| collect_named(ty, &mut work));
+        }
+    }
+    if kept.len() == shapes.types.len() {
+        return;
+    }
+    let mut left = Arena::<TypeDef>::first_ids(kept.len());
+    let numbers = shapes.types.map_ids(|id| if kept.contains(&id) { left.next() } else { None });
+    let types = std::mem::take(&mut shapes.types);
+    let ids: Vec<TypeId> = types.ids().collect();
+    for (id, mut def) in ids.into_iter().zip(types) {
+        change_types(&mut def.body, &mut |ty| renumber_type(ty, &numbers));
+        if numbers[id].is_some() {
+            shapes.types.push(def);
+        } else if matches!(def.body, TypeBody::Tagged(_)) {
+            shapes.parts.push(def);
+        }
+    }
+    shapes.places.retain(|_, ty| is_kept(ty, &numbers));
+    shapes.places.values_mut().for_each(|ty| renumber_type(ty, &numbers));
+}
+
+/// The new id of each type that is kept.
+type NewIds = ArenaMap<TypeDef, Option<TypeId>>;
+
+/// Returns the definitions and components that other schemas include by `allOf` or by a `$ref` with further
+/// keywords, and that no value uses by itself.
+fn base_schemas(graph: &SchemaGraph, shapes: &Shapes, places: &BTreeSet<SchemaId>) -> BTreeSet<SchemaId> {
+    let end = |id: SchemaId| shapes.aliases.get(&id).copied().unwrap_or(id);
+    let mut taken_in = BTreeSet::new();
+    let mut whole: BTreeSet<SchemaId> = places.iter().map(|&id| end(id)).collect();
+    for id in graph.ids() {
+        // An alias includes nothing: its users use its target.
+        if shapes.aliases.contains_key(&id) {
+            continue;
+        }
+        let schema = graph.schema(id);
+        let inside: BTreeSet<SchemaId> = schema.reference.iter().chain(&schema.all_of).copied().collect();
+        whole.extend(schema.child_schemas().filter(|child| !inside.contains(child)).map(end));
+        taken_in.extend(inside.into_iter().map(end));
+    }
+    taken_in.retain(|id| {
+        let named =
+            matches!(graph.schema(*id).origin, SchemaOrigin::Definition(_) | SchemaOrigin::Component(_));
+        named && !whole.contains(id)
+    });
+    taken_in
+}
+
+fn change_types(body: &mut TypeBody, change: &mut dyn FnMut(&mut TypeRef)) {
+    match body {
+        TypeBody::Struct(body) => {
+            body.fields.iter_mut().for_each(|f| change(&mut f.ty));
+            body.additional.iter_mut().for_each(change);
+        }
+        TypeBody::Tagged(body) => body.variants.iter_mut().for_each(|v| change(&mut v.ty)),
+        TypeBody::ByKind(variants) => variants.iter_mut().for_each(|v| change(&mut v.ty)),
+        TypeBody::Newtype(inner) => change(inner),
+        TypeBody::Enum(_) | TypeBody::Pending => {}
+    }
+}
+
+fn collect_named(ty: &TypeRef, out: &mut Vec<TypeId>) {
+    match ty {
+        TypeRef::Named(id) => out.push(*id),
+        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => collect_named(t, out),
+        TypeRef::Tuple(all) => all.iter().for_each(|t| collect_named(t, out)),
+        _ => {}
+    }
+}
+
+fn is_kept(ty: &TypeRef, numbers: &NewIds) -> bool {
+    let mut held = Vec::new();
+    collect_named(ty, &mut held);
+    held.iter().all(|id| numbers[*id].is_some())
+}
+
+/// Replaces ids by the new ones. A removed type becomes `String`: it occurs only in omitted fields or in
+/// removed types.
+fn renumber_type(ty: &mut TypeRef, numbers: &NewIds) {
+    match ty {
+        TypeRef::Named(id) => match numbers[*id] {
+            Some(number) => *id = number,
+            None => *ty = TypeRef::String,
+        },
+        TypeRef::Vec(t) | TypeRef::Map(t) | TypeRef::Nullable(t) | TypeRef::Boxed(t) => {
+            renumber_type(t, numbers)
+        }
+        TypeRef::Tuple(all) => all.iter_mut().for_each(|t| renumber_type(t, numbers)),
+        _ => {}
+    }
+}

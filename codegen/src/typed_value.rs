@@ -1,0 +1,237 @@
+//! Interprets generated types: reads a JSON value into the form that a generated type would hold, and writes
+//! it back.
+//!
+//! Reading and writing mirror the code that `emit` generates over the runtime's `read`: unknown properties
+//! are kept, optional properties may be absent, `null` requires a nullable type, and a tag that identifies a
+//! variant has no field. Data that a type would lose becomes visible here without compiling it.
+
+use contract_runtime::{Json, Map, Number, schema::TagCertainty};
+
+use crate::{
+    conjunction::type_of,
+    schema::TypeSet,
+    shape::{IntKind, KindVariant, Shapes, StringEnum, StructBody, TaggedUnion, TypeBody, TypeId, TypeRef},
+};
+
+/// A value in the form that a generated type holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TypedValue {
+    Json(Json),
+    /// A value of a type from outside the generated crate.
+    Replaced(Json),
+    Bool(bool),
+    /// An `i64` or a `u64`.
+    Int(i128),
+    Number(Number),
+    String(String),
+    /// A string that is redacted when printed.
+    Secret(String),
+    Null,
+    NonNull(Box<TypedValue>),
+    Vec(Vec<TypedValue>),
+    Tuple(Vec<TypedValue>),
+    Map(Vec<(String, TypedValue)>),
+    /// A struct: its fields in order, and the undeclared properties.
+    Struct(TypeId, Vec<Option<TypedValue>>, Box<TypedValue>),
+    /// An enum variant, by index.
+    Variant(TypeId, usize, Box<TypedValue>),
+    /// An object of an open union with an unknown tag.
+    UnknownTag(TypeId, Json),
+    /// A listed value of a string enumeration, by index.
+    Listed(TypeId, usize),
+    /// A string that an open enumeration does not list.
+    Unlisted(TypeId, String),
+    Newtype(TypeId, Box<TypedValue>),
+}
+
+/// The maximum number of types that wrap the same value. Real contracts need a few; a newtype around itself
+/// would recurse forever.
+const MAX_NESTING: u8 = 100;
+
+/// Reads a JSON value as a type; `None` if the generated type would reject it.
+#[must_use]
+pub fn read_value(shapes: &Shapes, ty: &TypeRef, json: &Json) -> Option<TypedValue> {
+    read_at(shapes, ty, json, MAX_NESTING)
+}
+
+/// Writes a typed value as JSON.
+#[must_use]
+pub fn write_value(shapes: &Shapes, typed: &TypedValue) -> Json {
+    match typed {
+        TypedValue::Json(json) | TypedValue::Replaced(json) | TypedValue::UnknownTag(_, json) => json.clone(),
+        TypedValue::Bool(value) => Json::Bool(*value),
+        TypedValue::Int(value) => Json::Number(integer_number(*value)),
+        TypedValue::Number(number) => Json::Number(number.clone()),
+        TypedValue::String(text) | TypedValue::Secret(text) | TypedValue::Unlisted(_, text) => {
+            Json::String(text.clone())
+        }
+        TypedValue::Null => Json::Null,
+        TypedValue::NonNull(inner) | TypedValue::Newtype(_, inner) | TypedValue::Variant(_, _, inner) => {
+            write_value(shapes, inner)
+        }
+        TypedValue::Vec(items) | TypedValue::Tuple(items) => {
+            Json::Array(items.iter().map(|item| write_value(shapes, item)).collect())
+        }
+        TypedValue::Map(members) => Json::Object(
+            members.iter().map(|(name, value)| (name.clone(), write_value(shapes, value))).collect(),
+        ),
+        TypedValue::Struct(id, fields, rest) => {
+            let mut out = Map::new();
+            if let TypeBody::Struct(body) = &shapes.get(*id).body {
+                for (field, value) in body.fields.iter().zip(fields) {
+                    let value = match (&field.constant, field.omitted) {
+                        (Some(constant), true) => Some(constant.clone()),
+                        _ => value.as_ref().map(|value| write_value(shapes, value)),
+                    };
+                    value.map(|value| out.insert(field.wire.clone(), value));
+                }
+            }
+            if let TypedValue::Map(rest) = &**rest {
+                for (name, value) in rest {
+                    out.insert(name.clone(), write_value(shapes, value));
+                }
+            }
+            Json::Object(out)
+        }
+        TypedValue::Listed(id, at) => match &shapes.get(*id).body {
+            TypeBody::Enum(list) => {
+                list.values.get(*at).map_or(Json::Null, |(wire, ..)| Json::String(wire.clone()))
+            }
+            _ => Json::Null,
+        },
+    }
+}
+
+/// Returns true if no undeclared property of a struct has the name of a declared one.
+#[cfg(test)]
+pub(crate) fn has_disjoint_rest(shapes: &Shapes, id: TypeId, rest: &TypedValue) -> bool {
+    let (TypeBody::Struct(body), TypedValue::Map(rest)) = (&shapes.get(id).body, rest) else { return true };
+    !body.fields.iter().any(|field| rest.iter().any(|(name, _)| *name == field.wire))
+}
+
+/// Returns true if no struct inside a value has a duplicate property, so that it can be written.
+#[cfg(test)]
+pub(crate) fn has_unique_members(shapes: &Shapes, typed: &TypedValue) -> bool {
+    let inside = |typed: &TypedValue| has_unique_members(shapes, typed);
+    match typed {
+        TypedValue::Struct(id, fields, rest) => {
+            has_disjoint_rest(shapes, *id, rest) && fields.iter().flatten().all(inside) && inside(rest)
+        }
+        TypedValue::Map(members) => members.iter().all(|(_, value)| inside(value)),
+        TypedValue::Vec(items) | TypedValue::Tuple(items) => items.iter().all(inside),
+        TypedValue::NonNull(inner) | TypedValue::Newtype(_, inner) | TypedValue::Variant(_, _, inner) => {
+            inside(inner)
+        }
+        _ => true,
+    }
+}
+
+/// Converts a machine integer, `i64` or `u64`, to a number.
+pub(crate) fn integer_number(value: i128) -> Number {
+    i64::try_from(value)
+        .map_or_else(|_| Number::from(u64::try_from(value).unwrap_or_default()), Number::from_i64)
+}
+
+fn read_at(shapes: &Shapes, ty: &TypeRef, json: &Json, left: u8) -> Option<TypedValue> {
+    let inner = |ty: &TypeRef, json: &Json| read_at(shapes, ty, json, MAX_NESTING);
+    Some(match (ty, json) {
+        (TypeRef::Json, _) => TypedValue::Json(json.clone()),
+        (TypeRef::Replaced(..), _) => TypedValue::Replaced(json.clone()),
+        (TypeRef::Bool, Json::Bool(value)) => TypedValue::Bool(*value),
+        (TypeRef::Int(kind), Json::Number(number)) => TypedValue::Int(match kind {
+            IntKind::I64 => number.as_i64()?.into(),
+            IntKind::U64 => number.as_u64()?.into(),
+        }),
+        (TypeRef::Number, Json::Number(number)) => TypedValue::Number(number.clone()),
+        (TypeRef::String, Json::String(text)) => TypedValue::String(text.clone()),
+        (TypeRef::Secret, Json::String(text)) => TypedValue::Secret(text.clone()),
+        (TypeRef::Nullable(_), Json::Null) => TypedValue::Null,
+        (TypeRef::Nullable(ty), _) => TypedValue::NonNull(Box::new(read_at(shapes, ty, json, left)?)),
+        (TypeRef::Boxed(ty), _) => read_at(shapes, ty, json, left)?,
+        (TypeRef::Vec(ty), Json::Array(items)) => {
+            TypedValue::Vec(items.iter().map(|item| inner(ty, item)).collect::<Option<_>>()?)
+        }
+        (TypeRef::Tuple(types), Json::Array(items)) if types.len() == items.len() => {
+            let each = types.iter().zip(items).map(|(ty, item)| inner(ty, item));
+            TypedValue::Tuple(each.collect::<Option<_>>()?)
+        }
+        (TypeRef::Map(ty), Json::Object(members)) => TypedValue::Map(
+            members
+                .iter()
+                .map(|(name, value)| Some((name.to_owned(), inner(ty, value)?)))
+                .collect::<Option<_>>()?,
+        ),
+        (TypeRef::Named(id), _) => read_named(shapes, *id, json, left.checked_sub(1)?)?,
+        _ => return None,
+    })
+}
+
+fn read_named(shapes: &Shapes, id: TypeId, json: &Json, left: u8) -> Option<TypedValue> {
+    match &shapes.get(id).body {
+        TypeBody::Struct(body) => read_struct(shapes, id, body, json),
+        TypeBody::Tagged(body) => read_tagged(shapes, id, body, json, left),
+        TypeBody::ByKind(variants) => {
+            let at = variants.iter().position(|variant| matches_kind(variant, json))?;
+            let typed = read_at(shapes, &variants[at].ty, json, left)?;
+            Some(TypedValue::Variant(id, at, Box::new(typed)))
+        }
+        TypeBody::Enum(list) => read_enum(id, list, json),
+        TypeBody::Newtype(inner) => {
+            Some(TypedValue::Newtype(id, Box::new(read_at(shapes, inner, json, left)?)))
+        }
+        TypeBody::Pending => None,
+    }
+}
+
+fn read_struct(shapes: &Shapes, id: TypeId, body: &StructBody, json: &Json) -> Option<TypedValue> {
+    let members = json.as_object()?;
+    let mut fields = Vec::new();
+    for field in &body.fields {
+        let found = members.get(&field.wire);
+        if field.required && found.is_none() {
+            return None;
+        }
+        fields.push(match (found, &field.constant, field.omitted) {
+            (Some(value), Some(constant), true) if value == constant => None,
+            (Some(_), Some(_), true) => return None,
+            (Some(value), ..) => Some(read_at(shapes, &field.ty, value, MAX_NESTING)?),
+            (None, ..) => None,
+        });
+    }
+    let rest_type = body.additional.as_ref().unwrap_or(&TypeRef::Json);
+    let others = members.iter().filter(|(name, _)| !body.fields.iter().any(|f| f.wire == *name));
+    let rest =
+        others.map(|(name, value)| Some((name.to_owned(), read_at(shapes, rest_type, value, MAX_NESTING)?)));
+    Some(TypedValue::Struct(id, fields, Box::new(TypedValue::Map(rest.collect::<Option<_>>()?))))
+}
+
+fn read_tagged(shapes: &Shapes, id: TypeId, body: &TaggedUnion, json: &Json, left: u8) -> Option<TypedValue> {
+    let tag = json.as_object()?.get(&body.tag);
+    if tag.is_none() && body.certainty == TagCertainty::Required {
+        return None;
+    }
+    let meant = tag.and_then(|tag| body.variants.iter().position(|variant| variant.literals.contains(tag)));
+    let unknown = || body.open.then(|| TypedValue::UnknownTag(id, json.clone()));
+    let Some(at) = meant.or(body.default_variant) else { return unknown() };
+    match read_at(shapes, &body.variants[at].ty, json, left) {
+        Some(typed) => Some(TypedValue::Variant(id, at, Box::new(typed))),
+        None if body.certainty == TagCertainty::Hint => unknown(),
+        None => None,
+    }
+}
+
+/// Returns true if a variant accepts the JSON type of a value; integers and other numbers are not
+/// distinguished.
+fn matches_kind(variant: &KindVariant, json: &Json) -> bool {
+    let kind = type_of(json);
+    let kind = if TypeSet::NUMBER.contains(kind) { TypeSet::INTEGER } else { kind };
+    !variant.types.intersection(kind).is_empty()
+}
+
+fn read_enum(id: TypeId, list: &StringEnum, json: &Json) -> Option<TypedValue> {
+    let text = json.as_str()?;
+    match list.values.iter().position(|(wire, ..)| wire == text) {
+        Some(at) => Some(TypedValue::Listed(id, at)),
+        None => list.open.then(|| TypedValue::Unlisted(id, text.to_owned())),
+    }
+}

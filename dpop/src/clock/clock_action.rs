@@ -1,0 +1,113 @@
+//! The decision whether a rejection was caused by the clock. No response states that; its `Date` reveals it.
+
+use std::time::Duration;
+
+use super::{ClockObservation, ServerClock, to_duration, to_nanos};
+use crate::{Attempt, ProofWindow, UnixTime};
+
+/// The action to take after `invalid_dpop_proof`, as far as time is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClockAction {
+    /// Send the request once more, with a new proof and the `iat` of the corrected clock.
+    RetryWithCorrectedClock,
+    /// The `iat` was right; the proof was rejected for another reason.
+    ClockIsCorrect,
+    /// The clock of the machine has to be set; a retry would not help.
+    ClockUnsynchronized(ClockSyncError),
+}
+
+/// The reason why no acceptable `iat` can be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClockSyncError {
+    /// The proof of the retry was rejected too.
+    #[error("the server rejected a second proof, made with the corrected clock")]
+    RetryRefused,
+    /// The response has no usable `Date`.
+    #[error("the server sent no usable Date header")]
+    NoDate,
+    /// The most recent responses contradict each other.
+    #[error("the Date headers of the server contradict each other")]
+    Contradictions,
+    /// The bounds of the server's time are wider than its window.
+    #[error("the server's time is not known precisely enough")]
+    TooUncertain,
+}
+
+impl ServerClock {
+    /// Decides what to do after a rejection that may be caused by the clock.
+    ///
+    /// `sent_iat` is the `iat` of the rejected proof. `observation` is the measurement of the rejection,
+    /// which was already passed to [`observe`](Self::observe), or `None` if the response could not be
+    /// measured.
+    #[must_use]
+    pub fn after_refusal(
+        &self,
+        sent_iat: UnixTime,
+        observation: Option<&ClockObservation>,
+        window: ProofWindow,
+        attempt: Attempt,
+    ) -> ClockAction {
+        use ClockAction::{ClockIsCorrect, ClockUnsynchronized, RetryWithCorrectedClock};
+
+        if attempt == Attempt::Retry {
+            return ClockUnsynchronized(ClockSyncError::RetryRefused);
+        }
+        let Some(observation) = observation else {
+            return ClockUnsynchronized(ClockSyncError::NoDate);
+        };
+        if self.contradictions >= self.tolerance.contradictions {
+            return ClockUnsynchronized(ClockSyncError::Contradictions);
+        }
+        let half = to_duration((to_nanos(window.past) + to_nanos(window.future)) / 2);
+        if self.now(observation.received()).uncertainty > half {
+            return ClockUnsynchronized(ClockSyncError::TooUncertain);
+        }
+        if may_be_outside(sent_iat, observation, window) || self.is_corrected(sent_iat, observation, window) {
+            return RetryWithCorrectedClock;
+        }
+        ClockIsCorrect
+    }
+
+    /// Returns true if the updated clock would have given another `iat`. A correction exceeds the tolerance,
+    /// but `iat` has whole seconds, so the difference is at least the larger of the tolerance and one second.
+    fn is_corrected(&self, sent_iat: UnixTime, observation: &ClockObservation, window: ProofWindow) -> bool {
+        let iat = self.iat(observation.sent(), window);
+        iat.saturating_since(sent_iat).max(sent_iat.saturating_since(iat))
+            >= self.tolerance.corrected_beyond.max(Duration::from_secs(1))
+    }
+}
+
+/// Returns true if the server, according to its own `Date`, may have found the `iat` outside its window. The
+/// server checked it at some moment of the round trip, no later than it wrote the date.
+fn may_be_outside(iat: UnixTime, observation: &ClockObservation, window: ProofWindow) -> bool {
+    let iat = to_nanos(iat.since_epoch());
+    let date = to_nanos(observation.date().since_epoch());
+    let earliest = date - to_nanos(observation.round_trip());
+    let latest = date + to_nanos(Duration::from_secs(1));
+    iat < latest - to_nanos(window.past) || iat > earliest + to_nanos(window.future)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::ClockReading, *};
+
+    /// DPP-10
+    #[test]
+    fn what_may_be_outside_the_window() {
+        // `Date` 1000 after a round trip of 2 s: checked between 998 and 1001.
+        let reading =
+            |secs| ClockReading { wall: UnixTime::from_secs(secs), monotonic: Duration::from_secs(secs) };
+        let refusal = ClockObservation::new(UnixTime::from_secs(1000), reading(5), reading(7)).unwrap();
+        for (iat, expect) in
+            [(0, true), (990, true), (991, false), (1010, false), (1011, true), (u64::MAX, true)]
+        {
+            assert_eq!(
+                may_be_outside(UnixTime::from_secs(iat), &refusal, ProofWindow::from_secs(10, 12)),
+                expect,
+                "{iat}"
+            );
+        }
+    }
+}

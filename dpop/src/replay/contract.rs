@@ -1,0 +1,702 @@
+//! A test suite for implementations of [`ReplayStore`], for example one with a database or a cache server.
+//!
+//! Implement [`StoreFactory`] for your store and await [`check_every_rule`] in a test, or call each rule in a
+//! separate test for more specific names. The suite passes all times as arguments, reads no clock and never
+//! waits, so it covers years in a moment. A violated rule panics with the input, the expected and the actual
+//! outcome.
+//!
+//! ```
+//! use std::sync::{Arc, Mutex};
+//! use dpop_bound::{ReplayCache, ProofWindow, replay::{ReplayLimits, contract::{self, StoreFactory}}};
+//!
+//! struct InMemory;
+//!
+//! impl StoreFactory for InMemory {
+//!     type Store = Arc<Mutex<ReplayCache>>;
+//!
+//!     async fn create_empty(&self, window: ProofWindow, limits: ReplayLimits) -> Self::Store {
+//!         Arc::new(Mutex::new(ReplayCache::new(window, limits)))
+//!     }
+//!
+//!     async fn open_again(&self, store: &Self::Store) -> Self::Store {
+//!         Arc::clone(store)
+//!     }
+//!
+//!     async fn with_window(&self, store: Self::Store, window: ProofWindow) -> Self::Store {
+//!         store.lock().unwrap().set_window(window);
+//!         store
+//!     }
+//! }
+//!
+//! # fn block_on<F: Future>(future: F) -> F::Output {
+//! #     let mut future = std::pin::pin!(future);
+//! #     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+//! #     loop {
+//! #         if let std::task::Poll::Ready(output) = future.as_mut().poll(&mut context) { return output }
+//! #     }
+//! # }
+//! block_on(contract::check_every_rule(&InMemory));
+//! ```
+
+use std::{
+    future::{poll_fn, ready},
+    net::{IpAddr, Ipv4Addr},
+    task::Poll,
+    time::Duration,
+};
+
+use super::{ProofHolder, ReplayCandidate, ReplayError, ReplayLimits, ReplayStore};
+use crate::{ProofWindow, Thumbprint, UnixTime};
+
+/// A factory of the stores under test.
+pub trait StoreFactory {
+    /// The type of the store under test.
+    type Store: ReplayStore;
+
+    /// Creates an empty store that shares nothing with any other store of this factory.
+    fn create_empty(&self, window: ProofWindow, caps: ReplayLimits) -> impl Future<Output = Self::Store>;
+
+    /// Opens the same store again, as another process would.
+    fn open_again(&self, store: &Self::Store) -> impl Future<Output = Self::Store>;
+
+    /// Changes the window of a store and keeps its records.
+    fn with_window(&self, store: Self::Store, window: ProofWindow) -> impl Future<Output = Self::Store>;
+
+    /// Creates a store whose server is unavailable, or returns `None` if the store has no server.
+    fn create_unreachable(&self) -> impl Future<Output = Option<Self::Store>> {
+        ready(None)
+    }
+}
+
+/// Checks all rules, one after another.
+pub async fn check_every_rule(stores: &impl StoreFactory) {
+    a_proof_counts_in_the_window_and_no_longer(stores).await;
+    a_replay_is_refused_for_as_long_as_it_counts(stores).await;
+    one_of_many_at_once_is_admitted(stores).await;
+    processes_share_what_they_know(stores).await;
+    ids_belong_to_keys(stores).await;
+    refusals_come_in_their_order(stores).await;
+    what_is_refused_leaves_no_trace(stores).await;
+    each_holder_has_room_of_its_own(stores).await;
+    waiting_as_long_as_told_helps(stores).await;
+    a_step_back_admits_nothing_twice(stores).await;
+    a_wider_window_admits_nothing_twice(stores).await;
+    a_narrower_window_counts_at_once(stores).await;
+    what_cannot_be_asked_refuses(stores).await;
+}
+
+/// Windows of different shapes, the longest of them longer than the default expiry of caches.
+const WINDOWS: [ProofWindow; 5] = [
+    ProofWindow::from_secs(30, 30),
+    ProofWindow::from_secs(25, 15),
+    ProofWindow::from_secs(0, 0),
+    ProofWindow::from_secs(300, 0),
+    ProofWindow::from_secs(7200, 60),
+];
+
+/// Checks the validity of a proof to the nanosecond, both bounds included, for each window.
+pub async fn a_proof_counts_in_the_window_and_no_longer(stores: &impl StoreFactory) {
+    for window in WINDOWS {
+        let (past, future) = (secs(window.past), secs(window.future));
+        let rows = [
+            ("made now", 0, 0, ExpectedOutcome::Admitted),
+            ("as old as may be", -past, 0, ExpectedOutcome::Admitted),
+            ("older by a nanosecond", -past, 1, ExpectedOutcome::Expired),
+            ("older by a second", -past - 1, 0, ExpectedOutcome::Expired),
+            ("as far ahead as may be", future, 0, ExpectedOutcome::Admitted),
+            ("further ahead by a nanosecond", future + 1, 1, ExpectedOutcome::Early),
+            ("further ahead by a second", future + 1, 0, ExpectedOutcome::Early),
+        ];
+        for (name, iat, nanos, expect) in rows {
+            let store = stores.create_empty(window, ROOMY).await;
+            assert_eq!(store.window(), window, "the window that it was made with");
+            check_admission(
+                &store,
+                &format!("{name} of {window:?}"),
+                account_proof("a", iat),
+                seconds_after_start(0, nanos),
+                expect,
+            )
+            .await;
+        }
+    }
+}
+
+/// Checks that a proof stays a replay for every second from its admission to its expiry, and is expired
+/// afterwards.
+pub async fn a_replay_is_refused_for_as_long_as_it_counts(stores: &impl StoreFactory) {
+    for iat in [-30, -1, 0, 30] {
+        let store = stores.create_empty(ProofWindow::from_secs(30, 30), ROOMY).await;
+        let replay = account_proof("replay", iat);
+        check_admission(&store, "the first", replay, seconds_after_start(0, 0), ExpectedOutcome::Admitted)
+            .await;
+        for second in 0..=(iat + 30) {
+            check_admission(
+                &store,
+                "the same again",
+                replay,
+                seconds_after_start(second, 0),
+                ExpectedOutcome::Replayed,
+            )
+            .await;
+        }
+        check_admission(
+            &store,
+            "after its end",
+            replay,
+            seconds_after_start(iat + 30, 1),
+            ExpectedOutcome::Expired,
+        )
+        .await;
+        check_admission(
+            &store,
+            "long after its end",
+            replay,
+            seconds_after_start(iat + 3600, 0),
+            ExpectedOutcome::Expired,
+        )
+        .await;
+    }
+}
+
+/// Checks that lookup and record are one atomic step; half of the requests use another process.
+pub async fn one_of_many_at_once_is_admitted(stores: &impl StoreFactory) {
+    const MANY: usize = 16;
+    let one = stores.create_empty(ProofWindow::default(), ROOMY).await;
+    let other = stores.open_again(&one).await;
+    let same = account_proof("at once", 0);
+    let asked = (0..MANY).map(|at| if at % 2 == 0 { &one } else { &other });
+    let answers = join_all(asked.map(|store| store.admit(&same, seconds_after_start(0, 0)))).await;
+    let admitted = answers.iter().filter(|answer| answer.is_ok()).count();
+    let replayed = answers.iter().filter(|answer| **answer == Err(ReplayError::Replayed)).count();
+    assert_eq!((admitted, replayed), (1, MANY - 1), "equal proofs at once: {answers:?}");
+
+    // The limits are atomic too: of more different proofs than there is room for, exactly as many as fit are
+    // admitted.
+    let caps = ReplayLimits { per_account: 5, ..ROOMY };
+    let one = stores.create_empty(ProofWindow::default(), caps).await;
+    let other = stores.open_again(&one).await;
+    let jtis: Vec<String> = (0..MANY).map(|at| format!("at once {at}")).collect();
+    let proofs: Vec<_> = jtis.iter().map(|jti| account_proof(jti, 0)).collect();
+    let asked = proofs.iter().enumerate().map(|(at, proof)| (if at % 2 == 0 { &one } else { &other }, proof));
+    let answers = join_all(asked.map(|(store, proof)| store.admit(proof, seconds_after_start(0, 0)))).await;
+    let admitted = answers.iter().filter(|answer| answer.is_ok()).count();
+    assert_eq!(admitted, 5, "different proofs at once, with room for five: {answers:?}");
+}
+
+/// Checks that processes share their records, even if a process with a fast clock removed a record.
+pub async fn processes_share_what_they_know(stores: &impl StoreFactory) {
+    let one = stores.create_empty(ProofWindow::default(), ReplayLimits { per_account: 2, ..ROOMY }).await;
+    let other = stores.open_again(&one).await;
+    check_admission(
+        &one,
+        "by one",
+        account_proof("a", 0),
+        seconds_after_start(0, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+    check_admission(
+        &other,
+        "the same by another",
+        account_proof("a", 0),
+        seconds_after_start(0, 0),
+        ExpectedOutcome::Replayed,
+    )
+    .await;
+    check_admission(
+        &other,
+        "the next by another",
+        account_proof("b", 0),
+        seconds_after_start(0, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+    check_admission(
+        &one,
+        "no room for one more",
+        account_proof("c", 0),
+        seconds_after_start(0, 0),
+        ExpectedOutcome::AccountFull(31),
+    )
+    .await;
+    check_admission(
+        &other,
+        "by a clock that is ahead",
+        account_proof("d", 31),
+        seconds_after_start(31, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+    check_admission(
+        &one,
+        "a replay behind its back",
+        account_proof("a", 0),
+        seconds_after_start(1, 0),
+        ExpectedOutcome::Refused,
+    )
+    .await;
+}
+
+/// Checks that the same `jti` with another key is another proof, and with the same key a replay.
+pub async fn ids_belong_to_keys(stores: &impl StoreFactory) {
+    let store = stores.create_empty(ProofWindow::default(), ROOMY).await;
+    let bob = ProofHolder::Account("bob");
+    let rows = [
+        ("one key", account_proof("a", 0), ExpectedOutcome::Admitted),
+        ("another key", ReplayCandidate { key: &OTHER, ..account_proof("a", 0) }, ExpectedOutcome::Admitted),
+        ("issued later", account_proof("a", 1), ExpectedOutcome::Replayed),
+        (
+            "of another account",
+            ReplayCandidate { holder: bob, ..account_proof("a", 0) },
+            ExpectedOutcome::Replayed,
+        ),
+        (
+            "of a source",
+            ReplayCandidate { holder: source(1), ..account_proof("a", 0) },
+            ExpectedOutcome::Replayed,
+        ),
+        ("in another case", account_proof("A", 0), ExpectedOutcome::Admitted),
+        ("longer by a character", account_proof("aa", 0), ExpectedOutcome::Admitted),
+        ("with punctuation", account_proof("a:b", 0), ExpectedOutcome::Admitted),
+        ("with other punctuation", account_proof("a b", 0), ExpectedOutcome::Admitted),
+        ("outside of ASCII", account_proof("ä", 0), ExpectedOutcome::Admitted),
+        ("outside of ASCII, composed otherwise", account_proof("a\u{308}", 0), ExpectedOutcome::Admitted),
+    ];
+    for (name, candidate, expect) in rows {
+        check_admission(&store, name, candidate, seconds_after_start(0, 0), expect).await;
+    }
+}
+
+/// Checks the order of rejections: time, replay, the holder's limit, the total limit.
+pub async fn refusals_come_in_their_order(stores: &impl StoreFactory) {
+    let caps = ReplayLimits { per_account: 1, per_source: 1, total: 2 };
+    let store = stores.create_empty(ProofWindow::default(), caps).await;
+    let from = |jti, iat| ReplayCandidate { holder: source(1), ..account_proof(jti, iat) };
+    let bob = |jti, iat| ReplayCandidate { holder: ProofHolder::Account("bob"), ..account_proof(jti, iat) };
+    let rows = [
+        ("the account's", account_proof("a", -10), ExpectedOutcome::Admitted),
+        ("the source's", from("b", 0), ExpectedOutcome::Admitted),
+        ("a replay where all is full", account_proof("a", -10), ExpectedOutcome::Replayed),
+        ("a replay by another where all is full", bob("a", -10), ExpectedOutcome::Replayed),
+        ("too old where all is full", account_proof("c", -31), ExpectedOutcome::Expired),
+        ("too early where all is full", account_proof("c", 31), ExpectedOutcome::Early),
+        ("the account before all", account_proof("c", 0), ExpectedOutcome::AccountFull(21)),
+        ("the source before all", from("d", 0), ExpectedOutcome::SourceFull(31)),
+        ("all", bob("e", 0), ExpectedOutcome::Full(21)),
+    ];
+    for (name, candidate, expect) in rows {
+        check_admission(&store, name, candidate, seconds_after_start(0, 0), expect).await;
+    }
+}
+
+/// Checks that a rejected proof takes no room and can be admitted later.
+pub async fn what_is_refused_leaves_no_trace(stores: &impl StoreFactory) {
+    let caps = ReplayLimits { per_account: 1, per_source: 1, total: 3 };
+    let store = stores.create_empty(ProofWindow::default(), caps).await;
+    let of = |account, jti, iat| ReplayCandidate {
+        holder: ProofHolder::Account(account),
+        ..account_proof(jti, iat)
+    };
+    let rows = [
+        ("the first", account_proof("a", 0), ExpectedOutcome::Admitted),
+        ("replayed, for another", of("eve", "a", 0), ExpectedOutcome::Replayed),
+        ("over", of("eve", "b", -31), ExpectedOutcome::Expired),
+        ("early", of("eve", "b", 31), ExpectedOutcome::Early),
+        ("no room for the account", account_proof("b", 0), ExpectedOutcome::AccountFull(31)),
+        ("refused five times, and now another's", of("bob", "b", 0), ExpectedOutcome::Admitted),
+        ("the account has its room yet", of("eve", "c", 0), ExpectedOutcome::Admitted),
+        ("no room at all", of("dan", "d", 0), ExpectedOutcome::Full(31)),
+    ];
+    for (name, candidate, expect) in rows {
+        check_admission(&store, name, candidate, seconds_after_start(0, 0), expect).await;
+    }
+    check_admission(
+        &store,
+        "refused, and now there is room",
+        of("dan", "d", 0),
+        seconds_after_start(30, 1),
+        ExpectedOutcome::Expired,
+    )
+    .await;
+    check_admission(
+        &store,
+        "the same id, made anew",
+        of("dan", "d", 31),
+        seconds_after_start(31, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+}
+
+/// Checks that accounts and sources have separate limits, and that a new key is not a new holder.
+pub async fn each_holder_has_room_of_its_own(stores: &impl StoreFactory) {
+    let caps = ReplayLimits { per_account: 2, per_source: 3, total: 100 };
+    let store = stores.create_empty(ProofWindow::default(), caps).await;
+    for at in 0..20_u8 {
+        let (key, jti) = (Thumbprint::from_bytes([at + 10; 32]), format!("own {at}"));
+        let by = |holder| ReplayCandidate { key: &key, holder, ..account_proof(&jti, 0) };
+        let expect = if at < 3 { ExpectedOutcome::Admitted } else { ExpectedOutcome::SourceFull(31) };
+        check_admission(
+            &store,
+            "a key of its own for each, from one source",
+            by(source(1)),
+            seconds_after_start(0, 0),
+            expect,
+        )
+        .await;
+    }
+    let rows = [
+        ("another address", "a", source(2), ExpectedOutcome::Admitted),
+        (
+            "another client there",
+            "b",
+            ProofHolder::Source { address: address(1), client: "other" },
+            ExpectedOutcome::Admitted,
+        ),
+        ("an account", "c", ProofHolder::Account("ada"), ExpectedOutcome::Admitted),
+        ("an account", "d", ProofHolder::Account("ada"), ExpectedOutcome::Admitted),
+        ("no room", "e", ProofHolder::Account("ada"), ExpectedOutcome::AccountFull(31)),
+        ("an account of a like name", "e", ProofHolder::Account("ada "), ExpectedOutcome::Admitted),
+        ("an account of another case", "f", ProofHolder::Account("Ada"), ExpectedOutcome::Admitted),
+        ("an account named like a source", "g", ProofHolder::Account("192.0.2.1"), ExpectedOutcome::Admitted),
+    ];
+    for (name, jti, holder, expect) in rows {
+        check_admission(
+            &store,
+            name,
+            ReplayCandidate { holder, ..account_proof(jti, 0) },
+            seconds_after_start(0, 0),
+            expect,
+        )
+        .await;
+    }
+}
+
+/// Checks that `Retry-After` extends to the expiry of the oldest proof in the way, and that a shorter wait
+/// fails.
+pub async fn waiting_as_long_as_told_helps(stores: &impl StoreFactory) {
+    let rows = [
+        ("made now", 0, 0, 31),
+        ("made now, and half a second is gone", 0, 500_000_000, 30),
+        ("made ahead", 30, 0, 61),
+        ("nearly over", -29, 0, 2),
+        ("at its end", -30, 0, 1),
+    ];
+    for (name, iat, nanos, wait) in rows {
+        for (caps, full) in [
+            (ReplayLimits { per_account: 1, ..ROOMY }, ExpectedOutcome::AccountFull(wait)),
+            (ReplayLimits { total: 1, ..ROOMY }, ExpectedOutcome::Full(wait)),
+        ] {
+            let store = stores.create_empty(ProofWindow::default(), caps).await;
+            let wait = wait.cast_signed();
+            check_admission(
+                &store,
+                name,
+                account_proof("in the way", iat),
+                seconds_after_start(0, 0),
+                ExpectedOutcome::Admitted,
+            )
+            .await;
+            check_admission(&store, name, account_proof("refused", 0), seconds_after_start(0, nanos), full)
+                .await;
+            let next = account_proof("waited", iat + 30);
+            let last =
+                if full.is_of_account() { ExpectedOutcome::AccountFull(1) } else { ExpectedOutcome::Full(1) };
+            check_admission(
+                &store,
+                &format!("{name}, at its end"),
+                next,
+                seconds_after_start(iat + 30, 0),
+                last,
+            )
+            .await;
+            let waited = account_proof("waited", wait);
+            check_admission(
+                &store,
+                &format!("{name}, after waiting"),
+                waited,
+                seconds_after_start(wait, nanos),
+                ExpectedOutcome::Admitted,
+            )
+            .await;
+        }
+    }
+}
+
+/// Checks that records removed while the clock was ahead are not admitted after it steps back, and that room
+/// is free.
+pub async fn a_step_back_admits_nothing_twice(stores: &impl StoreFactory) {
+    let day = 86_400;
+    for ahead in [31, 61, 3600, 365 * day] {
+        let store =
+            stores.create_empty(ProofWindow::default(), ReplayLimits { per_account: 2, ..ROOMY }).await;
+        check_admission(
+            &store,
+            "before",
+            account_proof("a", 0),
+            seconds_after_start(0, 0),
+            ExpectedOutcome::Admitted,
+        )
+        .await;
+        check_admission(
+            &store,
+            "before, ahead",
+            account_proof("b", 20),
+            seconds_after_start(0, 0),
+            ExpectedOutcome::Admitted,
+        )
+        .await;
+        let then = account_proof("c", ahead);
+        check_admission(
+            &store,
+            "with a clock that is ahead",
+            then,
+            seconds_after_start(ahead, 0),
+            ExpectedOutcome::Admitted,
+        )
+        .await;
+        for (name, jti, iat) in [("back", "a", 0), ("back, ahead", "b", 20)] {
+            check_admission(
+                &store,
+                name,
+                account_proof(jti, iat),
+                seconds_after_start(5, 0),
+                ExpectedOutcome::Refused,
+            )
+            .await;
+        }
+        check_admission(
+            &store,
+            "when that time comes",
+            then,
+            seconds_after_start(ahead, 0),
+            ExpectedOutcome::Refused,
+        )
+        .await;
+        let (now, later) = (ahead + day, account_proof("e", ahead + day));
+        check_admission(&store, "a day later", later, seconds_after_start(now, 0), ExpectedOutcome::Admitted)
+            .await;
+    }
+}
+
+/// Checks that proofs removed by a narrower window stay rejected in a wider one.
+pub async fn a_wider_window_admits_nothing_twice(stores: &impl StoreFactory) {
+    let store = stores.create_empty(ProofWindow::from_secs(30, 30), ROOMY).await;
+    check_admission(
+        &store,
+        "in the narrow one",
+        account_proof("a", 0),
+        seconds_after_start(0, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+    check_admission(
+        &store,
+        "the next",
+        account_proof("b", 31),
+        seconds_after_start(31, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+    let store = stores.with_window(store, ProofWindow::from_secs(300, 60)).await;
+    assert_eq!(store.window(), ProofWindow::from_secs(300, 60), "the window that it was changed to");
+    for now in [31, 60, 300] {
+        check_admission(
+            &store,
+            "over, and in the window again",
+            account_proof("a", 0),
+            seconds_after_start(now, 0),
+            ExpectedOutcome::Refused,
+        )
+        .await;
+    }
+    check_admission(
+        &store,
+        "still known",
+        account_proof("b", 31),
+        seconds_after_start(331, 0),
+        ExpectedOutcome::Replayed,
+    )
+    .await;
+    check_admission(
+        &store,
+        "of the wider one",
+        account_proof("c", 60),
+        seconds_after_start(331, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+    check_admission(
+        &store,
+        "ahead in the wider one",
+        account_proof("d", 391),
+        seconds_after_start(331, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+}
+
+/// Checks that a narrower window expires proofs at once, frees their room, and that widening it again admits
+/// none twice.
+pub async fn a_narrower_window_counts_at_once(stores: &impl StoreFactory) {
+    let caps = ReplayLimits { per_account: 1, ..ROOMY };
+    let store = stores.create_empty(ProofWindow::from_secs(300, 30), caps).await;
+    check_admission(
+        &store,
+        "in the wide one",
+        account_proof("a", 0),
+        seconds_after_start(0, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+    let store = stores.with_window(store, ProofWindow::from_secs(30, 30)).await;
+    check_admission(
+        &store,
+        "over",
+        account_proof("a", 0),
+        seconds_after_start(31, 0),
+        ExpectedOutcome::Expired,
+    )
+    .await;
+    check_admission(
+        &store,
+        "its room is free",
+        account_proof("b", 31),
+        seconds_after_start(31, 0),
+        ExpectedOutcome::Admitted,
+    )
+    .await;
+    let store = stores.with_window(store, ProofWindow::from_secs(300, 30)).await;
+    check_admission(
+        &store,
+        "wide again",
+        account_proof("a", 0),
+        seconds_after_start(32, 0),
+        ExpectedOutcome::Refused,
+    )
+    .await;
+}
+
+/// Checks that an unavailable store rejects every proof.
+pub async fn what_cannot_be_asked_refuses(stores: &impl StoreFactory) {
+    let Some(store) = stores.create_unreachable().await else { return };
+    for jti in ["a", "b", "a"] {
+        check_admission(
+            &store,
+            "nobody answers",
+            account_proof(jti, 0),
+            seconds_after_start(0, 0),
+            ExpectedOutcome::Unavailable,
+        )
+        .await;
+    }
+}
+
+/// 2026-01-15, a whole second.
+const START: u64 = 1_768_435_200;
+const KEY: Thumbprint = Thumbprint::from_bytes([1; 32]);
+const OTHER: Thumbprint = Thumbprint::from_bytes([2; 32]);
+/// Limits that no test reaches.
+const ROOMY: ReplayLimits = ReplayLimits { per_account: 1000, per_source: 1000, total: 1000 };
+
+/// The outcome that a store has to return.
+#[derive(Clone, Copy, Debug)]
+enum ExpectedOutcome {
+    Admitted,
+    Expired,
+    Early,
+    Replayed,
+    /// A rejection as a replay or as expired; both are correct.
+    Refused,
+    /// A rejection with this number of seconds in `Retry-After`.
+    AccountFull(u64),
+    SourceFull(u64),
+    Full(u64),
+    Unavailable,
+}
+
+impl ExpectedOutcome {
+    const fn is_of_account(self) -> bool {
+        matches!(self, Self::AccountFull(_))
+    }
+
+    /// Returns true if the result is this outcome.
+    fn matches(self, answer: Result<(), ReplayError>) -> bool {
+        let full = |seconds| move |refusal: ReplayError| refusal.retry_after() == Some(seconds);
+        match (self, answer) {
+            (Self::Admitted, Ok(()))
+            | (Self::Expired, Err(ReplayError::Expired))
+            | (Self::Early, Err(ReplayError::TooFarAhead))
+            | (Self::Replayed, Err(ReplayError::Replayed))
+            | (Self::Refused, Err(ReplayError::Replayed | ReplayError::Expired))
+            | (Self::Unavailable, Err(ReplayError::Unavailable)) => true,
+            (Self::AccountFull(seconds), Err(refusal @ ReplayError::AccountFull { .. }))
+            | (Self::SourceFull(seconds), Err(refusal @ ReplayError::SourceFull { .. }))
+            | (Self::Full(seconds), Err(refusal @ ReplayError::Full { .. })) => full(seconds)(refusal),
+            _ => false,
+        }
+    }
+}
+
+async fn check_admission(
+    store: &impl ReplayStore,
+    name: &str,
+    proof: ReplayCandidate<'_>,
+    now: UnixTime,
+    expect: ExpectedOutcome,
+) {
+    let answer = store.admit(&proof, now).await;
+    let said = match answer {
+        Ok(()) => "admitted".to_owned(),
+        Err(refusal) => format!("refused, as {refusal} ({refusal:?})"),
+    };
+    let ReplayCandidate { jti, iat, .. } = proof;
+    let (iat, now) = (i128::from(iat) - i128::from(START), now.since_epoch());
+    let now = now.saturating_sub(Duration::from_secs(START));
+    assert!(expect.matches(answer), "{name}: `{jti}` of {iat} s at {now:?} is {said}, not {expect:?}");
+}
+
+/// Creates an account's proof with an `iat` that is `iat` seconds after the start.
+fn account_proof(jti: &str, iat: i64) -> ReplayCandidate<'_> {
+    ReplayCandidate {
+        key: &KEY,
+        jti,
+        holder: ProofHolder::Account("ada"),
+        iat: START.saturating_add_signed(iat),
+    }
+}
+
+fn seconds_after_start(seconds: i64, nanos: u64) -> UnixTime {
+    UnixTime::from_secs(START.saturating_add_signed(seconds)) + Duration::from_nanos(nanos)
+}
+
+const fn address(last: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(192, 0, 2, last))
+}
+
+const fn source(last: u8) -> ProofHolder<'static> {
+    ProofHolder::Source { address: address(last), client: "client" }
+}
+
+fn secs(length: Duration) -> i64 {
+    i64::try_from(length.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// Polls all futures concurrently on the current task and returns their outputs.
+async fn join_all<F: Future + Unpin>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut futures: Vec<F> = futures.collect();
+    let mut answers: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (future, answer) in futures.iter_mut().zip(&mut answers) {
+            if answer.is_none()
+                && let Poll::Ready(ready) = std::pin::Pin::new(future).poll(context)
+            {
+                *answer = Some(ready);
+            }
+        }
+        if answers.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    answers.into_iter().flatten().collect()
+}

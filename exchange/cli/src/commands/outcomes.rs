@@ -1,0 +1,672 @@
+//! Outcomes of changes: read from the outbox, printed, and only then removed from it (CLI-04, STK-18,
+//! WRT-14).
+//!
+//! The outbox stores each outcome until this module removes it after printing. If a command is interrupted
+//! before it prints an outcome, the next command that sends changes prints it. Outcomes of org stock are
+//! stored for at most seven days (OST-14).
+
+use exchange_client::{
+    Error, ErrorKind,
+    api::{
+        Json,
+        types::{Warning, WarningCode},
+    },
+    changes::{ChangeOp, ChangeSetOutcome, Lane, OpOutcome, OpRemedy, OpVerdict},
+    outbox::{
+        EntryNumber, EntryState, Outbox, OutboxContents, OutboxEntry, OutboxEvent, ParkReason,
+        UnreadableEntry, WriteOutcome,
+    },
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    outbox::{UNREADABLE_ADVICE, describe_state},
+    report_claims::{ReportClaim, ReportClaims},
+};
+use crate::{
+    error::{CommandError, ExitStatus},
+    output::{Output, TextStyle},
+    table::Table,
+};
+
+/// The outcome of one change set, independent of the types of its area.
+pub(super) struct ChangeSetReport {
+    pub(super) ops: Vec<OpReport>,
+    notices: Vec<String>,
+    warnings: Vec<Warning>,
+    offers_reduced: i64,
+    offers_removed: i64,
+    detached_from_missions: i64,
+}
+
+/// An op with its verdict.
+pub(super) struct OpReport {
+    pub(super) id: String,
+    pub(super) what: String,
+    pub(super) verdict: OpVerdict,
+}
+
+impl ChangeSetReport {
+    pub(super) fn from_outcome<O: ChangeOp>(outcome: &ChangeSetOutcome<O>) -> Self {
+        let op = |settled: &OpOutcome<O>| {
+            let (id, json) = describe_op(&settled.op);
+            let what = json.and_then(|json| Some(json.as_object()?.get("op")?.as_str()?.to_owned()));
+            OpReport { id, what: what.unwrap_or_default(), verdict: settled.verdict.clone() }
+        };
+        Self {
+            ops: outcome.ops.iter().map(op).collect(),
+            notices: outcome.notices().iter().map(ToString::to_string).collect(),
+            warnings: outcome.warnings.clone(),
+            offers_reduced: outcome.offers_reduced,
+            offers_removed: outcome.offers_removed,
+            detached_from_missions: outcome.detached_from_missions,
+        }
+    }
+
+    pub(super) fn from_written(written: &WriteOutcome) -> Option<Self> {
+        match written {
+            WriteOutcome::Blueprints(outcome) => Some(Self::from_outcome(outcome)),
+            WriteOutcome::Stock(outcome) => Some(Self::from_outcome(outcome)),
+            WriteOutcome::Ships(outcome) => Some(Self::from_outcome(outcome)),
+            WriteOutcome::OrgStock(outcome) => Some(Self::from_outcome(outcome)),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the id of an op and its JSON.
+pub(super) fn describe_op<O: ChangeOp>(op: &O) -> (String, Option<Json>) {
+    (op.id().map_or_else(String::new, |id| id.as_str().to_owned()), op.to_json().ok())
+}
+
+/// Describes a warning of the exchange about a part of a change that it did not understand (CON-08).
+fn describe_warning(Warning { pointer, code, .. }: &Warning) -> String {
+    let pointer = pointer.as_str();
+    match code {
+        WarningCode::UnknownField => format!("the exchange does not know {pointer} and ignored it"),
+        WarningCode::LocKeyUnresolved => {
+            format!("{pointer}: no catalogue entry has this key, so the name was used")
+        }
+        code => format!("{pointer}: {}", code.as_str()),
+    }
+}
+
+/// The report about one entry of the outbox.
+struct EntryReport {
+    /// `None` for a dry run.
+    number: Option<EntryNumber>,
+    area: Option<Lane>,
+    /// True if the command is about this entry. Other entries only report their outcome.
+    own: bool,
+    status: EntryStatus,
+    /// The error of the exchange or of the connection to it.
+    failure: Option<CommandError>,
+    /// The claim that prevents other runs from reporting the same outcome.
+    claim: Option<ReportClaim>,
+}
+
+/// The state of an entry after sending.
+enum EntryStatus {
+    /// The outcome that the change would have.
+    Previewed(ChangeSetReport),
+    /// Decided. There is no set if the feed delivered the outcome.
+    Decided { set: Option<ChangeSetReport>, replayed: bool },
+    /// Still in the outbox; `behind` names an earlier entry of its area that has to be sent first.
+    Open { state: EntryState, code: Option<String>, behind: Option<(EntryNumber, EntryState)> },
+    /// Another run of this program reports the outcome, or dropped the entry.
+    ReportedElsewhere,
+    /// This version cannot read the entry.
+    Unreadable { done: bool },
+}
+
+impl EntryReport {
+    /// Creates the report of an entry of this command that is no longer in the outbox.
+    const fn reported_elsewhere(number: EntryNumber) -> Self {
+        Self {
+            number: Some(number),
+            area: None,
+            own: true,
+            status: EntryStatus::ReportedElsewhere,
+            failure: None,
+            claim: None,
+        }
+    }
+
+    fn outcome(&self) -> Option<&ChangeSetReport> {
+        match &self.status {
+            EntryStatus::Previewed(set) | EntryStatus::Decided { set: Some(set), .. } => Some(set),
+            _ => None,
+        }
+    }
+
+    /// Returns the exit code, unless the verdicts of the ops determine it.
+    fn exit_status(&self) -> Option<ExitStatus> {
+        let (state, behind) = match &self.status {
+            EntryStatus::Open { state, behind, .. } => (state, behind),
+            // An unknown outcome is not a success.
+            EntryStatus::ReportedElsewhere | EntryStatus::Unreadable { .. } => {
+                return Some(ExitStatus::Failed);
+            }
+            EntryStatus::Decided { .. } if self.failure.is_some() => return Some(ExitStatus::Failed),
+            EntryStatus::Decided { .. } | EntryStatus::Previewed(_) => return None,
+        };
+        let failed = || self.failure.as_ref().map_or(ExitStatus::Failed, CommandError::exit_status);
+        Some(match state {
+            EntryState::Held | EntryState::NeedsRebase => ExitStatus::Conflict,
+            EntryState::Pending | EntryState::Sending => match behind {
+                Some((_, ahead)) if ahead.needs_intervention() => ExitStatus::Conflict,
+                _ => ExitStatus::Wait,
+            },
+            EntryState::Parked(_) if self.failure.is_some() => failed(),
+            EntryState::Parked(ParkReason::SignedOut | ParkReason::Scope) => ExitStatus::SignIn,
+            EntryState::Parked(ParkReason::Halted) => ExitStatus::Refused,
+            EntryState::Refused => failed(),
+            _ => ExitStatus::Failed,
+        })
+    }
+}
+
+/// Returns the exit code of all entries. It is `Partly` if some ops were applied and others were not.
+fn exit_status_of(lines: &[EntryReport]) -> ExitStatus {
+    let own: Vec<&EntryReport> = lines.iter().filter(|line| line.own).collect();
+    let ops: Vec<&OpVerdict> =
+        own.iter().filter_map(|line| line.outcome()).flat_map(|set| &set.ops).map(|op| &op.verdict).collect();
+    let told_by_feed = |line: &&EntryReport| {
+        matches!(line.status, EntryStatus::Decided { set: None, .. }) && line.failure.is_none()
+    };
+    let something = own.iter().any(told_by_feed) || ops.iter().any(|verdict| verdict.is_satisfied());
+    let needs_word = |remedy: OpRemedy| remedy.needs_pull() || matches!(remedy, OpRemedy::AskThenOverride);
+    let of_ops = || match ops.iter().filter_map(|verdict| verdict.remedy()).map(needs_word).max() {
+        None => ExitStatus::Done,
+        Some(true) => ExitStatus::Conflict,
+        Some(false) => ExitStatus::Failed,
+    };
+    match own.iter().find_map(|line| line.exit_status()).unwrap_or_else(of_ops) {
+        ExitStatus::Done => ExitStatus::Done,
+        _ if something => ExitStatus::Partly,
+        exit => exit,
+    }
+}
+
+/// Prints the outcome that changes would have.
+pub(super) fn print_preview(
+    area: Lane,
+    sets: Vec<ChangeSetReport>,
+    output: &mut Output,
+) -> Result<ExitStatus, CommandError> {
+    let line = |set| {
+        let stands = EntryStatus::Previewed(set);
+        EntryReport { number: None, area: Some(area), own: true, status: stands, failure: None, claim: None }
+    };
+    let lines: Vec<EntryReport> = sets.into_iter().map(line).collect();
+    print_data(&lines, output);
+    output.flush_data()?;
+    print_remarks(&lines, output);
+    if !output.is_json() {
+        output.print_note("a dry run: nothing was changed");
+    }
+    Ok(exit_status_of(&lines))
+}
+
+/// The report of a command: its own entries, and other decided entries without a report. Gather it while
+/// holding the send lock, and print it after releasing the lock.
+pub(super) struct OutcomeReport {
+    lines: Vec<EntryReport>,
+    /// The error that prevented sending, unless it is reported with one of the entries.
+    trouble: Option<CommandError>,
+}
+
+/// Prints a report and removes the reported outcomes from the outbox. Returns the areas that have outcomes.
+pub(super) async fn print_report(
+    telling: OutcomeReport,
+    outbox: &Outbox,
+    output: &mut Output,
+) -> Result<(ExitStatus, Vec<Lane>), CommandError> {
+    let OutcomeReport { mut lines, trouble } = telling;
+    print_data(&lines, output);
+    output.flush_data()?;
+    print_remarks(&lines, output);
+    let mut exit = exit_status_of(&lines);
+    if let Some(trouble) = trouble {
+        trouble.print(output);
+        // The outcomes of the command's own entries determine the exit code, whatever error prevented other
+        // entries.
+        if exit == ExitStatus::Done && !lines.iter().any(|line| line.own) {
+            exit = trouble.exit_status();
+        }
+    }
+    let (mut areas, mut told, mut claims) = (Vec::new(), Vec::new(), Vec::new());
+    for line in lines.iter_mut().filter(|line| matches!(line.status, EntryStatus::Decided { .. })) {
+        areas.extend(line.area);
+        // Nobody read the report if the standard output is closed.
+        if output.is_open() && line.failure.is_none() {
+            told.extend(line.number);
+            claims.extend(line.claim.take());
+        }
+    }
+    match outbox.forget_entries(&told).await {
+        Ok(_) => claims.into_iter().for_each(ReportClaim::complete),
+        Err(error) => output.print_warning(error),
+    }
+    Ok((exit, areas))
+}
+
+/// Reads the state of the entries from the outbox.
+pub(super) async fn gather_report(
+    outbox: &Outbox,
+    claims: &ReportClaims,
+    own: &[EntryNumber],
+    sent: Result<&[OutboxEvent], &CommandError>,
+) -> Result<OutcomeReport, CommandError> {
+    let OutboxContents { entries, unreadable, .. } = outbox.contents().await?;
+    let stuck = |event: &OutboxEvent| match event {
+        OutboxEvent::StoreError { error } => Some(CommandError::from(error.clone())),
+        _ => None,
+    };
+    let (events, mut trouble) = match sent {
+        Ok(events) => (events, events.iter().find_map(stuck)),
+        Err(trouble) => (&[][..], Some(trouble.clone())),
+    };
+    // The error is reported with the unreadable entry itself.
+    let is_said = |failure: &CommandError| {
+        matches!(failure, CommandError::Client(error) if error.kind() == ErrorKind::Storage)
+            && unreadable.iter().any(|other| !other.done)
+    };
+    trouble = trouble.filter(|trouble| !is_said(trouble));
+    let mut lines = Vec::new();
+    for entry in &entries {
+        let (number, is_own) = (entry.number(), own.contains(&entry.number()));
+        let event = events.iter().rev().find(|event| event.entry() == Some(number));
+        let mut failure = event.and_then(event_error).cloned().map(CommandError::from);
+        let mut claim = None;
+        let stands = match entry.state() {
+            EntryState::Done => {
+                claim = claims
+                    .try_claim(number)
+                    .map_err(|error| CommandError::from_io_error("telling", &error))?;
+                let outcome = match &claim {
+                    Some(_) => Some(outbox.load_outcome(number).await),
+                    None => None,
+                };
+                let set = match outcome {
+                    Some(Ok(written)) => written.as_ref().and_then(ChangeSetReport::from_written),
+                    Some(Err(error)) if error.kind() != ErrorKind::Invalid => {
+                        failure = Some(error.into());
+                        None
+                    }
+                    // Another run reports the outcome, or has reported it since the contents were read.
+                    Some(Err(_)) | None => {
+                        claim.into_iter().for_each(ReportClaim::complete);
+                        if is_own {
+                            lines.push(EntryReport::reported_elsewhere(number));
+                        }
+                        continue;
+                    }
+                };
+                EntryStatus::Decided { set, replayed: entry.was_replayed() }
+            }
+            // Open entries of other commands are reported only if the member has to act.
+            state if is_own || event.is_some() && state.needs_intervention() => {
+                if is_own && failure.is_none() {
+                    failure = trouble.take();
+                }
+                let behind = first_open_before(entry, &entries);
+                EntryStatus::Open { state, code: entry.code().map(str::to_owned), behind }
+            }
+            _ => continue,
+        };
+        lines.push(EntryReport {
+            number: Some(number),
+            area: Some(entry.lane()),
+            own: is_own,
+            status: stands,
+            failure,
+            claim,
+        });
+    }
+    for UnreadableEntry { number, lane, done, .. } in &unreadable {
+        let own = own.contains(number);
+        let (number, stands) = (Some(*number), EntryStatus::Unreadable { done: *done });
+        lines.push(EntryReport {
+            number,
+            area: Some(*lane),
+            own,
+            status: stands,
+            failure: None,
+            claim: None,
+        });
+    }
+    let is_there = |number: &EntryNumber| {
+        let readable = entries.iter().map(OutboxEntry::number);
+        readable.chain(unreadable.iter().map(|other| other.number)).any(|other| other == *number)
+    };
+    lines.extend(
+        own.iter().filter(|number| !is_there(number)).map(|number| EntryReport::reported_elsewhere(*number)),
+    );
+    Ok(OutcomeReport { lines, trouble })
+}
+
+const fn event_error(event: &OutboxEvent) -> Option<&Error> {
+    match event {
+        OutboxEvent::Rebase { error, .. }
+        | OutboxEvent::Refused { error, .. }
+        | OutboxEvent::Parked { error, .. }
+        | OutboxEvent::Waiting { error, .. } => Some(error),
+        _ => None,
+    }
+}
+
+/// Returns the first open entry of the same area if it has to be sent before this one.
+fn first_open_before(entry: &OutboxEntry, entries: &[OutboxEntry]) -> Option<(EntryNumber, EntryState)> {
+    let is_open = |other: &&OutboxEntry| other.lane() == entry.lane() && other.state() != EntryState::Done;
+    let first = entries.iter().find(is_open)?;
+    (first.number() < entry.number()).then(|| (first.number(), first.state()))
+}
+
+/// Returns style, result and reason of a verdict.
+pub(super) fn describe_verdict(verdict: &OpVerdict) -> (TextStyle, String, Option<String>) {
+    match verdict {
+        OpVerdict::Applied => (TextStyle::Good, "applied".to_owned(), None),
+        OpVerdict::Unchanged => (TextStyle::Faint, "unchanged".to_owned(), None),
+        OpVerdict::NotApplied { result, reason } => {
+            let reason = reason.as_ref().map(|reason| reason.as_str().to_owned());
+            (TextStyle::Bad, result.as_str().to_owned(), reason)
+        }
+        _ => (TextStyle::Warning, "unclear".to_owned(), None),
+    }
+}
+
+/// Combines reason and remedy into one text.
+pub(super) fn explain_result(reason: Option<String>, remedy: Option<OpRemedy>) -> String {
+    match (reason, remedy) {
+        (Some(reason), Some(remedy)) => format!("{reason}: {}", remedy.message()),
+        (None, Some(remedy)) => remedy.message().to_owned(),
+        (reason, None) => reason.unwrap_or_default(),
+    }
+}
+
+/// Prints the data: a table of all ops, or a JSON document that also contains the entries.
+fn print_data(lines: &[EntryReport], output: &mut Output) {
+    if output.is_json() {
+        output.write_json(&to_document(lines));
+        return;
+    }
+    let sets: Vec<(&EntryReport, &ChangeSetReport)> =
+        lines.iter().filter_map(|line| Some((line, line.outcome()?))).collect();
+    if sets.iter().all(|(_, set)| set.ops.is_empty()) {
+        return;
+    }
+    let numbered = sets.len() > 1 && sets.iter().all(|(line, _)| line.number.is_some());
+    let head = [">CHANGE", "OP", "", "RESULT", "WHY"];
+    let mut table = Table::new(if numbered { &head } else { &head[1..] });
+    for (line, set) in &sets {
+        for op in &set.ops {
+            let (look, result, reason) = describe_verdict(&op.verdict);
+            let number =
+                line.number.filter(|_| numbered).map(|number| (TextStyle::Plain, number.to_string()));
+            let cells = [
+                (TextStyle::Plain, op.id.clone()),
+                (TextStyle::Plain, op.what.clone()),
+                (look, result),
+                (TextStyle::Plain, explain_result(reason, op.verdict.remedy())),
+            ];
+            table.push_styled_row(number.into_iter().chain(cells));
+        }
+    }
+    table.print(output);
+}
+
+fn to_document(lines: &[EntryReport]) -> Value {
+    let mut ops = Vec::new();
+    let mut entries = Vec::new();
+    let (mut applied, mut unchanged) = (0, 0);
+    for line in lines {
+        let number = line.number.map(|number| number.0);
+        for op in line.outcome().map_or(&[][..], |set| &set.ops) {
+            applied += u32::from(line.own && op.verdict == OpVerdict::Applied);
+            unchanged += u32::from(line.own && op.verdict == OpVerdict::Unchanged);
+            let (_, result, reason) = describe_verdict(&op.verdict);
+            ops.push(json!({
+                "change": number, "opId": op.id, "op": op.what, "result": result, "reason": reason,
+                "next": op.verdict.remedy().map(OpRemedy::message),
+            }));
+        }
+        entries.push(entry_document(line));
+    }
+    let dry_run = lines.iter().any(|line| matches!(line.status, EntryStatus::Previewed(_)));
+    json!({ "dryRun": dry_run, "applied": applied, "unchanged": unchanged, "changes": entries, "ops": ops })
+}
+
+fn entry_document(line: &EntryReport) -> Value {
+    let mut told = Map::new();
+    let mut say = |name: &str, value: Value| told.insert(name.to_owned(), value);
+    say("number", json!(line.number.map(|number| number.0)));
+    say("area", json!(line.area.map(Lane::as_str)));
+    say("own", json!(line.own));
+    match &line.status {
+        EntryStatus::Previewed(_) => drop(say("state", json!("previewed"))),
+        EntryStatus::Decided { replayed, .. } => {
+            say("state", json!("done"));
+            say("replayed", json!(replayed));
+        }
+        EntryStatus::Open { state, code, behind } => {
+            say("state", json!(describe_state(*state).1));
+            say("code", json!(code));
+            say("behind", json!(behind.map(|(number, _)| number.0)));
+            say("next", json!(describe_state(*state).2));
+        }
+        EntryStatus::ReportedElsewhere => drop(say("state", json!("gone"))),
+        EntryStatus::Unreadable { .. } => {
+            say("state", json!("unreadable"));
+            say("next", json!(UNREADABLE_ADVICE));
+        }
+    }
+    if let Some(set) = line.outcome() {
+        say("warnings", json!(set.warnings));
+        say("offersReduced", json!(set.offers_reduced));
+        say("offersRemoved", json!(set.offers_removed));
+        say("detachedFromMissions", json!(set.detached_from_missions));
+    }
+    if let Some(error) = line.failure.as_ref().and_then(CommandError::to_report) {
+        say("error", json!(error));
+    }
+    Value::Object(told)
+}
+
+/// Prints the remarks beside the data (CLI-04, STK-18).
+fn print_remarks(lines: &[EntryReport], output: &mut Output) {
+    for set in lines.iter().filter_map(EntryReport::outcome) {
+        for notice in &set.notices {
+            output.print_warning(notice);
+        }
+        for warning in &set.warnings {
+            output.print_warning(describe_warning(warning));
+        }
+    }
+    for line in lines {
+        let number = line.number.unwrap_or(EntryNumber(0));
+        match &line.status {
+            EntryStatus::Previewed(_) => {}
+            EntryStatus::Decided { set, replayed } => {
+                if !line.own {
+                    output.print_note(format!(
+                        "change {number}, stored earlier, is decided: this is its outcome"
+                    ));
+                } else if *replayed {
+                    output.print_note("an earlier attempt had arrived: this is its outcome");
+                } else if set.is_none() && line.failure.is_none() {
+                    output.print_note(format!("change {number} is decided: the requested state is there"));
+                }
+                if let Some(failure) = &line.failure {
+                    failure.print(output);
+                }
+            }
+            EntryStatus::Open { state, behind, .. } => print_open_entry(number, *state, *behind, line, output),
+            EntryStatus::ReportedElsewhere => output.print_note(format!(
+                "change {number} is not reported here: another run of this program reports its outcome, or dropped it"
+            )),
+            EntryStatus::Unreadable { done } => {
+                let effect = if *done { "its outcome is unknown" } else { "other changes of its area wait for it" };
+                output.print_warning(format!("change {number} cannot be read here: {effect}"));
+                output.print_note(format!("  -> exchange outbox drop {number}, unless a newer version of this program stored it"));
+            }
+        }
+    }
+}
+
+fn print_open_entry(
+    number: EntryNumber,
+    state: EntryState,
+    behind: Option<(EntryNumber, EntryState)>,
+    line: &EntryReport,
+    output: &mut Output,
+) {
+    match state {
+        EntryState::Held => {
+            output.print_warning(format!(
+                "change {number} removes so much that you have to confirm it; nothing was changed yet"
+            ));
+            output.print_note(format!("  -> exchange outbox confirm {number}"));
+        }
+        EntryState::Unknown => {
+            output.print_warning(format!("it is unknown whether change {number} was carried out"));
+            output.print_note(format!(
+                "  -> exchange sync, check, then exchange outbox resolve {number} --applied or --missing"
+            ));
+        }
+        EntryState::NeedsRebase | EntryState::Refused => output.print_note(format!(
+            "change {number} stays in the outbox: `exchange outbox drop {number}` removes it"
+        )),
+        EntryState::Sending if line.failure.is_none() => output.print_warning(format!(
+            "change {number} is being sent, or was when its program ended: `exchange outbox retry` resumes it \
+             within two minutes"
+        )),
+        _ => match behind {
+            Some((ahead, state)) => {
+                output.print_warning(format!("change {number} waits behind change {ahead} ({})", describe_state(state).1));
+                output.print_note(format!("  -> exchange outbox show {ahead}"));
+            }
+            None => output.print_note(format!(
+                "change {number} is stored: `exchange outbox retry` sends it again, with the same key"
+            )),
+        },
+    }
+    if let Some(failure) = &line.failure {
+        failure.print(output);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(verdicts: &[OpVerdict]) -> ChangeSetReport {
+        let op = |verdict: &OpVerdict| OpReport {
+            id: String::new(),
+            what: String::new(),
+            verdict: verdict.clone(),
+        };
+        ChangeSetReport {
+            ops: verdicts.iter().map(op).collect(),
+            notices: Vec::new(),
+            warnings: Vec::new(),
+            offers_reduced: 0,
+            offers_removed: 0,
+            detached_from_missions: 0,
+        }
+    }
+
+    fn line(stands: EntryStatus) -> EntryReport {
+        let area = Some(Lane::Stock);
+        EntryReport {
+            number: Some(EntryNumber(2)),
+            area,
+            own: true,
+            status: stands,
+            failure: None,
+            claim: None,
+        }
+    }
+
+    fn decided(verdicts: &[OpVerdict]) -> EntryReport {
+        line(EntryStatus::Decided { set: Some(set(verdicts)), replayed: false })
+    }
+
+    fn open(state: EntryState, ahead: Option<EntryState>) -> EntryReport {
+        line(EntryStatus::Open { state, code: None, behind: ahead.map(|state| (EntryNumber(1), state)) })
+    }
+
+    fn failed(line: EntryReport, kind: ErrorKind) -> EntryReport {
+        EntryReport { failure: Some(Error::new(kind, "x").into()), ..line }
+    }
+
+    /// Every state of an entry has its exit code, also behind another entry.
+    #[test]
+    fn every_state_has_its_exit_code() {
+        for (line, wanted) in [
+            (open(EntryState::Held, None), ExitStatus::Conflict),
+            (open(EntryState::NeedsRebase, None), ExitStatus::Conflict),
+            (open(EntryState::Unknown, None), ExitStatus::Failed),
+            (failed(open(EntryState::Refused, None), ErrorKind::NotPermitted), ExitStatus::Refused),
+            (
+                failed(open(EntryState::Parked(ParkReason::Fault), None), ErrorKind::SignInNeeded),
+                ExitStatus::SignIn,
+            ),
+            (open(EntryState::Parked(ParkReason::Scope), None), ExitStatus::SignIn),
+            (open(EntryState::Parked(ParkReason::Halted), None), ExitStatus::Refused),
+            (failed(open(EntryState::Pending, None), ErrorKind::Unreachable), ExitStatus::Wait),
+            (open(EntryState::Sending, None), ExitStatus::Wait),
+            (open(EntryState::Pending, Some(EntryState::Sending)), ExitStatus::Wait),
+            (open(EntryState::Pending, Some(EntryState::Held)), ExitStatus::Conflict),
+            (
+                open(EntryState::Pending, Some(EntryState::Parked(ParkReason::SignedOut))),
+                ExitStatus::Conflict,
+            ),
+            (line(EntryStatus::ReportedElsewhere), ExitStatus::Failed),
+            (line(EntryStatus::Unreadable { done: false }), ExitStatus::Failed),
+            (line(EntryStatus::Decided { set: None, replayed: false }), ExitStatus::Done),
+            (
+                failed(line(EntryStatus::Decided { set: None, replayed: false }), ErrorKind::Storage),
+                ExitStatus::Failed,
+            ),
+        ] {
+            assert_eq!(exit_status_of(&[line]), wanted);
+        }
+        assert_eq!(exit_status_of(&[]), ExitStatus::Done);
+    }
+
+    /// An entry that another run reports, or that cannot be read, counts as no outcome.
+    #[test]
+    fn what_is_not_this_runs_to_tell_is_no_outcome() {
+        let told = to_document(&[
+            line(EntryStatus::ReportedElsewhere),
+            line(EntryStatus::Unreadable { done: false }),
+        ]);
+        assert_eq!((&told["changes"][0]["state"], &told["applied"]), (&json!("gone"), &json!(0)));
+        let unreadable = &told["changes"][1];
+        assert_eq!(
+            (&unreadable["state"], &unreadable["next"]),
+            (&json!("unreadable"), &json!(UNREADABLE_ADVICE))
+        );
+    }
+
+    /// Applied ops beside failed ones give `Partly`; entries of other commands do not count.
+    #[test]
+    fn some_of_it_is_partly_done() {
+        let refused = || OpVerdict::NotApplied { result: "rejected".into(), reason: None };
+        assert_eq!(exit_status_of(&[decided(&[OpVerdict::Applied, OpVerdict::Unchanged])]), ExitStatus::Done);
+        assert_eq!(exit_status_of(&[decided(&[OpVerdict::Applied, refused()])]), ExitStatus::Partly);
+        assert_eq!(exit_status_of(&[decided(&[refused()])]), ExitStatus::Failed);
+        assert_eq!(exit_status_of(&[decided(&[refused(), OpVerdict::Unclear])]), ExitStatus::Conflict);
+        assert_eq!(
+            exit_status_of(&[decided(&[OpVerdict::Applied]), open(EntryState::Pending, None)]),
+            ExitStatus::Partly
+        );
+        assert_eq!(
+            exit_status_of(&[decided(&[refused()]), open(EntryState::Pending, None)]),
+            ExitStatus::Wait
+        );
+        let others = EntryReport { own: false, ..open(EntryState::Held, None) };
+        assert_eq!(exit_status_of(&[others, decided(&[OpVerdict::Applied])]), ExitStatus::Done);
+    }
+}

@@ -1,0 +1,264 @@
+//! The view of the replica that commands display: only entries that were read for the current connection
+//! (OST-14, DEM-10).
+//!
+//! A new connection removes the entries of an earlier one. But a login may be killed before that, and another
+//! run of this program may still be reading for the earlier member. So this module checks the owner of all
+//! displayed data: every area stores the installation that read it, and the saved summary names the current
+//! installation. Data with an unknown or another owner is hidden. The owner of demand is that of the org
+//! stock area.
+
+use std::time::Duration;
+
+use exchange_client::{
+    Replica, UnixTime,
+    api::types::OrgDemand,
+    feed::{Area, AreaState, FeedEntry, FeedPosition},
+};
+
+use super::{CommandContext, change::is_transient};
+use crate::error::{CommandError, ExitStatus};
+
+/// The replica, restricted to the entries of this connection.
+pub(super) struct ReplicaView {
+    replica: Replica,
+    /// The id of this installation. `None` between a login and the first response of the exchange.
+    installation: Option<String>,
+}
+
+/// The state of an area in the replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AreaFreshness {
+    /// The area was never read completely.
+    Unread,
+    /// The area was read for another installation, or its owner is unknown.
+    OtherConnection,
+    /// The area is complete as of this time.
+    AsOf(UnixTime),
+}
+
+/// A demand document. If a newer one could not be read: also the time at which this one was read, and the
+/// error.
+type DemandResult = (OrgDemand, Option<(UnixTime, CommandError)>);
+
+impl CommandContext {
+    /// Returns the view of the replica for the current connection.
+    pub(super) async fn replica_view(&self) -> Result<ReplicaView, CommandError> {
+        let installation = self.connection_summary().await?.installation_id;
+        Ok(ReplicaView { replica: self.replica()?.clone(), installation })
+    }
+}
+
+impl ReplicaView {
+    /// Returns the state of an area.
+    pub(super) fn area_freshness(&self, area: Area) -> Result<AreaFreshness, CommandError> {
+        let kept = self.replica.store().area_state(area)?;
+        let is_empty = kept.position == FeedPosition::Start && kept.as_of.is_none();
+        Ok(match kept.as_of {
+            _ if is_empty => AreaFreshness::Unread,
+            _ if !self.is_own(&kept) => AreaFreshness::OtherConnection,
+            Some(as_of) => AreaFreshness::AsOf(as_of),
+            None => AreaFreshness::Unread,
+        })
+    }
+
+    /// Returns the number of entries of an area; zero if another connection owns them.
+    pub(super) fn entry_count(&self, area: Area) -> Result<u64, CommandError> {
+        match self.area_freshness(area)? {
+            AreaFreshness::OtherConnection => Ok(0),
+            AreaFreshness::Unread | AreaFreshness::AsOf(_) => Ok(self.replica.count(area)?),
+        }
+    }
+
+    /// Returns the entries for which the predicate is true, and the time as of which they are complete.
+    pub(super) fn entries<E: FeedEntry>(
+        &self,
+        mut wanted: impl FnMut(&E) -> bool,
+    ) -> Result<(UnixTime, Vec<E>), CommandError> {
+        self.read_own::<E, _>(|| {
+            let entries = self.replica.entries::<E>();
+            Ok(entries.filter(|entry| entry.as_ref().map_or(true, &mut wanted)).collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Returns the entry with a key.
+    pub(super) fn entry<E: FeedEntry>(&self, key: &str) -> Result<Option<E>, CommandError> {
+        Ok(self.read_own::<E, _>(|| Ok(self.replica.entry::<E>(key)?))?.1)
+    }
+
+    /// Returns the cached demand of this connection and the time at which it was read.
+    pub(super) fn cached_demand(&self, now: UnixTime) -> Result<Option<(OrgDemand, UnixTime)>, CommandError> {
+        let demand = self.replica.demand(now)?;
+        // Checked afterwards, because another run may have stored its demand in the meantime.
+        Ok(if self.has_own_demand()? { demand } else { None })
+    }
+
+    /// Returns the demand that `read` yields. Returns the cached one if the demand was requested too recently
+    /// (DEM-11), or if the exchange is temporarily unavailable.
+    pub(super) async fn read_or_cached_demand(
+        &self,
+        now: UnixTime,
+        read: impl Future<Output = Result<OrgDemand, CommandError>>,
+    ) -> Result<DemandResult, CommandError> {
+        // Requests of another installation do not delay this one.
+        let cadence =
+            if self.has_own_demand()? { self.replica.demand_cadence()? } else { Default::default() };
+        let wait = cadence.due_in(now);
+        if !wait.is_zero() {
+            return self
+                .cached_demand(now)?
+                .map(|(document, _)| (document, None))
+                .ok_or_else(|| demand_wait_error(wait));
+        }
+        match read.await {
+            Ok(document) => Ok((document, None)),
+            Err(failure) if is_transient(&failure) => match self.cached_demand(now)? {
+                Some((document, read_at)) => Ok((document, Some((read_at, failure)))),
+                None => Err(failure),
+            },
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Returns true if this connection owns the cached demand.
+    fn has_own_demand(&self) -> Result<bool, CommandError> {
+        Ok(self.is_own(&self.replica.store().area_state(Area::OrgStock)?))
+    }
+
+    /// Reads from an area, and checks before and after that this connection owns it.
+    fn read_own<E: FeedEntry, T>(
+        &self,
+        read: impl FnOnce() -> Result<T, CommandError>,
+    ) -> Result<(UnixTime, T), CommandError> {
+        let as_of = self.as_of(E::AREA)?;
+        let found = read()?;
+        // Another run may have replaced the area with data of another installation in the meantime.
+        self.as_of(E::AREA)?;
+        Ok((as_of, found))
+    }
+
+    /// Returns the time as of which an area is complete, or an error if it was never read for this
+    /// connection.
+    fn as_of(&self, area: Area) -> Result<UnixTime, CommandError> {
+        let what = match self.area_freshness(area)? {
+            AreaFreshness::AsOf(as_of) => return Ok(as_of),
+            AreaFreshness::Unread => format!("{area} was not read yet"),
+            AreaFreshness::OtherConnection => {
+                format!("the local data of {area} was not read for this connection")
+            }
+        };
+        Err(CommandError::new(ExitStatus::Failed, what, "run `exchange sync` first"))
+    }
+
+    fn is_own(&self, kept: &AreaState) -> bool {
+        let reader = kept.reader.installation.as_ref().map(|id| id.as_str());
+        // Data with an unknown owner counts as data of another connection.
+        reader.is_some() && reader == self.installation.as_deref()
+    }
+}
+
+/// Creates the error for a demand request that comes too early after one that failed.
+fn demand_wait_error(wait: Duration) -> CommandError {
+    let seconds = wait.as_secs() + 1;
+    let what = format!("the demand was requested recently; the next request is possible in {seconds} s");
+    CommandError::new(ExitStatus::Wait, what, "wait, then try again")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use exchange_client::api::types::{Blueprint, InstallationId};
+    use exchange_client::{
+        Error, ErrorKind,
+        feed::FeedReader,
+        replica::{AreaCommit, DemandDocument},
+    };
+
+    use super::*;
+
+    fn moment() -> UnixTime {
+        UnixTime::from_secs(1_790_000_000)
+    }
+
+    /// Creates the view of an installation on areas that another installation may have read.
+    fn copies(installation: Option<&str>, reader: Option<&str>) -> ReplicaView {
+        let replica = Replica::in_memory();
+        let mut of_reader = FeedReader::default();
+        of_reader.installation = reader.map(|id| InstallationId::new(id).unwrap());
+        for area in [Area::Blueprints, Area::OrgStock] {
+            let mut kept = AreaState::default();
+            (kept.sequence, kept.as_of, kept.reader) = (1, Some(moment()), of_reader.clone());
+            kept.position = FeedPosition::Feed("c".parse().unwrap());
+            replica.store().commit(&AreaCommit::new(area, 0, kept)).unwrap();
+        }
+        ReplicaView { replica, installation: installation.map(str::to_owned) }
+    }
+
+    /// OST-14, DEM-10: data is displayed only if its owner is known to be this installation.
+    #[test]
+    fn only_what_is_surely_own_is_shown() {
+        for (installation, reader, is_own) in [
+            (Some("i-1"), Some("i-1"), true),
+            (Some("i-2"), Some("i-1"), false),
+            (None, Some("i-1"), false),
+            (Some("i-1"), None, false),
+            (None, None, false),
+        ] {
+            let copies = copies(installation, reader);
+            let standing =
+                if is_own { AreaFreshness::AsOf(moment()) } else { AreaFreshness::OtherConnection };
+            assert_eq!(
+                copies.area_freshness(Area::Blueprints).unwrap(),
+                standing,
+                "{installation:?} {reader:?}"
+            );
+            assert_eq!(copies.area_freshness(Area::Stock).unwrap(), AreaFreshness::Unread);
+            assert_eq!(copies.entries::<Blueprint>(|_| true).is_ok(), is_own);
+            assert_eq!(copies.entry::<Blueprint>("bp").is_ok(), is_own);
+            assert_eq!(copies.has_own_demand().unwrap(), is_own);
+        }
+    }
+
+    /// DEM-11: if demand cannot be read, the cached one is displayed with its time for seven days (DEM-10).
+    /// It is requested at most every five minutes, even after a failure.
+    #[tokio::test]
+    async fn demand_is_shown_as_it_was_read_last() {
+        let copies = copies(Some("i-1"), Some("i-1"));
+        let at = |seconds| moment() + Duration::from_secs(seconds);
+        let fails = |kind| ready(Err(CommandError::from(Error::new(kind, "no way"))));
+        let body = br#"{"updatedAt": "2026-09-21T13:00:00Z", "items": [], "materials": []}"#;
+        let document = DemandDocument { at: moment(), body: body[..].into() };
+        let of = InstallationId::new("i-1").unwrap();
+        assert!(copies.replica.store().store_demand(&document, &of).unwrap());
+        // Nothing is requested.
+        assert!(copies.read_or_cached_demand(at(299), pending()).await.unwrap().1.is_none());
+        let (_, trouble) =
+            copies.read_or_cached_demand(at(400), fails(ErrorKind::Unreachable)).await.unwrap();
+        assert_eq!(trouble.unwrap().0, moment());
+        // An error about the member's rights is never hidden behind the cache.
+        assert!(copies.read_or_cached_demand(at(400), fails(ErrorKind::ScopeMissing)).await.is_err());
+        // A failed request counts.
+        copies.replica.note_demand_request(at(400)).unwrap();
+        assert!(copies.read_or_cached_demand(at(699), pending()).await.unwrap().1.is_none());
+        let week = 7 * 86_400;
+        assert!(copies.read_or_cached_demand(at(week), fails(ErrorKind::Unreachable)).await.is_err());
+        copies.replica.note_demand_request(at(week)).unwrap();
+        let refused = copies.read_or_cached_demand(at(week + 10), pending()).await.unwrap_err();
+        assert_eq!(refused.exit_status(), ExitStatus::Wait);
+    }
+
+    /// OST-14: data that another run stores during the read is not displayed.
+    #[test]
+    fn what_becomes_another_s_while_it_is_read_is_not_shown() {
+        let copies = copies(Some("i-1"), Some("i-1"));
+        let store = copies.replica.store();
+        let shown = copies.read_own::<Blueprint, _>(|| {
+            let mut kept = store.area_state(Area::Blueprints)?;
+            kept.sequence += 1;
+            kept.reader.installation = Some(InstallationId::new("i-2").unwrap());
+            store.commit(&AreaCommit::new(Area::Blueprints, kept.sequence - 1, kept))?;
+            Ok(())
+        });
+        assert!(shown.is_err());
+    }
+}

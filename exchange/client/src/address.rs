@@ -1,0 +1,167 @@
+//! The address of the exchange: a pinned issuer and the gateway's origin (IDP-02, CON-01), or a sandbox from an
+//! environment variable (IDP-03).
+
+use std::fmt;
+
+use dpop_bound::Htu;
+
+/// The environment variable with the origin of a sandbox (IDP-03). Issuer and gateway are below this origin. It
+/// must not be offered in settings or a user interface.
+pub const SANDBOX_VARIABLE: &str = "EXCHANGE_SANDBOX";
+
+/// The pinned issuer and gateway of an exchange.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ExchangeAddress {
+    issuer: Box<str>,
+    gateway: Box<str>,
+    sandbox: bool,
+}
+
+/// The reason why an address is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExchangeAddressError {
+    /// It is not an http(s) URL.
+    #[error("{0:?} is not an http(s) URL")]
+    InvalidUrl(String),
+    /// It is not https. Only loopback addresses may omit TLS, because a proof does not cover the body of its
+    /// request.
+    #[error("{0:?} is not an https URL: without TLS, requests can be modified in transit")]
+    InsecureScheme(String),
+    /// It has a query or a fragment, or a gateway address has a path.
+    #[error("{0:?} is not an origin: remove path, query, and fragment")]
+    NotAnOrigin(String),
+}
+
+impl ExchangeAddress {
+    /// Creates an address from an identity provider with exactly this issuer and a gateway with this origin.
+    ///
+    /// # Errors
+    /// Returns an error if one of them is not an https URL of this form.
+    pub fn new(issuer: &str, gateway: &str) -> Result<Self, ExchangeAddressError> {
+        let _ = parse_origin(issuer)?;
+        let origin = parse_origin(gateway)?;
+        if gateway.trim_end_matches('/') != origin {
+            return Err(ExchangeAddressError::NotAnOrigin(gateway.to_owned()));
+        }
+        Ok(Self { issuer: issuer.into(), gateway: origin.into(), sandbox: false })
+    }
+
+    /// Returns the sandbox that the variable [`SANDBOX_VARIABLE`] names, or `None` if it is unset:
+    /// `ExchangeAddress::from_variable(|name| std::env::var(name).ok())`. Call this before reading the program's own
+    /// configuration.
+    ///
+    /// # Errors
+    /// Returns an error if the value is not an origin.
+    pub fn from_variable(
+        variable: impl FnOnce(&str) -> Option<String>,
+    ) -> Result<Option<Self>, ExchangeAddressError> {
+        let Some(origin) = variable(SANDBOX_VARIABLE).filter(|value| !value.is_empty()) else {
+            return Ok(None);
+        };
+        let origin = origin.trim_end_matches('/');
+        let place = Self::new(&format!("{origin}/idp"), origin)?;
+        Ok(Some(Self { sandbox: true, ..place }))
+    }
+
+    /// Returns the pinned issuer.
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Returns the gateway's origin without a trailing slash: `{base_url}` (CON-01).
+    #[must_use]
+    pub fn gateway(&self) -> &str {
+        &self.gateway
+    }
+
+    /// Returns true if the address comes from [`SANDBOX_VARIABLE`].
+    #[must_use]
+    pub const fn is_sandbox(&self) -> bool {
+        self.sandbox
+    }
+}
+
+impl fmt::Debug for ExchangeAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { issuer, gateway, sandbox } = self;
+        let mut place = f.debug_struct("Place");
+        place.field("issuer", issuer).field("gateway", gateway).field("sandbox", sandbox).finish()
+    }
+}
+
+/// Returns true if requests may be sent to a URL: it has TLS or is a loopback address.
+pub(crate) fn is_allowed_url(text: &str) -> bool {
+    parse_origin(text).is_ok()
+}
+
+/// Returns the origin of a URL to which requests may be sent.
+fn parse_origin(text: &str) -> Result<String, ExchangeAddressError> {
+    if text.contains(['?', '#']) {
+        return Err(ExchangeAddressError::NotAnOrigin(text.to_owned()));
+    }
+    let htu = Htu::from_url(text).map_err(|_| ExchangeAddressError::InvalidUrl(text.to_owned()))?;
+    let origin = htu.origin();
+    let uri = origin
+        .as_str()
+        .parse::<http::Uri>()
+        .map_err(|_| ExchangeAddressError::InvalidUrl(text.to_owned()))?;
+    let loopback = matches!(uri.host(), Some("127.0.0.1" | "[::1]" | "localhost"));
+    if uri.scheme_str() != Some("https") && !loopback {
+        return Err(ExchangeAddressError::InsecureScheme(text.to_owned()));
+    }
+    Ok(origin.as_str().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IDP-02, CON-01: an address is kept exactly as given.
+    #[test]
+    fn a_place_is_pinned() {
+        let place = ExchangeAddress::new("https://id.example/realms/x", "https://api.example/").unwrap();
+        assert_eq!((place.issuer(), place.gateway()), ("https://id.example/realms/x", "https://api.example"));
+        assert!(!place.is_sandbox());
+        assert!(ExchangeAddress::new("http://127.0.0.1:8080/idp", "http://127.0.0.1:8080").is_ok());
+        assert!(ExchangeAddress::new("http://[::1]:8080/idp", "http://localhost:1").is_ok());
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused() {
+        let check = |issuer: &str, gateway: &str| ExchangeAddress::new(issuer, gateway).err();
+        let ok = "https://a.example";
+        for plain in ["http://a.example", "http://127.0.0.1.a.example", "http://localhost.example"] {
+            assert_eq!(check(plain, ok), Some(ExchangeAddressError::InsecureScheme(plain.to_owned())));
+            assert_eq!(check(ok, plain), Some(ExchangeAddressError::InsecureScheme(plain.to_owned())));
+        }
+        for more in ["https://a.example?x", "https://a.example#x"] {
+            assert_eq!(check(more, ok), Some(ExchangeAddressError::NotAnOrigin(more.to_owned())));
+        }
+        assert_eq!(
+            check(ok, "https://a.example/api"),
+            Some(ExchangeAddressError::NotAnOrigin("https://a.example/api".into()))
+        );
+        for none in ["", "a.example", "ftp://a.example", "https://"] {
+            assert_eq!(check(none, ok), Some(ExchangeAddressError::InvalidUrl(none.to_owned())));
+        }
+    }
+
+    /// IDP-03: only the environment variable selects a sandbox.
+    #[test]
+    fn a_sandbox_comes_from_the_developers_environment() {
+        let of = |value: Option<&str>| {
+            ExchangeAddress::from_variable(|name| {
+                assert_eq!(name, "EXCHANGE_SANDBOX");
+                value.map(str::to_owned)
+            })
+        };
+        assert_eq!(of(None), Ok(None));
+        assert_eq!(of(Some("")), Ok(None));
+        let place = of(Some("http://127.0.0.1:9000/")).unwrap().unwrap();
+        assert_eq!((place.issuer(), place.gateway()), ("http://127.0.0.1:9000/idp", "http://127.0.0.1:9000"));
+        assert!(place.is_sandbox());
+        assert!(of(Some("http://far.example")).is_err());
+    }
+}

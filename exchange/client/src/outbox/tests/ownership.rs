@@ -1,0 +1,235 @@
+//! The outbox with the real transport and sessions of different members.
+
+use super::*;
+use crate::test_members::{TestMembers, service_document_reply, test_connection};
+
+/// The outbox of installation `i-1`, which is signed in.
+struct Desk {
+    machine: VirtualEnvironment,
+    server: ScriptedServer,
+    members: TestMembers,
+    store: MemoryOutbox,
+    api: Client,
+    outbox: Outbox,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let machine = VirtualEnvironment::new(7);
+        let server = ScriptedServer::gateway(&machine);
+        server.set_script(|_| applied());
+        Self::over(machine, server, MemoryOutbox::new())
+    }
+
+    /// Simulates a restart, which loses the known clock offset.
+    fn restarted(self) -> Self {
+        Self::over(self.machine, self.server, self.store)
+    }
+
+    fn over(machine: VirtualEnvironment, server: ScriptedServer, store: MemoryOutbox) -> Self {
+        let members = TestMembers::new(&machine);
+        let exchange = members.exchange_for(&machine, &server);
+        let connection = test_connection("i-1", &["connect"]);
+        let outbox = exchange.outbox(store.clone(), &connection).unwrap();
+        let api = exchange.api().clone();
+        Self { machine, server, members, store, api, outbox }
+    }
+
+    async fn enqueue(&self) -> EntryNumber {
+        self.outbox.enqueue(blueprint("bp-1")).await.unwrap()[0]
+    }
+
+    async fn state(&self, entry: EntryNumber) -> EntryState {
+        self.outbox.entry(entry).await.unwrap().state()
+    }
+
+    fn tokens(&self) -> Vec<String> {
+        self.server.requests().iter().map(|seen| seen.token().unwrap().to_owned()).collect()
+    }
+}
+
+/// GW-12, CLI-03: changes of one member are never sent with the token of another; they wait for their member
+/// under their key.
+#[tokio::test(start_paused = true)]
+async fn a_set_is_sent_for_nobody_but_its_member() {
+    let desk = Desk::new();
+    desk.server.enqueue_reply(ScriptedReply::problem(Code::RelayBusy).with_retry_after("100"));
+    let entry = desk.enqueue().await;
+    desk.outbox.flush().await.unwrap();
+    desk.members.sign_in(&[Some("i-2")]);
+    let _ = tokio::time::timeout(seconds(3600), desk.outbox.run()).await;
+    assert_eq!(desk.state(entry).await, EntryState::Parked(ParkReason::SignedOut));
+    assert_eq!(desk.outbox.resume_parked().await.unwrap(), 1);
+    let events = desk.outbox.flush().await.unwrap();
+    let [OutboxEvent::Parked { why: ParkReason::SignedOut, error, .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!((error.kind(), desk.tokens().len()), (ErrorKind::SignInNeeded, 1));
+    assert!(
+        !desk.outbox.entry(entry).await.unwrap().may_be_applied(),
+        "nothing left under the other's token"
+    );
+
+    desk.members.sign_in(&[Some("i-1")]);
+    desk.outbox.resume_parked().await.unwrap();
+    assert!(desk.outbox.flush().await.unwrap().iter().all(decided));
+    assert_eq!(desk.tokens(), ["token-of-i-1", "token-of-i-1"]);
+    let seen = desk.server.requests();
+    assert_eq!(seen[0].idempotency_key(), seen[1].idempotency_key());
+}
+
+/// The same for a preview, which counts in the quota of the member.
+#[tokio::test(start_paused = true)]
+async fn a_preview_is_for_nobody_but_its_member() {
+    let desk = Desk::new();
+    desk.members.sign_in(&[Some("i-2")]);
+    let error = desk.outbox.preview_changes(blueprint("bp-1")).await.unwrap_err();
+    assert_eq!((error.kind(), desk.server.request_count()), (ErrorKind::SignInNeeded, 0));
+}
+
+/// A sign-in between the check of the session and the signature does not circumvent that, even if the set has
+/// to wait.
+#[tokio::test(start_paused = true)]
+async fn a_set_is_signed_with_the_grant_that_was_looked_at() {
+    for (waits, expect) in [(false, [0, 1, 1]), (true, [0, 0, 1])] {
+        let sent = sent_after_looks(waits).await;
+        assert_eq!([sent[0], sent[1], sent[5]], expect, "{waits}");
+    }
+}
+
+/// Returns the number of sets sent if another member signs in after `looks` checks of the session.
+async fn sent_after_looks(waits: bool) -> Vec<usize> {
+    let mut sent = Vec::new();
+    for looks in 0..6 {
+        let desk = Desk::new();
+        if waits {
+            // As many as may be sent at once.
+            for _ in 0..20 {
+                let _ = desk.api.org_units_read().await;
+            }
+        }
+        let before = desk.server.request_count();
+        let mut grants = vec![Some("i-1"); looks];
+        grants.push(Some("i-2"));
+        desk.members.sign_in(&grants);
+        desk.enqueue().await;
+        desk.outbox.flush().await.unwrap();
+        assert!(desk.tokens().iter().all(|token| token == "token-of-i-1"));
+        sent.push(desk.server.request_count() - before);
+    }
+    sent
+}
+
+/// SVC-07: sets wait while the owner of a new connection is unknown; reading the connection ends that.
+#[tokio::test(start_paused = true)]
+async fn a_set_waits_until_it_is_known_who_signed_in() {
+    let desk = Desk::new();
+    let entry = desk.enqueue().await;
+    desk.members.sign_in(&[None]);
+    desk.server.enqueue_reply_for(
+        "service_document",
+        ScriptedReply::problem(Code::ServiceUnavailable).with_retry_after("30"),
+    );
+    let events = desk.outbox.flush().await.unwrap();
+    assert!(matches!(events[..], [OutboxEvent::Waiting { .. }]), "{events:?}");
+    assert_eq!(
+        (desk.state(entry).await, desk.tokens()),
+        (EntryState::Pending, vec!["token-of-somebody".to_owned()])
+    );
+    // Another process may have signed in; the outbox reads the connection itself.
+    desk.server.enqueue_reply_for("service_document", service_document_reply("i-1", &[]));
+    desk.machine.suspend(seconds(600));
+    let events = desk.outbox.flush().await.unwrap();
+    assert!(events.iter().all(decided), "{events:?}");
+}
+
+/// GW-12, DPP-18: a set with a refused proof may have been applied, because the message may have been
+/// duplicated; it is resent under its key. A set refused because of the identity provider was never sent.
+#[tokio::test(start_paused = true)]
+async fn a_refused_proof_is_no_outcome() {
+    let desk = Desk::new();
+    desk.server.enqueue_reply(ScriptedReply::challenge("DPoP error=invalid_dpop_proof", None));
+    let entry = desk.enqueue().await;
+    let events = desk.outbox.flush().await.unwrap();
+    assert_eq!(desk.state(entry).await, EntryState::Parked(ParkReason::Fault));
+    let [OutboxEvent::Parked { error, .. }] = &events[..] else { panic!("{events:?}") };
+    assert_eq!(error.advice(), crate::Advice::WaitForOutcome, "not to be reported as a fault");
+    assert!(desk.outbox.entry(entry).await.unwrap().may_be_applied());
+    assert!(desk.outbox.replace_changes(entry, blueprint("bp-2")).await.is_err());
+    desk.outbox.resume_parked().await.unwrap();
+    assert!(desk.outbox.flush().await.unwrap().iter().all(decided));
+    let seen = desk.server.requests();
+    assert_eq!(seen[0].idempotency_key(), seen[1].idempotency_key());
+
+    for kind in [ErrorKind::Proof, ErrorKind::Clock, ErrorKind::Protocol, ErrorKind::Cancelled] {
+        let desk = Desk::new();
+        *desk.members.refusal.lock().unwrap() = Some(kind);
+        let entry = desk.enqueue().await;
+        desk.outbox.flush().await.unwrap();
+        assert!(!desk.outbox.entry(entry).await.unwrap().may_be_applied(), "{kind:?}");
+        desk.outbox.replace_changes(entry, blueprint("bp-2")).await.unwrap();
+        assert_eq!(desk.server.request_count(), 0);
+    }
+}
+
+/// LIM-22: the age of a key is measured by the exchange's clock. Correcting a wrong local clock does not
+/// renew it, in this or another process.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_right_makes_no_key_younger() {
+    const HOUR: i64 = 3600;
+    for (wrong_at_first, wrong_then, restarts) in
+        [(10, 0, false), (10, 0, true), (10, -20, false), (0, -20, true), (30, 2, true)]
+    {
+        let mut desk = Desk::new();
+        desk.machine.set_clock_offset(wrong_at_first * HOUR);
+        desk.server.enqueue_reply(applied().then_lost());
+        let entry = desk.enqueue().await;
+        while desk.server.applied_keys().is_empty() {
+            let _ = tokio::time::timeout(seconds(1), desk.outbox.run()).await;
+        }
+        assert!(desk.outbox.entry(entry).await.unwrap().may_be_applied());
+        if restarts {
+            desk = desk.restarted();
+        }
+        desk.machine.suspend(seconds(30 * 3600));
+        desk.machine.set_clock_offset(wrong_then * HOUR);
+        let _ = tokio::time::timeout(seconds(600), desk.outbox.run()).await;
+        assert_eq!(desk.state(entry).await, EntryState::Unknown, "{wrong_at_first} {wrong_then} {restarts}");
+    }
+}
+
+/// LIM-22: nor does it expire a key that the exchange still knows.
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_right_makes_no_key_older() {
+    for (wrong_at_first, wrong_then) in [(-30, 0), (10, 0), (-3, 12)] {
+        let desk = Desk::new();
+        desk.machine.set_clock_offset(wrong_at_first * 3600);
+        desk.server.enqueue_reply(applied().then_lost());
+        let entry = desk.enqueue().await;
+        while desk.server.applied_keys().is_empty() {
+            let _ = tokio::time::timeout(seconds(1), desk.outbox.run()).await;
+        }
+        // Another response shows that the clock was set.
+        desk.machine.set_clock_offset(wrong_then * 3600);
+        let _ = desk.outbox.preview_changes(blueprint("bp-9")).await;
+        let _ = tokio::time::timeout(seconds(600), desk.outbox.run()).await;
+        assert_eq!(desk.state(entry).await, EntryState::Done, "{wrong_at_first} {wrong_then}");
+    }
+}
+
+/// CLI-06: disconnecting deletes all entries of the owner, and only those.
+#[tokio::test(start_paused = true)]
+async fn an_outbox_goes_with_the_connection() {
+    let bench = Bench::new();
+    let other = outbox(&bench.machine, &bench.server, &bench.store, "somebody else", OutboxPolicy::default());
+    other.enqueue(blueprint("theirs")).await.unwrap();
+    bench.enqueue("sent").await;
+    bench.flush().await;
+    bench.enqueue("not sent").await;
+    assert_eq!(bench.outbox.entries().await.unwrap().len(), 2);
+    bench.outbox.delete().await.unwrap();
+    assert!(bench.outbox.entries().await.unwrap().is_empty());
+    assert_eq!(other.entries().await.unwrap().len(), 1);
+    bench.flush().await;
+    assert_eq!(bench.server.request_count(), 1);
+}

@@ -1,0 +1,130 @@
+//! Ownership of data and calls: the single check that separates the data of one member from that of another.
+//!
+//! The signed-in member can change at any time, by a login in this or another process. Therefore grants,
+//! responses, notes, queued changes, feed pages, local copies, cached results, and per-member waits carry an
+//! [`Ownership`], which is compared with that of the current session before use.
+
+use serde::{Deserialize, Serialize};
+
+/// The connection and the installation that own something.
+///
+/// A connection belongs to one member for its whole lifetime. A new connection may belong to the same member or
+/// another: that is known once the exchange has returned the installation id (SVC-07).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Ownership {
+    /// The local id of the connection; `None` for data that outlives connections.
+    pub(crate) connection: Option<Box<str>>,
+    /// The id of the installation at the exchange, if it is known.
+    pub(crate) installation: Option<Box<str>>,
+}
+
+/// The result of comparing two owners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnershipMatch {
+    /// The data has no owner yet.
+    Unowned,
+    /// Both have the same installation, and thus the same member.
+    Same,
+    /// The installations differ, so the member may differ as well.
+    Other,
+    /// One of the installations is not known yet (SVC-03).
+    Unknown,
+}
+
+impl Ownership {
+    /// Creates the ownership of an installation, independent of the connection.
+    pub(crate) fn for_installation(installation: &str) -> Self {
+        Self { connection: None, installation: Some(installation.into()) }
+    }
+
+    /// Compares this owner with the owner that requests access.
+    pub(crate) fn compare_with(&self, asks: &Self) -> OwnershipMatch {
+        if self.connection.is_some() && self.connection == asks.connection {
+            return OwnershipMatch::Same;
+        }
+        match (&self.installation, &asks.installation) {
+            (Some(own), Some(asks)) if own == asks => OwnershipMatch::Same,
+            (Some(_), Some(_)) => OwnershipMatch::Other,
+            _ => OwnershipMatch::Unknown,
+        }
+    }
+
+    /// Returns true if the data belongs to this connection.
+    pub(crate) fn is_connection(&self, connection: &str) -> bool {
+        self.connection.as_deref() == Some(connection)
+    }
+}
+
+/// A cached value that is dropped when another member signs in.
+#[derive(Debug, Default)]
+pub(crate) struct OwnedCache<T> {
+    for_owner: Option<Ownership>,
+    value: T,
+}
+
+impl<T: Default> OwnedCache<T> {
+    /// Creates a cache without an owner.
+    pub(crate) const fn new(kept: T) -> Self {
+        Self { for_owner: None, value: kept }
+    }
+
+    /// Returns the value for the current owner. Resets it to the default if the owner changed: any login or logout
+    /// counts as a change, unless both connections are known to have the same installation.
+    pub(crate) fn owner(&mut self, now: Option<&Ownership>) -> &mut T {
+        let is_own = match (&self.for_owner, now) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(of), Some(now)) => of.compare_with(now) == OwnershipMatch::Same,
+        };
+        if !is_own {
+            self.value = T::default();
+        }
+        self.for_owner = now.cloned();
+        &mut self.value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whose(connection: &str, installation: &str) -> Ownership {
+        let named = |name: &str| Some(name).filter(|name| !name.is_empty()).map(Into::into);
+        Ownership { connection: named(connection), installation: named(installation) }
+    }
+
+    /// SVC-07: one connection has one owner; different connections are compared by installation.
+    #[test]
+    fn what_is_ones_own_is_told_by_connection_and_installation() {
+        for (of, asks, expect) in [
+            (("c-1", ""), ("c-1", ""), OwnershipMatch::Same),
+            (("c-1", ""), ("c-1", "i-1"), OwnershipMatch::Same),
+            (("c-1", "i-1"), ("c-2", "i-1"), OwnershipMatch::Same),
+            (("", "i-1"), ("c-2", "i-1"), OwnershipMatch::Same),
+            (("c-1", "i-1"), ("c-2", "i-2"), OwnershipMatch::Other),
+            (("c-1", "i-1"), ("c-2", ""), OwnershipMatch::Unknown),
+            (("c-1", ""), ("c-2", "i-2"), OwnershipMatch::Unknown),
+            (("", ""), ("", ""), OwnershipMatch::Unknown),
+        ] {
+            let (a, b) = (whose(of.0, of.1), whose(asks.0, asks.1));
+            assert_eq!((a.compare_with(&b), b.compare_with(&a)), (expect, expect), "{of:?} {asks:?}");
+        }
+    }
+
+    /// OST-14: cached data is dropped once the owner may have changed, and does not come back.
+    #[test]
+    fn what_is_private_goes_with_who_it_was_for() {
+        let (before, named, again) = (whose("c-1", ""), whose("c-1", "i-1"), whose("c-2", "i-1"));
+        let mut private = OwnedCache::new(7);
+        for now in [&before, &named, &again] {
+            assert_eq!(*private.owner(Some(now)), 7);
+        }
+        for other in [Some(whose("c-3", "i-2")), Some(whose("c-3", "")), None] {
+            let mut private = OwnedCache::new(7);
+            assert_eq!(*private.owner(Some(&named)), 7);
+            assert_eq!(*private.owner(other.as_ref()), 0);
+            assert_eq!(*private.owner(Some(&named)), 0);
+        }
+    }
+}

@@ -1,0 +1,538 @@
+//! The table of waits that a server requested with `Retry-After`: scope, end, owner, and persistence for the next
+//! process (CLI-02). Pure state: it reads no clock and never blocks.
+
+use std::{
+    borrow::Cow,
+    cmp::Reverse,
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use dpop_bound::{UnixTime, clock::ClockReading};
+use exchange_api::{
+    codes::Code,
+    runtime::operation::{Operation, RepeatSafety},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ownership::{Ownership, OwnershipMatch},
+    token_source::BoxFuture,
+};
+
+/// The maximum wait that is saved for the next process: no connection lasts longer (LIM-08). The exchange requests
+/// waits of up to a day (LIM-19). A longer wait applies until this process ends (CLI-02).
+const MAX_SAVED_WAIT: Duration = Duration::from_secs(90 * 86_400);
+/// The minimum interval between two reads of the waits that other processes saved.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
+/// The maximum number of saved waits. There is at most one per error code and scope.
+const MAX_SAVED_ENTRIES: usize = 32;
+
+/// The set of operations to which a `Retry-After` applies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum WaitScope {
+    /// Every call of the client, because limits are per member.
+    Everything,
+    /// Writes that count towards the daily quota.
+    Writes,
+    /// One operation, by its id.
+    Operation(Cow<'static, str>),
+}
+
+impl WaitScope {
+    /// Returns the scope of an error response; `None` if the wait applies only to the call itself.
+    pub(crate) fn for_code(code: Option<&Code>, operation: &'static Operation) -> Option<Self> {
+        match code {
+            // Org stock counts ops (OST-18): smaller writes may still fit when its change set does not.
+            Some(Code::QuotaExceeded) if operation.id == "org_stock_write" => {
+                Some(Self::for_operation(operation))
+            }
+            Some(Code::QuotaExceeded | Code::ExchangeBudgetExhausted) => Some(Self::Writes),
+            // ERR-36 is about large change sets, ERR-25 about one key.
+            Some(Code::RelayBusy | Code::IdempotencyInProgress) => None,
+            // Account checks have a separate limit with waits of hours.
+            Some(Code::RateLimited) if operation.id == "account_check" => {
+                Some(Self::for_operation(operation))
+            }
+            _ => Some(Self::Everything),
+        }
+    }
+
+    /// Returns true if the wait applies to one member only: the daily writes (LIM-19), handle checks (LIM-05), and
+    /// live proofs (ERR-09). A wait for all calls may be a limit of the source address (LIM-04).
+    fn is_per_member(&self, code: Option<&Code>) -> bool {
+        match code {
+            Some(Code::QuotaExceeded | Code::DpopProofLimit) => true,
+            Some(Code::RateLimited) => matches!(self, Self::Operation(_)),
+            _ => false,
+        }
+    }
+
+    /// Creates the scope of a single operation.
+    pub(crate) const fn for_operation(operation: &'static Operation) -> Self {
+        Self::Operation(Cow::Borrowed(operation.id))
+    }
+
+    fn applies_to(&self, operation: &Operation) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Writes => operation.repeat == RepeatSafety::Keyed,
+            Self::Operation(id) => operation.id == *id,
+        }
+    }
+}
+
+/// A requested wait.
+#[derive(Clone, Debug, PartialEq)]
+struct RetryAfterEntry {
+    scope: WaitScope,
+    /// The end of the wait, by the monotonic clock.
+    until: Duration,
+    code: Option<Code>,
+    /// The owner to whom the wait is limited; `None` if it applies to every member.
+    owner: Option<Ownership>,
+}
+
+impl RetryAfterEntry {
+    /// Returns true if both have the same scope, code, and owner.
+    fn has_same_key(&self, other: &Self) -> bool {
+        (&self.scope, &self.code, &self.owner) == (&other.scope, &other.code, &other.owner)
+    }
+}
+
+/// Returns true if a wait of the owner `of` applies to the owner `now`.
+///
+/// A new connection may belong to the same member until its installation is known, so the wait applies (CLI-02).
+/// The owner of a connection that ended before its installation was known cannot be determined, so the wait does
+/// not apply.
+fn applies_to_owner(of: &Ownership, now: Option<&Ownership>) -> bool {
+    now.is_some_and(|now| match of.compare_with(now) {
+        OwnershipMatch::Same => true,
+        OwnershipMatch::Unknown => of.installation.is_some(),
+        OwnershipMatch::Other | OwnershipMatch::Unowned => false,
+    })
+}
+
+/// The waits that one server requested. Clones share the table; every request checks it before it is sent.
+#[derive(Clone, Default)]
+pub(crate) struct RetryAfterTable(Arc<RetryAfterInner>);
+
+#[derive(Default)]
+struct RetryAfterInner {
+    entries: Mutex<Vec<RetryAfterEntry>>,
+    /// Called when there is a new wait to save.
+    change_hook: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Reads the waits that other processes saved.
+    reload_hook: OnceLock<Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>>,
+    /// The time of the last reload, in milliseconds of the monotonic clock plus one; 0 if there was none.
+    last_reload: AtomicU64,
+}
+
+impl RetryAfterTable {
+    fn lock_entries(&self) -> MutexGuard<'_, Vec<RetryAfterEntry>> {
+        self.0.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the function that is called after every new wait. Later calls have no effect.
+    pub(crate) fn set_change_hook(&self, hook: impl Fn() + Send + Sync + 'static) {
+        let _ = self.0.change_hook.set(Box::new(hook));
+    }
+
+    /// Sets the function that reads the waits of other processes. Later calls have no effect.
+    pub(crate) fn set_reload_hook(&self, hears: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) {
+        let _ = self.0.reload_hook.set(Box::new(hears));
+    }
+
+    /// Returns a future that reads the waits of other processes, to be awaited before a request is sent. Returns
+    /// `None` if there is no reload hook, or the last reload is less than [`RELOAD_INTERVAL`] ago.
+    pub(crate) fn reload_if_due(&self, now: Duration) -> Option<BoxFuture<'static, ()>> {
+        let hears = self.0.reload_hook.get()?;
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let (now, before) = (millis(now).saturating_add(1), self.0.last_reload.load(Ordering::Relaxed));
+        if before != 0 && now.saturating_sub(before) < millis(RELOAD_INTERVAL) {
+            return None;
+        }
+        self.0.last_reload.store(now, Ordering::Relaxed);
+        Some(hears())
+    }
+
+    /// Records a wait from a response to a call of `ownership`, until a time of the monotonic clock.
+    pub(crate) fn record_wait(
+        &self,
+        scope: WaitScope,
+        code: Option<Code>,
+        whose: Option<&Ownership>,
+        until: Duration,
+    ) {
+        let of = whose.filter(|_| scope.is_per_member(code.as_ref())).cloned();
+        self.insert_entry(RetryAfterEntry { scope, until, code, owner: of });
+        self.notify_change();
+    }
+
+    fn notify_change(&self) {
+        if let Some(hook) = self.0.change_hook.get() {
+            hook();
+        }
+    }
+
+    fn insert_entry(&self, new: RetryAfterEntry) {
+        let mut gates = self.lock_entries();
+        match gates.iter_mut().find(|gate| gate.has_same_key(&new)) {
+            Some(gate) => gate.until = gate.until.max(new.until),
+            None => gates.push(new),
+        }
+    }
+
+    /// Returns the end and the code of the longest wait that applies to a request of this operation by this owner;
+    /// `None` if the request may be sent.
+    pub(crate) fn find_wait(
+        &self,
+        operation: &Operation,
+        whose: Option<&Ownership>,
+        now: Duration,
+    ) -> Option<(Duration, Option<Code>)> {
+        let mut gates = self.lock_entries();
+        gates.retain(|gate| gate.until > now);
+        let concerns = |gate: &&RetryAfterEntry| {
+            gate.scope.applies_to(operation)
+                && gate.owner.as_ref().is_none_or(|of| applies_to_owner(of, whose))
+        };
+        let gate = gates.iter().filter(concerns).max_by_key(|gate| gate.until)?;
+        Some((gate.until, gate.code.clone()))
+    }
+
+    /// Records the installation of a connection in its waits.
+    pub(crate) fn set_installation(&self, connection: &str, installation: &str) {
+        let mut found = false;
+        for of in self.lock_entries().iter_mut().filter_map(|gate| gate.owner.as_mut()) {
+            if of.is_connection(connection) {
+                of.installation = Some(installation.into());
+                found = true;
+            }
+        }
+        if found {
+            self.notify_change();
+        }
+    }
+
+    /// Removes the waits of single members, after a disconnect (CLI-06).
+    pub(crate) fn forget_members(&self) {
+        self.lock_entries().retain(|gate| gate.owner.is_none());
+    }
+
+    /// Returns the remaining waits for the next process.
+    pub(crate) fn to_saved(&self, now: ClockReading) -> SavedRetryAfterTable {
+        let gates = self.lock_entries();
+        let saved = gates.iter().filter(|gate| gate.until > now.monotonic).map(|gate| {
+            let left = gate.until.saturating_sub(now.monotonic).min(MAX_SAVED_WAIT);
+            let code = gate.code.as_ref().map(ToString::to_string);
+            SavedRetryAfterEntry::with_remaining(now.wall, left, gate.scope.clone(), code, gate.owner.clone())
+        });
+        SavedRetryAfterTable(saved.collect())
+    }
+
+    /// Adds the waits that another process saved. If the wall clock was set back since, the remaining time is
+    /// unknown, and a wait that this process already counts down takes precedence.
+    pub(crate) fn restore_saved(&self, saved: &SavedRetryAfterTable, now: ClockReading) {
+        for gate in &saved.0 {
+            let Some(left) = gate.remaining(now.wall) else { continue };
+            let code = gate.code.as_deref().map(Code::from);
+            let until = now.monotonic.saturating_add(left);
+            let new = RetryAfterEntry { scope: gate.scope.clone(), until, code, owner: gate.of.clone() };
+            if !(gate.is_ahead(now.wall) && self.lock_entries().iter().any(|gate| gate.has_same_key(&new))) {
+                self.insert_entry(new);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for RetryAfterTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Gates").field(&*self.lock_entries()).finish()
+    }
+}
+
+/// The saved form of a [`RetryAfterTable`]. It contains no secrets and identifies members only by the ids that the
+/// session's notes contain as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct SavedRetryAfterTable(Vec<SavedRetryAfterEntry>);
+
+/// A saved wait. `noted` and `until` are milliseconds since 1970 by the wall clock of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct SavedRetryAfterEntry {
+    scope: WaitScope,
+    code: Option<String>,
+    noted: u64,
+    until: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of: Option<Ownership>,
+}
+
+impl SavedRetryAfterEntry {
+    fn with_remaining(
+        wall: UnixTime,
+        left: Duration,
+        scope: WaitScope,
+        code: Option<String>,
+        of: Option<Ownership>,
+    ) -> Self {
+        let millis = |time: UnixTime| u64::try_from(time.since_epoch().as_millis()).unwrap_or(u64::MAX);
+        // Rounded up, so that no request is sent too early.
+        let until = millis(wall.saturating_add(left)).saturating_add(1);
+        Self { scope, code, noted: millis(wall), until, of }
+    }
+
+    /// Returns the remaining wait, at most the wait at the time of saving, even if the wall clock was set since.
+    /// Returns `None` if it is over, or longer than any wait that is saved.
+    fn remaining(&self, wall: UnixTime) -> Option<Duration> {
+        let [noted, until] = [self.noted, self.until].map(UnixTime::from_millis);
+        let whole = until.saturating_since(noted);
+        if whole > MAX_SAVED_WAIT.saturating_add(Duration::from_secs(1)) {
+            return None;
+        }
+        let left = until.saturating_since(wall).min(whole);
+        (!left.is_zero()).then_some(left)
+    }
+
+    /// Returns true if the wall clock was set back since the wait was saved.
+    fn is_ahead(&self, wall: UnixTime) -> bool {
+        UnixTime::from_millis(self.noted) > wall
+    }
+}
+
+impl SavedRetryAfterTable {
+    /// Merges the saved waits with those of this process. The longer of two waits with the same key applies,
+    /// except that one saved by a clock ahead of this one yields to the value that this process counts down.
+    pub(crate) fn merge_with(self, own: Self, wall: UnixTime) -> Self {
+        let mut all = own.0;
+        for other in self.0 {
+            let Some(left) = other.remaining(wall) else { continue };
+            let is_ahead = other.is_ahead(wall);
+            let other = SavedRetryAfterEntry::with_remaining(wall, left, other.scope, other.code, other.of);
+            let is_same = |gate: &&mut SavedRetryAfterEntry| {
+                gate.scope == other.scope && gate.code == other.code && gate.of == other.of
+            };
+            match all.iter_mut().find(is_same) {
+                Some(gate) if is_ahead || gate.until >= other.until => {}
+                Some(gate) => *gate = other,
+                None => all.push(other),
+            }
+        }
+        all.sort_by_key(|gate| Reverse(gate.until));
+        all.truncate(MAX_SAVED_ENTRIES);
+        Self(all)
+    }
+
+    /// Removes the waits of single members.
+    pub(crate) fn without_members(mut self) -> Self {
+        self.0.retain(|gate| gate.of.is_none());
+        self
+    }
+
+    /// Returns true if the wall clock was set back since a wait was saved. Such a wait has to be saved again;
+    /// otherwise every process starts with its full length.
+    pub(crate) fn is_ahead(&self, wall: UnixTime) -> bool {
+        self.0.iter().any(|gate| gate.is_ahead(wall))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use exchange_api::operations::OperationId;
+
+    use super::*;
+
+    const READ: &Operation = OperationId::StockRead.operation();
+    const WRITE: &Operation = OperationId::StockWrite.operation();
+    /// The wall clock at the start of a process, in seconds since 1970.
+    const NOW: u64 = 1_790_000_000;
+
+    /// The clocks of a process that has run for `monotonic` seconds.
+    fn at(monotonic: u64, wall: u64) -> ClockReading {
+        ClockReading { wall: UnixTime::from_secs(wall), monotonic: Duration::from_secs(monotonic) }
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    /// Returns the wait of an operation in whole seconds, according to the table that another process saved.
+    fn held(saved: &SavedRetryAfterTable, operation: &Operation, now: ClockReading) -> u64 {
+        let next = RetryAfterTable::default();
+        next.restore_saved(saved, now);
+        let hold = next.find_wait(operation, None, now.monotonic);
+        hold.map_or(0, |(until, _)| until.saturating_sub(now.monotonic).as_secs())
+    }
+
+    /// Returns the saved table of a process that was asked at `NOW` to wait, and ended at once.
+    fn saved(scope: WaitScope, code: Option<Code>, wait: u64) -> SavedRetryAfterTable {
+        let gates = RetryAfterTable::default();
+        gates.record_wait(scope, code, None, seconds(500 + wait));
+        gates.to_saved(at(500, NOW))
+    }
+
+    /// CLI-02: a wait applies to its whole scope, and the longest of several waits counts.
+    #[test]
+    fn a_gate_holds_back_whom_it_is_for() {
+        let gates = RetryAfterTable::default();
+        gates.record_wait(WaitScope::Writes, Some(Code::ExchangeBudgetExhausted), None, seconds(100));
+        gates.record_wait(WaitScope::for_operation(READ), Some(Code::RateLimited), None, seconds(50));
+        gates.record_wait(WaitScope::for_operation(READ), Some(Code::RateLimited), None, seconds(40));
+        let until =
+            |operation, now| gates.find_wait(operation, None, seconds(now)).map(|(until, _)| until.as_secs());
+        assert_eq!((until(READ, 49), until(READ, 50)), (Some(50), None));
+        assert_eq!((until(WRITE, 99), until(WRITE, 100)), (Some(100), None));
+    }
+
+    /// OST-18, ERR-34: org stock counts ops, so an error for its change set does not affect other writes.
+    #[test]
+    fn a_quota_without_room_for_org_stock_is_a_gate_for_it_alone() {
+        let org_stock = OperationId::OrgStockWrite.operation();
+        let scope = |operation| WaitScope::for_code(Some(&Code::QuotaExceeded), operation);
+        assert_eq!(
+            (scope(org_stock), scope(WRITE)),
+            (Some(WaitScope::for_operation(org_stock)), Some(WaitScope::Writes))
+        );
+        let gates = RetryAfterTable::default();
+        gates.record_wait(WaitScope::for_operation(org_stock), Some(Code::QuotaExceeded), None, seconds(60));
+        let held = |operation| gates.find_wait(operation, None, seconds(0)).is_some();
+        assert_eq!((held(org_stock), held(WRITE), held(READ)), (true, false, false));
+    }
+
+    /// CLI-02: the next process waits for the remaining time, with the original code.
+    #[test]
+    fn the_next_process_waits_for_the_rest() {
+        let saved = saved(WaitScope::Everything, Some(Code::ServiceUnavailable), 600);
+        let saved = serde_json::from_slice(&serde_json::to_vec(&saved).unwrap()).unwrap();
+        for (after, left) in [(0, 600), (100, 500), (599, 1), (601, 0), (90_000, 0)] {
+            assert_eq!(held(&saved, READ, at(7, NOW + after)), left, "{after}");
+        }
+        let next = RetryAfterTable::default();
+        next.restore_saved(&saved, at(7, NOW));
+        assert_eq!(next.find_wait(WRITE, None, seconds(7)).unwrap().1, Some(Code::ServiceUnavailable));
+    }
+
+    /// A wall clock that was set back does not prolong a wait; saved again, it is counted down.
+    #[test]
+    fn a_clock_that_was_set_back_makes_no_wait_longer() {
+        let written = saved(WaitScope::Everything, None, 600);
+        let earlier = NOW - 86_400;
+        assert!(
+            written.is_ahead(UnixTime::from_secs(earlier)) && !written.is_ahead(UnixTime::from_secs(NOW))
+        );
+        assert_eq!(held(&written, READ, at(0, earlier)), 600);
+        // This process waits for a while and saves the remaining time.
+        let process = RetryAfterTable::default();
+        process.restore_saved(&written, at(0, earlier));
+        let now = at(100, earlier + 100);
+        let written = written.merge_with(process.to_saved(now), now.wall);
+        assert_eq!(held(&written, READ, at(0, earlier + 100)), 500);
+        assert_eq!(held(&written, READ, at(0, earlier + 700)), 0);
+        // A process without a matching wait keeps the saved one.
+        let late = saved(WaitScope::Writes, None, 60)
+            .merge_with(SavedRetryAfterTable::default(), UnixTime::from_secs(earlier));
+        assert_eq!(held(&late, WRITE, at(0, earlier)), 60);
+        assert_eq!(held(&late, WRITE, at(0, earlier + 61)), 0);
+    }
+
+    /// CLI-02, LIM-08: waits of days are saved, up to the lifetime of a connection; invalid entries have no
+    /// effect.
+    #[test]
+    fn nothing_is_handed_on_for_longer_than_a_connection_lasts() {
+        let day = 24 * 3600;
+        let week = saved(WaitScope::Everything, None, 7 * day);
+        assert_eq!((held(&week, READ, at(0, NOW)), held(&week, READ, at(0, NOW + 6 * day))), (7 * day, day));
+        assert_eq!(held(&saved(WaitScope::Writes, None, 400 * day), WRITE, at(0, NOW)), 90 * day);
+        assert_eq!(held(&saved(WaitScope::Writes, None, 400 * day), WRITE, at(0, NOW + 90 * day + 1)), 0);
+        let gates = RetryAfterTable::default();
+        gates.record_wait(WaitScope::Everything, None, None, Duration::MAX);
+        assert_eq!(held(&gates.to_saved(at(1, NOW)), READ, at(0, NOW)), 90 * day);
+        for (noted, until) in
+            [(0, u64::MAX), (NOW * 1000, u64::MAX), (u64::MAX, u64::MAX), (u64::MAX, 0), (0, NOW)]
+        {
+            let json = format!(r#"[{{"scope":"everything","code":null,"noted":{noted},"until":{until}}}]"#);
+            let absurd: SavedRetryAfterTable = serde_json::from_str(&json).unwrap();
+            assert_eq!(held(&absurd, READ, at(0, NOW)), 0, "{json}");
+            assert_eq!(
+                absurd.merge_with(SavedRetryAfterTable::default(), UnixTime::from_secs(NOW)),
+                SavedRetryAfterTable::default()
+            );
+        }
+    }
+
+    /// Waits of several processes are merged without loss, up to a maximum number.
+    #[test]
+    fn what_several_processes_were_told_is_kept_together() {
+        let wall = UnixTime::from_secs(NOW);
+        let both =
+            saved(WaitScope::Writes, None, 60).merge_with(saved(WaitScope::Everything, None, 30), wall);
+        assert_eq!((held(&both, WRITE, at(0, NOW)), held(&both, READ, at(0, NOW))), (60, 30));
+        for (there, own) in [(60, 30), (30, 60)] {
+            let longer =
+                saved(WaitScope::Writes, None, there).merge_with(saved(WaitScope::Writes, None, own), wall);
+            assert_eq!((held(&longer, WRITE, at(0, NOW)), longer.0.len()), (60, 1));
+        }
+        let many =
+            (0..100).map(|n| saved(WaitScope::Everything, Some(Code::from(format!("CODE_{n}"))), 100 + n));
+        let many = many.fold(SavedRetryAfterTable::default(), |there, own| there.merge_with(own, wall));
+        assert_eq!((many.0.len(), held(&many, READ, at(0, NOW))), (MAX_SAVED_ENTRIES, 199));
+    }
+
+    fn whose(connection: &str, installation: Option<&str>) -> Ownership {
+        Ownership { connection: Some(connection.into()), installation: installation.map(Into::into) }
+    }
+
+    /// LIM-05, LIM-19, CLI-02: a wait of one member applies to all connections of this member in every process,
+    /// and to no other member; a wait of the source address applies to everyone.
+    #[test]
+    fn what_one_member_used_up_holds_back_nobody_else() {
+        const CHECK: &Operation = OperationId::AccountCheck.operation();
+        let gates = RetryAfterTable::default();
+        let first = whose("c-1", None);
+        gates.record_wait(WaitScope::Writes, Some(Code::QuotaExceeded), Some(&first), seconds(60));
+        gates.record_wait(
+            WaitScope::for_operation(CHECK),
+            Some(Code::RateLimited),
+            Some(&first),
+            seconds(50),
+        );
+        gates.record_wait(WaitScope::Everything, Some(Code::RateLimited), Some(&first), seconds(5));
+        gates.set_installation("c-1", "i-1");
+        let saved = serde_json::to_vec(&gates.to_saved(at(0, NOW))).unwrap();
+        let saved: SavedRetryAfterTable = serde_json::from_slice(&saved).unwrap();
+        let restored = RetryAfterTable::default();
+        restored.restore_saved(&saved, at(0, NOW));
+        let saved_again = saved.clone().merge_with(restored.to_saved(at(0, NOW)), UnixTime::from_secs(NOW));
+        assert_eq!(saved_again.0.len(), 3);
+        for gates in [gates, restored] {
+            let held = |operation, now: Option<Ownership>| {
+                let hold = gates.find_wait(operation, now.as_ref(), seconds(0));
+                hold.map(|(until, _)| until.as_secs())
+            };
+            for same in [whose("c-1", None), whose("c-2", Some("i-1")), whose("c-2", None)] {
+                assert_eq!((held(WRITE, Some(same.clone())), held(CHECK, Some(same))), (Some(60), Some(50)));
+            }
+            for other in [Some(whose("c-2", Some("i-2"))), None] {
+                assert_eq!((held(WRITE, other.clone()), held(CHECK, other)), (Some(5), Some(5)));
+            }
+            gates.forget_members();
+            assert_eq!(held(WRITE, Some(whose("c-1", Some("i-1")))), Some(5));
+        }
+        assert_eq!(held(&saved.without_members(), WRITE, at(0, NOW)), 5);
+        // The owner of a connection that ended without an installation id is unknown.
+        let gates = RetryAfterTable::default();
+        gates.record_wait(
+            WaitScope::Writes,
+            Some(Code::QuotaExceeded),
+            Some(&whose("c-1", None)),
+            seconds(60),
+        );
+        assert!(gates.find_wait(WRITE, Some(&whose("c-2", Some("i-1"))), seconds(0)).is_none());
+    }
+}

@@ -1,0 +1,51 @@
+//! Conditions on sending a call, checked against the grant that signs it.
+
+use std::ops::RangeInclusive;
+
+use dpop_bound::UnixTime;
+
+use crate::{
+    error::{Error, ErrorKind},
+    ownership::{Ownership, OwnershipMatch},
+    token_source::AccessGrant,
+};
+
+/// The conditions under which a call may be sent, in the extensions of its request. A call without them may always
+/// be sent.
+#[derive(Clone, Debug)]
+pub(crate) struct SendConditions {
+    /// The owner of the call. It must not be signed with a token of another member.
+    pub(crate) owner: Ownership,
+    /// The range in which the time of the proof must be. The gateway rejects proofs with a wrong time, so this
+    /// enforces a range of the gateway's clock, independent of changes to the local clocks.
+    pub(crate) proof_time: Option<RangeInclusive<UnixTime>>,
+}
+
+impl SendConditions {
+    /// Checks that the grant belongs to the owner of the call. Fails before anything is sent otherwise: the
+    /// session may belong to another member by now, and a write applies to one account only.
+    pub(super) fn check_owner(&self, grant: &AccessGrant) -> Result<(), Error> {
+        match self.owner.compare_with(&grant.owner) {
+            OwnershipMatch::Same => Ok(()),
+            // The owner of a connection that ended without an installation id is unknown forever.
+            OwnershipMatch::Unknown if self.owner.installation.is_some() => {
+                let what = "the owner of the new connection is not known yet";
+                Err(Error::new(ErrorKind::Busy, what))
+            }
+            OwnershipMatch::Other | OwnershipMatch::Unknown | OwnershipMatch::Unowned => {
+                let what = "another member is signed in now";
+                Err(Error::new(ErrorKind::SignInNeeded, what))
+            }
+        }
+    }
+
+    /// Checks that the time of a proof is in the allowed range. Fails before anything is sent otherwise.
+    pub(super) fn check_proof_time(&self, time: UnixTime) -> Result<(), Error> {
+        if self.proof_time.as_ref().is_none_or(|allowed| allowed.contains(&time)) {
+            return Ok(());
+        }
+        let what = "the exchange's clock shows another time than was thought: whether the change may be sent again \
+                    is decided anew";
+        Err(Error::new(ErrorKind::Busy, what))
+    }
+}

@@ -1,0 +1,155 @@
+//! Errors of the backend's handlers, and their conversion into responses.
+
+use std::time::Duration;
+
+use contract_runtime::server::{EncodedResponse, HeaderValue, Rejection, RequestContext, StatusCode};
+use exchange_api::refusals::{PlainCode, TimedCode};
+use exchange_api::server::ErrorResponse;
+use exchange_api::types::{ConfirmationUrl, CorrelationId, Problem};
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
+
+use super::change::ChangeError;
+use crate::caller::Caller;
+use crate::feed::PageError;
+use crate::store::StoreError;
+
+/// The error of a handler.
+#[derive(Debug)]
+pub(crate) enum HandlerError {
+    /// The exchange rejects the request with a code of the contract.
+    Rejected(PlainCode),
+    Store(StoreError),
+}
+
+impl From<StoreError> for HandlerError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<rusqlite::Error> for HandlerError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+impl From<ChangeError> for HandlerError {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::InvalidDate => Self::Rejected(PlainCode::SchemaInvalid),
+            ChangeError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+impl From<PlainCode> for HandlerError {
+    fn from(code: PlainCode) -> Self {
+        Self::Rejected(code)
+    }
+}
+
+impl From<PageError> for HandlerError {
+    fn from(error: PageError) -> Self {
+        match error {
+            PageError::Expired => Self::Rejected(PlainCode::CursorExpired),
+            PageError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// The context of a request with its caller, from which responses are built.
+#[derive(Clone, Debug)]
+pub(crate) struct CallerContext {
+    /// Invariant: its extensions contain a [`Caller`]. Other values are derived only when a response needs
+    /// them.
+    context: RequestContext,
+}
+
+impl CallerContext {
+    /// Wraps the context of a request that came through the gateway.
+    ///
+    /// # Errors
+    /// An internal error if the context has no caller: the request did not come through the gateway.
+    pub(crate) fn from_context(context: &RequestContext) -> Result<Self, ErrorResponse> {
+        context.extensions().get::<Caller>().ok_or(Rejection::Internal)?;
+        Ok(Self { context: context.clone() })
+    }
+
+    /// Returns the caller that the gateway authenticated.
+    pub(crate) fn caller(&self) -> &Caller {
+        self.context.extensions().get().unwrap_or_else(|| unreachable!("from_context checked the caller"))
+    }
+
+    /// Returns correlation id and path, by which a problem identifies the request.
+    fn problem_identity(&self) -> (CorrelationId, &str) {
+        (correlation_id(&self.context), self.context.uri().path())
+    }
+
+    /// Converts an error into an error response. Details of a store error are logged and not sent to the
+    /// caller.
+    pub(crate) fn error_response(&self, failure: HandlerError) -> ErrorResponse {
+        let (id, path) = self.problem_identity();
+        let code = match failure {
+            HandlerError::Rejected(code) => code,
+            HandlerError::Store(error) => {
+                tracing::error!(correlation_id = %id, %error, "store.failed");
+                code_of(&error)
+            }
+        };
+        Problem::error_response(code, id, path)
+    }
+
+    /// Builds an error response as bytes, to be stored for idempotent repetition.
+    pub(crate) fn rejection_response(&self, code: PlainCode) -> Result<EncodedResponse, HandlerError> {
+        let (id, path) = self.problem_identity();
+        serialize_refusal(&Problem::error_response(code, id, path))
+    }
+
+    /// Builds the response for an exhausted budget, with the time to wait. It does not count as a write
+    /// (GW-07).
+    pub(crate) fn no_capacity_response(&self, wait: Duration) -> Result<EncodedResponse, HandlerError> {
+        let (id, path) = self.problem_identity();
+        serialize_refusal(&Problem::error_response_after(TimedCode::ExchangeBudgetExhausted, wait, id, path))
+    }
+
+    /// Builds the response to a batch that waits for the member's confirmation (WRT-10).
+    pub(crate) fn held_batch_response(&self, link: ConfirmationUrl) -> Result<EncodedResponse, HandlerError> {
+        let (id, path) = self.problem_identity();
+        serialize_refusal(&Problem::confirmation_required(link, id, path))
+    }
+}
+
+fn serialize_refusal(refusal: &ErrorResponse) -> Result<EncodedResponse, HandlerError> {
+    let refused = refusal.as_typed().ok_or(PlainCode::InternalError)?;
+    let mut answer = json_response(&refused.body, "application/problem+json")?;
+    answer.status = refused.status;
+    answer.headers.extend(refused.headers.clone());
+    Ok(answer)
+}
+
+/// Serializes a body into a response of status 200.
+pub(crate) fn json_response<T: Serialize>(
+    body: &T,
+    media_type: &'static str,
+) -> Result<EncodedResponse, HandlerError> {
+    let body = serde_json::to_vec(body).map_err(|_| PlainCode::InternalError)?;
+    let headers = [(CONTENT_TYPE, HeaderValue::from_static(media_type))].into_iter().collect();
+    Ok(EncodedResponse { status: StatusCode::OK, headers, body: body.into() })
+}
+
+fn code_of(error: &StoreError) -> PlainCode {
+    match error {
+        StoreError::Corrupt(_) | StoreError::Panicked => PlainCode::InternalError,
+        // Temporary: no data is lost, and a retry in a minute may succeed (A9).
+        _ => PlainCode::ServiceUnavailable,
+    }
+}
+
+/// Returns the correlation id that the gateway assigned to the request; `unknown` without one.
+pub(crate) fn correlation_id(context: &RequestContext) -> CorrelationId {
+    let caller: Option<&Caller> = context.extensions().get();
+    let own = caller.and_then(|caller| CorrelationId::new(caller.correlation_id.as_str()).ok());
+    own.or_else(|| CorrelationId::new("unknown").ok())
+        .unwrap_or_else(|| unreachable!("`unknown` is a valid correlation id"))
+}

@@ -1,0 +1,115 @@
+//! Held batches: change sets that wait for the member's confirmation, one per client and member (WRT-12,
+//! WRT-13).
+
+use exchange_api::operations::OperationId;
+use exchange_api::refusals::PlainCode;
+use exchange_api::types::ConfirmationUrl;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::Backend;
+use super::admission::AdmittedCaller;
+use super::handler_error::HandlerError;
+use crate::caller::Caller;
+use crate::ids::MemberId;
+use crate::records;
+use crate::secrets;
+use crate::store::{StoreError, sql_limit};
+use crate::time::Moment;
+
+/// Path of the confirmation page below the origin of the member's pages.
+pub(super) const PATH: &str = "/confirm/";
+
+#[derive(Clone, Debug)]
+pub(super) struct HeldBatch {
+    /// The caller that sent the batch, without its idempotency claim because the request is already answered.
+    pub(super) caller: Caller,
+    pub(super) operation: String,
+    pub(super) body: Vec<u8>,
+    pub(super) expires_at: Moment,
+}
+
+/// Stores a batch in place of an older one of the same client and member, and returns the link to its
+/// confirmation page. Only the hash of the link's secret is stored.
+///
+/// # Errors
+/// `BATCH_TOO_LARGE` for a body of more than 512 KiB, or the store's error.
+pub(super) fn hold_batch(
+    connection: &Connection,
+    backend: &Backend,
+    admitted: &AdmittedCaller,
+    operation: OperationId,
+    body: &[u8],
+) -> Result<ConfirmationUrl, HandlerError> {
+    let rule = &backend.config.guard;
+    if body.len() > rule.held_bytes {
+        return Err(PlainCode::BatchTooLarge.into());
+    }
+    let handoff = backend.environment.random_token::<32>().map_err(StoreError::from)?;
+    let url = ConfirmationUrl::new(format!("{}{PATH}{handoff}", backend.config.web_origin()));
+    let url = url.map_err(|_| PlainCode::InternalError)?;
+    let installation = Some(admitted.installation()?.clone());
+    let caller = Caller { claim: None, installation, ..admitted.caller.clone() };
+    let written = serde_json::to_string(&caller).map_err(|_| PlainCode::InternalError)?;
+    let now = backend.environment.now();
+    let ends = now.plus(std::time::Duration::from_secs(rule.held_seconds));
+    let sql = "INSERT INTO held_batch \
+               (client, member, handoff_hash, operation, caller, body, created_at, expires_at) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+               ON CONFLICT (client, member) DO UPDATE SET handoff_hash = excluded.handoff_hash, \
+               operation = excluded.operation, caller = excluded.caller, body = excluded.body, \
+               created_at = excluded.created_at, expires_at = excluded.expires_at";
+    connection.prepare_cached(sql)?.execute(params![
+        caller.client,
+        caller.member,
+        secrets::sha256(&handoff),
+        operation.operation().id,
+        written,
+        body,
+        now.as_millis(),
+        ends.as_millis(),
+    ])?;
+    records::notify_member(connection, now, &caller.member, "held-batch", caller.client.as_str())?;
+    Ok(url)
+}
+
+/// Finds the batch of a handoff if it belongs to the member and has not expired.
+pub(super) fn find_batch(
+    connection: &Connection,
+    member: &MemberId,
+    handoff: &str,
+    now: Moment,
+) -> Result<Option<HeldBatch>, StoreError> {
+    let sql = "SELECT caller, operation, body, expires_at FROM held_batch \
+               WHERE handoff_hash = ?1 AND member = ?2 AND expires_at > ?3";
+    let found: Option<(String, String, Vec<u8>, i64)> = connection
+        .prepare_cached(sql)?
+        .query_row(params![secrets::sha256(handoff), member, now.as_millis()], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
+        .optional()?;
+    let Some((caller, operation, body, expires_at)) = found else { return Ok(None) };
+    let caller =
+        serde_json::from_str(&caller).map_err(|_| StoreError::Corrupt("invalid caller of a held batch"))?;
+    Ok(Some(HeldBatch { caller, operation, body, expires_at: Moment::from_millis(expires_at) }))
+}
+
+/// Deletes the batch of a handoff.
+pub(super) fn delete_batch(connection: &Connection, handoff: &str) -> Result<(), StoreError> {
+    let sql = "DELETE FROM held_batch WHERE handoff_hash = ?1";
+    connection.prepare_cached(sql)?.execute([secrets::sha256(handoff)])?;
+    Ok(())
+}
+
+/// Deletes up to `most` held batches that expired without confirmation (WRT-13), and returns their number.
+///
+/// # Errors
+/// Returns the database's error.
+pub(crate) fn prune_held_batches(
+    connection: &Connection,
+    now: Moment,
+    most: usize,
+) -> Result<usize, StoreError> {
+    let sql = "DELETE FROM held_batch WHERE handoff_hash IN \
+               (SELECT handoff_hash FROM held_batch WHERE expires_at <= ?1 LIMIT ?2)";
+    Ok(connection.prepare_cached(sql)?.execute(params![now.as_millis(), sql_limit(most)])?)
+}

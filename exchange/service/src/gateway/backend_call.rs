@@ -1,0 +1,171 @@
+//! The steps after the stages: calling the backend, then releasing or completing the key claim and the quota.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use contract_runtime::server::{EncodedResponse, HeaderValue, IncomingRequest};
+use exchange_api::codes::Code;
+use exchange_api::refusals::PlainCode;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::early_response::{EarlyResponse, StageRefusal};
+use super::facts::RequestFacts;
+use super::ports::GatewayPorts;
+use super::response_headers::REPLAYED;
+use super::stages::change_set_size;
+use crate::relay::{RelayError, RelayedRequest};
+
+/// A change set with more ops than this is large (LIM-02).
+const LARGE_SET_OPS: usize = 100;
+
+/// Builds the response of a request that ended at a stage.
+pub(super) async fn finish_early(
+    ports: &GatewayPorts,
+    facts: &mut RequestFacts,
+    ending: EarlyResponse,
+) -> EncodedResponse {
+    match ending {
+        EarlyResponse::Replayed(answer) => {
+            let mut answer = *answer;
+            answer.headers.insert(REPLAYED, HeaderValue::from_static("true"));
+            answer
+        }
+        EarlyResponse::Refused(refused) => {
+            let (code, reason) = (refused.code(), refused.reason());
+            let answer = refused.into_answer(facts.correlation_id.clone(), facts.path());
+            finish_claim(ports, facts, &answer, Some(&code)).await;
+            facts.refusal = Some((code, reason));
+            answer
+        }
+    }
+}
+
+/// Relays a request that passed all stages to the backend.
+pub(super) async fn call_backend(ports: &GatewayPorts, facts: &mut RequestFacts) -> EncodedResponse {
+    let (answer, code) = match request_backend(ports, facts).await {
+        Ok(answer) => {
+            let code = parse_problem_code(&answer);
+            (answer, code)
+        }
+        Err(error) => {
+            let code = error.plain_code();
+            let answer =
+                StageRefusal::from_code(code).into_answer(facts.correlation_id.clone(), facts.path());
+            (answer, Some(code.into()))
+        }
+    };
+    // The backend stores a success in the transaction of its write (GW-10). Without a response the backend may still be
+    // writing, so the claim stays until its lease expires (ERR-37).
+    if !answer.status.is_success() && code != Some(Code::BackendRelayFailed) {
+        finish_claim(ports, facts, &answer, code.as_ref()).await;
+    }
+    facts.refusal = code.map(|code| (code, ""));
+    answer
+}
+
+/// The reason the backend returned no valid response.
+enum BackendCallError {
+    /// Too many large change sets run at once (ERR-36).
+    Busy,
+    BulkheadUnavailable,
+    /// The backend is unreachable or timed out.
+    Failed,
+    InvalidAnswer,
+}
+
+impl BackendCallError {
+    fn plain_code(&self) -> PlainCode {
+        match self {
+            Self::Busy => PlainCode::RelayBusy,
+            Self::BulkheadUnavailable => PlainCode::ServiceUnavailable,
+            Self::Failed => PlainCode::BackendRelayFailed,
+            Self::InvalidAnswer => PlainCode::InternalError,
+        }
+    }
+}
+
+async fn request_backend(
+    ports: &GatewayPorts,
+    facts: &mut RequestFacts,
+) -> Result<EncodedResponse, BackendCallError> {
+    let (Some(operation), Some(caller)) = (facts.operation, facts.caller()) else {
+        return Err(BackendCallError::InvalidAnswer);
+    };
+    let Some(Ok(incoming)) = facts.incoming.take() else { return Err(BackendCallError::InvalidAnswer) };
+    let large = change_set_size(&incoming).is_some_and(|(ops, _)| ops > LARGE_SET_OPS);
+    let _place = if large {
+        match ports.bulkhead.try_enter(facts.now).await {
+            Ok(Some(place)) => Some(place),
+            Ok(None) => return Err(BackendCallError::Busy),
+            Err(_) => return Err(BackendCallError::BulkheadUnavailable),
+        }
+    } else {
+        None
+    };
+    let context = facts.backend_context(caller.clone());
+    let call = IncomingRequest::new(operation, context).map_err(|_| BackendCallError::InvalidAnswer)?;
+    let wait: Duration = ports.config.limits.relay_timeout();
+    let answered = timeout(wait, ports.relay.send_request(RelayedRequest { caller, call, incoming })).await;
+    let answer = answered.unwrap_or(Err(RelayError::TimedOut)).map_err(|failure| {
+        tracing::error!(correlation_id = facts.correlation_id.as_str(), %failure, "backend call failed");
+        BackendCallError::Failed
+    })?;
+    if !ports.relay.validates_answers()
+        && is_check_due(ports)
+        && let Err(broken) = answer.check_contract(operation)
+    {
+        tracing::error!(
+            correlation_id = facts.correlation_id.as_str(),
+            operation = operation.id,
+            %broken,
+            "backend response violates the contract",
+        );
+        return Err(BackendCallError::InvalidAnswer);
+    }
+    Ok(answer)
+}
+
+/// Returns true if the next response is due for a contract check: one in every `limits.checked-answers`.
+fn is_check_due(ports: &GatewayPorts) -> bool {
+    match ports.config.limits.checked_answers {
+        0 => false,
+        each => ports.answers_since_check.fetch_add(1, Ordering::Relaxed).is_multiple_of(each),
+    }
+}
+
+/// Returns quota that a refusal does not consume (GW-07), then stores the refusal for the key or releases the claim.
+async fn finish_claim(
+    ports: &GatewayPorts,
+    facts: &mut RequestFacts,
+    answer: &EncodedResponse,
+    code: Option<&Code>,
+) {
+    let given_back = matches!(code, Some(Code::RelayBusy | Code::ExchangeBudgetExhausted));
+    if given_back
+        && let Some((day, count)) = facts.counted_writes.take()
+        && let Some(proven) = facts.credentials()
+    {
+        let (client, member) = (&proven.token.client, &proven.token.member);
+        // A failure is logged, and does not justify another refusal.
+        let _ = ports.quota.give_back(client, member, day, count).await;
+    }
+    if facts.key_claim().is_none() {
+        return;
+    }
+    let Some(caller) = facts.caller() else { return };
+    // If the response cannot be stored it is not replayed (GW-11), and the lease expires.
+    let _ = ports.keys.complete(caller, answer.clone(), ports.environment.now()).await;
+}
+
+/// Parses the problem code of a refusal from the backend.
+fn parse_problem_code(answer: &EncodedResponse) -> Option<Code> {
+    #[derive(Deserialize)]
+    struct ProblemCode {
+        code: String,
+    }
+    if answer.status.as_u16() < 400 {
+        return None;
+    }
+    serde_json::from_slice(&answer.body).ok().map(|ProblemCode { code }| Code::from(code.as_str()))
+}

@@ -1,0 +1,100 @@
+//! Stage 1: requests that cannot be routed (A1).
+
+use contract_runtime::parameters::QueryPairs;
+use exchange_api::refusals::PlainCode;
+use exchange_api::types::Problem;
+use http::Method;
+
+use crate::config::Config;
+use crate::gateway::early_response::{EarlyResponse, StageRefusal};
+use crate::gateway::facts::RequestFacts;
+
+/// Refuses TRACE and CONNECT, ambiguous paths, and malformed queries.
+pub(super) fn decide_request_line(facts: &RequestFacts, _: &Config) -> Result<(), EarlyResponse> {
+    let head = &facts.head;
+    if matches!(head.method, Method::TRACE | Method::CONNECT) || !is_routable(head.uri.path()) {
+        return Err(StageRefusal::from_code(PlainCode::NotFound).into());
+    }
+    if QueryPairs::parse(head.uri.query().unwrap_or("")).is_err() {
+        let rejection = contract_runtime::server::Rejection::MalformedQuery;
+        let problem = Problem::from_rejection(&rejection, facts.correlation_id.clone(), &facts.context());
+        return Err(StageRefusal::from_problem(problem).into());
+    }
+    Ok(())
+}
+
+/// Returns true if the path has no dot segments, encoded slashes, backslashes or control characters, in any encoding.
+fn is_routable(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let plain = |byte: u8| byte != b'\\' && !byte.is_ascii_control();
+    let encoded = |at: usize| {
+        let hex = |offset: usize| char::from(*bytes.get(at + offset)?).to_digit(16);
+        let byte = u8::try_from(hex(1)? * 16 + hex(2)?).ok()?;
+        Some(byte)
+    };
+    let mut each = bytes.iter().enumerate();
+    path.starts_with('/')
+        && each.all(|(at, byte)| match byte {
+            b'%' => encoded(at).is_none_or(|byte| plain(byte) && byte != b'/'),
+            byte => plain(*byte),
+        })
+        && !path.split('/').any(is_dot_segment)
+}
+
+/// Returns true for `.` and `..`, percent-encoded or not, which the URL standard treats as equal.
+fn is_dot_segment(segment: &str) -> bool {
+    segment.len() <= 6 && {
+        let dots = segment.to_ascii_lowercase().replace("%2e", ".");
+        matches!(dots.as_str(), "." | "..")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A1: ambiguous paths are refused before any later stage.
+    #[test]
+    fn what_cannot_be_routed() {
+        for path in [
+            "*",
+            "",
+            "exchange/v1",
+            "/exchange/v1/..",
+            "/exchange/./v1",
+            "/exchange/%2e%2E/v1",
+            "/exchange/.%2e/v1",
+            "/exchange/%2e",
+            "/exchange%2fv1",
+            "/exchange/v1%2Fme",
+            "/exchange/v1\\me",
+            "/exchange/v1%5cme",
+            "/exchange/v1%00",
+            "/exchange/v1%0d%0aX:y",
+            "/exchange/v1%7f",
+        ] {
+            assert!(!is_routable(path), "{path}");
+        }
+    }
+
+    /// These are at worst unknown routes, which are refused after the token is verified.
+    #[test]
+    fn what_can_be_routed() {
+        for path in [
+            "/",
+            "//",
+            "/exchange/v1",
+            "/exchange/v1/",
+            "/exchange/v1/...",
+            "/exchange/v1/.well-known",
+            "/exchange/v1/a.b",
+            "/%65xchange/v1",
+            "/exchange/v1/%zz",
+            "/exchange/v1/%",
+            "/exchange/v1/%C3%A4",
+            "/exchange/v1/%2e%2e%2e",
+        ] {
+            assert!(is_routable(path), "{path}");
+        }
+    }
+}

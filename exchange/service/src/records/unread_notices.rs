@@ -1,0 +1,144 @@
+//! A member's unacknowledged notices, with the names of clients and people that they refer to.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::ids::{ClientId, MemberId};
+use crate::store::{StoreError, query_count, sql_limit};
+use crate::time::Moment;
+
+/// A notice that the member has not acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnreadNotice {
+    /// The sequence number; later notices have higher ones.
+    pub(crate) number: i64,
+    pub(crate) at: Moment,
+    /// The kind of event: `connected`, `org-stock.sale`.
+    pub(crate) kind: String,
+    /// The objects and people of the event.
+    pub(crate) about: NoticeSubject,
+}
+
+/// The objects and people that a notice refers to, if they still exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NoticeSubject {
+    /// The client that was affected, that acted, or whose writes were undone: its registered name, or its id if it is
+    /// no longer registered.
+    pub(crate) client: Option<String>,
+    pub(crate) label: Option<String>,
+    /// The person who acted, if it was not the member.
+    pub(crate) by: Option<NoticeActor>,
+}
+
+/// The person who acted, as shown to another member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoticeActor {
+    Member(String),
+    /// An administrator. Members do not see their names.
+    Administrator,
+}
+
+/// Lists the latest unread notices, newest first, at most `most`.
+///
+/// # Errors
+/// [`StoreError`] if the database fails.
+pub(crate) fn list_unread(
+    connection: &Connection,
+    member: &MemberId,
+    most: usize,
+) -> Result<Vec<UnreadNotice>, StoreError> {
+    let mut rows = connection.prepare_cached(
+        "SELECT id, at, kind, subject FROM notice WHERE member = ?1 AND acknowledged_at IS NULL \
+         ORDER BY id DESC LIMIT ?2",
+    )?;
+    let mut rows = rows.query(params![member, sql_limit(most)])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (number, at, kind) = (row.get(0)?, Moment::from_millis(row.get(1)?), row.get::<_, String>(2)?);
+        let subject: String = row.get(3)?;
+        let about = match &*kind {
+            "new-installation" | "installation-disconnected" => {
+                describe_installation(connection, member, &subject)?
+            }
+            change if change.starts_with("org-stock.") => describe_change_set(connection, &subject, at)?,
+            _ => NoticeSubject {
+                client: Some(client_name(connection, ClientId::new(subject))?),
+                ..NoticeSubject::default()
+            },
+        };
+        all.push(UnreadNotice { number, at, kind, about });
+    }
+    Ok(all)
+}
+
+fn describe_installation(
+    connection: &Connection,
+    member: &MemberId,
+    id: &str,
+) -> Result<NoticeSubject, StoreError> {
+    let mut one =
+        connection.prepare_cached("SELECT client, label FROM installation WHERE id = ?1 AND member = ?2")?;
+    let found = one.query_row(params![id, member], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((client, label)) = found else { return Ok(NoticeSubject::default()) };
+    Ok(NoticeSubject { client: Some(client_name(connection, client)?), label, by: None })
+}
+
+/// Finds the author of a change set in the audit, by the time of the notice.
+fn describe_change_set(
+    connection: &Connection,
+    change_set: &str,
+    at: Moment,
+) -> Result<NoticeSubject, StoreError> {
+    let mut one = connection.prepare_cached(
+        "SELECT client, actor LIKE 'administrator:%', \
+         (SELECT name FROM member WHERE 'member:' || id = actor AND state <> 'deleted') \
+         FROM audit WHERE at = ?1 AND subject = ?2",
+    )?;
+    let read = |row: &Row<'_>| {
+        let client: Option<ClientId> = row.get(0)?;
+        let by = if row.get(1)? {
+            Some(NoticeActor::Administrator)
+        } else {
+            row.get::<_, Option<_>>(2)?.map(NoticeActor::Member)
+        };
+        Ok((client, by))
+    };
+    let found = one.query_row(params![at.as_millis(), change_set], read).optional()?;
+    let Some((client, by)) = found else { return Ok(NoticeSubject::default()) };
+    let client = client.map(|client| client_name(connection, client)).transpose()?;
+    Ok(NoticeSubject { client, label: None, by })
+}
+
+fn client_name(connection: &Connection, client: ClientId) -> Result<String, StoreError> {
+    let mut one = connection.prepare_cached("SELECT name FROM client WHERE id = ?1")?;
+    let name = one.query_row([&client], |row| row.get(0)).optional()?;
+    Ok(name.unwrap_or_else(|| client.to_string()))
+}
+
+/// The number up to which unread notices are counted.
+pub(crate) const MAX_COUNTED: usize = 100;
+
+/// Counts the unread notices, up to [`MAX_COUNTED`].
+///
+/// # Errors
+/// [`StoreError`] if the database fails.
+pub(crate) fn count_unread(connection: &Connection, member: &MemberId) -> Result<u64, StoreError> {
+    let sql = "SELECT count(*) FROM \
+               (SELECT 1 FROM notice WHERE member = ?1 AND acknowledged_at IS NULL LIMIT ?2)";
+    query_count(connection, sql, params![member, sql_limit(MAX_COUNTED)])
+}
+
+/// Acknowledges the notices whose numbers lie in this inclusive range. Newer notices stay unread.
+///
+/// # Errors
+/// [`StoreError`] if the database fails.
+pub(crate) fn acknowledge_notices(
+    connection: &Connection,
+    member: &MemberId,
+    (first, last): (i64, i64),
+    now: Moment,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE notice SET acknowledged_at = ?4 \
+               WHERE member = ?1 AND id BETWEEN ?2 AND ?3 AND acknowledged_at IS NULL";
+    connection.prepare_cached(sql)?.execute(params![member, first, last, now.as_millis()])?;
+    Ok(())
+}

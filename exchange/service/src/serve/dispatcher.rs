@@ -1,0 +1,60 @@
+//! Dispatches each request: paths below `/exchange` to the gateway, all others to a router.
+//!
+//! The gateway finds operations itself. A router in front of it would match the path a second time and clone its
+//! services for every request.
+
+use std::fmt;
+
+use axum::Router;
+use axum::body::Body;
+use http::{Request, Response};
+use tower::ServiceExt as _;
+
+use crate::gateway::{self, Gateway};
+
+/// A router, with an optional gateway in front.
+#[derive(Clone)]
+pub struct RequestDispatcher {
+    gateway: Option<Gateway>,
+    router: Router,
+}
+
+impl fmt::Debug for RequestDispatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestDispatcher").field("gateway", &self.gateway.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl From<Router> for RequestDispatcher {
+    fn from(router: Router) -> Self {
+        Self { gateway: None, router }
+    }
+}
+
+impl RequestDispatcher {
+    /// Creates a dispatcher from a gateway and a router for all other paths.
+    #[must_use]
+    pub fn with_gateway(gateway: Gateway, router: Router) -> Self {
+        Self { gateway: Some(gateway), router }
+    }
+
+    /// Adds routes to the router. The existing fallback stays.
+    #[must_use]
+    pub fn merge(self, more: Router) -> Self {
+        // `merge` keeps the fallback of its argument.
+        Self { router: more.merge(self.router), ..self }
+    }
+
+    /// Handles one request.
+    pub async fn dispatch(self, request: Request<Body>) -> Response<Body> {
+        match self.gateway {
+            Some(gateway) if gateway::is_gateway_path(request.uri().path()) => {
+                gateway.handle_request(request).await
+            }
+            _ => match self.router.oneshot(request).await {
+                Ok(answer) => answer,
+                Err(never) => match never {},
+            },
+        }
+    }
+}

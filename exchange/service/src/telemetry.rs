@@ -1,0 +1,93 @@
+//! Telemetry and common headers of the identity provider's endpoints and of the pages: one log line, one counter and
+//! one duration per request.
+//!
+//! Labels are bounded: declared routes, methods, statuses, errors of the provider. No line contains a path, a query, a
+//! header or a body, because these may contain codes and handoffs.
+
+use axum::Router;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use http::header::STRICT_TRANSPORT_SECURITY;
+use http::{HeaderValue, Method};
+use metrics::{counter, histogram};
+use tracing::Instrument as _;
+
+use crate::correlation::{CORRELATION_ID, correlation_id};
+use crate::environment::Environment;
+
+/// Browsers must use TLS for a year (RFC 6797, 6.1). Subdomains are excluded, since other services may run there.
+const HSTS_ONE_YEAR: HeaderValue = HeaderValue::from_static("max-age=31536000");
+
+/// The error code of a response, stored in its extensions for the telemetry layer. Must be one of a bounded set,
+/// because it becomes a label.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ErrorLabel(pub(crate) &'static str);
+
+#[derive(Clone)]
+struct EndpointObserver {
+    environment: Environment,
+    /// True if browsers reach the service by TLS.
+    uses_tls: bool,
+}
+
+/// Adds telemetry to a router, and the correlation id and HSTS headers to every response.
+pub(crate) fn with_telemetry<S>(router: Router<S>, environment: &Environment, origin: &str) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    let observer =
+        EndpointObserver { environment: environment.clone(), uses_tls: origin.starts_with("https://") };
+    router.layer(middleware::from_fn_with_state(observer, observe_request))
+}
+
+async fn observe_request(State(observer): State<EndpointObserver>, request: Request, next: Next) -> Response {
+    let EndpointObserver { environment, uses_tls: is_secure } = observer;
+    let received_at = environment.now();
+    let (head, body) = request.into_parts();
+    let id = correlation_id(&head, &environment);
+    let endpoint = head.extensions.get::<MatchedPath>().cloned();
+    let endpoint = endpoint.as_ref().map_or("none", MatchedPath::as_str);
+    let method = method_label(&head.method);
+    // Every event within the request carries its id, at every log level.
+    let span = tracing::error_span!("request", correlation_id = id.as_str());
+    let mut answer = next.run(Request::from_parts(head, body)).instrument(span).await;
+
+    let headers = answer.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(id.as_str()) {
+        headers.insert(CORRELATION_ID, id);
+    }
+    if is_secure {
+        headers.insert(STRICT_TRANSPORT_SECURITY, HSTS_ONE_YEAR);
+    }
+    let status = answer.status().as_u16();
+    let error = answer.extensions().get().map_or("none", |ErrorLabel(error)| error);
+    let took = environment.now().since(received_at);
+    counter!(
+        "exchange_endpoint_requests_total",
+        "endpoint" => endpoint.to_owned(), "method" => method, "status" => status.to_string(), "error" => error
+    )
+    .increment(1);
+    histogram!("exchange_endpoint_request_seconds", "endpoint" => endpoint.to_owned())
+        .record(took.as_secs_f64());
+    tracing::info!(
+        correlation_id = id.as_str(),
+        endpoint,
+        method,
+        status,
+        error,
+        millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        "endpoint request",
+    );
+    answer
+}
+
+/// Returns a method as a bounded label, so that clients cannot create labels.
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        _ => "other",
+    }
+}

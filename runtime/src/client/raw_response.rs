@@ -1,0 +1,278 @@
+//! Unparsed responses, and the methods by which a generated client parses them.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+
+use super::{
+    error::{Error, UnexpectedReason, UnexpectedResponse},
+    response::Response,
+};
+use crate::{
+    depth,
+    json::Json,
+    media_type::MediaType,
+    operation::{ContentSpec, Operation},
+    read::{self, ReadJson},
+    violation::Violations,
+};
+
+/// Largest number of bytes of one field that an error summary shows.
+const MAX_SHOWN_LENGTH: usize = 128;
+
+/// A response whose body is not parsed yet, together with its operation.
+///
+/// Generated code matches on the status and calls one of the consuming methods.
+pub struct RawResponse {
+    response: http::Response<Bytes>,
+    operation: &'static Operation,
+    shown_fields: &'static [&'static str],
+}
+
+/// A decoded body, or the reason why decoding failed. Generated code turns it into a success or an error.
+#[must_use]
+pub struct DecodedBody<T>(Result<Response<T>, Box<UnexpectedResponse>>);
+
+impl<T> DecodedBody<T> {
+    /// Returns the decoded body as a success, wrapped by `wrap` (one variant of several).
+    ///
+    /// # Errors
+    /// [`Error::UnexpectedResponse`] if decoding failed.
+    pub fn into_success<U, E>(self, wrap: impl FnOnce(T) -> U) -> Result<Response<U>, Error<E>> {
+        self.0.map(|answer| answer.map(wrap)).map_err(Error::UnexpectedResponse)
+    }
+
+    /// Returns the decoded body as an error response, wrapped by `wrap` (one variant of several).
+    ///
+    /// # Errors
+    /// Always: [`Error::ErrorResponse`], or [`Error::UnexpectedResponse`] if decoding failed.
+    pub fn into_error<U, E>(self, wrap: impl FnOnce(T) -> E) -> Result<Response<U>, Error<E>> {
+        Err(match self.0 {
+            Ok(answer) => Error::ErrorResponse(Box::new(answer.map(wrap))),
+            Err(unreadable) => Error::UnexpectedResponse(unreadable),
+        })
+    }
+}
+
+impl RawResponse {
+    /// `shown_fields`: string fields of an error body that the `Display` output of the error may contain.
+    pub(super) const fn new(
+        answer: http::Response<Bytes>,
+        operation: &'static Operation,
+        shown: &'static [&'static str],
+    ) -> Self {
+        Self { response: answer, operation, shown_fields: shown }
+    }
+
+    /// Returns the status as a number, for `match`.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// Returns true if `ContentSpec-Type` is this media type or within this range (`image/*`). A response
+    /// without `ContentSpec-Type` matches none.
+    #[must_use]
+    pub fn has_media_type(&self, media_type: &str) -> bool {
+        let own = self.media_type().map(MediaType::parse);
+        own.is_some_and(|own| MediaType::parse(media_type).contains(&own))
+    }
+
+    /// Parses a JSON body as a success.
+    ///
+    /// # Errors
+    /// [`Error::UnexpectedResponse`] if the body is not JSON of type `T`.
+    pub fn json<T: for<'de> ReadJson<'de> + Send, E>(self) -> Result<Response<T>, Error<E>> {
+        self.decode_json().into_success(identity)
+    }
+
+    /// Parses a JSON body as a success, or returns `None` for an empty body if the operation's table lists no
+    /// media type for the status.
+    ///
+    /// # Errors
+    /// [`Error::UnexpectedResponse`] if the body is not JSON of type `T`, or is missing although the
+    /// contract describes one.
+    pub fn json_or_empty<T: for<'de> ReadJson<'de> + Send, E>(self) -> Result<Response<Option<T>>, Error<E>> {
+        let described =
+            self.operation.response_for_status(self.status()).is_some_and(|row| !row.content.is_empty());
+        if self.response.body().is_empty() && !described {
+            return Ok(self.with_body(None));
+        }
+        self.decode_json().into_success(Some)
+    }
+
+    /// Returns a success without a body. A body that arrives anyway is ignored.
+    ///
+    /// # Errors
+    /// Never fails; the return type is that of the sibling methods.
+    pub fn empty<E>(self) -> Result<Response<()>, Error<E>> {
+        self.decode_empty().into_success(identity)
+    }
+
+    /// Returns the undecoded body as a success, whatever its media type.
+    ///
+    /// # Errors
+    /// Never fails; the return type is that of the sibling methods.
+    pub fn bytes<E>(self) -> Result<Response<Bytes>, Error<E>> {
+        self.decode_bytes().into_success(identity)
+    }
+
+    /// Decodes a UTF-8 body as a success.
+    ///
+    /// # Errors
+    /// [`Error::UnexpectedResponse`] if the body is not UTF-8.
+    pub fn text<E>(self) -> Result<Response<String>, Error<E>> {
+        self.decode_text().into_success(identity)
+    }
+
+    /// Parses a JSON body as an error response.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn error_json<T, E: for<'de> ReadJson<'de> + Send>(self) -> Result<Response<T>, Error<E>> {
+        self.decode_json().into_error(identity)
+    }
+
+    /// Returns an error response that has no body by contract.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn error_empty<T>(self) -> Result<Response<T>, Error<()>> {
+        self.decode_empty().into_error(identity)
+    }
+
+    /// Returns the undecoded body as an error response, whatever its media type.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn error_bytes<T>(self) -> Result<Response<T>, Error<Bytes>> {
+        self.decode_bytes().into_error(identity)
+    }
+
+    /// Decodes a UTF-8 body as an error response.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn error_text<T>(self) -> Result<Response<T>, Error<String>> {
+        self.decode_text().into_error(identity)
+    }
+
+    /// Reports a status that the contract does not list.
+    ///
+    /// # Errors
+    /// Always: [`UnexpectedReason::UndocumentedStatus`].
+    pub fn undocumented_status<T, E>(self) -> Result<Response<T>, Error<E>> {
+        Err(Error::UnexpectedResponse(self.into_unexpected(UnexpectedReason::UndocumentedStatus)))
+    }
+
+    /// Reports a media type that the contract does not list for the status.
+    ///
+    /// # Errors
+    /// Always: [`UnexpectedReason::MediaType`].
+    pub fn unexpected_media_type<T, E>(self) -> Result<Response<T>, Error<E>> {
+        Err(Error::UnexpectedResponse(self.into_unexpected(UnexpectedReason::MediaType)))
+    }
+
+    /// Decodes the response as one without a body. A body that arrives anyway is ignored.
+    pub fn decode_empty(self) -> DecodedBody<()> {
+        DecodedBody(Ok(self.with_body(())))
+    }
+
+    /// Takes the body without decoding it.
+    pub fn decode_bytes(self) -> DecodedBody<Bytes> {
+        let body = self.response.body().clone();
+        DecodedBody(Ok(self.with_body(body)))
+    }
+
+    /// Decodes the body as UTF-8.
+    pub fn decode_text(self) -> DecodedBody<String> {
+        DecodedBody(match std::str::from_utf8(self.response.body()).map(str::to_owned) {
+            Ok(text) => Ok(self.with_body(text)),
+            Err(_) => Err(self.into_unexpected(UnexpectedReason::Encoding)),
+        })
+    }
+
+    /// Parses the body as JSON.
+    pub fn decode_json<T: for<'de> ReadJson<'de> + Send>(self) -> DecodedBody<T> {
+        if self.response.body().is_empty() {
+            return DecodedBody(Err(self.into_unexpected(UnexpectedReason::MissingBody)));
+        }
+        if !self.is_json() {
+            return DecodedBody(Err(self.into_unexpected(UnexpectedReason::MediaType)));
+        }
+        DecodedBody(match read::read_document(self.response.body(), depth::DEFAULT_DEPTH) {
+            Ok(body) => Ok(self.with_body(body)),
+            Err(_) if depth::measure_depth(self.response.body()) > depth::DEFAULT_DEPTH => {
+                Err(self.into_unexpected(UnexpectedReason::TooDeep))
+            }
+            // Only the location: the message of `serde_json` may quote the body.
+            Err(error) => {
+                let (line, column) = (error.line(), error.column());
+                let reason = match error.classify() {
+                    serde_json::error::Category::Data => {
+                        UnexpectedReason::Shape { line, column, violations: self.schema_violations() }
+                    }
+                    _ => UnexpectedReason::Syntax { line, column },
+                };
+                Err(self.into_unexpected(reason))
+            }
+        })
+    }
+
+    /// Validates a body that `T` could not hold, to explain the failure.
+    fn schema_violations(&self) -> Option<Violations> {
+        let validator = self.content_spec()?.validator?;
+        validator.validate(&Json::parse(self.response.body()).ok()?).err()
+    }
+
+    fn content_spec(&self) -> Option<&'static ContentSpec> {
+        let response = self.operation.response_for_status(self.status())?;
+        let named = self.media_type().and_then(|media_type| response.content_for(media_type));
+        named.or(response.content.iter().find(|content| MediaType::parse(content.media_type).is_json()))
+    }
+
+    /// Formats the fields that may be logged, such as `code ABC, correlationId 7`. Skips values that are
+    /// long or not printable ASCII.
+    fn summarize_error(&self) -> Option<Box<str>> {
+        if self.shown_fields.is_empty() || !self.is_json() {
+            return None;
+        }
+        let Ok(Json::Object(members)) = Json::parse(self.response.body()) else { return None };
+        let mut said = String::new();
+        for name in self.shown_fields {
+            let Some(text) = members.get(name).and_then(Json::as_str) else { continue };
+            if text.len() <= MAX_SHOWN_LENGTH && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+                let comma = if said.is_empty() { "" } else { ", " };
+                said.push_str(&format!("{comma}{name} {text}"));
+            }
+        }
+        (!said.is_empty()).then(|| said.into())
+    }
+
+    fn media_type(&self) -> Option<&str> {
+        self.response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
+    }
+
+    fn with_body<T>(self, body: T) -> Response<T> {
+        let summary = if self.response.status().as_u16() >= 300 { self.summarize_error() } else { None };
+        let (parts, _) = self.response.into_parts();
+        Response::from_parts(parts, body).with_error_summary(summary)
+    }
+    /// Converts the response into one that the contract does not describe.
+    /// What it is for a reader who does not understand it.
+    pub(super) fn into_unexpected(self, reason: UnexpectedReason) -> Box<UnexpectedResponse> {
+        let (parts, body) = self.response.into_parts();
+        let http::response::Parts { status, headers, extensions, .. } = parts;
+        Box::new(UnexpectedResponse { status, headers, body, extensions, reason })
+    }
+    /// Returns true for `application/json` and `application/…+json`, and if `ContentSpec-Type` is missing: the
+    /// recipient may then examine the data (RFC 9110, 8.3).
+    /// may examine the data then).
+    fn is_json(&self) -> bool {
+        let Some(value) = self.response.headers().get(CONTENT_TYPE) else { return true };
+        value.to_str().is_ok_and(|text| MediaType::parse(text).is_json())
+    }
+}
+
+fn identity<T>(body: T) -> T {
+    body
+}

@@ -1,0 +1,222 @@
+//! Streaming requests and responses over reqwest.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use tokio::time::{Sleep, sleep};
+
+use super::{
+    ReqwestTransport, classify_body_error,
+    idle_timeout::{ActivityBody, IdleTimeout, buffered_body},
+    idle_timeout_error, to_transport_error,
+};
+use crate::{
+    operation::Operation,
+    transport::{
+        ByteStream, Delivery, RequestBody, StreamResponseFuture, StreamTransport, TransportError,
+        TransportFault,
+    },
+};
+
+impl ReqwestTransport {
+    async fn send_streaming(
+        &self,
+        request: http::Request<RequestBody>,
+    ) -> Result<http::Response<ByteStream>, TransportError> {
+        let quiet = self.idle_timeout.map(IdleTimeout::new);
+        let request = request.map(|body| match (body, &quiet) {
+            (RequestBody::Buffered(bytes), quiet) => buffered_body(bytes, quiet.as_ref()),
+            (RequestBody::Streaming(pieces), Some(quiet)) => {
+                reqwest::Body::wrap(ActivityBody::new(pieces, quiet.clone()))
+            }
+            (RequestBody::Streaming(pieces), None) => reqwest::Body::wrap(pieces),
+        });
+        let request = reqwest::Request::try_from(request)
+            .map_err(|error| to_transport_error(error, TransportFault::Request, Delivery::NotSent))?;
+        let response = self.send_for_head(request, quiet.as_ref()).await?;
+        let (mut parts, body) = http::Response::<reqwest::Body>::from(response).into_parts();
+        // reqwest stores the URL among the extensions, which may contain secrets.
+        parts.extensions.clear();
+        let mut pieces = ByteStream::from_body(body, classify_body_error);
+        if let Some(longest) = self.idle_timeout {
+            pieces = ByteStream::new(ReadTimeout::new(pieces, TimeoutScope::PerChunk, longest));
+        }
+        if let Some(longest) = self.error_body_timeout.filter(|_| !parts.status.is_success()) {
+            pieces = ByteStream::new(ReadTimeout::new(pieces, TimeoutScope::WholeBody, longest));
+        }
+        Ok(http::Response::from_parts(parts, pieces))
+    }
+}
+
+/// A stream of chunks that ends with a timeout error if the server is too slow. Time in which the reader
+/// does not poll does not count for [`TimeoutScope::PerChunk`].
+struct ReadTimeout {
+    /// `None` after an error.
+    pieces: Option<ByteStream>,
+    scope: TimeoutScope,
+    limit: Duration,
+    sleeping: Option<Pin<Box<Sleep>>>,
+}
+
+/// The part of a body that a timeout applies to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TimeoutScope {
+    /// Each chunk.
+    PerChunk,
+    /// The whole body, from the first poll.
+    WholeBody,
+}
+
+impl ReadTimeout {
+    const fn new(pieces: ByteStream, time: TimeoutScope, longest: Duration) -> Self {
+        Self { pieces: Some(pieces), scope: time, limit: longest, sleeping: None }
+    }
+
+    /// Starts the timer on the first call; returns true once the limit has passed.
+    fn is_elapsed(&mut self, context: &mut Context<'_>) -> bool {
+        let longest = self.limit;
+        let sleeping = self.sleeping.get_or_insert_with(|| Box::pin(sleep(longest)));
+        sleeping.as_mut().poll(context).is_ready()
+    }
+}
+
+impl Stream for ReadTimeout {
+    type Item = Result<Bytes, TransportError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        // Checked before reading: a server that sends without end must not evade the limit.
+        let is_late =
+            self.scope == TimeoutScope::WholeBody && self.pieces.is_some() && self.is_elapsed(context);
+        let Some(pieces) = self.pieces.as_mut() else { return Poll::Ready(None) };
+        if !is_late {
+            let piece = Pin::new(pieces).poll_next(context);
+            if piece.is_ready() {
+                if self.scope == TimeoutScope::PerChunk {
+                    self.sleeping = None;
+                }
+                return piece;
+            }
+            if !self.is_elapsed(context) {
+                return Poll::Pending;
+            }
+        }
+        self.pieces = None;
+        Poll::Ready(Some(Err(idle_timeout_error())))
+    }
+}
+
+impl StreamTransport for ReqwestTransport {
+    fn open_stream<'a>(
+        &'a self,
+        _operation: &'static Operation,
+        request: http::Request<RequestBody>,
+    ) -> StreamResponseFuture<'a> {
+        Box::pin(self.send_streaming(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpListener, task::ready};
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// One chunk, and then an error whose source is about another connection.
+    struct Broken(u8);
+
+    impl Stream for Broken {
+        type Item = Result<Bytes, TransportError>;
+
+        fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            self.0 += 1;
+            Poll::Ready(Some(match self.0 {
+                1 => Ok(Bytes::from_static(b"piece")),
+                _ => Err(TransportError::new(TransportFault::Request, Delivery::NotSent)),
+            }))
+        }
+    }
+
+    /// The error of the request body is reported as such, with `Delivery::Unknown`.
+    #[tokio::test]
+    async fn a_body_that_breaks_says_so() {
+        // No accept call is needed: the operating system accepts the connection.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let body = RequestBody::Streaming(ByteStream::new(Broken(0)));
+        let request = http::Request::post(uri).body(body).unwrap();
+        let error =
+            ReqwestTransport::new().unwrap().open_stream(&Operation::EMPTY, request).await.unwrap_err();
+        assert_eq!((error.fault(), error.delivery()), (TransportFault::Request, Delivery::Unknown));
+    }
+
+    /// Chunks with a delay of so many seconds before each; pending forever after the last.
+    struct Slow(std::vec::IntoIter<u64>, Option<Pin<Box<Sleep>>>);
+
+    impl Stream for Slow {
+        type Item = Result<Bytes, TransportError>;
+
+        fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+            if self.1.is_none() {
+                let Some(seconds) = self.0.next() else { return Poll::Pending };
+                self.1 = Some(Box::pin(sleep(Duration::from_secs(seconds))));
+            }
+            if let Some(sleeping) = &mut self.1 {
+                ready!(sleeping.as_mut().poll(context));
+            }
+            self.1 = None;
+            Poll::Ready(Some(Ok(Bytes::from_static(b"piece"))))
+        }
+    }
+
+    /// The limit is per chunk, and excludes the time of the reader.
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_ends_when_nothing_comes_for_too_long() {
+        let slow = Slow(vec![50, 50, 50].into_iter(), None);
+        let patient = ReadTimeout::new(
+            ByteStream::new(slow),
+            TimeoutScope::PerChunk,
+            ReqwestTransport::DEFAULT_IDLE_TIMEOUT,
+        );
+        let (mut patient, start) = (ByteStream::new(patient), Instant::now());
+        for _ in 0..3 {
+            assert_eq!(patient.next().await.unwrap().unwrap(), "piece");
+            sleep(Duration::from_secs(600)).await;
+        }
+        let error = patient.next().await.unwrap().unwrap_err();
+        assert_eq!(error.fault(), TransportFault::Timeout);
+        assert!(patient.next().await.is_none());
+        assert_eq!(start.elapsed().as_secs(), 3 * 650 + 60);
+    }
+
+    /// Sending a little now and then does not extend the limit.
+    #[tokio::test(start_paused = true)]
+    async fn all_pieces_of_a_refusal_have_one_time() {
+        let slow = ByteStream::new(Slow(vec![2; 100].into_iter(), None));
+        let start = Instant::now();
+        let (came, error) =
+            ByteStream::new(ReadTimeout::new(slow, TimeoutScope::WholeBody, Duration::from_secs(5)))
+                .collect_partial(1000)
+                .await;
+        assert_eq!((came, error.unwrap().fault()), ("piecepiece".into(), TransportFault::Timeout));
+        assert_eq!(start.elapsed().as_secs(), 5);
+    }
+
+    /// Nor does sending without pause.
+    #[tokio::test(start_paused = true)]
+    async fn pieces_that_are_there_come_too_late_behind_the_time_of_all() {
+        let patient =
+            ReadTimeout::new(ByteStream::new(Broken(0)), TimeoutScope::WholeBody, Duration::from_secs(5));
+        let mut patient = ByteStream::new(patient);
+        assert_eq!(patient.next().await.unwrap().unwrap(), "piece");
+        sleep(Duration::from_secs(6)).await;
+        assert_eq!(patient.next().await.unwrap().unwrap_err().fault(), TransportFault::Timeout);
+        assert!(patient.next().await.is_none());
+    }
+}

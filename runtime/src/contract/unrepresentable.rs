@@ -1,0 +1,85 @@
+//! Search for the integer that makes a valid document unrepresentable in its type.
+
+use crate::{Json, Number, pointer};
+
+/// Returns the JSON Pointer of the first integer beyond 64 bits that makes the document unreadable, or `None`
+/// if such integers are not the reason. `reads` returns true if a document can be read.
+///
+/// Bisects over the number of large integers that are kept; all others are replaced by 0.
+pub(crate) fn find_unrepresentable(document: &Json, reads: &dyn Fn(&Json) -> bool) -> Option<String> {
+    // Tests the document with the first `kept` large integers and 0 in place of the others.
+    let with = |mut kept: usize| {
+        let mut less = document.clone();
+        zero_large_integers(&mut less, &mut kept);
+        reads(&less)
+    };
+    let (mut read, mut refused) = (0, count_large_integers(document));
+    if !with(read) || with(refused) {
+        return None;
+    }
+    while refused - read > 1 {
+        let middle = usize::midpoint(read, refused);
+        *(if with(middle) { &mut read } else { &mut refused }) = middle;
+    }
+    let mut at = String::new();
+    locate_large_integer(document, &mut read, &mut at).then_some(at)
+}
+
+/// Returns true for an integer beyond 64 bits.
+fn exceeds_64_bits(number: &Number) -> bool {
+    number.is_integer() && number.as_i64().is_none()
+}
+
+fn count_large_integers(value: &Json) -> usize {
+    match value {
+        Json::Number(number) => usize::from(exceeds_64_bits(number)),
+        Json::Array(items) => items.iter().map(count_large_integers).sum(),
+        Json::Object(members) => members.values().map(count_large_integers).sum(),
+        _ => 0,
+    }
+}
+
+/// Replaces all large integers except the first `kept` by 0, in document order.
+fn zero_large_integers(value: &mut Json, kept: &mut usize) {
+    match value {
+        Json::Number(number) if exceeds_64_bits(number) => match kept.checked_sub(1) {
+            Some(less) => *kept = less,
+            None => *number = Number::from_i64(0),
+        },
+        Json::Array(items) => items.iter_mut().for_each(|item| zero_large_integers(item, kept)),
+        Json::Object(members) => members.iter_mut().for_each(|(_, value)| zero_large_integers(value, kept)),
+        _ => {}
+    }
+}
+
+/// Moves `at` to the large integer after the first `before` ones. Returns false if there are no more. Builds
+/// only this one pointer, because each pointer may be as long as the document.
+fn locate_large_integer(value: &Json, before: &mut usize, at: &mut String) -> bool {
+    let parent = at.len();
+    match value {
+        Json::Number(number) if exceeds_64_bits(number) => match before.checked_sub(1) {
+            Some(less) => *before = less,
+            None => return true,
+        },
+        Json::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                pointer::push_index_token(at, index);
+                if locate_large_integer(item, before, at) {
+                    return true;
+                }
+                at.truncate(parent);
+            }
+        }
+        Json::Object(members) => {
+            for (name, value) in members {
+                pointer::push_token(at, name);
+                if locate_large_integer(value, before, at) {
+                    return true;
+                }
+                at.truncate(parent);
+            }
+        }
+        _ => {}
+    }
+    false
+}

@@ -1,0 +1,92 @@
+//! All layers combined.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{ConcurrencyLimit, Retry, RetryOptions, Timeout};
+use crate::transport::{Timer, Transport};
+
+/// The layers that most clients need around a transport. Each is a setting; `None` leaves the layer out.
+///
+/// From the outside in: tracing span, timeout of the call, retries, concurrency limit, timeout of the
+/// attempt. So a span records the number of attempts, a call that waits for its next attempt holds no permit,
+/// and the timeout of an attempt starts when it has a permit.
+///
+/// ```
+/// use contract_runtime::layers::{TransportStack, RetryOptions};
+/// use contract_runtime::transport::{Timer, Transport};
+///
+/// fn robust(transport: impl Transport + 'static, timer: impl Timer + 'static) -> impl Transport {
+///     let retry = Some(RetryOptions { max_attempts: 5, ..RetryOptions::default() });
+///     TransportStack { retry, max_concurrency: Some(8), ..TransportStack::default() }.wrap(transport, timer)
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportStack {
+    /// Opens a span for each call ([`TracingTransport`](super::TracingTransport)). Default `true`.
+    #[cfg(feature = "tracing")]
+    pub tracing: bool,
+    /// Longest duration of a call with all attempts and delays ([`Timeout`]); for a stream, until the head of
+    /// its response. Default `None`, since large bodies take time.
+    pub call_timeout: Option<Duration>,
+    /// Repeats failed attempts ([`Retry`]). Default [`RetryOptions::default`].
+    pub retry: Option<RetryOptions>,
+    /// Largest number of concurrent attempts ([`ConcurrencyLimit`]). Default 32.
+    pub max_concurrency: Option<usize>,
+    /// Longest duration of an attempt. Default `None`: the idle timeout of the transport is usually the
+    /// better limit.
+    pub attempt_timeout: Option<Duration>,
+}
+
+impl Default for TransportStack {
+    fn default() -> Self {
+        Self {
+            #[cfg(feature = "tracing")]
+            tracing: true,
+            call_timeout: None,
+            retry: Some(RetryOptions::default()),
+            max_concurrency: Some(32),
+            attempt_timeout: None,
+        }
+    }
+}
+
+impl TransportStack {
+    /// Wraps a transport in these layers. Clones of the result share the limits and the retry budget.
+    pub fn wrap(
+        self,
+        transport: impl Transport + 'static,
+        timer: impl Timer + 'static,
+    ) -> Arc<dyn Transport> {
+        let timer: Arc<dyn Timer> = Arc::new(timer);
+        let mut whole: Arc<dyn Transport> = Arc::new(transport);
+        if let Some(time) = self.attempt_timeout {
+            whole = Arc::new(Timeout::new(whole, time, Arc::clone(&timer)));
+        }
+        if let Some(places) = self.max_concurrency {
+            whole = Arc::new(ConcurrencyLimit::new(whole, places));
+        }
+        if let Some(retries) = self.retry {
+            whole = Arc::new(Retry::new(whole, retries, Arc::clone(&timer)));
+        }
+        if let Some(time) = self.call_timeout {
+            whole = Arc::new(Timeout::new(whole, time, timer));
+        }
+        #[cfg(feature = "tracing")]
+        if self.tracing {
+            whole = Arc::new(super::TracingTransport::new(whole));
+        }
+        whole
+    }
+}
+
+#[cfg(feature = "reqwest")]
+impl crate::client::ReqwestTransport {
+    /// Creates a transport with the layers of [`TransportStack::default`] around it. For other settings use
+    /// [`TransportStack::wrap`].
+    ///
+    /// # Errors
+    /// If TLS cannot be set up on this platform.
+    pub fn with_default_layers() -> Result<Arc<dyn Transport>, crate::transport::TransportError> {
+        Ok(TransportStack::default().wrap(Self::new()?, crate::transport::TokioTimer))
+    }
+}

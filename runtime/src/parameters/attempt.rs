@@ -1,0 +1,369 @@
+//! Converts the encoded value of a parameter into JSON.
+
+use std::borrow::Cow;
+
+use super::query::{decode_percent, decode_query};
+use super::reader::read_form;
+use super::split::{split_elements, split_members, strip_style_prefix};
+use super::{Parameter, ParameterLocation, ParameterStyle, QueryPairs, ScalarType, ValueShape};
+use crate::{Json, Map, depth};
+
+/// The value is not valid in its style.
+pub(super) struct UnreadableText;
+
+/// The value of a parameter; `None` if it is absent.
+pub(super) type FoundValue = Result<Option<Json>, UnreadableText>;
+
+/// One interpretation of an ambiguous value.
+#[derive(Clone, Copy)]
+pub(super) struct ReadAttempt {
+    /// Never [`ValueShape::OneOf`].
+    pub(super) shape: ValueShape,
+    /// Whether scalars of several possible types are read as strings.
+    prefer_string: bool,
+    /// Whether another interpretation is a list, so that a separator indicates one.
+    has_list_alternative: bool,
+}
+
+type DecodeFn = fn(&str) -> Option<Cow<'_, str>>;
+
+/// Headers are not percent-encoded.
+fn trim_header(raw: &str) -> Option<Cow<'_, str>> {
+    Some(Cow::Borrowed(raw.trim()))
+}
+
+impl Parameter {
+    /// Returns the possible interpretations, the likelier first. Most parameters have one.
+    pub(super) fn read_attempts(&self) -> impl Iterator<Item = ReadAttempt> + use<> {
+        let alone = [self.shape];
+        let shapes = match self.shape {
+            ValueShape::OneOf(shapes) => shapes.to_vec(),
+            _ => alone.to_vec(),
+        };
+        let or_list = shapes.len() > 1 && shapes.iter().any(|shape| matches!(shape, ValueShape::Array(_)));
+        shapes.into_iter().flat_map(move |shape| {
+            let texts: &[bool] = if is_mixed(shape) { &[false, true] } else { &[false] };
+            texts.iter().map(move |&text| ReadAttempt {
+                shape,
+                prefer_string: text,
+                has_list_alternative: or_list,
+            })
+        })
+    }
+
+    const fn decode_fn(&self) -> DecodeFn {
+        match (self.location, self.style) {
+            (ParameterLocation::Header, _) | (_, ParameterStyle::Cookie) => trim_header,
+            (ParameterLocation::Path | ParameterLocation::Cookie | ParameterLocation::QueryString, _) => {
+                decode_percent
+            }
+            (ParameterLocation::Query, _) => decode_query,
+        }
+    }
+}
+
+/// Returns true if a scalar of the shape may have one of several types.
+fn is_mixed(shape: ValueShape) -> bool {
+    let mixed = |scalar| matches!(scalar, ScalarType::Any | ScalarType::Of(_));
+    match shape {
+        ValueShape::Scalar(scalar) | ValueShape::Array(scalar) => mixed(scalar),
+        ValueShape::Object(members) => {
+            members.iter().any(|(_, shape)| matches!(shape, ValueShape::Json) || is_mixed(*shape))
+        }
+        ValueShape::Map(members, others) => {
+            mixed(others) || others == ScalarType::Json || is_mixed(ValueShape::Object(members))
+        }
+        ValueShape::OneOf(_) | ValueShape::Json | ValueShape::Form(..) => false,
+    }
+}
+
+impl ReadAttempt {
+    /// Reads the value from the pairs of a query, a form or cookies. `claimed` returns true for names that
+    /// belong to other parameters.
+    pub(super) fn read_pairs(
+        self,
+        parameter: &Parameter,
+        pairs: &QueryPairs<'_>,
+        claimed: &dyn Fn(&str) -> bool,
+    ) -> FoundValue {
+        let decode = parameter.decode_fn();
+        match (self.shape, parameter.style) {
+            (ValueShape::Object(fields), ParameterStyle::DeepObject) => {
+                self.read_deep_object(fields, ScalarType::Text, pairs.iter(), parameter.name)
+            }
+            (ValueShape::Map(fields, others), ParameterStyle::DeepObject) => {
+                self.read_deep_object(fields, others, pairs.iter(), parameter.name)
+            }
+            (ValueShape::Object(fields), _) if parameter.explode => {
+                let declared = |name: &str| fields.iter().any(|(field, _)| *field == name);
+                let own = pairs.iter().filter(|(name, _)| declared(name));
+                non_empty_object(self.read_object(fields, ScalarType::Text, own, decode, true)?)
+            }
+            (ValueShape::Map(fields, others), _) if parameter.explode => {
+                let declared = |name: &str| fields.iter().any(|(field, _)| *field == name);
+                let own = pairs.iter().filter(|(name, _)| declared(name) || !claimed(name));
+                non_empty_object(self.read_object(fields, others, own, decode, true)?)
+            }
+            (ValueShape::Array(scalar), _) if parameter.explode => {
+                let mut values = pairs.values(parameter.name).peekable();
+                if values.peek().is_none() {
+                    return Ok(None);
+                }
+                self.read_list(scalar, values, decode).map(Some)
+            }
+            // A value of any type is a list if its name is repeated.
+            (ValueShape::Scalar(scalar @ ScalarType::Any), _)
+                if parameter.explode && pairs.values(parameter.name).nth(1).is_some() =>
+            {
+                self.read_list(scalar, pairs.values(parameter.name), decode).map(Some)
+            }
+            _ => {
+                let mut values = pairs.values(parameter.name);
+                match (values.next(), values.next()) {
+                    (None, _) => Ok(None),
+                    (Some(raw), None) => self.read_string(parameter, raw).map(Some),
+                    // It is unknown which of the two is meant.
+                    (Some(_), Some(_)) => Err(UnreadableText),
+                }
+            }
+        }
+    }
+
+    /// Reads the value from the whole query string.
+    pub(super) fn read_query_string(self, raw: &str) -> FoundValue {
+        if raw.is_empty() {
+            return Ok(None);
+        }
+        let found = match self.shape {
+            ValueShape::Form(fields, others) => read_form(fields, others, raw).ok_or(UnreadableText),
+            ValueShape::Json => parse_json(&decode_percent(raw).ok_or(UnreadableText)?),
+            ValueShape::Scalar(scalar) => self.read_scalar(scalar, raw, decode_percent),
+            ValueShape::Array(_) | ValueShape::Object(_) | ValueShape::Map(..) | ValueShape::OneOf(_) => {
+                Err(UnreadableText)
+            }
+        };
+        found.map(Some)
+    }
+
+    /// Reads the value from one string.
+    pub(super) fn read_string(self, parameter: &Parameter, raw: &str) -> Result<Json, UnreadableText> {
+        let decode = parameter.decode_fn();
+        match self.shape {
+            ValueShape::Scalar(scalar) => {
+                let raw = strip_style_prefix(raw, parameter).ok_or(UnreadableText)?;
+                if self.has_list_alternative && contains_separator(parameter, raw) {
+                    return Err(UnreadableText);
+                }
+                self.read_scalar(scalar, raw, decode)
+            }
+            ValueShape::Array(scalar) => {
+                let items = split_elements(raw, parameter).ok_or(UnreadableText)?;
+                self.read_list(scalar, items.into_iter(), decode)
+            }
+            ValueShape::Object(fields) => {
+                let pairs = split_members(raw, parameter).ok_or(UnreadableText)?;
+                self.read_object(fields, ScalarType::Text, pairs.into_iter(), decode, false).map(Json::Object)
+            }
+            ValueShape::Map(fields, others) => {
+                let pairs = split_members(raw, parameter).ok_or(UnreadableText)?;
+                self.read_object(fields, others, pairs.into_iter(), decode, false).map(Json::Object)
+            }
+            ValueShape::OneOf(_) | ValueShape::Form(..) => Err(UnreadableText),
+            ValueShape::Json => parse_json(
+                &decode(strip_style_prefix(raw, parameter).ok_or(UnreadableText)?).ok_or(UnreadableText)?,
+            ),
+        }
+    }
+
+    fn read_list<'a>(
+        self,
+        scalar: ScalarType,
+        items: impl Iterator<Item = &'a str>,
+        decode: DecodeFn,
+    ) -> Result<Json, UnreadableText> {
+        items.map(|item| self.read_nested(scalar, item, decode)).collect::<Result<_, _>>().map(Json::Array)
+    }
+
+    /// Reads the members of an object. `decoded`: whether names are decoded already; values never are.
+    fn read_object<'a>(
+        self,
+        fields: &[(&'static str, ValueShape)],
+        others: ScalarType,
+        pairs: impl Iterator<Item = (&'a str, &'a str)>,
+        decode: DecodeFn,
+        decoded: bool,
+    ) -> Result<Map<Json>, UnreadableText> {
+        let mut object = Map::new();
+        for (name, raw) in pairs {
+            let name = if decoded { Cow::Borrowed(name) } else { decode(name).ok_or(UnreadableText)? };
+            let shape = shape_of(fields, others, &name);
+            let scalar = match shape {
+                ValueShape::Scalar(scalar) => scalar,
+                _ => ScalarType::Json,
+            };
+            let value = self.read_nested(scalar, raw, decode)?;
+            insert_member(&mut object, &name, value, decoded && may_repeat(fields, shape, &name))?;
+        }
+        Ok(object)
+    }
+
+    /// Reads members of the form `name[a]=1`, `name[a][b]=2`, `name[c]=3&name[c]=4`.
+    fn read_deep_object<'a>(
+        self,
+        fields: &'static [(&'static str, ValueShape)],
+        others: ScalarType,
+        pairs: impl Iterator<Item = (&'a str, &'a str)>,
+        name: &str,
+    ) -> FoundValue {
+        let mut object = Map::new();
+        for (key, raw) in pairs {
+            let Some(path) = key.strip_prefix(name).filter(|path| path.starts_with('[')) else { continue };
+            let steps: Option<Vec<&str>> =
+                path.split_inclusive(']').map(|step| step.strip_prefix('[')?.strip_suffix(']')).collect();
+            let steps = steps.ok_or(UnreadableText)?;
+            // Each step is a nesting level below the object itself.
+            if steps.len() >= depth::DEFAULT_DEPTH {
+                return Err(UnreadableText);
+            }
+            self.insert_nested(&mut object, (fields, others), &steps, raw)?;
+        }
+        non_empty_object(object)
+    }
+
+    fn insert_nested(
+        self,
+        object: &mut Map<Json>,
+        (fields, others): (&'static [(&'static str, ValueShape)], ScalarType),
+        steps: &[&str],
+        raw: &str,
+    ) -> Result<(), UnreadableText> {
+        let [name, below @ ..] = steps else { return Err(UnreadableText) };
+        let shape = shape_of(fields, others, name);
+        let inner = match shape {
+            ValueShape::Object(fields) => Some((fields, ScalarType::Text)),
+            ValueShape::Map(fields, others) => Some((fields, others)),
+            _ => None,
+        };
+        match (shape, below) {
+            // `a[]=1` and `a[0]=1` are other spellings of a repeated name.
+            (ValueShape::Array(scalar), []) => self.push_element(object, name, scalar, raw),
+            (ValueShape::Array(scalar), [index]) if index.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.push_element(object, name, scalar, raw)
+            }
+            (ValueShape::Scalar(scalar), []) => {
+                let value = self.read_nested(scalar, raw, decode_query)?;
+                insert_member(object, name, value, may_repeat(fields, shape, name))
+            }
+            (_, []) => {
+                let value = self.read_nested(ScalarType::Json, raw, decode_query)?;
+                insert_member(object, name, value, may_repeat(fields, shape, name))
+            }
+            (_, below) => {
+                let anything = matches!(
+                    shape,
+                    ValueShape::Scalar(ScalarType::Any | ScalarType::Json) | ValueShape::Json
+                );
+                let inner = inner.unwrap_or((&[], if anything { ScalarType::Any } else { ScalarType::Text }));
+                if !object.contains_key(name) {
+                    object.insert((*name).to_owned(), Json::Object(Map::new()));
+                }
+                match object.get_mut(name) {
+                    Some(Json::Object(members)) => self.insert_nested(members, inner, below, raw),
+                    _ => Err(UnreadableText),
+                }
+            }
+        }
+    }
+
+    fn push_element(
+        self,
+        object: &mut Map<Json>,
+        name: &str,
+        scalar: ScalarType,
+        raw: &str,
+    ) -> Result<(), UnreadableText> {
+        let item = self.read_scalar(scalar, raw, decode_query)?;
+        match object.get_mut(name) {
+            Some(Json::Array(items)) => {
+                items.push(item);
+                Ok(())
+            }
+            _ => insert_member(object, name, Json::Array(vec![item]), false),
+        }
+    }
+
+    /// Reads an element of a list or object, where nested lists and objects are JSON. A value that may be
+    /// JSON and is not stays a string.
+    fn read_nested(self, scalar: ScalarType, raw: &str, decode: DecodeFn) -> Result<Json, UnreadableText> {
+        let text = decode(raw).ok_or(UnreadableText)?;
+        let may_be_json = match scalar {
+            ScalarType::Json => true,
+            ScalarType::Any => text.starts_with(['[', '{']),
+            _ => false,
+        };
+        if may_be_json
+            && !self.prefer_string
+            && let Ok(value) = parse_json(&text)
+        {
+            return Ok(value);
+        }
+        Ok(match scalar {
+            ScalarType::Text | ScalarType::Json => Json::String(text.into_owned()),
+            scalar => scalar.parse_value(&text, self.prefer_string),
+        })
+    }
+
+    fn read_scalar(self, scalar: ScalarType, raw: &str, decode: DecodeFn) -> Result<Json, UnreadableText> {
+        let text = decode(raw).ok_or(UnreadableText)?;
+        match scalar {
+            ScalarType::Text => Ok(Json::String(text.into_owned())),
+            ScalarType::Json => parse_json(&text),
+            scalar => Ok(scalar.parse_value(&text, self.prefer_string)),
+        }
+    }
+}
+
+/// Returns true if the string contains an unencoded list separator.
+fn contains_separator(parameter: &Parameter, raw: &str) -> bool {
+    match parameter.style {
+        ParameterStyle::Matrix if parameter.explode => raw.contains(';'),
+        ParameterStyle::Label if parameter.explode => false,
+        ParameterStyle::Form | ParameterStyle::DeepObject if parameter.explode => false,
+        _ => raw.contains(','),
+    }
+}
+
+/// An object without members counts as absent.
+fn non_empty_object(object: Map<Json>) -> FoundValue {
+    Ok((!object.is_empty()).then_some(Json::Object(object)))
+}
+
+fn shape_of(fields: &[(&'static str, ValueShape)], others: ScalarType, name: &str) -> ValueShape {
+    let declared = fields.iter().find(|(field, _)| *field == name);
+    declared.map_or(ValueShape::Scalar(others), |(_, shape)| *shape)
+}
+
+/// Returns true if a repeated name forms a list: for undeclared members, and for those of any type.
+fn may_repeat(fields: &[(&'static str, ValueShape)], shape: ValueShape, name: &str) -> bool {
+    matches!(shape, ValueShape::Scalar(ScalarType::Any) | ValueShape::Json)
+        || !fields.iter().any(|(field, _)| *field == name)
+}
+
+fn insert_member(
+    object: &mut Map<Json>,
+    name: &str,
+    value: Json,
+    repeats: bool,
+) -> Result<(), UnreadableText> {
+    match object.get_mut(name) {
+        None => drop(object.insert(name.to_owned(), value)),
+        Some(_) if !repeats => return Err(UnreadableText),
+        Some(Json::Array(items)) => items.push(value),
+        Some(first) => *first = Json::Array(vec![std::mem::take(first), value]),
+    }
+    Ok(())
+}
+
+fn parse_json(text: &str) -> Result<Json, UnreadableText> {
+    Json::parse(text.as_bytes()).map_err(|_| UnreadableText)
+}

@@ -1,0 +1,248 @@
+//! Finds the parameters of a request, converts them into JSON and validates them.
+//!
+//! All parameters are validated before typed values are created, so that one response lists all violations. A
+//! violation is a pointer (`/limit`, `/ids/3`) and a keyword, never a value.
+
+use std::fmt;
+
+use http::request::Parts;
+use http::{HeaderName, header};
+
+use super::attempt::{FoundValue, ReadAttempt, UnreadableText};
+use super::{Parameter, ParameterLocation, ParameterStyle, QueryPairs, ScalarType, ValueShape};
+use crate::violation::InstancePath;
+use crate::{Json, Map, path_template};
+
+/// One parameter of a request that is missing or invalid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParameterFault {
+    /// The part of the request that should carry the parameter.
+    pub location: ParameterLocation,
+    /// The name of the parameter in requests.
+    pub name: &'static str,
+    /// JSON Pointer that begins with the name: `/limit`.
+    pub pointer: String,
+    /// The violated JSON Schema keyword; `required` for a missing parameter.
+    pub keyword: &'static str,
+    /// Whether the parameter is missing or invalid.
+    pub kind: ParameterFaultKind,
+}
+
+/// The kind of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParameterFaultKind {
+    /// The parameter is required, and the request lacks it.
+    Missing,
+    /// The value cannot be decoded or violates the schema.
+    Invalid,
+}
+
+/// Reads and validates the parameters of one request.
+#[derive(Clone, Copy)]
+pub struct ParameterReader<'a> {
+    /// The path template, which has the names of path parameters.
+    pub template: &'a str,
+    /// The parameters to read.
+    pub parameters: &'a [Parameter],
+    /// The head of the request: path, headers and cookies.
+    pub parts: &'a Parts,
+    /// The query of the request, split into pairs.
+    pub query: &'a QueryPairs<'a>,
+}
+
+/// Shows the template and sizes: parameters may be secrets.
+impl fmt::Debug for ParameterReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParameterReader")
+            .field("path", &self.template)
+            .field("headers", &self.parts.headers.len())
+            .field("query", self.query)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ParameterReader<'_> {
+    /// Reads and validates all parameters, in their order.
+    ///
+    /// # Errors
+    /// All missing and invalid parameters, in the same order.
+    pub fn read_all(&self) -> Result<Vec<Option<Json>>, Vec<ParameterFault>> {
+        let mut faults = Vec::new();
+        let values = self.parameters.iter().map(|p| self.read_one(p, &mut faults)).collect();
+        if faults.is_empty() { Ok(values) } else { Err(faults) }
+    }
+
+    fn read_one(&self, parameter: &Parameter, faults: &mut Vec<ParameterFault>) -> Option<Json> {
+        match parameter.resolve_value(&|attempt| self.find_value(parameter, attempt)) {
+            Ok(Some(value)) => Some(value),
+            Ok(None) => {
+                if parameter.required {
+                    faults.push(parameter.new_fault("", "required", ParameterFaultKind::Missing));
+                }
+                None
+            }
+            Err(_) if self.is_without_value(parameter) => None,
+            Err(found) => {
+                faults.extend(found);
+                None
+            }
+        }
+    }
+
+    /// Returns true for a query parameter that is sent without a value and may be (OpenAPI 3.1, 4.8.12.2.1).
+    fn is_without_value(&self, parameter: &Parameter) -> bool {
+        let mut values = self.query.values(parameter.name);
+        parameter.allow_empty && values.next() == Some("") && values.next().is_none()
+    }
+
+    fn find_value(&self, parameter: &Parameter, attempt: ReadAttempt) -> FoundValue {
+        match parameter.location {
+            ParameterLocation::Path => {
+                match path_template::placeholder_value(self.template, self.parts.uri.path(), parameter.name) {
+                    Some(raw) => attempt.read_string(parameter, raw).map(Some),
+                    None => Ok(None),
+                }
+            }
+            ParameterLocation::Query => {
+                attempt.read_pairs(parameter, self.query, &|name| self.is_claimed(parameter, name))
+            }
+            ParameterLocation::Header => self.find_header(parameter, attempt),
+            ParameterLocation::QueryString => {
+                attempt.read_query_string(self.parts.uri.query().unwrap_or_default())
+            }
+            ParameterLocation::Cookie => {
+                let lines = self.parts.headers.get_all(header::COOKIE).iter();
+                let cookies =
+                    QueryPairs::from_cookies(lines.map(|line| line.as_bytes())).ok_or(UnreadableText)?;
+                attempt.read_pairs(parameter, &cookies, &|name| self.is_claimed(parameter, name))
+            }
+        }
+    }
+
+    /// Returns true if a name belongs to another parameter in the same location.
+    fn is_claimed(&self, own: &Parameter, name: &str) -> bool {
+        let others = self.parameters.iter();
+        let mut others = others.filter(|other| other.location == own.location && other.name != own.name);
+        others.any(|other| {
+            let below = || name.strip_prefix(other.name).is_some_and(|rest| rest.starts_with('['));
+            match other.shape {
+                ValueShape::Object(_) | ValueShape::Map(..) if other.style == ParameterStyle::DeepObject => {
+                    below()
+                }
+                ValueShape::Object(members) | ValueShape::Map(members, _) if other.explode => {
+                    members.iter().any(|(member, _)| *member == name)
+                }
+                _ => other.name == name,
+            }
+        })
+    }
+
+    fn find_header(&self, parameter: &Parameter, attempt: ReadAttempt) -> FoundValue {
+        let Ok(name) = HeaderName::from_bytes(parameter.name.as_bytes()) else { return Ok(None) };
+        let mut lines = Vec::new();
+        for line in self.parts.headers.get_all(name) {
+            lines.push(std::str::from_utf8(line.as_bytes()).map_err(|_| UnreadableText)?);
+        }
+        match (lines.as_slice(), attempt.shape) {
+            ([], _) => Ok(None),
+            ([line], _) => attempt.read_string(parameter, line.trim()).map(Some),
+            // RFC 9110, 5.3: several lines form one list.
+            (lines, ValueShape::Array(_)) => attempt.read_string(parameter, &lines.join(",")).map(Some),
+            _ => Err(UnreadableText),
+        }
+    }
+}
+
+impl Parameter {
+    /// Returns the first interpretation that the schema accepts. If there is none, returns the violations of
+    /// the first one that can be decoded.
+    fn resolve_value(
+        &self,
+        find: &dyn Fn(ReadAttempt) -> FoundValue,
+    ) -> Result<Option<Json>, Vec<ParameterFault>> {
+        let mut wrong: Option<Vec<ParameterFault>> = None;
+        let mut unreadable = false;
+        for attempt in self.read_attempts() {
+            let value = match find(attempt) {
+                Ok(Some(value)) => value,
+                Ok(None) => continue,
+                Err(UnreadableText) => {
+                    unreadable = true;
+                    continue;
+                }
+            };
+            let Some(validator) = self.validator else { return Ok(Some(value)) };
+            let Err(violations) = validator.validate(&value) else { return Ok(Some(value)) };
+            wrong.get_or_insert_with(|| {
+                let found = violations.iter();
+                found.map(|v| self.new_fault(&v.pointer, v.keyword, ParameterFaultKind::Invalid)).collect()
+            });
+        }
+        match wrong {
+            Some(faults) => Err(faults),
+            None if unreadable => Err(vec![self.new_fault("", "type", ParameterFaultKind::Invalid)]),
+            None => Ok(None),
+        }
+    }
+
+    fn new_fault(&self, below: &str, keyword: &'static str, missing: ParameterFaultKind) -> ParameterFault {
+        let pointer = InstancePath::Root.key(self.name).to_pointer() + below;
+        ParameterFault { location: self.location, name: self.name, pointer, keyword, kind: missing }
+    }
+
+    /// Returns the fault of a validated value that does not fit its Rust type: an integer beyond 64 bits.
+    #[must_use]
+    pub fn unrepresentable_fault(&self) -> ParameterFault {
+        self.new_fault("", "format", ParameterFaultKind::Invalid)
+    }
+}
+
+/// Decodes a form body into an object. Declared fields are decoded by their rows, undeclared ones as
+/// `others`; several values of one name form a list. `None` if the body is malformed.
+#[must_use]
+pub fn read_form(fields: &[Parameter], others: ScalarType, body: &str) -> Option<Json> {
+    let pairs = QueryPairs::parse(body).ok()?;
+    let mut object = Map::new();
+    for field in fields {
+        let nobody = |name: &str| fields.iter().any(|other| other.name != field.name && other.name == name);
+        // Violations are reported later, with those of the whole body.
+        let lenient = Parameter { validator: None, ..*field };
+        let attempts =
+            |row: &Parameter| row.resolve_value(&|attempt| attempt.read_pairs(field, &pairs, &nobody));
+        let value = attempts(field).or_else(|_| attempts(&lenient)).ok()?;
+        if let Some(value) = value {
+            object.insert(field.name.to_owned(), value);
+        }
+    }
+    let own = |name: &str| {
+        fields.iter().any(|field| {
+            let members = match field.shape {
+                ValueShape::Object(members) | ValueShape::Map(members, _) => members,
+                _ => &[],
+            };
+            let below = || name.strip_prefix(field.name).is_some_and(|rest| rest.starts_with('['));
+            match field.style {
+                ParameterStyle::DeepObject => below(),
+                // It contains all names that belong to no other field.
+                _ if field.explode && matches!(field.shape, ValueShape::Map(..)) => true,
+                _ if field.explode && !members.is_empty() => {
+                    members.iter().any(|(member, _)| *member == name)
+                }
+                _ => field.name == name,
+            }
+        })
+    };
+    for (name, raw) in pairs.iter().filter(|(name, _)| !own(name)) {
+        let row = Parameter { shape: ValueShape::Scalar(others), explode: false, ..Parameter::QUERY };
+        let value = row.read_attempts().find_map(|attempt| attempt.read_string(&row, raw).ok())?;
+        match object.get_mut(name) {
+            Some(Json::Array(items)) => items.push(value),
+            Some(first) => *first = Json::Array(vec![std::mem::take(first), value]),
+            None => drop(object.insert(name.to_owned(), value)),
+        }
+    }
+    Some(Json::Object(object))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,399 @@
+//! Responses of handlers, and their encoding.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{self, Poll};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
+use serde::Serialize;
+
+use super::{IncomingRequest, Rejection};
+use crate::media_type::{self, MediaType};
+use crate::operation::{self, BodyFormat, Operation};
+use crate::violation::Violations;
+use crate::{Json, depth};
+
+/// A successful response with headers, or with another status than the first of the contract.
+///
+/// Methods whose response has headers in the contract return this type. A body converts into it with
+/// [`TypedResponse::new`] or `into`.
+#[derive(Clone)]
+pub struct TypedResponse<T> {
+    /// The status; `None` for the first of the contract.
+    pub status: Option<StatusCode>,
+    /// Headers to send. `Content-Type` overrides the one of the contract.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: T,
+}
+
+/// Shows the number of headers, which may contain secrets, and the `Debug` output of the body.
+impl<T: fmt::Debug> fmt::Debug for TypedResponse<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedResponse")
+            .field("status", &self.status)
+            .field("headers", &self.headers.len())
+            .field("body", &self.body)
+            .finish()
+    }
+}
+
+impl<T> From<T> for TypedResponse<T> {
+    fn from(body: T) -> Self {
+        Self::new(body)
+    }
+}
+
+impl<T> TypedResponse<T> {
+    /// Creates a response with the status of the contract and without headers.
+    #[must_use]
+    pub fn new(body: T) -> Self {
+        Self { status: None, headers: HeaderMap::new(), body }
+    }
+
+    /// Sets the status.
+    #[must_use]
+    pub fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Sets a header, replacing an earlier value.
+    #[must_use]
+    pub fn with_header(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Converts the body; status and headers stay.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> TypedResponse<U> {
+        TypedResponse { status: self.status, headers: self.headers, body: change(self.body) }
+    }
+
+    /// Separates status and headers from the body.
+    pub fn split_body(self) -> (TypedResponse<()>, T) {
+        (TypedResponse { status: self.status, headers: self.headers, body: () }, self.body)
+    }
+}
+
+/// The error result of a handler.
+#[derive(Clone, Debug)]
+pub enum ErrorResponse<P> {
+    /// An error of the contract with status and headers.
+    Typed(Box<TypedError<P>>),
+    /// A rejection, passed to the service's `reject`.
+    Rejected(Box<Rejection>),
+    /// A response that was encoded earlier, a success or an error. It is sent byte for byte.
+    Encoded(Box<EncodedResponse>),
+}
+
+/// An error response of the contract.
+#[derive(Clone)]
+pub struct TypedError<P> {
+    /// One of the contract's error statuses.
+    pub status: StatusCode,
+    /// Headers to send, in addition to those of the contract.
+    pub headers: HeaderMap,
+    /// The body, encoded as the contract defines for the status.
+    pub body: P,
+}
+
+/// Shows the number of headers, which may contain secrets, and the `Debug` output of the body.
+impl<P: fmt::Debug> fmt::Debug for TypedError<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedError")
+            .field("status", &self.status)
+            .field("headers", &self.headers.len())
+            .field("body", &self.body)
+            .finish()
+    }
+}
+
+impl<P> ErrorResponse<P> {
+    /// Creates an error with its status: 4xx, 5xx, or a redirect that the contract declares as an error. A
+    /// status that clients treat as a success is not sent; it becomes [`InvalidResponse::SuccessStatus`].
+    #[must_use]
+    pub fn new(status: StatusCode, body: P) -> Self {
+        Self::Typed(Box::new(TypedError { status, headers: HeaderMap::new(), body }))
+    }
+
+    /// Returns a stored response, for the repetition of a request with an idempotency key. Status, headers
+    /// and bytes are sent unchanged, for a success as well as for an error.
+    #[must_use]
+    pub fn encoded(answer: EncodedResponse) -> Self {
+        Self::Encoded(Box::new(answer))
+    }
+
+    /// Sets a header. Has no effect on [`ErrorResponse::Rejected`].
+    #[must_use]
+    pub fn with_header(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
+        match &mut self {
+            Self::Typed(refused) => drop(refused.headers.insert(name, value)),
+            Self::Encoded(answer) => drop(answer.headers.insert(name, value)),
+            Self::Rejected(_) => {}
+        }
+        self
+    }
+
+    /// Converts the body of an error of the contract.
+    pub fn map<Q>(self, change: impl FnOnce(P) -> Q) -> ErrorResponse<Q> {
+        match self {
+            Self::Typed(refused) => {
+                let TypedError { status, headers, body } = *refused;
+                ErrorResponse::Typed(Box::new(TypedError { status, headers, body: change(body) }))
+            }
+            Self::Rejected(rejection) => ErrorResponse::Rejected(rejection),
+            Self::Encoded(answer) => ErrorResponse::Encoded(answer),
+        }
+    }
+
+    /// Returns the error of the contract, if it is one.
+    #[must_use]
+    pub fn as_typed(&self) -> Option<&TypedError<P>> {
+        match self {
+            Self::Typed(refused) => Some(refused),
+            Self::Rejected(_) | Self::Encoded(_) => None,
+        }
+    }
+}
+
+impl<P> From<Rejection> for ErrorResponse<P> {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(Box::new(rejection))
+    }
+}
+
+/// Returns the default result of every method of a generated service.
+pub fn not_implemented<R, T, P>(_request: R) -> NotImplemented<T, P> {
+    NotImplemented(PhantomData)
+}
+
+/// The result of a method without an implementation: [`Rejection::NotImplemented`].
+///
+/// The future holds no `T`, so that the compiler can prove it `Send` without examining the response type.
+#[derive(Debug)]
+pub struct NotImplemented<T, P>(PhantomData<fn() -> (T, P)>);
+
+impl<T, P> Future for NotImplemented<T, P> {
+    type Output = Result<T, ErrorResponse<P>>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(Err(Rejection::NotImplemented.into()))
+    }
+}
+
+/// An encoded response, ready to be sent or to be stored for a repetition.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EncodedResponse {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// All headers, including `Content-Type` if there is a body.
+    pub headers: HeaderMap,
+    /// The encoded body; empty for streams.
+    pub body: Bytes,
+}
+
+/// Shows the status and sizes: the rest may contain secrets.
+impl fmt::Debug for EncodedResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EncodedResponse")
+            .field("status", &self.status)
+            .field("headers", &self.headers.len())
+            .field("body", &self.body.len())
+            .finish()
+    }
+}
+
+/// The result of a handler after encoding.
+pub type HandlerResult = Result<EncodedResponse, Rejection>;
+
+/// The way in which a response violates the contract.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum InvalidResponse {
+    /// The operation has no such status.
+    UndocumentedStatus(StatusCode),
+    /// The status of an error response is one of successes.
+    SuccessStatus(StatusCode),
+    /// The contract has another media type for the status, or no body.
+    MediaType(StatusCode),
+    /// The body violates its schema.
+    Body(StatusCode, Violations),
+}
+
+impl fmt::Display for InvalidResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UndocumentedStatus(status) => write!(f, "undocumented status {status}"),
+            Self::SuccessStatus(status) => {
+                write!(f, "an error response has the success status {status}")
+            }
+            Self::MediaType(status) => write!(f, "undocumented media type for status {status}"),
+            Self::Body(status, violations) => {
+                write!(f, "the body for {status} violates its schema:\n{violations}")
+            }
+        }
+    }
+}
+
+impl EncodedResponse {
+    /// Converts into the response type of the router.
+    #[must_use]
+    pub fn into_response(self) -> super::Response {
+        let mut response = super::Response::new(axum::body::Body::from(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
+
+    /// Validates the response against the contract of the operation. Applies to responses of handlers as well
+    /// as to relayed ones.
+    ///
+    /// # Errors
+    /// The first difference: status, media type or body.
+    pub fn check_contract(&self, operation: &Operation) -> Result<(), InvalidResponse> {
+        let status = self.status;
+        let response = operation
+            .response_for_status(status.as_u16())
+            .ok_or(InvalidResponse::UndocumentedStatus(status))?;
+        if response.content.is_empty() {
+            return if self.body.is_empty() { Ok(()) } else { Err(InvalidResponse::MediaType(status)) };
+        }
+        // A response to `HEAD` may omit the body of the `GET` response.
+        if operation.method == "HEAD" && self.body.is_empty() {
+            return Ok(());
+        }
+        let named = self.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content =
+            named.and_then(|name| response.content_for(name)).ok_or(InvalidResponse::MediaType(status))?;
+        let Some(validator) = content.validator.filter(|_| matches!(content.format, BodyFormat::Json)) else {
+            return Ok(());
+        };
+        let broken = |violations| InvalidResponse::Body(status, violations);
+        // A relayed body may be nested deeper than this side writes; the limit keeps dropping it safe.
+        match Json::parse_with_depth(&self.body, depth::MAX_DEPTH) {
+            Ok(json) => validator.validate(&json).map_err(broken),
+            Err(_) => Err(InvalidResponse::MediaType(status)),
+        }
+    }
+}
+
+impl IncomingRequest {
+    /// Encodes the error result of a handler: an error of the contract with `write`, a stored response
+    /// unchanged.
+    ///
+    /// # Errors
+    /// The rejection to pass to `reject`, or the error of `write`. [`Rejection::InvalidResponse`] if the
+    /// status is not an error status of the operation, since clients would treat the body as a success.
+    pub fn write_error<P>(
+        &self,
+        refusal: ErrorResponse<P>,
+        write: impl FnOnce(TypedResponse<P>) -> HandlerResult,
+    ) -> HandlerResult {
+        match refusal {
+            ErrorResponse::Typed(refused) => {
+                let TypedError { status, headers, body } = *refused;
+                if !self.is_error_status(status) {
+                    return Err(Rejection::InvalidResponse(Box::new(InvalidResponse::SuccessStatus(status))));
+                }
+                write(TypedResponse { status: Some(status), headers, body })
+            }
+            ErrorResponse::Rejected(rejection) => Err(*rejection),
+            ErrorResponse::Encoded(answer) => Ok(*answer),
+        }
+    }
+
+    /// Returns true for error statuses of the contract; for undocumented ones, for 4xx and 5xx.
+    fn is_error_status(&self, status: StatusCode) -> bool {
+        match self.operation().response_kind(status.as_u16()) {
+            Some(outcome) => outcome == operation::ResponseKind::Error,
+            None => status.is_client_error() || status.is_server_error(),
+        }
+    }
+
+    /// Encodes a JSON response. `status` and `media_type` apply unless `reply` overrides them.
+    ///
+    /// # Errors
+    /// [`Rejection::Internal`] if serialization fails.
+    pub fn write_json<T: Serialize>(
+        &self,
+        status: u16,
+        media_type: &'static str,
+        reply: TypedResponse<T>,
+    ) -> HandlerResult {
+        let (reply, body) = reply.split_body();
+        let bytes = serde_json::to_vec(&body).map_err(|_| Rejection::Internal)?;
+        Ok(self.encode_response(status, media_type, reply, bytes.into()))
+    }
+
+    /// Encodes a JSON response, or an empty one with the status `empty` for `None`.
+    ///
+    /// # Errors
+    /// [`Rejection::Internal`] if serialization fails.
+    pub fn write_json_or_empty<T: Serialize>(
+        &self,
+        status: u16,
+        media_type: &'static str,
+        empty: u16,
+        reply: TypedResponse<Option<T>>,
+    ) -> HandlerResult {
+        match reply.split_body() {
+            (reply, Some(body)) => self.write_json(status, media_type, reply.map(|()| body)),
+            (reply, None) => self.write_empty(empty, reply),
+        }
+    }
+
+    /// Encodes a text or byte response.
+    ///
+    /// # Errors
+    /// Never fails; the return type is that of the sibling methods.
+    pub fn write_bytes<T: Into<Bytes>>(
+        &self,
+        status: u16,
+        media_type: &'static str,
+        reply: TypedResponse<T>,
+    ) -> HandlerResult {
+        let (reply, body) = reply.split_body();
+        Ok(self.encode_response(status, media_type, reply, body.into()))
+    }
+
+    /// Encodes a response without a body.
+    ///
+    /// # Errors
+    /// Never fails; the return type is that of the sibling methods.
+    pub fn write_empty(&self, status: u16, reply: TypedResponse<()>) -> HandlerResult {
+        Ok(self.encode_response(status, "", reply, Bytes::new()))
+    }
+
+    pub(super) fn encode_response(
+        &self,
+        status: u16,
+        media_type: &'static str,
+        reply: TypedResponse<()>,
+        body: Bytes,
+    ) -> EncodedResponse {
+        let declared = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let TypedResponse { status, mut headers, .. } = reply;
+        let status = status.unwrap_or(declared);
+        if !media_type.is_empty() {
+            // For a media range the handler sets `Content-Type` itself.
+            let media_type = media_type::concrete_media_type(self.media_type_for(status, media_type));
+            if let Ok(value) = HeaderValue::from_str(media_type) {
+                headers.entry(CONTENT_TYPE).or_insert(value);
+            }
+        }
+        EncodedResponse { status, headers, body }
+    }
+
+    /// Returns the media type that the contract lists for a status: JSON may have several names.
+    fn media_type_for(&self, status: StatusCode, usual: &'static str) -> &'static str {
+        let Some(response) = self.operation().response_for_status(status.as_u16()) else { return usual };
+        if response.content_for(usual).is_some() || !MediaType::parse(usual).is_json() {
+            return usual;
+        }
+        let mut names = response.content.iter().map(|content| content.media_type);
+        names.find(|name| MediaType::parse(name).is_json()).unwrap_or(usual)
+    }
+}

@@ -1,0 +1,118 @@
+//! A background process whose output is read, and which is killed when it is dropped.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead as _, BufReader},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::program::decode_output;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// The number of log lines in an error message.
+const MAX_LOG_LINES: usize = 10;
+
+/// A running process. It is killed when this value is dropped.
+pub(super) struct BackgroundProcess {
+    child: Child,
+    name: String,
+    log: PathBuf,
+    lines: mpsc::Receiver<String>,
+}
+
+impl BackgroundProcess {
+    /// Starts a process; its stderr is written to a log file.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(super) fn start(command: &mut Command, log: PathBuf) -> Result<Self, String> {
+        let file = File::create(&log).map_err(|error| format!("cannot write {}: {error}", log.display()))?;
+        let name = command.get_program().to_string_lossy().into_owned();
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn();
+        let mut child = child.map_err(|error| format!("cannot run {name}: {error}"))?;
+        let (sender, lines) = mpsc::channel();
+        if let Some(pipe) = child.stdout.take() {
+            // Reads to the end even if nobody receives the lines, because a full pipe would block the
+            // process.
+            thread::spawn(move || {
+                for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+                    let _ = sender.send(line);
+                }
+            });
+        }
+        Ok(Self { child, name, log, lines })
+    }
+
+    /// Returns the first line of its stdout.
+    ///
+    /// # Errors
+    /// When it ends or exceeds the timeout without printing a line.
+    pub(super) fn first_line(&mut self, within: Duration) -> Result<String, String> {
+        self.lines.recv_timeout(within).map_err(|_| self.failure_message("printed no line"))
+    }
+
+    /// Waits until a local port accepts connections.
+    ///
+    /// # Errors
+    /// When the process ends, or when the timeout is exceeded.
+    pub(super) fn wait_for_port(&mut self, port: u16, within: Duration) -> Result<(), String> {
+        let start = Instant::now();
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+            if self.child.try_wait().is_ok_and(|ended| ended.is_some()) || start.elapsed() > within {
+                return Err(self.failure_message("does not accept connections"));
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+        Ok(())
+    }
+
+    fn failure_message(&self, what: &str) -> String {
+        let log = decode_output(&fs::read(&self.log).unwrap_or_default());
+        let lines: Vec<&str> = log.lines().collect();
+        let last = lines[lines.len().saturating_sub(MAX_LOG_LINES)..].join("\n");
+        format!("{} {what}\n{last}", self.name).trim_end().to_owned()
+    }
+}
+
+impl Drop for BackgroundProcess {
+    fn drop(&mut self) {
+        // The process may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns a port that is currently unused.
+///
+/// # Errors
+/// When no port can be bound.
+pub(super) fn free_port() -> Result<u16, String> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let address = listener.and_then(|listener| listener.local_addr());
+    address.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_heard_and_its_complaint_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = |name: &str| folder.path().join(name);
+        let mut rustc = BackgroundProcess::start(Command::new("rustc").arg("--version"), log("a")).unwrap();
+        assert!(rustc.first_line(Duration::from_secs(60)).unwrap().starts_with("rustc "));
+        let mut wrong =
+            BackgroundProcess::start(Command::new("rustc").arg("--no-such-option"), log("b")).unwrap();
+        let error = wrong.first_line(Duration::from_secs(60)).unwrap_err();
+        assert!(error.starts_with("rustc printed no line") && error.contains("no-such-option"), "{error}");
+        let port = free_port().unwrap();
+        let error = wrong.wait_for_port(port, Duration::from_secs(60)).unwrap_err();
+        assert!(error.starts_with("rustc does not accept connections"), "{error}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Locates the suite: a folder given by the user, or one that `--fetch` downloaded.
+//!
+//! The suite is not part of this repository; the downloaded copy is below `target/`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::cli::SchemaDraft;
+use crate::program::{find_python, run_checked};
+
+/// The environment variable with the path of a copy.
+pub(super) const SUITE_VARIABLE: &str = "JSON_SCHEMA_TEST_SUITE";
+
+/// The message if there is no copy.
+const MISSING_SUITE_HELP: &str =
+    "the official JSON-Schema-Test-Suite is not part of this repository. Download a copy:
+  git clone --depth 1 https://github.com/json-schema-org/JSON-Schema-Test-Suite
+then pass its path:
+  cargo xtask suite JSON-Schema-Test-Suite      (or JSON_SCHEMA_TEST_SUITE=JSON-Schema-Test-Suite)
+Without git, from the source distribution of PyPI's jsonschema, which may be older:
+  cargo xtask suite --fetch";
+
+/// Returns the folder with `tests/` and `remotes/`: the given one, that of the environment variable, or the
+/// downloaded one.
+///
+/// # Errors
+/// Instructions, if there is none.
+pub(super) fn find_suite(
+    named: Option<&Path>,
+    variable: Option<PathBuf>,
+    fetched: &Path,
+) -> Result<PathBuf, String> {
+    let given = named.map(Path::to_path_buf).or(variable);
+    let cases = SchemaDraft::Latest.folder();
+    let is_suite = |folder: &Path| folder.join(&cases).is_dir() && folder.join("remotes").is_dir();
+    match given.or_else(|| newest_unpacked(fetched)) {
+        Some(folder) if is_suite(&folder) => Ok(folder),
+        Some(folder) => {
+            Err(format!("{} does not contain {cases} and remotes;\n{MISSING_SUITE_HELP}", folder.display()))
+        }
+        None => Err(MISSING_SUITE_HELP.to_owned()),
+    }
+}
+
+/// Returns the suite in the newest unpacked source distribution.
+fn newest_unpacked(fetched: &Path) -> Option<PathBuf> {
+    let folders = fs::read_dir(fetched).ok()?.filter_map(Result::ok).map(|entry| entry.path().join("json"));
+    folders.filter(|folder| folder.is_dir()).max()
+}
+
+/// Downloads and unpacks the source distribution of PyPI's `jsonschema`, which contains the suite.
+///
+/// # Errors
+/// When pip or tar cannot be run or fails.
+pub(super) fn download_suite(into: &Path) -> Result<(), String> {
+    fs::create_dir_all(into).map_err(|error| format!("cannot create {}: {error}", into.display()))?;
+    let pip = ["download", "--no-binary", ":all:", "--no-deps", "--quiet", "--dest", "."];
+    run_checked(
+        Command::new(find_python()?).args(["-m", "pip"]).args(pip).arg("jsonschema").current_dir(into),
+    )?;
+    let archives = fs::read_dir(into).map_err(|error| error.to_string())?.filter_map(Result::ok);
+    let archive = archives
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("jsonschema-") && name.ends_with(".tar.gz"))
+        .max()
+        .ok_or("pip downloaded no source distribution of jsonschema")?;
+    run_checked(Command::new("tar").args(["-xzf", &archive]).current_dir(into)).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suite(folder: &Path) {
+        for part in [SchemaDraft::Latest.folder().as_str(), "remotes"] {
+            fs::create_dir_all(folder.join(part)).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_named_copy_goes_before_the_variable_and_that_before_a_fetched_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for copy in ["named", "variable", "fetched/jsonschema-4.1.0/json", "fetched/jsonschema-4.2.0/json"] {
+            suite(&at(copy));
+        }
+        let fetched = at("fetched");
+        assert_eq!(find_suite(Some(&at("named")), Some(at("variable")), &fetched), Ok(at("named")));
+        assert_eq!(find_suite(None, Some(at("variable")), &fetched), Ok(at("variable")));
+        assert_eq!(find_suite(None, None, &fetched), Ok(at("fetched/jsonschema-4.2.0/json")));
+    }
+
+    #[test]
+    fn without_a_copy_it_says_how_to_get_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = find_suite(None, None, &folder.path().join("none")).unwrap_err();
+        assert!(missing.contains("git clone") && missing.contains("--fetch"), "{missing}");
+        let empty = find_suite(Some(folder.path()), None, Path::new("none")).unwrap_err();
+        assert!(empty.contains(&folder.path().display().to_string()), "{empty}");
+    }
+}

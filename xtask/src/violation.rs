@@ -1,0 +1,90 @@
+//! A violation of a repository rule: location, message, and how to fix it.
+
+use serde_json::json;
+
+use crate::style::{DIMMED, FAILURE};
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RuleViolation {
+    /// The id of the rule, one word.
+    pub(crate) rule: &'static str,
+    /// The file, relative to the repository, with `/`.
+    pub(crate) file: String,
+    /// The line, from 1; `None` if the whole file is affected.
+    pub(crate) line: Option<usize>,
+    pub(crate) message: String,
+    pub(crate) fix: String,
+}
+
+impl RuleViolation {
+    /// Creates a violation of a whole file.
+    pub(crate) fn new(
+        rule: &'static str,
+        file: &str,
+        what: impl Into<String>,
+        repair: impl Into<String>,
+    ) -> Self {
+        Self { rule, file: file.to_owned(), line: None, message: what.into(), fix: repair.into() }
+    }
+
+    /// Sets the line, from 1.
+    pub(crate) fn at_line(mut self, line: usize) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Formats the location: `src/a.rs:3`.
+    pub(crate) fn location(&self) -> String {
+        match self.line {
+            Some(line) => format!("{}:{line}", self.file),
+            None => self.file.clone(),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        let Self { rule, file, line, message: what, fix: repair } = self;
+        json!({ "rule": rule, "file": file, "line": line, "what": what, "repair": repair }).to_string()
+    }
+}
+
+/// Renders violations as text. Adjacent ones with the same fix share one line for it.
+pub(crate) fn render_violations(problems: &[RuleViolation]) -> String {
+    let mut out = String::new();
+    for (index, problem) in problems.iter().enumerate() {
+        let RuleViolation { rule, message: what, fix: repair, .. } = problem;
+        let place = problem.location();
+        out.push_str(&format!("{FAILURE}{place}{FAILURE:#}: {what} {DIMMED}[{rule}]{DIMMED:#}\n"));
+        if problems.get(index + 1).is_none_or(|next| next.fix != *repair) {
+            out.push_str(&format!("  -> {repair}\n"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_share_their_repair() {
+        let problems = [
+            RuleViolation::new("lines", "a.rs", "too long", "split it").at_line(801),
+            RuleViolation::new("lines", "b.rs", "too long", "split it"),
+            RuleViolation::new("lock", "Cargo.lock", "missing", "commit it"),
+        ];
+        let text = anstream::adapter::strip_str(&render_violations(&problems)).to_string();
+        assert_eq!(
+            text,
+            "a.rs:801: too long [lines]\nb.rs: too long [lines]\n  -> split it\nCargo.lock: missing [lock]\n  -> commit it\n"
+        );
+    }
+
+    #[test]
+    fn programs_get_an_object() {
+        let json = RuleViolation::new("lock", "Cargo.lock", "missing", "commit it").to_json();
+        let expect = json!({
+            "rule": "lock", "file": "Cargo.lock", "line": null, "what": "missing", "repair": "commit it",
+        });
+        assert_eq!(json.parse::<serde_json::Value>().unwrap(), expect);
+    }
+}
